@@ -1,0 +1,12 @@
+/* reln.h -- everything. */
+#ifndef RELN_RELN_H
+#define RELN_RELN_H
+
+#include "reln/algebra.h"
+#include "reln/base.h"
+#include "reln/lift.h"
+#include "reln/matrix.h"
+#include "reln/random.h"
+#include "reln/rep.h"
+
+#endif

@@ -1,0 +1,228 @@
+/* base.c -- status texts, the context, memory through it, arenas. */
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+struct RelnCtx {
+    RelnAllocator allocator;
+    atomic_uint_least64_t n_allocations;
+    atomic_uint_least64_t n_live;
+    char message[512];
+};
+
+const char *reln_version(void)
+{
+    return TEXT(RELN_VERSION_MAJOR) "." TEXT(RELN_VERSION_MINOR) "." TEXT(RELN_VERSION_PATCH);
+}
+
+#define STATUS_TEXT(code, text) text,
+const char *reln_status_text(RelnStatus status)
+{
+    static const char *const texts[] = {RELN_STATUS_LIST(STATUS_TEXT)};
+
+    return (unsigned)status < RELN_STATUS_COUNT ? texts[status] : "unknown status";
+}
+
+static void *default_alloc(void *user, size_t n_bytes)
+{
+    (void)user;
+    return aligned_alloc(RELN_ALIGN, n_bytes);
+}
+
+static void default_release(void *user, void *block)
+{
+    (void)user;
+    free(block);
+}
+
+RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out)
+{
+    const RelnAllocator a =
+        allocator ? *allocator : (RelnAllocator){default_alloc, default_release, NULL};
+    /* aligned_alloc wants whole multiples of the alignment */
+    const size_t n_bytes = (sizeof(RelnCtx) + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;
+    RelnCtx *ctx = a.alloc(a.user, n_bytes);
+
+    *out = ctx;
+    if (!ctx)
+        return RELN_ERR_NOMEM;
+    memset(ctx, 0, sizeof *ctx);
+    ctx->allocator = a;
+    return RELN_OK;
+}
+
+void reln_ctx_destroy(RelnCtx *ctx)
+{
+    if (ctx)
+        ctx->allocator.release(ctx->allocator.user, ctx);
+}
+
+const char *reln_ctx_error(const RelnCtx *ctx)
+{
+    return ctx->message;
+}
+
+void reln_ctx_clear(RelnCtx *ctx)
+{
+    ctx->message[0] = '\0';
+}
+
+uint64_t reln_ctx_allocations(const RelnCtx *ctx)
+{
+    return atomic_load_explicit(&ctx->n_allocations, memory_order_relaxed);
+}
+
+uint64_t reln_ctx_live_blocks(const RelnCtx *ctx)
+{
+    return atomic_load_explicit(&ctx->n_live, memory_order_relaxed);
+}
+
+RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(ctx->message, sizeof ctx->message, format, args);
+    va_end(args);
+    return status;
+}
+
+void *reln_alloc(RelnCtx *ctx, size_t count, size_t size)
+{
+    size_t n_bytes = 0;
+    void *block = NULL;
+
+    if (!__builtin_mul_overflow(count, size, &n_bytes) && n_bytes <= SIZE_MAX / 2) {
+        n_bytes = (n_bytes / RELN_ALIGN + 1) * RELN_ALIGN;
+        block = ctx->allocator.alloc(ctx->allocator.user, n_bytes);
+    }
+    if (!block) {
+        reln_fail(ctx, RELN_ERR_NOMEM, "out of memory: %zu elements of %zu bytes wanted", count,
+                  size);
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&ctx->n_allocations, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->n_live, 1, memory_order_relaxed);
+    return memset(block, 0, n_bytes);
+}
+
+void reln_free(RelnCtx *ctx, void *block)
+{
+    if (!block)
+        return;
+    atomic_fetch_sub_explicit(&ctx->n_live, 1, memory_order_relaxed);
+    ctx->allocator.release(ctx->allocator.user, block);
+}
+
+/* A chunk is its header, then payload from the next RELN_ALIGN boundary on. */
+struct RelnChunk {
+    RelnChunk *next;
+    size_t used;
+    size_t size;
+};
+
+enum { CHUNK_HEADER = RELN_ALIGN, CHUNK_SIZE = 16384 - 2 * RELN_ALIGN };
+
+void reln_arena_init(RelnArena *arena, RelnCtx *ctx)
+{
+    arena->ctx = ctx;
+    arena->head = NULL;
+}
+
+void reln_arena_clear(RelnArena *arena)
+{
+    RelnChunk *chunk = arena->head;
+
+    while (chunk) {
+        RelnChunk *const next = chunk->next;
+        reln_free(arena->ctx, chunk);
+        chunk = next;
+    }
+    arena->head = NULL;
+}
+
+static RelnChunk *chunk_add(RelnArena *arena, size_t n_bytes)
+{
+    const size_t size = n_bytes > CHUNK_SIZE / 4 ? n_bytes : CHUNK_SIZE;
+    RelnChunk *chunk = reln_alloc(arena->ctx, 1, size + CHUNK_HEADER);
+
+    if (!chunk)
+        return NULL;
+    chunk->size = size;
+    /* a block of its own size is full at once: keep filling the chunk in front */
+    if (arena->head && size != CHUNK_SIZE) {
+        chunk->next = arena->head->next;
+        arena->head->next = chunk;
+    } else {
+        chunk->next = arena->head;
+        arena->head = chunk;
+    }
+    return chunk;
+}
+
+void *reln_arena_alloc(RelnArena *arena, size_t count, size_t size)
+{
+    size_t n_bytes = 0;
+    RelnChunk *chunk = arena->head;
+    void *p;
+
+    if (__builtin_mul_overflow(count, size, &n_bytes) || n_bytes > SIZE_MAX / 4) {
+        reln_fail(arena->ctx, RELN_ERR_NOMEM, "out of memory: %zu elements of %zu bytes wanted",
+                  count, size);
+        return NULL;
+    }
+    n_bytes = (n_bytes / RELN_ALIGN + 1) * RELN_ALIGN;
+    if (!chunk || chunk->size - chunk->used < n_bytes)
+        chunk = chunk_add(arena, n_bytes);
+    if (!chunk)
+        return NULL;
+    p = (char *)chunk + CHUNK_HEADER + chunk->used;
+    chunk->used += n_bytes;
+    return p;
+}
+
+void *reln_arena_copy(RelnArena *arena, const void *src, size_t count, size_t size)
+{
+    void *p = reln_arena_alloc(arena, count, size);
+
+    if (p && count > 0 && size > 0)
+        memcpy(p, src, count * size);
+    return p;
+}
+
+char *reln_arena_printf(RelnArena *arena, const char *format, ...)
+{
+    va_list args;
+    char *text = NULL;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length >= 0)
+        text = reln_arena_alloc(arena, (size_t)length + 1, 1);
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+uint64_t reln_hash(uint64_t seed, const void *bytes, size_t n_bytes)
+{
+    const unsigned char *p = bytes;
+    uint64_t h = seed;
+
+    for (size_t i = 0; i < n_bytes; i++)
+        h = (h ^ p[i]) * 1099511628211ULL;
+    return h;
+}

@@ -1,0 +1,43 @@
+/* base.h -- what every module needs: failing with a message, memory through the context, arenas. */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+
+#include "reln/base.h"
+
+/* Return the status of a call that failed; go on otherwise. Arenas and _clear functions make early returns leak-free. */
+#define RELN_TRY(call)                                                                             \
+    do {                                                                                           \
+        const RelnStatus try_status_ = (call);                                                     \
+        if (try_status_ != RELN_OK)                                                                \
+            return try_status_;                                                                    \
+    } while (0)
+
+/* Record one line about what was seen and what was wanted, and return the code: `return reln_fail(ctx, ...)`. */
+RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Zeroed memory for count elements, aligned to RELN_ALIGN; NULL with the error recorded when there is none left or
+ * the product overflows. count = 0 gives a valid block. */
+void *reln_alloc(RelnCtx *ctx, size_t count, size_t size);
+void reln_free(RelnCtx *ctx, void *block); /* NULL is fine */
+
+/* An arena: many allocations, one release. */
+typedef struct RelnChunk RelnChunk;
+typedef struct RelnArena {
+    RelnCtx *ctx;
+    RelnChunk *head;
+} RelnArena;
+
+void reln_arena_init(RelnArena *arena, RelnCtx *ctx);
+void reln_arena_clear(RelnArena *arena);
+void *reln_arena_alloc(RelnArena *arena, size_t count,
+                       size_t size); /* zeroed; NULL with the error recorded */
+void *reln_arena_copy(RelnArena *arena, const void *src, size_t count, size_t size);
+char *reln_arena_printf(RelnArena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A 64-bit fingerprint of bytes (FNV-1a), chained through `seed`. */
+#define RELN_HASH_SEED 1469598103934665603ULL
+uint64_t reln_hash(uint64_t seed, const void *bytes, size_t n_bytes);
+
+#endif
