@@ -16,7 +16,7 @@ static void philox_matches_the_published_test_vectors(void **state)
     assert_int_equal(out[3], 0x9b00dbd8u);
     reln_philox(ones, ones, out);
     assert_int_equal(out[0], 0x408f276du);
-    assert_int_equal(out[3], 0xdac07fe5u);
+    assert_int_equal(out[3], 0x6d5451fdu);
 }
 
 static void random_numbers_have_the_right_moments(void **state)
