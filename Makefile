@@ -2,7 +2,12 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
+MAKEFLAGS += --no-print-directory
+
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+ASAN = $(CLANG) -DRELN_SANITIZE=address,undefined
+TSAN = $(CLANG) -DRELN_SANITIZE=thread
+RELEASE = -DCMAKE_BUILD_TYPE=Release -DRELN_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
 
 code = find include src tests bench examples -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp'
 in_parallel = xargs -P $(JOBS) -n 1
@@ -37,11 +42,11 @@ test-clang: setup-long ## the tests, compiled by clang
 	$(call check,build-clang)
 
 test-asan: setup-long ## the tests under the address and undefined-behaviour sanitizers
-	$(call build,build-asan,$(CLANG) -DRELN_SANITIZE=address,undefined)
+	$(call build,build-asan,$(ASAN))
 	$(call check,build-asan)
 
 test-tsan: setup-long ## the tests under the thread sanitizer
-	$(call build,build-tsan,$(CLANG) -DRELN_SANITIZE=thread)
+	$(call build,build-tsan,$(TSAN))
 	$(call check,build-tsan)
 
 bench: setup ## build and run the benchmarks
@@ -62,7 +67,7 @@ includes: ## does every include look downwards?
 	tools/check-includes
 
 install: setup ## install library, headers and program (PREFIX=/usr/local, DESTDIR=)
-	$(call build,build-release,-DCMAKE_BUILD_TYPE=Release -DRELN_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX))
+	$(call build,build-release,$(RELEASE))
 	DESTDIR=$(DESTDIR) cmake --install build-release
 
 clean: ## remove everything that was built
