@@ -127,12 +127,12 @@ static CliExit run(int argc, char **argv)
 /* Output that did not arrive is a failure, even when the work was done: a full disk shows only here. */
 int main(int argc, char **argv)
 {
-    const CliExit code = run(argc, argv);
+    CliExit code = run(argc, argv);
     const bool broken = ferror(stdout) != 0;
 
     errno = 0;
     if (fclose(stdout) != 0 || broken)
-        return cli_fail(CLI_IO, "cannot write standard output: %s",
+        code = cli_fail(CLI_IO, "cannot write standard output: %s",
                         errno ? strerror(errno) : "write error");
-    return code;
+    return (int)code;
 }
