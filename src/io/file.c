@@ -10,6 +10,15 @@
 
 #include "reln/io.h"
 
+/* The end of a path, short enough that a message has room for the reason. */
+static const char *tail(const char *path)
+{
+    enum { ROOM = 240 };
+    const size_t length = strlen(path);
+
+    return length > ROOM ? path + length - ROOM : path;
+}
+
 /* Other people's threads may call strerror() too; strerror_r() has room of its own. */
 static RelnStatus fail_errno(RelnCtx *ctx, const char *path, const char *doing, int error)
 {
@@ -17,7 +26,7 @@ static RelnStatus fail_errno(RelnCtx *ctx, const char *path, const char *doing, 
 
     if (strerror_r(error, text, sizeof text) != 0)
         snprintf(text, sizeof text, "error %d", error);
-    return reln_fail(ctx, RELN_ERR_IO, "%s: cannot %s: %s", path, doing, text);
+    return reln_fail(ctx, RELN_ERR_IO, "%s: cannot %s: %s", tail(path), doing, text);
 }
 
 static RelnStatus check_source(RelnSource *source)
@@ -25,14 +34,14 @@ static RelnStatus check_source(RelnSource *source)
     struct stat info;
 
     if (fstat(source->fd, &info) != 0)
-        return fail_errno(source->ctx, source->path, "read", errno);
+        return fail_errno(source->ctx, source->name, "read", errno);
     if (S_ISDIR(info.st_mode))
-        return fail_errno(source->ctx, source->path, "read", EISDIR);
+        return fail_errno(source->ctx, source->name, "read", EISDIR);
     if (!S_ISREG(info.st_mode))
-        return reln_fail(source->ctx, RELN_ERR_IO, "%s: not a regular file", source->path);
+        return reln_fail(source->ctx, RELN_ERR_IO, "%s: not a regular file", source->name);
     if ((uint64_t)info.st_size > RELN_FILE_MAX_BYTES)
         return reln_fail(source->ctx, RELN_ERR_UNSUPPORTED, "%s: %llu bytes, at most %llu are read",
-                         source->path, (unsigned long long)info.st_size,
+                         source->name, (unsigned long long)info.st_size,
                          (unsigned long long)RELN_FILE_MAX_BYTES);
     source->n_bytes = (size_t)info.st_size;
     return RELN_OK;
@@ -43,7 +52,8 @@ RelnStatus reln_source_open(RelnCtx *ctx, const char *path, RelnSource *out)
     RelnStatus status;
 
     /* O_NONBLOCK: a pipe without a writer is refused below and does not hang here */
-    *out = (RelnSource){ctx, path, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), 0};
+    *out =
+        (RelnSource){ctx, tail(path), open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), 0};
     if (out->fd < 0)
         return fail_errno(ctx, path, "open", errno);
     status = check_source(out);
@@ -59,10 +69,10 @@ RelnStatus reln_source_read(const RelnSource *source, size_t offset, size_t n_by
     for (size_t done = 0; done < n_bytes;) {
         const ssize_t got = pread(source->fd, p + done, n_bytes - done, (off_t)(offset + done));
         if (got < 0 && errno != EINTR)
-            return fail_errno(source->ctx, source->path, "read", errno);
+            return fail_errno(source->ctx, source->name, "read", errno);
         if (got == 0)
             return reln_fail(source->ctx, RELN_ERR_IO, "%s: became shorter while it was read",
-                             source->path);
+                             source->name);
         done += got > 0 ? (size_t)got : 0;
     }
     return RELN_OK;
@@ -101,7 +111,7 @@ static RelnStatus check_target(RelnCtx *ctx, const char *path, bool *exists, mod
     if (!*exists && errno != ENOENT)
         return fail_errno(ctx, path, "write", errno);
     if (*exists && !S_ISREG(info.st_mode))
-        return reln_fail(ctx, RELN_ERR_IO, "%s: exists and is not a regular file", path);
+        return reln_fail(ctx, RELN_ERR_IO, "%s: exists and is not a regular file", tail(path));
     *mode = *exists ? info.st_mode & 07777 : 0666;
     return RELN_OK;
 }

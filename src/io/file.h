@@ -7,7 +7,7 @@
 /* A regular file of at most RELN_FILE_MAX_BYTES, opened for reading. Nothing to close when it fails. */
 typedef struct RelnSource {
     RelnCtx *ctx;
-    const char *path; /* borrowed */
+    const char *name; /* for messages: the path, of a long one its end; borrowed */
     int fd;
     size_t n_bytes;
 } RelnSource;

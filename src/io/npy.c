@@ -498,7 +498,7 @@ static RelnStatus load(RelnCtx *ctx, const RelnSource *source, unsigned char *bu
     Cursor c;
 
     RELN_TRY(reln_source_read(source, 0, n_head, buffer));
-    RELN_TRY(read_header(ctx, source->path, buffer, n_head, n_all, &h));
+    RELN_TRY(read_header(ctx, source->name, buffer, n_head, n_all, &h));
     RELN_TRY(array_init(ctx, &h, out));
     c = cursor_start(&h);
     for (size_t offset = h.data, n; offset < n_all; offset += n) {
