@@ -115,10 +115,10 @@ static RelnStatus make_actions(RelnRep *rep)
     if (!actions)
         return RELN_ERR_NOMEM;
     for (int a = 0; a < n; a++)
-        RELN_TRY(make_action(&rep->group->arena, rep->dim,
-                             a < g->n_lie ? reln_rep_lie(rep, a)
-                                          : reln_rep_discrete(rep, a - g->n_lie),
-                             &actions[a]));
+        RELN_TRY(
+            make_action(&rep->group->arena, rep->dim,
+                        a < g->n_lie ? reln_rep_lie(rep, a) : reln_rep_discrete(rep, a - g->n_lie),
+                        &actions[a]));
     rep->actions = actions;
     return RELN_OK;
 }
@@ -169,8 +169,7 @@ static const RelnRep *adopt(const Candidate *c, const char *name)
     rep->lie = reln_arena_copy(&g->arena, c->lie, n_lie * size, sizeof(double));
     rep->discrete = reln_arena_copy(&g->arena, c->discrete, n_discrete * size, sizeof(double));
     rep->inverse = reln_arena_copy(&g->arena, c->inverse, n_discrete * size, sizeof(double));
-    if (!rep->name || !rep->lie || !rep->discrete || !rep->inverse ||
-        make_actions(rep) != RELN_OK)
+    if (!rep->name || !rep->lie || !rep->discrete || !rep->inverse || make_actions(rep) != RELN_OK)
         return NULL;
     rep->trivial = acts_as_nothing(rep);
     rep->orthogonal = acts_orthogonally(rep);
@@ -197,7 +196,8 @@ static const RelnRep *intern(const Candidate *c, const char *name)
     const RelnRep *rep;
 
     if (!finite(c)) {
-        reln_fail(c->group->ctx, RELN_ERR_NUMERIC, "rep %s holds a number that is not finite", name);
+        reln_fail(c->group->ctx, RELN_ERR_NUMERIC, "rep %s holds a number that is not finite",
+                  name);
         return NULL;
     }
     rep = find(c);
@@ -214,7 +214,8 @@ static RelnStatus make_room(Candidate *c)
     const size_t n_lie = (size_t)g->n_lie, n_discrete = (size_t)g->n_discrete;
 
     if (c->dim < 1)
-        return reln_fail(g->ctx, RELN_ERR_ARG, "a rep of %d coordinates, at least 1 wanted", c->dim);
+        return reln_fail(g->ctx, RELN_ERR_ARG, "a rep of %d coordinates, at least 1 wanted",
+                         c->dim);
     if (size > REP_NUMBERS / (1 + n_lie + 2 * n_discrete))
         return reln_fail(g->ctx, RELN_ERR_UNSUPPORTED,
                          "a rep of %d coordinates takes more than 1 GiB for %d generators of %s",
@@ -595,10 +596,9 @@ static RelnStatus check_brackets(const Candidate *c, const Compare *k)
             const double *rx = c->lie + i * size, *ry = c->lie + j * size;
             commutator(g->n, x, y, k->small[1], k->small[0]);
             commutator(c->dim, rx, ry, k->large[1], k->large[0]);
-            const double rest =
-                mismatch(c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, y),
-                         reln_mat_norm(size, rx) * reln_mat_norm(size, ry) +
-                             reln_mat_norm(size, rx) + reln_mat_norm(size, ry));
+            const double rest = mismatch(c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, y),
+                                         reln_mat_norm(size, rx) * reln_mat_norm(size, ry) +
+                                             reln_mat_norm(size, rx) + reln_mat_norm(size, ry));
             if (!(rest <= SPAN_RESIDUAL))
                 return reln_fail(g->ctx, RELN_ERR_REP,
                                  "not a rep of %s: the bracket of generators %d and %d is off by "
@@ -1042,10 +1042,10 @@ typedef struct Search {
     const RelnRep *rep;
     const Span *span;
     Closure words;
-    double *rho_words;   /* (words, K, K) */
-    double *a, *x;       /* (n_lie): coordinates of A and X */
-    double *small[4];    /* (n, n) */
-    double *large[3];    /* (K, K) */
+    double *rho_words; /* (words, K, K) */
+    double *a, *x;     /* (n_lie): coordinates of A and X */
+    double *small[4];  /* (n, n) */
+    double *large[3];  /* (K, K) */
 } Search;
 
 static RelnStatus search_room(Candidate *c, const RelnRep *rep, Search *s)
@@ -1089,7 +1089,9 @@ static RelnStatus try_word(const Search *s, int word, int attempt, const double 
 
     *found = false;
     for (int i = 0; i < g->n_lie; i++)
-        s->a[i] = attempt ? -reln_rng_normal(&rng) / (1 + reln_mat_norm(square(n), g->lie + i * square(n))) : 0;
+        s->a[i] = attempt ? -reln_rng_normal(&rng) /
+                                (1 + reln_mat_norm(square(n), g->lie + i * square(n)))
+                          : 0;
     reln_combine(g->n_lie, square(n), s->a, g->lie, s->small[0]);
     RELN_TRY(reln_matrix_exp(s->ctx, n, s->small[0], s->small[1]));
     RELN_TRY(reln_solve(s->ctx, n, n, s->words.matrices + word * square(n), h, s->small[2]));

@@ -7,8 +7,8 @@
 
 /* The non-zero entries of a square matrix, line by line. */
 typedef struct Sparse {
-    const int *start;    /* (dim + 1) */
-    const int *index;    /* position in the line */
+    const int *start; /* (dim + 1) */
+    const int *index; /* position in the line */
     const double *value;
 } Sparse;
 
@@ -34,9 +34,10 @@ struct RelnRep {
 /* The span of the Lie generators as a space of matrices, made when first needed. */
 typedef struct Span {
     int rank;
-    const double *coords;  /* (n_lie, n*n): matrix to the shortest coordinates in the generators */
-    const double *basis;   /* (rank, n_lie): an orthonormal basis of the span, in coordinates */
-    const double *regular; /* (n_lie): a generic element; a normal matrix where the span is closed under transposition */
+    const double *coords; /* (n_lie, n*n): matrix to the shortest coordinates in the generators */
+    const double *basis;  /* (rank, n_lie): an orthonormal basis of the span, in coordinates */
+    const double *
+        regular; /* (n_lie): a generic element; a normal matrix where the span is closed under transposition */
 } Span;
 
 typedef struct Memo Memo;         /* reps made from reps */
