@@ -25,6 +25,10 @@ extern void zgees_(const char *jobvs, const char *sort, int (*select)(const doub
                    const int *n, double complex *a, const int *lda, int *sdim, double complex *w,
                    double complex *vs, const int *ldvs, double complex *work, const int *lwork,
                    double *rwork, int *bwork, int *info, size_t, size_t);
+extern void dgees_(const char *jobvs, const char *sort,
+                   int (*select)(const double *, const double *), const int *n, double *a,
+                   const int *lda, int *sdim, double *wr, double *wi, double *vs, const int *ldvs,
+                   double *work, const int *lwork, int *bwork, int *info, size_t, size_t);
 extern void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);
 extern void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a,
                     const int *lda, const int *ipiv, double *b, const int *ldb, int *info, size_t);
@@ -367,6 +371,43 @@ RelnStatus reln_schur(RelnCtx *ctx, ptrdiff_t n, const double complex *a, double
     transpose_square(n, t);
     transpose_square(n, z);
     return RELN_OK;
+}
+
+static RelnStatus schur_real(RelnArena *tmp, int n, const double *a, double *t, double *z)
+{
+    const size_t square = (size_t)n * (size_t)n;
+    const int query = -1;
+    double *tt = reln_arena_alloc(tmp, square, sizeof *tt);
+    double *zt = reln_arena_alloc(tmp, square, sizeof *zt);
+    double *w = reln_arena_alloc(tmp, 2 * (size_t)n, sizeof *w);
+    double *work = NULL, answer = 0;
+    int info = 0, lwork = 0, sdim = 0;
+
+    if (!tt || !zt || !w)
+        return RELN_ERR_NOMEM;
+    reln_mat_transpose(n, n, a, tt);
+    dgees_("V", "N", NULL, &n, tt, &n, &sdim, w, w + n, zt, &n, &answer, &query, NULL, &info, 1, 1);
+    lwork = length(answer);
+    if (!(work = reln_arena_alloc(tmp, (size_t)lwork, sizeof *work)))
+        return RELN_ERR_NOMEM;
+    dgees_("V", "N", NULL, &n, tt, &n, &sdim, w, w + n, zt, &n, work, &lwork, NULL, &info, 1, 1);
+    reln_mat_transpose(n, n, tt, t);
+    reln_mat_transpose(n, n, zt, z);
+    return converged(tmp->ctx, "schur form", n, n, info);
+}
+
+RelnStatus reln_schur_real(RelnCtx *ctx, ptrdiff_t n, const double *a, double *t, double *z)
+{
+    RelnArena tmp;
+    RelnStatus status = RELN_OK;
+
+    RELN_TRY(check(ctx, "schur form", n, n, 1, a));
+    if (n == 0)
+        return RELN_OK;
+    reln_arena_init(&tmp, ctx);
+    status = schur_real(&tmp, (int)n, a, t, z);
+    reln_arena_clear(&tmp);
+    return status;
 }
 
 /* -- linear systems -------------------------------------------------------------------------- */

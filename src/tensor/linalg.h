@@ -41,6 +41,10 @@ RelnStatus reln_eig(RelnCtx *ctx, ptrdiff_t n, const double *a, double complex *
 RelnStatus reln_schur(RelnCtx *ctx, ptrdiff_t n, const double complex *a, double complex *t,
                       double complex *z);
 
+/* Real Schur form a = z t zᵀ: t upper triangular but for 2x2 blocks [[p, q], [r, p]], q r < 0, whose eigenvalues are the
+ * complex pairs; so the real eigenvalues are exactly real. */
+RelnStatus reln_schur_real(RelnCtx *ctx, ptrdiff_t n, const double *a, double *t, double *z);
+
 /* Solve a x = b, b and x (n,m), x may be b. RELN_ERR_NUMERIC when a is singular to working precision. */
 RelnStatus reln_solve(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t m, const double *a, const double *b,
                       double *x);

@@ -249,6 +249,27 @@ static void schur_form_is_triangular_and_rebuilds_the_matrix(void **state)
     }
 }
 
+static void real_schur_form_has_standard_blocks_and_rebuilds_the_matrix(void **state)
+{
+    Fixture *f = *state;
+
+    for (ptrdiff_t n = 1; n <= 8; n++) {
+        fill_normal(&f->rng, n * n, f->a);
+        assert_ok(f->ctx, reln_schur_real(f->ctx, n, f->a, f->b, f->c));
+        for (ptrdiff_t i = 0; i + 1 < n; i++) {
+            const double below = f->b[(i + 1) * n + i];
+            assert_true(below == 0 || (below * f->b[i * n + i + 1] < 0 &&
+                                       f->b[i * n + i] == f->b[(i + 1) * n + i + 1]));
+            for (ptrdiff_t j = 0; j < i; j++)
+                assert_true(f->b[(i + 1) * n + j] == 0.0);
+        }
+        reln_mat_mul(n, n, n, f->c, f->b, f->d);
+        reln_mat_transpose(n, n, f->c, f->b);
+        reln_mat_mul(n, n, n, f->d, f->b, f->c);
+        assert_near(f->c, f->a, n * n, tol(n));
+    }
+}
+
 static void solutions_and_inverses_satisfy_their_equations(void **state)
 {
     Fixture *f = *state;
@@ -340,6 +361,7 @@ static void not_a_number_is_refused_everywhere(void **state)
         assert_non_null(strstr(reln_ctx_error(f->ctx), "element (1,2)"));
         assert_int_equal(reln_eig(f->ctx, 3, f->a, f->zw, f->zb), RELN_ERR_NUMERIC);
         assert_int_equal(reln_schur(f->ctx, 3, f->za, f->zb, f->zc), RELN_ERR_NUMERIC);
+        assert_int_equal(reln_schur_real(f->ctx, 3, f->a, f->b, f->c), RELN_ERR_NUMERIC);
         assert_int_equal(reln_inverse(f->ctx, 3, f->a, f->b), RELN_ERR_NUMERIC);
         assert_int_equal(reln_inverse_complex(f->ctx, 3, f->za, f->zb), RELN_ERR_NUMERIC);
         assert_int_equal(reln_cholesky(f->ctx, 3, f->a, f->b), RELN_ERR_NUMERIC);
@@ -361,6 +383,7 @@ static RelnStatus every_decomposition(RelnCtx *ctx)
     RELN_TRY(reln_eigh_complex(ctx, 3, za, s, zb));
     RELN_TRY(reln_eig(ctx, 3, a, zb, zc));
     RELN_TRY(reln_schur(ctx, 3, za, zb, zc));
+    RELN_TRY(reln_schur_real(ctx, 3, a, b, vt));
     RELN_TRY(reln_inverse(ctx, 3, a, b));
     RELN_TRY(reln_inverse_complex(ctx, 3, za, zb));
     RELN_TRY(reln_cond(ctx, 3, a, s));
@@ -400,6 +423,7 @@ int main(void)
         cmocka_unit_test(hermitian_eigenvectors_rebuild_the_matrix),
         cmocka_unit_test(general_eigenvectors_satisfy_their_equation),
         cmocka_unit_test(schur_form_is_triangular_and_rebuilds_the_matrix),
+        cmocka_unit_test(real_schur_form_has_standard_blocks_and_rebuilds_the_matrix),
         cmocka_unit_test(solutions_and_inverses_satisfy_their_equations),
         cmocka_unit_test(complex_inverse_satisfies_its_equation),
         cmocka_unit_test(bad_scaling_is_not_taken_for_singularity),
