@@ -5,11 +5,11 @@
 #include "cli/cli.h"
 
 static const char help[] =
-    "Computes everything that the basis of a matrix Lie algebra determines: dimension, centre, "
-    "derived\n"
-    "ideal, Killing form, and the completed form B~ (Killing on [g,g], a frame-independent form on "
-    "the\n"
-    "centre). What is not a reductive Lie algebra is refused with the reason.\n"
+    "Computes everything that the basis of a matrix Lie algebra determines: dimension, centre,\n"
+    "derived ideal, Killing form, and the completed form B~ (Killing on [g,g], a form that does "
+    "not\n"
+    "depend on the frame on the centre). What is no reductive Lie algebra is refused with the "
+    "reason.\n"
     "\n"
     "NAME is a family, or a direct sum of them:\n"
     "  gl:n  sl:n       all, or traceless, n x n matrices\n"
@@ -18,16 +18,14 @@ static const char help[] =
     "  u:n   su:n       antihermitian, or traceless ones, as real matrices of size 2n\n"
     "  gl:2+so:3        block-diagonal sum, as often as wanted\n"
     "\n"
-    "FILE.npy is an array (K, n, n) of f4, f8, i4 or i8: K matrices that span the algebra. Any "
-    "basis will\n"
-    "do, a badly conditioned one too.\n"
+    "FILE.npy is an array (K, n, n) of f4, f8, i4 or i8: K matrices that span the algebra. Any\n"
+    "basis will do, a badly conditioned one too.\n"
     "\n"
     "examples:\n"
     "  reln algebra gl:3              dimension 9, centre 1, signature (6, 3, 0)\n"
     "  reln algebra so:1,3            the Lorentz algebra: semisimple, signature (3, 3, 0)\n"
     "  reln algebra gl:2+so:3 --json  the same as one JSON object, with the matrix of the form\n"
-    "  reln algebra --basis mine.npy  your own; exit code 3 and one line when it is not "
-    "reductive\n";
+    "  reln algebra --basis mine.npy  your own; exit code 3 and one line when it is refused\n";
 
 /* What is printed: all of it for an algebra, without the form for a refused basis. */
 typedef struct Report {
@@ -54,23 +52,32 @@ static json_t *report_json(const Report *r)
 {
     const RelnAlgebraInfo *i = r->info;
 
-    return json_pack(
-        "{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o}",
-        "name", cli_json_text(r->name), "n", i->n, "dim", i->dim, "center_dim",
-        cli_json_count(i->center_dim), "derived_dim", cli_json_count(i->derived_dim), "reductive",
-        cli_json_answer(i->reductive), "semisimple", cli_json_answer(i->semisimple),
-        "center_semisimple", cli_json_answer(i->center_semisimple), "reason",
-        cli_json_text(i->reason), "independent", cli_json_answer(i->independent), "closed",
-        cli_json_answer(i->closed), "killing_rank", cli_json_count(i->killing_rank), "killing_gap",
-        measure(i->killing_gap), "form_signature", signature(i->form_signature), "form",
-        r->form ? cli_json_matrix(i->dim, i->dim, r->form) : json_null(), "structure_nnz",
-        cli_json_count(i->structure_nnz), "condition", measure(i->condition), "closure_residual",
-        measure(i->closure_residual));
+    /* clang-format off */
+    return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "name", cli_json_text(r->name),
+                     "n", i->n,
+                     "dim", i->dim,
+                     "center_dim", cli_json_count(i->center_dim),
+                     "derived_dim", cli_json_count(i->derived_dim),
+                     "independent", cli_json_answer(i->independent),
+                     "closed", cli_json_answer(i->closed),
+                     "reductive", cli_json_answer(i->reductive),
+                     "semisimple", cli_json_answer(i->semisimple),
+                     "center_semisimple", cli_json_answer(i->center_semisimple),
+                     "reason", cli_json_text(i->reason),
+                     "killing_rank", cli_json_count(i->killing_rank),
+                     "killing_gap", measure(i->killing_gap),
+                     "form_signature", signature(i->form_signature),
+                     "form", r->form ? cli_json_matrix(i->dim, i->dim, r->form) : json_null(),
+                     "structure_nnz", cli_json_count(i->structure_nnz),
+                     "condition", measure(i->condition),
+                     "closure_residual", measure(i->closure_residual));
+    /* clang-format on */
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
+/* Of a refused basis not everything is known; what is not has no line. */
 static void line(const char *label)
 {
     printf("%-21s", label);
@@ -78,11 +85,10 @@ static void line(const char *label)
 
 static void line_count(const char *label, int value, const char *unit)
 {
-    line(label);
     if (value < 0)
-        puts("not known");
-    else
-        printf("%d%s\n", value, unit);
+        return;
+    line(label);
+    printf("%d%s\n", value, unit);
 }
 
 static void line_answer(const char *label, RelnAnswer answer)
@@ -96,11 +102,10 @@ static void line_answer(const char *label, RelnAnswer answer)
 
 static void line_measure(const char *label, double value)
 {
+    if (!(value >= 0))
+        return;
     line(label);
-    if (value >= 0)
-        printf("%.3g\n", value);
-    else
-        puts("not known");
+    printf("%.3g\n", value);
 }
 
 static void line_signature(const int s[3])

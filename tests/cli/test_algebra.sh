@@ -207,7 +207,7 @@ call='algebra gl:3 >&-'
 
 # too little memory for the file; sanitizers need more address space than that and skip this
 limit=700000
-if (ulimit -v $limit && "$reln" --version) >/dev/null 2>&1; then
+if { (ulimit -v $limit && "$reln" --version); } >/dev/null 2>&1; then
     call="algebra --basis huge.npy with $limit KiB"
     checks=$((checks + 1))
     (ulimit -v $limit && exec "$reln" algebra --basis "$dir/huge.npy" --json) >"$dir/out" 2>"$dir/err"
