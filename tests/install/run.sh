@@ -41,11 +41,11 @@ readelf -d "$lib/libreln.so" | grep -q 'SONAME.*\[libreln\.so\.0\]' || fail "SON
 nm -D --defined-only "$lib/libreln.so" | awk '{ print $NF }' | LC_ALL=C sort >"$work/exported"
 grep -v '^reln_' "$work/exported" && fail "symbols that do not begin with reln_"
 
-# The functions that the headers declare: the first name before a parenthesis after each RELN_API.
+# What the headers declare: after each RELN_API, the name before the first parenthesis, bracket or semicolon.
 printf '#include <reln/reln.h>\n' >"$work/all.c"
 "$CC" -std=c11 -E -P -I"$work/prefix/include" "$work/all.c" | tr '\n' ' ' |
     sed 's/__attribute__((visibility("default")))/\n@/g' |
-    sed -n 's/^@[^(]*\b\(reln_[a-z0-9_]*\) *(.*/\1/p' | LC_ALL=C sort >"$work/declared"
+    sed -n 's/^@[^[(;]*\b\(reln_[a-z0-9_]*\) *[[(;].*/\1/p' | LC_ALL=C sort >"$work/declared"
 [ -s "$work/declared" ] || fail "no declarations found"
 diff "$work/declared" "$work/exported" >"$work/difference" ||
     fail "declared (<) and exported (>) differ:" "$(cat "$work/difference")"
