@@ -10,9 +10,8 @@ json_t *cli_json_text(const char *text)
     json_t *value = json_string(text);
     char *copy;
 
-    if (value || !(copy = malloc(strlen(text) + 1)))
+    if (value || !(copy = strdup(text)))
         return value;
-    strcpy(copy, text);
     for (char *p = copy; *p; p++)
         if (*p < ' ' || *p > '~')
             *p = '?';
