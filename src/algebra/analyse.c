@@ -292,14 +292,23 @@ static RelnStatus restrict_killing(Work *w)
     return RELN_OK;
 }
 
+/* Killing eigenvalues are certain from three digits above the error bound on. A frame of condition 1e3 makes those of a
+ * semisimple algebra as small as 1e-6, so one above 1e-7 is not called zero, however coarse the basis. */
+static void killing_bounds(const Work *w, double *zero, double *certain)
+{
+    *zero = fmin(w->out->tau, 1e-7) * w->ad_size;
+    *certain = fmin(sqrt(w->out->tau), 1e3 * w->out->tau) * w->ad_size;
+}
+
 /* Reductive iff the Killing form is non-degenerate on [g,g]; then g = z + [g,g] is a theorem, kept as a cross-check. */
 static void decide(Work *w)
 {
     RelnAlgebraInfo *const info = &w->out->info;
     const int r = info->derived_dim, z = info->center_dim;
-    const double zero = w->out->tau * w->ad_size, certain = sqrt(w->out->tau) * w->ad_size;
+    double zero = 0, certain = 0;
     int rank = 0;
 
+    killing_bounds(w, &zero, &certain);
     for (int i = 0; i < r; i++)
         rank += fabs(w->eigen_d[i]) > zero;
     if (rank < r) {
