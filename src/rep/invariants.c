@@ -526,8 +526,6 @@ static RelnStatus by_weights(RelnArena *arena, const Problem *p, int *count, dou
     RELN_TRY(fill_gram(&w));
     status = weight_kernel(&w, count, rows);
     *good = status != RELN_ERR_NUMERIC;
-    if (!*good)
-        reln_ctx_clear(arena->ctx); /* another way is left */
     return *good ? status : RELN_OK;
 }
 
@@ -700,13 +698,17 @@ static RelnStatus directly(RelnArena *arena, const Problem *p, int *count, doubl
 RelnStatus reln_invariants(RelnArena *arena, const Problem *problem, int *count, double **rows)
 {
     bool good = problem->rank > 0;
+    Kept before;
 
+    reln_keep_message(arena->ctx, &before);
     if (problem->elements)
         return by_averaging(arena, problem, count, rows);
     if (good)
         RELN_TRY(by_weights(arena, problem, count, rows, &good));
-    if (!good)
+    if (!good) {
+        reln_put_back(arena->ctx, &before);
         return directly(arena, problem, count, rows);
+    }
     for (int g = 0; g<problem->n_discrete && * count> 0; g++)
         RELN_TRY(cut(arena, problem, g, count, rows));
     return RELN_OK;

@@ -1088,6 +1088,7 @@ static RelnStatus try_word(const Search *s, int word, int attempt, const double 
     const int n = g->n;
     RelnRng rng = reln_rng(0x776f7264ULL, (uint64_t)attempt);
     RelnStatus status;
+    Kept before;
 
     *found = false;
     for (int i = 0; i < g->n_lie; i++)
@@ -1098,9 +1099,13 @@ static RelnStatus try_word(const Search *s, int word, int attempt, const double 
     RELN_TRY(reln_matrix_exp(s->ctx, n, s->small[0], s->small[1]));
     RELN_TRY(reln_solve(s->ctx, n, n, s->words.matrices + word * square(n), h, s->small[2]));
     reln_mat_mul(n, n, n, s->small[1], s->small[2], s->small[3]);
+    reln_keep_message(s->ctx, &before);
     status = reln_matrix_log(s->ctx, n, s->small[3], s->small[0]);
-    if (status != RELN_OK)
-        return status == RELN_ERR_NUMERIC ? RELN_OK : status;
+    if (status == RELN_ERR_NUMERIC) {
+        reln_put_back(s->ctx, &before);
+        return RELN_OK;
+    }
+    RELN_TRY(status);
     *found = reln_span_coords(g, s->span, s->small[0], 1 + reln_mat_norm(square(n), s->small[0]),
                               s->x) <= SPAN_RESIDUAL;
     return RELN_OK;
@@ -1135,7 +1140,6 @@ static RelnStatus restrict_discrete(const Search *s, const RelnGroup *sub, int i
             if (found)
                 return act_word(s, word, out);
         }
-    reln_ctx_clear(s->ctx);
     return reln_fail(s->ctx, RELN_ERR_REP,
                      "discrete generator %d of %s was not found in %s: no product of its discrete "
                      "generators with an exponential gives it",

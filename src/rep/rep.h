@@ -76,6 +76,13 @@ RelnStatus reln_closure(RelnArena *arena, int dim, int n_generators, const doubl
 /* out = sum_i coords[i] * matrices[i], each of `size` numbers. */
 void reln_combine(int count, ptrdiff_t size, const double *coords, const double *matrices,
                   double *out);
+/* A failure that another way makes good leaves no trace: keep the message before trying, put it back after. */
+typedef struct Kept {
+    char message[512];
+} Kept;
+void reln_keep_message(const RelnCtx *ctx, Kept *kept);
+void reln_put_back(RelnCtx *ctx, const Kept *kept);
+
 /* Largest absolute value. */
 double reln_largest(ptrdiff_t count, const double *x);
 

@@ -1,5 +1,6 @@
 /* span.c -- the span of the Lie generators as a space of matrices; the finite group that matrices generate. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rep/rep.h"
@@ -20,6 +21,16 @@ void reln_combine(int count, ptrdiff_t size, const double *coords, const double 
         if (coords[i] != 0)
             for (ptrdiff_t e = 0; e < size; e++)
                 out[e] += coords[i] * matrices[i * size + e];
+}
+
+void reln_keep_message(const RelnCtx *ctx, Kept *kept)
+{
+    snprintf(kept->message, sizeof kept->message, "%s", reln_ctx_error(ctx));
+}
+
+void reln_put_back(RelnCtx *ctx, const Kept *kept)
+{
+    (void)reln_fail(ctx, RELN_OK, "%s", kept->message);
 }
 
 double reln_largest(ptrdiff_t count, const double *x)
