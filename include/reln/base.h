@@ -53,6 +53,9 @@ RELN_API const char *reln_version(void);
 /* The text of a code, never NULL. */
 RELN_API const char *reln_status_text(RelnStatus status);
 
+/* How numbers are stored. Where a choice is asked for, RELN_DEFAULT leaves it to the callee. */
+typedef enum RelnDtype { RELN_DEFAULT, RELN_F32, RELN_F64, RELN_I32, RELN_I64 } RelnDtype;
+
 /* Memory blocks are aligned to this many bytes; an allocator of your own must keep to it. */
 #define RELN_ALIGN 64
 

@@ -24,9 +24,6 @@ enum { RELN_ARRAY_MAX_RANK = 8 };
 /* Larger files are refused before anything is allocated. */
 #define RELN_FILE_MAX_BYTES ((uint64_t)1 << 31)
 
-/* How numbers are stored, in either byte order. */
-typedef enum RelnDtype { RELN_F32, RELN_F64, RELN_I32, RELN_I64 } RelnDtype;
-
 RELN_API const char *reln_dtype_text(RelnDtype dtype); /* "f4", "f8", "i4", "i8" */
 
 /* Numbers in row-major order, whatever the file had. NaN and infinity are kept: judging them is the caller's. */

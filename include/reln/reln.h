@@ -4,9 +4,13 @@
 
 #include "reln/algebra.h"
 #include "reln/base.h"
+#include "reln/graph.h"
 #include "reln/io.h"
 #include "reln/lift.h"
 #include "reln/matrix.h"
+#include "reln/ops.h"
+#include "reln/plan.h"
+#include "reln/pool.h"
 #include "reln/random.h"
 #include "reln/rep.h"
 

@@ -165,7 +165,7 @@ static RelnStatus read_descr(Reader *r, Header *h)
                          r->what);
     RELN_TRY(read_string(r, "a dtype in quotes", &text, &length));
     if (length == 3 && (text[0] == '<' || text[0] == '>'))
-        for (int i = 0; i < N_KINDS; i++)
+        for (int i = RELN_F32; i < N_KINDS; i++)
             if (memcmp(text + 1, kinds[i].code, 2) == 0) {
                 h->dtype = (RelnDtype)i;
                 h->big_endian = text[0] == '>';
@@ -397,6 +397,7 @@ static double number(const Header *h, const unsigned char *p)
     case RELN_I64:
         return (double)u.i8;
     case RELN_F64:
+    case RELN_DEFAULT:
         break;
     }
     return u.f8;

@@ -12,11 +12,11 @@ compiles() # include directory, header
     printf '#include "reln/%s"\n#include "reln/%s"\nextern int unit;\n' "$2" "$2" >"$work/unit.c"
     cp "$work/unit.c" "$work/unit.cpp"
     # shellcheck disable=SC2086
-    "$CC" -std=c11 $warnings -Wstrict-prototypes -I"$1" -fsyntax-only "$work/unit.c" &&
-        "$CXX" -std=c++17 $warnings -I"$1" -fsyntax-only "$work/unit.cpp"
+    "$CC" -std=c11 $warnings -Wstrict-prototypes -I"$1" -I"$BUILD_DIR/derived" -fsyntax-only "$work/unit.c" &&
+        "$CXX" -std=c++17 $warnings -I"$1" -I"$BUILD_DIR/derived" -fsyntax-only "$work/unit.cpp"
 }
 
-for header in "$SOURCE_DIR"/include/reln/*.h; do
+for header in "$SOURCE_DIR"/include/reln/*.h "$BUILD_DIR"/derived/reln/*.h; do
     compiles "$SOURCE_DIR/include" "$(basename "$header")" || {
         echo "$header does not compile alone" >&2
         exit 1

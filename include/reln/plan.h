@@ -1,0 +1,73 @@
+/* plan.h -- order, memory and kernels of a graph, and running it.
+ *
+ *     RelnPlan *plan = NULL;
+ *     reln_plan_create(g, &(RelnPlanOptions){.pool = pool}, &plan);   // reports errors of building, too
+ *     reln_plan_bind(plan, "x", x, RELN_F64);                         // (n_samples, P, Q, R, K, C), yours
+ *     reln_plan_run(plan, &(RelnRun){.n_samples = 100, .step = t});
+ *     const double *loss = reln_plan_output(plan, "loss", NULL);
+ *
+ * A run goes: step-level work, all shards of the batch, reduction, step-level work ... and last the assignments and
+ * optimisers. A shard is a fixed number of samples that depends on the graph alone; shards belong to lanes and lanes
+ * are combined in a fixed tree, so threads decide who computes and never what: the same bits for any number of them.
+ * A run allocates nothing (reserve room with reln_plan_reserve() or by a first run).
+ */
+#ifndef RELN_PLAN_H
+#define RELN_PLAN_H
+
+#include "reln/graph.h"
+#include "reln/pool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct RelnPlan RelnPlan;
+
+typedef struct RelnPlanOptions {
+    RelnPool *pool; /* NULL: the calling thread alone */
+    int shard;      /* samples per shard; 0: derived from the graph */
+    bool reference; /* our own plain kernels instead of BLAS and vector variants */
+} RelnPlanOptions;
+
+/* options NULL: all defaults. The graph must outlive the plan and not change. Caller destroys. */
+RELN_API RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options,
+                                     RelnPlan **out);
+RELN_API void reln_plan_destroy(RelnPlan *plan); /* NULL is fine */
+
+/* Bind an input to memory of yours, which is read during runs. Floats are converted to the node's dtype. */
+RELN_API RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void *values,
+                                   RelnDtype dtype);
+/* Number of rows of each sample of the batch, for a row domain. */
+RELN_API RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *counts);
+/* Make room for batches of up to n_samples samples and, for every row domain, n_rows rows. */
+RELN_API RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows);
+
+typedef struct RelnRun {
+    ptrdiff_t n_samples;
+    uint64_t seed; /* of random nodes */
+    uint64_t step; /* number of the step, from 0: random nodes and optimisers see it */
+} RelnRun;
+RELN_API RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run);
+
+/* Values of an output after a run: items one after another, in the node's dtype; *n_items may be NULL. Borrowed until
+ * the next run. NULL when there is no such output. */
+RELN_API const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *n_items);
+
+/* What it costs, known before it runs. */
+typedef struct RelnCost {
+    double flops_step;   /* once a run: multiplications and additions */
+    double flops_sample; /* for each sample (row domains: at capacity, divided by the shard) */
+    double bytes_sample; /* read and written by kernels for each sample */
+    size_t parameters;   /* trainable elements used */
+    size_t bytes_worker; /* slab of one worker */
+    size_t bytes_shared; /* step-level values, lanes, constants */
+    size_t bytes_kept;   /* per-sample values kept across phases, at the capacity reserved */
+    int shard, lanes, phases, instructions;
+} RelnCost;
+RELN_API RelnCost reln_plan_cost(const RelnPlan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,22 @@
+/* pool.h -- worker threads, shared by plans. */
+#ifndef RELN_POOL_H
+#define RELN_POOL_H
+
+#include "reln/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct RelnPool RelnPool;
+
+/* n_threads counts the calling thread too. One plan runs at a time on a pool. Caller destroys. */
+RELN_API RelnStatus reln_pool_create(RelnCtx *ctx, int n_threads, RelnPool **out);
+RELN_API void reln_pool_destroy(RelnPool *pool); /* NULL is fine */
+RELN_API int reln_pool_threads(const RelnPool *pool);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,141 @@
+/* grad.c -- the reverse sweep: cotangents as nodes of the same graph. */
+#include <string.h>
+
+#include "graph/graph.h"
+
+typedef struct Sweep {
+    RelnGraph *g;
+    bool *depends;   /* by id: on one of the xs */
+    RelnNode **cot;  /* by id: cotangent so far */
+    int first, last; /* ids worth looking at */
+} Sweep;
+
+static void accumulate(Sweep *s, const RelnNode *x, RelnNode *cotangent)
+{
+    RelnNode **slot = &s->cot[x->id];
+
+    if (cotangent)
+        *slot = *slot ? reln_add(s->g, *slot, cotangent) : cotangent;
+}
+
+static void mark(Sweep *s, int n_x, RelnNode *const *xs)
+{
+    for (int i = 0; i < n_x; i++)
+        s->depends[xs[i]->id] = true;
+    for (int id = s->first; id <= s->last; id++) {
+        const RelnNode *z = s->g->nodes.items[id];
+
+        for (int i = 0; i < z->n_in && z->needs_grad; i++)
+            s->depends[id] = s->depends[id] || s->depends[z->in[i]->id];
+    }
+}
+
+/* A call's cotangents are those of its results together, which follow it. */
+static void sweep_call(Sweep *s, const RelnNode *z, RelnNode **gin)
+{
+    const RelnFn *fn = ((const RelnCallAttr *)z->attr)->fn;
+
+    reln_call_vjp(s->g, z, &s->cot[z->id + 1], fn->n_out, s->depends, gin);
+}
+
+static bool sweep_node(Sweep *s, const RelnNode *z)
+{
+    RelnNode **gin = reln_arena_alloc(&s->g->arena, (size_t)z->n_in, sizeof *gin);
+
+    if (!gin)
+        return reln_graph_fail(s->g, RELN_ERR_NOMEM, "%s", reln_ctx_error(s->g->ctx));
+    if (z->op == &reln_op_call)
+        sweep_call(s, z, gin);
+    else
+        z->op->vjp(s->g, z, s->cot[z->id], gin);
+    for (int i = 0; i < z->n_in; i++)
+        if (gin[i] && s->depends[z->in[i]->id])
+            accumulate(s, z->in[i], reln_sum_like(s->g, gin[i], z->in[i]));
+    return s->g->status == RELN_OK;
+}
+
+/* Cotangents are typed: the dual rep, the same shape and dtype. */
+static bool seed(Sweep *s, RelnNode *y, RelnNode *cotangent)
+{
+    if (cotangent->rep != reln_rep_dual(y->rep) || cotangent->dtype != y->dtype)
+        return reln_graph_fail(
+            s->g, RELN_ERR_REP, "vjp: the cotangent of a %s must be its dual, saw %s",
+            reln_rep_name(y->rep), cotangent->rep ? reln_rep_name(cotangent->rep) : "indices");
+    accumulate(s, y, reln_expand(s->g, cotangent, y));
+    return s->g->status == RELN_OK;
+}
+
+static RelnNode *zeros_like(RelnGraph *g, const RelnNode *x)
+{
+    const RelnRep *dual = reln_rep_dual(x->rep);
+    RelnNode *zero = reln_cast(g, reln_scalar(g, 0.0), x->dtype);
+
+    return reln_expand_zero(g, zero, x, dual);
+}
+
+static bool sweep(Sweep *s, int n_y, RelnNode *const *ys, RelnNode *const *cotangents, int n_x,
+                  RelnNode *const *xs, RelnNode **out)
+{
+    mark(s, n_x, xs);
+    for (int j = 0; j < n_y; j++)
+        if (cotangents[j] && !seed(s, ys[j], cotangents[j]))
+            return false;
+    for (int id = s->last; id >= s->first; id--) {
+        const RelnNode *z = s->g->nodes.items[id];
+        const bool has = z->op == &reln_op_call ? z->needs_grad : s->cot[id] != NULL;
+
+        if (has && s->depends[id] && z->n_in > 0 && z->op != &reln_op_result && !sweep_node(s, z))
+            return false;
+    }
+    for (int i = 0; i < n_x; i++)
+        out[i] = s->cot[xs[i]->id] ? s->cot[xs[i]->id] : zeros_like(s->g, xs[i]);
+    return s->g->status == RELN_OK;
+}
+
+bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *cotangents, int n_x,
+              RelnNode *const *xs, RelnNode **out)
+{
+    Sweep s = {.g = graph, .first = graph->nodes.count, .last = -1};
+    const size_t count = (size_t)graph->nodes.count + 1;
+
+    for (int i = 0; i < n_x; i++)
+        out[i] = NULL;
+    for (int j = 0; j < n_y; j++) {
+        if (!ys[j] || ys[j]->graph != graph || ys[j]->dtype == RELN_I32)
+            return ys[j] ? reln_graph_fail(graph, RELN_ERR_ARG,
+                                           "vjp: y %d is no number of this graph", j)
+                         : false;
+        s.last = ys[j]->id > s.last ? ys[j]->id : s.last;
+    }
+    for (int i = 0; i < n_x; i++) {
+        if (!xs[i] || xs[i]->graph != graph || xs[i]->dtype == RELN_I32)
+            return xs[i] ? reln_graph_fail(graph, RELN_ERR_ARG,
+                                           "vjp: x %d is no number of this graph", i)
+                         : false;
+        s.first = xs[i]->id < s.first ? xs[i]->id : s.first;
+        s.last = xs[i]->id > s.last ? xs[i]->id : s.last;
+    }
+    if (graph->status != RELN_OK)
+        return false;
+    s.depends = reln_arena_alloc(&graph->arena, count, sizeof *s.depends);
+    s.cot = reln_arena_alloc(&graph->arena, count, sizeof *s.cot);
+    if (!s.depends || !s.cot)
+        return reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
+    return sweep(&s, n_y, ys, cotangents, n_x, xs, out);
+}
+
+bool reln_grad(RelnGraph *graph, RelnNode *y, int n, RelnNode *const *xs, RelnNode **out)
+{
+    RelnNode *one;
+
+    for (int i = 0; i < n; i++)
+        out[i] = NULL;
+    if (!y)
+        return false;
+    if (reln_shape_count(&y->shape) != 1 || !reln_is_invariant(y))
+        return reln_graph_fail(graph, RELN_ERR_ARG,
+                               "grad: wanted one invariant number for each item, saw %s as %s",
+                               reln_shape_text(y), y->rep ? reln_rep_name(y->rep) : "indices");
+    one = reln_expand(graph, reln_cast(graph, reln_scalar(graph, 1.0), y->dtype), y);
+    return one && reln_vjp(graph, 1, &y, &one, n, xs, out);
+}

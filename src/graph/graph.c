@@ -1,0 +1,390 @@
+/* graph.c -- graphs: nodes made once, errors, domains, sources, outputs. */
+#include "graph/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- life ----------------------------------------------------------------------------------------------------- */
+
+RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, RelnDtype dtype)
+{
+    RelnGraph *g = reln_alloc(ctx, 1, sizeof *g);
+
+    if (!g)
+        return NULL;
+    g->ctx = ctx;
+    g->group = group;
+    g->store = store;
+    g->dtype = dtype;
+    reln_arena_init(&g->arena, ctx);
+    return g;
+}
+
+RelnStatus reln_graph_create(RelnGroup *group, RelnStore *store, RelnDtype dtype, RelnGraph **out)
+{
+    RelnCtx *ctx = reln_group_ctx(group);
+
+    *out = NULL;
+    if (dtype != RELN_F32 && dtype != RELN_F64)
+        return reln_fail(ctx, RELN_ERR_ARG,
+                         "graph: wanted RELN_F32 or RELN_F64 as default dtype, saw %d", (int)dtype);
+    *out = reln_graph_new(ctx, group, store, dtype);
+    return *out ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+void reln_graph_destroy(RelnGraph *graph)
+{
+    if (!graph)
+        return;
+    for (int i = 0; i < graph->fns.count; i++)
+        reln_graph_destroy(graph->fns.items[i]->body);
+    reln_arena_clear(&graph->arena);
+    reln_free(graph->ctx, graph);
+}
+
+RelnCtx *reln_graph_ctx(const RelnGraph *graph)
+{
+    return graph->ctx;
+}
+
+RelnGroup *reln_graph_group(const RelnGraph *graph)
+{
+    return graph->group;
+}
+
+RelnStore *reln_graph_store(const RelnGraph *graph)
+{
+    return graph->store;
+}
+
+RelnDtype reln_graph_dtype(const RelnGraph *graph)
+{
+    return graph->dtype;
+}
+
+int reln_graph_size(const RelnGraph *graph)
+{
+    return graph->nodes.count;
+}
+
+RelnArena *reln_graph_arena(RelnGraph *g)
+{
+    return &g->arena;
+}
+
+RelnGraph *reln_graph_home(RelnGraph *g)
+{
+    while (g->parent)
+        g = g->parent;
+    return g;
+}
+
+/* ---- errors --------------------------------------------------------------------------------------------------- */
+
+bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
+{
+    va_list args;
+
+    if (g->status != RELN_OK)
+        return false;
+    g->status = status;
+    va_start(args, format);
+    vsnprintf(g->message, sizeof g->message, format, args);
+    va_end(args);
+    /* what breaks in a function's body breaks the graph it belongs to */
+    if (g->parent)
+        reln_graph_fail(g->parent, status, "in function %s: %s", g->name, g->message);
+    return false;
+}
+
+RelnStatus reln_graph_status(const RelnGraph *graph)
+{
+    if (graph->status == RELN_OK)
+        return RELN_OK;
+    return reln_fail(graph->ctx, graph->status, "%s", graph->message);
+}
+
+bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t size)
+{
+    const int wanted = *capacity ? 2 * *capacity : 16;
+    void *grown;
+
+    if (count < *capacity)
+        return true;
+    grown = reln_arena_alloc(&g->arena, (size_t)wanted, size);
+    if (!grown)
+        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    if (count)
+        memcpy(grown, *items, (size_t)count * size);
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t node_hash(const RelnNode *z)
+{
+    uint64_t h = reln_hash(RELN_HASH_SEED, &z->op, sizeof z->op);
+
+    h = reln_hash(h, z->in, (size_t)z->n_in * sizeof *z->in);
+    h = reln_hash(h, z->attr, z->attr_size);
+    return reln_hash(h, &z->rep, sizeof z->rep);
+}
+
+static bool node_equal(const RelnNode *a, const RelnNode *b)
+{
+    return a->op == b->op && a->n_in == b->n_in && a->attr_size == b->attr_size &&
+           a->rep == b->rep && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0 &&
+           (a->attr_size == 0 || memcmp(a->attr, b->attr, a->attr_size) == 0) &&
+           a->dtype == b->dtype && a->domain == b->domain &&
+           memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
+}
+
+/* Where z is, or where it belongs. The table is never full. */
+static RelnNode **table_slot(RelnNode **table, int size, const RelnNode *z)
+{
+    uint64_t i = node_hash(z);
+
+    for (;; i++) {
+        RelnNode **slot = &table[i % (uint64_t)size];
+        if (!*slot || node_equal(*slot, z))
+            return slot;
+    }
+}
+
+static bool table_grow(RelnGraph *g)
+{
+    const int size = g->table_size ? 2 * g->table_size : 256;
+    RelnNode **table;
+
+    if (2 * (g->nodes.count + 1) <= g->table_size)
+        return true;
+    table = reln_arena_alloc(&g->arena, (size_t)size, sizeof(RelnNode *));
+    if (!table)
+        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    for (int i = 0; i < g->table_size; i++)
+        if (g->table[i])
+            *table_slot(table, size, g->table[i]) = g->table[i];
+    g->table = table;
+    g->table_size = size;
+    return true;
+}
+
+/* Domain and dtype of all inputs together: step values join with anything, indices with any dtype. */
+static bool join_inputs(RelnGraph *g, RelnNode *z)
+{
+    z->domain = RELN_STEP;
+    z->dtype = RELN_DEFAULT;
+    for (int i = 0; i < z->n_in; i++) {
+        const RelnNode *x = z->in[i];
+
+        if (x->domain != RELN_STEP && z->domain != RELN_STEP && x->domain != z->domain)
+            return reln_graph_fail(
+                g, RELN_ERR_SHAPE, "%s: items of %s and of %s do not go together; gather one first",
+                z->op->name, reln_domain_name(g, z->domain), reln_domain_name(g, x->domain));
+        if (x->domain != RELN_STEP)
+            z->domain = x->domain;
+        if (x->dtype == RELN_I32)
+            continue;
+        if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype)
+            return reln_graph_fail(g, RELN_ERR_ARG, "%s: inputs of f32 and f64; cast one first",
+                                   z->op->name);
+        z->dtype = x->dtype;
+        z->needs_grad = z->needs_grad || x->needs_grad;
+    }
+    if (z->dtype == RELN_DEFAULT)
+        z->dtype = z->n_in ? RELN_I32 : g->dtype;
+    return true;
+}
+
+static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in,
+                            const void *attr, size_t attr_size, const RelnRep *rep)
+{
+    RelnNode *z = reln_arena_alloc(&g->arena, 1, sizeof *z);
+    RelnNode **ins = z ? reln_arena_copy(&g->arena, in, (size_t)n_in, sizeof *in) : NULL;
+    void *attrs = ins ? reln_arena_copy(&g->arena, attr, attr_size, 1) : NULL;
+
+    if (!attrs) {
+        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return NULL;
+    }
+    z->op = op;
+    z->graph = g;
+    z->in = ins;
+    z->n_in = n_in;
+    z->attr = attrs;
+    z->attr_size = attr_size;
+    z->rep = rep;
+    return z;
+}
+
+RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in, const void *attr,
+                    size_t attr_size, const RelnRep *rep)
+{
+    RelnNode *z, **slot;
+
+    for (int i = 0; i < n_in; i++) {
+        if (!in[i])
+            return NULL;
+        if (in[i]->graph != g) {
+            reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph", op->name, i);
+            return NULL;
+        }
+    }
+    if (g->status != RELN_OK)
+        return NULL;
+    z = node_draft(g, op, n_in, in, attr, attr_size, rep);
+    if (!z || !join_inputs(g, z) || !op->infer(g, z) || !table_grow(g))
+        return NULL;
+    if (z->dtype == RELN_I32) {
+        z->rep = NULL;
+        z->needs_grad = false;
+    }
+    if (!(op->flags & RELN_OP_FRESH)) {
+        slot = table_slot(g->table, g->table_size, z);
+        if (*slot)
+            return *slot;
+        *slot = z;
+    }
+    z->id = g->nodes.count;
+    if (!RELN_LIST_ADD(g, &g->nodes, z))
+        return NULL;
+    return z;
+}
+
+/* ---- shapes and domains --------------------------------------------------------------------------------------- */
+
+size_t reln_dtype_size(RelnDtype dtype)
+{
+    return dtype == RELN_F64 ? 8 : 4;
+}
+
+RelnShape reln_shape_from(RelnDims d)
+{
+    const RelnShape s = {
+        {d.p ? d.p : 1, d.q ? d.q : 1, d.r ? d.r : 1, d.k ? d.k : 1, d.c ? d.c : 1}};
+
+    return s;
+}
+
+RelnDims reln_node_dims(const RelnNode *node)
+{
+    const int *d = node->shape.dims;
+
+    return (RelnDims){d[RELN_P], d[RELN_Q], d[RELN_R], d[RELN_K], d[RELN_C]};
+}
+
+const RelnRep *reln_node_rep(const RelnNode *node)
+{
+    return node->rep;
+}
+
+RelnDomain reln_node_domain(const RelnNode *node)
+{
+    return node->domain;
+}
+
+RelnDtype reln_node_dtype(const RelnNode *node)
+{
+    return node->dtype;
+}
+
+RelnGraph *reln_node_graph(const RelnNode *node)
+{
+    return node->graph;
+}
+
+const char *reln_domain_name(const RelnGraph *g, RelnDomain domain)
+{
+    if (domain == RELN_STEP)
+        return "the step";
+    if (domain == RELN_SAMPLES)
+        return "samples";
+    return domain - 2 < g->rows.count ? g->rows.items[domain - 2].name : "an unknown domain";
+}
+
+ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard)
+{
+    return domain == RELN_STEP      ? 1
+           : domain == RELN_SAMPLES ? shard
+                                    : g->rows.items[domain - 2].capacity;
+}
+
+/* "(B, 12, 9, 256)": the leading axes from the first that is not 1 on. */
+const char *reln_shape_text(const RelnNode *x)
+{
+    const int *d = x->shape.dims;
+    char text[128] = "(";
+    size_t used = 1;
+    const char *unit = x->domain == RELN_SAMPLES ? "B" : reln_domain_name(x->graph, x->domain);
+    const char *copy;
+
+    if (x->domain != RELN_STEP)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%.40s, ", unit);
+    for (int a = 0; a < RELN_K; a++)
+        if (d[a] != 1 || (a > 0 && d[0] != 1) || (a > 1 && d[1] != 1))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%d, ", d[a]);
+    snprintf(text + used, sizeof text - used, "%d, %d)", d[RELN_K], d[RELN_C]);
+    copy = reln_arena_printf(&x->graph->arena, "%s", text);
+    return copy ? copy : "(?)";
+}
+
+RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
+{
+    RelnRowDomain rows = {NULL, capacity};
+
+    for (int i = 0; i < graph->rows.count; i++)
+        if (strcmp(graph->rows.items[i].name, name) == 0 &&
+            graph->rows.items[i].capacity == capacity)
+            return i + 2;
+    if (capacity < 1) {
+        reln_graph_fail(graph, RELN_ERR_ARG, "rows %s: capacity %d, wanted at least 1", name,
+                        capacity);
+        return RELN_STEP;
+    }
+    rows.name = reln_arena_printf(&graph->arena, "%s", name);
+    if (!rows.name) {
+        reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
+        return RELN_STEP;
+    }
+    return RELN_LIST_ADD(graph, &graph->rows, rows) ? graph->rows.count + 1 : RELN_STEP;
+}
+
+/* ---- outputs -------------------------------------------------------------------------------------------------- */
+
+void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
+{
+    RelnNamed named = {NULL, node};
+
+    if (!node || graph->status != RELN_OK)
+        return;
+    for (int i = 0; i < graph->outputs.count; i++)
+        if (strcmp(graph->outputs.items[i].name, name) == 0) {
+            reln_graph_fail(graph, RELN_ERR_ARG, "output %s: there is one of that name already",
+                            name);
+            return;
+        }
+    named.name = reln_arena_printf(&graph->arena, "%s", name);
+    if (named.name)
+        (void)RELN_LIST_ADD(graph, &graph->outputs, named);
+    else
+        reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
+}
+
+void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
+{
+    const RelnAssign assign = {state, value};
+
+    if (!state || !value || graph->status != RELN_OK)
+        return;
+    if (state->op != &reln_op_state)
+        reln_graph_fail(graph, RELN_ERR_ARG, "assign: %s is not a state", state->op->name);
+    else if (memcmp(&state->shape, &value->shape, sizeof state->shape) != 0 ||
+             value->domain != RELN_STEP || state->dtype != value->dtype)
+        reln_graph_fail(graph, RELN_ERR_SHAPE, "assign: state is %s, value is %s",
+                        reln_shape_text(state), reln_shape_text(value));
+    else
+        (void)RELN_LIST_ADD(graph, &graph->assigns, assign);
+}

@@ -1,0 +1,147 @@
+/* graph.h -- the insides of graphs and stores, for the files of this module. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "graph/op.h"
+
+/* ---- stores --------------------------------------------------------------------------------------------------- */
+
+typedef struct RelnStoreEntry {
+    char *name;
+    RelnShape shape;
+    RelnDtype dtype;
+    bool trainable;
+    size_t count;
+    void *values;
+} RelnStoreEntry;
+
+struct RelnStore {
+    RelnCtx *ctx;
+    RelnArena arena;
+    uint64_t seed;
+    int count, capacity;
+    RelnStoreEntry **entries;
+};
+
+/* Find or make; a name asked for again must have the same shape, dtype and kind. */
+RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *shape,
+                          RelnDtype dtype, bool trainable, RelnInit init, RelnStoreEntry **out);
+
+/* ---- graphs --------------------------------------------------------------------------------------------------- */
+
+typedef struct RelnRowDomain {
+    char *name;
+    int capacity;
+} RelnRowDomain;
+
+typedef struct RelnNamed {
+    char *name;
+    RelnNode *node;
+} RelnNamed;
+
+typedef struct RelnAssign {
+    RelnNode *state, *value;
+} RelnAssign;
+
+/* A check that has been made. */
+typedef struct RelnChecked {
+    const RelnTensor3 *t;
+    const RelnRep *u, *v, *w;
+} RelnChecked;
+
+/* A growing array in a graph's arena. */
+#define RELN_LIST(type)                                                                            \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        int count, capacity;                                                                       \
+    }
+
+struct RelnGraph {
+    RelnCtx *ctx;
+    RelnGroup *group;
+    RelnStore *store;
+    RelnDtype dtype;
+    RelnArena arena;
+    RelnStatus status;
+    char message[512];
+    RELN_LIST(RelnNode *) nodes;
+    RELN_LIST(RelnRowDomain) rows;
+    RELN_LIST(RelnNamed) sources; /* inputs, parameters, state: by name */
+    RELN_LIST(RelnNamed) outputs;
+    RELN_LIST(RelnAssign) assigns;
+    RELN_LIST(RelnNode *) effects;
+    RELN_LIST(RelnNode *) arguments; /* of a function's body */
+    RELN_LIST(const RelnTensor3 *) tensors;
+    RELN_LIST(RelnChecked) checked;
+    RELN_LIST(RelnFn *) fns;
+    RelnNode **table; /* open hashing of nodes by contents */
+    int table_size;
+    RelnGraph *parent; /* of a function's body: the graph it was begun in */
+    RelnFn *fn;
+    const char *name;
+};
+
+/* Make room for one more item in a list; false with the graph failed. */
+bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t size);
+#define RELN_LIST_ADD(g, list, value)                                                              \
+    (reln_list_grow((g), (void **)&(list)->items, (list)->count, &(list)->capacity,                \
+                    sizeof *(list)->items)                                                         \
+         ? ((list)->items[(list)->count++] = (value), true)                                        \
+         : false)
+
+RelnShape reln_shape_from(RelnDims dims);
+const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
+/* Most items of a domain in one shard of `shard` samples. */
+ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard);
+
+/* ---- sources -------------------------------------------------------------------------------------------------- */
+
+typedef struct RelnSource {
+    int index;         /* of the name among the graph's sources, or -1 */
+    RelnDomain target; /* indices: what they point into */
+    int limit;
+} RelnSource;
+
+extern const RelnOp reln_op_input, reln_op_index_input, reln_op_param, reln_op_state, reln_op_const,
+    reln_op_argument, reln_op_batch_count, reln_op_row_sample, reln_op_call, reln_op_result;
+
+typedef struct RelnParamAttr {
+    RelnStoreEntry *entry;
+} RelnParamAttr;
+typedef struct RelnConstAttr {
+    const double *values; /* of the graph's arena, one for each element; interned by contents */
+} RelnConstAttr;
+
+/* ---- functions ------------------------------------------------------------------------------------------------ */
+
+typedef struct RelnFnVjp {
+    uint64_t wanted; /* arguments whose cotangents are wanted, as bits */
+    uint64_t given;  /* results whose cotangents are given */
+    RelnFn *fn;
+} RelnFnVjp;
+
+struct RelnFn {
+    RelnGraph *home; /* the outermost graph: owns all functions, derived ones too */
+    RelnGraph *body;
+    int n_in, n_out;
+    RelnNode **in, **out;
+    RELN_LIST(RelnFnVjp) vjps;
+};
+
+typedef struct RelnCallAttr {
+    RelnFn *fn;
+} RelnCallAttr;
+typedef struct RelnResultAttr {
+    int index;
+} RelnResultAttr;
+
+/* Cotangents of a call's arguments from those of its results (NULL where there is none); depends[id] tells which are
+ * of interest. */
+void reln_call_vjp(RelnGraph *g, const RelnNode *z, RelnNode *const *cot, int n_cot,
+                   const bool *depends, RelnNode **gin);
+
+RelnGraph *reln_graph_home(RelnGraph *g);
+/* NULL with the error recorded in the context. */
+RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, RelnDtype dtype);
+
+#endif

@@ -1,0 +1,92 @@
+/* loop.h -- walking the operands of an elementwise op together, innermost run by innermost run. */
+#ifndef GRAPH_LOOP_H
+#define GRAPH_LOOP_H
+
+#include "graph/op.h"
+
+/* The table of the type that e computes in. */
+static inline const RelnRealKernels *reln_kern(const RelnExec *e)
+{
+    return e->node->dtype == RELN_F64 ? e->kern->f64 : e->kern->f32;
+}
+
+static inline void *reln_at(const void *base, ptrdiff_t index, size_t size)
+{
+    /* the one place where a const operand and an output share a function */
+    return (char *)(uintptr_t)base + index * (ptrdiff_t)size;
+}
+
+/* A walk over the outer loops; the innermost belongs to a kernel. */
+typedef struct RelnWalk {
+    const RelnLoops *loops;
+    ptrdiff_t extent[RELN_LOOP_MAX];
+    ptrdiff_t index[RELN_LOOP_MAX];
+    ptrdiff_t offset[RELN_LOOP_IN]; /* of each operand, in elements */
+    ptrdiff_t out;                  /* of the output */
+    ptrdiff_t run;                  /* elements of one innermost run */
+    int outer;                      /* number of outer loops */
+    bool done;
+} RelnWalk;
+
+static inline RelnWalk reln_walk(const RelnLoops *loops, int n_in, ptrdiff_t n)
+{
+    RelnWalk w = {.loops = loops, .outer = loops->rank - 1, .done = n == 0};
+    bool flat = loops->rank == 2;
+
+    for (int r = 0; r < loops->rank; r++)
+        w.extent[r] = loops->extent[r];
+    w.extent[0] = n;
+    w.run = w.extent[loops->rank - 1];
+    /* items that lie one behind the other in every operand are one long run */
+    for (int i = 0; i < n_in && flat; i++)
+        flat = loops->stride[i][0] == loops->stride[i][1] * loops->extent[1];
+    if (flat) {
+        w.outer = 0;
+        w.run *= n;
+    }
+    return w;
+}
+
+/* The same with a run never longer than one item: for sums, whose order must not depend on how many there are. */
+static inline RelnWalk reln_walk_items(const RelnLoops *loops, ptrdiff_t n)
+{
+    RelnWalk w = {.loops = loops,
+                  .outer = loops->rank - 1,
+                  .run = loops->extent[loops->rank - 1],
+                  .done = n == 0};
+
+    for (int r = 0; r < loops->rank; r++)
+        w.extent[r] = loops->extent[r];
+    w.extent[0] = n;
+    if (loops->rank == 1) {
+        w.outer = 1;
+        w.run = 1;
+    }
+    return w;
+}
+
+static inline void reln_walk_next(RelnWalk *w, int n_in)
+{
+    int r = w->outer - 1;
+
+    w->out += w->run;
+    for (; r >= 0; r--) {
+        w->index[r]++;
+        for (int i = 0; i < n_in; i++)
+            w->offset[i] += w->loops->stride[i][r];
+        if (w->index[r] < w->extent[r])
+            return;
+        for (int i = 0; i < n_in; i++)
+            w->offset[i] -= w->index[r] * w->loops->stride[i][r];
+        w->index[r] = 0;
+    }
+    w->done = true;
+}
+
+/* 0 or 1: how operand i steps in the innermost loop. A flat walk of rank 1 (items alone) steps as the items do. */
+static inline ptrdiff_t reln_walk_stride(const RelnWalk *w, int i)
+{
+    return w->loops->stride[i][w->loops->rank - 1];
+}
+
+#endif

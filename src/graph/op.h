@@ -1,0 +1,207 @@
+/* op.h -- what an op is, and what an op's file needs: nodes, builders, typing, execution. */
+#ifndef GRAPH_OP_H
+#define GRAPH_OP_H
+
+#include "base/base.h"
+#include "reln/graph.h"
+#include "tensor/gemm.h"
+#include "tensor/kernels.h"
+
+typedef struct RelnOp RelnOp;
+typedef struct RelnExec RelnExec;
+typedef struct RelnSampler RelnSampler;
+
+/* Extents of one item, by axis. */
+typedef struct RelnShape {
+    int dims[RELN_AXES];
+} RelnShape;
+
+struct RelnNode {
+    const RelnOp *op;
+    RelnGraph *graph;
+    RelnNode **in;
+    int n_in;
+    int id; /* position in the graph: inputs come before their readers */
+    RelnShape shape;
+    RelnDomain domain;
+    RelnDtype dtype;
+    const RelnRep *rep; /* NULL for i32 */
+    const void *attr;   /* constants of the op, plain bytes: equal bytes mean equal nodes */
+    size_t attr_size;
+    bool needs_grad; /* float, and not cut off by stop_gradient or an index */
+};
+
+/* ---- an op ---------------------------------------------------------------------------------------------------- */
+
+enum {
+    RELN_OP_REDUCE =
+        1, /* sums over the items of its inputs: from any domain to RELN_STEP, adding to `out` */
+    RELN_OP_ALIAS =
+        2, /* the value is in[0]'s memory seen with another shape; forward is not called */
+    RELN_OP_EFFECT = 4, /* runs once, after everything else: optimisers */
+    RELN_OP_SOURCE = 8, /* the plan fills it: inputs, parameters, constants */
+    RELN_OP_FRESH = 16, /* never merged with an equal node */
+    RELN_OP_SUM = 32    /* in[0] + in[1]: the plan may add the terms in place */
+};
+
+struct RelnOp {
+    const char *name;
+    int n_in; /* -1: any number */
+    unsigned flags;
+
+    /* Check the inputs, and set shape, domain, dtype and rep (the builder's wish is in z->rep). The builder has filled
+     * in domain and dtype as the join of the inputs'; reln_graph_fail() and false when they do not fit. */
+    bool (*infer)(RelnGraph *g, RelnNode *z);
+
+    /* Compute. Constant while it runs: everything that changes is in e. */
+    RelnStatus (*forward)(const RelnExec *e);
+
+    /* Cotangents of the inputs from the cotangent of the output, with graph builders; gin[i] stays NULL where there is
+     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. */
+    void (*vjp)(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin);
+
+    /* Things worth knowing before the first run (strides, kernel choice): fill `prepared`, and return its size; called
+     * with NULL to ask for the size. May be NULL. */
+    size_t (*prepare)(const RelnNode *z, const RelnKernels *kern, void *prepared);
+
+    /* Bytes of scratch memory for n items. May be NULL. */
+    size_t (*scratch)(const RelnNode *z, ptrdiff_t n);
+
+    /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
+    double (*flops)(const RelnNode *z);
+
+    /* The index-th case for the generic tests, built with reln_sample_*(); NULL when there are no more. */
+    RelnNode *(*sample)(RelnSampler *s, int index);
+};
+
+/* The list of ops, ended by NULL; derived from the files of src/ops. */
+extern const RelnOp *const reln_ops[];
+
+/* ---- building ------------------------------------------------------------------------------------------------- */
+
+/* Make a node, or find the equal one. attr is copied; rep is what the builder asks for, or NULL for infer to decide.
+ * NULL when the graph has failed, an input is NULL, or infer refuses. */
+RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in, const void *attr,
+                    size_t attr_size, const RelnRep *rep);
+
+/* Record the first error of a graph. Returns false, for infer. */
+bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+RelnArena *reln_graph_arena(RelnGraph *g);
+
+/* A tensor or matrix of constants that lives as long as the graph; equal contents are one object, so that checks are
+ * made once and nodes compare. turn: a permutation of "ijk" naming where the axes of the new tensor come from. */
+const RelnTensor3 *reln_graph_tensor(RelnGraph *g, const RelnTensor3 *t);
+const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const char *turn);
+
+/* The invariant rep with k coordinates; NULL with the graph failed. */
+const RelnRep *reln_invariant(RelnGraph *g, int k);
+
+/* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
+const char *reln_shape_text(const RelnNode *x);
+
+static inline ptrdiff_t reln_shape_count(const RelnShape *s)
+{
+    ptrdiff_t n = 1;
+
+    for (int a = 0; a < RELN_AXES; a++)
+        n *= s->dims[a];
+    return n;
+}
+
+size_t reln_dtype_size(RelnDtype dtype);
+static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
+{
+    return (size_t)reln_shape_count(&x->shape) * reln_dtype_size(x->dtype);
+}
+
+/* ---- typing --------------------------------------------------------------------------------------------------- */
+
+/* z's shape from broadcasting all inputs: extents equal or 1. */
+bool reln_infer_broadcast(RelnGraph *g, RelnNode *z);
+bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
+/* Fails, with the op, when x is not invariant: "tanh: adjoint(gl:3) is not invariant ...". */
+bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
+bool reln_want_float(RelnGraph *g, const RelnNode *z);
+/* Checks of constants, cached by (tensor, reps); t must come from reln_graph_tensor(). */
+bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
+                        const RelnRep *v, const RelnRep *w);
+
+/* The ops that the sweep itself needs; they live in src/ops like all the others. */
+RelnNode *reln_add(RelnGraph *g, RelnNode *x, RelnNode *y);
+RelnNode *reln_cast(RelnGraph *g, RelnNode *x, RelnDtype dtype);
+RelnNode *reln_expand(RelnGraph *g, RelnNode *x,
+                      const RelnNode *like); /* x repeated to the shape and domain of like */
+RelnNode *reln_expand_domain(RelnGraph *g, RelnNode *x, RelnDomain domain);
+RelnNode *reln_expand_zero(RelnGraph *g, RelnNode *zero, const RelnNode *like,
+                           const RelnRep *rep); /* 0 of any rep */
+
+/* Sum x over broadcast axes (and its domain) down to the shape and domain of `like`; x itself when nothing is left
+ * to sum. The sweep calls it; builders of gradients rarely need to. */
+RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like);
+
+/* ---- execution ------------------------------------------------------------------------------------------------ */
+
+struct RelnExec {
+    const RelnNode *node;
+    const void *prepared;
+    void *const *in;
+    void *out;
+    ptrdiff_t n; /* items of the node; for RELN_OP_REDUCE, items of the domain that is summed */
+    const ptrdiff_t *n_in; /* items of each input */
+    bool accumulate;       /* RELN_OP_REDUCE: add to out instead of setting it */
+    void *scratch;
+    const RelnKernels *kern;
+    RelnGemm *gemm;
+    uint64_t seed, step;
+    ptrdiff_t first; /* place of the first item in the batch */
+    char *message;   /* RELN_MESSAGE bytes for reln_exec_fail() */
+};
+
+enum { RELN_MESSAGE = 256 };
+RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The strides that let every input of an elementwise op be read in step with the output: loops from outermost to
+ * innermost after merging neighbouring axes that all operands step through alike. Axis 0 is the items. */
+enum { RELN_LOOP_MAX = RELN_AXES + 1, RELN_LOOP_IN = 4 };
+typedef struct RelnLoops {
+    int rank;                        /* loops, at least 1 */
+    ptrdiff_t extent[RELN_LOOP_MAX]; /* innermost last; extent[0] counts items when items_outer */
+    ptrdiff_t stride[RELN_LOOP_IN][RELN_LOOP_MAX]; /* in elements; 0: broadcast */
+    ptrdiff_t item;                                /* elements of one item of the output */
+} RelnLoops;
+/* For z's output shape and its first n_in inputs; the item axis is never merged with broadcasting ones. */
+void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
+
+/* ---- samples for the generic tests ---------------------------------------------------------------------------- */
+
+/* A case builds a small graph around one op. What the tests do with it: value in f32 against f64, gradient and second
+ * derivatives against differences, the declared shape, and that the output transforms as its rep says. */
+enum { RELN_SAMPLE_INPUTS = 16 };
+typedef struct RelnSampleInput {
+    RelnNode *node;
+    double lo, hi; /* lo <= |value| <= hi; normal when hi is 0 */
+    bool positive;
+    RelnDomain target; /* indices */
+    int limit;
+} RelnSampleInput;
+struct RelnSampler {
+    RelnGraph *graph;
+    const RelnAlgebra *algebra;
+    int n_inputs;
+    RelnSampleInput inputs[RELN_SAMPLE_INPUTS];
+};
+/* A float input with values drawn away from 0: lo <= |value| <= hi, of either sign unless positive. NULL rep: invariant. */
+RelnNode *reln_sample_input(RelnSampler *s, RelnDomain domain, RelnDims dims, const RelnRep *rep,
+                            double lo, double hi, bool positive);
+RelnNode *reln_sample_normal(RelnSampler *s, RelnDomain domain, RelnDims dims, const RelnRep *rep);
+/* Indices drawn in [0, limit) (target RELN_STEP), or within the sample's rows of a row domain. */
+RelnNode *reln_sample_index(RelnSampler *s, RelnDomain domain, RelnDims dims, RelnDomain target,
+                            int limit);
+const RelnRep *reln_sample_adjoint(RelnSampler *s);
+const RelnAlgebra *reln_sample_algebra(const RelnSampler *s);
+RelnDomain reln_sample_rows(
+    RelnSampler *s); /* a row domain with sets of different size, empty ones among them */
+
+#endif

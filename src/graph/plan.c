@@ -1,0 +1,269 @@
+/* plan.c -- plans: made from a graph, given memory, bound to data, asked about. */
+#include "graph/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the size of a shard -------------------------------------------------------------------------------------- */
+
+/* The largest value of one sample, in functions too. */
+static size_t largest_item(const RelnGraph *g)
+{
+    size_t most = 1;
+
+    for (int id = 0; id < g->nodes.count; id++) {
+        const RelnNode *x = g->nodes.items[id];
+
+        if (x->domain == RELN_SAMPLES && reln_node_bytes(x) > most)
+            most = reln_node_bytes(x);
+    }
+    for (int i = 0; i < g->fns.count; i++) {
+        const size_t inner = largest_item(g->fns.items[i]->body);
+
+        most = inner > most ? inner : most;
+    }
+    return most;
+}
+
+/* Values of a shard should stay in a second-level cache between the op that writes and the op that reads them, and a
+ * multiple of 12 samples fills whole row blocks of a matrix product. From the graph alone: never from the machine. */
+static ptrdiff_t choose_shard(const RelnGraph *g)
+{
+    enum { TARGET = 128 * 1024, MOST = 1020 };
+    const ptrdiff_t fit = (ptrdiff_t)(TARGET / largest_item(g));
+
+    if (fit >= MOST)
+        return MOST;
+    return fit >= 12 ? fit / 12 * 12 : fit >= 6 ? 6 : fit >= 3 ? 3 : fit >= 2 ? 2 : 1;
+}
+
+/* ---- making --------------------------------------------------------------------------------------------------- */
+
+static void load_constants(RelnPlan *plan)
+{
+    for (int i = 0; i < plan->constants.count; i++) {
+        const RelnNode *x = plan->constants.items[i].node;
+        const RelnRealKernels *k = x->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
+
+        k->from_f64(reln_shape_count(&x->shape), ((const RelnConstAttr *)x->attr)->values,
+                    plan->memory + plan->constants.items[i].offset);
+    }
+}
+
+static size_t largest_slab(const RelnPlan *plan)
+{
+    size_t most = plan->commit.slab;
+
+    for (int i = 0; i < plan->phases.count; i++) {
+        const Phase *phase = &plan->phases.items[i];
+
+        most = phase->step.slab > most ? phase->step.slab : most;
+        most = phase->shards.slab > most ? phase->shards.slab : most;
+    }
+    return most;
+}
+
+static RelnStatus give_memory(RelnPlan *plan)
+{
+    const RelnGraph *g = plan->graph;
+    const int threads = reln_pool_threads(plan->pool);
+
+    plan->slab = largest_slab(plan);
+    plan->n_workers = !plan->gemm.concurrent ? 1 : threads < LANES ? threads : LANES;
+    plan->memory = reln_alloc(plan->ctx, plan->memory_size, 1);
+    plan->lanes = reln_alloc(plan->ctx, plan->lane_size * LANES, 1);
+    plan->workers = reln_arena_alloc(&plan->arena, (size_t)plan->n_workers, sizeof *plan->workers);
+    plan->bound = reln_arena_alloc(&plan->arena, (size_t)g->sources.count, sizeof *plan->bound);
+    plan->row_counts =
+        reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->row_counts);
+    plan->row_first =
+        reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->row_first);
+    if (!plan->memory || !plan->lanes || !plan->workers || !plan->bound || !plan->row_counts ||
+        !plan->row_first)
+        return RELN_ERR_NOMEM;
+    for (int i = 0; i < plan->n_workers; i++) {
+        plan->workers[i].gemm = plan->gemm;
+        plan->workers[i].slab = reln_alloc(plan->ctx, plan->slab, 1);
+        if (!plan->workers[i].slab)
+            return RELN_ERR_NOMEM;
+    }
+    load_constants(plan);
+    return RELN_OK;
+}
+
+static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
+{
+    RELN_TRY(reln_graph_status(plan->graph));
+    RELN_TRY(reln_gemm_init(plan->ctx, options->reference, &plan->gemm));
+    plan->pool = options->pool;
+    plan->kern = reln_kernels(options->reference);
+    plan->shard = options->shard > 0 ? options->shard : choose_shard(plan->graph);
+    if (!reln_plan_compile(plan))
+        return reln_graph_status(plan->graph);
+    return give_memory(plan);
+}
+
+RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options, RelnPlan **out)
+{
+    static const RelnPlanOptions defaults = {0};
+    RelnPlan *plan = reln_alloc(graph->ctx, 1, sizeof *plan);
+    RelnStatus status;
+
+    *out = NULL;
+    if (!plan)
+        return RELN_ERR_NOMEM;
+    plan->ctx = graph->ctx;
+    plan->graph = graph;
+    reln_arena_init(&plan->arena, graph->ctx);
+    status = build(plan, options ? options : &defaults);
+    if (status == RELN_OK)
+        *out = plan;
+    else
+        reln_plan_destroy(plan);
+    return status;
+}
+
+void reln_plan_destroy(RelnPlan *plan)
+{
+    if (!plan)
+        return;
+    for (int i = 0; i < plan->n_workers && plan->workers; i++)
+        reln_free(plan->ctx, plan->workers[i].slab);
+    for (int i = 0; i < plan->kept.count; i++)
+        reln_free(plan->ctx, plan->kept.items[i].values);
+    for (int i = 0; i < plan->graph->rows.count && plan->row_first; i++)
+        reln_free(plan->ctx, plan->row_first[i]);
+    reln_free(plan->ctx, plan->shards);
+    reln_free(plan->ctx, plan->memory);
+    reln_free(plan->ctx, plan->lanes);
+    reln_arena_clear(&plan->arena);
+    reln_free(plan->ctx, plan);
+}
+
+/* ---- binding and room ----------------------------------------------------------------------------------------- */
+
+static const RelnNode *source_named(const RelnPlan *plan, const char *name)
+{
+    const RelnGraph *g = plan->graph;
+
+    for (int i = 0; i < g->sources.count; i++)
+        if (strcmp(g->sources.items[i].name, name) == 0)
+            return g->sources.items[i].node;
+    return NULL;
+}
+
+RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void *values, RelnDtype dtype)
+{
+    const RelnNode *x = source_named(plan, input);
+
+    if (!x || (x->op != &reln_op_input && x->op != &reln_op_index_input))
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no input %s", input);
+    if ((x->dtype == RELN_I32) != (dtype == RELN_I32) || dtype == RELN_DEFAULT)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: input %s wants %s", input,
+                         x->dtype == RELN_I32 ? "i32 indices" : "f32 or f64 numbers");
+    plan->bound[((const RelnSource *)x->attr)->index] = (Bound){values, dtype};
+    return RELN_OK;
+}
+
+RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *counts)
+{
+    for (int i = 0; i < plan->graph->rows.count; i++)
+        if (strcmp(plan->graph->rows.items[i].name, rows) == 0) {
+            plan->row_counts[i] = counts;
+            return RELN_OK;
+        }
+    return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no row domain %s", rows);
+}
+
+static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t size)
+{
+    void *fresh = reln_alloc(plan->ctx, count, size);
+
+    if (!fresh)
+        return RELN_ERR_NOMEM;
+    reln_free(plan->ctx, *block);
+    *block = fresh;
+    return RELN_OK;
+}
+
+/* A step value that is also read through rows keeps its slack: one quantum of rows more than the batch has. */
+static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
+{
+    const size_t bytes = reln_plan_room(plan, kept->node, n + plan->shard);
+
+    if (bytes <= kept->capacity)
+        return RELN_OK;
+    RELN_TRY(replace(plan, (void **)&kept->values, bytes, 1));
+    kept->capacity = bytes;
+    return RELN_OK;
+}
+
+RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows)
+{
+    for (int i = 0; i < plan->kept.count; i++) {
+        Kept *kept = &plan->kept.items[i];
+
+        RELN_TRY(reserve_kept(plan, kept, kept->node->domain == RELN_SAMPLES ? n_samples : n_rows));
+    }
+    if (n_samples > plan->sample_capacity) {
+        /* as many shards as samples, in the worst case of large sets */
+        RELN_TRY(replace(plan, (void **)&plan->shards, (size_t)n_samples, sizeof *plan->shards));
+        for (int i = 0; i < plan->graph->rows.count; i++)
+            RELN_TRY(replace(plan, (void **)&plan->row_first[i], (size_t)n_samples + 1,
+                             sizeof **plan->row_first));
+        plan->sample_capacity = n_samples;
+    }
+    return RELN_OK;
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------------- */
+
+const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *n_items)
+{
+    const RelnGraph *g = plan->graph;
+
+    for (int i = 0; i < g->outputs.count; i++) {
+        const RelnNode *x = g->outputs.items[i].node;
+        const Place *place = &plan->outputs[i];
+
+        if (strcmp(g->outputs.items[i].name, name) != 0)
+            continue;
+        if (n_items)
+            *n_items = x->domain == RELN_STEP      ? 1
+                       : x->domain == RELN_SAMPLES ? plan->run.n_samples
+                       : plan->row_first[x->domain - 2] && plan->sample_capacity
+                           ? plan->row_first[x->domain - 2][plan->run.n_samples]
+                           : 0;
+        return place->kind == AT_KEPT    ? (const void *)plan->kept.items[place->offset].values
+               : place->kind == AT_ENTRY ? place->entry
+                                         : (const void *)(plan->memory + place->offset);
+    }
+    return NULL;
+}
+
+RelnCost reln_plan_cost(const RelnPlan *plan)
+{
+    RelnCost cost = {.flops_step = plan->commit.flops, .shard = (int)plan->shard, .lanes = LANES};
+
+    for (int i = 0; i < plan->phases.count; i++) {
+        const Phase *phase = &plan->phases.items[i];
+
+        cost.flops_step += phase->step.flops;
+        cost.flops_sample += phase->shards.flops;
+        cost.bytes_sample += phase->shards.bytes;
+        cost.instructions += phase->step.code.count + phase->shards.code.count;
+    }
+    for (int i = 0; i < plan->graph->sources.count; i++) {
+        const RelnNode *x = plan->graph->sources.items[i].node;
+
+        if (x->op == &reln_op_param)
+            cost.parameters += (size_t)reln_shape_count(&x->shape);
+    }
+    for (int i = 0; i < plan->kept.count; i++)
+        cost.bytes_kept += plan->kept.items[i].capacity;
+    cost.instructions += plan->commit.code.count;
+    cost.phases = plan->phases.count;
+    cost.bytes_worker = plan->slab;
+    cost.bytes_shared = plan->memory_size + plan->lane_size * LANES;
+    return cost;
+}

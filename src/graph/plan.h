@@ -1,0 +1,144 @@
+/* plan.h -- the insides of a plan: programs of instructions on places in memory. */
+#ifndef GRAPH_PLAN_H
+#define GRAPH_PLAN_H
+
+#include "base/pool.h"
+#include "graph/graph.h"
+#include "reln/plan.h"
+
+/* Where a value is while a program runs. */
+typedef enum PlaceKind {
+    AT_NOWHERE,
+    AT_SLAB,  /* offset in the worker's slab, relative to the frame */
+    AT_STEP,  /* offset in the plan's shared memory: constants, step-level values */
+    AT_LANE,  /* offset in the lane's accumulators */
+    AT_KEPT,  /* index of an array over the whole batch */
+    AT_ENTRY, /* a store's array */
+    AT_ARG,   /* argument of the function that runs */
+    AT_OUT    /* result of the function that runs */
+} PlaceKind;
+
+typedef struct Place {
+    PlaceKind kind;
+    size_t offset; /* bytes, or an index */
+    void *entry;
+} Place;
+
+typedef enum InstrKind {
+    DO_OP,     /* the op's forward */
+    DO_LOAD,   /* part of a bound input into its place */
+    DO_KEEP,   /* copy a value out to its array over the whole batch */
+    DO_SUM,    /* add several values: out = in[0] + in[1] + ... */
+    DO_ADD_TO, /* out += in[0] */
+    DO_COPY,   /* out = in[0] */
+    DO_CALL
+} InstrKind;
+
+typedef struct Program Program;
+
+typedef struct Instr {
+    InstrKind kind;
+    const RelnNode *node;
+    RelnDomain domain; /* whose items are counted */
+    bool accumulate;
+    int n_in, n_out;
+    Place *in, out, scratch;
+    const RelnDomain *in_domains;
+    void *prepared;
+    const Program *callee;
+    Place *outs; /* DO_CALL: one for each result */
+} Instr;
+
+struct Program {
+    RELN_LIST(Instr) code;
+    size_t slab;         /* bytes */
+    double flops, bytes; /* for one item */
+    const RelnFn *fn;    /* a function's: and the items there is room for */
+    ptrdiff_t items;
+};
+
+typedef struct Kept {
+    const RelnNode *node;
+    size_t item; /* bytes */
+    char *values;
+    size_t capacity; /* bytes */
+} Kept;
+
+/* An accumulator: a value of every lane, combined into a step-level place after the shards. */
+typedef struct Accumulator {
+    size_t lane; /* offset */
+    Place total;
+    size_t count;
+    RelnDtype dtype;
+    const RelnNode *node;
+} Accumulator;
+
+typedef struct Phase {
+    Program step, shards;
+    RELN_LIST(Accumulator) sums;
+} Phase;
+
+/* A constant and its place in the shared memory. */
+typedef struct Constant {
+    const RelnNode *node;
+    size_t offset;
+} Constant;
+
+typedef struct Bound {
+    const void *values;
+    RelnDtype dtype;
+} Bound;
+
+/* A run of samples, and for each row domain a run of rows. */
+typedef struct Shard {
+    ptrdiff_t first, count;
+} Shard;
+
+typedef struct Worker {
+    char *slab;
+    RelnGemm gemm;
+    RelnStatus status;
+    char message[RELN_MESSAGE];
+} Worker;
+
+enum { LANES = 8, MAX_IN = 128 };
+
+struct RelnPlan {
+    RelnCtx *ctx;
+    RelnGraph *graph;
+    RelnPool *pool;
+    RelnArena arena;
+    const RelnKernels *kern;
+    RelnGemm gemm; /* as found; workers count in copies */
+    ptrdiff_t shard;
+    RELN_LIST(Phase) phases;
+    Program commit;
+    RELN_LIST(Kept) kept;
+    RELN_LIST(Program *) callees;
+    RELN_LIST(Constant) constants;
+    char *memory; /* shared: step-level values */
+    size_t memory_size;
+    char *lanes;
+    size_t lane_size;
+    int n_workers;
+    Worker *workers;
+    size_t slab;
+    Bound *bound; /* by source index */
+    const int32_t **row_counts;
+    /* of the batch at hand */
+    RelnRun run;
+    ptrdiff_t n_shards, shard_capacity;
+    Shard *shards;
+    ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
+    ptrdiff_t sample_capacity;
+    Place *outputs; /* by output index */
+};
+
+/* Fill in phases, programs and sizes from the graph; false with the graph failed. */
+bool reln_plan_compile(RelnPlan *plan);
+/* Bytes for n items of x, with rows rounded up to the quantum of matrix products. */
+size_t reln_plan_room(const RelnPlan *plan, const RelnNode *x, ptrdiff_t n);
+/* The node whose memory x is. */
+const RelnNode *reln_storage(const RelnNode *x);
+
+#endif

@@ -1,0 +1,471 @@
+/* run.c -- running a plan: cut the batch into shards, work through the phases. */
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/plan.h"
+
+/* What an instruction can see: the worker's memory, the shard at hand, the function that is being called. */
+typedef struct Frame {
+    RelnPlan *plan;
+    Worker *worker;
+    char *slab;
+    char *lane;
+    const Shard *shard;
+    void *const *args;
+    void *const *outs;
+    ptrdiff_t items; /* of a function's samples; -1 outside of functions */
+    ptrdiff_t first;
+} Frame;
+
+RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *format, ...)
+{
+    char text[RELN_MESSAGE - 64];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(e->message, RELN_MESSAGE, "%s: %s", e->node->op->name, text);
+    return status;
+}
+
+static RelnStatus run_fail(Worker *w, RelnStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static RelnStatus run_fail(Worker *w, RelnStatus status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(w->message, sizeof w->message, format, args);
+    va_end(args);
+    return status;
+}
+
+/* ---- items ---------------------------------------------------------------------------------------------------- */
+
+static ptrdiff_t first_item(const Frame *f, RelnDomain domain)
+{
+    if (domain == RELN_STEP)
+        return 0;
+    if (f->items >= 0)
+        return f->first;
+    return domain == RELN_SAMPLES ? f->shard->first
+                                  : f->plan->row_first[domain - 2][f->shard->first];
+}
+
+static ptrdiff_t n_items(const Frame *f, RelnDomain domain)
+{
+    const ptrdiff_t *first;
+
+    if (domain == RELN_STEP)
+        return 1;
+    if (f->items >= 0)
+        return f->items;
+    if (domain == RELN_SAMPLES)
+        return f->shard->count;
+    first = f->plan->row_first[domain - 2];
+    return first[f->shard->first + f->shard->count] - first[f->shard->first];
+}
+
+static void *resolve(const Frame *f, const Place *place)
+{
+    const Kept *kept;
+
+    switch (place->kind) {
+    case AT_SLAB:
+        return f->slab + place->offset;
+    case AT_STEP:
+        return f->plan->memory + place->offset;
+    case AT_LANE:
+        return f->lane + place->offset;
+    case AT_KEPT:
+        kept = &f->plan->kept.items[place->offset];
+        return kept->values + (size_t)first_item(f, kept->node->domain) * kept->item;
+    case AT_ENTRY:
+        return place->entry;
+    case AT_ARG:
+        return f->args[place->offset];
+    case AT_OUT:
+        return f->outs[place->offset];
+    case AT_NOWHERE:
+        break;
+    }
+    return NULL;
+}
+
+/* ---- loading -------------------------------------------------------------------------------------------------- */
+
+static const RelnRealKernels *table_of(const RelnPlan *plan, const RelnNode *x)
+{
+    return x->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
+}
+
+static void load_numbers(const Frame *f, const RelnNode *x, const Bound *b, char *out)
+{
+    const ptrdiff_t count = reln_shape_count(&x->shape), skip = first_item(f, x->domain) * count;
+    const ptrdiff_t n = n_items(f, x->domain) * count;
+
+    if (b->dtype == RELN_F64)
+        table_of(f->plan, x)->from_f64(n, (const double *)b->values + skip, out);
+    else
+        table_of(f->plan, x)->from_f32(n, (const float *)b->values + skip, out);
+}
+
+/* Rows of a shard belong to its samples; indices count within the sample and are checked here, once. */
+static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b, int32_t *out)
+{
+    const RelnSource *s = x->attr;
+    const RelnPlan *plan = f->plan;
+    const ptrdiff_t count = reln_shape_count(&x->shape), first = first_item(f, x->domain);
+    const int32_t *values = (const int32_t *)b->values + first * count;
+    const ptrdiff_t *own = x->domain >= 2 ? plan->row_first[x->domain - 2] : NULL;
+    const ptrdiff_t *target = s->target >= 2 ? plan->row_first[s->target - 2] : NULL;
+    const ptrdiff_t n_samples = x->domain == RELN_STEP ? 1 : f->shard->count;
+
+    for (ptrdiff_t i = 0, at = 0; i < n_samples; i++) {
+        const ptrdiff_t sample = x->domain == RELN_STEP ? 0 : f->shard->first + i;
+        const ptrdiff_t end = own ? (own[sample + 1] - first) * count : (i + 1) * count;
+        const ptrdiff_t base = target ? target[sample] - target[f->shard->first] : 0;
+        const ptrdiff_t limit = target ? target[sample + 1] - target[sample] : s->limit;
+
+        for (; at < end; at++) {
+            if (values[at] < 0 || values[at] >= limit)
+                return run_fail(
+                    f->worker, RELN_ERR_ARG, "input %s: index %d of sample %td, wanted 0 to %td",
+                    plan->graph->sources.items[s->index].name, (int)values[at], sample, limit - 1);
+            out[at] = (int32_t)(values[at] + base);
+        }
+    }
+    return RELN_OK;
+}
+
+static void load_row_sample(const Frame *f, const RelnNode *x, int32_t *out)
+{
+    const ptrdiff_t *first = f->plan->row_first[x->domain - 2] + f->shard->first;
+
+    for (ptrdiff_t i = 0; i < f->shard->count; i++)
+        for (ptrdiff_t r = first[i]; r < first[i + 1]; r++)
+            *out++ = (int32_t)i;
+}
+
+static RelnStatus load(const Frame *f, const Instr *instr)
+{
+    const RelnNode *x = instr->node;
+    const RelnPlan *plan = f->plan;
+    const RelnSource *s = x->attr;
+    void *out = resolve(f, &instr->out);
+    const double count = (double)plan->run.n_samples;
+
+    if (x->op == &reln_op_batch_count) {
+        table_of(plan, x)->from_f64(1, &count, out);
+        return RELN_OK;
+    }
+    if (x->op == &reln_op_row_sample) {
+        load_row_sample(f, x, out);
+        return RELN_OK;
+    }
+    if (x->op == &reln_op_index_input)
+        return load_indices(f, x, &plan->bound[s->index], out);
+    load_numbers(f, x, &plan->bound[s->index], out);
+    return RELN_OK;
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------------- */
+
+static RelnStatus run_program(const Program *program, const Frame *f);
+
+static RelnStatus run_op(const Frame *f, const Instr *instr)
+{
+    void *in[MAX_IN];
+    ptrdiff_t n_in[MAX_IN];
+    RelnExec e = {
+        .node = instr->node,
+        .prepared = instr->prepared,
+        .in = in,
+        .n_in = n_in,
+        .n = n_items(f, instr->domain),
+        .accumulate = instr->accumulate,
+        .kern = f->plan->kern,
+        .gemm = &f->worker->gemm,
+        .seed = f->plan->run.seed,
+        .step = f->plan->run.step,
+        .first = first_item(f, instr->domain),
+        .message = f->worker->message,
+    };
+
+    for (int i = 0; i < instr->n_in; i++) {
+        in[i] = resolve(f, &instr->in[i]);
+        n_in[i] = n_items(f, instr->in_domains[i]);
+    }
+    e.out = resolve(f, &instr->out);
+    e.scratch = resolve(f, &instr->scratch);
+    return instr->node->op->forward(&e);
+}
+
+/* Results at step level are added to; where they have a place of their own they start from zero. */
+static RelnStatus run_call(const Frame *f, const Instr *instr)
+{
+    void *in[MAX_IN], *out[MAX_IN];
+    const RelnFn *fn = instr->callee->fn;
+    char *scratch = resolve(f, &instr->scratch);
+    char *spare = scratch + instr->callee->slab;
+    Frame callee = *f;
+
+    for (int i = 0; i < instr->n_in; i++)
+        in[i] = resolve(f, &instr->in[i]);
+    for (int i = 0; i < instr->n_out; i++) {
+        const Place *place = &instr->outs[i];
+
+        out[i] = resolve(f, place);
+        if (place->kind == AT_NOWHERE) {
+            out[i] = spare;
+            spare += reln_plan_room(f->plan, fn->out[i], instr->callee->items);
+        }
+        if (fn->out[i]->domain == RELN_STEP && place->kind != AT_LANE && place->kind != AT_OUT)
+            memset(out[i], 0, reln_node_bytes(fn->out[i]));
+    }
+    callee.slab = scratch;
+    callee.args = in;
+    callee.outs = out;
+    callee.first = first_item(f, instr->domain);
+    callee.items = n_items(f, instr->domain);
+    return run_program(instr->callee, &callee);
+}
+
+static void run_sum(const Frame *f, const Instr *instr)
+{
+    const RelnNode *x = instr->node;
+    const RelnRealKernels *k = table_of(f->plan, x);
+    const ptrdiff_t n = reln_shape_count(&x->shape);
+    void *out = resolve(f, &instr->out);
+
+    memcpy(out, resolve(f, &instr->in[0]), reln_node_bytes(x));
+    for (int i = 1; i < instr->n_in; i++)
+        k->map2[RELN_ADD](n, out, 1, resolve(f, &instr->in[i]), 1, out);
+}
+
+static RelnStatus run_instr(const Frame *f, const Instr *instr)
+{
+    const RelnNode *x = instr->node;
+    void *out;
+
+    switch (instr->kind) {
+    case DO_OP:
+        return run_op(f, instr);
+    case DO_CALL:
+        return run_call(f, instr);
+    case DO_LOAD:
+        return load(f, instr);
+    case DO_KEEP:
+    case DO_COPY:
+        out = resolve(f, &instr->out);
+        memmove(out, resolve(f, &instr->in[0]),
+                reln_node_bytes(x) * (size_t)n_items(f, instr->domain));
+        return RELN_OK;
+    case DO_ADD_TO:
+        out = resolve(f, &instr->out);
+        table_of(f->plan, x)
+            ->map2[RELN_ADD](reln_shape_count(&x->shape), out, 1, resolve(f, &instr->in[0]), 1,
+                             out);
+        return RELN_OK;
+    case DO_SUM:
+        run_sum(f, instr);
+        return RELN_OK;
+    }
+    return RELN_OK;
+}
+
+static RelnStatus run_program(const Program *program, const Frame *f)
+{
+    for (int i = 0; i < program->code.count; i++)
+        RELN_TRY(run_instr(f, &program->code.items[i]));
+    return RELN_OK;
+}
+
+static RelnStatus run_step(RelnPlan *plan, const Program *program)
+{
+    static const Shard nothing = {0, 0};
+    const Frame f = {.plan = plan,
+                     .worker = &plan->workers[0],
+                     .slab = plan->workers[0].slab,
+                     .shard = &nothing,
+                     .items = -1};
+
+    return run_program(program, &f);
+}
+
+/* ---- shards, lanes, workers ----------------------------------------------------------------------------------- */
+
+typedef struct Round {
+    RelnPlan *plan;
+    const Phase *phase;
+    atomic_int next_lane;
+    atomic_bool failed;
+} Round;
+
+static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker *worker)
+{
+    Frame f = {.plan = plan, .worker = worker, .slab = worker->slab, .items = -1};
+    /* shard s belongs to lane s L / n: the first one of this lane is ceil(lane n / L) */
+    const ptrdiff_t first = (lane * plan->n_shards + LANES - 1) / LANES;
+    const ptrdiff_t end = ((lane + 1) * plan->n_shards + LANES - 1) / LANES;
+
+    f.lane = plan->lanes + (size_t)lane * plan->lane_size;
+    for (int i = 0; i < phase->sums.count; i++) {
+        const Accumulator *sum = &phase->sums.items[i];
+
+        memset(f.lane + sum->lane, 0, sum->count * reln_dtype_size(sum->dtype));
+    }
+    for (ptrdiff_t s = first; s < end; s++) {
+        f.shard = &plan->shards[s];
+        RELN_TRY(run_program(&phase->shards, &f));
+    }
+    return RELN_OK;
+}
+
+static void work(void *user, int index)
+{
+    Round *round = user;
+    Worker *worker = &round->plan->workers[index];
+
+    worker->status = RELN_OK;
+    for (;;) {
+        const int lane = atomic_fetch_add(&round->next_lane, 1);
+
+        if (lane >= LANES || atomic_load(&round->failed))
+            return;
+        worker->status = run_lane(round->plan, round->phase, lane, worker);
+        if (worker->status != RELN_OK) {
+            atomic_store(&round->failed, true);
+            return;
+        }
+    }
+}
+
+/* Lanes in a fixed tree: ((0+1)+(2+3))+((4+5)+(6+7)). The first lane's memory is the scratch. */
+static void combine(RelnPlan *plan, const Accumulator *sum)
+{
+    const RelnRealKernels *k = sum->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
+    const Frame f = {.plan = plan, .items = -1};
+    char *lanes = plan->lanes + sum->lane;
+
+    for (int step = 1; step < LANES; step *= 2)
+        for (int lane = 0; lane + step < LANES; lane += 2 * step) {
+            char *to = lanes + (size_t)lane * plan->lane_size;
+
+            k->map2[RELN_ADD]((ptrdiff_t)sum->count, to, 1,
+                              lanes + (size_t)(lane + step) * plan->lane_size, 1, to);
+        }
+    memcpy(resolve(&f, &sum->total), lanes, sum->count * reln_dtype_size(sum->dtype));
+}
+
+static RelnStatus run_shards(RelnPlan *plan, const Phase *phase)
+{
+    Round round = {.plan = plan, .phase = phase};
+
+    if (phase->shards.code.count == 0)
+        return RELN_OK;
+    for (int i = 0; i < plan->n_workers; i++)
+        plan->workers[i].status = RELN_OK;
+    reln_pool_run(plan->pool, plan->n_workers, work, &round);
+    for (int i = 0; i < plan->n_workers; i++)
+        if (plan->workers[i].status != RELN_OK)
+            return reln_fail(plan->ctx, plan->workers[i].status, "%s", plan->workers[i].message);
+    for (int i = 0; i < phase->sums.count; i++)
+        combine(plan, &phase->sums.items[i]);
+    return RELN_OK;
+}
+
+/* ---- the batch ------------------------------------------------------------------------------------------------ */
+
+static RelnStatus count_rows(RelnPlan *plan, int rows)
+{
+    const RelnRowDomain *domain = &plan->graph->rows.items[rows];
+    const int32_t *counts = plan->row_counts[rows];
+    ptrdiff_t *first = plan->row_first[rows];
+
+    if (!counts)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "run: rows %s are not bound", domain->name);
+    first[0] = 0;
+    for (ptrdiff_t i = 0; i < plan->run.n_samples; i++) {
+        if (counts[i] < 0 || counts[i] > domain->capacity)
+            return reln_fail(plan->ctx, RELN_ERR_ARG,
+                             "run: sample %td has %d rows of %s, wanted 0 to %d", i, (int)counts[i],
+                             domain->name, domain->capacity);
+        first[i + 1] = first[i] + counts[i];
+    }
+    return RELN_OK;
+}
+
+/* Samples join a shard until it is full, or one of its row domains would be: from the batch alone. */
+static void cut_shards(RelnPlan *plan)
+{
+    Shard shard = {0, 0};
+
+    plan->n_shards = 0;
+    for (ptrdiff_t i = 0; i < plan->run.n_samples; i++) {
+        bool full = shard.count == plan->shard;
+
+        for (int r = 0; r < plan->graph->rows.count && !full; r++)
+            full = plan->row_first[r][i + 1] - plan->row_first[r][shard.first] >
+                   plan->graph->rows.items[r].capacity;
+        if (full) {
+            plan->shards[plan->n_shards++] = shard;
+            shard = (Shard){i, 0};
+        }
+        shard.count++;
+    }
+    if (shard.count)
+        plan->shards[plan->n_shards++] = shard;
+}
+
+static RelnStatus check_bound(const RelnPlan *plan)
+{
+    const RelnGraph *g = plan->graph;
+
+    for (int i = 0; i < g->sources.count; i++) {
+        const RelnNode *x = g->sources.items[i].node;
+
+        if ((x->op == &reln_op_input || x->op == &reln_op_index_input) && !plan->bound[i].values)
+            return reln_fail(plan->ctx, RELN_ERR_ARG, "run: input %s is not bound",
+                             g->sources.items[i].name);
+    }
+    return RELN_OK;
+}
+
+static RelnStatus start_batch(RelnPlan *plan, const RelnRun *run)
+{
+    ptrdiff_t most = 0;
+
+    if (run->n_samples < 0)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "run: %td samples", run->n_samples);
+    RELN_TRY(check_bound(plan));
+    RELN_TRY(reln_plan_reserve(plan, run->n_samples, 0));
+    plan->run = *run;
+    for (int r = 0; r < plan->graph->rows.count; r++) {
+        RELN_TRY(count_rows(plan, r));
+        most =
+            plan->row_first[r][run->n_samples] > most ? plan->row_first[r][run->n_samples] : most;
+    }
+    RELN_TRY(reln_plan_reserve(plan, run->n_samples, most));
+    cut_shards(plan);
+    return RELN_OK;
+}
+
+RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run)
+{
+    RELN_TRY(start_batch(plan, run));
+    for (int i = 0; i < plan->phases.count; i++) {
+        const Phase *phase = &plan->phases.items[i];
+        const RelnStatus status = run_step(plan, &phase->step);
+
+        if (status != RELN_OK)
+            return reln_fail(plan->ctx, status, "%s", plan->workers[0].message);
+        RELN_TRY(run_shards(plan, phase));
+    }
+    if (run_step(plan, &plan->commit) != RELN_OK)
+        return reln_fail(plan->ctx, RELN_ERR_NUMERIC, "%s", plan->workers[0].message);
+    return RELN_OK;
+}

@@ -1,0 +1,145 @@
+/* store.c -- named arrays that outlive a graph: parameters and state. */
+#include <string.h>
+
+#include "graph/graph.h"
+
+RelnStatus reln_store_create(RelnCtx *ctx, uint64_t seed, RelnStore **out)
+{
+    RelnStore *store = reln_alloc(ctx, 1, sizeof *store);
+
+    *out = store;
+    if (!store)
+        return RELN_ERR_NOMEM;
+    store->ctx = ctx;
+    store->seed = seed;
+    reln_arena_init(&store->arena, ctx);
+    return RELN_OK;
+}
+
+void reln_store_destroy(RelnStore *store)
+{
+    if (!store)
+        return;
+    reln_arena_clear(&store->arena);
+    reln_free(store->ctx, store);
+}
+
+/* Every element has a place of its own in the stream of (seed, name): nothing else in the store matters. */
+static void fill(RelnStore *store, RelnStoreEntry *entry, RelnInit init)
+{
+    RelnRng rng =
+        reln_rng(store->seed, reln_hash(RELN_HASH_SEED, entry->name, strlen(entry->name)));
+
+    for (size_t i = 0; i < entry->count; i++) {
+        double value = init.scale;
+
+        if (init.kind == RELN_INIT_UNIFORM)
+            value = init.scale * (2.0 * reln_rng_uniform(&rng) - 1.0);
+        else if (init.kind == RELN_INIT_NORMAL)
+            value = init.scale * reln_rng_normal(&rng);
+        if (entry->dtype == RELN_F64)
+            ((double *)entry->values)[i] = value;
+        else
+            ((float *)entry->values)[i] = (float)value;
+    }
+}
+
+static RelnStoreEntry *lookup(const RelnStore *store, const char *name)
+{
+    for (int i = 0; i < store->count; i++)
+        if (strcmp(store->entries[i]->name, name) == 0)
+            return store->entries[i];
+    return NULL;
+}
+
+static RelnStatus grow(RelnStore *store)
+{
+    const int capacity = store->capacity ? 2 * store->capacity : 32;
+    RelnStoreEntry **entries;
+
+    if (store->count < store->capacity)
+        return RELN_OK;
+    entries = reln_arena_alloc(&store->arena, (size_t)capacity, sizeof *entries);
+    if (!entries)
+        return RELN_ERR_NOMEM;
+    if (store->count)
+        memcpy(entries, store->entries, (size_t)store->count * sizeof *entries);
+    store->entries = entries;
+    store->capacity = capacity;
+    return RELN_OK;
+}
+
+static RelnStatus add(RelnStore *store, const char *name, const RelnShape *shape, RelnDtype dtype,
+                      bool trainable, RelnInit init, RelnStoreEntry **out)
+{
+    RelnStoreEntry *entry = reln_arena_alloc(&store->arena, 1, sizeof *entry);
+
+    if (!entry)
+        return RELN_ERR_NOMEM;
+    *entry = (RelnStoreEntry){.shape = *shape, .dtype = dtype, .trainable = trainable};
+    entry->count = (size_t)reln_shape_count(shape);
+    entry->name = reln_arena_printf(&store->arena, "%s", name);
+    entry->values = reln_arena_alloc(&store->arena, entry->count, reln_dtype_size(dtype));
+    if (!entry->name || !entry->values)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(grow(store));
+    fill(store, entry, init);
+    store->entries[store->count++] = entry;
+    *out = entry;
+    return RELN_OK;
+}
+
+RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *shape,
+                          RelnDtype dtype, bool trainable, RelnInit init, RelnStoreEntry **out)
+{
+    RelnStoreEntry *entry = lookup(store, name);
+
+    *out = entry;
+    if (!entry)
+        return add(store, name, shape, dtype, trainable, init, out);
+    if (memcmp(&entry->shape, shape, sizeof *shape) != 0 || entry->dtype != dtype ||
+        entry->trainable != trainable)
+        return reln_fail(
+            store->ctx, RELN_ERR_SHAPE,
+            "%s: the store has one of that name with another shape, dtype or kind (%zu elements, "
+            "wanted %td)",
+            name, entry->count, reln_shape_count(shape));
+    return RELN_OK;
+}
+
+int reln_store_count(const RelnStore *store)
+{
+    return store->count;
+}
+
+static RelnEntryInfo info(const RelnStoreEntry *e)
+{
+    const int *d = e->shape.dims;
+
+    return (RelnEntryInfo){
+        e->name,  e->dtype,     {d[RELN_P], d[RELN_Q], d[RELN_R], d[RELN_K], d[RELN_C]},
+        e->count, e->trainable, e->values};
+}
+
+RelnEntryInfo reln_store_entry(const RelnStore *store, int index)
+{
+    return info(store->entries[index]);
+}
+
+bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out)
+{
+    const RelnStoreEntry *entry = lookup(store, name);
+
+    if (entry)
+        *out = info(entry);
+    return entry != NULL;
+}
+
+size_t reln_store_parameters(const RelnStore *store)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < store->count; i++)
+        count += store->entries[i]->trainable ? store->entries[i]->count : 0;
+    return count;
+}

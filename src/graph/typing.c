@@ -1,0 +1,237 @@
+/* typing.c -- shapes by broadcasting, reps by checking constants against the generators. */
+#include <string.h>
+
+#include "graph/graph.h"
+
+bool reln_infer_broadcast(RelnGraph *g, RelnNode *z)
+{
+    z->shape = z->in[0]->shape;
+    for (int i = 1; i < z->n_in; i++)
+        for (int a = 0; a < RELN_AXES; a++) {
+            const int have = z->shape.dims[a], next = z->in[i]->shape.dims[a];
+
+            if (have != next && have != 1 && next != 1)
+                return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: %s and %s do not broadcast",
+                                       z->op->name, reln_shape_text(z->in[0]),
+                                       reln_shape_text(z->in[i]));
+            z->shape.dims[a] = have > next ? have : next;
+        }
+    return true;
+}
+
+const RelnRep *reln_invariant(RelnGraph *g, int k)
+{
+    const RelnRep *rep = reln_rep_trivial(g->group, k);
+
+    if (!rep)
+        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    return rep;
+}
+
+bool reln_is_invariant(const RelnNode *x)
+{
+    return x->rep && reln_rep_is_trivial(x->rep);
+}
+
+bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x)
+{
+    if (reln_is_invariant(x))
+        return true;
+    return reln_graph_fail(
+        g, RELN_ERR_REP,
+        "%s: its argument transforms as %s under %s, and this is equivariant for invariants only; "
+        "take a form or norm of it first, or gate it with one",
+        z->op->name, x->rep ? reln_rep_name(x->rep) : "indices", reln_group_name(g->group));
+}
+
+bool reln_want_float(RelnGraph *g, const RelnNode *z)
+{
+    for (int i = 0; i < z->n_in; i++)
+        if (z->in[i]->dtype == RELN_I32)
+            return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d holds indices, wanted numbers",
+                                   z->op->name, i);
+    return true;
+}
+
+/* ---- constant tensors ----------------------------------------------------------------------------------------- */
+
+static bool tensor_equal(const RelnTensor3 *a, const RelnTensor3 *b)
+{
+    if (a->i != b->i || a->j != b->j || a->k != b->k || a->count != b->count)
+        return false;
+    for (int e = 0; e < a->count; e++) {
+        const RelnEntry *x = &a->entries[e], *y = &b->entries[e];
+
+        if (x->i != y->i || x->j != y->j || x->k != y->k || x->value != y->value)
+            return false;
+    }
+    return true;
+}
+
+static bool entry_before(const RelnEntry *a, const RelnEntry *b)
+{
+    return a->k != b->k ? a->k < b->k : a->i != b->i ? a->i < b->i : a->j < b->j;
+}
+
+/* Shell sort by (k, i, j): no recursion, no allocation. */
+static void sort_entries(RelnEntry *e, int n)
+{
+    for (int gap = n / 2; gap > 0; gap = gap == 2 ? 1 : (int)((double)gap / 2.2))
+        for (int i = gap; i < n; i++) {
+            const RelnEntry x = e[i];
+            int j = i;
+
+            for (; j >= gap && entry_before(&x, &e[j - gap]); j -= gap)
+                e[j] = e[j - gap];
+            e[j] = x;
+        }
+}
+
+static const RelnTensor3 *intern(RelnGraph *g, const RelnTensor3 *t)
+{
+    RelnTensor3 *copy;
+
+    g = reln_graph_home(g);
+    for (int i = 0; i < g->tensors.count; i++)
+        if (tensor_equal(g->tensors.items[i], t))
+            return g->tensors.items[i];
+    copy = reln_arena_copy(&g->arena, t, 1, sizeof *t);
+    if (copy)
+        copy->entries =
+            reln_arena_copy(&g->arena, t->entries, (size_t)t->count, sizeof *t->entries);
+    if (!copy || !copy->entries) {
+        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return NULL;
+    }
+    return RELN_LIST_ADD(g, &g->tensors, copy) ? copy : NULL;
+}
+
+static const RelnTensor3 *permuted(RelnGraph *g, const RelnTensor3 *t, const char *turn)
+{
+    RelnEntry *entries;
+    RelnTensor3 out;
+    const int extent[3] = {t->i, t->j, t->k};
+
+    if (g->status != RELN_OK)
+        return NULL;
+    entries = reln_arena_alloc(&g->arena, (size_t)t->count, sizeof *entries);
+    if (!entries) {
+        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return NULL;
+    }
+    for (int e = 0; e < t->count; e++) {
+        const RelnEntry *x = &t->entries[e];
+        const int index[3] = {x->i, x->j, x->k};
+
+        entries[e] =
+            (RelnEntry){index[turn[0] - 'i'], index[turn[1] - 'i'], index[turn[2] - 'i'], x->value};
+    }
+    sort_entries(entries, t->count);
+    out = (RelnTensor3){extent[turn[0] - 'i'], extent[turn[1] - 'i'], extent[turn[2] - 'i'],
+                        t->count, entries};
+    return intern(g, &out);
+}
+
+const RelnTensor3 *reln_graph_tensor(RelnGraph *g, const RelnTensor3 *t)
+{
+    return permuted(g, t, "ijk");
+}
+
+const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const char *turn)
+{
+    return t ? permuted(g, t, turn) : NULL;
+}
+
+/* ---- checks --------------------------------------------------------------------------------------------------- */
+
+static bool already_checked(const RelnGraph *g, const RelnChecked *c)
+{
+    for (int i = 0; i < g->checked.count; i++) {
+        const RelnChecked *k = &g->checked.items[i];
+
+        if (k->t == c->t && k->u == c->u && k->v == c->v && k->w == c->w)
+            return true;
+    }
+    return false;
+}
+
+bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
+                        const RelnRep *v, const RelnRep *w)
+{
+    const RelnChecked check = {t, u, v, w};
+    RelnVerdict verdict;
+    RelnStatus status;
+
+    if (!t || !u || !v || !w)
+        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    if (already_checked(reln_graph_home(g), &check))
+        return true;
+    status = reln_check_bilinear(u, v, w, t, &verdict);
+    if (status != RELN_OK)
+        return reln_graph_fail(g, status, "%s: %s", op, reln_ctx_error(g->ctx));
+    if (!verdict.equivariant)
+        return reln_graph_fail(
+            g, RELN_ERR_REP,
+            "%s: the constant from %s and %s to %s is not equivariant under %s: %s", op,
+            reln_rep_name(u), reln_rep_name(v), reln_rep_name(w), reln_group_name(g->group),
+            verdict.text);
+    g = reln_graph_home(g);
+    return RELN_LIST_ADD(g, &g->checked, check);
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------------------- */
+
+/* Strides of x seen through z's shape, items first. */
+static void strides_of(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride)
+{
+    ptrdiff_t step = 1;
+
+    for (int a = RELN_AXES - 1; a >= 0; a--) {
+        stride[a + 1] = x->shape.dims[a] == 1 && z->shape.dims[a] != 1 ? 0 : step;
+        step *= x->shape.dims[a];
+    }
+    stride[0] = x->domain == RELN_STEP && z->domain != RELN_STEP ? 0 : step;
+}
+
+void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
+{
+    ptrdiff_t stride[RELN_LOOP_IN][RELN_LOOP_MAX];
+    int rank = 0;
+
+    memset(out, 0, sizeof *out);
+    out->item = reln_shape_count(&z->shape);
+    for (int i = 0; i < n_in; i++)
+        strides_of(z, z->in[i], stride[i]);
+    /* from the innermost axis outwards: an axis joins the loop inside it when every operand steps alike */
+    for (int a = RELN_LOOP_MAX - 1; a >= 0; a--) {
+        const ptrdiff_t extent = a == 0 ? 1 : z->shape.dims[a - 1];
+        bool joins = rank > 0 && a > 0;
+
+        if (a > 0 && extent == 1)
+            continue;
+        for (int i = 0; i < n_in && joins; i++)
+            joins = stride[i][a] == out->stride[i][rank - 1] * out->extent[rank - 1];
+        if (joins) {
+            out->extent[rank - 1] *= extent;
+            continue;
+        }
+        out->extent[rank] = extent;
+        for (int i = 0; i < n_in; i++)
+            out->stride[i][rank] = stride[i][a];
+        rank++;
+    }
+    /* innermost last */
+    for (int r = 0; r < rank / 2; r++) {
+        const ptrdiff_t swap = out->extent[r];
+
+        out->extent[r] = out->extent[rank - 1 - r];
+        out->extent[rank - 1 - r] = swap;
+        for (int i = 0; i < n_in; i++) {
+            const ptrdiff_t other = out->stride[i][r];
+
+            out->stride[i][r] = out->stride[i][rank - 1 - r];
+            out->stride[i][rank - 1 - r] = other;
+        }
+    }
+    out->rank = rank;
+}

@@ -1,0 +1,134 @@
+/* expand.c -- repeating a value along broadcast axes and over items: the adjoint of sum. */
+#include <string.h>
+
+#include "ops/ops.h"
+
+typedef struct Attr {
+    RelnShape shape;
+    RelnDomain domain;
+} Attr;
+
+/*!
+ * reln_expand() -- x repeated to the shape and domain of `like`
+ *
+ * Shapes  x's extents equal like's or are 1; x is at step level or in like's domain
+ * Rep     x's; K is repeated for invariants only
+ */
+RELN_API RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like);
+
+static bool infer(RelnGraph *g, RelnNode *z)
+{
+    const Attr *a = z->attr;
+    const RelnNode *x = z->in[0];
+    const bool zero = z->rep != NULL;
+
+    for (int i = 0; i < RELN_AXES; i++)
+        if (x->shape.dims[i] != a->shape.dims[i] && x->shape.dims[i] != 1)
+            return reln_graph_fail(g, RELN_ERR_SHAPE,
+                                   "expand: %s has extent %d on axis %d, wanted %d or 1",
+                                   reln_shape_text(x), x->shape.dims[i], i, a->shape.dims[i]);
+    if (x->domain != RELN_STEP && x->domain != a->domain)
+        return reln_graph_fail(g, RELN_ERR_SHAPE,
+                               "expand: items of %s are not those of the shape wanted; gather them",
+                               reln_shape_text(x));
+    z->shape = a->shape;
+    z->domain = a->domain;
+    if (zero)
+        return true;
+    z->rep = x->rep;
+    if (x->shape.dims[RELN_K] != a->shape.dims[RELN_K]) {
+        if (!reln_want_invariant(g, z, x))
+            return false;
+        z->rep = reln_invariant(g, a->shape.dims[RELN_K]);
+    }
+    return x->dtype == RELN_I32 || z->rep != NULL;
+}
+
+static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
+{
+    (void)kern;
+    if (prepared)
+        reln_loops(z, 1, prepared);
+    return sizeof(RelnLoops);
+}
+
+/* Bytes only: indices and numbers of four bytes, or numbers of eight. */
+static RelnStatus forward(const RelnExec *e)
+{
+    const size_t size = reln_dtype_size(e->node->dtype);
+
+    for (RelnWalk w = reln_walk(e->prepared, 1, e->n); !w.done; reln_walk_next(&w, 1)) {
+        char *out = reln_at(e->out, w.out, size);
+        const char *in = reln_at(e->in[0], w.offset[0], size);
+
+        if (reln_walk_stride(&w, 0))
+            memcpy(out, in, (size_t)w.run * size);
+        else
+            for (ptrdiff_t i = 0; i < w.run; i++)
+                memcpy(out + (size_t)i * size, in, size);
+    }
+    return RELN_OK;
+}
+
+static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    (void)g;
+    (void)z;
+    gin[0] = gz; /* the sweep sums it down */
+}
+
+static RelnNode *sample(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    const int k = reln_rep_dim(adjoint);
+    RelnNode *like = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 3, k, 4}, adjoint);
+
+    switch (index) {
+    case 0:
+        return reln_expand(
+            s->graph, reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 3, k, 1}, adjoint), like);
+    case 1:
+        return reln_expand(
+            s->graph, reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, 1, 4}, NULL), like);
+    default:
+        return NULL;
+    }
+}
+
+const RelnOp reln_op_expand = {
+    .name = "expand",
+    .n_in = 1,
+    .infer = infer,
+    .forward = forward,
+    .vjp = vjp,
+    .prepare = prepare,
+    .sample = sample,
+};
+
+static RelnNode *expand_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, RelnDomain domain,
+                           const RelnRep *rep)
+{
+    Attr attr;
+
+    memset(&attr, 0, sizeof attr);
+    attr.shape = *shape;
+    attr.domain = domain;
+    if (!x || (!rep && x->domain == domain && memcmp(&x->shape, shape, sizeof *shape) == 0))
+        return x;
+    return reln_node(g, &reln_op_expand, 1, &x, &attr, sizeof attr, rep);
+}
+
+RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like)
+{
+    return like ? expand_to(g, x, &like->shape, like->domain, NULL) : NULL;
+}
+
+RelnNode *reln_expand_domain(RelnGraph *g, RelnNode *x, RelnDomain domain)
+{
+    return x ? expand_to(g, x, &x->shape, domain, NULL) : NULL;
+}
+
+RelnNode *reln_expand_zero(RelnGraph *g, RelnNode *zero, const RelnNode *like, const RelnRep *rep)
+{
+    return expand_to(g, zero, &like->shape, like->domain, rep);
+}

@@ -1,0 +1,210 @@
+/* mix.c -- channels mixed by a matrix of weights, and its adjoint in the weights: the matrix products of a network. */
+#include "ops/ops.h"
+
+typedef struct Attr {
+    bool transposed;
+} Attr;
+
+/*!
+ * reln_mix() -- y[..., k, d] = sum_c x[..., k, c] W[c, d]: the same matrix on every coordinate
+ *
+ * Shapes  x (..., K, C), W (R = C, K = 1, C = D) at step level -> y (..., K, D)
+ * Rep     x's: mixing channels is equivariant for every group
+ * Cost    2 C D for each row; one matrix product for a whole shard
+ */
+RELN_API RelnNode *reln_mix(RelnGraph *g, RelnNode *x, RelnNode *W);
+
+/*!
+ * reln_mix_t() -- y[..., k, c] = sum_d x[..., k, d] W[c, d], the transpose of W
+ */
+RELN_API RelnNode *reln_mix_t(RelnGraph *g, RelnNode *x, RelnNode *W);
+
+/*!
+ * reln_outer() -- W[c, d] = sum over all items, leading axes and coordinates of x[..., k, c] y[..., k, d]
+ *
+ * Shapes  x (..., K, C), y (..., K, D), otherwise equal -> W (R = C, K = 1, C = D) at step level
+ * Rep     y's is the dual of x's; W is invariant
+ */
+RELN_API RelnNode *reln_outer(RelnGraph *g, RelnNode *x, RelnNode *y);
+
+static ptrdiff_t rows_of(const RelnNode *x)
+{
+    return reln_shape_count(&x->shape) / x->shape.dims[RELN_C];
+}
+
+static bool infer(RelnGraph *g, RelnNode *z)
+{
+    const RelnNode *x = z->in[0], *w = z->in[1];
+    const bool t = ((const Attr *)z->attr)->transposed;
+    const int from = t ? w->shape.dims[RELN_C] : w->shape.dims[RELN_R];
+    const int to = t ? w->shape.dims[RELN_R] : w->shape.dims[RELN_C];
+
+    if (!reln_want_float(g, z))
+        return false;
+    if (w->domain != RELN_STEP ||
+        w->shape.dims[RELN_P] * w->shape.dims[RELN_Q] * w->shape.dims[RELN_K] != 1)
+        return reln_graph_fail(g, RELN_ERR_SHAPE,
+                               "mix: the weights are %s, wanted one matrix (R, K = 1, C) at step "
+                               "level",
+                               reln_shape_text(w));
+    if (x->shape.dims[RELN_C] != from)
+        return reln_graph_fail(g, RELN_ERR_SHAPE, "mix: %s has %d channels, the weights take %d",
+                               reln_shape_text(x), x->shape.dims[RELN_C], from);
+    if (!reln_want_invariant(g, z, w))
+        return false;
+    z->shape = x->shape;
+    z->shape.dims[RELN_C] = to;
+    z->rep = x->rep;
+    return true;
+}
+
+static RelnStatus forward(const RelnExec *e)
+{
+    const RelnNode *x = e->node->in[0], *w = e->node->in[1];
+    const bool t = ((const Attr *)e->node->attr)->transposed;
+    const ptrdiff_t c = x->shape.dims[RELN_C], d = e->node->shape.dims[RELN_C];
+
+    reln_gemm(e->gemm, e->node->dtype == RELN_F64, false, t, e->n * rows_of(x), d, c, e->in[0], c,
+              e->in[1], w->shape.dims[RELN_C], false, e->out, d, e->node->domain != RELN_STEP);
+    return RELN_OK;
+}
+
+static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    RelnNode *x = z->in[0], *w = z->in[1];
+
+    if (((const Attr *)z->attr)->transposed) {
+        gin[0] = reln_mix(g, gz, w);
+        gin[1] = reln_outer(g, gz, x);
+    } else {
+        gin[0] = reln_mix_t(g, gz, w);
+        gin[1] = reln_outer(g, x, gz);
+    }
+}
+
+static double flops(const RelnNode *z)
+{
+    return 2.0 * (double)reln_shape_count(&z->shape) * z->in[0]->shape.dims[RELN_C];
+}
+
+static RelnNode *sample(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    const int k = reln_rep_dim(adjoint);
+
+    switch (index) {
+    case 0:
+        return reln_mix(s->graph,
+                        reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 1, 3, k, 4}, adjoint),
+                        reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 4, 1, 5}, NULL));
+    case 1:
+        return reln_mix_t(s->graph,
+                          reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, k, 5}, adjoint),
+                          reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 4, 1, 5}, NULL));
+    case 2: /* products of weights, at step level */
+        return reln_mix(s->graph, reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 3, 1, 4}, NULL),
+                        reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 4, 1, 2}, NULL));
+    default:
+        return NULL;
+    }
+}
+
+const RelnOp reln_op_mix = {
+    .name = "mix",
+    .n_in = 2,
+    .infer = infer,
+    .forward = forward,
+    .vjp = vjp,
+    .flops = flops,
+    .sample = sample,
+};
+
+/* ---- outer ---------------------------------------------------------------------------------------------------- */
+
+static bool infer_outer(RelnGraph *g, RelnNode *z)
+{
+    const RelnNode *x = z->in[0], *y = z->in[1];
+
+    if (!reln_want_float(g, z))
+        return false;
+    for (int a = 0; a < RELN_C; a++)
+        if (x->shape.dims[a] != y->shape.dims[a] || x->domain != y->domain)
+            return reln_graph_fail(g, RELN_ERR_SHAPE,
+                                   "outer: %s and %s differ in more than channels",
+                                   reln_shape_text(x), reln_shape_text(y));
+    if (y->rep != reln_rep_dual(x->rep))
+        return reln_graph_fail(g, RELN_ERR_REP, "outer: %s and %s are not dual to each other",
+                               reln_rep_name(x->rep), reln_rep_name(y->rep));
+    z->shape = (RelnShape){{1, 1, x->shape.dims[RELN_C], 1, y->shape.dims[RELN_C]}};
+    z->domain = RELN_STEP;
+    z->rep = reln_invariant(g, 1);
+    return z->rep != NULL;
+}
+
+static RelnStatus forward_outer(const RelnExec *e)
+{
+    const RelnNode *x = e->node->in[0];
+    const ptrdiff_t c = x->shape.dims[RELN_C], d = e->node->shape.dims[RELN_C];
+
+    reln_gemm(e->gemm, e->node->dtype == RELN_F64, true, false, c, d, e->n * rows_of(x), e->in[0],
+              c, e->in[1], d, e->accumulate, e->out, d, false);
+    return RELN_OK;
+}
+
+/* W = x^T y: gx = y G^T, gy = x G */
+static void vjp_outer(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    gin[0] = reln_mix_t(g, z->in[1], gz);
+    gin[1] = reln_mix(g, z->in[0], gz);
+}
+
+static double flops_outer(const RelnNode *z)
+{
+    return 2.0 * (double)reln_shape_count(&z->in[0]->shape) * z->shape.dims[RELN_C];
+}
+
+static RelnNode *sample_outer(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    const int k = reln_rep_dim(adjoint);
+    const RelnDomain domain = index == 0 ? RELN_SAMPLES : RELN_STEP;
+
+    if (index > 1)
+        return NULL;
+    return reln_outer(
+        s->graph, reln_sample_normal(s, domain, (RelnDims){1, 2, 1, k, 4}, adjoint),
+        reln_sample_normal(s, domain, (RelnDims){1, 2, 1, k, 3}, reln_rep_dual(adjoint)));
+}
+
+const RelnOp reln_op_outer = {
+    .name = "outer",
+    .n_in = 2,
+    .flags = RELN_OP_REDUCE,
+    .infer = infer_outer,
+    .forward = forward_outer,
+    .vjp = vjp_outer,
+    .flops = flops_outer,
+    .sample = sample_outer,
+};
+
+static RelnNode *mix(RelnGraph *g, RelnNode *x, RelnNode *w, bool transposed)
+{
+    const Attr attr = {transposed};
+
+    return reln_node(g, &reln_op_mix, 2, (RelnNode *[]){x, w}, &attr, sizeof attr, NULL);
+}
+
+RelnNode *reln_mix(RelnGraph *g, RelnNode *x, RelnNode *W)
+{
+    return mix(g, x, W, false);
+}
+
+RelnNode *reln_mix_t(RelnGraph *g, RelnNode *x, RelnNode *W)
+{
+    return mix(g, x, W, true);
+}
+
+RelnNode *reln_outer(RelnGraph *g, RelnNode *x, RelnNode *y)
+{
+    return reln_node(g, &reln_op_outer, 2, (RelnNode *[]){x, y}, NULL, 0, NULL);
+}

@@ -1,0 +1,212 @@
+/* sum.c -- sums over axes and over the batch: the adjoint of expand, and the way from samples to the step. */
+#include <string.h>
+
+#include "ops/ops.h"
+
+typedef struct Attr {
+    RelnShape shape; /* of the result */
+    bool items;      /* sum over items too: to step level */
+} Attr;
+
+/*!
+ * reln_sum() -- sum over one axis, which is left with extent 1
+ *
+ * Rep     x's; the K axis for invariants only
+ */
+RELN_API RelnNode *reln_sum(RelnGraph *g, RelnNode *x, RelnAxis axis);
+
+/*!
+ * reln_mean() -- mean over one axis, which is left with extent 1
+ */
+RELN_API RelnNode *reln_mean(RelnGraph *g, RelnNode *x, RelnAxis axis);
+
+/*!
+ * reln_sum_all() -- sum over every axis of an item, for invariants
+ */
+RELN_API RelnNode *reln_sum_all(RelnGraph *g, RelnNode *x);
+
+/*!
+ * reln_batch_sum() -- sum over all items of the batch: a step-level value, the same bits for any number of threads
+ *
+ * Rep     x's
+ */
+RELN_API RelnNode *reln_batch_sum(RelnGraph *g, RelnNode *x);
+
+/*!
+ * reln_batch_mean() -- reln_batch_sum() divided by the true number of samples
+ */
+RELN_API RelnNode *reln_batch_mean(RelnGraph *g, RelnNode *x);
+
+static bool infer(RelnGraph *g, RelnNode *z)
+{
+    const Attr *a = z->attr;
+    const RelnNode *x = z->in[0];
+
+    if (!reln_want_float(g, z))
+        return false;
+    for (int i = 0; i < RELN_AXES; i++)
+        if (a->shape.dims[i] != x->shape.dims[i] && a->shape.dims[i] != 1)
+            return reln_graph_fail(g, RELN_ERR_SHAPE,
+                                   "sum: %s cannot be summed to extent %d on axis %d",
+                                   reln_shape_text(x), a->shape.dims[i], i);
+    z->shape = a->shape;
+    z->domain = a->items ? RELN_STEP : x->domain;
+    z->rep = x->rep;
+    if (a->shape.dims[RELN_K] != x->shape.dims[RELN_K]) {
+        if (!reln_want_invariant(g, z, x))
+            return false;
+        z->rep = reln_invariant(g, 1);
+    }
+    return z->rep != NULL;
+}
+
+/* The result seen through the shape of x: where a term goes. Loops as for an elementwise op whose "output" is x. */
+static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
+{
+    RelnNode through = *z->in[0], target = *z;
+    RelnNode *in = &target;
+
+    (void)kern;
+    through.in = &in;
+    through.n_in = 1;
+    if (prepared)
+        reln_loops(&through, 1, prepared);
+    return sizeof(RelnLoops);
+}
+
+static void clear(const RelnExec *e)
+{
+    const ptrdiff_t items = e->node->domain == RELN_STEP ? 1 : e->n;
+
+    if (!e->accumulate)
+        memset(e->out, 0, (size_t)items * reln_node_bytes(e->node));
+}
+
+/* Terms are added in the order of memory; a run that goes into one place is folded first, its order fixed by length. */
+static RelnStatus forward(const RelnExec *e)
+{
+    const RelnLoops *loops = e->prepared;
+    const RelnRealKernels *k = reln_kern(e);
+    const bool fold = loops->rank > 1 && loops->stride[0][loops->rank - 1] == 0;
+
+    clear(e);
+    for (RelnWalk w = reln_walk_items(loops, e->n); !w.done; reln_walk_next(&w, 1)) {
+        const void *x = reln_at(e->in[0], w.out, k->size);
+        void *z = reln_at(e->out, w.offset[0], k->size);
+
+        if (fold) {
+            const double sum = k->sum(w.run, x);
+            double folded;
+
+            k->from_f64(1, &sum, &folded);
+            k->map2[RELN_ADD](1, z, 1, &folded, 1, z);
+        } else {
+            k->map2[RELN_ADD](w.run, z, 1, x, 1, z);
+        }
+    }
+    return RELN_OK;
+}
+
+static double flops(const RelnNode *z)
+{
+    return (double)reln_shape_count(&z->in[0]->shape);
+}
+
+static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    gin[0] = reln_expand(g, gz, z->in[0]);
+}
+
+static RelnNode *sample(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    const int k = reln_rep_dim(adjoint);
+    RelnNode *x = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 3, 2, k, 5}, adjoint);
+    RelnNode *y = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 3, 1, 2, 5}, NULL);
+
+    switch (index) {
+    case 0:
+        return reln_sum(s->graph, x, RELN_Q);
+    case 1:
+        return reln_mean(s->graph, x, RELN_C);
+    case 2:
+        return reln_sum(s->graph, y, RELN_K);
+    case 3:
+        return reln_sum_all(s->graph, y);
+    case 4:
+        return reln_batch_sum(s->graph, x);
+    case 5:
+        return reln_batch_mean(s->graph, reln_sum(s->graph, y, RELN_P));
+    case 6:
+        return reln_sum(s->graph, reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 2, 1, 5}, NULL),
+                        RELN_R);
+    default:
+        return NULL;
+    }
+}
+
+const RelnOp reln_op_sum = {
+    .name = "sum",
+    .n_in = 1,
+    .flags = RELN_OP_REDUCE,
+    .infer = infer,
+    .forward = forward,
+    .vjp = vjp,
+    .prepare = prepare,
+    .flops = flops,
+    .sample = sample,
+};
+
+static RelnNode *sum_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, bool items)
+{
+    Attr attr;
+
+    memset(&attr, 0, sizeof attr);
+    attr.shape = *shape;
+    attr.items = items;
+    if (!x || (!items && memcmp(&x->shape, shape, sizeof *shape) == 0))
+        return x;
+    return reln_node(g, &reln_op_sum, 1, &x, &attr, sizeof attr, NULL);
+}
+
+RelnNode *reln_sum(RelnGraph *g, RelnNode *x, RelnAxis axis)
+{
+    RelnShape shape;
+
+    if (!x)
+        return NULL;
+    shape = x->shape;
+    shape.dims[axis] = 1;
+    return sum_to(g, x, &shape, false);
+}
+
+RelnNode *reln_mean(RelnGraph *g, RelnNode *x, RelnAxis axis)
+{
+    return x ? reln_scale(g, reln_sum(g, x, axis), 1.0 / x->shape.dims[axis]) : NULL;
+}
+
+RelnNode *reln_sum_all(RelnGraph *g, RelnNode *x)
+{
+    const RelnShape one = {{1, 1, 1, 1, 1}};
+
+    return sum_to(g, x, &one, false);
+}
+
+RelnNode *reln_batch_sum(RelnGraph *g, RelnNode *x)
+{
+    if (!x)
+        return NULL;
+    return x->domain == RELN_STEP ? x : sum_to(g, x, &x->shape, true);
+}
+
+RelnNode *reln_batch_mean(RelnGraph *g, RelnNode *x)
+{
+    return x ? reln_div(g, reln_batch_sum(g, x), reln_cast(g, reln_batch_count(g), x->dtype))
+             : NULL;
+}
+
+RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like)
+{
+    return x ? sum_to(g, x, &like->shape, like->domain == RELN_STEP && x->domain != RELN_STEP)
+             : NULL;
+}

@@ -1,0 +1,83 @@
+/* kernels.h -- loops over arrays, once for each real type and instruction set.
+ *
+ * The bodies are in kern_*.inc, written for `real`; kernels_base.c compiles them as plain C without contraction (the
+ * reference), kernels_avx2.c with AVX2 and FMA. A plan chooses one table when it is made. Pointers are to arrays of
+ * the table's real type; strides are in elements, 0 broadcasts.
+ */
+#ifndef TENSOR_KERNELS_H
+#define TENSOR_KERNELS_H
+
+#include "reln/algebra.h"
+
+/* Functions of one number: f(x), and what the derivative needs is made of the same ones. */
+#define RELN_MAP_LIST(X)                                                                           \
+    X(EXP, exp)                                                                                    \
+    X(LOG, log)                                                                                    \
+    X(SIN, sin)                                                                                    \
+    X(COS, cos)                                                                                    \
+    X(TANH, tanh)                                                                                  \
+    X(SIGMOID, sigmoid)                                                                            \
+    X(SOFTPLUS, softplus)                                                                          \
+    X(SQRT, sqrt)                                                                                  \
+    X(RECIPROCAL, reciprocal)                                                                      \
+    X(SQUARE, square)                                                                              \
+    X(ABS, abs)                                                                                    \
+    X(SIGN, sign)                                                                                  \
+    X(RELU, relu)                                                                                  \
+    X(STEP, step)
+#define RELN_MAP_ENUM(upper, lower) RELN_MAP_##upper,
+typedef enum RelnMap { RELN_MAP_LIST(RELN_MAP_ENUM) RELN_MAP_COUNT } RelnMap;
+#undef RELN_MAP_ENUM
+
+/* Functions of two numbers. LESS is 1 where x < y and 0 elsewhere. */
+typedef enum RelnMap2 {
+    RELN_ADD,
+    RELN_SUB,
+    RELN_MUL,
+    RELN_DIV,
+    RELN_MAX,
+    RELN_MIN,
+    RELN_LESS,
+    RELN_MAP2_COUNT
+} RelnMap2;
+
+typedef struct RelnRealKernels {
+    size_t size; /* of real */
+    /* y[i] = f(x[i * sx]) */
+    void (*map[RELN_MAP_COUNT])(ptrdiff_t n, const void *x, ptrdiff_t sx, void *y);
+    /* z[i] = f(x[i * sx], y[i * sy]), sx and sy 0 or 1 */
+    void (*map2[RELN_MAP2_COUNT])(ptrdiff_t n, const void *x, ptrdiff_t sx, const void *y,
+                                  ptrdiff_t sy, void *z);
+    /* y[i] = a x[i] + b */
+    void (*axpb)(ptrdiff_t n, double a, const void *x, double b, void *y);
+    /* y[i] += a x[i * sx] */
+    void (*axpy)(ptrdiff_t n, double a, const void *x, ptrdiff_t sx, void *y);
+    /* z[i] = x[i * sx] y[i * sy] + w[i * sw] */
+    void (*fma)(ptrdiff_t n, const void *x, ptrdiff_t sx, const void *y, ptrdiff_t sy,
+                const void *w, ptrdiff_t sw, void *z);
+    /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
+    double (*sum)(ptrdiff_t n, const void *x);
+    /* largest x[i], n >= 1 */
+    double (*max)(ptrdiff_t n, const void *x);
+    /* sum of x[i] y[i], likewise */
+    double (*dot)(ptrdiff_t n, const void *x, const void *y);
+    /* z[k,c] = sum T x[i,c] y[j,c] for one item; ldx, ldy: distance of coordinates; sx, sy: of channels, 0 or 1 */
+    void (*contract)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx,
+                     ptrdiff_t sx, const void *y, ptrdiff_t ldy, ptrdiff_t sy, void *z,
+                     ptrdiff_t ldz);
+    /* y[k,c] = sum M[k,i] x[i,c] for one item, M by its non-zero entries: i, k and value of the tensor, j unused */
+    void (*linear)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx, void *y,
+                   ptrdiff_t ldy);
+    void (*from_f32)(ptrdiff_t n, const float *x, void *y);
+    void (*from_f64)(ptrdiff_t n, const double *x, void *y);
+} RelnRealKernels;
+
+typedef struct RelnKernels {
+    const char *name; /* "base", "avx2" */
+    const RelnRealKernels *f32, *f64;
+} RelnKernels;
+
+/* The plain ones, or the fastest that this machine has. */
+const RelnKernels *reln_kernels(bool reference);
+
+#endif

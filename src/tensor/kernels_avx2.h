@@ -1,0 +1,11 @@
+/* kernels_avx2.h -- the table compiled with AVX2 and FMA, where the compiler can. */
+#ifndef TENSOR_KERNELS_AVX2_H
+#define TENSOR_KERNELS_AVX2_H
+
+#include "tensor/kernels.h"
+
+#ifdef RELN_HAVE_AVX2
+extern const RelnKernels reln_kernels_avx2;
+#endif
+
+#endif

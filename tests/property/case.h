@@ -1,0 +1,56 @@
+/* case.h -- one sample graph of an op, with data, ready to run: what the property tests share. */
+#ifndef TESTS_PROPERTY_CASE_H
+#define TESTS_PROPERTY_CASE_H
+
+#include "graph/graph.h"
+#include "support/support.h"
+
+enum { CASE_MAX = 2 * RELN_SAMPLE_INPUTS + 2, CASE_SAMPLES = 7 };
+
+/* Number of rows of each sample in the row domain, an empty set among them. */
+extern const int32_t case_rows[CASE_SAMPLES];
+
+/* An array bound to an input. */
+typedef struct Data {
+    char name[16];
+    const RelnNode *node;
+    ptrdiff_t items, count; /* count: elements in all */
+    double *values;
+    int32_t *indices;
+} Data;
+
+/* The graph of a case: z; L = sum <z, r>; gradients g_i of L; S = sum <g_i, v_i>; gradients h_i of S. */
+typedef struct Case {
+    RelnCtx *ctx;
+    RelnAlgebra *algebra;
+    RelnGroup *group;
+    RelnStore *store;
+    RelnGraph *graph;
+    RelnNode *z;
+    RelnSampler sampler;
+    RelnPlan *plan;
+    int n_data;
+    Data data[CASE_MAX];
+    int n_x; /* float inputs of the op: data[x[i]] */
+    int x[RELN_SAMPLE_INPUTS], v[RELN_SAMPLE_INPUTS];
+    int r;        /* data index of the cotangent, -1 for indices */
+    bool reduces; /* sums over the batch somewhere */
+} Case;
+
+typedef struct CaseOptions {
+    RelnDtype dtype;
+    int order; /* 0: z alone, 1: gradients too, 2: second order */
+    RelnPlanOptions plan;
+} CaseOptions;
+
+/* False when the op has no such case. Data depend on the op's name, the index and the algebra only. */
+bool case_make(Case *c, const RelnOp *op, int index, const char *algebra, CaseOptions options);
+void case_clear(Case *c);
+void case_run(Case *c, ptrdiff_t n_samples);
+
+/* An output as doubles, in `out` (room for `count`). */
+void case_output(const Case *c, const char *name, ptrdiff_t count, double *out);
+ptrdiff_t case_items(const RelnNode *x, ptrdiff_t n_samples);
+ptrdiff_t case_count(const RelnNode *x, ptrdiff_t n_samples); /* elements for n samples */
+
+#endif
