@@ -81,9 +81,8 @@ static void the_five_forms_fit_together(void **state)
     assert_ok(ctx, reln_eigh(ctx, 4, g[RELN_FORM_NO_SEMISIMPLE], w, NULL));
     assert_small(w[0], 1e-13);
     assert_small(w[2], 1e-13);
-    assert_small(
-        w[3] - 8,
-        1e-13); /* i(e11 + e22): 4 * 4 = 4 n^2 for n = 2, of the unit coordinate vector half */
+    /* i I has x = (1,1,0,0) and 4 (1 + 1 + 1 + 1) = 16 */
+    assert_small(w[3] - 8, 1e-13);
     assert_int_equal(reln_algebra_gram(gl2, RELN_FORM_DEFINITE, &none), RELN_ERR_UNSUPPORTED);
     assert_null(none);
     assert_non_null(strstr(reln_ctx_error(ctx), "gl:2 has no definite form"));

@@ -221,7 +221,7 @@ static void no_generators_give_the_identity(void **state)
 
 static void impossible_condition_numbers_are_refused(void **state)
 {
-    const double bad[] = {0, 0.99, -1, NAN, INFINITY};
+    const double bad[] = {0, 0.99, -1, (double)NAN, (double)INFINITY};
     RelnCtx *ctx = new_ctx();
     RelnAlgebra *a = make(ctx, "gl:2");
     RelnRng rng = reln_rng(48, 0);
