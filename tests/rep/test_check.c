@@ -1,0 +1,199 @@
+/* The checker: what is equivariant passes, what is not is refused with the generator. */
+#include "support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Fixture {
+    RelnCtx *ctx;
+    RelnGroup *gl3, *so3, *o3;
+    RelnAlgebra *algebra_gl3, *algebra_so3;
+} Fixture;
+
+static int set_up(void **state)
+{
+    static Fixture f;
+
+    assert_int_equal(reln_ctx_create(NULL, &f.ctx), RELN_OK);
+    assert_ok(f.ctx, reln_group_create(f.ctx, "gl:3", &f.gl3));
+    assert_ok(f.ctx, reln_group_create(f.ctx, "so:3", &f.so3));
+    assert_ok(f.ctx, reln_group_create(f.ctx, "o:3", &f.o3));
+    assert_ok(f.ctx, reln_algebra_create(f.ctx, "gl:3", &f.algebra_gl3));
+    assert_ok(f.ctx, reln_algebra_create(f.ctx, "so:3", &f.algebra_so3));
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+
+    reln_algebra_destroy(f->algebra_so3);
+    reln_algebra_destroy(f->algebra_gl3);
+    reln_group_destroy(f->o3);
+    reln_group_destroy(f->so3);
+    reln_group_destroy(f->gl3);
+    assert_int_equal(reln_ctx_live_blocks(f->ctx), 0);
+    reln_ctx_destroy(f->ctx);
+    return 0;
+}
+
+static bool linear_passes(const Fixture *f, const RelnRep *in, const RelnRep *out, const double *m)
+{
+    RelnVerdict v;
+
+    assert_ok(f->ctx, reln_check_linear(in, out, m, &v));
+    assert_int_equal(v.equivariant, v.text[0] == '\0');
+    return v.equivariant;
+}
+
+static bool bilinear_passes(const Fixture *f, const RelnRep *u, const RelnRep *v, const RelnRep *w,
+                            const RelnTensor3 *t)
+{
+    RelnVerdict verdict;
+
+    assert_ok(f->ctx, reln_check_bilinear(u, v, w, t, &verdict));
+    assert_int_equal(verdict.equivariant, verdict.text[0] == '\0');
+    return verdict.equivariant;
+}
+
+static void the_bracket_passes_and_one_wrong_constant_does_not(void **state)
+{
+    Fixture *f = *state;
+    const RelnRep *adjoint = reln_rep_adjoint(f->gl3, f->algebra_gl3);
+    const RelnTensor3 *c = reln_algebra_structure(f->algebra_gl3);
+    RelnEntry entries[256];
+    RelnTensor3 wrong = *c;
+    RelnVerdict v;
+
+    assert_ok(f->ctx, reln_check_bilinear(adjoint, adjoint, adjoint, c, &v));
+    assert_true(v.equivariant);
+    assert_true(v.residual <= 1e-15);
+    assert_true(c->count <= 256);
+    memcpy(entries, c->entries, (size_t)c->count * sizeof *entries);
+    entries[5].value *= 1.001;
+    wrong.entries = entries;
+    assert_ok(f->ctx, reln_check_bilinear(adjoint, adjoint, adjoint, &wrong, &v));
+    assert_false(v.equivariant);
+    assert_false(v.discrete);
+    assert_in_range(v.generator, 0, 8);
+    /* the change is 1e-3 of an entry of size 1 in a tensor of norm sqrt(count) */
+    assert_true(v.residual > 1e-3 / sqrt(c->count) / 10 && v.residual < 1e-3);
+    assert_non_null(strstr(v.text, "of gl:3 fails by"));
+    entries[5].value = c->entries[5].value * (1 + 1e-8);
+    assert_false(bilinear_passes(f, adjoint, adjoint, adjoint, &wrong));
+    entries[5].value = c->entries[5].value * (1 + 1e-12);
+    assert_true(bilinear_passes(f, adjoint, adjoint, adjoint, &wrong));
+}
+
+static void transposition_passes_for_rotations_only(void **state)
+{
+    Fixture *f = *state;
+    double m[81] = {0};
+
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            m[(3 * i + j) * 9 + 3 * j + i] = 1;
+    assert_false(linear_passes(f, reln_rep_matrix(f->gl3), reln_rep_matrix(f->gl3), m));
+    assert_true(linear_passes(f, reln_rep_matrix(f->so3), reln_rep_matrix(f->so3), m));
+    assert_true(linear_passes(f, reln_rep_matrix(f->o3), reln_rep_matrix(f->o3), m));
+}
+
+static RelnTensor3 form_tensor(const double *gram, RelnEntry *entries)
+{
+    int count = 0;
+
+    for (int i = 0; i < 81; i++)
+        if (gram[i] != 0)
+            entries[count++] = (RelnEntry){i / 9, i % 9, 0, gram[i]};
+    return (RelnTensor3){9, 9, 1, count, entries};
+}
+
+static bool form_passes(const Fixture *f, RelnGroup *g, const RelnTensor3 *t)
+{
+    const RelnRep *m = reln_rep_matrix(g);
+
+    return bilinear_passes(f, m, m, reln_rep_trivial(g, 1), t);
+}
+
+static void the_completed_form_passes_and_the_frobenius_product_only_for_rotations(void **state)
+{
+    Fixture *f = *state;
+    RelnEntry entries[81];
+    double frobenius[81] = {0};
+    const double *completed = NULL;
+    RelnTensor3 t;
+
+    for (int i = 0; i < 9; i++)
+        frobenius[10 * i] = 1;
+    t = form_tensor(frobenius, entries);
+    assert_false(form_passes(f, f->gl3, &t));
+    assert_true(form_passes(f, f->so3, &t));
+    assert_true(form_passes(f, f->o3, &t));
+    assert_ok(f->ctx, reln_algebra_gram(f->algebra_gl3, RELN_FORM_COMPLETED, &completed));
+    t = form_tensor(completed, entries);
+    assert_true(form_passes(f, f->gl3, &t));
+    assert_true(form_passes(f, f->o3, &t));
+}
+
+static void hat_needs_the_sign_of_the_determinant_under_reflections(void **state)
+{
+    const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    Fixture *f = *state;
+    const RelnRep *v = reln_rep_vector(f->o3), *a = reln_rep_adjoint(f->o3, f->algebra_so3);
+    RelnVerdict verdict;
+
+    assert_true(
+        linear_passes(f, reln_rep_vector(f->so3), reln_rep_adjoint(f->so3, f->algebra_so3), one));
+    assert_ok(f->ctx, reln_check_linear(v, a, one, &verdict));
+    assert_false(verdict.equivariant);
+    assert_true(verdict.discrete);
+    assert_int_equal(verdict.generator, 0);
+    assert_non_null(strstr(verdict.text, "discrete generator 0 of o:3 fails by 2"));
+    assert_true(linear_passes(f, reln_rep_product(reln_rep_sign(f->o3), v), a, one));
+}
+
+static void any_map_passes_without_generators_and_the_zero_map_always(void **state)
+{
+    const double m[4] = {1, 2, 3, 4}, zero[9] = {0};
+    Fixture *f = *state;
+    RelnGroup *g = NULL;
+    RelnVerdict v;
+
+    assert_ok(f->ctx, reln_group_create(f->ctx, "none:2", &g));
+    assert_ok(f->ctx, reln_check_linear(reln_rep_vector(g), reln_rep_vector(g), m, &v));
+    assert_true(v.equivariant && v.generator == -1 && v.residual == 0);
+    reln_group_destroy(g);
+    assert_true(
+        linear_passes(f, reln_rep_vector(f->gl3), reln_rep_dual(reln_rep_vector(f->gl3)), zero));
+}
+
+static void questions_without_an_answer_are_errors(void **state)
+{
+    const RelnEntry outside = {9, 0, 0, 1}, infinite = {0, 0, 0, INFINITY};
+    Fixture *f = *state;
+    const RelnRep *m = reln_rep_matrix(f->gl3), *v = reln_rep_vector(f->gl3);
+    RelnTensor3 t = {9, 9, 9, 1, &outside};
+    RelnVerdict verdict;
+
+    assert_int_equal(reln_check_bilinear(m, m, m, &t, &verdict), RELN_ERR_SHAPE);
+    assert_int_equal(reln_check_bilinear(m, m, v, &t, &verdict), RELN_ERR_SHAPE);
+    t.entries = &infinite;
+    assert_int_equal(reln_check_bilinear(m, m, m, &t, &verdict), RELN_ERR_NUMERIC);
+    assert_int_equal(reln_check_bilinear(m, m, reln_rep_matrix(f->so3), &t, &verdict),
+                     RELN_ERR_ARG);
+    assert_int_equal(reln_check_bilinear(m, NULL, m, &t, &verdict), RELN_ERR_ARG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bracket_passes_and_one_wrong_constant_does_not),
+        cmocka_unit_test(transposition_passes_for_rotations_only),
+        cmocka_unit_test(the_completed_form_passes_and_the_frobenius_product_only_for_rotations),
+        cmocka_unit_test(hat_needs_the_sign_of_the_determinant_under_reflections),
+        cmocka_unit_test(any_map_passes_without_generators_and_the_zero_map_always),
+        cmocka_unit_test(questions_without_an_answer_are_errors),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
