@@ -96,6 +96,8 @@ const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const c
 
 /* The invariant rep with k coordinates; NULL with the graph failed. */
 const RelnRep *reln_invariant(RelnGraph *g, int k);
+/* The dual rep; NULL with the graph failed. */
+const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep);
 
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);

@@ -124,15 +124,16 @@ const RelnOp reln_op_mix = {
 static bool infer_outer(RelnGraph *g, RelnNode *z)
 {
     const RelnNode *x = z->in[0], *y = z->in[1];
+    const RelnRep *dual = reln_dual(g, x->rep);
 
-    if (!reln_want_float(g, z))
+    if (!dual || !reln_want_float(g, z))
         return false;
     for (int a = 0; a < RELN_C; a++)
         if (x->shape.dims[a] != y->shape.dims[a] || x->domain != y->domain)
             return reln_graph_fail(g, RELN_ERR_SHAPE,
                                    "outer: %s and %s differ in more than channels",
                                    reln_shape_text(x), reln_shape_text(y));
-    if (y->rep != reln_rep_dual(x->rep))
+    if (y->rep != dual)
         return reln_graph_fail(g, RELN_ERR_REP, "outer: %s and %s are not dual to each other",
                                reln_rep_name(x->rep), reln_rep_name(y->rep));
     z->shape = (RelnShape){{1, 1, x->shape.dims[RELN_C], 1, y->shape.dims[RELN_C]}};
