@@ -67,6 +67,10 @@ struct RelnOp {
     /* Bytes of scratch memory for n items. May be NULL. */
     size_t (*scratch)(const RelnNode *z, ptrdiff_t n);
 
+    /* Bytes of memory that a worker keeps for this instruction for the length of a run: an operand packed once for all
+     * shards (e->pack). May be NULL. */
+    size_t (*packs)(const RelnNode *z, const RelnKernels *kern);
+
     /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
     double (*flops)(const RelnNode *z);
 
@@ -144,6 +148,13 @@ RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like);
 
 /* ---- execution ------------------------------------------------------------------------------------------------ */
 
+/* What a worker keeps for an instruction: `values` made from `source` in a run; 0 when it must not be kept. */
+typedef struct RelnPack {
+    const void *source;
+    uint64_t run;
+    void *values;
+} RelnPack;
+
 struct RelnExec {
     const RelnNode *node;
     const void *prepared;
@@ -151,8 +162,12 @@ struct RelnExec {
     void *out;
     ptrdiff_t n; /* items of the node; for RELN_OP_REDUCE, items of the domain that is summed */
     const ptrdiff_t *n_in; /* items of each input */
-    bool accumulate;       /* RELN_OP_REDUCE: add to out instead of setting it */
+    const bool
+        *passing; /* inputs in the worker's own memory, which the next shard or call overwrites */
+    bool accumulate; /* RELN_OP_REDUCE: add to out instead of setting it */
     void *scratch;
+    RelnPack *pack; /* NULL when the op keeps nothing */
+    uint64_t run;   /* number of this run: a pack of another run is stale */
     const RelnKernels *kern;
     RelnGemm *gemm;
     uint64_t seed, step;

@@ -41,6 +41,9 @@ typedef enum RelnMap2 {
     RELN_MAP2_COUNT
 } RelnMap2;
 
+/* Products add up terms in blocks of this many: a block at a time goes into the result. */
+enum { RELN_GEMM_BLOCK = 256 };
+
 typedef struct RelnRealKernels {
     size_t size; /* of real */
     /* y[i] = f(x[i * sx]) */
@@ -68,6 +71,12 @@ typedef struct RelnRealKernels {
     /* y[k,c] = sum M[k,i] x[i,c] for one item, M by its non-zero entries: i, k and value of the tensor, j unused */
     void (*linear)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx, void *y,
                    ptrdiff_t ldy);
+    /* Matrix products: elements that b takes packed; packing b (k, n) or its transpose (n, k); c = op(a) b, or c += */
+    ptrdiff_t (*gemm_packed)(ptrdiff_t n, ptrdiff_t k);
+    void (*gemm_pack)(bool transposed, ptrdiff_t n, ptrdiff_t k, const void *b, ptrdiff_t ldb,
+                      void *packed);
+    void (*gemm)(bool ta, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void *a, ptrdiff_t lda,
+                 const void *packed, bool accumulate, void *c, ptrdiff_t ldc);
     void (*from_f32)(ptrdiff_t n, const float *x, void *y);
     void (*from_f64)(ptrdiff_t n, const double *x, void *y);
 } RelnRealKernels;
