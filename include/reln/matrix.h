@@ -31,7 +31,7 @@ RELN_API RelnStatus reln_matrix_sqrt(RelnCtx *ctx, int n, const double *x, doubl
 RELN_API RelnStatus reln_matrix_sym(RelnCtx *ctx, int n, const double *x, double (*f)(double),
                                     double *out);
 
-/* Logarithm of a symmetric positive definite matrix; fails with the eigenvalue that is not positive. */
+/* Logarithm of a symmetric matrix, positive definite to working precision; fails with the eigenvalue that is not. */
 RELN_API RelnStatus reln_matrix_log_spd(RelnCtx *ctx, int n, const double *x, double *out);
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 
 #include "reln/algebra.h"
 #include "reln/base.h"
+#include "reln/io.h"
 #include "reln/lift.h"
 #include "reln/matrix.h"
 #include "reln/random.h"

@@ -292,14 +292,23 @@ static RelnStatus restrict_killing(Work *w)
     return RELN_OK;
 }
 
+/* Killing eigenvalues are certain from three digits above the error bound on. A frame of condition 1e3 makes those of a
+ * semisimple algebra as small as 1e-6, so one above 1e-7 is not called zero, however coarse the basis. */
+static void killing_bounds(const Work *w, double *zero, double *certain)
+{
+    *zero = fmin(w->out->tau, 1e-7) * w->ad_size;
+    *certain = fmin(sqrt(w->out->tau), 1e3 * w->out->tau) * w->ad_size;
+}
+
 /* Reductive iff the Killing form is non-degenerate on [g,g]; then g = z + [g,g] is a theorem, kept as a cross-check. */
 static void decide(Work *w)
 {
     RelnAlgebraInfo *const info = &w->out->info;
     const int r = info->derived_dim, z = info->center_dim;
-    const double zero = w->out->tau * w->ad_size, certain = sqrt(w->out->tau) * w->ad_size;
+    double zero = 0, certain = 0;
     int rank = 0;
 
+    killing_bounds(w, &zero, &certain);
     for (int i = 0; i < r; i++)
         rank += fabs(w->eigen_d[i]) > zero;
     if (rank < r) {
@@ -508,6 +517,16 @@ static void clean_structure(const Work *w, double *c)
         }
 }
 
+/* c_ijk = <E_k, [E_i, E_j]> / |E_k|^2 of integers is the nearest double when the division comes last. */
+static void divide_by_squares(const Work *w, double *c)
+{
+    for (ptrdiff_t k = 0; k < w->dim; k++) {
+        const double square = dot(w->nn, w->basis + k * w->nn, w->basis + k * w->nn);
+        for (ptrdiff_t ij = 0; ij < (ptrdiff_t)w->dim * w->dim; ij++)
+            c[ij * w->dim + k] /= square;
+    }
+}
+
 /* Structure constants come from the matrices given. The Killing form is made of them where they are exact, and is
  * carried over from Q otherwise, which costs no accuracy in a badly conditioned basis. */
 static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
@@ -515,7 +534,10 @@ static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
     RelnAnalysis *const out = w->out;
     double *const c = w->spare;
 
-    RELN_TRY(reln_structure_dense(w->tmp->ctx, w->dim, w->n, w->basis, out->dual, c, NULL));
+    RELN_TRY(reln_structure_dense(w->tmp->ctx, w->dim, w->n, w->basis,
+                                  w->orthogonal ? w->basis : out->dual, c, NULL));
+    if (w->orthogonal)
+        divide_by_squares(w, c);
     clean_structure(w, c);
     RELN_TRY(reln_structure_sparse(arena, w->dim, c, &out->structure));
     out->info.structure_nnz = out->structure.count;

@@ -20,11 +20,11 @@ typedef struct Spectrum {
     double complex *w, *w_inverse; /* (n, n) */
 } Spectrum;
 
-/* R = sum_a r_a Z_a, |r| = 1; the draw is fixed, so that a basis always gives the same answer. */
-static void combine(int dim, int n, const double *z, double *r)
+/* R = sum_a r_a Z_a, |r| = 1; draws are fixed, so that a basis always gives the same answer. */
+static void combine(int dim, int n, const double *z, uint64_t draw, double *r)
 {
     const ptrdiff_t nn = (ptrdiff_t)n * n;
-    RelnRng rng = reln_rng(0x5eed, 0);
+    RelnRng rng = reln_rng(0x5eed, draw);
     double norm;
 
     memset(r, 0, (size_t)nn * sizeof *r);
@@ -134,7 +134,7 @@ static void complex_basis(ptrdiff_t n, int m, const double *null, double complex
 {
     for (ptrdiff_t r = 0; r < 2 * m; r++)
         for (ptrdiff_t i = 0; i < n; i++)
-            v[r * n + i] = CMPLX(null[r * 2 * n + i], null[r * 2 * n + n + i]);
+            v[r * n + i] = null[r * 2 * n + i] + null[r * 2 * n + n + i] * (double complex)I;
     for (ptrdiff_t b = 0; b < m; b++) {
         ptrdiff_t best = 0;
         double norm;
@@ -276,7 +276,7 @@ static void form_of(int dim, int n, const double complex *l, double *form)
 }
 
 static RelnStatus diagonalise(RelnArena *tmp, int dim, int n, const double *z, double noise,
-                              double *form, bool *semisimple)
+                              uint64_t draw, double *form, bool *semisimple)
 {
     /* a Jordan block of size 2 splits its eigenvalue by the square root of the noise */
     Spectrum s = {.n = n, .tol = fmax(1e-6, sqrt(noise))};
@@ -286,7 +286,7 @@ static RelnStatus diagonalise(RelnArena *tmp, int dim, int n, const double *z, d
     if (!l || !s.r)
         return RELN_ERR_NOMEM;
     *semisimple = true;
-    combine(dim, n, z, s.r);
+    combine(dim, n, z, draw, s.r);
     RELN_TRY(find_clusters(tmp, &s));
     RELN_TRY(eigenspaces(tmp, &s, semisimple));
     if (*semisimple)
@@ -295,6 +295,25 @@ static RelnStatus diagonalise(RelnArena *tmp, int dim, int n, const double *z, d
         RELN_TRY(joint_eigenvalues(tmp, &s, dim, z, l, semisimple));
     if (*semisimple)
         form_of(dim, n, l, form);
+    return RELN_OK;
+}
+
+/* One draw that diagonalises every Z_a is proof. One that does not may have put two joint eigenvalues too close to each
+ * other by accident, so others get their turn. */
+static RelnStatus try_draws(RelnCtx *ctx, int dim, int n, const double *z, double noise,
+                            double *form, bool *semisimple)
+{
+    enum { DRAWS = 8 };
+
+    *semisimple = false;
+    for (uint64_t draw = 0; draw < DRAWS && !*semisimple; draw++) {
+        RelnArena tmp;
+        RelnStatus status;
+        reln_arena_init(&tmp, ctx);
+        status = diagonalise(&tmp, dim, n, z, noise, draw, form, semisimple);
+        reln_arena_clear(&tmp);
+        RELN_TRY(status);
+    }
     return RELN_OK;
 }
 
@@ -397,13 +416,14 @@ RelnStatus reln_center_form(RelnCtx *ctx, int dim, int n, const double *z, doubl
 {
     RelnArena tmp;
     RelnStatus status;
-    bool diagonal = true;
+    bool diagonal = false;
 
-    reln_arena_init(&tmp, ctx);
-    status = diagonalise(&tmp, dim, n, z, noise, form, &diagonal);
-    if (status == RELN_OK && !diagonal)
-        status = average(&tmp, dim, n, z, noise, options, form);
-    reln_arena_clear(&tmp);
+    RELN_TRY(try_draws(ctx, dim, n, z, noise, form, &diagonal));
     *semisimple = diagonal ? RELN_YES : RELN_NO;
+    if (diagonal)
+        return RELN_OK;
+    reln_arena_init(&tmp, ctx);
+    status = average(&tmp, dim, n, z, noise, options, form);
+    reln_arena_clear(&tmp);
     return status;
 }

@@ -85,7 +85,7 @@ uint64_t reln_ctx_live_blocks(const RelnCtx *ctx)
     return atomic_load_explicit(&ctx->n_live, memory_order_relaxed);
 }
 
-RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
+RelnStatus(reln_fail)(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 {
     va_list args;
 

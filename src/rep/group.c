@@ -1,4 +1,5 @@
 /* group.c -- groups from names and matrices, and random elements that can act in every rep. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -171,6 +172,7 @@ static RelnStatus read_family(RelnCtx *ctx, const char *name, Part *p)
         return RELN_OK;
     }
     RELN_TRY(reln_family_of(ctx, name, &p->term, &p->family));
+    assert(p->family);
     p->n = p->family->n(&p->term);
     p->n_lie = p->family->dim(&p->term);
     if (p->discrete == REFLECTIONS)

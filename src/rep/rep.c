@@ -1,4 +1,5 @@
 /* rep.c -- representations as data: the matrix of every generator, made from the group's own or from other reps. */
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -877,6 +878,7 @@ static void list_tuples(const Power *p)
 {
     int t[MAX_POWER], row = 0;
 
+    assert(1 <= p->power && p->power <= MAX_POWER);
     for (int s = 0; s < p->power; s++)
         t[s] = p->symmetric ? 0 : s;
     do

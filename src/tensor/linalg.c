@@ -36,6 +36,9 @@ extern void dgecon_(const char *norm, const int *n, const double *a, const int *
                     const double *anorm, double *rcond, double *work, int *iwork, int *info,
                     size_t);
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
+extern void dpocon_(const char *uplo, const int *n, const double *a, const int *lda,
+                    const double *anorm, double *rcond, double *work, int *iwork, int *info,
+                    size_t);
 
 /* -- plain loops ----------------------------------------------------------------------------- */
 
@@ -546,23 +549,60 @@ RelnStatus reln_inverse_complex(RelnCtx *ctx, ptrdiff_t n, const double complex 
     return status;
 }
 
-/* Row-major lower is column-major upper: a = UᵀU with U = Lᵀ, in place. */
+/* Variables scaled by powers of two to variances in [1/2, 2), exactly: l holds D a D, and back to L = D^-1 (D L). */
+static void scale_variables(int n, const double *a, int *d, double *l)
+{
+    for (int i = 0; i < n; i++) {
+        frexp(a[(ptrdiff_t)i * n + i], &d[i]);
+        d[i] /= 2;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            l[(ptrdiff_t)i * n + j] = ldexp(a[(ptrdiff_t)i * n + j], -d[i] - d[j]);
+}
+
+static void unscale_factor(int n, const int *d, double *l)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            l[(ptrdiff_t)i * n + j] = j > i ? 0 : ldexp(l[(ptrdiff_t)i * n + j], d[i]);
+}
+
+/* Row-major lower is column-major upper: a = UᵀU with U = Lᵀ. A semidefinite matrix may pass by rounding; its condition
+ * number, in variables of equal size, then tells. */
+static RelnStatus cholesky(RelnArena *tmp, int n, const double *a, double *l)
+{
+    double *work = reln_arena_alloc(tmp, 3 * (size_t)n, sizeof *work), norm = 0, rcond = 0;
+    int *iwork = reln_arena_alloc(tmp, 2 * (size_t)n, sizeof *iwork), *d = iwork + n, info = 0;
+
+    if (!work || !iwork)
+        return RELN_ERR_NOMEM;
+    scale_variables(n, a, d, l);
+    norm = row_norm(n, l);
+    dpotrf_("U", &n, l, &n, &info, 1);
+    if (info != 0)
+        return reln_fail(tmp->ctx, RELN_ERR_NUMERIC,
+                         "a %dx%d matrix is not positive definite (leading minor %d)", n, n, info);
+    dpocon_("U", &n, l, &n, &norm, &rcond, work, iwork, &info, 1);
+    if (!(rcond > n * DBL_EPSILON))
+        return reln_fail(tmp->ctx, RELN_ERR_NUMERIC,
+                         "a %dx%d matrix is not positive definite to working precision (1/cond is "
+                         "%.1e)",
+                         n, n, rcond);
+    unscale_factor(n, d, l);
+    return RELN_OK;
+}
+
 RelnStatus reln_cholesky(RelnCtx *ctx, ptrdiff_t n, const double *a, double *l)
 {
-    const int size = (int)n;
-    int info = 0;
+    RelnArena tmp;
+    RelnStatus status = RELN_OK;
 
     RELN_TRY(check(ctx, "cholesky factor", n, n, 1, a));
     if (n == 0)
         return RELN_OK;
-    memmove(l, a, (size_t)(n * n) * sizeof *l);
-    dpotrf_("U", &size, l, &size, &info, 1);
-    if (info != 0)
-        return reln_fail(ctx, RELN_ERR_NUMERIC,
-                         "a %tdx%td matrix is not positive definite (leading minor %d)", n, n,
-                         info);
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t j = i + 1; j < n; j++)
-            l[i * n + j] = 0;
-    return RELN_OK;
+    reln_arena_init(&tmp, ctx);
+    status = cholesky(&tmp, (int)n, a, l);
+    reln_arena_clear(&tmp);
+    return status;
 }

@@ -51,7 +51,7 @@ RelnStatus reln_solve(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t m, const double *a, c
 RelnStatus reln_inverse(RelnCtx *ctx, ptrdiff_t n, const double *a, double *inverse);
 RelnStatus reln_inverse_complex(RelnCtx *ctx, ptrdiff_t n, const double complex *a,
                                 double complex *inverse);
-/* Lower Cholesky factor, upper part zero; RELN_ERR_NUMERIC when a is not positive definite. */
+/* Lower Cholesky factor, upper part zero; RELN_ERR_NUMERIC when a is not positive definite to working precision. */
 RelnStatus reln_cholesky(RelnCtx *ctx, ptrdiff_t n, const double *a, double *l);
 /* Ratio of the extreme singular values; infinity when singular. */
 RelnStatus reln_cond(RelnCtx *ctx, ptrdiff_t n, const double *a, double *cond);

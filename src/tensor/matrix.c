@@ -553,24 +553,36 @@ static RelnStatus apply(RelnCtx *ctx, int n, double (*f)(double), double *w)
     return RELN_OK;
 }
 
-/* The logarithm is f = NULL: its domain gets a message of its own. */
+/* A semidefinite matrix has rounding noise for its smallest eigenvalue, whose logarithm would be noise too. */
+static RelnStatus check_definite(RelnCtx *ctx, int n, const double *a, double smallest,
+                                 double *work)
+{
+    const RelnStatus status = reln_cholesky(ctx, n, a, work);
+
+    if (status != RELN_ERR_NUMERIC && (n == 0 || smallest > 0))
+        return status;
+    return reln_fail(ctx, RELN_ERR_NUMERIC,
+                     "a %dx%d matrix is not positive definite: its smallest eigenvalue is %.6g", n,
+                     n, smallest);
+}
+
+/* The logarithm is f = NULL: its domain is checked first. */
 static RelnStatus symmetric(RelnArena *tmp, int n, const double *x, double (*f)(double),
                             double *out)
 {
     double *a = reln_arena_alloc(tmp, (size_t)(n * n), sizeof *a);
     double *v = reln_arena_alloc(tmp, (size_t)(n * n), sizeof *v);
-    double *w = reln_arena_alloc(tmp, (size_t)n, sizeof *w);
+    double *w = reln_arena_alloc(tmp, (size_t)n + 1, sizeof *w);
+    double *work = reln_arena_alloc(tmp, (size_t)(n * n), sizeof *work);
 
-    if (!a || !v || !w)
+    if (!a || !v || !w || !work)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             a[i * n + j] = 0.5 * x[i * n + j] + 0.5 * x[j * n + i];
     RELN_TRY(reln_eigh(tmp->ctx, n, a, w, v));
-    if (!f && n > 0 && !(w[0] > 0))
-        return reln_fail(tmp->ctx, RELN_ERR_NUMERIC,
-                         "a %dx%d matrix is not positive definite: its smallest eigenvalue is %.6g",
-                         n, n, w[0]);
+    if (!f)
+        RELN_TRY(check_definite(tmp->ctx, n, a, w[0], work));
     RELN_TRY(apply(tmp->ctx, n, f ? f : log, w));
     compose(n, v, w, out);
     return RELN_OK;

@@ -95,7 +95,7 @@ static void products_agree_with_blas_in_all_four_transpositions(void **state)
 static void norm_neither_overflows_nor_underflows(void **state)
 {
     const double big[2] = {3e300, 4e300}, small[2] = {3e-310, 4e-310}, plain[2] = {3, 4};
-    const double bad[2] = {NAN, 0}, infinite[2] = {-INFINITY, 1};
+    const double bad[2] = {(double)NAN, 0}, infinite[2] = {-(double)INFINITY, 1};
 
     (void)state;
     assert_small(reln_mat_norm(2, big) / 5e300 - 1, 4 * DBL_EPSILON);
@@ -344,10 +344,28 @@ static void cholesky_factor_is_lower_and_rebuilds_the_matrix(void **state)
     assert_non_null(strstr(reln_ctx_error(f->ctx), "leading minor 2"));
 }
 
+/* Rank two of three, in many scalings: refused. Badly scaled but definite: not. */
+static void semidefinite_matrices_are_refused_in_any_scaling(void **state)
+{
+    Fixture *f = *state;
+
+    for (int i = 0; i < 50; i++) {
+        fill_normal(&f->rng, 6, f->a);
+        for (int k = 0; k < 6; k++)
+            f->a[k] = ldexp(f->a[k], 20 * (k / 2) * (i % 3 - 1));
+        reln_mat_transpose(3, 2, f->a, f->b);
+        reln_mat_mul(3, 2, 3, f->a, f->b, f->c);
+        assert_int_equal(reln_cholesky(f->ctx, 3, f->c, f->d), RELN_ERR_NUMERIC);
+        for (int k = 0; k < 9; k += 4)
+            f->c[k] *= 2;
+        assert_ok(f->ctx, reln_cholesky(f->ctx, 3, f->c, f->d));
+    }
+}
+
 static void not_a_number_is_refused_everywhere(void **state)
 {
     Fixture *f = *state;
-    const double bad[2] = {NAN, INFINITY};
+    const double bad[2] = {(double)NAN, (double)INFINITY};
 
     for (int i = 0; i < 2; i++) {
         reln_mat_identity(3, f->a);
@@ -429,6 +447,7 @@ int main(void)
         cmocka_unit_test(bad_scaling_is_not_taken_for_singularity),
         cmocka_unit_test(singular_matrices_are_refused),
         cmocka_unit_test(cholesky_factor_is_lower_and_rebuilds_the_matrix),
+        cmocka_unit_test(semidefinite_matrices_are_refused_in_any_scaling),
         cmocka_unit_test(not_a_number_is_refused_everywhere),
         cmocka_unit_test(running_out_of_memory_is_reported_and_leaks_nothing),
         cmocka_unit_test(absent_reference_arrays_are_skipped),

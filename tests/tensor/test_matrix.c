@@ -425,7 +425,8 @@ static void what_has_no_value_is_refused_with_the_reason(void **state)
 {
     const double singular[4] = {1, 2, 2, 4}, negative[4] = {-1, 0, 0, 2},
                  nilpotent[4] = {0, 1, 0, 0};
-    const double large[4] = {1000, 0, 0, 0}, nan[4] = {1, NAN, 0, 1}, indefinite[4] = {1, 2, 2, 1};
+    const double large[4] = {1000, 0, 0, 0}, nan[4] = {1, (double)NAN, 0, 1},
+                 indefinite[4] = {1, 2, 2, 1};
     const double zero[4] = {0};
     Fixture *f = *state;
     double out[4] = {7, 7, 7, 7};
@@ -444,11 +445,14 @@ static void what_has_no_value_is_refused_with_the_reason(void **state)
     assert_int_equal(reln_matrix_log_spd(f->ctx, 2, nan, out), RELN_ERR_NUMERIC);
     assert_int_equal(reln_matrix_log_spd(f->ctx, 2, indefinite, out), RELN_ERR_NUMERIC);
     assert_non_null(strstr(reln_ctx_error(f->ctx), "smallest eigenvalue is -1"));
+    assert_int_equal(reln_matrix_log_spd(f->ctx, 2, singular, out), RELN_ERR_NUMERIC);
     assert_int_equal(reln_matrix_sym(f->ctx, 2, zero, reciprocal, out), RELN_ERR_NUMERIC);
     assert_int_equal(reln_matrix_sym(f->ctx, 2, zero, NULL, out), RELN_ERR_ARG);
     assert_int_equal(reln_matrix_exp(f->ctx, -1, zero, out), RELN_ERR_ARG);
     for (int i = 0; i < 4; i++)
         assert_true(out[i] == 7.0);
+    assert_ok(f->ctx, reln_matrix_log_spd(f->ctx, 2, (double[4]){1e-40, 0, 0, 1}, out));
+    assert_small(out[0] / log(1e-40) - 1, DBL_EPSILON);
     assert_ok(f->ctx, reln_matrix_sqrt(f->ctx, 2, zero, out));
     assert_near(out, zero, 4, 0);
     assert_ok(f->ctx, reln_matrix_exp(f->ctx, 0, zero, out));

@@ -1,0 +1,80 @@
+# The front door. CMake does the work, in build*/; `make` alone lists what there is.
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+MAKEFLAGS += --no-print-directory
+
+CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+ASAN = $(CLANG) -DRELN_SANITIZE=address,undefined
+TSAN = $(CLANG) -DRELN_SANITIZE=thread
+RELEASE = -DCMAKE_BUILD_TYPE=Release -DRELN_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
+
+code = find include src tests bench examples -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp'
+in_parallel = xargs -P $(JOBS) -n 1
+
+# $(call build,folder,options of cmake)
+define build
+cmake -S . -B $(1) $(2)
+cmake --build $(1) -j $(JOBS)
+endef
+
+# $(call check,folder)
+check = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(JOBS)
+
+.PHONY: help demo test test-long test-clang test-asan test-tsan bench fmt fmt-check tidy includes \
+	install clean setup setup-long
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
+
+demo: setup ## build, and look at a dozen algebras, refused ones among them
+	$(call build,build)
+	tools/demo.sh build/reln
+
+test: setup ## build and run every test
+	$(call build,build)
+	$(call check,build)
+
+test-long: setup-long test fmt-check includes test-clang test-asan test-tsan ## test, and again with clang and sanitizers
+
+test-clang: setup-long ## the tests, compiled by clang
+	$(call build,build-clang,$(CLANG))
+	$(call check,build-clang)
+
+test-asan: setup-long ## the tests under the address and undefined-behaviour sanitizers
+	$(call build,build-asan,$(ASAN))
+	$(call check,build-asan)
+
+test-tsan: setup-long ## the tests under the thread sanitizer
+	$(call build,build-tsan,$(TSAN))
+	$(call check,build-tsan)
+
+bench: setup ## build and run the benchmarks
+	$(call build,build)
+	@set -e; for program in build/bench/bench_*; do $$program; done
+
+fmt: setup-long ## format the code
+	@$(code) | $(in_parallel) clang-format -i
+
+fmt-check: setup-long ## is the code formatted?
+	@$(code) | $(in_parallel) clang-format --dry-run --Werror
+
+tidy: setup-long ## static analysis
+	cmake -S . -B build-clang $(CLANG)
+	@find src -name '*.c' | $(in_parallel) sh -c 'clang-tidy -p build-clang --quiet --warnings-as-errors=* "$$0" 2>/dev/null'
+
+includes: ## does every include look downwards?
+	tools/check-includes
+
+install: setup ## install library, headers and program (PREFIX=/usr/local, DESTDIR=)
+	$(call build,build-release,$(RELEASE))
+	DESTDIR=$(DESTDIR) cmake --install build-release
+
+clean: ## remove everything that was built
+	rm -rf build build-clang build-asan build-tsan build-release
+
+setup:
+	@tools/setup.sh
+
+setup-long:
+	@tools/setup.sh long

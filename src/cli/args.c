@@ -1,0 +1,189 @@
+/* args.c -- see args.h. Options are a table; a command says which of them it takes. */
+#include "cli/args.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef enum Kind { FLAG, TEXT, NUMBER } Kind;
+
+typedef struct Option {
+    const char *name;
+    Kind kind;
+    const char *value; /* what its value is called, NULL for a flag */
+    size_t offset;     /* of its field in CliArgs */
+    unsigned needs;    /* CLI_EVERY or the bit a command must have */
+    uint64_t min, max; /* of a number */
+    const char *help;
+} Option;
+
+static const Option options[] = {
+    {"--basis", TEXT, "FILE", offsetof(CliArgs, basis), CLI_BASIS, 0, 0,
+     "basis matrices from a .npy array (K, n, n)"},
+    {"--json", FLAG, NULL, offsetof(CliArgs, json), CLI_EVERY, 0, 0,
+     "print the result as one JSON object"},
+    {"--threads", NUMBER, "N", offsetof(CliArgs, threads), CLI_EVERY, 1, 1024,
+     "use N threads; results do not depend on it"},
+    {"--seed", NUMBER, "N", offsetof(CliArgs, seed), CLI_EVERY, 0, UINT64_MAX,
+     "start random numbers from N (default 0)"},
+    {"--help", FLAG, NULL, offsetof(CliArgs, help), CLI_EVERY, 0, 0, "show this text"},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0] };
+
+static bool takes(const CliCommand *command, const Option *option)
+{
+    return (option->needs & ~command->options) == 0;
+}
+
+/* Levenshtein's distance by rows: d[j] is the distance of the first i letters of a from the first j of b. Longer
+ * words are compared by their first letters. */
+static int edits(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    const size_t m = strnlen(a, LONGEST), n = strnlen(b, LONGEST);
+    int d[LONGEST + 1];
+
+    for (size_t j = 0; j <= n; j++)
+        d[j] = (int)j;
+    for (size_t i = 1; i <= m; i++) {
+        int diagonal = d[0];
+        d[0] = (int)i;
+        for (size_t j = 1; j <= n; j++) {
+            const int replaced = diagonal + (a[i - 1] != b[j - 1]);
+            const int inserted = (d[j - 1] < d[j] ? d[j - 1] : d[j]) + 1;
+            diagonal = d[j];
+            d[j] = replaced < inserted ? replaced : inserted;
+        }
+    }
+    return d[n];
+}
+
+int cli_nearest(const char *word, const char *const *list, int count)
+{
+    int best = 0;
+
+    for (int i = 1; i < count; i++)
+        if (edits(word, list[i]) < edits(word, list[best]))
+            best = i;
+    return best;
+}
+
+static bool fail_unknown(const CliCommand *command, const char *word)
+{
+    const char *known[N_OPTIONS];
+    int count = 0;
+
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (takes(command, &options[i]))
+            known[count++] = options[i].name;
+    cli_fail(CLI_USAGE, "%s: unknown option '%.60s'; the nearest is %s", command->name, word,
+             known[cli_nearest(word, known, count)]);
+    return false;
+}
+
+/* Is the word "--name" or "--name=value"? */
+static bool names(const char *word, const Option *option)
+{
+    const size_t length = strlen(option->name);
+
+    return strncmp(word, option->name, length) == 0 &&
+           (word[length] == '\0' || word[length] == '=');
+}
+
+static const Option *find(const CliCommand *command, const char *word)
+{
+    const char *const full = strcmp(word, "-h") == 0 ? "--help" : word;
+
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (takes(command, &options[i]) && names(full, &options[i]))
+            return &options[i];
+    return NULL;
+}
+
+static bool set_number(const CliCommand *command, const Option *option, const char *text,
+                       uint64_t *out)
+{
+    char *end = NULL;
+    unsigned long long value;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    /* strtoull takes signs and spaces; we do not */
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < option->min ||
+        value > option->max) {
+        cli_fail(CLI_USAGE, "%s: %s is '%.60s'; wanted a whole number from %llu to %llu",
+                 command->name, option->name, text, (unsigned long long)option->min,
+                 (unsigned long long)option->max);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static bool set(const CliCommand *command, const Option *option, const char *value, CliArgs *out)
+{
+    void *field = (char *)out + option->offset;
+
+    if (option->kind == NUMBER)
+        return set_number(command, option, value, field);
+    if (option->kind == TEXT)
+        *(const char **)field = value;
+    else
+        *(bool *)field = true;
+    return true;
+}
+
+/* Handles argv[*at], and the value after it where there is one. */
+static bool parse_option(const CliCommand *command, int argc, char **argv, int *at, CliArgs *out)
+{
+    const char *const word = argv[*at], *const sign = strchr(word, '=');
+    const Option *option = find(command, word);
+    const char *value = sign ? sign + 1 : NULL;
+
+    if (!option)
+        return fail_unknown(command, word);
+    if (option->kind == FLAG && sign) {
+        cli_fail(CLI_USAGE, "%s: %s takes no value", command->name, option->name);
+        return false;
+    }
+    if (option->kind != FLAG && !sign && *at + 1 < argc)
+        value = argv[++*at];
+    if (option->kind != FLAG && !value) {
+        cli_fail(CLI_USAGE, "%s: %s wants a value (%s)", command->name, option->name,
+                 option->value);
+        return false;
+    }
+    return set(command, option, value, out);
+}
+
+bool cli_args_parse(const CliCommand *command, int argc, char **argv, CliArgs *out)
+{
+    bool only_operands = false;
+
+    *out = (CliArgs){0};
+    for (int i = 0; i < argc; i++) {
+        if (!only_operands && strcmp(argv[i], "--") == 0) {
+            only_operands = true;
+        } else if (!only_operands && argv[i][0] == '-' && argv[i][1] != '\0') {
+            if (!parse_option(command, argc, argv, &i, out))
+                return false;
+        } else if (out->n_operands == command->max_operands) {
+            cli_fail(CLI_USAGE, "%s: '%.60s' is one argument too many", command->name, argv[i]);
+            return false;
+        } else {
+            out->operands[out->n_operands++] = argv[i];
+        }
+    }
+    return true;
+}
+
+void cli_args_print(const CliCommand *command, FILE *stream)
+{
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (takes(command, &options[i]))
+            fprintf(stream, "  %s %-*s  %s\n", options[i].name, (int)(14 - strlen(options[i].name)),
+                    options[i].value ? options[i].value : "", options[i].help);
+}

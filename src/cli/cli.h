@@ -1,0 +1,56 @@
+/* cli.h -- what the commands of the program share: exit codes, the descriptor of a command, one-line errors, JSON. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "cli/args.h"
+#include "reln/reln.h"
+
+/* Every exit code with its text: the one list from which the enum and the help are made. */
+#define CLI_EXIT_LIST(X)                                                                           \
+    X(CLI_DONE, 0, "done")                                                                         \
+    X(CLI_BROKEN, 1, "a promise is broken")                                                        \
+    X(CLI_USAGE, 2, "the command line is wrong")                                                   \
+    X(CLI_INPUT, 3, "the input is bad or refused")                                                 \
+    X(CLI_IO, 4, "input or output failed")                                                         \
+    X(CLI_NOMEM, 5, "out of memory")
+
+#define CLI_EXIT_ENUM(name, code, text) name = (code),
+typedef enum CliExit { CLI_EXIT_LIST(CLI_EXIT_ENUM) } CliExit;
+#undef CLI_EXIT_ENUM
+
+/* One command, one file: cmd_NAME.c defines `const CliCommand cli_cmd_NAME`, and main.c lists it. */
+struct CliCommand {
+    const char *name;
+    const char *synopsis; /* one line per way to call it, each without "reln " */
+    const char *purpose;  /* one line */
+    const char *help;     /* what it does and examples; the options are listed below it */
+    unsigned options;     /* besides those of every command: CLI_BASIS, ... */
+    int max_operands;     /* arguments that are not options */
+    CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
+};
+
+extern const CliCommand cli_cmd_algebra;
+
+/* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
+CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+CliExit cli_exit_of(RelnStatus status); /* the code for a call that failed */
+
+/* Text with control characters shown as '?': names of files may hold any byte. */
+void cli_print_clean(FILE *stream, const char *text);
+
+/* ---- JSON: a value that could not be had is null; NULL means out of memory ------------------------------------ */
+
+json_t *cli_json_text(const char *text); /* bytes that are not UTF-8 become '?' */
+json_t *cli_json_real(double value);     /* null when not finite */
+json_t *cli_json_count(int value);       /* null when negative */
+json_t *cli_json_answer(RelnAnswer answer);
+json_t *cli_json_matrix(int rows, int columns, const double *values);
+
+/* Prints the object on one line and lets go of it. CLI_DONE, or CLI_NOMEM when it is NULL. */
+CliExit cli_json_print(json_t *object);
+
+#endif

@@ -1,0 +1,343 @@
+/* cmd_algebra.c -- `reln algebra`: what follows from a basis, or why it is refused. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char help[] =
+    "Computes everything that the basis of a matrix Lie algebra determines: dimension, centre,\n"
+    "derived ideal, Killing form, and the completed form B~ (Killing on [g,g], a form that does "
+    "not\n"
+    "depend on the frame on the centre). What is no reductive Lie algebra is refused with the "
+    "reason.\n"
+    "\n"
+    "NAME is a family, or a direct sum of them:\n"
+    "  gl:n  sl:n       all, or traceless, n x n matrices\n"
+    "  so:n  so:p,q     antisymmetric; those of the metric with p times -1 and q times +1\n"
+    "  sp:2m            symplectic\n"
+    "  u:n   su:n       antihermitian, or traceless ones, as real matrices of size 2n\n"
+    "  gl:2+so:3        block-diagonal sum, as often as wanted\n"
+    "\n"
+    "FILE.npy is an array (K, n, n) of f4, f8, i4 or i8: K matrices that span the algebra. Any\n"
+    "basis will do, a badly conditioned one too.\n"
+    "\n"
+    "examples:\n"
+    "  reln algebra gl:3              dimension 9, centre 1, signature (6, 3, 0)\n"
+    "  reln algebra so:1,3            the Lorentz algebra: semisimple, signature (3, 3, 0)\n"
+    "  reln algebra gl:2+so:3 --json  the same as one JSON object, with the matrix of the form\n"
+    "  reln algebra --basis mine.npy  your own; exit code 3 and one line when it is refused\n";
+
+/* What is printed: all of it for an algebra, without the form for a refused basis. */
+typedef struct Report {
+    const char *name;
+    const RelnAlgebraInfo *info;
+    const double *form; /* (K, K) or NULL */
+} Report;
+
+/* ---- JSON --------------------------------------------------------------------------------------------------- */
+
+static json_t *measure(double value)
+{
+    return cli_json_real(value >= 0 ? value : (double)NAN);
+}
+
+static json_t *signature(const int s[3])
+{
+    if (s[0] < 0 || s[1] < 0 || s[2] < 0)
+        return json_null();
+    return json_pack("[i,i,i]", s[0], s[1], s[2]);
+}
+
+static json_t *report_json(const Report *r)
+{
+    const RelnAlgebraInfo *i = r->info;
+
+    /* clang-format off */
+    return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "name", cli_json_text(r->name),
+                     "n", i->n,
+                     "dim", i->dim,
+                     "center_dim", cli_json_count(i->center_dim),
+                     "derived_dim", cli_json_count(i->derived_dim),
+                     "independent", cli_json_answer(i->independent),
+                     "closed", cli_json_answer(i->closed),
+                     "reductive", cli_json_answer(i->reductive),
+                     "semisimple", cli_json_answer(i->semisimple),
+                     "center_semisimple", cli_json_answer(i->center_semisimple),
+                     "reason", cli_json_text(i->reason),
+                     "killing_rank", cli_json_count(i->killing_rank),
+                     "killing_gap", measure(i->killing_gap),
+                     "form_signature", signature(i->form_signature),
+                     "form", r->form ? cli_json_matrix(i->dim, i->dim, r->form) : json_null(),
+                     "structure_nnz", cli_json_count(i->structure_nnz),
+                     "condition", measure(i->condition),
+                     "closure_residual", measure(i->closure_residual));
+    /* clang-format on */
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------- */
+
+/* Of a refused basis not everything is known; what is not has no line. */
+static void line(const char *label)
+{
+    printf("%-21s", label);
+}
+
+static void line_count(const char *label, int value, const char *unit)
+{
+    if (value < 0)
+        return;
+    line(label);
+    printf("%d%s\n", value, unit);
+}
+
+static void line_answer(const char *label, RelnAnswer answer)
+{
+    static const char *const words[] = {
+        [RELN_NO] = "no", [RELN_YES] = "yes", [RELN_UNDECIDED] = "undecided"};
+
+    line(label);
+    puts(words[answer]);
+}
+
+static void line_measure(const char *label, double value)
+{
+    if (!(value >= 0))
+        return;
+    line(label);
+    printf("%.3g\n", value);
+}
+
+static void line_signature(const int s[3])
+{
+    if (s[0] < 0)
+        return;
+    line("form signature");
+    printf("(%d, %d, %d): positive, negative, zero\n", s[0], s[1], s[2]);
+}
+
+static double largest(int count, const double *x)
+{
+    double most = 0;
+
+    for (int i = 0; i < count; i++)
+        most = fmax(most, fabs(x[i]));
+    return most;
+}
+
+/* An entry for the table; what rounding left of a zero is shown as one. */
+static int cell(double value, double scale, char text[24])
+{
+    if (fabs(value) <= 1e-13 * scale)
+        return snprintf(text, 24, ".");
+    return snprintf(text, 24, "%.4g", value);
+}
+
+static void print_table(int k, const double *form)
+{
+    const double scale = largest(k * k, form);
+    char text[24];
+    int width = 1;
+
+    for (int i = 0; i < k * k; i++) {
+        const int n = cell(form[i], scale, text);
+        width = n > width ? n : width;
+    }
+    for (int i = 0; i < k * k; i++) {
+        cell(form[i], scale, text);
+        printf("%s%*s%s", i % k == 0 ? "  " : " ", width, text, i % k == k - 1 ? "\n" : "");
+    }
+}
+
+static void print_form(int k, const double *form)
+{
+    enum { WIDEST_TABLE = 10 };
+    const double scale = largest(k * k, form);
+    int nonzero = 0;
+
+    if (k <= WIDEST_TABLE) {
+        puts("form B~, in the order of the basis:");
+        print_table(k, form);
+        return;
+    }
+    for (int i = 0; i < k * k; i++)
+        nonzero += fabs(form[i]) > 1e-13 * scale;
+    printf("form B~: %d x %d, %d entries not zero, the largest %.4g; --json has them all\n", k, k,
+           nonzero, scale);
+}
+
+static void print_report(const Report *r)
+{
+    const RelnAlgebraInfo *i = r->info;
+
+    line("algebra");
+    cli_print_clean(stdout, r->name);
+    printf("\n%-21s%d x %d\n", "matrices", i->n, i->n);
+    line_count("dimension", i->dim, "");
+    line_count("centre", i->center_dim,
+               i->center_dim > 0 && i->center_semisimple == RELN_NO ? ", not diagonalisable" : "");
+    line_count("derived ideal", i->derived_dim, "");
+    line_count("Killing form rank", i->killing_rank, "");
+    line_answer("reductive", i->reductive);
+    line_answer("semisimple", i->semisimple);
+    line_signature(i->form_signature);
+    line_count("structure constants", i->structure_nnz, " not zero");
+    line_measure("basis condition", i->condition);
+    line_measure("closure residual", i->closure_residual);
+    if (i->reductive == RELN_YES && i->reason[0]) {
+        line("warning");
+        puts(i->reason);
+    }
+    if (r->form)
+        print_form(i->dim, r->form);
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------- */
+
+static CliExit report(const Report *r, bool json)
+{
+    CliExit printed = CLI_DONE;
+
+    if (json)
+        printed = cli_json_print(report_json(r));
+    else
+        print_report(r);
+    if (printed != CLI_DONE || r->info->reductive == RELN_YES)
+        return printed;
+    return cli_fail(CLI_INPUT, "%s: %s", r->name,
+                    r->info->reason[0] ? r->info->reason : "not known to be reductive");
+}
+
+/* There is nothing to report but why. */
+static CliExit give_up(CliExit code, const char *name, const char *why, bool json)
+{
+    if (json && cli_json_print(json_pack("{s:o, s:o, s:n, s:o}", "name", cli_json_text(name),
+                                         "error", cli_json_text(why), "reductive", "reason",
+                                         cli_json_text(why))) != CLI_DONE)
+        return CLI_NOMEM;
+    return cli_fail(code, "%s", why);
+}
+
+static CliExit give_up_status(RelnCtx *ctx, RelnStatus status, const char *name, bool json)
+{
+    const char *const said = reln_ctx_error(ctx);
+
+    return give_up(cli_exit_of(status), name, said[0] ? said : reln_status_text(status), json);
+}
+
+static CliExit report_algebra(RelnCtx *ctx, const RelnAlgebra *algebra, const char *name, bool json)
+{
+    Report r = {name, reln_algebra_info(algebra), NULL};
+    const RelnStatus status = reln_algebra_gram(algebra, RELN_FORM_COMPLETED, &r.form);
+
+    return status == RELN_OK ? report(&r, json) : give_up_status(ctx, status, name, json);
+}
+
+static CliExit run_name(RelnCtx *ctx, const char *name, bool json)
+{
+    RelnAlgebra *algebra = NULL;
+    const RelnStatus status = reln_algebra_create(ctx, name, &algebra);
+    CliExit code;
+
+    if (status != RELN_OK)
+        return give_up_status(ctx, status, name, json);
+    code = report_algebra(ctx, algebra, reln_algebra_name(algebra), json);
+    reln_algebra_destroy(algebra);
+    return code;
+}
+
+static bool all_finite(const RelnArray *a, ptrdiff_t *where)
+{
+    for (*where = 0; *where < a->count; ++*where)
+        if (!isfinite(a->values[*where]))
+            return false;
+    return true;
+}
+
+/* Is it (K, n, n) with sizes that an algebra can have? Says what is wrong into `why`. */
+static bool check_basis(const RelnArray *a, char *why, size_t size)
+{
+    const ptrdiff_t k = a->dims[0], n = a->dims[1];
+    ptrdiff_t at;
+
+    if (a->rank != 3)
+        snprintf(why, size, "the array has %d axes; wanted 3, (K, n, n)", a->rank);
+    else if (a->count == 0)
+        snprintf(why, size, "the array (%td, %td, %td) is empty", k, n, a->dims[2]);
+    else if (n != a->dims[2])
+        snprintf(why, size, "the matrices are %td x %td; wanted square ones", n, a->dims[2]);
+    else if (n > RELN_ALGEBRA_MAX_N || k > RELN_ALGEBRA_MAX_DIM)
+        snprintf(why, size, "%td matrices %td x %td; at most %d of size %d are taken", k, n, n,
+                 RELN_ALGEBRA_MAX_DIM, RELN_ALGEBRA_MAX_N);
+    else if (k > n * n)
+        snprintf(why, size, "%td matrices %td x %td cannot be independent; at most %td can", k, n,
+                 n, n * n);
+    else if (!all_finite(a, &at))
+        snprintf(why, size, "element (%td, %td, %td) is %g; wanted finite numbers", at / (n * n),
+                 at / n % n, at % n, a->values[at]);
+    else
+        return true;
+    return false;
+}
+
+static CliExit run_array(RelnCtx *ctx, const RelnArray *a, const char *path, bool json)
+{
+    const RelnBasisOptions options = {.name = path, .precision = a->precision};
+    const int k = (int)a->dims[0], n = (int)a->dims[1];
+    RelnAlgebra *algebra = NULL;
+    RelnAlgebraInfo info;
+    RelnStatus status = reln_algebra_from_basis(ctx, k, n, a->values, &options, &algebra);
+    CliExit code;
+
+    if (status == RELN_OK) {
+        code = report_algebra(ctx, algebra, path, json);
+        reln_algebra_destroy(algebra);
+        return code;
+    }
+    /* a refused basis still has dimensions to show */
+    if (status == RELN_ERR_ALGEBRA)
+        status = reln_algebra_inspect(ctx, k, n, a->values, &options, &info);
+    if (status != RELN_OK)
+        return give_up_status(ctx, status, path, json);
+    return report(&(Report){path, &info, NULL}, json);
+}
+
+static CliExit run_file(RelnCtx *ctx, const char *path, bool json)
+{
+    RelnArray array = {0};
+    const RelnStatus status = reln_npy_load(ctx, path, &array);
+    char wrong[160] = "", why[512];
+    CliExit code;
+
+    if (status != RELN_OK)
+        return give_up_status(ctx, status, path, json);
+    if (check_basis(&array, wrong, sizeof wrong)) {
+        code = run_array(ctx, &array, path, json);
+    } else {
+        snprintf(why, sizeof why, "%s: %s", path, wrong);
+        code = give_up(CLI_INPUT, path, why, json);
+    }
+    reln_array_clear(&array);
+    return code;
+}
+
+static CliExit run(RelnCtx *ctx, const CliArgs *args)
+{
+    if (args->basis && args->n_operands > 0)
+        return cli_fail(CLI_USAGE, "algebra: a name and --basis exclude each other");
+    if (args->basis)
+        return run_file(ctx, args->basis, args->json);
+    if (args->n_operands == 0)
+        return cli_fail(CLI_USAGE, "algebra: wanted a name, such as gl:3, or --basis FILE.npy");
+    return run_name(ctx, args->operands[0], args->json);
+}
+
+const CliCommand cli_cmd_algebra = {
+    .name = "algebra",
+    .synopsis = "algebra NAME [--json]\nalgebra --basis FILE.npy [--json]",
+    .purpose = "dimension, centre and form of a matrix algebra, or why it is not reductive",
+    .help = help,
+    .options = CLI_BASIS,
+    .max_operands = 1,
+    .run = run,
+};

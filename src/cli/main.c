@@ -1,0 +1,138 @@
+/* main.c -- the program `reln`: finds the command, runs it, and makes sure that its output arrived. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const CliCommand *const commands[] = {
+    &cli_cmd_algebra,
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+void cli_print_clean(FILE *stream, const char *text)
+{
+    for (; *text; text++)
+        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stream);
+}
+
+CliExit cli_fail(CliExit code, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fputs("reln: ", stderr);
+    cli_print_clean(stderr, text);
+    fputc('\n', stderr);
+    return code;
+}
+
+CliExit cli_exit_of(RelnStatus status)
+{
+    switch (status) {
+    case RELN_OK:
+        return CLI_DONE;
+    case RELN_ERR_NOMEM:
+        return CLI_NOMEM;
+    case RELN_ERR_IO:
+        return CLI_IO;
+    default:
+        return CLI_INPUT;
+    }
+}
+
+static CliExit show_help(void)
+{
+    puts("reln -- neural networks that are exactly equivariant to a matrix group\n"
+         "\n"
+         "usage: reln COMMAND [ARGUMENTS] [OPTIONS]\n"
+         "       reln COMMAND --help\n"
+         "       reln --help | --version\n"
+         "\n"
+         "commands:");
+    for (int i = 0; i < N_COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->purpose);
+    puts("\nexit codes:");
+#define SHOW(name, code, text) printf("  %d  %s\n", name, text);
+    CLI_EXIT_LIST(SHOW)
+#undef SHOW
+    return CLI_DONE;
+}
+
+static CliExit show_command_help(const CliCommand *command)
+{
+    const char *line = command->synopsis;
+
+    printf("reln %s -- %s\n\n", command->name, command->purpose);
+    for (const char *lead = "usage:"; *line; lead = "") {
+        const int length = (int)strcspn(line, "\n");
+        printf("%-6s reln %.*s\n", lead, length, line);
+        line += length + (line[length] == '\n');
+    }
+    printf("\n%s\noptions:\n", command->help);
+    cli_args_print(command, stdout);
+    return CLI_DONE;
+}
+
+static CliExit run_command(const CliCommand *command, int argc, char **argv)
+{
+    RelnCtx *ctx = NULL;
+    CliArgs args;
+    CliExit code;
+
+    if (!cli_args_parse(command, argc, argv, &args))
+        return CLI_USAGE;
+    if (args.help)
+        return show_command_help(command);
+    if (reln_ctx_create(NULL, &ctx) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    code = command->run(ctx, &args);
+    reln_ctx_destroy(ctx);
+    return code;
+}
+
+static CliExit fail_unknown(const char *word)
+{
+    static const char *const own[] = {"--help", "--version"};
+    const char *names[N_COMMANDS];
+
+    if (word[0] == '-')
+        return cli_fail(CLI_USAGE, "unknown option '%.60s'; the nearest is %s", word,
+                        own[cli_nearest(word, own, 2)]);
+    for (int i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i]->name;
+    return cli_fail(CLI_USAGE, "unknown command '%.60s'; the nearest is %s", word,
+                    names[cli_nearest(word, names, N_COMMANDS)]);
+}
+
+static CliExit run(int argc, char **argv)
+{
+    if (argc < 2)
+        return cli_fail(CLI_USAGE, "no command given; reln --help lists them");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return show_help();
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("reln %s\n", reln_version());
+        return CLI_DONE;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i]->name) == 0)
+            return run_command(commands[i], argc - 2, argv + 2);
+    return fail_unknown(argv[1]);
+}
+
+/* Output that did not arrive is a failure, even when the work was done: a full disk shows only here. */
+int main(int argc, char **argv)
+{
+    CliExit code = run(argc, argv);
+    const bool broken = ferror(stdout) != 0;
+
+    errno = 0;
+    if (fclose(stdout) != 0 || broken)
+        code = cli_fail(CLI_IO, "cannot write standard output: %s",
+                        errno ? strerror(errno) : "write error");
+    return (int)code;
+}

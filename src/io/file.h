@@ -1,0 +1,34 @@
+/* file.h -- whole files: opening them for reading with a known size, and replacing them in one step. */
+#ifndef IO_FILE_H
+#define IO_FILE_H
+
+#include "base/base.h"
+
+/* A regular file of at most RELN_FILE_MAX_BYTES, opened for reading. Nothing to close when it fails. */
+typedef struct RelnSource {
+    RelnCtx *ctx;
+    const char *name; /* for messages: the path, of a long one its end; borrowed */
+    int fd;
+    size_t n_bytes;
+} RelnSource;
+
+RelnStatus reln_source_open(RelnCtx *ctx, const char *path, RelnSource *out);
+/* Exactly n_bytes from offset on; a file that became shorter meanwhile is RELN_ERR_IO. */
+RelnStatus reln_source_read(const RelnSource *source, size_t offset, size_t n_bytes, void *bytes);
+void reln_source_close(RelnSource *source);
+
+/* A file being replaced: bytes go to a temporary neighbour that takes its name when committed. A begun replacement
+ * ends with one commit or one abort; a commit that fails needs no abort. */
+typedef struct RelnReplace {
+    RelnCtx *ctx;
+    const char *path; /* borrowed */
+    char *temporary;
+    int fd;
+} RelnReplace;
+
+RelnStatus reln_replace_begin(RelnCtx *ctx, const char *path, RelnReplace *out);
+RelnStatus reln_replace_write(const RelnReplace *file, const void *bytes, size_t n_bytes);
+RelnStatus reln_replace_commit(RelnReplace *file);
+void reln_replace_abort(RelnReplace *file);
+
+#endif

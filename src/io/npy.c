@@ -1,0 +1,613 @@
+/* npy.c -- NumPy's .npy arrays: a header that is a literal of Python, then the numbers.
+ *
+ *     magic 93 'NUMPY', major, minor, header length (2 bytes; 4 from version 2 on), little-endian
+ *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }  spaces, newline
+ *
+ * The dictionary is read by a grammar of its own that knows these three keys and nothing else.
+ */
+#include "reln/io.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "io/file.h"
+
+enum {
+    LEAD_1 = 10, /* bytes in front of the dictionary, version 1 and later ones */
+    LEAD_2 = 12,
+    MAX_HEADER = 65536,
+    CHUNK = 65536, /* bytes converted at a time, a multiple of every width */
+    SHAPE_TEXT = 24 * RELN_ARRAY_MAX_RANK
+};
+
+static const struct Kind {
+    char code[3];
+    size_t width;
+    double precision;
+} kinds[] = {
+    [RELN_F32] = {"f4", 4, 0x1p-24},
+    [RELN_F64] = {"f8", 8, 0x1p-53},
+    [RELN_I32] = {"i4", 4, 0x1p-53},
+    [RELN_I64] = {"i8", 8, 0x1p-53},
+};
+enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* What stands in the header; `data` is where the numbers begin. */
+typedef struct Header {
+    RelnDtype dtype;
+    bool big_endian;
+    bool fortran;
+    int rank;
+    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
+    ptrdiff_t count;
+    size_t data;
+} Header;
+
+const char *reln_dtype_text(RelnDtype dtype)
+{
+    return (unsigned)dtype < N_KINDS ? kinds[dtype].code : "unknown";
+}
+
+/* ---- the dictionary ----------------------------------------------------------------------------------------- */
+
+typedef struct Reader {
+    RelnCtx *ctx;
+    const char *what;
+    const char *start, *p, *end;
+} Reader;
+
+/* Text of the file, made fit for a message: printable and short. */
+typedef struct Quote {
+    char text[28];
+} Quote;
+
+static Quote quote(const char *text, size_t length)
+{
+    Quote q = {{0}};
+    const size_t room = sizeof q.text - 4, n = length < room ? length : room;
+
+    for (size_t i = 0; i < n; i++)
+        q.text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    if (length > room)
+        memcpy(q.text + n, "...", 4);
+    return q;
+}
+
+static RelnStatus fail_here(const Reader *r, const char *wanted)
+{
+    if (r->p == r->end)
+        return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: header ends where %s is wanted", r->what,
+                         wanted);
+    return reln_fail(r->ctx, RELN_ERR_FORMAT,
+                     "%s: header has '%s' (0x%02x) at byte %td where %s is wanted", r->what,
+                     quote(r->p, 1).text, (unsigned)(unsigned char)*r->p, r->p - r->start, wanted);
+}
+
+static void skip_space(Reader *r)
+{
+    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r'))
+        r->p++;
+}
+
+static bool accept(Reader *r, char c)
+{
+    skip_space(r);
+    if (r->p == r->end || *r->p != c)
+        return false;
+    r->p++;
+    return true;
+}
+
+static RelnStatus expect(Reader *r, char c)
+{
+    const char wanted[] = {'\'', c, '\'', '\0'};
+
+    return accept(r, c) ? RELN_OK : fail_here(r, wanted);
+}
+
+/* 'text' or "text". Escapes are not needed for any name we know, so a backslash is no part of a string. */
+static RelnStatus read_string(Reader *r, const char *wanted, const char **text, size_t *length)
+{
+    const char mark = accept(r, '\'') ? '\'' : accept(r, '"') ? '"' : '\0';
+
+    if (!mark)
+        return fail_here(r, wanted);
+    *text = r->p;
+    while (r->p < r->end && *r->p != mark && *r->p != '\\' && *r->p != '\n')
+        r->p++;
+    *length = (size_t)(r->p - *text);
+    if (r->p == r->end || *r->p != mark)
+        return fail_here(r, "a closing quote");
+    r->p++;
+    return RELN_OK;
+}
+
+static bool word_is(const char *text, size_t length, const char *word)
+{
+    return length == strlen(word) && memcmp(text, word, length) == 0;
+}
+
+/* The family of a dtype that we do not read, by its letter. */
+static const char *family(const char *text, size_t length)
+{
+    static const struct {
+        char letter;
+        const char *name;
+    } families[] = {
+        {'f', "float of another size"},
+        {'i', "integer of another size"},
+        {'u', "unsigned integer"},
+        {'b', "boolean"},
+        {'c', "complex"},
+        {'O', "python object"},
+        {'S', "byte string"},
+        {'a', "byte string"},
+        {'U', "text"},
+        {'V', "raw bytes"},
+        {'M', "date"},
+        {'m', "time span"},
+    };
+
+    for (size_t i = 0; length > 1 && i < sizeof families / sizeof families[0]; i++)
+        if (text[1] == families[i].letter)
+            return families[i].name;
+    return "unknown";
+}
+
+static RelnStatus read_descr(Reader *r, Header *h)
+{
+    const char *text = NULL;
+    size_t length = 0;
+
+    if (accept(r, '['))
+        return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED, "%s: arrays of structures are not read",
+                         r->what);
+    RELN_TRY(read_string(r, "a dtype in quotes", &text, &length));
+    if (length == 3 && (text[0] == '<' || text[0] == '>'))
+        for (int i = 0; i < N_KINDS; i++)
+            if (memcmp(text + 1, kinds[i].code, 2) == 0) {
+                h->dtype = (RelnDtype)i;
+                h->big_endian = text[0] == '>';
+                return RELN_OK;
+            }
+    return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED,
+                     "%s: dtype '%s' (%s) is not read; wanted f4, f8, i4 or i8 after '<' or '>'",
+                     r->what, quote(text, length).text, family(text, length));
+}
+
+static RelnStatus read_order(Reader *r, Header *h)
+{
+    const char *text;
+
+    skip_space(r);
+    text = r->p;
+    while (r->p < r->end && ((*r->p >= 'A' && *r->p <= 'Z') || (*r->p >= 'a' && *r->p <= 'z')))
+        r->p++;
+    h->fortran = word_is(text, (size_t)(r->p - text), "True");
+    if (h->fortran || word_is(text, (size_t)(r->p - text), "False"))
+        return RELN_OK;
+    r->p = text;
+    return fail_here(r, "True or False");
+}
+
+/* Decimal digits, no sign; no leading zero either, since Python has none. */
+static RelnStatus read_extent(Reader *r, ptrdiff_t *out)
+{
+    const char *start;
+
+    skip_space(r);
+    start = r->p;
+    for (*out = 0; r->p < r->end && *r->p >= '0' && *r->p <= '9'; r->p++)
+        if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, *r->p - '0', out))
+            return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: shape has a number above %td", r->what,
+                             PTRDIFF_MAX);
+    if (r->p == start)
+        return fail_here(r, "a number or ')'");
+    if (*start == '0' && r->p - start > 1)
+        return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: shape has a number with a leading zero",
+                         r->what);
+    return RELN_OK;
+}
+
+/* (), (3,), (3, 2) or (3, 2,). */
+static RelnStatus read_shape(Reader *r, Header *h)
+{
+    RELN_TRY(expect(r, '('));
+    for (h->rank = 0; !accept(r, ')');) {
+        if (h->rank == RELN_ARRAY_MAX_RANK)
+            return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED, "%s: shape has more than %d axes",
+                             r->what, RELN_ARRAY_MAX_RANK);
+        RELN_TRY(read_extent(r, &h->dims[h->rank++]));
+        if (accept(r, ','))
+            continue;
+        if (h->rank == 1)
+            return fail_here(r, "','"); /* (3) is a number, not a tuple */
+        return expect(r, ')');
+    }
+    return RELN_OK;
+}
+
+static const struct {
+    const char *key;
+    RelnStatus (*read)(Reader *, Header *);
+} entries[] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
+enum { N_ENTRIES = sizeof entries / sizeof entries[0] };
+
+static RelnStatus read_entry(Reader *r, Header *h, bool *seen)
+{
+    const char *key = NULL;
+    size_t length = 0;
+    int i = 0;
+
+    RELN_TRY(read_string(r, "a key in quotes", &key, &length));
+    while (i < N_ENTRIES && !word_is(key, length, entries[i].key))
+        i++;
+    if (i == N_ENTRIES || seen[i])
+        return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: header has the key '%s' %s", r->what,
+                         quote(key, length).text, i == N_ENTRIES ? "that is unknown" : "twice");
+    seen[i] = true;
+    RELN_TRY(expect(r, ':'));
+    return entries[i].read(r, h);
+}
+
+static RelnStatus read_dictionary(Reader *r, Header *h)
+{
+    bool seen[N_ENTRIES] = {false};
+
+    RELN_TRY(expect(r, '{'));
+    while (!accept(r, '}')) {
+        RELN_TRY(read_entry(r, h, seen));
+        if (accept(r, ','))
+            continue;
+        RELN_TRY(expect(r, '}'));
+        break;
+    }
+    skip_space(r);
+    if (r->p != r->end)
+        return fail_here(r, "nothing more");
+    for (int i = 0; i < N_ENTRIES; i++)
+        if (!seen[i])
+            return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: header lacks the key '%s'", r->what,
+                             entries[i].key);
+    return RELN_OK;
+}
+
+/* ---- the header --------------------------------------------------------------------------------------------- */
+
+/* Finds the dictionary: *begin .. h->data. n_all is the size of the whole file, n_bytes how much of it is here. */
+static RelnStatus read_lead(RelnCtx *ctx, const char *what, const unsigned char *b, size_t n_bytes,
+                            size_t n_all, size_t *begin, Header *h)
+{
+    size_t length, lead;
+
+    if (n_bytes < LEAD_1)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: %zu bytes, too short for a .npy file", what,
+                         n_all);
+    if (memcmp(b, "\x93NUMPY", 6) != 0)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: not a .npy file (it begins with '%s')", what,
+                         quote((const char *)b, 6).text);
+    if (b[6] < 1 || b[6] > 3 || b[7] != 0)
+        return reln_fail(ctx, RELN_ERR_UNSUPPORTED,
+                         "%s: .npy version %d.%d; wanted 1.0, 2.0 or 3.0", what, b[6], b[7]);
+    lead = b[6] == 1 ? LEAD_1 : LEAD_2;
+    if (n_bytes < lead)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: %zu bytes, too short for a .npy file", what,
+                         n_all);
+    length = b[8] | (size_t)b[9] << 8;
+    if (lead == LEAD_2)
+        length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    if (length > MAX_HEADER || length > n_all - lead)
+        return reln_fail(ctx, RELN_ERR_FORMAT,
+                         "%s: header of %zu bytes; %zu bytes follow and %d are allowed", what,
+                         length, n_all - lead, (int)MAX_HEADER);
+    *begin = lead;
+    h->data = lead + length;
+    return RELN_OK;
+}
+
+static void shape_text(int rank, const ptrdiff_t *dims, char text[SHAPE_TEXT])
+{
+    int at = snprintf(text, SHAPE_TEXT, "(");
+
+    for (int d = 0; d < rank; d++)
+        at += snprintf(text + at, SHAPE_TEXT - (size_t)at, d + 1 < rank ? "%td, " : "%td", dims[d]);
+    snprintf(text + at, SHAPE_TEXT - (size_t)at, rank == 1 ? ",)" : ")");
+}
+
+/* Product of dims; false when it does not fit, zeros in other places notwithstanding. */
+static bool count_elements(int rank, const ptrdiff_t *dims, ptrdiff_t *count)
+{
+    bool empty = false;
+
+    *count = 1;
+    for (int d = 0; d < rank; d++) {
+        empty = empty || dims[d] == 0;
+        if (dims[d] != 0 && __builtin_mul_overflow(*count, dims[d], count))
+            return false;
+    }
+    *count = empty ? 0 : *count;
+    return true;
+}
+
+/* The numbers must fill the file to its last byte. */
+static RelnStatus check_extent(RelnCtx *ctx, const char *what, size_t n_all, Header *h)
+{
+    const size_t rest = n_all - h->data;
+    char shape[SHAPE_TEXT];
+    size_t wanted = 0;
+
+    shape_text(h->rank, h->dims, shape);
+    if (!count_elements(h->rank, h->dims, &h->count) ||
+        __builtin_mul_overflow((size_t)h->count, kinds[h->dtype].width, &wanted))
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: shape %s is too large; %zu bytes follow", what,
+                         shape, rest);
+    if (wanted != rest)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: shape %s of %s needs %zu bytes, %zu follow",
+                         what, shape, kinds[h->dtype].code, wanted, rest);
+    return RELN_OK;
+}
+
+static RelnStatus read_header(RelnCtx *ctx, const char *what, const unsigned char *bytes,
+                              size_t n_bytes, size_t n_all, Header *h)
+{
+    Reader r = {ctx, what, NULL, NULL, NULL};
+    size_t begin = 0;
+
+    memset(h, 0, sizeof *h);
+    RELN_TRY(read_lead(ctx, what, bytes, n_bytes, n_all, &begin, h));
+    r.start = r.p = (const char *)bytes + begin;
+    r.end = (const char *)bytes + h->data;
+    RELN_TRY(read_dictionary(&r, h));
+    return check_extent(ctx, what, n_all, h);
+}
+
+/* ---- the numbers -------------------------------------------------------------------------------------------- */
+
+/* Bytes are put together by value, so the order of the machine does not matter. */
+static uint64_t word(const unsigned char *p, size_t width, bool big_endian)
+{
+    uint64_t u = 0;
+
+    for (size_t i = 0; i < width; i++)
+        u = u << 8 | p[big_endian ? i : width - 1 - i];
+    return u;
+}
+
+static double number(const Header *h, const unsigned char *p)
+{
+    const uint64_t bits = word(p, kinds[h->dtype].width, h->big_endian);
+    const uint32_t low = (uint32_t)bits;
+    union {
+        float f4;
+        double f8;
+        int32_t i4; /* two's complement by definition of the type */
+        int64_t i8;
+    } u;
+
+    if (kinds[h->dtype].width == 4)
+        memcpy(&u, &low, sizeof low);
+    else
+        memcpy(&u, &bits, sizeof bits);
+    switch (h->dtype) {
+    case RELN_F32:
+        return (double)u.f4;
+    case RELN_I32:
+        return u.i4;
+    case RELN_I64:
+        return (double)u.i8;
+    case RELN_F64:
+        break;
+    }
+    return u.f8;
+}
+
+/* Where the next number of the file goes: onward in row-major order, or by an odometer whose first wheel is the
+ * fastest. */
+typedef struct Cursor {
+    const Header *h;
+    ptrdiff_t at;
+    ptrdiff_t index[RELN_ARRAY_MAX_RANK], stride[RELN_ARRAY_MAX_RANK];
+} Cursor;
+
+static Cursor cursor_start(const Header *h)
+{
+    Cursor c = {h, 0, {0}, {0}};
+    ptrdiff_t stride = 1;
+
+    /* an empty array has no places to walk to, and the product of its other dims means nothing */
+    for (int d = h->count > 0 ? h->rank : 0; d-- > 0; stride *= h->dims[d])
+        c.stride[d] = stride;
+    return c;
+}
+
+static void cursor_step(Cursor *c)
+{
+    if (!c->h->fortran) {
+        c->at++;
+        return;
+    }
+    for (int d = 0; d < c->h->rank; d++) {
+        c->at += c->stride[d];
+        if (++c->index[d] < c->h->dims[d])
+            return;
+        c->at -= c->index[d] * c->stride[d];
+        c->index[d] = 0;
+    }
+}
+
+static void convert(Cursor *c, const unsigned char *bytes, size_t n_bytes, double *values)
+{
+    const size_t width = kinds[c->h->dtype].width;
+
+    for (size_t i = 0; i < n_bytes; i += width, cursor_step(c))
+        values[c->at] = number(c->h, bytes + i);
+}
+
+static RelnStatus array_init(RelnCtx *ctx, const Header *h, RelnArray *out)
+{
+    double *values = reln_alloc(ctx, (size_t)h->count, sizeof *values);
+
+    if (!values)
+        return RELN_ERR_NOMEM;
+    *out = (RelnArray){.ctx = ctx,
+                       .rank = h->rank,
+                       .count = h->count,
+                       .dtype = h->dtype,
+                       .precision = kinds[h->dtype].precision,
+                       .values = values};
+    memcpy(out->dims, h->dims, sizeof out->dims);
+    return RELN_OK;
+}
+
+void reln_array_clear(RelnArray *array)
+{
+    if (array->values)
+        reln_free(array->ctx, array->values);
+    *array = (RelnArray){0};
+}
+
+/* ---- reading and writing ------------------------------------------------------------------------------------ */
+
+RelnStatus reln_npy_parse(RelnCtx *ctx, const void *bytes, size_t n_bytes, const char *what,
+                          RelnArray *out)
+{
+    const unsigned char *b = bytes;
+    Header h;
+    Cursor c;
+
+    *out = (RelnArray){0};
+    RELN_TRY(read_header(ctx, what, b, n_bytes, n_bytes, &h));
+    RELN_TRY(array_init(ctx, &h, out));
+    c = cursor_start(&h);
+    convert(&c, b + h.data, n_bytes - h.data, out->values);
+    return RELN_OK;
+}
+
+static size_t at_most(size_t n, size_t limit)
+{
+    return n < limit ? n : limit;
+}
+
+/* Converts in passing, so memory is the values and one chunk, never a second copy of the file. */
+static RelnStatus load(RelnCtx *ctx, const RelnSource *source, unsigned char *buffer,
+                       RelnArray *out)
+{
+    const size_t n_all = source->n_bytes, n_head = at_most(n_all, LEAD_2 + MAX_HEADER);
+    Header h;
+    Cursor c;
+
+    RELN_TRY(reln_source_read(source, 0, n_head, buffer));
+    RELN_TRY(read_header(ctx, source->name, buffer, n_head, n_all, &h));
+    RELN_TRY(array_init(ctx, &h, out));
+    c = cursor_start(&h);
+    for (size_t offset = h.data, n; offset < n_all; offset += n) {
+        n = at_most(n_all - offset, CHUNK);
+        RELN_TRY(reln_source_read(source, offset, n, buffer));
+        convert(&c, buffer, n, out->values);
+    }
+    return RELN_OK;
+}
+
+RelnStatus reln_npy_load(RelnCtx *ctx, const char *path, RelnArray *out)
+{
+    unsigned char *buffer;
+    RelnSource source;
+    RelnStatus status = RELN_ERR_NOMEM;
+
+    *out = (RelnArray){0};
+    RELN_TRY(reln_source_open(ctx, path, &source));
+    buffer = reln_alloc(ctx, LEAD_2 + MAX_HEADER, 1);
+    if (buffer)
+        status = load(ctx, &source, buffer, out);
+    if (status != RELN_OK)
+        reln_array_clear(out);
+    reln_free(ctx, buffer);
+    reln_source_close(&source);
+    return status;
+}
+
+/* The whole lead and dictionary, padded so that the numbers begin at a multiple of 64. Returns its length. */
+static size_t make_header(int rank, const ptrdiff_t *dims, unsigned char header[512])
+{
+    char shape[SHAPE_TEXT], text[SHAPE_TEXT + 80];
+    size_t length, all;
+
+    shape_text(rank, dims, shape);
+    length = (size_t)snprintf(text, sizeof text,
+                              "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape);
+    all = (LEAD_1 + length + 1 + 63) / 64 * 64;
+    memset(header, ' ', all);
+    memcpy(header, "\x93NUMPY\1", 8); /* the version's second byte is the terminating zero */
+    header[8] = (unsigned char)((all - LEAD_1) & 0xff);
+    header[9] = (unsigned char)((all - LEAD_1) >> 8);
+    memcpy(header + LEAD_1, text, length);
+    header[all - 1] = '\n';
+    return all;
+}
+
+static void put_little_endian(const double *values, size_t count, unsigned char *bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t u;
+        memcpy(&u, &values[i], sizeof u);
+        for (size_t b = 0; b < 8; b++)
+            bytes[8 * i + b] = (unsigned char)(u >> 8 * b);
+    }
+}
+
+static RelnStatus write_array(const RelnReplace *file, int rank, const ptrdiff_t *dims,
+                              size_t count, const double *values, unsigned char *buffer)
+{
+    RELN_TRY(reln_replace_write(file, buffer, make_header(rank, dims, buffer)));
+    for (size_t done = 0, n; done < count; done += n) {
+        n = at_most(count - done, CHUNK / 8);
+        put_little_endian(values + done, n, buffer);
+        RELN_TRY(reln_replace_write(file, buffer, 8 * n));
+    }
+    return RELN_OK;
+}
+
+static RelnStatus check_saved(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
+                              ptrdiff_t *count)
+{
+    if (rank < 0 || rank > RELN_ARRAY_MAX_RANK)
+        return reln_fail(ctx, RELN_ERR_ARG, "%s: rank %d; wanted 0 to %d", path, rank,
+                         RELN_ARRAY_MAX_RANK);
+    for (int d = 0; d < rank; d++)
+        if (dims[d] < 0)
+            return reln_fail(ctx, RELN_ERR_ARG, "%s: axis %d has extent %td", path, d, dims[d]);
+    if (!count_elements(rank, dims, count) || *count > PTRDIFF_MAX / 8)
+        return reln_fail(ctx, RELN_ERR_ARG, "%s: the shape is too large to save", path);
+    return RELN_OK;
+}
+
+static RelnStatus save(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
+                       size_t count, const double *values, unsigned char *buffer)
+{
+    RelnReplace file;
+    RelnStatus status;
+
+    RELN_TRY(reln_replace_begin(ctx, path, &file));
+    status = write_array(&file, rank, dims, count, values, buffer);
+    if (status == RELN_OK)
+        return reln_replace_commit(&file);
+    reln_replace_abort(&file);
+    return status;
+}
+
+RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
+                         const double *values)
+{
+    ptrdiff_t count = 0;
+    unsigned char *buffer;
+    RelnStatus status;
+
+    RELN_TRY(check_saved(ctx, path, rank, dims, &count));
+    buffer = reln_alloc(ctx, CHUNK, 1);
+    if (!buffer)
+        return RELN_ERR_NOMEM;
+    status = save(ctx, path, rank, dims, (size_t)count, values, buffer);
+    reln_free(ctx, buffer);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* lift.h -- checks that the lifts share; each message names the item. */
+#ifndef LIFT_LIFT_H
+#define LIFT_LIFT_H
+
+#include "base/base.h"
+
+enum {
+    LIFT_MAX_SIZE = 1024
+}; /* of a matrix: these are small, and n * n * count must not overflow */
+
+/* 1 <= n <= LIFT_MAX_SIZE, count >= 0, and every one of the `size` numbers of each item finite. */
+RelnStatus reln_lift_check(RelnCtx *ctx, const char *what, ptrdiff_t n, ptrdiff_t count,
+                           ptrdiff_t size, const double *items);
+
+/* The same for (n,n) matrices, each symmetric to 1e-5 of its norm: single precision data passes. */
+RelnStatus reln_lift_check_symmetric(RelnCtx *ctx, const char *what, ptrdiff_t n, ptrdiff_t count,
+                                     const double *s);
+
+/* Puts "what: item k: " before the message of a call that failed, and returns its status. */
+RelnStatus reln_lift_item(RelnCtx *ctx, const char *what, ptrdiff_t item, RelnStatus status);
+
+#endif

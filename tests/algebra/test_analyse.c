@@ -1,0 +1,458 @@
+/* Which spans are reductive Lie algebras, whatever basis they come in. */
+#include "algebra/helpers.h"
+
+#include "algebra/analyse.h"
+
+static void inspect(RelnCtx *ctx, int dim, int n, const double *basis, RelnAlgebraInfo *info)
+{
+    assert_ok(ctx, reln_algebra_inspect(ctx, dim, n, basis, NULL, info));
+}
+
+static void assert_known(const Known *k, const RelnAlgebraInfo *info)
+{
+    const bool right =
+        info->reductive == RELN_YES && info->closed == RELN_YES && info->independent == RELN_YES &&
+        info->center_dim == k->center && info->derived_dim == k->dim - k->center &&
+        info->killing_rank == info->derived_dim &&
+        info->semisimple == (k->center == 0 ? RELN_YES : RELN_NO) &&
+        info->center_semisimple == RELN_YES && info->form_signature[0] == k->positive &&
+        info->form_signature[1] == k->negative && info->form_signature[2] == 0;
+
+    if (!right)
+        print_error("%s: centre %d, derived %d, killing rank %d, signature %d,%d,%d, condition %g: "
+                    "%s\n",
+                    k->name, info->center_dim, info->derived_dim, info->killing_rank,
+                    info->form_signature[0], info->form_signature[1], info->form_signature[2],
+                    info->condition, info->reason);
+    assert_true(right);
+}
+
+static void named_algebras_are_as_textbooks_say(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+
+    (void)state;
+    for (int i = 0; i < N_KNOWN; i++) {
+        RelnAlgebra *a = make(ctx, known[i].name);
+        const RelnAlgebraInfo *const info = reln_algebra_info(a);
+        assert_known(&known[i], info);
+        assert_int_equal(info->n, known[i].n);
+        assert_int_equal(info->dim, known[i].dim);
+        assert_int_equal(info->structure_nnz, known[i].nnz);
+        assert_true(info->condition == 1.0);
+        assert_string_equal(info->reason, info->derived_dim == 0 ? "abelian: Ad is trivial" : "");
+        reln_algebra_destroy(a);
+    }
+    end_ctx(ctx);
+}
+
+/* The same span in a random basis of condition 1e2, 1e4, 1e6. */
+static void a_bad_basis_does_not_change_the_verdict(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebraInfo info;
+
+    (void)state;
+    for (int i = 0; i < 3 * N_KNOWN; i++) {
+        const Known *const k = &known[i / 3];
+        RelnRng rng = reln_rng(11, (uint64_t)i);
+        RelnAlgebra *a = make(ctx, k->name);
+        double basis[MAX_K * MAX_NN];
+        recombine(ctx, &rng, k->dim, k->n, pow(100, 1 + i % 3), reln_algebra_basis(a), basis);
+        inspect(ctx, k->dim, k->n, basis, &info);
+        assert_known(k, &info);
+        reln_algebra_destroy(a);
+    }
+    end_ctx(ctx);
+}
+
+static void a_skewed_frame_does_not_change_the_verdict(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebraInfo info;
+
+    (void)state;
+    for (int i = 0; i < 3 * N_KNOWN; i++) {
+        const Known *const k = &known[i / 3];
+        RelnRng rng = reln_rng(12, (uint64_t)i);
+        RelnAlgebra *a = make(ctx, k->name);
+        double g[MAX_NN], inverse[MAX_NN], basis[MAX_K * MAX_NN];
+        random_frame(ctx, &rng, k->n, pow(10, 1 + i % 3), g, inverse);
+        conjugate(k->dim, k->n, g, inverse, reln_algebra_basis(a), basis);
+        inspect(ctx, k->dim, k->n, basis, &info);
+        assert_known(k, &info);
+        reln_algebra_destroy(a);
+    }
+    end_ctx(ctx);
+}
+
+/* Both at once may be too much to decide, but never gives a wrong answer. */
+static void a_bad_basis_in_a_skewed_frame_is_never_misjudged(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+    double g[MAX_NN], inverse[MAX_NN], plain[MAX_K * MAX_NN], skewed[MAX_K * MAX_NN];
+    RelnAlgebraInfo info;
+
+    (void)state;
+    for (int i = 0; i < N_KNOWN + N_REFUSED; i++) {
+        const Refused *const r = i < N_KNOWN ? NULL : &refused[i - N_KNOWN];
+        const int n = r ? r->n : known[i].n, dim = r ? r->dim : known[i].dim;
+        RelnRng rng = reln_rng(13, (uint64_t)i);
+        memset(plain, 0, sizeof plain);
+        if (r) {
+            fill_cells(n, r->cells, plain);
+        } else {
+            RelnAlgebra *a = make(ctx, known[i].name);
+            memcpy(plain, reln_algebra_basis(a), (size_t)(dim * n * n) * sizeof *plain);
+            reln_algebra_destroy(a);
+        }
+        random_frame(ctx, &rng, n, 1e3, g, inverse);
+        conjugate(dim, n, g, inverse, plain, skewed);
+        recombine(ctx, &rng, dim, n, 1e6, skewed, plain);
+        inspect(ctx, dim, n, plain, &info);
+        assert_true(info.reductive == (r ? RELN_NO : RELN_YES) || info.reductive == RELN_UNDECIDED);
+        if (info.reductive == RELN_UNDECIDED)
+            assert_non_null(strstr(info.reason, "undecided: "));
+    }
+    end_ctx(ctx);
+}
+
+static void algebras_that_are_not_reductive_are_refused(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+
+    (void)state;
+    for (int i = 0; i < N_REFUSED; i++) {
+        const Refused *const r = &refused[i];
+        const RelnBasisOptions options = {.name = r->name};
+        double basis[MAX_K * MAX_NN] = {0};
+        RelnAlgebra *a = NULL;
+        RelnAlgebraInfo info;
+        fill_cells(r->n, r->cells, basis);
+        inspect(ctx, r->dim, r->n, basis, &info);
+        assert_int_equal(info.closed, RELN_YES);
+        assert_int_equal(info.reductive, RELN_NO);
+        assert_int_equal(info.semisimple, RELN_NO);
+        assert_int_equal(info.derived_dim, r->derived_dim);
+        assert_int_equal(info.killing_rank, r->killing_rank);
+        assert_int_equal(info.form_signature[0], -1);
+        assert_int_equal(reln_algebra_from_basis(ctx, r->dim, r->n, basis, &options, &a),
+                         RELN_ERR_ALGEBRA);
+        assert_null(a);
+        assert_true(strncmp(reln_ctx_error(ctx), r->name, strlen(r->name)) == 0);
+        assert_non_null(strstr(reln_ctx_error(ctx), "not reductive: the Killing form is degenerate "
+                                                    "on the derived ideal (rank "));
+    }
+    end_ctx(ctx);
+}
+
+static void they_are_refused_in_bad_bases_and_skewed_frames_too(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+
+    (void)state;
+    for (int i = 0; i < 8 * N_REFUSED; i++) {
+        const Refused *const r = &refused[i / 8];
+        RelnRng rng = reln_rng(14, (uint64_t)i);
+        double g[MAX_NN], inverse[MAX_NN], plain[MAX_K * MAX_NN] = {0}, basis[MAX_K * MAX_NN];
+        RelnAlgebraInfo info;
+        fill_cells(r->n, r->cells, plain);
+        if (i % 2) {
+            recombine(ctx, &rng, r->dim, r->n, 1e6, plain, basis);
+        } else {
+            random_frame(ctx, &rng, r->n, 1e3, g, inverse);
+            conjugate(r->dim, r->n, g, inverse, plain, basis);
+        }
+        inspect(ctx, r->dim, r->n, basis, &info);
+        assert_int_equal(info.reductive, RELN_NO);
+        assert_int_equal(info.derived_dim, r->derived_dim);
+    }
+    end_ctx(ctx);
+}
+
+static void dependent_matrices_are_refused_with_their_rank(void **state)
+{
+    /* so(3) and the sum of two of its matrices; a matrix of zeros */
+    const double four[36] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0, 0,  -1, 0, 0,
+                             0, -1, 0, 1, 0, 0,  0, 0, 0, 0, 0, 1, 0, 0, -1, -1, 1, 0};
+    const double zero[8] = {1, 0, 0, 1, 0, 0, 0, 0};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebra *a = NULL;
+    RelnAlgebraInfo info;
+
+    (void)state;
+    inspect(ctx, 4, 3, four, &info);
+    assert_int_equal(info.independent, RELN_NO);
+    assert_int_equal(info.reductive, RELN_NO);
+    assert_int_equal(info.center_dim, -1);
+    assert_non_null(strstr(info.reason, "dependent: 4 matrices span 3 dimensions"));
+    assert_int_equal(reln_algebra_from_basis(ctx, 4, 3, four, NULL, &a), RELN_ERR_ALGEBRA);
+    inspect(ctx, 2, 2, zero, &info);
+    assert_non_null(strstr(info.reason, "dependent: 2 matrices span 1 dimension"));
+    end_ctx(ctx);
+}
+
+static void spans_that_are_not_closed_are_refused_with_the_bracket(void **state)
+{
+    /* e11, e12, e21 of gl(2): [e12, e21] = e11 - e22 leaves the span by e22 */
+    const double basis[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    RelnCtx *ctx = new_ctx();
+    RelnRng rng = reln_rng(15, 0);
+    RelnAlgebra *a = NULL;
+    RelnAlgebraInfo info;
+    double bad[12];
+
+    (void)state;
+    inspect(ctx, 3, 2, basis, &info);
+    assert_int_equal(info.closed, RELN_NO);
+    assert_int_equal(info.reductive, RELN_NO);
+    assert_small(info.closure_residual - 1, 1e-14);
+    assert_non_null(strstr(info.reason, "not closed: [E_2, E_3] leaves the span by 1 (allowed"));
+    assert_int_equal(reln_algebra_from_basis(ctx, 3, 2, basis, NULL, &a), RELN_ERR_ALGEBRA);
+    recombine(ctx, &rng, 3, 2, 1e6, basis, bad);
+    inspect(ctx, 3, 2, bad, &info);
+    assert_int_equal(info.closed, RELN_NO);
+    end_ctx(ctx);
+}
+
+/* Rounded to float, a random basis is closed to 6e-8 only: refused as doubles, accepted as floats. */
+static void floats_are_judged_as_floats(void **state)
+{
+    const RelnBasisOptions floats = {.precision = 6e-8};
+    RelnCtx *ctx = new_ctx();
+
+    (void)state;
+    for (int i = 0; i < N_KNOWN; i++) {
+        RelnRng rng = reln_rng(16, (uint64_t)i);
+        RelnAlgebra *a = make(ctx, known[i].name);
+        double g[MAX_NN], inverse[MAX_NN], basis[MAX_K * MAX_NN];
+        RelnAlgebraInfo info;
+        random_frame(ctx, &rng, known[i].n, 2, g, inverse);
+        conjugate(known[i].dim, known[i].n, g, inverse, reln_algebra_basis(a), basis);
+        for (int j = 0; j < known[i].dim * known[i].n * known[i].n; j++)
+            basis[j] = (double)(float)basis[j];
+        assert_ok(ctx, reln_algebra_inspect(ctx, known[i].dim, known[i].n, basis, &floats, &info));
+        assert_known(&known[i], &info);
+        if (strcmp(known[i].name, "so:4") == 0) {
+            inspect(ctx, known[i].dim, known[i].n, basis, &info);
+            assert_int_equal(info.closed, RELN_NO);
+        }
+        reln_algebra_destroy(a);
+    }
+    end_ctx(ctx);
+}
+
+/* so(3) in a frame of condition 1e5: Killing eigenvalues of 1e-10 in floats are neither zero nor not. */
+static void what_cannot_be_decided_is_refused_as_undecided(void **state)
+{
+    const RelnBasisOptions floats = {.precision = 1e-9};
+    RelnCtx *ctx = new_ctx();
+    RelnRng rng = reln_rng(17, 0);
+    RelnAlgebra *so3 = make(ctx, "so:3"), *a = NULL;
+    double g[9], inverse[9], basis[27];
+    RelnAlgebraInfo info;
+
+    (void)state;
+    random_frame(ctx, &rng, 3, 100, g, inverse);
+    conjugate(3, 3, g, inverse, reln_algebra_basis(so3), basis);
+    assert_ok(ctx, reln_algebra_inspect(ctx, 3, 3, basis, &floats, &info));
+    assert_int_equal(info.reductive, RELN_UNDECIDED);
+    assert_int_equal(info.semisimple, RELN_UNDECIDED);
+    assert_non_null(strstr(info.reason, "undecided: "));
+    assert_int_equal(reln_algebra_from_basis(ctx, 3, 3, basis, &floats, &a), RELN_ERR_ALGEBRA);
+    assert_non_null(strstr(reln_ctx_error(ctx), "basis: undecided: "));
+    reln_algebra_destroy(so3);
+    end_ctx(ctx);
+}
+
+static void wrong_arguments_get_one_line(void **state)
+{
+    const RelnBasisOptions coarse = {.precision = 0.5}, missing = {.n_discrete = 1};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebraInfo info;
+    double x[8] = {1, 0, 0, 1, 0, 1, 0, 0};
+
+    (void)state;
+    assert_int_equal(reln_algebra_inspect(ctx, 0, 2, x, NULL, &info), RELN_ERR_ARG);
+    assert_int_equal(reln_algebra_inspect(ctx, 1, 0, x, NULL, &info), RELN_ERR_ARG);
+    assert_int_equal(reln_algebra_inspect(ctx, -1, 2, x, NULL, &info), RELN_ERR_ARG);
+    assert_int_equal(reln_algebra_inspect(ctx, 1, 2, NULL, NULL, &info), RELN_ERR_ARG);
+    assert_int_equal(reln_algebra_inspect(ctx, 5, 2, x, NULL, &info), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(ctx), "only 4 can be independent"));
+    assert_int_equal(reln_algebra_inspect(ctx, 1, 65, x, NULL, &info), RELN_ERR_ARG);
+    assert_int_equal(reln_algebra_inspect(ctx, 257, 64, x, NULL, &info), RELN_ERR_ARG);
+    assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, &coarse, &info), RELN_ERR_ARG);
+    assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, &missing, &info), RELN_ERR_ARG);
+    x[5] = (double)NAN;
+    assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
+    assert_non_null(strstr(reln_ctx_error(ctx), "entry (1,2) of E_2 is "));
+    x[5] = 1e200;
+    assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
+    x[5] = -(double)INFINITY;
+    assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
+    end_ctx(ctx);
+}
+
+/* ---- the centre ------------------------------------------------------------------------------------------- */
+
+/* {I, N} with a nilpotent N of one Jordan block, in a random frame: reductive as an algebra, with a warning. */
+static void a_centre_with_jordan_blocks_is_accepted_with_a_warning(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+
+    (void)state;
+    for (int n = 2; n <= 6; n++)
+        for (int frame = 0; frame < 3; frame++) {
+            RelnRng rng = reln_rng(18, (uint64_t)(n * 3 + frame));
+            double g[MAX_NN], inverse[MAX_NN], plain[2 * MAX_NN] = {0}, basis[2 * MAX_NN];
+            RelnAlgebra *a = NULL;
+            const double *gram = NULL;
+            for (int i = 0; i < n; i++)
+                plain[i * n + i] = 1;
+            for (int i = 0; i + 1 < n; i++)
+                plain[n * n + i * n + i + 1] = 1;
+            random_frame(ctx, &rng, n, pow(10, frame), g, inverse);
+            conjugate(2, n, g, inverse, plain, basis);
+            assert_ok(ctx, reln_algebra_from_basis(ctx, 2, n, basis, NULL, &a));
+            assert_int_equal(reln_algebra_info(a)->center_semisimple, RELN_NO);
+            assert_int_equal(reln_algebra_info(a)->form_signature[0], 2);
+            assert_non_null(strstr(reln_algebra_info(a)->reason, "not diagonalisable"));
+            assert_ok(ctx, reln_algebra_gram(a, RELN_FORM_COMPLETED, &gram));
+            assert_small(gram[0] - n * n, 1e-10 * n * n); /* n tr(I I^T) */
+            reln_algebra_destroy(a);
+        }
+    end_ctx(ctx);
+}
+
+/* Diagonal matrices in a skewed frame: all eigenvalues different, and the centre is everything. */
+static void a_full_torus_is_diagonalisable(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+
+    (void)state;
+    for (int n = 2; n <= 8; n++) {
+        RelnRng rng = reln_rng(19, (uint64_t)n);
+        double g[MAX_NN], inverse[MAX_NN], plain[8 * MAX_NN] = {0}, basis[8 * MAX_NN], want[64];
+        const double *gram = NULL;
+        RelnAlgebra *a = NULL;
+        for (int i = 0; i < n; i++)
+            plain[i * n * n + i * n + i] = 1;
+        random_frame(ctx, &rng, n, 100, g, inverse);
+        conjugate(n, n, g, inverse, plain, basis);
+        assert_ok(ctx, reln_algebra_from_basis(ctx, n, n, basis, NULL, &a));
+        assert_int_equal(reln_algebra_info(a)->center_semisimple, RELN_YES);
+        assert_int_equal(reln_algebra_info(a)->center_dim, n);
+        assert_ok(ctx, reln_algebra_gram(a, RELN_FORM_COMPLETED, &gram));
+        reln_mat_identity(n, want);
+        for (int i = 0; i < n * n; i++)
+            want[i] *= n;
+        assert_near(gram, want, (ptrdiff_t)n * n, 64 * n * U * 1e4 * n); /* u cond(g)^2, K = n */
+        reln_algebra_destroy(a);
+    }
+    end_ctx(ctx);
+}
+
+/* gl(2)+so(3): 5 tr = 10 for the identity of gl(2), in every frame; the Frobenius product would be 393 in one. */
+static void the_form_on_the_centre_does_not_depend_on_the_frame(void **state)
+{
+    const double center[7] = {1, 0, 0, 1, 0, 0, 0};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebra *plain = make(ctx, "gl:2+so:3");
+    double worst = 0;
+
+    (void)state;
+    assert_small(reln_algebra_form(plain, center, center) - 10, 1e-13);
+    for (int i = 0; i < 12; i++) {
+        const double cond = pow(10, i % 3);
+        RelnRng rng = reln_rng(20, (uint64_t)i);
+        double g[25], inverse[25], basis[7 * 25], z[25];
+        RelnAlgebra *a = NULL;
+        random_frame(ctx, &rng, 5, cond, g, inverse);
+        conjugate(7, 5, g, inverse, reln_algebra_basis(plain), basis);
+        assert_ok(ctx, reln_algebra_from_basis(ctx, 7, 5, basis, NULL, &a));
+        /* eigenvalues of the unit Z lose u cond^2, and Z itself is g diag(1,1,0,0,0) g^-1 up to cond times larger */
+        assert_small(reln_algebra_form(a, center, center) - 10, 64 * 7 * U * pow(cond, 3));
+        reln_algebra_hat(a, center, z);
+        worst = fmax(worst, 5 * pow(reln_mat_norm(25, z), 2));
+        reln_algebra_destroy(a);
+    }
+    assert_true(worst > 20); /* the frames do matter to the Frobenius product */
+    reln_algebra_destroy(plain);
+    end_ctx(ctx);
+}
+
+/* Scalars and one nilpotent matrix N; gamma N gamma^-1 = -N. The averaged form must be invariant: N orthogonal to I. */
+static void discrete_matrices_average_the_form_of_such_a_centre(void **state)
+{
+    const double basis[8] = {1, 0, 0, 1, 1, 1, 0, 1}, gamma[4] = {1, 0, 0, -1};
+    const double turn[4] = {2, 0, 0, 1}, swap[4] = {0, 1, 1, 0};
+    const RelnBasisOptions flip = {.n_discrete = 1, .discrete = gamma};
+    const RelnBasisOptions endless = {.n_discrete = 1, .discrete = turn};
+    const RelnBasisOptions wrong = {.n_discrete = 1, .discrete = swap};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebra *a = NULL;
+    const double *gram = NULL;
+
+    (void)state;
+    assert_ok(ctx, reln_algebra_from_basis(ctx, 2, 2, basis, &flip, &a));
+    assert_ok(ctx, reln_algebra_gram(a, RELN_FORM_COMPLETED, &gram));
+    assert_small(gram[1] - gram[0], 1e-12); /* B(I, I + N) = B(I, I) */
+    reln_algebra_destroy(a);
+    assert_int_equal(reln_algebra_from_basis(ctx, 2, 2, basis, &endless, &a), RELN_ERR_UNSUPPORTED);
+    assert_non_null(strstr(reln_ctx_error(ctx), "more than 1024 ways"));
+    assert_int_equal(reln_algebra_from_basis(ctx, 2, 2, basis, &wrong, &a), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(ctx), "does not normalise"));
+    end_ctx(ctx);
+}
+
+/* ---- the decomposition underneath ------------------------------------------------------------------------- */
+
+/* Singular values 1, 1e-1, ..., 1e-15 and three zeros: right to rounding of the largest, vectors orthonormal. */
+static void wide_svd_sees_small_singular_values(void **state)
+{
+    enum { K = 19, M = 361 };
+    static double a[K * M], left[K * K], right[M * M], s[M], product[K * M];
+    RelnCtx *ctx = new_ctx();
+    RelnRng rng = reln_rng(21, 0);
+    double ut[K * K], gram[K * K], identity[K * K];
+
+    (void)state;
+    fill_normal(&rng, (ptrdiff_t)K * M, a);
+    assert_ok(ctx, reln_svd(ctx, K, M, a, false, s, left, right));
+    for (int i = 0; i < K; i++)
+        s[i] = i < 16 ? pow(10, -i) : 0;
+    for (int i = 0; i < K; i++)
+        for (int j = 0; j < M; j++)
+            product[i * M + j] = s[i] * right[i * M + j];
+    reln_mat_mul(K, K, M, left, product, a);
+    assert_ok(ctx, reln_wide_svd(ctx, K, M, a, product, ut));
+    for (int i = 0; i < K; i++)
+        assert_small(product[i] - s[i], K * 20 * U);
+    reln_mat_gemm(false, true, K, K, K, 1, ut, K, ut, K, 0, gram, K);
+    reln_mat_identity(K, identity);
+    assert_near(gram, identity, (ptrdiff_t)K * K, 100 * K * U);
+    end_ctx(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(named_algebras_are_as_textbooks_say),
+        cmocka_unit_test(a_bad_basis_does_not_change_the_verdict),
+        cmocka_unit_test(a_skewed_frame_does_not_change_the_verdict),
+        cmocka_unit_test(a_bad_basis_in_a_skewed_frame_is_never_misjudged),
+        cmocka_unit_test(algebras_that_are_not_reductive_are_refused),
+        cmocka_unit_test(they_are_refused_in_bad_bases_and_skewed_frames_too),
+        cmocka_unit_test(dependent_matrices_are_refused_with_their_rank),
+        cmocka_unit_test(spans_that_are_not_closed_are_refused_with_the_bracket),
+        cmocka_unit_test(floats_are_judged_as_floats),
+        cmocka_unit_test(what_cannot_be_decided_is_refused_as_undecided),
+        cmocka_unit_test(wrong_arguments_get_one_line),
+        cmocka_unit_test(a_centre_with_jordan_blocks_is_accepted_with_a_warning),
+        cmocka_unit_test(a_full_torus_is_diagonalisable),
+        cmocka_unit_test(the_form_on_the_centre_does_not_depend_on_the_frame),
+        cmocka_unit_test(discrete_matrices_average_the_form_of_such_a_centre),
+        cmocka_unit_test(wide_svd_sees_small_singular_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

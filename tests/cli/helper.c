@@ -1,0 +1,177 @@
+/* helper.c -- for the shell tests of the program: makes .npy files, good and bad, and checks JSON.
+ *
+ *     helper make DIR              the files, each named for what is right or wrong with it
+ *     helper json KEY=VALUE ...    stdin is one JSON object, and has these values (KEY alone: it has the key)
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reln/base.h"
+#include "reln/io.h"
+
+static const char *directory;
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "helper: %s\n", what);
+    exit(1);
+}
+
+static FILE *create(const char *name)
+{
+    char path[1024];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s.npy", directory, name);
+    file = fopen(path, "wb");
+    require(file != NULL, path);
+    return file;
+}
+
+/* A version 1 file with this dictionary, and n bytes after it. */
+static void raw(const char *name, const char *dictionary, const void *bytes, size_t n)
+{
+    const size_t length = strlen(dictionary);
+    FILE *file = create(name);
+
+    fwrite("\x93NUMPY\1", 1, 8, file);
+    fputc((int)(length & 255), file);
+    fputc((int)(length >> 8), file);
+    fwrite(dictionary, 1, length, file);
+    fwrite(bytes, 1, n, file);
+    require(fclose(file) == 0, name);
+}
+
+static void save(RelnCtx *ctx, const char *name, int rank, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c,
+                 const double *x)
+{
+    const ptrdiff_t dims[] = {a, b, c};
+    char path[1024];
+
+    snprintf(path, sizeof path, "%s/%s.npy", directory, name);
+    require(reln_npy_save(ctx, path, rank, dims, x) == RELN_OK, reln_ctx_error(ctx));
+}
+
+static void make_good(RelnCtx *ctx)
+{
+    static const double sl2[] = {1, 0, 0, -1, 0, 1, 0, 0, 0, 0, 1, 0};
+    /* e12, e13, e23: nilpotent */
+    static const double heisenberg[27] = {[1] = 1, [9 + 2] = 1, [18 + 5] = 1};
+    static const double open[] = {0, 1, 0, 0, 0, 0, 1, 0};
+    static const double dependent[] = {1, 0, 0, -1, 2, 0, 0, -2};
+    /* sl2 by columns, big-endian: element (k, i, j) at k + 3 i + 6 j */
+    static const unsigned char columns[48] = {
+        [4 * 0 + 3] = 1,    [4 * 7 + 3] = 1,    [4 * 5 + 3] = 1,    [4 * 9 + 0] = 0xff,
+        [4 * 9 + 1] = 0xff, [4 * 9 + 2] = 0xff, [4 * 9 + 3] = 0xff,
+    };
+    float single[12];
+
+    save(ctx, "sl2", 3, 3, 2, 2, sl2);
+    save(ctx, "heisenberg", 3, 3, 3, 3, heisenberg);
+    save(ctx, "open", 3, 2, 2, 2, open);
+    save(ctx, "dependent", 3, 2, 2, 2, dependent);
+    for (int i = 0; i < 12; i++)
+        single[i] = (float)sl2[i];
+    raw("sl2-f4", "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2, 2), }", single, 48);
+    raw("sl2-i4-columns", "{'descr': '>i4', 'fortran_order': True, 'shape': (3, 2, 2), }", columns,
+        48);
+}
+
+static void make_bad(RelnCtx *ctx)
+{
+    double x[80] = {1};
+    FILE *file;
+
+    raw("truncated", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }", x, 95);
+    raw("trailing", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }", x, 97);
+    raw("claims-much", "{'descr':'<f8','fortran_order':False,'shape':(4611686018427387904,2,2)}", x,
+        8);
+    raw("complex", "{'descr': '<c16', 'fortran_order': False, 'shape': (1, 2, 2), }", x, 64);
+    raw("object", "{'descr': '|O', 'fortran_order': False, 'shape': (1, 2, 2), }", x, 32);
+    raw("string", "{'descr': '<U4', 'fortran_order': False, 'shape': (1, 2, 2), }", x, 64);
+    raw("no-shape", "{'descr': '<f8', 'fortran_order': False, }", x, 32);
+    save(ctx, "rank-0", 0, 1, 1, 1, x);
+    save(ctx, "rank-2", 2, 2, 2, 1, x);
+    save(ctx, "not-square", 3, 3, 2, 3, x);
+    save(ctx, "too-many", 3, 5, 2, 2, x);
+    save(ctx, "no-matrices", 3, 0, 2, 2, x);
+    save(ctx, "no-size", 3, 3, 0, 0, x);
+    save(ctx, "too-wide", 3, 1, 1, 65, x);
+    save(ctx, "zero", 3, 1, 2, 2, x + 1);
+    x[5] = (double)NAN;
+    save(ctx, "nan", 3, 3, 2, 2, x);
+    x[5] = -(double)INFINITY;
+    save(ctx, "infinite", 3, 3, 2, 2, x);
+    require(fclose(create("empty")) == 0, "empty");
+    file = create("text");
+    fputs("gl:3, but in words\n", file);
+    require(fclose(file) == 0, "text");
+}
+
+/* 1 GiB that takes no disk: for a process that may not have so much memory. */
+static void make_huge(void)
+{
+    static const char dictionary[] = "{'descr':'<f8','fortran_order':False,'shape':(134217728,)}";
+    char path[1024];
+
+    raw("huge", dictionary, "", 0);
+    snprintf(path, sizeof path, "%s/huge.npy", directory);
+    require(truncate(path, (off_t)(10 + strlen(dictionary)) + ((off_t)1 << 30)) == 0, path);
+}
+
+static int make(const char *name)
+{
+    RelnCtx *ctx = NULL;
+
+    directory = name;
+    require(reln_ctx_create(NULL, &ctx) == RELN_OK, "out of memory");
+    make_good(ctx);
+    make_bad(ctx);
+    make_huge();
+    reln_ctx_destroy(ctx);
+    return 0;
+}
+
+static void check_value(const json_t *object, char *claim)
+{
+    char *const sign = strchr(claim, '=');
+    json_t *wanted = NULL;
+
+    if (sign) {
+        *sign = '\0';
+        wanted = json_loads(sign + 1, JSON_DECODE_ANY, NULL);
+        require(wanted != NULL, sign + 1);
+    }
+    require(json_object_get(object, claim) != NULL, claim);
+    require(!wanted || json_equal(json_object_get(object, claim), wanted), claim);
+    json_decref(wanted);
+}
+
+static int check_json(int argc, char **argv)
+{
+    json_error_t error;
+    json_t *object = json_loadf(stdin, JSON_REJECT_DUPLICATES, &error);
+
+    require(object != NULL, error.text);
+    require(json_is_object(object), "not an object");
+    for (int i = 0; i < argc; i++)
+        check_value(object, argv[i]);
+    json_decref(object);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "make") == 0)
+        return make(argv[2]);
+    if (argc >= 2 && strcmp(argv[1], "json") == 0)
+        return check_json(argc - 2, argv + 2);
+    require(false, "usage: helper make DIR | helper json KEY=VALUE ...");
+    return 1;
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# demo.sh PROGRAM -- looks at eight algebras by name and four by basis, three of which must be refused.
+set -euo pipefail
+
+reln=$(realpath "$1")
+cd "$(dirname "$0")/../examples/bases"
+
+show() # wanted exit code, arguments of reln
+{
+    local wanted=$1 got=0
+    shift
+    printf '\n$ reln %s\n' "$*"
+    "$reln" "$@" 2>&1 || got=$?
+    if [ "$got" != "$wanted" ]; then
+        echo "demo: exit code $got, wanted $wanted" >&2
+        exit 1
+    fi
+}
+
+for name in gl:3 sl:3 so:3 so:1,3 sp:4 u:2 su:3 gl:2+so:3; do
+    show 0 algebra "$name"
+done
+show 0 algebra --basis so3_skew.npy
+for name in aff2 se3 heisenberg; do
+    show 3 algebra --basis "$name.npy"
+done
+printf '\ndemo: 9 algebras accepted, 3 refused, as they should be\n'
