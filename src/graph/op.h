@@ -115,6 +115,26 @@ static inline ptrdiff_t reln_shape_count(const RelnShape *s)
     return n;
 }
 
+/* Elements of an item that lie before and behind one step along an axis: (before, extent, behind). */
+static inline ptrdiff_t reln_shape_before(const RelnShape *s, int axis)
+{
+    ptrdiff_t n = 1;
+
+    for (int a = 0; a < axis; a++)
+        n *= s->dims[a];
+    return n;
+}
+
+static inline ptrdiff_t reln_shape_behind(const RelnShape *s, int axis)
+{
+    ptrdiff_t n = 1;
+
+    for (int a = axis + 1; a < RELN_AXES; a++)
+        n *= s->dims[a];
+    return n;
+}
+
+RelnShape reln_shape_from(RelnDims dims);
 size_t reln_dtype_size(RelnDtype dtype);
 static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 {
@@ -129,6 +149,7 @@ bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
 /* Fails, with the op, when x is not invariant: "tanh: adjoint(gl:3) is not invariant ...". */
 bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
 bool reln_want_float(RelnGraph *g, const RelnNode *z);
+bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis);
 /* Checks of constants, cached by (tensor, reps); t must come from reln_graph_tensor(). */
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w);
@@ -190,6 +211,10 @@ typedef struct RelnLoops {
 } RelnLoops;
 /* For z's output shape and its first n_in inputs; the item axis is never merged with broadcasting ones. */
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
+/* The same for strides of one's own, items first; reln_strides() gives those of x broadcast to z's shape. */
+void reln_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride);
+void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
+                   RelnLoops *out);
 
 /* ---- samples for the generic tests ---------------------------------------------------------------------------- */
 

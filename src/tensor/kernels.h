@@ -51,6 +51,9 @@ typedef struct RelnRealKernels {
     /* z[i] = f(x[i * sx], y[i * sy]), sx and sy 0 or 1 */
     void (*map2[RELN_MAP2_COUNT])(ptrdiff_t n, const void *x, ptrdiff_t sx, const void *y,
                                   ptrdiff_t sy, void *z);
+    /* z[i] = m[i * sm] is not 0 ? x[i * sx] : y[i * sy], strides 0 or 1 */
+    void (*select)(ptrdiff_t n, const void *m, ptrdiff_t sm, const void *x, ptrdiff_t sx,
+                   const void *y, ptrdiff_t sy, void *z);
     /* y[i] = a x[i] + b */
     void (*axpb)(ptrdiff_t n, double a, const void *x, double b, void *y);
     /* y[i] += a x[i * sx] */
@@ -77,6 +80,15 @@ typedef struct RelnRealKernels {
                       void *packed);
     void (*gemm)(bool ta, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void *a, ptrdiff_t lda,
                  const void *packed, bool accumulate, void *c, ptrdiff_t ldc);
+    /* Along the first axis of x (extent, inner): the place of the largest (least: smallest) number, the first of equal
+     * ones; a NaN never wins against a number. */
+    void (*arg)(ptrdiff_t extent, ptrdiff_t inner, bool least, const void *x, int32_t *out);
+    /* z = exp(x - m) / sum exp(x - m), (extent, inner), and m + log sum exp(x - m), (inner), m the largest */
+    void (*softmax)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
+    void (*logsumexp)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
+    /* z[i * sz + index[i * si] * step] += y[i * sy], one after another */
+    void (*scatter)(ptrdiff_t n, const void *y, ptrdiff_t sy, const int32_t *index, ptrdiff_t si,
+                    ptrdiff_t step, void *z, ptrdiff_t sz);
     void (*from_f32)(ptrdiff_t n, const float *x, void *y);
     void (*from_f64)(ptrdiff_t n, const double *x, void *y);
 } RelnRealKernels;
