@@ -68,6 +68,17 @@ typedef struct RelnRealKernels {
     /* y[k,c] = sum M[k,i] x[i,c] for one item, M by its non-zero entries: i, k and value of the tensor, j unused */
     void (*linear)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx, void *y,
                    ptrdiff_t ldy);
+    /* Items of `item` elements chosen one by one, index[i * si] for element i; -1: none. x, y and z point at element 0
+     * of the elements meant, in item 0.
+     * y[i] = x[index item + i], 0 for none */
+    void (*gather)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item, const void *x,
+                   void *y);
+    /* z[index item + i] += y[i] */
+    void (*scatter_add)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
+                        const void *y, void *z);
+    /* best[index item + i] = row where x[row item + i] is larger than that of the row there, or there is none */
+    void (*argmax_row)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
+                       ptrdiff_t row, const void *x, int32_t *best);
     void (*from_f32)(ptrdiff_t n, const float *x, void *y);
     void (*from_f64)(ptrdiff_t n, const double *x, void *y);
 } RelnRealKernels;
