@@ -90,7 +90,6 @@ bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t
          ? ((list)->items[(list)->count++] = (value), true)                                        \
          : false)
 
-RelnShape reln_shape_from(RelnDims dims);
 /* Most items of a domain in one shard of `shard` samples. */
 ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard);
 

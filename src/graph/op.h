@@ -108,6 +108,8 @@ const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const c
 /* The invariant rep with k coordinates; NULL with the graph failed. */
 const RelnRep *reln_invariant(RelnGraph *g, int k);
 
+RelnShape reln_shape_from(RelnDims dims); /* 0 counts as 1 */
+
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);
 
