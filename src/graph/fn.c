@@ -200,8 +200,8 @@ static bool derive_body(const RelnFn *fn, uint64_t wanted, uint64_t given, RelnF
 
         ys[i] = map[y->id];
         if (given >> i & 1)
-            cots[i] =
-                reln_argument(body, y->domain, reln_node_dims(y), reln_rep_dual(y->rep), y->dtype);
+            cots[i] = reln_argument(body, y->domain, reln_node_dims(y), reln_dual(body, y->rep),
+                                    y->dtype);
     }
     for (int i = 0; i < fn->n_in; i++)
         if (wanted >> i & 1)

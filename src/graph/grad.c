@@ -57,7 +57,7 @@ static bool sweep_node(Sweep *s, const RelnNode *z)
 /* Cotangents are typed: the dual rep, the same shape and dtype. */
 static bool seed(Sweep *s, RelnNode *y, RelnNode *cotangent)
 {
-    if (cotangent->rep != reln_rep_dual(y->rep) || cotangent->dtype != y->dtype)
+    if (cotangent->rep != reln_dual(s->g, y->rep) || cotangent->dtype != y->dtype)
         return reln_graph_fail(
             s->g, RELN_ERR_REP, "vjp: the cotangent of a %s must be its dual, saw %s",
             reln_rep_name(y->rep), cotangent->rep ? reln_rep_name(cotangent->rep) : "indices");
@@ -67,7 +67,7 @@ static bool seed(Sweep *s, RelnNode *y, RelnNode *cotangent)
 
 static RelnNode *zeros_like(RelnGraph *g, const RelnNode *x)
 {
-    const RelnRep *dual = reln_rep_dual(x->rep);
+    const RelnRep *dual = reln_dual(g, x->rep);
     RelnNode *zero = reln_cast(g, reln_scalar(g, 0.0), x->dtype);
 
     return reln_expand_zero(g, zero, x, dual);

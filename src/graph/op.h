@@ -107,6 +107,7 @@ const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const c
 
 /* The invariant rep with k coordinates; NULL with the graph failed. */
 const RelnRep *reln_invariant(RelnGraph *g, int k);
+const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep); /* likewise */
 
 RelnShape reln_shape_from(RelnDims dims); /* 0 counts as 1 */
 

@@ -28,6 +28,15 @@ const RelnRep *reln_invariant(RelnGraph *g, int k)
     return rep;
 }
 
+const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep)
+{
+    const RelnRep *dual = reln_rep_dual(rep);
+
+    if (!dual)
+        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    return dual;
+}
+
 bool reln_is_invariant(const RelnNode *x)
 {
     return x->rep && reln_rep_is_trivial(x->rep);

@@ -128,8 +128,8 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
     RelnNode *x = z->in[0], *y = z->in[1];
     const RelnTensor3 *T = ((const Attr *)z->attr)->t;
 
-    gin[0] = reln_contract(g, reln_tensor3_turn(g, T, "kji"), gz, y, reln_rep_dual(x->rep));
-    gin[1] = reln_contract(g, reln_tensor3_turn(g, T, "ikj"), x, gz, reln_rep_dual(y->rep));
+    gin[0] = reln_contract(g, reln_tensor3_turn(g, T, "kji"), gz, y, reln_dual(g, x->rep));
+    gin[1] = reln_contract(g, reln_tensor3_turn(g, T, "ikj"), x, gz, reln_dual(g, y->rep));
 }
 
 static double flops(const RelnNode *z)

@@ -132,7 +132,7 @@ static bool infer_outer(RelnGraph *g, RelnNode *z)
             return reln_graph_fail(g, RELN_ERR_SHAPE,
                                    "outer: %s and %s differ in more than channels",
                                    reln_shape_text(x), reln_shape_text(y));
-    if (y->rep != reln_rep_dual(x->rep))
+    if (y->rep != reln_dual(g, x->rep))
         return reln_graph_fail(g, RELN_ERR_REP, "outer: %s and %s are not dual to each other",
                                reln_rep_name(x->rep), reln_rep_name(y->rep));
     z->shape = (RelnShape){{1, 1, x->shape.dims[RELN_C], 1, y->shape.dims[RELN_C]}};
