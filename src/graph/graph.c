@@ -430,6 +430,13 @@ bool reln_graph_effect(RelnGraph *g, RelnNode *z)
     if (x->op != &reln_op_param)
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: %s is not a parameter", z->op->name,
                                x->op->name);
+    /* effects run one after another: what one reads must not be what another writes */
+    for (int i = 1; i < z->n_in; i++)
+        if (reln_storage(z->in[i])->op == &reln_op_param)
+            return reln_graph_fail(g, RELN_ERR_ARG,
+                                   "%s: input %d for %s is a parameter itself, wanted something "
+                                   "computed",
+                                   z->op->name, i, reln_node_name(x));
     for (int i = 0; i < g->effects.count; i++)
         if (g->effects.items[i]->in[0] == x)
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: parameter %s has an optimiser already",

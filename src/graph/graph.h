@@ -90,6 +90,8 @@ bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t
          ? ((list)->items[(list)->count++] = (value), true)                                        \
          : false)
 
+/* The node whose memory x is. */
+const RelnNode *reln_storage(const RelnNode *x);
 /* Most items of a domain in one shard of `shard` samples. */
 ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard);
 

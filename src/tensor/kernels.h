@@ -41,6 +41,15 @@ typedef enum RelnMap2 {
     RELN_MAP2_COUNT
 } RelnMap2;
 
+/* p = keep p - rate m / (sqrt(root v + inside) + outside) after m and v have taken in the gradient */
+typedef struct RelnAdamStep {
+    double beta1, beta2, keep, rate, root, inside, outside;
+} RelnAdamStep;
+typedef struct RelnSgdStep {
+    double rate, decay, momentum;
+    bool nesterov;
+} RelnSgdStep;
+
 typedef struct RelnRealKernels {
     size_t size; /* of real */
     /* y[i] = f(x[i * sx]) */
@@ -79,6 +88,9 @@ typedef struct RelnRealKernels {
     /* best[index item + i] = row where x[row item + i] is larger than that of the row there, or there is none */
     void (*argmax_row)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
                        ptrdiff_t row, const void *x, int32_t *best);
+    /* one step of an optimiser on n parameters, in place; sgd: m NULL without momentum */
+    void (*adam)(ptrdiff_t n, const RelnAdamStep *s, const void *g, void *p, void *m, void *v);
+    void (*sgd)(ptrdiff_t n, const RelnSgdStep *s, const void *g, void *p, void *m);
     void (*from_f32)(ptrdiff_t n, const float *x, void *y);
     void (*from_f64)(ptrdiff_t n, const double *x, void *y);
 } RelnRealKernels;
