@@ -25,6 +25,7 @@ struct RelnNode {
     RelnShape shape;
     RelnDomain domain;
     RelnDtype dtype;
+    RelnDomain target; /* i32: the domain whose items the values number; RELN_STEP: plain numbers */
     const RelnRep *rep; /* NULL for i32 */
     const void *attr;   /* constants of the op, plain bytes: equal bytes mean equal nodes */
     size_t attr_size;
@@ -41,7 +42,9 @@ enum {
     RELN_OP_EFFECT = 4, /* runs once, after everything else: optimisers */
     RELN_OP_SOURCE = 8, /* the plan fills it: inputs, parameters, constants */
     RELN_OP_FRESH = 16, /* never merged with an equal node */
-    RELN_OP_SUM = 32    /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_SUM = 32,   /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_DOMAINS =
+        64 /* inputs may be items of different domains; infer says whose the result's are */
 };
 
 struct RelnOp {
@@ -93,6 +96,14 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 RelnArena *reln_graph_arena(RelnGraph *g);
 
+/* "the step", "samples", or the name of a row domain. */
+const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
+bool reln_domain_known(const RelnGraph *g, RelnDomain domain);
+/* A key for a random node, the next of the graph: equal for models that are built alike, never one of a user's. */
+uint64_t reln_graph_key(RelnGraph *g);
+/* Let z, an effect on the parameter in[0], run after everything else. One effect for each parameter. */
+bool reln_graph_effect(RelnGraph *g, RelnNode *z);
+
 /* A tensor or matrix of constants that lives as long as the graph; equal contents are one object, so that checks are
  * made once and nodes compare. turn: a permutation of "ijk" naming where the axes of the new tensor come from. */
 const RelnTensor3 *reln_graph_tensor(RelnGraph *g, const RelnTensor3 *t);
@@ -102,6 +113,8 @@ const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const c
 const RelnRep *reln_invariant(RelnGraph *g, int k);
 /* The dual rep; NULL with the graph failed. */
 const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep);
+
+RelnShape reln_shape_from(RelnDims dims); /* 0 counts as 1 */
 
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);

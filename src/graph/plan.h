@@ -143,7 +143,5 @@ struct RelnPlan {
 bool reln_plan_compile(RelnPlan *plan);
 /* Bytes for n items of x. */
 size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
-/* The node whose memory x is. */
-const RelnNode *reln_storage(const RelnNode *x);
 
 #endif
