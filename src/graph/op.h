@@ -37,14 +37,13 @@ struct RelnNode {
 enum {
     RELN_OP_REDUCE =
         1, /* sums over the items of its inputs: from any domain to RELN_STEP, adding to `out` */
-    RELN_OP_ALIAS =
-        2, /* the value is in[0]'s memory seen with another shape; forward is not called */
-    RELN_OP_EFFECT = 4, /* runs once, after everything else: optimisers */
-    RELN_OP_SOURCE = 8, /* the plan fills it: inputs, parameters, constants */
-    RELN_OP_FRESH = 16, /* never merged with an equal node */
-    RELN_OP_SUM = 32,   /* in[0] + in[1]: the plan may add the terms in place */
-    RELN_OP_DOMAINS =
-        64 /* inputs may be items of different domains; infer says whose the result's are */
+    RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
+    RELN_OP_EFFECT = 4,   /* runs once, after everything else: optimisers */
+    RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
+    RELN_OP_FRESH = 16,   /* never merged with an equal node */
+    RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_DOMAINS = 64, /* inputs of several domains; infer says whose the result's items are */
+    RELN_OP_PLACE = 128   /* an item's value depends on its place in the batch: random numbers */
 };
 
 struct RelnOp {
