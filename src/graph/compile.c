@@ -869,7 +869,8 @@ static bool add_step_result(Planner *p, const RelnNode *out, Place place)
     return terms != NULL;
 }
 
-/* Results of items are computed in place, the first that has a node's memory; others are copied. */
+/* Results of items are computed in place, the first that has a node's memory; others are copied, and so is a view of
+ * what needs more room than the view has. */
 static bool place_results(Planner *p, const RelnFn *fn)
 {
     for (int i = 0; i < fn->n_out; i++) {
@@ -880,7 +881,8 @@ static bool place_results(Planner *p, const RelnFn *fn)
             if (!place_step_result(p, out, place))
                 return false;
         } else if (!is_source(s) && s->domain != RELN_STEP &&
-                   p->info[s->id].place.kind == AT_NOWHERE) {
+                   p->info[s->id].place.kind == AT_NOWHERE &&
+                   p->info[s->id].bytes <= reln_plan_room(p->plan, out, p->items)) {
             p->info[s->id].place = place;
         }
     }

@@ -63,10 +63,32 @@ static size_t largest_slab(const RelnPlan *plan)
     return most;
 }
 
+/* Products read whole blocks of rows. Values have that room, but an argument that a function sees with wider rows may
+ * not: the last one of a slab is read past its end. */
+static size_t widest_block(const RelnPlan *plan, const RelnGraph *g)
+{
+    size_t most = 0;
+
+    for (int id = 0; id < g->nodes.count; id++) {
+        const RelnNode *x = g->nodes.items[id];
+        const size_t block = (size_t)plan->gemm.quantum[x->dtype == RELN_F64] *
+                             (size_t)x->shape.dims[RELN_C] * reln_dtype_size(x->dtype);
+
+        most = block > most ? block : most;
+    }
+    for (int i = 0; i < g->fns.count; i++) {
+        const size_t inner = widest_block(plan, g->fns.items[i]->body);
+
+        most = inner > most ? inner : most;
+    }
+    return most;
+}
+
 static RelnStatus give_memory(RelnPlan *plan)
 {
     const RelnGraph *g = plan->graph;
     const int threads = reln_pool_threads(plan->pool);
+    const size_t beyond = widest_block(plan, g);
 
     plan->slab = largest_slab(plan);
     plan->n_workers = !plan->gemm.concurrent ? 1 : threads < LANES ? threads : LANES;
@@ -83,7 +105,7 @@ static RelnStatus give_memory(RelnPlan *plan)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < plan->n_workers; i++) {
         plan->workers[i].gemm = plan->gemm;
-        plan->workers[i].slab = reln_alloc(plan->ctx, plan->slab, 1);
+        plan->workers[i].slab = reln_alloc(plan->ctx, plan->slab + beyond, 1);
         if (!plan->workers[i].slab)
             return RELN_ERR_NOMEM;
     }
@@ -186,10 +208,11 @@ static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t siz
     return RELN_OK;
 }
 
-/* A step value that is also read through rows keeps its slack: one quantum of rows more than the batch has. */
+/* Products read whole blocks of rows from any item on, through any view: a quantum of items more than the batch has. */
 static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
 {
-    const size_t bytes = reln_plan_room(plan, kept->node, n + plan->shard);
+    const int quantum = plan->gemm.quantum[kept->node->dtype == RELN_F64];
+    const size_t bytes = reln_plan_room(plan, kept->node, n + quantum);
 
     if (bytes <= kept->capacity)
         return RELN_OK;
