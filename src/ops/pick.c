@@ -106,7 +106,7 @@ static void strides_off_axis(const RelnNode *x, RelnAxis axis, bool items, ptrdi
 {
     for (int a = 0; a < RELN_AXES; a++)
         stride[a + 1] =
-            a == (int)axis || x->shape.dims[a] == 1 ? 0 : reln_shape_behind(&x->shape, a);
+            a == (int)axis || x->shape.dims[a] == 1 ? 0 : reln_shape_behind(&x->shape, (RelnAxis)a);
     stride[0] = items ? reln_shape_count(&x->shape) : 0;
 }
 
