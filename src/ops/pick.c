@@ -46,6 +46,12 @@ static bool want_index(RelnGraph *g, const RelnNode *z, RelnAxis axis)
     if (x->dtype == RELN_I32 || index->dtype != RELN_I32)
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: wanted numbers first, then i32 indices",
                                z->op->name);
+    if (index->target != RELN_STEP)
+        return reln_graph_fail(
+            g, RELN_ERR_ARG,
+            "%s: the indices number items of %s, wanted places on axis %c (items "
+            "are taken with reln_gather())",
+            z->op->name, reln_domain_name(g, index->target), "PQRKC"[axis]);
     return index->shape.dims[RELN_K] == 1 ||
            reln_graph_fail(g, RELN_ERR_SHAPE,
                            "%s: indices %s, wanted K = 1: coordinates of a feature stay together",

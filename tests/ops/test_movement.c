@@ -372,6 +372,21 @@ static void an_index_outside_of_the_axis_is_an_error_of_the_run(void **state)
     trial_clear(&t);
 }
 
+static void indices_of_items_are_not_places_on_an_axis(void **state)
+{
+    Trial t;
+    RelnDomain rows;
+    RelnNode *x, *at;
+
+    (void)state;
+    trial_init(&t, "so:3", "so:3");
+    rows = reln_rows(t.f.graph, "points", 9);
+    x = reln_input(t.f.graph, "x", rows, (RelnDims){.p = 2}, NULL, RELN_DEFAULT);
+    at = reln_input_index(t.f.graph, "at", rows, (RelnDims){.p = 1}, rows, 0);
+    assert_refused(&t, reln_pick(t.f.graph, x, at, RELN_P), RELN_ERR_ARG,
+                   "number items of points, wanted places on axis P");
+}
+
 static void what_is_not_selected_plays_no_part(void **state)
 {
     const double x[3] = {1, NAN, 3}, y[3] = {INFINITY, 5, NAN};
@@ -583,8 +598,7 @@ static void windows_that_do_not_fit_are_refused(void **state)
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* A function whose result is a product of matrices seen with another shape. The product writes whole blocks of rows, of
- * which the narrow view alone would have less. */
+/* A function whose result is a product of matrices seen with another shape. */
 static RelnFn *wide_then_narrow(RelnGraph *g)
 {
     RelnGraph *body = reln_fn_begin(g, "wide");
@@ -610,7 +624,7 @@ static void a_view_as_result_of_a_function_overwrites_nothing(void **state)
     for (int i = 0; i < 300; i++)
         want[i] = (float)(21 * x[i / 100 * 10] * w[i % 100]);
     memset(&t, 0, sizeof t);
-    fixture_init(&t.f, "so:3", "so:3", RELN_F32); /* its blocks of rows are the larger ones */
+    fixture_init(&t.f, "so:3", "so:3", RELN_F32);
     t.options.shard = 1;
     fn = wide_then_narrow(t.f.graph);
     in[0] = numbers(&t, "x", (RelnDims){.c = 10}, NULL, x);
@@ -698,6 +712,7 @@ int main(void)
         cmocka_unit_test(the_first_of_equal_ones_wins_and_nan_never),
         cmocka_unit_test(pooled_features_come_from_the_winning_point),
         cmocka_unit_test(an_index_outside_of_the_axis_is_an_error_of_the_run),
+        cmocka_unit_test(indices_of_items_are_not_places_on_an_axis),
         cmocka_unit_test(what_is_not_selected_plays_no_part),
         cmocka_unit_test(gradients_of_equal_numbers_go_to_the_first),
         cmocka_unit_test(no_derivative_passes_a_stop),
