@@ -56,7 +56,8 @@ RELN_API void reln_algebra_destroy(RelnAlgebra *algebra); /* NULL is fine */
 
 typedef enum RelnAnswer { RELN_NO, RELN_YES, RELN_UNDECIDED } RelnAnswer;
 
-/* The analysis of a basis, of a refused one too. Numbers that could not be computed are -1. */
+/* The analysis of a basis, of a refused one too. Numbers that could not be computed are -1, answers undecided. What is
+ * dependent or not closed is not reductive; reductive is undecided where rounding in the basis could hide either. */
 typedef struct RelnAlgebraInfo {
     int n, dim;
     int center_dim, derived_dim, killing_rank;
@@ -133,7 +134,8 @@ RELN_API RelnStatus reln_algebra_exp(const RelnAlgebra *algebra, const double *x
 RELN_API RelnStatus reln_algebra_adjoint(const RelnAlgebra *algebra, const double *g, double *ad);
 
 /* A random element of the group's identity component with condition number `cond` (>= 1), and its inverse (may be
- * NULL). *reached is the condition number it has: 1 where the group is compact, as wanted otherwise. */
+ * NULL). *reached is the condition number it has: 1 where the group is compact, as wanted otherwise; the largest found
+ * for a compact group in a skewed frame, where it is bounded. May be NULL too. */
 RELN_API RelnStatus reln_algebra_random_group(const RelnAlgebra *algebra, RelnRng *rng, double cond,
                                               double *g, double *inverse, double *reached);
 

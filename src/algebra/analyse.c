@@ -517,6 +517,16 @@ static void clean_structure(const Work *w, double *c)
         }
 }
 
+/* c_ijk = <E_k, [E_i, E_j]> / |E_k|^2 of integers is the nearest double when the division comes last. */
+static void divide_by_squares(const Work *w, double *c)
+{
+    for (ptrdiff_t k = 0; k < w->dim; k++) {
+        const double square = dot(w->nn, w->basis + k * w->nn, w->basis + k * w->nn);
+        for (ptrdiff_t ij = 0; ij < (ptrdiff_t)w->dim * w->dim; ij++)
+            c[ij * w->dim + k] /= square;
+    }
+}
+
 /* Structure constants come from the matrices given. The Killing form is made of them where they are exact, and is
  * carried over from Q otherwise, which costs no accuracy in a badly conditioned basis. */
 static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
@@ -524,7 +534,10 @@ static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
     RelnAnalysis *const out = w->out;
     double *const c = w->spare;
 
-    RELN_TRY(reln_structure_dense(w->tmp->ctx, w->dim, w->n, w->basis, out->dual, c, NULL));
+    RELN_TRY(reln_structure_dense(w->tmp->ctx, w->dim, w->n, w->basis,
+                                  w->orthogonal ? w->basis : out->dual, c, NULL));
+    if (w->orthogonal)
+        divide_by_squares(w, c);
     clean_structure(w, c);
     RELN_TRY(reln_structure_sparse(arena, w->dim, c, &out->structure));
     out->info.structure_nnz = out->structure.count;

@@ -134,7 +134,7 @@ static void complex_basis(ptrdiff_t n, int m, const double *null, double complex
 {
     for (ptrdiff_t r = 0; r < 2 * m; r++)
         for (ptrdiff_t i = 0; i < n; i++)
-            v[r * n + i] = CMPLX(null[r * 2 * n + i], null[r * 2 * n + n + i]);
+            v[r * n + i] = null[r * 2 * n + i] + null[r * 2 * n + n + i] * (double complex)I;
     for (ptrdiff_t b = 0; b < m; b++) {
         ptrdiff_t best = 0;
         double norm;

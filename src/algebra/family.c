@@ -10,7 +10,7 @@ static const RelnFamily *const families[] = {
     &reln_family_gl, &reln_family_sl, &reln_family_so,
     &reln_family_sp, &reln_family_u,  &reln_family_su,
 };
-enum { N_FAMILIES = sizeof families / sizeof *families };
+enum { N_FAMILIES = sizeof families / sizeof families[0] };
 
 const RelnFamily *reln_family_at(int i)
 {
@@ -148,16 +148,15 @@ void reln_block_put(int n, const double *x, int at, int n_sum, double *sum)
         memcpy(sum + (ptrdiff_t)(at + i) * n_sum + at, x + (ptrdiff_t)i * n, (size_t)n * sizeof *x);
 }
 
-/* Size and dimension of the sum; its limits are those of one algebra. */
+/* Families of the terms, size and dimension of the sum; its limits are those of one algebra. */
 static RelnStatus measure(RelnCtx *ctx, const char *name, int count, const RelnTerm *terms,
-                          RelnNamedBasis *out)
+                          const RelnFamily **of, RelnNamedBasis *out)
 {
     out->n = out->dim = 0;
     for (int t = 0; t < count; t++) {
-        const RelnFamily *family = NULL;
-        RELN_TRY(reln_family_of(ctx, name, &terms[t], &family));
-        out->n += family->n(&terms[t]);
-        out->dim += family->dim(&terms[t]);
+        RELN_TRY(reln_family_of(ctx, name, &terms[t], &of[t]));
+        out->n += of[t]->n(&terms[t]);
+        out->dim += of[t]->dim(&terms[t]);
     }
     if (out->n > RELN_ALGEBRA_MAX_N || out->dim > RELN_ALGEBRA_MAX_DIM)
         return reln_fail(ctx, RELN_ERR_ARG,
@@ -167,9 +166,9 @@ static RelnStatus measure(RelnCtx *ctx, const char *name, int count, const RelnT
     return RELN_OK;
 }
 
-static RelnStatus put_term(RelnArena *arena, const RelnTerm *term, int at, int n_sum, double *sum)
+static RelnStatus put_term(RelnArena *arena, const RelnFamily *family, const RelnTerm *term, int at,
+                           int n_sum, double *sum)
 {
-    const RelnFamily *const family = reln_family_find(term->family);
     const int n = family->n(term), dim = family->dim(term);
     double *block = reln_arena_alloc(arena, (size_t)dim * (size_t)n * (size_t)n, sizeof *block);
 
@@ -184,20 +183,21 @@ static RelnStatus put_term(RelnArena *arena, const RelnTerm *term, int at, int n
 RelnStatus reln_family_basis(RelnArena *arena, const char *name, RelnNamedBasis *out)
 {
     RelnTerm terms[RELN_MAX_TERMS];
+    const RelnFamily *of[RELN_MAX_TERMS];
     int count = 0, at = 0;
-    ptrdiff_t k = 0;
+    double *next;
 
     RELN_TRY(reln_name_parse(arena->ctx, name, terms, RELN_MAX_TERMS, &count));
-    RELN_TRY(measure(arena->ctx, name, count, terms, out));
+    RELN_TRY(measure(arena->ctx, name, count, terms, of, out));
     out->basis = reln_arena_alloc(arena, (size_t)out->dim * (size_t)out->n * (size_t)out->n,
                                   sizeof *out->basis);
     if (!out->basis)
         return RELN_ERR_NOMEM;
+    next = out->basis;
     for (int t = 0; t < count; t++) {
-        const RelnFamily *const family = reln_family_find(terms[t].family);
-        RELN_TRY(put_term(arena, &terms[t], at, out->n, out->basis + k * out->n * out->n));
-        at += family->n(&terms[t]);
-        k += family->dim(&terms[t]);
+        RELN_TRY(put_term(arena, of[t], &terms[t], at, out->n, next));
+        at += of[t]->n(&terms[t]);
+        next += (ptrdiff_t)of[t]->dim(&terms[t]) * out->n * out->n;
     }
     return RELN_OK;
 }

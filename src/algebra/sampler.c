@@ -164,7 +164,7 @@ static RelnStatus measure(const Sampler *m, double t, const double *x, double *c
     if (status != RELN_ERR_NUMERIC)
         return status;
     reln_ctx_clear(m->ctx);
-    *cond = INFINITY;
+    *cond = (double)INFINITY;
     return RELN_OK;
 }
 

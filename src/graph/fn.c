@@ -50,6 +50,30 @@ static bool fn_close(RelnFn *fn, int n_out, RelnNode *const *outs)
     return fn->out || reln_graph_fail(body, RELN_ERR_NOMEM, "%s", reln_ctx_error(body->ctx));
 }
 
+/* Readers come after what they read: one pass backwards finds what the results need. */
+static bool check_reductions(RelnGraph *body, int n_out, RelnNode *const *outs)
+{
+    bool *needed = reln_arena_alloc(&body->arena, (size_t)body->nodes.count, sizeof *needed);
+
+    if (!needed)
+        return reln_graph_fail(body, RELN_ERR_NOMEM, "%s", reln_ctx_error(body->ctx));
+    for (int i = 0; i < n_out; i++)
+        if (outs[i])
+            needed[outs[i]->id] = true;
+    for (int id = body->nodes.count - 1; id >= 0; id--) {
+        const RelnNode *z = body->nodes.items[id];
+
+        for (int i = 0; i < z->n_in && needed[id]; i++)
+            needed[z->in[i]->id] = true;
+        if (needed[id] && z->op->flags & RELN_OP_REDUCE && z->domain == RELN_STEP &&
+            z->in[0]->domain != RELN_STEP)
+            return reln_graph_fail(body, RELN_ERR_UNSUPPORTED,
+                                   "%s sums over the batch, which a function cannot: do it outside",
+                                   z->op->name);
+    }
+    return true;
+}
+
 RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs)
 {
     if (!body || body->status != RELN_OK || !body->fn)
@@ -59,20 +83,14 @@ RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs)
                         body->arguments.count, n_out);
         return NULL;
     }
-    for (int id = 0; id < body->nodes.count; id++) {
-        const RelnNode *z = body->nodes.items[id];
-
-        if (z->op->flags & RELN_OP_REDUCE && z->domain == RELN_STEP &&
-            z->in[0]->domain != RELN_STEP)
-            reln_graph_fail(body, RELN_ERR_UNSUPPORTED,
-                            "%s sums over the batch, which a function cannot: do it outside",
-                            z->op->name);
-    }
     for (int i = 0; i < n_out; i++)
         if (outs[i] && outs[i]->domain == RELN_STEP)
             reln_graph_fail(body, RELN_ERR_ARG,
                             "result %d does not depend on samples: compute it outside", i);
-    return body->status == RELN_OK && fn_close(body->fn, n_out, outs) ? body->fn : NULL;
+    return body->status == RELN_OK && check_reductions(body, n_out, outs) &&
+                   fn_close(body->fn, n_out, outs)
+               ? body->fn
+               : NULL;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */

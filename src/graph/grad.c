@@ -57,7 +57,11 @@ static bool sweep_node(Sweep *s, const RelnNode *z)
 /* Cotangents are typed: the dual rep, the same shape and dtype. */
 static bool seed(Sweep *s, RelnNode *y, RelnNode *cotangent)
 {
-    if (cotangent->rep != reln_dual(s->g, y->rep) || cotangent->dtype != y->dtype)
+    const RelnRep *dual = reln_dual(s->g, y->rep);
+
+    if (!dual)
+        return false;
+    if (cotangent->rep != dual || cotangent->dtype != y->dtype)
         return reln_graph_fail(
             s->g, RELN_ERR_REP, "vjp: the cotangent of a %s must be its dual, saw %s",
             reln_rep_name(y->rep), cotangent->rep ? reln_rep_name(cotangent->rep) : "indices");
@@ -70,7 +74,7 @@ static RelnNode *zeros_like(RelnGraph *g, const RelnNode *x)
     const RelnRep *dual = reln_dual(g, x->rep);
     RelnNode *zero = reln_cast(g, reln_scalar(g, 0.0), x->dtype);
 
-    return reln_expand_zero(g, zero, x, dual);
+    return dual ? reln_expand_zero(g, zero, x, dual) : NULL;
 }
 
 static bool sweep(Sweep *s, int n_y, RelnNode *const *ys, RelnNode *const *cotangents, int n_x,

@@ -44,7 +44,8 @@ enum {
     RELN_OP_FRESH = 16, /* never merged with an equal node */
     RELN_OP_SUM = 32,   /* in[0] + in[1]: the plan may add the terms in place */
     RELN_OP_DOMAINS =
-        64 /* inputs may be items of different domains; infer says whose the result's are */
+        64, /* inputs may be items of different domains; infer says whose the result's are */
+    RELN_OP_PLACE = 128 /* depends on the place of an item in the batch: random numbers */
 };
 
 struct RelnOp {
@@ -69,6 +70,10 @@ struct RelnOp {
 
     /* Bytes of scratch memory for n items. May be NULL. */
     size_t (*scratch)(const RelnNode *z, ptrdiff_t n);
+
+    /* Bytes of memory that a worker keeps for this instruction for the length of a run: an operand packed once for all
+     * shards (e->pack). May be NULL. */
+    size_t (*packs)(const RelnNode *z, const RelnKernels *kern);
 
     /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
     double (*flops)(const RelnNode *z);
@@ -107,7 +112,8 @@ const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const c
 
 /* The invariant rep with k coordinates; NULL with the graph failed. */
 const RelnRep *reln_invariant(RelnGraph *g, int k);
-const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep); /* likewise */
+/* The dual rep; NULL with the graph failed. */
+const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep);
 
 RelnShape reln_shape_from(RelnDims dims); /* 0 counts as 1 */
 
@@ -156,6 +162,13 @@ RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like);
 
 /* ---- execution ------------------------------------------------------------------------------------------------ */
 
+/* What a worker keeps for an instruction: `values` made from `source` in a run; 0 when it must not be kept. */
+typedef struct RelnPack {
+    const void *source;
+    uint64_t run;
+    void *values;
+} RelnPack;
+
 struct RelnExec {
     const RelnNode *node;
     const void *prepared;
@@ -163,8 +176,12 @@ struct RelnExec {
     void *out;
     ptrdiff_t n; /* items of the node; for RELN_OP_REDUCE, items of the domain that is summed */
     const ptrdiff_t *n_in; /* items of each input */
-    bool accumulate;       /* RELN_OP_REDUCE: add to out instead of setting it */
+    const bool
+        *passing; /* inputs in the worker's own memory, which the next shard or call overwrites */
+    bool accumulate; /* RELN_OP_REDUCE: add to out instead of setting it */
     void *scratch;
+    RelnPack *pack; /* NULL when the op keeps nothing */
+    uint64_t run;   /* number of this run: a pack of another run is stale */
     const RelnKernels *kern;
     RelnGemm *gemm;
     uint64_t seed, step;

@@ -150,6 +150,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 const RelnOp reln_op_random = {
     .name = "random",
     .n_in = 0,
+    .flags = RELN_OP_PLACE,
     .infer = infer,
     .forward = forward,
     .sample = sample,

@@ -50,6 +50,9 @@ typedef struct RelnSgdStep {
     bool nesterov;
 } RelnSgdStep;
 
+/* Products add up terms in blocks of this many: a block at a time goes into the result. */
+enum { RELN_GEMM_BLOCK = 256 };
+
 typedef struct RelnRealKernels {
     size_t size; /* of real */
     /* y[i] = f(x[i * sx]) */
@@ -91,6 +94,12 @@ typedef struct RelnRealKernels {
     /* one step of an optimiser on n parameters, in place; sgd: m NULL without momentum */
     void (*adam)(ptrdiff_t n, const RelnAdamStep *s, const void *g, void *p, void *m, void *v);
     void (*sgd)(ptrdiff_t n, const RelnSgdStep *s, const void *g, void *p, void *m);
+    /* Matrix products: elements that b takes packed; packing b (k, n) or its transpose (n, k); c = op(a) b, or c += */
+    ptrdiff_t (*gemm_packed)(ptrdiff_t n, ptrdiff_t k);
+    void (*gemm_pack)(bool transposed, ptrdiff_t n, ptrdiff_t k, const void *b, ptrdiff_t ldb,
+                      void *packed);
+    void (*gemm)(bool ta, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void *a, ptrdiff_t lda,
+                 const void *packed, bool accumulate, void *c, ptrdiff_t ldc);
     void (*from_f32)(ptrdiff_t n, const float *x, void *y);
     void (*from_f64)(ptrdiff_t n, const double *x, void *y);
 } RelnRealKernels;

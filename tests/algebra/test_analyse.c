@@ -283,12 +283,12 @@ static void wrong_arguments_get_one_line(void **state)
     assert_int_equal(reln_algebra_inspect(ctx, 257, 64, x, NULL, &info), RELN_ERR_ARG);
     assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, &coarse, &info), RELN_ERR_ARG);
     assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, &missing, &info), RELN_ERR_ARG);
-    x[5] = NAN;
+    x[5] = (double)NAN;
     assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
     assert_non_null(strstr(reln_ctx_error(ctx), "entry (1,2) of E_2 is "));
     x[5] = 1e200;
     assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
-    x[5] = -INFINITY;
+    x[5] = -(double)INFINITY;
     assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
     end_ctx(ctx);
 }

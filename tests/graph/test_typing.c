@@ -1,0 +1,178 @@
+/* What does not respect the symmetry does not build, and says why. */
+#include <string.h>
+
+#include "graph/fixture.h"
+
+static RelnNode *feature(Fixture *f)
+{
+    return reln_input(f->graph, "x", RELN_SAMPLES,
+                      (RelnDims){.k = reln_rep_dim(f->adjoint), .c = 4}, f->adjoint, RELN_DEFAULT);
+}
+
+/* The graph has failed with the code, and its message has the words, in one line. */
+static void assert_refused(Fixture *f, RelnStatus status, const char *words)
+{
+    assert_int_equal(reln_graph_status(f->graph), status);
+    if (!strstr(reln_ctx_error(f->ctx), words) || strchr(reln_ctx_error(f->ctx), '\n')) {
+        print_error("the message is: %s\nwanted in it: %s\n", reln_ctx_error(f->ctx), words);
+        fail();
+    }
+    fixture_clear(f);
+}
+
+static void assert_builds(Fixture *f, const RelnNode *node)
+{
+    assert_ok(f->ctx, reln_graph_status(f->graph));
+    assert_non_null(node);
+    fixture_clear(f);
+}
+
+/* sum_k x_k^2 is the Frobenius norm of a matrix. */
+static RelnNode *frobenius(Fixture *f, RelnNode *x)
+{
+    RelnEntry entries[9];
+    const RelnTensor3 t = {9, 9, 1, 9, entries};
+
+    for (int i = 0; i < 9; i++)
+        entries[i] = (RelnEntry){i, i, 0, 1.0};
+    return reln_contract(f->graph, &t, x, x, reln_rep_trivial(f->group, 1));
+}
+
+static void a_frobenius_norm_builds_for_rotations_only(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "gl:3", "gl:3", RELN_F64);
+    assert_null(frobenius(&f, feature(&f)));
+    assert_refused(&f, RELN_ERR_REP, "not equivariant under gl:3");
+    fixture_init(&f, "gl:3", "so:3", RELN_F64);
+    assert_builds(&f, frobenius(&f, feature(&f)));
+    fixture_init(&f, "gl:3", "o:3", RELN_F64);
+    assert_builds(&f, frobenius(&f, feature(&f)));
+}
+
+static void an_elementwise_function_of_a_feature_does_not_build(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "gl:3", "gl:3", RELN_F64);
+    assert_null(reln_tanh(f.graph, feature(&f)));
+    assert_refused(&f, RELN_ERR_REP, "tanh: its argument transforms as adjoint(gl:3)");
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    assert_null(reln_relu(f.graph, feature(&f)));
+    assert_refused(&f, RELN_ERR_REP, "relu");
+    /* of an invariant it does, and where nothing is promised */
+    fixture_init(&f, "gl:3", "gl:3", RELN_F64);
+    {
+        RelnNode *x = feature(&f);
+        assert_builds(&f,
+                      reln_tanh(f.graph, reln_form(f.graph, f.algebra, RELN_FORM_COMPLETED, x, x)));
+    }
+    fixture_init(&f, "gl:3", "none:3", RELN_F64);
+    assert_builds(&f, reln_tanh(f.graph, feature(&f)));
+}
+
+static void a_bracket_with_one_wrong_constant_does_not_build(void **state)
+{
+    Fixture f;
+    RelnEntry entries[64];
+    RelnTensor3 t;
+
+    (void)state;
+    fixture_init(&f, "gl:3", "gl:3", RELN_F64);
+    t = *reln_algebra_structure(f.algebra);
+    assert_true(t.count <= 64);
+    memcpy(entries, t.entries, (size_t)t.count * sizeof *entries);
+    t.entries = entries;
+    {
+        RelnNode *x = feature(&f);
+        assert_non_null(reln_contract(f.graph, &t, x, x, f.adjoint));
+        entries[17].value = -entries[17].value;
+        assert_null(reln_contract(f.graph, &t, x, x, f.adjoint));
+    }
+    assert_refused(&f, RELN_ERR_REP, "generator");
+}
+
+static void products_of_two_features_and_mixed_sums_do_not_build(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    {
+        RelnNode *x = feature(&f);
+        assert_null(reln_mul(f.graph, x, x));
+    }
+    assert_refused(&f, RELN_ERR_REP, "mul");
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    {
+        RelnNode *x = feature(&f);
+        assert_null(reln_add(f.graph, x,
+                             reln_input(f.graph, "y", RELN_SAMPLES, (RelnDims){.k = 4, .c = 4},
+                                        reln_rep_dual(f.adjoint), RELN_DEFAULT)));
+    }
+    assert_refused(&f, RELN_ERR_REP, "add");
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    assert_null(reln_shift(f.graph, feature(&f), 1.0, 0.5));
+    assert_refused(&f, RELN_ERR_REP, "scale");
+}
+
+static void constants_must_be_fixed_by_the_group(void **state)
+{
+    const double identity[4] = {1, 0, 0, 1}, other[4] = {1, 0, 0, 2};
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    assert_builds(&f, reln_const(f.graph, (RelnDims){.k = 4}, f.adjoint, identity));
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    assert_null(reln_const(f.graph, (RelnDims){.k = 4}, f.adjoint, other));
+    assert_refused(&f, RELN_ERR_REP, "not fixed by gl:2");
+}
+
+static void the_gradient_of_an_invariant_is_coadjoint(void **state)
+{
+    Fixture f;
+    RelnNode *x, *grad = NULL;
+
+    (void)state;
+    fixture_init(&f, "gl:3", "gl:3", RELN_F64);
+    x = feature(&f);
+    assert_true(reln_grad(
+        f.graph,
+        reln_sum(f.graph, reln_form(f.graph, f.algebra, RELN_FORM_COMPLETED, x, x), RELN_C), 1, &x,
+        &grad));
+    assert_ptr_equal(reln_node_rep(grad), reln_rep_dual(f.adjoint));
+    assert_ptr_not_equal(reln_node_rep(grad), f.adjoint);
+    assert_builds(&f, grad);
+}
+
+static void the_first_error_wins_and_passes_through(void **state)
+{
+    Fixture f;
+    RelnNode *x, *first;
+
+    (void)state;
+    fixture_init(&f, "gl:3", "gl:3", RELN_F64);
+    x = feature(&f);
+    first = reln_tanh(f.graph, x);
+    assert_null(reln_exp(f.graph, reln_add(f.graph, first, reln_sin(f.graph, x))));
+    assert_null(reln_add(f.graph, x, x));
+    assert_refused(&f, RELN_ERR_REP, "tanh");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frobenius_norm_builds_for_rotations_only),
+        cmocka_unit_test(an_elementwise_function_of_a_feature_does_not_build),
+        cmocka_unit_test(a_bracket_with_one_wrong_constant_does_not_build),
+        cmocka_unit_test(products_of_two_features_and_mixed_sums_do_not_build),
+        cmocka_unit_test(constants_must_be_fixed_by_the_group),
+        cmocka_unit_test(the_gradient_of_an_invariant_is_coadjoint),
+        cmocka_unit_test(the_first_error_wins_and_passes_through),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
