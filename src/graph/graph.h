@@ -90,6 +90,7 @@ bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t
          ? ((list)->items[(list)->count++] = (value), true)                                        \
          : false)
 
+const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
 /* The node whose memory x is. */
 const RelnNode *reln_storage(const RelnNode *x);
 /* Most items of a domain in one shard of `shard` samples. */

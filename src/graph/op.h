@@ -37,15 +37,13 @@ struct RelnNode {
 enum {
     RELN_OP_REDUCE =
         1, /* sums over the items of its inputs: from any domain to RELN_STEP, adding to `out` */
-    RELN_OP_ALIAS =
-        2, /* the value is in[0]'s memory seen with another shape; forward is not called */
-    RELN_OP_EFFECT = 4, /* runs once, after everything else: optimisers */
-    RELN_OP_SOURCE = 8, /* the plan fills it: inputs, parameters, constants */
-    RELN_OP_FRESH = 16, /* never merged with an equal node */
-    RELN_OP_SUM = 32,   /* in[0] + in[1]: the plan may add the terms in place */
-    RELN_OP_DOMAINS =
-        64, /* inputs may be items of different domains; infer says whose the result's are */
-    RELN_OP_PLACE = 128 /* depends on the place of an item in the batch: random numbers */
+    RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
+    RELN_OP_EFFECT = 4,   /* runs once, after everything else: optimisers */
+    RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
+    RELN_OP_FRESH = 16,   /* never merged with an equal node */
+    RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_DOMAINS = 64, /* inputs of several domains; infer says whose the result's items are */
+    RELN_OP_PLACE = 128   /* an item's value depends on its place in the batch: random numbers */
 };
 
 struct RelnOp {
@@ -129,6 +127,26 @@ static inline ptrdiff_t reln_shape_count(const RelnShape *s)
     return n;
 }
 
+/* Elements of an item that lie before and behind one step along an axis: (before, extent, behind). */
+static inline ptrdiff_t reln_shape_before(const RelnShape *s, int axis)
+{
+    ptrdiff_t n = 1;
+
+    for (int a = 0; a < axis; a++)
+        n *= s->dims[a];
+    return n;
+}
+
+static inline ptrdiff_t reln_shape_behind(const RelnShape *s, int axis)
+{
+    ptrdiff_t n = 1;
+
+    for (int a = axis + 1; a < RELN_AXES; a++)
+        n *= s->dims[a];
+    return n;
+}
+
+RelnShape reln_shape_from(RelnDims dims);
 size_t reln_dtype_size(RelnDtype dtype);
 static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 {
@@ -143,6 +161,7 @@ bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
 /* Fails, with the op, when x is not invariant: "tanh: adjoint(gl:3) is not invariant ...". */
 bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
 bool reln_want_float(RelnGraph *g, const RelnNode *z);
+bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis);
 /* Checks of constants, cached by (tensor, reps); t must come from reln_graph_tensor(). */
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w);
@@ -204,6 +223,10 @@ typedef struct RelnLoops {
 } RelnLoops;
 /* For z's output shape and its first n_in inputs; the item axis is never merged with broadcasting ones. */
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
+/* The same for strides of one's own, items first; reln_strides() gives those of x broadcast to z's shape. */
+void reln_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride);
+void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
+                   RelnLoops *out);
 
 /* ---- samples for the generic tests ---------------------------------------------------------------------------- */
 

@@ -149,8 +149,8 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_random = {
     .name = "random",
-    .n_in = 0,
     .flags = RELN_OP_PLACE,
+    .n_in = 0,
     .infer = infer,
     .forward = forward,
     .sample = sample,

@@ -169,12 +169,9 @@ bool case_make(Case *c, const RelnOp *op, int index, const char *algebra, CaseOp
     assert_ok(c->ctx, reln_graph_status(c->graph));
     if (!c->z)
         return false;
-    for (int id = 0; id < c->graph->nodes.count; id++) {
-        const RelnNode *x = c->graph->nodes.items[id];
-
-        c->reduces = c->reduces || (x->op->flags & RELN_OP_REDUCE && x->domain == RELN_STEP);
-        c->placed = c->placed || x->op->flags & RELN_OP_PLACE;
-    }
+    for (int id = 0; id < c->graph->nodes.count; id++)
+        c->reduces = c->reduces || (c->graph->nodes.items[id]->op->flags & RELN_OP_REDUCE &&
+                                    c->graph->nodes.items[id]->domain == RELN_STEP);
     reln_output(c->graph, "z", c->z);
     add_inputs(c, &rng);
     if (c->z->dtype != RELN_I32)

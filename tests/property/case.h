@@ -35,7 +35,6 @@ typedef struct Case {
     int x[RELN_SAMPLE_INPUTS], v[RELN_SAMPLE_INPUTS];
     int r;        /* data index of the cotangent, -1 for indices */
     bool reduces; /* sums over the batch somewhere */
-    bool placed;  /* depends on places in the batch */
 } Case;
 
 typedef struct CaseOptions {
