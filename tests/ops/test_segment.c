@@ -377,6 +377,8 @@ static void refused(Mistake *mistake, RelnStatus status, const char *words)
 MISTAKE(mixed_domains, reln_add(s->g, s->x, s->flow))
 MISTAKE(wrong_target, reln_gather(s->g, s->per_sample, s->start))
 MISTAKE(plain_numbers, reln_gather(s->g, s->x, s->plain))
+MISTAKE(mixed_numbers,
+        reln_gather(s->g, s->x, reln_concat(s->g, 2, (RelnNode *[]){s->plain, s->start}, RELN_C)))
 MISTAKE(no_index, reln_gather(s->g, s->x, s->flow))
 MISTAKE(from_the_step, reln_gather(s->g, reln_scalar(s->g, 1.0), s->start))
 MISTAKE(by_coordinate, reln_gather(s->g, s->v, s->ends))
@@ -396,6 +398,7 @@ static void mistakes_are_refused_when_built(void **state)
     refused(wrong_target, RELN_ERR_ARG,
             "numbers of items of points, wanted numbers of items of samples");
     refused(plain_numbers, RELN_ERR_ARG, "plain numbers, wanted numbers of items of points");
+    refused(mixed_numbers, RELN_ERR_ARG, "plain numbers, wanted numbers of items of points");
     refused(no_index, RELN_ERR_ARG, "wanted one i32 index");
     refused(from_the_step, RELN_ERR_ARG, "at step level");
     refused(by_coordinate, RELN_ERR_REP, "3 indices for the coordinates of");
