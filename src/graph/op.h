@@ -128,20 +128,20 @@ static inline ptrdiff_t reln_shape_count(const RelnShape *s)
 }
 
 /* Elements of an item that lie before and behind one step along an axis: (before, extent, behind). */
-static inline ptrdiff_t reln_shape_before(const RelnShape *s, int axis)
+static inline ptrdiff_t reln_shape_before(const RelnShape *s, RelnAxis axis)
 {
     ptrdiff_t n = 1;
 
-    for (int a = 0; a < axis; a++)
+    for (int a = 0; a < (int)axis; a++)
         n *= s->dims[a];
     return n;
 }
 
-static inline ptrdiff_t reln_shape_behind(const RelnShape *s, int axis)
+static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
 {
     ptrdiff_t n = 1;
 
-    for (int a = axis + 1; a < RELN_AXES; a++)
+    for (int a = (int)axis + 1; a < RELN_AXES; a++)
         n *= s->dims[a];
     return n;
 }
