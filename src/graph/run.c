@@ -217,7 +217,7 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
     void *in[MAX_IN], *out[MAX_IN];
     const RelnFn *fn = instr->callee->fn;
     char *scratch = resolve(f, &instr->scratch);
-    char *spare = scratch + instr->callee->slab;
+    char *spare = scratch ? scratch + instr->callee->slab : NULL; /* none: nothing is spare */
     Frame callee = *f;
 
     for (int i = 0; i < instr->n_in; i++)

@@ -4,6 +4,10 @@
 
 #include "graph/fixture.h"
 
+/* as doubles: the macros are floats */
+#define NO_NUMBER ((double)NAN)
+#define ENDLESS ((double)INFINITY)
+
 /* A graph with inputs bound to arrays, and the plan that ran it. */
 typedef struct Bound {
     const char *name;
@@ -314,7 +318,8 @@ static void indices_move_like_numbers(void **state)
 
 static void the_first_of_equal_ones_wins_and_nan_never(void **state)
 {
-    const double x[12] = {NAN, 5, 1, -INFINITY, 2, 7, 3, NAN, 2, 7, NAN, NAN /* (P = 3, C = 4) */};
+    const double x[12] = {NO_NUMBER, 5, 1, -ENDLESS,  2,        7, 3,
+                          NO_NUMBER, 2, 7, NO_NUMBER, NO_NUMBER /* (P = 3, C = 4) */};
     static const int32_t most[4] = {1, 1, 1, 0}, least[4] = {1, 0, 0, 0};
     Trial t;
     RelnNode *in;
@@ -389,7 +394,7 @@ static void indices_of_items_are_not_places_on_an_axis(void **state)
 
 static void what_is_not_selected_plays_no_part(void **state)
 {
-    const double x[3] = {1, NAN, 3}, y[3] = {INFINITY, 5, NAN};
+    const double x[3] = {1, NO_NUMBER, 3}, y[3] = {ENDLESS, 5, NO_NUMBER};
     static const double mask[3] = {1, 0, 1}, want[3] = {1, 5, 3}, square[3] = {2, 0, 6};
     Trial t;
     RelnNode *a, *z, *grad = NULL;
@@ -488,7 +493,7 @@ static void masks_and_comparisons_want_invariants(void **state)
 
 static void softmax_neither_overflows_nor_minds_minus_infinity(void **state)
 {
-    const double x[6] = {1000, 1000, -INFINITY, -1000, -1000, -INFINITY};
+    const double x[6] = {1000, 1000, -ENDLESS, -1000, -1000, -ENDLESS};
     static const double want[6] = {0.5, 0.5, 0, 0.5, 0.5, 0};
     const double sums[2] = {1000 + log(2.0), -1000 + log(2.0)};
     Trial t;
