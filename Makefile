@@ -60,7 +60,7 @@ fmt-check: setup-long ## is the code formatted?
 	@$(code) | $(in_parallel) clang-format --dry-run --Werror
 
 tidy: setup-long ## static analysis
-	cmake -S . -B build-clang $(CLANG)
+	$(call build,build-clang,$(CLANG))
 	@find src -name '*.c' | $(in_parallel) sh -c 'clang-tidy -p build-clang --quiet --warnings-as-errors=* "$$0" 2>/dev/null'
 
 includes: ## does every include look downwards?

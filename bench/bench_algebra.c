@@ -1,16 +1,5 @@
 /* bench_algebra.c -- how long it takes to make an algebra, and to take one bracket and one form in it. */
-#include <stdio.h>
-#include <time.h>
-
-#include "reln/reln.h"
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#include "bench.h"
 
 /* Best of several: the time without what else the machine was doing. */
 static double time_create(RelnCtx *ctx, const char *name)

@@ -1,19 +1,10 @@
 /* bench_map.c -- elementwise functions: numbers for each nanosecond, beside a loop over the C library's. */
 #include <math.h>
-#include <stdio.h>
-#include <time.h>
 
+#include "bench.h"
 #include "tensor/kernels.h"
 
 enum { N = 4096, ROUNDS = 200, TRIES = 7 };
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static float sigmoid_f32(float x)
 {

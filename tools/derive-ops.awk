@@ -5,7 +5,7 @@
 function begin_header() {
     print "/* ops.h -- the ops, derived from the files of src/ops: edit those. */"
     print "#ifndef RELN_OPS_H\n#define RELN_OPS_H\n"
-    print "#include \"reln/graph.h\"\n"
+    print "#include \"reln/graph.h\"\n#include \"reln/optimiser.h\"\n"
     print "#ifdef __cplusplus\nextern \"C\" {\n#endif"
 }
 BEGIN {

@@ -118,6 +118,10 @@ RELN_API const RelnRep *reln_node_rep(const RelnNode *node);
 RELN_API RelnDomain reln_node_domain(const RelnNode *node);
 RELN_API RelnDtype reln_node_dtype(const RelnNode *node);
 RELN_API RelnGraph *reln_node_graph(const RelnNode *node);
+/* Of a parameter, state or input; "" for what is computed. */
+RELN_API const char *reln_node_name(const RelnNode *node);
+/* The parameters of a graph in the order they were asked for; NULL past the last. */
+RELN_API RelnNode *reln_graph_param(const RelnGraph *graph, int index);
 
 /* ---- derivatives ------------------------------------------------------------------------------------------ */
 

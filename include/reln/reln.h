@@ -9,6 +9,7 @@
 #include "reln/lift.h"
 #include "reln/matrix.h"
 #include "reln/ops.h"
+#include "reln/optimiser.h"
 #include "reln/plan.h"
 #include "reln/pool.h"
 #include "reln/random.h"

@@ -74,7 +74,8 @@ RELN_API const RelnRep *reln_rep_sign(RelnGroup *group); /* sign of det: -1 on r
 /* One number +1 or -1 (or any non-zero) for each discrete generator. */
 RELN_API const RelnRep *reln_rep_character(RelnGroup *group, const double *values);
 /* From matrices of your own: lie (n_lie, dim, dim), discrete (n_discrete, dim, dim). That they are a representation
- * is checked as far as brackets go: [rho(E_i), rho(E_j)] = rho([E_i, E_j]). */
+ * is checked as far as the Lie generators go: [rho(E_i), rho(E_j)] = rho([E_i, E_j]), and rho(gamma) rho(E_i)
+ * rho(gamma)^-1 = rho(gamma E_i gamma^-1). NULL with the residual otherwise. */
 RELN_API const RelnRep *reln_rep_from_matrices(RelnGroup *group, int dim, const double *lie,
                                                const double *discrete);
 
@@ -122,14 +123,17 @@ RELN_API RelnStatus reln_check_bilinear(const RelnRep *u, const RelnRep *v, cons
 
 /* ---- finding maps ----------------------------------------------------------------------------------------- */
 
-/* A canonical basis of a space of equivariant maps: reduced echelon form, so the same space gives the same basis. */
+/* A canonical basis of a space of equivariant maps: reduced echelon form, so the same space gives the same basis.
+ * Entries within rounding (1e-12) of a fraction with a denominator up to 64 are that fraction. */
 typedef struct RelnMaps {
     int count;
     int dims[3];          /* linear: (out, in, 1); bilinear: (w, u, v) */
     const double *values; /* (count, dims[0], dims[1], dims[2]), row-major */
 } RelnMaps;
 
-/* Every equivariant linear map in -> out, every bilinear map u x v -> w. Borrowed from the group, solved once. */
+/* Every equivariant linear map in -> out, every bilinear map u x v -> w. Borrowed from the group, solved once, checked.
+ * RELN_ERR_NUMERIC when their number cannot be told from rounding, as with a group in a frame of condition 10 and
+ * more on large reps; RELN_ERR_UNSUPPORTED when the problem is too large, with its size. */
 RELN_API RelnStatus reln_maps_linear(const RelnRep *in, const RelnRep *out, const RelnMaps **maps);
 RELN_API RelnStatus reln_maps_bilinear(const RelnRep *u, const RelnRep *v, const RelnRep *w,
                                        const RelnMaps **maps);

@@ -147,13 +147,9 @@ static size_t align(size_t n)
     return (n + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;
 }
 
-size_t reln_plan_room(const RelnPlan *plan, const RelnNode *x, ptrdiff_t n)
+size_t reln_plan_room(const RelnNode *x, ptrdiff_t n)
 {
-    const size_t c = (size_t)x->shape.dims[RELN_C];
-    const size_t rows = (size_t)n * (size_t)(reln_shape_count(&x->shape) / x->shape.dims[RELN_C]);
-    const size_t q = (size_t)plan->gemm.quantum[x->dtype == RELN_F64];
-
-    return align((rows + q - 1) / q * q * c * reln_dtype_size(x->dtype));
+    return align((size_t)n * reln_node_bytes(x));
 }
 
 static ptrdiff_t capacity_of(const Planner *p, const RelnNode *x)
@@ -169,7 +165,7 @@ static void measure(Planner *p)
     for (int id = 0; id < p->g->nodes.count; id++) {
         const RelnNode *x = p->g->nodes.items[id];
         Info *f = &p->info[reln_storage(x)->id];
-        const size_t bytes = reln_plan_room(p->plan, x, capacity_of(p, x));
+        const size_t bytes = reln_plan_room(x, capacity_of(p, x));
 
         f->bytes = bytes > f->bytes ? bytes : f->bytes;
     }
@@ -315,12 +311,28 @@ static void count_cost(Planner *p, const RelnNode *x)
     p->program->bytes += bytes;
 }
 
+/* Only where many shards will use it. */
+static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
+{
+    const bool often = p->body || instr->domain != RELN_STEP;
+    const size_t bytes = x->op->packs && often ? x->op->packs(x, p->plan->kern) : 0;
+
+    instr->pack = -1;
+    if (!bytes)
+        return true;
+    instr->pack = p->plan->packs.count;
+    if (!PLAN_ADD(p->plan, &p->plan->packs, p->plan->pack_size))
+        return nomem(p);
+    p->plan->pack_size += align(bytes);
+    return true;
+}
+
 static bool emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
 {
     Instr instr = {
         .kind = DO_OP, .node = x, .domain = work_domain(x), .out = out, .accumulate = accumulate};
 
-    if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr))
+    if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr) || !keep_pack(p, x, &instr))
         return false;
     count_cost(p, x);
     return emit(p, instr) != NULL;
@@ -365,7 +377,7 @@ static bool add_accumulator(Planner *p, const RelnNode *x, Place total, Place *l
                              x->dtype, x};
 
     *lane = (Place){AT_LANE, p->plan->lane_size, NULL};
-    p->plan->lane_size += reln_plan_room(p->plan, x, 1);
+    p->plan->lane_size += reln_plan_room(x, 1);
     return PLAN_ADD(p->plan, &phase->sums, sum) || nomem(p);
 }
 
@@ -397,7 +409,7 @@ static bool plan_sum(Planner *p, const RelnNode *root, Place *lane_of, Sum *out)
         if (merged)
             continue;
         if (is_reduction(x) && lane_of[x->id].kind == AT_NOWHERE) {
-            p->info[x->id].place = shared(p->plan, reln_plan_room(p->plan, x, 1));
+            p->info[x->id].place = shared(p->plan, reln_plan_room(x, 1));
             if (!add_accumulator(p, x, p->info[x->id].place, &lane_of[x->id]))
                 return false;
         }
@@ -537,7 +549,7 @@ static size_t scratch_of(const Planner *p, const Instr *instr)
 
         for (int i = 0; i < instr->n_out; i++)
             if (instr->outs[i].kind == AT_NOWHERE)
-                bytes += reln_plan_room(p->plan, instr->callee->fn->out[i], instr->callee->items);
+                bytes += reln_plan_room(instr->callee->fn->out[i], instr->callee->items);
         return bytes;
     }
     if (instr->kind != DO_OP || !x->op->scratch)

@@ -172,15 +172,31 @@ static bool table_grow(RelnGraph *g)
     return true;
 }
 
+/* What the indices of all inputs number; plain numbers when they differ. */
+static RelnDomain join_targets(const RelnNode *z)
+{
+    const RelnNode *first = NULL;
+
+    for (int i = 0; i < z->n_in; i++)
+        if (z->in[i]->dtype == RELN_I32) {
+            first = first ? first : z->in[i];
+            if (z->in[i]->target != first->target)
+                return RELN_STEP;
+        }
+    return first ? first->target : RELN_STEP;
+}
+
 /* Domain and dtype of all inputs together: step values join with anything, indices with any dtype. */
 static bool join_inputs(RelnGraph *g, RelnNode *z)
 {
     z->domain = RELN_STEP;
     z->dtype = RELN_DEFAULT;
+    z->target = join_targets(z);
     for (int i = 0; i < z->n_in; i++) {
         const RelnNode *x = z->in[i];
 
-        if (x->domain != RELN_STEP && z->domain != RELN_STEP && x->domain != z->domain)
+        if (x->domain != RELN_STEP && z->domain != RELN_STEP && x->domain != z->domain &&
+            !(z->op->flags & RELN_OP_DOMAINS))
             return reln_graph_fail(
                 g, RELN_ERR_SHAPE, "%s: items of %s and of %s do not go together; gather one first",
                 z->op->name, reln_domain_name(g, z->domain), reln_domain_name(g, x->domain));
@@ -296,6 +312,29 @@ RelnGraph *reln_node_graph(const RelnNode *node)
     return node->graph;
 }
 
+const char *reln_node_name(const RelnNode *node)
+{
+    const RelnGraph *g = node->graph;
+
+    for (int i = 0; i < g->sources.count; i++)
+        if (g->sources.items[i].node == node)
+            return g->sources.items[i].name;
+    return "";
+}
+
+RelnNode *reln_graph_param(const RelnGraph *graph, int index)
+{
+    for (int i = 0; i < graph->sources.count; i++)
+        if (graph->sources.items[i].node->op == &reln_op_param && index-- == 0)
+            return graph->sources.items[i].node;
+    return NULL;
+}
+
+bool reln_domain_known(const RelnGraph *g, RelnDomain domain)
+{
+    return domain >= 0 && domain < g->rows.count + 2;
+}
+
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain)
 {
     if (domain == RELN_STEP)
@@ -352,6 +391,12 @@ RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
     return RELN_LIST_ADD(graph, &graph->rows, rows) ? graph->rows.count + 1 : RELN_STEP;
 }
 
+/* Users count up from 0; the keys made here have the highest bit. */
+uint64_t reln_graph_key(RelnGraph *g)
+{
+    return (uint64_t)1 << 63 | reln_graph_home(g)->keys++;
+}
+
 /* ---- outputs -------------------------------------------------------------------------------------------------- */
 
 void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
@@ -387,4 +432,27 @@ void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
                         reln_shape_text(state), reln_shape_text(value));
     else
         (void)RELN_LIST_ADD(graph, &graph->assigns, assign);
+}
+
+bool reln_graph_effect(RelnGraph *g, RelnNode *z)
+{
+    const RelnNode *x = z ? z->in[0] : NULL;
+
+    if (!z)
+        return false;
+    if (x->op != &reln_op_param)
+        return reln_graph_fail(g, RELN_ERR_ARG, "%s: %s is not a parameter", z->op->name,
+                               x->op->name);
+    /* effects run one after another: what one reads must not be what another writes */
+    for (int i = 1; i < z->n_in; i++)
+        if (reln_storage(z->in[i])->op == &reln_op_param)
+            return reln_graph_fail(g, RELN_ERR_ARG,
+                                   "%s: input %d for %s is a parameter itself, wanted something "
+                                   "computed",
+                                   z->op->name, i, reln_node_name(x));
+    for (int i = 0; i < g->effects.count; i++)
+        if (g->effects.items[i]->in[0] == x)
+            return reln_graph_fail(g, RELN_ERR_ARG, "%s: parameter %s has an optimiser already",
+                                   z->op->name, reln_node_name(x));
+    return RELN_LIST_ADD(g, &g->effects, z);
 }

@@ -76,6 +76,7 @@ struct RelnGraph {
     RELN_LIST(RelnFn *) fns;
     RelnNode **table; /* open hashing of nodes by contents */
     int table_size;
+    uint64_t keys;     /* given to random nodes so far */
     RelnGraph *parent; /* of a function's body: the graph it was begun in */
     RelnFn *fn;
     const char *name;
@@ -89,8 +90,9 @@ bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t
          ? ((list)->items[(list)->count++] = (value), true)                                        \
          : false)
 
-RelnShape reln_shape_from(RelnDims dims);
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
+/* The node whose memory x is. */
+const RelnNode *reln_storage(const RelnNode *x);
 /* Most items of a domain in one shard of `shard` samples. */
 ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard);
 

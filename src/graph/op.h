@@ -25,6 +25,7 @@ struct RelnNode {
     RelnShape shape;
     RelnDomain domain;
     RelnDtype dtype;
+    RelnDomain target; /* i32: the domain whose items the values number; RELN_STEP: plain numbers */
     const RelnRep *rep; /* NULL for i32 */
     const void *attr;   /* constants of the op, plain bytes: equal bytes mean equal nodes */
     size_t attr_size;
@@ -36,12 +37,13 @@ struct RelnNode {
 enum {
     RELN_OP_REDUCE =
         1, /* sums over the items of its inputs: from any domain to RELN_STEP, adding to `out` */
-    RELN_OP_ALIAS =
-        2, /* the value is in[0]'s memory seen with another shape; forward is not called */
-    RELN_OP_EFFECT = 4, /* runs once, after everything else: optimisers */
-    RELN_OP_SOURCE = 8, /* the plan fills it: inputs, parameters, constants */
-    RELN_OP_FRESH = 16, /* never merged with an equal node */
-    RELN_OP_SUM = 32    /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
+    RELN_OP_EFFECT = 4,   /* runs once, after everything else: optimisers */
+    RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
+    RELN_OP_FRESH = 16,   /* never merged with an equal node */
+    RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_DOMAINS = 64, /* inputs of several domains; infer says whose the result's items are */
+    RELN_OP_PLACE = 128   /* an item's value depends on its place in the batch: random numbers */
 };
 
 struct RelnOp {
@@ -67,6 +69,10 @@ struct RelnOp {
     /* Bytes of scratch memory for n items. May be NULL. */
     size_t (*scratch)(const RelnNode *z, ptrdiff_t n);
 
+    /* Bytes of memory that a worker keeps for this instruction for the length of a run: an operand packed once for all
+     * shards (e->pack). May be NULL. */
+    size_t (*packs)(const RelnNode *z, const RelnKernels *kern);
+
     /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
     double (*flops)(const RelnNode *z);
 
@@ -89,6 +95,14 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 RelnArena *reln_graph_arena(RelnGraph *g);
 
+/* "the step", "samples", or the name of a row domain. */
+const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
+bool reln_domain_known(const RelnGraph *g, RelnDomain domain);
+/* A key for a random node, the next of the graph: equal for models that are built alike, never one of a user's. */
+uint64_t reln_graph_key(RelnGraph *g);
+/* Let z, an effect on the parameter in[0], run after everything else. One effect for each parameter. */
+bool reln_graph_effect(RelnGraph *g, RelnNode *z);
+
 /* A tensor or matrix of constants that lives as long as the graph; equal contents are one object, so that checks are
  * made once and nodes compare. turn: a permutation of "ijk" naming where the axes of the new tensor come from. */
 const RelnTensor3 *reln_graph_tensor(RelnGraph *g, const RelnTensor3 *t);
@@ -98,6 +112,8 @@ const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const c
 const RelnRep *reln_invariant(RelnGraph *g, int k);
 /* The dual rep; NULL with the graph failed. */
 const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep);
+
+RelnShape reln_shape_from(RelnDims dims); /* 0 counts as 1 */
 
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);
@@ -111,6 +127,26 @@ static inline ptrdiff_t reln_shape_count(const RelnShape *s)
     return n;
 }
 
+/* Elements of an item that lie before and behind one step along an axis: (before, extent, behind). */
+static inline ptrdiff_t reln_shape_before(const RelnShape *s, RelnAxis axis)
+{
+    ptrdiff_t n = 1;
+
+    for (int a = 0; a < (int)axis; a++)
+        n *= s->dims[a];
+    return n;
+}
+
+static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
+{
+    ptrdiff_t n = 1;
+
+    for (int a = (int)axis + 1; a < RELN_AXES; a++)
+        n *= s->dims[a];
+    return n;
+}
+
+RelnShape reln_shape_from(RelnDims dims);
 size_t reln_dtype_size(RelnDtype dtype);
 static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 {
@@ -125,6 +161,7 @@ bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
 /* Fails, with the op, when x is not invariant: "tanh: adjoint(gl:3) is not invariant ...". */
 bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
 bool reln_want_float(RelnGraph *g, const RelnNode *z);
+bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis);
 /* Checks of constants, cached by (tensor, reps); t must come from reln_graph_tensor(). */
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w);
@@ -144,6 +181,13 @@ RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like);
 
 /* ---- execution ------------------------------------------------------------------------------------------------ */
 
+/* What a worker keeps for an instruction: `values` made from `source` in a run; 0 when it must not be kept. */
+typedef struct RelnPack {
+    const void *source;
+    uint64_t run;
+    void *values;
+} RelnPack;
+
 struct RelnExec {
     const RelnNode *node;
     const void *prepared;
@@ -151,8 +195,12 @@ struct RelnExec {
     void *out;
     ptrdiff_t n; /* items of the node; for RELN_OP_REDUCE, items of the domain that is summed */
     const ptrdiff_t *n_in; /* items of each input */
-    bool accumulate;       /* RELN_OP_REDUCE: add to out instead of setting it */
+    const bool
+        *passing; /* inputs in the worker's own memory, which the next shard or call overwrites */
+    bool accumulate; /* RELN_OP_REDUCE: add to out instead of setting it */
     void *scratch;
+    RelnPack *pack; /* NULL when the op keeps nothing */
+    uint64_t run;   /* number of this run: a pack of another run is stale */
     const RelnKernels *kern;
     RelnGemm *gemm;
     uint64_t seed, step;
@@ -175,6 +223,10 @@ typedef struct RelnLoops {
 } RelnLoops;
 /* For z's output shape and its first n_in inputs; the item axis is never merged with broadcasting ones. */
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
+/* The same for strides of one's own, items first; reln_strides() gives those of x broadcast to z's shape. */
+void reln_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride);
+void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
+                   RelnLoops *out);
 
 /* ---- samples for the generic tests ---------------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@ static size_t largest_item(const RelnGraph *g)
 }
 
 /* Values of a shard should stay in a second-level cache between the op that writes and the op that reads them, and a
- * multiple of 12 samples fills whole row blocks of a matrix product. From the graph alone: never from the machine. */
+ * multiple of 6 rows fills whole tiles of a matrix product. From the graph alone: never from the machine. */
 static ptrdiff_t choose_shard(const RelnGraph *g)
 {
     enum { TARGET = 128 * 1024, MOST = 1020 };
@@ -63,15 +63,28 @@ static size_t largest_slab(const RelnPlan *plan)
     return most;
 }
 
+static RelnStatus equip(RelnPlan *plan, Worker *w)
+{
+    RELN_TRY(reln_gemm_init(&w->gemm, plan->ctx, plan->kern));
+    w->slab = reln_alloc_raw(plan->ctx, plan->slab, 1);
+    w->pack_memory = reln_alloc_raw(plan->ctx, plan->pack_size, 1);
+    w->packs = reln_arena_alloc(&plan->arena, (size_t)plan->packs.count, sizeof *w->packs);
+    if (!w->slab || !w->pack_memory || !w->packs)
+        return RELN_ERR_NOMEM;
+    for (int i = 0; i < plan->packs.count; i++)
+        w->packs[i].values = w->pack_memory + plan->packs.items[i];
+    return RELN_OK;
+}
+
 static RelnStatus give_memory(RelnPlan *plan)
 {
     const RelnGraph *g = plan->graph;
     const int threads = reln_pool_threads(plan->pool);
 
     plan->slab = largest_slab(plan);
-    plan->n_workers = !plan->gemm.concurrent ? 1 : threads < LANES ? threads : LANES;
-    plan->memory = reln_alloc(plan->ctx, plan->memory_size, 1);
-    plan->lanes = reln_alloc(plan->ctx, plan->lane_size * LANES, 1);
+    plan->n_workers = threads < LANES ? threads : LANES;
+    plan->memory = reln_alloc_raw(plan->ctx, plan->memory_size, 1);
+    plan->lanes = reln_alloc_raw(plan->ctx, plan->lane_size * LANES, 1);
     plan->workers = reln_arena_alloc(&plan->arena, (size_t)plan->n_workers, sizeof *plan->workers);
     plan->bound = reln_arena_alloc(&plan->arena, (size_t)g->sources.count, sizeof *plan->bound);
     plan->row_counts =
@@ -81,12 +94,8 @@ static RelnStatus give_memory(RelnPlan *plan)
     if (!plan->memory || !plan->lanes || !plan->workers || !plan->bound || !plan->row_counts ||
         !plan->row_first)
         return RELN_ERR_NOMEM;
-    for (int i = 0; i < plan->n_workers; i++) {
-        plan->workers[i].gemm = plan->gemm;
-        plan->workers[i].slab = reln_alloc(plan->ctx, plan->slab, 1);
-        if (!plan->workers[i].slab)
-            return RELN_ERR_NOMEM;
-    }
+    for (int i = 0; i < plan->n_workers; i++)
+        RELN_TRY(equip(plan, &plan->workers[i]));
     load_constants(plan);
     return RELN_OK;
 }
@@ -94,7 +103,6 @@ static RelnStatus give_memory(RelnPlan *plan)
 static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
 {
     RELN_TRY(reln_graph_status(plan->graph));
-    RELN_TRY(reln_gemm_init(plan->ctx, options->reference, &plan->gemm));
     plan->pool = options->pool;
     plan->kern = reln_kernels(options->reference);
     plan->shard = options->shard > 0 ? options->shard : choose_shard(plan->graph);
@@ -127,8 +135,11 @@ void reln_plan_destroy(RelnPlan *plan)
 {
     if (!plan)
         return;
-    for (int i = 0; i < plan->n_workers && plan->workers; i++)
+    for (int i = 0; i < plan->n_workers && plan->workers; i++) {
         reln_free(plan->ctx, plan->workers[i].slab);
+        reln_free(plan->ctx, plan->workers[i].pack_memory);
+        reln_gemm_clear(&plan->workers[i].gemm, plan->ctx);
+    }
     for (int i = 0; i < plan->kept.count; i++)
         reln_free(plan->ctx, plan->kept.items[i].values);
     for (int i = 0; i < plan->graph->rows.count && plan->row_first; i++)
@@ -177,7 +188,7 @@ RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *
 
 static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t size)
 {
-    void *fresh = reln_alloc(plan->ctx, count, size);
+    void *fresh = reln_alloc_raw(plan->ctx, count, size);
 
     if (!fresh)
         return RELN_ERR_NOMEM;
@@ -186,10 +197,9 @@ static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t siz
     return RELN_OK;
 }
 
-/* A step value that is also read through rows keeps its slack: one quantum of rows more than the batch has. */
 static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
 {
-    const size_t bytes = reln_plan_room(plan, kept->node, n + plan->shard);
+    const size_t bytes = reln_plan_room(kept->node, n);
 
     if (bytes <= kept->capacity)
         return RELN_OK;
@@ -263,7 +273,7 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
         cost.bytes_kept += plan->kept.items[i].capacity;
     cost.instructions += plan->commit.code.count;
     cost.phases = plan->phases.count;
-    cost.bytes_worker = plan->slab;
+    cost.bytes_worker = plan->slab + plan->pack_size;
     cost.bytes_shared = plan->memory_size + plan->lane_size * LANES;
     return cost;
 }

@@ -45,6 +45,7 @@ typedef struct Instr {
     Place *in, out, scratch;
     const RelnDomain *in_domains;
     void *prepared;
+    int pack; /* index, -1: none */
     const Program *callee;
     Place *outs; /* DO_CALL: one for each result */
 } Instr;
@@ -97,6 +98,8 @@ typedef struct Shard {
 typedef struct Worker {
     char *slab;
     RelnGemm gemm;
+    RelnPack *packs;
+    char *pack_memory;
     RelnStatus status;
     char message[RELN_MESSAGE];
 } Worker;
@@ -109,7 +112,9 @@ struct RelnPlan {
     RelnPool *pool;
     RelnArena arena;
     const RelnKernels *kern;
-    RelnGemm gemm; /* as found; workers count in copies */
+    RELN_LIST(size_t) packs; /* offsets in a worker's memory */
+    size_t pack_size;
+    uint64_t n_runs;
     ptrdiff_t shard;
     RELN_LIST(Phase) phases;
     Program commit;
@@ -136,9 +141,7 @@ struct RelnPlan {
 
 /* Fill in phases, programs and sizes from the graph; false with the graph failed. */
 bool reln_plan_compile(RelnPlan *plan);
-/* Bytes for n items of x, with rows rounded up to the quantum of matrix products. */
-size_t reln_plan_room(const RelnPlan *plan, const RelnNode *x, ptrdiff_t n);
-/* The node whose memory x is. */
-const RelnNode *reln_storage(const RelnNode *x);
+/* Bytes for n items of x. */
+size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
 
 #endif

@@ -180,13 +180,16 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
 {
     void *in[MAX_IN];
     ptrdiff_t n_in[MAX_IN];
+    bool passing[MAX_IN];
     RelnExec e = {
         .node = instr->node,
         .prepared = instr->prepared,
         .in = in,
         .n_in = n_in,
+        .passing = passing,
         .n = n_items(f, instr->domain),
         .accumulate = instr->accumulate,
+        .run = f->plan->n_runs,
         .kern = f->plan->kern,
         .gemm = &f->worker->gemm,
         .seed = f->plan->run.seed,
@@ -198,7 +201,11 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
     for (int i = 0; i < instr->n_in; i++) {
         in[i] = resolve(f, &instr->in[i]);
         n_in[i] = n_items(f, instr->in_domains[i]);
+        passing[i] =
+            (char *)in[i] >= f->worker->slab && (char *)in[i] < f->worker->slab + f->plan->slab;
     }
+    if (instr->pack >= 0)
+        e.pack = &f->worker->packs[instr->pack];
     e.out = resolve(f, &instr->out);
     e.scratch = resolve(f, &instr->scratch);
     return instr->node->op->forward(&e);
@@ -210,7 +217,7 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
     void *in[MAX_IN], *out[MAX_IN];
     const RelnFn *fn = instr->callee->fn;
     char *scratch = resolve(f, &instr->scratch);
-    char *spare = scratch + instr->callee->slab;
+    char *spare = scratch ? scratch + instr->callee->slab : NULL; /* none: nothing is spare */
     Frame callee = *f;
 
     for (int i = 0; i < instr->n_in; i++)
@@ -221,7 +228,7 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
         out[i] = resolve(f, place);
         if (place->kind == AT_NOWHERE) {
             out[i] = spare;
-            spare += reln_plan_room(f->plan, fn->out[i], instr->callee->items);
+            spare += reln_plan_room(fn->out[i], instr->callee->items);
         }
         if (fn->out[i]->domain == RELN_STEP && place->kind != AT_LANE && place->kind != AT_OUT)
             memset(out[i], 0, reln_node_bytes(fn->out[i]));
@@ -444,6 +451,7 @@ static RelnStatus start_batch(RelnPlan *plan, const RelnRun *run)
     RELN_TRY(check_bound(plan));
     RELN_TRY(reln_plan_reserve(plan, run->n_samples, 0));
     plan->run = *run;
+    plan->n_runs++;
     for (int r = 0; r < plan->graph->rows.count; r++) {
         RELN_TRY(count_rows(plan, r));
         most =

@@ -20,13 +20,14 @@ static bool infer(RelnGraph *g, RelnNode *z)
         if (d->shape.dims[a] < 1)
             return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: an extent of %d, wanted at least 1",
                                    z->op->name, d->shape.dims[a]);
-    if (d->domain < 0 || d->domain >= g->rows.count + 2)
+    if (!reln_domain_known(g, d->domain))
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: domain %d is not one of this graph",
                                z->op->name, d->domain);
     z->shape = d->shape;
     z->domain = d->domain;
     z->dtype = d->dtype == RELN_DEFAULT ? g->dtype : d->dtype;
     z->needs_grad = z->dtype != RELN_I32;
+    z->target = d->source.target;
     if (!z->rep && z->dtype != RELN_I32)
         z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
     if (!z->rep && z->dtype != RELN_I32)
@@ -111,6 +112,13 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
     if (target == RELN_STEP && limit < 1)
         reln_graph_fail(graph, RELN_ERR_ARG, "index input %s: limit %d, wanted at least 1", name,
                         limit);
+    if (target != RELN_STEP && (target < 2 || !reln_domain_known(graph, target)))
+        reln_graph_fail(graph, RELN_ERR_ARG,
+                        "index input %s: target %d is no row domain of this graph", name, target);
+    if (target != RELN_STEP && domain == RELN_STEP)
+        reln_graph_fail(graph, RELN_ERR_ARG,
+                        "index input %s: a row is counted within a sample, the step has none",
+                        name);
     return enter(graph, &reln_op_index_input, name, &d, sizeof d, NULL);
 }
 
@@ -301,6 +309,7 @@ static bool infer_row_sample(RelnGraph *g, RelnNode *z)
     z->shape = reln_shape_from((RelnDims){1, 1, 1, 1, 1});
     z->domain = s->target;
     z->dtype = RELN_I32;
+    z->target = RELN_SAMPLES;
     return true;
 }
 

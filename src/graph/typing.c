@@ -62,6 +62,13 @@ bool reln_want_float(RelnGraph *g, const RelnNode *z)
     return true;
 }
 
+bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis)
+{
+    return (axis >= RELN_P && axis <= RELN_C) ||
+           reln_graph_fail(g, RELN_ERR_ARG, "%s: axis %d, wanted RELN_P to RELN_C (0 to %d)",
+                           z->op->name, (int)axis, RELN_C);
+}
+
 /* ---- constant tensors ----------------------------------------------------------------------------------------- */
 
 static bool tensor_equal(const RelnTensor3 *a, const RelnTensor3 *b)
@@ -178,6 +185,10 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
     status = reln_check_bilinear(u, v, w, t, &verdict);
     if (status != RELN_OK)
         return reln_graph_fail(g, status, "%s: %s", op, reln_ctx_error(g->ctx));
+    if (!verdict.equivariant && t->j == 1 && reln_rep_is_trivial(v))
+        return reln_graph_fail(
+            g, RELN_ERR_REP, "%s: the matrix from %s to %s is not equivariant under %s: %s", op,
+            reln_rep_name(u), reln_rep_name(w), reln_group_name(g->group), verdict.text);
     if (!verdict.equivariant)
         return reln_graph_fail(
             g, RELN_ERR_REP,
@@ -190,8 +201,7 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
 
-/* Strides of x seen through z's shape, items first. */
-static void strides_of(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride)
+void reln_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride)
 {
     ptrdiff_t step = 1;
 
@@ -205,15 +215,22 @@ static void strides_of(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride)
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
 {
     ptrdiff_t stride[RELN_LOOP_IN][RELN_LOOP_MAX];
+
+    for (int i = 0; i < n_in; i++)
+        reln_strides(z, z->in[i], stride[i]);
+    reln_loops_of(&z->shape, n_in, stride, out);
+}
+
+void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
+                   RelnLoops *out)
+{
     int rank = 0;
 
     memset(out, 0, sizeof *out);
-    out->item = reln_shape_count(&z->shape);
-    for (int i = 0; i < n_in; i++)
-        strides_of(z, z->in[i], stride[i]);
+    out->item = reln_shape_count(shape);
     /* from the innermost axis outwards: an axis joins the loop inside it when every operand steps alike */
     for (int a = RELN_LOOP_MAX - 1; a >= 0; a--) {
-        const ptrdiff_t extent = a == 0 ? 1 : z->shape.dims[a - 1];
+        const ptrdiff_t extent = a == 0 ? 1 : shape->dims[a - 1];
         bool joins = rank > 0 && a > 0;
 
         if (a > 0 && extent == 1)

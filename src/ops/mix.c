@@ -58,14 +58,41 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return true;
 }
 
+static size_t packs(const RelnNode *z, const RelnKernels *kern)
+{
+    return reln_gemm_packed_size(kern, z->dtype == RELN_F64, z->shape.dims[RELN_C],
+                                 z->in[0]->shape.dims[RELN_C]);
+}
+
+/* The weights are the same for all shards of a run, unless a function computes them in the worker's own memory; then
+ * the pack is marked as of no run. */
+static const void *packed_weights(const RelnExec *e, bool t, ptrdiff_t d, ptrdiff_t c)
+{
+    RelnPack *pack = e->pack;
+
+    if (pack->source != e->in[1] || pack->run != e->run) {
+        reln_gemm_pack(e->gemm, e->node->dtype == RELN_F64, t, d, c, e->in[1],
+                       e->node->in[1]->shape.dims[RELN_C], pack->values);
+        pack->source = e->in[1];
+        pack->run = e->passing[1] ? 0 : e->run;
+    }
+    return pack->values;
+}
+
 static RelnStatus forward(const RelnExec *e)
 {
     const RelnNode *x = e->node->in[0], *w = e->node->in[1];
-    const bool t = ((const Attr *)e->node->attr)->transposed;
-    const ptrdiff_t c = x->shape.dims[RELN_C], d = e->node->shape.dims[RELN_C];
+    const bool t = ((const Attr *)e->node->attr)->transposed,
+               is_double = e->node->dtype == RELN_F64;
+    const ptrdiff_t c = x->shape.dims[RELN_C], d = e->node->shape.dims[RELN_C],
+                    rows = e->n * rows_of(x);
 
-    reln_gemm(e->gemm, e->node->dtype == RELN_F64, false, t, e->n * rows_of(x), d, c, e->in[0], c,
-              e->in[1], w->shape.dims[RELN_C], false, e->out, d, e->node->domain != RELN_STEP);
+    if (e->pack)
+        reln_gemm_packed(e->gemm, is_double, false, rows, d, c, e->in[0], c,
+                         packed_weights(e, t, d, c), false, e->out, d);
+    else
+        reln_gemm(e->gemm, is_double, false, t, rows, d, c, e->in[0], c, e->in[1],
+                  w->shape.dims[RELN_C], false, e->out, d);
     return RELN_OK;
 }
 
@@ -115,6 +142,7 @@ const RelnOp reln_op_mix = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
+    .packs = packs,
     .flops = flops,
     .sample = sample,
 };
@@ -148,7 +176,7 @@ static RelnStatus forward_outer(const RelnExec *e)
     const ptrdiff_t c = x->shape.dims[RELN_C], d = e->node->shape.dims[RELN_C];
 
     reln_gemm(e->gemm, e->node->dtype == RELN_F64, true, false, c, d, e->n * rows_of(x), e->in[0],
-              c, e->in[1], d, e->accumulate, e->out, d, false);
+              c, e->in[1], d, e->accumulate, e->out, d);
     return RELN_OK;
 }
 

@@ -4,14 +4,16 @@
 #include <string.h>
 
 #include "rep/rep.h"
-#include "tensor/linalg.h"
 
-/* The residual tensor of one generator by its non-zero entries: an open hash table from position to value. */
-typedef struct Residual {
-    uint64_t *key; /* position + 1; 0: free */
+/* A tensor that is being summed up: dense where that is small, else an open hash table from position to value. The
+ * slots in use are listed, so that clearing and reading cost what was written. */
+typedef struct Sum {
     double *value;
-    size_t capacity, mask; /* of its slots, mask + 1 are in use */
-} Residual;
+    uint64_t *key; /* position + 1; 0: free. NULL: dense, the slot is the position */
+    size_t *used;  /* slots; one may be listed twice */
+    size_t n_used;
+    size_t mask; /* slots - 1, hashed */
+} Sum;
 
 typedef struct Map {
     const RelnRep *u, *v, *w; /* v NULL: linear */
@@ -19,14 +21,44 @@ typedef struct Map {
     const RelnEntry *entries;
 } Map;
 
-static void add(Residual *r, uint64_t position, double value)
-{
-    size_t slot = (size_t)((position * 0x9E3779B97F4A7C15ULL) >> 20) & r->mask;
+/* One generator on the three sides; v NULL: linear. */
+typedef struct Sides {
+    const Action *u, *v, *w;
+} Sides;
 
-    while (r->key[slot] != 0 && r->key[slot] != position + 1)
-        slot = (slot + 1) & r->mask;
-    r->key[slot] = position + 1;
-    r->value[slot] += value;
+static size_t slot_of(Sum *s, uint64_t position)
+{
+    size_t slot = (size_t)((position * 0x9E3779B97F4A7C15ULL) >> 20) & s->mask;
+
+    while (s->key[slot] != 0 && s->key[slot] != position + 1)
+        slot = (slot + 1) & s->mask;
+    s->key[slot] = position + 1;
+    return slot;
+}
+
+static void add(Sum *s, uint64_t position, double value)
+{
+    const size_t slot = s->key ? slot_of(s, position) : (size_t)position;
+
+    if (s->value[slot] == 0)
+        s->used[s->n_used++] = slot;
+    s->value[slot] += value;
+}
+
+/* Squared norm; the sum is empty afterwards. */
+static double take_square(Sum *s)
+{
+    double square = 0;
+
+    for (size_t e = 0; e < s->n_used; e++) {
+        const size_t slot = s->used[e];
+        square += s->value[slot] * s->value[slot];
+        s->value[slot] = 0;
+        if (s->key)
+            s->key[slot] = 0;
+    }
+    s->n_used = 0;
+    return square;
 }
 
 static int line_length(const Sparse *s, int line)
@@ -34,20 +66,10 @@ static int line_length(const Sparse *s, int line)
     return s->start[line + 1] - s->start[line];
 }
 
-/* How many numbers the entries spread to under one generator. */
-static size_t spread(const Map *m, int generator, bool discrete)
+static Sides sides_of(const Map *m, int generator)
 {
-    const Action *u = &m->u->actions[generator], *w = &m->w->actions[generator];
-    const Action *v = m->v ? &m->v->actions[generator] : NULL;
-    size_t total = 0;
-
-    for (int e = 0; e < m->count; e++) {
-        const RelnEntry *t = &m->entries[e];
-        const int nu = line_length(&u->rows, t->i), nv = v ? line_length(&v->rows, t->j) : 0;
-        const int in = !discrete ? nu + nv : v ? nu * nv : nu;
-        total += (size_t)(line_length(&w->columns, t->k) + in);
-    }
-    return total;
+    return (Sides){&m->u->actions[generator], m->v ? &m->v->actions[generator] : NULL,
+                   &m->w->actions[generator]};
 }
 
 static uint64_t position(const Map *m, int k, int i, int j)
@@ -57,95 +79,173 @@ static uint64_t position(const Map *m, int k, int i, int j)
     return ((uint64_t)k * (uint64_t)m->u->dim + (uint64_t)i) * nv + (uint64_t)j;
 }
 
+static size_t volume_of(const Map *m)
+{
+    return (size_t)m->w->dim * (size_t)m->u->dim * (size_t)(m->v ? m->v->dim : 1);
+}
+
 /* rho_w T: entry (k,i,j) spreads over column k of rho_w. */
-static void add_out(const Map *m, const Sparse *columns, const RelnEntry *t, Residual *r)
+static void add_out(const Map *m, const Sparse *columns, const RelnEntry *t, double x, Sum *s)
 {
-    for (int s = columns->start[t->k]; s < columns->start[t->k + 1]; s++)
-        add(r, position(m, columns->index[s], t->i, t->j), columns->value[s] * t->value);
+    for (int e = columns->start[t->k]; e < columns->start[t->k + 1]; e++)
+        add(s, position(m, columns->index[e], t->i, t->j), columns->value[e] * x);
 }
 
-/* - T (rho_u x 1 + 1 x rho_v): entry (k,i,j) spreads over row i of rho_u and row j of rho_v. */
-static void add_in_lie(const Map *m, const Action *u, const Action *v, const RelnEntry *t,
-                       Residual *r)
+/* x T (rho_u x 1): entry (k,i,j) spreads over row i of rho_u. */
+static void add_u(const Map *m, const Sparse *rows, const RelnEntry *t, double x, Sum *s)
 {
-    for (int s = u->rows.start[t->i]; s < u->rows.start[t->i + 1]; s++)
-        add(r, position(m, t->k, u->rows.index[s], t->j), -u->rows.value[s] * t->value);
-    for (int s = v ? v->rows.start[t->j] : 0; v && s < v->rows.start[t->j + 1]; s++)
-        add(r, position(m, t->k, t->i, v->rows.index[s]), -v->rows.value[s] * t->value);
+    for (int e = rows->start[t->i]; e < rows->start[t->i + 1]; e++)
+        add(s, position(m, t->k, rows->index[e], t->j), rows->value[e] * x);
 }
 
-/* - T (rho_u x rho_v) */
-static void add_in_discrete(const Map *m, const Action *u, const Action *v, const RelnEntry *t,
-                            Residual *r)
+static void add_v(const Map *m, const Sparse *rows, const RelnEntry *t, double x, Sum *s)
 {
-    for (int s = u->rows.start[t->i]; s < u->rows.start[t->i + 1]; s++) {
-        const double x = -u->rows.value[s] * t->value;
-        const int i = u->rows.index[s];
-        if (!v)
-            add(r, position(m, t->k, i, 0), x);
-        for (int q = v ? v->rows.start[t->j] : 0; v && q < v->rows.start[t->j + 1]; q++)
-            add(r, position(m, t->k, i, v->rows.index[q]), x * v->rows.value[q]);
-    }
+    for (int e = rows->start[t->j]; e < rows->start[t->j + 1]; e++)
+        add(s, position(m, t->k, t->i, rows->index[e]), rows->value[e] * x);
 }
 
-/* Residual of one generator over max(1, norms of the matrices involved). */
-static double generator_residual(const Map *m, int generator, bool discrete, Residual *r)
+/* f (rho_w T - T (rho_u x 1 + 1 x rho_v)) */
+static void lie_residual(const Map *m, const Sides *g, double f, Sum *s)
 {
-    const Action *u = &m->u->actions[generator], *w = &m->w->actions[generator];
-    const Action *v = m->v ? &m->v->actions[generator] : NULL;
-    const double nv = v ? v->norm : discrete ? 1 : 0;
-    const double in = discrete ? u->norm * nv : fmax(u->norm, nv);
-
-    memset(r->key, 0, (r->mask + 1) * sizeof *r->key);
-    memset(r->value, 0, (r->mask + 1) * sizeof *r->value);
     for (int e = 0; e < m->count; e++) {
-        add_out(m, &w->columns, &m->entries[e], r);
-        if (discrete)
-            add_in_discrete(m, u, v, &m->entries[e], r);
-        else
-            add_in_lie(m, u, v, &m->entries[e], r);
+        const RelnEntry *t = &m->entries[e];
+        add_out(m, &g->w->columns, t, f * t->value, s);
+        add_u(m, &g->u->rows, t, -f * t->value, s);
+        if (g->v)
+            add_v(m, &g->v->rows, t, -f * t->value, s);
     }
-    return reln_mat_norm((ptrdiff_t)r->mask + 1, r->value) / fmax(1, fmax(w->norm, in));
 }
 
-/* Tables are at least half empty. */
-static size_t table_size(size_t n_numbers)
+/* s -= half (1 x rho_v); half is empty afterwards. */
+static void second_half(const Map *m, const Sparse *rows, Sum *half, Sum *s)
 {
-    size_t size = 16;
+    const uint64_t nv = (uint64_t)m->v->dim, nu = (uint64_t)m->u->dim;
 
-    while (size < 2 * n_numbers)
-        size *= 2;
-    return size;
-}
-
-static RelnStatus make_table(RelnArena *scratch, const Map *m, int n_lie, int n, Residual *r)
-{
-    r->capacity = 0;
-    for (int g = 0; g < n; g++) {
-        const size_t size = table_size(spread(m, g, g >= n_lie));
-        r->capacity = size > r->capacity ? size : r->capacity;
+    for (size_t e = 0; e < half->n_used; e++) {
+        const size_t slot = half->used[e];
+        const uint64_t at = half->key ? half->key[slot] - 1 : slot;
+        const RelnEntry t = {(int)(at / nv % nu), (int)(at % nv), (int)(at / nv / nu), 0};
+        if (half->value[slot] != 0)
+            add_v(m, rows, &t, -half->value[slot], s);
+        half->value[slot] = 0;
     }
-    r->key = reln_arena_alloc(scratch, r->capacity, sizeof *r->key);
-    r->value = reln_arena_alloc(scratch, r->capacity, sizeof *r->value);
-    return r->key && r->value ? RELN_OK : RELN_ERR_NOMEM;
+    for (size_t e = 0; half->key && e < half->n_used; e++)
+        half->key[half->used[e]] = 0;
+    half->n_used = 0;
 }
 
-static RelnStatus worst_generator(RelnArena *scratch, const Map *m, double scale, RelnVerdict *out)
+/* f (rho_w T - T (rho_u x rho_v)), one side after the other */
+static void discrete_residual(const Map *m, const Sides *g, double f, Sum *half, Sum *s)
+{
+    for (int e = 0; e < m->count; e++) {
+        const RelnEntry *t = &m->entries[e];
+        add_out(m, &g->w->columns, t, f * t->value, s);
+        add_u(m, &g->u->rows, t, g->v ? f * t->value : -f * t->value, g->v ? half : s);
+    }
+    if (g->v)
+        second_half(m, &g->v->rows, half, s);
+}
+
+/* ---- room ------------------------------------------------------------------------------------------------- */
+
+typedef struct Room {
+    size_t half, whole; /* additions at most, to a half-way sum and to the residual */
+} Room;
+
+static void make_larger(size_t *x, size_t y)
+{
+    *x = y > *x ? y : *x;
+}
+
+/* Additions that one generator causes. */
+static Room spread(const Map *m, const Sides *g, bool discrete)
+{
+    Room room = {0, 0};
+
+    for (int e = 0; e < m->count; e++) {
+        const RelnEntry *t = &m->entries[e];
+        const size_t nu = (size_t)line_length(&g->u->rows, t->i);
+        const size_t nv = g->v ? (size_t)line_length(&g->v->rows, t->j) : 0;
+        room.half += nu;
+        room.whole += (size_t)line_length(&g->w->columns, t->k) + nu + nv;
+    }
+    /* every number of the half-way sum meets a row of rho_v */
+    if (discrete && g->v) {
+        const size_t volume = volume_of(m);
+        size_t longest = 0;
+        for (int j = 0; j < m->v->dim; j++)
+            make_larger(&longest, (size_t)line_length(&g->v->rows, j));
+        room.whole += (room.half < volume ? room.half : volume) * longest;
+    }
+    return room;
+}
+
+enum { DENSE_ANYWAY = 32768 }; /* numbers that are cheap to clear */
+
+static RelnStatus make_sum(RelnArena *scratch, const Map *m, size_t additions, Sum *s)
+{
+    const size_t volume = volume_of(m);
+    const bool dense = volume <= DENSE_ANYWAY || volume / 4 <= additions;
+    size_t slots = 16;
+
+    while (!dense && slots < 2 * additions)
+        slots *= 2;
+    slots = dense ? volume : slots;
+    s->n_used = 0;
+    s->mask = slots - 1;
+    s->value = reln_arena_alloc(scratch, slots, sizeof *s->value);
+    s->key = dense ? NULL : reln_arena_alloc(scratch, slots, sizeof *s->key);
+    s->used = reln_arena_alloc(scratch, additions, sizeof *s->used);
+    return s->value && s->used && (dense || s->key) ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+static RelnStatus make_sums(RelnArena *scratch, const Map *m, Sum *half, Sum *whole)
 {
     const RelnGroup *group = m->u->group;
-    const int n = group->n_lie + group->n_discrete;
-    Residual r;
+    Room most = {0, 0};
 
-    RELN_TRY(make_table(scratch, m, group->n_lie, n, &r));
-    for (int g = 0; g < n; g++) {
-        const bool discrete = g >= group->n_lie;
-        r.mask = table_size(spread(m, g, discrete)) - 1;
-        const double residual = generator_residual(m, g, discrete, &r) / scale;
+    for (int i = 0; i < group->n_lie + group->n_discrete; i++) {
+        const Sides g = sides_of(m, i);
+        const bool discrete = i >= group->n_lie;
+        const Room room = spread(m, &g, discrete);
+        make_larger(&most.half, discrete ? room.half : 0);
+        make_larger(&most.whole, room.whole);
+    }
+    RELN_TRY(make_sum(scratch, m, most.whole, whole));
+    return most.half > 0 ? make_sum(scratch, m, most.half, half) : RELN_OK;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------ */
+
+/* max(1, norms of the matrices involved) */
+static double side_norm(const Sides *g, bool discrete)
+{
+    const double nv = g->v ? g->v->norm : discrete ? 1 : 0;
+    const double in = discrete ? g->u->norm * nv : fmax(g->u->norm, nv);
+
+    return fmax(1, fmax(g->w->norm, in));
+}
+
+static RelnStatus worst_generator(RelnArena *scratch, const Map *m, double norm, RelnVerdict *out)
+{
+    const RelnGroup *group = m->u->group;
+    Sum half = {0}, whole = {0}; /* a map of zeros takes no room */
+
+    RELN_TRY(make_sums(scratch, m, &half, &whole));
+    for (int i = 0; i < group->n_lie + group->n_discrete; i++) {
+        const bool discrete = i >= group->n_lie;
+        const Sides g = sides_of(m, i);
+        const double f = 1 / norm / side_norm(&g, discrete);
+        if (discrete)
+            discrete_residual(m, &g, f, &half, &whole);
+        else
+            lie_residual(m, &g, f, &whole);
+        const double residual = sqrt(take_square(&whole));
         if (out->generator >= 0 && residual <= out->residual)
             continue;
         out->residual = residual;
         out->discrete = discrete;
-        out->generator = discrete ? g - group->n_lie : g;
+        out->generator = discrete ? i - group->n_lie : i;
     }
     return RELN_OK;
 }

@@ -197,7 +197,7 @@ static const RelnRep *intern(const Candidate *c, const char *name)
     const RelnRep *rep;
 
     if (!finite(c)) {
-        reln_fail(c->group->ctx, RELN_ERR_NUMERIC, "rep %s holds a number that is not finite",
+        (void)reln_fail(c->group->ctx, RELN_ERR_NUMERIC, "rep %s holds a number that is not finite",
                   name);
         return NULL;
     }
@@ -227,23 +227,6 @@ static RelnStatus make_room(Candidate *c)
     return c->lie && c->discrete && c->inverse ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-static char *format_name(RelnArena *scratch, const char *format, va_list args)
-    __attribute__((format(printf, 2, 0)));
-static char *format_name(RelnArena *scratch, const char *format, va_list args)
-{
-    va_list again;
-    char *name;
-    int length;
-
-    va_copy(again, args);
-    length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    name = reln_arena_alloc(scratch, (size_t)length + 1, 1);
-    if (name)
-        vsnprintf(name, (size_t)length + 1, format, args);
-    return name;
-}
-
 static const RelnRep *make(RelnGroup *group, int dim, Fill fill, const void *given,
                            const char *format, ...) __attribute__((format(printf, 5, 6)));
 static const RelnRep *make(RelnGroup *group, int dim, Fill fill, const void *given,
@@ -252,12 +235,17 @@ static const RelnRep *make(RelnGroup *group, int dim, Fill fill, const void *giv
     RelnArena scratch;
     Candidate c = {group, &scratch, dim, NULL, NULL, NULL};
     const RelnRep *rep = NULL;
-    char *name;
     va_list args;
+    int length;
 
     reln_arena_init(&scratch, group->ctx);
     va_start(args, format);
-    name = format_name(&scratch, format, args);
+    length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *name = reln_arena_alloc(&scratch, (size_t)length + 1, 1);
+    va_start(args, format);
+    if (name)
+        vsnprintf(name, (size_t)length + 1, format, args);
     va_end(args);
     if (name && make_room(&c) == RELN_OK && fill(given, &c) == RELN_OK)
         rep = intern(&c, name);
@@ -514,6 +502,14 @@ const RelnRep *reln_rep_sign(RelnGroup *group)
     return group ? make(group, 1, fill_sign, NULL, "sign") : NULL;
 }
 
+static bool given_for(const RelnGroup *group, const char *what, bool given)
+{
+    if (!given)
+        (void)reln_fail(group->ctx, RELN_ERR_ARG, "%s: one for each generator of %s wanted", what,
+                        group->name);
+    return given;
+}
+
 static RelnStatus fill_character(const void *given, Candidate *c)
 {
     const double *values = given;
@@ -531,7 +527,7 @@ static RelnStatus fill_character(const void *given, Candidate *c)
 
 const RelnRep *reln_rep_character(RelnGroup *group, const double *values)
 {
-    if (!group || (!values && group->n_discrete > 0))
+    if (!group || !given_for(group, "character", values || group->n_discrete == 0))
         return NULL;
     return make(group, 1, fill_character, values, "character");
 }
@@ -663,7 +659,8 @@ const RelnRep *reln_rep_from_matrices(RelnGroup *group, int dim, const double *l
 {
     const Matrices given = {lie, discrete};
 
-    if (!group || (!lie && group->n_lie > 0) || (!discrete && group->n_discrete > 0))
+    if (!group || !given_for(group, "matrices", lie || group->n_lie == 0) ||
+        !given_for(group, "matrices", discrete || group->n_discrete == 0))
         return NULL;
     return make(group, dim, fill_matrices, &given, "rep^%d", dim);
 }

@@ -16,8 +16,8 @@
 /* A basis of maps may take this many numbers: 1 GiB. */
 #define MAPS_NUMBERS ((ptrdiff_t)1 << 27)
 /* In rows of norm 1, a column is zero below the first, a pivot above the second. */
-#define NO_PIVOT 1e-10
-#define PIVOT 1e-6
+#define NO_PIVOT 1e-9
+#define PIVOT 1e-7
 /* Rounding of entries: smaller ones are zero, and fractions this near are meant. */
 #define ROUNDING 1e-12
 

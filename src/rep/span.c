@@ -258,7 +258,8 @@ typedef struct Grower {
 static RelnStatus grow(Grower *g)
 {
     const size_t size = (size_t)g->dim * (size_t)g->dim, old = (size_t)g->c->count;
-    const size_t capacity = old ? 4 * old : 16;
+    const size_t wanted = old ? 4 * old : 16, most = (size_t)g->limit + 1; /* one: the candidate */
+    const size_t capacity = wanted < most ? wanted : most;
     int *parent = reln_arena_alloc(g->arena, capacity, sizeof *parent);
     int *generator = reln_arena_alloc(g->arena, capacity, sizeof *generator);
     double *matrices = reln_arena_alloc(g->arena, capacity * size, sizeof *matrices);

@@ -1,36 +1,38 @@
-/* gemm.h -- the one door to BLAS for the kernels of a plan: real matrix products in float and double.
+/* gemm.h -- the one door to matrix products for the kernels of a plan, in float and double.
  *
- * OpenBLAS gives a row of a product the same bits whatever the other rows are only when the number of rows is a
- * multiple of a quantum that depends on its kernels (12 on many). So products whose rows are items are padded to the
- * quantum here, and the quantum is found by a self-test instead of believed.
+ * The products are our own (kern_gemm.inc), not a BLAS's: a row of a BLAS product has other bits in another place or
+ * company (OpenBLAS's float kernels treat rows 0-5 and 6-11 of a block differently), so that a sample's result would
+ * depend on its batch, and the serial build of OpenBLAS gives wrong products when two threads call it. Ours are as
+ * fast, and a row depends on nothing but itself.
  */
 #ifndef TENSOR_GEMM_H
 #define TENSOR_GEMM_H
 
 #include "base/base.h"
+#include "tensor/kernels.h"
 
-/* Rows that a buffer must have room for beyond those in use, in reading and in writing. */
-enum { RELN_ROW_SLACK = 48 };
-
+/* What one worker needs for products. */
 typedef struct RelnGemm {
-    bool reference;  /* plain loops of our own instead of BLAS */
-    bool concurrent; /* BLAS may be called from several threads */
-    int quantum[2];  /* rows: [0] float, [1] double */
-    uint64_t calls;  /* counters of one worker */
+    const RelnKernels *kern;
+    void *work;     /* for packing, of fixed size */
+    uint64_t calls; /* counters */
     double flops;
 } RelnGemm;
 
-/* Looks at the BLAS that is linked, tells it to use one thread for each call, and finds the quanta. */
-RelnStatus reln_gemm_init(RelnCtx *ctx, bool reference, RelnGemm *out);
+RelnStatus reln_gemm_init(RelnGemm *gemm, RelnCtx *ctx, const RelnKernels *kern);
+void reln_gemm_clear(RelnGemm *gemm, RelnCtx *ctx);
 
-/* c (m,n) = op(a) op(b) + beta c, row-major, op: transposed when ta, tb. is_double chooses the type. Rows of the
- * result depend on those of op(a) alone when `rows` is set; then a (not transposed) must be readable and c writable
- * for RELN_ROW_SLACK rows beyond m. */
+/* c (m,n) = op(a) op(b), added to c when `accumulate`; row-major, op: transposed when ta, tb. c overlaps neither. */
 void reln_gemm(RelnGemm *gemm, bool is_double, bool ta, bool tb, ptrdiff_t m, ptrdiff_t n,
                ptrdiff_t k, const void *a, ptrdiff_t lda, const void *b, ptrdiff_t ldb,
-               bool accumulate, void *c, ptrdiff_t ldc, bool rows);
+               bool accumulate, void *c, ptrdiff_t ldc);
 
-/* Name of the kernel set in use, recorded with results: "openblas 0.3.21 Zen" or "reference". */
-const char *reln_gemm_name(const RelnGemm *gemm);
+/* The same in two steps, for an operand b that is used often: the bytes it takes packed, packing, and the product. */
+size_t reln_gemm_packed_size(const RelnKernels *kern, bool is_double, ptrdiff_t n, ptrdiff_t k);
+void reln_gemm_pack(const RelnGemm *gemm, bool is_double, bool tb, ptrdiff_t n, ptrdiff_t k,
+                    const void *b, ptrdiff_t ldb, void *packed);
+void reln_gemm_packed(RelnGemm *gemm, bool is_double, bool ta, ptrdiff_t m, ptrdiff_t n,
+                      ptrdiff_t k, const void *a, ptrdiff_t lda, const void *packed,
+                      bool accumulate, void *c, ptrdiff_t ldc);
 
 #endif

@@ -41,6 +41,17 @@ typedef enum RelnMap2 {
     RELN_MAP2_COUNT
 } RelnMap2;
 
+/* Products add up terms in blocks of this many: a block at a time goes into the result. */
+enum { RELN_GEMM_BLOCK = 256 };
+/* p = keep p - rate m / (sqrt(root v + inside) + outside) after m and v have taken in the gradient */
+typedef struct RelnAdamStep {
+    double beta1, beta2, keep, rate, root, inside, outside;
+} RelnAdamStep;
+typedef struct RelnSgdStep {
+    double rate, decay, momentum;
+    bool nesterov;
+} RelnSgdStep;
+
 typedef struct RelnRealKernels {
     size_t size; /* of real */
     /* y[i] = f(x[i * sx]); exp to softplus are our own, within 2 ulp, and the same bits wherever a number stands */
@@ -48,6 +59,9 @@ typedef struct RelnRealKernels {
     /* z[i] = f(x[i * sx], y[i * sy]), sx and sy 0 or 1 */
     void (*map2[RELN_MAP2_COUNT])(ptrdiff_t n, const void *x, ptrdiff_t sx, const void *y,
                                   ptrdiff_t sy, void *z);
+    /* z[i] = m[i * sm] is not 0 ? x[i * sx] : y[i * sy], strides 0 or 1 */
+    void (*select)(ptrdiff_t n, const void *m, ptrdiff_t sm, const void *x, ptrdiff_t sx,
+                   const void *y, ptrdiff_t sy, void *z);
     /* y[i] = a x[i] + b */
     void (*axpb)(ptrdiff_t n, double a, const void *x, double b, void *y);
     /* y[i] += a x[i * sx] */
@@ -68,6 +82,35 @@ typedef struct RelnRealKernels {
     /* y[k,c] = sum M[k,i] x[i,c] for one item, M by its non-zero entries: i, k and value of the tensor, j unused */
     void (*linear)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx, void *y,
                    ptrdiff_t ldy);
+    /* Matrix products: elements that b takes packed; packing b (k, n) or its transpose (n, k); c = op(a) b, or c += */
+    ptrdiff_t (*gemm_packed)(ptrdiff_t n, ptrdiff_t k);
+    void (*gemm_pack)(bool transposed, ptrdiff_t n, ptrdiff_t k, const void *b, ptrdiff_t ldb,
+                      void *packed);
+    void (*gemm)(bool ta, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void *a, ptrdiff_t lda,
+                 const void *packed, bool accumulate, void *c, ptrdiff_t ldc);
+    /* Along the first axis of x (extent, inner): the place of the largest (least: smallest) number, the first of equal
+     * ones; a NaN never wins against a number. */
+    void (*arg)(ptrdiff_t extent, ptrdiff_t inner, bool least, const void *x, int32_t *out);
+    /* z = exp(x - m) / sum exp(x - m), (extent, inner), and m + log sum exp(x - m), (inner), m the largest */
+    void (*softmax)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
+    void (*logsumexp)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
+    /* z[i * sz + index[i * si] * step] += y[i * sy], one after another */
+    void (*scatter)(ptrdiff_t n, const void *y, ptrdiff_t sy, const int32_t *index, ptrdiff_t si,
+                    ptrdiff_t step, void *z, ptrdiff_t sz);
+    /* Items of `item` elements chosen one by one, index[i * si] for element i; -1: none. x, y and z point at element 0
+     * of the elements meant, in item 0.
+     * y[i] = x[index item + i], 0 for none */
+    void (*gather)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item, const void *x,
+                   void *y);
+    /* z[index item + i] += y[i] */
+    void (*scatter_add)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
+                        const void *y, void *z);
+    /* best[index item + i] = row where x[row item + i] is larger than that of the row there, or there is none */
+    void (*argmax_row)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
+                       ptrdiff_t row, const void *x, int32_t *best);
+    /* one step of an optimiser on n parameters, in place; sgd: m NULL without momentum */
+    void (*adam)(ptrdiff_t n, const RelnAdamStep *s, const void *g, void *p, void *m, void *v);
+    void (*sgd)(ptrdiff_t n, const RelnSgdStep *s, const void *g, void *p, void *m);
     void (*from_f32)(ptrdiff_t n, const float *x, void *y);
     void (*from_f64)(ptrdiff_t n, const double *x, void *y);
 } RelnRealKernels;

@@ -19,7 +19,12 @@ block text >"$work/wanted"
     echo "README.md has lost its program or its output" >&2
     exit 1
 }
-"$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$SOURCE_DIR/include" "$work/readme.c" \
-    -L"$BUILD_DIR" -lreln -Wl,-rpath,"$BUILD_DIR" -o "$work/readme"
-"$work/readme" >"$work/got"
+
+# As README.md says: against an installed library, through pkg-config.
+cmake --install "$BUILD_DIR" --prefix "$work/prefix" >"$work/log"
+pc=$(dirname "$(find "$work/prefix" -name reln.pc)")
+flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs reln)
+# shellcheck disable=SC2086
+"$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$work/readme.c" $flags -o "$work/readme"
+LD_LIBRARY_PATH=$(dirname "$pc") "$work/readme" >"$work/got"
 diff "$work/wanted" "$work/got"

@@ -170,7 +170,7 @@ static void any_map_passes_without_generators_and_the_zero_map_always(void **sta
 
 static void questions_without_an_answer_are_errors(void **state)
 {
-    const RelnEntry outside = {9, 0, 0, 1}, infinite = {0, 0, 0, INFINITY};
+    const RelnEntry outside = {9, 0, 0, 1}, infinite = {0, 0, 0, (double)INFINITY};
     Fixture *f = *state;
     const RelnRep *m = reln_rep_matrix(f->gl3), *v = reln_rep_vector(f->gl3);
     RelnTensor3 t = {9, 9, 9, 1, &outside};

@@ -97,7 +97,7 @@ static void lorentz_keeps_the_metric_and_its_reflections_reverse_time_and_space(
 static void bad_groups_are_refused_with_the_reason(void **state)
 {
     const char *names[] = {"", "go:3", "o:0", "none:0", "none", "lorentz:4", "gl:65", "gl:9+gl:15"};
-    const double singular[4] = {1, 2, 2, 4}, nan_matrix[1] = {NAN};
+    const double singular[4] = {1, 2, 2, 4}, nan_matrix[1] = {(double)NAN};
     Fixture *f = *state;
     RelnGroup *g = NULL;
 

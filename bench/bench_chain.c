@@ -1,0 +1,104 @@
+/* bench_chain.c -- Linear(256), contract, Linear(256) on gl(3), batch 100, one thread: forward and backward as a share
+ * of the machine's own sgemm, and what building and planning costs. */
+#include "bench.h"
+
+enum { BATCH = 100, C = 256 };
+
+typedef struct Chain {
+    RelnCtx *ctx;
+    RelnAlgebra *gl3;
+    RelnGroup *group;
+    RelnStore *store;
+    RelnGraph *graph;
+    RelnPlan *plan;
+    float *x;
+} Chain;
+
+static RelnNode *weights(RelnGraph *g, const char *name)
+{
+    return reln_param(g, name, (RelnDims){.r = C, .c = C},
+                      (RelnInit){RELN_INIT_UNIFORM, 1.0 / 16.0});
+}
+
+static void build(Chain *s, int shard)
+{
+    const RelnRep *adjoint = reln_rep_adjoint(s->group, s->gl3);
+    RelnNode *x, *y, *w[2], *grads[3], *loss, *all[3];
+
+    BENCH_TRY(s->ctx, reln_graph_create(s->group, s->store, RELN_F32, &s->graph));
+    x = reln_input(s->graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = C}, adjoint, RELN_DEFAULT);
+    w[0] = weights(s->graph, "w0");
+    w[1] = weights(s->graph, "w1");
+    y = reln_mix(s->graph, x, w[0]);
+    y = reln_mix(s->graph, reln_bracket(s->graph, s->gl3, y, x), w[1]);
+    loss = reln_batch_mean(
+        s->graph,
+        reln_sum(s->graph, reln_form(s->graph, s->gl3, RELN_FORM_COMPLETED, y, y), RELN_C));
+    all[0] = w[0];
+    all[1] = w[1];
+    all[2] = x;
+    reln_grad(s->graph, loss, 3, all, grads);
+    reln_output(s->graph, "loss", loss);
+    reln_output(s->graph, "g0", grads[0]);
+    reln_output(s->graph, "g1", grads[1]);
+    reln_output(s->graph, "gx", grads[2]);
+    BENCH_TRY(s->ctx, reln_plan_create(s->graph, &(RelnPlanOptions){.shard = shard}, &s->plan));
+    BENCH_TRY(s->ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F32));
+}
+
+static void run(void *user)
+{
+    Chain *s = user;
+
+    BENCH_TRY(s->ctx, reln_plan_run(s->plan, &(RelnRun){.n_samples = BATCH}));
+}
+
+static void report(Chain *s, int shard)
+{
+    const double start = seconds();
+    double made, rate, best;
+    RelnCost cost;
+    uint64_t allocations;
+
+    build(s, shard);
+    made = seconds() - start;
+    run(s);
+    allocations = reln_ctx_allocations(s->ctx);
+    best = against_sgemm(run, s, 60, &rate);
+    cost = reln_plan_cost(s->plan);
+    printf("shard %3d: %7.2f ms, %5.1f GFLOP/s in matrix products = %.2f of sgemm (%.1f); "
+           "build+plan %.2f ms, slab %zu "
+           "kB, allocations in runs %llu\n",
+           cost.shard, 1e3 * best, 6 * 2.0 * BATCH * 9 * C * C / best * 1e-9,
+           6 * 2.0 * BATCH * 9 * C * C / best / rate, rate * 1e-9, 1e3 * made,
+           cost.bytes_worker / 1024,
+           (unsigned long long)(reln_ctx_allocations(s->ctx) - allocations));
+    reln_plan_destroy(s->plan);
+    reln_graph_destroy(s->graph);
+}
+
+int main(void)
+{
+    static const int shards[] = {0, 4, 8, 12, 24, 36, 52, 100};
+    Chain s = {0};
+    RelnRng rng = reln_rng(1, 0);
+
+    if (reln_ctx_create(NULL, &s.ctx) != RELN_OK)
+        return 1;
+    BENCH_TRY(s.ctx, reln_algebra_create(s.ctx, "gl:3", &s.gl3));
+    BENCH_TRY(s.ctx, reln_group_create(s.ctx, "gl:3", &s.group));
+    BENCH_TRY(s.ctx, reln_store_create(s.ctx, 1, &s.store));
+    s.x = calloc((size_t)BATCH * 9 * C, sizeof *s.x);
+    for (int i = 0; i < BATCH * 9 * C; i++)
+        s.x[i] = (float)reln_rng_normal(&rng);
+    printf("Linear(256) - contract - Linear(256) on gl(3), batch 100, forward and backward, one "
+           "thread\n");
+    for (size_t i = 0; i < sizeof shards / sizeof *shards; i++)
+        report(&s, shards[i]);
+    free(s.x);
+    reln_store_destroy(s.store);
+    reln_group_destroy(s.group);
+    reln_algebra_destroy(s.gl3);
+    reln_ctx_destroy(s.ctx);
+    return 0;
+}

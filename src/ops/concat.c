@@ -1,0 +1,177 @@
+/* concat.c -- several values one behind the other on an axis. */
+#include <string.h>
+
+#include "ops/ops.h"
+
+typedef struct Attr {
+    RelnAxis axis;
+} Attr;
+
+enum { MOST = 64 };
+
+/*!
+ * reln_concat() -- xs[0], then xs[1], ... on one axis
+ *
+ * Shapes  equal but for that axis; from any one domain, or step level, which is repeated
+ * Rep     one for all; on the K axis any reps, and z has their sum: reln_slice_k() takes them apart again. Indices pass
+ * Fails   RELN_ERR_ARG for less than 1 or more than 64 of them
+ */
+RELN_API RelnNode *reln_concat(RelnGraph *g, int n, RelnNode *const *xs, RelnAxis axis);
+
+/*!
+ * reln_concat_k() -- x and y as one feature of rep reln_rep_sum(): reln_concat() of two on the K axis
+ */
+RELN_API RelnNode *reln_concat_k(RelnGraph *g, RelnNode *x, RelnNode *y);
+
+/* The sum of reps on K, one for all elsewhere. */
+static bool infer_rep(RelnGraph *g, RelnNode *z, RelnAxis axis)
+{
+    z->rep = z->in[0]->rep;
+    for (int i = 1; i < z->n_in && z->dtype != RELN_I32; i++) {
+        const RelnRep *next = z->in[i]->rep;
+
+        if (axis == RELN_K) {
+            z->rep = reln_rep_sum(z->rep, next);
+            if (!z->rep)
+                return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
+        } else if (next != z->rep) {
+            return reln_graph_fail(g, RELN_ERR_REP,
+                                   "concat: %s and %s on axis %c; wanted one rep, or axis K",
+                                   reln_rep_name(z->rep), reln_rep_name(next), "PQRKC"[axis]);
+        }
+    }
+    return true;
+}
+
+static bool infer(RelnGraph *g, RelnNode *z)
+{
+    const RelnAxis axis = ((const Attr *)z->attr)->axis;
+    int extent = 0;
+
+    if (!reln_want_axis(g, z, axis))
+        return false;
+    for (int i = 0; i < z->n_in; i++) {
+        const RelnNode *x = z->in[i];
+
+        if (x->dtype != z->dtype)
+            return reln_graph_fail(g, RELN_ERR_ARG, "concat: indices and numbers together");
+        if (x->target != z->in[0]->target && x->dtype == RELN_I32)
+            return reln_graph_fail(g, RELN_ERR_ARG, "concat: indices into %s and into %s",
+                                   reln_domain_name(g, z->in[0]->target),
+                                   reln_domain_name(g, x->target));
+        for (int a = 0; a < RELN_AXES; a++)
+            if (a != (int)axis && x->shape.dims[a] != z->in[0]->shape.dims[a])
+                return reln_graph_fail(
+                    g, RELN_ERR_SHAPE, "concat: %s and %s differ on axis %c, joined on axis %c",
+                    reln_shape_text(z->in[0]), reln_shape_text(x), "PQRKC"[a], "PQRKC"[axis]);
+        if (__builtin_add_overflow(extent, x->shape.dims[axis], &extent))
+            return reln_graph_fail(g, RELN_ERR_SHAPE, "concat: more than an int counts on axis %c",
+                                   "PQRKC"[axis]);
+    }
+    z->shape = z->in[0]->shape;
+    z->shape.dims[axis] = extent;
+    return infer_rep(g, z, axis);
+}
+
+/* Pieces of one input, each `all` bytes behind the one before; a step-level input starts again for every item. */
+static void place(const RelnExec *e, int input, RelnAxis axis, size_t all, char *z)
+{
+    const RelnNode *x = e->node->in[input];
+    const ptrdiff_t pieces = reln_shape_before(&x->shape, axis);
+    const size_t piece = reln_node_bytes(x) / (size_t)pieces;
+    const bool repeated = x->domain == RELN_STEP;
+
+    for (ptrdiff_t item = 0; item < e->n; item++) {
+        const char *from =
+            (const char *)e->in[input] + (repeated ? 0 : (size_t)item * reln_node_bytes(x));
+
+        for (ptrdiff_t i = 0; i < pieces; i++, z += all, from += piece)
+            memcpy(z, from, piece);
+    }
+}
+
+static RelnStatus forward(const RelnExec *e)
+{
+    const RelnNode *z = e->node;
+    const RelnAxis axis = ((const Attr *)z->attr)->axis;
+    const size_t all = reln_node_bytes(z) / (size_t)reln_shape_before(&z->shape, axis);
+    char *out = e->out;
+
+    for (int i = 0; i < z->n_in; i++) {
+        place(e, i, axis, all, out);
+        out += all / (size_t)z->shape.dims[axis] * (size_t)z->in[i]->shape.dims[axis];
+    }
+    return RELN_OK;
+}
+
+/* Each input gets back its range. */
+static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    const RelnAxis axis = ((const Attr *)z->attr)->axis;
+
+    for (int i = 0, first = 0; i < z->n_in; first += z->in[i]->shape.dims[axis], i++)
+        gin[i] = axis == RELN_K && !reln_is_invariant(z)
+                     ? reln_slice_k(g, gz, first, reln_dual(g, z->in[i]->rep))
+                     : reln_slice(g, gz, axis, first, z->in[i]->shape.dims[axis]);
+}
+
+static double flops(const RelnNode *z)
+{
+    (void)z;
+    return 0.0;
+}
+
+static RelnNode *sample(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    const int k = reln_rep_dim(adjoint);
+    RelnNode *xs[3];
+
+    switch (index) {
+    case 0: /* channels; the last from step level */
+        xs[0] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, k, 3}, adjoint);
+        xs[1] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, k, 1}, adjoint);
+        xs[2] = reln_sample_normal(s, RELN_STEP, (RelnDims){2, 1, 1, k, 4}, adjoint);
+        return reln_concat(s->graph, 3, xs, RELN_C);
+    case 1: /* points */
+        xs[0] = reln_sample_normal(s, RELN_STEP, (RelnDims){2, 3, 1, k, 2}, adjoint);
+        xs[1] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 3, 1, k, 2}, adjoint);
+        return reln_concat(s->graph, 2, xs, RELN_P);
+    case 2: /* a sum of reps, one of them invariant */
+        xs[0] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, k, 3}, adjoint);
+        xs[1] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 2, 3}, NULL);
+        return reln_concat_k(s->graph, xs[0], xs[1]);
+    case 3: /* invariants remain so */
+        xs[0] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 1, 3}, NULL);
+        xs[1] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 2, 3}, NULL);
+        return reln_exp(s->graph, reln_concat_k(s->graph, xs[0], xs[1]));
+    default:
+        return NULL;
+    }
+}
+
+const RelnOp reln_op_concat = {
+    .name = "concat",
+    .n_in = -1,
+    .infer = infer,
+    .forward = forward,
+    .vjp = vjp,
+    .flops = flops,
+    .sample = sample,
+};
+
+RelnNode *reln_concat(RelnGraph *g, int n, RelnNode *const *xs, RelnAxis axis)
+{
+    const Attr attr = {axis};
+
+    if (n < 1 || n > MOST) {
+        reln_graph_fail(g, RELN_ERR_ARG, "concat: of %d values, wanted 1 to %d", n, MOST);
+        return NULL;
+    }
+    return n == 1 ? xs[0] : reln_node(g, &reln_op_concat, n, xs, &attr, sizeof attr, NULL);
+}
+
+RelnNode *reln_concat_k(RelnGraph *g, RelnNode *x, RelnNode *y)
+{
+    return reln_concat(g, 2, (RelnNode *[]){x, y}, RELN_K);
+}

@@ -1,0 +1,194 @@
+/* gather.c -- items chosen by number, and their adjoint: items added where the numbers say. */
+#include <string.h>
+
+#include "ops/rows.h"
+
+typedef struct Attr {
+    RelnDomain target;
+} Attr;
+
+/*!
+ * reln_gather() -- z[r] = x[index[r]]: for every row r, the item of x that its index names
+ *
+ *     reln_gather(g, x, reln_row_sample(g, points))       // each point gets the features of its sample
+ *     reln_gather(g, x, source)                           // each edge gets those of the point it starts at, with
+ *     source = reln_input_index(g, "source", edges, (RelnDims){0}, points, 0)
+ *
+ * Shapes  x (..., K, C) in one domain, index (..., 1, C or 1) in another -> z with x's items in index's domain. One
+ *         index for a row, or one for each channel or leading axis: its extents equal x's or are 1
+ * Rep     x's. An index has K = 1, so that coordinates stay together (invariants may be chosen one by one)
+ * Notes   an index of -1 (the argmax of an empty set) gives 0. x may hold indices; then -1 gives -1
+ * Fails   RELN_ERR_ARG when the index does not number items of x's domain
+ */
+RELN_API RelnNode *reln_gather(RelnGraph *g, RelnNode *x, RelnNode *index);
+
+/*!
+ * reln_scatter_add() -- z[i] = sum of y[r] over the rows r with index[r] = i: the adjoint of reln_gather()
+ *
+ * Shapes  y (..., K, C) and index (..., 1, C or 1) in one domain -> z with y's items in the domain `target`, the one
+ *         that index points into; y at step level is repeated for every row
+ * Rep     y's
+ * Notes   starts from 0, adds in the order of rows: the same bits however the batch is cut. -1 adds nothing
+ * Cost    one addition for each element of y
+ */
+RELN_API RelnNode *reln_scatter_add(RelnGraph *g, RelnNode *y, RelnNode *index, RelnDomain target);
+
+static bool infer(RelnGraph *g, RelnNode *z)
+{
+    const RelnNode *x = z->in[0], *index = z->in[1];
+
+    z->shape = x->shape;
+    z->domain = index->domain;
+    z->dtype = x->dtype;
+    z->target = x->target;
+    z->rep = x->rep;
+    if (x->domain == RELN_STEP)
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "gather: %s is at step level, where there is one item only",
+                               reln_shape_text(x));
+    return reln_want_index(g, z, index, x, x->domain);
+}
+
+static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
+{
+    (void)kern;
+    if (prepared)
+        reln_row_loops(z->in[1], &z->in[0]->shape, prepared);
+    return sizeof(RelnLoops);
+}
+
+/* Indices chosen by indices: what is missing stays missing. */
+static void gather_i32(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
+                       const int32_t *x, int32_t *y)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        y[i] = index[i * si] < 0 ? -1 : x[index[i * si] * item + i];
+}
+
+static RelnStatus forward(const RelnExec *e)
+{
+    const RelnLoops *loops = e->prepared;
+    const RelnRealKernels *k = reln_kern(e);
+    const bool numbers = e->node->dtype != RELN_I32;
+
+    for (RelnWalk w = reln_walk_items(loops, e->n); !w.done; reln_walk_next(&w, 1)) {
+        const int32_t *index = reln_row_index(&w, e->in[1], e->n_in[0]);
+        const void *x = reln_at(e->in[0], reln_row_within(&w), k->size);
+        void *y = reln_at(e->out, w.out, k->size);
+
+        if (numbers)
+            k->gather(w.run, index, reln_walk_stride(&w, 0), loops->item, x, y);
+        else
+            gather_i32(w.run, index, reln_walk_stride(&w, 0), loops->item, x, y);
+    }
+    return RELN_OK;
+}
+
+static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    gin[0] = reln_scatter_add(g, gz, z->in[1], z->in[0]->domain);
+}
+
+/* Points of a sample, edges between them. */
+static RelnNode *sample_of(RelnSampler *s, int index, bool scatter)
+{
+    RelnGraph *g = s->graph;
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    const int k = reln_rep_dim(adjoint);
+    const RelnDomain points = reln_sample_rows(s), edges = reln_rows(g, "edges", 7);
+    const RelnDomain from[] = {points, edges, edges, points}, to[] = {1, points, points, points};
+    const RelnDims dims[] = {{1, 1, 2, k, 3}, {1, 1, 1, k, 4}, {2, 1, 3, k, 2}, {1, 1, 1, 3, 1}};
+    const RelnDims each[] = {{0}, {0}, {2, 1, 1, 1, 2}, {1, 1, 1, 3, 1}};
+    const RelnRep *rep = index < 3 ? adjoint : NULL;
+    RelnNode *x, *i;
+
+    if (index > 3)
+        return NULL;
+    x = reln_sample_normal(s, scatter ? from[index] : to[index], dims[index], rep);
+    i = index == 0 ? reln_row_sample(g, points)
+                   : reln_sample_index(s, from[index], each[index], to[index], 0);
+    return scatter ? reln_scatter_add(g, x, i, to[index]) : reln_gather(g, x, i);
+}
+
+static RelnNode *sample(RelnSampler *s, int index)
+{
+    return sample_of(s, index, false);
+}
+
+const RelnOp reln_op_gather = {
+    .name = "gather",
+    .n_in = 2,
+    .flags = RELN_OP_DOMAINS,
+    .infer = infer,
+    .forward = forward,
+    .vjp = vjp,
+    .prepare = prepare,
+    .sample = sample,
+};
+
+/* ---- scatter_add ---------------------------------------------------------------------------------------------- */
+
+static bool infer_scatter(RelnGraph *g, RelnNode *z)
+{
+    const RelnNode *y = z->in[0], *index = z->in[1];
+
+    z->shape = y->shape;
+    z->domain = ((const Attr *)z->attr)->target;
+    z->rep = y->rep;
+    if (y->dtype == RELN_I32)
+        return reln_graph_fail(g, RELN_ERR_ARG, "scatter_add: indices cannot be added");
+    if (y->domain != index->domain)
+        return reln_graph_fail(g, RELN_ERR_SHAPE,
+                               "scatter_add: items of %s, but indices for those of %s",
+                               reln_domain_name(g, y->domain), reln_domain_name(g, index->domain));
+    return reln_want_index(g, z, index, y, z->domain);
+}
+
+static RelnStatus forward_scatter(const RelnExec *e)
+{
+    const RelnLoops *loops = e->prepared;
+    const RelnRealKernels *k = reln_kern(e);
+
+    memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
+    for (RelnWalk w = reln_walk_items(loops, e->n_in[0]); !w.done; reln_walk_next(&w, 1))
+        k->scatter_add(w.run, reln_row_index(&w, e->in[1], e->n), reln_walk_stride(&w, 0),
+                       loops->item, reln_at(e->in[0], w.out, k->size),
+                       reln_at(e->out, reln_row_within(&w), k->size));
+    return RELN_OK;
+}
+
+static void vjp_scatter(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    gin[0] = reln_gather(g, gz, z->in[1]);
+}
+
+static RelnNode *sample_scatter(RelnSampler *s, int index)
+{
+    return sample_of(s, index, true);
+}
+
+const RelnOp reln_op_scatter_add = {
+    .name = "scatter_add",
+    .n_in = 2,
+    .flags = RELN_OP_DOMAINS,
+    .infer = infer_scatter,
+    .forward = forward_scatter,
+    .vjp = vjp_scatter,
+    .prepare = prepare,
+    .sample = sample_scatter,
+};
+
+RelnNode *reln_gather(RelnGraph *g, RelnNode *x, RelnNode *index)
+{
+    return reln_node(g, &reln_op_gather, 2, (RelnNode *[]){x, index}, NULL, 0, NULL);
+}
+
+RelnNode *reln_scatter_add(RelnGraph *g, RelnNode *y, RelnNode *index, RelnDomain target)
+{
+    const Attr attr = {target};
+
+    if (y && index && y->domain == RELN_STEP && y->dtype != RELN_I32)
+        y = reln_expand_domain(g, y, index->domain);
+    return reln_node(g, &reln_op_scatter_add, 2, (RelnNode *[]){y, index}, &attr, sizeof attr,
+                     NULL);
+}

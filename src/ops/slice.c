@@ -1,0 +1,193 @@
+/* slice.c -- a range of an axis, and zeros around one: each other's adjoint. */
+#include <string.h>
+
+#include "ops/ops.h"
+
+typedef struct Attr {
+    RelnAxis axis;
+    int first, count; /* slice: the range; pad: zeros before and behind */
+} Attr;
+
+/*!
+ * reln_slice() -- the `count` places first, first + 1, ... of an axis
+ *
+ * Shapes  z has x's with extent `count` on the axis
+ * Rep     x's; the K axis for invariants only (reln_slice_k() takes parts of other reps); indices pass too
+ * Fails   RELN_ERR_SHAPE when the range does not lie within the axis
+ */
+RELN_API RelnNode *reln_slice(RelnGraph *g, RelnNode *x, RelnAxis axis, int first, int count);
+
+/*!
+ * reln_pad() -- x with `before` zeros before it and `behind` zeros behind it on an axis
+ *
+ * Rep     x's; the K axis for invariants only
+ */
+RELN_API RelnNode *reln_pad(RelnGraph *g, RelnNode *x, RelnAxis axis, int before, int behind);
+
+/* K: coordinates of invariants are free to come and go. */
+static bool infer_axis(RelnGraph *g, RelnNode *z, RelnAxis axis, int extent)
+{
+    const RelnNode *x = z->in[0];
+
+    z->shape = x->shape;
+    z->shape.dims[axis] = extent;
+    z->rep = x->rep;
+    if (axis != RELN_K || z->dtype == RELN_I32)
+        return true;
+    z->rep = reln_want_invariant(g, z, x) ? reln_invariant(g, extent) : NULL;
+    return z->rep != NULL;
+}
+
+static bool infer(RelnGraph *g, RelnNode *z)
+{
+    const Attr *a = z->attr;
+    const RelnNode *x = z->in[0];
+
+    if (!reln_want_axis(g, z, a->axis))
+        return false;
+    if (a->first < 0 || a->count < 1 || a->first > x->shape.dims[a->axis] - a->count)
+        return reln_graph_fail(
+            g, RELN_ERR_SHAPE, "slice: %d places from %d on, of axis %c of %s, which has %d",
+            a->count, a->first, "PQRKC"[a->axis], reln_shape_text(x), x -> shape.dims[a->axis]);
+    return infer_axis(g, z, a->axis, a->count);
+}
+
+static bool infer_pad(RelnGraph *g, RelnNode *z)
+{
+    const Attr *a = z->attr;
+    int extent;
+
+    if (!reln_want_axis(g, z, a->axis) || !reln_want_float(g, z))
+        return false;
+    if (a->first < 0 || a->count < 0 || __builtin_add_overflow(a->first, a->count, &extent) ||
+        __builtin_add_overflow(extent, z->in[0]->shape.dims[a->axis], &extent))
+        return reln_graph_fail(g, RELN_ERR_SHAPE,
+                               "pad: %d zeros before and %d behind; wanted neither negative nor "
+                               "more than an int counts",
+                               a->first, a->count);
+    return infer_axis(g, z, a->axis, extent);
+}
+
+/* (before, extent, behind): what is taken lies in one piece for each step of the axes before. */
+static RelnStatus forward(const RelnExec *e)
+{
+    const Attr *a = e->node->attr;
+    const RelnShape *from = &e->node->in[0]->shape;
+    const size_t step = (size_t)reln_shape_behind(from, a->axis) * reln_dtype_size(e->node->dtype);
+    const size_t all = step * (size_t)from->dims[a->axis], piece = step * (size_t)a->count;
+    const ptrdiff_t n = e->n * reln_shape_before(from, a->axis);
+    const char *x = (const char *)e->in[0] + step * (size_t)a->first;
+    char *z = e->out;
+
+    for (ptrdiff_t i = 0; i < n; i++, x += all, z += piece)
+        memcpy(z, x, piece);
+    return RELN_OK;
+}
+
+static RelnStatus forward_pad(const RelnExec *e)
+{
+    const Attr *a = e->node->attr;
+    const RelnShape *from = &e->node->in[0]->shape;
+    const size_t step = (size_t)reln_shape_behind(from, a->axis) * reln_dtype_size(e->node->dtype);
+    const size_t before = step * (size_t)a->first, behind = step * (size_t)a->count;
+    const size_t piece = step * (size_t)from->dims[a->axis];
+    const ptrdiff_t n = e->n * reln_shape_before(from, a->axis);
+    const char *x = e->in[0];
+    char *z = e->out;
+
+    for (ptrdiff_t i = 0; i < n; i++, x += piece, z += before + piece + behind) {
+        memset(z, 0, before);
+        memcpy(z + before, x, piece);
+        memset(z + before + piece, 0, behind);
+    }
+    return RELN_OK;
+}
+
+static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    const Attr *a = z->attr;
+
+    gin[0] =
+        reln_pad(g, gz, a->axis, a->first, z->in[0]->shape.dims[a->axis] - a->first - a->count);
+}
+
+static void vjp_pad(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    const Attr *a = z->attr;
+
+    gin[0] = reln_slice(g, gz, a->axis, a->first, z->in[0]->shape.dims[a->axis]);
+}
+
+static double flops(const RelnNode *z)
+{
+    (void)z;
+    return 0.0;
+}
+
+static RelnNode *sample_of(RelnSampler *s, int index,
+                           RelnNode *(*build)(RelnGraph *, RelnNode *, RelnAxis, int, int))
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    const int k = reln_rep_dim(adjoint);
+
+    switch (index) {
+    case 0:
+        return build(s->graph,
+                     reln_sample_normal(s, RELN_SAMPLES, (RelnDims){4, 1, 2, k, 3}, adjoint),
+                     RELN_P, 1, 2);
+    case 1:
+        return build(s->graph,
+                     reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, k, 5}, adjoint),
+                     RELN_C, 2, 3);
+    case 2: /* invariants have K to themselves */
+        return build(s->graph, reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 2, 3, 4}, NULL),
+                     RELN_K, 0, 1);
+    default:
+        return NULL;
+    }
+}
+
+static RelnNode *sample(RelnSampler *s, int index)
+{
+    return sample_of(s, index, reln_slice);
+}
+
+static RelnNode *sample_pad(RelnSampler *s, int index)
+{
+    return sample_of(s, index, reln_pad);
+}
+
+const RelnOp reln_op_slice = {
+    .name = "slice",
+    .n_in = 1,
+    .infer = infer,
+    .forward = forward,
+    .vjp = vjp,
+    .flops = flops,
+    .sample = sample,
+};
+
+const RelnOp reln_op_pad = {
+    .name = "pad",
+    .n_in = 1,
+    .infer = infer_pad,
+    .forward = forward_pad,
+    .vjp = vjp_pad,
+    .flops = flops,
+    .sample = sample_pad,
+};
+
+RelnNode *reln_slice(RelnGraph *g, RelnNode *x, RelnAxis axis, int first, int count)
+{
+    const Attr attr = {axis, first, count};
+
+    return reln_node(g, &reln_op_slice, 1, &x, &attr, sizeof attr, NULL);
+}
+
+RelnNode *reln_pad(RelnGraph *g, RelnNode *x, RelnAxis axis, int before, int behind)
+{
+    const Attr attr = {axis, before, behind};
+
+    return before == 0 && behind == 0 ? x
+                                      : reln_node(g, &reln_op_pad, 1, &x, &attr, sizeof attr, NULL);
+}
