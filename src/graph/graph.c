@@ -241,6 +241,11 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
 {
     RelnNode *z, **slot;
 
+    if (n_in > RELN_INPUTS_MAX) {
+        reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d", op->name, n_in,
+                        RELN_INPUTS_MAX);
+        return NULL;
+    }
     for (int i = 0; i < n_in; i++) {
         if (!in[i])
             return NULL;

@@ -80,6 +80,9 @@ struct RelnOp {
     RelnNode *(*sample)(RelnSampler *s, int index);
 };
 
+/* Most inputs of one node. */
+enum { RELN_INPUTS_MAX = 128 };
+
 /* The list of ops, ended by NULL; derived from the files of src/ops. */
 extern const RelnOp *const reln_ops[];
 

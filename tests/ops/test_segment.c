@@ -398,7 +398,7 @@ static void mistakes_are_refused_when_built(void **state)
     refused(wrong_target, RELN_ERR_ARG,
             "numbers of items of points, wanted numbers of items of samples");
     refused(plain_numbers, RELN_ERR_ARG, "plain numbers, wanted numbers of items of points");
-    refused(mixed_numbers, RELN_ERR_ARG, "plain numbers, wanted numbers of items of points");
+    refused(mixed_numbers, RELN_ERR_ARG, "concat: indices into the step and into points");
     refused(no_index, RELN_ERR_ARG, "wanted one i32 index");
     refused(from_the_step, RELN_ERR_ARG, "at step level");
     refused(by_coordinate, RELN_ERR_REP, "3 indices for the coordinates of");
