@@ -105,7 +105,7 @@ static RelnStatus forward(const RelnExec *e)
 
                 reln_gemm(e->gemm, e->node->dtype == RELN_F64, s->ta, s->tb, s->m, s->n, s->k,
                           reln_at(e->in[0], at_a, size), s->lda, reln_at(e->in[1], at_b, size),
-                          s->ldb, false, reln_at(e->out, out, size), s->n, false);
+                          s->ldb, false, reln_at(e->out, out, size), s->n);
             }
     return RELN_OK;
 }
