@@ -36,6 +36,7 @@ static inline double against_sgemm(void (*work)(void *user), void *user, int rep
           *c = b + 256 * 256;
     double best = 1e9, gemm = 1e9;
 
+    openblas_set_num_threads(1);
     for (int i = 0; i < M * 256 + 256 * 256; i++)
         a[i] = (float)(i % 17) - 8.0f;
     for (int r = 0; r < repeats; r++) {

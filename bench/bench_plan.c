@@ -54,8 +54,9 @@ static RelnNode *layer(Setting *s, int index, RelnNode *x, int in, int out)
     t = reln_form(g, s->algebra, RELN_FORM_COMPLETED, z, d);
     z = reln_add(g, z, reln_mul(g, reln_relu(g, t), d));
     if (index % 2)
-        z = reln_add(g, z, reln_bracket(g, s->algebra, reln_mix(g, z, weights(g, name, "Wb", out, out)),
-                                        reln_mix(g, z, weights(g, name, "Wa", out, out))));
+        z = reln_add(g, z,
+                     reln_bracket(g, s->algebra, reln_mix(g, z, weights(g, name, "Wb", out, out)),
+                                  reln_mix(g, z, weights(g, name, "Wa", out, out))));
     return z;
 }
 
@@ -69,8 +70,9 @@ static void ten_layers(Setting *s, double *times)
     x = reln_input(s->graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = 3}, s->rep, RELN_DEFAULT);
     for (int i = 0; i < 10; i++)
         x = layer(s, i, x, i ? 64 : 3, 64);
-    loss = reln_batch_mean(s->graph, reln_sum(s->graph, reln_form(s->graph, s->algebra, RELN_FORM_COMPLETED, x, x),
-                                              RELN_C));
+    loss = reln_batch_mean(
+        s->graph,
+        reln_sum(s->graph, reln_form(s->graph, s->algebra, RELN_FORM_COMPLETED, x, x), RELN_C));
     reln_output(s->graph, "loss", loss);
     times[0] = seconds() - start;
     for (int i = 0; i < 10; i++) {
@@ -99,7 +101,8 @@ enum { STATE = 12, WIDTH = 128, EVALUATIONS = 32 };
 static RelnFn *field(Setting *s)
 {
     RelnGraph *body = reln_fn_begin(s->graph, "field");
-    RelnNode *z = reln_argument(body, RELN_SAMPLES, (RelnDims){.c = STATE}, NULL, RELN_DEFAULT), *h, *grad = NULL;
+    RelnNode *z = reln_argument(body, RELN_SAMPLES, (RelnDims){.c = STATE}, NULL, RELN_DEFAULT), *h,
+             *grad = NULL;
     RelnNode *w[3];
     double j[STATE * STATE] = {0};
 
@@ -119,7 +122,8 @@ static RelnFn *field(Setting *s)
 
 static RelnNode *rk4(Setting *s, RelnFn *fn, RelnNode *z, RelnNode *const *w, int steps, double h)
 {
-    static const double ahead[4] = {0.0, 0.5, 0.5, 1.0}, share[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    static const double ahead[4] = {0.0, 0.5, 0.5, 1.0},
+                        share[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
     for (int i = 0; i < steps; i++) {
         RelnNode *k = NULL, *sum = z;
@@ -177,10 +181,11 @@ static void report(const char *what, const char *algebra, void (*make)(Setting *
         reln_graph_destroy(s.graph);
         close_setting(&s);
     }
-    printf("%s: build %.2f ms, differentiate %.2f ms, plan %.2f ms; %d nodes, %d instructions, slab %zu kB, shared %zu "
+    printf("%s: build %.2f ms, differentiate %.2f ms, plan %.2f ms; %d nodes, %d instructions, "
+           "slab %zu kB, shared %zu "
            "kB, %.2f MFLOP a sample\n",
-           what, 1e3 * best[0], 1e3 * best[1], 1e3 * best[2], nodes, cost.instructions, cost.bytes_worker / 1024,
-           cost.bytes_shared / 1024, 1e-6 * cost.flops_sample);
+           what, 1e3 * best[0], 1e3 * best[1], 1e3 * best[2], nodes, cost.instructions,
+           cost.bytes_worker / 1024, cost.bytes_shared / 1024, 1e-6 * cost.flops_sample);
 }
 
 int main(void)

@@ -95,7 +95,7 @@ RelnStatus(reln_fail)(RelnCtx *ctx, RelnStatus status, const char *format, ...)
     return status;
 }
 
-void *reln_alloc(RelnCtx *ctx, size_t count, size_t size)
+static void *take(RelnCtx *ctx, size_t count, size_t size, bool zeroed)
 {
     size_t n_bytes = 0;
     void *block = NULL;
@@ -111,7 +111,17 @@ void *reln_alloc(RelnCtx *ctx, size_t count, size_t size)
     }
     atomic_fetch_add_explicit(&ctx->n_allocations, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ctx->n_live, 1, memory_order_relaxed);
-    return memset(block, 0, n_bytes);
+    return zeroed ? memset(block, 0, n_bytes) : block;
+}
+
+void *reln_alloc(RelnCtx *ctx, size_t count, size_t size)
+{
+    return take(ctx, count, size, true);
+}
+
+void *reln_alloc_raw(RelnCtx *ctx, size_t count, size_t size)
+{
+    return take(ctx, count, size, false);
 }
 
 void reln_free(RelnCtx *ctx, void *block)

@@ -22,6 +22,8 @@ RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 /* Zeroed memory for count elements, aligned to RELN_ALIGN; NULL with the error recorded when there is none left or
  * the product overflows. count = 0 gives a valid block. */
 void *reln_alloc(RelnCtx *ctx, size_t count, size_t size);
+void *reln_alloc_raw(RelnCtx *ctx, size_t count,
+                     size_t size);         /* not zeroed: large blocks that are written first */
 void reln_free(RelnCtx *ctx, void *block); /* NULL is fine */
 
 /* An arena: many allocations, one release. */

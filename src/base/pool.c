@@ -61,9 +61,10 @@ RelnStatus reln_pool_create(RelnCtx *ctx, int n_threads, RelnPool **out)
         return RELN_ERR_NOMEM;
     pool->ctx = ctx;
     pool->n_threads = n_threads;
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->wake, NULL);
-    pthread_cond_init(&pool->done, NULL);
+    /* with default attributes none of these can fail */
+    (void)pthread_mutex_init(&pool->lock, NULL);
+    (void)pthread_cond_init(&pool->wake, NULL);
+    (void)pthread_cond_init(&pool->done, NULL);
     *out = pool;
     pool->workers = reln_alloc(ctx, (size_t)n_threads, sizeof *pool->workers);
     if (!pool->workers) {
@@ -96,7 +97,7 @@ void reln_pool_destroy(RelnPool *pool)
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     for (int i = 1; i <= pool->n_started; i++)
-        pthread_join(pool->workers[i].thread, NULL);
+        (void)pthread_join(pool->workers[i].thread, NULL);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->done);

@@ -1,6 +1,7 @@
 /* compile.c -- from a graph to programs: what is needed, in which phase, at which place in memory. */
 #include "graph/plan.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* What the planner knows of a node. */
@@ -504,6 +505,7 @@ static bool emit_call(Planner *p, const RelnNode *x, const Place *lane_of)
 
     if (!compile_body(p->plan, fn, capacity_of(p, x), &callee) || !gather_inputs(p, x, &instr))
         return false;
+    assert(callee); /* a body that compiles has a program */
     instr.callee = callee;
     p->program->flops += callee->flops;
     p->program->bytes += callee->bytes;

@@ -172,11 +172,26 @@ static bool table_grow(RelnGraph *g)
     return true;
 }
 
+/* What the indices of all inputs number; plain numbers when they differ. */
+static RelnDomain join_targets(const RelnNode *z)
+{
+    const RelnNode *first = NULL;
+
+    for (int i = 0; i < z->n_in; i++)
+        if (z->in[i]->dtype == RELN_I32) {
+            first = first ? first : z->in[i];
+            if (z->in[i]->target != first->target)
+                return RELN_STEP;
+        }
+    return first ? first->target : RELN_STEP;
+}
+
 /* Domain and dtype of all inputs together: step values join with anything, indices with any dtype. */
 static bool join_inputs(RelnGraph *g, RelnNode *z)
 {
     z->domain = RELN_STEP;
     z->dtype = RELN_DEFAULT;
+    z->target = join_targets(z);
     for (int i = 0; i < z->n_in; i++) {
         const RelnNode *x = z->in[i];
 
@@ -187,10 +202,8 @@ static bool join_inputs(RelnGraph *g, RelnNode *z)
                 z->op->name, reln_domain_name(g, z->domain), reln_domain_name(g, x->domain));
         if (x->domain != RELN_STEP)
             z->domain = x->domain;
-        if (x->dtype == RELN_I32) {
-            z->target = x->target;
+        if (x->dtype == RELN_I32)
             continue;
-        }
         if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype)
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: inputs of f32 and f64; cast one first",
                                    z->op->name);
@@ -228,6 +241,11 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
 {
     RelnNode *z, **slot;
 
+    if (n_in > RELN_INPUTS_MAX) {
+        reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d", op->name, n_in,
+                        RELN_INPUTS_MAX);
+        return NULL;
+    }
     for (int i = 0; i < n_in; i++) {
         if (!in[i])
             return NULL;

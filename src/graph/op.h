@@ -37,14 +37,13 @@ struct RelnNode {
 enum {
     RELN_OP_REDUCE =
         1, /* sums over the items of its inputs: from any domain to RELN_STEP, adding to `out` */
-    RELN_OP_ALIAS =
-        2, /* the value is in[0]'s memory seen with another shape; forward is not called */
-    RELN_OP_EFFECT = 4, /* runs once, after everything else: optimisers */
-    RELN_OP_SOURCE = 8, /* the plan fills it: inputs, parameters, constants */
-    RELN_OP_FRESH = 16, /* never merged with an equal node */
-    RELN_OP_SUM = 32,   /* in[0] + in[1]: the plan may add the terms in place */
-    RELN_OP_DOMAINS =
-        64 /* inputs may be items of different domains; infer says whose the result's are */
+    RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
+    RELN_OP_EFFECT = 4,   /* runs once, after everything else: optimisers */
+    RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
+    RELN_OP_FRESH = 16,   /* never merged with an equal node */
+    RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_DOMAINS = 64, /* inputs of several domains; infer says whose the result's items are */
+    RELN_OP_PLACE = 128   /* an item's value depends on its place in the batch: random numbers */
 };
 
 struct RelnOp {
@@ -80,6 +79,9 @@ struct RelnOp {
     /* The index-th case for the generic tests, built with reln_sample_*(); NULL when there are no more. */
     RelnNode *(*sample)(RelnSampler *s, int index);
 };
+
+/* Most inputs of one node. */
+enum { RELN_INPUTS_MAX = 128 };
 
 /* The list of ops, ended by NULL; derived from the files of src/ops. */
 extern const RelnOp *const reln_ops[];
@@ -129,20 +131,20 @@ static inline ptrdiff_t reln_shape_count(const RelnShape *s)
 }
 
 /* Elements of an item that lie before and behind one step along an axis: (before, extent, behind). */
-static inline ptrdiff_t reln_shape_before(const RelnShape *s, int axis)
+static inline ptrdiff_t reln_shape_before(const RelnShape *s, RelnAxis axis)
 {
     ptrdiff_t n = 1;
 
-    for (int a = 0; a < axis; a++)
+    for (int a = 0; a < (int)axis; a++)
         n *= s->dims[a];
     return n;
 }
 
-static inline ptrdiff_t reln_shape_behind(const RelnShape *s, int axis)
+static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
 {
     ptrdiff_t n = 1;
 
-    for (int a = axis + 1; a < RELN_AXES; a++)
+    for (int a = (int)axis + 1; a < RELN_AXES; a++)
         n *= s->dims[a];
     return n;
 }

@@ -66,8 +66,8 @@ static size_t largest_slab(const RelnPlan *plan)
 static RelnStatus equip(RelnPlan *plan, Worker *w)
 {
     RELN_TRY(reln_gemm_init(&w->gemm, plan->ctx, plan->kern));
-    w->slab = reln_alloc(plan->ctx, plan->slab, 1);
-    w->pack_memory = reln_alloc(plan->ctx, plan->pack_size, 1);
+    w->slab = reln_alloc_raw(plan->ctx, plan->slab, 1);
+    w->pack_memory = reln_alloc_raw(plan->ctx, plan->pack_size, 1);
     w->packs = reln_arena_alloc(&plan->arena, (size_t)plan->packs.count, sizeof *w->packs);
     if (!w->slab || !w->pack_memory || !w->packs)
         return RELN_ERR_NOMEM;
@@ -83,8 +83,8 @@ static RelnStatus give_memory(RelnPlan *plan)
 
     plan->slab = largest_slab(plan);
     plan->n_workers = threads < LANES ? threads : LANES;
-    plan->memory = reln_alloc(plan->ctx, plan->memory_size, 1);
-    plan->lanes = reln_alloc(plan->ctx, plan->lane_size * LANES, 1);
+    plan->memory = reln_alloc_raw(plan->ctx, plan->memory_size, 1);
+    plan->lanes = reln_alloc_raw(plan->ctx, plan->lane_size * LANES, 1);
     plan->workers = reln_arena_alloc(&plan->arena, (size_t)plan->n_workers, sizeof *plan->workers);
     plan->bound = reln_arena_alloc(&plan->arena, (size_t)g->sources.count, sizeof *plan->bound);
     plan->row_counts =
@@ -188,7 +188,7 @@ RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *
 
 static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t size)
 {
-    void *fresh = reln_alloc(plan->ctx, count, size);
+    void *fresh = reln_alloc_raw(plan->ctx, count, size);
 
     if (!fresh)
         return RELN_ERR_NOMEM;

@@ -104,7 +104,7 @@ typedef struct Worker {
     char message[RELN_MESSAGE];
 } Worker;
 
-enum { LANES = 8, MAX_IN = 128 };
+enum { LANES = 8, MAX_IN = RELN_INPUTS_MAX };
 
 struct RelnPlan {
     RelnCtx *ctx;

@@ -1,4 +1,5 @@
 /* run.c -- running a plan: cut the batch into shards, work through the phases. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -85,9 +86,11 @@ static void *resolve(const Frame *f, const Place *place)
         return kept->values + (size_t)first_item(f, kept->node->domain) * kept->item;
     case AT_ENTRY:
         return place->entry;
-    case AT_ARG:
+    case AT_ARG: /* only functions have arguments and results */
+        assert(f->args);
         return f->args[place->offset];
     case AT_OUT:
+        assert(f->outs);
         return f->outs[place->offset];
     case AT_NOWHERE:
         break;
@@ -217,7 +220,7 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
     void *in[MAX_IN], *out[MAX_IN];
     const RelnFn *fn = instr->callee->fn;
     char *scratch = resolve(f, &instr->scratch);
-    char *spare = scratch + instr->callee->slab;
+    char *spare = scratch ? scratch + instr->callee->slab : NULL; /* none: nothing is spare */
     Frame callee = *f;
 
     for (int i = 0; i < instr->n_in; i++)
@@ -227,6 +230,7 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
 
         out[i] = resolve(f, place);
         if (place->kind == AT_NOWHERE) {
+            assert(spare);
             out[i] = spare;
             spare += reln_plan_room(fn->out[i], instr->callee->items);
         }
@@ -248,6 +252,7 @@ static void run_sum(const Frame *f, const Instr *instr)
     const ptrdiff_t n = reln_shape_count(&x->shape);
     void *out = resolve(f, &instr->out);
 
+    assert(out && instr->n_in > 0);
     memcpy(out, resolve(f, &instr->in[0]), reln_node_bytes(x));
     for (int i = 1; i < instr->n_in; i++)
         k->map2[RELN_ADD](n, out, 1, resolve(f, &instr->in[i]), 1, out);

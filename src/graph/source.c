@@ -50,12 +50,12 @@ static void no_vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin
     (void)gin;
 }
 
-#define SOURCE(op, text)                                                                           \
-    const RelnOp op = {                                                                            \
-        .name = text, .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp}
-SOURCE(reln_op_input, "input");
-SOURCE(reln_op_index_input, "index input");
-SOURCE(reln_op_argument, "argument");
+const RelnOp reln_op_input = {
+    .name = "input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+const RelnOp reln_op_index_input = {
+    .name = "index input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+const RelnOp reln_op_argument = {
+    .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
 
 static RelnNamed *find_source(RelnGraph *g, const char *name)
 {

@@ -55,6 +55,10 @@ static bool infer(RelnGraph *g, RelnNode *z)
 
         if (x->dtype != z->dtype)
             return reln_graph_fail(g, RELN_ERR_ARG, "concat: indices and numbers together");
+        if (x->target != z->in[0]->target && x->dtype == RELN_I32)
+            return reln_graph_fail(g, RELN_ERR_ARG, "concat: indices into %s and into %s",
+                                   reln_domain_name(g, z->in[0]->target),
+                                   reln_domain_name(g, x->target));
         for (int a = 0; a < RELN_AXES; a++)
             if (a != (int)axis && x->shape.dims[a] != z->in[0]->shape.dims[a])
                 return reln_graph_fail(

@@ -58,7 +58,7 @@ static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared
     (void)kern;
     stride[0][0] = reln_shape_count(from);
     for (int a = 0; a < RELN_AXES; a++)
-        stride[0][a + 1] = reln_shape_behind(from, (int)axes[a]);
+        stride[0][a + 1] = reln_shape_behind(from, axes[a]);
     if (prepared)
         reln_loops_of(&z->shape, 1, stride, prepared);
     return sizeof(RelnLoops);

@@ -46,6 +46,12 @@ static bool want_index(RelnGraph *g, const RelnNode *z, RelnAxis axis)
     if (x->dtype == RELN_I32 || index->dtype != RELN_I32)
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: wanted numbers first, then i32 indices",
                                z->op->name);
+    if (index->target != RELN_STEP)
+        return reln_graph_fail(
+            g, RELN_ERR_ARG,
+            "%s: the indices number items of %s, wanted places on axis %c (items "
+            "are taken with reln_gather())",
+            z->op->name, reln_domain_name(g, index->target), "PQRKC"[axis]);
     return index->shape.dims[RELN_K] == 1 ||
            reln_graph_fail(g, RELN_ERR_SHAPE,
                            "%s: indices %s, wanted K = 1: coordinates of a feature stay together",
@@ -106,7 +112,7 @@ static void strides_off_axis(const RelnNode *x, RelnAxis axis, bool items, ptrdi
 {
     for (int a = 0; a < RELN_AXES; a++)
         stride[a + 1] =
-            a == (int)axis || x->shape.dims[a] == 1 ? 0 : reln_shape_behind(&x->shape, a);
+            a == (int)axis || x->shape.dims[a] == 1 ? 0 : reln_shape_behind(&x->shape, (RelnAxis)a);
     stride[0] = items ? reln_shape_count(&x->shape) : 0;
 }
 

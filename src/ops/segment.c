@@ -176,11 +176,12 @@ RelnNode *reln_segment_max(RelnGraph *g, RelnNode *x, RelnNode *index, RelnDomai
     return reln_gather(g, x, reln_segment_argmax(g, x, index, target));
 }
 
-/* The largest score m of a segment cancels, in the value and in every derivative. A sum is at least exp(m - m) = 1
- * where there are rows. */
+/* The largest score m of a segment cancels: for the value and every derivative it is a constant. A sum is at least
+ * exp(m - m) = 1 where there are rows. */
 RelnNode *reln_segment_softmax(RelnGraph *g, RelnNode *scores, RelnNode *index, RelnDomain target)
 {
-    RelnNode *m = reln_gather(g, reln_segment_max(g, scores, index, target), index);
+    RelnNode *fixed = reln_stop_gradient(g, scores);
+    RelnNode *m = reln_gather(g, reln_segment_max(g, fixed, index, target), index);
     RelnNode *e = reln_exp(g, reln_sub(g, scores, m));
     RelnNode *sum = reln_scatter_add(g, e, index, target);
 

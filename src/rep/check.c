@@ -229,7 +229,7 @@ static double side_norm(const Sides *g, bool discrete)
 static RelnStatus worst_generator(RelnArena *scratch, const Map *m, double norm, RelnVerdict *out)
 {
     const RelnGroup *group = m->u->group;
-    Sum half, whole;
+    Sum half = {0}, whole = {0}; /* a map of zeros takes no room */
 
     RELN_TRY(make_sums(scratch, m, &half, &whole));
     for (int i = 0; i < group->n_lie + group->n_discrete; i++) {

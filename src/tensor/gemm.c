@@ -13,7 +13,7 @@ static const RelnRealKernels *table(const RelnGemm *gemm, bool is_double)
 RelnStatus reln_gemm_init(RelnGemm *gemm, RelnCtx *ctx, const RelnKernels *kern)
 {
     *gemm = (RelnGemm){.kern = kern};
-    gemm->work = reln_alloc(ctx, PIECE_K * PIECE_N, sizeof(double));
+    gemm->work = reln_alloc_raw(ctx, PIECE_K * PIECE_N, sizeof(double));
     return gemm->work ? RELN_OK : RELN_ERR_NOMEM;
 }
 

@@ -176,6 +176,32 @@ static void second_order_through_calls_matches_differences(void **state)
     rollout_clear(&r);
 }
 
+/* The field of a gradient has no curl: <Hv, u> = <v, Hu>, here through calls, batch sums and broadcast weights. */
+static void the_curl_of_a_gradient_is_zero_through_calls(void **state)
+{
+    Rollout r;
+    double v[2 * C], u[2 * C], left = 0, right = 0, size = 0;
+    const double *hv;
+
+    (void)state;
+    rollout_init(&r, true, 4, NULL);
+    memcpy(v, r.dir, sizeof v);
+    random_data(u, 2 * C, 7);
+    hv = reln_plan_output(r.plan, "hv", NULL);
+    for (int i = 0; i < 2 * C; i++)
+        left += hv[i] * u[i];
+    memcpy(r.dir, u, sizeof u);
+    assert_ok(r.f.ctx, reln_plan_run(r.plan, &(RelnRun){.n_samples = N}));
+    hv = reln_plan_output(r.plan, "hv", NULL);
+    for (int i = 0; i < 2 * C; i++) {
+        right += hv[i] * v[i];
+        size += fabs(hv[i] * v[i]);
+    }
+    assert_true(size > 0);
+    assert_small(left - right, 1e-12 * size);
+    rollout_clear(&r);
+}
+
 static void threads_and_shards_leave_calls_alone(void **state)
 {
     static const int threads[] = {1, 2, 3, 7};
@@ -351,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_give_what_the_written_out_graph_gives),
         cmocka_unit_test(second_order_through_calls_matches_differences),
+        cmocka_unit_test(the_curl_of_a_gradient_is_zero_through_calls),
         cmocka_unit_test(threads_and_shards_leave_calls_alone),
         cmocka_unit_test(batch_statistics_take_phases_and_have_exact_gradients),
         cmocka_unit_test(state_is_assigned_at_the_end_of_a_step),

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ops/world.h"
+#include "ops/fixture.h"
 
 enum { N = 13, STEPS = 10 };
 
@@ -35,7 +35,7 @@ static void plain_sgd(Plain *s, const RelnSgd *o, double rate, const double *g)
     }
 }
 
-static void read_entry(const World *w, const char *name, double *out)
+static void read_entry(const Fixture *w, const char *name, double *out)
 {
     RelnEntryInfo info;
 
@@ -52,20 +52,22 @@ static void follow(RelnDtype dtype, bool reference, const RelnAdam *adam, const 
 {
     const RelnInit init = {RELN_INIT_NORMAL, 1.0};
     const double tol = 16 * STEPS * (dtype == RELN_F64 ? 0x1p-53 : 0x1p-24);
-    World w = world_make(dtype);
+    Fixture w;
     RelnRng rng = reln_rng(3, 0);
-    RelnNode *rate = reln_input(w.g, "rate", RELN_STEP, (RelnDims){0}, NULL, RELN_DEFAULT);
-    RelnNode *p = reln_param(w.g, "p", (RelnDims){.c = N}, init);
-    RelnNode *grad = reln_input(w.g, "grad", RELN_STEP, (RelnDims){.c = N}, NULL, RELN_DEFAULT);
+    RelnNode *rate, *p, *grad;
     Plain want = {{0}, {0}, {0}};
     RelnPlan *plan;
     double g[N], got[N], r;
 
+    fixture_init(&w, "so:3", "so:3", dtype);
+    rate = reln_input(w.graph, "rate", RELN_STEP, (RelnDims){0}, NULL, RELN_DEFAULT);
+    p = reln_param(w.graph, "p", (RelnDims){.c = N}, init);
+    grad = reln_input(w.graph, "grad", RELN_STEP, (RelnDims){.c = N}, NULL, RELN_DEFAULT);
     if (adam)
-        reln_adam(w.g, adam, rate, p, grad);
+        reln_adam(w.graph, adam, rate, p, grad);
     else
-        reln_sgd(w.g, sgd, rate, p, grad);
-    plan = world_plan(&w, (RelnPlanOptions){.reference = reference});
+        reln_sgd(w.graph, sgd, rate, p, grad);
+    plan = plan_of(&w, (RelnPlanOptions){.reference = reference});
     assert_ok(w.ctx, reln_plan_bind(plan, "rate", &r, RELN_F64));
     assert_ok(w.ctx, reln_plan_bind(plan, "grad", g, RELN_F64));
     read_entry(&w, "p", want.p);
@@ -81,7 +83,7 @@ static void follow(RelnDtype dtype, bool reference, const RelnAdam *adam, const 
         assert_near(got, want.p, N, tol);
     }
     reln_plan_destroy(plan);
-    world_clear(&w);
+    fixture_clear(&w);
 }
 
 static void follow_all(const RelnAdam *adam, const RelnSgd *sgd)
@@ -139,7 +141,7 @@ enum { BATCH = 40 };
 
 /* Linear regression: loss = mean over samples of (x w - y)^2, with a second parameter that stays out of it. */
 typedef struct Problem {
-    World w;
+    Fixture w;
     RelnPlan *plan;
     double x[BATCH * N], y[BATCH], rate;
 } Problem;
@@ -162,12 +164,12 @@ static void problem_make(Problem *s, RelnDtype dtype, RelnPool *pool, Optimise *
     RelnRng rng = reln_rng(9, 0);
     RelnNode *rate, *loss;
 
-    s->w = world_make(dtype);
-    rate = reln_input(s->w.g, "rate", RELN_STEP, (RelnDims){0}, NULL, RELN_DEFAULT);
-    loss = build_loss(s->w.g);
-    reln_output(s->w.g, "loss", loss);
-    optimise(s->w.g, rate, loss);
-    s->plan = world_plan(&s->w, (RelnPlanOptions){.pool = pool, .shard = 3});
+    fixture_init(&s->w, "so:3", "so:3", dtype);
+    rate = reln_input(s->w.graph, "rate", RELN_STEP, (RelnDims){0}, NULL, RELN_DEFAULT);
+    loss = build_loss(s->w.graph);
+    reln_output(s->w.graph, "loss", loss);
+    optimise(s->w.graph, rate, loss);
+    s->plan = plan_of(&s->w, (RelnPlanOptions){.pool = pool, .shard = 3});
     fill_normal(&rng, BATCH * N, s->x);
     for (int b = 0; b < BATCH; b++) {
         s->y[b] = 0;
@@ -182,7 +184,7 @@ static void problem_make(Problem *s, RelnDtype dtype, RelnPool *pool, Optimise *
 static void problem_clear(Problem *s)
 {
     reln_plan_destroy(s->plan);
-    world_clear(&s->w);
+    fixture_clear(&s->w);
 }
 
 static void train(Problem *s, int from, int to, double rate, double factor)
@@ -309,15 +311,16 @@ typedef void Mistake(RelnGraph *g, RelnNode *rate, RelnNode *p, RelnNode *grad, 
 static void refused(Mistake *mistake, RelnStatus status, const char *words)
 {
     const RelnInit init = {RELN_INIT_NORMAL, 1.0};
-    World w = world_make(RELN_F32);
-    RelnNode *rate = reln_scalar(w.g, 0.1);
-    RelnNode *p = reln_param(w.g, "p", (RelnDims){.c = 4}, init);
-    RelnNode *grad = reln_input(w.g, "grad", RELN_STEP, (RelnDims){.c = 4}, NULL, RELN_DEFAULT);
-    RelnNode *x = reln_input(w.g, "x", RELN_SAMPLES, (RelnDims){.c = 4}, NULL, RELN_DEFAULT);
+    Fixture w;
+    RelnNode *p, *grad, *x;
 
-    mistake(w.g, rate, p, grad, x);
+    fixture_init(&w, "so:3", "so:3", RELN_F32);
+    p = reln_param(w.graph, "p", (RelnDims){.c = 4}, init);
+    grad = reln_input(w.graph, "grad", RELN_STEP, (RelnDims){.c = 4}, NULL, RELN_DEFAULT);
+    x = reln_input(w.graph, "x", RELN_SAMPLES, (RelnDims){.c = 4}, NULL, RELN_DEFAULT);
+    mistake(w.graph, reln_scalar(w.graph, 0.1), p, grad, x);
     assert_refused(&w, status, words);
-    world_clear(&w);
+    fixture_clear(&w);
 }
 
 #define MISTAKE(name, ...)                                                                         \
@@ -359,40 +362,31 @@ static void mistakes_are_refused_when_built(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus build_and_run(RelnCtx *ctx, RelnGroup *group, RelnStore *store)
+static RelnStatus build_and_run(RelnGraph *g)
 {
     static double x[2 * N], y[2];
-    RelnGraph *g = NULL;
     RelnPlan *plan = NULL;
-    RelnStatus status = reln_graph_create(group, store, RELN_F64, &g);
+    RelnStatus status;
 
-    (void)ctx;
-    if (status == RELN_OK) {
-        reln_adam_all(g, NULL, reln_scalar(g, 0.1), build_loss(g));
-        status = reln_plan_create(g, NULL, &plan);
-    }
+    reln_adam_all(g, NULL, reln_scalar(g, 0.1), build_loss(g));
+    status = reln_plan_create(g, NULL, &plan);
     if (status == RELN_OK) {
         reln_plan_bind(plan, "x", x, RELN_F64);
         reln_plan_bind(plan, "y", y, RELN_F64);
         status = reln_plan_run(plan, &(RelnRun){.n_samples = 2});
     }
     reln_plan_destroy(plan);
-    reln_graph_destroy(g);
     return status;
 }
 
 static RelnStatus whole_training(RelnCtx *ctx)
 {
-    RelnGroup *group = NULL;
-    RelnStore *store = NULL;
-    RelnStatus status = reln_group_create(ctx, "so:3", &group);
+    Fixture f;
+    RelnStatus status = fixture_build(&f, ctx, "so:3", "so:3", RELN_F64);
 
     if (status == RELN_OK)
-        status = reln_store_create(ctx, 1, &store);
-    if (status == RELN_OK)
-        status = build_and_run(ctx, group, store);
-    reln_store_destroy(store);
-    reln_group_destroy(group);
+        status = build_and_run(f.graph);
+    fixture_release(&f);
     return status;
 }
 

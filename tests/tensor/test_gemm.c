@@ -34,7 +34,8 @@ static double element(bool ta, bool tb, ptrdiff_t i, ptrdiff_t j, ptrdiff_t m, p
     long double sum = 0;
 
     for (ptrdiff_t l = 0; l < k; l++)
-        sum += (long double)(ta ? a[l * m + i] : a[i * k + l]) * (tb ? b[j * k + l] : b[l * n + j]);
+        sum += (long double)(ta ? a[l * m + i] : a[i * k + l]) *
+               (long double)(tb ? b[j * k + l] : b[l * n + j]);
     return (double)sum;
 }
 
