@@ -8,6 +8,7 @@
 #include "reln/io.h"
 #include "reln/lift.h"
 #include "reln/matrix.h"
+#include "reln/nn.h"
 #include "reln/ops.h"
 #include "reln/optimiser.h"
 #include "reln/plan.h"

@@ -1,0 +1,228 @@
+/* nn.h -- layers: compositions of ops that own named parameters.
+ *
+ *     RelnNet net = {.graph = g, .algebra = gl3, .train = true};   // ReLN: the completed form
+ *     RelnNode *h = reln_nn_linear(&net, "one", x, 64);            // parameters "one.W"
+ *     h = reln_nn_relu(&net, "one", h, NULL);                      //            "one.U"
+ *     h = reln_nn_linear(&net, "two", h, 64);
+ *     h = reln_nn_bracket(&net, "two", h);                         //            "two.Wa", "two.Wb"
+ *     h = reln_nn_pool_max(&net, "pool", h, RELN_P, false);        // a set of points to one
+ *     RelnNode *y = reln_nn_dense(&net, "out", reln_nn_invariant(&net, h), 3);
+ *
+ * A feature x has shape (P, Q, R, K, C): K coordinates of a rep, C channels. A matrix of weights has shape
+ * (R = in, K = 1, C = out) and starts as U(-1/sqrt(in), 1/sqrt(in)). Two layers of one name and one kind share their
+ * parameters. Layers contain no derivatives: those are derived from the ops, to any order.
+ *
+ * Every layer is equivariant under the symmetry of its graph, and what would not be is refused when it is built. The
+ * algebra is where brackets, forms and products live; the symmetry may be a smaller group. Layers return NULL when
+ * something fails, NULL passes through them, and the plan reports the message.
+ *
+ * Whose layers these are is a choice of form: RELN_FORM_COMPLETED is ReLN, RELN_FORM_NO_CENTER Lie Neurons; features
+ * of the vector rep of so:3 and no algebra (the dot product), with reln_nn_project(), are Vector Neurons.
+ */
+#ifndef RELN_NN_H
+#define RELN_NN_H
+
+#include "reln/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What layers are built with. */
+typedef struct RelnNet {
+    RelnGraph *graph;
+    const RelnAlgebra *algebra; /* NULL: the dot product is the form, for reps that keep it */
+    RelnForm form;              /* of the algebra; 0 is the completed one, B~ */
+    bool train;                 /* batch statistics are computed and remembered, not recalled */
+} RelnNet;
+
+/* A feature and invariants beside it, of the same leading axes; either may be NULL. */
+typedef struct RelnFeatures {
+    RelnNode *x; /* (..., K, C) */
+    RelnNode *s; /* (..., 1, D) */
+} RelnFeatures;
+
+/* ---- linear ------------------------------------------------------------------------------------------------- */
+
+/* ReLN-Linear: y = x W, no bias.
+ * Shapes  x (..., K, C) -> (..., K, channels), any rep      Parameters  W: C channels
+ * Cost    2 K C channels for each point */
+RELN_API RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels);
+
+/* 1-D convolution along P: y[p] = sum_w x[p stride + w - pad] W_w, no bias; zeros outside.
+ * Shapes  x (P, Q, R, K, C) -> (P', Q, R, K, channels), P' = (P + 2 pad - width) / stride + 1, any rep
+ * Parameters  W: (width C) channels, window by window      Cost  2 K width C channels for each point */
+typedef struct RelnConv {
+    int channels, width, stride, pad;
+} RelnConv;
+RELN_API RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x,
+                                const RelnConv *conv);
+
+/* Every equivariant linear map there is: with M_m a basis of the maps rep -> rep, T_m of rep -> invariant and I_m of
+ * invariant -> rep (reln_maps_linear(); on gl(n): identity and centre, the trace, and s -> s I),
+ *     y.x = sum_m M_m x W_m + I_m (s V_m + b_m),      y.s = sum_m T_m x U_m + s S + b
+ * Shapes  x (..., K, C), s (..., 1, D) -> (..., K, channels), (..., 1, invariants); 0 leaves one out
+ * Parameters  "xx0", "xx1", ...: W_m;  "sx0": V_m;  "bx0": b_m;  "xs0": U_m;  "ss": S;  "bs": b
+ * Fails   RELN_ERR_ARG when an output is asked for that nothing leads to
+ * Cost    2 K C channels for each M_m */
+RELN_API RelnFeatures reln_nn_affine(const RelnNet *net, const char *name, RelnFeatures in,
+                                     int channels, int invariants);
+
+/* ---- invariants ------------------------------------------------------------------------------------------------ */
+
+/* B(x, y), channel by channel: the net's form. Shapes (..., K, C) -> (..., 1, C); no parameters. */
+RELN_API RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y);
+/* B(x, .), the element of the dual rep that pairs as x does. */
+RELN_API RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x);
+
+/* ReLN-Invariant: s_c = B(x_c, x_c). Shapes (..., K, C) -> (..., 1, C); no parameters. Cost 3 for each entry of B. */
+RELN_API RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x);
+
+/* With learned directions d = relu(x W), one direction shared within: s_(c,e) = B(x_c, d_e), channel c E + e.
+ * Shapes  (..., K, C) -> (..., 1, C E)      Parameters  W: C E, U: E      Cost  2 K C E more */
+RELN_API RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNode *x,
+                                             int directions);
+
+/* det of the n x n matrix of each channel, n <= 8: n - 1 matrix products. Shapes (..., K, C) -> (..., 1, C). */
+RELN_API RelnNode *reln_nn_invariant_det(const RelnNet *net, RelnNode *x);
+
+typedef enum RelnActivation {
+    RELN_ACT_RELU,
+    RELN_ACT_SILU, /* x / (1 + e^-x) */
+    RELN_ACT_TANH,
+    RELN_ACT_SOFTPLUS,
+    RELN_ACT_NONE
+} RelnActivation;
+
+/* For invariants: y = s W + b. Shapes (..., 1, D) -> (..., 1, channels). Parameters W: D channels, b: channels, both
+ * from U(-1/sqrt(D), 1/sqrt(D)). */
+RELN_API RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels);
+
+/* `hidden` dense layers of `width`, each with the activation, and a last one without. Parameters of layer i: "i.W",
+ * "i.b". */
+typedef struct RelnMlp {
+    int hidden, width, channels;
+    RelnActivation activation;
+} RelnMlp;
+RELN_API RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s,
+                               const RelnMlp *mlp);
+
+/* ---- gates ------------------------------------------------------------------------------------------------------ */
+
+/* ReLN-ReLU: y = x + (1 - leak) max(0, t) d, with d = x U and t = B(x, d), channel by channel; x itself where t <= 0.
+ * Shapes  x's, any rep with a form      Parameters  U: C C; with `shared` one direction for all channels, C
+ * Cost    2 K C C for each point
+ * Notes   cubic in x: y(s x) = s x + s^3 t d. options NULL: neither shared nor leaky. With a leak a this is
+ *         a x + (1 - a) relu(x) */
+typedef struct RelnRelu {
+    bool shared;
+    double leak;
+} RelnRelu;
+RELN_API RelnNode *reln_nn_relu(const RelnNet *net, const char *name, RelnNode *x,
+                                const RelnRelu *options);
+
+/* The same divided by a size, of degree one and bounded: y = x + f(t / M) d,
+ *     M = sqrt(eps^2 + mean_c(t^2 + B(x,x)^2 + B(d,d)^2)),   f = max(0, .), softplus or tanh
+ * Parameters, shapes, cost as reln_nn_relu(). options NULL: RELN_RMS_DEFAULTS. */
+typedef struct RelnRms {
+    bool shared;
+    double eps;
+    RelnActivation f; /* RELU, SOFTPLUS or TANH */
+} RelnRms;
+#define RELN_RMS_DEFAULTS                                                                          \
+    {                                                                                              \
+        false, 1e-6, RELN_ACT_RELU                                                                 \
+    }
+RELN_API RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x,
+                               const RelnRms *options);
+
+/* What points against d is taken out: y = x - clip(r, -clip, 0) d,
+ *     r = t q / (q^2 + delta^2 mean_c q^2),   q = B(d,d);   r = 0 where the denominator is
+ * For a definite form, delta = 0 and clip = INFINITY this is the ReLU of Vector Neurons.
+ * Parameters, shapes, cost as reln_nn_relu(). options NULL: RELN_PROJECT_DEFAULTS. */
+typedef struct RelnProject {
+    bool shared;
+    double delta, clip;
+} RelnProject;
+#define RELN_PROJECT_DEFAULTS                                                                      \
+    {                                                                                              \
+        false, 0.1, 4.0                                                                            \
+    }
+RELN_API RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
+                                   const RelnProject *options);
+
+/* Scalar gate: y_c = x_c sigmoid(mlp(s))_c with one hidden layer (silu) of `width`; s NULL: B(x,x) of all channels.
+ * Shapes  x's, any rep      Parameters  "0.W", "0.b", "1.W", "1.b" */
+RELN_API RelnNode *reln_nn_gate(const RelnNet *net, const char *name, RelnNode *x, RelnNode *s,
+                                int width);
+
+/* ---- products --------------------------------------------------------------------------------------------------- */
+
+/* ReLN-Bracket: y = x + [x Wb, x Wa].
+ * Shapes  x's, the algebra's adjoint rep      Parameters  Wa, Wb: C C      Cost  4 K C C for each point */
+RELN_API RelnNode *reln_nn_bracket(const RelnNet *net, const char *name, RelnNode *x);
+
+/* Product y = x + (x Wa)(x Wb) of matrices, and its symmetric part, Jordan: y = x + (ab + ba)/2.
+ * Linear, Bracket, B~, gates and pooling commute with X0 + z -> X0 - z and X0 + z -> -X0^T + z (X0 in [g,g], z in the
+ * centre), so none of them reaches tr X, det X or X^2; reln_nn_affine() and Product do, and with B~ every polynomial
+ * invariant and equivariant of conjugation.
+ * Shapes, parameters, cost as reln_nn_bracket()
+ * Fails   RELN_ERR_ALGEBRA when the algebra is not closed under it, with how far it leads outside: take the matrices
+ *         gl:n as feature algebra, with the symmetry as it is */
+RELN_API RelnNode *reln_nn_product(const RelnNet *net, const char *name, RelnNode *x);
+RELN_API RelnNode *reln_nn_jordan(const RelnNet *net, const char *name, RelnNode *x);
+
+/* Triple y = x + abc + cba, a = x Wa, b = x Wb, c = x Wc: stays inside so, so(p,q), sp, u and gl, is refused on sl, su.
+ * Shapes  x's      Parameters  Wa, Wb, Wc: C C      Cost  6 K C C for each point      Notes  cubic in x */
+RELN_API RelnNode *reln_nn_triple(const RelnNet *net, const char *name, RelnNode *x);
+
+/* The n x n matrix of every channel, row by row: rep reln_rep_matrix(). */
+RELN_API RelnNode *reln_nn_hat(const RelnNet *net, RelnNode *x);
+
+/* ---- sets of points --------------------------------------------------------------------------------------------- */
+
+/* Over an axis P, Q or R, which is left with extent 1; or over the rows of each sample, when x is in a row domain. */
+enum { RELN_POOL_ROWS = -1 };
+
+/* Max-Killing pooling: for each channel the point with the largest score t = B(x, x Wq), or |t| when `absolute`; the
+ * first of equal ones.
+ * Shapes  (P, ..., K, C) -> (1, ..., K, C)      Parameters  Wq: C C, without a gradient      Cost  2 K C C for each point
+ * Notes   an empty set of rows gives 0 */
+RELN_API RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, int over,
+                                    bool absolute);
+
+/* Its smooth relative, whose query learns: y = sum_p a_p x_p, a = softmax over the points of B(x, x Wq) / sqrt(K). */
+RELN_API RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x,
+                                        int over);
+
+RELN_API RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over);
+
+/* Attention among the points on P, with residual: for each head, with queries q = x Wq, keys k = x Wk, values v = x Wv,
+ *     a_ij = softmax_j( sum_c B(q_ic, k_jc) / sqrt(K C) + (s Sq)_i (s Sk)_j / sqrt(D) )
+ *     y.x = x + (sum_j a_ij v_j) Wo,   y.s = s + (sum_j a_ij (s Sv)_j) So
+ * C and D are the channels of one head. Either of x and s may be missing.
+ * Shapes  as they come in; heads divides C and D
+ * Parameters  Wq, Wk, Wv, Wo: C C;  Sq, Sk, Sv, So: D D      Cost  8 K C C + 4 P K C for each point */
+RELN_API RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeatures in,
+                                        int heads);
+
+/* ---- norms -------------------------------------------------------------------------------------------------------- */
+
+typedef enum RelnNorm {
+    /* y = gamma_c x / (1e-5 + E[B(x_c,x_c)^2])^(1/4). Parameters gamma: C, from 1. State "square": C */
+    RELN_NORM_INVARIANT,
+    /* As published: y = x q' / q, q = B(x,x) kept 1e-6 away from 0 and q' = (q - E q) / sqrt(Var q + 1e-5). It divides by
+     * what vanishes on null elements, and turns samples around. No parameters. State "mean", "var": C */
+    RELN_NORM_PUBLISHED
+} RelnNorm;
+
+/* Batch norm: E over the batch and all points, channel by channel, when net->train, and then remembered with momentum
+ * 0.1 (variances without bias); recalled otherwise. Shapes x's. */
+RELN_API RelnNode *reln_nn_batch_norm(const RelnNet *net, const char *name, RelnNode *x,
+                                      RelnNorm norm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+/* bracket.c -- ReLN-Bracket: channels that do not commute tell of each other. */
+#include "nn/nn.h"
+
+/* The order is that of the published code, [x Wb, x Wa]. */
+RelnNode *reln_nn_bracket(const RelnNet *net, const char *name, RelnNode *x)
+{
+    const int c = reln_nn_channels(x);
+    RelnNode *a, *b;
+
+    if (!x || !reln_nn_want_algebra(net, "bracket"))
+        return NULL;
+    a = reln_nn_mixed(net, name, "Wa", x, c);
+    b = reln_nn_mixed(net, name, "Wb", x, c);
+    return reln_add(net->graph, x, reln_bracket(net->graph, net->algebra, b, a));
+}

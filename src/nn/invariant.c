@@ -1,0 +1,115 @@
+/* invariant.c -- the form of a net, and the invariants made of it. */
+#include "nn/nn.h"
+
+bool reln_nn_want_algebra(const RelnNet *net, const char *layer)
+{
+    if (net->algebra)
+        return true;
+    return reln_graph_fail(net->graph, RELN_ERR_ARG,
+                           "%s: the net has no algebra, in which alone it is defined", layer);
+}
+
+/* The sum of products over K is invariant where the rep is orthogonal, which contract() asks the generators. */
+RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y)
+{
+    return net->algebra ? reln_form(net->graph, net->algebra, net->form, x, y)
+                        : reln_pair(net->graph, x, y);
+}
+
+/* 1 in the net's basis of constants: the matrix of the dot product. */
+static RelnNode *lower_dot(const RelnNet *net, RelnNode *x, const RelnRep *dual)
+{
+    const size_t k = (size_t)x->shape.dims[RELN_K];
+    double *one;
+
+    if (dual == x->rep)
+        return x;
+    one = reln_arena_alloc(reln_graph_arena(net->graph), k * k, sizeof *one);
+    for (size_t i = 0; i < k && one; i++)
+        one[i * k + i] = 1.0;
+    if (!one)
+        reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
+                        reln_ctx_error(reln_graph_ctx(net->graph)));
+    return one ? reln_linear_map(net->graph, x, one, dual) : NULL;
+}
+
+RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x)
+{
+    const RelnRep *dual = x ? reln_dual(net->graph, x->rep) : NULL;
+    const double *gram = NULL;
+    RelnStatus status;
+
+    if (!dual)
+        return NULL;
+    if (!net->algebra)
+        return lower_dot(net, x, dual);
+    status = reln_algebra_gram(net->algebra, net->form, &gram);
+    if (status == RELN_OK && x->shape.dims[RELN_K] == reln_algebra_dim(net->algebra))
+        return reln_linear_map(net->graph, x, gram, dual);
+    if (status != RELN_OK)
+        reln_graph_fail(net->graph, status, "%s", reln_ctx_error(reln_algebra_ctx(net->algebra)));
+    else
+        reln_graph_fail(net->graph, RELN_ERR_SHAPE, "form: %s has %d coordinates, %s has %d",
+                        reln_shape_text(x), x->shape.dims[RELN_K], reln_algebra_name(net->algebra),
+                        reln_algebra_dim(net->algebra));
+    return NULL;
+}
+
+RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
+{
+    return reln_nn_form(net, x, x);
+}
+
+/* Every x_c with every d_e: a product of matrices at each point, its rows and columns then one axis. */
+RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNode *x,
+                                    int directions)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *d = reln_nn_relu(net, name, reln_nn_linear(net, name, x, directions),
+                               &(RelnRelu){.shared = true});
+    const RelnDims of = x && d ? reln_node_dims(x) : (RelnDims){0};
+    RelnDims flat = {of.p, of.q * of.r, 1, of.k, of.c}, wide = {of.p, of.q, of.r, 1, 0};
+    RelnNode *s;
+
+    if (!d)
+        return NULL;
+    x = reln_reshape(g, x, flat);
+    flat.c = directions;
+    d = reln_reshape(g, reln_nn_lower(net, d), flat);
+    s = reln_channel_gram(g, x, d);
+    if (s && __builtin_mul_overflow(of.c, directions, &wide.c))
+        reln_graph_fail(g, RELN_ERR_SHAPE, "%s: %d channels times %d directions are too many", name,
+                        of.c, directions);
+    return reln_reshape(g, s, wide);
+}
+
+/* The flattened identity leads from numbers to their multiples of I, and from matrices to traces. */
+static double *identity(const RelnNet *net, int n)
+{
+    double *one =
+        reln_arena_alloc(reln_graph_arena(net->graph), (size_t)n * (size_t)n, sizeof *one);
+
+    for (int i = 0; i < n && one; i++)
+        one[i * n + i] = 1.0;
+    if (!one)
+        reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
+                        reln_ctx_error(reln_graph_ctx(net->graph)));
+    return one;
+}
+
+/* Faddeev and LeVerrier: M_1 = X, c_k = -tr(M_k) / k, M_(k+1) = X (M_k + c_k I); det X = (-1)^n c_n. */
+RelnNode *reln_nn_invariant_det(const RelnNet *net, RelnNode *x)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *X = reln_nn_hat(net, x), *M = X, *c = NULL;
+    const int n = X ? reln_algebra_n(net->algebra) : 0;
+    const double *one = X ? identity(net, n) : NULL;
+    const RelnRep *number = X ? reln_invariant(g, 1) : NULL;
+
+    for (int k = 1; k <= n && one && number; k++) {
+        if (k > 1)
+            M = reln_matmul(g, n, X, reln_add(g, M, reln_linear_map(g, c, one, X->rep)));
+        c = reln_scale(g, reln_linear_map(g, M, one, number), -1.0 / k);
+    }
+    return reln_scale(g, c, n % 2 ? -1.0 : 1.0);
+}

@@ -1,0 +1,105 @@
+/* linear.c -- channels mixed by named weights: linear, convolution, dense layers. */
+#include <math.h>
+
+#include "nn/nn.h"
+
+const char *reln_nn_name(const RelnNet *net, const char *name, const char *part)
+{
+    const char *full = reln_arena_printf(reln_graph_arena(net->graph), "%s.%s", name, part);
+
+    if (!full)
+        reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
+                        reln_ctx_error(reln_graph_ctx(net->graph)));
+    return full;
+}
+
+static RelnNode *parameter(const RelnNet *net, const char *name, const char *part, RelnDims dims,
+                           int fan_in)
+{
+    const char *full;
+
+    if (dims.r < 0 || dims.c < 1) {
+        reln_graph_fail(net->graph, RELN_ERR_SHAPE, "%s.%s: %d channels, wanted 1 or more", name,
+                        part, dims.c);
+        return NULL;
+    }
+    full = reln_nn_name(net, name, part);
+    if (!full)
+        return NULL;
+    return reln_param(net->graph, full, dims,
+                      (RelnInit){RELN_INIT_UNIFORM, 1.0 / sqrt((double)fan_in)});
+}
+
+RelnNode *reln_nn_weight(const RelnNet *net, const char *name, const char *part, int from, int to,
+                         int fan_in)
+{
+    return parameter(net, name, part, (RelnDims){.r = from, .c = to}, fan_in);
+}
+
+RelnNode *reln_nn_bias(const RelnNet *net, const char *name, const char *part, int to, int fan_in)
+{
+    return parameter(net, name, part, (RelnDims){.c = to}, fan_in);
+}
+
+RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, RelnNode *x, int to)
+{
+    const int from = reln_nn_channels(x);
+
+    return x ? reln_mix(net->graph, x, reln_nn_weight(net, name, part, from, to, from)) : NULL;
+}
+
+RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels)
+{
+    return reln_nn_mixed(net, name, "W", x, channels);
+}
+
+RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
+{
+    return reln_nn_mixed(net, name, "W",
+                         reln_unfold(net->graph, x, conv->width, conv->stride, conv->pad),
+                         conv->channels);
+}
+
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
+
+RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels)
+{
+    RelnNode *y = reln_nn_mixed(net, name, "W", s, channels);
+
+    return y ? reln_add(net->graph, y, reln_nn_bias(net, name, "b", channels, reln_nn_channels(s)))
+             : NULL;
+}
+
+RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s)
+{
+    switch (f) {
+    case RELN_ACT_RELU:
+        return reln_relu(g, s);
+    case RELN_ACT_SILU:
+        return reln_mul(g, s, reln_sigmoid(g, s));
+    case RELN_ACT_TANH:
+        return reln_tanh(g, s);
+    case RELN_ACT_SOFTPLUS:
+        return reln_softplus(g, s);
+    case RELN_ACT_NONE:
+        break;
+    }
+    return s;
+}
+
+RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s, const RelnMlp *mlp)
+{
+    for (int i = 0; i <= mlp->hidden && s; i++) {
+        const char *layer = reln_arena_printf(reln_graph_arena(net->graph), "%s.%d", name, i);
+
+        if (!layer) {
+            reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
+                            reln_ctx_error(reln_graph_ctx(net->graph)));
+            return NULL;
+        }
+        s = reln_nn_dense(net, layer, s, i < mlp->hidden ? mlp->width : mlp->channels);
+        if (i < mlp->hidden)
+            s = reln_nn_activate(net->graph, mlp->activation, s);
+    }
+    return s;
+}

@@ -1,0 +1,29 @@
+/* nn.h -- what the files of the layers share: named weights, extents. */
+#ifndef NN_NN_H
+#define NN_NN_H
+
+#include "ops/ops.h"
+#include "reln/nn.h"
+
+/* Parameters "<name>.<part>", a matrix (R = from, K = 1, C = to) and a row (C = to), from U(-a, a), a = 1/sqrt(fan_in). */
+RelnNode *reln_nn_weight(const RelnNet *net, const char *name, const char *part, int from, int to,
+                         int fan_in);
+RelnNode *reln_nn_bias(const RelnNet *net, const char *name, const char *part, int to, int fan_in);
+/* "<name>.<part>" in the graph's arena; NULL with the graph failed. */
+const char *reln_nn_name(const RelnNet *net, const char *name, const char *part);
+
+/* x W with W (C, to) named "<name>.<part>" */
+RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, RelnNode *x,
+                        int to);
+
+static inline int reln_nn_channels(const RelnNode *x)
+{
+    return x ? x->shape.dims[RELN_C] : 0;
+}
+
+RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s);
+
+/* Fails when the net has no algebra: "bracket: ..." */
+bool reln_nn_want_algebra(const RelnNet *net, const char *layer);
+
+#endif

@@ -1,0 +1,124 @@
+/* norm.c -- batch norms: statistics of invariants over the batch, remembered for inference. */
+#include "nn/nn.h"
+
+#define EPS 1e-5
+#define MOMENTUM 0.1
+#define AWAY 1e-6 /* from 0, of the published q */
+
+/* Points that a mean over batch and leading axes is made of. */
+static RelnNode *count_of(const RelnNet *net, const RelnNode *x)
+{
+    RelnGraph *g = net->graph;
+    const int *d = x->shape.dims;
+    const double each = (double)d[RELN_P] * d[RELN_Q] * d[RELN_R];
+    RelnNode *one = reln_cast(g, reln_scalar(g, 1.0), x->dtype);
+    RelnNode *items = x->domain == RELN_SAMPLES
+                          ? reln_cast(g, reln_batch_count(g), x->dtype)
+                          : reln_batch_sum(g, reln_expand_domain(g, one, x->domain));
+
+    return reln_scale(g, items, each);
+}
+
+/* sum over batch and leading axes: (1, 1, 1, 1, C) at step level */
+static RelnNode *total(const RelnNet *net, RelnNode *q)
+{
+    for (RelnAxis a = RELN_P; a <= RELN_R; a = (RelnAxis)(a + 1))
+        q = reln_sum(net->graph, q, a);
+    return reln_batch_sum(net->graph, q);
+}
+
+static RelnNode *state(const RelnNet *net, const char *name, const char *part, int channels,
+                       double start)
+{
+    const char *full = reln_nn_name(net, name, part);
+
+    return full ? reln_state(net->graph, full, (RelnDims){.c = channels},
+                             (RelnInit){RELN_INIT_CONSTANT, start})
+                : NULL;
+}
+
+/* state = (1 - momentum) state + momentum value, at the end of the run */
+static void remember(const RelnNet *net, RelnNode *old, RelnNode *value)
+{
+    RelnGraph *g = net->graph;
+
+    reln_assign(g, old,
+                reln_add(g, reln_scale(g, old, 1.0 - MOMENTUM), reln_scale(g, value, MOMENTUM)));
+}
+
+/* ---- y = gamma x / (eps + E q^2)^(1/4) ---------------------------------------------------------------------------- */
+
+static RelnNode *invariant_norm(const RelnNet *net, const char *name, RelnNode *x)
+{
+    RelnGraph *g = net->graph;
+    const int c = reln_nn_channels(x);
+    RelnNode *square = state(net, name, "square", c, 1.0);
+    const char *gamma_name = reln_nn_name(net, name, "gamma");
+    RelnNode *gamma, *size;
+
+    if (!square || !gamma_name)
+        return NULL;
+    gamma = reln_param(g, gamma_name, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, 1.0});
+    if (net->train) {
+        RelnNode *now =
+            reln_div(g, total(net, reln_square(g, reln_nn_form(net, x, x))), count_of(net, x));
+        remember(net, square, now);
+        square = now;
+    }
+    size = reln_sqrt(g, reln_sqrt(g, reln_shift(g, square, 1.0, EPS)));
+    return reln_mul(g, x, reln_div(g, gamma, size));
+}
+
+/* ---- as published --------------------------------------------------------------------------------------------------- */
+
+/* q <= 0: min(q, -1e-6); q > 0: max(q, 1e-6) */
+static RelnNode *keep_away(const RelnNet *net, RelnNode *q)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *near = q ? reln_cast(g, reln_scalar(g, AWAY), q->dtype) : NULL;
+
+    return reln_select(g, reln_step(g, q), reln_maximum(g, q, near),
+                       reln_minimum(g, q, reln_scale(g, near, -1.0)));
+}
+
+typedef struct Moments {
+    RelnNode *mean, *var;
+} Moments;
+
+/* Two passes; what is remembered of the variance is without bias, n/(n-1) of it. */
+static Moments batch_moments(const RelnNet *net, RelnNode *q, const Moments *kept)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *n = count_of(net, q);
+    RelnNode *mean = reln_div(g, total(net, q), n);
+    RelnNode *squares = total(net, reln_square(g, reln_sub(g, q, mean)));
+    RelnNode *fewer =
+        reln_maximum(g, reln_shift(g, n, 1.0, -1.0), reln_cast(g, reln_scalar(g, 1.0), q->dtype));
+
+    remember(net, kept->mean, mean);
+    remember(net, kept->var, reln_div(g, squares, fewer));
+    return (Moments){mean, reln_div(g, squares, n)};
+}
+
+static RelnNode *published_norm(const RelnNet *net, const char *name, RelnNode *x)
+{
+    RelnGraph *g = net->graph;
+    const int c = reln_nn_channels(x);
+    RelnNode *q = keep_away(net, reln_nn_form(net, x, x)), *scaled;
+    Moments m = {state(net, name, "mean", c, 0.0), state(net, name, "var", c, 1.0)};
+
+    if (!q || !m.mean || !m.var)
+        return NULL;
+    if (net->train)
+        m = batch_moments(net, q, &m);
+    scaled = reln_div(g, reln_sub(g, q, m.mean), reln_sqrt(g, reln_shift(g, m.var, 1.0, EPS)));
+    return reln_mul(g, x, reln_div(g, scaled, q));
+}
+
+RelnNode *reln_nn_batch_norm(const RelnNet *net, const char *name, RelnNode *x, RelnNorm norm)
+{
+    if (!x)
+        return NULL;
+    return norm == RELN_NORM_PUBLISHED ? published_norm(net, name, x)
+                                       : invariant_norm(net, name, x);
+}

@@ -1,0 +1,63 @@
+/* pool.c -- sets of points to one feature. */
+#include <math.h>
+
+#include "nn/nn.h"
+
+static bool want_place(const RelnNet *net, const char *layer, const RelnNode *x, int over)
+{
+    if (over >= RELN_P && over <= RELN_R)
+        return true;
+    if (over == RELN_POOL_ROWS && x->domain > RELN_SAMPLES)
+        return true;
+    return reln_graph_fail(net->graph, RELN_ERR_ARG,
+                           "%s: over axis %d of %s; wanted P, Q or R, or the rows of a row domain",
+                           layer, over, reln_shape_text(x));
+}
+
+static RelnNode *scores(const RelnNet *net, const char *name, RelnNode *x)
+{
+    return reln_nn_form(net, x, reln_nn_mixed(net, name, "Wq", x, reln_nn_channels(x)));
+}
+
+RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, int over,
+                           bool absolute)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *t;
+
+    if (!x || !want_place(net, "pool_max", x, over))
+        return NULL;
+    t = scores(net, name, x);
+    if (absolute)
+        t = reln_abs(g, t);
+    if (over == RELN_POOL_ROWS)
+        return reln_gather(g, x,
+                           reln_segment_argmax(g, t, reln_row_sample(g, x->domain), RELN_SAMPLES));
+    return reln_pick(g, x, reln_argmax(g, t, (RelnAxis)over), (RelnAxis)over);
+}
+
+RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x, int over)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *t, *rows;
+
+    if (!x || !want_place(net, "pool_softmax", x, over))
+        return NULL;
+    t = reln_scale(g, scores(net, name, x), 1.0 / sqrt((double)x->shape.dims[RELN_K]));
+    if (over != RELN_POOL_ROWS)
+        return reln_sum(g, reln_mul(g, reln_softmax(g, t, (RelnAxis)over), x), (RelnAxis)over);
+    rows = reln_row_sample(g, x->domain);
+    return reln_segment_sum(g, reln_mul(g, reln_segment_softmax(g, t, rows, RELN_SAMPLES), x), rows,
+                            RELN_SAMPLES);
+}
+
+RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over)
+{
+    RelnGraph *g = net->graph;
+
+    if (!x || !want_place(net, "pool_mean", x, over))
+        return NULL;
+    if (over != RELN_POOL_ROWS)
+        return reln_mean(g, x, (RelnAxis)over);
+    return reln_segment_mean(g, x, reln_row_sample(g, x->domain), RELN_SAMPLES);
+}

@@ -1,0 +1,419 @@
+/* Every layer commutes with the group, each sample moved by an element of its own, up to condition 1000. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/fixture.h"
+
+enum { DRAWS = 1000, P = 4, C = 4, MAX_K = 16, MAX_OUT = 32 };
+
+/* What is allowed at conditions 1, 10, 100, 1000: error = |f(g x) - g f(x)| / |g f(x)| of one sample. */
+static const double conds[] = {1, 10, 100, 1000}, allowed[] = {1e-13, 1e-12, 1e-9, 1e-6};
+
+typedef struct Closed {
+    const char *name;
+    bool product, triple, compact, one_component;
+} Closed;
+
+static const Closed algebras[] = {
+    {"gl:2", true, true, false, false},    {"gl:3", true, true, false, false},
+    {"gl:4", true, true, false, false},    {"sl:3", false, false, false, true},
+    {"so:3", false, true, true, true},     {"so:4", false, true, true, true},
+    {"so:1,3", false, true, false, false}, {"sp:4", false, true, false, true},
+    {"su:3", false, false, true, true},
+};
+enum { N_ALGEBRAS = sizeof algebras / sizeof *algebras };
+
+/* Outputs of one graph, and what they were for x itself. */
+typedef struct Out {
+    const char *name;
+    RelnNode *node;
+    double *plain;
+    ptrdiff_t each; /* numbers of a sample */
+} Out;
+
+typedef struct World {
+    Fixture f;
+    RelnPlan *plan;
+    Out out[MAX_OUT];
+    int n_out, k;
+    double *x, *moved, *act; /* (DRAWS, P, K, C), the same, (DRAWS, K, K) */
+    const RelnRep *rep;      /* how x is moved */
+    int reflected;           /* draws outside the component of the identity */
+} World;
+
+static void add(World *w, const char *name, RelnNode *node)
+{
+    Out *o = &w->out[w->n_out++];
+
+    assert_true(w->n_out <= MAX_OUT);
+    assert_ok(w->f.ctx, reln_graph_status(w->f.graph));
+    reln_output(w->f.graph, name, node);
+    *o = (Out){.name = name, .node = node};
+}
+
+static RelnNode *input(World *w, const RelnRep *rep)
+{
+    return reln_input(w->f.graph, "x", RELN_SAMPLES, (RelnDims){.p = P, .k = w->k, .c = C}, rep,
+                      RELN_F64);
+}
+
+/* ---- the layers ---------------------------------------------------------------------------------------------------- */
+
+static void add_gates(World *w, const RelnNet *net, RelnNode *x)
+{
+    add(w, "relu", reln_nn_relu(net, "relu", x, NULL));
+    add(w, "relu shared", reln_nn_relu(net, "shared", x, &(RelnRelu){true, 0.2}));
+    add(w, "rms", reln_nn_rms(net, "rms", x, NULL));
+    add(w, "rms softplus", reln_nn_rms(net, "rms", x, &(RelnRms){false, 1e-6, RELN_ACT_SOFTPLUS}));
+    add(w, "rms tanh", reln_nn_rms(net, "shared", x, &(RelnRms){true, 1e-6, RELN_ACT_TANH}));
+    add(w, "project", reln_nn_project(net, "project", x, NULL));
+    add(w, "gate", reln_nn_gate(net, "gate", x, NULL, 8));
+}
+
+static void add_sets(World *w, const RelnNet *net, RelnNode *x)
+{
+    /* scores of order one: what is relative error of a score becomes absolute in a softmax */
+    RelnNode *small = reln_scale(net->graph, x, 0.25);
+    RelnFeatures seen;
+
+    add(w, "pool max", reln_nn_pool_max(net, "pool", x, RELN_P, false));
+    add(w, "pool max absolute", reln_nn_pool_max(net, "pool", x, RELN_P, true));
+    add(w, "pool softmax", reln_nn_pool_softmax(net, "pool", small, RELN_P));
+    add(w, "pool mean", reln_nn_pool_mean(net, x, RELN_P));
+    seen = reln_nn_attention(net, "attention", (RelnFeatures){small, reln_nn_invariant(net, small)},
+                             2);
+    add(w, "attention", seen.x);
+    add(w, "attention invariants", seen.s);
+}
+
+static void add_maps(World *w, const RelnNet *net, RelnNode *x)
+{
+    RelnNode *s = reln_nn_invariant(net, x);
+    RelnFeatures y;
+
+    add(w, "linear", reln_nn_linear(net, "linear", x, 5));
+    add(w, "conv", reln_nn_conv(net, "conv", x, &(RelnConv){5, 3, 1, 1}));
+    y = reln_nn_affine(net, "affine", (RelnFeatures){x, s}, 5, 3);
+    add(w, "affine", y.x);
+    add(w, "affine invariants", y.s);
+    add(w, "invariant", s);
+    add(w, "invariant learned", reln_nn_invariant_learned(net, "learned", x, 3));
+    if (reln_algebra_n(net->algebra) % 2 == 0 || reln_algebra_dim(net->algebra) > 3)
+        add(w, "det", reln_nn_invariant_det(net, x)); /* 0 on so(3) */
+}
+
+static void add_products(World *w, const RelnNet *net, RelnNode *x, const Closed *closed)
+{
+    add(w, "bracket", reln_nn_bracket(net, "bracket", x));
+    if (closed->product) {
+        add(w, "product", reln_nn_product(net, "product", x));
+        add(w, "jordan", reln_nn_jordan(net, "jordan", x));
+    }
+    if (closed->triple)
+        add(w, "triple", reln_nn_triple(net, "triple", x));
+}
+
+static void build(World *w, const Closed *closed)
+{
+    const RelnNet net = {.graph = w->f.graph, .algebra = w->f.algebra, .train = true};
+    RelnNode *x = input(w, w->rep);
+
+    add_maps(w, &net, x);
+    add_gates(w, &net, x);
+    add_products(w, &net, x, closed);
+    add_sets(w, &net, x);
+    add(w, "norm", reln_nn_batch_norm(&net, "norm", x, RELN_NORM_INVARIANT));
+    add(w, "norm published", reln_nn_batch_norm(&net, "old", x, RELN_NORM_PUBLISHED));
+    add(w, "scores",
+        reln_nn_form(&net, x,
+                     reln_mix(net.graph, x,
+                              reln_param(net.graph, "pool.Wq", (RelnDims){.r = C, .c = C},
+                                         (RelnInit){RELN_INIT_CONSTANT, 0}))));
+}
+
+/* ---- drawing and moving -------------------------------------------------------------------------------------------- */
+
+static void *room(ptrdiff_t count, size_t size)
+{
+    void *block = calloc((size_t)count + 1, size);
+
+    assert_non_null(block);
+    return block;
+}
+
+static void world_init(World *w, const char *algebra)
+{
+    memset(w, 0, sizeof *w);
+    fixture_init(&w->f, algebra, algebra, RELN_F64);
+    w->rep = w->f.adjoint;
+    w->k = reln_rep_dim(w->rep);
+    w->x = room((ptrdiff_t)DRAWS * P * w->k * C, sizeof(double));
+    w->moved = room((ptrdiff_t)DRAWS * P * w->k * C, sizeof(double));
+    w->act = room((ptrdiff_t)DRAWS * w->k * w->k, sizeof(double));
+}
+
+static void world_clear(World *w)
+{
+    for (int o = 0; o < w->n_out; o++)
+        free(w->out[o].plain);
+    free(w->x);
+    free(w->moved);
+    free(w->act);
+    reln_plan_destroy(w->plan);
+    fixture_clear(&w->f);
+}
+
+/* y = rho x for the features of one sample */
+static void move(const World *w, int draw, ptrdiff_t points, int channels, const double *x,
+                 double *y)
+{
+    const double *rho = w->act + (ptrdiff_t)draw * w->k * w->k;
+
+    memset(y, 0, (size_t)(points * w->k * channels) * sizeof *y);
+    for (ptrdiff_t p = 0; p < points; p++)
+        for (int i = 0; i < w->k; i++)
+            for (int j = 0; j < w->k; j++)
+                for (int c = 0; c < channels; c++)
+                    y[(p * w->k + i) * channels + c] +=
+                        rho[i * w->k + j] * x[(p * w->k + j) * channels + c];
+}
+
+/* Of gl(n), a determinant below 0; of SO(1,3), time reversed. */
+static bool is_outside(const World *w, const RelnElement *g)
+{
+    double sign = 0;
+
+    assert_ok(w->f.ctx, reln_rep_act(reln_rep_sign(w->f.group), g, &sign));
+    return sign < 0 ||
+           (strcmp(reln_group_name(w->f.group), "so:1,3") == 0 && reln_element_matrix(g)[0] < 0);
+}
+
+static void draw(World *w, RelnRng *rng, double cond)
+{
+    const ptrdiff_t each = (ptrdiff_t)P * w->k * C;
+
+    fill_normal(rng, DRAWS * each, w->x);
+    for (int d = 0; d < DRAWS; d++) {
+        RelnElement *g = NULL;
+
+        assert_ok(w->f.ctx, reln_group_random(w->f.group, rng, cond, &g));
+        assert_ok(w->f.ctx, reln_rep_act(w->rep, g, w->act + (ptrdiff_t)d * w->k * w->k));
+        w->reflected += is_outside(w, g);
+        reln_element_destroy(g);
+        move(w, d, P, C, w->x + d * each, w->moved + d * each);
+    }
+}
+
+static void run(World *w, const double *x)
+{
+    assert_ok(w->f.ctx, reln_plan_bind(w->plan, "x", x, RELN_F64));
+    assert_ok(w->f.ctx, reln_plan_run(w->plan, &(RelnRun){.n_samples = DRAWS}));
+}
+
+static void keep_plain(World *w)
+{
+    for (int o = 0; o < w->n_out; o++) {
+        const RelnDims d = reln_node_dims(w->out[o].node);
+        Out *out = &w->out[o];
+
+        out->each = (ptrdiff_t)d.p * d.q * d.r * d.k * d.c;
+        if (!out->plain)
+            out->plain = room(DRAWS * out->each, sizeof(double));
+        memcpy(out->plain, reln_plan_output(w->plan, out->name, NULL),
+               (size_t)(DRAWS * out->each) * sizeof(double));
+    }
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------------- */
+
+static double error_of(const World *w, const Out *o, int d, bool moves)
+{
+    const RelnDims dims = reln_node_dims(o->node);
+    const double *got =
+        (const double *)reln_plan_output(w->plan, o->name, NULL) + (ptrdiff_t)d * o->each;
+    double want[P * MAX_K * 16], off = 0, size = 0;
+
+    assert_true(o->each <= (ptrdiff_t)(sizeof want / sizeof *want));
+    if (moves)
+        move(w, d, (ptrdiff_t)dims.p * dims.q * dims.r, dims.c, o->plain + (ptrdiff_t)d * o->each,
+             want);
+    else
+        memcpy(want, o->plain + (ptrdiff_t)d * o->each, (size_t)o->each * sizeof *want);
+    for (ptrdiff_t i = 0; i < o->each; i++) {
+        off += (got[i] - want[i]) * (got[i] - want[i]);
+        size += want[i] * want[i];
+    }
+    return sqrt(off / size);
+}
+
+static const Out *find(const World *w, const char *name)
+{
+    for (int o = 0; o < w->n_out; o++)
+        if (strcmp(w->out[o].name, name) == 0)
+            return &w->out[o];
+    fail_msg("no output %s", name);
+    return NULL;
+}
+
+/* Is some channel's choice of a point within `gap` of being another, relative to the scores? */
+static bool undecided(const Out *scores, int d, bool absolute, double gap)
+{
+    const double *t = scores->plain + (ptrdiff_t)d * scores->each;
+    double largest = 0;
+
+    for (int i = 0; i < P * C; i++)
+        largest = fmax(largest, fabs(t[i]));
+    for (int c = 0; c < C; c++) {
+        double first = -INFINITY, second = -INFINITY;
+
+        for (int p = 0; p < P; p++) {
+            const double s = absolute ? fabs(t[p * C + c]) : t[p * C + c];
+
+            second = fmax(second, fmin(s, first));
+            first = fmax(first, s);
+        }
+        if (first - second <= gap * largest)
+            return true;
+    }
+    return false;
+}
+
+/* The published norm divides by q: its error is that of q relative to the smallest one. */
+static double by_the_least(const World *w)
+{
+    const Out *q = find(w, "invariant");
+    double mean = 0, least = INFINITY;
+
+    for (ptrdiff_t i = 0; i < DRAWS * q->each; i++) {
+        mean += fabs(q->plain[i]) / (double)(DRAWS * q->each);
+        least = fmin(least, fabs(q->plain[i]));
+    }
+    return mean / least;
+}
+
+/* How much of the error of an invariant a layer makes by its definition. The slope of r = t q / (q^2 + delta^2 m) at q = 0
+ * is t / (delta^2 m), delta = 0.1. */
+static double amplification(const World *w, const Out *o)
+{
+    return strcmp(o->name, "norm published") == 0 ? by_the_least(w)
+           : strcmp(o->name, "project") == 0      ? 100.0
+                                                  : 1.0;
+}
+
+static double worst_of(const World *w, const Out *o, double gap, int *skipped)
+{
+    const bool moves = !reln_rep_is_trivial(reln_node_rep(o->node));
+    const bool picks = strncmp(o->name, "pool max", 8) == 0;
+    double worst = 0;
+
+    *skipped = 0;
+    for (int d = 0; d < DRAWS; d++) {
+        if (picks && undecided(find(w, "scores"), d, strlen(o->name) > 8, gap)) {
+            ++*skipped;
+            continue;
+        }
+        worst = fmax(worst, error_of(w, o, d, moves));
+    }
+    return worst;
+}
+
+static void compare(const World *w, const char *algebra, int level)
+{
+    for (int i = 0; i < w->n_out; i++) {
+        const Out *o = &w->out[i];
+        const double bound = allowed[level] * amplification(w, o);
+        int skipped;
+        const double worst = worst_of(w, o, allowed[level], &skipped);
+
+        if (!(worst <= bound))
+            fail_msg("%s on %s is off by %.2e at condition %g, allowed %.2e", o->name, algebra,
+                     worst, conds[level], bound);
+        assert_true(skipped < DRAWS / 20);
+    }
+}
+
+static void every_layer_commutes_with_the_group(void **state)
+{
+    (void)state;
+    for (int a = 0; a < N_ALGEBRAS; a++) {
+        RelnRng rng = reln_rng(7, (uint64_t)a);
+        World w;
+
+        world_init(&w, algebras[a].name);
+        build(&w, &algebras[a]);
+        assert_ok(w.f.ctx, reln_plan_create(w.f.graph, NULL, &w.plan));
+        for (int level = 0; level < (algebras[a].compact ? 1 : 4); level++) {
+            draw(&w, &rng, conds[level]);
+            run(&w, w.x);
+            keep_plain(&w);
+            run(&w, w.moved);
+            compare(&w, algebras[a].name, level);
+        }
+        assert_true(algebras[a].one_component ? w.reflected == 0 : w.reflected > DRAWS / 10);
+        world_clear(&w);
+    }
+}
+
+/* ---- what must fail -------------------------------------------------------------------------------------------------- */
+
+/* Declared as K invariants, a function of the coordinates passes the builder; moved as an element, it is found out. */
+static void a_layer_that_is_not_equivariant_is_caught(void **state)
+{
+    RelnRng rng = reln_rng(8, 0);
+    World w;
+
+    (void)state;
+    world_init(&w, "gl:3");
+    add(&w, "wrong", reln_tanh(w.f.graph, input(&w, reln_rep_trivial(w.f.group, w.k))));
+    assert_ok(w.f.ctx, reln_plan_create(w.f.graph, NULL, &w.plan));
+    draw(&w, &rng, 1.0);
+    run(&w, w.x);
+    keep_plain(&w);
+    run(&w, w.moved);
+    for (int d = 0; d < DRAWS; d++)
+        assert_true(error_of(&w, &w.out[0], d, true) > 1e-3);
+    world_clear(&w);
+}
+
+typedef RelnNode *Product(const RelnNet *net, const char *name, RelnNode *x);
+
+static void expect_refusal(const char *algebra, Product *product, const char *layer)
+{
+    RelnNet net;
+    World w;
+
+    world_init(&w, algebra);
+    net = (RelnNet){.graph = w.f.graph, .algebra = w.f.algebra};
+    assert_null(product(&net, "product", input(&w, w.rep)));
+    assert_int_equal(reln_graph_status(w.f.graph), RELN_ERR_ALGEBRA);
+    assert_non_null(strstr(reln_ctx_error(w.f.ctx), layer));
+    assert_non_null(strstr(reln_ctx_error(w.f.ctx), algebra));
+    assert_non_null(strstr(reln_ctx_error(w.f.ctx), "as feature algebra"));
+    world_clear(&w);
+}
+
+static void products_that_leave_the_algebra_are_refused(void **state)
+{
+    (void)state;
+    for (int a = 0; a < N_ALGEBRAS; a++) {
+        if (!algebras[a].product) {
+            expect_refusal(algebras[a].name, reln_nn_product, "product");
+            expect_refusal(algebras[a].name, reln_nn_jordan, "jordan");
+        }
+        if (!algebras[a].triple)
+            expect_refusal(algebras[a].name, reln_nn_triple, "triple");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_layer_commutes_with_the_group),
+        cmocka_unit_test(a_layer_that_is_not_equivariant_is_caught),
+        cmocka_unit_test(products_that_leave_the_algebra_are_refused),
+    };
+
+    return cmocka_run_group_tests_name("nn/equivariance", tests, NULL, NULL);
+}
