@@ -21,10 +21,6 @@ extern void zheevd_(const char *jobz, const char *uplo, const int *n, double com
 extern void dgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const int *lda,
                    double *wr, double *wi, double *vl, const int *ldvl, double *vr, const int *ldvr,
                    double *work, const int *lwork, int *info, size_t, size_t);
-extern void zgees_(const char *jobvs, const char *sort, int (*select)(const double complex *),
-                   const int *n, double complex *a, const int *lda, int *sdim, double complex *w,
-                   double complex *vs, const int *ldvs, double complex *work, const int *lwork,
-                   double *rwork, int *bwork, int *info, size_t, size_t);
 extern void dgees_(const char *jobvs, const char *sort,
                    int (*select)(const double *, const double *), const int *n, double *a,
                    const int *lda, int *sdim, double *wr, double *wi, double *vs, const int *ldvs,
@@ -95,10 +91,18 @@ double reln_mat_trace(ptrdiff_t n, const double *a)
     return sum;
 }
 
+/* One thread for each call: the bits of a product must not depend on how many there are. */
+static void use_one_thread(void)
+{
+    if (openblas_get_num_threads() != 1)
+        openblas_set_num_threads(1);
+}
+
 void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
                    const double *a, ptrdiff_t lda, const double *b, ptrdiff_t ldb, double beta,
                    double *c, ptrdiff_t ldc)
 {
+    use_one_thread();
     cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
                 (blasint)m, (blasint)n, (blasint)k, alpha, a, (blasint)lda, b, (blasint)ldb, beta,
                 c, (blasint)ldc);
@@ -106,12 +110,14 @@ void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, doub
 
 /* -- what every decomposition needs ---------------------------------------------------------- */
 
-/* LAPACK counts in int and may not return on NaN: both are refused here. `parts` doubles per element. */
+/* The door to LAPACK, which counts in int and may not return on NaN: both are refused here. `parts` doubles per
+ * element. */
 static RelnStatus check(RelnCtx *ctx, const char *what, ptrdiff_t m, ptrdiff_t n, int parts,
                         const void *a)
 {
     const double *x = a;
 
+    use_one_thread();
     if (m < 0 || n < 0 || m > INT_MAX || n > INT_MAX)
         return reln_fail(ctx, RELN_ERR_ARG, "%s: size %tdx%td is outside 0..%d", what, m, n,
                          INT_MAX);
@@ -139,16 +145,6 @@ static double complex join(double re, double im)
 static int length(double answer)
 {
     return answer < INT_MAX ? (int)ceil(answer) : INT_MAX;
-}
-
-static void transpose_square(ptrdiff_t n, double complex *a)
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t j = 0; j < i; j++) {
-            const double complex x = a[i * n + j];
-            a[i * n + j] = a[j * n + i];
-            a[j * n + i] = x;
-        }
 }
 
 /* -- singular values ------------------------------------------------------------------------- */
@@ -244,6 +240,13 @@ RelnStatus reln_eigh(RelnCtx *ctx, ptrdiff_t n, const double *a, double *w, doub
     return status;
 }
 
+/* OpenBLAS 0.3.21 multiplies complex matrices by vectors in groups of four columns and reads the group to its end: up to
+ * three columns past the matrix, which may not be there. Complex matrices given to LAPACK have that much room. */
+static double complex *complex_room(RelnArena *tmp, int n, size_t count)
+{
+    return reln_arena_alloc(tmp, count + 4 * (size_t)n, sizeof(double complex));
+}
+
 static RelnStatus eigh_complex(RelnArena *tmp, int n, double complex *v, double *w, const char *job)
 {
     const int query = -1;
@@ -255,7 +258,7 @@ static RelnStatus eigh_complex(RelnArena *tmp, int n, double complex *v, double 
             1);
     lwork = length(creal(answer));
     lrwork = length(ranswer);
-    work = reln_arena_alloc(tmp, (size_t)lwork, sizeof *work);
+    work = complex_room(tmp, n, (size_t)lwork);
     rwork = reln_arena_alloc(tmp, (size_t)lrwork, sizeof *rwork);
     iwork = reln_arena_alloc(tmp, (size_t)liwork, sizeof *iwork);
     if (!work || !rwork || !iwork)
@@ -276,8 +279,10 @@ RelnStatus reln_eigh_complex(RelnCtx *ctx, ptrdiff_t n, const double complex *a,
     if (n == 0)
         return RELN_OK;
     reln_arena_init(&tmp, ctx);
-    if ((copy = reln_arena_copy(&tmp, a, (size_t)(n * n), sizeof *copy)))
+    if ((copy = complex_room(&tmp, (int)n, (size_t)(n * n)))) {
+        memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
         status = eigh_complex(&tmp, (int)n, copy, w, v ? "V" : "N");
+    }
     for (ptrdiff_t i = 0; status == RELN_OK && v && i < n * n; i++)
         v[i] = conj(copy[i % n * n + i / n]);
     reln_arena_clear(&tmp);
@@ -336,44 +341,6 @@ RelnStatus reln_eig(RelnCtx *ctx, ptrdiff_t n, const double *a, double complex *
     status = eig(&tmp, (int)n, a, w, v);
     reln_arena_clear(&tmp);
     return status;
-}
-
-static RelnStatus schur(RelnArena *tmp, int n, double complex *t, double complex *z)
-{
-    const int query = -1;
-    double complex *w = reln_arena_alloc(tmp, (size_t)n, sizeof *w);
-    double *rwork = reln_arena_alloc(tmp, (size_t)n, sizeof *rwork);
-    double complex *work = NULL, answer = 0;
-    int info = 0, lwork = 0, sdim = 0;
-
-    if (!w || !rwork)
-        return RELN_ERR_NOMEM;
-    zgees_("V", "N", NULL, &n, t, &n, &sdim, w, z, &n, &answer, &query, rwork, NULL, &info, 1, 1);
-    lwork = length(creal(answer));
-    if (!(work = reln_arena_alloc(tmp, (size_t)lwork, sizeof *work)))
-        return RELN_ERR_NOMEM;
-    zgees_("V", "N", NULL, &n, t, &n, &sdim, w, z, &n, work, &lwork, rwork, NULL, &info, 1, 1);
-    return converged(tmp->ctx, "schur form", n, n, info);
-}
-
-RelnStatus reln_schur(RelnCtx *ctx, ptrdiff_t n, const double complex *a, double complex *t,
-                      double complex *z)
-{
-    RelnArena tmp;
-    RelnStatus status = RELN_OK;
-
-    RELN_TRY(check(ctx, "schur form", n, n, 2, a));
-    if (n == 0)
-        return RELN_OK;
-    memcpy(t, a, (size_t)(n * n) * sizeof *t);
-    transpose_square(n, t);
-    reln_arena_init(&tmp, ctx);
-    status = schur(&tmp, (int)n, t, z);
-    reln_arena_clear(&tmp);
-    RELN_TRY(status);
-    transpose_square(n, t);
-    transpose_square(n, z);
-    return RELN_OK;
 }
 
 static RelnStatus schur_real(RelnArena *tmp, int n, const double *a, double *t, double *z)

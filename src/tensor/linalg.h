@@ -37,9 +37,6 @@ RelnStatus reln_eigh_complex(RelnCtx *ctx, ptrdiff_t n, const double complex *a,
 /* General real: a v = v diag(w); v may be NULL. */
 RelnStatus reln_eig(RelnCtx *ctx, ptrdiff_t n, const double *a, double complex *w,
                     double complex *v);
-/* Complex Schur form a = z t zᴴ, t upper triangular. */
-RelnStatus reln_schur(RelnCtx *ctx, ptrdiff_t n, const double complex *a, double complex *t,
-                      double complex *z);
 
 /* Real Schur form a = z t zᵀ: t upper triangular but for 2x2 blocks [[p, q], [r, p]], q r < 0, whose eigenvalues are the
  * complex pairs; so the real eigenvalues are exactly real. */

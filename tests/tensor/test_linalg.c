@@ -233,22 +233,6 @@ static void general_eigenvectors_satisfy_their_equation(void **state)
     }
 }
 
-static void schur_form_is_triangular_and_rebuilds_the_matrix(void **state)
-{
-    Fixture *f = *state;
-
-    for (ptrdiff_t n = 1; n <= 8; n++) {
-        random_complex(f, n, f->za);
-        assert_ok(f->ctx, reln_schur(f->ctx, n, f->za, f->zb, f->zc));
-        for (ptrdiff_t i = 0; i < n * n; i++)
-            assert_true(i / n <= i % n || f->zb[i] == 0);
-        complex_mul(n, false, f->zc, f->zb, f->zd);
-        complex_mul(n, true, f->zd, f->zc, f->zb);
-        for (ptrdiff_t i = 0; i < n * n; i++)
-            assert_small(cabs(f->zb[i] - f->za[i]), tol(n) * 10);
-    }
-}
-
 static void real_schur_form_has_standard_blocks_and_rebuilds_the_matrix(void **state)
 {
     Fixture *f = *state;
@@ -378,7 +362,6 @@ static void not_a_number_is_refused_everywhere(void **state)
         assert_int_equal(reln_eigh_complex(f->ctx, 3, f->za, f->w, f->zb), RELN_ERR_NUMERIC);
         assert_non_null(strstr(reln_ctx_error(f->ctx), "element (1,2)"));
         assert_int_equal(reln_eig(f->ctx, 3, f->a, f->zw, f->zb), RELN_ERR_NUMERIC);
-        assert_int_equal(reln_schur(f->ctx, 3, f->za, f->zb, f->zc), RELN_ERR_NUMERIC);
         assert_int_equal(reln_schur_real(f->ctx, 3, f->a, f->b, f->c), RELN_ERR_NUMERIC);
         assert_int_equal(reln_inverse(f->ctx, 3, f->a, f->b), RELN_ERR_NUMERIC);
         assert_int_equal(reln_inverse_complex(f->ctx, 3, f->za, f->zb), RELN_ERR_NUMERIC);
@@ -400,7 +383,6 @@ static RelnStatus every_decomposition(RelnCtx *ctx)
     RELN_TRY(reln_eigh(ctx, 3, a, s, b));
     RELN_TRY(reln_eigh_complex(ctx, 3, za, s, zb));
     RELN_TRY(reln_eig(ctx, 3, a, zb, zc));
-    RELN_TRY(reln_schur(ctx, 3, za, zb, zc));
     RELN_TRY(reln_schur_real(ctx, 3, a, b, vt));
     RELN_TRY(reln_inverse(ctx, 3, a, b));
     RELN_TRY(reln_inverse_complex(ctx, 3, za, zb));
@@ -440,7 +422,6 @@ int main(void)
         cmocka_unit_test(symmetric_eigenvectors_rebuild_the_matrix),
         cmocka_unit_test(hermitian_eigenvectors_rebuild_the_matrix),
         cmocka_unit_test(general_eigenvectors_satisfy_their_equation),
-        cmocka_unit_test(schur_form_is_triangular_and_rebuilds_the_matrix),
         cmocka_unit_test(real_schur_form_has_standard_blocks_and_rebuilds_the_matrix),
         cmocka_unit_test(solutions_and_inverses_satisfy_their_equations),
         cmocka_unit_test(complex_inverse_satisfies_its_equation),
