@@ -332,7 +332,8 @@ static void assert_fails(Builder *build, bool grad, const double *bad, const cha
 
 static void matrices_without_a_value_are_named(void **state)
 {
-    const double nan[9] = {1, 0, 0, 0, (double)NAN, 0, 0, 0, 1}, large[9] = {1e3, 0, 0, 0, 1, 0, 0, 0, 1};
+    const double nan[9] = {1, 0, 0, 0, (double)NAN, 0, 0, 0, 1},
+                 large[9] = {1e3, 0, 0, 0, 1, 0, 0, 0, 1};
     const double negative[9] = {1, 0, 0, 0, -2, 0, 0, 0, 1}, zero[9] = {0};
 
     (void)state;
