@@ -62,7 +62,7 @@ RELN_API RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *
  * invariant -> rep (reln_maps_linear(); on gl(n): identity and centre, the trace, and s -> s I),
  *     y.x = sum_m M_m x W_m + I_m (s V_m + b_m),      y.s = sum_m T_m x U_m + s S + b
  * Shapes  x (..., K, C), s (..., 1, D) -> (..., K, channels), (..., 1, invariants); 0 leaves one out
- * Parameters  "xx0", "xx1", ...: W_m;  "sx0": V_m;  "bx0": b_m;  "xs0": U_m;  "ss": S;  "bs": b
+ * Parameters  "xx0", "xx1", ...: W_m;  "sx0": V_m;  "bx0": b_m;  "xs0": U_m;  "ss0": S;  "bs0": b
  * Fails   RELN_ERR_ARG when an output is asked for that nothing leads to
  * Cost    2 K C channels for each M_m */
 RELN_API RelnFeatures reln_nn_affine(const RelnNet *net, const char *name, RelnFeatures in,
@@ -138,7 +138,7 @@ RELN_API RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x
 
 /* What points against d is taken out: y = x - clip(r, -clip, 0) d,
  *     r = t q / (q^2 + delta^2 mean_c q^2),   q = B(d,d);   r = 0 where the denominator is
- * For a definite form, delta = 0 and clip = INFINITY this is the ReLU of Vector Neurons.
+ * For a definite form, delta = 0 and clip = HUGE_VAL this is the ReLU of Vector Neurons.
  * Parameters, shapes, cost as reln_nn_relu(). options NULL: RELN_PROJECT_DEFAULTS. */
 typedef struct RelnProject {
     bool shared;

@@ -106,7 +106,7 @@ static const RelnTensor3 *product_tensor(const RelnNet *net, const char *layer, 
 {
     const RelnTensor3 *tensor = NULL;
     RelnArena arena;
-    Draft t;
+    Draft t = {0};
 
     reln_arena_init(&arena, reln_graph_ctx(net->graph));
     if (fill_product(net, &arena, layer, a, b, &t))
@@ -246,7 +246,7 @@ typedef struct TripleTensors {
 static TripleTensors triple_tensors(const RelnNet *net)
 {
     TripleTensors t = {NULL, NULL};
-    Draft square, anticommutator;
+    Draft square = {0}, anticommutator = {0};
     RelnArena arena;
 
     reln_arena_init(&arena, reln_graph_ctx(net->graph));

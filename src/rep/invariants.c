@@ -11,6 +11,7 @@
 #include "rep/invariants.h"
 
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,6 +27,10 @@ enum { MAX_WEIGHT_UNKNOWNS = 3000, MAX_DIRECT_UNKNOWNS = 1536, EXTRA_VECTORS = 4
  * the two nobody knows. */
 #define ZERO_BELOW 1e-11
 #define NONZERO_ABOVE 1e-8
+
+/* Solutions are polished in at most so many steps, where one step takes no more multiplications than this. */
+enum { POLISH_STEPS = 60 };
+#define POLISH_BUDGET 5e7
 
 typedef double complex Complex;
 
@@ -564,6 +569,103 @@ static RelnStatus cut(RelnArena *arena, const Problem *p, int gamma, int *count,
     return RELN_OK;
 }
 
+/* ---- polishing -------------------------------------------------------------------------------------------- */
+
+/* G = sum_a A_a^T A_a of the Lie generators, from the legs themselves. */
+typedef struct Operator {
+    const Problem *p;
+    double *turned[3]; /* (rank, dim, dim): the legs' matrices transposed */
+    double *image;     /* a tensor */
+} Operator;
+
+static RelnStatus make_operator(RelnArena *arena, const Problem *p, Operator *g)
+{
+    *g = (Operator){.p = p};
+    g->image = reln_arena_alloc(arena, (size_t)volume(p), sizeof *g->image);
+    for (int l = 0; l < 3; l++) {
+        const ptrdiff_t dim = p->leg[l].dim, size = dim * dim;
+        g->turned[l] = reln_arena_alloc(arena, (size_t)(p->rank * size), sizeof(double));
+        if (!g->turned[l] || !g->image)
+            return RELN_ERR_NOMEM;
+        for (int a = 0; a < p->rank; a++)
+            reln_mat_transpose(dim, dim, p->leg[l].lie + a * size, g->turned[l] + a * size);
+    }
+    return RELN_OK;
+}
+
+/* y = G x */
+static void apply(const Operator *g, const double *x, double *y)
+{
+    const size_t bytes = (size_t)volume(g->p) * sizeof *y;
+
+    memset(y, 0, bytes);
+    for (int a = 0; a < g->p->rank; a++) {
+        memset(g->image, 0, bytes);
+        for (int l = 0; l < 3; l++)
+            add_mode(g->p, l, g->p->leg[l].lie + (ptrdiff_t)a * g->p->leg[l].dim * g->p->leg[l].dim,
+                     x, g->image);
+        for (int l = 0; l < 3; l++)
+            add_mode(g->p, l, g->turned[l] + (ptrdiff_t)a * g->p->leg[l].dim * g->p->leg[l].dim,
+                     g->image, y);
+    }
+}
+
+static double dot(ptrdiff_t d, const double *x, const double *y)
+{
+    double sum = 0;
+
+    for (ptrdiff_t e = 0; e < d; e++)
+        sum += x[e] * y[e];
+    return sum;
+}
+
+/* Takes the part of a unit tensor x outside the kernel of G away: conjugate gradients for G z = G x, x - z. The residual
+ * is followed down to the rounding of G x, where what is left of it may lie in the kernel. */
+static void polish_row(const Operator *g, double *work, double *x)
+{
+    const ptrdiff_t d = volume(g->p);
+    double *r = work, *q = work + d, *gq = work + 2 * d, square, largest = 0;
+
+    apply(g, x, r);
+    memcpy(q, r, (size_t)d * sizeof *q);
+    square = dot(d, r, r);
+    for (int step = 0; step < POLISH_STEPS && square > 0; step++) {
+        double curve, next;
+
+        apply(g, q, gq);
+        curve = dot(d, q, gq);
+        largest = fmax(largest, curve / dot(d, q, q));
+        if (!(curve > 0) || sqrt(square) <= DBL_EPSILON * largest)
+            return;
+        for (ptrdiff_t e = 0; e < d; e++) {
+            x[e] -= square / curve * q[e];
+            r[e] -= square / curve * gq[e];
+        }
+        next = dot(d, r, r);
+        for (ptrdiff_t e = 0; e < d; e++)
+            q[e] = r[e] + next / square * q[e];
+        square = next;
+    }
+}
+
+/* The eigenbases, and the square in G, cost four digits; they come back from the generators as they are. */
+static RelnStatus polish(RelnArena *arena, const Problem *p, ptrdiff_t count, double *rows)
+{
+    const ptrdiff_t d = volume(p);
+    const double dims = (double)p->leg[0].dim + p->leg[1].dim + p->leg[2].dim;
+    double *work = reln_arena_alloc(arena, (size_t)(3 * d), sizeof *work);
+    Operator g;
+
+    if (2.0 * p->rank * (double)(d * count) * dims > POLISH_BUDGET)
+        return RELN_OK;
+    RELN_TRY(make_operator(arena, p, &g));
+    if (!work)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t t = 0; t < count; t++)
+        polish_row(&g, work, rows + t * d);
+    return RELN_OK;
+}
+
 /* ---- finite groups ---------------------------------------------------------------------------------------- */
 
 /* The matrices of all elements on a leg: generator times parent. */
@@ -709,6 +811,7 @@ RelnStatus reln_invariants(RelnArena *arena, const Problem *problem, int *count,
         reln_put_back(arena->ctx, &before);
         return directly(arena, problem, count, rows);
     }
+    RELN_TRY(polish(arena, problem, *count, *rows));
     for (int g = 0; g<problem->n_discrete && * count> 0; g++)
         RELN_TRY(cut(arena, problem, g, count, rows));
     return RELN_OK;

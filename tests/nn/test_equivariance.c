@@ -266,7 +266,7 @@ static bool undecided(const Out *scores, int d, bool absolute, double gap)
     for (int i = 0; i < P * C; i++)
         largest = fmax(largest, fabs(t[i]));
     for (int c = 0; c < C; c++) {
-        double first = -INFINITY, second = -INFINITY;
+        double first = -HUGE_VAL, second = -HUGE_VAL;
 
         for (int p = 0; p < P; p++) {
             const double s = absolute ? fabs(t[p * C + c]) : t[p * C + c];
@@ -284,7 +284,7 @@ static bool undecided(const Out *scores, int d, bool absolute, double gap)
 static double by_the_least(const World *w)
 {
     const Out *q = find(w, "invariant");
-    double mean = 0, least = INFINITY;
+    double mean = 0, least = HUGE_VAL;
 
     for (ptrdiff_t i = 0; i < DRAWS * q->each; i++) {
         mean += fabs(q->plain[i]) / (double)(DRAWS * q->each);

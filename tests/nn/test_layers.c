@@ -32,7 +32,7 @@ static void vn_relu(const double *x, const double *d, const double *gram, double
 static void compare_vn(One *o, const double *gram)
 {
     const double *y = one_run(
-        o, reln_nn_project(&o->net, "gate", o->x, &(RelnProject){.delta = 0, .clip = INFINITY}));
+        o, reln_nn_project(&o->net, "gate", o->x, &(RelnProject){.delta = 0, .clip = HUGE_VAL}));
     const double *u = one_parameter(o, "gate.U");
     double d[3 * C], want[3 * C];
 

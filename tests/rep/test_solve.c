@@ -468,6 +468,38 @@ static void every_failing_allocation_is_reported_and_nothing_leaks(void **state)
     assert_true(fail_every_allocation(solve_all_ways) > 30);
 }
 
+/* Generators su(4) mixed at random: whichever element the solver calls generic, near-coincidences of its weights among
+ * them, the map is the identity to rounding. */
+static void unlucky_generic_elements_cost_no_digits(void **state)
+{
+    enum { N = 8, DIM = 15, DRAWS = 40 };
+    RelnRng rng = reln_rng(4, 0);
+    RelnAlgebra *a = NULL;
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_ok(ctx, reln_algebra_create(ctx, "su:4", &a));
+    for (int draw = 0; draw < DRAWS; draw++) {
+        double mixing[DIM * DIM], lie[DIM * N * N], identity[DIM * DIM];
+        const RelnMaps *maps = NULL;
+        RelnGroup *g = NULL;
+
+        fill_normal(&rng, (ptrdiff_t)DIM * DIM, mixing);
+        reln_mat_mul(DIM, DIM, (ptrdiff_t)N * N, mixing, reln_algebra_basis(a), lie);
+        assert_ok(ctx, reln_group_from_matrices(ctx, "mixed", N, DIM, lie, 0, NULL, &g));
+        const RelnRep *r = reln_rep_adjoint(g, a);
+        assert_non_null(r);
+        assert_ok(ctx, reln_maps_linear(r, r, &maps));
+        assert_int_equal(maps->count, 1);
+        reln_mat_identity(DIM, identity);
+        assert_near(maps->values, identity, (ptrdiff_t)DIM * DIM, 1e-13);
+        reln_group_destroy(g);
+    }
+    reln_algebra_destroy(a);
+    reln_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +515,7 @@ int main(void)
         cmocka_unit_test(the_average_over_a_finite_group_projects_on_its_invariants),
         cmocka_unit_test(an_infinite_discrete_group_has_no_average),
         cmocka_unit_test(large_sums_of_small_reps_are_quick),
+        cmocka_unit_test(unlucky_generic_elements_cost_no_digits),
         cmocka_unit_test(every_failing_allocation_is_reported_and_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
