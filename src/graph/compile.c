@@ -477,11 +477,12 @@ static const Sum *sum_of(const Sum *sums, int n, const RelnNode *x)
 
 static bool emit_sum(Planner *p, const Sum *sum)
 {
-    Place *in = reln_arena_alloc(&p->plan->arena, (size_t)sum->n, sizeof *in);
     const RelnNode *x = sum->root;
+    Place *in;
 
     if (sum->n == 1 && place_of(p, sum->terms[0]).offset == p->info[x->id].place.offset)
         return true;
+    in = reln_arena_alloc(&p->plan->arena, (size_t)sum->n, sizeof *in);
     if (!in)
         return nomem(p);
     for (int i = 0; i < sum->n; i++)
