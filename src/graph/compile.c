@@ -675,7 +675,7 @@ static bool shard_program(Planner *p, int phase, const Place *lane_of, int *kept
             for (int i = 0; i < ((const RelnCallAttr *)x->attr)->fn->n_out; i++) {
                 const RelnNode *r = p->g->nodes.items[id + 1 + i];
 
-                if (r->domain != RELN_STEP)
+                if (r->domain != RELN_STEP && p->info[r->id].needed)
                     p->info[r->id].place = (Place){AT_SLAB, 0, NULL};
             }
             if (!emit_call(p, x, lane_of))
