@@ -477,11 +477,12 @@ static const Sum *sum_of(const Sum *sums, int n, const RelnNode *x)
 
 static bool emit_sum(Planner *p, const Sum *sum)
 {
-    Place *in = reln_arena_alloc(&p->plan->arena, (size_t)sum->n, sizeof *in);
     const RelnNode *x = sum->root;
+    Place *in;
 
     if (sum->n == 1 && place_of(p, sum->terms[0]).offset == p->info[x->id].place.offset)
         return true;
+    in = reln_arena_alloc(&p->plan->arena, (size_t)sum->n, sizeof *in);
     if (!in)
         return nomem(p);
     for (int i = 0; i < sum->n; i++)
@@ -674,7 +675,7 @@ static bool shard_program(Planner *p, int phase, const Place *lane_of, int *kept
             for (int i = 0; i < ((const RelnCallAttr *)x->attr)->fn->n_out; i++) {
                 const RelnNode *r = p->g->nodes.items[id + 1 + i];
 
-                if (r->domain != RELN_STEP)
+                if (r->domain != RELN_STEP && p->info[r->id].needed)
                     p->info[r->id].place = (Place){AT_SLAB, 0, NULL};
             }
             if (!emit_call(p, x, lane_of))
