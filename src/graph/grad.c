@@ -105,6 +105,8 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
     for (int i = 0; i < n_x; i++)
         out[i] = NULL;
     for (int j = 0; j < n_y; j++) {
+        if (ys[j] && !cotangents[j])
+            continue; /* left out, and so may hold indices */
         if (!ys[j] || ys[j]->graph != graph || ys[j]->dtype == RELN_I32)
             return ys[j] ? reln_graph_fail(graph, RELN_ERR_ARG,
                                            "vjp: y %d is no number of this graph", j)

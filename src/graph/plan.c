@@ -198,9 +198,10 @@ static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t siz
     return RELN_OK;
 }
 
+/* Never less than one item: a batch without rows has an output, too, of no items. */
 static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
 {
-    const size_t bytes = reln_plan_room(kept->node, n);
+    const size_t bytes = reln_plan_room(kept->node, n > 0 ? n : 1);
 
     if (bytes <= kept->capacity)
         return RELN_OK;
