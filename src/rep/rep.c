@@ -198,7 +198,7 @@ static const RelnRep *intern(const Candidate *c, const char *name)
 
     if (!finite(c)) {
         (void)reln_fail(c->group->ctx, RELN_ERR_NUMERIC, "rep %s holds a number that is not finite",
-                  name);
+                        name);
         return NULL;
     }
     rep = find(c);
