@@ -96,7 +96,11 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
 /* Record the first error of a graph. Returns false, for infer. */
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same after an allocation that failed, with the context's message. */
+bool reln_graph_nomem(RelnGraph *g);
 RelnArena *reln_graph_arena(RelnGraph *g);
+/* Zeroed memory of that arena; NULL with the graph failed. */
+void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size);
 
 /* "the step", "samples", or the name of a row domain. */
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
