@@ -25,11 +25,12 @@ static size_t largest_item(const RelnGraph *g)
     return most;
 }
 
-/* Values of a shard should stay in a second-level cache between the op that writes and the op that reads them, and a
- * multiple of 6 rows fills whole tiles of a matrix product. From the graph alone: never from the machine. */
+/* Values of a shard should stay in a second-level cache between the op that writes and the op that reads them, a multiple
+ * of 6 rows fills whole tiles of a matrix product, and an ordinary batch should have work for all lanes. From the graph
+ * alone: never from the machine. */
 static ptrdiff_t choose_shard(const RelnGraph *g)
 {
-    enum { TARGET = 128 * 1024, MOST = 1020 };
+    enum { TARGET = 128 * 1024, MOST = 60 };
     const ptrdiff_t fit = (ptrdiff_t)(TARGET / largest_item(g));
 
     if (fit >= MOST)
