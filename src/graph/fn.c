@@ -138,18 +138,10 @@ static bool infer_result(RelnGraph *g, RelnNode *z)
     return true;
 }
 
-static void no_vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 const RelnOp reln_op_call = {
-    .name = "call", .n_in = -1, .flags = RELN_OP_FRESH, .infer = infer_call, .vjp = no_vjp};
+    .name = "call", .n_in = -1, .flags = RELN_OP_FRESH, .infer = infer_call};
 const RelnOp reln_op_result = {
-    .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result, .vjp = no_vjp};
+    .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result};
 
 bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, RelnNode **out)
 {

@@ -46,7 +46,7 @@ static bool sweep_node(Sweep *s, const RelnNode *z)
         return false;
     if (z->op == &reln_op_call)
         sweep_call(s, z, gin);
-    else
+    else if (z->op->vjp)
         z->op->vjp(s->g, z, s->cot[z->id], gin);
     for (int i = 0; i < z->n_in; i++)
         if (gin[i] && s->depends[z->in[i]->id])

@@ -59,7 +59,8 @@ struct RelnOp {
     RelnStatus (*forward)(const RelnExec *e);
 
     /* Cotangents of the inputs from the cotangent of the output, with graph builders; gin[i] stays NULL where there is
-     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. */
+     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. NULL: no
+     * input has one. */
     void (*vjp)(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin);
 
     /* Things worth knowing before the first run (strides, kernel choice): fill `prepared`, and return its size; called
@@ -153,7 +154,6 @@ static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
     return n;
 }
 
-RelnShape reln_shape_from(RelnDims dims);
 size_t reln_dtype_size(RelnDtype dtype);
 static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 {

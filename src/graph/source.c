@@ -42,20 +42,12 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return true;
 }
 
-static void no_vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 const RelnOp reln_op_input = {
-    .name = "input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 const RelnOp reln_op_index_input = {
-    .name = "index input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "index input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 const RelnOp reln_op_argument = {
-    .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 
 static RelnNamed *find_source(RelnGraph *g, const char *name)
 {
@@ -151,10 +143,8 @@ static bool infer_entry(RelnGraph *g, RelnNode *z)
     return z->rep || reln_graph_nomem(g);
 }
 
-const RelnOp reln_op_param = {
-    .name = "param", .flags = RELN_OP_SOURCE, .infer = infer_entry, .vjp = no_vjp};
-const RelnOp reln_op_state = {
-    .name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry, .vjp = no_vjp};
+const RelnOp reln_op_param = {.name = "param", .flags = RELN_OP_SOURCE, .infer = infer_entry};
+const RelnOp reln_op_state = {.name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry};
 
 static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, RelnDims dims,
                             RelnInit init, bool trainable)
@@ -248,8 +238,7 @@ static bool infer_const(RelnGraph *g, RelnNode *z)
     return reln_rep_is_trivial(z->rep) || fixed_by_group(g, z->rep, &z->shape, d->values.values);
 }
 
-const RelnOp reln_op_const = {
-    .name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const, .vjp = no_vjp};
+const RelnOp reln_op_const = {.name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const};
 
 /* Equal constants are one array, so that equal nodes are found. */
 static const double *intern_values(RelnGraph *g, const RelnShape *shape, const double *values)
@@ -314,9 +303,9 @@ static bool infer_row_sample(RelnGraph *g, RelnNode *z)
 }
 
 const RelnOp reln_op_batch_count = {
-    .name = "batch_count", .flags = RELN_OP_SOURCE, .infer = infer_count, .vjp = no_vjp};
+    .name = "batch_count", .flags = RELN_OP_SOURCE, .infer = infer_count};
 const RelnOp reln_op_row_sample = {
-    .name = "row_sample", .flags = RELN_OP_SOURCE, .infer = infer_row_sample, .vjp = no_vjp};
+    .name = "row_sample", .flags = RELN_OP_SOURCE, .infer = infer_row_sample};
 
 RelnNode *reln_batch_count(RelnGraph *graph)
 {
