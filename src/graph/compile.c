@@ -31,31 +31,10 @@ static bool compile_body(RelnPlan *plan, RelnFn *fn, ptrdiff_t items, Program **
 
 static bool nomem(Planner *p)
 {
-    return reln_graph_fail(p->plan->graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(p->plan->ctx));
+    return reln_graph_nomem(p->plan->graph);
 }
 
-/* Lists of the plan grow in its arena. */
-static bool list_grow(RelnPlan *plan, void **items, int count, int *capacity, size_t size)
-{
-    const int wanted = *capacity ? 2 * *capacity : 16;
-    void *grown;
-
-    if (count < *capacity)
-        return true;
-    grown = reln_arena_alloc(&plan->arena, (size_t)wanted, size);
-    if (!grown)
-        return false;
-    if (count)
-        memcpy(grown, *items, (size_t)count * size);
-    *items = grown;
-    *capacity = wanted;
-    return true;
-}
-#define PLAN_ADD(plan, list, value)                                                                \
-    (list_grow((plan), (void **)&(list)->items, (list)->count, &(list)->capacity,                  \
-               sizeof *(list)->items)                                                              \
-         ? ((list)->items[(list)->count++] = (value), true)                                        \
-         : false)
+#define PLAN_ADD(plan, list, value) RELN_LIST_ADD(&(plan)->arena, list, value)
 
 /* ---- what kind of node ---------------------------------------------------------------------------------------- */
 

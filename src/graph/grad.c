@@ -40,13 +40,13 @@ static void sweep_call(Sweep *s, const RelnNode *z, RelnNode **gin)
 
 static bool sweep_node(Sweep *s, const RelnNode *z)
 {
-    RelnNode **gin = reln_arena_alloc(&s->g->arena, (size_t)z->n_in, sizeof *gin);
+    RelnNode **gin = reln_graph_alloc(s->g, (size_t)z->n_in, sizeof *gin);
 
     if (!gin)
-        return reln_graph_fail(s->g, RELN_ERR_NOMEM, "%s", reln_ctx_error(s->g->ctx));
+        return false;
     if (z->op == &reln_op_call)
         sweep_call(s, z, gin);
-    else
+    else if (z->op->vjp)
         z->op->vjp(s->g, z, s->cot[z->id], gin);
     for (int i = 0; i < z->n_in; i++)
         if (gin[i] && s->depends[z->in[i]->id])
@@ -123,11 +123,9 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
     }
     if (graph->status != RELN_OK)
         return false;
-    s.depends = reln_arena_alloc(&graph->arena, count, sizeof *s.depends);
-    s.cot = reln_arena_alloc(&graph->arena, count, sizeof *s.cot);
-    if (!s.depends || !s.cot)
-        return reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
-    return sweep(&s, n_y, ys, cotangents, n_x, xs, out);
+    s.depends = reln_graph_alloc(graph, count, sizeof *s.depends);
+    s.cot = reln_graph_alloc(graph, count, sizeof *s.cot);
+    return s.depends && s.cot && sweep(&s, n_y, ys, cotangents, n_x, xs, out);
 }
 
 bool reln_grad(RelnGraph *graph, RelnNode *y, int n, RelnNode *const *xs, RelnNode **out)

@@ -5,6 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- lists ---------------------------------------------------------------------------------------------------- */
+
+bool reln_list_grow(RelnArena *arena, void **items, int count, int *capacity, size_t size)
+{
+    const int wanted = *capacity ? 2 * *capacity : 16;
+    void *grown;
+
+    if (count < *capacity)
+        return true;
+    grown = reln_arena_alloc(arena, (size_t)wanted, size);
+    if (!grown)
+        return false;
+    if (count)
+        memcpy(grown, *items, (size_t)count * size);
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
 /* ---- life ----------------------------------------------------------------------------------------------------- */
 
 RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, RelnDtype dtype)
@@ -73,6 +92,15 @@ RelnArena *reln_graph_arena(RelnGraph *g)
     return &g->arena;
 }
 
+void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size)
+{
+    void *block = reln_arena_alloc(&g->arena, count, size);
+
+    if (!block)
+        reln_graph_nomem(g);
+    return block;
+}
+
 RelnGraph *reln_graph_home(RelnGraph *g)
 {
     while (g->parent)
@@ -98,28 +126,16 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     return false;
 }
 
+bool reln_graph_nomem(RelnGraph *g)
+{
+    return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+}
+
 RelnStatus reln_graph_status(const RelnGraph *graph)
 {
     if (graph->status == RELN_OK)
         return RELN_OK;
     return reln_fail(graph->ctx, graph->status, "%s", graph->message);
-}
-
-bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t size)
-{
-    const int wanted = *capacity ? 2 * *capacity : 16;
-    void *grown;
-
-    if (count < *capacity)
-        return true;
-    grown = reln_arena_alloc(&g->arena, (size_t)wanted, size);
-    if (!grown)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
-    if (count)
-        memcpy(grown, *items, (size_t)count * size);
-    *items = grown;
-    *capacity = wanted;
-    return true;
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------------------------- */
@@ -161,9 +177,9 @@ static bool table_grow(RelnGraph *g)
 
     if (2 * (g->nodes.count + 1) <= g->table_size)
         return true;
-    table = reln_arena_alloc(&g->arena, (size_t)size, sizeof(RelnNode *));
+    table = reln_graph_alloc(g, (size_t)size, sizeof(RelnNode *));
     if (!table)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return false;
     for (int i = 0; i < g->table_size; i++)
         if (g->table[i])
             *table_slot(table, size, g->table[i]) = g->table[i];
@@ -223,7 +239,7 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
     void *attrs = ins ? reln_arena_copy(&g->arena, attr, attr_size, 1) : NULL;
 
     if (!attrs) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
         return NULL;
     }
     z->op = op;
@@ -270,7 +286,7 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
         *slot = z;
     }
     z->id = g->nodes.count;
-    if (!RELN_LIST_ADD(g, &g->nodes, z))
+    if (!RELN_GRAPH_ADD(g, &g->nodes, z))
         return NULL;
     return z;
 }
@@ -395,10 +411,10 @@ RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
     }
     rows.name = reln_arena_printf(&graph->arena, "%s", name);
     if (!rows.name) {
-        reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
+        reln_graph_nomem(graph);
         return RELN_STEP;
     }
-    return RELN_LIST_ADD(graph, &graph->rows, rows) ? graph->rows.count + 1 : RELN_STEP;
+    return RELN_GRAPH_ADD(graph, &graph->rows, rows) ? graph->rows.count + 1 : RELN_STEP;
 }
 
 /* Users count up from 0; the keys made here have the highest bit. */
@@ -423,9 +439,9 @@ void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
         }
     named.name = reln_arena_printf(&graph->arena, "%s", name);
     if (named.name)
-        (void)RELN_LIST_ADD(graph, &graph->outputs, named);
+        (void)RELN_GRAPH_ADD(graph, &graph->outputs, named);
     else
-        reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
+        reln_graph_nomem(graph);
 }
 
 void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
@@ -441,7 +457,7 @@ void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
         reln_graph_fail(graph, RELN_ERR_SHAPE, "assign: state is %s, value is %s",
                         reln_shape_text(state), reln_shape_text(value));
     else
-        (void)RELN_LIST_ADD(graph, &graph->assigns, assign);
+        (void)RELN_GRAPH_ADD(graph, &graph->assigns, assign);
 }
 
 bool reln_graph_effect(RelnGraph *g, RelnNode *z)
@@ -464,5 +480,5 @@ bool reln_graph_effect(RelnGraph *g, RelnNode *z)
         if (g->effects.items[i]->in[0] == x)
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: parameter %s has an optimiser already",
                                    z->op->name, reln_node_name(x));
-    return RELN_LIST_ADD(g, &g->effects, z);
+    return RELN_GRAPH_ADD(g, &g->effects, z);
 }

@@ -59,7 +59,8 @@ struct RelnOp {
     RelnStatus (*forward)(const RelnExec *e);
 
     /* Cotangents of the inputs from the cotangent of the output, with graph builders; gin[i] stays NULL where there is
-     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. */
+     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. NULL: no
+     * input has one. */
     void (*vjp)(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin);
 
     /* Things worth knowing before the first run (strides, kernel choice): fill `prepared`, and return its size; called
@@ -96,7 +97,11 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
 /* Record the first error of a graph. Returns false, for infer. */
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same after an allocation that failed, with the context's message. */
+bool reln_graph_nomem(RelnGraph *g);
 RelnArena *reln_graph_arena(RelnGraph *g);
+/* Zeroed memory of that arena; NULL with the graph failed. */
+void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size);
 
 /* "the step", "samples", or the name of a row domain. */
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
@@ -149,7 +154,6 @@ static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
     return n;
 }
 
-RelnShape reln_shape_from(RelnDims dims);
 size_t reln_dtype_size(RelnDtype dtype);
 static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 {

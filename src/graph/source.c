@@ -31,7 +31,7 @@ static bool infer(RelnGraph *g, RelnNode *z)
     if (!z->rep && z->dtype != RELN_I32)
         z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
     if (!z->rep && z->dtype != RELN_I32)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return reln_graph_nomem(g);
     if (z->rep && reln_rep_group(z->rep) != g->group)
         return reln_graph_fail(g, RELN_ERR_REP, "%s: rep %s belongs to another group", z->op->name,
                                reln_rep_name(z->rep));
@@ -42,20 +42,12 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return true;
 }
 
-static void no_vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 const RelnOp reln_op_input = {
-    .name = "input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 const RelnOp reln_op_index_input = {
-    .name = "index input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "index input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 const RelnOp reln_op_argument = {
-    .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 
 static RelnNamed *find_source(RelnGraph *g, const char *name)
 {
@@ -71,7 +63,7 @@ static RelnNode *enter(RelnGraph *g, const RelnOp *op, const char *name, const v
     RelnNamed named = {reln_arena_printf(&g->arena, "%s", name), NULL};
 
     if (!named.name)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     else if (find_source(g, name))
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: there is a source of that name already", op->name,
                         name);
@@ -79,7 +71,7 @@ static RelnNode *enter(RelnGraph *g, const RelnOp *op, const char *name, const v
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: a function takes everything from its arguments",
                         op->name, name);
     named.node = reln_node(g, op, 0, NULL, attr, size, rep);
-    return named.node && RELN_LIST_ADD(g, &g->sources, named) ? named.node : NULL;
+    return named.node && RELN_GRAPH_ADD(g, &g->sources, named) ? named.node : NULL;
 }
 
 RelnNode *reln_input(RelnGraph *graph, const char *name, RelnDomain domain, RelnDims dims,
@@ -134,7 +126,7 @@ RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims, const
     d.domain = domain;
     d.dtype = dtype;
     z = reln_node(body, &reln_op_argument, 0, NULL, &d, sizeof d, rep);
-    return z && RELN_LIST_ADD(body, &body->arguments, z) ? z : NULL;
+    return z && RELN_GRAPH_ADD(body, &body->arguments, z) ? z : NULL;
 }
 
 /* ---- parameters and state ------------------------------------------------------------------------------------- */
@@ -148,13 +140,11 @@ static bool infer_entry(RelnGraph *g, RelnNode *z)
     z->dtype = a->entry->dtype;
     z->needs_grad = true;
     z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
-    return z->rep || reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    return z->rep || reln_graph_nomem(g);
 }
 
-const RelnOp reln_op_param = {
-    .name = "param", .flags = RELN_OP_SOURCE, .infer = infer_entry, .vjp = no_vjp};
-const RelnOp reln_op_state = {
-    .name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry, .vjp = no_vjp};
+const RelnOp reln_op_param = {.name = "param", .flags = RELN_OP_SOURCE, .infer = infer_entry};
+const RelnOp reln_op_state = {.name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry};
 
 static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, RelnDims dims,
                             RelnInit init, bool trainable)
@@ -241,15 +231,14 @@ static bool infer_const(RelnGraph *g, RelnNode *z)
     if (!z->rep)
         z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
     if (!z->rep)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return reln_graph_nomem(g);
     if (reln_rep_dim(z->rep) != z->shape.dims[RELN_K])
         return reln_graph_fail(g, RELN_ERR_SHAPE, "const: %d coordinates, but rep %s has %d",
                                z->shape.dims[RELN_K], reln_rep_name(z->rep), reln_rep_dim(z->rep));
     return reln_rep_is_trivial(z->rep) || fixed_by_group(g, z->rep, &z->shape, d->values.values);
 }
 
-const RelnOp reln_op_const = {
-    .name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const, .vjp = no_vjp};
+const RelnOp reln_op_const = {.name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const};
 
 /* Equal constants are one array, so that equal nodes are found. */
 static const double *intern_values(RelnGraph *g, const RelnShape *shape, const double *values)
@@ -267,7 +256,7 @@ static const double *intern_values(RelnGraph *g, const RelnShape *shape, const d
     }
     copy = reln_arena_copy(&g->arena, values, count, sizeof *values);
     if (!copy)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     return copy;
 }
 
@@ -296,7 +285,7 @@ static bool infer_count(RelnGraph *g, RelnNode *z)
     z->domain = RELN_STEP;
     z->dtype = g->dtype;
     z->rep = reln_rep_trivial(g->group, 1);
-    return z->rep || reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    return z->rep || reln_graph_nomem(g);
 }
 
 static bool infer_row_sample(RelnGraph *g, RelnNode *z)
@@ -314,9 +303,9 @@ static bool infer_row_sample(RelnGraph *g, RelnNode *z)
 }
 
 const RelnOp reln_op_batch_count = {
-    .name = "batch_count", .flags = RELN_OP_SOURCE, .infer = infer_count, .vjp = no_vjp};
+    .name = "batch_count", .flags = RELN_OP_SOURCE, .infer = infer_count};
 const RelnOp reln_op_row_sample = {
-    .name = "row_sample", .flags = RELN_OP_SOURCE, .infer = infer_row_sample, .vjp = no_vjp};
+    .name = "row_sample", .flags = RELN_OP_SOURCE, .infer = infer_row_sample};
 
 RelnNode *reln_batch_count(RelnGraph *graph)
 {

@@ -24,7 +24,7 @@ const RelnRep *reln_invariant(RelnGraph *g, int k)
     const RelnRep *rep = reln_rep_trivial(g->group, k);
 
     if (!rep)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     return rep;
 }
 
@@ -33,7 +33,7 @@ const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep)
     const RelnRep *dual = reln_rep_dual(rep);
 
     if (!dual)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     return dual;
 }
 
@@ -116,10 +116,10 @@ static const RelnTensor3 *intern(RelnGraph *g, const RelnTensor3 *t)
         copy->entries =
             reln_arena_copy(&g->arena, t->entries, (size_t)t->count, sizeof *t->entries);
     if (!copy || !copy->entries) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
         return NULL;
     }
-    return RELN_LIST_ADD(g, &g->tensors, copy) ? copy : NULL;
+    return RELN_GRAPH_ADD(g, &g->tensors, copy) ? copy : NULL;
 }
 
 static const RelnTensor3 *permuted(RelnGraph *g, const RelnTensor3 *t, const char *turn)
@@ -130,11 +130,9 @@ static const RelnTensor3 *permuted(RelnGraph *g, const RelnTensor3 *t, const cha
 
     if (g->status != RELN_OK)
         return NULL;
-    entries = reln_arena_alloc(&g->arena, (size_t)t->count, sizeof *entries);
-    if (!entries) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    entries = reln_graph_alloc(g, (size_t)t->count, sizeof *entries);
+    if (!entries)
         return NULL;
-    }
     for (int e = 0; e < t->count; e++) {
         const RelnEntry *x = &t->entries[e];
         const int index[3] = {x->i, x->j, x->k};
@@ -179,7 +177,7 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
     RelnStatus status;
 
     if (!t || !u || !v || !w)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return reln_graph_nomem(g);
     if (already_checked(reln_graph_home(g), &check))
         return true;
     status = reln_check_bilinear(u, v, w, t, &verdict);
@@ -196,7 +194,7 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
             reln_rep_name(u), reln_rep_name(v), reln_rep_name(w), reln_group_name(g->group),
             verdict.text);
     g = reln_graph_home(g);
-    return RELN_LIST_ADD(g, &g->checked, check);
+    return RELN_GRAPH_ADD(g, &g->checked, check);
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */

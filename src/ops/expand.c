@@ -1,7 +1,7 @@
 /* expand.c -- repeating a value along broadcast axes and over items: the adjoint of sum. */
 #include <string.h>
 
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 typedef struct Attr {
     RelnShape shape;
@@ -42,14 +42,6 @@ static bool infer(RelnGraph *g, RelnNode *z)
         z->rep = reln_invariant(g, a->shape.dims[RELN_K]);
     }
     return x->dtype == RELN_I32 || z->rep != NULL;
-}
-
-static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
-{
-    (void)kern;
-    if (prepared)
-        reln_loops(z, 1, prepared);
-    return sizeof(RelnLoops);
 }
 
 /* Bytes only: indices and numbers of four bytes, or numbers of eight. */
@@ -101,7 +93,7 @@ const RelnOp reln_op_expand = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample,
 };
 

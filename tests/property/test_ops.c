@@ -119,14 +119,6 @@ static RelnNode *sample_feature(RelnSampler *s, int index)
     return index ? NULL : reln_node(s->graph, wrong, 1, &x, NULL, 0, NULL);
 }
 
-static void no_vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 static void assert_seen(Check *check, const RelnOp *op)
 {
     complaints = 0;
@@ -153,14 +145,9 @@ static void wrong_ops_are_seen(void **state)
                                .n_in = 1,
                                .infer = infer,
                                .forward = forward,
-                               .vjp = no_vjp,
                                .sample = sample_feature};
-    static const RelnOp leaky = {.name = "leaky",
-                                 .n_in = 1,
-                                 .infer = infer,
-                                 .forward = forward_leaky,
-                                 .vjp = no_vjp,
-                                 .sample = sample};
+    static const RelnOp leaky = {
+        .name = "leaky", .n_in = 1, .infer = infer, .forward = forward_leaky, .sample = sample};
 
     (void)state;
     print_message("four complaints follow that must be made:\n");
