@@ -247,9 +247,8 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
                        : plan->row_first[x->domain - 2]
                            ? plan->row_first[x->domain - 2][plan->run.n_samples]
                            : 0;
-        return place->kind == AT_KEPT    ? (const void *)plan->kept.items[place->offset].values
-               : place->kind == AT_ENTRY ? place->entry
-                                         : (const void *)(plan->memory + place->offset);
+        return place->kind == AT_KEPT ? plan->kept.items[place->offset].values
+                                      : plan->memory + place->offset;
     }
     return NULL;
 }
