@@ -302,13 +302,27 @@ static RelnDomain work_domain(const RelnNode *x)
     return is_reduction(x) ? x->in[0]->domain : x->domain;
 }
 
+/* Items of x for each item that the program is counted in: a sample, an item of a function, or the step itself. */
+static double items_each(const Planner *p, const RelnNode *x, RelnDomain work)
+{
+    const ptrdiff_t unit = p->body ? p->items : work == RELN_STEP ? 1 : p->plan->shard;
+
+    return (double)capacity_of(p, x) / (double)unit;
+}
+
 static void count_cost(Planner *p, const RelnNode *x)
 {
-    double bytes = (double)reln_node_bytes(x);
+    const RelnDomain work = work_domain(x);
+    double most = items_each(p, x, work), bytes = most * (double)reln_node_bytes(x);
 
-    for (int i = 0; i < x->n_in; i++)
-        bytes += (double)reln_node_bytes(x->in[i]);
-    p->program->flops += x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape);
+    for (int i = 0; i < x->n_in; i++) {
+        const double each = items_each(p, x->in[i], work);
+
+        most = each > most ? each : most;
+        bytes += each * (double)reln_node_bytes(x->in[i]);
+    }
+    p->program->flops +=
+        most * (x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape));
     p->program->bytes += bytes;
 }
 
@@ -453,6 +467,8 @@ static bool place_step(Planner *p, Place *lane_of, Sum *sums, int *n_sums)
         if (!f->needed || f->absorbed || x->domain != RELN_STEP || is_alias(x) ||
             f->place.kind != AT_NOWHERE)
             continue;
+        if (x->op == &reln_op_param)
+            p->plan->parameters += (size_t)reln_shape_count(&x->shape);
         if (x->op == &reln_op_param || x->op == &reln_op_state)
             f->place = (Place){AT_ENTRY, 0, ((const RelnParamAttr *)x->attr)->entry->values};
         else if (x->op == &reln_op_call || (x->op->flags & RELN_OP_EFFECT))
@@ -508,8 +524,8 @@ static bool emit_call(Planner *p, const RelnNode *x, const Place *lane_of)
         return false;
     assert(callee); /* a body that compiles has a program */
     instr.callee = callee;
-    p->program->flops += callee->flops;
-    p->program->bytes += callee->bytes;
+    p->program->flops += items_each(p, x, x->domain) * callee->flops;
+    p->program->bytes += items_each(p, x, x->domain) * callee->bytes;
     instr.outs = reln_arena_alloc(&p->plan->arena, (size_t)fn->n_out, sizeof *instr.outs);
     if (!instr.outs)
         return nomem(p);
