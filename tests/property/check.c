@@ -181,6 +181,37 @@ void check_precision(const RelnOp *op, int index, const char *algebra)
     case_clear(&plain);
 }
 
+/* The dtype of a node is its own: gradients of f64 nodes are f64 and as exact as in an f64 graph. */
+void check_island(const RelnOp *op, int index, const char *algebra)
+{
+    Case plain, island;
+
+    case_make(&plain, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 2});
+    case_make(&island, op, index, algebra,
+              (CaseOptions){.dtype = RELN_F64, .order = 2, .island = true});
+    outputs_agree(&plain, &island, op, index, algebra, "f64 in an f32 graph", 4 * 0x1p-53);
+    case_clear(&plain);
+    case_clear(&island);
+}
+
+/* A function is computed by another program, and its derivative is a function again: rounding apart the same numbers.
+ * Functions work on the items of their arguments, and have no results at step level. */
+void check_call(const RelnOp *op, int index, const char *algebra)
+{
+    Case plain, called;
+
+    case_make(&plain, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 2});
+    if (plain.graph->rows.count == 0 && plain.n_x > 0 && plain.z->domain == RELN_SAMPLES &&
+        plain.z->dtype != RELN_I32 && !plain.reduces) {
+        case_make(
+            &called, op, index, algebra,
+            (CaseOptions){.dtype = RELN_F64, .order = 2, .called = true, .plan = {.shard = 3}});
+        outputs_agree(&plain, &called, op, index, algebra, "a call", 4096 * 0x1p-53);
+        case_clear(&called);
+    }
+    case_clear(&plain);
+}
+
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_outputs(Case *c)

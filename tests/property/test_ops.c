@@ -44,6 +44,18 @@ static void single_precision_and_reference_kernels_agree(void **state)
     every_case(check_precision);
 }
 
+static void double_precision_needs_no_graph_of_its_own(void **state)
+{
+    (void)state;
+    every_case(check_island);
+}
+
+static void functions_give_what_the_op_gives(void **state)
+{
+    (void)state;
+    every_case(check_call);
+}
+
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
@@ -177,6 +189,8 @@ int main(void)
         cmocka_unit_test(derivatives_match_differences),
         cmocka_unit_test(hessians_are_symmetric),
         cmocka_unit_test(single_precision_and_reference_kernels_agree),
+        cmocka_unit_test(double_precision_needs_no_graph_of_its_own),
+        cmocka_unit_test(functions_give_what_the_op_gives),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_sample_does_not_depend_on_its_batch),
         cmocka_unit_test(outputs_transform_as_declared),
