@@ -208,6 +208,12 @@ bool case_make(Case *c, const RelnOp *op, int index, const char *algebra, CaseOp
     add_inputs(c, &rng);
     if (c->z->dtype != RELN_I32)
         add_derivatives(c, options.order, &rng);
+    for (int id = 0; options.all && id < c->graph->nodes.count; id++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "n%d", id);
+        reln_output(c->graph, name, c->graph->nodes.items[id]);
+    }
     assert_ok(c->ctx, reln_plan_create(c->graph, &options.plan, &c->plan));
     bind(c);
     return true;
