@@ -281,13 +281,27 @@ static RelnDomain work_domain(const RelnNode *x)
     return is_reduction(x) ? x->in[0]->domain : x->domain;
 }
 
+/* Items of x for each item that the program is counted in: a sample, an item of a function, or the step itself. */
+static double items_each(const Planner *p, const RelnNode *x, RelnDomain work)
+{
+    const ptrdiff_t unit = p->body ? p->items : work == RELN_STEP ? 1 : p->plan->shard;
+
+    return (double)capacity_of(p, x) / (double)unit;
+}
+
 static void count_cost(Planner *p, const RelnNode *x)
 {
-    double bytes = (double)reln_node_bytes(x);
+    const RelnDomain work = work_domain(x);
+    double most = items_each(p, x, work), bytes = most * (double)reln_node_bytes(x);
 
-    for (int i = 0; i < x->n_in; i++)
-        bytes += (double)reln_node_bytes(x->in[i]);
-    p->program->flops += x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape);
+    for (int i = 0; i < x->n_in; i++) {
+        const double each = items_each(p, x->in[i], work);
+
+        most = each > most ? each : most;
+        bytes += each * (double)reln_node_bytes(x->in[i]);
+    }
+    p->program->flops +=
+        most * (x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape));
     p->program->bytes += bytes;
 }
 
@@ -432,6 +446,8 @@ static bool place_step(Planner *p, Place *lane_of, Sum *sums, int *n_sums)
         if (!f->needed || f->absorbed || x->domain != RELN_STEP || is_alias(x) ||
             f->place.kind != AT_NOWHERE)
             continue;
+        if (x->op == &reln_op_param)
+            p->plan->parameters += (size_t)reln_shape_count(&x->shape);
         if (x->op == &reln_op_param || x->op == &reln_op_state)
             f->place = (Place){AT_ENTRY, 0, ((const RelnParamAttr *)x->attr)->entry->values};
         else if (x->op == &reln_op_call || (x->op->flags & RELN_OP_EFFECT))
@@ -487,8 +503,8 @@ static bool emit_call(Planner *p, const RelnNode *x, const Place *lane_of)
         return false;
     assert(callee); /* a body that compiles has a program */
     instr.callee = callee;
-    p->program->flops += callee->flops;
-    p->program->bytes += callee->bytes;
+    p->program->flops += items_each(p, x, x->domain) * callee->flops;
+    p->program->bytes += items_each(p, x, x->domain) * callee->bytes;
     instr.outs = reln_arena_alloc(&p->plan->arena, (size_t)fn->n_out, sizeof *instr.outs);
     if (!instr.outs)
         return nomem(p);
@@ -588,7 +604,8 @@ static bool lay_out(Planner *p, Program *program)
         if (instr->kind == DO_OP || instr->kind == DO_CALL)
             for (int i = 0; i < x->n_in; i++)
                 instr->in[i] = place_of(p, x->in[i]);
-        if (instr->kind == DO_KEEP || instr->kind == DO_ADD_TO || instr->kind == DO_COPY)
+        if (instr->n_in == 1 && instr->kind != DO_OP && instr->kind != DO_CALL &&
+            instr->in[0].kind == AT_SLAB)
             instr->in[0] = place_of(p, x);
         if ((instr->kind == DO_OP || instr->kind == DO_LOAD) && instr->out.kind == AT_SLAB)
             instr->out = p->info[x->id].place;
@@ -729,19 +746,55 @@ static bool find_kept(Planner *p, int *kept_of)
     return true;
 }
 
-static bool commit_program(Planner *p)
+/* The store's arrays are about to change: what is asked of one is its value in this run, so it is copied first. */
+static bool value_of_run(Planner *p, const RelnNode *x, Place *out)
 {
+    *out = place_of(p, x);
+    if (out->kind != AT_ENTRY)
+        return true;
+    *out = shared(p->plan, reln_node_bytes(x));
+    return emit_simple(p, DO_COPY, x, RELN_STEP, place_of(p, x), *out);
+}
+
+static bool place_outputs(Planner *p, const int *kept_of)
+{
+    const int n = p->g->outputs.count;
+
+    p->plan->outputs = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *p->plan->outputs);
+    if (!p->plan->outputs)
+        return nomem(p);
+    for (int i = 0; i < n; i++) {
+        const RelnNode *x = p->g->outputs.items[i].node;
+        const int kept = kept_of[reln_storage(x)->id];
+
+        p->plan->outputs[i] = (Place){AT_KEPT, (size_t)kept, NULL};
+        if (kept < 0 && !value_of_run(p, x, &p->plan->outputs[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool commit_program(Planner *p, const int *kept_of)
+{
+    const int n = p->g->assigns.count;
+    const RelnAssign *assigns = p->g->assigns.items;
+    Place *values = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *values);
+
+    if (!values)
+        return nomem(p);
     p->program = &p->plan->commit;
+    if (!place_outputs(p, kept_of))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!value_of_run(p, assigns[i].value, &values[i]))
+            return false;
     for (int i = 0; i < p->g->effects.count; i++)
         if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
             return false;
-    for (int i = 0; i < p->g->assigns.count; i++) {
-        const RelnAssign *a = &p->g->assigns.items[i];
-
-        if (!emit_simple(p, DO_COPY, a->value, RELN_STEP, place_of(p, a->value),
-                         place_of(p, a->state)))
+    for (int i = 0; i < n; i++)
+        if (!emit_simple(p, DO_COPY, assigns[i].value, RELN_STEP, values[i],
+                         place_of(p, assigns[i].state)))
             return false;
-    }
     return lay_out(p, p->program);
 }
 
@@ -799,19 +852,7 @@ bool reln_plan_compile(RelnPlan *plan)
     for (int i = 0; i < plan->phases.count; i++)
         if (!step_program(&p, i, sums, n_sums) || !shard_program(&p, i, lane_of, kept_of))
             return false;
-    if (!commit_program(&p))
-        return false;
-    plan->outputs =
-        reln_arena_alloc(&plan->arena, (size_t)g->outputs.count + 1, sizeof *plan->outputs);
-    if (!plan->outputs)
-        return nomem(&p);
-    for (int i = 0; i < g->outputs.count; i++) {
-        const RelnNode *s = reln_storage(g->outputs.items[i].node);
-
-        plan->outputs[i] = kept_of[s->id] >= 0 ? (Place){AT_KEPT, (size_t)kept_of[s->id], NULL}
-                                               : p.info[s->id].place;
-    }
-    return true;
+    return commit_program(&p, kept_of);
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------ */
