@@ -749,19 +749,49 @@ static bool find_kept(Planner *p, int *kept_of)
     return true;
 }
 
+/* What is assigned is a value of the run: where it is itself a parameter or state it is set aside before any of them
+ * changes, so that two states can change places and one can remember a parameter that an optimiser moves. */
+static bool set_aside(Planner *p, const RelnNode *value, Place *place)
+{
+    *place = place_of(p, value);
+    if (place->kind != AT_ENTRY)
+        return true;
+    *place = shared(p->plan, reln_node_bytes(value));
+    return emit_simple(p, DO_COPY, value, RELN_STEP, place_of(p, value), *place);
+}
+
+/* A sum of one term: unlike that of a copy, its place stays as it is given. */
+static bool emit_assign(Planner *p, const RelnAssign *a, Place value)
+{
+    Place *in = reln_arena_copy(&p->plan->arena, &value, 1, sizeof value);
+
+    if (!in)
+        return nomem(p);
+    return emit(p, (Instr){.kind = DO_SUM,
+                           .node = a->value,
+                           .domain = RELN_STEP,
+                           .n_in = 1,
+                           .in = in,
+                           .out = place_of(p, a->state)}) != NULL;
+}
+
 static bool commit_program(Planner *p)
 {
+    const int n = p->g->assigns.count;
+    Place *values = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *values);
+
     p->program = &p->plan->commit;
+    if (!values)
+        return nomem(p);
+    for (int i = 0; i < n; i++)
+        if (!set_aside(p, p->g->assigns.items[i].value, &values[i]))
+            return false;
     for (int i = 0; i < p->g->effects.count; i++)
         if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
             return false;
-    for (int i = 0; i < p->g->assigns.count; i++) {
-        const RelnAssign *a = &p->g->assigns.items[i];
-
-        if (!emit_simple(p, DO_COPY, a->value, RELN_STEP, place_of(p, a->value),
-                         place_of(p, a->state)))
+    for (int i = 0; i < n; i++)
+        if (!emit_assign(p, &p->g->assigns.items[i], values[i]))
             return false;
-    }
     return lay_out(p, p->program);
 }
 
