@@ -774,6 +774,21 @@ static bool place_outputs(Planner *p, const int *kept_of)
     return true;
 }
 
+/* A sum of one term: unlike that of a copy, its place stays as it is given. */
+static bool emit_assign(Planner *p, const RelnAssign *a, Place value)
+{
+    Place *in = reln_arena_copy(&p->plan->arena, &value, 1, sizeof value);
+
+    if (!in)
+        return nomem(p);
+    return emit(p, (Instr){.kind = DO_SUM,
+                           .node = a->value,
+                           .domain = RELN_STEP,
+                           .n_in = 1,
+                           .in = in,
+                           .out = place_of(p, a->state)}) != NULL;
+}
+
 static bool commit_program(Planner *p, const int *kept_of)
 {
     const int n = p->g->assigns.count;
@@ -792,8 +807,7 @@ static bool commit_program(Planner *p, const int *kept_of)
         if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
             return false;
     for (int i = 0; i < n; i++)
-        if (!emit_simple(p, DO_COPY, assigns[i].value, RELN_STEP, values[i],
-                         place_of(p, assigns[i].state)))
+        if (!emit_assign(p, &assigns[i], values[i]))
             return false;
     return lay_out(p, p->program);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "property/act.h"
 #include "property/case.h"
 #include "reln/plan.h"
 
@@ -412,8 +413,7 @@ void check_batch(const RelnOp *op, int index, const char *algebra)
 
 /* ---- equivariance ------------------------------------------------------------------------------------------------ */
 
-/* Every column of K coordinates times the matrix of g. */
-static void act(const RelnNode *x, const RelnElement *g, ptrdiff_t items, double *values)
+void act(const RelnNode *x, const RelnElement *g, ptrdiff_t items, double *values)
 {
     const int k = x->shape.dims[RELN_K], c = x->shape.dims[RELN_C];
     const ptrdiff_t rows = items * reln_shape_count(&x->shape) / ((ptrdiff_t)k * c);
