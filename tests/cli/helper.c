@@ -1,7 +1,6 @@
 /* helper.c -- for the shell tests of the program: makes .npy files, good and bad, and checks JSON.
  *
  *     helper make DIR              the files, each named for what is right or wrong with it
- *     helper fast MS COMMAND ...   the fastest of 20 runs takes less than MS milliseconds, from start to end
  *     helper json KEY=VALUE ...    stdin is one JSON object, and has these values (KEY alone: it has the key)
  */
 #include <jansson.h>
@@ -9,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "reln/base.h"
@@ -144,35 +141,6 @@ static int make(const char *name)
     return 0;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-/* Others may be busy on the machine; the fastest run is the one that they disturbed least. */
-static int check_fast(double limit, char **command)
-{
-    double best = (double)INFINITY;
-
-    for (int i = 0; i < 20; i++) {
-        const double start = now();
-        const pid_t child = fork();
-        int status = 1;
-        require(child >= 0, "no process");
-        if (child == 0) {
-            execv(command[0], command);
-            _exit(127);
-        }
-        require(waitpid(child, &status, 0) == child && status == 0, command[0]);
-        best = fmin(best, now() - start);
-    }
-    fprintf(stderr, "%.1f ms, wanted less than %g\n", best, limit);
-    return best < limit ? 0 : 1;
-}
-
 static void check_value(const json_t *object, char *claim)
 {
     char *const sign = strchr(claim, '=');
@@ -205,11 +173,8 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "make") == 0)
         return make(argv[2]);
-    if (argc >= 4 && strcmp(argv[1], "fast") == 0)
-        return check_fast(atof(argv[2]), argv + 3);
     if (argc >= 2 && strcmp(argv[1], "json") == 0)
         return check_json(argc - 2, argv + 2);
-    require(false,
-            "usage: helper make DIR | helper fast MS COMMAND ... | helper json KEY=VALUE ...");
+    require(false, "usage: helper make DIR | helper json KEY=VALUE ...");
     return 1;
 }
