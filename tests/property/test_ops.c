@@ -182,18 +182,10 @@ static void wrong_ops_are_seen(void **state)
     static const RelnOp leaky = {
         .name = "leaky", .n_in = 1, .infer = infer, .forward = forward_leaky, .sample = sample};
 
-    static const RelnOp longer = {.name = "longer",
-                                  .n_in = 1,
-                                  .infer = infer,
-                                  .forward = forward_long,
-                                  .vjp = no_vjp,
-                                  .sample = sample};
-    static const RelnOp shorter = {.name = "shorter",
-                                   .n_in = 1,
-                                   .infer = infer,
-                                   .forward = forward_short,
-                                   .vjp = no_vjp,
-                                   .sample = sample};
+    static const RelnOp longer = {
+        .name = "longer", .n_in = 1, .infer = infer, .forward = forward_long, .sample = sample};
+    static const RelnOp shorter = {
+        .name = "shorter", .n_in = 1, .infer = infer, .forward = forward_short, .sample = sample};
 
     (void)state;
     print_message("complaints follow that must be made:\n");
