@@ -428,6 +428,7 @@ static bool emit_sum(Planner *p, const RelnNode *x)
 {
     const Info *f = &p->info[x->id];
     const int n = f->sum.n;
+    Instr instr;
     Place *in;
 
     if (n == 1 && place_of(p, f->sum.terms[0]).offset == f->place.offset)
@@ -438,10 +439,9 @@ static bool emit_sum(Planner *p, const RelnNode *x)
     for (int i = 0; i < n; i++)
         in[i] = place_of(p, f->sum.terms[i]);
     p->program->flops += (double)(n - 1) * (double)reln_shape_count(&x->shape);
-    return emit(
-        p,
-        (Instr){
-            .kind = DO_SUM, .node = x, .domain = RELN_STEP, .n_in = n, .in = in, .out = f->place});
+    instr = (Instr){.kind = DO_SUM, .node = x, .domain = RELN_STEP, .n_in = n, .in = in};
+    instr.out = f->place;
+    return emit(p, instr);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */
@@ -720,7 +720,7 @@ static bool shard_call(Planner *p, const RelnNode *x)
     for (int i = 0; i < n_out; i++) {
         const RelnNode *r = result_of(p, x, i);
 
-        if (r->domain != RELN_STEP)
+        if (r->domain != RELN_STEP && p->info[r->id].needed)
             p->info[r->id].place = in_slab;
     }
     if (!emit_call(p, x))

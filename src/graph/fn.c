@@ -83,10 +83,13 @@ RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs)
                         body->arguments.count, n_out);
         return NULL;
     }
-    for (int i = 0; i < n_out; i++)
-        if (outs[i] && outs[i]->domain == RELN_STEP)
+    for (int i = 0; i < n_out; i++) {
+        if (outs[i] && outs[i]->graph != body)
+            reln_graph_fail(body, RELN_ERR_ARG, "result %d belongs to another graph", i);
+        else if (outs[i] && outs[i]->domain == RELN_STEP)
             reln_graph_fail(body, RELN_ERR_ARG,
                             "result %d does not depend on samples: compute it outside", i);
+    }
     return body->status == RELN_OK && check_reductions(body, n_out, outs) &&
                    fn_close(body->fn, n_out, outs)
                ? body->fn
@@ -99,9 +102,6 @@ static bool infer_call(RelnGraph *g, RelnNode *z)
 {
     const RelnFn *fn = ((const RelnCallAttr *)z->attr)->fn;
 
-    if (z->n_in != fn->n_in)
-        return reln_graph_fail(g, RELN_ERR_ARG, "call of %s: %d arguments, wanted %d",
-                               fn->body->name, z->n_in, fn->n_in);
     for (int i = 0; i < z->n_in; i++) {
         const RelnNode *x = z->in[i], *a = fn->in[i];
 
@@ -149,17 +149,21 @@ bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, Reln
     RelnNode *call, *args[64] = {0};
     RelnDomain domain = RELN_STEP;
 
-    if (!fn || graph->status != RELN_OK || n_in > 64)
+    if (!fn || graph->status != RELN_OK)
         return false;
+    if (fn->home != reln_graph_home(graph))
+        return reln_graph_fail(graph, RELN_ERR_ARG,
+                               "call of %s: the function belongs to another graph", fn->body->name);
+    if (n_in != fn->n_in)
+        return reln_graph_fail(graph, RELN_ERR_ARG, "call of %s: %d arguments, wanted %d",
+                               fn->body->name, n_in, fn->n_in);
     for (int i = 0; i < n_in; i++) {
         if (!in[i])
             return false;
         domain = in[i]->domain != RELN_STEP ? in[i]->domain : domain;
     }
     for (int i = 0; i < n_in; i++)
-        args[i] = i < fn->n_in && fn->in[i]->domain != RELN_STEP
-                      ? reln_expand_domain(graph, in[i], domain)
-                      : in[i];
+        args[i] = fn->in[i]->domain != RELN_STEP ? reln_expand_domain(graph, in[i], domain) : in[i];
     call = reln_node(graph, &reln_op_call, n_in, args, &attr, sizeof attr, NULL);
     for (int i = 0; i < fn->n_out; i++) {
         RelnResultAttr index = {i};

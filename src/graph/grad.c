@@ -114,6 +114,8 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
     for (int i = 0; i < n_x; i++)
         out[i] = NULL;
     for (int j = 0; j < n_y; j++) {
+        if (ys[j] && !cotangents[j])
+            continue; /* left out, and so may hold indices */
         if (!want_number(graph, ys[j], "y", j))
             return false;
         s.last = ys[j]->id > s.last ? ys[j]->id : s.last;

@@ -410,6 +410,11 @@ RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
         if (strcmp(graph->rows.items[i].name, name) == 0 &&
             graph->rows.items[i].capacity == capacity)
             return i + 2;
+    if (graph->parent) {
+        reln_graph_fail(graph, RELN_ERR_ARG,
+                        "rows %s: a function works on single items; gather and sum outside", name);
+        return RELN_STEP;
+    }
     if (capacity < 1) {
         reln_graph_fail(graph, RELN_ERR_ARG, "rows %s: capacity %d, wanted at least 1", name,
                         capacity);

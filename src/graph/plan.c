@@ -198,9 +198,10 @@ static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t siz
     return RELN_OK;
 }
 
+/* Never less than one item: a batch without rows has an output, too, of no items. */
 static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
 {
-    const size_t bytes = reln_plan_room(kept->node, n);
+    const size_t bytes = reln_plan_room(kept->node, n > 0 ? n : 1);
 
     if (bytes <= kept->capacity)
         return RELN_OK;
@@ -216,14 +217,17 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
 
         RELN_TRY(reserve_kept(plan, kept, kept->node->domain == RELN_SAMPLES ? n_samples : n_rows));
     }
-    if (n_samples > plan->sample_capacity) {
-        /* as many shards as samples, in the worst case of large sets */
-        RELN_TRY(replace(plan, (void **)&plan->shards, (size_t)n_samples, sizeof *plan->shards));
-        for (int i = 0; i < plan->graph->rows.count; i++)
-            RELN_TRY(replace(plan, (void **)&plan->row_first[i], (size_t)n_samples + 1,
-                             sizeof **plan->row_first));
-        plan->sample_capacity = n_samples;
+    if (n_samples <= plan->sample_capacity && plan->shards)
+        return RELN_OK;
+    plan->run.n_samples = 0; /* what the last batch left is gone */
+    for (int i = 0; i < plan->graph->rows.count; i++) {
+        RELN_TRY(replace(plan, (void **)&plan->row_first[i], (size_t)n_samples + 1,
+                         sizeof **plan->row_first));
+        plan->row_first[i][0] = 0;
     }
+    /* as many shards as samples, in the worst case of large sets */
+    RELN_TRY(replace(plan, (void **)&plan->shards, (size_t)n_samples, sizeof *plan->shards));
+    plan->sample_capacity = n_samples;
     return RELN_OK;
 }
 
@@ -242,7 +246,7 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
         if (n_items)
             *n_items = x->domain == RELN_STEP      ? 1
                        : x->domain == RELN_SAMPLES ? plan->run.n_samples
-                       : plan->row_first[x->domain - 2] && plan->sample_capacity
+                       : plan->row_first[x->domain - 2]
                            ? plan->row_first[x->domain - 2][plan->run.n_samples]
                            : 0;
         return place->kind == AT_KEPT    ? (const void *)plan->kept.items[place->offset].values

@@ -131,7 +131,7 @@ struct RelnPlan {
     const int32_t **row_counts;
     /* of the batch at hand */
     RelnRun run;
-    ptrdiff_t n_shards, shard_capacity;
+    ptrdiff_t n_shards;
     Shard *shards;
     ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
     ptrdiff_t sample_capacity;

@@ -35,11 +35,12 @@ static ptrdiff_t square(int dim)
 
 /* ---- interning -------------------------------------------------------------------------------------------- */
 
-static bool agree(int count, ptrdiff_t size, const double *x, const double *y)
+/* units: of each generator; NULL: 1 */
+static bool agree(int count, ptrdiff_t size, const double *units, const double *x, const double *y)
 {
     for (int g = 0; g < count; g++) {
         const double *xg = x + g * size, *yg = y + g * size;
-        const double tolerance = SAME_REP * fmax(1, reln_largest(size, xg));
+        const double tolerance = SAME_REP * fmax(units ? units[g] : 1, reln_largest(size, xg));
         for (ptrdiff_t e = 0; e < size; e++)
             if (!(fabs(xg[e] - yg[e]) <= tolerance))
                 return false;
@@ -52,9 +53,9 @@ static RelnRep *find(const Candidate *c)
     const ptrdiff_t size = square(c->dim);
 
     for (RelnRep *r = c->group->reps; r; r = r->next)
-        if (r->dim == c->dim && agree(c->group->n_lie, size, c->lie, r->lie) &&
-            agree(c->group->n_discrete, size, c->discrete, r->discrete) &&
-            agree(c->group->n_discrete, size, c->inverse, r->inverse))
+        if (r->dim == c->dim && agree(c->group->n_lie, size, c->group->size, c->lie, r->lie) &&
+            agree(c->group->n_discrete, size, NULL, c->discrete, r->discrete) &&
+            agree(c->group->n_discrete, size, NULL, c->inverse, r->inverse))
             return r;
     return NULL;
 }
@@ -128,8 +129,9 @@ static bool acts_as_nothing(const RelnRep *rep)
 {
     const ptrdiff_t size = square(rep->dim);
 
-    if (reln_largest(rep->group->n_lie * size, rep->lie) > SAME_REP)
-        return false;
+    for (int i = 0; i < rep->group->n_lie; i++)
+        if (reln_largest(size, rep->lie + i * size) > SAME_REP * rep->group->size[i])
+            return false;
     for (ptrdiff_t e = 0; e < rep->group->n_discrete * size; e++)
         if (fabs(rep->discrete[e] - (e % size % (rep->dim + 1) == 0)) > SAME_REP)
             return false;
@@ -146,7 +148,8 @@ static bool acts_orthogonally(const RelnRep *rep)
         const bool lie = a < g->n_lie;
         const double *x = lie ? reln_rep_lie(rep, a) : reln_rep_discrete(rep, a - g->n_lie);
         const double *y = lie ? x : rep->inverse + (a - g->n_lie) * square(dim);
-        const double sign = lie ? -1 : 1, scale = fmax(1, reln_largest(square(dim), x));
+        const double sign = lie ? -1 : 1;
+        const double scale = fmax(lie ? g->size[a] : 1, reln_largest(square(dim), x));
         for (ptrdiff_t i = 0; i < dim; i++)
             for (ptrdiff_t j = 0; j < dim; j++)
                 if (fabs(x[i * dim + j] - sign * y[j * dim + i]) > SAME_REP * scale)
@@ -593,9 +596,9 @@ static RelnStatus check_brackets(const Candidate *c, const Compare *k)
             const double *rx = c->lie + i * size, *ry = c->lie + j * size;
             commutator(g->n, x, y, k->small[1], k->small[0]);
             commutator(c->dim, rx, ry, k->large[1], k->large[0]);
+            const double nx = reln_mat_norm(size, rx), ny = reln_mat_norm(size, ry);
             const double rest = mismatch(c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, y),
-                                         reln_mat_norm(size, rx) * reln_mat_norm(size, ry) +
-                                             reln_mat_norm(size, rx) + reln_mat_norm(size, ry));
+                                         nx * ny + nx * g->size[j] + ny * g->size[i]);
             if (!(rest <= SPAN_RESIDUAL))
                 return reln_fail(g->ctx, RELN_ERR_REP,
                                  "not a rep of %s: the bracket of generators %d and %d is off by "
@@ -1089,9 +1092,7 @@ static RelnStatus try_word(const Search *s, int word, int attempt, const double 
 
     *found = false;
     for (int i = 0; i < g->n_lie; i++)
-        s->a[i] = attempt ? -reln_rng_normal(&rng) /
-                                (1 + reln_mat_norm(square(n), g->lie + i * square(n)))
-                          : 0;
+        s->a[i] = attempt ? -0.5 * reln_rng_normal(&rng) / g->size[i] : 0;
     reln_combine(g->n_lie, square(n), s->a, g->lie, s->small[0]);
     RELN_TRY(reln_matrix_exp(s->ctx, n, s->small[0], s->small[1]));
     RELN_TRY(reln_solve(s->ctx, n, n, s->words.matrices + word * square(n), h, s->small[2]));
