@@ -96,6 +96,15 @@ static bool sweep(Sweep *s, int n_y, RelnNode *const *ys, RelnNode *const *cotan
     return s->g->status == RELN_OK;
 }
 
+/* False for NULL without a message: what made it has left one. */
+static bool want_number(RelnGraph *g, const RelnNode *x, const char *what, int index)
+{
+    if (!x)
+        return false;
+    return (x->graph == g && x->dtype != RELN_I32) ||
+           reln_graph_fail(g, RELN_ERR_ARG, "vjp: %s %d is no number of this graph", what, index);
+}
+
 bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *cotangents, int n_x,
               RelnNode *const *xs, RelnNode **out)
 {
@@ -107,17 +116,13 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
     for (int j = 0; j < n_y; j++) {
         if (ys[j] && !cotangents[j])
             continue; /* left out, and so may hold indices */
-        if (!ys[j] || ys[j]->graph != graph || ys[j]->dtype == RELN_I32)
-            return ys[j] ? reln_graph_fail(graph, RELN_ERR_ARG,
-                                           "vjp: y %d is no number of this graph", j)
-                         : false;
+        if (!want_number(graph, ys[j], "y", j))
+            return false;
         s.last = ys[j]->id > s.last ? ys[j]->id : s.last;
     }
     for (int i = 0; i < n_x; i++) {
-        if (!xs[i] || xs[i]->graph != graph || xs[i]->dtype == RELN_I32)
-            return xs[i] ? reln_graph_fail(graph, RELN_ERR_ARG,
-                                           "vjp: x %d is no number of this graph", i)
-                         : false;
+        if (!want_number(graph, xs[i], "x", i))
+            return false;
         s.first = xs[i]->id < s.first ? xs[i]->id : s.first;
         s.last = xs[i]->id > s.last ? xs[i]->id : s.last;
     }

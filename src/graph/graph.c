@@ -1,6 +1,7 @@
 /* graph.c -- graphs: nodes made once, errors, domains, sources, outputs. */
 #include "graph/graph.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -202,30 +203,39 @@ static RelnDomain join_targets(const RelnNode *z)
     return first ? first->target : RELN_STEP;
 }
 
+static bool join_domain(RelnGraph *g, RelnNode *z, const RelnNode *x)
+{
+    if (x->domain == RELN_STEP)
+        return true;
+    if (z->domain != RELN_STEP && x->domain != z->domain && !(z->op->flags & RELN_OP_DOMAINS))
+        return reln_graph_fail(
+            g, RELN_ERR_SHAPE, "%s: items of %s and of %s do not go together; gather one first",
+            z->op->name, reln_domain_name(g, z->domain), reln_domain_name(g, x->domain));
+    z->domain = x->domain;
+    return true;
+}
+
+static bool join_dtype(RelnGraph *g, RelnNode *z, const RelnNode *x)
+{
+    if (x->dtype == RELN_I32)
+        return true;
+    if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype)
+        return reln_graph_fail(g, RELN_ERR_ARG, "%s: inputs of f32 and f64; cast one first",
+                               z->op->name);
+    z->dtype = x->dtype;
+    z->needs_grad = z->needs_grad || x->needs_grad;
+    return true;
+}
+
 /* Domain and dtype of all inputs together: step values join with anything, indices with any dtype. */
 static bool join_inputs(RelnGraph *g, RelnNode *z)
 {
     z->domain = RELN_STEP;
     z->dtype = RELN_DEFAULT;
     z->target = join_targets(z);
-    for (int i = 0; i < z->n_in; i++) {
-        const RelnNode *x = z->in[i];
-
-        if (x->domain != RELN_STEP && z->domain != RELN_STEP && x->domain != z->domain &&
-            !(z->op->flags & RELN_OP_DOMAINS))
-            return reln_graph_fail(
-                g, RELN_ERR_SHAPE, "%s: items of %s and of %s do not go together; gather one first",
-                z->op->name, reln_domain_name(g, z->domain), reln_domain_name(g, x->domain));
-        if (x->domain != RELN_STEP)
-            z->domain = x->domain;
-        if (x->dtype == RELN_I32)
-            continue;
-        if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype)
-            return reln_graph_fail(g, RELN_ERR_ARG, "%s: inputs of f32 and f64; cast one first",
-                                   z->op->name);
-        z->dtype = x->dtype;
-        z->needs_grad = z->needs_grad || x->needs_grad;
-    }
+    for (int i = 0; i < z->n_in; i++)
+        if (!join_domain(g, z, z->in[i]) || !join_dtype(g, z, z->in[i]))
+            return false;
     if (z->dtype == RELN_DEFAULT)
         z->dtype = z->n_in ? RELN_I32 : g->dtype;
     return true;
@@ -252,25 +262,28 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
     return z;
 }
 
+static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in)
+{
+    assert(op->n_in < 0 || op->n_in == n_in);
+    if (n_in > RELN_INPUTS_MAX)
+        return reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d",
+                               op->name, n_in, RELN_INPUTS_MAX);
+    for (int i = 0; i < n_in; i++) {
+        if (!in[i])
+            return false;
+        if (in[i]->graph != g)
+            return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph",
+                                   op->name, i);
+    }
+    return g->status == RELN_OK;
+}
+
 RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in, const void *attr,
                     size_t attr_size, const RelnRep *rep)
 {
     RelnNode *z, **slot;
 
-    if (n_in > RELN_INPUTS_MAX) {
-        reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d", op->name, n_in,
-                        RELN_INPUTS_MAX);
-        return NULL;
-    }
-    for (int i = 0; i < n_in; i++) {
-        if (!in[i])
-            return NULL;
-        if (in[i]->graph != g) {
-            reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph", op->name, i);
-            return NULL;
-        }
-    }
-    if (g->status != RELN_OK)
+    if (!check_inputs(g, op, n_in, in))
         return NULL;
     z = node_draft(g, op, n_in, in, attr, attr_size, rep);
     if (!z || !join_inputs(g, z) || !op->infer(g, z) || !table_grow(g))
@@ -286,9 +299,7 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
         *slot = z;
     }
     z->id = g->nodes.count;
-    if (!RELN_GRAPH_ADD(g, &g->nodes, z))
-        return NULL;
-    return z;
+    return RELN_GRAPH_ADD(g, &g->nodes, z) ? z : NULL;
 }
 
 /* ---- shapes and domains --------------------------------------------------------------------------------------- */

@@ -71,7 +71,6 @@ typedef struct Accumulator {
     Place total;
     size_t count;
     RelnDtype dtype;
-    const RelnNode *node;
 } Accumulator;
 
 typedef struct Phase {

@@ -187,35 +187,44 @@ typedef struct ConstDraft {
     RelnShape shape;
 } ConstDraft;
 
+/* How far m v is from where it must be, v itself or 0 (Lie), measured in |v|; c is the step from one coordinate of v
+ * to the next. */
+static double moved(const double *m, bool lie, int k, int c, const double *v)
+{
+    double norm = 0, off = 0;
+
+    for (int i = 0; i < k; i++) {
+        double sum = lie ? 0.0 : -v[i * c];
+
+        for (int j = 0; j < k; j++)
+            sum += m[i * k + j] * v[j * c];
+        off = fmax(off, fabs(sum));
+        norm = fmax(norm, fabs(v[i * c]));
+    }
+    return off > 0 ? off / norm : 0.0;
+}
+
 /* Every generator must leave every channel as it is: rho(E) c = 0, rho(gamma) c = c. */
 static bool fixed_by_group(RelnGraph *g, const RelnRep *rep, const RelnShape *s,
                            const double *values)
 {
     const int k = s->dims[RELN_K], c = s->dims[RELN_C], n_lie = reln_group_n_lie(g->group);
     const int n = n_lie + reln_group_n_discrete(g->group);
-    const ptrdiff_t rows = reln_shape_count(s) / ((ptrdiff_t)k * c);
+    const ptrdiff_t columns = reln_shape_count(s) / k;
 
     for (int e = 0; e < n; e++) {
-        const double *m = e < n_lie ? reln_rep_lie(rep, e) : reln_rep_discrete(rep, e - n_lie);
+        const bool lie = e < n_lie;
+        const double *m = lie ? reln_rep_lie(rep, e) : reln_rep_discrete(rep, e - n_lie);
 
-        for (ptrdiff_t r = 0; r < rows * c; r++) {
-            const double *v = values + r / c * k * c + r % c;
-            double norm = 0, off = 0;
+        for (ptrdiff_t i = 0; i < columns; i++) {
+            const double off = moved(m, lie, k, c, values + i / c * k * c + i % c);
 
-            for (int i = 0; i < k; i++) {
-                double sum = e < n_lie ? 0.0 : -v[i * c];
-
-                for (int j = 0; j < k; j++)
-                    sum += m[i * k + j] * v[j * c];
-                off = fmax(off, fabs(sum));
-                norm = fmax(norm, fabs(v[i * c]));
-            }
-            if (off > RELN_INTERTWINER_TOLERANCE * norm)
+            if (off > RELN_INTERTWINER_TOLERANCE)
                 return reln_graph_fail(
                     g, RELN_ERR_REP,
                     "const: not fixed by %s: %s generator %d of %s moves it by %.3g of its size",
-                    reln_group_name(g->group), e < n_lie ? "Lie" : "discrete",
-                    e < n_lie ? e : e - n_lie, reln_rep_name(rep), off / norm);
+                    reln_group_name(g->group), lie ? "Lie" : "discrete", lie ? e : e - n_lie,
+                    reln_rep_name(rep), off);
         }
     }
     return true;

@@ -219,43 +219,54 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
     reln_loops_of(&z->shape, n_in, stride, out);
 }
 
+/* Does every operand step along axis a as if the last loop went on? */
+static bool goes_on(const RelnLoops *l, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX], int a)
+{
+    const int last = l->rank - 1;
+
+    for (int i = 0; i < n_in; i++)
+        if (stride[i][a] != l->stride[i][last] * l->extent[last])
+            return false;
+    return true;
+}
+
+static void swap(ptrdiff_t *a, ptrdiff_t *b)
+{
+    const ptrdiff_t kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+static void turn_around(RelnLoops *l, int n_in)
+{
+    for (int r = 0, q = l->rank - 1; r < q; r++, q--) {
+        swap(&l->extent[r], &l->extent[q]);
+        for (int i = 0; i < n_in; i++)
+            swap(&l->stride[i][r], &l->stride[i][q]);
+    }
+}
+
+/* From the innermost axis outwards, each joining the loop inside it where it can; then the innermost loop last. The
+ * axis of items is a loop of its own, since their number is known when a plan runs. */
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out)
 {
-    int rank = 0;
-
     memset(out, 0, sizeof *out);
     out->item = reln_shape_count(shape);
-    /* from the innermost axis outwards: an axis joins the loop inside it when every operand steps alike */
     for (int a = RELN_LOOP_MAX - 1; a >= 0; a--) {
         const ptrdiff_t extent = a == 0 ? 1 : shape->dims[a - 1];
-        bool joins = rank > 0 && a > 0;
 
         if (a > 0 && extent == 1)
             continue;
-        for (int i = 0; i < n_in && joins; i++)
-            joins = stride[i][a] == out->stride[i][rank - 1] * out->extent[rank - 1];
-        if (joins) {
-            out->extent[rank - 1] *= extent;
+        if (a > 0 && out->rank > 0 && goes_on(out, n_in, stride, a)) {
+            out->extent[out->rank - 1] *= extent;
             continue;
         }
-        out->extent[rank] = extent;
+        out->extent[out->rank] = extent;
         for (int i = 0; i < n_in; i++)
-            out->stride[i][rank] = stride[i][a];
-        rank++;
+            out->stride[i][out->rank] = stride[i][a];
+        out->rank++;
     }
-    /* innermost last */
-    for (int r = 0; r < rank / 2; r++) {
-        const ptrdiff_t swap = out->extent[r];
-
-        out->extent[r] = out->extent[rank - 1 - r];
-        out->extent[rank - 1 - r] = swap;
-        for (int i = 0; i < n_in; i++) {
-            const ptrdiff_t other = out->stride[i][r];
-
-            out->stride[i][r] = out->stride[i][rank - 1 - r];
-            out->stride[i][rank - 1 - r] = other;
-        }
-    }
-    out->rank = rank;
+    turn_around(out, n_in);
 }
