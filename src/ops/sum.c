@@ -33,7 +33,7 @@ RELN_API RelnNode *reln_sum_all(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_batch_sum(RelnGraph *g, RelnNode *x);
 
 /*!
- * reln_batch_mean() -- reln_batch_sum() divided by the true number of samples
+ * reln_batch_mean() -- reln_batch_sum() divided by the true number of samples; x itself at step level
  */
 RELN_API RelnNode *reln_batch_mean(RelnGraph *g, RelnNode *x);
 
@@ -203,8 +203,9 @@ RelnNode *reln_batch_sum(RelnGraph *g, RelnNode *x)
 
 RelnNode *reln_batch_mean(RelnGraph *g, RelnNode *x)
 {
-    return x ? reln_div(g, reln_batch_sum(g, x), reln_cast(g, reln_batch_count(g), x->dtype))
-             : NULL;
+    if (!x || x->domain == RELN_STEP)
+        return x; /* the same for every sample */
+    return reln_div(g, reln_batch_sum(g, x), reln_cast(g, reln_batch_count(g), x->dtype));
 }
 
 RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like)
