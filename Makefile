@@ -27,9 +27,9 @@ check = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(JOBS)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
 
-demo: setup ## build, and look at a dozen algebras, refused ones among them
+demo: setup ## build, look at a dozen algebras, refused ones among them, and train a first network
 	$(call build,build)
-	tools/demo.sh build/reln
+	tools/demo.sh build
 
 test: setup ## build and run every test
 	$(call build,build)

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# demo.sh PROGRAM -- looks at eight algebras by name and four by basis, three of which must be refused.
+# demo.sh BUILD -- looks at eight algebras by name and four by basis, three of which must be refused; then trains a
+# network that is equivariant to all of GL(3) and shows that it is.
 set -euo pipefail
 
-reln=$(realpath "$1")
+reln=$(realpath "$1/reln")
+examples=$(realpath "$1/examples")
 cd "$(dirname "$0")/../examples/bases"
 
 show() # wanted exit code, arguments of reln
@@ -24,4 +26,8 @@ show 0 algebra --basis so3_skew.npy
 for name in aff2 se3 heisenberg; do
     show 3 algebra --basis "$name.npy"
 done
-printf '\ndemo: 9 algebras accepted, 3 refused, as they should be\n'
+printf '\n$ examples/first_network   # learns y = tr X + B(X,X)/6 from 257 matrices\n'
+"$examples/example_first_network"
+printf '\n$ examples/hessian_vector\n'
+"$examples/example_hessian_vector"
+printf '\ndemo: 9 algebras accepted and 3 refused, as they should be; a network trained, and no frame can tell\n'

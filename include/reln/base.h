@@ -73,6 +73,8 @@ RELN_API void reln_ctx_destroy(RelnCtx *ctx); /* NULL is fine */
 
 /* One line about the last call that failed, "" when none did. Borrowed until the next failure. */
 RELN_API const char *reln_ctx_error(const RelnCtx *ctx);
+/* The code that goes with it, for calls that return a pointer; RELN_OK when none failed. */
+RELN_API RelnStatus reln_ctx_status(const RelnCtx *ctx);
 RELN_API void reln_ctx_clear(RelnCtx *ctx);
 
 /* Allocations made so far, and blocks not yet released: a run of a plan changes neither. */

@@ -4,7 +4,8 @@
  *     reln_graph_create(group, store, RELN_F64, &g);
  *     RelnNode *x = reln_input(g, "x", RELN_SAMPLES, (RelnDims){1, 1, 1, 9, 2}, adjoint, RELN_DEFAULT);
  *     RelnNode *w = reln_param(g, "w", (RelnDims){1, 1, 2, 1, 16}, init);
- *     RelnNode *y = reln_form(g, algebra, reln_mix(g, x, w));  ...
+ *     RelnNode *h = reln_mix(g, x, w);                                        // 16 channels
+ *     RelnNode *y = reln_form(g, algebra, RELN_FORM_COMPLETED, h, h);         // 16 invariants
  *     reln_output(g, "y", y);
  *
  * A node is an array of items. An item has five axes (P, Q, R, K, C): three free leading axes (points, heads,
@@ -44,10 +45,9 @@ enum { RELN_STEP = 0, RELN_SAMPLES = 1 };
 /* ---- parameters and state --------------------------------------------------------------------------------- */
 
 /* Named arrays that outlive a graph: parameters, running statistics, moments. Graphs that use one store share them
- * by name: a model built for training and again for evaluation has one set of weights. */
-RELN_API RelnStatus reln_store_create(RelnCtx *ctx, uint64_t seed,
-                                      RelnStore **out); /* caller destroys */
-RELN_API void reln_store_destroy(RelnStore *store);     /* NULL is fine */
+ * by name: a model built for training and again for evaluation has one set of weights. Caller destroys. */
+RELN_API RelnStatus reln_store_create(RelnCtx *ctx, uint64_t seed, RelnStore **out);
+RELN_API void reln_store_destroy(RelnStore *store); /* NULL is fine */
 
 typedef struct RelnEntryInfo {
     const char *name;
@@ -92,7 +92,7 @@ RELN_API RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity);
  * again is the same node. */
 RELN_API RelnNode *reln_input(RelnGraph *graph, const char *name, RelnDomain domain, RelnDims dims,
                               const RelnRep *rep, RelnDtype dtype);
-/* i32 indices. Values must be in [0, limit), checked when a batch is bound. With a row domain as `target`, a value
+/* i32 indices. Values must be in [0, limit), checked by every run. With a row domain as `target`, a value
  * counts within the rows of its own sample, and limit is that sample's number of rows; otherwise target is RELN_STEP
  * and the limit is given. */
 RELN_API RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain,
@@ -103,10 +103,10 @@ RELN_API RelnNode *reln_state(RelnGraph *graph, const char *name, RelnDims dims,
 RELN_API RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep,
                               const double *values);
 RELN_API RelnNode *reln_scalar(RelnGraph *graph, double value);
-RELN_API RelnNode *
-reln_batch_count(RelnGraph *graph); /* number of samples of the batch, step level */
-RELN_API RelnNode *reln_row_sample(RelnGraph *graph,
-                                   RelnDomain rows); /* i32: the sample a row belongs to */
+/* Number of samples of the batch, at step level. */
+RELN_API RelnNode *reln_batch_count(RelnGraph *graph);
+/* i32: the sample that each row belongs to. */
+RELN_API RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows);
 
 /* What a plan must deliver: read with reln_plan_output() after a run. */
 RELN_API void reln_output(RelnGraph *graph, const char *name, RelnNode *node);

@@ -7,9 +7,9 @@
  *     const double *loss = reln_plan_output(plan, "loss", NULL);
  *
  * A run goes: step-level work, all shards of the batch, reduction, step-level work ... and last the assignments and
- * optimisers. A shard is a fixed number of samples that depends on the graph alone; shards belong to lanes and lanes
- * are combined in a fixed tree, so threads decide who computes and never what: the same bits for any number of them.
- * A run allocates nothing (reserve room with reln_plan_reserve() or by a first run).
+ * optimisers. A shard is a number of samples that depends on the graph alone, or fewer where their rows would not fit;
+ * shards belong to lanes and lanes are combined in a fixed tree, so threads decide who computes and never what: the same
+ * bits for any number of them. A run allocates nothing (reserve room with reln_plan_reserve() or by a first run).
  */
 #ifndef RELN_PLAN_H
 #define RELN_PLAN_H
@@ -26,7 +26,7 @@ typedef struct RelnPlan RelnPlan;
 typedef struct RelnPlanOptions {
     RelnPool *pool; /* NULL: the calling thread alone */
     int shard;      /* samples per shard; 0: derived from the graph */
-    bool reference; /* our own plain kernels instead of BLAS and vector variants */
+    bool reference; /* the plain kernels, whatever this machine can do */
 } RelnPlanOptions;
 
 /* options NULL: all defaults. The graph must outlive the plan and not change. Caller destroys. */
@@ -57,9 +57,9 @@ RELN_API const void *reln_plan_output(const RelnPlan *plan, const char *name, pt
 typedef struct RelnCost {
     double flops_step;   /* once a run: multiplications and additions */
     double flops_sample; /* for each sample (row domains: at capacity, divided by the shard) */
-    double bytes_sample; /* read and written by kernels for each sample */
+    double bytes_sample; /* read and written by kernels for each sample, weights shared by a shard */
     size_t parameters;   /* trainable elements used */
-    size_t bytes_worker; /* slab of one worker */
+    size_t bytes_worker; /* for each worker: slab, packed weights, room for matrix products */
     size_t bytes_shared; /* step-level values, lanes, constants */
     size_t bytes_kept;   /* per-sample values kept across phases, at the capacity reserved */
     int shard, lanes, phases, instructions;

@@ -15,5 +15,6 @@
 #include "reln/pool.h"
 #include "reln/random.h"
 #include "reln/rep.h"
+#include "reln/setting.h"
 
 #endif

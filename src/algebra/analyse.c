@@ -131,11 +131,13 @@ static void say_no(Work *w)
     w->out->info.reductive = w->out->info.semisimple = RELN_NO;
 }
 
+/* Rounding moves each of the K unit rows by at most the precision, so a singular value that was 0 is at most sqrt(K)
+ * times that; the decomposition itself adds 64 n^2 u. One that is larger proves independence. */
 static bool independent(Work *w)
 {
     RelnAlgebraInfo *const info = &w->out->info;
     const double largest = w->sigma[0], smallest = w->sigma[w->dim - 1];
-    const double cut = 64.0 * (double)w->nn * w->precision * largest;
+    const double cut = sqrt(w->dim) * w->precision + 64.0 * (double)w->nn * UNIT_ROUNDOFF * largest;
     int rank = 0;
 
     for (int i = 0; i < w->dim; i++)
@@ -292,12 +294,13 @@ static RelnStatus restrict_killing(Work *w)
     return RELN_OK;
 }
 
-/* Killing eigenvalues are certain from three digits above the error bound on. A frame of condition 1e3 makes those of a
- * semisimple algebra as small as 1e-6, so one above 1e-7 is not called zero, however coarse the basis. */
+/* Killing eigenvalues are certain from ten times the error bound on, which is itself a hundred times the largest error
+ * seen. A frame of condition 1e3 makes those of a semisimple algebra as small as 1e-6, so one above 1e-7 is not called
+ * zero, however coarse the basis. */
 static void killing_bounds(const Work *w, double *zero, double *certain)
 {
     *zero = fmin(w->out->tau, 1e-7) * w->ad_size;
-    *certain = fmin(sqrt(w->out->tau), 1e3 * w->out->tau) * w->ad_size;
+    *certain = 10 * w->out->tau * w->ad_size;
 }
 
 /* Reductive iff the Killing form is non-degenerate on [g,g]; then g = z + [g,g] is a theorem, kept as a cross-check. */

@@ -15,6 +15,7 @@ struct RelnCtx {
     RelnAllocator allocator;
     atomic_uint_least64_t n_allocations;
     atomic_uint_least64_t n_live;
+    RelnStatus status;
     char message[512];
 };
 
@@ -70,8 +71,14 @@ const char *reln_ctx_error(const RelnCtx *ctx)
     return ctx->message;
 }
 
+RelnStatus reln_ctx_status(const RelnCtx *ctx)
+{
+    return ctx->status;
+}
+
 void reln_ctx_clear(RelnCtx *ctx)
 {
+    ctx->status = RELN_OK;
     ctx->message[0] = '\0';
 }
 
@@ -89,6 +96,7 @@ RelnStatus(reln_fail)(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 {
     va_list args;
 
+    ctx->status = status;
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);
     va_end(args);

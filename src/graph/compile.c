@@ -4,17 +4,25 @@
 #include <assert.h>
 #include <string.h>
 
+/* What a tree of additions adds up. */
+typedef struct Sum {
+    const RelnNode **terms;
+    int n;
+} Sum;
+
 /* What the planner knows of a node. */
 typedef struct Info {
     bool needed;
     int uses; /* readers among the needed nodes, outputs and assignments included */
     int phase;
     int last_phase; /* of a reader */
-    bool kept;      /* per-sample value read in a later phase, or an output */
-    bool
-        absorbed; /* an addition that was folded into a sum, or a term of one that adds to another's place */
+    bool is_output; /* or has an output's memory */
+    bool absorbed;  /* an addition folded into a sum, or a term that adds to another's place */
     Place place;    /* step level: for good; shard level: in the program being laid out */
-    size_t bytes;   /* room at that place */
+    Place lane;     /* reductions: the accumulator */
+    int array;      /* index of its array over the whole batch; -1: it has none */
+    Sum sum;        /* of the root of a tree of additions; n is 0 for all others */
+    size_t bytes;   /* room at its place */
     int born, dies; /* instruction indices, in the program being laid out */
 } Info;
 
@@ -24,38 +32,20 @@ typedef struct Planner {
     Info *info;   /* by id */
     bool body;    /* planning a function, for this many items */
     ptrdiff_t items;
-    Program *program;
+    Program *program; /* being written */
 } Planner;
 
-static bool compile_body(RelnPlan *plan, RelnFn *fn, ptrdiff_t items, Program **out);
+/* Somewhere in the slab: lay_out() says where. */
+static const Place in_slab = {AT_SLAB, 0, NULL};
+
+static bool compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out);
 
 static bool nomem(Planner *p)
 {
-    return reln_graph_fail(p->plan->graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(p->plan->ctx));
+    return reln_graph_nomem(p->plan->graph);
 }
 
-/* Lists of the plan grow in its arena. */
-static bool list_grow(RelnPlan *plan, void **items, int count, int *capacity, size_t size)
-{
-    const int wanted = *capacity ? 2 * *capacity : 16;
-    void *grown;
-
-    if (count < *capacity)
-        return true;
-    grown = reln_arena_alloc(&plan->arena, (size_t)wanted, size);
-    if (!grown)
-        return false;
-    if (count)
-        memcpy(grown, *items, (size_t)count * size);
-    *items = grown;
-    *capacity = wanted;
-    return true;
-}
-#define PLAN_ADD(plan, list, value)                                                                \
-    (list_grow((plan), (void **)&(list)->items, (list)->count, &(list)->capacity,                  \
-               sizeof *(list)->items)                                                              \
-         ? ((list)->items[(list)->count++] = (value), true)                                        \
-         : false)
+#define PLAN_ADD(plan, list, value) RELN_LIST_ADD(&(plan)->arena, list, value)
 
 /* ---- what kind of node ---------------------------------------------------------------------------------------- */
 
@@ -107,7 +97,7 @@ static void need(Planner *p, const RelnNode *x)
     p->info[x->id].uses++;
 }
 
-/* Readers come after what they read: one pass backwards finds everything, one forwards the phases. */
+/* Readers come after what they read: one pass backwards finds everything. */
 static void mark_needed(Planner *p)
 {
     for (int id = p->g->nodes.count - 1; id >= 0; id--) {
@@ -116,28 +106,29 @@ static void mark_needed(Planner *p)
         for (int i = 0; i < x->n_in && p->info[id].needed; i++)
             need(p, x->in[i]);
     }
+}
+
+static void raise_to(int *value, int least)
+{
+    *value = *value > least ? *value : least;
+}
+
+/* The first phase that can read x: what a reduction adds up is known one phase later. */
+static int readable(const Planner *p, const RelnNode *x)
+{
+    return p->info[x->id].phase + (is_reduction(x) ? 1 : 0);
+}
+
+static void find_phases(Planner *p)
+{
     for (int id = 0; id < p->g->nodes.count; id++) {
         const RelnNode *x = p->g->nodes.items[id];
         Info *f = &p->info[id];
 
-        for (int i = 0; i < x->n_in && f->needed; i++) {
-            const RelnNode *in = x->in[i];
-            const Info *fi = &p->info[in->id];
-            /* reading what a reduction adds up: one phase later */
-            const int phase = fi->phase + (is_reduction(in) ? 1 : 0);
-
-            f->phase = phase > f->phase ? phase : f->phase;
-        }
-    }
-    for (int id = 0; id < p->g->nodes.count; id++) {
-        const RelnNode *x = p->g->nodes.items[id];
-
-        for (int i = 0; i < x->n_in && p->info[id].needed; i++) {
-            Info *fs = &p->info[reln_storage(x->in[i])->id];
-
-            fs->last_phase =
-                p->info[id].phase > fs->last_phase ? p->info[id].phase : fs->last_phase;
-        }
+        for (int i = 0; i < x->n_in && f->needed; i++)
+            raise_to(&f->phase, readable(p, x->in[i]));
+        for (int i = 0; i < x->n_in && f->needed; i++)
+            raise_to(&p->info[reln_storage(x->in[i])->id].last_phase, f->phase);
     }
 }
 
@@ -181,6 +172,339 @@ static Place shared(RelnPlan *plan, size_t bytes)
 }
 
 /* ---- programs ------------------------------------------------------------------------------------------------- */
+
+static Place place_of(const Planner *p, const RelnNode *x)
+{
+    return p->info[reln_storage(x)->id].place;
+}
+
+static bool emit(Planner *p, Instr instr)
+{
+    return PLAN_ADD(p->plan, &p->program->code, instr) || nomem(p);
+}
+
+static bool emit_simple(Planner *p, InstrKind kind, const RelnNode *node, RelnDomain domain,
+                        Place in, Place out)
+{
+    Place *ins = reln_arena_copy(&p->plan->arena, &in, 1, sizeof in);
+
+    if (!ins)
+        return nomem(p);
+    return emit(
+        p, (Instr){.kind = kind, .node = node, .domain = domain, .n_in = 1, .in = ins, .out = out});
+}
+
+static bool emit_load(Planner *p, const RelnNode *x)
+{
+    return emit(
+        p, (Instr){.kind = DO_LOAD, .node = x, .domain = x->domain, .out = p->info[x->id].place});
+}
+
+static bool gather_inputs(Planner *p, const RelnNode *x, Instr *instr)
+{
+    Place *in = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *in);
+    RelnDomain *domains = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *domains);
+
+    if (!in || !domains)
+        return nomem(p);
+    for (int i = 0; i < x->n_in; i++) {
+        in[i] = place_of(p, x->in[i]);
+        domains[i] = x->in[i]->domain;
+    }
+    instr->in = in;
+    instr->in_domains = domains;
+    instr->n_in = x->n_in;
+    return true;
+}
+
+static bool prepare(Planner *p, const RelnNode *x, Instr *instr)
+{
+    const size_t size = x->op->prepare ? x->op->prepare(x, p->plan->kern, NULL) : 0;
+
+    if (!size)
+        return true;
+    instr->prepared = reln_arena_alloc(&p->plan->arena, size, 1);
+    if (!instr->prepared)
+        return nomem(p);
+    x->op->prepare(x, p->plan->kern, instr->prepared);
+    return true;
+}
+
+/* The items that an op's work is counted in. */
+static RelnDomain work_domain(const RelnNode *x)
+{
+    return is_reduction(x) ? x->in[0]->domain : x->domain;
+}
+
+/* Items of x for each item that the program is counted in: a sample, an item of a function, or the step itself. */
+static double items_each(const Planner *p, const RelnNode *x, RelnDomain work)
+{
+    const ptrdiff_t unit = p->body ? p->items : work == RELN_STEP ? 1 : p->plan->shard;
+
+    return (double)capacity_of(p, x) / (double)unit;
+}
+
+static void count_cost(Planner *p, const RelnNode *x)
+{
+    const RelnDomain work = work_domain(x);
+    double most = items_each(p, x, work), bytes = most * (double)reln_node_bytes(x);
+
+    for (int i = 0; i < x->n_in; i++) {
+        const double each = items_each(p, x->in[i], work);
+
+        most = each > most ? each : most;
+        bytes += each * (double)reln_node_bytes(x->in[i]);
+    }
+    p->program->flops +=
+        most * (x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape));
+    p->program->bytes += bytes;
+}
+
+/* Only where many shards will use it. */
+static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
+{
+    const bool often = p->body || instr->domain != RELN_STEP;
+    const size_t bytes = x->op->packs && often ? x->op->packs(x, p->plan->kern) : 0;
+
+    instr->pack = -1;
+    if (!bytes)
+        return true;
+    instr->pack = p->plan->packs.count;
+    if (!PLAN_ADD(p->plan, &p->plan->packs, p->plan->pack_size))
+        return nomem(p);
+    p->plan->pack_size += align(bytes);
+    return true;
+}
+
+static bool emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
+{
+    Instr instr = {
+        .kind = DO_OP, .node = x, .domain = work_domain(x), .out = out, .accumulate = accumulate};
+
+    if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr) || !keep_pack(p, x, &instr))
+        return false;
+    count_cost(p, x);
+    return emit(p, instr);
+}
+
+/* ---- sums of reductions --------------------------------------------------------------------------------------- */
+
+/* Trees of additions: every inner one is read by the one around it alone. */
+static bool has_terms(const Planner *p, const RelnNode *x, bool root)
+{
+    return (root || p->info[x->id].uses == 1) && is_plain_add(x);
+}
+
+static int count_terms(const Planner *p, const RelnNode *x, bool root)
+{
+    if (has_terms(p, x, root))
+        return count_terms(p, x->in[0], false) + count_terms(p, x->in[1], false);
+    return 1;
+}
+
+/* Appends the terms to the n that are there, and returns how many there are then. */
+static int collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int n)
+{
+    if (has_terms(p, x, root)) {
+        p->info[x->id].absorbed = !root;
+        n = collect_terms(p, x->in[0], false, terms, n);
+        return collect_terms(p, x->in[1], false, terms, n);
+    }
+    terms[n] = x;
+    return n + 1;
+}
+
+/* A reduction that may as well add to its reader's place. */
+static bool adds_directly(const Planner *p, const RelnNode *x)
+{
+    return is_reduction(x) && p->info[x->id].uses == 1;
+}
+
+/* ---- step level ----------------------------------------------------------------------------------------------- */
+
+static bool add_accumulator(Planner *p, const RelnNode *x)
+{
+    Info *f = &p->info[x->id];
+    const Accumulator sum = {p->plan->lane_size, f->place, (size_t)reln_shape_count(&x->shape),
+                             x->dtype};
+
+    f->lane = (Place){AT_LANE, p->plan->lane_size, NULL};
+    p->plan->lane_size += reln_plan_room(x, 1);
+    return PLAN_ADD(p->plan, &p->plan->phases.items[f->phase].sums, sum) || nomem(p);
+}
+
+/* The one of n terms that x can share an accumulator with. */
+static const RelnNode *partner(const Planner *p, const RelnNode *const *terms, int n,
+                               const RelnNode *x)
+{
+    for (int i = 0; i < n && adds_directly(p, x); i++)
+        if (adds_directly(p, terms[i]) && p->info[terms[i]->id].phase == p->info[x->id].phase)
+            return terms[i];
+    return NULL;
+}
+
+static bool place_term(Planner *p, const RelnNode *x)
+{
+    Info *f = &p->info[x->id];
+
+    if (!is_reduction(x) || f->lane.kind != AT_NOWHERE)
+        return true;
+    f->place = shared(p->plan, reln_plan_room(x, 1));
+    return add_accumulator(p, x);
+}
+
+/* Reductions whose only reader is one tree of additions share an accumulator: thirty-two calls of a function add to
+ * one array of weight gradients. */
+static bool share_accumulators(Planner *p, Sum *sum)
+{
+    int left = 0;
+
+    for (int i = 0; i < sum->n; i++) {
+        const RelnNode *x = sum->terms[i], *y = partner(p, sum->terms, left, x);
+
+        if (y) {
+            p->info[x->id].lane = p->info[y->id].lane;
+            p->info[x->id].absorbed = true;
+            continue;
+        }
+        if (!place_term(p, x))
+            return false;
+        sum->terms[left++] = x;
+    }
+    sum->n = left;
+    return true;
+}
+
+static bool plan_sum(Planner *p, const RelnNode *root)
+{
+    Sum *sum = &p->info[root->id].sum;
+
+    sum->terms =
+        reln_arena_alloc(&p->plan->arena, (size_t)count_terms(p, root, true), sizeof *sum->terms);
+    if (!sum->terms)
+        return nomem(p);
+    sum->n = collect_terms(p, root, true, sum->terms, 0);
+    if (!share_accumulators(p, sum))
+        return false;
+    /* one term, read by nobody else: the sum is its total */
+    if (sum->n == 1 && adds_directly(p, sum->terms[0]))
+        p->info[root->id].place = place_of(p, sum->terms[0]);
+    return true;
+}
+
+static bool place_const(Planner *p, const RelnNode *x)
+{
+    const Place place = shared(p->plan, p->info[x->id].bytes);
+    const Constant constant = {x, place.offset};
+
+    p->info[x->id].place = place;
+    return PLAN_ADD(p->plan, &p->plan->constants, constant) || nomem(p);
+}
+
+/* Has a value at step level that is its own. */
+static bool is_step_value(const Planner *p, const RelnNode *x)
+{
+    const Info *f = &p->info[x->id];
+
+    return f->needed && !f->absorbed && x->domain == RELN_STEP && !is_alias(x);
+}
+
+static bool place_step_node(Planner *p, const RelnNode *x)
+{
+    Info *f = &p->info[x->id];
+
+    if (f->place.kind != AT_NOWHERE || x->op == &reln_op_call || (x->op->flags & RELN_OP_EFFECT))
+        return true;
+    if (x->op == &reln_op_const)
+        return place_const(p, x);
+    if (x->op == &reln_op_param)
+        p->plan->parameters += (size_t)reln_shape_count(&x->shape);
+    if (x->op == &reln_op_param || x->op == &reln_op_state)
+        f->place = (Place){AT_ENTRY, 0, ((const RelnParamAttr *)x->attr)->entry->values};
+    else
+        f->place = shared(p->plan, f->bytes);
+    return !is_reduction(x) || add_accumulator(p, x);
+}
+
+/* Places of everything at step level, lanes of the reductions. Outer sums come first: they take in the inner ones. */
+static bool place_step(Planner *p)
+{
+    RelnNode *const *nodes = p->g->nodes.items;
+
+    for (int id = p->g->nodes.count - 1; id >= 0; id--)
+        if (is_step_value(p, nodes[id]) && is_plain_add(nodes[id]) && !plan_sum(p, nodes[id]))
+            return false;
+    for (int id = 0; id < p->g->nodes.count; id++)
+        if (is_step_value(p, nodes[id]) && !place_step_node(p, nodes[id]))
+            return false;
+    return true;
+}
+
+static bool emit_sum(Planner *p, const RelnNode *x)
+{
+    const Info *f = &p->info[x->id];
+    const int n = f->sum.n;
+    Instr instr;
+    Place *in;
+
+    if (n == 1 && place_of(p, f->sum.terms[0]).offset == f->place.offset)
+        return true;
+    in = reln_arena_alloc(&p->plan->arena, (size_t)n, sizeof *in);
+    if (!in)
+        return nomem(p);
+    for (int i = 0; i < n; i++)
+        in[i] = place_of(p, f->sum.terms[i]);
+    p->program->flops += (double)(n - 1) * (double)reln_shape_count(&x->shape);
+    instr = (Instr){.kind = DO_SUM, .node = x, .domain = RELN_STEP, .n_in = n, .in = in};
+    instr.out = f->place;
+    return emit(p, instr);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------------------- */
+
+static const RelnFn *callee_of(const RelnNode *call)
+{
+    return ((const RelnCallAttr *)call->attr)->fn;
+}
+
+/* The results of a call follow it. */
+static const RelnNode *result_of(const Planner *p, const RelnNode *call, int i)
+{
+    return p->g->nodes.items[call->id + 1 + i];
+}
+
+/* Where the results of a call go; those that nobody reads go nowhere. */
+static bool place_call(Planner *p, const RelnNode *x, Instr *instr)
+{
+    instr->n_out = callee_of(x)->n_out;
+    instr->outs = reln_arena_alloc(&p->plan->arena, (size_t)instr->n_out, sizeof *instr->outs);
+    if (!instr->outs)
+        return nomem(p);
+    for (int i = 0; i < instr->n_out; i++) {
+        const Info *f = &p->info[result_of(p, x, i)->id];
+
+        if (f->needed)
+            instr->outs[i] = f->lane.kind == AT_LANE ? f->lane : f->place;
+    }
+    return true;
+}
+
+static bool emit_call(Planner *p, const RelnNode *x)
+{
+    Program *callee = NULL;
+    Instr instr = {.kind = DO_CALL, .node = x, .domain = x->domain};
+
+    if (!compile_body(p->plan, callee_of(x), capacity_of(p, x), &callee) ||
+        !gather_inputs(p, x, &instr) || !place_call(p, x, &instr))
+        return false;
+    assert(callee); /* a body that compiles has a program */
+    instr.callee = callee;
+    p->program->flops += items_each(p, x, x->domain) * callee->flops;
+    p->program->bytes += items_each(p, x, x->domain) * callee->bytes;
+    return emit(p, instr);
+}
+
+/* ---- layout of a program -------------------------------------------------------------------------------------- */
 
 /* A value in the slab while a program is laid out. */
 typedef struct Buffer {
@@ -237,299 +561,11 @@ static bool place_buffers(Layout *l, size_t *slab)
     return true;
 }
 
-static Place place_of(const Planner *p, const RelnNode *x)
-{
-    return p->info[reln_storage(x)->id].place;
-}
-
-static Instr *emit(Planner *p, Instr instr)
-{
-    if (!PLAN_ADD(p->plan, &p->program->code, instr)) {
-        nomem(p);
-        return NULL;
-    }
-    return &p->program->code.items[p->program->code.count - 1];
-}
-
-static bool emit_simple(Planner *p, InstrKind kind, const RelnNode *node, RelnDomain domain,
-                        Place in, Place out)
-{
-    Place *ins = reln_arena_copy(&p->plan->arena, &in, 1, sizeof in);
-
-    if (!ins)
-        return nomem(p);
-    return emit(p, (Instr){.kind = kind,
-                           .node = node,
-                           .domain = domain,
-                           .n_in = 1,
-                           .in = ins,
-                           .out = out}) != NULL;
-}
-
-static bool gather_inputs(Planner *p, const RelnNode *x, Instr *instr)
-{
-    Place *in = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *in);
-    RelnDomain *domains = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *domains);
-
-    if (!in || !domains)
-        return nomem(p);
-    for (int i = 0; i < x->n_in; i++) {
-        in[i] = place_of(p, x->in[i]);
-        domains[i] = x->in[i]->domain;
-    }
-    instr->in = in;
-    instr->in_domains = domains;
-    instr->n_in = x->n_in;
-    return true;
-}
-
-static bool prepare(Planner *p, const RelnNode *x, Instr *instr)
-{
-    const size_t size = x->op->prepare ? x->op->prepare(x, p->plan->kern, NULL) : 0;
-
-    if (!size)
-        return true;
-    instr->prepared = reln_arena_alloc(&p->plan->arena, size, 1);
-    if (!instr->prepared)
-        return nomem(p);
-    x->op->prepare(x, p->plan->kern, instr->prepared);
-    return true;
-}
-
-/* The items that an op's work is counted in. */
-static RelnDomain work_domain(const RelnNode *x)
-{
-    return is_reduction(x) ? x->in[0]->domain : x->domain;
-}
-
-static void count_cost(Planner *p, const RelnNode *x)
-{
-    double bytes = (double)reln_node_bytes(x);
-
-    for (int i = 0; i < x->n_in; i++)
-        bytes += (double)reln_node_bytes(x->in[i]);
-    p->program->flops += x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape);
-    p->program->bytes += bytes;
-}
-
-/* Only where many shards will use it. */
-static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
-{
-    const bool often = p->body || instr->domain != RELN_STEP;
-    const size_t bytes = x->op->packs && often ? x->op->packs(x, p->plan->kern) : 0;
-
-    instr->pack = -1;
-    if (!bytes)
-        return true;
-    instr->pack = p->plan->packs.count;
-    if (!PLAN_ADD(p->plan, &p->plan->packs, p->plan->pack_size))
-        return nomem(p);
-    p->plan->pack_size += align(bytes);
-    return true;
-}
-
-static bool emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
-{
-    Instr instr = {
-        .kind = DO_OP, .node = x, .domain = work_domain(x), .out = out, .accumulate = accumulate};
-
-    if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr) || !keep_pack(p, x, &instr))
-        return false;
-    count_cost(p, x);
-    return emit(p, instr) != NULL;
-}
-
-/* ---- sums of reductions --------------------------------------------------------------------------------------- */
-
-/* The terms of a tree of additions in which each inner sum has one reader. */
-static bool collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int max,
-                          int *n)
-{
-    if ((root || p->info[x->id].uses == 1) && is_plain_add(x)) {
-        p->info[x->id].absorbed = !root;
-        return collect_terms(p, x->in[0], false, terms, max, n) &&
-               collect_terms(p, x->in[1], false, terms, max, n);
-    }
-    if (*n == max)
-        return false;
-    terms[(*n)++] = x;
-    return true;
-}
-
-static int count_terms(const Planner *p, const RelnNode *x, bool root)
-{
-    if ((root || p->info[x->id].uses == 1) && is_plain_add(x))
-        return count_terms(p, x->in[0], false) + count_terms(p, x->in[1], false);
-    return 1;
-}
-
-typedef struct Sum {
-    const RelnNode *root;
-    const RelnNode **terms;
-    int n;
-} Sum;
-
-/* ---- the main graph ------------------------------------------------------------------------------------------- */
-
-static bool add_accumulator(Planner *p, const RelnNode *x, Place total, Place *lane)
-{
-    Phase *phase = &p->plan->phases.items[p->info[x->id].phase];
-    const Accumulator sum = {p->plan->lane_size, total, (size_t)reln_shape_count(&x->shape),
-                             x->dtype, x};
-
-    *lane = (Place){AT_LANE, p->plan->lane_size, NULL};
-    p->plan->lane_size += reln_plan_room(x, 1);
-    return PLAN_ADD(p->plan, &phase->sums, sum) || nomem(p);
-}
-
-/* Reductions whose only reader is one tree of additions share an accumulator: thirty-two calls of a function add to
- * one array of weight gradients. `lane_of` gets each one's place in the lane. */
-static bool plan_sum(Planner *p, const RelnNode *root, Place *lane_of, Sum *out)
-{
-    const int count = count_terms(p, root, true);
-    const RelnNode **terms = reln_arena_alloc(&p->plan->arena, (size_t)count, sizeof *terms);
-    int n = 0, left = 0;
-
-    if (!terms)
-        return nomem(p);
-    collect_terms(p, root, true, terms, count, &n);
-    for (int i = 0; i < n; i++) {
-        const RelnNode *x = terms[i];
-        bool merged = false;
-
-        for (int j = 0; j < left && is_reduction(x) && p->info[x->id].uses == 1; j++) {
-            const RelnNode *y = terms[j];
-
-            if (is_reduction(y) && p->info[y->id].uses == 1 &&
-                p->info[y->id].phase == p->info[x->id].phase) {
-                lane_of[x->id] = lane_of[y->id];
-                p->info[x->id].absorbed = merged = true;
-                break;
-            }
-        }
-        if (merged)
-            continue;
-        if (is_reduction(x) && lane_of[x->id].kind == AT_NOWHERE) {
-            p->info[x->id].place = shared(p->plan, reln_plan_room(x, 1));
-            if (!add_accumulator(p, x, p->info[x->id].place, &lane_of[x->id]))
-                return false;
-        }
-        terms[left++] = x;
-    }
-    /* one term, read by nobody else: the sum is its total */
-    if (left == 1 && is_reduction(terms[0]) && p->info[terms[0]->id].uses == 1)
-        p->info[root->id].place = p->info[terms[0]->id].place;
-    *out = (Sum){root, terms, left};
-    return true;
-}
-
-static bool place_const(Planner *p, const RelnNode *x)
-{
-    const Place place = shared(p->plan, p->info[x->id].bytes);
-    const Constant constant = {x, place.offset};
-
-    p->info[x->id].place = place;
-    return PLAN_ADD(p->plan, &p->plan->constants, constant) || nomem(p);
-}
-
-/* Places of everything at step level, lanes of the reductions. */
-static bool place_step(Planner *p, Place *lane_of, Sum *sums, int *n_sums)
-{
-    RelnGraph *g = p->g;
-
-    for (int id = g->nodes.count - 1; id >= 0; id--) {
-        const RelnNode *x = g->nodes.items[id];
-        Info *f = &p->info[id];
-
-        if (!f->needed || f->absorbed || x->domain != RELN_STEP || is_alias(x) || !is_plain_add(x))
-            continue;
-        if (!plan_sum(p, x, lane_of, &sums[(*n_sums)++]))
-            return false;
-    }
-    for (int id = 0; id < g->nodes.count; id++) {
-        const RelnNode *x = g->nodes.items[id];
-        Info *f = &p->info[id];
-
-        if (!f->needed || f->absorbed || x->domain != RELN_STEP || is_alias(x) ||
-            f->place.kind != AT_NOWHERE)
-            continue;
-        if (x->op == &reln_op_param || x->op == &reln_op_state)
-            f->place = (Place){AT_ENTRY, 0, ((const RelnParamAttr *)x->attr)->entry->values};
-        else if (x->op == &reln_op_call || (x->op->flags & RELN_OP_EFFECT))
-            continue;
-        else if (x->op != &reln_op_const)
-            f->place = shared(p->plan, f->bytes);
-        else if (!place_const(p, x))
-            return false;
-        if (is_reduction(x) && !add_accumulator(p, x, f->place, &lane_of[id]))
-            return false;
-    }
-    return true;
-}
-
-static const Sum *sum_of(const Sum *sums, int n, const RelnNode *x)
-{
-    for (int i = 0; i < n; i++)
-        if (sums[i].root == x)
-            return &sums[i];
-    return NULL;
-}
-
-static bool emit_sum(Planner *p, const Sum *sum)
-{
-    Place *in = reln_arena_alloc(&p->plan->arena, (size_t)sum->n, sizeof *in);
-    const RelnNode *x = sum->root;
-
-    if (sum->n == 1 && place_of(p, sum->terms[0]).offset == p->info[x->id].place.offset)
-        return true;
-    if (!in)
-        return nomem(p);
-    for (int i = 0; i < sum->n; i++)
-        in[i] = place_of(p, sum->terms[i]);
-    p->program->flops += (double)(sum->n - 1) * (double)reln_shape_count(&x->shape);
-    return emit(p, (Instr){.kind = DO_SUM,
-                           .node = x,
-                           .domain = RELN_STEP,
-                           .n_in = sum->n,
-                           .in = in,
-                           .out = p->info[x->id].place}) != NULL;
-}
-
-/* ---- calls ---------------------------------------------------------------------------------------------------- */
-
-static bool emit_call(Planner *p, const RelnNode *x, const Place *lane_of)
-{
-    RelnFn *fn = ((const RelnCallAttr *)x->attr)->fn;
-    Program *callee = NULL;
-    Instr instr = {.kind = DO_CALL, .node = x, .domain = x->domain, .n_out = fn->n_out};
-
-    if (!compile_body(p->plan, fn, capacity_of(p, x), &callee) || !gather_inputs(p, x, &instr))
-        return false;
-    assert(callee); /* a body that compiles has a program */
-    instr.callee = callee;
-    p->program->flops += callee->flops;
-    p->program->bytes += callee->bytes;
-    instr.outs = reln_arena_alloc(&p->plan->arena, (size_t)fn->n_out, sizeof *instr.outs);
-    if (!instr.outs)
-        return nomem(p);
-    for (int i = 0; i < fn->n_out; i++) {
-        const RelnNode *r = p->g->nodes.items[x->id + 1 + i];
-
-        if (!p->info[r->id].needed)
-            continue;
-        instr.outs[i] = is_reduction(r) && lane_of ? lane_of[r->id] : p->info[r->id].place;
-    }
-    return emit(p, instr) != NULL;
-}
-
-/* ---- shard programs ------------------------------------------------------------------------------------------- */
-
 static bool want_buffer(Layout *l, const RelnNode *x)
 {
-    Buffer b = {.bytes = l->p->info[x->id].bytes, .user = &l->p->info[x->id].place};
+    Info *f = &l->p->info[x->id];
+    const Buffer b = {f->born, f->dies, f->bytes, 0, &f->place};
 
-    b.born = l->p->info[x->id].born;
-    b.dies = l->p->info[x->id].dies;
     return PLAN_ADD(l->p->plan, &l->buffers, b) || nomem(l->p);
 }
 
@@ -561,68 +597,103 @@ static size_t scratch_of(const Planner *p, const Instr *instr)
     return x->op->scratch(x, reln_domain_capacity(p->g, instr->domain, p->plan->shard));
 }
 
-/* Lay a program out: who lives when, then where; and let every instruction know. Instructions refer to places by value,
- * so they are gathered again at the end. */
-static bool lay_out(Planner *p, Program *program)
+/* Reads what the node reads, or the node itself. */
+static bool reads_inputs(const Instr *instr)
 {
-    Layout l = {.p = p};
-    const int n = program->code.count;
+    return instr->kind == DO_OP || instr->kind == DO_CALL;
+}
 
-    for (int id = 0; id < p->g->nodes.count; id++) {
-        p->info[id].born = -1;
-        p->info[id].dies = -1;
-    }
-    for (int t = 0; t < n; t++) {
-        Instr *instr = &program->code.items[t];
-        const RelnNode *x = instr->node;
+static bool reads_node(const Instr *instr)
+{
+    return instr->kind == DO_KEEP || instr->kind == DO_ADD_TO || instr->kind == DO_COPY;
+}
 
-        if (instr->kind == DO_CALL)
-            for (int i = 0; i < instr->n_out; i++)
-                p->info[x->id + 1 + i].born = p->info[x->id + 1 + i].dies = t;
-        else if (instr->kind == DO_OP || instr->kind == DO_LOAD || instr->kind == DO_SUM)
-            p->info[x->id].born = p->info[x->id].dies = t;
-        for (int i = 0; i < x->n_in && (instr->kind == DO_OP || instr->kind == DO_CALL); i++)
-            p->info[reln_storage(x->in[i])->id].dies = t;
-        if (instr->kind == DO_KEEP || instr->kind == DO_ADD_TO || instr->kind == DO_COPY)
-            p->info[reln_storage(x)->id].dies = t;
-    }
+/* A value lives from the instruction that makes it to the last that reads it. */
+static void note_life(Planner *p, const Instr *instr, int t)
+{
+    const RelnNode *x = instr->node;
+
+    for (int i = 0; i < instr->n_out; i++)
+        p->info[result_of(p, x, i)->id].born = p->info[result_of(p, x, i)->id].dies = t;
+    if (instr->kind == DO_OP || instr->kind == DO_LOAD || instr->kind == DO_SUM)
+        p->info[x->id].born = p->info[x->id].dies = t;
+    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
+        p->info[reln_storage(x->in[i])->id].dies = t;
+    if (reads_node(instr))
+        p->info[reln_storage(x)->id].dies = t;
+}
+
+static void find_lives(Planner *p, const Program *program)
+{
+    for (int id = 0; id < p->g->nodes.count; id++)
+        p->info[id].born = p->info[id].dies = -1;
+    for (int t = 0; t < program->code.count; t++)
+        note_life(p, &program->code.items[t], t);
+}
+
+static bool want_memory(Layout *l, Program *program)
+{
+    Planner *p = l->p;
+
     for (int id = 0; id < p->g->nodes.count; id++)
         if (p->info[id].born >= 0 && p->info[id].place.kind == AT_SLAB &&
-            !want_buffer(&l, p->g->nodes.items[id]))
+            !want_buffer(l, p->g->nodes.items[id]))
             return false;
-    for (int t = 0; t < n; t++) {
+    for (int t = 0; t < program->code.count; t++) {
         Instr *instr = &program->code.items[t];
         const size_t bytes = scratch_of(p, instr);
 
-        if (bytes && !want_scratch(&l, instr, t, bytes))
+        if (bytes && !want_scratch(l, instr, t, bytes))
             return false;
-    }
-    if (!place_buffers(&l, &program->slab))
-        return false;
-    for (int i = 0; i < l.buffers.count; i++)
-        l.buffers.items[i].user->offset = l.buffers.items[i].offset;
-    for (int t = 0; t < n; t++) {
-        Instr *instr = &program->code.items[t];
-        const RelnNode *x = instr->node;
-
-        if (instr->kind == DO_OP || instr->kind == DO_CALL)
-            for (int i = 0; i < x->n_in; i++)
-                instr->in[i] = place_of(p, x->in[i]);
-        if (instr->kind == DO_KEEP || instr->kind == DO_ADD_TO || instr->kind == DO_COPY)
-            instr->in[0] = place_of(p, x);
-        if ((instr->kind == DO_OP || instr->kind == DO_LOAD) && instr->out.kind == AT_SLAB)
-            instr->out = p->info[x->id].place;
-        if (instr->kind == DO_CALL)
-            for (int i = 0; i < instr->n_out; i++)
-                if (instr->outs[i].kind == AT_SLAB)
-                    instr->outs[i] = p->info[x->id + 1 + i].place;
     }
     return true;
 }
 
-static bool loads(const RelnNode *x)
+/* Instructions hold places by value: they take them again once offsets are known. */
+static void settle(const Planner *p, Instr *instr)
 {
-    return x->op == &reln_op_input || x->op == &reln_op_index_input || x->op == &reln_op_row_sample;
+    const RelnNode *x = instr->node;
+
+    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
+        instr->in[i] = place_of(p, x->in[i]);
+    if (reads_node(instr))
+        instr->in[0] = place_of(p, x);
+    else if (instr->out.kind == AT_SLAB)
+        instr->out = p->info[x->id].place;
+    for (int i = 0; i < instr->n_out; i++)
+        if (instr->outs[i].kind == AT_SLAB)
+            instr->outs[i] = p->info[result_of(p, x, i)->id].place;
+}
+
+/* Who lives when, then where; and let every instruction know. */
+static bool lay_out(Planner *p, Program *program)
+{
+    Layout l = {.p = p};
+
+    find_lives(p, program);
+    if (!want_memory(&l, program) || !place_buffers(&l, &program->slab))
+        return false;
+    for (int i = 0; i < l.buffers.count; i++)
+        l.buffers.items[i].user->offset = l.buffers.items[i].offset;
+    for (int t = 0; t < program->code.count; t++)
+        settle(p, &program->code.items[t]);
+    return true;
+}
+
+/* ---- programs of the main graph ------------------------------------------------------------------------------- */
+
+static bool is_load(const RelnNode *x)
+{
+    return x->op == &reln_op_input || x->op == &reln_op_index_input ||
+           x->op == &reln_op_row_sample || x->op == &reln_op_batch_count;
+}
+
+static bool reads(const RelnNode *y, const RelnNode *x)
+{
+    for (int i = 0; i < y->n_in; i++)
+        if (reln_storage(y->in[i]) == x)
+            return true;
+    return false;
 }
 
 /* Is a shard-level source read in this phase? */
@@ -630,134 +701,163 @@ static bool read_in_phase(const Planner *p, const RelnNode *x, int phase)
 {
     for (int id = x->id + 1; id < p->g->nodes.count; id++) {
         const RelnNode *y = p->g->nodes.items[id];
+        const Info *f = &p->info[id];
 
-        for (int i = 0;
-             i < y->n_in && p->info[id].needed && !is_alias(y) && p->info[id].phase == phase; i++)
-            if (reln_storage(y->in[i]) == x && is_shard_work(y))
-                return true;
+        if (f->needed && f->phase == phase && !is_alias(y) && is_shard_work(y) && reads(y, x))
+            return true;
     }
     return false;
 }
 
-static bool emit_keep(Planner *p, const RelnNode *x, int index)
+static bool keep(Planner *p, const RelnNode *x)
 {
-    return emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x),
-                       (Place){AT_KEPT, (size_t)index, NULL});
+    const int array = p->info[x->id].array;
+
+    return array < 0 || emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x),
+                                    (Place){AT_KEPT, (size_t)array, NULL});
 }
 
-static bool shard_program(Planner *p, int phase, const Place *lane_of, int *kept_of)
+/* Loaded again in each phase that reads it, which costs no more than keeping it. */
+static bool shard_load(Planner *p, const RelnNode *x, int phase)
 {
-    RelnPlan *plan = p->plan;
+    Info *f = &p->info[x->id];
+    const bool keep_here = f->array >= 0 && phase == 0;
 
-    p->program = &plan->phases.items[phase].shards;
-    for (int id = 0; id < p->g->nodes.count; id++) {
-        const RelnNode *x = p->g->nodes.items[id];
-        Info *f = &p->info[id];
+    if (!keep_here && !read_in_phase(p, x, phase))
+        return true;
+    f->place = in_slab;
+    return emit_load(p, x) && (!keep_here || keep(p, x));
+}
 
-        if (!f->needed || !is_shard_work(x) || is_alias(x))
-            continue;
-        if (loads(x)) {
-            const bool keep_here = kept_of[id] >= 0 && phase == 0;
+static bool shard_call(Planner *p, const RelnNode *x)
+{
+    const int n_out = callee_of(x)->n_out;
 
-            if (!read_in_phase(p, x, phase) && !keep_here)
-                continue;
-            f->place = (Place){AT_SLAB, 0, NULL};
-            if (!emit(p, (Instr){.kind = DO_LOAD, .node = x, .domain = x->domain, .out = f->place}))
-                return false;
-            if (keep_here && !emit_keep(p, x, kept_of[id]))
-                return false;
-            continue;
-        }
-        if (f->phase != phase || x->op == &reln_op_result)
-            continue;
-        if (x->op == &reln_op_call) {
-            for (int i = 0; i < ((const RelnCallAttr *)x->attr)->fn->n_out; i++) {
-                const RelnNode *r = p->g->nodes.items[id + 1 + i];
+    for (int i = 0; i < n_out; i++) {
+        const RelnNode *r = result_of(p, x, i);
 
-                if (r->domain != RELN_STEP)
-                    p->info[r->id].place = (Place){AT_SLAB, 0, NULL};
-            }
-            if (!emit_call(p, x, lane_of))
-                return false;
-            for (int i = 0; i < ((const RelnCallAttr *)x->attr)->fn->n_out; i++)
-                if (kept_of[id + 1 + i] >= 0 &&
-                    !emit_keep(p, p->g->nodes.items[id + 1 + i], kept_of[id + 1 + i]))
-                    return false;
-            continue;
-        }
-        if (is_reduction(x)) {
-            if (!emit_op(p, x, lane_of[id], true))
-                return false;
-            continue;
-        }
-        f->place = (Place){AT_SLAB, 0, NULL};
-        if (!emit_op(p, x, f->place, false))
-            return false;
-        if (kept_of[id] >= 0 && !emit_keep(p, x, kept_of[id]))
-            return false;
+        if (r->domain != RELN_STEP && p->info[r->id].needed)
+            p->info[r->id].place = in_slab;
     }
-    if (!lay_out(p, p->program))
+    if (!emit_call(p, x))
         return false;
-    /* later phases read from the array over the whole batch */
-    for (int id = 0; id < p->g->nodes.count; id++)
-        if (kept_of[id] >= 0 && p->info[id].place.kind == AT_SLAB && !loads(p->g->nodes.items[id]))
-            p->info[id].place = (Place){AT_KEPT, (size_t)kept_of[id], NULL};
+    for (int i = 0; i < n_out; i++)
+        if (!keep(p, result_of(p, x, i)))
+            return false;
     return true;
 }
 
-static bool step_program(Planner *p, int phase, const Sum *sums, int n_sums)
+static bool shard_op(Planner *p, const RelnNode *x)
+{
+    Info *f = &p->info[x->id];
+
+    if (is_reduction(x))
+        return emit_op(p, x, f->lane, true);
+    f->place = in_slab;
+    return emit_op(p, x, f->place, false) && keep(p, x);
+}
+
+static bool shard_node(Planner *p, const RelnNode *x, int phase)
+{
+    const Info *f = &p->info[x->id];
+
+    if (!f->needed || !is_shard_work(x) || is_alias(x))
+        return true;
+    if (is_load(x))
+        return shard_load(p, x, phase);
+    if (f->phase != phase || x->op == &reln_op_result)
+        return true;
+    return x->op == &reln_op_call ? shard_call(p, x) : shard_op(p, x);
+}
+
+static bool shard_program(Planner *p, int phase)
+{
+    p->program = &p->plan->phases.items[phase].shards;
+    for (int id = 0; id < p->g->nodes.count; id++)
+        if (!shard_node(p, p->g->nodes.items[id], phase))
+            return false;
+    if (!lay_out(p, p->program))
+        return false;
+    /* later phases read from the array over the whole batch */
+    for (int id = 0; id < p->g->nodes.count; id++) {
+        Info *f = &p->info[id];
+
+        if (f->array >= 0 && f->place.kind == AT_SLAB && !is_load(p->g->nodes.items[id]))
+            f->place = (Place){AT_KEPT, (size_t)f->array, NULL};
+    }
+    return true;
+}
+
+static bool step_node(Planner *p, const RelnNode *x, int phase)
+{
+    const Info *f = &p->info[x->id];
+
+    if (!is_step_value(p, x))
+        return true;
+    if (is_load(x))
+        return phase > 0 || emit_load(p, x);
+    if (f->phase != phase || is_source(x) || is_reduction(x) || (x->op->flags & RELN_OP_EFFECT) ||
+        x->op == &reln_op_result)
+        return true;
+    if (x->op == &reln_op_call)
+        return emit_call(p, x);
+    return f->sum.n ? emit_sum(p, x) : emit_op(p, x, f->place, false);
+}
+
+static bool step_program(Planner *p, int phase)
 {
     p->program = &p->plan->phases.items[phase].step;
-    for (int id = 0; id < p->g->nodes.count; id++) {
-        const RelnNode *x = p->g->nodes.items[id];
-        const Info *f = &p->info[id];
-        const Sum *sum = sum_of(sums, n_sums, x);
-
-        if (phase == 0 && f->needed && x->domain == RELN_STEP &&
-            (x->op == &reln_op_input || x->op == &reln_op_batch_count ||
-             x->op == &reln_op_index_input) &&
-            !emit(p, (Instr){.kind = DO_LOAD, .node = x, .domain = RELN_STEP, .out = f->place}))
+    for (int id = 0; id < p->g->nodes.count; id++)
+        if (!step_node(p, p->g->nodes.items[id], phase))
             return false;
-        if (!f->needed || f->absorbed || f->phase != phase || x->domain != RELN_STEP ||
-            is_alias(x) || is_source(x) || is_reduction(x) || (x->op->flags & RELN_OP_EFFECT) ||
-            x->op == &reln_op_result)
-            continue;
-        if (x->op == &reln_op_call ? !emit_call(p, x, NULL)
-            : sum                  ? !emit_sum(p, sum)
-                                   : !emit_op(p, x, f->place, false))
-            return false;
-    }
     return lay_out(p, p->program);
 }
 
-static bool find_kept(Planner *p, int *kept_of)
+static bool find_kept(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {
         const RelnNode *x = p->g->nodes.items[id];
-        const Info *f = &p->info[id];
-        const bool across = f->last_phase > f->phase && !loads(x);
+        Info *f = &p->info[id];
+        const bool across = f->last_phase > f->phase && !is_load(x);
         const Kept kept = {.node = x, .item = reln_node_bytes(x)};
 
-        kept_of[id] = -1;
+        f->array = -1;
         if (!f->needed || x->domain == RELN_STEP || is_alias(x) || x->op == &reln_op_call ||
-            !(f->kept || across))
+            !(f->is_output || across))
             continue;
-        kept_of[id] = p->plan->kept.count;
+        f->array = p->plan->kept.count;
         if (!PLAN_ADD(p->plan, &p->plan->kept, kept))
             return nomem(p);
     }
     return true;
 }
 
-/* What is assigned is a value of the run: where it is itself a parameter or state it is set aside before any of them
- * changes, so that two states can change places and one can remember a parameter that an optimiser moves. */
-static bool set_aside(Planner *p, const RelnNode *value, Place *place)
+/* The store's arrays are about to change: what is asked of one is its value in this run, so it is copied first. */
+static bool value_of_run(Planner *p, const RelnNode *x, Place *out)
 {
-    *place = place_of(p, value);
-    if (place->kind != AT_ENTRY)
+    *out = place_of(p, x);
+    if (out->kind != AT_ENTRY)
         return true;
-    *place = shared(p->plan, reln_node_bytes(value));
-    return emit_simple(p, DO_COPY, value, RELN_STEP, place_of(p, value), *place);
+    *out = shared(p->plan, reln_node_bytes(x));
+    return emit_simple(p, DO_COPY, x, RELN_STEP, place_of(p, x), *out);
+}
+
+static bool place_outputs(Planner *p)
+{
+    const int n = p->g->outputs.count;
+
+    p->plan->outputs = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *p->plan->outputs);
+    if (!p->plan->outputs)
+        return nomem(p);
+    for (int i = 0; i < n; i++) {
+        const RelnNode *x = p->g->outputs.items[i].node;
+        const int kept = p->info[reln_storage(x)->id].array;
+
+        p->plan->outputs[i] = (Place){AT_KEPT, (size_t)kept, NULL};
+        if (kept < 0 && !value_of_run(p, x, &p->plan->outputs[i]))
+            return false;
+    }
+    return true;
 }
 
 /* A sum of one term: unlike that of a copy, its place stays as it is given. */
@@ -772,25 +872,28 @@ static bool emit_assign(Planner *p, const RelnAssign *a, Place value)
                            .domain = RELN_STEP,
                            .n_in = 1,
                            .in = in,
-                           .out = place_of(p, a->state)}) != NULL;
+                           .out = place_of(p, a->state)});
 }
 
 static bool commit_program(Planner *p)
 {
     const int n = p->g->assigns.count;
+    const RelnAssign *assigns = p->g->assigns.items;
     Place *values = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *values);
 
-    p->program = &p->plan->commit;
     if (!values)
         return nomem(p);
+    p->program = &p->plan->commit;
+    if (!place_outputs(p))
+        return false;
     for (int i = 0; i < n; i++)
-        if (!set_aside(p, p->g->assigns.items[i].value, &values[i]))
+        if (!value_of_run(p, assigns[i].value, &values[i]))
             return false;
     for (int i = 0; i < p->g->effects.count; i++)
         if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
             return false;
     for (int i = 0; i < n; i++)
-        if (!emit_assign(p, &p->g->assigns.items[i], values[i]))
+        if (!emit_assign(p, &assigns[i], values[i]))
             return false;
     return lay_out(p, p->program);
 }
@@ -801,10 +904,8 @@ static bool add_phases(Planner *p)
     int last = 0;
 
     for (int id = 0; id < p->g->nodes.count; id++)
-        if (p->info[id].needed) {
-            const int phase = p->info[id].phase + (is_reduction(p->g->nodes.items[id]) ? 1 : 0);
-            last = phase > last ? phase : last;
-        }
+        if (p->info[id].needed)
+            raise_to(&last, readable(p, p->g->nodes.items[id]));
     for (int i = 0; i <= last; i++)
         if (!PLAN_ADD(p->plan, &p->plan->phases, empty))
             return nomem(p);
@@ -818,7 +919,7 @@ static void mark_roots(Planner *p)
 
         need(p, x);
         p->info[x->id].uses++; /* an output keeps a place of its own */
-        p->info[reln_storage(x)->id].kept = true;
+        p->info[reln_storage(x)->id].is_output = true;
     }
     for (int i = 0; i < p->g->assigns.count; i++) {
         need(p, p->g->assigns.items[i].state);
@@ -832,36 +933,20 @@ bool reln_plan_compile(RelnPlan *plan)
 {
     RelnGraph *g = plan->graph;
     Planner p = {.plan = plan, .g = g};
-    const size_t count = (size_t)g->nodes.count + 1;
-    Place *lane_of = reln_arena_alloc(&plan->arena, count, sizeof *lane_of);
-    int *kept_of = reln_arena_alloc(&plan->arena, count, sizeof *kept_of);
-    Sum *sums = reln_arena_alloc(&plan->arena, count, sizeof *sums);
-    int n_sums = 0;
 
-    p.info = reln_arena_alloc(&plan->arena, count, sizeof *p.info);
-    if (!lane_of || !kept_of || !sums || !p.info)
+    p.info = reln_arena_alloc(&plan->arena, (size_t)g->nodes.count + 1, sizeof *p.info);
+    if (!p.info)
         return nomem(&p);
     measure(&p);
     mark_roots(&p);
     mark_needed(&p);
-    if (!add_phases(&p) || !find_kept(&p, kept_of) || !place_step(&p, lane_of, sums, &n_sums))
+    find_phases(&p);
+    if (!add_phases(&p) || !find_kept(&p) || !place_step(&p))
         return false;
     for (int i = 0; i < plan->phases.count; i++)
-        if (!step_program(&p, i, sums, n_sums) || !shard_program(&p, i, lane_of, kept_of))
+        if (!step_program(&p, i) || !shard_program(&p, i))
             return false;
-    if (!commit_program(&p))
-        return false;
-    plan->outputs =
-        reln_arena_alloc(&plan->arena, (size_t)g->outputs.count + 1, sizeof *plan->outputs);
-    if (!plan->outputs)
-        return nomem(&p);
-    for (int i = 0; i < g->outputs.count; i++) {
-        const RelnNode *s = reln_storage(g->outputs.items[i].node);
-
-        plan->outputs[i] = kept_of[s->id] >= 0 ? (Place){AT_KEPT, (size_t)kept_of[s->id], NULL}
-                                               : p.info[s->id].place;
-    }
-    return true;
+    return commit_program(&p);
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------ */
@@ -878,15 +963,10 @@ static const RelnNode **result_terms(Planner *p, const RelnNode *out, int *n)
     if (!terms)
         nomem(p);
     else if (flat)
-        collect_terms(p, out, true, terms, count, n);
+        *n = collect_terms(p, out, true, terms, 0);
     else
         terms[(*n)++] = out;
     return terms;
-}
-
-static bool adds_directly(const Planner *p, const RelnNode *term)
-{
-    return is_reduction(term) && p->info[term->id].uses == 1;
 }
 
 static bool place_step_result(Planner *p, const RelnNode *out, Place place)
@@ -948,23 +1028,27 @@ static bool finish_results(Planner *p, const RelnFn *fn)
     return true;
 }
 
+static bool body_call(Planner *p, const RelnNode *x)
+{
+    for (int i = 0; i < callee_of(x)->n_out; i++) {
+        Info *f = &p->info[result_of(p, x, i)->id];
+
+        if (f->needed && f->place.kind == AT_NOWHERE)
+            f->place = in_slab;
+    }
+    return emit_call(p, x);
+}
+
 static bool body_node(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
 
     if (!f->needed || f->absorbed || is_alias(x) || is_source(x) || x->op == &reln_op_result)
         return true;
-    if (x->op == &reln_op_call) {
-        for (int i = 0; i < ((const RelnCallAttr *)x->attr)->fn->n_out; i++) {
-            Info *r = &p->info[x->id + 1 + i];
-
-            if (r->needed && r->place.kind == AT_NOWHERE)
-                r->place = (Place){AT_SLAB, 0, NULL};
-        }
-        return emit_call(p, x, NULL);
-    }
+    if (x->op == &reln_op_call)
+        return body_call(p, x);
     if (f->place.kind == AT_NOWHERE)
-        f->place = (Place){AT_SLAB, 0, NULL};
+        f->place = in_slab;
     return emit_op(p, x, f->place, is_reduction(x) && f->place.kind == AT_OUT);
 }
 
@@ -990,7 +1074,7 @@ static bool compile_body_nodes(Planner *p, const RelnFn *fn)
     return finish_results(p, fn) && lay_out(p, p->program);
 }
 
-static bool compile_body(RelnPlan *plan, RelnFn *fn, ptrdiff_t items, Program **out)
+static bool compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out)
 {
     Planner p = {.plan = plan, .g = fn->body, .body = true, .items = items};
 

@@ -9,21 +9,21 @@ static RelnFn *fn_new(RelnGraph *home, RelnGraph *parent, const char *name)
     RelnGraph *body = fn ? reln_graph_new(home->ctx, home->group, NULL, home->dtype) : NULL;
 
     if (!body) {
-        reln_graph_fail(parent, RELN_ERR_NOMEM, "%s", reln_ctx_error(home->ctx));
+        reln_graph_nomem(parent);
         return NULL;
     }
     fn->home = home;
     fn->body = body;
     body->fn = fn;
     body->parent = parent;
-    if (!RELN_LIST_ADD(home, &home->fns, fn)) {
+    if (!RELN_GRAPH_ADD(home, &home->fns, fn)) {
         reln_graph_destroy(body);
         return NULL;
     }
     body->name = reln_arena_printf(&body->arena, "%s", name);
     if (!body->name) {
         body->name = "?";
-        reln_graph_fail(body, RELN_ERR_NOMEM, "%s", reln_ctx_error(home->ctx));
+        reln_graph_nomem(body);
     }
     return fn;
 }
@@ -47,16 +47,16 @@ static bool fn_close(RelnFn *fn, int n_out, RelnNode *const *outs)
     fn->n_out = n_out;
     fn->in = body->arguments.items;
     fn->out = reln_arena_copy(&body->arena, outs, (size_t)n_out, sizeof *outs);
-    return fn->out || reln_graph_fail(body, RELN_ERR_NOMEM, "%s", reln_ctx_error(body->ctx));
+    return fn->out || reln_graph_nomem(body);
 }
 
 /* Readers come after what they read: one pass backwards finds what the results need. */
 static bool check_reductions(RelnGraph *body, int n_out, RelnNode *const *outs)
 {
-    bool *needed = reln_arena_alloc(&body->arena, (size_t)body->nodes.count, sizeof *needed);
+    bool *needed = reln_graph_alloc(body, (size_t)body->nodes.count, sizeof *needed);
 
     if (!needed)
-        return reln_graph_fail(body, RELN_ERR_NOMEM, "%s", reln_ctx_error(body->ctx));
+        return false;
     for (int i = 0; i < n_out; i++)
         if (outs[i])
             needed[outs[i]->id] = true;
@@ -83,10 +83,13 @@ RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs)
                         body->arguments.count, n_out);
         return NULL;
     }
-    for (int i = 0; i < n_out; i++)
-        if (outs[i] && outs[i]->domain == RELN_STEP)
+    for (int i = 0; i < n_out; i++) {
+        if (outs[i] && outs[i]->graph != body)
+            reln_graph_fail(body, RELN_ERR_ARG, "result %d belongs to another graph", i);
+        else if (outs[i] && outs[i]->domain == RELN_STEP)
             reln_graph_fail(body, RELN_ERR_ARG,
                             "result %d does not depend on samples: compute it outside", i);
+    }
     return body->status == RELN_OK && check_reductions(body, n_out, outs) &&
                    fn_close(body->fn, n_out, outs)
                ? body->fn
@@ -99,9 +102,6 @@ static bool infer_call(RelnGraph *g, RelnNode *z)
 {
     const RelnFn *fn = ((const RelnCallAttr *)z->attr)->fn;
 
-    if (z->n_in != fn->n_in)
-        return reln_graph_fail(g, RELN_ERR_ARG, "call of %s: %d arguments, wanted %d",
-                               fn->body->name, z->n_in, fn->n_in);
     for (int i = 0; i < z->n_in; i++) {
         const RelnNode *x = z->in[i], *a = fn->in[i];
 
@@ -121,7 +121,7 @@ static bool infer_call(RelnGraph *g, RelnNode *z)
         z->shape.dims[a] = 1;
     z->dtype = fn->out[0]->dtype;
     z->rep = reln_rep_trivial(g->group, 1);
-    return z->rep || reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    return z->rep || reln_graph_nomem(g);
 }
 
 static bool infer_result(RelnGraph *g, RelnNode *z)
@@ -138,18 +138,10 @@ static bool infer_result(RelnGraph *g, RelnNode *z)
     return true;
 }
 
-static void no_vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 const RelnOp reln_op_call = {
-    .name = "call", .n_in = -1, .flags = RELN_OP_FRESH, .infer = infer_call, .vjp = no_vjp};
+    .name = "call", .n_in = -1, .flags = RELN_OP_FRESH, .infer = infer_call};
 const RelnOp reln_op_result = {
-    .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result, .vjp = no_vjp};
+    .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result};
 
 bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, RelnNode **out)
 {
@@ -157,17 +149,21 @@ bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, Reln
     RelnNode *call, *args[64] = {0};
     RelnDomain domain = RELN_STEP;
 
-    if (!fn || graph->status != RELN_OK || n_in > 64)
+    if (!fn || graph->status != RELN_OK)
         return false;
+    if (fn->home != reln_graph_home(graph))
+        return reln_graph_fail(graph, RELN_ERR_ARG,
+                               "call of %s: the function belongs to another graph", fn->body->name);
+    if (n_in != fn->n_in)
+        return reln_graph_fail(graph, RELN_ERR_ARG, "call of %s: %d arguments, wanted %d",
+                               fn->body->name, n_in, fn->n_in);
     for (int i = 0; i < n_in; i++) {
         if (!in[i])
             return false;
         domain = in[i]->domain != RELN_STEP ? in[i]->domain : domain;
     }
     for (int i = 0; i < n_in; i++)
-        args[i] = i < fn->n_in && fn->in[i]->domain != RELN_STEP
-                      ? reln_expand_domain(graph, in[i], domain)
-                      : in[i];
+        args[i] = fn->in[i]->domain != RELN_STEP ? reln_expand_domain(graph, in[i], domain) : in[i];
     call = reln_node(graph, &reln_op_call, n_in, args, &attr, sizeof attr, NULL);
     for (int i = 0; i < fn->n_out; i++) {
         RelnResultAttr index = {i};
@@ -186,10 +182,10 @@ static bool copy_body(const RelnFn *fn, RelnGraph *to, RelnNode **map)
 {
     for (int id = 0; id < fn->body->nodes.count; id++) {
         const RelnNode *x = fn->body->nodes.items[id];
-        RelnNode **in = reln_arena_alloc(&to->arena, (size_t)x->n_in, sizeof *in);
+        RelnNode **in = reln_graph_alloc(to, (size_t)x->n_in, sizeof *in);
 
         if (!in)
-            return reln_graph_fail(to, RELN_ERR_NOMEM, "%s", reln_ctx_error(to->ctx));
+            return false;
         for (int i = 0; i < x->n_in; i++)
             in[i] = map[x->in[i]->id];
         if (x->op == &reln_op_argument)
@@ -205,13 +201,11 @@ static bool copy_body(const RelnFn *fn, RelnGraph *to, RelnNode **map)
 static bool derive_body(const RelnFn *fn, uint64_t wanted, uint64_t given, RelnFn *out)
 {
     RelnGraph *body = out->body;
-    RelnNode **map = reln_arena_alloc(&body->arena, (size_t)fn->body->nodes.count, sizeof *map);
+    RelnNode **map = reln_graph_alloc(body, (size_t)fn->body->nodes.count, sizeof *map);
     RelnNode *ys[64] = {0}, *cots[64] = {0}, *xs[64] = {0}, *outs[64] = {0};
     int n_x = 0;
 
-    if (!map)
-        return reln_graph_fail(body, RELN_ERR_NOMEM, "%s", reln_ctx_error(body->ctx));
-    if (!copy_body(fn, body, map))
+    if (!map || !copy_body(fn, body, map))
         return false;
     for (int i = 0; i < fn->n_out; i++) {
         const RelnNode *y = fn->out[i];
@@ -236,7 +230,7 @@ static RelnFn *derivative(RelnFn *fn, uint64_t wanted, uint64_t given)
             return fn->vjps.items[i].fn;
     vjp.fn = fn_new(fn->home, fn->home, fn->body->name);
     if (!vjp.fn || !derive_body(fn, wanted, given, vjp.fn) ||
-        !RELN_LIST_ADD(fn->home, &fn->vjps, vjp))
+        !RELN_GRAPH_ADD(fn->home, &fn->vjps, vjp))
         return NULL;
     return vjp.fn;
 }

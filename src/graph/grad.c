@@ -40,13 +40,13 @@ static void sweep_call(Sweep *s, const RelnNode *z, RelnNode **gin)
 
 static bool sweep_node(Sweep *s, const RelnNode *z)
 {
-    RelnNode **gin = reln_arena_alloc(&s->g->arena, (size_t)z->n_in, sizeof *gin);
+    RelnNode **gin = reln_graph_alloc(s->g, (size_t)z->n_in, sizeof *gin);
 
     if (!gin)
-        return reln_graph_fail(s->g, RELN_ERR_NOMEM, "%s", reln_ctx_error(s->g->ctx));
+        return false;
     if (z->op == &reln_op_call)
         sweep_call(s, z, gin);
-    else
+    else if (z->op->vjp)
         z->op->vjp(s->g, z, s->cot[z->id], gin);
     for (int i = 0; i < z->n_in; i++)
         if (gin[i] && s->depends[z->in[i]->id])
@@ -96,6 +96,15 @@ static bool sweep(Sweep *s, int n_y, RelnNode *const *ys, RelnNode *const *cotan
     return s->g->status == RELN_OK;
 }
 
+/* False for NULL without a message: what made it has left one. */
+static bool want_number(RelnGraph *g, const RelnNode *x, const char *what, int index)
+{
+    if (!x)
+        return false;
+    return (x->graph == g && x->dtype != RELN_I32) ||
+           reln_graph_fail(g, RELN_ERR_ARG, "vjp: %s %d is no number of this graph", what, index);
+}
+
 bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *cotangents, int n_x,
               RelnNode *const *xs, RelnNode **out)
 {
@@ -107,27 +116,21 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
     for (int j = 0; j < n_y; j++) {
         if (ys[j] && !cotangents[j])
             continue; /* left out, and so may hold indices */
-        if (!ys[j] || ys[j]->graph != graph || ys[j]->dtype == RELN_I32)
-            return ys[j] ? reln_graph_fail(graph, RELN_ERR_ARG,
-                                           "vjp: y %d is no number of this graph", j)
-                         : false;
+        if (!want_number(graph, ys[j], "y", j))
+            return false;
         s.last = ys[j]->id > s.last ? ys[j]->id : s.last;
     }
     for (int i = 0; i < n_x; i++) {
-        if (!xs[i] || xs[i]->graph != graph || xs[i]->dtype == RELN_I32)
-            return xs[i] ? reln_graph_fail(graph, RELN_ERR_ARG,
-                                           "vjp: x %d is no number of this graph", i)
-                         : false;
+        if (!want_number(graph, xs[i], "x", i))
+            return false;
         s.first = xs[i]->id < s.first ? xs[i]->id : s.first;
         s.last = xs[i]->id > s.last ? xs[i]->id : s.last;
     }
     if (graph->status != RELN_OK)
         return false;
-    s.depends = reln_arena_alloc(&graph->arena, count, sizeof *s.depends);
-    s.cot = reln_arena_alloc(&graph->arena, count, sizeof *s.cot);
-    if (!s.depends || !s.cot)
-        return reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
-    return sweep(&s, n_y, ys, cotangents, n_x, xs, out);
+    s.depends = reln_graph_alloc(graph, count, sizeof *s.depends);
+    s.cot = reln_graph_alloc(graph, count, sizeof *s.cot);
+    return s.depends && s.cot && sweep(&s, n_y, ys, cotangents, n_x, xs, out);
 }
 
 bool reln_grad(RelnGraph *graph, RelnNode *y, int n, RelnNode *const *xs, RelnNode **out)

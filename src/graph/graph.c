@@ -1,9 +1,29 @@
 /* graph.c -- graphs: nodes made once, errors, domains, sources, outputs. */
 #include "graph/graph.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- lists ---------------------------------------------------------------------------------------------------- */
+
+bool reln_list_grow(RelnArena *arena, void **items, int count, int *capacity, size_t size)
+{
+    const int wanted = *capacity ? 2 * *capacity : 16;
+    void *grown;
+
+    if (count < *capacity)
+        return true;
+    grown = reln_arena_alloc(arena, (size_t)wanted, size);
+    if (!grown)
+        return false;
+    if (count)
+        memcpy(grown, *items, (size_t)count * size);
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
 
 /* ---- life ----------------------------------------------------------------------------------------------------- */
 
@@ -73,6 +93,15 @@ RelnArena *reln_graph_arena(RelnGraph *g)
     return &g->arena;
 }
 
+void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size)
+{
+    void *block = reln_arena_alloc(&g->arena, count, size);
+
+    if (!block)
+        reln_graph_nomem(g);
+    return block;
+}
+
 RelnGraph *reln_graph_home(RelnGraph *g)
 {
     while (g->parent)
@@ -98,28 +127,16 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     return false;
 }
 
+bool reln_graph_nomem(RelnGraph *g)
+{
+    return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+}
+
 RelnStatus reln_graph_status(const RelnGraph *graph)
 {
     if (graph->status == RELN_OK)
         return RELN_OK;
     return reln_fail(graph->ctx, graph->status, "%s", graph->message);
-}
-
-bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t size)
-{
-    const int wanted = *capacity ? 2 * *capacity : 16;
-    void *grown;
-
-    if (count < *capacity)
-        return true;
-    grown = reln_arena_alloc(&g->arena, (size_t)wanted, size);
-    if (!grown)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
-    if (count)
-        memcpy(grown, *items, (size_t)count * size);
-    *items = grown;
-    *capacity = wanted;
-    return true;
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------------------------- */
@@ -161,9 +178,9 @@ static bool table_grow(RelnGraph *g)
 
     if (2 * (g->nodes.count + 1) <= g->table_size)
         return true;
-    table = reln_arena_alloc(&g->arena, (size_t)size, sizeof(RelnNode *));
+    table = reln_graph_alloc(g, (size_t)size, sizeof(RelnNode *));
     if (!table)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return false;
     for (int i = 0; i < g->table_size; i++)
         if (g->table[i])
             *table_slot(table, size, g->table[i]) = g->table[i];
@@ -186,30 +203,39 @@ static RelnDomain join_targets(const RelnNode *z)
     return first ? first->target : RELN_STEP;
 }
 
+static bool join_domain(RelnGraph *g, RelnNode *z, const RelnNode *x)
+{
+    if (x->domain == RELN_STEP)
+        return true;
+    if (z->domain != RELN_STEP && x->domain != z->domain && !(z->op->flags & RELN_OP_DOMAINS))
+        return reln_graph_fail(
+            g, RELN_ERR_SHAPE, "%s: items of %s and of %s do not go together; gather one first",
+            z->op->name, reln_domain_name(g, z->domain), reln_domain_name(g, x->domain));
+    z->domain = x->domain;
+    return true;
+}
+
+static bool join_dtype(RelnGraph *g, RelnNode *z, const RelnNode *x)
+{
+    if (x->dtype == RELN_I32)
+        return true;
+    if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype)
+        return reln_graph_fail(g, RELN_ERR_ARG, "%s: inputs of f32 and f64; cast one first",
+                               z->op->name);
+    z->dtype = x->dtype;
+    z->needs_grad = z->needs_grad || x->needs_grad;
+    return true;
+}
+
 /* Domain and dtype of all inputs together: step values join with anything, indices with any dtype. */
 static bool join_inputs(RelnGraph *g, RelnNode *z)
 {
     z->domain = RELN_STEP;
     z->dtype = RELN_DEFAULT;
     z->target = join_targets(z);
-    for (int i = 0; i < z->n_in; i++) {
-        const RelnNode *x = z->in[i];
-
-        if (x->domain != RELN_STEP && z->domain != RELN_STEP && x->domain != z->domain &&
-            !(z->op->flags & RELN_OP_DOMAINS))
-            return reln_graph_fail(
-                g, RELN_ERR_SHAPE, "%s: items of %s and of %s do not go together; gather one first",
-                z->op->name, reln_domain_name(g, z->domain), reln_domain_name(g, x->domain));
-        if (x->domain != RELN_STEP)
-            z->domain = x->domain;
-        if (x->dtype == RELN_I32)
-            continue;
-        if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype)
-            return reln_graph_fail(g, RELN_ERR_ARG, "%s: inputs of f32 and f64; cast one first",
-                                   z->op->name);
-        z->dtype = x->dtype;
-        z->needs_grad = z->needs_grad || x->needs_grad;
-    }
+    for (int i = 0; i < z->n_in; i++)
+        if (!join_domain(g, z, z->in[i]) || !join_dtype(g, z, z->in[i]))
+            return false;
     if (z->dtype == RELN_DEFAULT)
         z->dtype = z->n_in ? RELN_I32 : g->dtype;
     return true;
@@ -223,7 +249,7 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
     void *attrs = ins ? reln_arena_copy(&g->arena, attr, attr_size, 1) : NULL;
 
     if (!attrs) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
         return NULL;
     }
     z->op = op;
@@ -236,25 +262,28 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
     return z;
 }
 
+static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in)
+{
+    assert(op->n_in < 0 || op->n_in == n_in);
+    if (n_in > RELN_INPUTS_MAX)
+        return reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d",
+                               op->name, n_in, RELN_INPUTS_MAX);
+    for (int i = 0; i < n_in; i++) {
+        if (!in[i])
+            return false;
+        if (in[i]->graph != g)
+            return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph",
+                                   op->name, i);
+    }
+    return g->status == RELN_OK;
+}
+
 RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in, const void *attr,
                     size_t attr_size, const RelnRep *rep)
 {
     RelnNode *z, **slot;
 
-    if (n_in > RELN_INPUTS_MAX) {
-        reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d", op->name, n_in,
-                        RELN_INPUTS_MAX);
-        return NULL;
-    }
-    for (int i = 0; i < n_in; i++) {
-        if (!in[i])
-            return NULL;
-        if (in[i]->graph != g) {
-            reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph", op->name, i);
-            return NULL;
-        }
-    }
-    if (g->status != RELN_OK)
+    if (!check_inputs(g, op, n_in, in))
         return NULL;
     z = node_draft(g, op, n_in, in, attr, attr_size, rep);
     if (!z || !join_inputs(g, z) || !op->infer(g, z) || !table_grow(g))
@@ -270,9 +299,7 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
         *slot = z;
     }
     z->id = g->nodes.count;
-    if (!RELN_LIST_ADD(g, &g->nodes, z))
-        return NULL;
-    return z;
+    return RELN_GRAPH_ADD(g, &g->nodes, z) ? z : NULL;
 }
 
 /* ---- shapes and domains --------------------------------------------------------------------------------------- */
@@ -383,6 +410,11 @@ RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
         if (strcmp(graph->rows.items[i].name, name) == 0 &&
             graph->rows.items[i].capacity == capacity)
             return i + 2;
+    if (graph->parent) {
+        reln_graph_fail(graph, RELN_ERR_ARG,
+                        "rows %s: a function works on single items; gather and sum outside", name);
+        return RELN_STEP;
+    }
     if (capacity < 1) {
         reln_graph_fail(graph, RELN_ERR_ARG, "rows %s: capacity %d, wanted at least 1", name,
                         capacity);
@@ -390,10 +422,10 @@ RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
     }
     rows.name = reln_arena_printf(&graph->arena, "%s", name);
     if (!rows.name) {
-        reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
+        reln_graph_nomem(graph);
         return RELN_STEP;
     }
-    return RELN_LIST_ADD(graph, &graph->rows, rows) ? graph->rows.count + 1 : RELN_STEP;
+    return RELN_GRAPH_ADD(graph, &graph->rows, rows) ? graph->rows.count + 1 : RELN_STEP;
 }
 
 /* Users count up from 0; the keys made here have the highest bit. */
@@ -410,6 +442,12 @@ void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
 
     if (!node || graph->status != RELN_OK)
         return;
+    if (graph->parent || node->graph != graph) {
+        reln_graph_fail(graph, RELN_ERR_ARG, "output %s: %s", name,
+                        graph->parent ? "a function gives its results to reln_fn_end()"
+                                      : "the node belongs to another graph");
+        return;
+    }
     for (int i = 0; i < graph->outputs.count; i++)
         if (strcmp(graph->outputs.items[i].name, name) == 0) {
             reln_graph_fail(graph, RELN_ERR_ARG, "output %s: there is one of that name already",
@@ -418,9 +456,9 @@ void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
         }
     named.name = reln_arena_printf(&graph->arena, "%s", name);
     if (named.name)
-        (void)RELN_LIST_ADD(graph, &graph->outputs, named);
+        (void)RELN_GRAPH_ADD(graph, &graph->outputs, named);
     else
-        reln_graph_fail(graph, RELN_ERR_NOMEM, "%s", reln_ctx_error(graph->ctx));
+        reln_graph_nomem(graph);
 }
 
 void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
@@ -429,14 +467,16 @@ void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
 
     if (!state || !value || graph->status != RELN_OK)
         return;
-    if (state->op != &reln_op_state)
+    if (state->graph != graph || value->graph != graph)
+        reln_graph_fail(graph, RELN_ERR_ARG, "assign: state or value belongs to another graph");
+    else if (state->op != &reln_op_state)
         reln_graph_fail(graph, RELN_ERR_ARG, "assign: %s is not a state", state->op->name);
     else if (memcmp(&state->shape, &value->shape, sizeof state->shape) != 0 ||
              value->domain != RELN_STEP || state->dtype != value->dtype)
         reln_graph_fail(graph, RELN_ERR_SHAPE, "assign: state is %s, value is %s",
                         reln_shape_text(state), reln_shape_text(value));
     else
-        (void)RELN_LIST_ADD(graph, &graph->assigns, assign);
+        (void)RELN_GRAPH_ADD(graph, &graph->assigns, assign);
 }
 
 bool reln_graph_effect(RelnGraph *g, RelnNode *z)
@@ -459,5 +499,5 @@ bool reln_graph_effect(RelnGraph *g, RelnNode *z)
         if (g->effects.items[i]->in[0] == x)
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: parameter %s has an optimiser already",
                                    z->op->name, reln_node_name(x));
-    return RELN_LIST_ADD(g, &g->effects, z);
+    return RELN_GRAPH_ADD(g, &g->effects, z);
 }

@@ -4,6 +4,23 @@
 
 #include "graph/op.h"
 
+/* ---- lists ---------------------------------------------------------------------------------------------------- */
+
+/* A growing array in an arena. */
+#define RELN_LIST(type)                                                                            \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        int count, capacity;                                                                       \
+    }
+
+/* Make room for one more item in a list; false when there is no memory. */
+bool reln_list_grow(RelnArena *arena, void **items, int count, int *capacity, size_t size);
+#define RELN_LIST_ADD(arena, list, value)                                                          \
+    (reln_list_grow((arena), (void **)&(list)->items, (list)->count, &(list)->capacity,            \
+                    sizeof *(list)->items)                                                         \
+         ? ((list)->items[(list)->count++] = (value), true)                                        \
+         : false)
+
 /* ---- stores --------------------------------------------------------------------------------------------------- */
 
 typedef struct RelnStoreEntry {
@@ -19,8 +36,7 @@ struct RelnStore {
     RelnCtx *ctx;
     RelnArena arena;
     uint64_t seed;
-    int count, capacity;
-    RelnStoreEntry **entries;
+    RELN_LIST(RelnStoreEntry *) entries;
 };
 
 /* Find or make; a name asked for again must have the same shape, dtype and kind. */
@@ -49,13 +65,6 @@ typedef struct RelnChecked {
     const RelnRep *u, *v, *w;
 } RelnChecked;
 
-/* A growing array in a graph's arena. */
-#define RELN_LIST(type)                                                                            \
-    struct {                                                                                       \
-        type *items;                                                                               \
-        int count, capacity;                                                                       \
-    }
-
 struct RelnGraph {
     RelnCtx *ctx;
     RelnGroup *group;
@@ -82,15 +91,10 @@ struct RelnGraph {
     const char *name;
 };
 
-/* Make room for one more item in a list; false with the graph failed. */
-bool reln_list_grow(RelnGraph *g, void **items, int count, int *capacity, size_t size);
-#define RELN_LIST_ADD(g, list, value)                                                              \
-    (reln_list_grow((g), (void **)&(list)->items, (list)->count, &(list)->capacity,                \
-                    sizeof *(list)->items)                                                         \
-         ? ((list)->items[(list)->count++] = (value), true)                                        \
-         : false)
+/* A list of a graph; false with the graph failed. */
+#define RELN_GRAPH_ADD(g, list, value)                                                             \
+    (RELN_LIST_ADD(&(g)->arena, list, value) || reln_graph_nomem(g))
 
-const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
 /* The node whose memory x is. */
 const RelnNode *reln_storage(const RelnNode *x);
 /* Most items of a domain in one shard of `shard` samples. */

@@ -35,8 +35,7 @@ struct RelnNode {
 /* ---- an op ---------------------------------------------------------------------------------------------------- */
 
 enum {
-    RELN_OP_REDUCE =
-        1, /* sums over the items of its inputs: from any domain to RELN_STEP, adding to `out` */
+    RELN_OP_REDUCE = 1,   /* sums over the items of its inputs, down to RELN_STEP */
     RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
     RELN_OP_EFFECT = 4,   /* runs once, after everything else: optimisers */
     RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
@@ -59,7 +58,8 @@ struct RelnOp {
     RelnStatus (*forward)(const RelnExec *e);
 
     /* Cotangents of the inputs from the cotangent of the output, with graph builders; gin[i] stays NULL where there is
-     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. */
+     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. NULL: no
+     * input has one. */
     void (*vjp)(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin);
 
     /* Things worth knowing before the first run (strides, kernel choice): fill `prepared`, and return its size; called
@@ -96,7 +96,11 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
 /* Record the first error of a graph. Returns false, for infer. */
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same after an allocation that failed, with the context's message. */
+bool reln_graph_nomem(RelnGraph *g);
 RelnArena *reln_graph_arena(RelnGraph *g);
+/* Zeroed memory of that arena; NULL with the graph failed. */
+void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size);
 
 /* "the step", "samples", or the name of a row domain. */
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
@@ -149,7 +153,6 @@ static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
     return n;
 }
 
-RelnShape reln_shape_from(RelnDims dims);
 size_t reln_dtype_size(RelnDtype dtype);
 static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 {
@@ -161,7 +164,7 @@ static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 /* z's shape from broadcasting all inputs: extents equal or 1. */
 bool reln_infer_broadcast(RelnGraph *g, RelnNode *z);
 bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
-/* Fails, with the op, when x is not invariant: "tanh: adjoint(gl:3) is not invariant ...". */
+/* Fails when x is not invariant: "tanh: its argument transforms as adjoint(gl:3) ...". */
 bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
 bool reln_want_float(RelnGraph *g, const RelnNode *z);
 bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis);
@@ -172,11 +175,10 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
 /* The ops that the sweep itself needs; they live in src/ops like all the others. */
 RelnNode *reln_add(RelnGraph *g, RelnNode *x, RelnNode *y);
 RelnNode *reln_cast(RelnGraph *g, RelnNode *x, RelnDtype dtype);
-RelnNode *reln_expand(RelnGraph *g, RelnNode *x,
-                      const RelnNode *like); /* x repeated to the shape and domain of like */
+/* x repeated to the shape and domain of like, or to a domain; 0, which is of any rep. */
+RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like);
 RelnNode *reln_expand_domain(RelnGraph *g, RelnNode *x, RelnDomain domain);
-RelnNode *reln_expand_zero(RelnGraph *g, RelnNode *zero, const RelnNode *like,
-                           const RelnRep *rep); /* 0 of any rep */
+RelnNode *reln_expand_zero(RelnGraph *g, RelnNode *zero, const RelnNode *like, const RelnRep *rep);
 
 /* Sum x over broadcast axes (and its domain) down to the shape and domain of `like`; x itself when nothing is left
  * to sum. The sweep calls it; builders of gradients rarely need to. */
@@ -198,9 +200,8 @@ struct RelnExec {
     void *out;
     ptrdiff_t n; /* items of the node; for RELN_OP_REDUCE, items of the domain that is summed */
     const ptrdiff_t *n_in; /* items of each input */
-    const bool
-        *passing; /* inputs in the worker's own memory, which the next shard or call overwrites */
-    bool accumulate; /* RELN_OP_REDUCE: add to out instead of setting it */
+    const bool *passing; /* inputs in the worker's slab, which the next shard or call overwrites */
+    bool accumulate;     /* RELN_OP_REDUCE: add to out instead of setting it */
     void *scratch;
     RelnPack *pack; /* NULL when the op keeps nothing */
     uint64_t run;   /* number of this run: a pack of another run is stale */
@@ -219,12 +220,12 @@ RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *form
  * innermost after merging neighbouring axes that all operands step through alike. Axis 0 is the items. */
 enum { RELN_LOOP_MAX = RELN_AXES + 1, RELN_LOOP_IN = 4 };
 typedef struct RelnLoops {
-    int rank;                        /* loops, at least 1 */
-    ptrdiff_t extent[RELN_LOOP_MAX]; /* innermost last; extent[0] counts items when items_outer */
+    int rank;                                      /* loops, at least 1 */
+    ptrdiff_t extent[RELN_LOOP_MAX];               /* innermost last; items first: 1 until a run */
     ptrdiff_t stride[RELN_LOOP_IN][RELN_LOOP_MAX]; /* in elements; 0: broadcast */
     ptrdiff_t item;                                /* elements of one item of the output */
 } RelnLoops;
-/* For z's output shape and its first n_in inputs; the item axis is never merged with broadcasting ones. */
+/* For z's output shape and its first n_in inputs; the items are a loop of their own. */
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
 /* The same for strides of one's own, items first; reln_strides() gives those of x broadcast to z's shape. */
 void reln_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride);
@@ -258,7 +259,7 @@ RelnNode *reln_sample_index(RelnSampler *s, RelnDomain domain, RelnDims dims, Re
                             int limit);
 const RelnRep *reln_sample_adjoint(RelnSampler *s);
 const RelnAlgebra *reln_sample_algebra(const RelnSampler *s);
-RelnDomain reln_sample_rows(
-    RelnSampler *s); /* a row domain with sets of different size, empty ones among them */
+/* A row domain with sets of different size, empty ones among them. */
+RelnDomain reln_sample_rows(RelnSampler *s);
 
 #endif

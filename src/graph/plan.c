@@ -25,11 +25,12 @@ static size_t largest_item(const RelnGraph *g)
     return most;
 }
 
-/* Values of a shard should stay in a second-level cache between the op that writes and the op that reads them, and a
- * multiple of 6 rows fills whole tiles of a matrix product. From the graph alone: never from the machine. */
+/* Values of a shard should stay in a second-level cache between the op that writes and the op that reads them, a multiple
+ * of 6 rows fills whole tiles of a matrix product, and an ordinary batch should have work for all lanes. From the graph
+ * alone: never from the machine. */
 static ptrdiff_t choose_shard(const RelnGraph *g)
 {
-    enum { TARGET = 128 * 1024, MOST = 1020 };
+    enum { TARGET = 128 * 1024, MOST = 60 };
     const ptrdiff_t fit = (ptrdiff_t)(TARGET / largest_item(g));
 
     if (fit >= MOST)
@@ -216,14 +217,17 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
 
         RELN_TRY(reserve_kept(plan, kept, kept->node->domain == RELN_SAMPLES ? n_samples : n_rows));
     }
-    if (n_samples > plan->sample_capacity || !plan->shards) {
-        for (int i = 0; i < plan->graph->rows.count; i++)
-            RELN_TRY(replace(plan, (void **)&plan->row_first[i], (size_t)n_samples + 1,
-                             sizeof **plan->row_first));
-        /* as many shards as samples, in the worst case of large sets; last, as the sign that all have room */
-        RELN_TRY(replace(plan, (void **)&plan->shards, (size_t)n_samples, sizeof *plan->shards));
-        plan->sample_capacity = n_samples;
+    if (n_samples <= plan->sample_capacity && plan->shards)
+        return RELN_OK;
+    plan->run.n_samples = 0; /* what the last batch left is gone */
+    for (int i = 0; i < plan->graph->rows.count; i++) {
+        RELN_TRY(replace(plan, (void **)&plan->row_first[i], (size_t)n_samples + 1,
+                         sizeof **plan->row_first));
+        plan->row_first[i][0] = 0;
     }
+    /* as many shards as samples, in the worst case of large sets */
+    RELN_TRY(replace(plan, (void **)&plan->shards, (size_t)n_samples, sizeof *plan->shards));
+    plan->sample_capacity = n_samples;
     return RELN_OK;
 }
 
@@ -242,11 +246,11 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
         if (n_items)
             *n_items = x->domain == RELN_STEP      ? 1
                        : x->domain == RELN_SAMPLES ? plan->run.n_samples
-                       : plan->n_runs > 0 ? plan->row_first[x->domain - 2][plan->run.n_samples]
-                                          : 0;
-        return place->kind == AT_KEPT    ? (const void *)plan->kept.items[place->offset].values
-               : place->kind == AT_ENTRY ? place->entry
-                                         : (const void *)(plan->memory + place->offset);
+                       : plan->row_first[x->domain - 2]
+                           ? plan->row_first[x->domain - 2][plan->run.n_samples]
+                           : 0;
+        return place->kind == AT_KEPT ? plan->kept.items[place->offset].values
+                                      : plan->memory + place->offset;
     }
     return NULL;
 }
@@ -263,17 +267,12 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
         cost.bytes_sample += phase->shards.bytes;
         cost.instructions += phase->step.code.count + phase->shards.code.count;
     }
-    for (int i = 0; i < plan->graph->sources.count; i++) {
-        const RelnNode *x = plan->graph->sources.items[i].node;
-
-        if (x->op == &reln_op_param)
-            cost.parameters += (size_t)reln_shape_count(&x->shape);
-    }
     for (int i = 0; i < plan->kept.count; i++)
         cost.bytes_kept += plan->kept.items[i].capacity;
     cost.instructions += plan->commit.code.count;
     cost.phases = plan->phases.count;
-    cost.bytes_worker = plan->slab + plan->pack_size;
+    cost.parameters = plan->parameters;
+    cost.bytes_worker = plan->slab + plan->pack_size + reln_gemm_bytes();
     cost.bytes_shared = plan->memory_size + plan->lane_size * LANES;
     return cost;
 }

@@ -71,7 +71,6 @@ typedef struct Accumulator {
     Place total;
     size_t count;
     RelnDtype dtype;
-    const RelnNode *node;
 } Accumulator;
 
 typedef struct Phase {
@@ -125,6 +124,7 @@ struct RelnPlan {
     size_t memory_size;
     char *lanes;
     size_t lane_size;
+    size_t parameters; /* trainable elements that are read */
     int n_workers;
     Worker *workers;
     size_t slab;
@@ -132,7 +132,7 @@ struct RelnPlan {
     const int32_t **row_counts;
     /* of the batch at hand */
     RelnRun run;
-    ptrdiff_t n_shards, shard_capacity;
+    ptrdiff_t n_shards;
     Shard *shards;
     ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
     ptrdiff_t sample_capacity;

@@ -179,19 +179,39 @@ static RelnStatus load(const Frame *f, const Instr *instr)
 
 static RelnStatus run_program(const Program *program, const Frame *f);
 
+/* What the inputs of an op are; passing: in the worker's slab. */
+typedef struct Inputs {
+    void *at[MAX_IN];
+    ptrdiff_t n[MAX_IN];
+    bool passing[MAX_IN];
+} Inputs;
+
+static void find_inputs(const Frame *f, const Instr *instr, Inputs *out)
+{
+    const char *slab = f->worker->slab, *end = slab + f->plan->slab;
+
+    for (int i = 0; i < instr->n_in; i++) {
+        const char *at = out->at[i] = resolve(f, &instr->in[i]);
+
+        out->n[i] = n_items(f, instr->in_domains[i]);
+        out->passing[i] = at >= slab && at < end;
+    }
+}
+
 static RelnStatus run_op(const Frame *f, const Instr *instr)
 {
-    void *in[MAX_IN];
-    ptrdiff_t n_in[MAX_IN];
-    bool passing[MAX_IN];
-    RelnExec e = {
+    Inputs inputs;
+    const RelnExec e = {
         .node = instr->node,
         .prepared = instr->prepared,
-        .in = in,
-        .n_in = n_in,
-        .passing = passing,
+        .in = inputs.at,
+        .n_in = inputs.n,
+        .passing = inputs.passing,
+        .out = resolve(f, &instr->out),
         .n = n_items(f, instr->domain),
         .accumulate = instr->accumulate,
+        .scratch = resolve(f, &instr->scratch),
+        .pack = instr->pack >= 0 ? &f->worker->packs[instr->pack] : NULL,
         .run = f->plan->n_runs,
         .kern = f->plan->kern,
         .gemm = &f->worker->gemm,
@@ -201,42 +221,38 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
         .message = f->worker->message,
     };
 
-    for (int i = 0; i < instr->n_in; i++) {
-        in[i] = resolve(f, &instr->in[i]);
-        n_in[i] = n_items(f, instr->in_domains[i]);
-        passing[i] =
-            (char *)in[i] >= f->worker->slab && (char *)in[i] < f->worker->slab + f->plan->slab;
-    }
-    if (instr->pack >= 0)
-        e.pack = &f->worker->packs[instr->pack];
-    e.out = resolve(f, &instr->out);
-    e.scratch = resolve(f, &instr->scratch);
+    find_inputs(f, instr, &inputs);
     return instr->node->op->forward(&e);
 }
 
-/* Results at step level are added to; where they have a place of their own they start from zero. */
-static RelnStatus run_call(const Frame *f, const Instr *instr)
+/* Results that nobody reads go to spare memory. Those at step level are added to; where they have a place of their own
+ * they start from zero. */
+static void find_results(const Frame *f, const Instr *instr, char *spare, void **out)
 {
-    void *in[MAX_IN], *out[MAX_IN];
-    const RelnFn *fn = instr->callee->fn;
-    char *scratch = resolve(f, &instr->scratch);
-    char *spare = scratch ? scratch + instr->callee->slab : NULL; /* none: nothing is spare */
-    Frame callee = *f;
-
-    for (int i = 0; i < instr->n_in; i++)
-        in[i] = resolve(f, &instr->in[i]);
     for (int i = 0; i < instr->n_out; i++) {
+        const RelnNode *x = instr->callee->fn->out[i];
         const Place *place = &instr->outs[i];
 
         out[i] = resolve(f, place);
         if (place->kind == AT_NOWHERE) {
             assert(spare);
             out[i] = spare;
-            spare += reln_plan_room(fn->out[i], instr->callee->items);
+            spare += reln_plan_room(x, instr->callee->items);
         }
-        if (fn->out[i]->domain == RELN_STEP && place->kind != AT_LANE && place->kind != AT_OUT)
-            memset(out[i], 0, reln_node_bytes(fn->out[i]));
+        if (x->domain == RELN_STEP && place->kind != AT_LANE && place->kind != AT_OUT)
+            memset(out[i], 0, reln_node_bytes(x));
     }
+}
+
+static RelnStatus run_call(const Frame *f, const Instr *instr)
+{
+    void *in[MAX_IN], *out[MAX_IN];
+    char *scratch = resolve(f, &instr->scratch);
+    Frame callee = *f;
+
+    for (int i = 0; i < instr->n_in; i++)
+        in[i] = resolve(f, &instr->in[i]);
+    find_results(f, instr, scratch ? scratch + instr->callee->slab : NULL, out);
     callee.slab = scratch;
     callee.args = in;
     callee.outs = out;

@@ -31,7 +31,7 @@ static bool infer(RelnGraph *g, RelnNode *z)
     if (!z->rep && z->dtype != RELN_I32)
         z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
     if (!z->rep && z->dtype != RELN_I32)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return reln_graph_nomem(g);
     if (z->rep && reln_rep_group(z->rep) != g->group)
         return reln_graph_fail(g, RELN_ERR_REP, "%s: rep %s belongs to another group", z->op->name,
                                reln_rep_name(z->rep));
@@ -42,20 +42,12 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return true;
 }
 
-static void no_vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 const RelnOp reln_op_input = {
-    .name = "input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 const RelnOp reln_op_index_input = {
-    .name = "index input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "index input", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 const RelnOp reln_op_argument = {
-    .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer, .vjp = no_vjp};
+    .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 
 static RelnNamed *find_source(RelnGraph *g, const char *name)
 {
@@ -71,7 +63,7 @@ static RelnNode *enter(RelnGraph *g, const RelnOp *op, const char *name, const v
     RelnNamed named = {reln_arena_printf(&g->arena, "%s", name), NULL};
 
     if (!named.name)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     else if (find_source(g, name))
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: there is a source of that name already", op->name,
                         name);
@@ -79,7 +71,7 @@ static RelnNode *enter(RelnGraph *g, const RelnOp *op, const char *name, const v
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: a function takes everything from its arguments",
                         op->name, name);
     named.node = reln_node(g, op, 0, NULL, attr, size, rep);
-    return named.node && RELN_LIST_ADD(g, &g->sources, named) ? named.node : NULL;
+    return named.node && RELN_GRAPH_ADD(g, &g->sources, named) ? named.node : NULL;
 }
 
 RelnNode *reln_input(RelnGraph *graph, const char *name, RelnDomain domain, RelnDims dims,
@@ -134,7 +126,7 @@ RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims, const
     d.domain = domain;
     d.dtype = dtype;
     z = reln_node(body, &reln_op_argument, 0, NULL, &d, sizeof d, rep);
-    return z && RELN_LIST_ADD(body, &body->arguments, z) ? z : NULL;
+    return z && RELN_GRAPH_ADD(body, &body->arguments, z) ? z : NULL;
 }
 
 /* ---- parameters and state ------------------------------------------------------------------------------------- */
@@ -148,13 +140,11 @@ static bool infer_entry(RelnGraph *g, RelnNode *z)
     z->dtype = a->entry->dtype;
     z->needs_grad = true;
     z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
-    return z->rep || reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    return z->rep || reln_graph_nomem(g);
 }
 
-const RelnOp reln_op_param = {
-    .name = "param", .flags = RELN_OP_SOURCE, .infer = infer_entry, .vjp = no_vjp};
-const RelnOp reln_op_state = {
-    .name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry, .vjp = no_vjp};
+const RelnOp reln_op_param = {.name = "param", .flags = RELN_OP_SOURCE, .infer = infer_entry};
+const RelnOp reln_op_state = {.name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry};
 
 static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, RelnDims dims,
                             RelnInit init, bool trainable)
@@ -197,35 +187,44 @@ typedef struct ConstDraft {
     RelnShape shape;
 } ConstDraft;
 
+/* How far m v is from where it must be, v itself or 0 (Lie), measured in |v|; c is the step from one coordinate of v
+ * to the next. */
+static double moved(const double *m, bool lie, int k, int c, const double *v)
+{
+    double norm = 0, off = 0;
+
+    for (int i = 0; i < k; i++) {
+        double sum = lie ? 0.0 : -v[i * c];
+
+        for (int j = 0; j < k; j++)
+            sum += m[i * k + j] * v[j * c];
+        off = fmax(off, fabs(sum));
+        norm = fmax(norm, fabs(v[i * c]));
+    }
+    return off > 0 ? off / norm : 0.0;
+}
+
 /* Every generator must leave every channel as it is: rho(E) c = 0, rho(gamma) c = c. */
 static bool fixed_by_group(RelnGraph *g, const RelnRep *rep, const RelnShape *s,
                            const double *values)
 {
     const int k = s->dims[RELN_K], c = s->dims[RELN_C], n_lie = reln_group_n_lie(g->group);
     const int n = n_lie + reln_group_n_discrete(g->group);
-    const ptrdiff_t rows = reln_shape_count(s) / ((ptrdiff_t)k * c);
+    const ptrdiff_t columns = reln_shape_count(s) / k;
 
     for (int e = 0; e < n; e++) {
-        const double *m = e < n_lie ? reln_rep_lie(rep, e) : reln_rep_discrete(rep, e - n_lie);
+        const bool lie = e < n_lie;
+        const double *m = lie ? reln_rep_lie(rep, e) : reln_rep_discrete(rep, e - n_lie);
 
-        for (ptrdiff_t r = 0; r < rows * c; r++) {
-            const double *v = values + r / c * k * c + r % c;
-            double norm = 0, off = 0;
+        for (ptrdiff_t i = 0; i < columns; i++) {
+            const double off = moved(m, lie, k, c, values + i / c * k * c + i % c);
 
-            for (int i = 0; i < k; i++) {
-                double sum = e < n_lie ? 0.0 : -v[i * c];
-
-                for (int j = 0; j < k; j++)
-                    sum += m[i * k + j] * v[j * c];
-                off = fmax(off, fabs(sum));
-                norm = fmax(norm, fabs(v[i * c]));
-            }
-            if (off > RELN_INTERTWINER_TOLERANCE * norm)
+            if (off > RELN_INTERTWINER_TOLERANCE)
                 return reln_graph_fail(
                     g, RELN_ERR_REP,
                     "const: not fixed by %s: %s generator %d of %s moves it by %.3g of its size",
-                    reln_group_name(g->group), e < n_lie ? "Lie" : "discrete",
-                    e < n_lie ? e : e - n_lie, reln_rep_name(rep), off / norm);
+                    reln_group_name(g->group), lie ? "Lie" : "discrete", lie ? e : e - n_lie,
+                    reln_rep_name(rep), off);
         }
     }
     return true;
@@ -241,15 +240,14 @@ static bool infer_const(RelnGraph *g, RelnNode *z)
     if (!z->rep)
         z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
     if (!z->rep)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return reln_graph_nomem(g);
     if (reln_rep_dim(z->rep) != z->shape.dims[RELN_K])
         return reln_graph_fail(g, RELN_ERR_SHAPE, "const: %d coordinates, but rep %s has %d",
                                z->shape.dims[RELN_K], reln_rep_name(z->rep), reln_rep_dim(z->rep));
     return reln_rep_is_trivial(z->rep) || fixed_by_group(g, z->rep, &z->shape, d->values.values);
 }
 
-const RelnOp reln_op_const = {
-    .name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const, .vjp = no_vjp};
+const RelnOp reln_op_const = {.name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const};
 
 /* Equal constants are one array, so that equal nodes are found. */
 static const double *intern_values(RelnGraph *g, const RelnShape *shape, const double *values)
@@ -267,7 +265,7 @@ static const double *intern_values(RelnGraph *g, const RelnShape *shape, const d
     }
     copy = reln_arena_copy(&g->arena, values, count, sizeof *values);
     if (!copy)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     return copy;
 }
 
@@ -296,7 +294,7 @@ static bool infer_count(RelnGraph *g, RelnNode *z)
     z->domain = RELN_STEP;
     z->dtype = g->dtype;
     z->rep = reln_rep_trivial(g->group, 1);
-    return z->rep || reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    return z->rep || reln_graph_nomem(g);
 }
 
 static bool infer_row_sample(RelnGraph *g, RelnNode *z)
@@ -314,9 +312,9 @@ static bool infer_row_sample(RelnGraph *g, RelnNode *z)
 }
 
 const RelnOp reln_op_batch_count = {
-    .name = "batch_count", .flags = RELN_OP_SOURCE, .infer = infer_count, .vjp = no_vjp};
+    .name = "batch_count", .flags = RELN_OP_SOURCE, .infer = infer_count};
 const RelnOp reln_op_row_sample = {
-    .name = "row_sample", .flags = RELN_OP_SOURCE, .infer = infer_row_sample, .vjp = no_vjp};
+    .name = "row_sample", .flags = RELN_OP_SOURCE, .infer = infer_row_sample};
 
 RelnNode *reln_batch_count(RelnGraph *graph)
 {

@@ -46,27 +46,10 @@ static void fill(RelnStore *store, RelnStoreEntry *entry, RelnInit init)
 
 static RelnStoreEntry *lookup(const RelnStore *store, const char *name)
 {
-    for (int i = 0; i < store->count; i++)
-        if (strcmp(store->entries[i]->name, name) == 0)
-            return store->entries[i];
+    for (int i = 0; i < store->entries.count; i++)
+        if (strcmp(store->entries.items[i]->name, name) == 0)
+            return store->entries.items[i];
     return NULL;
-}
-
-static RelnStatus grow(RelnStore *store)
-{
-    const int capacity = store->capacity ? 2 * store->capacity : 32;
-    RelnStoreEntry **entries;
-
-    if (store->count < store->capacity)
-        return RELN_OK;
-    entries = reln_arena_alloc(&store->arena, (size_t)capacity, sizeof *entries);
-    if (!entries)
-        return RELN_ERR_NOMEM;
-    if (store->count)
-        memcpy(entries, store->entries, (size_t)store->count * sizeof *entries);
-    store->entries = entries;
-    store->capacity = capacity;
-    return RELN_OK;
 }
 
 static RelnStatus add(RelnStore *store, const char *name, const RelnShape *shape, RelnDtype dtype,
@@ -82,9 +65,9 @@ static RelnStatus add(RelnStore *store, const char *name, const RelnShape *shape
     entry->values = reln_arena_alloc(&store->arena, entry->count, reln_dtype_size(dtype));
     if (!entry->name || !entry->values)
         return RELN_ERR_NOMEM;
-    RELN_TRY(grow(store));
     fill(store, entry, init);
-    store->entries[store->count++] = entry;
+    if (!RELN_LIST_ADD(&store->arena, &store->entries, entry))
+        return RELN_ERR_NOMEM;
     *out = entry;
     return RELN_OK;
 }
@@ -109,7 +92,7 @@ RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *s
 
 int reln_store_count(const RelnStore *store)
 {
-    return store->count;
+    return store->entries.count;
 }
 
 static RelnEntryInfo info(const RelnStoreEntry *e)
@@ -123,7 +106,7 @@ static RelnEntryInfo info(const RelnStoreEntry *e)
 
 RelnEntryInfo reln_store_entry(const RelnStore *store, int index)
 {
-    return info(store->entries[index]);
+    return info(store->entries.items[index]);
 }
 
 bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out)
@@ -139,7 +122,7 @@ size_t reln_store_parameters(const RelnStore *store)
 {
     size_t count = 0;
 
-    for (int i = 0; i < store->count; i++)
-        count += store->entries[i]->trainable ? store->entries[i]->count : 0;
+    for (int i = 0; i < store->entries.count; i++)
+        count += store->entries.items[i]->trainable ? store->entries.items[i]->count : 0;
     return count;
 }

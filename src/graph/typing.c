@@ -24,7 +24,7 @@ const RelnRep *reln_invariant(RelnGraph *g, int k)
     const RelnRep *rep = reln_rep_trivial(g->group, k);
 
     if (!rep)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     return rep;
 }
 
@@ -33,7 +33,7 @@ const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep)
     const RelnRep *dual = reln_rep_dual(rep);
 
     if (!dual)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
     return dual;
 }
 
@@ -116,10 +116,10 @@ static const RelnTensor3 *intern(RelnGraph *g, const RelnTensor3 *t)
         copy->entries =
             reln_arena_copy(&g->arena, t->entries, (size_t)t->count, sizeof *t->entries);
     if (!copy || !copy->entries) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        reln_graph_nomem(g);
         return NULL;
     }
-    return RELN_LIST_ADD(g, &g->tensors, copy) ? copy : NULL;
+    return RELN_GRAPH_ADD(g, &g->tensors, copy) ? copy : NULL;
 }
 
 static const RelnTensor3 *permuted(RelnGraph *g, const RelnTensor3 *t, const char *turn)
@@ -130,11 +130,9 @@ static const RelnTensor3 *permuted(RelnGraph *g, const RelnTensor3 *t, const cha
 
     if (g->status != RELN_OK)
         return NULL;
-    entries = reln_arena_alloc(&g->arena, (size_t)t->count, sizeof *entries);
-    if (!entries) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+    entries = reln_graph_alloc(g, (size_t)t->count, sizeof *entries);
+    if (!entries)
         return NULL;
-    }
     for (int e = 0; e < t->count; e++) {
         const RelnEntry *x = &t->entries[e];
         const int index[3] = {x->i, x->j, x->k};
@@ -179,7 +177,7 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
     RelnStatus status;
 
     if (!t || !u || !v || !w)
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
+        return reln_graph_nomem(g);
     if (already_checked(reln_graph_home(g), &check))
         return true;
     status = reln_check_bilinear(u, v, w, t, &verdict);
@@ -196,7 +194,7 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
             reln_rep_name(u), reln_rep_name(v), reln_rep_name(w), reln_group_name(g->group),
             verdict.text);
     g = reln_graph_home(g);
-    return RELN_LIST_ADD(g, &g->checked, check);
+    return RELN_GRAPH_ADD(g, &g->checked, check);
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
@@ -221,43 +219,54 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
     reln_loops_of(&z->shape, n_in, stride, out);
 }
 
+/* Does every operand step along axis a as if the last loop went on? */
+static bool goes_on(const RelnLoops *l, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX], int a)
+{
+    const int last = l->rank - 1;
+
+    for (int i = 0; i < n_in; i++)
+        if (stride[i][a] != l->stride[i][last] * l->extent[last])
+            return false;
+    return true;
+}
+
+static void swap(ptrdiff_t *a, ptrdiff_t *b)
+{
+    const ptrdiff_t kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+static void turn_around(RelnLoops *l, int n_in)
+{
+    for (int r = 0, q = l->rank - 1; r < q; r++, q--) {
+        swap(&l->extent[r], &l->extent[q]);
+        for (int i = 0; i < n_in; i++)
+            swap(&l->stride[i][r], &l->stride[i][q]);
+    }
+}
+
+/* From the innermost axis outwards, each joining the loop inside it where it can; then the innermost loop last. The
+ * axis of items is a loop of its own, since their number is known when a plan runs. */
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out)
 {
-    int rank = 0;
-
     memset(out, 0, sizeof *out);
     out->item = reln_shape_count(shape);
-    /* from the innermost axis outwards: an axis joins the loop inside it when every operand steps alike */
     for (int a = RELN_LOOP_MAX - 1; a >= 0; a--) {
         const ptrdiff_t extent = a == 0 ? 1 : shape->dims[a - 1];
-        bool joins = rank > 0 && a > 0;
 
         if (a > 0 && extent == 1)
             continue;
-        for (int i = 0; i < n_in && joins; i++)
-            joins = stride[i][a] == out->stride[i][rank - 1] * out->extent[rank - 1];
-        if (joins) {
-            out->extent[rank - 1] *= extent;
+        if (a > 0 && out->rank > 0 && goes_on(out, n_in, stride, a)) {
+            out->extent[out->rank - 1] *= extent;
             continue;
         }
-        out->extent[rank] = extent;
+        out->extent[out->rank] = extent;
         for (int i = 0; i < n_in; i++)
-            out->stride[i][rank] = stride[i][a];
-        rank++;
+            out->stride[i][out->rank] = stride[i][a];
+        out->rank++;
     }
-    /* innermost last */
-    for (int r = 0; r < rank / 2; r++) {
-        const ptrdiff_t swap = out->extent[r];
-
-        out->extent[r] = out->extent[rank - 1 - r];
-        out->extent[rank - 1 - r] = swap;
-        for (int i = 0; i < n_in; i++) {
-            const ptrdiff_t other = out->stride[i][r];
-
-            out->stride[i][r] = out->stride[i][rank - 1 - r];
-            out->stride[i][rank - 1 - r] = other;
-        }
-    }
-    out->rank = rank;
+    turn_around(out, n_in);
 }

@@ -22,17 +22,11 @@ static double *at(const Draft *d, int k, int i, int j)
     return d->values + ((ptrdiff_t)k * d->i + i) * d->j + j;
 }
 
-static bool out_of_memory(const RelnNet *net)
-{
-    return reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
-                           reln_ctx_error(reln_graph_ctx(net->graph)));
-}
-
 static bool draft(RelnArena *arena, const RelnNet *net, int i, int j, int k, Draft *out)
 {
     *out = (Draft){i, j, k, NULL};
     out->values = reln_arena_alloc(arena, (size_t)i * (size_t)j * (size_t)k, sizeof(double));
-    return out->values || out_of_memory(net);
+    return out->values || reln_graph_nomem(net->graph);
 }
 
 /* The tensor of the graph with the draft's entries. */
@@ -44,7 +38,7 @@ static const RelnTensor3 *sparse(RelnArena *arena, const RelnNet *net, const Dra
     double largest = 0;
 
     if (!entries) {
-        out_of_memory(net);
+        reln_graph_nomem(net->graph);
         return NULL;
     }
     for (ptrdiff_t e = 0; e < count; e++)
@@ -91,7 +85,7 @@ static bool fill_product(const RelnNet *net, RelnArena *arena, const char *layer
     double *z = work ? work + nn : NULL, *x = work ? z + nn : NULL;
 
     if (!work || !draft(arena, net, dim, dim, dim, t))
-        return out_of_memory(net);
+        return reln_graph_nomem(net->graph);
     for (int i = 0; i < dim; i++)
         for (int j = 0; j < dim; j++) {
             twisted(n, a, e + i * nn, b, e + j * nn, work, z);
@@ -153,7 +147,7 @@ static bool closed_under_triples(const RelnNet *net, RelnArena *arena)
     RelnRng rng = reln_rng(3, 0);
 
     if (!m)
-        return out_of_memory(net);
+        return reln_graph_nomem(net->graph);
     for (int p = 0; p < PROBES; p++) {
         double *a = m, *b = m + nn, *c = m + 2 * nn, *ab = m + 3 * nn, *z = m + 4 * nn;
         double *x = m + 6 * nn, *cba = m + 5 * nn;
@@ -183,7 +177,7 @@ static bool fill_square(const RelnNet *net, RelnArena *arena, Draft *t)
     double *work = reln_arena_alloc(arena, (size_t)(2 * nn), sizeof *work);
 
     if (!work || !draft(arena, net, dim, dim, (int)nn, t))
-        return out_of_memory(net);
+        return reln_graph_nomem(net->graph);
     for (int i = 0; i < dim; i++)
         for (int j = 0; j < dim; j++) {
             twisted(n, 0.5, e + i * nn, 0.5, e + j * nn, work, work + nn);
@@ -224,7 +218,7 @@ static bool fill_anticommutator(const RelnNet *net, RelnArena *arena, Draft *t)
     double *x = work ? p + dim * nn : NULL;
 
     if (!work || !draft(arena, net, (int)nn, dim, dim, t))
-        return out_of_memory(net);
+        return reln_graph_nomem(net->graph);
     if (!fill_projector(net, arena, p))
         return false;
     for (int i = 0; i < nn; i++)
@@ -264,7 +258,7 @@ static const RelnRep *matrix_rep(const RelnNet *net)
     const RelnRep *matrix = reln_rep_matrix(reln_graph_group(net->graph));
 
     if (!matrix)
-        out_of_memory(net);
+        reln_graph_nomem(net->graph);
     return matrix;
 }
 
@@ -311,12 +305,9 @@ RelnNode *reln_nn_hat(const RelnNet *net, RelnNode *x)
                         dim, n);
         return NULL;
     }
-    columns = reln_arena_alloc(reln_graph_arena(net->graph), (size_t)(n * n) * (size_t)dim,
-                               sizeof *columns);
-    if (!columns) {
-        out_of_memory(net);
+    columns = reln_graph_alloc(net->graph, (size_t)(n * n) * (size_t)dim, sizeof *columns);
+    if (!columns)
         return NULL;
-    }
     reln_mat_transpose(dim, (ptrdiff_t)n * n, reln_algebra_basis(net->algebra), columns);
     return reln_linear_map(net->graph, x, columns, matrix);
 }

@@ -16,20 +16,22 @@ RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y)
                         : reln_pair(net->graph, x, y);
 }
 
+static double *identity(const RelnNet *net, int n)
+{
+    double *one = reln_graph_alloc(net->graph, (size_t)n * (size_t)n, sizeof *one);
+
+    for (int i = 0; i < n && one; i++)
+        one[i * n + i] = 1.0;
+    return one;
+}
+
 /* 1 in the net's basis of constants: the matrix of the dot product. */
 static RelnNode *lower_dot(const RelnNet *net, RelnNode *x, const RelnRep *dual)
 {
-    const size_t k = (size_t)x->shape.dims[RELN_K];
-    double *one;
+    const double *one = dual == x->rep ? NULL : identity(net, x->shape.dims[RELN_K]);
 
     if (dual == x->rep)
         return x;
-    one = reln_arena_alloc(reln_graph_arena(net->graph), k * k, sizeof *one);
-    for (size_t i = 0; i < k && one; i++)
-        one[i * k + i] = 1.0;
-    if (!one)
-        reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
-                        reln_ctx_error(reln_graph_ctx(net->graph)));
     return one ? reln_linear_map(net->graph, x, one, dual) : NULL;
 }
 
@@ -83,21 +85,8 @@ RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNo
     return reln_reshape(g, s, wide);
 }
 
-/* The flattened identity leads from numbers to their multiples of I, and from matrices to traces. */
-static double *identity(const RelnNet *net, int n)
-{
-    double *one =
-        reln_arena_alloc(reln_graph_arena(net->graph), (size_t)n * (size_t)n, sizeof *one);
-
-    for (int i = 0; i < n && one; i++)
-        one[i * n + i] = 1.0;
-    if (!one)
-        reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
-                        reln_ctx_error(reln_graph_ctx(net->graph)));
-    return one;
-}
-
-/* Faddeev and LeVerrier: M_1 = X, c_k = -tr(M_k) / k, M_(k+1) = X (M_k + c_k I); det X = (-1)^n c_n. */
+/* Faddeev and LeVerrier: M_1 = X, c_k = -tr(M_k) / k, M_(k+1) = X (M_k + c_k I); det X = (-1)^n c_n.
+ * The flattened identity leads from numbers to their multiples of I, and from matrices to traces. */
 RelnNode *reln_nn_invariant_det(const RelnNet *net, RelnNode *x)
 {
     RelnGraph *g = net->graph;

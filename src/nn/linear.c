@@ -8,8 +8,7 @@ const char *reln_nn_name(const RelnNet *net, const char *name, const char *part)
     const char *full = reln_arena_printf(reln_graph_arena(net->graph), "%s.%s", name, part);
 
     if (!full)
-        reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
-                        reln_ctx_error(reln_graph_ctx(net->graph)));
+        reln_graph_nomem(net->graph);
     return full;
 }
 
@@ -93,8 +92,7 @@ RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s, const R
         const char *layer = reln_arena_printf(reln_graph_arena(net->graph), "%s.%d", name, i);
 
         if (!layer) {
-            reln_graph_fail(net->graph, RELN_ERR_NOMEM, "%s",
-                            reln_ctx_error(reln_graph_ctx(net->graph)));
+            reln_graph_nomem(net->graph);
             return NULL;
         }
         s = reln_nn_dense(net, layer, s, i < mlp->hidden ? mlp->width : mlp->channels);

@@ -1,5 +1,5 @@
 /* add.c -- sums with broadcasting. */
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 /*!
  * reln_add() -- z = x + y
@@ -32,34 +32,14 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return z->rep != NULL;
 }
 
-static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
-{
-    (void)kern;
-    if (prepared)
-        reln_loops(z, 2, prepared);
-    return sizeof(RelnLoops);
-}
-
-static void run(const RelnExec *e, RelnMap2 f)
-{
-    const RelnRealKernels *k = reln_kern(e);
-
-    for (RelnWalk w = reln_walk(e->prepared, 2, e->n); !w.done; reln_walk_next(&w, 2))
-        k->map2[f](w.run, reln_at(e->in[0], w.offset[0], k->size), reln_walk_stride(&w, 0),
-                   reln_at(e->in[1], w.offset[1], k->size), reln_walk_stride(&w, 1),
-                   reln_at(e->out, w.out, k->size));
-}
-
 static RelnStatus forward(const RelnExec *e)
 {
-    run(e, RELN_ADD);
-    return RELN_OK;
+    return reln_elementwise(e, RELN_ADD);
 }
 
 static RelnStatus forward_sub(const RelnExec *e)
 {
-    run(e, RELN_SUB);
-    return RELN_OK;
+    return reln_elementwise(e, RELN_SUB);
 }
 
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
@@ -115,7 +95,7 @@ const RelnOp reln_op_add = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample,
 };
 
@@ -125,7 +105,7 @@ const RelnOp reln_op_sub = {
     .infer = infer,
     .forward = forward_sub,
     .vjp = vjp_sub,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample_sub,
 };
 

@@ -48,14 +48,6 @@ static RelnStatus forward(const RelnExec *e)
     return RELN_OK;
 }
 
-static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 static double flops(const RelnNode *z)
 {
     return (double)reln_shape_count(&z->in[0]->shape);
@@ -83,7 +75,6 @@ const RelnOp reln_op_argmax = {
     .n_in = 1,
     .infer = infer,
     .forward = forward,
-    .vjp = vjp,
     .flops = flops,
     .sample = sample,
 };

@@ -33,7 +33,7 @@ static bool infer_rep(RelnGraph *g, RelnNode *z, RelnAxis axis)
         if (axis == RELN_K) {
             z->rep = reln_rep_sum(z->rep, next);
             if (!z->rep)
-                return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
+                return reln_graph_nomem(g);
         } else if (next != z->rep) {
             return reln_graph_fail(g, RELN_ERR_REP,
                                    "concat: %s and %s on axis %c; wanted one rep, or axis K",

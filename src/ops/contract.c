@@ -198,19 +198,10 @@ static RelnNode *contract_entries(RelnGraph *g, RelnEntry *entries, int count, i
     return reln_contract(g, &t, x, y, reln_invariant(g, 1));
 }
 
-static RelnEntry *entry_room(RelnGraph *g, size_t count)
-{
-    RelnEntry *entries = reln_arena_alloc(reln_graph_arena(g), count, sizeof *entries);
-
-    if (!entries)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
-    return entries;
-}
-
 RelnNode *reln_pair(RelnGraph *g, RelnNode *x, RelnNode *y)
 {
     const int k = x && y ? x->shape.dims[RELN_K] : 0;
-    RelnEntry *entries = k ? entry_room(g, (size_t)k) : NULL;
+    RelnEntry *entries = k ? reln_graph_alloc(g, (size_t)k, sizeof *entries) : NULL;
 
     if (!entries)
         return NULL;
@@ -239,7 +230,7 @@ RelnNode *reln_form(RelnGraph *g, const RelnAlgebra *algebra, RelnForm form, Rel
         reln_graph_fail(g, status, "%s", reln_ctx_error(reln_algebra_ctx(algebra)));
         return NULL;
     }
-    entries = entry_room(g, (size_t)k * (size_t)k);
+    entries = reln_graph_alloc(g, (size_t)k * (size_t)k, sizeof *entries);
     for (int i = 0; i < k && entries; i++)
         for (int j = 0; j < k; j++)
             if (gram[i * k + j] != 0.0)

@@ -1,7 +1,7 @@
 /* expand.c -- repeating a value along broadcast axes and over items: the adjoint of sum. */
 #include <string.h>
 
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 typedef struct Attr {
     RelnShape shape;
@@ -44,14 +44,6 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return x->dtype == RELN_I32 || z->rep != NULL;
 }
 
-static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
-{
-    (void)kern;
-    if (prepared)
-        reln_loops(z, 1, prepared);
-    return sizeof(RelnLoops);
-}
-
 /* Bytes only: indices and numbers of four bytes, or numbers of eight. */
 static RelnStatus forward(const RelnExec *e)
 {
@@ -68,6 +60,12 @@ static RelnStatus forward(const RelnExec *e)
                 memcpy(out + (size_t)i * size, in, size);
     }
     return RELN_OK;
+}
+
+static double flops(const RelnNode *z)
+{
+    (void)z;
+    return 0.0;
 }
 
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
@@ -101,7 +99,8 @@ const RelnOp reln_op_expand = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
+    .flops = flops,
     .sample = sample,
 };
 

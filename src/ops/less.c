@@ -1,5 +1,5 @@
 /* less.c -- comparing invariants: masks, the larger, the smaller. */
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 /*!
  * reln_less() -- z = 1 where x < y, 0 elsewhere: a mask for reln_select()
@@ -37,46 +37,19 @@ static bool infer_less(RelnGraph *g, RelnNode *z)
     return infer(g, z);
 }
 
-static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
-{
-    (void)kern;
-    if (prepared)
-        reln_loops(z, 2, prepared);
-    return sizeof(RelnLoops);
-}
-
-static RelnStatus run(const RelnExec *e, RelnMap2 f)
-{
-    const RelnRealKernels *k = reln_kern(e);
-
-    for (RelnWalk w = reln_walk(e->prepared, 2, e->n); !w.done; reln_walk_next(&w, 2))
-        k->map2[f](w.run, reln_at(e->in[0], w.offset[0], k->size), reln_walk_stride(&w, 0),
-                   reln_at(e->in[1], w.offset[1], k->size), reln_walk_stride(&w, 1),
-                   reln_at(e->out, w.out, k->size));
-    return RELN_OK;
-}
-
 static RelnStatus forward_less(const RelnExec *e)
 {
-    return run(e, RELN_LESS);
+    return reln_elementwise(e, RELN_LESS);
 }
 
 static RelnStatus forward_maximum(const RelnExec *e)
 {
-    return run(e, RELN_MAX);
+    return reln_elementwise(e, RELN_MAX);
 }
 
 static RelnStatus forward_minimum(const RelnExec *e)
 {
-    return run(e, RELN_MIN);
-}
-
-static void vjp_less(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
+    return reln_elementwise(e, RELN_MIN);
 }
 
 /* y wins where the mask is 1. */
@@ -131,8 +104,7 @@ const RelnOp reln_op_less = {
     .n_in = 2,
     .infer = infer_less,
     .forward = forward_less,
-    .vjp = vjp_less,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample_less,
 };
 
@@ -142,7 +114,7 @@ const RelnOp reln_op_maximum = {
     .infer = infer,
     .forward = forward_maximum,
     .vjp = vjp_maximum,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample_maximum,
 };
 
@@ -152,7 +124,7 @@ const RelnOp reln_op_minimum = {
     .infer = infer,
     .forward = forward_minimum,
     .vjp = vjp_minimum,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample_minimum,
 };
 

@@ -130,15 +130,6 @@ const RelnOp reln_op_linear = {
     .sample = sample,
 };
 
-static RelnEntry *entry_room(RelnGraph *g, size_t count)
-{
-    RelnEntry *entries = reln_arena_alloc(reln_graph_arena(g), count, sizeof *entries);
-
-    if (!entries)
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
-    return entries;
-}
-
 static RelnNode *linear_entries(RelnGraph *g, RelnNode *x, const RelnEntry *entries, int count,
                                 const RelnRep *out)
 {
@@ -159,7 +150,8 @@ static bool given(RelnGraph *g, const RelnNode *x, const RelnRep *out)
 RelnNode *reln_linear_map(RelnGraph *g, RelnNode *x, const double *m, const RelnRep *out)
 {
     const int in = x ? x->shape.dims[RELN_K] : 0, to = out ? reln_rep_dim(out) : 0;
-    RelnEntry *entries = given(g, x, out) ? entry_room(g, (size_t)in * (size_t)to) : NULL;
+    RelnEntry *entries =
+        given(g, x, out) ? reln_graph_alloc(g, (size_t)in * (size_t)to, sizeof *entries) : NULL;
     int count = 0;
 
     if (!entries)
@@ -184,7 +176,7 @@ RelnNode *reln_slice_k(RelnGraph *g, RelnNode *x, int first, const RelnRep *part
                         x->shape.dims[RELN_K]);
         return NULL;
     }
-    entries = entry_room(g, (size_t)count);
+    entries = reln_graph_alloc(g, (size_t)count, sizeof *entries);
     for (int k = 0; k < count && entries; k++)
         entries[k] = (RelnEntry){first + k, 0, k, 1.0};
     return entries ? linear_entries(g, x, entries, count, part) : NULL;
@@ -206,7 +198,7 @@ RelnNode *reln_transpose_matrix(RelnGraph *g, RelnNode *x)
                         reln_shape_text(x), x->shape.dims[RELN_K]);
         return NULL;
     }
-    entries = entry_room(g, (size_t)k);
+    entries = reln_graph_alloc(g, (size_t)k, sizeof *entries);
     for (int i = 0; i < k && entries; i++)
         entries[i] = (RelnEntry){i % n * n + i / n, 0, i, 1.0};
     return entries ? linear_entries(g, x, entries, k, x->rep) : NULL;

@@ -130,6 +130,7 @@ const RelnOp reln_op_map = {
     .sample = sample,
 };
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): it defines a function */
 #define BUILDER(upper, lower)                                                                      \
     RelnNode *reln_##lower(RelnGraph *g, RelnNode *x)                                              \
     {                                                                                              \

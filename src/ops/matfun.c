@@ -67,7 +67,7 @@ static bool want_matrix(RelnGraph *g, const RelnNode *z)
     const RelnRep *matrix = reln_rep_matrix(group), *vector = reln_rep_vector(group);
 
     if (!matrix || !vector || !reln_rep_dual(matrix))
-        return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
+        return reln_graph_nomem(g);
     if (z->in[0]->rep != matrix)
         return reln_graph_fail(
             g, RELN_ERR_REP,

@@ -30,11 +30,9 @@ RelnNode *reln_matmul(RelnGraph *g, int n, RelnNode *x, RelnNode *y)
         reln_graph_fail(g, RELN_ERR_ARG, "matmul: n is %d, wanted 1 to %d", n, LARGEST);
         return NULL;
     }
-    entries = reln_arena_alloc(reln_graph_arena(g), (size_t)(n * n * n), sizeof *entries);
-    if (!entries) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
+    entries = reln_graph_alloc(g, (size_t)(n * n * n), sizeof *entries);
+    if (!entries)
         return NULL;
-    }
     fill(n, entries);
     return reln_contract(g, &(RelnTensor3){n * n, n * n, n * n, n * n * n, entries}, x, y, x->rep);
 }

@@ -1,5 +1,5 @@
 /* mul.c -- products and quotients with broadcasting. */
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 /*!
  * reln_mul() -- z = x y, element by element
@@ -51,34 +51,14 @@ static bool infer_div(RelnGraph *g, RelnNode *z)
     return infer_product(g, z, true);
 }
 
-static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
-{
-    (void)kern;
-    if (prepared)
-        reln_loops(z, 2, prepared);
-    return sizeof(RelnLoops);
-}
-
-static void run(const RelnExec *e, RelnMap2 f)
-{
-    const RelnRealKernels *k = reln_kern(e);
-
-    for (RelnWalk w = reln_walk(e->prepared, 2, e->n); !w.done; reln_walk_next(&w, 2))
-        k->map2[f](w.run, reln_at(e->in[0], w.offset[0], k->size), reln_walk_stride(&w, 0),
-                   reln_at(e->in[1], w.offset[1], k->size), reln_walk_stride(&w, 1),
-                   reln_at(e->out, w.out, k->size));
-}
-
 static RelnStatus forward(const RelnExec *e)
 {
-    run(e, RELN_MUL);
-    return RELN_OK;
+    return reln_elementwise(e, RELN_MUL);
 }
 
 static RelnStatus forward_div(const RelnExec *e)
 {
-    run(e, RELN_DIV);
-    return RELN_OK;
+    return reln_elementwise(e, RELN_DIV);
 }
 
 /* The cotangent of the factor that is summed over K pairs gz with the other one: gz is dual to it. */
@@ -144,7 +124,7 @@ const RelnOp reln_op_mul = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample,
 };
 
@@ -154,7 +134,7 @@ const RelnOp reln_op_div = {
     .infer = infer_div,
     .forward = forward_div,
     .vjp = vjp_div,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample_div,
 };
 

@@ -154,7 +154,7 @@ static RelnNode *moment(RelnGraph *g, const RelnNode *param, const char *which)
         reln_arena_printf(reln_graph_arena(g), "%s.%s", reln_node_name(param), which);
 
     if (!name) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
+        reln_graph_nomem(g);
         return NULL;
     }
     return reln_state(g, name, reln_node_dims(param), zero);
@@ -255,12 +255,10 @@ static int count_params(const RelnGraph *g)
 /* All of them with their gradients from one sweep, params first; NULL with the graph failed. */
 static RelnNode **gradients(RelnGraph *g, RelnNode *loss, int n)
 {
-    RelnNode **nodes = reln_arena_alloc(reln_graph_arena(g), 2 * (size_t)n, sizeof(RelnNode *));
+    RelnNode **nodes = reln_graph_alloc(g, 2 * (size_t)n, sizeof(RelnNode *));
 
-    if (!nodes) {
-        reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(reln_graph_ctx(g)));
+    if (!nodes)
         return NULL;
-    }
     for (int i = 0; i < n; i++)
         nodes[i] = reln_graph_param(g, i);
     return reln_grad(g, loss, n, nodes, nodes + n) ? nodes : NULL;

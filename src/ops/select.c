@@ -1,5 +1,5 @@
 /* select.c -- one value or the other, as a mask of 0 and 1 says; and the one or nothing. */
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 typedef struct Attr {
     bool inverted;
@@ -54,14 +54,6 @@ static bool infer(RelnGraph *g, RelnNode *z)
                g, RELN_ERR_REP,
                "select: %s and %s transform differently, so the choice is not equivariant",
                reln_rep_name(x->rep), reln_rep_name(y->rep));
-}
-
-static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
-{
-    (void)kern;
-    if (prepared)
-        reln_loops(z, z->n_in, prepared);
-    return sizeof(RelnLoops);
 }
 
 static RelnStatus forward(const RelnExec *e)
@@ -157,7 +149,7 @@ const RelnOp reln_op_select = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample,
 };
 
@@ -167,7 +159,7 @@ const RelnOp reln_op_mask = {
     .infer = infer_masked,
     .forward = forward_mask,
     .vjp = vjp_mask,
-    .prepare = prepare,
+    .prepare = reln_elementwise_prepare,
     .sample = sample_mask,
 };
 

@@ -19,14 +19,6 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return true;
 }
 
-static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
-{
-    (void)g;
-    (void)z;
-    (void)gz;
-    (void)gin;
-}
-
 static double flops(const RelnNode *z)
 {
     (void)z;
@@ -51,7 +43,6 @@ const RelnOp reln_op_stop_gradient = {
     .n_in = 1,
     .flags = RELN_OP_ALIAS,
     .infer = infer,
-    .vjp = vjp,
     .flops = flops,
     .sample = sample,
 };

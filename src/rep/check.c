@@ -19,6 +19,7 @@ typedef struct Map {
     const RelnRep *u, *v, *w; /* v NULL: linear */
     int count;
     const RelnEntry *entries;
+    double norm; /* of the entries; 1 for a map of zeros */
 } Map;
 
 /* One generator on the three sides; v NULL: linear. */
@@ -104,15 +105,16 @@ static void add_v(const Map *m, const Sparse *rows, const RelnEntry *t, double x
         add(s, position(m, t->k, t->i, rows->index[e]), rows->value[e] * x);
 }
 
-/* f (rho_w T - T (rho_u x 1 + 1 x rho_v)) */
+/* f (rho_w T - T (rho_u x 1 + 1 x rho_v)) for T of norm 1 */
 static void lie_residual(const Map *m, const Sides *g, double f, Sum *s)
 {
     for (int e = 0; e < m->count; e++) {
         const RelnEntry *t = &m->entries[e];
-        add_out(m, &g->w->columns, t, f * t->value, s);
-        add_u(m, &g->u->rows, t, -f * t->value, s);
+        const double x = f * (t->value / m->norm);
+        add_out(m, &g->w->columns, t, x, s);
+        add_u(m, &g->u->rows, t, -x, s);
         if (g->v)
-            add_v(m, &g->v->rows, t, -f * t->value, s);
+            add_v(m, &g->v->rows, t, -x, s);
     }
 }
 
@@ -139,8 +141,9 @@ static void discrete_residual(const Map *m, const Sides *g, double f, Sum *half,
 {
     for (int e = 0; e < m->count; e++) {
         const RelnEntry *t = &m->entries[e];
-        add_out(m, &g->w->columns, t, f * t->value, s);
-        add_u(m, &g->u->rows, t, g->v ? f * t->value : -f * t->value, g->v ? half : s);
+        const double x = f * (t->value / m->norm);
+        add_out(m, &g->w->columns, t, x, s);
+        add_u(m, &g->u->rows, t, g->v ? x : -x, g->v ? half : s);
     }
     if (g->v)
         second_half(m, &g->v->rows, half, s);
@@ -217,16 +220,16 @@ static RelnStatus make_sums(RelnArena *scratch, const Map *m, Sum *half, Sum *wh
 
 /* ---- the verdict ------------------------------------------------------------------------------------------ */
 
-/* max(1, norms of the matrices involved) */
-static double side_norm(const Sides *g, bool discrete)
+/* max(unit, norms of the matrices involved): where nothing acts, rounding is measured against the generator itself */
+static double side_norm(const Sides *g, bool discrete, double unit)
 {
     const double nv = g->v ? g->v->norm : discrete ? 1 : 0;
     const double in = discrete ? g->u->norm * nv : fmax(g->u->norm, nv);
 
-    return fmax(1, fmax(g->w->norm, in));
+    return fmax(unit, fmax(g->w->norm, in));
 }
 
-static RelnStatus worst_generator(RelnArena *scratch, const Map *m, double norm, RelnVerdict *out)
+static RelnStatus worst_generator(RelnArena *scratch, const Map *m, RelnVerdict *out)
 {
     const RelnGroup *group = m->u->group;
     Sum half = {0}, whole = {0}; /* a map of zeros takes no room */
@@ -235,7 +238,7 @@ static RelnStatus worst_generator(RelnArena *scratch, const Map *m, double norm,
     for (int i = 0; i < group->n_lie + group->n_discrete; i++) {
         const bool discrete = i >= group->n_lie;
         const Sides g = sides_of(m, i);
-        const double f = 1 / norm / side_norm(&g, discrete);
+        const double f = 1 / side_norm(&g, discrete, discrete ? 1 : group->size[i]);
         if (discrete)
             discrete_residual(m, &g, f, &half, &whole);
         else
@@ -278,7 +281,7 @@ static double entries_norm(const Map *m)
 RelnStatus reln_check_entries(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
                               const RelnEntry *entries, RelnVerdict *verdict)
 {
-    const Map m = {u, v, w, count, entries};
+    Map m = {u, v, w, count, entries, 1};
     RelnCtx *ctx = u->group->ctx;
     const double norm = entries_norm(&m);
     RelnStatus status = RELN_OK;
@@ -294,7 +297,8 @@ RelnStatus reln_check_entries(const RelnRep *u, const RelnRep *v, const RelnRep 
     if (!isfinite(norm))
         return reln_fail(ctx, RELN_ERR_NUMERIC, "a map to check holds a number that is not finite");
     reln_arena_init(&scratch, ctx);
-    status = worst_generator(&scratch, &m, norm > 0 ? norm : 1, verdict);
+    m.norm = norm > 0 ? norm : 1;
+    status = worst_generator(&scratch, &m, verdict);
     reln_arena_clear(&scratch);
     write_verdict(u->group, verdict);
     return status;

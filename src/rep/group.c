@@ -54,11 +54,23 @@ static RelnStatus invert(RelnGroup *g, double *inverse)
     return RELN_OK;
 }
 
+/* A group does not change when its Lie generators are scaled; what they do is judged in these units. */
+static void measure_lie(const Plan *p, double *size)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)p->n * p->n;
+
+    for (int i = 0; i < p->n_lie; i++) {
+        const double norm = reln_mat_norm(n2, p->lie + i * n2);
+        size[i] = norm > 0 ? norm : 1;
+    }
+}
+
 static RelnStatus fill_group(RelnGroup *g, const char *name, const Plan *p)
 {
     const size_t n2 = (size_t)p->n * (size_t)p->n;
     const size_t n_lie = (size_t)p->n_lie, n_discrete = (size_t)p->n_discrete;
     double *inverse = reln_arena_alloc(&g->arena, n_discrete * n2, sizeof *inverse);
+    double *size = reln_arena_alloc(&g->arena, n_lie, sizeof *size);
 
     g->n = p->n;
     g->n_lie = p->n_lie;
@@ -67,8 +79,10 @@ static RelnStatus fill_group(RelnGroup *g, const char *name, const Plan *p)
     g->lie = reln_arena_copy(&g->arena, p->lie, n_lie * n2, sizeof(double));
     g->discrete = reln_arena_copy(&g->arena, p->discrete, n_discrete * n2, sizeof(double));
     g->inverse = inverse;
-    if (!g->name || !g->lie || !g->discrete || !inverse)
+    g->size = size;
+    if (!g->name || !g->lie || !g->discrete || !inverse || !size)
         return RELN_ERR_NOMEM;
+    measure_lie(p, size);
     return invert(g, inverse);
 }
 

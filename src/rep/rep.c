@@ -35,11 +35,12 @@ static ptrdiff_t square(int dim)
 
 /* ---- interning -------------------------------------------------------------------------------------------- */
 
-static bool agree(int count, ptrdiff_t size, const double *x, const double *y)
+/* units: of each generator; NULL: 1 */
+static bool agree(int count, ptrdiff_t size, const double *units, const double *x, const double *y)
 {
     for (int g = 0; g < count; g++) {
         const double *xg = x + g * size, *yg = y + g * size;
-        const double tolerance = SAME_REP * fmax(1, reln_largest(size, xg));
+        const double tolerance = SAME_REP * fmax(units ? units[g] : 1, reln_largest(size, xg));
         for (ptrdiff_t e = 0; e < size; e++)
             if (!(fabs(xg[e] - yg[e]) <= tolerance))
                 return false;
@@ -52,9 +53,9 @@ static RelnRep *find(const Candidate *c)
     const ptrdiff_t size = square(c->dim);
 
     for (RelnRep *r = c->group->reps; r; r = r->next)
-        if (r->dim == c->dim && agree(c->group->n_lie, size, c->lie, r->lie) &&
-            agree(c->group->n_discrete, size, c->discrete, r->discrete) &&
-            agree(c->group->n_discrete, size, c->inverse, r->inverse))
+        if (r->dim == c->dim && agree(c->group->n_lie, size, c->group->size, c->lie, r->lie) &&
+            agree(c->group->n_discrete, size, NULL, c->discrete, r->discrete) &&
+            agree(c->group->n_discrete, size, NULL, c->inverse, r->inverse))
             return r;
     return NULL;
 }
@@ -128,8 +129,9 @@ static bool acts_as_nothing(const RelnRep *rep)
 {
     const ptrdiff_t size = square(rep->dim);
 
-    if (reln_largest(rep->group->n_lie * size, rep->lie) > SAME_REP)
-        return false;
+    for (int i = 0; i < rep->group->n_lie; i++)
+        if (reln_largest(size, rep->lie + i * size) > SAME_REP * rep->group->size[i])
+            return false;
     for (ptrdiff_t e = 0; e < rep->group->n_discrete * size; e++)
         if (fabs(rep->discrete[e] - (e % size % (rep->dim + 1) == 0)) > SAME_REP)
             return false;
@@ -146,7 +148,8 @@ static bool acts_orthogonally(const RelnRep *rep)
         const bool lie = a < g->n_lie;
         const double *x = lie ? reln_rep_lie(rep, a) : reln_rep_discrete(rep, a - g->n_lie);
         const double *y = lie ? x : rep->inverse + (a - g->n_lie) * square(dim);
-        const double sign = lie ? -1 : 1, scale = fmax(1, reln_largest(square(dim), x));
+        const double sign = lie ? -1 : 1;
+        const double scale = fmax(lie ? g->size[a] : 1, reln_largest(square(dim), x));
         for (ptrdiff_t i = 0; i < dim; i++)
             for (ptrdiff_t j = 0; j < dim; j++)
                 if (fabs(x[i * dim + j] - sign * y[j * dim + i]) > SAME_REP * scale)
@@ -198,7 +201,7 @@ static const RelnRep *intern(const Candidate *c, const char *name)
 
     if (!finite(c)) {
         (void)reln_fail(c->group->ctx, RELN_ERR_NUMERIC, "rep %s holds a number that is not finite",
-                  name);
+                        name);
         return NULL;
     }
     rep = find(c);
@@ -593,9 +596,9 @@ static RelnStatus check_brackets(const Candidate *c, const Compare *k)
             const double *rx = c->lie + i * size, *ry = c->lie + j * size;
             commutator(g->n, x, y, k->small[1], k->small[0]);
             commutator(c->dim, rx, ry, k->large[1], k->large[0]);
+            const double nx = reln_mat_norm(size, rx), ny = reln_mat_norm(size, ry);
             const double rest = mismatch(c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, y),
-                                         reln_mat_norm(size, rx) * reln_mat_norm(size, ry) +
-                                             reln_mat_norm(size, rx) + reln_mat_norm(size, ry));
+                                         nx * ny + nx * g->size[j] + ny * g->size[i]);
             if (!(rest <= SPAN_RESIDUAL))
                 return reln_fail(g->ctx, RELN_ERR_REP,
                                  "not a rep of %s: the bracket of generators %d and %d is off by "
@@ -942,50 +945,77 @@ static void power_lie(const Power *p, const double *e, double *out)
         }
 }
 
-/* (g x)_i1 (g x)_i2 ... multiplied out; the s-th factor chooses its column. */
-static void power_expand(const Power *p, const double *g, ptrdiff_t row, int s, double product,
-                         int *t, double *out)
-{
-    const int dim = p->rep->dim;
+/* A product of linear forms: the value of each tuple, and the tuples it has. */
+typedef struct Poly {
+    double *value;
+    bool *in;
+    int *used;
+    int count;
+} Poly;
 
-    if (s == p->power) {
-        double sign = 0;
-        const int column = tuple_row(p, t, &sign);
-        out[row * p->count + column] += sign * product;
-        return;
-    }
-    const double *line = g + (ptrdiff_t)p->tuples[row * p->power + s] * dim;
-    for (int j = 0; j < dim; j++) {
-        t[s] = j;
-        if (line[j] != 0)
-            power_expand(p, g, row, s + 1, product * line[j], t, out);
-    }
+static RelnStatus poly_room(RelnArena *scratch, size_t tuples, Poly *p)
+{
+    p->value = reln_arena_alloc(scratch, tuples, sizeof *p->value);
+    p->in = reln_arena_alloc(scratch, tuples, sizeof *p->in);
+    p->used = reln_arena_alloc(scratch, tuples, sizeof *p->used);
+    p->count = 0;
+    return p->value && p->in && p->used ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-static void power_group(const Power *p, const double *g, double *out)
+static void poly_add(Poly *p, int tuple, double value)
+{
+    if (!p->in[tuple])
+        p->used[p->count++] = tuple;
+    p->in[tuple] = true;
+    p->value[tuple] += value;
+}
+
+static void poly_clear(Poly *p)
+{
+    for (int e = 0; e < p->count; e++) {
+        p->value[p->used[e]] = 0;
+        p->in[p->used[e]] = false;
+    }
+    p->count = 0;
+}
+
+/* to = from * sum_j line_j x_j; `from` has tuples one shorter than p's, and is empty afterwards. */
+static void poly_multiply(const Power *shorter, const Power *p, const double *line, Poly *from,
+                          Poly *to)
 {
     int t[MAX_POWER];
 
-    for (ptrdiff_t row = 0; row < p->count; row++)
-        power_expand(p, g, row, 0, 1, t, out);
+    for (int e = 0; e < from->count; e++) {
+        const int *tuple = shorter->tuples + (ptrdiff_t)from->used[e] * shorter->power;
+        memcpy(t, tuple, (size_t)shorter->power * sizeof *t);
+        for (int j = 0; j < p->rep->dim; j++) {
+            double sign = 0;
+            if (line[j] == 0)
+                continue;
+            t[shorter->power] = j;
+            const int column = tuple_row(p, t, &sign);
+            if (sign != 0)
+                poly_add(to, column, sign * line[j] * from->value[from->used[e]]);
+        }
+    }
+    poly_clear(from);
 }
 
-static RelnStatus fill_power(const void *given, Candidate *c)
+/* Row i1 i2 ... is (g x)_i1 (g x)_i2 ..., multiplied out factor by factor. level[s] has the tuples of length s. */
+static void power_group(const Power *level, const Power *p, Poly poly[2], const double *g,
+                        double *out)
 {
-    Power p = *(const Power *)given;
-    const ptrdiff_t small = square(p.rep->dim), size = square(c->dim);
-
-    p.tuples = reln_arena_alloc(c->scratch, (size_t)p.count * (size_t)p.power, sizeof *p.tuples);
-    if (!p.tuples)
-        return RELN_ERR_NOMEM;
-    list_tuples(&p);
-    for (int i = 0; i < c->group->n_lie; i++)
-        power_lie(&p, p.rep->lie + i * small, c->lie + i * size);
-    for (int i = 0; i < c->group->n_discrete; i++) {
-        power_group(&p, p.rep->discrete + i * small, c->discrete + i * size);
-        power_group(&p, p.rep->inverse + i * small, c->inverse + i * size);
+    for (ptrdiff_t row = 0; row < p->count; row++) {
+        Poly *const last = &poly[p->power % 2];
+        poly_add(&poly[0], 0, 1);
+        for (int s = 0; s < p->power; s++)
+            poly_multiply(&level[s], &level[s + 1],
+                          g + (ptrdiff_t)p->tuples[row * p->power + s] * p->rep->dim, &poly[s % 2],
+                          &poly[(s + 1) % 2]);
+        for (int e = 0; e < last->count; e++)
+            out[row * p->count + last->used[e]] = last->value[last->used[e]];
+        poly_clear(last);
     }
-    return RELN_OK;
 }
 
 /* n over k; -1 beyond what a rep may have */
@@ -996,6 +1026,48 @@ static int choose(int n, int k)
     for (int i = 1; i <= k; i++)
         result = result * (n - k + i) / i;
     return result < 1e6 ? (int)lround(result) : -1;
+}
+
+static int count_tuples(const RelnRep *rep, int power, bool symmetric)
+{
+    return choose(symmetric ? rep->dim + power - 1 : rep->dim, power);
+}
+
+/* The tuples of every length up to the power, the empty one included; room for products of their forms. */
+static RelnStatus power_levels(RelnArena *scratch, const Power *p, Power *level, Poly poly[2])
+{
+    int most = 1;
+
+    for (int s = 0; s <= p->power; s++) {
+        level[s] = (Power){p->rep, s, count_tuples(p->rep, s, p->symmetric), p->symmetric, NULL};
+        assert(level[s].count > 0); /* C(20,10) at most, where the last fits into a rep */
+        level[s].tuples =
+            reln_arena_alloc(scratch, (size_t)level[s].count * (size_t)(s + 1), sizeof(int));
+        if (!level[s].tuples)
+            return RELN_ERR_NOMEM;
+        if (s > 0)
+            list_tuples(&level[s]);
+        most = level[s].count > most ? level[s].count : most;
+    }
+    RELN_TRY(poly_room(scratch, (size_t)most, &poly[0]));
+    return poly_room(scratch, (size_t)most, &poly[1]);
+}
+
+static RelnStatus fill_power(const void *given, Candidate *c)
+{
+    Power p = *(const Power *)given, level[MAX_POWER + 1];
+    const ptrdiff_t small = square(p.rep->dim), size = square(c->dim);
+    Poly poly[2];
+
+    RELN_TRY(power_levels(c->scratch, &p, level, poly));
+    p.tuples = level[p.power].tuples;
+    for (int i = 0; i < c->group->n_lie; i++)
+        power_lie(&p, p.rep->lie + i * small, c->lie + i * size);
+    for (int i = 0; i < c->group->n_discrete; i++) {
+        power_group(level, &p, poly, p.rep->discrete + i * small, c->discrete + i * size);
+        power_group(level, &p, poly, p.rep->inverse + i * small, c->inverse + i * size);
+    }
+    return RELN_OK;
 }
 
 static const RelnRep *make_power(const RelnRep *rep, int power, bool symmetric)
@@ -1013,7 +1085,7 @@ static const RelnRep *make_power(const RelnRep *rep, int power, bool symmetric)
                   symmetric || rep->dim > MAX_POWER ? MAX_POWER : rep->dim);
         return NULL;
     }
-    p.count = choose(symmetric ? rep->dim + power - 1 : rep->dim, power);
+    p.count = count_tuples(rep, power, symmetric);
     if (p.count < 0) {
         reln_fail(rep->group->ctx, RELN_ERR_UNSUPPORTED,
                   "power %d of %d coordinates has more than a million", power, rep->dim);
@@ -1089,9 +1161,7 @@ static RelnStatus try_word(const Search *s, int word, int attempt, const double 
 
     *found = false;
     for (int i = 0; i < g->n_lie; i++)
-        s->a[i] = attempt ? -reln_rng_normal(&rng) /
-                                (1 + reln_mat_norm(square(n), g->lie + i * square(n)))
-                          : 0;
+        s->a[i] = attempt ? -0.5 * reln_rng_normal(&rng) / g->size[i] : 0;
     reln_combine(g->n_lie, square(n), s->a, g->lie, s->small[0]);
     RELN_TRY(reln_matrix_exp(s->ctx, n, s->small[0], s->small[1]));
     RELN_TRY(reln_solve(s->ctx, n, n, s->words.matrices + word * square(n), h, s->small[2]));

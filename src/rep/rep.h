@@ -51,6 +51,8 @@ struct RelnGroup {
     const double *lie;      /* (n_lie, n, n) */
     const double *discrete; /* (n_discrete, n, n) */
     const double *inverse;  /* of the discrete ones */
+    const double
+        *size; /* (n_lie): norm of each Lie generator, 1 for zero: the unit of its actions */
     RelnRep *reps;
     Memo *memos;
     MapsNode *maps;

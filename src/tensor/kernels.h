@@ -64,17 +64,8 @@ typedef struct RelnRealKernels {
                    const void *y, ptrdiff_t sy, void *z);
     /* y[i] = a x[i] + b */
     void (*axpb)(ptrdiff_t n, double a, const void *x, double b, void *y);
-    /* y[i] += a x[i * sx] */
-    void (*axpy)(ptrdiff_t n, double a, const void *x, ptrdiff_t sx, void *y);
-    /* z[i] = x[i * sx] y[i * sy] + w[i * sw] */
-    void (*fma)(ptrdiff_t n, const void *x, ptrdiff_t sx, const void *y, ptrdiff_t sy,
-                const void *w, ptrdiff_t sw, void *z);
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
-    /* largest x[i], n >= 1 */
-    double (*max)(ptrdiff_t n, const void *x);
-    /* sum of x[i] y[i], likewise */
-    double (*dot)(ptrdiff_t n, const void *x, const void *y);
     /* z[k,c] = sum T x[i,c] y[j,c] for one item; ldx, ldy: distance of coordinates; sx, sy: of channels, 0 or 1 */
     void (*contract)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx,
                      ptrdiff_t sx, const void *y, ptrdiff_t ldy, ptrdiff_t sy, void *z,

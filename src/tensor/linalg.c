@@ -540,10 +540,11 @@ static void unscale_factor(int n, const int *d, double *l)
 static RelnStatus cholesky(RelnArena *tmp, int n, const double *a, double *l)
 {
     double *work = reln_arena_alloc(tmp, 3 * (size_t)n, sizeof *work), norm = 0, rcond = 0;
-    int *iwork = reln_arena_alloc(tmp, 2 * (size_t)n, sizeof *iwork), *d = iwork + n, info = 0;
+    int *iwork = reln_arena_alloc(tmp, 2 * (size_t)n, sizeof *iwork), *d, info = 0;
 
     if (!work || !iwork)
         return RELN_ERR_NOMEM;
+    d = iwork + n;
     scale_variables(n, a, d, l);
     norm = row_norm(n, l);
     dpotrf_("U", &n, l, &n, &info, 1);

@@ -163,10 +163,12 @@ static RelnStatus pade(RelnArena *tmp, int n, int degree, const double *x, doubl
     Pade p = {.n = n, .degree = degree};
     const size_t count = (size_t)(n * n);
     double *block = reln_arena_alloc(tmp, 7 * count, sizeof *block);
-    double *u = block, *v = block + count, *work = block + 2 * count;
+    double *u = block, *v, *work;
 
     if (!block)
         return RELN_ERR_NOMEM;
+    v = block + count;
+    work = block + 2 * count;
     for (int k = 1; k < 4; k++)
         p.power[k] = block + (size_t)(2 + k) * count;
     p.tmp = block + 6 * count;
@@ -384,11 +386,12 @@ static RelnStatus log_triangular(RelnArena *tmp, Triangular *s)
 {
     enum { MOST_ROOTS = 2200 }; /* halving brings any finite norm below the radius sooner */
     const int n = s->n;
-    Complex *root = reln_arena_alloc(tmp, 2 * (size_t)n, sizeof *root), *value = root + n;
+    Complex *root = reln_arena_alloc(tmp, 2 * (size_t)n, sizeof *root), *value;
     int k = 0;
 
     if (!root)
         return RELN_ERR_NOMEM;
+    value = root + n;
     for (int i = 0; i < n; i++) {
         root[i] = s->t[i * n + i];
         value[i] = clog(root[i]);

@@ -86,6 +86,28 @@ static void a_skewed_frame_does_not_change_the_verdict(void **state)
     end_ctx(ctx);
 }
 
+/* Condition 100 and 1e6 at once: Killing eigenvalues of 1e-4 still stand far above the errors. */
+static void a_bad_basis_in_a_mildly_skewed_frame_is_decided(void **state)
+{
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebraInfo info;
+
+    (void)state;
+    for (int i = 0; i < N_KNOWN; i++) {
+        const Known *const k = &known[i];
+        RelnRng rng = reln_rng(19, (uint64_t)i);
+        RelnAlgebra *a = make(ctx, k->name);
+        double g[MAX_NN], inverse[MAX_NN], skewed[MAX_K * MAX_NN], basis[MAX_K * MAX_NN];
+        random_frame(ctx, &rng, k->n, 100, g, inverse);
+        recombine(ctx, &rng, k->dim, k->n, 1e6, reln_algebra_basis(a), basis);
+        conjugate(k->dim, k->n, g, inverse, basis, skewed);
+        inspect(ctx, k->dim, k->n, skewed, &info);
+        assert_known(k, &info);
+        reln_algebra_destroy(a);
+    }
+    end_ctx(ctx);
+}
+
 /* Both at once may be too much to decide, but never gives a wrong answer. */
 static void a_bad_basis_in_a_skewed_frame_is_never_misjudged(void **state)
 {
@@ -242,10 +264,42 @@ static void floats_are_judged_as_floats(void **state)
     end_ctx(ctx);
 }
 
-/* so(3) in a frame of condition 1e5: Killing eigenvalues of 1e-10 in floats are neither zero nor not. */
+/* gl(2) in a basis of condition 1e5 is too coarse as floats, but not dependent: its smallest singular value, 1e-5, is
+ * more than the 2 * 6e-8 that rounding can make of a zero. */
+static void coarse_floats_are_undecided_and_not_called_dependent(void **state)
+{
+    const RelnBasisOptions floats = {.precision = 6e-8};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebra *gl2 = make(ctx, "gl:2");
+    RelnAlgebraInfo info;
+    double basis[16];
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        RelnRng rng = reln_rng(20, (uint64_t)i);
+        recombine(ctx, &rng, 4, 2, 1e5, reln_algebra_basis(gl2), basis);
+        for (int j = 0; j < 16; j++)
+            basis[j] = (double)(float)basis[j];
+        assert_ok(ctx, reln_algebra_inspect(ctx, 4, 2, basis, &floats, &info));
+        assert_int_equal(info.independent, RELN_YES);
+        assert_int_equal(info.reductive, RELN_UNDECIDED);
+        assert_non_null(strstr(info.reason, "undecided: a basis of condition"));
+        /* a dependent one stays dependent when it is rounded */
+        for (int j = 0; j < 4; j++)
+            basis[12 + j] =
+                (double)(float)(0.3 * basis[j] - 1.7 * basis[4 + j] + 0.9 * basis[8 + j]);
+        assert_ok(ctx, reln_algebra_inspect(ctx, 4, 2, basis, &floats, &info));
+        assert_int_equal(info.independent, RELN_NO);
+        assert_int_equal(info.reductive, RELN_NO);
+    }
+    reln_algebra_destroy(gl2);
+    end_ctx(ctx);
+}
+
+/* so(3) in a frame of condition 100: Killing eigenvalues of 1e-4 in floats are neither zero nor not. */
 static void what_cannot_be_decided_is_refused_as_undecided(void **state)
 {
-    const RelnBasisOptions floats = {.precision = 1e-9};
+    const RelnBasisOptions floats = {.precision = 6e-8};
     RelnCtx *ctx = new_ctx();
     RelnRng rng = reln_rng(17, 0);
     RelnAlgebra *so3 = make(ctx, "so:3"), *a = NULL;
@@ -440,12 +494,14 @@ int main(void)
         cmocka_unit_test(named_algebras_are_as_textbooks_say),
         cmocka_unit_test(a_bad_basis_does_not_change_the_verdict),
         cmocka_unit_test(a_skewed_frame_does_not_change_the_verdict),
+        cmocka_unit_test(a_bad_basis_in_a_mildly_skewed_frame_is_decided),
         cmocka_unit_test(a_bad_basis_in_a_skewed_frame_is_never_misjudged),
         cmocka_unit_test(algebras_that_are_not_reductive_are_refused),
         cmocka_unit_test(they_are_refused_in_bad_bases_and_skewed_frames_too),
         cmocka_unit_test(dependent_matrices_are_refused_with_their_rank),
         cmocka_unit_test(spans_that_are_not_closed_are_refused_with_the_bracket),
         cmocka_unit_test(floats_are_judged_as_floats),
+        cmocka_unit_test(coarse_floats_are_undecided_and_not_called_dependent),
         cmocka_unit_test(what_cannot_be_decided_is_refused_as_undecided),
         cmocka_unit_test(wrong_arguments_get_one_line),
         cmocka_unit_test(a_centre_with_jordan_blocks_is_accepted_with_a_warning),

@@ -1,42 +1,8 @@
 /* The checker: what is equivariant passes, what is not is refused with the generator. */
-#include "support/support.h"
+#include "rep/fixture.h"
 
 #include <math.h>
 #include <string.h>
-
-typedef struct Fixture {
-    RelnCtx *ctx;
-    RelnGroup *gl3, *so3, *o3;
-    RelnAlgebra *algebra_gl3, *algebra_so3;
-} Fixture;
-
-static int set_up(void **state)
-{
-    static Fixture f;
-
-    assert_int_equal(reln_ctx_create(NULL, &f.ctx), RELN_OK);
-    assert_ok(f.ctx, reln_group_create(f.ctx, "gl:3", &f.gl3));
-    assert_ok(f.ctx, reln_group_create(f.ctx, "so:3", &f.so3));
-    assert_ok(f.ctx, reln_group_create(f.ctx, "o:3", &f.o3));
-    assert_ok(f.ctx, reln_algebra_create(f.ctx, "gl:3", &f.algebra_gl3));
-    assert_ok(f.ctx, reln_algebra_create(f.ctx, "so:3", &f.algebra_so3));
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    Fixture *f = *state;
-
-    reln_algebra_destroy(f->algebra_so3);
-    reln_algebra_destroy(f->algebra_gl3);
-    reln_group_destroy(f->o3);
-    reln_group_destroy(f->so3);
-    reln_group_destroy(f->gl3);
-    assert_int_equal(reln_ctx_live_blocks(f->ctx), 0);
-    reln_ctx_destroy(f->ctx);
-    return 0;
-}
 
 static bool linear_passes(const Fixture *f, const RelnRep *in, const RelnRep *out, const double *m)
 {
@@ -185,6 +151,59 @@ static void questions_without_an_answer_are_errors(void **state)
     assert_int_equal(reln_check_bilinear(m, NULL, m, &t, &verdict), RELN_ERR_ARG);
 }
 
+/* The group of s E_1, s E_2, s E_3 is SO(3) for every s. */
+static RelnGroup *scaled_so3(const Fixture *f, double scale)
+{
+    double lie[27];
+    RelnGroup *group = NULL;
+
+    for (int i = 0; i < 27; i++)
+        lie[i] = scale * reln_group_lie(f->so3)[i];
+    assert_ok(f->ctx, reln_group_from_matrices(f->ctx, "scaled", 3, 3, lie, 0, NULL, &group));
+    return group;
+}
+
+static void the_size_of_the_generators_changes_no_verdict(void **state)
+{
+    const double diagonal[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3}, scalar[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2};
+    Fixture *f = *state;
+
+    for (double scale = 1e-60; scale < 1e61; scale *= 1e12) {
+        RelnGroup *g = scaled_so3(f, scale);
+        const RelnRep *v = reln_rep_vector(g);
+        RelnVerdict verdict;
+        double wrong[27];
+        assert_ok(f->ctx, reln_check_linear(v, v, diagonal, &verdict));
+        /* [E_2, diag(1,2,3)] has norm 2 sqrt(2); E_2 sqrt(2), the diagonal sqrt(14) */
+        assert_small(verdict.residual - 2 / sqrt(14), 1e-14);
+        assert_false(verdict.equivariant);
+        assert_true(linear_passes(f, v, v, scalar));
+        assert_false(reln_rep_is_trivial(v));
+        assert_ptr_not_equal(v, reln_rep_trivial(g, 3));
+        assert_true(reln_rep_is_orthogonal(v));
+        /* one generator twice as large as it should be is no rep */
+        memcpy(wrong, reln_rep_lie(v, 0), sizeof wrong);
+        for (int i = 0; i < 9; i++)
+            wrong[i] *= 2;
+        assert_null(reln_rep_from_matrices(g, 3, wrong, NULL));
+        reln_group_destroy(g);
+    }
+}
+
+static void the_size_of_a_map_changes_no_verdict(void **state)
+{
+    const double sizes[] = {4e-320, 1e-200, 1, 1e200};
+    Fixture *f = *state;
+    const RelnRep *v = reln_rep_vector(f->gl3);
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        double m[9] = {sizes[i], 0, 0, 0, sizes[i], 0, 0, 0, sizes[i]};
+        assert_true(linear_passes(f, v, v, m));
+        m[0] = 0;
+        assert_false(linear_passes(f, v, v, m));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +212,8 @@ int main(void)
         cmocka_unit_test(the_completed_form_passes_and_the_frobenius_product_only_for_rotations),
         cmocka_unit_test(hat_needs_the_sign_of_the_determinant_under_reflections),
         cmocka_unit_test(any_map_passes_without_generators_and_the_zero_map_always),
+        cmocka_unit_test(the_size_of_the_generators_changes_no_verdict),
+        cmocka_unit_test(the_size_of_a_map_changes_no_verdict),
         cmocka_unit_test(questions_without_an_answer_are_errors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

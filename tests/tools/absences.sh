@@ -11,15 +11,18 @@ fail()
 objects=$BUILD_DIR/CMakeFiles/reln_objects.dir/src
 [ -d "$objects" ] || fail "no objects in $objects"
 
+# every "module file symbol" that is used and not defined
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+find "$objects" -name '*.o' -exec nm -u -A {} + |
+    awk '{ sub(/:$/, "", $1); n = split($1, path, "/"); sub(/\.c\.o$/, "", path[n]); sub(/@.*/, "", $NF)
+           print path[n - 1], path[n], $NF }' >"$work/used"
+
 # modules that use a symbol matching the pattern, but for those allowed to
 uses() # pattern, allowed modules
 {
-    find "$objects" -name '*.o' | while read -r object; do
-        module=$(basename "$(dirname "$object")")
-        case " ${2:-} " in *" $module "*) continue ;; esac
-        nm -u "$object" | awk -v where="$module/$(basename "$object" .c.o)" -v pattern="^($1)\$" \
-            '{ sub(/@.*/, "", $2) } $2 ~ pattern { print where " calls " $2 }'
-    done
+    awk -v pattern="^($1)\$" -v allowed=" ${2:-} " \
+        '$3 ~ pattern && !index(allowed, " " $1 " ") { print $1 "/" $2 " calls " $3 }' "$work/used"
 }
 
 nobody() # what it would mean, pattern, allowed modules

@@ -1,0 +1,47 @@
+/* setting.h -- what a network needs around it, opened and closed together.
+ *
+ *     RelnSetting s;
+ *     if (reln_setting_init(&s, "so:3", "gl:3", RELN_F32, 1) == RELN_OK) {   // rotations, acting on 3 x 3 matrices
+ *         RelnNode *x = reln_input(s.graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = 2}, s.rep, RELN_DEFAULT);
+ *         ...
+ *     } else
+ *         fprintf(stderr, "%s\n", reln_ctx_error(s.ctx));
+ *     reln_setting_clear(&s);
+ *
+ * A convenience for programs with one network; each part can be made by itself as well.
+ */
+#ifndef RELN_SETTING_H
+#define RELN_SETTING_H
+
+#include "reln/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct RelnSetting {
+    RelnCtx *ctx;
+    RelnGroup *group;     /* the symmetry */
+    RelnAlgebra *algebra; /* where features live */
+    const RelnRep *rep;   /* of features: the symmetry acts on the algebra by conjugation */
+    RelnStore *store;
+    RelnGraph *graph;
+    bool owns_ctx;
+} RelnSetting;
+
+/* symmetry: a name of reln_group_create(); features: of reln_algebra_create(), NULL for the symmetry's own. Where the
+ * matrices of features are larger, the group acts on them as diag(g, 1, ...): "lorentz" on "gl:5". dtype is the graph's,
+ * seed the store's. When it fails, s->ctx has the message (it may be NULL when there was no memory at all). Call
+ * reln_setting_clear() in either case. */
+RELN_API RelnStatus reln_setting_init(RelnSetting *s, const char *symmetry, const char *features,
+                                      RelnDtype dtype, uint64_t seed);
+/* The same in a context of yours, which outlives it. */
+RELN_API RelnStatus reln_setting_init_in(RelnSetting *s, RelnCtx *ctx, const char *symmetry,
+                                         const char *features, RelnDtype dtype, uint64_t seed);
+RELN_API void reln_setting_clear(RelnSetting *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/* setting.c -- see setting.h. */
+#include "reln/setting.h"
+
+#include <string.h>
+
+#include "base/base.h"
+
+/* diag(g, 1, ...) where features are larger matrices than the group's. */
+static RelnStatus fit_group(RelnSetting *s)
+{
+    RelnGroup *embedded = NULL;
+
+    if (reln_group_n(s->group) >= reln_algebra_n(s->algebra))
+        return RELN_OK;
+    RELN_TRY(reln_group_embed(s->group, reln_algebra_n(s->algebra), &embedded));
+    reln_group_destroy(s->group);
+    s->group = embedded;
+    return RELN_OK;
+}
+
+static RelnStatus make_parts(RelnSetting *s, const char *symmetry, const char *features,
+                             RelnDtype dtype, uint64_t seed)
+{
+    RELN_TRY(reln_group_create(s->ctx, symmetry, &s->group));
+    RELN_TRY(reln_algebra_create(s->ctx, features ? features : symmetry, &s->algebra));
+    RELN_TRY(fit_group(s));
+    s->rep = reln_rep_adjoint(s->group, s->algebra);
+    if (!s->rep)
+        return reln_ctx_status(s->ctx);
+    RELN_TRY(reln_store_create(s->ctx, seed, &s->store));
+    return reln_graph_create(s->group, s->store, dtype, &s->graph);
+}
+
+RelnStatus reln_setting_init(RelnSetting *s, const char *symmetry, const char *features,
+                             RelnDtype dtype, uint64_t seed)
+{
+    memset(s, 0, sizeof *s);
+    RELN_TRY(reln_ctx_create(NULL, &s->ctx));
+    s->owns_ctx = true;
+    return make_parts(s, symmetry, features, dtype, seed);
+}
+
+RelnStatus reln_setting_init_in(RelnSetting *s, RelnCtx *ctx, const char *symmetry,
+                                const char *features, RelnDtype dtype, uint64_t seed)
+{
+    memset(s, 0, sizeof *s);
+    s->ctx = ctx;
+    return make_parts(s, symmetry, features, dtype, seed);
+}
+
+void reln_setting_clear(RelnSetting *s)
+{
+    reln_graph_destroy(s->graph);
+    reln_store_destroy(s->store);
+    reln_algebra_destroy(s->algebra);
+    reln_group_destroy(s->group);
+    if (s->owns_ctx)
+        reln_ctx_destroy(s->ctx);
+    memset(s, 0, sizeof *s);
+}
