@@ -320,7 +320,7 @@ static void check_difference(World *w, RelnPlan *plan, const Direction *d, const
 
     value = value_at(w, plan, d, of, 0);
     exact = along(w, plan, letter, d->by, &size);
-    size = fmax(size, fmax(0.01 * fabs(value), 1e-5));
+    size = fmax(size, fmax(0.01 * fabs(value), 1e-4));
     for (double h = 3e-3; h > 1e-5; h *= 0.25) {
         const double near = value_at(w, plan, d, of, h) - value_at(w, plan, d, of, -h);
         const double far = value_at(w, plan, d, of, 2 * h) - value_at(w, plan, d, of, -2 * h);

@@ -109,6 +109,8 @@ static bool is_frozen(World *w, const RelnNode *x)
         bool *frozen = &w->frozen[w->n_known];
 
         *frozen = !(z->op->flags & RELN_OP_SOURCE) || frozen_source(w, z);
+        /* a sum over the batch is not the same to the bit, and kinks would see it */
+        *frozen = *frozen && !(z->domain == RELN_STEP && z->n_in && z->in[0]->domain != RELN_STEP);
         for (int i = 0; i < z->n_in; i++)
             *frozen = *frozen && w->frozen[z->in[i]->id];
     }
@@ -216,11 +218,25 @@ static RelnNode *make_map(World *w)
     }
 }
 
+/* Not where the rounding of a number that should be 0 decides. */
+static bool clear_of_zero(World *w, const RelnNode *x)
+{
+    const double *values;
+    const ptrdiff_t n = interpret_items(&w->meaning, x->domain) * reln_shape_count(&x->shape);
+
+    interpret_on(&w->meaning);
+    values = w->meaning.values[x->id];
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (fabs(values[i]) < 1e-9)
+            return false;
+    return true;
+}
+
 static RelnNode *make_kink(World *w)
 {
     RelnNode *x = find(w, frozen_invariant, NULL);
 
-    if (!x)
+    if (!x || !clear_of_zero(w, x))
         return NULL;
     return below(w, 3) == 0   ? reln_relu(w->graph, x)
            : below(w, 2) == 0 ? reln_abs(w->graph, x)
@@ -368,10 +384,11 @@ static RelnNode *make_slice(World *w)
 static RelnNode *make_pad(World *w)
 {
     RelnNode *x = find(w, any, NULL);
+    const RelnAxis axis = some_axis(w, x);
+    const int before = below(w, 2), behind = below(w, 2);
 
-    return reln_shape_count(&x->shape) * 3 > ITEM
-               ? NULL
-               : reln_pad(w->graph, x, some_axis(w, x), below(w, 2), below(w, 2));
+    return reln_shape_count(&x->shape) * 3 > ITEM ? NULL
+                                                  : reln_pad(w->graph, x, axis, before, behind);
 }
 
 static RelnNode *make_softmax(World *w)
@@ -384,9 +401,10 @@ static RelnNode *make_softmax(World *w)
 
 static RelnNode *make_unfold(World *w)
 {
-    RelnNode *x = find(w, any, NULL);
-    RelnNode *y = reln_unfold(w->graph, x, 1 + below(w, 2), 1 + below(w, 2), below(w, 2) + 1);
+    RelnNode *x = find(w, any, NULL), *y;
+    const int width = 1 + below(w, 2), stride = 1 + below(w, 2), pad = 1 + below(w, 2);
 
+    y = reln_unfold(w->graph, x, width, stride, pad);
     return reln_shape_count(&y->shape) > ITEM ? NULL : y;
 }
 
@@ -407,8 +425,10 @@ static RelnNode *make_center(World *w)
 
 static RelnNode *make_random(World *w)
 {
-    return reln_random_normal(w->graph, below(w, 2) ? RELN_SAMPLES : w->points,
-                              (RelnDims){.p = 1 + below(w, 2), .c = 1 + below(w, 3)}, 0);
+    const RelnDomain domain = below(w, 2) ? RELN_SAMPLES : w->points;
+    const int p = 1 + below(w, 2), c = 1 + below(w, 3);
+
+    return reln_random_normal(w->graph, domain, (RelnDims){.p = p, .c = c}, 0);
 }
 
 /* ---- ops of two and more -------------------------------------------------------------------------------------- */
@@ -473,12 +493,15 @@ static bool like(World *w, const RelnNode *x, const RelnNode *y)
 
 static RelnNode *make_concat(World *w)
 {
-    RelnNode *x = find(w, any, NULL), *xs[3] = {x, find(w, like, x), find(w, like, x)};
+    RelnNode *x = find(w, any, NULL), *y = find(w, like, x), *z = find(w, like, x);
+    RelnNode *xs[3] = {x, y, z};
+    int n;
     static const RelnAxis free[4] = {RELN_P, RELN_Q, RELN_R, RELN_C};
 
     if (reln_shape_count(&x->shape) * 3 > ITEM || !domains_join(xs[1], xs[2]))
         return NULL;
-    return reln_concat(w->graph, 2 + below(w, 2), xs, free[below(w, 4)]);
+    n = 2 + below(w, 2);
+    return reln_concat(w->graph, n, xs, free[below(w, 4)]);
 }
 
 static bool beside(World *w, const RelnNode *x, const RelnNode *y)
@@ -677,11 +700,14 @@ static bool of_edges(World *w, const RelnNode *x, const RelnNode *other)
 
 static RelnNode *make_gather(World *w)
 {
-    if (chance(w, 0.4))
-        return reln_gather(w->graph, find(w, of_samples, NULL),
-                           reln_row_sample(w->graph, w->points));
-    return reln_gather(w->graph, find(w, of_points, NULL),
-                       chance(w, 0.5) ? w->edge_from : w->edge_to);
+    RelnNode *x, *end = chance(w, 0.5) ? w->edge_from : w->edge_to;
+
+    if (chance(w, 0.4)) {
+        x = find(w, of_samples, NULL);
+        return reln_gather(w->graph, x, reln_row_sample(w->graph, w->points));
+    }
+    x = find(w, of_points, NULL);
+    return reln_gather(w->graph, x, end);
 }
 
 static RelnNode *make_segment(World *w)
@@ -790,7 +816,7 @@ static int nested_body(World *w, RelnGraph *b, const WorldFn *inner, RelnNode **
 
 static RelnNode *make_fn(World *w)
 {
-    WorldFn f = {.p = 1 + below(w, 2), .c = 1 + below(w, 3), .n_in = 4};
+    WorldFn f = {.n_in = 4};
     const WorldFn *inner = NULL;
     const int k = reln_rep_dim(w->adjoint);
     RelnGraph *b;
@@ -798,6 +824,8 @@ static RelnNode *make_fn(World *w)
 
     if (w->n_fns == WORLD_FNS)
         return NULL;
+    f.p = 1 + below(w, 2);
+    f.c = 1 + below(w, 3);
     if (w->n_fns && chance(w, 0.6)) {
         inner = &w->fns[below(w, w->n_fns)];
         if (inner->n_in != 4)
@@ -958,13 +986,14 @@ static void make_sources(World *w)
     const RelnDomain domains[4] = {RELN_SAMPLES, w->points, w->edges, RELN_STEP};
 
     for (int i = 0; i < 4; i++) {
-        const RelnDims d = {1 + below(w, 2), 1 + below(w, 2), 1 + below(w, 3), k, 1 + below(w, 3)};
-        const RelnDims s = {d.p, 1, 1, 1, d.c}, e = {1, d.q, d.r, 1 + below(w, 2), 1};
+        const int p = 1 + below(w, 2), q = 1 + below(w, 2), r = 1 + below(w, 3);
+        const int c = 1 + below(w, 3), few = 1 + below(w, 2);
+        const RelnDims s = {p, 1, 1, 1, c}, e = {1, q, r, few, 1};
 
         if (i < 2 || chance(w, 0.5))
-            keep(w, input(w, domains[i], (RelnDims){d.p, 1, 1, k, d.c}, w->adjoint, false));
+            keep(w, input(w, domains[i], (RelnDims){p, 1, 1, k, c}, w->adjoint, false));
         if (chance(w, 0.5))
-            keep(w, input(w, domains[i], (RelnDims){1, 1, d.r, k, d.c}, w->coadjoint, false));
+            keep(w, input(w, domains[i], (RelnDims){1, 1, r, k, c}, w->coadjoint, false));
         keep(w, input(w, domains[i], s, NULL, false));
         if (chance(w, 0.5))
             keep(w, input(w, domains[i], e, NULL, false));
