@@ -56,10 +56,10 @@ RELN_API const void *reln_plan_output(const RelnPlan *plan, const char *name, pt
 /* What it costs, known before it runs. */
 typedef struct RelnCost {
     double flops_step;   /* once a run: multiplications and additions */
-    double flops_sample; /* for each sample, and each row of a row domain */
-    double bytes_sample; /* read and written by kernels, likewise */
-    size_t parameters;   /* trainable elements of the graph */
-    size_t bytes_worker; /* slab and packed weights of one worker */
+    double flops_sample; /* for each sample (row domains: at capacity, divided by the shard) */
+    double bytes_sample; /* kernels read and write for each sample, weights once a shard */
+    size_t parameters;   /* trainable elements used */
+    size_t bytes_worker; /* for each worker: slab, packed weights, room for matrix products */
     size_t bytes_shared; /* step-level values, lanes, constants */
     size_t bytes_kept;   /* per-sample values kept across phases, at the capacity reserved */
     int shard, lanes, phases, instructions;

@@ -287,6 +287,7 @@ static CliExit run_array(RelnCtx *ctx, const RelnArray *a, const char *path, boo
     RelnAlgebra *algebra = NULL;
     RelnAlgebraInfo info;
     RelnStatus status = reln_algebra_from_basis(ctx, k, n, a->values, &options, &algebra);
+    char why[512];
     CliExit code;
 
     if (status == RELN_OK) {
@@ -297,8 +298,10 @@ static CliExit run_array(RelnCtx *ctx, const RelnArray *a, const char *path, boo
     /* a refused basis still has dimensions to show */
     if (status == RELN_ERR_ALGEBRA)
         status = reln_algebra_inspect(ctx, k, n, a->values, &options, &info);
-    if (status != RELN_OK)
-        return give_up_status(ctx, status, path, json);
+    if (status != RELN_OK) {
+        snprintf(why, sizeof why, "%s: %s", path, reln_ctx_error(ctx));
+        return give_up(cli_exit_of(status), path, why, json);
+    }
     return report(&(Report){path, &info, NULL}, json);
 }
 

@@ -236,13 +236,27 @@ static RelnDomain work_domain(const RelnNode *x)
     return is_reduction(x) ? x->in[0]->domain : x->domain;
 }
 
+/* Items of x for each item that the program is counted in: a sample, an item of a function, or the step itself. */
+static double items_each(const Planner *p, const RelnNode *x, RelnDomain work)
+{
+    const ptrdiff_t unit = p->body ? p->items : work == RELN_STEP ? 1 : p->plan->shard;
+
+    return (double)capacity_of(p, x) / (double)unit;
+}
+
 static void count_cost(Planner *p, const RelnNode *x)
 {
-    double bytes = (double)reln_node_bytes(x);
+    const RelnDomain work = work_domain(x);
+    double most = items_each(p, x, work), bytes = most * (double)reln_node_bytes(x);
 
-    for (int i = 0; i < x->n_in; i++)
-        bytes += (double)reln_node_bytes(x->in[i]);
-    p->program->flops += x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape);
+    for (int i = 0; i < x->n_in; i++) {
+        const double each = items_each(p, x->in[i], work);
+
+        most = each > most ? each : most;
+        bytes += each * (double)reln_node_bytes(x->in[i]);
+    }
+    p->program->flops +=
+        most * (x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape));
     p->program->bytes += bytes;
 }
 
@@ -403,6 +417,8 @@ static bool place_step_node(Planner *p, const RelnNode *x)
         return true;
     if (x->op == &reln_op_const)
         return place_const(p, x);
+    if (x->op == &reln_op_param)
+        p->plan->parameters += (size_t)reln_shape_count(&x->shape);
     if (x->op == &reln_op_param || x->op == &reln_op_state)
         f->place = (Place){AT_ENTRY, 0, ((const RelnParamAttr *)x->attr)->entry->values};
     else
@@ -483,8 +499,8 @@ static bool emit_call(Planner *p, const RelnNode *x)
         return false;
     assert(callee); /* a body that compiles has a program */
     instr.callee = callee;
-    p->program->flops += callee->flops;
-    p->program->bytes += callee->bytes;
+    p->program->flops += items_each(p, x, x->domain) * callee->flops;
+    p->program->bytes += items_each(p, x, x->domain) * callee->bytes;
     return emit(p, instr);
 }
 
@@ -640,9 +656,9 @@ static void settle(const Planner *p, Instr *instr)
 
     for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
         instr->in[i] = place_of(p, x->in[i]);
-    if (reads_node(instr))
+    if (reads_node(instr) && instr->in[0].kind == AT_SLAB)
         instr->in[0] = place_of(p, x);
-    else if (instr->out.kind == AT_SLAB)
+    if (!reads_node(instr) && instr->out.kind == AT_SLAB)
         instr->out = p->info[x->id].place;
     for (int i = 0; i < instr->n_out; i++)
         if (instr->outs[i].kind == AT_SLAB)
@@ -816,19 +832,56 @@ static bool find_kept(Planner *p)
     return true;
 }
 
+/* The store's arrays are about to change: what is asked of one is its value in this run, so it is copied first. */
+static bool value_of_run(Planner *p, const RelnNode *x, Place *out)
+{
+    *out = place_of(p, x);
+    if (out->kind != AT_ENTRY)
+        return true;
+    *out = shared(p->plan, reln_node_bytes(x));
+    return emit_simple(p, DO_COPY, x, RELN_STEP, place_of(p, x), *out);
+}
+
+static bool place_outputs(Planner *p)
+{
+    const int n = p->g->outputs.count;
+    Place *places = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *places);
+
+    if (!places)
+        return nomem(p);
+    p->plan->outputs = places;
+    for (int i = 0; i < n; i++) {
+        const RelnNode *x = p->g->outputs.items[i].node;
+        const int array = p->info[reln_storage(x)->id].array;
+
+        places[i] = (Place){AT_KEPT, (size_t)array, NULL};
+        if (array < 0 && !value_of_run(p, x, &places[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool commit_program(Planner *p)
 {
+    const int n = p->g->assigns.count;
+    const RelnAssign *assigns = p->g->assigns.items;
+    Place *values = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *values);
+
+    if (!values)
+        return nomem(p);
     p->program = &p->plan->commit;
+    if (!place_outputs(p))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!value_of_run(p, assigns[i].value, &values[i]))
+            return false;
     for (int i = 0; i < p->g->effects.count; i++)
         if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
             return false;
-    for (int i = 0; i < p->g->assigns.count; i++) {
-        const RelnAssign *a = &p->g->assigns.items[i];
-
-        if (!emit_simple(p, DO_COPY, a->value, RELN_STEP, place_of(p, a->value),
-                         place_of(p, a->state)))
+    for (int i = 0; i < n; i++)
+        if (!emit_simple(p, DO_COPY, assigns[i].value, RELN_STEP, values[i],
+                         place_of(p, assigns[i].state)))
             return false;
-    }
     return lay_out(p, p->program);
 }
 
@@ -863,22 +916,6 @@ static void mark_roots(Planner *p)
         need(p, p->g->effects.items[i]);
 }
 
-static bool place_outputs(Planner *p)
-{
-    RelnPlan *plan = p->plan;
-    const int n = p->g->outputs.count;
-
-    plan->outputs = reln_arena_alloc(&plan->arena, (size_t)n + 1, sizeof *plan->outputs);
-    if (!plan->outputs)
-        return nomem(p);
-    for (int i = 0; i < n; i++) {
-        const Info *f = &p->info[reln_storage(p->g->outputs.items[i].node)->id];
-
-        plan->outputs[i] = f->array >= 0 ? (Place){AT_KEPT, (size_t)f->array, NULL} : f->place;
-    }
-    return true;
-}
-
 bool reln_plan_compile(RelnPlan *plan)
 {
     RelnGraph *g = plan->graph;
@@ -896,7 +933,7 @@ bool reln_plan_compile(RelnPlan *plan)
     for (int i = 0; i < plan->phases.count; i++)
         if (!step_program(&p, i) || !shard_program(&p, i))
             return false;
-    return commit_program(&p) && place_outputs(&p);
+    return commit_program(&p);
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------ */

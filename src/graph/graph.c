@@ -442,6 +442,12 @@ void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
 
     if (!node || graph->status != RELN_OK)
         return;
+    if (graph->parent || node->graph != graph) {
+        reln_graph_fail(graph, RELN_ERR_ARG, "output %s: %s", name,
+                        graph->parent ? "a function gives its results to reln_fn_end()"
+                                      : "the node belongs to another graph");
+        return;
+    }
     for (int i = 0; i < graph->outputs.count; i++)
         if (strcmp(graph->outputs.items[i].name, name) == 0) {
             reln_graph_fail(graph, RELN_ERR_ARG, "output %s: there is one of that name already",
@@ -461,7 +467,9 @@ void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
 
     if (!state || !value || graph->status != RELN_OK)
         return;
-    if (state->op != &reln_op_state)
+    if (state->graph != graph || value->graph != graph)
+        reln_graph_fail(graph, RELN_ERR_ARG, "assign: state or value belongs to another graph");
+    else if (state->op != &reln_op_state)
         reln_graph_fail(graph, RELN_ERR_ARG, "assign: %s is not a state", state->op->name);
     else if (memcmp(&state->shape, &value->shape, sizeof state->shape) != 0 ||
              value->domain != RELN_STEP || state->dtype != value->dtype)

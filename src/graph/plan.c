@@ -249,9 +249,8 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
                        : plan->row_first[x->domain - 2]
                            ? plan->row_first[x->domain - 2][plan->run.n_samples]
                            : 0;
-        return place->kind == AT_KEPT    ? (const void *)plan->kept.items[place->offset].values
-               : place->kind == AT_ENTRY ? place->entry
-                                         : (const void *)(plan->memory + place->offset);
+        return place->kind == AT_KEPT ? plan->kept.items[place->offset].values
+                                      : plan->memory + place->offset;
     }
     return NULL;
 }
@@ -268,17 +267,12 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
         cost.bytes_sample += phase->shards.bytes;
         cost.instructions += phase->step.code.count + phase->shards.code.count;
     }
-    for (int i = 0; i < plan->graph->sources.count; i++) {
-        const RelnNode *x = plan->graph->sources.items[i].node;
-
-        if (x->op == &reln_op_param)
-            cost.parameters += (size_t)reln_shape_count(&x->shape);
-    }
     for (int i = 0; i < plan->kept.count; i++)
         cost.bytes_kept += plan->kept.items[i].capacity;
     cost.instructions += plan->commit.code.count;
     cost.phases = plan->phases.count;
-    cost.bytes_worker = plan->slab + plan->pack_size;
+    cost.parameters = plan->parameters;
+    cost.bytes_worker = plan->slab + plan->pack_size + reln_gemm_bytes();
     cost.bytes_shared = plan->memory_size + plan->lane_size * LANES;
     return cost;
 }

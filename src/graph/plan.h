@@ -124,6 +124,7 @@ struct RelnPlan {
     size_t memory_size;
     char *lanes;
     size_t lane_size;
+    size_t parameters; /* trainable elements that are read */
     int n_workers;
     Worker *workers;
     size_t slab;

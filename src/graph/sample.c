@@ -20,10 +20,13 @@ static const char *next_name(const RelnSampler *s, char text[16])
 RelnNode *reln_sample_input(RelnSampler *s, RelnDomain domain, RelnDims dims, const RelnRep *rep,
                             double lo, double hi, bool positive)
 {
+    const RelnSampleInput input = {.lo = lo, .hi = hi, .positive = positive};
     char name[16];
 
+    if (s->graph->fn)
+        return record(s, reln_argument(s->graph, domain, dims, rep, RELN_DEFAULT), input);
     return record(s, reln_input(s->graph, next_name(s, name), domain, dims, rep, RELN_DEFAULT),
-                  (RelnSampleInput){.lo = lo, .hi = hi, .positive = positive});
+                  input);
 }
 
 RelnNode *reln_sample_normal(RelnSampler *s, RelnDomain domain, RelnDims dims, const RelnRep *rep)
@@ -34,10 +37,13 @@ RelnNode *reln_sample_normal(RelnSampler *s, RelnDomain domain, RelnDims dims, c
 RelnNode *reln_sample_index(RelnSampler *s, RelnDomain domain, RelnDims dims, RelnDomain target,
                             int limit)
 {
+    const RelnSampleInput input = {.target = target, .limit = limit};
     char name[16];
 
+    if (s->graph->fn)
+        return record(s, reln_argument(s->graph, domain, dims, NULL, RELN_I32), input);
     return record(s, reln_input_index(s->graph, next_name(s, name), domain, dims, target, limit),
-                  (RelnSampleInput){.target = target, .limit = limit});
+                  input);
 }
 
 const RelnRep *reln_sample_adjoint(RelnSampler *s)

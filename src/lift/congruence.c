@@ -4,6 +4,7 @@
  * matrices stay symmetric and the condition of sbar enters only through the two triangular factors.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lift/lift.h"
@@ -34,6 +35,7 @@ static void invert_lower(ptrdiff_t n, const double *l, double *inverse)
 static RelnStatus reference_fill(RelnCtx *ctx, ptrdiff_t n, const double *sbar, Reference *r)
 {
     double *block = reln_arena_alloc(&r->tmp, 6 * (size_t)(n * n), sizeof *block);
+    char text[256];
     RelnStatus status = RELN_OK;
 
     if (!block)
@@ -45,8 +47,10 @@ static RelnStatus reference_fill(RelnCtx *ctx, ptrdiff_t n, const double *sbar, 
     r->y = block + 4 * n * n;
     r->work = block + 5 * n * n;
     status = reln_cholesky(ctx, n, sbar, r->l);
-    if (status == RELN_ERR_NUMERIC)
-        return reln_fail(ctx, status, "the reference covariance is not positive definite");
+    if (status == RELN_ERR_NUMERIC) {
+        snprintf(text, sizeof text, "%s", reln_ctx_error(ctx));
+        return reln_fail(ctx, status, "reference covariance: %s", text);
+    }
     RELN_TRY(status);
     invert_lower(n, r->l, r->inverse);
     reln_mat_transpose(n, n, r->l, r->lt);
@@ -94,10 +98,18 @@ static RelnStatus complete(RelnCtx *ctx, ptrdiff_t n, double eps, const double *
     return status;
 }
 
+static RelnStatus check_some(RelnCtx *ctx, const char *what, ptrdiff_t count, const double *prior)
+{
+    if (count > 0 || prior)
+        return RELN_OK;
+    return reln_fail(ctx, RELN_ERR_ARG, "%s: 0 items and no prior, wanted at least one", what);
+}
+
 RelnStatus reln_reference_mean(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *s,
                                double eps, const double *prior, double *sbar)
 {
     RELN_TRY(reln_lift_check_symmetric(ctx, "mean covariance", n, count, s));
+    RELN_TRY(check_some(ctx, "mean covariance", count, prior));
     memset(sbar, 0, (size_t)(n * n) * sizeof *sbar);
     for (ptrdiff_t k = 0; k < count; k++)
         for (ptrdiff_t i = 0; i < n * n; i++)
@@ -109,6 +121,7 @@ RelnStatus reln_reference_scatter(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, co
                                   double eps, const double *prior, double *sbar)
 {
     RELN_TRY(reln_lift_check(ctx, "scatter of vectors", n, count, n, v));
+    RELN_TRY(check_some(ctx, "scatter of vectors", count, prior));
     memset(sbar, 0, (size_t)(n * n) * sizeof *sbar);
     for (ptrdiff_t k = 0; k < count; k++)
         for (ptrdiff_t i = 0; i < n * n; i++)

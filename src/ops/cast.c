@@ -34,6 +34,12 @@ static RelnStatus forward(const RelnExec *e)
     return RELN_OK;
 }
 
+static double flops(const RelnNode *z)
+{
+    (void)z;
+    return 0.0;
+}
+
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     gin[0] = reln_cast(g, gz, z->in[0]->dtype);
@@ -52,6 +58,7 @@ const RelnOp reln_op_cast = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
+    .flops = flops,
     .sample = sample,
 };
 

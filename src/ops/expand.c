@@ -62,6 +62,12 @@ static RelnStatus forward(const RelnExec *e)
     return RELN_OK;
 }
 
+static double flops(const RelnNode *z)
+{
+    (void)z;
+    return 0.0;
+}
+
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     (void)g;
@@ -94,6 +100,7 @@ const RelnOp reln_op_expand = {
     .forward = forward,
     .vjp = vjp,
     .prepare = reln_elementwise_prepare,
+    .flops = flops,
     .sample = sample,
 };
 

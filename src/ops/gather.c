@@ -84,6 +84,12 @@ static RelnStatus forward(const RelnExec *e)
     return RELN_OK;
 }
 
+static double flops(const RelnNode *z)
+{
+    (void)z;
+    return 0.0;
+}
+
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     gin[0] = reln_scatter_add(g, gz, z->in[1], z->in[0]->domain);
@@ -123,6 +129,7 @@ const RelnOp reln_op_gather = {
     .forward = forward,
     .vjp = vjp,
     .prepare = prepare,
+    .flops = flops,
     .sample = sample,
 };
 

@@ -173,7 +173,7 @@ RelnNode *reln_sum(RelnGraph *g, RelnNode *x, RelnAxis axis)
 {
     RelnShape shape;
 
-    if (!x)
+    if (!x || !reln_want_axis(g, &(RelnNode){.op = &reln_op_sum}, axis))
         return NULL;
     shape = x->shape;
     shape.dims[axis] = 1;
@@ -182,7 +182,9 @@ RelnNode *reln_sum(RelnGraph *g, RelnNode *x, RelnAxis axis)
 
 RelnNode *reln_mean(RelnGraph *g, RelnNode *x, RelnAxis axis)
 {
-    return x ? reln_scale(g, reln_sum(g, x, axis), 1.0 / x->shape.dims[axis]) : NULL;
+    RelnNode *sum = reln_sum(g, x, axis);
+
+    return sum ? reln_scale(g, sum, 1.0 / x->shape.dims[axis]) : NULL;
 }
 
 RelnNode *reln_sum_all(RelnGraph *g, RelnNode *x)

@@ -945,50 +945,77 @@ static void power_lie(const Power *p, const double *e, double *out)
         }
 }
 
-/* (g x)_i1 (g x)_i2 ... multiplied out; the s-th factor chooses its column. */
-static void power_expand(const Power *p, const double *g, ptrdiff_t row, int s, double product,
-                         int *t, double *out)
-{
-    const int dim = p->rep->dim;
+/* A product of linear forms: the value of each tuple, and the tuples it has. */
+typedef struct Poly {
+    double *value;
+    bool *in;
+    int *used;
+    int count;
+} Poly;
 
-    if (s == p->power) {
-        double sign = 0;
-        const int column = tuple_row(p, t, &sign);
-        out[row * p->count + column] += sign * product;
-        return;
-    }
-    const double *line = g + (ptrdiff_t)p->tuples[row * p->power + s] * dim;
-    for (int j = 0; j < dim; j++) {
-        t[s] = j;
-        if (line[j] != 0)
-            power_expand(p, g, row, s + 1, product * line[j], t, out);
-    }
+static RelnStatus poly_room(RelnArena *scratch, size_t tuples, Poly *p)
+{
+    p->value = reln_arena_alloc(scratch, tuples, sizeof *p->value);
+    p->in = reln_arena_alloc(scratch, tuples, sizeof *p->in);
+    p->used = reln_arena_alloc(scratch, tuples, sizeof *p->used);
+    p->count = 0;
+    return p->value && p->in && p->used ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-static void power_group(const Power *p, const double *g, double *out)
+static void poly_add(Poly *p, int tuple, double value)
+{
+    if (!p->in[tuple])
+        p->used[p->count++] = tuple;
+    p->in[tuple] = true;
+    p->value[tuple] += value;
+}
+
+static void poly_clear(Poly *p)
+{
+    for (int e = 0; e < p->count; e++) {
+        p->value[p->used[e]] = 0;
+        p->in[p->used[e]] = false;
+    }
+    p->count = 0;
+}
+
+/* to = from * sum_j line_j x_j; `from` has tuples one shorter than p's, and is empty afterwards. */
+static void poly_multiply(const Power *shorter, const Power *p, const double *line, Poly *from,
+                          Poly *to)
 {
     int t[MAX_POWER];
 
-    for (ptrdiff_t row = 0; row < p->count; row++)
-        power_expand(p, g, row, 0, 1, t, out);
+    for (int e = 0; e < from->count; e++) {
+        const int *tuple = shorter->tuples + (ptrdiff_t)from->used[e] * shorter->power;
+        memcpy(t, tuple, (size_t)shorter->power * sizeof *t);
+        for (int j = 0; j < p->rep->dim; j++) {
+            double sign = 0;
+            if (line[j] == 0)
+                continue;
+            t[shorter->power] = j;
+            const int column = tuple_row(p, t, &sign);
+            if (sign != 0)
+                poly_add(to, column, sign * line[j] * from->value[from->used[e]]);
+        }
+    }
+    poly_clear(from);
 }
 
-static RelnStatus fill_power(const void *given, Candidate *c)
+/* Row i1 i2 ... is (g x)_i1 (g x)_i2 ..., multiplied out factor by factor. level[s] has the tuples of length s. */
+static void power_group(const Power *level, const Power *p, Poly poly[2], const double *g,
+                        double *out)
 {
-    Power p = *(const Power *)given;
-    const ptrdiff_t small = square(p.rep->dim), size = square(c->dim);
-
-    p.tuples = reln_arena_alloc(c->scratch, (size_t)p.count * (size_t)p.power, sizeof *p.tuples);
-    if (!p.tuples)
-        return RELN_ERR_NOMEM;
-    list_tuples(&p);
-    for (int i = 0; i < c->group->n_lie; i++)
-        power_lie(&p, p.rep->lie + i * small, c->lie + i * size);
-    for (int i = 0; i < c->group->n_discrete; i++) {
-        power_group(&p, p.rep->discrete + i * small, c->discrete + i * size);
-        power_group(&p, p.rep->inverse + i * small, c->inverse + i * size);
+    for (ptrdiff_t row = 0; row < p->count; row++) {
+        Poly *const last = &poly[p->power % 2];
+        poly_add(&poly[0], 0, 1);
+        for (int s = 0; s < p->power; s++)
+            poly_multiply(&level[s], &level[s + 1],
+                          g + (ptrdiff_t)p->tuples[row * p->power + s] * p->rep->dim, &poly[s % 2],
+                          &poly[(s + 1) % 2]);
+        for (int e = 0; e < last->count; e++)
+            out[row * p->count + last->used[e]] = last->value[last->used[e]];
+        poly_clear(last);
     }
-    return RELN_OK;
 }
 
 /* n over k; -1 beyond what a rep may have */
@@ -999,6 +1026,48 @@ static int choose(int n, int k)
     for (int i = 1; i <= k; i++)
         result = result * (n - k + i) / i;
     return result < 1e6 ? (int)lround(result) : -1;
+}
+
+static int count_tuples(const RelnRep *rep, int power, bool symmetric)
+{
+    return choose(symmetric ? rep->dim + power - 1 : rep->dim, power);
+}
+
+/* The tuples of every length up to the power, the empty one included; room for products of their forms. */
+static RelnStatus power_levels(RelnArena *scratch, const Power *p, Power *level, Poly poly[2])
+{
+    int most = 1;
+
+    for (int s = 0; s <= p->power; s++) {
+        level[s] = (Power){p->rep, s, count_tuples(p->rep, s, p->symmetric), p->symmetric, NULL};
+        assert(level[s].count > 0); /* C(20,10) at most, where the last fits into a rep */
+        level[s].tuples =
+            reln_arena_alloc(scratch, (size_t)level[s].count * (size_t)(s + 1), sizeof(int));
+        if (!level[s].tuples)
+            return RELN_ERR_NOMEM;
+        if (s > 0)
+            list_tuples(&level[s]);
+        most = level[s].count > most ? level[s].count : most;
+    }
+    RELN_TRY(poly_room(scratch, (size_t)most, &poly[0]));
+    return poly_room(scratch, (size_t)most, &poly[1]);
+}
+
+static RelnStatus fill_power(const void *given, Candidate *c)
+{
+    Power p = *(const Power *)given, level[MAX_POWER + 1];
+    const ptrdiff_t small = square(p.rep->dim), size = square(c->dim);
+    Poly poly[2];
+
+    RELN_TRY(power_levels(c->scratch, &p, level, poly));
+    p.tuples = level[p.power].tuples;
+    for (int i = 0; i < c->group->n_lie; i++)
+        power_lie(&p, p.rep->lie + i * small, c->lie + i * size);
+    for (int i = 0; i < c->group->n_discrete; i++) {
+        power_group(level, &p, poly, p.rep->discrete + i * small, c->discrete + i * size);
+        power_group(level, &p, poly, p.rep->inverse + i * small, c->inverse + i * size);
+    }
+    return RELN_OK;
 }
 
 static const RelnRep *make_power(const RelnRep *rep, int power, bool symmetric)
@@ -1016,7 +1085,7 @@ static const RelnRep *make_power(const RelnRep *rep, int power, bool symmetric)
                   symmetric || rep->dim > MAX_POWER ? MAX_POWER : rep->dim);
         return NULL;
     }
-    p.count = choose(symmetric ? rep->dim + power - 1 : rep->dim, power);
+    p.count = count_tuples(rep, power, symmetric);
     if (p.count < 0) {
         reln_fail(rep->group->ctx, RELN_ERR_UNSUPPORTED,
                   "power %d of %d coordinates has more than a million", power, rep->dim);

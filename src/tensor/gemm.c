@@ -10,10 +10,15 @@ static const RelnRealKernels *table(const RelnGemm *gemm, bool is_double)
     return is_double ? gemm->kern->f64 : gemm->kern->f32;
 }
 
+size_t reln_gemm_bytes(void)
+{
+    return PIECE_K * PIECE_N * sizeof(double);
+}
+
 RelnStatus reln_gemm_init(RelnGemm *gemm, RelnCtx *ctx, const RelnKernels *kern)
 {
     *gemm = (RelnGemm){.kern = kern};
-    gemm->work = reln_alloc_raw(ctx, PIECE_K * PIECE_N, sizeof(double));
+    gemm->work = reln_alloc_raw(ctx, reln_gemm_bytes(), 1);
     return gemm->work ? RELN_OK : RELN_ERR_NOMEM;
 }
 

@@ -19,6 +19,7 @@ typedef struct RelnGemm {
     double flops;
 } RelnGemm;
 
+size_t reln_gemm_bytes(void); /* of its memory */
 RelnStatus reln_gemm_init(RelnGemm *gemm, RelnCtx *ctx, const RelnKernels *kern);
 void reln_gemm_clear(RelnGemm *gemm, RelnCtx *ctx);
 

@@ -104,6 +104,9 @@ static void make_bad(RelnCtx *ctx)
     save(ctx, "no-size", 3, 3, 0, 0, x);
     save(ctx, "too-wide", 3, 1, 1, 65, x);
     save(ctx, "zero", 3, 1, 2, 2, x + 1);
+    x[0] = 1e-200;
+    save(ctx, "tiny", 3, 1, 2, 2, x);
+    x[0] = 1;
     x[5] = (double)NAN;
     save(ctx, "nan", 3, 3, 2, 2, x);
     x[5] = -(double)INFINITY;

@@ -138,6 +138,7 @@ bad 3 'empty' --basis "$dir/no-size.npy"
 bad 3 '1 x 65; wanted square' --basis "$dir/too-wide.npy"
 bad 3 'element (1, 0, 1) is nan' --basis "$dir/nan.npy"
 bad 3 'element (1, 0, 1) is -inf' --basis "$dir/infinite.npy"
+bad 3 'tiny.npy: E_1 has norm 1e-200' --basis "$dir/tiny.npy"
 bad 3 '0 bytes, too short' --basis "$dir/empty.npy"
 bad 3 'not a .npy file' --basis "$dir/text.npy"
 newline=$(printf 'a\nb')

@@ -315,6 +315,41 @@ static void state_is_assigned_at_the_end_of_a_step(void **state)
     fixture_clear(&f);
 }
 
+static double entry_value(const Fixture *f, const char *name)
+{
+    RelnEntryInfo entry;
+
+    assert_true(reln_store_find(f->store, name, &entry));
+    return *(const double *)entry.values;
+}
+
+static void states_are_given_the_values_of_the_run(void **state)
+{
+    Fixture f;
+    RelnPlan *plan = NULL;
+    RelnNode *a, *b, *before, *w;
+
+    (void)state;
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    a = reln_state(f.graph, "a", (RelnDims){.c = 1}, (RelnInit){RELN_INIT_CONSTANT, 1.0});
+    b = reln_state(f.graph, "b", (RelnDims){.c = 1}, (RelnInit){RELN_INIT_CONSTANT, 2.0});
+    before = reln_state(f.graph, "before", (RelnDims){.c = 1}, (RelnInit){RELN_INIT_CONSTANT, 0.0});
+    w = reln_param(f.graph, "w", (RelnDims){.c = 1}, (RelnInit){RELN_INIT_CONSTANT, 5.0});
+    reln_assign(f.graph, a, b);
+    reln_assign(f.graph, b, a);
+    reln_assign(f.graph, before, w);
+    reln_sgd_all(f.graph, NULL, reln_scalar(f.graph, 0.25), reln_square(f.graph, w));
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 0}));
+    assert_true(entry_value(&f, "a") == 2.0 && entry_value(&f, "b") == 1.0);
+    assert_true(entry_value(&f, "before") == 5.0 && entry_value(&f, "w") == 2.5);
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 0}));
+    assert_true(entry_value(&f, "a") == 1.0 && entry_value(&f, "b") == 2.0);
+    assert_true(entry_value(&f, "before") == 2.5);
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
 static void a_run_allocates_nothing(void **state)
@@ -381,6 +416,7 @@ int main(void)
         cmocka_unit_test(threads_and_shards_leave_calls_alone),
         cmocka_unit_test(batch_statistics_take_phases_and_have_exact_gradients),
         cmocka_unit_test(state_is_assigned_at_the_end_of_a_step),
+        cmocka_unit_test(states_are_given_the_values_of_the_run),
         cmocka_unit_test(a_run_allocates_nothing),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(bad_batches_are_refused_in_one_line),

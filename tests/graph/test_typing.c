@@ -1,4 +1,5 @@
 /* What does not respect the symmetry does not build, and says why. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/fixture.h"
@@ -149,6 +150,16 @@ static void the_gradient_of_an_invariant_is_coadjoint(void **state)
     assert_builds(&f, grad);
 }
 
+/* y = m x, channel by channel */
+static void apply(int k, int c, const double *m, const double *x, double *y)
+{
+    for (int i = 0; i < k * c; i++) {
+        y[i] = 0;
+        for (int j = 0; j < k; j++)
+            y[i] += m[i / c * k + j] * x[j * c + i % c];
+    }
+}
+
 static void the_first_error_wins_and_passes_through(void **state)
 {
     Fixture f;
@@ -163,6 +174,73 @@ static void the_first_error_wins_and_passes_through(void **state)
     assert_refused(&f, RELN_ERR_REP, "tanh");
 }
 
+/* A node is a place in its own graph; an axis is one of five. */
+static void what_belongs_elsewhere_is_refused(void **state)
+{
+    Fixture f, other;
+    RelnNode *stray;
+
+    (void)state;
+    fixture_init(&other, "gl:2", "gl:2", RELN_F64);
+    for (int i = 0; i < 50; i++)
+        stray = reln_scalar(other.graph, i);
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    reln_output(f.graph, "y", stray);
+    assert_refused(&f, RELN_ERR_ARG, "output y: the node belongs to another graph");
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    reln_assign(f.graph, reln_state(f.graph, "s", (RelnDims){0}, (RelnInit){0}), stray);
+    assert_refused(&f, RELN_ERR_ARG, "assign: state or value belongs to another graph");
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    reln_output(reln_fn_begin(f.graph, "half"), "y", stray);
+    assert_refused(&f, RELN_ERR_ARG, "in function half: output y: a function gives its results");
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    assert_null(reln_add(f.graph, reln_scalar(f.graph, 1.0), stray));
+    assert_refused(&f, RELN_ERR_ARG, "input 1 belongs to another graph");
+    fixture_init(&f, "gl:2", "gl:2", RELN_F64);
+    assert_null(reln_mean(f.graph, reln_scalar(f.graph, 1.0), RELN_AXES));
+    assert_refused(&f, RELN_ERR_ARG, "sum: axis 5, wanted RELN_P to RELN_C");
+    fixture_clear(&other);
+}
+
+/* The gradient of B~(x, x) at g x is that at x moved by the dual of g: it transforms as its rep says. */
+static void the_gradient_moves_as_a_coadjoint(void **state)
+{
+    enum { CHANNELS = 4, K = 9 };
+    RelnRng rng = reln_rng(5, 0);
+    double x[K * CHANNELS], moved[K * CHANNELS], want[K * CHANNELS], ad[K * K], co[K * K];
+    RelnElement *element = NULL;
+    RelnPlan *plan = NULL;
+    RelnNode *in, *s, *grad = NULL;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "gl:3", "gl:3", RELN_F64);
+    in = feature(&f);
+    s = reln_form(f.graph, f.algebra, RELN_FORM_COMPLETED, in, in);
+    s = reln_sum(f.graph, reln_tanh(f.graph, reln_scale(f.graph, s, 0.1)), RELN_C);
+    reln_grad(f.graph, s, 1, &in, &grad);
+    reln_output(f.graph, "g", grad);
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_ok(f.ctx, reln_group_random(f.group, &rng, 4.0, &element));
+    assert_int_equal(reln_rep_act(f.adjoint, element, ad), RELN_OK);
+    assert_int_equal(reln_rep_act(reln_rep_dual(f.adjoint), element, co), RELN_OK);
+    fill_normal(&rng, K * CHANNELS, x);
+    assert_ok(f.ctx, reln_plan_bind(plan, "x", x, RELN_F64));
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 1}));
+    apply(K, CHANNELS, co, reln_plan_output(plan, "g", NULL), want);
+    apply(K, CHANNELS, ad, x, moved);
+    assert_ok(f.ctx, reln_plan_bind(plan, "x", moved, RELN_F64));
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 1}));
+    /* eps (64 L + 2 cond^3), four layers */
+    assert_near(reln_plan_output(plan, "g", NULL), want, K * CHANNELS, 0x1p-52 * (256 + 2 * 64));
+    /* and not as an adjoint */
+    apply(K, CHANNELS, ad, want, moved);
+    assert_true(fabs(moved[0] - want[0]) > 1e-3);
+    reln_element_destroy(element);
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,7 +250,9 @@ int main(void)
         cmocka_unit_test(products_of_two_features_and_mixed_sums_do_not_build),
         cmocka_unit_test(constants_must_be_fixed_by_the_group),
         cmocka_unit_test(the_gradient_of_an_invariant_is_coadjoint),
+        cmocka_unit_test(the_gradient_moves_as_a_coadjoint),
         cmocka_unit_test(the_first_error_wins_and_passes_through),
+        cmocka_unit_test(what_belongs_elsewhere_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

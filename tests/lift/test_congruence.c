@@ -243,12 +243,18 @@ static void data_outside_the_domain_is_refused_with_its_item(void **state)
     assert_non_null(strstr(reln_ctx_error(f->ctx),
                            "congruence logarithm: item 1: a 2x2 matrix is not positive definite"));
     assert_int_equal(reln_lift_congruence(f->ctx, 2, indefinite, 2, s, x), RELN_ERR_NUMERIC);
-    assert_string_equal(reln_ctx_error(f->ctx),
-                        "the reference covariance is not positive definite");
+    assert_string_equal(
+        reln_ctx_error(f->ctx),
+        "reference covariance: a 2x2 matrix is not positive definite (leading minor "
+        "2)");
     assert_int_equal(reln_lift_congruence(f->ctx, 2, good, 1, skew, x), RELN_ERR_NUMERIC);
     assert_non_null(strstr(reln_ctx_error(f->ctx), "congruence: item 0 is not symmetric"));
     assert_int_equal(reln_reference_mean(f->ctx, 2, 2, s, 1, NULL, x), RELN_ERR_ARG);
-    assert_int_equal(reln_reference_mean(f->ctx, 2, 0, s, 0, NULL, x), RELN_ERR_NUMERIC);
+    assert_int_equal(reln_reference_mean(f->ctx, 2, 0, s, 0, NULL, x), RELN_ERR_ARG);
+    assert_string_equal(reln_ctx_error(f->ctx),
+                        "mean covariance: 0 items and no prior, wanted at least one");
+    assert_int_equal(reln_reference_scatter(f->ctx, 2, 0, s, 0, NULL, x), RELN_ERR_ARG);
+    assert_ok(f->ctx, reln_reference_mean(f->ctx, 2, 0, s, 1, good, x));
     s[7] = (double)NAN;
     assert_int_equal(reln_lift_congruence(f->ctx, 2, good, 2, s, x), RELN_ERR_NUMERIC);
     assert_string_equal(reln_ctx_error(f->ctx), "congruence: item 1: element 3 is nan, not finite");

@@ -152,6 +152,38 @@ static void bind(Case *c)
         assert_ok(c->ctx, reln_plan_bind_rows(c->plan, c->graph->rows.items[r].name, case_rows));
 }
 
+/* The inputs that the body had as arguments, and a call with them. */
+static RelnNode *call_body(Case *c, RelnGraph *body, RelnNode *z)
+{
+    RelnNode *in[RELN_SAMPLE_INPUTS], *out = NULL;
+    RelnFn *fn = reln_fn_end(body, 1, &z);
+
+    for (int i = 0; i < c->sampler.n_inputs; i++) {
+        RelnSampleInput *s = &c->sampler.inputs[i];
+        const RelnNode *x = s->node;
+        char name[16];
+
+        snprintf(name, sizeof name, "x%d", i);
+        in[i] = x->dtype == RELN_I32
+                    ? reln_input_index(c->graph, name, x->domain, reln_node_dims(x), s->target,
+                                       s->limit)
+                    : reln_input(c->graph, name, x->domain, reln_node_dims(x), x->rep, x->dtype);
+        s->node = in[i];
+    }
+    return reln_call(c->graph, fn, c->sampler.n_inputs, in, &out) ? out : NULL;
+}
+
+static RelnNode *build_sample(Case *c, const RelnOp *op, int index, bool called)
+{
+    RelnGraph *body = called ? reln_fn_begin(c->graph, "body") : NULL;
+    RelnNode *z;
+
+    c->sampler.graph = called ? body : c->graph;
+    c->sampler.algebra = c->algebra;
+    z = op->sample(&c->sampler, index);
+    return called && z ? call_body(c, body, z) : z;
+}
+
 bool case_make(Case *c, const RelnOp *op, int index, const char *algebra, CaseOptions options)
 {
     RelnRng rng = reln_rng((uint64_t)index, reln_hash(RELN_HASH_SEED, op->name, strlen(op->name)));
@@ -163,19 +195,25 @@ bool case_make(Case *c, const RelnOp *op, int index, const char *algebra, CaseOp
     assert_ok(c->ctx, reln_group_create(c->ctx, algebra, &c->group));
     assert_ok(c->ctx, reln_store_create(c->ctx, 1, &c->store));
     assert_ok(c->ctx, reln_graph_create(c->group, c->store, options.dtype, &c->graph));
-    c->sampler.graph = c->graph;
-    c->sampler.algebra = c->algebra;
-    c->z = op->sample(&c->sampler, index);
+    c->z = build_sample(c, op, index, options.called);
     assert_ok(c->ctx, reln_graph_status(c->graph));
     if (!c->z)
         return false;
     for (int id = 0; id < c->graph->nodes.count; id++)
         c->reduces = c->reduces || (c->graph->nodes.items[id]->op->flags & RELN_OP_REDUCE &&
                                     c->graph->nodes.items[id]->domain == RELN_STEP);
+    if (options.island)
+        c->graph->dtype = RELN_F32;
     reln_output(c->graph, "z", c->z);
     add_inputs(c, &rng);
     if (c->z->dtype != RELN_I32)
         add_derivatives(c, options.order, &rng);
+    for (int id = 0; options.all && id < c->graph->nodes.count; id++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "n%d", id);
+        reln_output(c->graph, name, c->graph->nodes.items[id]);
+    }
     assert_ok(c->ctx, reln_plan_create(c->graph, &options.plan, &c->plan));
     bind(c);
     return true;

@@ -39,7 +39,10 @@ typedef struct Case {
 
 typedef struct CaseOptions {
     RelnDtype dtype;
-    int order; /* 0: z alone, 1: gradients too, 2: second order */
+    int order;   /* 0: z alone, 1: gradients too, 2: second order */
+    bool called; /* the op in a function, and z a call of it */
+    bool all;    /* every node is an output, "n0", "n1" ... by its number */
+    bool island; /* derivatives are built when the graph's own dtype is f32, whatever the op's is */
     RelnPlanOptions plan;
 } CaseOptions;
 

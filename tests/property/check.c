@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "property/act.h"
 #include "property/case.h"
 #include "reln/plan.h"
 
@@ -139,6 +140,102 @@ void check_symmetry(const RelnOp *op, int index, const char *algebra)
     case_clear(&c);
 }
 
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+/* Four samples are one shard: six rows. */
+enum { FEW = 4, GUARD = 512 };
+
+static void *guarded(size_t bytes, int fill)
+{
+    char *block = aligned_alloc(RELN_ALIGN, (bytes / RELN_ALIGN + 1) * RELN_ALIGN + 2 * GUARD);
+
+    assert_non_null(block);
+    memset(block, fill, (bytes / RELN_ALIGN + 1) * RELN_ALIGN + 2 * GUARD);
+    return block;
+}
+
+static bool guards_hold(const char *block, size_t bytes, int fill)
+{
+    for (size_t i = 0; i < GUARD; i++)
+        if (block[i] != (char)fill || block[GUARD + bytes + i] != (char)fill)
+            return false;
+    return true;
+}
+
+/* The op's forward alone, on the inputs of a run and memory of our own filled with something else. */
+static char *forward_alone(const Case *c, const RelnNode *z, RelnGemm *gemm, int fill)
+{
+    void *in[RELN_INPUTS_MAX];
+    ptrdiff_t n_in[RELN_INPUTS_MAX];
+    bool passing[RELN_INPUTS_MAX] = {false};
+    char message[RELN_MESSAGE] = "", name[16];
+    const bool sums = z->op->flags & RELN_OP_REDUCE && z->domain == RELN_STEP;
+    const ptrdiff_t n = case_items(sums ? z->in[0] : z, FEW);
+    const size_t prepared = z->op->prepare ? z->op->prepare(z, gemm->kern, NULL) : 0;
+    const size_t scratch = z->op->scratch ? z->op->scratch(z, n) : 0;
+    char *ready = guarded(prepared, fill), *spare = guarded(scratch, fill);
+    char *out = guarded(reln_node_bytes(z) * (size_t)case_items(z, FEW), fill);
+    const RelnExec e = {.node = z,
+                        .prepared = ready + GUARD,
+                        .in = in,
+                        .out = out + GUARD,
+                        .n = n,
+                        .n_in = n_in,
+                        .passing = passing,
+                        .scratch = spare + GUARD,
+                        .kern = gemm->kern,
+                        .gemm = gemm,
+                        .seed = 5,
+                        .step = 3,
+                        .message = message};
+
+    for (int i = 0; i < z->n_in; i++) {
+        snprintf(name, sizeof name, "n%d", z->in[i]->id);
+        in[i] = (void *)(uintptr_t)reln_plan_output(c->plan, name, NULL);
+        n_in[i] = case_items(z->in[i], FEW);
+    }
+    if (prepared)
+        z->op->prepare(z, gemm->kern, ready + GUARD);
+    assert_int_equal(z->op->forward(&e), RELN_OK);
+    if (!guards_hold(ready, prepared, fill) || !guards_hold(spare, scratch, fill))
+        out[0] = (char)~fill;
+    free(ready);
+    free(spare);
+    return out;
+}
+
+static bool exact(const Case *c, const RelnNode *z, RelnGemm *gemm)
+{
+    const size_t bytes = reln_node_bytes(z) * (size_t)case_items(z, FEW);
+    char *a = forward_alone(c, z, gemm, 0xAA), *b = forward_alone(c, z, gemm, 0x55);
+    const bool held = guards_hold(a, bytes, 0xAA) && guards_hold(b, bytes, 0x55) &&
+                      memcmp(a + GUARD, b + GUARD, bytes) == 0;
+
+    free(a);
+    free(b);
+    return held;
+}
+
+/* Of the op, and of every op that its derivatives are made of. */
+void check_shape(const RelnOp *op, int index, const char *algebra)
+{
+    RelnGemm gemm;
+    Case c;
+
+    case_make(&c, op, index, algebra,
+              (CaseOptions){.dtype = RELN_F32, .order = 2, .all = true, .plan = {.shard = FEW}});
+    assert_ok(c.ctx, reln_gemm_init(&gemm, c.ctx, reln_kernels(false)));
+    case_run(&c, FEW);
+    for (int id = 0; id < c.graph->nodes.count; id++) {
+        const RelnNode *z = c.graph->nodes.items[id];
+
+        if (z->op->forward && !(z->op->flags & RELN_OP_ALIAS) && !exact(&c, z, &gemm))
+            complain(op, index, algebra, z->op->name, 1, 0);
+    }
+    reln_gemm_clear(&gemm, c.ctx);
+    case_clear(&c);
+}
+
 /* ---- precision, kernels ------------------------------------------------------------------------------------------ */
 
 static void outputs_agree(Case *a, Case *b, const RelnOp *op, int index, const char *algebra,
@@ -178,6 +275,37 @@ void check_precision(const RelnOp *op, int index, const char *algebra)
     outputs_agree(&f64, &plain, op, index, algebra, "the reference kernels", 4096 * 0x1p-53);
     case_clear(&f64);
     case_clear(&f32);
+    case_clear(&plain);
+}
+
+/* The dtype of a node is its own: gradients of f64 nodes are f64 and as exact as in an f64 graph. */
+void check_island(const RelnOp *op, int index, const char *algebra)
+{
+    Case plain, island;
+
+    case_make(&plain, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 2});
+    case_make(&island, op, index, algebra,
+              (CaseOptions){.dtype = RELN_F64, .order = 2, .island = true});
+    outputs_agree(&plain, &island, op, index, algebra, "f64 in an f32 graph", 4 * 0x1p-53);
+    case_clear(&plain);
+    case_clear(&island);
+}
+
+/* A function is computed by another program, and its derivative is a function again: rounding apart the same numbers.
+ * Functions work on the items of their arguments, and have no results at step level. */
+void check_call(const RelnOp *op, int index, const char *algebra)
+{
+    Case plain, called;
+
+    case_make(&plain, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 2});
+    if (plain.graph->rows.count == 0 && plain.n_x > 0 && plain.z->domain == RELN_SAMPLES &&
+        plain.z->dtype != RELN_I32 && !plain.reduces) {
+        case_make(
+            &called, op, index, algebra,
+            (CaseOptions){.dtype = RELN_F64, .order = 2, .called = true, .plan = {.shard = 3}});
+        outputs_agree(&plain, &called, op, index, algebra, "a call", 4096 * 0x1p-53);
+        case_clear(&called);
+    }
     case_clear(&plain);
 }
 
@@ -285,8 +413,7 @@ void check_batch(const RelnOp *op, int index, const char *algebra)
 
 /* ---- equivariance ------------------------------------------------------------------------------------------------ */
 
-/* Every column of K coordinates times the matrix of g. */
-static void act(const RelnNode *x, const RelnElement *g, ptrdiff_t items, double *values)
+void act(const RelnNode *x, const RelnElement *g, ptrdiff_t items, double *values)
 {
     const int k = x->shape.dims[RELN_K], c = x->shape.dims[RELN_C];
     const ptrdiff_t rows = items * reln_shape_count(&x->shape) / ((ptrdiff_t)k * c);

@@ -38,10 +38,28 @@ static void hessians_are_symmetric(void **state)
     every_case(check_symmetry);
 }
 
+static void exactly_the_declared_shape_is_written(void **state)
+{
+    (void)state;
+    every_case(check_shape);
+}
+
 static void single_precision_and_reference_kernels_agree(void **state)
 {
     (void)state;
     every_case(check_precision);
+}
+
+static void double_precision_needs_no_graph_of_its_own(void **state)
+{
+    (void)state;
+    every_case(check_island);
+}
+
+static void functions_give_what_the_op_gives(void **state)
+{
+    (void)state;
+    every_case(check_call);
 }
 
 static void threads_do_not_change_a_bit(void **state)
@@ -101,6 +119,21 @@ static RelnStatus forward_leaky(const RelnExec *e)
     return RELN_OK;
 }
 
+/* One number too many, and one too few. */
+static RelnStatus forward_long(const RelnExec *e)
+{
+    forward(e);
+    ((float *)e->out)[e->n * reln_shape_count(&e->node->shape)] = 1;
+    return RELN_OK;
+}
+
+static RelnStatus forward_short(const RelnExec *e)
+{
+    reln_kern(e)->map[RELN_MAP_SQUARE](e->n * reln_shape_count(&e->node->shape) - 1, e->in[0], 1,
+                                       e->out);
+    return RELN_OK;
+}
+
 static const RelnOp *wrong;
 
 static RelnNode *sample(RelnSampler *s, int index)
@@ -149,12 +182,19 @@ static void wrong_ops_are_seen(void **state)
     static const RelnOp leaky = {
         .name = "leaky", .n_in = 1, .infer = infer, .forward = forward_leaky, .sample = sample};
 
+    static const RelnOp longer = {
+        .name = "longer", .n_in = 1, .infer = infer, .forward = forward_long, .sample = sample};
+    static const RelnOp shorter = {
+        .name = "shorter", .n_in = 1, .infer = infer, .forward = forward_short, .sample = sample};
+
     (void)state;
-    print_message("four complaints follow that must be made:\n");
+    print_message("complaints follow that must be made:\n");
     assert_seen(check_gradient, &gradient);
     assert_seen(check_gradient, &second);
     assert_seen(check_equivariance, &rep);
     assert_seen(check_batch, &leaky);
+    assert_seen(check_shape, &longer);
+    assert_seen(check_shape, &shorter);
 }
 
 int main(void)
@@ -163,7 +203,10 @@ int main(void)
         cmocka_unit_test(wrong_ops_are_seen),
         cmocka_unit_test(derivatives_match_differences),
         cmocka_unit_test(hessians_are_symmetric),
+        cmocka_unit_test(exactly_the_declared_shape_is_written),
         cmocka_unit_test(single_precision_and_reference_kernels_agree),
+        cmocka_unit_test(double_precision_needs_no_graph_of_its_own),
+        cmocka_unit_test(functions_give_what_the_op_gives),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_sample_does_not_depend_on_its_batch),
         cmocka_unit_test(outputs_transform_as_declared),

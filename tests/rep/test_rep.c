@@ -449,6 +449,49 @@ static void every_failing_allocation_is_reported_and_nothing_leaks(void **state)
     assert_true(fail_every_allocation(use_everything) > 20);
 }
 
+/* 1 - 2 u u^T with u = (1, ..., 1) / sqrt(n), as the only generator: no entry is zero. */
+static RelnGroup *mirror(const Fixture *f, int n)
+{
+    double h[144];
+    RelnGroup *g = NULL;
+
+    for (int i = 0; i < n * n; i++)
+        h[i] = (i % (n + 1) == 0) - 2.0 / n;
+    assert_ok(f->ctx, reln_group_from_matrices(f->ctx, "mirror", n, 0, NULL, 1, h, &g));
+    return g;
+}
+
+/* Every term multiplied out would be 12^12 and 3^12 per row. */
+static void high_powers_of_dense_generators_are_products_of_linear_forms(void **state)
+{
+    const double x[3] = {0.5, -1.25, 0.75}, hx[3] = {0.5, -1.25, 0.75}; /* u x = 0 */
+    const double y[3] = {1, 1, 0.5}, hy[3] = {-2.0 / 3, -2.0 / 3, -7.0 / 6};
+    Fixture *f = *state;
+    RelnGroup *g12 = mirror(f, 12), *g3 = mirror(f, 3);
+    const RelnRep *alt = reln_rep_antisymmetric(reln_rep_vector(g12), 12);
+    const RelnRep *sym = reln_rep_symmetric(reln_rep_vector(g3), 12);
+    double mono[2][91], want[2][91], got[91];
+    int at = 0;
+
+    assert_int_equal(reln_rep_dim(alt), 1);
+    assert_small(reln_rep_discrete(alt, 0)[0] + 1, 1e-13);
+    assert_int_equal(reln_rep_dim(sym), 91);
+    for (int a = 12; a >= 0; a--)
+        for (int b = 12 - a; b >= 0; b--, at++) {
+            mono[0][at] = pow(x[0], a) * pow(x[1], b) * pow(x[2], 12 - a - b);
+            want[0][at] = pow(hx[0], a) * pow(hx[1], b) * pow(hx[2], 12 - a - b);
+            mono[1][at] = pow(y[0], a) * pow(y[1], b) * pow(y[2], 12 - a - b);
+            want[1][at] = pow(hy[0], a) * pow(hy[1], b) * pow(hy[2], 12 - a - b);
+        }
+    /* coefficients sum to (1/3 + 2/3 + 2/3)^12 = 460 at most, over powers of x up to 1.25^12 = 15 */
+    for (int i = 0; i < 2; i++) {
+        reln_mat_mul(91, 91, 1, reln_rep_discrete(sym, 0), mono[i], got);
+        assert_near(got, want[i], 91, 460 * 15 * 100 * DBL_EPSILON);
+    }
+    reln_group_destroy(g12);
+    reln_group_destroy(g3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +512,7 @@ int main(void)
         cmocka_unit_test(elements_act_by_conjugation_on_matrices),
         cmocka_unit_test(random_elements_reach_every_component),
         cmocka_unit_test(duals_pair_invariantly_and_powers_act_on_monomials),
+        cmocka_unit_test(high_powers_of_dense_generators_are_products_of_linear_forms),
         cmocka_unit_test(products_and_sums_act_by_kronecker_products_and_blocks),
         cmocka_unit_test(a_group_without_generators_has_the_identity_only),
         cmocka_unit_test(every_failing_allocation_is_reported_and_nothing_leaks),

@@ -7,11 +7,11 @@
 
 #include "support/support.h"
 
-static FILE *open_in(const char *folder, const char *name)
+static FILE *open_array(const char *name)
 {
     char path[1024];
 
-    snprintf(path, sizeof path, "%s/%s/golden/layers/%s.npy", RELN_SOURCE_DIR, folder, name);
+    snprintf(path, sizeof path, "%s/tests/golden/layers/%s.npy", RELN_SOURCE_DIR, name);
     return fopen(path, "rb");
 }
 
@@ -65,12 +65,12 @@ static bool read_values(FILE *file, const char *text, size_t count, double *valu
 
 bool golden_load(const char *name, int max_rank, ptrdiff_t *dims, int *rank, double **values)
 {
-    FILE *file = open_in("tests", name);
+    FILE *file = open_array(name);
     char text[512];
     size_t count = 1;
     bool good = false;
 
-    if (!file && !(file = open_in("../shared", name)))
+    if (!file)
         return false;
     good = read_header(file, text, sizeof text) && parse_shape(text, max_rank, dims, rank);
     for (int i = 0; good && i < *rank; i++)

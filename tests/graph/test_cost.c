@@ -1,0 +1,211 @@
+/* What a plan says it costs: operations by hand count, memory as it is allocated. */
+#include <stdlib.h>
+
+#include "graph/fixture.h"
+
+/* ---- operations ----------------------------------------------------------------------------------------------------- */
+
+static RelnNode *invariants(Fixture *f, int channels)
+{
+    return reln_input(f->graph, "s", RELN_SAMPLES, (RelnDims){.c = channels}, NULL, RELN_DEFAULT);
+}
+
+static RelnCost cost_of(Fixture *f, const RelnPlanOptions *options)
+{
+    RelnPlan *plan = NULL;
+    RelnCost cost;
+
+    assert_ok(f->ctx, reln_plan_create(f->graph, options, &plan));
+    cost = reln_plan_cost(plan);
+    reln_plan_destroy(plan);
+    return cost;
+}
+
+/* 5-7-3: 2 * (5*7 + 7*3) for the products, 7 + 3 biases, 7 relus; 35 + 7 + 21 + 3 parameters. */
+static void a_small_network_costs_what_it_does_by_hand(void **state)
+{
+    const RelnMlp mlp = {.hidden = 1, .width = 7, .channels = 3, .activation = RELN_ACT_RELU};
+    Fixture f;
+    RelnCost cost;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    reln_output(f.graph, "y",
+                reln_nn_mlp(&(RelnNet){.graph = f.graph}, "mlp", invariants(&f, 5), &mlp));
+    (void)reln_param(f.graph, "unused", (RelnDims){.c = 100}, (RelnInit){0});
+    cost = cost_of(&f, &(RelnPlanOptions){.shard = 10});
+    assert_true(cost.flops_sample == 2 * (5 * 7 + 7 * 3) + 10 + 7);
+    assert_true(cost.flops_step == 0);
+    assert_int_equal(cost.parameters, 66);
+    assert_int_equal(cost.shard, 10);
+    /* products read x and write y, weights once for ten samples; biases and relus read and write */
+    assert_true(cost.bytes_sample > 8 * (5 + 7 + 7 + 3) && cost.bytes_sample < 8 * (100 + 66));
+    fixture_clear(&f);
+}
+
+/* A Hamiltonian by an MLP 12-128-128-128-1: 34,432 multiply-adds forward, as many again for its gradient in the state;
+ * elementwise work is a few operations for each of 385 units. */
+static void a_hamiltonian_costs_two_passes(void **state)
+{
+    enum { UNITS = 3 * 128 + 1, MACS = 12 * 128 + 2 * 128 * 128 + 128 };
+    const RelnMlp mlp = {.hidden = 3, .width = 128, .channels = 1, .activation = RELN_ACT_TANH};
+    RelnNode *z, *h, *grad = NULL;
+    RelnCost cost;
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(MACS, 34432);
+    fixture_init(&f, "so:3", "so:3", RELN_F32);
+    z = invariants(&f, 12);
+    h = reln_nn_mlp(&(RelnNet){.graph = f.graph}, "h", z, &mlp);
+    reln_output(f.graph, "h", h);
+    cost = cost_of(&f, NULL);
+    assert_true(cost.flops_sample == 2 * MACS + UNITS + 3 * 128);
+    assert_int_equal(cost.parameters, 34817);
+    reln_grad(f.graph, h, 1, &z, &grad);
+    reln_output(f.graph, "field", grad);
+    cost = cost_of(&f, NULL);
+    assert_true(cost.flops_sample >= 4 * MACS + 2 * UNITS &&
+                cost.flops_sample <= 4 * MACS + 10 * UNITS);
+    fixture_clear(&f);
+}
+
+/* gl(3), 4 channels to 6 at 3 points: 2 * 9 * 4 * 6 for the mixing, 3 for every structure constant and channel. */
+static void features_cost_coordinates_and_points(void **state)
+{
+    const RelnTensor3 *c;
+    RelnNode *x;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "gl:3", "gl:3", RELN_F32);
+    c = reln_algebra_structure(f.algebra);
+    x = reln_input(f.graph, "x", RELN_SAMPLES, (RelnDims){.p = 3, .k = 9, .c = 4}, f.adjoint,
+                   RELN_DEFAULT);
+    x = reln_mix(
+        f.graph, x,
+        reln_param(f.graph, "w", (RelnDims){.r = 4, .c = 6}, (RelnInit){RELN_INIT_UNIFORM, 0.5}));
+    reln_output(f.graph, "y", reln_bracket(f.graph, f.algebra, x, x));
+    assert_true(cost_of(&f, NULL).flops_sample == 3.0 * (2 * 9 * 4 * 6 + 3 * c->count * 6));
+    fixture_clear(&f);
+}
+
+static RelnFn *square_fn(RelnGraph *g)
+{
+    RelnGraph *body = reln_fn_begin(g, "square");
+    RelnNode *x = reln_argument(body, RELN_SAMPLES, (RelnDims){.c = 6}, NULL, RELN_DEFAULT);
+    RelnNode *w = reln_argument(body, RELN_STEP, (RelnDims){.r = 6, .c = 6}, NULL, RELN_DEFAULT);
+    RelnNode *out = reln_mix(body, x, reln_mix(body, w, w));
+
+    return reln_fn_end(body, 1, &out);
+}
+
+/* 40 rows for 10 samples, squared, summed to their samples, and a function of 6 channels called on rows. Its product of
+ * weights is made once for 40 rows: 2 * 6 * 6 * 6. */
+static void rows_cost_their_capacity(void **state)
+{
+    RelnNode *x, *w, *y = NULL, *of;
+    RelnDomain rows;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    rows = reln_rows(f.graph, "rows", 40);
+    of = reln_row_sample(f.graph, rows);
+    x = reln_input(f.graph, "x", rows, (RelnDims){.c = 6}, NULL, RELN_DEFAULT);
+    w = reln_param(f.graph, "w", (RelnDims){.r = 6, .c = 6}, (RelnInit){RELN_INIT_UNIFORM, 0.5});
+    x = reln_square(f.graph, x);
+    reln_output(f.graph, "sum", reln_segment_sum(f.graph, x, of, RELN_SAMPLES));
+    assert_true(cost_of(&f, &(RelnPlanOptions){.shard = 10}).flops_sample == 4 * (6 + 6));
+    assert_true(reln_call(f.graph, square_fn(f.graph), 2, (RelnNode *[]){x, w}, &y));
+    reln_output(f.graph, "y", y);
+    assert_near(&(double){cost_of(&f, &(RelnPlanOptions){.shard = 10}).flops_sample},
+                &(double){4 * (6 + 6) + 4 * 2 * 36 + 2 * 216 / 10.0}, 1, 1e-12);
+    fixture_clear(&f);
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
+
+/* A heap that knows how many bytes are out, and the most there ever were. */
+typedef struct Heap {
+    size_t live, peak;
+} Heap;
+
+static void *take(void *user, size_t n_bytes)
+{
+    Heap *heap = user;
+    char *block = aligned_alloc(RELN_ALIGN, (n_bytes / RELN_ALIGN + 2) * RELN_ALIGN);
+
+    if (!block)
+        return NULL;
+    *(size_t *)(void *)block = n_bytes;
+    heap->live += n_bytes;
+    heap->peak = heap->live > heap->peak ? heap->live : heap->peak;
+    return block + RELN_ALIGN;
+}
+
+static void give_back(void *user, void *block)
+{
+    char *begin = (char *)block - RELN_ALIGN;
+
+    ((Heap *)user)->live -= *(size_t *)(void *)begin;
+    free(begin);
+}
+
+/* Four brackets of 64 channels and all gradients. The programs themselves take room too: 1 kB for an instruction is
+ * plenty; and a plan has a list of at most one shard for each sample. */
+static void memory_is_as_planned(void **state)
+{
+    enum { SAMPLES = 200, WIDTH = 64, THREADS = 3 };
+    static float x[SAMPLES * 9 * WIDTH];
+    Heap heap = {0, 0};
+    RelnCtx *ctx = NULL;
+    RelnPool *pool = NULL;
+    RelnPlan *plan = NULL;
+    RelnNode *y;
+    RelnCost cost;
+    Fixture f;
+    size_t before, planned;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(&(RelnAllocator){take, give_back, &heap}, &ctx), RELN_OK);
+    assert_ok(ctx, fixture_build(&f, ctx, "gl:3", "gl:3", RELN_F32));
+    assert_ok(ctx, reln_pool_create(ctx, THREADS, &pool));
+    y = reln_input(f.graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = WIDTH}, f.adjoint,
+                   RELN_DEFAULT);
+    for (int i = 0; i < 4; i++)
+        y = reln_nn_bracket(&(RelnNet){.graph = f.graph, .algebra = f.algebra},
+                            (const char *[]){"a", "b", "c", "d"}[i], y);
+    reln_output(f.graph, "y", y);
+    y = reln_batch_mean(
+        f.graph,
+        reln_sum(f.graph, reln_form(f.graph, f.algebra, RELN_FORM_COMPLETED, y, y), RELN_C));
+    reln_adam_all(f.graph, NULL, reln_scalar(f.graph, 0.0), y);
+    assert_ok(ctx, reln_graph_status(f.graph));
+    before = heap.live;
+    assert_ok(ctx, reln_plan_create(f.graph, &(RelnPlanOptions){.pool = pool}, &plan));
+    assert_ok(ctx, reln_plan_bind(plan, "x", x, RELN_F32));
+    assert_ok(ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
+    cost = reln_plan_cost(plan);
+    planned = THREADS * cost.bytes_worker + cost.bytes_shared + cost.bytes_kept;
+    assert_true(cost.bytes_kept >= sizeof x); /* y of every sample */
+    assert_true(heap.live - before >= planned);
+    assert_true(heap.peak - before <= planned + (size_t)cost.instructions * 1024 + SAMPLES * 64);
+    reln_plan_destroy(plan);
+    assert_int_equal(heap.live, before);
+    reln_pool_destroy(pool);
+    fixture_clear(&f);
+    assert_int_equal(heap.live, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_network_costs_what_it_does_by_hand),
+        cmocka_unit_test(a_hamiltonian_costs_two_passes),
+        cmocka_unit_test(features_cost_coordinates_and_points),
+        cmocka_unit_test(rows_cost_their_capacity),
+        cmocka_unit_test(memory_is_as_planned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

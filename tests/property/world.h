@@ -1,0 +1,65 @@
+/* world.h -- a random graph with a batch of data, made from a seed: what the test of random graphs looks at. */
+#ifndef TESTS_PROPERTY_WORLD_H
+#define TESTS_PROPERTY_WORLD_H
+
+#include "property/interpret.h"
+#include "reln/ops.h"
+
+enum {
+    WORLD_POOL = 160,
+    WORLD_SOURCES = 120,
+    WORLD_SAMPLES = 24,
+    WORLD_FNS = 4,
+    WORLD_X = 64,
+    WORLD_NODES = 2048
+};
+
+/* Data of an input; of a parameter or state, where the store has it. */
+typedef struct WorldSource {
+    RelnNode *node;
+    const char *name;
+    ptrdiff_t items, count; /* count: elements in all */
+    double *values;
+    int32_t *indices;
+    bool frozen; /* not differentiated: kinks and choices may depend on it */
+} WorldSource;
+
+/* A function and the arguments it takes: a feature (P, K, C), invariants (P, 1, C), weights (R = C, C), shifts (C). */
+typedef struct WorldFn {
+    RelnFn *fn;
+    int p, c, n_in, n_out;
+} WorldFn;
+
+typedef struct World {
+    RelnCtx *ctx;
+    RelnAlgebra *algebra;
+    RelnGroup *group;
+    RelnStore *store;
+    RelnGraph *graph;
+    const RelnRep *adjoint, *coadjoint;
+    RelnRng rng;
+    ptrdiff_t n_samples;
+    int32_t points_of[WORLD_SAMPLES + 1], edges_of[WORLD_SAMPLES + 1];
+    RelnDomain points, edges;
+    RelnNode *edge_from, *edge_to; /* i32: the points at the ends of an edge */
+    int n_pool, n_sources, n_fns, n_forces, n_outputs;
+    RelnNode *pool[WORLD_POOL];
+    WorldSource sources[WORLD_SOURCES];
+    WorldFn fns[WORLD_FNS];
+    int n_known; /* nodes of which it is known whether they are frozen: made of frozen sources alone */
+    bool frozen[WORLD_NODES];
+    bool coarse; /* went through f32 somewhere */
+    const int32_t *rows[2];
+    const void *bindings[WORLD_SOURCES];
+    Batch batch;
+    Interpreter meaning;
+    /* L, its gradients g by xs; S = sum <g, v>, its gradients h. All are outputs: "L", "g0", "S", "h0" ... */
+    int n_x, order;
+    int x[WORLD_X], v[WORLD_X]; /* of sources */
+    RelnNode *L, *S, *g[WORLD_X], *h[WORLD_X];
+} World;
+
+void world_make(World *w, uint64_t seed);
+void world_clear(World *w);
+
+#endif
