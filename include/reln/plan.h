@@ -57,7 +57,7 @@ RELN_API const void *reln_plan_output(const RelnPlan *plan, const char *name, pt
 typedef struct RelnCost {
     double flops_step;   /* once a run: multiplications and additions */
     double flops_sample; /* for each sample (row domains: at capacity, divided by the shard) */
-    double bytes_sample; /* read and written by kernels for each sample, weights shared by a shard */
+    double bytes_sample; /* kernels read and write for each sample, weights once a shard */
     size_t parameters;   /* trainable elements used */
     size_t bytes_worker; /* for each worker: slab, packed weights, room for matrix products */
     size_t bytes_shared; /* step-level values, lanes, constants */

@@ -656,9 +656,9 @@ static void settle(const Planner *p, Instr *instr)
 
     for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
         instr->in[i] = place_of(p, x->in[i]);
-    if (reads_node(instr))
+    if (reads_node(instr) && instr->in[0].kind == AT_SLAB)
         instr->in[0] = place_of(p, x);
-    else if (instr->out.kind == AT_SLAB)
+    if (!reads_node(instr) && instr->out.kind == AT_SLAB)
         instr->out = p->info[x->id].place;
     for (int i = 0; i < instr->n_out; i++)
         if (instr->outs[i].kind == AT_SLAB)
@@ -845,34 +845,20 @@ static bool value_of_run(Planner *p, const RelnNode *x, Place *out)
 static bool place_outputs(Planner *p)
 {
     const int n = p->g->outputs.count;
+    Place *places = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *places);
 
-    p->plan->outputs = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *p->plan->outputs);
-    if (!p->plan->outputs)
+    if (!places)
         return nomem(p);
+    p->plan->outputs = places;
     for (int i = 0; i < n; i++) {
         const RelnNode *x = p->g->outputs.items[i].node;
-        const int kept = p->info[reln_storage(x)->id].array;
+        const int array = p->info[reln_storage(x)->id].array;
 
-        p->plan->outputs[i] = (Place){AT_KEPT, (size_t)kept, NULL};
-        if (kept < 0 && !value_of_run(p, x, &p->plan->outputs[i]))
+        places[i] = (Place){AT_KEPT, (size_t)array, NULL};
+        if (array < 0 && !value_of_run(p, x, &places[i]))
             return false;
     }
     return true;
-}
-
-/* A sum of one term: unlike that of a copy, its place stays as it is given. */
-static bool emit_assign(Planner *p, const RelnAssign *a, Place value)
-{
-    Place *in = reln_arena_copy(&p->plan->arena, &value, 1, sizeof value);
-
-    if (!in)
-        return nomem(p);
-    return emit(p, (Instr){.kind = DO_SUM,
-                           .node = a->value,
-                           .domain = RELN_STEP,
-                           .n_in = 1,
-                           .in = in,
-                           .out = place_of(p, a->state)});
 }
 
 static bool commit_program(Planner *p)
@@ -893,7 +879,8 @@ static bool commit_program(Planner *p)
         if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
             return false;
     for (int i = 0; i < n; i++)
-        if (!emit_assign(p, &assigns[i], values[i]))
+        if (!emit_simple(p, DO_COPY, assigns[i].value, RELN_STEP, values[i],
+                         place_of(p, assigns[i].state)))
             return false;
     return lay_out(p, p->program);
 }
