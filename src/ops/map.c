@@ -130,10 +130,11 @@ const RelnOp reln_op_map = {
     .sample = sample,
 };
 
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): it defines a function */
+/* It defines functions. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define BUILDER(upper, lower)                                                                      \
     RelnNode *reln_##lower(RelnGraph *g, RelnNode *x)                                              \
     {                                                                                              \
         return map(g, RELN_MAP_##upper, x);                                                        \
     }
 RELN_MAP_LIST(BUILDER)
+/* NOLINTEND(bugprone-macro-parentheses) */
