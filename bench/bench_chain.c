@@ -5,11 +5,7 @@
 enum { BATCH = 100, C = 256 };
 
 typedef struct Chain {
-    RelnCtx *ctx;
-    RelnAlgebra *gl3;
-    RelnGroup *group;
-    RelnStore *store;
-    RelnGraph *graph;
+    RelnSetting in;
     RelnPlan *plan;
     float *x;
 } Chain;
@@ -22,35 +18,37 @@ static RelnNode *weights(RelnGraph *g, const char *name)
 
 static void build(Chain *s, int shard)
 {
-    const RelnRep *adjoint = reln_rep_adjoint(s->group, s->gl3);
     RelnNode *x, *y, *w[2], *grads[3], *loss, *all[3];
 
-    BENCH_TRY(s->ctx, reln_graph_create(s->group, s->store, RELN_F32, &s->graph));
-    x = reln_input(s->graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = C}, adjoint, RELN_DEFAULT);
-    w[0] = weights(s->graph, "w0");
-    w[1] = weights(s->graph, "w1");
-    y = reln_mix(s->graph, x, w[0]);
-    y = reln_mix(s->graph, reln_bracket(s->graph, s->gl3, y, x), w[1]);
+    BENCH_TRY(s->in.ctx, reln_setting_init(&s->in, "gl:3", "gl:3", RELN_F32, 1));
+    x = reln_input(s->in.graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = C}, s->in.rep,
+                   RELN_DEFAULT);
+    w[0] = weights(s->in.graph, "w0");
+    w[1] = weights(s->in.graph, "w1");
+    y = reln_mix(s->in.graph, x, w[0]);
+    y = reln_mix(s->in.graph, reln_bracket(s->in.graph, s->in.algebra, y, x), w[1]);
     loss = reln_batch_mean(
-        s->graph,
-        reln_sum(s->graph, reln_form(s->graph, s->gl3, RELN_FORM_COMPLETED, y, y), RELN_C));
+        s->in.graph,
+        reln_sum(s->in.graph, reln_form(s->in.graph, s->in.algebra, RELN_FORM_COMPLETED, y, y),
+                 RELN_C));
     all[0] = w[0];
     all[1] = w[1];
     all[2] = x;
-    reln_grad(s->graph, loss, 3, all, grads);
-    reln_output(s->graph, "loss", loss);
-    reln_output(s->graph, "g0", grads[0]);
-    reln_output(s->graph, "g1", grads[1]);
-    reln_output(s->graph, "gx", grads[2]);
-    BENCH_TRY(s->ctx, reln_plan_create(s->graph, &(RelnPlanOptions){.shard = shard}, &s->plan));
-    BENCH_TRY(s->ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F32));
+    reln_grad(s->in.graph, loss, 3, all, grads);
+    reln_output(s->in.graph, "loss", loss);
+    reln_output(s->in.graph, "g0", grads[0]);
+    reln_output(s->in.graph, "g1", grads[1]);
+    reln_output(s->in.graph, "gx", grads[2]);
+    BENCH_TRY(s->in.ctx,
+              reln_plan_create(s->in.graph, &(RelnPlanOptions){.shard = shard}, &s->plan));
+    BENCH_TRY(s->in.ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F32));
 }
 
 static void run(void *user)
 {
     Chain *s = user;
 
-    BENCH_TRY(s->ctx, reln_plan_run(s->plan, &(RelnRun){.n_samples = BATCH}));
+    BENCH_TRY(s->in.ctx, reln_plan_run(s->plan, &(RelnRun){.n_samples = BATCH}));
 }
 
 static void report(Chain *s, int shard)
@@ -63,7 +61,7 @@ static void report(Chain *s, int shard)
     build(s, shard);
     made = seconds() - start;
     run(s);
-    allocations = reln_ctx_allocations(s->ctx);
+    allocations = reln_ctx_allocations(s->in.ctx);
     best = against_sgemm(run, s, 60, &rate);
     cost = reln_plan_cost(s->plan);
     printf("shard %3d: %7.2f ms, %5.1f GFLOP/s in matrix products = %.2f of sgemm (%.1f); "
@@ -72,9 +70,9 @@ static void report(Chain *s, int shard)
            cost.shard, 1e3 * best, 6 * 2.0 * BATCH * 9 * C * C / best * 1e-9,
            6 * 2.0 * BATCH * 9 * C * C / best / rate, rate * 1e-9, 1e3 * made,
            cost.bytes_worker / 1024,
-           (unsigned long long)(reln_ctx_allocations(s->ctx) - allocations));
+           (unsigned long long)(reln_ctx_allocations(s->in.ctx) - allocations));
     reln_plan_destroy(s->plan);
-    reln_graph_destroy(s->graph);
+    reln_setting_clear(&s->in);
 }
 
 int main(void)
@@ -83,11 +81,6 @@ int main(void)
     Chain s = {0};
     RelnRng rng = reln_rng(1, 0);
 
-    if (reln_ctx_create(NULL, &s.ctx) != RELN_OK)
-        return 1;
-    BENCH_TRY(s.ctx, reln_algebra_create(s.ctx, "gl:3", &s.gl3));
-    BENCH_TRY(s.ctx, reln_group_create(s.ctx, "gl:3", &s.group));
-    BENCH_TRY(s.ctx, reln_store_create(s.ctx, 1, &s.store));
     s.x = calloc((size_t)BATCH * 9 * C, sizeof *s.x);
     for (int i = 0; i < BATCH * 9 * C; i++)
         s.x[i] = (float)reln_rng_normal(&rng);
@@ -96,9 +89,5 @@ int main(void)
     for (size_t i = 0; i < sizeof shards / sizeof *shards; i++)
         report(&s, shards[i]);
     free(s.x);
-    reln_store_destroy(s.store);
-    reln_group_destroy(s.group);
-    reln_algebra_destroy(s.gl3);
-    reln_ctx_destroy(s.ctx);
     return 0;
 }

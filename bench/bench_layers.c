@@ -5,11 +5,7 @@
 enum { BATCH = 100, K = 9, C = 256, MIXES = 5 };
 
 typedef struct Net {
-    RelnCtx *ctx;
-    RelnAlgebra *gl3;
-    RelnGroup *group;
-    RelnStore *store;
-    RelnGraph *graph;
+    RelnSetting in;
     RelnPlan *plan;
     float *x;
 } Net;
@@ -28,41 +24,43 @@ static void add_gradients(Net *s, RelnNode *loss, RelnNode *x)
     char name[8];
 
     for (int i = 0; i < MIXES; i++) {
-        const RelnEntryInfo entry = reln_store_entry(s->store, i);
+        const RelnEntryInfo entry = reln_store_entry(s->in.store, i);
 
-        of[1 + i] = reln_param(s->graph, entry.name, entry.dims, (RelnInit){RELN_INIT_CONSTANT, 0});
+        of[1 + i] =
+            reln_param(s->in.graph, entry.name, entry.dims, (RelnInit){RELN_INIT_CONSTANT, 0});
     }
-    reln_grad(s->graph, loss, MIXES + 1, of, grads);
+    reln_grad(s->in.graph, loss, MIXES + 1, of, grads);
     for (int i = 0; i <= MIXES; i++) {
         snprintf(name, sizeof name, "g%d", i);
-        reln_output(s->graph, name, grads[i]);
+        reln_output(s->in.graph, name, grads[i]);
     }
 }
 
 static void build(Net *s, bool backward)
 {
-    RelnNet net = {.algebra = s->gl3, .train = true};
+    RelnNet net = {.train = true};
     RelnNode *x, *y;
 
-    BENCH_TRY(s->ctx, reln_graph_create(s->group, s->store, RELN_F32, &s->graph));
-    net.graph = s->graph;
-    x = reln_input(s->graph, "x", RELN_SAMPLES, (RelnDims){.k = K, .c = C},
-                   reln_rep_adjoint(s->group, s->gl3), RELN_DEFAULT);
+    BENCH_TRY(s->in.ctx, reln_setting_init(&s->in, "gl:3", "gl:3", RELN_F32, 1));
+    net.graph = s->in.graph;
+    net.algebra = s->in.algebra;
+    x = reln_input(s->in.graph, "x", RELN_SAMPLES, (RelnDims){.k = K, .c = C}, s->in.rep,
+                   RELN_DEFAULT);
     y = layers(&net, x);
     if (backward) {
-        y = reln_batch_mean(s->graph, reln_sum(s->graph, reln_nn_invariant(&net, y), RELN_C));
+        y = reln_batch_mean(s->in.graph, reln_sum(s->in.graph, reln_nn_invariant(&net, y), RELN_C));
         add_gradients(s, y, x);
     }
-    reln_output(s->graph, "y", y);
-    BENCH_TRY(s->ctx, reln_plan_create(s->graph, NULL, &s->plan));
-    BENCH_TRY(s->ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F32));
+    reln_output(s->in.graph, "y", y);
+    BENCH_TRY(s->in.ctx, reln_plan_create(s->in.graph, NULL, &s->plan));
+    BENCH_TRY(s->in.ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F32));
 }
 
 static void run(void *user)
 {
     Net *s = user;
 
-    BENCH_TRY(s->ctx, reln_plan_run(s->plan, &(RelnRun){.n_samples = BATCH}));
+    BENCH_TRY(s->in.ctx, reln_plan_run(s->plan, &(RelnRun){.n_samples = BATCH}));
 }
 
 static void report(Net *s, bool backward)
@@ -80,7 +78,7 @@ static void report(Net *s, bool backward)
            backward ? "forward and backward:" : "forward:", 1e3 * best, flops / best * 1e-9,
            flops / best / rate, rate * 1e-9, 1e3 * made);
     reln_plan_destroy(s->plan);
-    reln_graph_destroy(s->graph);
+    reln_setting_clear(&s->in);
 }
 
 int main(void)
@@ -88,11 +86,6 @@ int main(void)
     Net s = {0};
     RelnRng rng = reln_rng(1, 0);
 
-    if (reln_ctx_create(NULL, &s.ctx) != RELN_OK)
-        return 1;
-    BENCH_TRY(s.ctx, reln_algebra_create(s.ctx, "gl:3", &s.gl3));
-    BENCH_TRY(s.ctx, reln_group_create(s.ctx, "gl:3", &s.group));
-    BENCH_TRY(s.ctx, reln_store_create(s.ctx, 1, &s.store));
     s.x = calloc((size_t)BATCH * K * C, sizeof *s.x);
     for (int i = 0; i < BATCH * K * C; i++)
         s.x[i] = 0.1f * (float)reln_rng_normal(&rng);
@@ -100,9 +93,5 @@ int main(void)
     report(&s, false);
     report(&s, true);
     free(s.x);
-    reln_store_destroy(s.store);
-    reln_group_destroy(s.group);
-    reln_algebra_destroy(s.gl3);
-    reln_ctx_destroy(s.ctx);
     return 0;
 }

@@ -1,37 +1,11 @@
 /* bench_plan.c -- what comes before the first step: building, differentiating and planning a network of ten layers, and
  * an unrolled RK4 of 32 evaluations of a Hamiltonian field with its second-order gradient, through calls. */
-#include <string.h>
-
 #include "bench.h"
 
 typedef struct Setting {
-    RelnCtx *ctx;
-    RelnAlgebra *algebra;
-    RelnGroup *group;
-    RelnStore *store;
-    RelnGraph *graph;
+    RelnSetting in;
     RelnPlan *plan;
-    const RelnRep *rep;
 } Setting;
-
-static void open_setting(Setting *s, const char *algebra)
-{
-    memset(s, 0, sizeof *s);
-    if (reln_ctx_create(NULL, &s->ctx) != RELN_OK)
-        exit(1);
-    BENCH_TRY(s->ctx, reln_algebra_create(s->ctx, algebra, &s->algebra));
-    BENCH_TRY(s->ctx, reln_group_create(s->ctx, algebra, &s->group));
-    BENCH_TRY(s->ctx, reln_store_create(s->ctx, 1, &s->store));
-    s->rep = reln_rep_adjoint(s->group, s->algebra);
-}
-
-static void close_setting(Setting *s)
-{
-    reln_store_destroy(s->store);
-    reln_group_destroy(s->group);
-    reln_algebra_destroy(s->algebra);
-    reln_ctx_destroy(s->ctx);
-}
 
 static RelnNode *weights(RelnGraph *g, const char *layer, const char *part, int in, int out)
 {
@@ -44,18 +18,19 @@ static RelnNode *weights(RelnGraph *g, const char *layer, const char *part, int 
 /* Linear, the paper's ReLU, then a bracket with a residual on every other layer. */
 static RelnNode *layer(Setting *s, int index, RelnNode *x, int in, int out)
 {
-    RelnGraph *g = s->graph;
+    RelnGraph *g = s->in.graph;
     char name[16];
     RelnNode *z, *d, *t;
 
     snprintf(name, sizeof name, "layer%d", index);
     z = reln_mix(g, x, weights(g, name, "W", in, out));
     d = reln_mix(g, z, weights(g, name, "U", out, out));
-    t = reln_form(g, s->algebra, RELN_FORM_COMPLETED, z, d);
+    t = reln_form(g, s->in.algebra, RELN_FORM_COMPLETED, z, d);
     z = reln_add(g, z, reln_mul(g, reln_relu(g, t), d));
     if (index % 2)
         z = reln_add(g, z,
-                     reln_bracket(g, s->algebra, reln_mix(g, z, weights(g, name, "Wb", out, out)),
+                     reln_bracket(g, s->in.algebra,
+                                  reln_mix(g, z, weights(g, name, "Wb", out, out)),
                                   reln_mix(g, z, weights(g, name, "Wa", out, out))));
     return z;
 }
@@ -66,14 +41,15 @@ static void ten_layers(Setting *s, double *times)
     const double start = seconds();
     int n = 0;
 
-    BENCH_TRY(s->ctx, reln_graph_create(s->group, s->store, RELN_F32, &s->graph));
-    x = reln_input(s->graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = 3}, s->rep, RELN_DEFAULT);
+    x = reln_input(s->in.graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = 3}, s->in.rep,
+                   RELN_DEFAULT);
     for (int i = 0; i < 10; i++)
         x = layer(s, i, x, i ? 64 : 3, 64);
     loss = reln_batch_mean(
-        s->graph,
-        reln_sum(s->graph, reln_form(s->graph, s->algebra, RELN_FORM_COMPLETED, x, x), RELN_C));
-    reln_output(s->graph, "loss", loss);
+        s->in.graph,
+        reln_sum(s->in.graph, reln_form(s->in.graph, s->in.algebra, RELN_FORM_COMPLETED, x, x),
+                 RELN_C));
+    reln_output(s->in.graph, "loss", loss);
     times[0] = seconds() - start;
     for (int i = 0; i < 10; i++) {
         static const char *const parts[] = {"W", "U", "Wb", "Wa"};
@@ -81,17 +57,17 @@ static void ten_layers(Setting *s, double *times)
 
         snprintf(name, sizeof name, "layer%d", i);
         for (int j = 0; j < (i % 2 ? 4 : 2); j++)
-            params[n++] = weights(s->graph, name, parts[j], j == 0 && i == 0 ? 3 : 64, 64);
+            params[n++] = weights(s->in.graph, name, parts[j], j == 0 && i == 0 ? 3 : 64, 64);
     }
-    reln_grad(s->graph, loss, n, params, grads);
+    reln_grad(s->in.graph, loss, n, params, grads);
     for (int i = 0; i < n; i++) {
         char name[16];
 
         snprintf(name, sizeof name, "g%d", i);
-        reln_output(s->graph, name, grads[i]);
+        reln_output(s->in.graph, name, grads[i]);
     }
     times[1] = seconds() - start - times[0];
-    BENCH_TRY(s->ctx, reln_plan_create(s->graph, NULL, &s->plan));
+    BENCH_TRY(s->in.ctx, reln_plan_create(s->in.graph, NULL, &s->plan));
     times[2] = seconds() - start - times[0] - times[1];
 }
 
@@ -100,7 +76,7 @@ enum { STATE = 12, WIDTH = 128, EVALUATIONS = 32 };
 
 static RelnFn *field(Setting *s)
 {
-    RelnGraph *body = reln_fn_begin(s->graph, "field");
+    RelnGraph *body = reln_fn_begin(s->in.graph, "field");
     RelnNode *z = reln_argument(body, RELN_SAMPLES, (RelnDims){.c = STATE}, NULL, RELN_DEFAULT), *h,
              *grad = NULL;
     RelnNode *w[3];
@@ -129,11 +105,12 @@ static RelnNode *rk4(Setting *s, RelnFn *fn, RelnNode *z, RelnNode *const *w, in
         RelnNode *k = NULL, *sum = z;
 
         for (int j = 0; j < 4; j++) {
-            RelnNode *at = j ? reln_add(s->graph, z, reln_scale(s->graph, k, h * ahead[j])) : z;
+            RelnNode *at =
+                j ? reln_add(s->in.graph, z, reln_scale(s->in.graph, k, h * ahead[j])) : z;
 
-            if (!reln_call(s->graph, fn, 4, (RelnNode *[]){at, w[0], w[1], w[2]}, &k))
+            if (!reln_call(s->in.graph, fn, 4, (RelnNode *[]){at, w[0], w[1], w[2]}, &k))
                 return NULL;
-            sum = reln_add(s->graph, sum, reln_scale(s->graph, k, h * share[j]));
+            sum = reln_add(s->in.graph, sum, reln_scale(s->in.graph, k, h * share[j]));
         }
         z = sum;
     }
@@ -145,20 +122,20 @@ static void unrolled(Setting *s, double *times)
     const double start = seconds();
     RelnNode *z, *end, *w[3], *loss, *grads[3];
 
-    BENCH_TRY(s->ctx, reln_graph_create(s->group, s->store, RELN_F32, &s->graph));
-    z = reln_input(s->graph, "z", RELN_SAMPLES, (RelnDims){.c = STATE}, NULL, RELN_DEFAULT);
-    w[0] = weights(s->graph, "h", "0", STATE, WIDTH);
-    w[1] = weights(s->graph, "h", "1", WIDTH, WIDTH);
-    w[2] = weights(s->graph, "h", "2", WIDTH, 1);
+    z = reln_input(s->in.graph, "z", RELN_SAMPLES, (RelnDims){.c = STATE}, NULL, RELN_DEFAULT);
+    w[0] = weights(s->in.graph, "h", "0", STATE, WIDTH);
+    w[1] = weights(s->in.graph, "h", "1", WIDTH, WIDTH);
+    w[2] = weights(s->in.graph, "h", "2", WIDTH, 1);
     end = rk4(s, field(s), z, w, EVALUATIONS / 4, 0.1);
-    loss = reln_batch_mean(s->graph, reln_sum(s->graph, reln_square(s->graph, end), RELN_C));
+    loss =
+        reln_batch_mean(s->in.graph, reln_sum(s->in.graph, reln_square(s->in.graph, end), RELN_C));
     times[0] = seconds() - start;
-    reln_grad(s->graph, loss, 3, w, grads);
-    reln_output(s->graph, "loss", loss);
+    reln_grad(s->in.graph, loss, 3, w, grads);
+    reln_output(s->in.graph, "loss", loss);
     for (int i = 0; i < 3; i++)
-        reln_output(s->graph, (const char *[]){"g0", "g1", "g2"}[i], grads[i]);
+        reln_output(s->in.graph, (const char *[]){"g0", "g1", "g2"}[i], grads[i]);
     times[1] = seconds() - start - times[0];
-    BENCH_TRY(s->ctx, reln_plan_create(s->graph, NULL, &s->plan));
+    BENCH_TRY(s->in.ctx, reln_plan_create(s->in.graph, NULL, &s->plan));
     times[2] = seconds() - start - times[0] - times[1];
 }
 
@@ -171,15 +148,14 @@ static void report(const char *what, const char *algebra, void (*make)(Setting *
     for (int r = 0; r < 5; r++) {
         Setting s;
 
-        open_setting(&s, algebra);
+        BENCH_TRY(s.in.ctx, reln_setting_init(&s.in, algebra, NULL, RELN_F32, 1));
         make(&s, times);
         for (int i = 0; i < 3; i++)
             best[i] = times[i] < best[i] ? times[i] : best[i];
         cost = reln_plan_cost(s.plan);
-        nodes = reln_graph_size(s.graph);
+        nodes = reln_graph_size(s.in.graph);
         reln_plan_destroy(s.plan);
-        reln_graph_destroy(s.graph);
-        close_setting(&s);
+        reln_setting_clear(&s.in);
     }
     printf("%s: build %.2f ms, differentiate %.2f ms, plan %.2f ms; %d nodes, %d instructions, "
            "slab %zu kB, shared %zu "
