@@ -1055,12 +1055,13 @@ static RelnStatus power_levels(RelnArena *scratch, const Power *p, Power *level,
 
 static RelnStatus fill_power(const void *given, Candidate *c)
 {
-    Power p = *(const Power *)given, level[MAX_POWER + 1];
+    Power p = *(const Power *)given, level[MAX_POWER + 1] = {{0}};
     const ptrdiff_t small = square(p.rep->dim), size = square(c->dim);
     Poly poly[2];
 
     RELN_TRY(power_levels(c->scratch, &p, level, poly));
     p.tuples = level[p.power].tuples;
+    assert(p.tuples); /* there is a level for every power */
     for (int i = 0; i < c->group->n_lie; i++)
         power_lie(&p, p.rep->lie + i * small, c->lie + i * size);
     for (int i = 0; i < c->group->n_discrete; i++) {
