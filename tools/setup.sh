@@ -5,7 +5,7 @@ set -eu
 
 packages="gcc g++ make cmake pkg-config libopenblas-pthread-dev libcmocka-dev libjansson-dev"
 if [ "${1:-}" = long ]; then
-    packages="$packages clang clang-format clang-tidy"
+    packages="$packages clang clang-format clang-tidy libclang-rt-14-dev"
 fi
 
 if ! command -v dpkg-query >/dev/null; then
