@@ -55,31 +55,29 @@ static bool infer_logsumexp(RelnGraph *g, RelnNode *z)
     return z->rep != NULL;
 }
 
-static RelnStatus forward(const RelnExec *e)
+/* A kernel on every (extent, inner) block of the input, from which it makes `rows` rows of the output. */
+static void run(const RelnExec *e, void (*kernel)(ptrdiff_t, ptrdiff_t, const void *, void *))
 {
     const RelnAxis axis = ((const Attr *)e->node->attr)->axis;
     const RelnShape *from = &e->node->in[0]->shape;
-    const RelnRealKernels *k = reln_kern(e);
+    const size_t size = reln_kern(e)->size;
     const ptrdiff_t extent = from->dims[axis], inner = reln_shape_behind(from, axis);
-    const ptrdiff_t outer = e->n * reln_shape_before(from, axis);
+    const ptrdiff_t rows = e->node->shape.dims[axis];
 
-    for (ptrdiff_t i = 0; i < outer; i++)
-        k->softmax(extent, inner, reln_at(e->in[0], i * extent * inner, k->size),
-                   reln_at(e->out, i * extent * inner, k->size));
+    for (ptrdiff_t i = 0; i < e->n * reln_shape_before(from, axis); i++)
+        kernel(extent, inner, reln_at(e->in[0], i * extent * inner, size),
+               reln_at(e->out, i * rows * inner, size));
+}
+
+static RelnStatus forward(const RelnExec *e)
+{
+    run(e, reln_kern(e)->softmax);
     return RELN_OK;
 }
 
 static RelnStatus forward_logsumexp(const RelnExec *e)
 {
-    const RelnAxis axis = ((const Attr *)e->node->attr)->axis;
-    const RelnShape *from = &e->node->in[0]->shape;
-    const RelnRealKernels *k = reln_kern(e);
-    const ptrdiff_t extent = from->dims[axis], inner = reln_shape_behind(from, axis);
-    const ptrdiff_t outer = e->n * reln_shape_before(from, axis);
-
-    for (ptrdiff_t i = 0; i < outer; i++)
-        k->logsumexp(extent, inner, reln_at(e->in[0], i * extent * inner, k->size),
-                     reln_at(e->out, i * inner, k->size));
+    run(e, reln_kern(e)->logsumexp);
     return RELN_OK;
 }
 
