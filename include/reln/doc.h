@@ -1,0 +1,104 @@
+/* doc.h -- settings and results as trees: read from YAML or JSON, built by hand, written as JSON or YAML.
+ *
+ *     RelnDoc *doc = NULL;
+ *     if (reln_doc_load(ctx, "spec.yaml", &doc) != RELN_OK) puts(reln_ctx_error(ctx));   // "spec.yaml:3: ..."
+ *     const RelnDocNode *width = reln_doc_get(reln_doc_get(reln_doc_root(doc), "model"), "width");
+ *     if (width && width->kind == RELN_DOC_NUMBER) ... width->number
+ *     reln_doc_destroy(doc);
+ *
+ *     RelnDocNode *row = reln_doc_map(doc);                       // building: nodes live in the doc's memory
+ *     reln_doc_set_number(doc, row, "loss", 0.25);
+ *     reln_doc_save(doc, row, "results.json");
+ *
+ * Files are not trusted: at most 1 MiB of YAML and 8 MiB of JSON, 16 levels, no anchors, aliases, tags, several
+ * documents or keys twice. What is wrong is RELN_ERR_FORMAT, with the name of the file and the line. Builders return NULL
+ * when memory is out, and NULL passes through them: the writer reports it.
+ */
+#ifndef RELN_DOC_H
+#define RELN_DOC_H
+
+#include "reln/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum RelnDocKind {
+    RELN_DOC_NULL,
+    RELN_DOC_BOOL,
+    RELN_DOC_NUMBER,
+    RELN_DOC_TEXT,
+    RELN_DOC_LIST,
+    RELN_DOC_MAP
+} RelnDocKind;
+
+typedef struct RelnDoc RelnDoc;
+
+/* A list or map is a chain of items in the order they were written. */
+typedef struct RelnDocNode {
+    RelnDocKind kind;
+    int line;         /* where it was read, from 1; 0 when built */
+    const char *key;  /* its name in a map; NULL in a list and for the root */
+    const char *text; /* as it was written, without quotes; of a list or map NULL */
+    double number;    /* of a number */
+    bool truth;       /* of a boolean */
+    int count;        /* items of a list or map */
+    struct RelnDocNode *first, *last, *next;
+} RelnDocNode;
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+/* `what` names the text in messages. Caller destroys. YAML scalars: null ~, true false, numbers as in JSON and with a
+ * leading + or . and inf, nan refused; everything quoted is text. */
+RELN_API RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes,
+                                        const char *what, RelnDoc **out);
+RELN_API RelnStatus reln_doc_parse_json(RelnCtx *ctx, const char *text, size_t n_bytes,
+                                        const char *what, RelnDoc **out);
+/* By the file's name: .json is JSON, everything else YAML. */
+RELN_API RelnStatus reln_doc_load(RelnCtx *ctx, const char *path, RelnDoc **out);
+
+RELN_API const RelnDocNode *reln_doc_root(const RelnDoc *doc);
+/* The item of that name; NULL when there is none, or node is NULL or no map. */
+RELN_API const RelnDocNode *reln_doc_get(const RelnDocNode *node, const char *key);
+/* The same with a default, for items that may be left out. */
+RELN_API double reln_doc_number(const RelnDocNode *node, const char *key, double otherwise);
+RELN_API const char *reln_doc_text(const RelnDocNode *node, const char *key, const char *otherwise);
+RELN_API const char *reln_doc_kind_text(RelnDocKind kind); /* "a number", "a list", ... */
+
+/* ---- building --------------------------------------------------------------------------------------------------- */
+
+RELN_API RelnStatus reln_doc_create(RelnCtx *ctx, RelnDoc **out); /* its root is an empty map */
+RELN_API void reln_doc_destroy(RelnDoc *doc);                     /* NULL is fine */
+
+/* New nodes, in the doc's memory and not yet part of the tree; texts are copied. Numbers that are not finite are null. */
+RELN_API RelnDocNode *reln_doc_map(RelnDoc *doc);
+RELN_API RelnDocNode *reln_doc_list(RelnDoc *doc);
+
+/* Put into a map under a key (a second one of that key replaces the first), or with key NULL at the end of a list. */
+RELN_API RelnDocNode *reln_doc_set(RelnDoc *doc, RelnDocNode *parent, const char *key,
+                                   RelnDocNode *value);
+RELN_API void reln_doc_set_number(RelnDoc *doc, RelnDocNode *parent, const char *key, double value);
+RELN_API void reln_doc_set_text(RelnDoc *doc, RelnDocNode *parent, const char *key,
+                                const char *value);
+RELN_API void reln_doc_set_bool(RelnDoc *doc, RelnDocNode *parent, const char *key, bool value);
+RELN_API void reln_doc_set_null(RelnDoc *doc, RelnDocNode *parent, const char *key);
+/* The root as a map to build in. */
+RELN_API RelnDocNode *reln_doc_root_map(RelnDoc *doc);
+/* A deep copy of a node of any doc, in this doc's memory. */
+RELN_API RelnDocNode *reln_doc_copy(RelnDoc *doc, const RelnDocNode *node);
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+typedef enum RelnDocStyle { RELN_DOC_ONE_LINE, RELN_DOC_INDENTED, RELN_DOC_YAML } RelnDocStyle;
+
+/* The text of a node, ended by 0, in the doc's memory; NULL when memory was out at any time. Numbers have the fewest digits
+ * that read back as the same double. */
+RELN_API const char *reln_doc_write(RelnDoc *doc, const RelnDocNode *node, RelnDocStyle style);
+/* As a file, whole or not at all; indented JSON, or YAML when the name ends in .yaml or .yml. */
+RELN_API RelnStatus reln_doc_save(RelnDoc *doc, const RelnDocNode *node, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
