@@ -56,6 +56,17 @@ RELN_API const char *reln_status_text(RelnStatus status);
 /* How numbers are stored. Where a choice is asked for, RELN_DEFAULT leaves it to the callee. */
 typedef enum RelnDtype { RELN_DEFAULT, RELN_F32, RELN_F64, RELN_I32, RELN_I64 } RelnDtype;
 
+/* An array with a name, row-major: how weights and states travel between those who make them, train them and keep them in
+ * files. Name and values belong to someone else. */
+enum { RELN_NAMED_MAX_RANK = 8 };
+typedef struct RelnNamed {
+    const char *name;
+    RelnDtype dtype;
+    int rank; /* 0: a single number */
+    ptrdiff_t dims[RELN_NAMED_MAX_RANK];
+    void *values;
+} RelnNamed;
+
 /* Memory blocks are aligned to this many bytes; an allocator of your own must keep to it. */
 #define RELN_ALIGN 64
 

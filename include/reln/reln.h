@@ -4,6 +4,7 @@
 
 #include "reln/algebra.h"
 #include "reln/base.h"
+#include "reln/doc.h"
 #include "reln/graph.h"
 #include "reln/io.h"
 #include "reln/lift.h"
@@ -16,5 +17,6 @@
 #include "reln/random.h"
 #include "reln/rep.h"
 #include "reln/setting.h"
+#include "reln/train.h"
 
 #endif

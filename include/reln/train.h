@@ -1,0 +1,184 @@
+/* train.h -- training: losses, optimisers, schedules, and the loop that can be stopped anywhere and taken up again.
+ *
+ *     RelnNode *loss = reln_batch_mean(g, reln_loss(g, &(RelnLoss){.kind = RELN_LOSS_MSE}, y, target));
+ *     reln_train_step(g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS}, loss);
+ *     reln_plan_create(g, NULL, &plan);
+ *     RelnTrainJob job = {.plan = plan, .store = store, .seed = 1, .n_steps = 6000, .steps_per_epoch = 100,
+ *                         .evaluate_every = 100, .schedule = ..., .load = load, .evaluate = evaluate, .self = data};
+ *     reln_trainer_create(ctx, &job, &trainer);
+ *     reln_trainer_run(trainer, UINT64_MAX);      // or step by step: reln_trainer_run(trainer, 10), ...
+ *
+ * A run is a pure function of (weights, seed, data): batches, schedules and random nodes are computed from the number of
+ * the step, so a run that was stopped after any step, saved (reln_trainer_state()) and restored elsewhere ends with the
+ * same bits, on any number of threads. A step allocates nothing.
+ */
+#ifndef RELN_TRAIN_H
+#define RELN_TRAIN_H
+
+#include "reln/optimiser.h"
+#include "reln/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- losses ---------------------------------------------------------------------------------------------------- */
+
+typedef enum RelnLossKind {
+    RELN_LOSS_MSE,          /* mean over the item's numbers of (y - t)^2 */
+    RELN_LOSS_MAE,          /* of |y - t| */
+    RELN_LOSS_HUBER,        /* of r^2/2 where |r| <= delta, delta (|r| - delta/2) beyond */
+    RELN_LOSS_CROSS_ENTROPY /* -w_t log softmax(y)_t; the target is i32, y (..., 1, classes) */
+} RelnLossKind;
+
+typedef struct RelnLoss {
+    RelnLossKind kind;
+    double delta;  /* of Huber; 0 counts as 1 */
+    int n_weights; /* cross entropy: 0, or the number of classes */
+    const double *
+        weights; /* by class; the mean is then weighted, sum w l / sum w, as reln_loss_mean() does */
+} RelnLoss;
+
+/* One number for each item of y. Anything but cross entropy takes y and target of one rep that keeps the dot product, or
+ * of no promise (none:n); otherwise the error of a feature has no invariant size and RELN_ERR_REP says so. */
+RELN_API RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target);
+/* The mean over the batch, weighted by class where the loss is. */
+RELN_API RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
+                                  RelnNode *target);
+
+/* ---- optimisers ------------------------------------------------------------------------------------------------ */
+
+typedef enum RelnOptimiserKind { RELN_OPTIMISER_ADAM, RELN_OPTIMISER_SGD } RelnOptimiserKind;
+
+typedef struct RelnOptimiser {
+    RelnOptimiserKind kind;
+    RelnAdam adam; /* with decay: AdamW */
+    RelnSgd sgd;
+    double
+        clip; /* gradients are scaled down to this norm, taken over all parameters; 0: as they are */
+} RelnOptimiser;
+
+/* Make every run of the plan a step of training: declares the input "rate" (bound by the trainer), updates every
+ * parameter that the loss depends on, and delivers the outputs "loss" and "gradient_norm". */
+RELN_API bool reln_train_step(RelnGraph *g, const RelnOptimiser *optimiser, RelnNode *loss);
+
+/* ---- schedules ------------------------------------------------------------------------------------------------- */
+
+typedef enum RelnScheduleKind {
+    RELN_SCHEDULE_CONSTANT,
+    RELN_SCHEDULE_WARMUP, /* from `floor` times the rate up to it, linearly */
+    RELN_SCHEDULE_COSINE, /* down to `floor` times the rate over the piece */
+    RELN_SCHEDULE_RESTARTS, /* cosine again and again: periods of `period` steps, each `factor` times the last */
+    RELN_SCHEDULE_EXPONENTIAL, /* times `factor` every `period` steps, smoothly, not below floor */
+    RELN_SCHEDULE_STEPS,       /* times `factor` at every multiple of `period`, at once */
+    RELN_SCHEDULE_PLATEAU /* times `factor` after `patience` evaluations without a better score, not below floor */
+} RelnScheduleKind;
+
+typedef struct RelnSchedulePiece {
+    RelnScheduleKind kind;
+    uint64_t steps; /* how long it lasts; 0: to the end */
+    double floor, factor, period;
+    int patience;
+    double scale; /* of the rate within this piece; 0 counts as 1 */
+} RelnSchedulePiece;
+
+enum { RELN_SCHEDULE_MAX = 8 };
+typedef struct RelnSchedule {
+    double rate;
+    int n_pieces; /* 0: constant */
+    RelnSchedulePiece piece[RELN_SCHEDULE_MAX];
+} RelnSchedule;
+
+RELN_API RelnStatus reln_schedule_check(RelnCtx *ctx, const RelnSchedule *schedule,
+                                        uint64_t n_steps);
+/* The rate of a step, from 0; `cuts` is how often a plateau has been met so far. */
+RELN_API double reln_schedule_rate(const RelnSchedule *schedule, uint64_t step, uint64_t n_steps,
+                                   int cuts);
+
+/* ---- batches --------------------------------------------------------------------------------------------------- */
+
+/* Entries first .. first+count-1 of the permutation of 0..n-1 that belongs to (seed, epoch). Any part of it costs only
+ * itself, and nothing is remembered. */
+RELN_API void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first,
+                           ptrdiff_t count, ptrdiff_t *rows);
+
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
+
+enum { RELN_TRAIN_METRICS = 8 };
+
+/* What an evaluation on validation data says; smaller scores are better. */
+typedef struct RelnEvaluation {
+    double score;
+    int n_metrics;
+    double metrics[RELN_TRAIN_METRICS]; /* further numbers, for the record; named by the job */
+} RelnEvaluation;
+
+/* A row of the record: one for every evaluation. */
+typedef struct RelnTrainRow {
+    uint64_t step; /* steps done */
+    double loss;   /* of training, mean over the steps since the last row */
+    double rate, gradient_norm;
+    double seconds; /* spent training so far, over all parts of the run */
+    RelnEvaluation evaluation;
+    bool best;
+} RelnTrainRow;
+
+typedef enum RelnTrainEnd {
+    RELN_TRAIN_GOING, /* there are steps left */
+    RELN_TRAIN_DONE,
+    RELN_TRAIN_PATIENCE, /* no better score for too long */
+    RELN_TRAIN_ASKED,    /* observe() said so */
+    RELN_TRAIN_DIVERGED  /* the loss is not finite: weights are those of the best evaluation */
+} RelnTrainEnd;
+
+typedef struct RelnTrainProgress {
+    uint64_t step, n_steps;
+    double loss, rate;       /* of the last step */
+    double seconds;          /* so far */
+    const RelnTrainRow *row; /* the last row; NULL before the first */
+    bool evaluated;          /* that row is new */
+} RelnTrainProgress;
+
+typedef struct RelnTrainJob {
+    RelnPlan *plan;   /* of a graph finished with reln_train_step() */
+    RelnStore *store; /* its weights and state */
+    uint64_t seed;
+    uint64_t n_steps, steps_per_epoch; /* the latter is for messages and records; 0: n_steps */
+    uint64_t evaluate_every;           /* steps; 0: only at the end */
+    int patience; /* evaluations without a better score; 0: never stops early */
+    RelnSchedule schedule;
+    int n_metrics;
+    const char *metric_names[RELN_TRAIN_METRICS];
+    void *self;
+    /* Bind the batch of a step, which must depend on the number of the step alone. */
+    RelnStatus (*load)(void *self, uint64_t step, ptrdiff_t *n_samples);
+    /* NULL: no evaluation; the score is then the training loss. */
+    RelnStatus (*evaluate)(void *self, uint64_t step, RelnEvaluation *out);
+    /* After every step; false stops. NULL: never asked. */
+    bool (*observe)(void *self, const RelnTrainProgress *progress);
+} RelnTrainJob;
+
+typedef struct RelnTrainer RelnTrainer;
+
+/* The job is copied; plan and store must outlive it. Caller destroys. */
+RELN_API RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, RelnTrainer **out);
+RELN_API void reln_trainer_destroy(RelnTrainer *trainer); /* NULL is fine */
+
+/* Up to n_steps more steps. */
+RELN_API RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd *end);
+RELN_API uint64_t reln_trainer_step(const RelnTrainer *trainer); /* steps done */
+RELN_API int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **rows);
+/* Put the weights and states of the best evaluation into the store (moments stay). */
+RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
+
+/* Everything that the rest of the run depends on: entries of the store, the best weights ("best/NAME"), the record and
+ * counters ("trainer/..."). Arrays are borrowed until the next call; restore copies from arrays of the same names,
+ * in any order, and checks every shape first: when it fails nothing has changed. */
+RELN_API RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays);
+RELN_API RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
