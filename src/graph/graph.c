@@ -438,7 +438,7 @@ uint64_t reln_graph_key(RelnGraph *g)
 
 void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
 {
-    RelnNamed named = {NULL, node};
+    RelnNamedNode named = {NULL, node};
 
     if (!node || graph->status != RELN_OK)
         return;

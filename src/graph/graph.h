@@ -50,10 +50,10 @@ typedef struct RelnRowDomain {
     int capacity;
 } RelnRowDomain;
 
-typedef struct RelnNamed {
+typedef struct RelnNamedNode {
     char *name;
     RelnNode *node;
-} RelnNamed;
+} RelnNamedNode;
 
 typedef struct RelnAssign {
     RelnNode *state, *value;
@@ -75,8 +75,8 @@ struct RelnGraph {
     char message[512];
     RELN_LIST(RelnNode *) nodes;
     RELN_LIST(RelnRowDomain) rows;
-    RELN_LIST(RelnNamed) sources; /* inputs, parameters, state: by name */
-    RELN_LIST(RelnNamed) outputs;
+    RELN_LIST(RelnNamedNode) sources; /* inputs, parameters, state: by name */
+    RELN_LIST(RelnNamedNode) outputs;
     RELN_LIST(RelnAssign) assigns;
     RELN_LIST(RelnNode *) effects;
     RELN_LIST(RelnNode *) arguments; /* of a function's body */

@@ -49,7 +49,7 @@ const RelnOp reln_op_index_input = {
 const RelnOp reln_op_argument = {
     .name = "argument", .flags = RELN_OP_SOURCE | RELN_OP_FRESH, .infer = infer};
 
-static RelnNamed *find_source(RelnGraph *g, const char *name)
+static RelnNamedNode *find_source(RelnGraph *g, const char *name)
 {
     for (int i = 0; i < g->sources.count; i++)
         if (strcmp(g->sources.items[i].name, name) == 0)
@@ -60,7 +60,7 @@ static RelnNamed *find_source(RelnGraph *g, const char *name)
 static RelnNode *enter(RelnGraph *g, const RelnOp *op, const char *name, const void *attr,
                        size_t size, const RelnRep *rep)
 {
-    RelnNamed named = {reln_arena_printf(&g->arena, "%s", name), NULL};
+    RelnNamedNode named = {reln_arena_printf(&g->arena, "%s", name), NULL};
 
     if (!named.name)
         reln_graph_nomem(g);
@@ -150,7 +150,7 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
                             RelnInit init, bool trainable)
 {
     const RelnShape shape = reln_shape_from(dims);
-    RelnNamed *known = find_source(g, name);
+    RelnNamedNode *known = find_source(g, name);
     RelnParamAttr attr = {NULL};
     RelnStatus status;
 

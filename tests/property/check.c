@@ -246,7 +246,7 @@ static void outputs_agree(Case *a, Case *b, const RelnOp *op, int index, const c
     case_run(a, CASE_SAMPLES);
     case_run(b, CASE_SAMPLES);
     for (int i = 0; i < a->graph->outputs.count; i++) {
-        const RelnNamed *out = &a->graph->outputs.items[i];
+        const RelnNamedNode *out = &a->graph->outputs.items[i];
         const ptrdiff_t count = case_count(out->node, CASE_SAMPLES);
         double scale = 1;
 
@@ -317,7 +317,7 @@ static uint64_t hash_outputs(Case *c)
 
     case_run(c, CASE_SAMPLES);
     for (int i = 0; i < c->graph->outputs.count; i++) {
-        const RelnNamed *out = &c->graph->outputs.items[i];
+        const RelnNamedNode *out = &c->graph->outputs.items[i];
         const void *values = reln_plan_output(c->plan, out->name, NULL);
 
         h = reln_hash(h, values,

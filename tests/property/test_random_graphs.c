@@ -166,7 +166,7 @@ static void compare(const World *w, const char *what, const char *name, const do
 static void check_meaning(const World *w, const RelnPlan *plan, const unsigned *kind)
 {
     for (int i = 0; i < w->graph->outputs.count; i++) {
-        const RelnNamed *out = &w->graph->outputs.items[i];
+        const RelnNamedNode *out = &w->graph->outputs.items[i];
 
         compare(w, "the plan against the meaning", out->name, output(plan, out->name),
                 w->meaning.values[out->node->id], count_of(w, out->node),
@@ -181,7 +181,7 @@ static void check_threads(World *w, const RelnPlan *plan, int shard)
 
         run(w, other, 0, w->n_samples);
         for (int i = 0; i < w->graph->outputs.count; i++) {
-            const RelnNamed *out = &w->graph->outputs.items[i];
+            const RelnNamedNode *out = &w->graph->outputs.items[i];
 
             compare(w, "several threads", out->name, output(plan, out->name),
                     output(other, out->name), count_of(w, out->node), true);
@@ -196,7 +196,7 @@ static void check_shards(World *w, const RelnPlan *plan, int shard, const unsign
 
     run(w, other, 0, w->n_samples);
     for (int i = 0; i < w->graph->outputs.count; i++) {
-        const RelnNamed *out = &w->graph->outputs.items[i];
+        const RelnNamedNode *out = &w->graph->outputs.items[i];
 
         compare(w, "shards of another size", out->name, output(plan, out->name),
                 output(other, out->name), count_of(w, out->node), !(kind[out->node->id] & REDUCED));
@@ -210,7 +210,7 @@ static void check_reference(World *w, const RelnPlan *plan, int shard)
 
     run(w, other, 0, w->n_samples);
     for (int i = 0; i < w->graph->outputs.count; i++) {
-        const RelnNamed *out = &w->graph->outputs.items[i];
+        const RelnNamedNode *out = &w->graph->outputs.items[i];
 
         compare(w, "the reference kernels", out->name, output(plan, out->name),
                 output(other, out->name), count_of(w, out->node), false);
@@ -224,7 +224,7 @@ static void check_part(World *w, const RelnPlan *plan, RelnPlan *other, const un
 {
     run(w, other, first, count);
     for (int i = 0; i < w->graph->outputs.count && count > 0; i++) {
-        const RelnNamed *out = &w->graph->outputs.items[i];
+        const RelnNamedNode *out = &w->graph->outputs.items[i];
         const ptrdiff_t each = reln_shape_count(&out->node->shape);
         const ptrdiff_t skip = items_before(w, out->node, first) * each;
         const ptrdiff_t end = items_before(w, out->node, first + count) * each;
@@ -402,7 +402,7 @@ static void check_equivariance(World *w, RelnPlan *plan)
     allowed = rounding(w) * pow(reln_element_cond(g), 3);
     run(w, plan, 0, w->n_samples);
     for (int i = 0; i < n; i++) {
-        const RelnNamed *out = &w->graph->outputs.items[i];
+        const RelnNamedNode *out = &w->graph->outputs.items[i];
         const ptrdiff_t count = count_of(w, out->node);
 
         want[i] = copy_of(count ? output(plan, out->name) : NULL, count);
@@ -413,7 +413,7 @@ static void check_equivariance(World *w, RelnPlan *plan)
             act(w->sources[i].node, g, w->sources[i].items, w->sources[i].values);
     run(w, plan, 0, w->n_samples);
     for (int i = 0; i < n; i++) {
-        const RelnNamed *out = &w->graph->outputs.items[i];
+        const RelnNamedNode *out = &w->graph->outputs.items[i];
         const ptrdiff_t count = count_of(w, out->node);
         const double error = count ? distance(want[i], output(plan, out->name), count) : 0.0;
 
