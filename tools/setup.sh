@@ -4,6 +4,7 @@
 set -eu
 
 packages="gcc g++ make cmake pkg-config libopenblas-pthread-dev libyaml-dev zlib1g-dev libcmocka-dev libjansson-dev"
+packages="$packages libhdf5-dev"
 if [ "${1:-}" = long ]; then
     packages="$packages clang clang-format clang-tidy libclang-rt-14-dev"
 fi
