@@ -8,6 +8,7 @@
 #include "reln/graph.h"
 #include "reln/io.h"
 #include "reln/lift.h"
+#include "reln/machine.h"
 #include "reln/matrix.h"
 #include "reln/nn.h"
 #include "reln/ops.h"
@@ -16,6 +17,7 @@
 #include "reln/pool.h"
 #include "reln/random.h"
 #include "reln/rep.h"
+#include "reln/report.h"
 #include "reln/setting.h"
 #include "reln/train.h"
 
