@@ -93,8 +93,8 @@ static void decays_multiply(void **state)
     assert_rate(rate(&p, 0, 100, 9), 0.0125);
 }
 
-/* Neighbouring steps differ by no more than the steepest slope: pi/2 / T for a cosine, 1/T for a line, both of the rate;
- * |log f| / period for a decay. STEPS shows that the bound can be broken. */
+/* Neighbouring steps differ by no more than the steepest slope: pi/2 / T for a cosine, 1/T for a line, both of the
+ * rate; |log f| / period for a decay. STEPS shows that the bound can be broken. */
 static double largest_jump(const RelnSchedule *s, uint64_t n_steps)
 {
     double most = 0;
