@@ -8,6 +8,7 @@
 #include "reln/graph.h"
 #include "reln/io.h"
 #include "reln/lift.h"
+#include "reln/machine.h"
 #include "reln/matrix.h"
 #include "reln/nn.h"
 #include "reln/ops.h"
