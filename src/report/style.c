@@ -101,6 +101,8 @@ static const char elsewhere[] =
     "dd{margin-bottom:.5rem}}\n"
     "@media print{@page{margin:18mm}body{font-size:10.5pt}main{max-width:none;padding:0}"
     "h2{break-after:avoid}figure,.table,dl,tr{break-inside:avoid}pre{white-space:pre-wrap}"
-    "a{color:inherit}.scroll{overflow:visible}svg{min-width:0!important}}\n";
+    "table{font-size:8.5pt}th,td{padding:.25rem "
+    ".55rem}td.bar{min-width:5rem}a{color:inherit}.scroll{overflow:visible}svg{min-width:0!"
+    "important}}\n";
 
 const char *const reln_style[] = {colours, body, tables, plots, elsewhere, NULL};

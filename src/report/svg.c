@@ -47,7 +47,7 @@ static void put_segment(RelnText *text, const char *kind, double px, double py, 
 
 static double tick_width(const RelnTick *tick)
 {
-    return tick->power ? reln_label_width("10") + 0.75 * reln_label_width(tick->text)
+    return tick->power ? reln_label_width("10") + 0.95 * reln_label_width(tick->text)
                        : reln_label_width(tick->text);
 }
 
