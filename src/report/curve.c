@@ -10,7 +10,6 @@ enum {
     HOVER = 400,    /* at most so many points have a text to hover over */
     DOTS = 6000,    /* at most so many points in a cloud */
     MARKERS = 6,    /* on a long line, to tell lines apart without their colours */
-    BOXES = 256     /* for names of points */
 };
 
 static bool is_shown(const RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
@@ -366,7 +365,8 @@ static void draw_cloud(RelnCanvas *canvas, const RelnCurve *c)
     reln_text_add(canvas->text, " d=\"");
     walk_cells(canvas, c, &cells, true);
     reln_text_add(canvas->text, "\"/>\n");
-    canvas->n_thinned += c->n - n_kept;
+    if (cells.size > 0.5) /* else one lies exactly on the other */
+        canvas->n_thinned += c->n - n_kept;
     reln_free(fault->ctx, cells.taken);
 }
 
@@ -397,12 +397,12 @@ static void put_rectangle(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i, d
     reln_text_add(canvas->text, "</rect>\n");
 }
 
-/* Bars of several series at the same x stand beside each other in 0.8 of a unit. */
+/* Bars of several series at the same x stand beside each other, in 0.8 of a unit at most. */
 static void draw_bars(RelnCanvas *canvas, const RelnCurve *c)
 {
     const int n = canvas->plot->n_bars;
     const double unit = reln_ruler_pixel(&canvas->x, 2.0) - reln_ruler_pixel(&canvas->x, 1.0);
-    const double width = 0.8 * unit / n, offset = ((double)c->group - 0.5 * n) * width;
+    const double width = fmin(0.8 * unit / n, 60.0), offset = ((double)c->group - 0.5 * n) * width;
 
     for (ptrdiff_t i = 0; i < c->n; i++) {
         if (is_shown(canvas, c, i))
@@ -476,51 +476,62 @@ void reln_curve_draw(RelnCanvas *canvas, const RelnCurve *c)
 
 /* ---- names of points ----------------------------------------------------------------------------------------- */
 
-typedef struct Box {
-    double left, top, right, bottom;
-} Box;
+static bool overlap(const RelnBox *a, const RelnBox *b)
+{
+    return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
+}
 
-typedef struct Boxes {
-    int n;
-    Box all[BOXES];
-} Boxes;
-
-static bool is_free(const RelnCanvas *canvas, const Boxes *boxes, Box b)
+static bool is_free(const RelnCanvas *canvas, RelnBox b)
 {
     if (b.left < canvas->left || b.right > canvas->right + 8.0 || b.top < canvas->top ||
         b.bottom > canvas->bottom)
         return false;
-    for (int i = 0; i < boxes->n; i++) {
-        const Box *o = &boxes->all[i];
-
-        if (b.left < o->right && o->left < b.right && b.top < o->bottom && o->top < b.bottom)
+    for (int i = 0; i < canvas->n_boxes; i++)
+        if (overlap(&b, &canvas->boxes[i]))
             return false;
-    }
     return true;
 }
 
-static void add_box(Boxes *boxes, Box b)
+void reln_canvas_reserve(RelnCanvas *canvas, RelnBox box)
 {
-    if (boxes->n < BOXES)
-        boxes->all[boxes->n++] = b;
+    if (canvas->n_boxes < RELN_BOXES)
+        canvas->boxes[canvas->n_boxes++] = box;
+}
+
+ptrdiff_t reln_curve_points_in(const RelnCanvas *canvas, RelnBox box)
+{
+    ptrdiff_t n = 0;
+
+    for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
+        for (ptrdiff_t i = 0; i < c->n; i++) {
+            const double px = is_shown(canvas, c, i) ? x_of(canvas, c, i) : -1.0;
+
+            if (px >= box.left && px <= box.right) {
+                const double py = y_of(canvas, c, i);
+
+                n += py >= box.top - 4.0 && py <= box.bottom + 4.0;
+            }
+        }
+    }
+    return n;
 }
 
 /* Right of the point, left, above, below: the first place that is free; none, and the name is only to hover over. */
-static void put_label(RelnCanvas *canvas, Boxes *boxes, double px, double py, const char *label)
+static void put_label(RelnCanvas *canvas, double px, double py, const char *label)
 {
     const double w = reln_label_width(label);
-    const Box tries[] = {{px + 6.0, py - 7.0, px + 6.0 + w, py + 6.0},
-                         {px - 6.0 - w, py - 7.0, px - 6.0, py + 6.0},
-                         {px - 0.5 * w, py - 19.0, px + 0.5 * w, py - 6.0},
-                         {px - 0.5 * w, py + 6.0, px + 0.5 * w, py + 19.0}};
+    const RelnBox tries[] = {{px + 6.0, py - 7.0, px + 6.0 + w, py + 6.0},
+                             {px - 6.0 - w, py - 7.0, px - 6.0, py + 6.0},
+                             {px - 0.5 * w, py - 19.0, px + 0.5 * w, py - 6.0},
+                             {px - 0.5 * w, py + 6.0, px + 0.5 * w, py + 19.0}};
 
     for (int i = 0; i < 4; i++) {
         static const char *const anchors[] = {"", " class=\"e\"", " class=\"c\"", " class=\"c\""};
-        const Box b = tries[i];
+        const RelnBox b = tries[i];
 
-        if (!is_free(canvas, boxes, b))
+        if (!is_free(canvas, b))
             continue;
-        add_box(boxes, b);
+        reln_canvas_reserve(canvas, b);
         reln_text_addf(canvas->text, "<text%s x=\"", anchors[i]);
         reln_text_fixed(canvas->text, i == 0 ? b.left : i == 1 ? b.right : px);
         reln_text_add(canvas->text, "\" y=\"");
@@ -532,26 +543,24 @@ static void put_label(RelnCanvas *canvas, Boxes *boxes, double px, double py, co
     }
 }
 
-static void walk_labelled(RelnCanvas *canvas, Boxes *boxes, bool draw)
+static void walk_labelled(RelnCanvas *canvas, bool draw)
 {
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
-        for (ptrdiff_t i = 0; c->labels && i < c->n && i < BOXES; i++) {
+        for (ptrdiff_t i = 0; c->labels && i < c->n && i < RELN_BOXES; i++) {
             if (!c->labels[i] || !is_shown(canvas, c, i))
                 continue;
             const double px = x_of(canvas, c, i), py = y_of(canvas, c, i);
 
             if (draw)
-                put_label(canvas, boxes, px, py, c->labels[i]);
+                put_label(canvas, px, py, c->labels[i]);
             else
-                add_box(boxes, (Box){px - 4.0, py - 4.0, px + 4.0, py + 4.0});
+                reln_canvas_reserve(canvas, (RelnBox){px - 4.0, py - 4.0, px + 4.0, py + 4.0});
         }
     }
 }
 
 void reln_curve_labels(RelnCanvas *canvas)
 {
-    Boxes boxes = {.n = 0};
-
-    walk_labelled(canvas, &boxes, false); /* names do not cover points */
-    walk_labelled(canvas, &boxes, true);
+    walk_labelled(canvas, false); /* names do not cover points */
+    walk_labelled(canvas, true);
 }

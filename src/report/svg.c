@@ -9,7 +9,7 @@ enum { LINE = 18, DIRECT = 32 }; /* height of a line of text; names at ends of l
 
 double reln_label_width(const char *text)
 {
-    return 6.9 * (double)reln_report_width(text);
+    return 7.2 * (double)reln_report_width(text);
 }
 
 static void put_text(RelnCanvas *canvas, const char *kind, double px, double py, const char *text)
@@ -47,7 +47,7 @@ static void put_segment(RelnText *text, const char *kind, double px, double py, 
 
 static double tick_width(const RelnTick *tick)
 {
-    return tick->power ? reln_label_width("10") + 0.75 * reln_label_width(tick->text)
+    return tick->power ? reln_label_width("10") + 0.95 * reln_label_width(tick->text)
                        : reln_label_width(tick->text);
 }
 
@@ -86,7 +86,7 @@ static double direct_width(const RelnCanvas *canvas)
 
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next)
         if (is_direct(canvas, c))
-            width = fmax(width, reln_label_width(c->name) + 8.0);
+            width = fmax(width, 1.12 * reln_label_width(c->name) + 8.0);
     return fmin(width, 0.35 * canvas->width);
 }
 
@@ -119,8 +119,8 @@ static Place next_entry(const RelnCanvas *canvas, Place *pen, const char *name)
     const double width = 30.0 + reln_label_width(name) + 16.0;
     Place at;
 
-    if (pen->x > 8.0 && pen->x + width > canvas->width)
-        *pen = (Place){8.0, pen->y + LINE};
+    if (pen->x > 0.0 && pen->x + width > canvas->width)
+        *pen = (Place){0.0, pen->y + LINE};
     at = *pen;
     pen->x += width;
     return at;
@@ -133,7 +133,7 @@ static bool is_in_legend(const RelnCanvas *canvas, const RelnCurve *c)
 
 static double legend_height(const RelnCanvas *canvas)
 {
-    Place pen = {8.0, 0.0};
+    Place pen = {0.0, 0.0};
     bool any = false;
 
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
@@ -182,25 +182,27 @@ static double data_height(const RelnCanvas *canvas)
 
     if (is_equal(canvas->plot))
         return w * fmin(1.0, fmax(0.4, share));
-    return canvas->plot->columns == 1 ? 0.46 * w : 0.68 * w;
+    return canvas->plot->columns == 1 ? 0.44 * w : 0.7 * w;
 }
 
 static void divide(RelnCanvas *canvas, double width, double height)
 {
-    reln_ruler_divide(&canvas->x, (int)fmax(2.0, width / 75.0));
-    reln_ruler_divide(&canvas->y, (int)fmax(2.0, height / 45.0));
+    const bool equal = is_equal(canvas->plot); /* then steps are equal, too */
+
+    reln_ruler_divide(&canvas->x, fmax(2.0, width / (equal ? 50.0 : 90.0)));
+    reln_ruler_divide(&canvas->y, fmax(2.0, height / (equal ? 50.0 : 45.0)));
 }
 
 static void lay_out(RelnCanvas *canvas)
 {
-    static const double widths[] = {760.0, 460.0, 330.0, 260.0};
+    static const double widths[] = {824.0, 398.0, 256.0, 200.0};
     const RelnPlot *plot = canvas->plot;
     const double full = widths[plot->columns - 1];
 
     canvas->width = plot->equal && plot->columns == 1 ? 520.0 : full;
     reln_rulers_fit(plot, &canvas->x, &canvas->y);
     divide(canvas, canvas->width, 0.5 * canvas->width);
-    canvas->left = 16.0 + widest_tick(&canvas->y);
+    canvas->left = 10.0 + widest_tick(&canvas->y);
     canvas->right = canvas->width - fmax(14.0, direct_width(canvas));
     canvas->top = 10.0 + legend_height(canvas) +
                   (plot->y.label || canvas->y.exponent != 0 ? LINE + 2.0 : 0.0);
@@ -317,7 +319,7 @@ static void draw_axes(RelnCanvas *canvas)
     else
         draw_ticks(canvas, &canvas->x, true);
     draw_ticks(canvas, &canvas->y, false);
-    put_axis_label(canvas, &canvas->y, "s", 8.0, canvas->top - 10.0);
+    put_axis_label(canvas, &canvas->y, "s", 0.0, canvas->top - 10.0);
     put_axis_label(canvas, &canvas->x, "c", 0.5 * (canvas->left + canvas->right),
                    canvas->height - 7.0);
 }
@@ -331,14 +333,25 @@ static double at_unit(const RelnRuler *ruler, double unit)
     return ruler->first + t * (ruler->last - ruler->first);
 }
 
+/* Above a level line from begin on (or below, at the top), at the end where fewer points are. */
+static void put_flat_label(RelnCanvas *canvas, const char *label, double begin, double py)
+{
+    const double w = reln_label_width(label), y = py < canvas->top + 12.0 ? py + 14.0 : py - 5.0;
+    const RelnBox right = {canvas->right - 4.0 - w, y - 11.0, canvas->right - 4.0, y + 3.0};
+    const RelnBox left = {begin + 4.0, y - 11.0, begin + 4.0 + w, y + 3.0};
+    const bool at_left = reln_curve_points_in(canvas, left) < reln_curve_points_in(canvas, right);
+
+    put_text(canvas, at_left ? "q s" : "q e", at_left ? left.left : right.right, y, label);
+    reln_canvas_reserve(canvas, at_left ? left : right);
+}
+
 static void draw_hline(RelnCanvas *canvas, const RelnRef *r)
 {
     const double p = reln_ruler_pixel(&canvas->y, r->at);
 
     put_segment(canvas->text, "f", canvas->left, p, canvas->right, p);
     if (r->label)
-        put_text(canvas, "q e", canvas->right - 4.0, p < canvas->top + 14.0 ? p + 14.0 : p - 5.0,
-                 r->label);
+        put_flat_label(canvas, r->label, canvas->left, p);
 }
 
 /* Its label is at the top, on the side that has room. */
@@ -402,7 +415,7 @@ static void draw_roof(RelnCanvas *canvas, const RelnRef *r)
     put_segment(canvas->text, "o", at_unit(x, ridge), at_unit(y, peak), canvas->right,
                 at_unit(y, peak));
     if (r->label)
-        put_text(canvas, "q e", canvas->right - 4.0, at_unit(y, peak) - 6.0, r->label);
+        put_flat_label(canvas, r->label, at_unit(x, ridge), at_unit(y, peak));
 }
 
 static void draw_refs(RelnCanvas *canvas)
@@ -429,7 +442,7 @@ static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, doubl
 
     if (c->mark >= RELN_MARK_BARS) {
         reln_text_addf(canvas->text, "<rect class=\"r k%d\" x=\"", colour);
-        reln_text_fixed(canvas->text, px + 8.0);
+        reln_text_fixed(canvas->text, px + 5.0);
         reln_text_add(canvas->text, "\" y=\"");
         reln_text_fixed(canvas->text, py - 5.0);
         reln_text_add(canvas->text, "\" width=\"12\" height=\"10\"/>\n");
@@ -447,7 +460,7 @@ static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, doubl
 
 static void draw_legend(RelnCanvas *canvas)
 {
-    Place pen = {8.0, 0.0};
+    Place pen = {0.0, 0.0};
 
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
         if (!is_in_legend(canvas, c))
@@ -590,7 +603,7 @@ static void open_svg(const RelnCanvas *canvas)
                    "<figure><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
                    "aria-labelledby=\"p%dt p%dd\" style=\"max-width:%dpx;min-width:%dpx\">\n",
                    wide, high, canvas->number, canvas->number, wide,
-                   wide > 500 ? 500 : wide * 3 / 4);
+                   wide > 560 ? 560 : wide * 3 / 4);
 }
 
 /* Marks at the edge are not cut: the clip is a little larger than the axes. */

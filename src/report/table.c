@@ -407,11 +407,6 @@ static void html_row(const RelnTable *table, RelnText *text, const RelnRow *row)
 
 static void html_head(const RelnTable *table, RelnText *text)
 {
-    if (table->title) {
-        reln_text_add(text, "<caption>");
-        reln_text_escape(text, RELN_ESCAPE_HTML, table->title);
-        reln_text_add(text, "</caption>\n");
-    }
     reln_text_add(text, "<thead><tr>");
     for (int c = 0; c < table->n_columns; c++) {
         reln_text_add(text, "<th scope=\"col\"");
@@ -426,7 +421,13 @@ static void html_head(const RelnTable *table, RelnText *text)
 void reln_table_html(RelnTable *table, RelnText *text)
 {
     settle(table);
-    reln_text_add(text, "<div class=\"table\"><div class=\"scroll\"><table>\n");
+    reln_text_add(text, "<div class=\"table\">\n");
+    if (table->title) { /* not a <caption>: it is to fit the screen where the table scrolls */
+        reln_text_add(text, "<p class=\"title\">");
+        reln_text_escape(text, RELN_ESCAPE_HTML, table->title);
+        reln_text_add(text, "</p>\n");
+    }
+    reln_text_add(text, "<div class=\"scroll\"><table>\n");
     html_head(table, text);
     reln_text_add(text, "<tbody>\n");
     for (const RelnRow *row = table->rows; row; row = row->next)
