@@ -99,7 +99,7 @@ enum { RELN_BOXES = 256 };
 
 typedef struct RelnCanvas {
     const RelnPlot *plot;
-    RelnText *text;
+    RelnMarkup *text;
     int number; /* of the plot in its page: ids are made from it */
     double width, height, left, right, top, bottom; /* the whole, and the rectangle of the data */
     RelnRuler x, y;
@@ -110,7 +110,7 @@ typedef struct RelnCanvas {
 } RelnCanvas;
 
 /* The figure with its caption. */
-void reln_plot_svg(const RelnPlot *plot, int number, RelnText *text);
+void reln_plot_svg(const RelnPlot *plot, int number, RelnMarkup *text);
 
 void reln_curve_draw(RelnCanvas *canvas, const RelnCurve *curve);
 void reln_canvas_reserve(RelnCanvas *canvas, RelnBox box);
