@@ -35,21 +35,21 @@ static double y_or_end(const RelnCanvas *canvas, double value)
                                                : canvas->bottom + 4.0;
 }
 
-static void put_pair(RelnText *text, const char *command, double px, double py)
+static void put_pair(RelnString *text, const char *command, double px, double py)
 {
-    reln_text_add(text, command);
-    reln_text_fixed(text, px);
-    reln_text_add(text, " ");
-    reln_text_fixed(text, py);
+    reln_string_add(text, command);
+    reln_string_fixed(text, px);
+    reln_string_add(text, " ");
+    reln_string_fixed(text, py);
 }
 
 /* class="kind k3", dashed where colours have been used up */
-static void put_class(RelnText *text, const char *kind, const RelnCurve *c)
+static void put_class(RelnString *text, const char *kind, const RelnCurve *c)
 {
     const bool dashed = c->colour / RELN_PLOT_COLOURS % 2 == 1;
 
-    reln_text_addf(text, " class=\"%s k%d%s\"", kind, c->colour % RELN_PLOT_COLOURS,
-                   dashed ? " dash" : "");
+    reln_string_addf(text, " class=\"%s k%d%s\"", kind, c->colour % RELN_PLOT_COLOURS,
+                     dashed ? " dash" : "");
 }
 
 /* ---- markers ------------------------------------------------------------------------------------------------- */
@@ -69,26 +69,26 @@ void reln_curve_marker(RelnCanvas *canvas, const RelnCurve *curve, double px, do
 {
     const int shape = curve->colour % RELN_PLOT_COLOURS;
 
-    reln_text_add(canvas->text, "<path");
+    reln_string_add(canvas->text, "<path");
     put_class(canvas->text, shape < RELN_PLOT_COLOURS - 2 ? "m" : "n", curve);
     put_pair(canvas->text, " d=\"M", px, py);
-    reln_text_addf(canvas->text, "%s\"/>\n", shapes[shape]);
+    reln_string_addf(canvas->text, "%s\"/>\n", shapes[shape]);
 }
 
-static void put_number(RelnText *text, const char *before, double value)
+static void put_number(RelnString *text, const char *before, double value)
 {
     char buf[RELN_NUMBER_TEXT];
 
-    reln_text_add(text, before);
-    reln_text_add(text, reln_report_number(buf, value, 4));
+    reln_string_add(text, before);
+    reln_string_add(text, reln_report_number(buf, value, 4));
 }
 
-static void put_tip_x(RelnText *text, const RelnPlotAxis *axis, double value)
+static void put_tip_x(RelnString *text, const RelnPlotAxis *axis, double value)
 {
     const bool named = value >= 0.0 && value < (double)axis->n_names;
 
     if (named)
-        reln_text_escape(text, RELN_ESCAPE_HTML, axis->names[(ptrdiff_t)value]);
+        reln_string_escape(text, RELN_ESCAPE_HTML, axis->names[(ptrdiff_t)value]);
     else
         put_number(text, "", value);
 }
@@ -96,32 +96,32 @@ static void put_tip_x(RelnText *text, const RelnPlotAxis *axis, double value)
 /* What is shown when the pointer rests on a point: "ReLN, sp4: 12, 5.14e-4 (4.9e-4 to 5.4e-4)". */
 static void put_tip(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
 {
-    RelnText *const text = canvas->text;
+    RelnString *const text = canvas->text;
 
-    reln_text_add(text, "<title>");
+    reln_string_add(text, "<title>");
     if (c->name)
-        reln_text_escape(text, RELN_ESCAPE_HTML, c->name);
+        reln_string_escape(text, RELN_ESCAPE_HTML, c->name);
     if (c->labels && c->labels[i]) {
-        reln_text_add(text, c->name ? ", " : "");
-        reln_text_escape(text, RELN_ESCAPE_HTML, c->labels[i]);
+        reln_string_add(text, c->name ? ", " : "");
+        reln_string_escape(text, RELN_ESCAPE_HTML, c->labels[i]);
     }
-    reln_text_add(text, c->name || c->labels ? ": " : "");
+    reln_string_add(text, c->name || c->labels ? ": " : "");
     put_tip_x(text, &canvas->plot->x, c->x[i]);
     put_number(text, ", ", c->y[i]);
     if (c->low) {
         put_number(text, " (", c->low[i]);
         put_number(text, " to ", c->high[i]);
-        reln_text_add(text, ")");
+        reln_string_add(text, ")");
     }
-    reln_text_add(text, "</title>");
+    reln_string_add(text, "</title>");
 }
 
 static void put_point(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
 {
-    reln_text_add(canvas->text, "<g>");
+    reln_string_add(canvas->text, "<g>");
     put_tip(canvas, c, i);
     reln_curve_marker(canvas, c, x_of(canvas, c, i), y_of(canvas, c, i));
-    reln_text_add(canvas->text, "</g>");
+    reln_string_add(canvas->text, "</g>");
 }
 
 /* ---- lines --------------------------------------------------------------------------------------------------- */
@@ -149,14 +149,14 @@ typedef struct Pen {
 
 static void pen_to(Pen *pen, ptrdiff_t i)
 {
-    RelnText *const text = pen->canvas->text;
+    RelnString *const text = pen->canvas->text;
     const double px = x_of(pen->canvas, pen->curve, i), py = y_of(pen->canvas, pen->curve, i);
 
     if (pen->n_down++ > 0 && pen->curve->mark == RELN_MARK_STEP) {
-        reln_text_add(text, "H");
-        reln_text_fixed(text, px);
-        reln_text_add(text, "V");
-        reln_text_fixed(text, py);
+        reln_string_add(text, "H");
+        reln_string_fixed(text, px);
+        reln_string_add(text, "V");
+        reln_string_fixed(text, py);
     } else {
         put_pair(text, pen->n_down == 1 ? "M" : " ", px, py);
     }
@@ -166,7 +166,7 @@ static void pen_to(Pen *pen, ptrdiff_t i)
 static void pen_up(Pen *pen)
 {
     if (pen->n_down == 1)
-        reln_text_add(pen->canvas->text, "h0");
+        reln_string_add(pen->canvas->text, "h0");
     pen->n_down = 0;
 }
 
@@ -190,9 +190,9 @@ static void draw_line(RelnCanvas *canvas, const RelnCurve *c)
     Pen pen = {canvas, c, 0};
     ptrdiff_t end;
 
-    reln_text_add(canvas->text, "<path");
+    reln_string_add(canvas->text, "<path");
     put_class(canvas->text, "l", c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_string_add(canvas->text, " d=\"");
     for (ptrdiff_t i = 0; i < c->n; i = end) {
         end = i + 1;
         if (is_shown(canvas, c, i)) {
@@ -203,7 +203,7 @@ static void draw_line(RelnCanvas *canvas, const RelnCurve *c)
         }
     }
     pen_up(&pen);
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_string_add(canvas->text, "\"/>\n");
 }
 
 /* Every now and then the mark of the line, at other places for other lines. A trajectory has one at its beginning. */
@@ -261,9 +261,9 @@ static void band_side(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t begin, p
 
 static void draw_band(RelnCanvas *canvas, const RelnCurve *c)
 {
-    reln_text_add(canvas->text, "<path");
+    reln_string_add(canvas->text, "<path");
     put_class(canvas->text, "b", c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_string_add(canvas->text, " d=\"");
     for (ptrdiff_t i = 0; i < c->n; i++) {
         ptrdiff_t end = i;
 
@@ -273,10 +273,10 @@ static void draw_band(RelnCanvas *canvas, const RelnCurve *c)
             continue;
         band_side(canvas, c, i, end, true);
         band_side(canvas, c, i, end, false);
-        reln_text_add(canvas->text, "z");
+        reln_string_add(canvas->text, "z");
         i = end;
     }
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_string_add(canvas->text, "\"/>\n");
 }
 
 static void put_whisker(RelnCanvas *canvas, double px, double low, double high)
@@ -287,19 +287,19 @@ static void put_whisker(RelnCanvas *canvas, double px, double low, double high)
     put_pair(canvas->text, "h6M", px, p);
     put_pair(canvas->text, "L", px, q);
     put_pair(canvas->text, "M", px - 3.0, q);
-    reln_text_add(canvas->text, "h6");
+    reln_string_add(canvas->text, "h6");
 }
 
 /* offset: from the middle of a group of bars. */
 static void draw_whiskers(RelnCanvas *canvas, const RelnCurve *c, double offset, const char *kind)
 {
-    reln_text_add(canvas->text, "<path");
+    reln_string_add(canvas->text, "<path");
     put_class(canvas->text, kind, c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_string_add(canvas->text, " d=\"");
     for (ptrdiff_t i = 0; i < c->n; i++)
         if (has_spread(canvas, c, i))
             put_whisker(canvas, x_of(canvas, c, i) + offset, c->low[i], c->high[i]);
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_string_add(canvas->text, "\"/>\n");
 }
 
 /* ---- clouds of points ---------------------------------------------------------------------------------------- */
@@ -334,7 +334,7 @@ static ptrdiff_t walk_cells(RelnCanvas *canvas, const RelnCurve *c, Cells *cells
         n_kept++;
         if (draw) {
             put_pair(canvas->text, "M", x_of(canvas, c, i), y_of(canvas, c, i));
-            reln_text_add(canvas->text, "h0");
+            reln_string_add(canvas->text, "h0");
         }
     }
     return n_kept;
@@ -361,11 +361,11 @@ static void draw_cloud(RelnCanvas *canvas, const RelnCurve *c)
         return;
     while ((n_kept = walk_cells(canvas, c, &cells, false)) > DOTS)
         set_cells(canvas, &cells, 1.5 * cells.size);
-    reln_text_add(canvas->text, "<path");
+    reln_string_add(canvas->text, "<path");
     put_class(canvas->text, "d", c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_string_add(canvas->text, " d=\"");
     walk_cells(canvas, c, &cells, true);
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_string_add(canvas->text, "\"/>\n");
     canvas->n_thinned += c->n - n_kept;
     reln_free(fault->ctx, cells.taken);
 }
@@ -382,19 +382,19 @@ static void put_rectangle(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i, d
 {
     const double top = y_of(canvas, c, i), base = base_of(canvas);
 
-    reln_text_add(canvas->text, "<rect");
+    reln_string_add(canvas->text, "<rect");
     put_class(canvas->text, "r", c);
-    reln_text_add(canvas->text, " x=\"");
-    reln_text_fixed(canvas->text, left);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, fmin(top, base));
-    reln_text_add(canvas->text, "\" width=\"");
-    reln_text_fixed(canvas->text, width);
-    reln_text_add(canvas->text, "\" height=\"");
-    reln_text_fixed(canvas->text, fabs(base - top));
-    reln_text_add(canvas->text, "\">");
+    reln_string_add(canvas->text, " x=\"");
+    reln_string_fixed(canvas->text, left);
+    reln_string_add(canvas->text, "\" y=\"");
+    reln_string_fixed(canvas->text, fmin(top, base));
+    reln_string_add(canvas->text, "\" width=\"");
+    reln_string_fixed(canvas->text, width);
+    reln_string_add(canvas->text, "\" height=\"");
+    reln_string_fixed(canvas->text, fabs(base - top));
+    reln_string_add(canvas->text, "\">");
     put_tip(canvas, c, i);
-    reln_text_add(canvas->text, "</rect>\n");
+    reln_string_add(canvas->text, "</rect>\n");
 }
 
 /* Bars of several series at the same x stand beside each other in 0.8 of a unit. */
@@ -415,18 +415,18 @@ static void draw_bars(RelnCanvas *canvas, const RelnCurve *c)
 /* One outline: neighbouring bins touch. */
 static void draw_histogram(RelnCanvas *canvas, const RelnCurve *c)
 {
-    reln_text_add(canvas->text, "<path");
+    reln_string_add(canvas->text, "<path");
     put_class(canvas->text, "h", c);
     put_pair(canvas->text, " d=\"M", x_of(canvas, c, 0), base_of(canvas));
     for (ptrdiff_t i = 0; i < c->n; i++) {
-        reln_text_add(canvas->text, "V");
-        reln_text_fixed(canvas->text, y_or_end(canvas, c->y[i]));
-        reln_text_add(canvas->text, "H");
-        reln_text_fixed(canvas->text, x_of(canvas, c, i + 1));
+        reln_string_add(canvas->text, "V");
+        reln_string_fixed(canvas->text, y_or_end(canvas, c->y[i]));
+        reln_string_add(canvas->text, "H");
+        reln_string_fixed(canvas->text, x_of(canvas, c, i + 1));
     }
-    reln_text_add(canvas->text, "V");
-    reln_text_fixed(canvas->text, base_of(canvas));
-    reln_text_add(canvas->text, "z\"/>\n");
+    reln_string_add(canvas->text, "V");
+    reln_string_fixed(canvas->text, base_of(canvas));
+    reln_string_add(canvas->text, "z\"/>\n");
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------------- */
@@ -521,13 +521,13 @@ static void put_label(RelnCanvas *canvas, Boxes *boxes, double px, double py, co
         if (!is_free(canvas, boxes, b))
             continue;
         add_box(boxes, b);
-        reln_text_addf(canvas->text, "<text%s x=\"", anchors[i]);
-        reln_text_fixed(canvas->text, i == 0 ? b.left : i == 1 ? b.right : px);
-        reln_text_add(canvas->text, "\" y=\"");
-        reln_text_fixed(canvas->text, b.bottom - 2.5);
-        reln_text_add(canvas->text, "\">");
-        reln_text_escape(canvas->text, RELN_ESCAPE_HTML, label);
-        reln_text_add(canvas->text, "</text>\n");
+        reln_string_addf(canvas->text, "<text%s x=\"", anchors[i]);
+        reln_string_fixed(canvas->text, i == 0 ? b.left : i == 1 ? b.right : px);
+        reln_string_add(canvas->text, "\" y=\"");
+        reln_string_fixed(canvas->text, b.bottom - 2.5);
+        reln_string_add(canvas->text, "\">");
+        reln_string_escape(canvas->text, RELN_ESCAPE_HTML, label);
+        reln_string_add(canvas->text, "</text>\n");
         return;
     }
 }

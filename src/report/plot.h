@@ -93,7 +93,7 @@ void reln_ruler_divide(RelnRuler *ruler, int wanted);
 
 typedef struct RelnCanvas {
     const RelnPlot *plot;
-    RelnText *text;
+    RelnString *text;
     int number; /* of the plot in its page: ids are made from it */
     double width, height, left, right, top, bottom; /* the whole, and the rectangle of the data */
     RelnRuler x, y;
@@ -102,7 +102,7 @@ typedef struct RelnCanvas {
 } RelnCanvas;
 
 /* The figure with its caption. */
-void reln_plot_svg(const RelnPlot *plot, int number, RelnText *text);
+void reln_plot_svg(const RelnPlot *plot, int number, RelnString *text);
 
 void reln_curve_draw(RelnCanvas *canvas, const RelnCurve *curve);
 void reln_curve_labels(RelnCanvas *canvas); /* names of points, after all curves */

@@ -14,33 +14,33 @@ double reln_label_width(const char *text)
 
 static void put_text(RelnCanvas *canvas, const char *kind, double px, double py, const char *text)
 {
-    reln_text_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
-    reln_text_fixed(canvas->text, px);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, py);
-    reln_text_add(canvas->text, "\">");
-    reln_text_escape(canvas->text, RELN_ESCAPE_HTML, text);
-    reln_text_add(canvas->text, "</text>\n");
+    reln_string_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
+    reln_string_fixed(canvas->text, px);
+    reln_string_add(canvas->text, "\" y=\"");
+    reln_string_fixed(canvas->text, py);
+    reln_string_add(canvas->text, "\">");
+    reln_string_escape(canvas->text, RELN_ESCAPE_HTML, text);
+    reln_string_add(canvas->text, "</text>\n");
 }
 
-static void put_move(RelnText *text, double px, double py)
+static void put_move(RelnString *text, double px, double py)
 {
-    reln_text_add(text, "M");
-    reln_text_fixed(text, px);
-    reln_text_add(text, " ");
-    reln_text_fixed(text, py);
+    reln_string_add(text, "M");
+    reln_string_fixed(text, px);
+    reln_string_add(text, " ");
+    reln_string_fixed(text, py);
 }
 
-static void put_segment(RelnText *text, const char *kind, double px, double py, double qx,
+static void put_segment(RelnString *text, const char *kind, double px, double py, double qx,
                         double qy)
 {
-    reln_text_addf(text, "<path class=\"%s\" d=\"", kind);
+    reln_string_addf(text, "<path class=\"%s\" d=\"", kind);
     put_move(text, px, py);
-    reln_text_add(text, "L");
-    reln_text_fixed(text, qx);
-    reln_text_add(text, " ");
-    reln_text_fixed(text, qy);
-    reln_text_add(text, "\"/>\n");
+    reln_string_add(text, "L");
+    reln_string_fixed(text, qx);
+    reln_string_add(text, " ");
+    reln_string_fixed(text, qy);
+    reln_string_add(text, "\"/>\n");
 }
 
 /* ---- layout -------------------------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static void lay_out(RelnCanvas *canvas)
 /* Grid lines of one axis, in one path; minor ticks are short marks at the axis. */
 static void draw_grid(RelnCanvas *canvas, const RelnRuler *ruler, bool vertical, bool major)
 {
-    reln_text_addf(canvas->text, "<path class=\"%s\" d=\"", major ? "g" : "t");
+    reln_string_addf(canvas->text, "<path class=\"%s\" d=\"", major ? "g" : "t");
     for (int i = 0; i < ruler->n_ticks; i++) {
         const RelnTick *tick = &ruler->ticks[i];
         const double p = reln_ruler_pixel(ruler, tick->value);
@@ -225,11 +225,11 @@ static void draw_grid(RelnCanvas *canvas, const RelnRuler *ruler, bool vertical,
         if (tick->major != major || (major && vertical && canvas->plot->x.n_names > 0))
             continue;
         put_move(canvas->text, vertical ? p : canvas->left, vertical ? canvas->bottom : p);
-        reln_text_add(canvas->text, vertical ? "V" : "H");
-        reln_text_fixed(canvas->text, vertical ? (major ? canvas->top : canvas->bottom + 4.0)
-                                               : (major ? canvas->right : canvas->left - 4.0));
+        reln_string_add(canvas->text, vertical ? "V" : "H");
+        reln_string_fixed(canvas->text, vertical ? (major ? canvas->top : canvas->bottom + 4.0)
+                                                 : (major ? canvas->right : canvas->left - 4.0));
     }
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_string_add(canvas->text, "\"/>\n");
 }
 
 static void put_tick(RelnCanvas *canvas, const RelnTick *tick, const char *kind, double px,
@@ -239,12 +239,12 @@ static void put_tick(RelnCanvas *canvas, const RelnTick *tick, const char *kind,
         put_text(canvas, kind, px, py, tick->text);
         return;
     }
-    reln_text_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
-    reln_text_fixed(canvas->text, px);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, py);
-    reln_text_addf(canvas->text, "\">10<tspan class=\"p\" dy=\"-5\">%s</tspan></text>\n",
-                   tick->text);
+    reln_string_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
+    reln_string_fixed(canvas->text, px);
+    reln_string_add(canvas->text, "\" y=\"");
+    reln_string_fixed(canvas->text, py);
+    reln_string_addf(canvas->text, "\">10<tspan class=\"p\" dy=\"-5\">%s</tspan></text>\n",
+                     tick->text);
 }
 
 static void draw_ticks(RelnCanvas *canvas, const RelnRuler *ruler, bool vertical)
@@ -274,13 +274,13 @@ static void draw_names(RelnCanvas *canvas)
             put_text(canvas, "c", p, canvas->bottom + 18.0, axis->names[i]);
             continue;
         }
-        reln_text_add(canvas->text, "<g transform=\"translate(");
-        reln_text_fixed(canvas->text, p + 4.0);
-        reln_text_add(canvas->text, " ");
-        reln_text_fixed(canvas->text, canvas->bottom + 14.0);
-        reln_text_add(canvas->text, ") rotate(-35)\">");
+        reln_string_add(canvas->text, "<g transform=\"translate(");
+        reln_string_fixed(canvas->text, p + 4.0);
+        reln_string_add(canvas->text, " ");
+        reln_string_fixed(canvas->text, canvas->bottom + 14.0);
+        reln_string_add(canvas->text, ") rotate(-35)\">");
         put_text(canvas, "e", 0.0, 0.0, axis->names[i]);
-        reln_text_add(canvas->text, "</g>\n");
+        reln_string_add(canvas->text, "</g>\n");
     }
 }
 
@@ -293,16 +293,16 @@ static void put_axis_label(RelnCanvas *canvas, const RelnRuler *ruler, const cha
 
     if (!label && e == 0)
         return;
-    reln_text_addf(canvas->text, "<text class=\"a %s\" x=\"", kind);
-    reln_text_fixed(canvas->text, px);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, py);
-    reln_text_add(canvas->text, "\">");
-    reln_text_escape(canvas->text, RELN_ESCAPE_HTML, label ? label : "");
+    reln_string_addf(canvas->text, "<text class=\"a %s\" x=\"", kind);
+    reln_string_fixed(canvas->text, px);
+    reln_string_add(canvas->text, "\" y=\"");
+    reln_string_fixed(canvas->text, py);
+    reln_string_add(canvas->text, "\">");
+    reln_string_escape(canvas->text, RELN_ESCAPE_HTML, label ? label : "");
     if (e != 0)
-        reln_text_addf(canvas->text, "%s×10<tspan class=\"p\" dy=\"-5\">%s%d</tspan>",
-                       label ? ", " : "", e < 0 ? "−" : "", e < 0 ? -e : e);
-    reln_text_add(canvas->text, "</text>\n");
+        reln_string_addf(canvas->text, "%s×10<tspan class=\"p\" dy=\"-5\">%s%d</tspan>",
+                         label ? ", " : "", e < 0 ? "−" : "", e < 0 ? -e : e);
+    reln_string_add(canvas->text, "</text>\n");
 }
 
 static void draw_axes(RelnCanvas *canvas)
@@ -373,15 +373,15 @@ static void draw_slope_label(RelnCanvas *canvas, const RelnRef *r, double begin,
     const double dx = at_unit(x, ridge) - at_unit(x, begin);
     const double dy = at_unit(y, slope + ridge) - at_unit(y, slope + begin);
 
-    reln_text_add(canvas->text, "<g transform=\"translate(");
-    reln_text_fixed(canvas->text, at_unit(x, u));
-    reln_text_add(canvas->text, " ");
-    reln_text_fixed(canvas->text, at_unit(y, slope + u));
-    reln_text_add(canvas->text, ") rotate(");
-    reln_text_fixed(canvas->text, atan2(dy, dx) * 57.29577951308232);
-    reln_text_add(canvas->text, ")\">");
+    reln_string_add(canvas->text, "<g transform=\"translate(");
+    reln_string_fixed(canvas->text, at_unit(x, u));
+    reln_string_add(canvas->text, " ");
+    reln_string_fixed(canvas->text, at_unit(y, slope + u));
+    reln_string_add(canvas->text, ") rotate(");
+    reln_string_fixed(canvas->text, atan2(dy, dx) * 57.29577951308232);
+    reln_string_add(canvas->text, ")\">");
     put_text(canvas, "q c", 0.0, -6.0, r->slope_label);
-    reln_text_add(canvas->text, "</g>\n");
+    reln_string_add(canvas->text, "</g>\n");
 }
 
 /* log y = min(log peak, log bandwidth + log x): two straight lines. */
@@ -428,17 +428,17 @@ static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, doubl
     const char *dash = c->colour / RELN_PLOT_COLOURS % 2 == 1 ? " dash" : "";
 
     if (c->mark >= RELN_MARK_BARS) {
-        reln_text_addf(canvas->text, "<rect class=\"r k%d\" x=\"", colour);
-        reln_text_fixed(canvas->text, px + 8.0);
-        reln_text_add(canvas->text, "\" y=\"");
-        reln_text_fixed(canvas->text, py - 5.0);
-        reln_text_add(canvas->text, "\" width=\"12\" height=\"10\"/>\n");
+        reln_string_addf(canvas->text, "<rect class=\"r k%d\" x=\"", colour);
+        reln_string_fixed(canvas->text, px + 8.0);
+        reln_string_add(canvas->text, "\" y=\"");
+        reln_string_fixed(canvas->text, py - 5.0);
+        reln_string_add(canvas->text, "\" width=\"12\" height=\"10\"/>\n");
         return;
     }
     if (c->mark != RELN_MARK_POINTS) {
-        reln_text_addf(canvas->text, "<path class=\"l k%d%s\" d=\"", colour, dash);
+        reln_string_addf(canvas->text, "<path class=\"l k%d%s\" d=\"", colour, dash);
         put_move(canvas->text, px, py);
-        reln_text_add(canvas->text, "h22\"/>\n");
+        reln_string_add(canvas->text, "h22\"/>\n");
     }
     if (c->mark == RELN_MARK_POINTS || c->mark == RELN_MARK_LINE_POINTS ||
         canvas->plot->n_curves > 1)
@@ -508,22 +508,23 @@ static void draw_direct(RelnCanvas *canvas)
         qsort(all, (size_t)n, sizeof *all, by_y);
     spread(all, n, canvas->bottom);
     for (int i = 0; i < n; i++) {
-        reln_text_addf(canvas->text, "<g class=\"k%d\">", all[i].curve->colour % RELN_PLOT_COLOURS);
+        reln_string_addf(canvas->text, "<g class=\"k%d\">",
+                         all[i].curve->colour % RELN_PLOT_COLOURS);
         put_text(canvas, "i", canvas->right + 6.0, all[i].y + 4.0, all[i].curve->name);
-        reln_text_add(canvas->text, "</g>\n");
+        reln_string_add(canvas->text, "</g>\n");
     }
 }
 
 /* ---- words --------------------------------------------------------------------------------------------------- */
 
-static void describe_axis(RelnText *text, const char *which, const RelnPlotAxis *axis)
+static void describe_axis(RelnString *text, const char *which, const RelnPlotAxis *axis)
 {
-    reln_text_addf(text, "%s: ", which);
-    reln_text_escape(text, RELN_ESCAPE_HTML, axis->label ? axis->label : "no label");
-    reln_text_add(text, axis->scale == RELN_AXIS_LOG ? ", logarithmic. " : ". ");
+    reln_string_addf(text, "%s: ", which);
+    reln_string_escape(text, RELN_ESCAPE_HTML, axis->label ? axis->label : "no label");
+    reln_string_add(text, axis->scale == RELN_AXIS_LOG ? ", logarithmic. " : ". ");
 }
 
-static void describe_curve(RelnText *text, const RelnCurve *c)
+static void describe_curve(RelnString *text, const RelnCurve *c)
 {
     double low = (double)INFINITY, high = -(double)INFINITY;
     char buf[RELN_NUMBER_TEXT];
@@ -531,85 +532,85 @@ static void describe_curve(RelnText *text, const RelnCurve *c)
     for (ptrdiff_t i = 0; i < c->n; i++)
         if (isfinite(c->y[i]))
             low = fmin(low, c->y[i]), high = fmax(high, c->y[i]);
-    reln_text_escape(text, RELN_ESCAPE_HTML, c->name ? c->name : "series");
-    reln_text_addf(text, ": %s %s", reln_report_count(buf, c->n),
-                   c->mark >= RELN_MARK_BARS ? "bars" : "points");
+    reln_string_escape(text, RELN_ESCAPE_HTML, c->name ? c->name : "series");
+    reln_string_addf(text, ": %s %s", reln_report_count(buf, c->n),
+                     c->mark >= RELN_MARK_BARS ? "bars" : "points");
     if (low <= high) {
-        reln_text_addf(text, " from %s", reln_report_number(buf, low, 3));
-        reln_text_addf(text, " to %s", reln_report_number(buf, high, 3));
+        reln_string_addf(text, " from %s", reln_report_number(buf, low, 3));
+        reln_string_addf(text, " to %s", reln_report_number(buf, high, 3));
     }
-    reln_text_add(text, ". ");
+    reln_string_add(text, ". ");
 }
 
 static void put_description(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnString *const text = canvas->text;
 
-    reln_text_addf(text, "<title id=\"p%dt\">", canvas->number);
-    reln_text_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
-    reln_text_addf(text, "</title>\n<desc id=\"p%dd\">", canvas->number);
+    reln_string_addf(text, "<title id=\"p%dt\">", canvas->number);
+    reln_string_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
+    reln_string_addf(text, "</title>\n<desc id=\"p%dd\">", canvas->number);
     describe_axis(text, "x", &canvas->plot->x);
     describe_axis(text, "y", &canvas->plot->y);
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next)
         describe_curve(text, c);
-    reln_text_add(text, "</desc>\n");
+    reln_string_add(text, "</desc>\n");
 }
 
 static void put_caption(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnString *const text = canvas->text;
     char buf[RELN_NUMBER_TEXT];
 
-    reln_text_add(text, "<figcaption><b>");
-    reln_text_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
-    reln_text_add(text, ".</b>");
+    reln_string_add(text, "<figcaption><b>");
+    reln_string_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
+    reln_string_add(text, ".</b>");
     if (canvas->plot->note) {
-        reln_text_add(text, " ");
-        reln_text_escape(text, RELN_ESCAPE_HTML, canvas->plot->note);
+        reln_string_add(text, " ");
+        reln_string_escape(text, RELN_ESCAPE_HTML, canvas->plot->note);
     }
     if (canvas->n_hidden > 0)
-        reln_text_addf(text, " <i>Not drawn: %s %s.</i>", reln_report_count(buf, canvas->n_hidden),
-                       canvas->plot->x.scale == RELN_AXIS_LOG ||
-                               canvas->plot->y.scale == RELN_AXIS_LOG
-                           ? "not finite or not positive"
-                           : "not finite");
+        reln_string_addf(
+            text, " <i>Not drawn: %s %s.</i>", reln_report_count(buf, canvas->n_hidden),
+            canvas->plot->x.scale == RELN_AXIS_LOG || canvas->plot->y.scale == RELN_AXIS_LOG
+                ? "not finite or not positive"
+                : "not finite");
     if (canvas->n_thinned > 0)
-        reln_text_addf(text, " <i>Thinned: %s points lie on those shown.</i>",
-                       reln_report_count(buf, canvas->n_thinned));
-    reln_text_add(text, "</figcaption></figure>\n");
+        reln_string_addf(text, " <i>Thinned: %s points lie on those shown.</i>",
+                         reln_report_count(buf, canvas->n_thinned));
+    reln_string_add(text, "</figcaption></figure>\n");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
 static void open_svg(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnString *const text = canvas->text;
     const int wide = (int)ceil(canvas->width), high = (int)ceil(canvas->height);
 
-    reln_text_addf(text,
-                   "<figure><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
-                   "aria-labelledby=\"p%dt p%dd\" style=\"max-width:%dpx;min-width:%dpx\">\n",
-                   wide, high, canvas->number, canvas->number, wide,
-                   wide > 500 ? 500 : wide * 3 / 4);
+    reln_string_addf(text,
+                     "<figure><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
+                     "aria-labelledby=\"p%dt p%dd\" style=\"max-width:%dpx;min-width:%dpx\">\n",
+                     wide, high, canvas->number, canvas->number, wide,
+                     wide > 500 ? 500 : wide * 3 / 4);
 }
 
 /* Marks at the edge are not cut: the clip is a little larger than the axes. */
 static void open_clip(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnString *const text = canvas->text;
 
-    reln_text_addf(text, "<clipPath id=\"p%dc\"><rect x=\"", canvas->number);
-    reln_text_fixed(text, canvas->left - 4.0);
-    reln_text_add(text, "\" y=\"");
-    reln_text_fixed(text, canvas->top - 4.0);
-    reln_text_add(text, "\" width=\"");
-    reln_text_fixed(text, canvas->right - canvas->left + 8.0);
-    reln_text_add(text, "\" height=\"");
-    reln_text_fixed(text, canvas->bottom - canvas->top + 4.0);
-    reln_text_addf(text, "\"/></clipPath>\n<g clip-path=\"url(#p%dc)\">\n", canvas->number);
+    reln_string_addf(text, "<clipPath id=\"p%dc\"><rect x=\"", canvas->number);
+    reln_string_fixed(text, canvas->left - 4.0);
+    reln_string_add(text, "\" y=\"");
+    reln_string_fixed(text, canvas->top - 4.0);
+    reln_string_add(text, "\" width=\"");
+    reln_string_fixed(text, canvas->right - canvas->left + 8.0);
+    reln_string_add(text, "\" height=\"");
+    reln_string_fixed(text, canvas->bottom - canvas->top + 4.0);
+    reln_string_addf(text, "\"/></clipPath>\n<g clip-path=\"url(#p%dc)\">\n", canvas->number);
 }
 
-void reln_plot_svg(const RelnPlot *plot, int number, RelnText *text)
+void reln_plot_svg(const RelnPlot *plot, int number, RelnString *text)
 {
     RelnCanvas canvas = {.plot = plot, .text = text, .number = number};
 
@@ -622,9 +623,9 @@ void reln_plot_svg(const RelnPlot *plot, int number, RelnText *text)
     for (const RelnCurve *c = plot->curves; c; c = c->next)
         reln_curve_draw(&canvas, c);
     draw_refs(&canvas);
-    reln_text_add(text, "</g>\n");
+    reln_string_add(text, "</g>\n");
     reln_curve_labels(&canvas);
     draw_direct(&canvas);
-    reln_text_add(text, "</svg></div>\n");
+    reln_string_add(text, "</svg></div>\n");
     put_caption(&canvas);
 }
