@@ -165,7 +165,8 @@ typedef struct RelnTrainJob {
 
 typedef struct RelnTrainer RelnTrainer;
 
-/* The job is copied; plan and store must outlive it. Caller destroys. */
+/* The job is copied; plan and store must outlive it. Its state has the entries that the store has now, so build every
+ * graph that adds to it before. The plan's input "rate" is bound to the trainer that ran last. Caller destroys. */
 RELN_API RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, RelnTrainer **out);
 RELN_API void reln_trainer_destroy(RelnTrainer *trainer); /* NULL is fine */
 
@@ -185,6 +186,9 @@ RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
  * steps, another schedule or patience are taken as they are. */
 RELN_API RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays);
 RELN_API RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays);
+
+/* Does an entry of a store belong to an optimiser ("w.m", "w.v" of a parameter w), and not to the network? */
+RELN_API bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry);
 
 #ifdef __cplusplus
 }

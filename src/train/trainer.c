@@ -1,7 +1,7 @@
 /* trainer.c -- the loop: steps, evaluations, the best weights, and all of it as arrays that can be taken up again.
  *
  * What the rest of a run depends on is the store, the counters, the sums and the record; everything else is computed
- * from the number of the step. Nothing is allocated after reln_trainer_create(), but for a longer record in a restore. */
+ * from the number of the step. Nothing is allocated after reln_trainer_create(), but for the record in a restore. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -157,8 +157,7 @@ static void clear_moments(RelnTrainer *t)
             memset(t->parts[i].entry.values, 0, t->parts[i].n_bytes);
 }
 
-/* "w.m" and "w.v" belong to the optimiser of w (reln_adam(), reln_sgd()). */
-static bool is_moment(const RelnStore *store, const RelnEntryInfo *entry)
+bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry)
 {
     const size_t length = strlen(entry->name);
 
@@ -196,7 +195,7 @@ static RelnNamed named_list(const char *name, RelnDtype dtype, ptrdiff_t count, 
 
 static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
 {
-    const bool moment = is_moment(t->job.store, entry);
+    const bool moment = reln_train_is_moment(t->job.store, entry);
     const char *name;
 
     *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
