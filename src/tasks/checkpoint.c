@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tasks/files.h"
@@ -49,12 +48,11 @@ RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *train
 {
     RelnTensors *tensors = NULL;
     char path[TASK_PATH];
-    struct stat info;
     const char *settings;
     RelnStatus status = RELN_OK;
 
     TRY(checkpoint_path(run, part, path));
-    if (stat(path, &info) != 0)
+    if (!reln_file_exists(path))
         return RELN_OK;
     TRY(reln_tensors_load(run->env->ctx, path, &tensors));
     settings = reln_tensors_meta(tensors, "settings");
@@ -74,21 +72,6 @@ void task_checkpoint_remove(const TaskRun *run)
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
-
-static bool is_moment(const RelnStore *store, const RelnEntryInfo *entry)
-{
-    const size_t length = strlen(entry->name);
-    RelnEntryInfo owner;
-    char name[256];
-
-    if (entry->trainable || length < 3 || length >= sizeof name ||
-        (strcmp(entry->name + length - 2, ".m") != 0 &&
-         strcmp(entry->name + length - 2, ".v") != 0))
-        return false;
-    memcpy(name, entry->name, length - 2);
-    name[length - 2] = '\0';
-    return reln_store_find(store, name, &owner) && owner.trainable;
-}
 
 /* (P, Q, R, K, C) */
 static RelnNamed named(const RelnEntryInfo *entry)
@@ -117,7 +100,7 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store)
         return task_nomem(run->env);
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        if (!is_moment(store, &entry))
+        if (!reln_train_is_moment(store, &entry))
             arrays[n++] = named(&entry);
     }
     const RelnMetaItem item = {"settings", run->files->settings};

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tasks/files.h"
 
@@ -137,14 +136,13 @@ static RelnStatus take(TaskRun *run, const RelnDocNode *root)
 RelnStatus task_record_load(TaskRun *run)
 {
     char path[TASK_PATH];
-    struct stat info;
     RelnDoc *doc = NULL;
     const RelnDocNode *settings;
     const char *text;
     RelnStatus status = RELN_OK;
 
     TRY(task_path(run, "runs", "json", path));
-    if (stat(path, &info) != 0)
+    if (!reln_file_exists(path))
         return RELN_OK;
     TRY(reln_doc_load(run->env->ctx, path, &doc));
     settings = reln_doc_get(reln_doc_root(doc), "settings");

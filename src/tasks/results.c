@@ -67,8 +67,19 @@ static bool in_paper(const Task *task, int metric)
     return false;
 }
 
-static void columns(RelnTable *table, const Task *task)
+/* The published code's time is that of the full protocol, and stands beside nothing else. */
+static bool peer_shown(const TaskCall *call)
 {
+    bool known = false;
+
+    for (int m = 0; m < call->n_models; m++)
+        known = known || call->models[m]->peer_seconds > 0;
+    return known && call->env.scale == TASK_FULL;
+}
+
+static void columns(RelnTable *table, const TaskCall *call)
+{
+    const Task *task = call->env.task;
     char head[96];
 
     reln_table_column(table, "model", RELN_COL_LEFT);
@@ -82,6 +93,8 @@ static void columns(RelnTable *table, const Task *task)
             reln_table_column(table, "paper", RELN_COL_RIGHT);
     }
     reln_table_column(table, "seconds", RELN_COL_RIGHT);
+    if (peer_shown(call))
+        reln_table_column(table, "published code", RELN_COL_RIGHT);
     reln_table_column(table, "runs", RELN_COL_RIGHT);
 }
 
@@ -116,6 +129,10 @@ static void put_row(RelnTable *table, const TaskCall *call, int model)
                      paper.spread);
     }
     reln_table_number(table, seconds.mean, 2);
+    if (peer_shown(call) && m->peer_seconds > 0)
+        reln_table_number(table, m->peer_seconds, 2);
+    else if (peer_shown(call))
+        reln_table_text(table, "");
     reln_table_count(table, seconds.n);
 }
 
@@ -148,7 +165,7 @@ RelnStatus task_table(const TaskCall *call, RelnTable **out)
     TRY(reln_table_create(call->env.ctx, out));
     snprintf(title, sizeof title, "%s, scale %s", task->name, task_scale_text(call->env.scale));
     reln_table_title(*out, title);
-    columns(*out, task);
+    columns(*out, call);
     for (int m = 0; m < call->n_models; m++)
         if (task_any_run(call, m))
             put_row(*out, call, m);
@@ -179,6 +196,8 @@ static void put_paper(RelnDoc *doc, RelnDocNode *row, const Task *task, const Ta
 
     if (model->params > 0)
         reln_doc_set_number(doc, paper, "params", (double)model->params);
+    if (model->peer_seconds > 0)
+        reln_doc_set_number(doc, paper, "seconds", model->peer_seconds);
     for (int i = 0; i < task->n_metrics; i++)
         if (model->paper[i].mean != 0) {
             RelnDocNode *one = reln_doc_set(doc, paper, task->metrics[i].name, reln_doc_map(doc));

@@ -54,7 +54,8 @@ typedef struct TaskModel {
     size_t params;                  /* as the paper counts; 0: the paper has no such row */
     TaskNumber paper[TASK_METRICS]; /* in the order of the task's metrics */
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
-    const void *settings;           /* what the task makes of it: its own type */
+    double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
+    const void *settings; /* what the task makes of it: its own type */
 } TaskModel;
 
 /* An option of the task's own: --NAME VALUE. */
@@ -103,8 +104,8 @@ typedef struct TaskRun {
 struct Task {
     const char *name;
     const char *purpose; /* one line */
-    const char *
-        about; /* a paragraph for the report: what is shown, where the paper is unclear, what was chosen */
+    const char
+        *about; /* for the report: what is shown, where the paper is unclear, what was chosen */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
     int n_models;
