@@ -9,7 +9,7 @@ static PendDense stack(const PendBuild *b, int outputs, int widths[5])
     widths[0] = PEND_STATE;
     widths[1] = widths[2] = widths[3] = width;
     widths[4] = outputs;
-    return (PendDense){"mlp", 4, widths, RELN_ACT_SILU};
+    return (PendDense){"mlp", 4, widths, RELN_ACT_SILU, false};
 }
 
 static void add_weights(const PendBuild *b, int outputs, PendWeights *w)

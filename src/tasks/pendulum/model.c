@@ -31,11 +31,12 @@ void pend_dense_weights(const PendBuild *b, const PendDense *d, PendWeights *w)
 {
     for (int i = 0; i < d->n; i++) {
         const int in = d->widths[i], out = d->widths[i + 1];
+        const double spread = d->quiet && i + 1 == d->n ? 0.0 : sqrt(2.0 / (in + out));
         char layer[48];
 
         snprintf(layer, sizeof layer, "%s.%d", d->name, i);
         pend_weights_add(w, pend_parameter(b, layer, "W", (RelnDims){.r = in, .c = out},
-                                           (RelnInit){RELN_INIT_NORMAL, sqrt(2.0 / (in + out))}));
+                                           (RelnInit){RELN_INIT_NORMAL, spread}));
         pend_weights_add(w, pend_parameter(b, layer, "b", (RelnDims){.c = out},
                                            (RelnInit){RELN_INIT_CONSTANT, 0.0}));
     }
@@ -88,6 +89,15 @@ RelnNode *pend_as_vector(RelnGraph *g, RelnNode *x)
     const RelnRep *v = pend_state_rep(g);
 
     return !x || reln_node_rep(x) == v ? x : reln_linear_map(g, x, one, v);
+}
+
+RelnNode *pend_base_vectors(RelnGraph *g, RelnNode *z)
+{
+    static const double e[3] = {0, 0, 1};
+    RelnNode *parts[2] = {reln_swap_axes(g, z, RELN_R, RELN_C),
+                          reln_const(g, (RelnDims){.k = 3}, pend_state_rep(g), e)};
+
+    return reln_concat(g, 2, parts, RELN_C);
 }
 
 /* zdot = (dH/dp, -dH/dx) */

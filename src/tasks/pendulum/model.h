@@ -79,9 +79,14 @@ typedef struct PendDense {
     int n;
     const int *widths;
     RelnActivation activation;
+    bool quiet; /* the last layer starts from 0, and so does the result */
 } PendDense;
 void pend_dense_weights(const PendBuild *b, const PendDense *d, PendWeights *w);
 RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWeights *w);
+
+/* (K = 3, C = 5): the vectors of a state as channels, and the vertical e. */
+enum { PEND_BASE = PEND_VECTORS + 1 };
+RelnNode *pend_base_vectors(RelnGraph *g, RelnNode *z);
 
 /* A parameter "<name>.<part>". */
 RelnNode *pend_parameter(const PendBuild *b, const char *name, const char *part, RelnDims dims,
