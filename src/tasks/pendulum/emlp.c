@@ -49,11 +49,17 @@ PendTensors pend_tensors_uniform(int width)
     return t;
 }
 
-/* A gate for every tensor that is no scalar. */
-static PendTensors with_gates(PendTensors t)
+PendTensors pend_tensors_gated(const PendTensors *t)
 {
-    t.n[0] += t.n[1] + t.n[2] + t.n[3];
-    return t;
+    PendTensors gated = *t;
+
+    gated.n[0] += t->n[1] + t->n[2] + t->n[3];
+    return gated;
+}
+
+int pend_tensors_chosen(const PendTensors *t, int rank)
+{
+    return t->n[rank] < power3(rank) ? t->n[rank] : power3(rank);
 }
 
 /* ---- projectors -------------------------------------------------------------------------------------------------- */
@@ -224,18 +230,13 @@ static RelnNode *bias(const PendBuild *build, const Projectors *p, const char *l
 
 /* ---- the bilinear layer ------------------------------------------------------------------------------------------ */
 
-/* B(x) is filled with a few tensors of x itself: of rank k so many, chosen once and with replacement. */
-static int chosen_count(const PendTensors *t, int k)
-{
-    return t->n[k] < power3(k) ? t->n[k] : power3(k);
-}
-
+/* B(x) is filled with a few tensors of x itself, chosen once and with replacement. */
 static void choose(int layer, const PendTensors *t, int chosen[PEND_RANKS][27])
 {
     RelnRng rng = reln_rng(/*seed=*/2021, (uint64_t)layer);
 
     for (int k = 1; k < PEND_RANKS; k++)
-        for (int i = 0; i < chosen_count(t, k); i++)
+        for (int i = 0; i < pend_tensors_chosen(t, k); i++)
             chosen[k][i] = (int)reln_rng_below(&rng, (uint64_t)t->n[k]);
 }
 
@@ -245,7 +246,7 @@ static void bilinear_weights(const PendBuild *build, const char *layer, const Pe
 {
     for (int a = 0; a < PEND_RANKS; a++)
         for (int b = 0; a + b < PEND_RANKS; b++) {
-            const int n = a + b > 0 ? chosen_count(t, a + b) : 0;
+            const int n = a + b > 0 ? pend_tensors_chosen(t, a + b) : 0;
             RelnDims dims = {.r = t->n[b], .c = n * t->n[a]};
             char part[16];
 
@@ -357,10 +358,10 @@ static Parts bilinear(const PendBuild *build, int layer, const PendTensors *t, P
     choose(layer, t, chosen);
     for (int k = 1; k < PEND_RANKS; k++)
         if (t->n[k] > 0)
-            X[k] = chosen_tensors(g, &p, k, chosen_count(t, k), chosen[k]);
+            X[k] = chosen_tensors(g, &p, k, pend_tensors_chosen(t, k), chosen[k]);
     for (int a = 0; a < PEND_RANKS; a++)
         for (int b = 0; a + b < PEND_RANKS; b++) {
-            const int k = a + b, n = k > 0 ? chosen_count(t, k) : 0;
+            const int k = a + b, n = k > 0 ? pend_tensors_chosen(t, k) : 0;
             RelnNode *theta, *y;
 
             if (n * t->n[a] * t->n[b] == 0)
@@ -400,7 +401,7 @@ static const PendTensors state_tensors = {{0, PEND_VECTORS, 0, 0}}, one_scalar =
 static void list_weights(const PendBuild *b, const PendTensors *output, PendWeights *w)
 {
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
-    const PendTensors gated = with_gates(hidden);
+    const PendTensors gated = pend_tensors_gated(&hidden);
     PendTensors in = state_tensors;
     Projectors p;
     const bool good = open_projectors(b, &p);
@@ -424,7 +425,7 @@ static void list_weights(const PendBuild *b, const PendTensors *output, PendWeig
 static RelnNode *apply(const PendBuild *b, RelnNode *z, PendWeights *w)
 {
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
-    const PendTensors gated = with_gates(hidden);
+    const PendTensors gated = pend_tensors_gated(&hidden);
     RelnGraph *g = b->graph;
     RelnNode *W, *x = reln_reshape(g, reln_swap_axes(g, z, RELN_R, RELN_C), (RelnDims){.c = 12});
 
@@ -554,7 +555,7 @@ static bool start_layer(RelnStore *store, RelnRng *rng, const char *layer, const
 static bool start(const PendBuild *b, RelnStore *store, uint64_t seed, const PendTensors *output)
 {
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
-    const PendTensors gated = with_gates(hidden);
+    const PendTensors gated = pend_tensors_gated(&hidden);
     RelnRng rng = reln_rng(seed, /*stream=*/1);
 
     return start_layer(store, &rng, "emlp.0", &state_tensors, &gated) &&

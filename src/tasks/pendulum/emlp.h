@@ -28,6 +28,10 @@ extern const PendEmlp pend_emlp_published; /* 128 */
 /* EMLP's choice for so many numbers: equal shares for all ranks that fit, then again for what is left. */
 PendTensors pend_tensors_uniform(int width);
 int pend_tensors_size(const PendTensors *t);
+PendTensors
+pend_tensors_gated(const PendTensors *t); /* a scalar more for every tensor that is none */
+int pend_tensors_chosen(const PendTensors *t,
+                        int rank); /* by the bilinear layer: as many as its coordinates at most */
 
 /* P (3^k, 3^k): projector on the tensors of rank k that the symmetry leaves as they are, from the library's solver.
  * `count` is their dimension. Caller frees *out. */

@@ -211,7 +211,8 @@ static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
         x = layer(b, x, w);
     f = invariants(b, base, x, w);
     H = pend_dense_value(g, &d, f, w);
-    return reln_add(g, H, reln_scale(g, reln_mix(g, f, pend_weights_take(w)), s->linear));
+    return reln_add(g, reln_scale(g, H, 1 / s->linear),
+                    reln_scale(g, reln_mix(g, f, pend_weights_take(w)), s->linear));
 }
 
 const PendArchitecture pend_equivariant = {.typed = true, .weights = weights, .value = value};

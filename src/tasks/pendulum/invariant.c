@@ -88,7 +88,8 @@ static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
     f = with_lengths(g, s, f, n);
     H = pend_dense_value(g, &d, f, w);
     if (s->linear > 0)
-        H = reln_add(g, H, reln_scale(g, reln_mix(g, f, pend_weights_take(w)), s->linear));
+        H = reln_add(g, reln_scale(g, H, 1 / s->linear),
+                     reln_scale(g, reln_mix(g, f, pend_weights_take(w)), s->linear));
     return H;
 }
 
