@@ -34,7 +34,7 @@ struct CliCommand {
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
 };
 
-extern const CliCommand cli_cmd_algebra;
+extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce;
 
 /* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
