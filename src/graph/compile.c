@@ -322,15 +322,26 @@ static bool adds_directly(const Planner *p, const RelnNode *x)
 
 /* ---- step level ----------------------------------------------------------------------------------------------- */
 
+static Piece piece_at(int index, ptrdiff_t at, ptrdiff_t count)
+{
+    return (Piece){index, at, count - at < PIECE ? count - at : PIECE};
+}
+
 static bool add_accumulator(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
     const Accumulator sum = {p->plan->lane_size, f->place, (size_t)reln_shape_count(&x->shape),
                              x->dtype};
 
+    Phase *phase = &p->plan->phases.items[f->phase];
+
     f->lane = (Place){AT_LANE, p->plan->lane_size, NULL};
     p->plan->lane_size += reln_plan_room(x, 1);
-    return PLAN_ADD(p->plan, &p->plan->phases.items[f->phase].sums, sum) || nomem(p);
+    for (ptrdiff_t at = 0; at < (ptrdiff_t)sum.count; at += PIECE)
+        if (!PLAN_ADD(p->plan, &phase->pieces,
+                      piece_at(phase->sums.count, at, (ptrdiff_t)sum.count)))
+            return nomem(p);
+    return PLAN_ADD(p->plan, &phase->sums, sum) || nomem(p);
 }
 
 /* The one of n terms that x can share an accumulator with. */
@@ -861,6 +872,17 @@ static bool place_outputs(Planner *p)
     return true;
 }
 
+static bool emit_effect(Planner *p, const RelnNode *x)
+{
+    const int index = p->program->code.count;
+    const ptrdiff_t count = reln_shape_count(&x->shape);
+
+    for (ptrdiff_t at = 0; at < count; at += PIECE)
+        if (!PLAN_ADD(p->plan, &p->plan->pieces, piece_at(index, at, count)))
+            return nomem(p);
+    return emit_op(p, x, (Place){AT_NOWHERE, 0, NULL}, false);
+}
+
 static bool commit_program(Planner *p)
 {
     const int n = p->g->assigns.count;
@@ -875,9 +897,11 @@ static bool commit_program(Planner *p)
     for (int i = 0; i < n; i++)
         if (!value_of_run(p, assigns[i].value, &values[i]))
             return false;
+    p->plan->effects = p->program->code.count;
     for (int i = 0; i < p->g->effects.count; i++)
-        if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
+        if (!emit_effect(p, p->g->effects.items[i]))
             return false;
+    p->plan->effects_end = p->program->code.count;
     for (int i = 0; i < n; i++)
         if (!emit_simple(p, DO_COPY, assigns[i].value, RELN_STEP, values[i],
                          place_of(p, assigns[i].state)))

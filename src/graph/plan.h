@@ -73,9 +73,18 @@ typedef struct Accumulator {
     RelnDtype dtype;
 } Accumulator;
 
+/* Elements of an accumulator or of an optimiser's parameter: work for whoever is free. Their bounds come from the graph,
+ * so that they are the same for any number of threads. */
+enum { PIECE = 16384 };
+typedef struct Piece {
+    int index; /* of the accumulator in its phase, or of the instruction */
+    ptrdiff_t first, count;
+} Piece;
+
 typedef struct Phase {
     Program step, shards;
     RELN_LIST(Accumulator) sums;
+    RELN_LIST(Piece) pieces; /* of the sums */
 } Phase;
 
 /* A constant and its place in the shared memory. */
@@ -103,7 +112,7 @@ typedef struct Worker {
     char message[RELN_MESSAGE];
 } Worker;
 
-enum { LANES = 8, MAX_IN = RELN_INPUTS_MAX };
+enum { LANES = RELN_TREE, MAX_IN = RELN_INPUTS_MAX };
 
 struct RelnPlan {
     RelnCtx *ctx;
@@ -117,6 +126,8 @@ struct RelnPlan {
     ptrdiff_t shard;
     RELN_LIST(Phase) phases;
     Program commit;
+    int effects, effects_end; /* instructions of it: the optimisers */
+    RELN_LIST(Piece) pieces;  /* of them */
     RELN_LIST(Kept) kept;
     RELN_LIST(Program *) callees;
     RELN_LIST(Constant) constants;
@@ -133,6 +144,7 @@ struct RelnPlan {
     /* of the batch at hand */
     RelnRun run;
     ptrdiff_t n_shards;
+    int n_lanes; /* in use */
     Shard *shards;
     ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
     ptrdiff_t sample_capacity;
