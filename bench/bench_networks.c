@@ -95,6 +95,8 @@ static void build(Net *s, bool train)
     }
     BENCH_TRY(s->in.ctx, reln_plan_create(g, &(RelnPlanOptions){.pool = s->pool}, &s->plan));
     BENCH_TRY(s->in.ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F32));
+    if (!train)
+        BENCH_TRY(s->in.ctx, reln_plan_freeze(s->plan));
     if (train) {
         BENCH_TRY(s->in.ctx, reln_plan_bind(s->plan, "target", s->y, RELN_F32));
         BENCH_TRY(s->in.ctx, reln_plan_bind(s->plan, "rate", &s->rate, RELN_F32));

@@ -13,7 +13,7 @@ typedef enum PlaceKind {
     AT_STEP,  /* offset in the plan's shared memory: constants, step-level values */
     AT_LANE,  /* offset in the lane's accumulators */
     AT_KEPT,  /* index of an array over the whole batch */
-    AT_ENTRY, /* a store's array */
+    AT_ENTRY, /* index of a store's array, or of the copy that a frozen plan has */
     AT_ARG,   /* argument of the function that runs */
     AT_OUT    /* result of the function that runs */
 } PlaceKind;
@@ -21,7 +21,6 @@ typedef enum PlaceKind {
 typedef struct Place {
     PlaceKind kind;
     size_t offset; /* bytes, or an index */
-    void *entry;
 } Place;
 
 typedef enum InstrKind {
@@ -41,6 +40,8 @@ typedef struct Instr {
     const RelnNode *node;
     RelnDomain domain; /* whose items are counted */
     bool accumulate;
+    bool steady;      /* at step level: the same in every run of a frozen plan */
+    bool steady_pack; /* so is what it packs */
     int n_in, n_out;
     Place *in, out, scratch;
     const RelnDomain *in_domains;
@@ -93,6 +94,12 @@ typedef struct Constant {
     size_t offset;
 } Constant;
 
+/* An array of the store, and where it is read. */
+typedef struct Entry {
+    const RelnStoreEntry *of;
+    void *values;
+} Entry;
+
 typedef struct Bound {
     const void *values;
     RelnDtype dtype;
@@ -131,7 +138,11 @@ struct RelnPlan {
     RELN_LIST(Kept) kept;
     RELN_LIST(Program *) callees;
     RELN_LIST(Constant) constants;
-    char *memory; /* shared: step-level values */
+    RELN_LIST(Entry) entries;
+    char *frozen;       /* copies of them; NULL: the store's own are read */
+    bool settled;       /* frozen, and what is steady has been computed */
+    uint64_t n_freezes; /* so far: packs of another one are stale */
+    char *memory;       /* shared: step-level values */
     size_t memory_size;
     char *lanes;
     size_t lane_size;

@@ -86,7 +86,7 @@ static void *resolve(const Frame *f, const Place *place)
         kept = &f->plan->kept.items[place->offset];
         return kept->values + (size_t)first_item(f, kept->node->domain) * kept->item;
     case AT_ENTRY:
-        return place->entry;
+        return f->plan->entries.items[place->offset].values;
     case AT_ARG: /* only functions have arguments and results */
         assert(f->args);
         return f->args[place->offset];
@@ -199,6 +199,12 @@ static void find_inputs(const Frame *f, const Instr *instr, Inputs *out)
     }
 }
 
+/* What is packed holds for a run, or as long as a plan is frozen: numbers that never meet. */
+static uint64_t pack_run(const RelnPlan *plan, const Instr *instr)
+{
+    return plan->frozen && instr->steady_pack ? UINT64_MAX - plan->n_freezes : plan->n_runs;
+}
+
 static RelnStatus run_op(const Frame *f, const Instr *instr)
 {
     Inputs inputs;
@@ -213,7 +219,7 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
         .accumulate = instr->accumulate,
         .scratch = resolve(f, &instr->scratch),
         .pack = instr->pack >= 0 ? &f->worker->packs[instr->pack] : NULL,
-        .run = f->plan->n_runs,
+        .run = pack_run(f->plan, instr),
         .kern = f->plan->kern,
         .gemm = &f->worker->gemm,
         .seed = f->plan->run.seed,
@@ -320,6 +326,14 @@ static RelnStatus run_range(const Program *program, const Frame *f, int first, i
 static RelnStatus run_program(const Program *program, const Frame *f)
 {
     return run_range(program, f, 0, program->code.count);
+}
+
+static RelnStatus run_step(const Program *program, const Frame *f)
+{
+    for (int i = 0; i < program->code.count; i++)
+        if (!(f->plan->settled && program->code.items[i].steady))
+            RELN_TRY(run_instr(f, &program->code.items[i]));
+    return RELN_OK;
 }
 
 static Frame step_frame(RelnPlan *plan, Worker *worker)
@@ -542,8 +556,9 @@ RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run)
         const Phase *phase = &plan->phases.items[i];
         const Frame f = step_frame(plan, &plan->workers[0]);
 
-        RELN_TRY(fail_step(plan, run_program(&phase->step, &f)));
+        RELN_TRY(fail_step(plan, run_step(&phase->step, &f)));
         RELN_TRY(run_shards(plan, phase));
     }
+    plan->settled = plan->frozen != NULL;
     return run_commit(plan);
 }
