@@ -8,7 +8,7 @@
 
 #include "bench.h"
 
-typedef enum Shape { SP4, PLATONIC, PLAIN, MLP, FIELD } Shape;
+typedef enum Shape { SP4, PLATONIC, PLAIN, MLP, FIELD, ROLLOUT } Shape;
 
 typedef struct Case {
     const char *name;
@@ -31,6 +31,7 @@ static const Case cases[] = {
     {"one-field", FIELD, "so:3", 1, 1, 12, 128, 1, 3, 0, 0},
     {"one-deep", FIELD, "so:3", 1, 1, 28, 128, 1, 5, 0, 0},
     {"field-500", FIELD, "so:3", 1, 1, 12, 128, 500, 3, 0, 0},
+    {"rollout", ROLLOUT, "so:3", 1, 1, 12, 128, 500, 3, 0, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases, M = 1008 };
 
@@ -42,10 +43,70 @@ typedef struct Net {
     float *x, *y, rate;
 } Net;
 
+/* J grad H of an MLP H, as a function of the state and of the weights and biases that are given. */
+static RelnFn *field(RelnGraph *g, const Case *c, int n, RelnNode *const *weights)
+{
+    RelnGraph *b = reln_fn_begin(g, "field");
+    RelnNode *w[16], *z, *h, *grad = NULL;
+    double j[32 * 32] = {0};
+
+    z = h = reln_argument(b, RELN_SAMPLES, (RelnDims){.c = c->in}, NULL, RELN_DEFAULT);
+    for (int i = 0; i < n; i++)
+        w[i] = reln_argument(b, RELN_STEP, reln_node_dims(weights[i]), NULL, RELN_DEFAULT);
+    for (int i = 0; i < n; i += 2) {
+        h = reln_add(b, reln_mix(b, h, w[i]), w[i + 1]);
+        h = i + 2 < n ? reln_mul(b, h, reln_sigmoid(b, h)) : h;
+    }
+    reln_grad(b, h, 1, &z, &grad);
+    for (int i = 0; i < c->in / 2; i++) {
+        j[(i + c->in / 2) * c->in + i] = 1.0;
+        j[i * c->in + i + c->in / 2] = -1.0;
+    }
+    grad = reln_mix(b, grad, reln_const(b, (RelnDims){.r = c->in, .c = c->in}, NULL, j));
+    return reln_fn_end(b, 1, &grad);
+}
+
+/* 32 evaluations of the field, in eight steps of RK4. */
+static RelnNode *rollout(RelnGraph *g, const Case *c, RelnNode *z)
+{
+    static const double ahead[4] = {0.0, 0.5, 0.5, 1.0},
+                        share[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    const double step = 0.1;
+    RelnNode *in[17];
+    char name[16];
+    RelnFn *fn;
+    int n = 0;
+
+    for (int i = 0; i <= c->depth; i++) {
+        const int from = i ? c->width : c->in, to = i < c->depth ? c->width : 1;
+
+        snprintf(name, sizeof name, "w%d", i);
+        in[1 + n++] =
+            reln_param(g, name, (RelnDims){.r = from, .c = to}, (RelnInit){RELN_INIT_UNIFORM, 0.1});
+        snprintf(name, sizeof name, "b%d", i);
+        in[1 + n++] = reln_param(g, name, (RelnDims){.c = to}, (RelnInit){RELN_INIT_UNIFORM, 0.1});
+    }
+    fn = field(g, c, n, in + 1);
+    for (int i = 0; i < 8; i++) {
+        RelnNode *k = NULL, *sum = z;
+
+        for (int j = 0; j < 4; j++) {
+            in[0] = j ? reln_add(g, z, reln_scale(g, k, step * ahead[j])) : z;
+            if (!reln_call(g, fn, n + 1, in, &k))
+                return NULL;
+            sum = reln_add(g, sum, reln_scale(g, k, step * share[j]));
+        }
+        z = sum;
+    }
+    return z;
+}
+
 static RelnNode *body(const RelnNet *net, const Case *c, RelnNode *x)
 {
     RelnNode *h;
 
+    if (c->shape == ROLLOUT)
+        return rollout(net->graph, c, x);
     if (c->shape == MLP || c->shape == FIELD)
         return reln_nn_mlp(net, "mlp", x, &(RelnMlp){c->depth, c->width, 1, RELN_ACT_SILU});
     h = reln_nn_relu(net, "one", reln_nn_linear(net, "one", x, c->width), NULL);
@@ -71,7 +132,7 @@ static void build(Net *s, bool train)
     const Case *c = s->of;
     RelnGraph *g = s->in.graph;
     const RelnNet net = {.graph = g, .algebra = s->in.algebra, .train = true};
-    const bool invariant = c->shape == MLP || c->shape == FIELD;
+    const bool invariant = c->shape >= MLP;
     RelnNode *x =
         reln_input(g, "x", RELN_SAMPLES, (RelnDims){.p = c->points, .k = c->k, .c = c->in},
                    invariant ? NULL : s->in.rep, RELN_DEFAULT);
@@ -86,7 +147,7 @@ static void build(Net *s, bool train)
     if (train) {
         RelnNode *target = reln_input(g, "target", RELN_SAMPLES,
                                       (RelnDims){.c = c->shape == PLATONIC ? 3
-                                                      : c->shape == FIELD  ? c->in
+                                                      : c->shape >= FIELD  ? c->in
                                                                            : 1},
                                       NULL, RELN_DEFAULT);
         RelnNode *rate = reln_input(g, "rate", RELN_STEP, (RelnDims){0}, NULL, RELN_DEFAULT);
