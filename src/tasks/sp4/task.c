@@ -66,6 +66,10 @@ static const TaskModel models[] = {
     {.name = "reln-cosine",
      .label = "ReLN, rate 1e-3 with cosine",
      .settings = LAYERS(.relu = true, .bracket = true, .form = 8, .rate = 1e-3, .cosine = true)},
+    {.name = "invariants",
+     .label = "MLP of four invariants",
+     .settings =
+         &(const Sp4Model){.kind = SP4_INVARIANTS, .width = 64, .rate = 3e-3, .cosine = true}},
     {.name = "best",
      .label = "Triple and powers (ours)",
      .settings =
