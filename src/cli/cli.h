@@ -35,6 +35,7 @@ struct CliCommand {
 };
 
 extern const CliCommand cli_cmd_algebra;
+extern const CliCommand cli_cmd_bench;
 
 /* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,6 +7,7 @@
 
 static const CliCommand *const commands[] = {
     &cli_cmd_algebra,
+    &cli_cmd_bench,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
