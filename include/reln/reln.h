@@ -17,6 +17,7 @@
 #include "reln/pool.h"
 #include "reln/random.h"
 #include "reln/rep.h"
+#include "reln/report.h"
 #include "reln/setting.h"
 #include "reln/train.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "io/file.h"
+#include "io/text.h"
 
 enum {
     LEAD_1 = 10, /* bytes in front of the dictionary, version 1 and later ones */
@@ -57,31 +58,14 @@ typedef struct Reader {
     const char *start, *p, *end;
 } Reader;
 
-/* Text of the file, made fit for a message: printable and short. */
-typedef struct Quote {
-    char text[28];
-} Quote;
-
-static Quote quote(const char *text, size_t length)
-{
-    Quote q = {{0}};
-    const size_t room = sizeof q.text - 4, n = length < room ? length : room;
-
-    for (size_t i = 0; i < n; i++)
-        q.text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    if (length > room)
-        memcpy(q.text + n, "...", 4);
-    return q;
-}
-
 static RelnStatus fail_here(const Reader *r, const char *wanted)
 {
     if (r->p == r->end)
         return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: header ends where %s is wanted", r->what,
                          wanted);
-    return reln_fail(r->ctx, RELN_ERR_FORMAT,
-                     "%s: header has '%s' (0x%02x) at byte %td where %s is wanted", r->what,
-                     quote(r->p, 1).text, (unsigned)(unsigned char)*r->p, r->p - r->start, wanted);
+    return reln_fail(
+        r->ctx, RELN_ERR_FORMAT, "%s: header has '%s' (0x%02x) at byte %td where %s is wanted",
+        r->what, reln_quote(r->p, 1).text, (unsigned)(unsigned char)*r->p, r->p - r->start, wanted);
 }
 
 static void skip_space(Reader *r)
@@ -173,7 +157,7 @@ static RelnStatus read_descr(Reader *r, Header *h)
             }
     return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED,
                      "%s: dtype '%s' (%s) is not read; wanted f4, f8, i4 or i8 after '<' or '>'",
-                     r->what, quote(text, length).text, family(text, length));
+                     r->what, reln_quote(text, length).text, family(text, length));
 }
 
 static RelnStatus read_order(Reader *r, Header *h)
@@ -245,7 +229,8 @@ static RelnStatus read_entry(Reader *r, Header *h, bool *seen)
         i++;
     if (i == N_ENTRIES || seen[i])
         return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: header has the key '%s' %s", r->what,
-                         quote(key, length).text, i == N_ENTRIES ? "that is unknown" : "twice");
+                         reln_quote(key, length).text,
+                         i == N_ENTRIES ? "that is unknown" : "twice");
     seen[i] = true;
     RELN_TRY(expect(r, ':'));
     return entries[i].read(r, h);
@@ -286,7 +271,7 @@ static RelnStatus read_lead(RelnCtx *ctx, const char *what, const unsigned char 
                          n_all);
     if (memcmp(b, "\x93NUMPY", 6) != 0)
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: not a .npy file (it begins with '%s')", what,
-                         quote((const char *)b, 6).text);
+                         reln_quote((const char *)b, 6).text);
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
         return reln_fail(ctx, RELN_ERR_UNSUPPORTED,
                          "%s: .npy version %d.%d; wanted 1.0, 2.0 or 3.0", what, b[6], b[7]);
