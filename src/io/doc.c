@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "io/file.h"
+#include "io/sort.h"
 #include "io/text.h"
+#include "reln/io.h"
 
 enum { NODES = 62, TEXTS = 3960 }; /* of a block: small enough to share a chunk of the arena */
 
@@ -159,56 +161,35 @@ RelnStatus reln_tree_key(RelnTree *tree, const char *text, size_t length, int li
 
 /* ---- reading: keys are there once ------------------------------------------------------------------------------- */
 
-/* Heap order: no child is above its parent. */
-static void sift(const RelnDocNode **items, size_t n, size_t at)
+static int by_key(const void *a, const void *b)
 {
-    const RelnDocNode *const item = items[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && strcmp(items[child]->key, items[child + 1]->key) < 0)
-            child++;
-        if (strcmp(items[child]->key, item->key) <= 0)
-            break;
-        items[at] = items[child];
-    }
-    items[at] = item;
+    return strcmp(((const RelnDocNode *)a)->key, ((const RelnDocNode *)b)->key);
 }
 
-/* No file can make this slower than n log n, as it could with hashing. */
-static void sort_by_key(const RelnDocNode **items, size_t n)
+static RelnStatus check_keys(const RelnTree *tree, const void **items, size_t n)
 {
-    for (size_t i = n / 2; i-- > 0;)
-        sift(items, n, i);
-    for (size_t i = n; i-- > 1;) {
-        const RelnDocNode *const largest = items[0];
+    reln_sort(items, n, by_key);
+    for (size_t i = 1; i < n; i++) {
+        const RelnDocNode *const one = items[i - 1], *const other = items[i];
 
-        items[0] = items[i];
-        items[i] = largest;
-        sift(items, i, 0);
+        if (strcmp(one->key, other->key) == 0)
+            return reln_fail(tree->ctx, RELN_ERR_FORMAT, "%s:%d: the key '%s' is there twice",
+                             tree->what, one->line > other->line ? one->line : other->line,
+                             reln_quote(one->key, strlen(one->key)).text);
     }
-}
-
-static RelnStatus check_keys(const RelnTree *tree, const RelnDocNode **items, size_t n)
-{
-    sort_by_key(items, n);
-    for (size_t i = 1; i < n; i++)
-        if (strcmp(items[i - 1]->key, items[i]->key) == 0)
-            return reln_fail(
-                tree->ctx, RELN_ERR_FORMAT, "%s:%d: the key '%s' is there twice", tree->what,
-                items[i]->line > items[i - 1]->line ? items[i]->line : items[i - 1]->line,
-                reln_quote(items[i]->key, strlen(items[i]->key)).text);
     return RELN_OK;
 }
 
 RelnStatus reln_tree_close(RelnTree *tree)
 {
-    const RelnDocNode *const node = tree->open[--tree->depth], **items;
+    const RelnDocNode *const node = tree->open[--tree->depth];
+    const void **items;
     RelnStatus status;
     size_t n = 0;
 
     if (node->kind != RELN_DOC_MAP || node->count < 2)
         return RELN_OK;
-    items = reln_alloc_raw(tree->ctx, (size_t)node->count, sizeof(const RelnDocNode *));
+    items = reln_alloc_raw(tree->ctx, (size_t)node->count, sizeof(const void *));
     if (!items)
         return RELN_ERR_NOMEM;
     for (const RelnDocNode *item = node->first; item; item = item->next)
@@ -414,13 +395,6 @@ RelnDocNode *reln_doc_copy(RelnDoc *doc, const RelnDocNode *node)
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-static bool ends_in(const char *path, const char *ending)
-{
-    const size_t n = strlen(path), m = strlen(ending);
-
-    return n >= m && strcmp(path + n - m, ending) == 0;
-}
-
 static RelnStatus load(RelnCtx *ctx, const RelnSource *source, bool json, RelnDoc **out)
 {
     const size_t limit = json ? RELN_DOC_MAX_JSON : RELN_DOC_MAX_YAML;
@@ -448,32 +422,19 @@ RelnStatus reln_doc_load(RelnCtx *ctx, const char *path, RelnDoc **out)
 
     *out = NULL;
     RELN_TRY(reln_source_open(ctx, path, &source));
-    status = load(ctx, &source, ends_in(path, ".json"), out);
+    status = load(ctx, &source, reln_path_ends_in(path, ".json"), out);
     reln_source_close(&source);
-    return status;
-}
-
-static RelnStatus save(RelnCtx *ctx, const char *path, const char *text)
-{
-    RelnReplace file;
-    RelnStatus status;
-
-    RELN_TRY(reln_replace_begin(ctx, path, &file));
-    status = reln_replace_write(&file, text, strlen(text));
-    if (status == RELN_OK)
-        return reln_replace_commit(&file);
-    reln_replace_abort(&file);
     return status;
 }
 
 RelnStatus reln_doc_save(RelnDoc *doc, const RelnDocNode *node, const char *path)
 {
-    const bool yaml = ends_in(path, ".yaml") || ends_in(path, ".yml");
+    const bool yaml = reln_path_ends_in(path, ".yaml") || reln_path_ends_in(path, ".yml");
     const char *text = reln_doc_write(doc, node, yaml ? RELN_DOC_YAML : RELN_DOC_INDENTED);
 
     if (!text)
         return reln_fail(doc->arena.ctx, doc->status == RELN_OK ? RELN_ERR_ARG : doc->status,
                          "%s: not written, because building its content failed: %s", path,
                          reln_status_text(doc->status));
-    return save(doc->arena.ctx, path, text);
+    return reln_file_write(doc->arena.ctx, path, text, strlen(text));
 }

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "io/file.h"
+#include "io/npy.h"
 #include "io/text.h"
 
 enum {
@@ -300,8 +301,7 @@ static void shape_text(int rank, const ptrdiff_t *dims, char text[SHAPE_TEXT])
     snprintf(text + at, SHAPE_TEXT - (size_t)at, rank == 1 ? ",)" : ")");
 }
 
-/* Product of dims; false when it does not fit, zeros in other places notwithstanding. */
-static bool count_elements(int rank, const ptrdiff_t *dims, ptrdiff_t *count)
+bool reln_dims_count(int rank, const ptrdiff_t *dims, ptrdiff_t *count)
 {
     bool empty = false;
 
@@ -323,7 +323,7 @@ static RelnStatus check_extent(RelnCtx *ctx, const char *what, size_t n_all, Hea
     size_t wanted = 0;
 
     shape_text(h->rank, h->dims, shape);
-    if (!count_elements(h->rank, h->dims, &h->count) ||
+    if (!reln_dims_count(h->rank, h->dims, &h->count) ||
         __builtin_mul_overflow((size_t)h->count, kinds[h->dtype].width, &wanted))
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: shape %s is too large; %zu bytes follow", what,
                          shape, rest);
@@ -563,7 +563,7 @@ static RelnStatus check_saved(RelnCtx *ctx, const char *path, int rank, const pt
     for (int d = 0; d < rank; d++)
         if (dims[d] < 0)
             return reln_fail(ctx, RELN_ERR_ARG, "%s: axis %d has extent %td", path, d, dims[d]);
-    if (!count_elements(rank, dims, count) || *count > PTRDIFF_MAX / 8)
+    if (!reln_dims_count(rank, dims, count) || *count > PTRDIFF_MAX / 8)
         return reln_fail(ctx, RELN_ERR_ARG, "%s: the shape is too large to save", path);
     return RELN_OK;
 }

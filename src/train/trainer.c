@@ -157,8 +157,7 @@ static void clear_moments(RelnTrainer *t)
             memset(t->parts[i].entry.values, 0, t->parts[i].n_bytes);
 }
 
-/* "w.m" and "w.v" belong to the optimiser of w (reln_adam(), reln_sgd()). */
-static bool is_moment(const RelnStore *store, const RelnEntryInfo *entry)
+bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry)
 {
     const size_t length = strlen(entry->name);
 
@@ -196,7 +195,7 @@ static RelnNamed named_list(const char *name, RelnDtype dtype, ptrdiff_t count, 
 
 static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
 {
-    const bool moment = is_moment(t->job.store, entry);
+    const bool moment = reln_train_is_moment(t->job.store, entry);
     const char *name;
 
     *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
