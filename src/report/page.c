@@ -35,8 +35,8 @@ RelnStatus reln_page_create(RelnCtx *ctx, const char *title, RelnPage **out)
     page->fault.ctx = ctx;
     page->columns = 1;
     reln_arena_init(&page->arena, ctx);
-    reln_text_init(&page->scratch, &page->fault);
-    reln_text_init(&page->text, &page->fault);
+    reln_text_begin(&page->scratch, &page->fault);
+    reln_text_begin(&page->text, &page->fault);
     page->title = reln_arena_copy(&page->arena, title, strlen(title) + 1, 1);
     if (!page->title) {
         reln_page_destroy(page);
@@ -50,8 +50,8 @@ void reln_page_destroy(RelnPage *page)
 {
     if (!page)
         return;
-    reln_text_clear(&page->scratch);
-    reln_text_clear(&page->text);
+    reln_text_release(&page->scratch);
+    reln_text_release(&page->text);
     reln_arena_clear(&page->arena);
     reln_free(page->fault.ctx, page);
 }
@@ -74,7 +74,7 @@ static Block *add_block(RelnPage *page, Kind kind)
 
 static RelnText *begin(RelnPage *page)
 {
-    reln_text_clear(&page->scratch);
+    reln_text_release(&page->scratch);
     reln_text_add(&page->scratch, "");
     return &page->scratch;
 }
@@ -106,7 +106,7 @@ static void put_paragraphs(RelnText *text, const char *escaped)
         const size_t n = gap ? (size_t)(gap - s) : strlen(s);
 
         reln_text_add(text, "<p>");
-        reln_text_put(text, s, n);
+        reln_text_append(text, s, n);
         reln_text_add(text, "</p>\n");
         if (!gap)
             return;
@@ -121,8 +121,8 @@ static const char *format_escaped(RelnText *raw, RelnText *escaped, RelnFault *f
 static const char *format_escaped(RelnText *raw, RelnText *escaped, RelnFault *fault,
                                   const char *format, va_list args)
 {
-    reln_text_init(raw, fault);
-    reln_text_init(escaped, fault);
+    reln_text_begin(raw, fault);
+    reln_text_begin(escaped, fault);
     reln_text_addv(raw, format, args);
     reln_text_add(escaped, "");
     if (fault->status == RELN_OK)
@@ -143,8 +143,8 @@ void reln_page_text(RelnPage *page, const char *format, ...)
         put_paragraphs(begin(page), text);
         end(page, BLOCK);
     }
-    reln_text_clear(&raw);
-    reln_text_clear(&escaped);
+    reln_text_release(&raw);
+    reln_text_release(&escaped);
 }
 
 void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
@@ -164,8 +164,8 @@ void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
         reln_text_add(&page->scratch, "</dd>\n");
         end(page, FACT);
     }
-    reln_text_clear(&raw);
-    reln_text_clear(&escaped);
+    reln_text_release(&raw);
+    reln_text_release(&escaped);
 }
 
 void reln_page_code(RelnPage *page, const char *title, const char *code)
@@ -301,7 +301,7 @@ RelnStatus reln_page_html(RelnPage *page, const char **text, size_t *n_bytes)
     *text = "";
     *n_bytes = 0;
     RELN_TRY(reln_fault_report(&page->fault));
-    reln_text_clear(&page->text);
+    reln_text_release(&page->text);
     put_head(page);
     put_contents(page);
     put_blocks(page);

@@ -14,7 +14,7 @@ RelnStatus reln_table_create(RelnCtx *ctx, RelnTable **out)
         return RELN_ERR_NOMEM;
     table->fault.ctx = ctx;
     reln_arena_init(&table->arena, ctx);
-    reln_text_init(&table->text, &table->fault);
+    reln_text_begin(&table->text, &table->fault);
     return RELN_OK;
 }
 
@@ -22,7 +22,7 @@ void reln_table_destroy(RelnTable *table)
 {
     if (!table)
         return;
-    reln_text_clear(&table->text);
+    reln_text_release(&table->text);
     reln_arena_clear(&table->arena);
     reln_free(table->fault.ctx, table);
 }
@@ -341,7 +341,7 @@ RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char
     *n_bytes = 0;
     RELN_TRY(reln_fault_report(&table->fault));
     settle(table);
-    reln_text_clear(&table->text);
+    reln_text_release(&table->text);
     reln_text_add(&table->text, "");
     for (int c = 0; c < table->n_columns; c++)
         widths[c] = width_of_column(table, format, c);

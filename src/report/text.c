@@ -37,12 +37,12 @@ RelnStatus reln_fault_report(const RelnFault *fault)
 
 /* ---- the string ---------------------------------------------------------------------------------------------- */
 
-void reln_text_init(RelnText *text, RelnFault *fault)
+void reln_text_begin(RelnText *text, RelnFault *fault)
 {
     *text = (RelnText){.fault = fault};
 }
 
-void reln_text_clear(RelnText *text)
+void reln_text_release(RelnText *text)
 {
     reln_free(text->fault->ctx, text->bytes);
     *text = (RelnText){.fault = text->fault};
@@ -71,7 +71,7 @@ static bool reserve(RelnText *text, size_t n)
     return true;
 }
 
-void reln_text_put(RelnText *text, const char *bytes, size_t n)
+void reln_text_append(RelnText *text, const char *bytes, size_t n)
 {
     if (!reserve(text, n))
         return;
@@ -82,7 +82,7 @@ void reln_text_put(RelnText *text, const char *bytes, size_t n)
 
 void reln_text_add(RelnText *text, const char *string)
 {
-    reln_text_put(text, string, strlen(string));
+    reln_text_append(text, string, strlen(string));
 }
 
 void reln_text_addv(RelnText *text, const char *format, va_list args)
@@ -208,7 +208,7 @@ void reln_text_escape(RelnText *text, RelnEscape how, const char *string)
         if (other)
             reln_text_add(text, other);
         else
-            reln_text_put(text, s, (size_t)n);
+            reln_text_append(text, s, (size_t)n);
     }
 }
 

@@ -27,9 +27,9 @@ typedef struct RelnText {
     size_t n, capacity;
 } RelnText;
 
-void reln_text_init(RelnText *text, RelnFault *fault);
-void reln_text_clear(RelnText *text);
-void reln_text_put(RelnText *text, const char *bytes, size_t n);
+void reln_text_begin(RelnText *text, RelnFault *fault);
+void reln_text_release(RelnText *text);
+void reln_text_append(RelnText *text, const char *bytes, size_t n);
 void reln_text_add(RelnText *text, const char *string);
 /* Not for %f, %e, %g: their decimal point is the locale's. */
 void reln_text_addf(RelnText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
