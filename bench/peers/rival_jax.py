@@ -1,12 +1,14 @@
 """rival_jax.py -- the same networks in JAX, every pass one jitted function."""
 
+import time
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from algebras import SL3, SP4, check
 
-NAME = "jax"
+CLOCK = time.process_time  # XLA works in threads of its own
 
 
 def make_bracket(algebra):

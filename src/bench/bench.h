@@ -178,6 +178,9 @@ typedef struct BenchOptions {
 RelnStatus bench_run(RelnCtx *ctx, const BenchOptions *options, BenchResult *out, char *why,
                      size_t size);
 void bench_clear(BenchResult *result);
+/* A self-contained page with a roofline plot. */
+RelnStatus bench_report(RelnCtx *ctx, const BenchResult *result, const char *path, char *why,
+                        size_t size);
 
 /* Three runs of the case that is named, such as "sp4/train/100", one for forward: what a process of ours is started for.
  * out->seconds stays 0. */

@@ -231,10 +231,10 @@ static bool observe(void *self, int done, int all, const char *name)
 
 static CliExit show(const BenchResult *result, const CliArgs *args)
 {
+    if (args->quiet && !args->json)
+        return CLI_DONE;
     if (args->json)
         return cli_json_print(result_json(result));
-    if (args->quiet)
-        return CLI_DONE;
     print_machine(result);
     print_rows(result);
     print_scaling(result);
@@ -262,6 +262,10 @@ static CliExit measure(RelnCtx *ctx, const CliArgs *args)
         code = cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
     else
         code = show(&result, args);
+    if (code == CLI_DONE && args->report) {
+        status = bench_report(ctx, &result, args->report, why, sizeof why);
+        code = status == RELN_OK ? CLI_DONE : cli_fail(cli_exit_of(status), "bench: %s", why);
+    }
     bench_clear(&result);
     return code == CLI_DONE ? cli_exit_of_signal() : code;
 }

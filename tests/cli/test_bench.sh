@@ -102,6 +102,16 @@ has 'theory 4/n^2'
 has 'kernel/exp/so:3/256'
 [ ! -s "$dir/err" ] || problem "something on stderr, which is no terminal"
 
+# The page: one file, nothing fetched, with the roofline and every row.
+run 0 bench --quick --threads 1 --only gl3/16,kernel/mix --quiet --report "$dir/page.html"
+[ ! -s "$dir/out" ] || problem "--quiet printed something"
+for text in '<svg' Roofline 'kernel/mix/gl:3/256' gl3/16; do
+    grep -F -e "$text" "$dir/page.html" >/dev/null || problem "the page has no '$text'"
+done
+grep -E '(src|href)="(https?:)?//' "$dir/page.html" && problem "the page fetches something"
+run 4 bench --quick --threads 1 --only kernel/exp --quiet --report "$dir/none/page.html"
+complains "none/page.html: cannot be written"
+
 run 0 bench once sp4/train/10
 awk 'NF != 2 || !($1 > 1e6) || !($2 > 0) { exit 1 } END { exit NR != 1 }' "$dir/out" || problem "once: not memory and time"
 run 2 bench once sp4/train
