@@ -97,7 +97,7 @@ typedef struct BenchRig {
     int n_inputs;
     double flops, bytes; /* nominal operations, and traffic of kernels, of one sample */
     double build;        /* seconds for graph, gradient and plan */
-    int batch;
+    int shard, batch;
     uint64_t step;
 } BenchRig;
 
@@ -125,8 +125,10 @@ typedef struct BenchRow {
     int batch, threads;
     BenchSpread seconds;
     double gflops, share;
-    double sgemm;       /* operations a second of one thread, in turns with this row */
-    double intensity;   /* nominal operations for each byte that kernels read and write */
+    double sgemm; /* operations a second of one thread, in turns with this row */
+    double
+        intensity; /* nominal operations for each byte that kernels read and write; NaN below a shard, where the
+                         * weights' share of the traffic is another */
     double build;       /* seconds: graph, gradient, plan */
     double allocations; /* of a run */
 } BenchRow;

@@ -170,7 +170,7 @@ static RelnStatus measure_row(Run *run, BenchRig *rig, BenchPass pass, int threa
     flops = rig->flops * batch;
     row->gflops = 1e-9 * flops / row->seconds.median;
     row->share = flops / row->seconds.median / (threads * row->sgemm);
-    row->intensity = rig->flops / rig->bytes;
+    row->intensity = batch < rig->shard ? (double)NAN : rig->flops / rig->bytes;
     run->out->n_rows++;
     return RELN_OK;
 }

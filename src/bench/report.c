@@ -38,7 +38,7 @@ static void points(RelnPlot *plot, const BenchResult *r, BenchKind kind, const c
     for (int i = 0; i < r->n_rows; i++) {
         const BenchRow *row = &r->rows[i];
 
-        if (row->kind != kind || row->threads != 1)
+        if (row->kind != kind || row->threads != 1 || !isfinite(row->intensity))
             continue;
         x[n] = row->intensity;
         y[n++] = row->gflops;

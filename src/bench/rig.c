@@ -161,6 +161,7 @@ static void note_cost(BenchRig *rig, const BenchNet *b)
 
     rig->flops = rig->c->kind == BENCH_KERNEL ? cost.flops_sample : b->flops;
     rig->bytes = cost.bytes_sample;
+    rig->shard = cost.shard;
 }
 
 RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool *pool)
