@@ -148,6 +148,11 @@ RELN_API RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *
 RELN_API RelnStatus reln_file_append(RelnCtx *ctx, const char *path, const void *bytes,
                                      size_t n_bytes);
 
+RELN_API bool reln_file_exists(const char *path);
+RELN_API bool reln_folder_exists(const char *path);
+/* The same path from the root of the file system, as it is written; RELN_ERR_ARG when it does not fit. */
+RELN_API RelnStatus reln_path_absolute(RelnCtx *ctx, const char *path, size_t size, char *out);
+
 /* With every folder on the way; one that is there already is fine. */
 RELN_API RelnStatus reln_folder_make(RelnCtx *ctx, const char *path);
 
