@@ -20,7 +20,9 @@ static inline void same_trees(const RelnDocNode *a, const RelnDocNode *b)
     for (const RelnDocNode *x = a->first; x; x = x->next, y = y->next, count++) {
         require((a->kind == RELN_DOC_MAP) == (x->key != NULL));
         if (x->key)
-            require(strcmp(x->key, y->key) == 0 && reln_doc_get(a, x->key) == x);
+            require(strcmp(x->key, y->key) == 0);
+        if (x->key && count < 16) /* looking up costs the square of this */
+            require(reln_doc_get(a, x->key) == x);
         same_trees(x, y);
     }
     require(count == a->count && y == NULL);
@@ -46,9 +48,10 @@ static inline void fuzz_doc(const uint8_t *data, size_t size, Parse *parse)
 
     heap.limit = SIZE_MAX;
     if (status == RELN_OK) {
-        write_and_read(ctx, doc, RELN_DOC_ONE_LINE, reln_doc_parse_json);
-        write_and_read(ctx, doc, RELN_DOC_INDENTED, reln_doc_parse_json);
-        write_and_read(ctx, doc, RELN_DOC_YAML, reln_doc_parse_yaml);
+        const RelnDocStyle style = (RelnDocStyle)(size % 3); /* one each time */
+
+        write_and_read(ctx, doc, style,
+                       style == RELN_DOC_YAML ? reln_doc_parse_yaml : reln_doc_parse_json);
     } else
         fuzz_refused(ctx, status);
     reln_doc_destroy(doc);
