@@ -15,7 +15,9 @@
     X(CLI_USAGE, 2, "the command line is wrong")                                                   \
     X(CLI_INPUT, 3, "the input is bad or refused")                                                 \
     X(CLI_IO, 4, "input or output failed")                                                         \
-    X(CLI_NOMEM, 5, "out of memory")
+    X(CLI_NOMEM, 5, "out of memory")                                                               \
+    X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
+    X(CLI_TERMINATED, 143, "terminated (SIGTERM), likewise")
 
 #define CLI_EXIT_ENUM(name, code, text) name = (code),
 typedef enum CliExit { CLI_EXIT_LIST(CLI_EXIT_ENUM) } CliExit;
@@ -27,12 +29,19 @@ struct CliCommand {
     const char *synopsis; /* one line per way to call it, each without "reln " */
     const char *purpose;  /* one line */
     const char *help;     /* what it does and examples; the options are listed below it */
-    unsigned options;     /* besides those of every command: CLI_BASIS, ... */
+    unsigned options;     /* besides those of every command: CLI_BASIS | CLI_OUT ... */
     int max_operands;     /* arguments that are not options */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
 };
 
-extern const CliCommand cli_cmd_algebra;
+extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
+extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench;
+
+int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
+
+/* One line of JSON; lets go of the doc. */
+CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node);
+CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);
 
 /* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
