@@ -25,6 +25,20 @@ RelnNode *pend_parameter(const PendBuild *b, const char *name, const char *part,
     return reln_param(b->graph, full, dims, init);
 }
 
+bool pend_store_fill(RelnStore *store, const char *name, size_t count, const double *values)
+{
+    RelnEntryInfo e;
+
+    if (!reln_store_find(store, name, &e) || e.count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (e.dtype == RELN_F32)
+            ((float *)e.values)[i] = (float)values[i];
+        else
+            ((double *)e.values)[i] = values[i];
+    return true;
+}
+
 /* ---- dense layers ------------------------------------------------------------------------------------------------ */
 
 void pend_dense_weights(const PendBuild *b, const PendDense *d, PendWeights *w)
