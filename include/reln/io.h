@@ -1,4 +1,4 @@
-/* io.h -- arrays from files and into files.
+/* io.h -- arrays and other things from files and into files.
  *
  *     RelnArray basis = {0};
  *     if (reln_npy_load(ctx, "basis.npy", &basis) != RELN_OK) ...
@@ -51,6 +51,73 @@ RELN_API RelnStatus reln_npy_parse(RelnCtx *ctx, const void *bytes, size_t n_byt
  * reach the disk, and then take its name (and its mode, where there was one). */
 RELN_API RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
                                   const double *values);
+
+/* ---- named arrays in one file: .safetensors ----------------------------------------------------------------------- */
+
+/* Texts that go with the arrays, UTF-8. Names that begin with "reln.sha256" or "reln.writer" are the file's own. */
+typedef struct RelnMetaItem {
+    const char *key, *value;
+} RelnMetaItem;
+typedef struct RelnMeta {
+    int n;
+    const RelnMetaItem *items;
+} RelnMeta;
+
+/* What every reader of such files takes, with a checksum (SHA-256 of the file) in its metadata: F32, F64, I32, I64,
+ * names of 1 to 512 bytes of UTF-8, all different, a header of at most 8 MiB. meta may be NULL. Whole or not at all, as
+ * reln_npy_save(). */
+RELN_API RelnStatus reln_tensors_save(RelnCtx *ctx, const char *path, int n,
+                                      const RelnNamed *arrays, const RelnMeta *meta);
+/* The same, and the file that was there stays as path.previous: a whole one is there at every moment. */
+RELN_API RelnStatus reln_tensors_save_keeping(RelnCtx *ctx, const char *path, int n,
+                                              const RelnNamed *arrays, const RelnMeta *meta);
+
+typedef struct RelnTensors RelnTensors;
+
+/* Strict: names once, ranges that fill the file without gap or overlap, the checksum when there is one. A file of ours
+ * without its checksum is refused. Caller destroys. */
+RELN_API RelnStatus reln_tensors_load(RelnCtx *ctx, const char *path, RelnTensors **out);
+/* The same from memory; `what` names the bytes in messages. */
+RELN_API RelnStatus reln_tensors_parse(RelnCtx *ctx, const void *bytes, size_t n_bytes,
+                                       const char *what, RelnTensors **out);
+/* When path cannot be read, path.previous; *previous tells, and reln_ctx_error() then has what was wrong with path. */
+RELN_API RelnStatus reln_tensors_load_or_previous(RelnCtx *ctx, const char *path, RelnTensors **out,
+                                                  bool *previous);
+RELN_API void reln_tensors_destroy(RelnTensors *tensors); /* NULL is fine */
+
+RELN_API int reln_tensors_count(const RelnTensors *tensors);
+/* In the order they were saved; values are aligned for their type. */
+RELN_API const RelnNamed *reln_tensors_get(const RelnTensors *tensors, int index);
+RELN_API const RelnNamed *reln_tensors_find(const RelnTensors *tensors, const char *name);
+RELN_API const char *reln_tensors_meta(const RelnTensors *tensors,
+                                       const char *key); /* NULL: none */
+RELN_API const RelnMeta *reln_tensors_metadata(const RelnTensors *tensors);
+RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a checksum */
+
+/* ---- other files and folders -------------------------------------------------------------------------------------- */
+
+/* Whole or not at all, as reln_npy_save(). */
+RELN_API RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *bytes,
+                                    size_t n_bytes);
+/* At the end of a file, which is made if it is not there; when it fails nothing was added. */
+RELN_API RelnStatus reln_file_append(RelnCtx *ctx, const char *path, const void *bytes,
+                                     size_t n_bytes);
+
+RELN_API bool reln_file_exists(const char *path);
+RELN_API bool reln_folder_exists(const char *path);
+/* The same path from the root of the file system, as it is written; RELN_ERR_ARG when it does not fit. */
+RELN_API RelnStatus reln_path_absolute(RelnCtx *ctx, const char *path, size_t size, char *out);
+
+/* With every folder on the way; one that is there already is fine. */
+RELN_API RelnStatus reln_folder_make(RelnCtx *ctx, const char *path);
+
+/* A folder for oneself: RELN_ERR_IO as long as somebody has it. The system lets go of it when the process dies. */
+typedef struct RelnFolderLock RelnFolderLock;
+RELN_API RelnStatus reln_folder_lock(RelnCtx *ctx, const char *path, RelnFolderLock **out);
+RELN_API void reln_folder_unlock(RelnFolderLock *lock); /* NULL is fine */
+
+/* Remove the temporary files in it that saves of processes now dead have left. */
+RELN_API RelnStatus reln_folder_sweep(RelnCtx *ctx, const char *path, int *n_removed);
 
 #ifdef __cplusplus
 }

@@ -4,11 +4,14 @@
 
 #include "reln/algebra.h"
 #include "reln/base.h"
+#include "reln/data.h"
 #include "reln/doc.h"
 #include "reln/graph.h"
 #include "reln/io.h"
 #include "reln/lift.h"
+#include "reln/machine.h"
 #include "reln/matrix.h"
+#include "reln/model.h"
 #include "reln/nn.h"
 #include "reln/ops.h"
 #include "reln/optimiser.h"
@@ -16,7 +19,9 @@
 #include "reln/pool.h"
 #include "reln/random.h"
 #include "reln/rep.h"
+#include "reln/report.h"
 #include "reln/setting.h"
+#include "reln/spec.h"
 #include "reln/train.h"
 
 #endif

@@ -1,12 +1,12 @@
 /* train.h -- training: losses, optimisers, schedules, and the loop that can be stopped anywhere and taken up again.
  *
- *     RelnNode *loss = reln_batch_mean(g, reln_loss(g, &(RelnLoss){.kind = RELN_LOSS_MSE}, y, target));
+ *     RelnNode *loss = reln_loss_mean(g, &(RelnLoss){.kind = RELN_LOSS_MSE}, y, target);
  *     reln_train_step(g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS}, loss);
  *     reln_plan_create(g, NULL, &plan);
  *     RelnTrainJob job = {.plan = plan, .store = store, .seed = 1, .n_steps = 6000, .steps_per_epoch = 100,
  *                         .evaluate_every = 100, .schedule = ..., .load = load, .evaluate = evaluate, .self = data};
  *     reln_trainer_create(ctx, &job, &trainer);
- *     reln_trainer_run(trainer, UINT64_MAX);      // or step by step: reln_trainer_run(trainer, 10), ...
+ *     reln_trainer_run(trainer, UINT64_MAX, &end);      // or step by step: reln_trainer_run(trainer, 10, &end), ...
  *
  * A run is a pure function of (weights, seed, data): batches, schedules and random nodes are computed from the number of
  * the step, so a run that was stopped after any step, saved (reln_trainer_state()) and restored elsewhere ends with the
@@ -25,9 +25,9 @@ extern "C" {
 /* ---- losses ---------------------------------------------------------------------------------------------------- */
 
 typedef enum RelnLossKind {
-    RELN_LOSS_MSE,          /* mean over the item's numbers of (y - t)^2 */
-    RELN_LOSS_MAE,          /* of |y - t| */
-    RELN_LOSS_HUBER,        /* of r^2/2 where |r| <= delta, delta (|r| - delta/2) beyond */
+    RELN_LOSS_MSE, /* mean over the item's numbers of (y - t)^2 */
+    RELN_LOSS_MAE, /* of |y - t|; of a rep that is not trivial, the length of a channel's vector */
+    RELN_LOSS_HUBER, /* of r^2/2 where |r| <= delta, delta (|r| - delta/2) beyond; |r| as above */
     RELN_LOSS_CROSS_ENTROPY /* -w_t log softmax(y)_t; the target is i32, y (..., 1, classes) */
 } RelnLossKind;
 
@@ -39,10 +39,11 @@ typedef struct RelnLoss {
         weights; /* by class; the mean is then weighted, sum w l / sum w, as reln_loss_mean() does */
 } RelnLoss;
 
-/* One number for each item of y. Anything but cross entropy takes y and target of one rep that keeps the dot product, or
- * of no promise (none:n); otherwise the error of a feature has no invariant size and RELN_ERR_REP says so. */
+/* One number for each item of y. Anything but cross entropy takes y and target of one shape, and of one rep that keeps
+ * the dot product, or of no promise (none:n); otherwise the error of a feature has no invariant size and RELN_ERR_REP
+ * says so. It is made of ops: second derivatives exist. */
 RELN_API RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target);
-/* The mean over the batch, weighted by class where the loss is. */
+/* The mean over the batch (of rows: over all of them), weighted by class where the loss is. */
 RELN_API RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
                                   RelnNode *target);
 
@@ -59,7 +60,8 @@ typedef struct RelnOptimiser {
 } RelnOptimiser;
 
 /* Make every run of the plan a step of training: declares the input "rate" (bound by the trainer), updates every
- * parameter that the loss depends on, and delivers the outputs "loss" and "gradient_norm". */
+ * parameter that the loss depends on, and delivers the outputs "loss" and "gradient_norm" (before clipping), f64 whatever
+ * the graph is. The loss is one number at step level. False when something fails; the message is the graph's. */
 RELN_API bool reln_train_step(RelnGraph *g, const RelnOptimiser *optimiser, RelnNode *loss);
 
 /* ---- schedules ------------------------------------------------------------------------------------------------- */
@@ -70,7 +72,7 @@ typedef enum RelnScheduleKind {
     RELN_SCHEDULE_COSINE, /* down to `floor` times the rate over the piece */
     RELN_SCHEDULE_RESTARTS, /* cosine again and again: periods of `period` steps, each `factor` times the last */
     RELN_SCHEDULE_EXPONENTIAL, /* times `factor` every `period` steps, smoothly, not below floor */
-    RELN_SCHEDULE_STEPS,       /* times `factor` at every multiple of `period`, at once */
+    RELN_SCHEDULE_STEPS, /* times `factor` at every multiple of `period`, at once, not below floor */
     RELN_SCHEDULE_PLATEAU /* times `factor` after `patience` evaluations without a better score, not below floor */
 } RelnScheduleKind;
 
@@ -89,6 +91,8 @@ typedef struct RelnSchedule {
     RelnSchedulePiece piece[RELN_SCHEDULE_MAX];
 } RelnSchedule;
 
+/* Steps and periods are counted from the beginning of a piece. The pieces must last for n_steps, and one of them at
+ * most may be a plateau. RELN_ERR_ARG otherwise, with the piece and the number. */
 RELN_API RelnStatus reln_schedule_check(RelnCtx *ctx, const RelnSchedule *schedule,
                                         uint64_t n_steps);
 /* The rate of a step, from 0; `cuts` is how often a plateau has been met so far. */
@@ -98,7 +102,7 @@ RELN_API double reln_schedule_rate(const RelnSchedule *schedule, uint64_t step, 
 /* ---- batches --------------------------------------------------------------------------------------------------- */
 
 /* Entries first .. first+count-1 of the permutation of 0..n-1 that belongs to (seed, epoch). Any part of it costs only
- * itself, and nothing is remembered. */
+ * itself, and nothing is remembered. Past the end it begins again; n < 1 and first < 0 write nothing. */
 RELN_API void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first,
                            ptrdiff_t count, ptrdiff_t *rows);
 
@@ -128,7 +132,8 @@ typedef enum RelnTrainEnd {
     RELN_TRAIN_DONE,
     RELN_TRAIN_PATIENCE, /* no better score for too long */
     RELN_TRAIN_ASKED,    /* observe() said so */
-    RELN_TRAIN_DIVERGED  /* the loss is not finite: weights are those of the best evaluation */
+    RELN_TRAIN_DIVERGED /* loss or gradient are not finite: weights and states are those of the best evaluation (of
+                          * the start when there was none), moments 0 */
 } RelnTrainEnd;
 
 typedef struct RelnTrainProgress {
@@ -160,22 +165,30 @@ typedef struct RelnTrainJob {
 
 typedef struct RelnTrainer RelnTrainer;
 
-/* The job is copied; plan and store must outlive it. Caller destroys. */
+/* The job is copied; plan and store must outlive it. Its state has the entries that the store has now, so build every
+ * graph that adds to it before. The plan's input "rate" is bound to the trainer that ran last. Caller destroys. */
 RELN_API RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, RelnTrainer **out);
 RELN_API void reln_trainer_destroy(RelnTrainer *trainer); /* NULL is fine */
 
-/* Up to n_steps more steps. */
+/* Up to n_steps more steps. RELN_TRAIN_GOING and _ASKED: call it again to go on, as after a failure of load(), which
+ * leaves the step undone, or of evaluate(), which is then asked again. `end` may be NULL. */
 RELN_API RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd *end);
 RELN_API uint64_t reln_trainer_step(const RelnTrainer *trainer); /* steps done */
 RELN_API int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **rows);
-/* Put the weights and states of the best evaluation into the store (moments stay). */
+/* Put the weights and states of the best evaluation into the store (moments stay); those of the start when there was
+ * none. */
 RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
 
-/* Everything that the rest of the run depends on: entries of the store, the best weights ("best/NAME"), the record and
- * counters ("trainer/..."). Arrays are borrowed until the next call; restore copies from arrays of the same names,
- * in any order, and checks every shape first: when it fails nothing has changed. */
+/* Everything that the rest of the run depends on: entries of the store (P, Q, R, K, C), the best weights ("best/NAME"),
+ * the record and counters ("trainer/..."). Nothing is copied or allocated: arrays are borrowed until the next call, and
+ * seen as they are between steps (observe() may call it). Restore copies from arrays of the same names, in any order,
+ * ignores others, and checks everything first: when it fails nothing has changed. The job must have the same seed; more
+ * steps, another schedule or patience are taken as they are. */
 RELN_API RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays);
 RELN_API RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays);
+
+/* Does an entry of a store belong to an optimiser ("w.m", "w.v" of a parameter w), and not to the network? */
+RELN_API bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry);
 
 #ifdef __cplusplus
 }

@@ -244,3 +244,36 @@ uint64_t reln_hash(uint64_t seed, const void *bytes, size_t n_bytes)
         h = (h ^ p[i]) * 1099511628211ULL;
     return h;
 }
+
+/* Levenshtein's distance by rows: d[j] is the distance of the first i letters of a from the first j of b. Longer
+ * words are compared by their first letters. */
+static int edits(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    const size_t m = strnlen(a, LONGEST), n = strnlen(b, LONGEST);
+    int d[LONGEST + 1];
+
+    for (size_t j = 0; j <= n; j++)
+        d[j] = (int)j;
+    for (size_t i = 1; i <= m; i++) {
+        int diagonal = d[0];
+        d[0] = (int)i;
+        for (size_t j = 1; j <= n; j++) {
+            const int replaced = diagonal + (a[i - 1] != b[j - 1]);
+            const int inserted = (d[j - 1] < d[j] ? d[j - 1] : d[j]) + 1;
+            diagonal = d[j];
+            d[j] = replaced < inserted ? replaced : inserted;
+        }
+    }
+    return d[n];
+}
+
+int reln_nearest(const char *word, const char *const *list, int count)
+{
+    int best = 0;
+
+    for (int i = 1; i < count; i++)
+        if (edits(word, list[i]) < edits(word, list[best]))
+            best = i;
+    return best;
+}

@@ -23,12 +23,38 @@ typedef struct Option {
 static const Option options[] = {
     {"--basis", TEXT, "FILE", offsetof(CliArgs, basis), CLI_BASIS, 0, 0,
      "basis matrices from a .npy array (K, n, n)"},
+    {"--out", TEXT, "PATH", offsetof(CliArgs, out), CLI_OUT, 0, 0, "where results go"},
+    {"--resume", TEXT, "DIR", offsetof(CliArgs, resume), CLI_RESUME, 0, 0,
+     "go on with the run in this folder"},
+    {"--print-spec", FLAG, NULL, offsetof(CliArgs, print_spec), CLI_PRINT_SPEC, 0, 0,
+     "print a SPEC to start from, with comments"},
+    {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,
+     "samples to use instead of random ones"},
+    {"--draws", NUMBER, "N", offsetof(CliArgs, draws), CLI_DRAWS, 1, 1000000,
+     "group elements for each condition number"},
+    {"--scale", TEXT, "SIZE", offsetof(CliArgs, scale), CLI_TASK, 0, 0,
+     "smoke (seconds), quick (minutes) or full (the paper's protocol)"},
+    {"--seeds", NUMBER, "N", offsetof(CliArgs, seeds), CLI_TASK, 1, 1000, "runs of each model"},
+    {"--models", TEXT, "LIST", offsetof(CliArgs, models), CLI_TASK, 0, 0,
+     "only these, separated by commas"},
+    {"--group", TEXT, "NAME", offsetof(CliArgs, group), CLI_TASK, 0, 0,
+     "symmetry of a task that has several"},
+    {"--target", TEXT, "NAME", offsetof(CliArgs, target), CLI_TASK, 0, 0,
+     "what is to be learned, of a task that has several"},
+    {"--quick", FLAG, NULL, offsetof(CliArgs, quick), CLI_BENCH, 0, 0,
+     "fewer and smaller measurements"},
+    {"--only", TEXT, "TEXT", offsetof(CliArgs, only), CLI_BENCH, 0, 0,
+     "measurements whose name contains it"},
+    {"--report", TEXT, "FILE", offsetof(CliArgs, report), CLI_BENCH, 0, 0,
+     "write a page with plots, too"},
     {"--json", FLAG, NULL, offsetof(CliArgs, json), CLI_EVERY, 0, 0,
      "print the result as one JSON object"},
+    {"--quiet", FLAG, NULL, offsetof(CliArgs, quiet), CLI_EVERY, 0, 0,
+     "no progress, no table; errors only"},
     {"--threads", NUMBER, "N", offsetof(CliArgs, threads), CLI_EVERY, 1, 1024,
-     "use N threads; results do not depend on it"},
+     "use N threads (default: all); results do not depend on it"},
     {"--seed", NUMBER, "N", offsetof(CliArgs, seed), CLI_EVERY, 0, UINT64_MAX,
-     "start random numbers from N (default 0)"},
+     "start random numbers from N"},
     {"--help", FLAG, NULL, offsetof(CliArgs, help), CLI_EVERY, 0, 0, "show this text"},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
@@ -36,39 +62,6 @@ enum { N_OPTIONS = sizeof options / sizeof options[0] };
 static bool takes(const CliCommand *command, const Option *option)
 {
     return (option->needs & ~command->options) == 0;
-}
-
-/* Levenshtein's distance by rows: d[j] is the distance of the first i letters of a from the first j of b. Longer
- * words are compared by their first letters. */
-static int edits(const char *a, const char *b)
-{
-    enum { LONGEST = 32 };
-    const size_t m = strnlen(a, LONGEST), n = strnlen(b, LONGEST);
-    int d[LONGEST + 1];
-
-    for (size_t j = 0; j <= n; j++)
-        d[j] = (int)j;
-    for (size_t i = 1; i <= m; i++) {
-        int diagonal = d[0];
-        d[0] = (int)i;
-        for (size_t j = 1; j <= n; j++) {
-            const int replaced = diagonal + (a[i - 1] != b[j - 1]);
-            const int inserted = (d[j - 1] < d[j] ? d[j - 1] : d[j]) + 1;
-            diagonal = d[j];
-            d[j] = replaced < inserted ? replaced : inserted;
-        }
-    }
-    return d[n];
-}
-
-int cli_nearest(const char *word, const char *const *list, int count)
-{
-    int best = 0;
-
-    for (int i = 1; i < count; i++)
-        if (edits(word, list[i]) < edits(word, list[best]))
-            best = i;
-    return best;
 }
 
 static bool fail_unknown(const CliCommand *command, const char *word)
@@ -80,7 +73,7 @@ static bool fail_unknown(const CliCommand *command, const char *word)
         if (takes(command, &options[i]))
             known[count++] = options[i].name;
     cli_fail(CLI_USAGE, "%s: unknown option '%.60s'; the nearest is %s", command->name, word,
-             known[cli_nearest(word, known, count)]);
+             known[reln_nearest(word, known, count)]);
     return false;
 }
 
@@ -127,6 +120,8 @@ static bool set(const CliCommand *command, const Option *option, const char *val
 {
     void *field = (char *)out + option->offset;
 
+    if (option->offset == offsetof(CliArgs, seed))
+        out->seed_given = true;
     if (option->kind == NUMBER)
         return set_number(command, option, value, field);
     if (option->kind == TEXT)
@@ -184,6 +179,6 @@ void cli_args_print(const CliCommand *command, FILE *stream)
 {
     for (int i = 0; i < N_OPTIONS; i++)
         if (takes(command, &options[i]))
-            fprintf(stream, "  %s %-*s  %s\n", options[i].name, (int)(14 - strlen(options[i].name)),
+            fprintf(stream, "  %s %-*s  %s\n", options[i].name, (int)(16 - strlen(options[i].name)),
                     options[i].value ? options[i].value : "", options[i].help);
 }

@@ -11,13 +11,25 @@ typedef struct CliCommand CliCommand;
 enum { CLI_MAX_OPERANDS = 8 };
 
 /* Options that a command may take besides those that every command takes. */
-enum { CLI_EVERY = 0, CLI_BASIS = 1 << 0 };
+enum {
+    CLI_EVERY = 0,
+    CLI_BASIS = 1 << 0,
+    CLI_OUT = 1 << 1,
+    CLI_RESUME = 1 << 2,
+    CLI_PRINT_SPEC = 1 << 3,
+    CLI_DATA = 1 << 4,
+    CLI_DRAWS = 1 << 5,
+    CLI_TASK = 1 << 6,
+    CLI_BENCH = 1 << 7
+};
 
 typedef struct CliArgs {
     bool help;
     bool json;
-    const char *basis;
-    uint64_t threads; /* 0: not given */
+    bool quiet, print_spec, quick, seed_given;
+    const char *basis, *out, *resume, *data, *scale, *models, *group, *target, *only,
+        *report;                    /* or NULL */
+    uint64_t threads, draws, seeds; /* 0: not given */
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];
@@ -28,8 +40,5 @@ bool cli_args_parse(const CliCommand *command, int argc, char **argv, CliArgs *o
 
 /* The options that a command takes, a line each. */
 void cli_args_print(const CliCommand *command, FILE *stream);
-
-/* The place of the word in the list that is the fewest edits away. count > 0. */
-int cli_nearest(const char *word, const char *const *list, int count);
 
 #endif

@@ -15,7 +15,9 @@
     X(CLI_USAGE, 2, "the command line is wrong")                                                   \
     X(CLI_INPUT, 3, "the input is bad or refused")                                                 \
     X(CLI_IO, 4, "input or output failed")                                                         \
-    X(CLI_NOMEM, 5, "out of memory")
+    X(CLI_NOMEM, 5, "out of memory")                                                               \
+    X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
+    X(CLI_TERMINATED, 143, "terminated (SIGTERM), likewise")
 
 #define CLI_EXIT_ENUM(name, code, text) name = (code),
 typedef enum CliExit { CLI_EXIT_LIST(CLI_EXIT_ENUM) } CliExit;
@@ -27,12 +29,12 @@ struct CliCommand {
     const char *synopsis; /* one line per way to call it, each without "reln " */
     const char *purpose;  /* one line */
     const char *help;     /* what it does and examples; the options are listed below it */
-    unsigned options;     /* besides those of every command: CLI_BASIS, ... */
+    unsigned options;     /* besides those of every command: CLI_BASIS | CLI_OUT ... */
     int max_operands;     /* arguments that are not options */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
 };
 
-extern const CliCommand cli_cmd_algebra;
+extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce;
 
 /* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,6 +7,7 @@
 
 static const CliCommand *const commands[] = {
     &cli_cmd_algebra,
+    &cli_cmd_reproduce,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -56,7 +57,7 @@ static CliExit show_help(void)
     for (int i = 0; i < N_COMMANDS; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->purpose);
     puts("\nexit codes:");
-#define SHOW(name, code, text) printf("  %d  %s\n", name, text);
+#define SHOW(name, code, text) printf("  %3d  %s\n", name, text);
     CLI_EXIT_LIST(SHOW)
 #undef SHOW
     return CLI_DONE;
@@ -101,11 +102,11 @@ static CliExit fail_unknown(const char *word)
 
     if (word[0] == '-')
         return cli_fail(CLI_USAGE, "unknown option '%.60s'; the nearest is %s", word,
-                        own[cli_nearest(word, own, 2)]);
+                        own[reln_nearest(word, own, 2)]);
     for (int i = 0; i < N_COMMANDS; i++)
         names[i] = commands[i]->name;
     return cli_fail(CLI_USAGE, "unknown command '%.60s'; the nearest is %s", word,
-                    names[cli_nearest(word, names, N_COMMANDS)]);
+                    names[reln_nearest(word, names, N_COMMANDS)]);
 }
 
 static CliExit run(int argc, char **argv)

@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "reln/io.h"
 
-/* The end of a path, short enough that a message has room for the reason. */
-static const char *tail(const char *path)
+const char *reln_path_tail(const char *path)
 {
     enum { ROOM = 240 };
     const size_t length = strlen(path);
@@ -19,47 +19,70 @@ static const char *tail(const char *path)
     return length > ROOM ? path + length - ROOM : path;
 }
 
+const char *reln_path_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+bool reln_path_ends_in(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
 /* Other people's threads may call strerror() too; strerror_r() has room of its own. */
-static RelnStatus fail_errno(RelnCtx *ctx, const char *path, const char *doing, int error)
+RelnStatus reln_fail_errno(RelnCtx *ctx, const char *path, const char *doing, int error)
 {
     char text[128];
 
     if (strerror_r(error, text, sizeof text) != 0)
         snprintf(text, sizeof text, "error %d", error);
-    return reln_fail(ctx, RELN_ERR_IO, "%s: cannot %s: %s", tail(path), doing, text);
+    return reln_fail(ctx, RELN_ERR_IO, "%s: cannot %s: %s", reln_path_tail(path), doing, text);
 }
 
-static RelnStatus check_source(RelnSource *source)
+static RelnStatus check_source(RelnSource *source, uint64_t limit)
 {
     struct stat info;
 
     if (fstat(source->fd, &info) != 0)
-        return fail_errno(source->ctx, source->name, "read", errno);
+        return reln_fail_errno(source->ctx, source->name, "read", errno);
     if (S_ISDIR(info.st_mode))
-        return fail_errno(source->ctx, source->name, "read", EISDIR);
+        return reln_fail_errno(source->ctx, source->name, "read", EISDIR);
     if (!S_ISREG(info.st_mode))
         return reln_fail(source->ctx, RELN_ERR_IO, "%s: not a regular file", source->name);
-    if ((uint64_t)info.st_size > RELN_FILE_MAX_BYTES)
+    if ((uint64_t)info.st_size > limit)
         return reln_fail(source->ctx, RELN_ERR_UNSUPPORTED, "%s: %llu bytes, at most %llu are read",
-                         source->name, (unsigned long long)info.st_size,
-                         (unsigned long long)RELN_FILE_MAX_BYTES);
+                         source->name, (unsigned long long)info.st_size, (unsigned long long)limit);
     source->n_bytes = (size_t)info.st_size;
     return RELN_OK;
 }
 
-RelnStatus reln_source_open(RelnCtx *ctx, const char *path, RelnSource *out)
+static RelnStatus open_source(RelnCtx *ctx, const char *path, uint64_t limit, RelnSource *out)
 {
     RelnStatus status;
 
     /* O_NONBLOCK: a pipe without a writer is refused below and does not hang here */
-    *out =
-        (RelnSource){ctx, tail(path), open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), 0};
+    *out = (RelnSource){ctx, reln_path_tail(path),
+                        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), 0};
     if (out->fd < 0)
-        return fail_errno(ctx, path, "open", errno);
-    status = check_source(out);
+        return reln_fail_errno(ctx, path, "open", errno);
+    status = check_source(out, limit);
     if (status != RELN_OK)
         reln_source_close(out);
     return status;
+}
+
+RelnStatus reln_source_open(RelnCtx *ctx, const char *path, RelnSource *out)
+{
+    return open_source(ctx, path, RELN_FILE_MAX_BYTES, out);
+}
+
+RelnStatus reln_source_open_large(RelnCtx *ctx, const char *path, RelnSource *out)
+{
+    return open_source(ctx, path, SIZE_MAX / 2, out);
 }
 
 RelnStatus reln_source_read(const RelnSource *source, size_t offset, size_t n_bytes, void *bytes)
@@ -69,7 +92,7 @@ RelnStatus reln_source_read(const RelnSource *source, size_t offset, size_t n_by
     for (size_t done = 0; done < n_bytes;) {
         const ssize_t got = pread(source->fd, p + done, n_bytes - done, (off_t)(offset + done));
         if (got < 0 && errno != EINTR)
-            return fail_errno(source->ctx, source->name, "read", errno);
+            return reln_fail_errno(source->ctx, source->name, "read", errno);
         if (got == 0)
             return reln_fail(source->ctx, RELN_ERR_IO, "%s: became shorter while it was read",
                              source->name);
@@ -85,10 +108,13 @@ void reln_source_close(RelnSource *source)
     source->fd = -1;
 }
 
-/* "path.tmp-PID-0", ... : the first name that nobody has. Two threads saving the same path get two names. */
+enum { SUFFIX = 48 }; /* room for what is put behind a path */
+
+/* "path.tmp-PID-0", ... : the first name that nobody has. Two threads saving the same path get two names. Its lock is
+ * released when the process dies, which tells reln_folder_sweep() that nobody will come back for the file. */
 static RelnStatus create_temporary(RelnReplace *file, mode_t mode)
 {
-    const size_t size = strlen(file->path) + 48;
+    const size_t size = strlen(file->path) + SUFFIX;
 
     file->temporary = reln_alloc(file->ctx, size, 1);
     if (!file->temporary)
@@ -99,7 +125,11 @@ static RelnStatus create_temporary(RelnReplace *file, mode_t mode)
         if (file->fd >= 0 || errno != EEXIST)
             break;
     }
-    return file->fd >= 0 ? RELN_OK : fail_errno(file->ctx, file->path, "write", errno);
+    if (file->fd < 0)
+        return reln_fail_errno(file->ctx, file->path, "write", errno);
+    (void)flock(file->fd,
+                LOCK_EX | LOCK_NB); /* some file systems have no locks: then age decides */
+    return RELN_OK;
 }
 
 /* A device or a directory must not be replaced by a file: renaming over /dev/null would. */
@@ -109,9 +139,10 @@ static RelnStatus check_target(RelnCtx *ctx, const char *path, bool *exists, mod
 
     *exists = stat(path, &info) == 0;
     if (!*exists && errno != ENOENT)
-        return fail_errno(ctx, path, "write", errno);
+        return reln_fail_errno(ctx, path, "write", errno);
     if (*exists && !S_ISREG(info.st_mode))
-        return reln_fail(ctx, RELN_ERR_IO, "%s: exists and is not a regular file", tail(path));
+        return reln_fail(ctx, RELN_ERR_IO, "%s: exists and is not a regular file",
+                         reln_path_tail(path));
     *mode = *exists ? info.st_mode & 07777 : 0666;
     return RELN_OK;
 }
@@ -122,12 +153,12 @@ RelnStatus reln_replace_begin(RelnCtx *ctx, const char *path, RelnReplace *out)
     mode_t mode = 0;
     RelnStatus status = check_target(ctx, path, &exists, &mode);
 
-    *out = (RelnReplace){ctx, path, NULL, -1};
+    *out = (RelnReplace){ctx, path, NULL, -1, false};
     if (status == RELN_OK)
         status = create_temporary(out, mode);
     /* the umask applies to new files only */
     if (status == RELN_OK && exists && fchmod(out->fd, mode) != 0)
-        status = fail_errno(ctx, path, "write", errno);
+        status = reln_fail_errno(ctx, path, "write", errno);
     if (status != RELN_OK)
         reln_replace_abort(out);
     return status;
@@ -140,7 +171,7 @@ RelnStatus reln_replace_write(const RelnReplace *file, const void *bytes, size_t
     for (size_t done = 0; done < n_bytes;) {
         const ssize_t got = write(file->fd, p + done, n_bytes - done);
         if (got < 0 && errno != EINTR)
-            return fail_errno(file->ctx, file->path, "write", errno);
+            return reln_fail_errno(file->ctx, file->path, "write", errno);
         done += got > 0 ? (size_t)got : 0;
     }
     return RELN_OK;
@@ -175,14 +206,59 @@ static int sync_directory(char *path)
     return error;
 }
 
+/* A second name for what is about to be replaced. Where there are no second names it is moved aside: then, for a
+ * moment, only the previous file is there. */
+static int set_aside(const char *path, const char *spare, const char *previous)
+{
+    if (link(path, spare) == 0 || errno == ENOENT)
+        return 0;
+    return rename(path, previous) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+/* The order keeps a whole file under one of the two names at every moment. Renaming does nothing when both are names of
+ * one file, so the spare one is removed in any case. */
+static int rename_keeping(const RelnReplace *file, char *spare, char *previous, size_t size)
+{
+    int error;
+
+    snprintf(spare, size, "%s.tmp-%ld-1000", file->path, (long)getpid());
+    snprintf(previous, size, "%s.previous", file->path);
+    unlink(spare); /* of this process, but long ago: numbers of processes come again */
+    error = set_aside(file->path, spare, previous);
+    if (error == 0 && rename(file->temporary, file->path) != 0)
+        error = errno;
+    if (error == 0 && rename(spare, previous) != 0 && errno != ENOENT)
+        error = errno;
+    unlink(spare);
+    return error;
+}
+
+enum { NO_MEMORY = -1 }; /* beside the system's codes: the context has the message already */
+
+static int rename_temporary(const RelnReplace *file)
+{
+    const size_t size = strlen(file->path) + SUFFIX;
+    char *names;
+    int error;
+
+    if (!file->keep)
+        return rename(file->temporary, file->path) == 0 ? 0 : errno;
+    names = reln_alloc(file->ctx, size, 2);
+    if (!names)
+        return NO_MEMORY;
+    error = rename_keeping(file, names, names + size, size);
+    reln_free(file->ctx, names);
+    return error;
+}
+
 RelnStatus reln_replace_commit(RelnReplace *file)
 {
-    int error = 0;
+    int error = fsync(file->fd) != 0 ? errno : rename_temporary(file);
 
-    if (fsync(file->fd) != 0 || rename(file->temporary, file->path) != 0) {
-        error = errno;
+    if (error != 0) {
         reln_replace_abort(file);
-        return fail_errno(file->ctx, file->path, "write", error);
+        return error == NO_MEMORY ? RELN_ERR_NOMEM
+                                  : reln_fail_errno(file->ctx, file->path, "write", error);
     }
     if (close(file->fd) != 0)
         error = errno;
@@ -190,5 +266,54 @@ RelnStatus reln_replace_commit(RelnReplace *file)
     if (error == 0)
         error = sync_directory(file->temporary);
     reln_replace_abort(file);
-    return error == 0 ? RELN_OK : fail_errno(file->ctx, file->path, "write", error);
+    return error == 0 ? RELN_OK : reln_fail_errno(file->ctx, file->path, "write", error);
+}
+
+/* ---- for everyone ----------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *bytes, size_t n_bytes)
+{
+    RelnReplace file;
+    RelnStatus status;
+
+    RELN_TRY(reln_replace_begin(ctx, path, &file));
+    status = reln_replace_write(&file, bytes, n_bytes);
+    if (status == RELN_OK)
+        return reln_replace_commit(&file);
+    reln_replace_abort(&file);
+    return status;
+}
+
+/* All of it or nothing: what a full disk let through is cut off again. */
+static int append(int fd, const char *bytes, size_t n_bytes)
+{
+    struct stat info;
+    int error = 0;
+
+    if (fstat(fd, &info) != 0)
+        return errno;
+    for (size_t done = 0; error == 0 && done < n_bytes;) {
+        const ssize_t got = write(fd, bytes + done, n_bytes - done);
+
+        if (got < 0 && errno != EINTR)
+            error = errno;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    if (error != 0)
+        (void)!ftruncate(fd, info.st_size);
+    return error;
+}
+
+RelnStatus reln_file_append(RelnCtx *ctx, const char *path, const void *bytes, size_t n_bytes)
+{
+    const int fd =
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    int error;
+
+    if (fd < 0)
+        return reln_fail_errno(ctx, path, "write", errno);
+    error = append(fd, bytes, n_bytes);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    return error == 0 ? RELN_OK : reln_fail_errno(ctx, path, "write", error);
 }

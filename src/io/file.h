@@ -1,4 +1,4 @@
-/* file.h -- whole files: opening them for reading with a known size, and replacing them in one step. */
+/* file.h -- whole files: opening them for reading with a known size, and replacing them in one step; folders. */
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
@@ -13,6 +13,8 @@ typedef struct RelnSource {
 } RelnSource;
 
 RelnStatus reln_source_open(RelnCtx *ctx, const char *path, RelnSource *out);
+/* Of any size, for those who read it in pieces. */
+RelnStatus reln_source_open_large(RelnCtx *ctx, const char *path, RelnSource *out);
 /* Exactly n_bytes from offset on; a file that became shorter meanwhile is RELN_ERR_IO. */
 RelnStatus reln_source_read(const RelnSource *source, size_t offset, size_t n_bytes, void *bytes);
 void reln_source_close(RelnSource *source);
@@ -24,11 +26,20 @@ typedef struct RelnReplace {
     const char *path; /* borrowed */
     char *temporary;
     int fd;
+    bool keep; /* set before the commit: what was there stays as NAME.previous */
 } RelnReplace;
 
 RelnStatus reln_replace_begin(RelnCtx *ctx, const char *path, RelnReplace *out);
 RelnStatus reln_replace_write(const RelnReplace *file, const void *bytes, size_t n_bytes);
 RelnStatus reln_replace_commit(RelnReplace *file);
 void reln_replace_abort(RelnReplace *file);
+
+/* The end of a path, short enough that a message has room for the reason. */
+const char *reln_path_tail(const char *path);
+/* The part behind the last slash. */
+const char *reln_path_name(const char *path);
+bool reln_path_ends_in(const char *path, const char *ending);
+/* "path: cannot `doing`: the system's reason". */
+RelnStatus reln_fail_errno(RelnCtx *ctx, const char *path, const char *doing, int error);
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "base/base.h"
 #include "io/file.h"
+#include "io/npy.h"
+#include "io/text.h"
 
 enum {
     LEAD_1 = 10, /* bytes in front of the dictionary, version 1 and later ones */
@@ -57,31 +59,14 @@ typedef struct Reader {
     const char *start, *p, *end;
 } Reader;
 
-/* Text of the file, made fit for a message: printable and short. */
-typedef struct Quote {
-    char text[28];
-} Quote;
-
-static Quote quote(const char *text, size_t length)
-{
-    Quote q = {{0}};
-    const size_t room = sizeof q.text - 4, n = length < room ? length : room;
-
-    for (size_t i = 0; i < n; i++)
-        q.text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    if (length > room)
-        memcpy(q.text + n, "...", 4);
-    return q;
-}
-
 static RelnStatus fail_here(const Reader *r, const char *wanted)
 {
     if (r->p == r->end)
         return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: header ends where %s is wanted", r->what,
                          wanted);
-    return reln_fail(r->ctx, RELN_ERR_FORMAT,
-                     "%s: header has '%s' (0x%02x) at byte %td where %s is wanted", r->what,
-                     quote(r->p, 1).text, (unsigned)(unsigned char)*r->p, r->p - r->start, wanted);
+    return reln_fail(
+        r->ctx, RELN_ERR_FORMAT, "%s: header has '%s' (0x%02x) at byte %td where %s is wanted",
+        r->what, reln_quote(r->p, 1).text, (unsigned)(unsigned char)*r->p, r->p - r->start, wanted);
 }
 
 static void skip_space(Reader *r)
@@ -173,7 +158,7 @@ static RelnStatus read_descr(Reader *r, Header *h)
             }
     return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED,
                      "%s: dtype '%s' (%s) is not read; wanted f4, f8, i4 or i8 after '<' or '>'",
-                     r->what, quote(text, length).text, family(text, length));
+                     r->what, reln_quote(text, length).text, family(text, length));
 }
 
 static RelnStatus read_order(Reader *r, Header *h)
@@ -245,7 +230,8 @@ static RelnStatus read_entry(Reader *r, Header *h, bool *seen)
         i++;
     if (i == N_ENTRIES || seen[i])
         return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: header has the key '%s' %s", r->what,
-                         quote(key, length).text, i == N_ENTRIES ? "that is unknown" : "twice");
+                         reln_quote(key, length).text,
+                         i == N_ENTRIES ? "that is unknown" : "twice");
     seen[i] = true;
     RELN_TRY(expect(r, ':'));
     return entries[i].read(r, h);
@@ -286,7 +272,7 @@ static RelnStatus read_lead(RelnCtx *ctx, const char *what, const unsigned char 
                          n_all);
     if (memcmp(b, "\x93NUMPY", 6) != 0)
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: not a .npy file (it begins with '%s')", what,
-                         quote((const char *)b, 6).text);
+                         reln_quote((const char *)b, 6).text);
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
         return reln_fail(ctx, RELN_ERR_UNSUPPORTED,
                          "%s: .npy version %d.%d; wanted 1.0, 2.0 or 3.0", what, b[6], b[7]);
@@ -315,8 +301,7 @@ static void shape_text(int rank, const ptrdiff_t *dims, char text[SHAPE_TEXT])
     snprintf(text + at, SHAPE_TEXT - (size_t)at, rank == 1 ? ",)" : ")");
 }
 
-/* Product of dims; false when it does not fit, zeros in other places notwithstanding. */
-static bool count_elements(int rank, const ptrdiff_t *dims, ptrdiff_t *count)
+bool reln_dims_count(int rank, const ptrdiff_t *dims, ptrdiff_t *count)
 {
     bool empty = false;
 
@@ -338,7 +323,7 @@ static RelnStatus check_extent(RelnCtx *ctx, const char *what, size_t n_all, Hea
     size_t wanted = 0;
 
     shape_text(h->rank, h->dims, shape);
-    if (!count_elements(h->rank, h->dims, &h->count) ||
+    if (!reln_dims_count(h->rank, h->dims, &h->count) ||
         __builtin_mul_overflow((size_t)h->count, kinds[h->dtype].width, &wanted))
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: shape %s is too large; %zu bytes follow", what,
                          shape, rest);
@@ -578,7 +563,7 @@ static RelnStatus check_saved(RelnCtx *ctx, const char *path, int rank, const pt
     for (int d = 0; d < rank; d++)
         if (dims[d] < 0)
             return reln_fail(ctx, RELN_ERR_ARG, "%s: axis %d has extent %td", path, d, dims[d]);
-    if (!count_elements(rank, dims, count) || *count > PTRDIFF_MAX / 8)
+    if (!reln_dims_count(rank, dims, count) || *count > PTRDIFF_MAX / 8)
         return reln_fail(ctx, RELN_ERR_ARG, "%s: the shape is too large to save", path);
     return RELN_OK;
 }

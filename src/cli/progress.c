@@ -1,0 +1,91 @@
+/* progress.c -- see progress.h. */
+#include "cli/progress.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t asked;
+
+double cli_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void cli_duration(double seconds, char *text, size_t size)
+{
+    const long whole = isfinite(seconds) && seconds < 1e9 ? lround(seconds) : 0;
+
+    if (!isfinite(seconds) || seconds >= 1e9)
+        snprintf(text, size, "?");
+    else if (seconds < 60)
+        snprintf(text, size, "%.*f s", seconds < 10 ? 1 : 0, seconds);
+    else if (whole < 3600)
+        snprintf(text, size, "%ldm%02lds", whole / 60, whole % 60);
+    else
+        snprintf(text, size, "%ldh%02ldm", whole / 3600, whole % 3600 / 60);
+}
+
+CliProgress cli_progress_begin(bool quiet, uint64_t first)
+{
+    const double now = cli_now();
+
+    return (CliProgress){
+        .shown = !quiet && isatty(STDERR_FILENO), .began = now, .last = now - 1, .first = first};
+}
+
+void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what)
+{
+    const double now = cli_now(), spent = now - progress->began;
+    const double rate = spent > 0 ? (double)(step - progress->first) / spent : 0;
+    char left[32];
+    int width;
+
+    if (!progress->shown || (now - progress->last < 0.1 && step < n_steps))
+        return;
+    progress->last = now;
+    cli_duration(rate > 0 ? (double)(n_steps - step) / rate : HUGE_VAL, left, sizeof left);
+    width = fprintf(stderr, "\r%3.0f %%  step %llu of %llu  %s  %.3g steps/s  %s left",
+                    100.0 * (double)step / (double)n_steps, (unsigned long long)step,
+                    (unsigned long long)n_steps, what, rate, left);
+    /* a shorter line leaves nothing of the last one */
+    fprintf(stderr, "%*s", progress->width > width ? progress->width - width : 0, "");
+    fflush(stderr);
+    progress->width = width;
+}
+
+void cli_progress_end(CliProgress *progress)
+{
+    if (progress->width > 0)
+        fprintf(stderr, "\r%*s\r", progress->width, "");
+    progress->width = 0;
+}
+
+static void note(int number)
+{
+    asked = number;
+}
+
+void cli_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int cli_asked_to_stop(void)
+{
+    return asked;
+}
+
+CliExit cli_exit_of_signal(void)
+{
+    return asked == SIGINT ? CLI_INTERRUPTED : asked == SIGTERM ? CLI_TERMINATED : CLI_DONE;
+}

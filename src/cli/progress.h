@@ -1,0 +1,35 @@
+/* progress.h -- long work seen from a terminal: how far, how fast, how long still; and being asked to stop. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/cli.h"
+
+/* One line on stderr, rewritten at most ten times a second; nothing when stderr is not a terminal or it is to be quiet. */
+typedef struct CliProgress {
+    bool shown;
+    double began, last; /* seconds */
+    uint64_t first;     /* steps that were done when it began: a resumed run */
+    int width;          /* of the line that is on the screen */
+} CliProgress;
+
+CliProgress cli_progress_begin(bool quiet, uint64_t first);
+/* `what` is the middle of the line: "loss 0.0123". */
+void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what);
+/* Wipes the line. */
+void cli_progress_end(CliProgress *progress);
+
+double cli_now(void); /* seconds of a clock that only goes forward */
+/* "1h02m", "3m20s", "4.1 s" */
+void cli_duration(double seconds, char *text, size_t size);
+
+/* SIGINT and SIGTERM no longer end the program at once: cli_asked_to_stop() says which one came, 0 when none did. A
+ * second one of them does end it. */
+void cli_catch_signals(void);
+int cli_asked_to_stop(void);
+/* The exit code that goes with it: CLI_INTERRUPTED or CLI_TERMINATED; CLI_DONE when none came. */
+CliExit cli_exit_of_signal(void);
+
+#endif

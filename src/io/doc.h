@@ -1,0 +1,48 @@
+/* doc.h -- inside of trees: their memory, and the builder that the readers of JSON and YAML share. */
+#ifndef IO_DOC_H
+#define IO_DOC_H
+
+#include "base/base.h"
+#include "reln/doc.h"
+
+enum { RELN_DOC_MAX_DEPTH = 16, RELN_DOC_MAX_YAML = 1 << 20, RELN_DOC_MAX_JSON = 8 << 20 };
+
+struct RelnDoc {
+    RelnArena arena;
+    RelnDocNode *root;
+    RelnStatus status; /* of the first builder that failed */
+    RelnDocNode *
+        nodes; /* n_nodes of a block not yet given away: many nodes, one allocation; texts likewise */
+    size_t n_nodes;
+    char *texts;
+    size_t n_texts;
+};
+
+/* An empty doc without a root. */
+RelnStatus reln_doc_begin(RelnCtx *ctx, RelnDoc **out);
+RelnDocNode *reln_doc_node(RelnDoc *doc, RelnDocKind kind, int line);
+/* A copy ended by 0; of NULL, room of that length. */
+char *reln_doc_keep(RelnDoc *doc, const char *text, size_t length);
+
+/* What a reader has open: open[0] is the root. Items go to the innermost list or map. */
+typedef struct RelnTree {
+    RelnCtx *ctx;
+    RelnDoc *doc;
+    const char *what; /* for messages */
+    int depth;
+    RelnDocNode *open[RELN_DOC_MAX_DEPTH];
+    const char *key; /* read, its value not yet */
+} RelnTree;
+
+/* Adds a node; the first one becomes the root. A list or map stays open until it is closed. */
+RelnStatus reln_tree_add(RelnTree *tree, RelnDocNode *node);
+RelnStatus reln_tree_key(RelnTree *tree, const char *text, size_t length, int line);
+/* Closes the innermost list or map; a map with a key twice is refused here. */
+RelnStatus reln_tree_close(RelnTree *tree);
+RelnDocNode *reln_tree_inner(const RelnTree *tree); /* NULL when nothing is open */
+
+/* A scalar from its text: number, with the value that must be finite; or words. */
+RelnStatus reln_tree_add_scalar(RelnTree *tree, RelnDocKind kind, const char *text, size_t length,
+                                int line);
+
+#endif

@@ -1,0 +1,183 @@
+/* folder.c -- folders of runs: making them, having one for oneself, sweeping out what crashes left. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/file.h"
+#include "reln/io.h"
+
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+static int make_one(const char *path)
+{
+    struct stat info;
+
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    if (errno == EEXIST && stat(path, &info) == 0)
+        return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+    return errno;
+}
+
+/* Every folder on the way, too; `path` is cut at its slashes in turn and put together again. */
+static int make_all(char *path)
+{
+    int error = 0;
+
+    for (char *p = path; *p && error == 0; p++)
+        if (*p == '/' && p > path) {
+            *p = '\0';
+            error = make_one(path);
+            *p = '/';
+        }
+    return error != 0 ? error : make_one(path);
+}
+
+RelnStatus reln_folder_make(RelnCtx *ctx, const char *path)
+{
+    const size_t size = strlen(path) + 1;
+    char *copy = reln_alloc(ctx, size, 1);
+    int error;
+
+    if (!copy)
+        return RELN_ERR_NOMEM;
+    memcpy(copy, path, size);
+    error = make_all(copy);
+    reln_free(ctx, copy);
+    return error == 0 ? RELN_OK : reln_fail_errno(ctx, path, "make the folder", error);
+}
+
+/* ---- having one for oneself ------------------------------------------------------------------------------------- */
+
+struct RelnFolderLock {
+    RelnCtx *ctx;
+    int fd;
+};
+
+static const char lock_name[] = ".reln-lock";
+
+/* Who has it, as far as the file says. */
+static RelnStatus fail_locked(RelnCtx *ctx, const char *path, int fd)
+{
+    char owner[24] = {0};
+    const ssize_t got = pread(fd, owner, sizeof owner - 1, 0);
+
+    owner[got > 0 ? strspn(owner, "0123456789") : 0] = '\0';
+    return reln_fail(ctx, RELN_ERR_IO, "%s: another process%s%s is working in this folder",
+                     reln_path_tail(path), owner[0] ? ", number " : "", owner[0] ? owner : "");
+}
+
+static RelnStatus take_lock(RelnCtx *ctx, const char *path, int fd)
+{
+    char owner[24];
+    const int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
+
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? fail_locked(ctx, path, fd)
+                                    : reln_fail_errno(ctx, path, "lock the folder", errno);
+    /* only for the message above: the lock is the lock */
+    if (ftruncate(fd, 0) == 0)
+        (void)!pwrite(fd, owner, (size_t)length, 0);
+    return RELN_OK;
+}
+
+static RelnStatus open_lock(RelnCtx *ctx, const char *path, RelnFolderLock *lock)
+{
+    const size_t size = strlen(path) + sizeof lock_name + 1;
+    char *name = reln_alloc(ctx, size, 1);
+
+    if (!name)
+        return RELN_ERR_NOMEM;
+    snprintf(name, size, "%s/%s", path, lock_name);
+    lock->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    reln_free(ctx, name);
+    return lock->fd >= 0 ? take_lock(ctx, path, lock->fd)
+                         : reln_fail_errno(ctx, path, "lock the folder", errno);
+}
+
+RelnStatus reln_folder_lock(RelnCtx *ctx, const char *path, RelnFolderLock **out)
+{
+    RelnFolderLock *lock = reln_alloc(ctx, 1, sizeof *lock);
+    RelnStatus status;
+
+    *out = NULL;
+    if (!lock)
+        return RELN_ERR_NOMEM;
+    *lock = (RelnFolderLock){ctx, -1};
+    status = open_lock(ctx, path, lock);
+    if (status == RELN_OK)
+        *out = lock;
+    else
+        reln_folder_unlock(lock);
+    return status;
+}
+
+/* The file stays: removing it could take away the lock that somebody has just got. */
+void reln_folder_unlock(RelnFolderLock *lock)
+{
+    if (!lock)
+        return;
+    if (lock->fd >= 0)
+        close(lock->fd);
+    reln_free(lock->ctx, lock);
+}
+
+/* ---- sweeping --------------------------------------------------------------------------------------------------- */
+
+/* The process in "anything.tmp-PID-NUMBER", and nothing behind; 0 for other names. */
+static long temporary_owner(const char *name)
+{
+    const char *mark = NULL;
+    char *end = NULL;
+    long pid;
+
+    for (const char *p = name; (p = strstr(p, ".tmp-")); p++)
+        mark = p;
+    if (!mark || mark == name || strspn(mark + 5, "0123456789") == 0)
+        return 0;
+    pid = strtol(mark + 5, &end, 10);
+    if (*end != '-' || end[1] == '\0' || end[1 + strspn(end + 1, "0123456789")] != '\0')
+        return 0;
+    return pid > 0 && pid < INT_MAX ? pid : 0;
+}
+
+/* Nobody will come back for it: its process is gone, and so is the lock that a living one holds, wherever it runs. */
+static bool is_stale(int folder, const char *name)
+{
+    const long pid = temporary_owner(name);
+    struct stat info;
+    bool stale;
+    int fd;
+
+    if (pid == 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+        return false;
+    fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    stale = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return stale;
+}
+
+RelnStatus reln_folder_sweep(RelnCtx *ctx, const char *path, int *n_removed)
+{
+    DIR *const folder = opendir(path);
+    const struct dirent *entry;
+
+    *n_removed = 0;
+    if (!folder)
+        return reln_fail_errno(ctx, path, "read the folder", errno);
+    while ((entry = readdir(folder)))
+        if (is_stale(dirfd(folder), entry->d_name))
+            *n_removed += unlinkat(dirfd(folder), entry->d_name, 0) == 0;
+    closedir(folder);
+    return RELN_OK;
+}

@@ -1,0 +1,251 @@
+/* text.c -- see text.h. */
+#include "io/text.h"
+
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+RelnQuote reln_quote(const char *text, size_t length)
+{
+    RelnQuote q = {{0}};
+    const size_t room = sizeof q.text - 4, n = length < room ? length : room;
+
+    for (size_t i = 0; i < n; i++)
+        q.text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    if (length > room)
+        memcpy(q.text + n, "...", 4);
+    return q;
+}
+
+/* ---- UTF-8 ------------------------------------------------------------------------------------------------------ */
+
+/* By the first byte; 0 for one that begins nothing. */
+static size_t claimed_length(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+size_t reln_utf8_length(const char *p, const char *end)
+{
+    const size_t n = p < end ? claimed_length((unsigned char)*p) : 0;
+    uint32_t c;
+
+    if (n == 0 || (size_t)(end - p) < n)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)p[i] & 0xc0) != 0x80)
+            return 0;
+    c = reln_utf8_decode(p, n);
+    if ((n == 3 && c < 0x800) || (n == 4 && c < 0x10000) || c > 0x10ffff)
+        return 0;
+    return c >= 0xd800 && c <= 0xdfff ? 0 : n;
+}
+
+bool reln_utf8_valid(const char *text, size_t length)
+{
+    const char *const end = text + length;
+
+    for (size_t n; text < end; text += n)
+        if ((n = reln_utf8_length(text, end)) == 0)
+            return false;
+    return true;
+}
+
+uint32_t reln_utf8_decode(const char *p, size_t length)
+{
+    static const unsigned char payload[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t c = (unsigned char)*p & payload[length];
+
+    for (size_t i = 1; i < length; i++)
+        c = c << 6 | ((unsigned char)p[i] & 0x3f);
+    return c;
+}
+
+size_t reln_utf8_encode(uint32_t character, char out[4])
+{
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    const size_t n = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+
+    for (size_t i = n; i-- > 1; character >>= 6)
+        out[i] = (char)(0x80 | (character & 0x3f));
+    out[0] = (char)(lead[n] | character);
+    return n;
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+static const char *skip_digits(const char *p, const char *end)
+{
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
+/* 'e', a sign if any, digits; or nothing. */
+static const char *skip_exponent(const char *p, const char *end)
+{
+    const char *q = p, *digits;
+
+    if (q == end || (*q != 'e' && *q != 'E'))
+        return p;
+    if (++q < end && (*q == '+' || *q == '-'))
+        q++;
+    digits = q;
+    q = skip_digits(q, end);
+    return q > digits ? q : p;
+}
+
+size_t reln_number_length(const char *p, const char *end, bool loose)
+{
+    const char *const start = p, *whole, *fraction;
+    bool leads, trails;
+
+    if (p < end && (*p == '-' || (loose && *p == '+')))
+        p++;
+    whole = p;
+    p = skip_digits(p, end);
+    leads = p > whole;
+    if (p - whole > 1 && *whole == '0')
+        return 0;
+    if (p < end && *p == '.') {
+        fraction = p + 1;
+        trails = skip_digits(fraction, end) > fraction;
+        if ((leads && trails) || (loose && (leads || trails)))
+            p = skip_digits(fraction, end);
+        leads = leads || (loose && trails);
+    }
+    return leads ? (size_t)(skip_exponent(p, end) - start) : 0;
+}
+
+/* A decimal comma of the user's must not get into files, so the calls below run in the C locale, which is there
+ * without an allocation; the thread's own comes back afterwards. */
+static locale_t enter_c_locale(void)
+{
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+    return c ? uselocale(c) : (locale_t)0;
+}
+
+static void leave_c_locale(locale_t before)
+{
+    if (before)
+        freelocale(uselocale(before));
+}
+
+double reln_number_parse(const char *text)
+{
+    const locale_t before = enter_c_locale();
+    const double value = strtod(text, NULL);
+
+    leave_c_locale(before);
+    return value;
+}
+
+/* A decimal of at most 15 digits survives the way to double and back, and %g drops its zeros; so fewer than 15 need
+ * to be tried only for subnormal numbers, which have less precision. */
+void reln_number_write(double value, char text[RELN_NUMBER_TEXT])
+{
+    const locale_t before = enter_c_locale();
+
+    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
+        snprintf(text, RELN_NUMBER_TEXT, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    leave_c_locale(before);
+}
+
+/* ---- a growing text --------------------------------------------------------------------------------------------- */
+
+void reln_text_init(RelnText *text, RelnCtx *ctx)
+{
+    *text = (RelnText){.ctx = ctx};
+}
+
+void reln_text_clear(RelnText *text)
+{
+    if (text->bytes)
+        reln_free(text->ctx, text->bytes);
+    *text = (RelnText){.ctx = text->ctx};
+}
+
+static bool make_room(RelnText *text, size_t n_bytes)
+{
+    size_t room = text->room ? text->room : 256;
+    char *bytes;
+
+    if (text->failed || text->room - text->n > n_bytes)
+        return !text->failed;
+    while (room - text->n <= n_bytes && room <= SIZE_MAX / 4)
+        room *= 2;
+    bytes = room - text->n > n_bytes ? reln_alloc_raw(text->ctx, room, 1) : NULL;
+    text->failed = !bytes;
+    if (!bytes)
+        return false;
+    if (text->bytes)
+        memcpy(bytes, text->bytes, text->n);
+    reln_free(text->ctx, text->bytes);
+    text->bytes = bytes;
+    text->room = room;
+    return true;
+}
+
+void reln_text_put(RelnText *text, const void *bytes, size_t n_bytes)
+{
+    if (!make_room(text, n_bytes))
+        return;
+    if (n_bytes > 0)
+        memcpy(text->bytes + text->n, bytes, n_bytes);
+    text->n += n_bytes;
+    text->bytes[text->n] = '\0';
+}
+
+void reln_text_puts(RelnText *text, const char *words)
+{
+    reln_text_put(text, words, strlen(words));
+}
+
+/* Control characters, and those that YAML readers take for line breaks, marks or nothing at all. */
+static bool must_escape(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == '"' || c == '\\' || c == 0x2028 ||
+           c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff;
+}
+
+static void put_escape(RelnText *text, uint32_t c)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *const at = c < 0x80 ? strchr(plain, (int)c) : NULL;
+    char escape[8];
+
+    if (at)
+        snprintf(escape, sizeof escape, "\\%c", letters[at - plain]);
+    else
+        snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c & 0xffff);
+    reln_text_puts(text, escape);
+}
+
+void reln_text_put_quoted(RelnText *text, const char *words)
+{
+    const char *const end = words + strlen(words);
+
+    reln_text_put(text, "\"", 1);
+    for (size_t n; words < end; words += n) {
+        n = reln_utf8_length(words, end);
+        if (n == 0) { /* not ours to write as it is: U+FFFD, the character for what is none */
+            reln_text_puts(text, "\xef\xbf\xbd");
+            n = 1;
+        } else if (must_escape(reln_utf8_decode(words, n)))
+            put_escape(text, reln_utf8_decode(words, n));
+        else
+            reln_text_put(text, words, n);
+    }
+    reln_text_put(text, "\"", 1);
+}

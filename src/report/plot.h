@@ -1,0 +1,124 @@
+/* plot.h -- what a plot holds, its axes while it is drawn, and drawing it as SVG. */
+#ifndef REPORT_PLOT_H
+#define REPORT_PLOT_H
+
+#include "reln/report.h"
+#include "report/text.h"
+
+/* Marks of our own after the public ones. RELN_MARK_HISTOGRAM: x holds n + 1 edges of n bins. */
+enum { RELN_MARK_HISTOGRAM = RELN_MARK_BARS + 1 };
+
+/* Colours of the style sheet; after them they begin again, dashed. */
+enum { RELN_PLOT_COLOURS = 7 };
+
+typedef struct RelnCurve {
+    struct RelnCurve *next;
+    const char *name;
+    int mark;
+    ptrdiff_t n;
+    const double *x, *y, *low, *high;
+    const char **labels;
+    int colour; /* from 0 */
+    int group;  /* bars: the how many'th of them */
+} RelnCurve;
+
+typedef enum RelnReference {
+    RELN_REF_HLINE,
+    RELN_REF_VLINE,
+    RELN_REF_DIAGONAL,
+    RELN_REF_ROOF
+} RelnReference;
+
+typedef struct RelnRef {
+    struct RelnRef *next;
+    RelnReference kind;
+    double at, slope; /* a roof: peak and bandwidth */
+    const char *label, *slope_label;
+} RelnRef;
+
+typedef struct RelnPlotAxis {
+    const char *label;
+    RelnScale scale;
+    bool fixed;
+    double low, high; /* where fixed */
+    const char **names;
+    ptrdiff_t n_names;
+} RelnPlotAxis;
+
+struct RelnPlot {
+    RelnFault *fault; /* the page's, as the arena */
+    RelnArena *arena;
+    const char *title, *note;
+    RelnPlotAxis x, y;
+    bool equal, direct;
+    RelnCurve *curves, *last;
+    RelnRef *refs, *last_ref;
+    int n_curves, n_bars;
+    int columns; /* of the grid that it stands in */
+};
+
+/* ---- axes while drawing (axis.c) ----------------------------------------------------------------------------- */
+
+typedef struct RelnTick {
+    double value;
+    bool major; /* has a text */
+    bool power; /* the text is 10 with the exponent */
+    int exponent;
+    char text[32];
+} RelnTick;
+
+enum { RELN_TICKS = 160 };
+
+/* From values to pixels. from and to are in units of the axis: log10 of the ends on a logarithmic one. */
+typedef struct RelnRuler {
+    const RelnPlotAxis *axis;
+    double from, to;
+    double first, last; /* pixels of from and to */
+    int n_ticks;
+    int exponent; /* texts of ticks are multiples of 10^exponent */
+    RelnTick ticks[RELN_TICKS];
+} RelnRuler;
+
+bool reln_ruler_shows(const RelnRuler *ruler,
+                      double value); /* false: cannot be drawn on this axis */
+double reln_ruler_unit(const RelnRuler *ruler, double value);
+double reln_ruler_pixel(const RelnRuler *ruler, double value);
+
+/* The ends of both axes, from fixed ends, curves and references. */
+void reln_rulers_fit(const RelnPlot *plot, RelnRuler *x, RelnRuler *y);
+/* Ticks: at most about so many with texts. Needs from and to only. */
+void reln_ruler_divide(RelnRuler *ruler, double wanted);
+
+/* ---- drawing (svg.c, curve.c) -------------------------------------------------------------------------------- */
+
+typedef struct RelnBox {
+    double left, top, right, bottom;
+} RelnBox;
+
+enum { RELN_BOXES = 256 };
+
+typedef struct RelnCanvas {
+    const RelnPlot *plot;
+    RelnMarkup *text;
+    int number; /* of the plot in its page: ids are made from it */
+    double width, height, left, right, top, bottom; /* the whole, and the rectangle of the data */
+    RelnRuler x, y;
+    ptrdiff_t n_hidden;  /* points that cannot be drawn */
+    ptrdiff_t n_thinned; /* points that other points stand for */
+    int n_boxes;         /* places that names of points must leave free */
+    RelnBox boxes[RELN_BOXES];
+} RelnCanvas;
+
+/* The figure with its caption. */
+void reln_plot_svg(const RelnPlot *plot, int number, RelnMarkup *text);
+
+void reln_curve_draw(RelnCanvas *canvas, const RelnCurve *curve);
+void reln_canvas_reserve(RelnCanvas *canvas, RelnBox box);
+ptrdiff_t reln_curve_points_in(const RelnCanvas *canvas, RelnBox box); /* of all curves */
+void reln_curve_labels(RelnCanvas *canvas); /* names of points, after all curves */
+/* The mark of a curve at a place: its shape goes by its colour. */
+void reln_curve_marker(RelnCanvas *canvas, const RelnCurve *curve, double px, double py);
+
+double reln_label_width(const char *text); /* in pixels, as far as one can know */
+
+#endif

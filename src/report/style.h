@@ -1,0 +1,8 @@
+/* style.h -- the style sheet of pages. */
+#ifndef REPORT_STYLE_H
+#define REPORT_STYLE_H
+
+/* Parts to be written one after the other; NULL ends them. */
+extern const char *const reln_style[];
+
+#endif

@@ -1,0 +1,442 @@
+/* table.c -- tables: filling them, and writing them as text, markdown and HTML. */
+#include "report/table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- filling ------------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_table_create(RelnCtx *ctx, RelnTable **out)
+{
+    RelnTable *table = *out = reln_alloc(ctx, 1, sizeof *table);
+
+    if (!table)
+        return RELN_ERR_NOMEM;
+    table->fault.ctx = ctx;
+    reln_arena_init(&table->arena, ctx);
+    reln_markup_init(&table->text, &table->fault);
+    return RELN_OK;
+}
+
+void reln_table_destroy(RelnTable *table)
+{
+    if (!table)
+        return;
+    reln_markup_clear(&table->text);
+    reln_arena_clear(&table->arena);
+    reln_free(table->fault.ctx, table);
+}
+
+static const char *copy(RelnTable *table, const char *text)
+{
+    return reln_fault_check(&table->fault,
+                            reln_arena_copy(&table->arena, text, strlen(text) + 1, 1));
+}
+
+void reln_table_title(RelnTable *table, const char *title)
+{
+    if (table->fault.status == RELN_OK)
+        table->title = copy(table, title);
+}
+
+void reln_table_column(RelnTable *table, const char *name, unsigned flags)
+{
+    if (table->fault.status != RELN_OK)
+        return;
+    if (table->rows || table->n_columns == RELN_TABLE_COLUMNS) {
+        reln_fault(&table->fault, RELN_ERR_ARG,
+                   "column \"%.60s\": %d columns %s; columns come before rows, %d at most", name,
+                   table->n_columns, table->rows ? "and rows" : "already", RELN_TABLE_COLUMNS);
+        return;
+    }
+    table->columns[table->n_columns].name = copy(table, name);
+    table->columns[table->n_columns++].flags = flags;
+}
+
+void reln_table_note(RelnTable *table, const char *note)
+{
+    RelnNote *n = NULL;
+
+    if (table->fault.status == RELN_OK)
+        n = reln_fault_check(&table->fault, reln_arena_alloc(&table->arena, 1, sizeof *n));
+    if (!n)
+        return;
+    n->text = copy(table, note);
+    *(table->last_note ? &table->last_note->next : &table->notes) = n;
+    table->last_note = n;
+}
+
+static RelnRow *add_row(RelnTable *table)
+{
+    RelnRow *row = NULL;
+
+    if (table->fault.status == RELN_OK)
+        row = reln_fault_check(&table->fault, reln_arena_alloc(&table->arena, 1, sizeof *row));
+    if (!row)
+        return NULL;
+    *(table->last ? &table->last->next : &table->rows) = row;
+    table->last = row;
+    table->n_cells = 0;
+    return row;
+}
+
+void reln_table_row(RelnTable *table)
+{
+    const size_t n = (size_t)table->n_columns;
+    RelnRow *row = add_row(table);
+
+    if (!row)
+        return;
+    row->cells =
+        reln_fault_check(&table->fault, reln_arena_alloc(&table->arena, n, sizeof *row->cells));
+    for (size_t c = 0; row->cells && c < n; c++)
+        row->cells[c].value = (double)NAN;
+}
+
+void reln_table_group(RelnTable *table, const char *name)
+{
+    RelnRow *row = add_row(table);
+
+    if (row)
+        row->group = copy(table, name);
+}
+
+void reln_table_value(RelnTable *table, double value, const char *text)
+{
+    RelnCell *cell;
+
+    if (table->fault.status != RELN_OK)
+        return;
+    if (!table->last || table->last->group || table->n_cells == table->n_columns) {
+        reln_fault(&table->fault, RELN_ERR_ARG,
+                   "cell \"%.60s\": the row has %d of %d cells already", text, table->n_cells,
+                   table->last && !table->last->group ? table->n_columns : 0);
+        return;
+    }
+    cell = &table->last->cells[table->n_cells++];
+    cell->text = copy(table, text);
+    cell->value = value;
+}
+
+void reln_table_text(RelnTable *table, const char *text)
+{
+    reln_table_value(table, (double)NAN, text);
+}
+
+void reln_table_number(RelnTable *table, double value, int digits)
+{
+    char buf[RELN_NUMBER_TEXT];
+
+    reln_table_value(table, value, reln_report_number(buf, value, digits));
+}
+
+void reln_table_mean(RelnTable *table, double mean, double spread, int digits)
+{
+    char buf[RELN_NUMBER_TEXT];
+
+    reln_table_value(table, mean, reln_report_mean(buf, mean, spread, digits));
+}
+
+void reln_table_count(RelnTable *table, int64_t count)
+{
+    char buf[RELN_NUMBER_TEXT];
+
+    reln_table_value(table, (double)count, reln_report_count(buf, count));
+}
+
+/* ---- best values --------------------------------------------------------------------------------------------- */
+
+/* Seen from above: the better value is the larger one. */
+static double merit(const RelnTable *table, int column, const RelnCell *cell)
+{
+    return table->columns[column].flags & RELN_COL_LOWEST ? -cell->value : cell->value;
+}
+
+static const RelnCell *best_of(const RelnTable *table, int column)
+{
+    const RelnCell *best = NULL;
+
+    for (const RelnRow *row = table->rows; row; row = row->next) {
+        const RelnCell *cell = row->cells ? &row->cells[column] : NULL;
+
+        if (cell && isfinite(cell->value) &&
+            (!best || merit(table, column, cell) > merit(table, column, best)))
+            best = cell;
+    }
+    return best;
+}
+
+static void settle_column(RelnTable *table, int column)
+{
+    const bool wanted = table->columns[column].flags & (RELN_COL_LOWEST | RELN_COL_HIGHEST);
+    const RelnCell *best = wanted ? best_of(table, column) : NULL;
+    double largest = 0.0;
+
+    for (RelnRow *row = table->rows; row; row = row->next) {
+        RelnCell *cell = row->cells ? &row->cells[column] : NULL;
+
+        if (!cell || !cell->text)
+            continue;
+        if (isfinite(cell->value))
+            largest = fmax(largest, fabs(cell->value));
+        cell->best = best && isfinite(cell->value) && strcmp(cell->text, best->text) == 0;
+    }
+    table->columns[column].largest = largest;
+}
+
+/* Best values and largest ones depend on all rows. */
+static void settle(RelnTable *table)
+{
+    for (int c = 0; c < table->n_columns; c++)
+        settle_column(table, c);
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------- */
+
+static RelnEscape escape_of(RelnTableFormat format)
+{
+    return format == RELN_TABLE_MARKDOWN ? RELN_ESCAPE_MARKDOWN : RELN_ESCAPE_PLAIN;
+}
+
+static const char *before_best(RelnTableFormat format)
+{
+    return format == RELN_TABLE_MARKDOWN ? "**" : format == RELN_TABLE_TERMINAL ? "\033[1m" : "";
+}
+
+static const char *after_best(RelnTableFormat format)
+{
+    return format == RELN_TABLE_MARKDOWN ? "**" : format == RELN_TABLE_TERMINAL ? "\033[0m" : "*";
+}
+
+/* The columns that a text takes once it is escaped, with what stands around a best value. */
+static ptrdiff_t shown_width(RelnTableFormat format, const char *text, bool best)
+{
+    const ptrdiff_t around = !best                           ? 0
+                             : format == RELN_TABLE_MARKDOWN ? 4
+                             : format == RELN_TABLE_PLAIN    ? 1
+                                                             : 0;
+
+    return reln_escaped_width(escape_of(format), text) + around;
+}
+
+/* A plain table keeps a column for the star behind the numbers, so that they stay aligned. */
+static bool has_star(const RelnTable *table, RelnTableFormat format, int column)
+{
+    return format == RELN_TABLE_PLAIN &&
+           table->columns[column].flags & (RELN_COL_LOWEST | RELN_COL_HIGHEST);
+}
+
+static void put_cell(RelnTable *table, RelnTableFormat format, int column, const char *text,
+                     bool best, ptrdiff_t width)
+{
+    const unsigned flags = table->columns[column].flags;
+    const bool gap = has_star(table, format, column) && !best && flags & RELN_COL_RIGHT;
+    const ptrdiff_t space = width - shown_width(format, text, best) - gap;
+    const ptrdiff_t left = flags & RELN_COL_RIGHT ? space : flags & RELN_COL_CENTRE ? space / 2 : 0;
+
+    reln_markup_repeat(&table->text, " ", left);
+    reln_markup_add(&table->text, best ? before_best(format) : "");
+    reln_markup_escape(&table->text, escape_of(format), text);
+    reln_markup_add(&table->text, best ? after_best(format) : "");
+    reln_markup_repeat(&table->text, " ", space - left + gap);
+}
+
+static ptrdiff_t width_of_column(RelnTable *table, RelnTableFormat format, int column)
+{
+    const bool star = has_star(table, format, column);
+    ptrdiff_t width = shown_width(format, table->columns[column].name, false) + star;
+
+    for (const RelnRow *row = table->rows; row; row = row->next) {
+        const RelnCell *cell = row->cells ? &row->cells[column] : NULL;
+        const ptrdiff_t w =
+            cell && cell->text ? shown_width(format, cell->text, cell->best) + (star && !cell->best)
+                               : 0;
+
+        width = w > width ? w : width;
+    }
+    return format == RELN_TABLE_MARKDOWN && width < 3 ? 3 : width;
+}
+
+/* No spaces at the end of a line. */
+static void end_line(RelnMarkup *text)
+{
+    while (text->n > 0 && text->bytes[text->n - 1] == ' ')
+        text->n--;
+    reln_markup_add(text, "\n");
+}
+
+/* cells NULL: the names of the columns. */
+static void put_row(RelnTable *table, RelnTableFormat format, const RelnCell *cells,
+                    const ptrdiff_t *widths)
+{
+    const bool markdown = format == RELN_TABLE_MARKDOWN;
+
+    for (int c = 0; c < table->n_columns; c++) {
+        const char *text = cells ? cells[c].text : table->columns[c].name;
+
+        reln_markup_add(&table->text, markdown ? c > 0 ? " | " : "| " : c > 0 ? "  " : "");
+        put_cell(table, format, c, text ? text : "", cells && cells[c].best, widths[c]);
+    }
+    reln_markup_add(&table->text, markdown ? " |" : "");
+    end_line(&table->text);
+}
+
+static void put_rule(RelnTable *table, RelnTableFormat format, const ptrdiff_t *widths)
+{
+    for (int c = 0; c < table->n_columns; c++) {
+        const unsigned flags = table->columns[c].flags;
+
+        if (format == RELN_TABLE_MARKDOWN) {
+            reln_markup_add(&table->text, c > 0 ? " | " : "| ");
+            reln_markup_add(&table->text, flags & RELN_COL_CENTRE ? ":" : "-");
+            reln_markup_repeat(&table->text, "-", widths[c] - 2);
+            reln_markup_add(&table->text, flags & (RELN_COL_RIGHT | RELN_COL_CENTRE) ? ":" : "-");
+        } else {
+            reln_markup_repeat(&table->text, "─", widths[c] + (c > 0 ? 2 : 0));
+        }
+    }
+    reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? " |\n" : "\n");
+}
+
+static void put_group(RelnTable *table, RelnTableFormat format, const char *name)
+{
+    if (format == RELN_TABLE_MARKDOWN)
+        reln_markup_add(&table->text, "| *");
+    reln_markup_escape(&table->text, escape_of(format), name);
+    if (format == RELN_TABLE_MARKDOWN) {
+        reln_markup_add(&table->text, "* |");
+        reln_markup_repeat(&table->text, " |", table->n_columns - 1);
+    }
+    reln_markup_add(&table->text, "\n");
+}
+
+static void put_notes(RelnTable *table, RelnTableFormat format)
+{
+    const bool dim = format == RELN_TABLE_TERMINAL;
+
+    for (const RelnNote *note = table->notes; note; note = note->next) {
+        /* a blank line ends a markdown table, and separates paragraphs */
+        reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n" : dim ? "\033[2m" : "");
+        reln_markup_escape(&table->text, escape_of(format), note->text);
+        reln_markup_add(&table->text, dim ? "\033[0m\n" : "\n");
+    }
+}
+
+static void put_title(RelnTable *table, RelnTableFormat format)
+{
+    if (!table->title)
+        return;
+    reln_markup_add(&table->text, before_best(format));
+    reln_markup_escape(&table->text, escape_of(format), table->title);
+    reln_markup_add(&table->text, format == RELN_TABLE_PLAIN ? "" : after_best(format));
+    reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n\n" : "\n");
+}
+
+RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char **text,
+                            size_t *n_bytes)
+{
+    ptrdiff_t widths[RELN_TABLE_COLUMNS] = {0};
+
+    *text = "";
+    *n_bytes = 0;
+    RELN_TRY(reln_fault_report(&table->fault));
+    settle(table);
+    reln_markup_clear(&table->text);
+    reln_markup_add(&table->text, "");
+    for (int c = 0; c < table->n_columns; c++)
+        widths[c] = width_of_column(table, format, c);
+    put_title(table, format);
+    put_row(table, format, NULL, widths);
+    put_rule(table, format, widths);
+    for (const RelnRow *row = table->rows; row; row = row->next) {
+        if (row->group)
+            put_group(table, format, row->group);
+        else
+            put_row(table, format, row->cells, widths);
+    }
+    put_notes(table, format);
+    RELN_TRY(reln_fault_report(&table->fault));
+    *text = table->text.bytes;
+    *n_bytes = table->text.n;
+    return RELN_OK;
+}
+
+/* ---- HTML ---------------------------------------------------------------------------------------------------- */
+
+static void html_class(RelnMarkup *text, unsigned flags, const RelnCell *cell)
+{
+    const char *align = flags & RELN_COL_RIGHT ? "r" : flags & RELN_COL_CENTRE ? "c" : "";
+    const bool bar = cell && flags & RELN_COL_BAR && isfinite(cell->value);
+
+    if (*align || bar || (cell && cell->best))
+        reln_markup_addf(text, " class=\"%s%s%s\"", align, bar ? " bar" : "",
+                         cell && cell->best ? " best" : "");
+}
+
+static void html_cell(const RelnTable *table, RelnMarkup *text, int column, const RelnCell *cell)
+{
+    const unsigned flags = table->columns[column].flags;
+    const double largest = table->columns[column].largest;
+
+    reln_markup_add(text, "<td");
+    html_class(text, flags, cell);
+    if (flags & RELN_COL_BAR && isfinite(cell->value)) {
+        reln_markup_add(text, " style=\"--f:");
+        reln_markup_fixed(text, largest > 0.0 ? 100.0 * (fabs(cell->value) / largest) : 0.0);
+        reln_markup_add(text, "%\"");
+    }
+    reln_markup_add(text, ">");
+    if (cell->text)
+        reln_markup_escape(text, RELN_ESCAPE_HTML, cell->text);
+    reln_markup_add(text, "</td>");
+}
+
+static void html_row(const RelnTable *table, RelnMarkup *text, const RelnRow *row)
+{
+    if (row->group) {
+        reln_markup_addf(text, "<tr class=\"group\"><th colspan=\"%d\">", table->n_columns);
+        reln_markup_escape(text, RELN_ESCAPE_HTML, row->group);
+        reln_markup_add(text, "</th></tr>\n");
+        return;
+    }
+    reln_markup_add(text, "<tr>");
+    for (int c = 0; c < table->n_columns; c++)
+        html_cell(table, text, c, &row->cells[c]);
+    reln_markup_add(text, "</tr>\n");
+}
+
+static void html_head(const RelnTable *table, RelnMarkup *text)
+{
+    reln_markup_add(text, "<thead><tr>");
+    for (int c = 0; c < table->n_columns; c++) {
+        reln_markup_add(text, "<th scope=\"col\"");
+        html_class(text, table->columns[c].flags, NULL);
+        reln_markup_add(text, ">");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, table->columns[c].name);
+        reln_markup_add(text, "</th>");
+    }
+    reln_markup_add(text, "</tr></thead>\n");
+}
+
+void reln_table_html(RelnTable *table, RelnMarkup *text)
+{
+    settle(table);
+    reln_markup_add(text, "<div class=\"table\">\n");
+    if (table->title) { /* not a <caption>: it is to fit the screen where the table scrolls */
+        reln_markup_add(text, "<p class=\"title\">");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, table->title);
+        reln_markup_add(text, "</p>\n");
+    }
+    reln_markup_add(text, "<div class=\"scroll\"><table>\n");
+    html_head(table, text);
+    reln_markup_add(text, "<tbody>\n");
+    for (const RelnRow *row = table->rows; row; row = row->next)
+        html_row(table, text, row);
+    reln_markup_add(text, "</tbody></table></div>\n");
+    for (const RelnNote *note = table->notes; note; note = note->next) {
+        reln_markup_add(text, "<p class=\"note\">");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, note->text);
+        reln_markup_add(text, "</p>\n");
+    }
+    reln_markup_add(text, "</div>\n");
+}

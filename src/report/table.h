@@ -1,0 +1,46 @@
+/* table.h -- the parts of a table, for those who write it out. */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include "reln/report.h"
+#include "report/text.h"
+
+enum { RELN_TABLE_COLUMNS = 64 };
+
+typedef struct RelnCell {
+    const char *text; /* NULL: empty */
+    double value;     /* NaN: none */
+    bool best;
+} RelnCell;
+
+typedef struct RelnRow {
+    struct RelnRow *next;
+    const char *group; /* a heading, and no cells; or NULL */
+    RelnCell *cells;
+} RelnRow;
+
+typedef struct RelnNote {
+    struct RelnNote *next;
+    const char *text;
+} RelnNote;
+
+struct RelnTable {
+    RelnFault fault;
+    RelnArena arena;
+    RelnMarkup text; /* what was written last */
+    const char *title;
+    int n_columns;
+    int n_cells; /* of the last row */
+    struct {
+        const char *name;
+        unsigned flags;
+        double largest; /* magnitude of its values */
+    } columns[RELN_TABLE_COLUMNS];
+    RelnRow *rows, *last;
+    RelnNote *notes, *last_note;
+};
+
+/* table has no failure: that is for the caller to see first. */
+void reln_table_html(RelnTable *table, RelnMarkup *text);
+
+#endif

@@ -1,0 +1,268 @@
+/* text.c -- a growing string, escaping, and failures that are remembered. */
+#include "report/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reln/report.h"
+
+/* ---- failures ------------------------------------------------------------------------------------------------ */
+
+void reln_fault(RelnFault *fault, RelnStatus status, const char *format, ...)
+{
+    va_list args;
+
+    if (fault->status != RELN_OK)
+        return;
+    fault->status = status;
+    va_start(args, format);
+    vsnprintf(fault->message, sizeof fault->message, format, args);
+    va_end(args);
+}
+
+void *reln_fault_check(RelnFault *fault, void *block)
+{
+    if (!block)
+        reln_fault(fault, RELN_ERR_NOMEM, "%s", reln_ctx_error(fault->ctx));
+    return block;
+}
+
+RelnStatus reln_fault_report(const RelnFault *fault)
+{
+    if (fault->status == RELN_OK)
+        return RELN_OK;
+    return reln_fail(fault->ctx, fault->status, "%s", fault->message);
+}
+
+/* ---- the string ---------------------------------------------------------------------------------------------- */
+
+void reln_markup_init(RelnMarkup *text, RelnFault *fault)
+{
+    *text = (RelnMarkup){.fault = fault};
+}
+
+void reln_markup_clear(RelnMarkup *text)
+{
+    reln_free(text->fault->ctx, text->bytes);
+    *text = (RelnMarkup){.fault = text->fault};
+}
+
+/* Room for n more bytes and the NUL; doubling keeps the copying linear. */
+static bool reserve(RelnMarkup *text, size_t n)
+{
+    size_t capacity = text->capacity ? text->capacity : 1024;
+    char *bytes;
+
+    if (text->fault->status != RELN_OK)
+        return false;
+    if (text->n + n < text->capacity)
+        return true;
+    while (capacity <= text->n + n)
+        capacity *= 2;
+    bytes = reln_fault_check(text->fault, reln_alloc_raw(text->fault->ctx, capacity, 1));
+    if (!bytes)
+        return false;
+    if (text->n > 0)
+        memcpy(bytes, text->bytes, text->n);
+    reln_free(text->fault->ctx, text->bytes);
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return true;
+}
+
+void reln_markup_put(RelnMarkup *text, const char *bytes, size_t n)
+{
+    if (!reserve(text, n))
+        return;
+    memcpy(text->bytes + text->n, bytes, n);
+    text->n += n;
+    text->bytes[text->n] = '\0';
+}
+
+void reln_markup_add(RelnMarkup *text, const char *string)
+{
+    reln_markup_put(text, string, strlen(string));
+}
+
+void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)
+{
+    va_list again;
+    int length;
+
+    va_copy(again, args);
+    length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length < 0)
+        reln_fault(text->fault, RELN_ERR_ARG, "format \"%.60s\" cannot be written", format);
+    else if (reserve(text, (size_t)length)) {
+        vsnprintf(text->bytes + text->n, (size_t)length + 1, format, args);
+        text->n += (size_t)length;
+    }
+}
+
+void reln_markup_addf(RelnMarkup *text, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    reln_markup_addv(text, format, args);
+    va_end(args);
+}
+
+void reln_markup_repeat(RelnMarkup *text, const char *string, ptrdiff_t count)
+{
+    for (ptrdiff_t i = 0; i < count; i++)
+        reln_markup_add(text, string);
+}
+
+/* ---- UTF-8 --------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the character that begins with this one; 0 when none does (0xC0, 0xC1, 0xF5... begin overlong or absent ones). */
+static int length_of(unsigned char lead)
+{
+    if (lead < 0x80)
+        return 1;
+    if (lead < 0xC2 || lead > 0xF4)
+        return 0;
+    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/* Not a code of a character: overlong, half of a UTF-16 pair, above the last. */
+static bool is_wrong(uint32_t code, int length)
+{
+    return (length == 3 && code < 0x800) || (length == 4 && code < 0x10000) ||
+           (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF;
+}
+
+uint32_t reln_utf8_next(const char *string, int *n_bytes)
+{
+    const unsigned char *s = (const unsigned char *)string;
+    const int length = length_of(s[0]);
+    uint32_t code = length <= 1 ? s[0] : s[0] & (0xFFU >> (length + 1));
+
+    *n_bytes = 1;
+    if (length == 0)
+        return 0xFFFD;
+    for (int i = 1; i < length; i++) {
+        if ((s[i] & 0xC0) != 0x80) /* the NUL at the end, too */
+            return 0xFFFD;
+        code = code << 6 | (s[i] & 0x3FU);
+    }
+    if (is_wrong(code, length))
+        return 0xFFFD;
+    *n_bytes = length;
+    return code;
+}
+
+/* ---- escaping ------------------------------------------------------------------------------------------------ */
+
+static const char *in_html(uint32_t code)
+{
+    switch (code) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+static const char *in_markdown(uint32_t code)
+{
+    static const char *const escaped[] = {"\\|", "\\*", "\\_", "\\`", "\\[",
+                                          "\\]", "\\<", "\\>", "\\\\"};
+
+    for (size_t i = 0; i < sizeof escaped / sizeof *escaped; i++)
+        if (code == (unsigned char)escaped[i][1])
+            return escaped[i];
+    return NULL;
+}
+
+/* Control characters of both blocks; a page keeps line ends and tabs, a table has one line. U+FFFE, U+FFFF: not in XML. */
+static const char *replaced(RelnEscape how, uint32_t code)
+{
+    if (code == '\n' || code == '\t')
+        return how == RELN_ESCAPE_HTML ? NULL : " ";
+    if (code < 0x20 || (code >= 0x7F && code < 0xA0) || (code & 0xFFFE) == 0xFFFE || code == 0xFFFD)
+        return "\xEF\xBF\xBD";
+    if (how == RELN_ESCAPE_PLAIN)
+        return NULL;
+    return how == RELN_ESCAPE_HTML ? in_html(code) : in_markdown(code);
+}
+
+void reln_markup_escape(RelnMarkup *text, RelnEscape how, const char *string)
+{
+    int n;
+
+    for (const char *s = string; *s; s += n) {
+        const char *other = replaced(how, reln_utf8_next(s, &n));
+
+        if (other)
+            reln_markup_add(text, other);
+        else
+            reln_markup_put(text, s, (size_t)n);
+    }
+}
+
+ptrdiff_t reln_escaped_width(RelnEscape how, const char *string)
+{
+    ptrdiff_t width = 0;
+    int n;
+
+    for (const char *s = string; *s; s += n) {
+        const char *other = replaced(how, reln_utf8_next(s, &n));
+        char one[5] = {0};
+
+        memcpy(one, s, (size_t)n);
+        width += reln_report_width(other ? other : one);
+    }
+    return width;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
+
+void reln_markup_fixed(RelnMarkup *text, double value)
+{
+    const long hundredths = lround(100.0 * fmin(fmax(value, -1e6), 1e6));
+    const long size = hundredths < 0 ? -hundredths : hundredths;
+    const char *sign = hundredths < 0 ? "-" : "";
+
+    if (size % 100 == 0)
+        reln_markup_addf(text, "%s%ld", sign, size / 100);
+    else if (size % 10 == 0)
+        reln_markup_addf(text, "%s%ld.%ld", sign, size / 100, size / 10 % 10);
+    else
+        reln_markup_addf(text, "%s%ld.%02ld", sign, size / 100, size % 100);
+}
+
+/* A locale's decimal point may be several bytes; what is not of a number becomes one '.'. */
+static void fix_point(char *buf)
+{
+    const size_t before = strspn(buf, "+-0123456789");
+    const size_t point = strcspn(buf + before, "+-0123456789e");
+
+    if (point == 0)
+        return;
+    buf[before] = '.';
+    memmove(buf + before + 1, buf + before + point, strlen(buf + before + point) + 1);
+}
+
+void reln_format_fixed(char *buf, size_t size, double value, int decimals)
+{
+    snprintf(buf, size, "%.*f", decimals, value);
+    fix_point(buf);
+}
+
+void reln_format_exponent(char *buf, size_t size, double value, int decimals)
+{
+    snprintf(buf, size, "%.*e", decimals, value);
+    fix_point(buf);
+}

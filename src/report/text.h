@@ -1,0 +1,56 @@
+/* text.h -- a growing string, escaping, and failures that are remembered until the result is asked for. */
+#ifndef REPORT_TEXT_H
+#define REPORT_TEXT_H
+
+#include <stdarg.h>
+
+#include "base/base.h"
+
+/* The first failure of a page or a table, with its message. */
+typedef struct RelnFault {
+    RelnCtx *ctx;
+    RelnStatus status;
+    char message[256];
+} RelnFault;
+
+void reln_fault(RelnFault *fault, RelnStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Remembers what the context says when block is NULL; returns block. */
+void *reln_fault_check(RelnFault *fault, void *block);
+/* The failure, as the context's last one. */
+RelnStatus reln_fault_report(const RelnFault *fault);
+
+/* Bytes, always NUL-terminated once something was put. After a failure nothing more is put. */
+typedef struct RelnMarkup {
+    RelnFault *fault;
+    char *bytes;
+    size_t n, capacity;
+} RelnMarkup;
+
+void reln_markup_init(RelnMarkup *text, RelnFault *fault);
+void reln_markup_clear(RelnMarkup *text);
+void reln_markup_put(RelnMarkup *text, const char *bytes, size_t n);
+void reln_markup_add(RelnMarkup *text, const char *string);
+/* Not for %f, %e, %g: their decimal point is the locale's. */
+void reln_markup_addf(RelnMarkup *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+void reln_markup_repeat(RelnMarkup *text, const char *string, ptrdiff_t count);
+
+/* How a text is made harmless. */
+typedef enum RelnEscape { RELN_ESCAPE_HTML, RELN_ESCAPE_MARKDOWN, RELN_ESCAPE_PLAIN } RelnEscape;
+void reln_markup_escape(RelnMarkup *text, RelnEscape how, const char *string);
+ptrdiff_t reln_escaped_width(RelnEscape how, const char *string); /* on a terminal */
+
+/* A coordinate: at most two decimals, none that are zero. Beyond +-1e6 it is cut: nothing is seen there. */
+void reln_markup_fixed(RelnMarkup *text, double value);
+
+/* One character of UTF-8: its code and length; U+FFFD and 1 for a byte that begins none. string is not at its end. */
+uint32_t reln_utf8_next(const char *string, int *n_bytes);
+
+/* "%.*f" and "%.*e" with a point in every locale. */
+void reln_format_fixed(char *buf, size_t size, double value, int decimals);
+void reln_format_exponent(char *buf, size_t size, double value, int decimals);
+
+#endif

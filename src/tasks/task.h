@@ -1,0 +1,173 @@
+/* task.h -- a task: data, models and metrics of one table, and how its runs are made.
+ *
+ *     static RelnStatus run(TaskRun *r, const void *data)     // one model, one seed
+ *     {
+ *         ... build the graphs of r->model, plan them ...
+ *         TRY(task_train(r, 0, &job, &trainer));              // goes on from a checkpoint, shows progress, can be stopped
+ *         r->metrics[0] = ...;                                // in the order of the task's metrics
+ *         return task_keep(r, store);                         // the trained weights
+ *     }
+ *     const Task task_sp4 = {.name = "sp4", ..., .run = run};   // and its line in the list of tasks.c
+ *
+ * A task is one folder, src/tasks/NAME: data.c, model.c, task.c, README.md. What runs it knows nothing of it: a run is
+ * (model, seed); a finished one is a file, runs/MODEL-SEED.json, and is not made again while its settings are the same;
+ * an unfinished one has a checkpoint beside it and goes on from there.
+ *
+ * Failing: functions return a status, and the message is the context's, or that of task_fail().
+ */
+#ifndef TASKS_TASK_H
+#define TASKS_TASK_H
+
+#include "reln/reln.h"
+
+/* Return the status of a call that failed; go on otherwise. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const RelnStatus try_status_ = (call);                                                     \
+        if (try_status_ != RELN_OK)                                                                \
+            return try_status_;                                                                    \
+    } while (0)
+
+/* smoke: seconds, for tests; quick: a table in minutes; full: the published protocol and more. */
+typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskScale;
+
+enum { TASK_METRICS = 8, TASK_OPTIONS = 8, TASK_MESSAGE = 256 };
+
+typedef struct Task Task;
+
+typedef struct TaskMetric {
+    const char *name;  /* in results.json and metrics.csv: "id_mse" */
+    const char *label; /* head of its column: "ID" */
+    bool percent;      /* a share from 0 to 1, shown in percent */
+    bool more;         /* larger is better */
+} TaskMetric;
+
+/* A number of the paper's table; all zero where it has none. */
+typedef struct TaskNumber {
+    double mean, spread;
+} TaskNumber;
+
+/* A row of the table. */
+typedef struct TaskModel {
+    const char *name;               /* in --models and in names of files: "mlp-256-aug" */
+    const char *label;              /* "MLP 256 + augmentation" */
+    size_t params;                  /* as the paper counts; 0: the paper has no such row */
+    TaskNumber paper[TASK_METRICS]; /* in the order of the task's metrics */
+    TaskScale from;                 /* the smallest scale that runs it unless --models names it */
+    double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
+    const void *settings; /* what the task makes of it: its own type */
+} TaskModel;
+
+/* An option of the task's own: --NAME VALUE. */
+typedef struct TaskOption {
+    const char *name;      /* without dashes */
+    const char *values;    /* "code|paper": one of these; NULL: any text */
+    const char *otherwise; /* when it is not given */
+    const char *help;
+} TaskOption;
+
+/* What all runs of one call share. */
+typedef struct TaskEnv {
+    RelnCtx *ctx;
+    const Task *task;
+    TaskScale scale;
+    RelnPool *pool;                   /* for plans */
+    const char *values[TASK_OPTIONS]; /* of the task's options, in their order */
+    char message[TASK_MESSAGE];       /* of task_fail(); "" while nothing failed */
+} TaskEnv;
+
+typedef struct TaskCurve {
+    const char *name;
+    ptrdiff_t n, room;
+    double *x, *y;
+    struct TaskCurve *next;
+} TaskCurve;
+typedef struct TaskFiles TaskFiles;
+
+/* One run. The runner fills the upper part, run() the lower. */
+typedef struct TaskRun {
+    TaskEnv *env;
+    const TaskModel *model;
+    uint64_t seed;    /* 1, 2, ...: weights, batches, draws */
+    TaskFiles *files; /* the runner's own: where the run is kept, progress; NULL: nowhere (tests) */
+    bool stopped;     /* asked to end before it was done; there is a checkpoint */
+    bool done;        /* its results are there, made now or found in a file */
+
+    size_t params;                /* of the network, counted as the paper does */
+    size_t params_used;           /* those that the result depends on and training reaches */
+    double metrics[TASK_METRICS]; /* NAN where there is none */
+    double seconds;               /* training, over all parts of the run; task_train() adds to it */
+    bool diverged;     /* training met numbers that are not finite and kept its best weights */
+    TaskCurve *curves; /* of task_curve() */
+} TaskRun;
+
+struct Task {
+    const char *name;
+    const char *purpose; /* one line */
+    const char
+        *about; /* for the report: what is shown, where the paper is unclear, what was chosen */
+    int n_metrics;
+    TaskMetric metrics[TASK_METRICS];
+    int n_models;
+    const TaskModel *models;
+    int n_options;
+    TaskOption options[TASK_OPTIONS];
+    int seeds[TASK_SCALES]; /* how many, when --seeds is not given */
+
+    /* The data that all runs of a call share: constant from then on. *data is released also when this fails. */
+    RelnStatus (*prepare)(TaskEnv *env, void **data);
+    void (*release)(void *data); /* NULL is fine */
+    /* The numbers that decide a run (steps, batch, rate, width, ...), into a map. A finished run is valid, and a checkpoint
+     * can be gone on from, while they are the same. */
+    void (*describe)(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map);
+    RelnStatus (*run)(TaskRun *run, const void *data);
+};
+
+/* ---- for the functions of a task -------------------------------------------------------------------------------- */
+
+/* One line: what was seen, what was wanted. Returns the status. */
+RelnStatus task_fail(TaskEnv *env, RelnStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+RelnStatus task_nomem(TaskEnv *env);
+
+/* The value of an option of the task. */
+const char *task_option(const TaskEnv *env, const char *name);
+
+/* Train: a trainer made, restored from the run's checkpoint, run to its end, kept on disk every half minute. The caller
+ * destroys *out, also when this fails. When the run was asked to stop, run->stopped is set and the status is not
+ * RELN_OK: return it. job->observe belongs to this function. A second training in one run has another `part`. */
+RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out);
+
+/* A constant rate, or a warm-up over a fiftieth of the steps and a cosine down to a hundredth. */
+RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps);
+
+/* Parameters that Adam trains in this store: those with moments. */
+size_t task_trained(const RelnStore *store);
+
+/* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a plot. */
+RelnStatus task_curve(TaskRun *run, const char *name, double x, double y);
+/* The trainer's record as curves: loss and score. */
+RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *score);
+
+/* Keep the trained parameters and states: models/MODEL-SEED.safetensors. Moments of optimisers are left out. */
+RelnStatus task_keep(TaskRun *run, const RelnStore *store);
+
+/* Ask within long evaluations: true sets run->stopped, and run() should return a status that is not RELN_OK. */
+bool task_asked(TaskRun *run);
+
+double task_clock(void); /* seconds of a clock that only goes forward */
+
+/* ---- for those who run them ------------------------------------------------------------------------------------- */
+
+int task_count(void);
+const Task *task_at(int index);
+const Task *task_find(const char *name); /* NULL when there is none */
+const TaskModel *task_model(const Task *task, const char *name);
+const char *task_scale_text(TaskScale scale); /* "smoke", ... */
+
+/* A run without a folder, for tests: nothing is read or written. Clear it. */
+RelnStatus task_run_alone(TaskEnv *env, const void *data, const TaskModel *model, uint64_t seed,
+                          TaskRun *out);
+void task_run_clear(TaskRun *run);
+
+#endif

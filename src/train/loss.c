@@ -1,0 +1,178 @@
+/* loss.c -- losses as compositions of ops: how far an output is from its target, as invariant numbers. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "reln/train.h"
+
+/* ---- errors of numbers and features ----------------------------------------------------------------------------- */
+
+/* |r|^2: of every number where nothing acts on them, of every channel's vector where something does. */
+static RelnNode *size_squared(RelnGraph *g, RelnNode *r)
+{
+    return reln_is_invariant(r) ? reln_square(g, r) : reln_pair(g, r, r);
+}
+
+/* |r|, with derivatives 0 at r = 0: what the root would do there is kept out of value and gradient. */
+static RelnNode *size(RelnGraph *g, RelnNode *r)
+{
+    RelnNode *square, *positive, *one;
+
+    if (reln_is_invariant(r))
+        return reln_abs(g, r);
+    square = size_squared(g, r);
+    positive = reln_step(g, square);
+    one = reln_cast(g, reln_scalar(g, 1.0), r->dtype);
+    return reln_mask(g, positive, reln_sqrt(g, reln_select(g, positive, square, one)));
+}
+
+/* r^2/2 where |r| <= delta, delta (|r| - delta/2) beyond */
+static RelnNode *huber(RelnGraph *g, double delta, RelnNode *r)
+{
+    RelnNode *a = size(g, r);
+    RelnNode *far = a ? reln_less(g, reln_cast(g, reln_scalar(g, delta), r->dtype), a) : NULL;
+
+    return reln_select(g, far, reln_shift(g, a, delta, -delta * delta / 2),
+                       reln_scale(g, size_squared(g, r), 0.5));
+}
+
+static bool want_target(RelnGraph *g, const RelnNode *y, const RelnNode *t)
+{
+    if (y->dtype == RELN_I32 || t->dtype == RELN_I32)
+        return reln_graph_fail(g, RELN_ERR_ARG, "loss: indices, wanted numbers (or cross entropy)");
+    if (memcmp(&y->shape, &t->shape, sizeof y->shape) != 0)
+        return reln_graph_fail(g, RELN_ERR_SHAPE, "loss: the output is %s, its target %s",
+                               reln_shape_text(y), reln_shape_text(t));
+    if (y->rep != t->rep)
+        return reln_graph_fail(g, RELN_ERR_REP,
+                               "loss: the output transforms as %s, its target as %s",
+                               reln_rep_name(y->rep), reln_rep_name(t->rep));
+    return reln_rep_is_orthogonal(y->rep) ||
+           reln_graph_fail(g, RELN_ERR_REP,
+                           "loss: the error of a %s has no size that %s keeps: its matrices are "
+                           "not orthogonal; compare invariants instead",
+                           reln_rep_name(y->rep), reln_group_name(reln_graph_group(g)));
+}
+
+static RelnNode *mean_over_item(RelnGraph *g, RelnNode *x, double count)
+{
+    return x ? reln_scale(g, reln_sum_all(g, x), 1.0 / count) : NULL;
+}
+
+static RelnNode *distance(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
+{
+    const double delta = loss->delta > 0.0 ? loss->delta : 1.0;
+    RelnNode *r = want_target(g, y, target) ? reln_sub(g, y, target) : NULL, *e;
+
+    if (!r)
+        return NULL;
+    if (loss->kind == RELN_LOSS_MSE)
+        return mean_over_item(g, size_squared(g, r), (double)reln_shape_count(&r->shape));
+    e = loss->kind == RELN_LOSS_MAE ? size(g, r) : huber(g, delta, r);
+    return e ? mean_over_item(g, e, (double)reln_shape_count(&e->shape)) : NULL;
+}
+
+/* ---- classes ---------------------------------------------------------------------------------------------------- */
+
+static bool want_classes(RelnGraph *g, const RelnLoss *loss, const RelnNode *y, const RelnNode *t)
+{
+    const int classes = y->shape.dims[RELN_C];
+
+    if (t->dtype != RELN_I32)
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "cross entropy: the target has numbers, wanted i32 classes");
+    if (y->shape.dims[RELN_K] != 1)
+        return reln_graph_fail(g, RELN_ERR_SHAPE,
+                               "cross entropy: the output is %s, wanted K = 1 and C classes",
+                               reln_shape_text(y));
+    for (int a = 0; a < RELN_AXES; a++)
+        if (t->shape.dims[a] != (a == RELN_C ? 1 : y->shape.dims[a]))
+            return reln_graph_fail(g, RELN_ERR_SHAPE,
+                                   "cross entropy: the output is %s, the classes %s; wanted one "
+                                   "for each of its rows",
+                                   reln_shape_text(y), reln_shape_text(t));
+    if (loss->n_weights != 0 && loss->n_weights != classes)
+        return reln_graph_fail(g, RELN_ERR_ARG, "cross entropy: %d weights for %d classes",
+                               loss->n_weights, classes);
+    for (int c = 0; c < loss->n_weights; c++)
+        if (!(loss->weights[c] >= 0.0 && isfinite(loss->weights[c])))
+            return reln_graph_fail(g, RELN_ERR_ARG,
+                                   "cross entropy: weight %g of class %d, wanted 0 or above",
+                                   loss->weights[c], c);
+    return true;
+}
+
+/* w_t for every row; NULL where there are none */
+static RelnNode *class_weights(RelnGraph *g, const RelnLoss *loss, const RelnNode *y,
+                               RelnNode *target)
+{
+    const RelnDims dims = {.c = loss->n_weights};
+
+    if (loss->n_weights == 0)
+        return NULL;
+    return reln_pick(g, reln_cast(g, reln_const(g, dims, NULL, loss->weights), y->dtype), target,
+                     RELN_C);
+}
+
+static RelnNode *cross_entropy(RelnGraph *g, RelnNode *y, RelnNode *target, RelnNode *weights)
+{
+    RelnNode *l = reln_cross_entropy(g, y, target);
+
+    return weights ? reln_mul(g, weights, l) : l;
+}
+
+static RelnNode *classified(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
+{
+    RelnNode *l;
+
+    if (!want_classes(g, loss, y, target))
+        return NULL;
+    l = cross_entropy(g, y, target, class_weights(g, loss, y, target));
+    return l ? mean_over_item(g, l, (double)reln_shape_count(&l->shape)) : NULL;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------- */
+
+static bool want_loss(RelnGraph *g, const RelnLoss *loss)
+{
+    if ((int)loss->kind < RELN_LOSS_MSE || loss->kind > RELN_LOSS_CROSS_ENTROPY)
+        return reln_graph_fail(g, RELN_ERR_ARG, "loss: kind %d is unknown", (int)loss->kind);
+    if (!(loss->delta >= 0.0 && isfinite(loss->delta)))
+        return reln_graph_fail(g, RELN_ERR_ARG, "loss: delta %g, wanted a number above 0",
+                               loss->delta);
+    if (loss->n_weights < 0 || (loss->n_weights > 0 && !loss->weights))
+        return reln_graph_fail(g, RELN_ERR_ARG, "loss: %d weights at %p", loss->n_weights,
+                               (const void *)loss->weights);
+    return loss->n_weights == 0 || loss->kind == RELN_LOSS_CROSS_ENTROPY ||
+           reln_graph_fail(g, RELN_ERR_ARG, "loss: weights by class are for cross entropy");
+}
+
+RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
+{
+    if (!y || !target || !want_loss(g, loss))
+        return NULL;
+    return loss->kind == RELN_LOSS_CROSS_ENTROPY ? classified(g, loss, y, target)
+                                                 : distance(g, loss, y, target);
+}
+
+/* sum over everything of w l / sum over everything of w */
+static RelnNode *weighted_mean(RelnGraph *g, RelnNode *l, RelnNode *w)
+{
+    return reln_div(g, reln_batch_sum(g, reln_sum_all(g, l)),
+                    reln_batch_sum(g, reln_sum_all(g, w)));
+}
+
+RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
+{
+    RelnNode *l = reln_loss(g, loss, y, target), *w;
+
+    if (!l)
+        return NULL;
+    if (loss->n_weights > 0) {
+        w = class_weights(g, loss, y, target);
+        return weighted_mean(g, cross_entropy(g, y, target, w), w);
+    }
+    if (l->domain == RELN_STEP || l->domain == RELN_SAMPLES)
+        return reln_batch_mean(g, l);
+    return weighted_mean(g, l, reln_expand(g, reln_cast(g, reln_scalar(g, 1.0), l->dtype), l));
+}

@@ -1,0 +1,634 @@
+/* trainer.c -- the loop: steps, evaluations, the best weights, and all of it as arrays that can be taken up again.
+ *
+ * What the rest of a run depends on is the store, the counters, the sums and the record; everything else is computed
+ * from the number of the step. Nothing is allocated after reln_trainer_create(), but for the record in a restore. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/base.h"
+#include "train/train.h"
+
+/* Counters and sums travel as two arrays: every one of them has a place, and the lists are their format. */
+enum { SEED, STEP, SINCE_BEST, SINCE_CUT, CUTS, SINCE_ROW, DIVERGED, N_COUNTERS };
+enum { LOSS_SUM, LAST_LOSS, LAST_RATE, LAST_NORM, BEST_SCORE, SECONDS, N_SUMS };
+/* A row of the record as numbers */
+enum {
+    ROW_STEP,
+    ROW_LOSS,
+    ROW_RATE,
+    ROW_NORM,
+    ROW_SECONDS,
+    ROW_SCORE,
+    ROW_BEST,
+    ROW_N_METRICS,
+    ROW_METRICS,
+    ROW_WIDTH = ROW_METRICS + RELN_TRAIN_METRICS
+};
+
+/* Rows as structs for the user and as numbers for files, side by side: a state costs no conversion. */
+typedef struct Record {
+    RelnTrainRow *rows;
+    double *numbers; /* (capacity, ROW_WIDTH) */
+    int count, capacity;
+} Record;
+
+/* An entry of the store, and its copy of the best evaluation (NULL: a moment, which has none). */
+typedef struct Part {
+    RelnEntryInfo entry;
+    size_t n_bytes;
+    void *best;
+} Part;
+
+struct RelnTrainer {
+    RelnCtx *ctx;
+    RelnTrainJob job;
+    RelnArena arena; /* parts, names, list of the state */
+    double rate;     /* bound to the plan's input */
+    int64_t counters[N_COUNTERS];
+    double sums[N_SUMS];
+    Record record;
+    int n_parts;
+    Part *parts;
+    RelnNamed *state; /* entries, best copies, counters, sums; last the record */
+    int n_state;
+    double clock; /* when `seconds` was last brought up to date */
+};
+
+static uint64_t step_of(const RelnTrainer *t)
+{
+    return (uint64_t)t->counters[STEP];
+}
+
+/* ---- the record ------------------------------------------------------------------------------------------------- */
+
+static void record_clear(RelnCtx *ctx, Record *record)
+{
+    reln_free(ctx, record->rows);
+    reln_free(ctx, record->numbers);
+    *record = (Record){0};
+}
+
+/* Not zeroed, so that pages of rows to come are not touched. */
+static RelnStatus record_init(RelnCtx *ctx, uint64_t capacity, Record *out)
+{
+    *out = (Record){0};
+    if (capacity > INT_MAX)
+        return reln_fail(ctx, RELN_ERR_ARG, "train: %llu evaluations, wanted at most %d",
+                         (unsigned long long)capacity, INT_MAX);
+    out->rows = reln_alloc_raw(ctx, (size_t)capacity, sizeof *out->rows);
+    out->numbers = reln_alloc_raw(ctx, (size_t)capacity * ROW_WIDTH, sizeof *out->numbers);
+    out->capacity = (int)capacity;
+    if (out->rows && out->numbers)
+        return RELN_OK;
+    record_clear(ctx, out);
+    return RELN_ERR_NOMEM;
+}
+
+static void row_write(const RelnTrainRow *row, double *numbers)
+{
+    memset(numbers, 0, ROW_WIDTH * sizeof *numbers);
+    numbers[ROW_STEP] = (double)row->step;
+    numbers[ROW_LOSS] = row->loss;
+    numbers[ROW_RATE] = row->rate;
+    numbers[ROW_NORM] = row->gradient_norm;
+    numbers[ROW_SECONDS] = row->seconds;
+    numbers[ROW_SCORE] = row->evaluation.score;
+    numbers[ROW_BEST] = row->best;
+    numbers[ROW_N_METRICS] = row->evaluation.n_metrics;
+    memcpy(numbers + ROW_METRICS, row->evaluation.metrics,
+           (size_t)row->evaluation.n_metrics * sizeof *numbers);
+}
+
+static void row_read(const double *numbers, RelnTrainRow *row)
+{
+    *row = (RelnTrainRow){
+        .step = (uint64_t)numbers[ROW_STEP],
+        .loss = numbers[ROW_LOSS],
+        .rate = numbers[ROW_RATE],
+        .gradient_norm = numbers[ROW_NORM],
+        .seconds = numbers[ROW_SECONDS],
+        .evaluation = {.score = numbers[ROW_SCORE], .n_metrics = (int)numbers[ROW_N_METRICS]},
+        .best = numbers[ROW_BEST] != 0.0,
+    };
+    memcpy(row->evaluation.metrics, numbers + ROW_METRICS, sizeof row->evaluation.metrics);
+}
+
+static void record_add(Record *record, const RelnTrainRow *row)
+{
+    record->rows[record->count] = *row;
+    row_write(row, record->numbers + (ptrdiff_t)record->count * ROW_WIDTH);
+    record->count++;
+}
+
+static const RelnTrainRow *last_row(const RelnTrainer *t)
+{
+    return t->record.count ? &t->record.rows[t->record.count - 1] : NULL;
+}
+
+/* Room for the evaluations of n more steps: the multiples, which may begin at once, and the end. */
+static uint64_t rows_for(const RelnTrainJob *job, uint64_t n)
+{
+    return job->evaluate_every ? n / job->evaluate_every + 2 : 2;
+}
+
+/* ---- the best weights ------------------------------------------------------------------------------------------- */
+
+static void keep_best(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++)
+        if (t->parts[i].best)
+            memcpy(t->parts[i].best, t->parts[i].entry.values, t->parts[i].n_bytes);
+}
+
+static void recall_best(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++)
+        if (t->parts[i].best)
+            memcpy(t->parts[i].entry.values, t->parts[i].best, t->parts[i].n_bytes);
+}
+
+static void clear_moments(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++)
+        if (!t->parts[i].best)
+            memset(t->parts[i].entry.values, 0, t->parts[i].n_bytes);
+}
+
+bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry)
+{
+    const size_t length = strlen(entry->name);
+
+    if (entry->trainable || length < 3 || entry->name[length - 2] != '.' ||
+        !strchr("mv", entry->name[length - 1]))
+        return false;
+    for (int i = 0; i < reln_store_count(store); i++) {
+        const RelnEntryInfo of = reln_store_entry(store, i);
+
+        if (of.trainable && strlen(of.name) == length - 2 &&
+            strncmp(of.name, entry->name, length - 2) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the state -------------------------------------------------------------------------------------------------- */
+
+static size_t width_of(RelnDtype dtype)
+{
+    return dtype == RELN_F64 || dtype == RELN_I64 ? 8 : 4;
+}
+
+static RelnNamed named_entry(const char *name, const RelnEntryInfo *entry, void *values)
+{
+    const RelnDims d = entry->dims;
+
+    return (RelnNamed){name, entry->dtype, RELN_AXES, {d.p, d.q, d.r, d.k, d.c}, values};
+}
+
+static RelnNamed named_list(const char *name, RelnDtype dtype, ptrdiff_t count, void *values)
+{
+    return (RelnNamed){name, dtype, 1, {count}, values};
+}
+
+static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
+{
+    const bool moment = reln_train_is_moment(t->job.store, entry);
+    const char *name;
+
+    *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
+    if (strncmp(entry->name, "best/", 5) == 0 || strncmp(entry->name, "trainer/", 8) == 0)
+        return reln_fail(t->ctx, RELN_ERR_ARG,
+                         "train: %s: names in best/ and trainer/ are the trainer's", entry->name);
+    t->state[t->n_state++] = named_entry(entry->name, entry, entry->values);
+    if (moment)
+        return RELN_OK;
+    name = reln_arena_printf(&t->arena, "best/%s", entry->name);
+    part->best = reln_arena_alloc(&t->arena, entry->count, width_of(entry->dtype));
+    if (!name || !part->best)
+        return RELN_ERR_NOMEM;
+    memcpy(part->best, entry->values, part->n_bytes);
+    t->state[t->n_state++] = named_entry(name, entry, part->best);
+    return RELN_OK;
+}
+
+static RelnStatus add_parts(RelnTrainer *t)
+{
+    const int n = reln_store_count(t->job.store);
+
+    t->parts = reln_arena_alloc(&t->arena, (size_t)n, sizeof *t->parts);
+    t->state = reln_arena_alloc(&t->arena, 2 * (size_t)n + 3, sizeof *t->state);
+    if (!t->parts || !t->state)
+        return RELN_ERR_NOMEM;
+    for (; t->n_parts < n; t->n_parts++) {
+        const RelnEntryInfo entry = reln_store_entry(t->job.store, t->n_parts);
+
+        RELN_TRY(add_part(t, &t->parts[t->n_parts], &entry));
+    }
+    t->state[t->n_state++] = named_list("trainer/counters", RELN_I64, N_COUNTERS, t->counters);
+    t->state[t->n_state++] = named_list("trainer/sums", RELN_F64, N_SUMS, t->sums);
+    return RELN_OK;
+}
+
+/* An empty record is left out: not every file likes arrays without elements. */
+RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays)
+{
+    const Record *record = &trainer->record;
+
+    trainer->state[trainer->n_state] =
+        (RelnNamed){"trainer/rows", RELN_F64, 2, {record->count, ROW_WIDTH}, record->numbers};
+    *n = trainer->n_state + (record->count > 0);
+    *arrays = trainer->state;
+    return RELN_OK;
+}
+
+/* ---- taking it up again ----------------------------------------------------------------------------------------- */
+
+static const RelnNamed *find(int n, const RelnNamed *arrays, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(arrays[i].name, name) == 0)
+            return &arrays[i];
+    return NULL;
+}
+
+static RelnStatus check_array(RelnCtx *ctx, const RelnNamed *want, const RelnNamed *have)
+{
+    bool fits = have && have->dtype == want->dtype && have->rank == want->rank && have->values;
+
+    if (!have)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "restore: there is no array %s", want->name);
+    for (int i = 0; i < want->rank && fits; i++)
+        fits = have->dims[i] == want->dims[i];
+    return fits ? RELN_OK
+                : reln_fail(ctx, RELN_ERR_SHAPE,
+                            "restore: %s has another dtype or other extents than this run's (rank "
+                            "%d, first extent %td; wanted %d, %td)",
+                            want->name, have->rank, have->rank > 0 ? have->dims[0] : 1, want->rank,
+                            want->dims[0]);
+}
+
+static bool is_count(double x, double most)
+{
+    return x >= 0.0 && x <= most && x == floor(x);
+}
+
+static RelnStatus check_rows(RelnCtx *ctx, const RelnNamed *rows, uint64_t step)
+{
+    const ptrdiff_t count = rows ? rows->dims[0] : 0;
+
+    if (rows && (rows->dtype != RELN_F64 || rows->rank != 2 || rows->dims[1] != ROW_WIDTH ||
+                 count < 0 || count > INT_MAX / 2 || (count > 0 && !rows->values)))
+        return reln_fail(ctx, RELN_ERR_SHAPE, "restore: %s is not a record of %d columns",
+                         rows->name, ROW_WIDTH);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const double *row = (const double *)rows->values + i * ROW_WIDTH;
+
+        if (!is_count(row[ROW_STEP], (double)step) ||
+            !is_count(row[ROW_N_METRICS], RELN_TRAIN_METRICS))
+            return reln_fail(ctx, RELN_ERR_FORMAT,
+                             "restore: row %td of the record is at step %g of %llu and has %g "
+                             "metrics of %d",
+                             i, row[ROW_STEP], (unsigned long long)step, row[ROW_N_METRICS],
+                             RELN_TRAIN_METRICS);
+    }
+    return RELN_OK;
+}
+
+static RelnStatus check_counters(const RelnTrainer *t, const int64_t *counters)
+{
+    if (counters[SEED] != t->counters[SEED])
+        return reln_fail(t->ctx, RELN_ERR_ARG, "restore: a run of seed %llu, this one has %llu",
+                         (unsigned long long)counters[SEED], (unsigned long long)t->job.seed);
+    for (int i = STEP; i < N_COUNTERS; i++)
+        if (counters[i] < 0 || (i != STEP && i != SINCE_ROW && counters[i] > INT_MAX))
+            return reln_fail(t->ctx, RELN_ERR_FORMAT, "restore: counter %d is %lld", i,
+                             (long long)counters[i]);
+    if ((uint64_t)counters[STEP] > t->job.n_steps)
+        return reln_fail(t->ctx, RELN_ERR_ARG, "restore: %lld steps are done, this run has %llu",
+                         (long long)counters[STEP], (unsigned long long)t->job.n_steps);
+    return RELN_OK;
+}
+
+/* The record that the rest of the run has room in; the old one stays as it is. */
+static RelnStatus read_record(const RelnTrainer *t, const RelnNamed *rows, uint64_t step,
+                              Record *out)
+{
+    const ptrdiff_t count = rows ? rows->dims[0] : 0;
+
+    RELN_TRY(record_init(t->ctx, (uint64_t)count + rows_for(&t->job, t->job.n_steps - step), out));
+    for (ptrdiff_t i = 0; i < count; i++) {
+        RelnTrainRow row;
+
+        row_read((const double *)rows->values + i * ROW_WIDTH, &row);
+        record_add(out, &row);
+    }
+    return RELN_OK;
+}
+
+/* Arrays may be our own, as they came from reln_trainer_state(). */
+static void copy_arrays(RelnTrainer *t, int n, const RelnNamed *arrays)
+{
+    for (int i = 0; i < t->n_state; i++) {
+        const RelnNamed *to = &t->state[i], *from = find(n, arrays, to->name);
+        size_t bytes = width_of(to->dtype);
+
+        for (int a = 0; a < to->rank; a++)
+            bytes *= (size_t)to->dims[a];
+        if (from->values != to->values)
+            memcpy(to->values, from->values, bytes);
+    }
+}
+
+RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays)
+{
+    RelnTrainer *t = trainer;
+    const RelnNamed *rows = find(n, arrays, "trainer/rows");
+    const int64_t *counters;
+    Record record;
+
+    for (int i = 0; i < t->n_state; i++)
+        RELN_TRY(check_array(t->ctx, &t->state[i], find(n, arrays, t->state[i].name)));
+    counters = find(n, arrays, "trainer/counters")->values;
+    RELN_TRY(check_counters(t, counters));
+    RELN_TRY(check_rows(t->ctx, rows, (uint64_t)counters[STEP]));
+    RELN_TRY(read_record(t, rows, (uint64_t)counters[STEP], &record));
+    copy_arrays(t, n, arrays);
+    record_clear(t->ctx, &t->record);
+    t->record = record;
+    return RELN_OK;
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------- */
+
+static RelnStatus check_job(RelnCtx *ctx, const RelnTrainJob *job)
+{
+    if (!job->plan || !job->store || !job->load)
+        return reln_fail(ctx, RELN_ERR_ARG, "train: the job has no plan, store or load()");
+    if (job->n_steps < 1 || job->n_steps > (uint64_t)1 << 53)
+        return reln_fail(ctx, RELN_ERR_ARG, "train: %llu steps, wanted 1 to 2^53",
+                         (unsigned long long)job->n_steps);
+    if (job->patience < 0 || job->n_metrics < 0 || job->n_metrics > RELN_TRAIN_METRICS)
+        return reln_fail(ctx, RELN_ERR_ARG,
+                         "train: patience %d and %d metrics, wanted 0 or more and 0 to %d",
+                         job->patience, job->n_metrics, RELN_TRAIN_METRICS);
+    RELN_TRY(reln_schedule_check(ctx, &job->schedule, job->n_steps));
+    for (int i = 0; i < job->schedule.n_pieces && !job->evaluate_every; i++)
+        if (job->schedule.piece[i].kind == RELN_SCHEDULE_PLATEAU)
+            return reln_fail(ctx, RELN_ERR_ARG,
+                             "train: a plateau cannot be seen without evaluations on the way");
+    if (!reln_plan_output(job->plan, "loss", NULL) ||
+        !reln_plan_output(job->plan, "gradient_norm", NULL))
+        return reln_fail(ctx, RELN_ERR_ARG,
+                         "train: the plan delivers no loss and gradient_norm; its graph was not "
+                         "finished with reln_train_step()");
+    return RELN_OK;
+}
+
+static RelnStatus init(RelnTrainer *t)
+{
+    t->counters[SEED] = (int64_t)t->job.seed;
+    t->sums[BEST_SCORE] = HUGE_VAL;
+    RELN_TRY(add_parts(t));
+    RELN_TRY(record_init(t->ctx, rows_for(&t->job, t->job.n_steps), &t->record));
+    return reln_plan_bind(t->job.plan, "rate", &t->rate, RELN_F64);
+}
+
+RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, RelnTrainer **out)
+{
+    RelnTrainer *t;
+    RelnStatus status;
+
+    *out = NULL;
+    RELN_TRY(check_job(ctx, job));
+    t = reln_alloc(ctx, 1, sizeof *t);
+    if (!t)
+        return RELN_ERR_NOMEM;
+    t->ctx = ctx;
+    t->job = *job;
+    reln_arena_init(&t->arena, ctx);
+    status = init(t);
+    if (status == RELN_OK)
+        *out = t;
+    else
+        reln_trainer_destroy(t);
+    return status;
+}
+
+void reln_trainer_destroy(RelnTrainer *trainer)
+{
+    if (!trainer)
+        return;
+    record_clear(trainer->ctx, &trainer->record);
+    reln_arena_clear(&trainer->arena);
+    reln_free(trainer->ctx, trainer);
+}
+
+/* ---- evaluations ------------------------------------------------------------------------------------------------ */
+
+/* One is due at every multiple and at the end; it may still be due when the last call was interrupted by a failure. */
+static bool evaluation_due(const RelnTrainer *t)
+{
+    const uint64_t step = step_of(t), every = t->job.evaluate_every;
+    const RelnTrainRow *row = last_row(t);
+
+    if (step == 0 || (row && row->step == step) || t->counters[DIVERGED])
+        return false;
+    return step == t->job.n_steps || (every && step % every == 0);
+}
+
+static double mean_loss(const RelnTrainer *t)
+{
+    return t->counters[SINCE_ROW] ? t->sums[LOSS_SUM] / (double)t->counters[SINCE_ROW] : 0.0;
+}
+
+static RelnStatus judge(RelnTrainer *t, RelnEvaluation *out)
+{
+    *out = (RelnEvaluation){.score = mean_loss(t)};
+    if (!t->job.evaluate)
+        return RELN_OK;
+    out->n_metrics = t->job.n_metrics;
+    RELN_TRY(t->job.evaluate(t->job.self, step_of(t), out));
+    return out->n_metrics >= 0 && out->n_metrics <= RELN_TRAIN_METRICS
+               ? RELN_OK
+               : reln_fail(t->ctx, RELN_ERR_ARG,
+                           "train: the evaluation has %d metrics, wanted 0 to %d", out->n_metrics,
+                           RELN_TRAIN_METRICS);
+}
+
+/* An evaluation without a better score: patience wears out, and so does that of a plateau in its own piece. */
+static void lose_patience(RelnTrainer *t)
+{
+    const RelnSchedule *s = &t->job.schedule;
+    const int piece = reln_schedule_find(s, step_of(t) - 1, t->job.n_steps).piece;
+
+    t->counters[SINCE_BEST]++;
+    if (piece < 0 || s->piece[piece].kind != RELN_SCHEDULE_PLATEAU)
+        return;
+    if (++t->counters[SINCE_CUT] < s->piece[piece].patience)
+        return;
+    t->counters[SINCE_CUT] = 0;
+    t->counters[CUTS]++;
+}
+
+static void gain(RelnTrainer *t, double score)
+{
+    t->sums[BEST_SCORE] = score;
+    t->counters[SINCE_BEST] = t->counters[SINCE_CUT] = 0;
+    keep_best(t);
+}
+
+/* Wall time, brought up to date. */
+static void tick(RelnTrainer *t, bool start)
+{
+    struct timespec now = {0};
+    double seconds;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (!start)
+        t->sums[SECONDS] += seconds - t->clock;
+    t->clock = seconds;
+}
+
+static RelnStatus evaluate(RelnTrainer *t)
+{
+    RelnTrainRow row = {.step = step_of(t),
+                        .loss = mean_loss(t),
+                        .rate = t->sums[LAST_RATE],
+                        .gradient_norm = t->sums[LAST_NORM]};
+
+    RELN_TRY(judge(t, &row.evaluation));
+    row.best = row.evaluation.score < t->sums[BEST_SCORE];
+    if (row.best)
+        gain(t, row.evaluation.score);
+    else
+        lose_patience(t);
+    tick(t, false);
+    row.seconds = t->sums[SECONDS];
+    record_add(&t->record, &row);
+    t->sums[LOSS_SUM] = 0.0;
+    t->counters[SINCE_ROW] = 0;
+    return RELN_OK;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+static double output(const RelnTrainer *t, const char *name)
+{
+    return *(const double *)reln_plan_output(t->job.plan, name, NULL);
+}
+
+/* The optimiser has seen it already: back to the last weights that were good for something. */
+static void diverge(RelnTrainer *t)
+{
+    t->counters[DIVERGED] = 1;
+    recall_best(t);
+    clear_moments(t);
+}
+
+static RelnStatus train(RelnTrainer *t)
+{
+    const uint64_t step = step_of(t);
+    RelnRun run = {.seed = t->job.seed, .step = step};
+
+    if (step == 0)
+        keep_best(t);
+    t->rate = reln_schedule_rate(&t->job.schedule, step, t->job.n_steps, (int)t->counters[CUTS]);
+    RELN_TRY(t->job.load(t->job.self, step, &run.n_samples));
+    RELN_TRY(reln_plan_run(t->job.plan, &run));
+    t->sums[LAST_LOSS] = output(t, "loss");
+    t->sums[LAST_NORM] = output(t, "gradient_norm");
+    t->sums[LAST_RATE] = t->rate;
+    t->sums[LOSS_SUM] += t->sums[LAST_LOSS];
+    t->counters[SINCE_ROW]++;
+    t->counters[STEP]++;
+    if (!isfinite(t->sums[LAST_LOSS]) || !isfinite(t->sums[LAST_NORM]))
+        diverge(t);
+    return RELN_OK;
+}
+
+static bool observed(RelnTrainer *t, bool evaluated)
+{
+    const RelnTrainProgress progress = {.step = step_of(t),
+                                        .n_steps = t->job.n_steps,
+                                        .loss = t->sums[LAST_LOSS],
+                                        .rate = t->sums[LAST_RATE],
+                                        .seconds = t->sums[SECONDS],
+                                        .row = last_row(t),
+                                        .evaluated = evaluated};
+
+    return !t->job.observe || t->job.observe(t->job.self, &progress);
+}
+
+/* Why there is no next step; from the counters alone, so that a restored run knows, too. */
+static RelnTrainEnd ended(const RelnTrainer *t)
+{
+    if (t->counters[DIVERGED])
+        return RELN_TRAIN_DIVERGED;
+    if (step_of(t) >= t->job.n_steps)
+        return RELN_TRAIN_DONE;
+    if (t->job.patience && t->counters[SINCE_BEST] >= t->job.patience)
+        return RELN_TRAIN_PATIENCE;
+    return RELN_TRAIN_GOING;
+}
+
+/* A step and what follows it. */
+static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
+{
+    bool evaluated, go_on;
+
+    RELN_TRY(train(t));
+    evaluated = evaluation_due(t);
+    if (evaluated)
+        RELN_TRY(evaluate(t));
+    tick(t, false);
+    go_on = observed(t, evaluated);
+    *end = ended(t);
+    if (*end == RELN_TRAIN_GOING && !go_on)
+        *end = RELN_TRAIN_ASKED;
+    return RELN_OK;
+}
+
+RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd *end)
+{
+    RelnTrainer *t = trainer;
+    RelnTrainEnd why;
+
+    if (end)
+        *end = RELN_TRAIN_GOING;
+    tick(t, true);
+    RELN_TRY(reln_plan_bind(t->job.plan, "rate", &t->rate, RELN_F64));
+    if (evaluation_due(t))
+        RELN_TRY(evaluate(t));
+    why = ended(t);
+    for (uint64_t i = 0; i < n_steps && why == RELN_TRAIN_GOING; i++)
+        RELN_TRY(advance(t, &why));
+    if (end)
+        *end = why;
+    return RELN_OK;
+}
+
+/* ---- asking ----------------------------------------------------------------------------------------------------- */
+
+uint64_t reln_trainer_step(const RelnTrainer *trainer)
+{
+    return step_of(trainer);
+}
+
+int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **rows)
+{
+    if (rows)
+        *rows = trainer->record.rows;
+    return trainer->record.count;
+}
+
+/* Before the first step the store has what there is. */
+RelnStatus reln_trainer_take_best(RelnTrainer *trainer)
+{
+    if (step_of(trainer) > 0)
+        recall_best(trainer);
+    return RELN_OK;
+}

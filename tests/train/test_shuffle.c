@@ -1,0 +1,178 @@
+/* Shuffles: bijections for every n, even over positions, different by epoch and seed, in parts as in one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+
+static void assert_bijection(ptrdiff_t n, uint64_t seed, uint64_t epoch, ptrdiff_t *rows,
+                             char *seen)
+{
+    memset(seen, 0, (size_t)n);
+    reln_shuffle(seed, epoch, n, 0, n, rows);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        assert_true(rows[i] >= 0 && rows[i] < n);
+        assert_false(seen[rows[i]]);
+        seen[rows[i]] = 1;
+    }
+}
+
+static void every_n_is_permuted(void **state)
+{
+    static const ptrdiff_t large[] = {4096, 65537, 100000};
+    ptrdiff_t *rows = malloc(100000 * sizeof *rows);
+    char *seen = malloc(100000);
+
+    (void)state;
+    assert_non_null(rows);
+    assert_non_null(seen);
+    for (ptrdiff_t n = 1; n <= 2000; n++)
+        assert_bijection(n, 3, (uint64_t)n % 5, rows, seen);
+    for (int i = 0; i < 3; i++)
+        assert_bijection(large[i], 7, 1, rows, seen);
+    free(rows);
+    free(seen);
+}
+
+/* No table, so sizes that no memory holds work, too. */
+static void a_part_of_a_huge_one_costs_only_itself(void **state)
+{
+    const ptrdiff_t n = PTRDIFF_MAX;
+    ptrdiff_t rows[1000];
+
+    (void)state;
+    reln_shuffle(1, 0, n, n - 1000, 1000, rows);
+    for (int i = 0; i < 1000; i++) {
+        assert_true(rows[i] >= 0 && rows[i] < n);
+        for (int j = 0; j < i; j++)
+            assert_true(rows[i] != rows[j]);
+    }
+}
+
+static void parts_are_those_of_the_whole(void **state)
+{
+    ptrdiff_t whole[100], part[100];
+
+    (void)state;
+    reln_shuffle(5, 2, 100, 0, 100, whole);
+    for (int first = 0; first < 100; first += 7) {
+        const int count = first + 7 <= 100 ? 7 : 100 - first;
+
+        reln_shuffle(5, 2, 100, first, count, part);
+        assert_memory_equal(part, whole + first, (size_t)count * sizeof *part);
+    }
+    reln_shuffle(5, 2, 100, 95, 10, part); /* past the end it begins again */
+    assert_memory_equal(part + 5, whole, 5 * sizeof *part);
+}
+
+static int moved(const ptrdiff_t *a, const ptrdiff_t *b, int n)
+{
+    int count = 0;
+
+    for (int i = 0; i < n; i++)
+        count += a[i] != b[i];
+    return count;
+}
+
+/* Two random permutations of 1000 agree in one place on average, in 20 and more with probability 1e-18. */
+static void seeds_and_epochs_differ(void **state)
+{
+    ptrdiff_t one[1000], two[1000], natural[1000];
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        natural[i] = i;
+    reln_shuffle(1, 0, 1000, 0, 1000, one);
+    reln_shuffle(1, 1, 1000, 0, 1000, two);
+    assert_true(moved(one, two, 1000) > 980);
+    assert_true(moved(one, natural, 1000) > 980);
+    reln_shuffle(2, 0, 1000, 0, 1000, two);
+    assert_true(moved(one, two, 1000) > 980);
+}
+
+/* sum (seen - expected)^2 / expected, over the cells where something is expected, against its mean, the degrees of
+ * freedom, and 6 of its standard deviations: a false alarm in a million. */
+static void assert_even(const int *seen, int cells, int stride, double degrees, double expected)
+{
+    const double spread = 6 * sqrt(2 * degrees);
+    double chi = 0;
+
+    for (int i = 0; i < cells; i++)
+        if (i % stride != 0)
+            chi += (seen[i] - expected) * (seen[i] - expected) / expected;
+        else
+            assert_int_equal(seen[i], 0);
+    assert_small(fabs(chi - degrees), spread);
+}
+
+/* Every entry is at every place equally often, and so are the ordered pairs at the first two places. */
+static void places_are_even(void **state)
+{
+    static const int sizes[] = {3, 5, 16, 37};
+    static int seen[1 + 37 * 37], pairs[37 * 37];
+
+    (void)state;
+    for (int s = 0; s < 4; s++) {
+        const int n = sizes[s], runs = 200 * n;
+
+        memset(seen, 0, sizeof seen);
+        memset(pairs, 0, sizeof pairs);
+        for (int e = 0; e < runs; e++) {
+            ptrdiff_t rows[37];
+
+            reln_shuffle(11, (uint64_t)e, n, 0, n, rows);
+            for (int i = 0; i < n; i++)
+                seen[1 + i * n + rows[i]]++;
+            pairs[rows[0] * n + rows[1]]++;
+        }
+        assert_even(seen, 1 + n * n, 1 + n * n, (n - 1) * (n - 1), (double)runs / n);
+        assert_even(pairs, n * n, n + 1, n * (n - 1) - 1, (double)runs / (n * (n - 1)));
+    }
+}
+
+/* All six permutations of three, each with probability 1/6. */
+static void small_sets_see_every_permutation(void **state)
+{
+    int seen[27] = {0}, six[7] = {0}, n = 0;
+
+    (void)state;
+    for (uint64_t e = 0; e < 6000; e++) {
+        ptrdiff_t rows[3];
+
+        reln_shuffle(4, e, 3, 0, 3, rows);
+        seen[rows[0] * 9 + rows[1] * 3 + rows[2]]++;
+    }
+    for (int i = 0; i < 27; i++)
+        if (seen[i]) {
+            assert_true(n < 6);
+            six[1 + n++] = seen[i];
+        }
+    assert_int_equal(n, 6);
+    assert_even(six, 7, 7, 5, 1000.0);
+}
+
+static void nothing_is_written_for_nothing(void **state)
+{
+    ptrdiff_t rows[2] = {-7, -7};
+
+    (void)state;
+    reln_shuffle(1, 1, 0, 0, 2, rows);
+    reln_shuffle(1, 1, 5, 0, 0, rows);
+    reln_shuffle(1, 1, 5, -1, 2, rows);
+    assert_true(rows[0] == -7 && rows[1] == -7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_n_is_permuted),
+        cmocka_unit_test(a_part_of_a_huge_one_costs_only_itself),
+        cmocka_unit_test(parts_are_those_of_the_whole),
+        cmocka_unit_test(seeds_and_epochs_differ),
+        cmocka_unit_test(places_are_even),
+        cmocka_unit_test(small_sets_see_every_permutation),
+        cmocka_unit_test(nothing_is_written_for_nothing),
+    };
+
+    return cmocka_run_group_tests_name("train/shuffle", tests, NULL, NULL);
+}

@@ -1,0 +1,669 @@
+/* The loop: runs that are stopped anywhere end with the same bits, and what happens when they do not go well. */
+#include <math.h>
+
+#include "train/rig.h"
+
+/* ---- copies of states -------------------------------------------------------------------------------------------- */
+
+enum { ARRAYS = 64 };
+typedef struct Saved {
+    int n;
+    RelnNamed arrays[ARRAYS];
+} Saved;
+
+static size_t bytes_of(const RelnNamed *a)
+{
+    size_t bytes = a->dtype == RELN_F32 ? 4 : 8;
+
+    for (int i = 0; i < a->rank; i++)
+        bytes *= (size_t)a->dims[i];
+    return bytes;
+}
+
+/* As a file would: copies, in another order, with an array of someone else's. */
+static Saved save(RelnTrainer *trainer, RelnCtx *ctx)
+{
+    static double other = 1.0;
+    const RelnNamed *arrays;
+    Saved s;
+    int n;
+
+    assert_ok(ctx, reln_trainer_state(trainer, &n, &arrays));
+    assert_true(n + 1 < ARRAYS);
+    s.n = n + 1;
+    s.arrays[n] = (RelnNamed){"spec", RELN_F64, 0, {0}, NULL};
+    s.arrays[n].values = malloc(sizeof other);
+    assert_non_null(s.arrays[n].values);
+    memcpy(s.arrays[n].values, &other, sizeof other);
+    for (int i = 0; i < n; i++) {
+        RelnNamed *to = &s.arrays[n - 1 - i];
+        char *name = malloc(strlen(arrays[i].name) + 1);
+
+        *to = arrays[i];
+        to->values = malloc(bytes_of(to));
+        assert_non_null(to->values);
+        assert_non_null(name);
+        memcpy(to->values, arrays[i].values, bytes_of(to));
+        to->name = strcpy(name, arrays[i].name);
+    }
+    return s;
+}
+
+static void drop(Saved *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        free(s->arrays[i].values);
+        if (i < s->n - 1)
+            free((void *)(uintptr_t)s->arrays[i].name);
+    }
+}
+
+static RelnNamed *find(Saved *s, const char *name)
+{
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->arrays[i].name, name) == 0)
+            return &s->arrays[i];
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+/* Seconds are the one thing that may differ: column 4 of the record, the last of the sums. */
+static void hide_seconds(Saved *s)
+{
+    double *sums = find(s, "trainer/sums")->values;
+
+    sums[5] = 0.0;
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->arrays[i].name, "trainer/rows") == 0)
+            for (ptrdiff_t k = 0; k < s->arrays[i].dims[0]; k++)
+                ((double *)s->arrays[i].values)[k * s->arrays[i].dims[1] + 4] = 0.0;
+}
+
+static bool same_bits(Saved *a, Saved *b)
+{
+    if (a->n != b->n)
+        return false;
+    hide_seconds(a);
+    hide_seconds(b);
+    for (int i = 0; i < a->n; i++) {
+        const RelnNamed *other = find(b, a->arrays[i].name);
+
+        if (bytes_of(&a->arrays[i]) != bytes_of(other) ||
+            memcmp(a->arrays[i].values, other->values, bytes_of(other)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static Saved whole_run(int threads)
+{
+    RelnTrainJob job;
+    Saved end;
+    Rig r;
+
+    rig_init(&r, threads);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    end = save(r.trainer, r.f.ctx);
+    rig_clear(&r);
+    return end;
+}
+
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
+
+/* The run has something to lose: batch statistics, moments, cuts of the rate, a best that is not the last. */
+static void the_run_that_is_compared_is_a_rich_one(void **state)
+{
+    const RelnTrainRow *rows;
+    RelnEntryInfo entry;
+    RelnTrainJob job;
+    int n, best = -1;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    n = reln_trainer_rows(r.trainer, &rows);
+    assert_int_equal(n, RIG_STEPS / RIG_EVERY + 1); /* 40 is no multiple of 3 */
+    assert_int_equal(rows[n - 1].step, RIG_STEPS);
+    for (int i = 0; i < n; i++) {
+        best = rows[i].best ? i : best;
+        assert_int_equal(rows[i].evaluation.n_metrics, 1);
+        assert_true(rows[i].evaluation.metrics[0] == 2 * rows[i].evaluation.score);
+    }
+    assert_true(best > 0 && best < n - 1);
+    assert_true(rows[n - 1].rate < 0.05 && rows[n - 1].rate > 0);
+    assert_true(rows[best].evaluation.score < rows[0].evaluation.score / 2);
+    assert_true(reln_store_find(r.f.store, "one.square", &entry));
+    assert_true(reln_store_find(r.f.store, "out.W.v", &entry));
+    assert_int_equal(r.n_observed, RIG_STEPS);
+    rig_clear(&r);
+}
+
+static Saved stopped_after(uint64_t k)
+{
+    RelnTrainJob job;
+    Saved s;
+    Rig r;
+
+    rig_init(&r, 2);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, k), k < RIG_STEPS ? RELN_TRAIN_GOING : RELN_TRAIN_DONE);
+    assert_int_equal(reln_trainer_step(r.trainer), k);
+    s = save(r.trainer, r.f.ctx);
+    rig_clear(&r);
+    return s;
+}
+
+/* Into a store with other weights, so that what is not restored is seen. */
+static Saved resumed(const Saved *from, int threads)
+{
+    RelnTrainJob job;
+    Saved end;
+    Rig r;
+
+    rig_init(&r, threads);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    for (int i = 0; i < reln_store_count(r.f.store); i++) {
+        const RelnEntryInfo entry = reln_store_entry(r.f.store, i);
+
+        for (size_t k = 0; k < entry.count; k++)
+            ((double *)entry.values)[k] = 0.125;
+    }
+    assert_ok(r.f.ctx, reln_trainer_restore(r.trainer, from->n, from->arrays));
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    end = save(r.trainer, r.f.ctx);
+    rig_clear(&r);
+    return end;
+}
+
+static void a_run_stopped_after_any_step_ends_with_the_same_bits(void **state)
+{
+    Saved whole = whole_run(1);
+
+    (void)state;
+    for (uint64_t k = 0; k <= RIG_STEPS; k++) {
+        Saved part = stopped_after(k), end = resumed(&part, 1 + (int)(k % 3));
+
+        if (!same_bits(&whole, &end))
+            fail_msg("stopped after step %d it ends differently", (int)k);
+        drop(&part);
+        drop(&end);
+    }
+    drop(&whole);
+}
+
+/* Each part of the state matters: with one number changed the end differs. */
+static void a_state_that_is_not_whole_is_seen_at_the_end(void **state)
+{
+    static const char *const names[] = {"one.W", "out.W.m", "out.b.v", "one.square", "best/one.W"};
+    Saved whole = whole_run(1), part = stopped_after(26);
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        double *value = find(&part, names[i])->values, old = *value;
+        Saved end;
+
+        *value = old + 0.5;
+        end = resumed(&part, 1);
+        *value = old;
+        if (same_bits(&whole, &end))
+            fail_msg("%s makes no difference", names[i]);
+        drop(&end);
+    }
+    drop(&part);
+    drop(&whole);
+}
+
+static void threads_change_no_bit(void **state)
+{
+    static const int threads[] = {2, 3, 7};
+    Saved one = whole_run(1);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        Saved more = whole_run(threads[i]);
+
+        assert_true(same_bits(&one, &more));
+        drop(&more);
+    }
+    drop(&one);
+}
+
+static void asked_to_stop_it_stops_and_goes_on(void **state)
+{
+    Saved whole = whole_run(1), end;
+    RelnTrainJob job;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    r.stop_at = 12;
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_ASKED);
+    assert_int_equal(reln_trainer_step(r.trainer), 12);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE); /* and once more: nothing happens */
+    end = save(r.trainer, r.f.ctx);
+    assert_true(same_bits(&whole, &end));
+    drop(&end);
+    drop(&whole);
+    rig_clear(&r);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static void steps_evaluations_and_states_allocate_nothing(void **state)
+{
+    const RelnNamed *arrays;
+    RelnTrainJob job;
+    RelnEntryInfo w;
+    uint64_t before;
+    Rig r;
+    int n;
+
+    (void)state;
+    rig_init(&r, 2);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    (void)rig_run(&r, RIG_EVERY); /* plans make room when they first run */
+    before = reln_ctx_allocations(r.f.ctx);
+    while (rig_run(&r, 1) == RELN_TRAIN_GOING)
+        assert_ok(r.f.ctx, reln_trainer_state(r.trainer, &n, &arrays));
+    assert_int_equal(reln_ctx_allocations(r.f.ctx), before);
+    assert_true(reln_store_find(r.f.store, "one.W", &w)); /* borrowed, not copied */
+    for (int i = 0; i < n; i++)
+        if (strcmp(arrays[i].name, "one.W") == 0)
+            assert_ptr_equal(arrays[i].values, w.values);
+    rig_clear(&r);
+}
+
+/* ---- the best weights -------------------------------------------------------------------------------------------- */
+
+static double distance(const Rig *r, const double *want)
+{
+    const size_t count = rig_values(r->f.store, NULL);
+    double *now = malloc(count * sizeof *now), most = 0;
+
+    assert_non_null(now);
+    rig_values(r->f.store, now);
+    for (size_t i = 0; i < count; i++)
+        most = now[i] == want[i] ? most : fmax(most, isfinite(now[i]) ? fabs(now[i] - want[i]) : 1);
+    free(now);
+    return most;
+}
+
+static void the_best_weights_can_be_taken(void **state)
+{
+    RelnEntryInfo moment;
+    RelnTrainJob job;
+    double kept;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    (void)rig_run(&r, UINT64_MAX);
+    assert_true(distance(&r, r.best) > 0);
+    assert_true(reln_store_find(r.f.store, "out.b.m", &moment));
+    kept = *(double *)moment.values;
+    assert_ok(r.f.ctx, reln_trainer_take_best(r.trainer));
+    assert_true(distance(&r, r.best) == 0);
+    assert_true(*(double *)moment.values == kept);
+    rig_clear(&r);
+}
+
+/* A NaN in the batch of `step`: the weights are those of the best evaluation, or of the start. */
+static void diverge_at(uint64_t step, bool evaluated)
+{
+    RelnEntryInfo moment;
+    RelnTrainJob job;
+    Saved saved;
+    Rig r;
+
+    rig_init(&r, 1);
+    r.poisoned = step;
+    rig_values(r.f.store, r.best);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DIVERGED);
+    assert_int_equal(reln_trainer_step(r.trainer), step + 1);
+    assert_int_equal(r.n_best > 0, evaluated);
+    assert_true(distance(&r, r.best) == 0);
+    assert_true(reln_store_find(r.f.store, "out.b.m", &moment));
+    assert_true(*(double *)moment.values == 0.0);
+    assert_int_equal(rig_run(&r, 1), RELN_TRAIN_DIVERGED);
+    saved = save(r.trainer, r.f.ctx); /* and a restored run knows */
+    assert_ok(r.f.ctx, reln_trainer_restore(r.trainer, saved.n, saved.arrays));
+    assert_int_equal(rig_run(&r, 1), RELN_TRAIN_DIVERGED);
+    drop(&saved);
+    rig_clear(&r);
+}
+
+static void a_nan_brings_the_best_weights_back(void **state)
+{
+    (void)state;
+    diverge_at(1, false);
+    diverge_at(2, false); /* in the step of an evaluation */
+    diverge_at(17, true);
+    diverge_at(RIG_STEPS - 1, true);
+}
+
+/* ---- patience ---------------------------------------------------------------------------------------------------- */
+
+static RelnTrainEnd with_scores(const double *scores, int patience, uint64_t *steps, Rig *r)
+{
+    RelnTrainJob job;
+    RelnTrainEnd end;
+
+    rig_init(r, 1);
+    r->scores = scores;
+    job = rig_job(r);
+    job.n_steps = 24;
+    job.patience = patience;
+    job.schedule.piece[1].patience = 2;
+    rig_trainer(r, &job);
+    end = rig_run(r, UINT64_MAX);
+    *steps = reln_trainer_step(r->trainer);
+    return end;
+}
+
+static void patience_counts_evaluations_without_a_better_score(void **state)
+{
+    static const double late[] = {5, 6,           7,   4,
+                                  4, (double)NAN, 4.5, 3}; /* equal is not better, NaN never is */
+    const RelnTrainRow *rows;
+    uint64_t steps;
+    Rig r;
+
+    (void)state;
+    assert_int_equal(with_scores(late, 3, &steps, &r), RELN_TRAIN_PATIENCE);
+    assert_int_equal(steps, 7 * RIG_EVERY);
+    assert_int_equal(rig_run(&r, 5), RELN_TRAIN_PATIENCE);
+    rig_clear(&r);
+    assert_int_equal(with_scores(late, 4, &steps, &r), RELN_TRAIN_DONE);
+    assert_int_equal(reln_trainer_rows(r.trainer, &rows), 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(rows[i].best, i == 0 || i == 3 || i == 7);
+    rig_clear(&r);
+}
+
+/* Plateau of patience 2, from step 5 on: the first evaluations that count are those after steps 6, 9, ... */
+static void a_plateau_cuts_the_rate(void **state)
+{
+    static const double scores[] = {5, 6, 7, 4, 5, 5, 5, 5};
+    static const double rates[] = {0.046, 0.1, 0.1, 0.05, 0.05, 0.05, 0.025, 0.025};
+    const RelnTrainRow *rows;
+    uint64_t steps;
+    Rig r;
+
+    (void)state;
+    assert_int_equal(with_scores(scores, 0, &steps, &r), RELN_TRAIN_DONE);
+    assert_int_equal(reln_trainer_rows(r.trainer, &rows), 8);
+    for (int i = 0; i < 8; i++)
+        assert_small(fabs(rows[i].rate / rates[i] - 1), 1e-14);
+    rig_clear(&r);
+}
+
+static void without_evaluation_the_training_loss_is_the_score(void **state)
+{
+    const RelnTrainRow *rows;
+    RelnTrainJob job;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = rig_job(&r);
+    job.evaluate = NULL;
+    job.evaluate_every = 0;
+    job.schedule.n_pieces = 0;
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    assert_int_equal(reln_trainer_rows(r.trainer, &rows), 1);
+    assert_true(rows[0].step == RIG_STEPS && rows[0].evaluation.score == rows[0].loss);
+    assert_true(rows[0].seconds > 0 && rows[0].gradient_norm > 0 && rows[0].best);
+    rig_clear(&r);
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+static RelnStatus no_batch(void *self, uint64_t step, ptrdiff_t *n_samples)
+{
+    Rig *r = self;
+
+    if (step == 7 && r->stop_at == 0) {
+        r->stop_at = UINT64_MAX; /* once */
+        return RELN_ERR_IO;
+    }
+    return rig_load(self, step, n_samples);
+}
+
+static RelnStatus no_score(void *self, uint64_t step, RelnEvaluation *out)
+{
+    Rig *r = self;
+
+    if (step == 9 && r->poisoned == 0) {
+        r->poisoned = UINT64_MAX;
+        return RELN_ERR_IO;
+    }
+    return rig_evaluate(self, step, out);
+}
+
+static void after_a_failure_it_goes_on_where_it_was(void **state)
+{
+    Saved whole = whole_run(1), end;
+    RelnTrainEnd why;
+    RelnTrainJob job;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = rig_job(&r);
+    job.load = no_batch;
+    job.evaluate = no_score;
+    rig_trainer(&r, &job);
+    assert_int_equal(reln_trainer_run(r.trainer, UINT64_MAX, &why), RELN_ERR_IO);
+    assert_int_equal(reln_trainer_step(r.trainer), 7);
+    assert_int_equal(reln_trainer_run(r.trainer, UINT64_MAX, NULL), RELN_ERR_IO);
+    assert_int_equal(reln_trainer_step(r.trainer), 9);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    end = save(r.trainer, r.f.ctx);
+    assert_true(same_bits(&whole, &end));
+    drop(&end);
+    drop(&whole);
+    rig_clear(&r);
+}
+
+/* One thing wrong in a state: refused with a message, and nothing has changed. */
+static void refuse(Rig *r, const Saved *from, RelnStatus status, const char *message)
+{
+    Saved before = save(r->trainer, r->f.ctx), after;
+
+    assert_int_equal(reln_trainer_restore(r->trainer, from->n, from->arrays), status);
+    assert_non_null(strstr(reln_ctx_error(r->f.ctx), message));
+    after = save(r->trainer, r->f.ctx);
+    assert_true(same_bits(&before, &after));
+    drop(&before);
+    drop(&after);
+}
+
+static void a_state_that_does_not_fit_changes_nothing(void **state)
+{
+    Saved part = stopped_after(20);
+    RelnNamed *w = find(&part, "best/out.W"), *rows = find(&part, "trainer/rows");
+    int64_t *counters = find(&part, "trainer/counters")->values;
+    double *row = rows->values;
+    RelnTrainJob job;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = rig_job(&r);
+    rig_trainer(&r, &job);
+    (void)rig_run(&r, 4);
+    part.n = 1;
+    refuse(&r, &part, RELN_ERR_FORMAT, "there is no array");
+    part.n = 0;
+    while (strcmp(part.arrays[part.n].name, "spec") != 0)
+        part.n++;
+    part.n++;
+    w->dtype = RELN_F32;
+    refuse(&r, &part, RELN_ERR_SHAPE, "best/out.W has another dtype");
+    w->dtype = RELN_F64;
+    w->dims[2]++;
+    refuse(&r, &part, RELN_ERR_SHAPE, "best/out.W has another dtype or other extents");
+    w->dims[2]--;
+    counters[0]++;
+    refuse(&r, &part, RELN_ERR_ARG, "a run of seed 78, this one has 77");
+    counters[0]--;
+    counters[1] = 41;
+    refuse(&r, &part, RELN_ERR_ARG, "41 steps are done, this run has 40");
+    counters[1] = -1;
+    refuse(&r, &part, RELN_ERR_FORMAT, "counter 1 is -1");
+    counters[1] = 20;
+    rows->dims[1]--;
+    refuse(&r, &part, RELN_ERR_SHAPE, "is not a record of");
+    rows->dims[1]++;
+    row[7] = 1e300;
+    refuse(&r, &part, RELN_ERR_FORMAT, "has 1e+300 metrics of 8");
+    row[7] = (double)NAN;
+    refuse(&r, &part, RELN_ERR_FORMAT, "row 0 of the record");
+    row[7] = 1;
+    assert_ok(r.f.ctx, reln_trainer_restore(r.trainer, part.n, part.arrays));
+    assert_int_equal(reln_trainer_step(r.trainer), 20);
+    drop(&part);
+    rig_clear(&r);
+}
+
+static void a_bad_job_is_refused(void **state)
+{
+    RelnTrainJob job;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = rig_job(&r);
+    job.n_steps = 0;
+    assert_int_equal(reln_trainer_create(r.f.ctx, &job, &r.trainer), RELN_ERR_ARG);
+    assert_string_equal(reln_ctx_error(r.f.ctx), "train: 0 steps, wanted 1 to 2^53");
+    job = rig_job(&r);
+    job.plan = r.eval;
+    assert_int_equal(reln_trainer_create(r.f.ctx, &job, &r.trainer), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(r.f.ctx), "reln_train_step()"));
+    job = rig_job(&r);
+    job.evaluate_every = 0;
+    assert_int_equal(reln_trainer_create(r.f.ctx, &job, &r.trainer), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(r.f.ctx), "a plateau cannot be seen"));
+    job = rig_job(&r);
+    job.load = NULL;
+    assert_int_equal(reln_trainer_create(r.f.ctx, &job, &r.trainer), RELN_ERR_ARG);
+    assert_null(r.trainer);
+    rig_clear(&r);
+}
+
+/* ---- no memory --------------------------------------------------------------------------------------------------- */
+
+static RelnStatus zeros(void *self, uint64_t step, ptrdiff_t *n_samples)
+{
+    (void)self;
+    (void)step;
+    *n_samples = 1;
+    return RELN_OK;
+}
+
+static RelnStatus train_a_line(RelnCtx *ctx, RelnPlan *plan, RelnStore *store)
+{
+    const RelnTrainJob job = {.plan = plan,
+                              .store = store,
+                              .n_steps = 3,
+                              .evaluate_every = 1,
+                              .schedule = {.rate = 0.1},
+                              .load = zeros};
+    RelnTrainer *t = NULL;
+    const RelnNamed *arrays;
+    RelnStatus status;
+    int n;
+
+    status = reln_trainer_create(ctx, &job, &t);
+    if (status == RELN_OK)
+        status = reln_trainer_run(t, 2, NULL);
+    if (status == RELN_OK)
+        status = reln_trainer_state(t, &n, &arrays);
+    if (status == RELN_OK) {
+        status = reln_trainer_restore(t, n, arrays);
+        assert_int_equal(reln_trainer_step(t), 2);
+        assert_int_equal(reln_trainer_rows(t, NULL), 2);
+    }
+    reln_trainer_destroy(t);
+    return status;
+}
+
+/* y = w x: no algebra, so that the allocations counted are ours. */
+static RelnStatus make_a_line(RelnCtx *ctx)
+{
+    static const double x = 1.0;
+    RelnOptimiser adam = {.adam = RELN_ADAM_DEFAULTS, .clip = 1};
+    RelnGroup *group = NULL;
+    RelnStore *store = NULL;
+    RelnGraph *g = NULL;
+    RelnPlan *plan = NULL;
+    RelnStatus status = reln_group_create(ctx, "none:1", &group);
+
+    if (status == RELN_OK)
+        status = reln_store_create(ctx, 1, &store);
+    if (status == RELN_OK)
+        status = reln_graph_create(group, store, RELN_F64, &g);
+    if (status == RELN_OK) {
+        RelnNode *in = reln_input(g, "x", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_F64);
+        RelnNode *y =
+            reln_mul(g, in, reln_param(g, "w", (RelnDims){0}, (RelnInit){RELN_INIT_CONSTANT, 2.0}));
+
+        (void)reln_train_step(g, &adam, reln_loss_mean(g, &(RelnLoss){0}, y, in));
+        status = reln_plan_create(g, NULL, &plan);
+    }
+    if (status == RELN_OK)
+        status = reln_plan_bind(plan, "x", &x, RELN_F64);
+    if (status == RELN_OK)
+        status = train_a_line(ctx, plan, store);
+    reln_plan_destroy(plan);
+    reln_graph_destroy(g);
+    reln_store_destroy(store);
+    reln_group_destroy(group);
+    return status;
+}
+
+static void no_allocation_is_taken_for_granted(void **state)
+{
+    (void)state;
+    assert_true(fail_every_allocation(make_a_line) > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_run_that_is_compared_is_a_rich_one),
+        cmocka_unit_test(a_run_stopped_after_any_step_ends_with_the_same_bits),
+        cmocka_unit_test(a_state_that_is_not_whole_is_seen_at_the_end),
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(asked_to_stop_it_stops_and_goes_on),
+        cmocka_unit_test(steps_evaluations_and_states_allocate_nothing),
+        cmocka_unit_test(the_best_weights_can_be_taken),
+        cmocka_unit_test(a_nan_brings_the_best_weights_back),
+        cmocka_unit_test(patience_counts_evaluations_without_a_better_score),
+        cmocka_unit_test(a_plateau_cuts_the_rate),
+        cmocka_unit_test(without_evaluation_the_training_loss_is_the_score),
+        cmocka_unit_test(after_a_failure_it_goes_on_where_it_was),
+        cmocka_unit_test(a_state_that_does_not_fit_changes_nothing),
+        cmocka_unit_test(a_bad_job_is_refused),
+        cmocka_unit_test(no_allocation_is_taken_for_granted),
+    };
+
+    return cmocka_run_group_tests_name("train/trainer", tests, NULL, NULL);
+}
