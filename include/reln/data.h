@@ -64,6 +64,8 @@ RELN_API RelnStatus reln_data_open(RelnModel *model, const RelnDataSource *sourc
                                    const RelnDataOptions *options, RelnData **out);
 RELN_API void reln_data_destroy(RelnData *data); /* NULL is fine */
 RELN_API ptrdiff_t reln_data_count(const RelnData *data);
+/* Memory that the lifted samples take, those of a batch included. */
+RELN_API size_t reln_data_bytes(const RelnData *data);
 RELN_API bool reln_data_resident(const RelnData *data); /* lifted once and kept */
 RELN_API bool reln_data_has_target(const RelnData *data);
 

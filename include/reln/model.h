@@ -58,6 +58,7 @@ RELN_API RelnDocNode *reln_model_describe(const RelnModel *model, RelnDoc *doc);
 RELN_API RelnStatus reln_model_from_doc(RelnCtx *ctx, const RelnDocNode *node, const char *what,
                                         RelnModel **out);
 
+RELN_API RelnCtx *reln_model_ctx(const RelnModel *model);
 RELN_API const RelnSpec *reln_model_spec(const RelnModel *model); /* with the width it has */
 RELN_API const RelnShapes *reln_model_shapes(const RelnModel *model);
 RELN_API RelnStore *reln_model_store(const RelnModel *model);

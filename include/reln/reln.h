@@ -6,6 +6,7 @@
 #include "reln/base.h"
 #include "reln/data.h"
 #include "reln/doc.h"
+#include "reln/fit.h"
 #include "reln/graph.h"
 #include "reln/io.h"
 #include "reln/lift.h"

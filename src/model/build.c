@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/op.h"
 #include "model/model.h"
 #include "reln/ops.h"
 
@@ -47,6 +48,32 @@ static RelnNode *tap(Build *b, Name name, RelnNode *node)
     return node;
 }
 
+/* ---- failing -------------------------------------------------------------------------------------------------------- */
+
+/* What fails outside of the graph fails the graph, so that nothing is built around a hole. */
+static void *scratch(Build *b, size_t count, size_t size)
+{
+    void *block = reln_arena_alloc(reln_graph_arena(b->g), count, size);
+
+    if (!block)
+        reln_graph_nomem(b->g);
+    return block;
+}
+
+static bool passed(Build *b, bool holds)
+{
+    if (!holds)
+        reln_graph_fail(b->g, reln_ctx_status(b->m->ctx), "%s", reln_ctx_error(b->m->ctx));
+    return holds;
+}
+
+static const RelnRep *matrix_rep(Build *b)
+{
+    const RelnRep *rep = reln_rep_product(b->m->vector, reln_rep_dual(b->m->vector));
+
+    return passed(b, rep != NULL) ? rep : NULL;
+}
+
 /* ---- inputs ------------------------------------------------------------------------------------------------------------ */
 
 /* 1 / scale of every channel of a slot. */
@@ -54,8 +81,7 @@ static RelnNode *scales(Build *b, SlotId id)
 {
     const RelnModel *m = b->m;
     const int c = m->slots[id].c;
-    double *values = reln_alloc(m->ctx, (size_t)c, sizeof *values);
-    RelnNode *node = NULL;
+    double *values = scratch(b, (size_t)c, sizeof *values);
 
     for (int i = 0; values && i < m->spec.n_inputs; i++) {
         const bool vectors = id == SLOT_V && m->lift[i].vectors >= 0;
@@ -65,10 +91,7 @@ static RelnNode *scales(Build *b, SlotId id)
         for (int j = 0; (vectors || m->lift[i].slot == id) && j < count; j++)
             values[first + j] = 1.0 / m->constants.scale[i];
     }
-    if (values)
-        node = reln_const(b->g, (RelnDims){.c = c}, NULL, values);
-    reln_free(m->ctx, values);
-    return node;
+    return values ? reln_const(b->g, (RelnDims){.c = c}, NULL, values) : NULL;
 }
 
 static const RelnRep *slot_rep(const RelnModel *m, SlotId id)
@@ -98,18 +121,15 @@ static RelnNode *spread(Build *b, RelnNode *x)
 {
     const int points = b->m->points;
     double *ones;
-    RelnNode *like;
 
     if (!x || points == 0)
         return x;
     if (b->m->masked)
         return reln_gather(b->g, x, reln_row_sample(b->g, b->rows));
-    ones = reln_alloc(b->m->ctx, (size_t)points, sizeof *ones);
+    ones = scratch(b, (size_t)points, sizeof *ones);
     for (int p = 0; ones && p < points; p++)
         ones[p] = 1;
-    like = ones ? reln_const(b->g, (RelnDims){.p = points}, NULL, ones) : NULL;
-    reln_free(b->m->ctx, ones);
-    return reln_mul(b->g, x, like);
+    return ones ? reln_mul(b->g, x, reln_const(b->g, (RelnDims){.p = points}, NULL, ones)) : NULL;
 }
 
 static RelnNode *join(Build *b, RelnNode *x, RelnNode *y)
@@ -169,7 +189,7 @@ static RelnNode *steps(Build *b, const char *block, RelnNode *x)
 }
 
 /* The size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its matrix. */
-static double form_size(const Build *b)
+static double form_size(Build *b)
 {
     const int k = reln_model_k(b->m);
     const double *gram = NULL;
@@ -177,7 +197,7 @@ static double form_size(const Build *b)
 
     if (!b->m->algebra)
         return sqrt(k);
-    if (reln_algebra_gram(b->m->algebra, b->net.form, &gram) != RELN_OK)
+    if (!passed(b, reln_algebra_gram(b->m->algebra, b->net.form, &gram) == RELN_OK))
         return 1;
     for (int i = 0; i < k * k; i++)
         square += gram[i] * gram[i];
@@ -305,7 +325,7 @@ static RelnNode *vectors_of_features(Build *b, RelnNode *x)
     const RelnMaps *maps = NULL;
     RelnNode *sum = NULL;
 
-    if (!x || reln_maps_linear(m->rep, m->vector, &maps) != RELN_OK)
+    if (!x || !passed(b, reln_maps_linear(m->rep, m->vector, &maps) == RELN_OK))
         return NULL;
     for (int i = 0; i < maps->count; i++) {
         const double *map = maps->values + (ptrdiff_t)i * m->n * reln_model_k(m);
@@ -330,12 +350,10 @@ static const RelnTensor3 *times_vector(Build *b, RelnTensor3 *t, RelnEntry *entr
 }
 
 /* sum_j X_j v_j over the sample's own vectors, X_j mixed from all channels. */
-static RelnNode *vectors_of_vectors(Build *b, const RelnEntry *entries, const RelnTensor3 *t,
-                                    RelnNode *x, RelnNode *v)
+static RelnNode *times_vectors(Build *b, const RelnTensor3 *t, RelnNode *x, RelnNode *v)
 {
     RelnNode *sum = NULL;
 
-    (void)entries;
     for (int j = 0; j < b->m->slots[SLOT_V].c; j++) {
         RelnNode *h = reln_nn_linear(&b->net, name_of("out.times%d", j).text, x,
                                      b->m->shapes.target_channels);
@@ -346,38 +364,34 @@ static RelnNode *vectors_of_vectors(Build *b, const RelnEntry *entries, const Re
     return sum;
 }
 
-static RelnNode *read_own_vectors(Build *b, RelnNode *x)
+static RelnNode *vectors_of_vectors(Build *b, RelnNode *x)
 {
     const size_t n = (size_t)b->m->n;
     RelnEntry *entries;
     RelnTensor3 t;
-    RelnNode *sum = NULL, *v;
+    RelnNode *v;
 
     if (b->m->slots[SLOT_V].c == 0)
         return NULL;
-    entries = reln_alloc(b->m->ctx, n * n, sizeof *entries);
     v = input(b, SLOT_V);
-    if (entries) {
-        sum = vectors_of_vectors(b, entries, times_vector(b, &t, entries), x, v);
-        sum = plus(b, sum, reln_nn_linear(&b->net, "out.own", v, b->m->shapes.target_channels));
-    }
-    reln_free(b->m->ctx, entries);
-    return sum;
+    entries = scratch(b, n * n, sizeof *entries);
+    if (!entries)
+        return NULL;
+    return reln_add(b->g, times_vectors(b, times_vector(b, &t, entries), x, v),
+                    reln_nn_linear(&b->net, "out.own", v, b->m->shapes.target_channels));
 }
 
 static RelnNode *read_vector(Build *b, RelnFeatures f)
 {
-    RelnNode *x = vectors_of_features(b, f.x), *own;
+    RelnNode *x = vectors_of_features(b, f.x);
+    RelnNode *own = f.x && b->m->algebra ? vectors_of_vectors(b, f.x) : NULL;
 
-    if (!b->m->algebra || !f.x)
-        return x;
-    own = read_own_vectors(b, f.x);
-    if (!x && !own && reln_graph_status(b->g) == RELN_OK)
-        reln_fail(b->m->ctx, RELN_ERR_REP,
-                  "target %s: no map leads from features %s to vectors under %s; wanted a vector "
-                  "among the inputs",
-                  b->m->spec.target.name, reln_algebra_name(b->m->algebra),
-                  reln_group_name(b->m->symmetry));
+    if (!x && !own)
+        reln_graph_fail(b->g, RELN_ERR_REP,
+                        "target %s: no map leads from features %s to vectors under %s; wanted a "
+                        "vector among the inputs",
+                        b->m->spec.target.name, reln_model_features(b->m),
+                        reln_group_name(b->m->symmetry));
     return x && own ? reln_add(b->g, x, own) : x ? x : own;
 }
 
@@ -387,24 +401,22 @@ static RelnNode *block_of(Build *b, RelnNode *x)
     const RelnModel *m = b->m;
     const int size = reln_algebra_n(m->algebra), k = reln_model_k(m), n = m->n;
     const double *basis = reln_algebra_basis(m->algebra);
-    double *map = reln_alloc(m->ctx, (size_t)(n * n * k), sizeof *map);
-    RelnNode *y = NULL;
+    double *map = scratch(b, (size_t)(n * n * k), sizeof *map);
+    const RelnRep *rep = matrix_rep(b);
 
     for (int i = 0; map && i < n * n; i++)
         for (int j = 0; j < k; j++)
             map[i * k + j] = basis[((ptrdiff_t)j * size + i / n) * size + i % n];
-    if (map)
-        y = reln_linear_map(b->g, x, map, reln_rep_product(m->vector, reln_rep_dual(m->vector)));
-    reln_free(m->ctx, map);
-    return y;
+    return map && rep ? reln_linear_map(b->g, x, map, rep) : NULL;
 }
 
 static RelnNode *read_matrix(Build *b, RelnFeatures f)
 {
     if (!b->m->algebra) {
-        reln_fail(b->m->ctx, RELN_ERR_UNSUPPORTED,
-                  "target %s: vector-neurons give scalars, classes and vectors; wanted kind: reln",
-                  b->m->spec.target.name);
+        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
+                        "target %s: vector-neurons give scalars, classes and vectors; wanted kind: "
+                        "reln",
+                        b->m->spec.target.name);
         return NULL;
     }
     if (b->m->spec.model.kind == RELN_MODEL_RELN)
@@ -471,35 +483,31 @@ static RelnNode *target(Build *b, RelnNode *y)
 static RelnNode *measured(Build *b, RelnNode *e)
 {
     const int k = reln_node_dims(e).k;
-    const RelnRep *rep = reln_node_rep(e), *dual = reln_rep_dual(rep);
-    RelnEntry *entries = reln_alloc(b->m->ctx, (size_t)k * (size_t)k, sizeof *entries);
+    const RelnRep *dual = reln_rep_dual(reln_node_rep(e)), *both = reln_rep_product(dual, dual);
+    RelnEntry *entries = scratch(b, (size_t)k * (size_t)k, sizeof *entries);
     RelnTensor3 t = {k * k, k, k, 0, entries};
-    RelnNode *metric = reln_input(b->g, "metric", RELN_STEP, (RelnDims){.k = k * k},
-                                  reln_rep_product(dual, dual), RELN_DEFAULT);
-    RelnNode *lowered = NULL;
+    RelnNode *metric;
 
-    for (int i = 0; entries && i < k * k; i++)
+    if (!entries || !passed(b, both != NULL))
+        return NULL;
+    for (int i = 0; i < k * k; i++)
         entries[t.count++] = (RelnEntry){i, i % k, i / k, 1};
-    if (entries)
-        lowered = reln_contract(b->g, &t, metric, e, dual);
-    reln_free(b->m->ctx, entries);
-    return reln_pair(b->g, e, lowered);
+    metric = reln_input(b->g, "metric", RELN_STEP, (RelnDims){.k = k * k}, both, RELN_DEFAULT);
+    return reln_pair(b->g, e, reln_contract(b->g, &t, metric, e, dual));
 }
 
 static RelnNode *measured_loss(Build *b, RelnNode *y, RelnNode *t)
 {
     RelnNode *e = reln_sub(b->g, y, t);
 
+    if (b->m->spec.train.loss != RELN_LOSS_MSE)
+        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
+                        "target %s: errors of a %s under %s have no length of their own; wanted "
+                        "loss: mse",
+                        b->m->spec.target.name, reln_target_text(b->m->spec.target.as),
+                        reln_group_name(b->m->symmetry));
     if (!e)
         return NULL;
-    if (b->m->spec.train.loss != RELN_LOSS_MSE) {
-        reln_fail(
-            b->m->ctx, RELN_ERR_UNSUPPORTED,
-            "target %s: errors of a %s under %s have no length of their own; wanted loss: mse",
-            b->m->spec.target.name, reln_target_text(b->m->spec.target.as),
-            reln_group_name(b->m->symmetry));
-        return NULL;
-    }
     return reln_batch_mean(b->g, reln_scale(b->g, reln_sum_all(b->g, measured(b, e)),
                                             1.0 / (double)reln_model_outputs(b->m)));
 }
@@ -534,15 +542,6 @@ static void build(Build *b, bool with_loss)
     reln_output(b->g, "y", b->out->y);
 }
 
-/* A network that is not there has a reason: the graph's, or one that was found outside of it. */
-static RelnStatus verdict(const Build *b, bool with_loss)
-{
-    RELN_TRY(reln_graph_status(b->g));
-    if (b->out->y && (b->out->loss || !with_loss))
-        return RELN_OK;
-    return reln_ctx_status(b->m->ctx) == RELN_OK ? RELN_ERR_NOMEM : reln_ctx_status(b->m->ctx);
-}
-
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                                const RelnModelOptions *options, RelnModelGraph *out)
 {
@@ -554,7 +553,7 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
     b.g = out->graph;
     b.net = (RelnNet){out->graph, m->algebra, m->spec.model.form, options->train};
     build(&b, options->loss);
-    status = verdict(&b, options->loss);
+    status = reln_graph_status(out->graph);
     if (status != RELN_OK)
         reln_model_graph_clear(out);
     return status;

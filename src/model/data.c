@@ -492,6 +492,14 @@ ptrdiff_t reln_data_count(const RelnData *d)
     return d->found.count;
 }
 
+size_t reln_data_bytes(const RelnData *d)
+{
+    const ptrdiff_t points = d->m->masked ? d->first[d->found.count] : 0;
+    const double all = d->resident ? lifted_bytes(d, d->found.count, points) : 0;
+
+    return (size_t)(all + lifted_bytes(d, d->room, d->room * d->m->points));
+}
+
 bool reln_data_resident(const RelnData *d)
 {
     return d->resident;

@@ -437,31 +437,48 @@ static bool has_default(const Key *key)
 {
     if (key->kind == KEY_NUMBER || key->kind == KEY_WHOLE)
         return in_range(key, key->otherwise);
-    return key->kind == KEY_WORD || key->kind == KEY_FLAG;
+    return key->kind == KEY_WORD || key->kind == KEY_FLAG || key->shown;
+}
+
+enum { HELP_AT = 38, HELP_WIDTH = 80 };
+
+static void print_section(Page *page, const Key *key, int indent)
+{
+    reln_page_print(page, "%*s%s:%*s # %s\n", indent, "", key->name,
+                    HELP_AT - 2 - indent - (int)strlen(key->name), "", key->help);
+    reln_keys_template(page, key->section, indent + 2);
+}
+
+/* Behind the help, or on a line of their own. */
+static void print_words(Page *page, const Key *key)
+{
+    char words[256];
+
+    join(count_words(key->words), word_text, key->words, words, sizeof words);
+    if (strlen(key->help) + strlen(words) < HELP_WIDTH)
+        reln_page_print(page, ": %s\n", words);
+    else
+        reln_page_print(page, ":\n%*s#   %s\n", HELP_AT, "", words);
 }
 
 static void print_key(Page *page, const Key *key, int indent)
 {
-    char value[32], line[128], words[256];
+    char value[32], line[128];
 
-    if (key->kind == KEY_SECTION) {
-        reln_page_print(page, "%*s%s:%*s # %s\n", indent, "", key->name,
-                        36 - indent - (int)strlen(key->name), "", key->help);
-        reln_keys_template(page, key->section, indent + 2);
-        return;
-    }
     snprintf(line, sizeof line, "%s%s: %s", has_default(key) ? "" : "# ", key->name,
              default_text(key, value, sizeof value));
-    reln_page_print(page, "%*s%-*s # %s", indent, "", 37 - indent, line, key->help);
+    reln_page_print(page, "%*s%-*s # %s", indent, "", HELP_AT - 1 - indent, line, key->help);
     if (key->words)
-        reln_page_print(page, ": %s",
-                        join(count_words(key->words), word_text, key->words, words, sizeof words));
-    reln_page_print(page, "\n");
+        print_words(page, key);
+    else
+        reln_page_print(page, "\n");
 }
 
 void reln_keys_template(Page *page, const Section *section, int indent)
 {
     for (int i = 0; i < section->n_keys; i++)
-        if (!section->keys[i].example || section->keys[i].example[0])
+        if (section->keys[i].kind == KEY_SECTION)
+            print_section(page, &section->keys[i], indent);
+        else
             print_key(page, &section->keys[i], indent);
 }

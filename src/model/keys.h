@@ -48,8 +48,8 @@ struct Key {
     const Section *section;
     RelnStatus (*read)(const Reader *r, const Key *key, const RelnDocNode *node, void *base);
     void (*write)(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base);
-    const char *
-        example; /* what the template shows, when it is not the default; "" keeps the key out of it */
+    const char *example; /* what the template shows, when it is not the default */
+    bool shown;          /* the example is the default of a key that has no number for it */
     const char *help;
 };
 

@@ -171,10 +171,6 @@ static RelnStatus lift_element(RelnModel *m, const char *name, Lift *lift)
 {
     double *map, outside;
 
-    if (!m->own)
-        return reln_fail(m->ctx, RELN_ERR_UNSUPPORTED,
-                         "%s: %s has no algebra that elements could be in; wanted as: matrix", name,
-                         reln_group_name(m->symmetry));
     RELN_TRY(allocate_map(m, lift, reln_algebra_dim(m->own), &map));
     RELN_TRY(map_of(m, place_element, lift->size, map, &outside));
     if (outside > INSIDE)

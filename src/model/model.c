@@ -207,6 +207,11 @@ RelnStore *reln_model_store(const RelnModel *m)
     return m->store;
 }
 
+RelnCtx *reln_model_ctx(const RelnModel *m)
+{
+    return m->ctx;
+}
+
 const char *reln_model_symmetry(const RelnModel *m)
 {
     return reln_group_name(m->symmetry);

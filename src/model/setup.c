@@ -44,6 +44,16 @@ static RelnStatus make_own(RelnModel *m)
                                    &m->own);
 }
 
+static RelnStatus check_elements(const RelnModel *m)
+{
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->spec.input[i].as == RELN_AS_ELEMENT && !m->own)
+            return reln_fail(m->ctx, RELN_ERR_UNSUPPORTED,
+                             "%s: %s has no algebra that elements could be in; wanted as: matrix",
+                             m->spec.input[i].name, reln_group_name(m->symmetry));
+    return RELN_OK;
+}
+
 RelnStatus reln_model_make_symmetry(RelnModel *m)
 {
     if (m->spec.basis[0]) {
@@ -55,7 +65,8 @@ RelnStatus reln_model_make_symmetry(RelnModel *m)
         RELN_TRY(reln_group_create(m->ctx, m->spec.symmetry, &m->symmetry));
     }
     m->n = reln_group_n(m->symmetry);
-    return make_own(m);
+    RELN_TRY(make_own(m));
+    return check_elements(m);
 }
 
 /* ---- the feature algebra -------------------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static RelnStatus shape_of(RelnCtx *ctx, const char *name, RelnAs as, bool point
     shape->size = reln_input_size(as, n, dim);
     if (fits(a, points, n_tail, tail, shape))
         return RELN_OK;
-    return reln_fail(ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s, as of a %s", name,
+    return reln_fail(ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s (as: %s)", name,
                      reln_data_shape_text(a, seen, sizeof seen),
                      wanted_text(points, n_tail, tail, wanted, sizeof wanted), reln_as_text(as));
 }

@@ -59,10 +59,10 @@ TaskMean task_mean_seconds(const TaskCall *call, int model)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static bool in_paper(const Task *task, int metric)
+static bool in_paper(const TaskCall *call, int metric)
 {
-    for (int m = 0; m < task->n_models; m++)
-        if (task->models[m].paper[metric].mean != 0)
+    for (int m = 0; m < call->n_models; m++)
+        if (call->models[m]->paper[metric].mean != 0)
             return true;
     return false;
 }
@@ -89,7 +89,7 @@ static void columns(RelnTable *table, const TaskCall *call)
         snprintf(head, sizeof head, "%s%s", m->label, m->percent ? " [%]" : "");
         reln_table_column(table, head,
                           RELN_COL_RIGHT | (m->more ? RELN_COL_HIGHEST : RELN_COL_LOWEST));
-        if (in_paper(task, i))
+        if (in_paper(call, i))
             reln_table_column(table, "paper", RELN_COL_RIGHT);
     }
     reln_table_column(table, "seconds", RELN_COL_RIGHT);
@@ -124,7 +124,7 @@ static void put_row(RelnTable *table, const TaskCall *call, int model)
         const TaskMean ours = task_mean_metric(call, model, i);
         const TaskNumber paper = m->paper[i];
         put_mean(table, &task->metrics[i], ours.mean, ours.spread);
-        if (in_paper(task, i))
+        if (in_paper(call, i))
             put_mean(table, &task->metrics[i], paper.mean != 0 ? paper.mean : (double)NAN,
                      paper.spread);
     }
@@ -336,7 +336,7 @@ static RelnStatus print_table(const TaskCall *call)
         status = reln_table_write(
             table, call->request->colour ? RELN_TABLE_TERMINAL : RELN_TABLE_PLAIN, &text, &n_bytes);
     if (status == RELN_OK)
-        fwrite(text, 1, n_bytes, call->request->stream);
+        (void)fwrite(text, 1, n_bytes, call->request->stream);
     reln_table_destroy(table);
     return status;
 }

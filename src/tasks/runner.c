@@ -70,6 +70,9 @@ static RelnStatus choose_models(TaskCall *call)
         TRY(add_model(call, list, length));
         list = list[length] == ',' ? list + length + 1 : NULL;
     }
+    if (call->n_models == 0)
+        return task_fail(&call->env, RELN_ERR_ARG, "%s has no models for scale %s", task->name,
+                         task_scale_text(call->env.scale));
     return RELN_OK;
 }
 

@@ -17,7 +17,8 @@ typedef struct Line {
     double x[SAMPLES], y[SAMPLES];
 } Line;
 
-static int n_prepared, n_run;
+static int n_prepared, n_run, n_loaded;
+static bool stop_judging; /* asked to stop when training is over and the evaluation has begun */
 static double told_rate = 0.1; /* what describe() tells */
 
 static RelnStatus prepare(TaskEnv *env, void **data)
@@ -46,6 +47,7 @@ static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     (void)self;
     (void)step;
+    n_loaded++;
     *n_samples = SAMPLES;
     return RELN_OK;
 }
@@ -66,6 +68,9 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     run->params = reln_store_parameters(s->store);
     run->params_used = task_trained(s->store);
     TRY(task_train(run, 0, &job, trainer));
+    run->stopped = stop_judging;
+    if (run->stopped)
+        return task_fail(run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
     n = reln_trainer_rows(*trainer, &rows);
     run->metrics[0] = rows[n - 1].loss;
     run->metrics[1] = 0.5 + 0.01 * (double)run->seed;
@@ -144,7 +149,8 @@ static void place_init(Place *p)
     assert_non_null(mkdtemp(p->folder));
     assert_int_equal(reln_ctx_create(NULL, &p->ctx), RELN_OK);
     p->request = (TaskRequest){.task = &line_task, .scale = TASK_QUICK, .out = p->folder};
-    n_prepared = n_run = 0;
+    n_prepared = n_run = n_loaded = 0;
+    stop_judging = false;
     told_rate = 0.1;
 }
 
@@ -345,6 +351,26 @@ static void a_stopped_run_goes_on_and_ends_with_the_same_bits(void **state)
     place_clear(&q);
 }
 
+static void training_that_is_over_is_not_done_again_for_the_evaluation(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.seeds = 1;
+    p.request.models = "plain";
+    stop_judging = true;
+    assert_ok(p.ctx, go(&p));
+    assert_true(p.outcome.stopped);
+    assert_int_equal(n_loaded, 40);
+    stop_judging = false;
+    assert_ok(p.ctx, go(&p));
+    assert_false(p.outcome.stopped);
+    assert_int_equal(n_loaded, 40);
+    assert_true(exists(&p, "runs/plain-1.json"));
+    place_clear(&p);
+}
+
 static void what_is_asked_wrongly_is_told(void **state)
 {
     Place p;
@@ -417,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_finished_run_is_not_made_again),
         cmocka_unit_test(a_run_of_other_settings_is_made_again),
         cmocka_unit_test(a_stopped_run_goes_on_and_ends_with_the_same_bits),
+        cmocka_unit_test(training_that_is_over_is_not_done_again_for_the_evaluation),
         cmocka_unit_test(what_is_asked_wrongly_is_told),
         cmocka_unit_test(a_damaged_checkpoint_is_refused),
         cmocka_unit_test(memory_that_is_not_there_is_told_and_nothing_leaks),

@@ -348,10 +348,12 @@ static double change_under_action(const Sp4Model *model, const char *symmetry)
 static void equivariant_networks_do_not_see_the_action_and_an_mlp_does(void **state)
 {
     const Sp4Model best = {.kind = SP4_BEST, .width = WIDTH, .channels = 8};
+    const Sp4Model traces = {.kind = SP4_INVARIANTS, .width = WIDTH};
     const Sp4Model mlp = {.kind = SP4_MLP, .width = WIDTH};
 
     (void)state;
     assert_small(change_under_action(&both, "sp:4"), acting);
+    assert_small(change_under_action(&traces, "sp:4"), acting);
     assert_small(change_under_action(&best, "sp:4"), acting);
     assert_true(change_under_action(&mlp, "none:4") > 1e-3);
 }

@@ -71,6 +71,21 @@ static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
     return reln_add(net->graph, reln_nn_mlp(net, "mlp", p, &mlp), reln_nn_dense(net, "out", p, 1));
 }
 
+/* The plain way: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all that the paper's layers can see, and a smooth function of them. */
+static RelnNode *invariants(const RelnNet *net, const Sp4Model *model, RelnNode *x)
+{
+    const RelnMlp mlp = {
+        .hidden = 3, .width = model->width, .channels = 1, .activation = RELN_ACT_SILU};
+    const RelnNet traces = {.graph = net->graph, .algebra = net->algebra, .form = RELN_FORM_TRACE};
+    RelnNode *X = reln_slice(net->graph, x, RELN_C, 0, 1);
+    RelnNode *Y = reln_slice(net->graph, x, RELN_C, 1, 1);
+    RelnNode *Z = reln_bracket(net->graph, net->algebra, X, Y);
+    RelnNode *const all[] = {reln_nn_invariant(&traces, X), reln_nn_form(&traces, X, Y),
+                             reln_nn_invariant(&traces, Y), reln_nn_invariant(&traces, Z)};
+
+    return reln_nn_mlp(net, "mlp", reln_concat(net->graph, 4, all, RELN_C), &mlp);
+}
+
 /* Not equivariant: all twenty coordinates as they come. */
 static RelnNode *mlp(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
@@ -89,6 +104,8 @@ RelnNode *sp4_network(const RelnNet *net, const Sp4Model *model)
 
     if (model->kind == SP4_MLP)
         return mlp(net, model, x);
+    if (model->kind == SP4_INVARIANTS)
+        return invariants(net, model, x);
     if (model->kind == SP4_BEST)
         return best(net, model, x);
     return layers(net, model, x);

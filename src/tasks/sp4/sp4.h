@@ -40,7 +40,7 @@ void sp4_act(const double *ad, ptrdiff_t n, const double *x, double *y);
 /* ---- networks --------------------------------------------------------------------------------------------------- */
 
 typedef struct Sp4Model {
-    enum { SP4_LAYERS, SP4_MLP, SP4_BEST } kind;
+    enum { SP4_LAYERS, SP4_MLP, SP4_INVARIANTS, SP4_BEST } kind;
     int width;
     int channels; /* SP4_BEST: of elements; width is that of the function of their invariants */
     bool relu, bracket; /* SP4_LAYERS: which of the two blocks there are */

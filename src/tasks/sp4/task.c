@@ -66,6 +66,10 @@ static const TaskModel models[] = {
     {.name = "reln-cosine",
      .label = "ReLN, rate 1e-3 with cosine",
      .settings = LAYERS(.relu = true, .bracket = true, .form = 8, .rate = 1e-3, .cosine = true)},
+    {.name = "invariants",
+     .label = "MLP of four invariants",
+     .settings =
+         &(const Sp4Model){.kind = SP4_INVARIANTS, .width = 64, .rate = 3e-3, .cosine = true}},
     {.name = "best",
      .label = "Triple and powers (ours)",
      .settings =
@@ -165,6 +169,7 @@ typedef struct Fit {
     RelnPlan *plan, *judge, *plain; /* training; the same network for evaluation; on elements */
     RelnTrainer *trainer;
     double x[BATCH * 2 * SP4_K], y[BATCH];
+    float *before; /* outputs for the test set as it is */
     double *moved; /* a block of the test set, acted upon */
 } Fit;
 
@@ -302,9 +307,8 @@ static double best_on_test(const RelnTrainer *trainer)
     return best;
 }
 
-/* One action on one block: squared errors and |f(x) - f(g x)|, summed. `before` are the outputs for the block as it is. */
-static RelnStatus act_once(Fit *f, const double *ad, ptrdiff_t first, ptrdiff_t n,
-                           const float *before, double sums[2])
+/* One action on one block: squared errors and |f(x) - f(g x)|, their means added up. */
+static RelnStatus act_once(Fit *f, const double *ad, ptrdiff_t first, ptrdiff_t n, double sums[2])
 {
     const Sp4Set *test = &f->data->test;
     const float *after = NULL;
@@ -313,11 +317,11 @@ static RelnStatus act_once(Fit *f, const double *ad, ptrdiff_t first, ptrdiff_t 
     TRY(predict(f->plain, "x", f->moved, n, &after));
     sums[0] += squared_error(after, test->y + first, n);
     for (ptrdiff_t i = 0; i < n; i++)
-        sums[1] += fabs((double)after[i] - (double)before[first + i]) / (double)n;
+        sums[1] += fabs((double)after[i] - (double)f->before[first + i]) / (double)n;
     return RELN_OK;
 }
 
-static RelnStatus judge_actions(Fit *f, const float *before)
+static RelnStatus judge_actions(Fit *f)
 {
     const int actions = scales[f->run->env->scale].actions;
     const ptrdiff_t n = f->data->test.n / BLOCKS;
@@ -328,7 +332,7 @@ static RelnStatus judge_actions(Fit *f, const float *before)
         if (task_asked(f->run))
             return task_fail(f->run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
         TRY(sp4_random_action(f->data->sp4, &rng, ad));
-        TRY(act_once(f, ad, a % BLOCKS * n, n, before, sums));
+        TRY(act_once(f, ad, a % BLOCKS * n, n, sums));
     }
     f->run->metrics[SP4] = sums[0] / actions;
     f->run->metrics[INVARIANCE] = sums[1] / actions;
@@ -339,20 +343,16 @@ static RelnStatus judge(Fit *f)
 {
     const Sp4Set *test = &f->data->test;
     const float *out = NULL;
-    float *before = malloc((size_t)test->n * sizeof *before);
-    RelnStatus status;
 
+    f->before = malloc((size_t)test->n * sizeof *f->before);
     f->moved = malloc((size_t)test->n * 2 * SP4_K * sizeof *f->moved);
-    status = before && f->moved ? predict(f->plain, "x", test->x, test->n, &out)
-                                : task_nomem(f->run->env);
-    if (status == RELN_OK) {
-        memcpy(before, out, (size_t)test->n * sizeof *before);
-        f->run->metrics[ID] = squared_error(before, test->y, test->n);
-        f->run->metrics[ID_PUBLISHED] = best_on_test(f->trainer);
-        status = judge_actions(f, before);
-    }
-    free(before);
-    return status;
+    if (!f->before || !f->moved)
+        return task_nomem(f->run->env);
+    TRY(predict(f->plain, "x", test->x, test->n, &out));
+    memcpy(f->before, out, (size_t)test->n * sizeof *f->before);
+    f->run->metrics[ID] = squared_error(out, test->y, test->n);
+    f->run->metrics[ID_PUBLISHED] = best_on_test(f->trainer);
+    return judge_actions(f);
 }
 
 static RelnStatus fit(Fit *f)
@@ -384,6 +384,7 @@ static RelnStatus run(TaskRun *run, const void *data)
     reln_graph_destroy(f->plain_graph);
     reln_graph_destroy(f->judge_graph);
     reln_setting_clear(&f->s);
+    free(f->before);
     free(f->moved);
     free(f);
     return status;
