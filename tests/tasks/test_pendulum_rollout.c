@@ -72,13 +72,13 @@ static void set_truth(RelnStore *store)
     /* pairs (a, b) of x1, x2, p1, p2, x2 - x1, e, p1 + p2 in order: 0 (0,0), 5 (0,5), 11 (1,5), 13 (2,2), 18 (3,3),
      * 22 (4,4); lengths from 28 */
     enum { COUNT = 33 };
-    double w[COUNT] = {[0] = 0.5, [13] = 0.5, [18] = 0.5, [22] = 1,
-                       [5] = 1,   [11] = 1,   [28] = -1,  [32] = -2};
+    double w[COUNT] = {
+        [0] = 0.5, [13] = 0.5, [18] = 0.5, [22] = 1, [5] = 1, [11] = 1, [28] = -1, [32] = -2};
     double one[COUNT * COUNT] = {0};
 
     assert_int_equal(pend_features_count(&pend_lengths), COUNT);
     for (int i = 0; i < COUNT; i++)
-        one[i * COUNT + i] = 1;
+        one[i * COUNT + i] = 1 / PEND_LINEAR_GAIN;
     assert_true(pend_store_fill(store, "linear.W", COUNT, w));
     assert_true(pend_store_fill(store, "features.mix", COUNT * COUNT, one));
 }

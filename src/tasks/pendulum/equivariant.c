@@ -200,7 +200,8 @@ static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
     if (b->symmetry == PEND_D6)
         parts[n++] = sixth_powers(g, base, pend_weights_take(w));
     H = pend_dense_value(g, &d, reln_concat(g, n, parts, RELN_C), w);
-    return reln_add(g, reln_scale(g, H, s->share), reln_mix(g, f, pend_weights_take(w)));
+    f = reln_scale(g, reln_mix(g, f, pend_weights_take(w)), PEND_LINEAR_GAIN);
+    return reln_add(g, reln_scale(g, H, s->share), f);
 }
 
 static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed, int n,

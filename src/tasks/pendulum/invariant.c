@@ -227,7 +227,8 @@ static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
         return pend_dense_value(g, &d, f, w);
     f = pend_features_mixed(g, f, w);
     H = reln_scale(g, pend_dense_value(g, &d, f, w), s->share);
-    return reln_add(g, H, reln_mix(g, f, pend_weights_take(w)));
+    f = reln_scale(g, reln_mix(g, f, pend_weights_take(w)), PEND_LINEAR_GAIN);
+    return reln_add(g, H, f);
 }
 
 static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed, int n,

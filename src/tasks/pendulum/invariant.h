@@ -30,6 +30,9 @@ typedef struct PendInvariant {
 
 extern const PendArchitecture pend_invariant;
 
+/* The linear part is this times f W, so that Adam, which moves every weight alike, moves it faster than the rest. */
+#define PEND_LINEAR_GAIN 4.0
+
 /* The invariants by themselves: how many, and their node (K = 1, C = count). */
 int pend_features_count(const PendInvariant *s);
 RelnNode *pend_features(RelnGraph *g, const PendInvariant *s, RelnNode *z);

@@ -180,6 +180,15 @@ RelnNode *pend_model_energy(PendModel *m, RelnNode *z)
     return m->arch->velocity ? NULL : m->arch->value(&m->build, z, &m->weights);
 }
 
+RelnNode *pend_model_direct(PendModel *m, RelnNode *z)
+{
+    RelnNode *value;
+
+    m->weights.next = 0;
+    value = m->arch->value(&m->build, z, &m->weights);
+    return m->arch->velocity ? value : hamilton(m->build.graph, value, z);
+}
+
 RelnNode *pend_model_velocity(PendModel *m, RelnNode *z)
 {
     RelnNode *args[PEND_WEIGHTS + 1] = {z}, *zdot = NULL;

@@ -57,7 +57,9 @@ RelnDims pend_state_dims(void);
 const RelnRep *pend_state_rep(RelnGraph *g); /* the group's vectors */
 
 RelnNode *pend_model_energy(PendModel *m, RelnNode *z);   /* NULL for a neural ODE */
-RelnNode *pend_model_velocity(PendModel *m, RelnNode *z); /* as z */
+RelnNode *pend_model_velocity(PendModel *m, RelnNode *z); /* as z, by a call of the function */
+/* The same without the call, for a plan that is frozen and only run forward. */
+RelnNode *pend_model_direct(PendModel *m, RelnNode *z);
 /* n steps of length h of the fourth-order method of Runge and Kutta. */
 RelnNode *pend_model_steps(PendModel *m, RelnNode *z, double h, int n);
 

@@ -250,7 +250,7 @@ static RelnStatus build_judges(Fit *f)
     z = reln_input(f->move_graph, "z", RELN_SAMPLES, pend_state_dims(),
                    pend_state_rep(f->move_graph), RELN_DEFAULT);
     if (open_model(f, f->move_graph, &m))
-        reln_output(f->move_graph, "velocity", pend_model_velocity(&m, z));
+        reln_output(f->move_graph, "velocity", pend_model_direct(&m, z));
     return plan_of(f, f->move_graph, &f->move);
 }
 
@@ -379,6 +379,7 @@ static RelnStatus judge_rollouts(Fit *f)
     const PendRollout rollout = {f->move, RELN_F32, n, f->scale->h};
     PendErrors e;
 
+    TRY(reln_plan_freeze(f->move));
     TRY(pend_rollout(&rollout, f->starts, f->z));
     e = pend_errors(&f->data->system, f->z, f->data->sets.truth, n);
     f->run->metrics[ERROR] = e.table;
