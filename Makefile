@@ -28,7 +28,7 @@ check = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(JOBS)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
 
-demo: setup ## build, look at a dozen algebras, refused ones among them, and train a first network
+demo: setup ## build, look at a dozen algebras, refused ones among them, train a first network, make a table
 	$(call build,build)
 	tools/demo.sh build
 

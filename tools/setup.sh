@@ -3,7 +3,8 @@
 # With everything in place it asks dpkg once and does nothing more: no network, no root.
 set -eu
 
-packages="gcc g++ make cmake pkg-config libopenblas-pthread-dev libyaml-dev zlib1g-dev libcmocka-dev libjansson-dev"
+packages="gcc g++ make cmake pkg-config libopenblas-pthread-dev libyaml-dev zlib1g-dev libhdf5-dev libsundials-dev"
+packages="$packages libcmocka-dev libjansson-dev"
 if [ "${1:-}" = long ]; then
     packages="$packages clang clang-format clang-tidy libclang-rt-14-dev"
 fi

@@ -94,6 +94,51 @@ RELN_API const char *reln_tensors_meta(const RelnTensors *tensors,
 RELN_API const RelnMeta *reln_tensors_metadata(const RelnTensors *tensors);
 RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a checksum */
 
+/* ---- arrays by rows, from any file of arrays ------------------------------------------------------------------------ */
+
+/* A .npz, a .npy (one array, named after the file), a folder of .npy, a .safetensors, or a .h5:
+ *
+ *     RelnArchive *data = NULL;
+ *     if (reln_archive_open(ctx, "data.npz", &data) != RELN_OK) ...
+ *     int x = reln_archive_find(data, "X");                        // -1: not there
+ *     reln_archive_range(data, x, 0, 100, values);                 // rows 0 .. 99 as doubles
+ *     reln_archive_destroy(data);
+ *
+ * Rows of the leading axis are read when they are asked for, so a file may be larger than memory. What is packed, in
+ * Fortran's order or in HDF5 is unpacked when it is first asked for (large arrays to /var/tmp); after that reading
+ * allocates nothing. Floats of 2, 4 and 8 bytes, integers with and without sign, and booleans (0 and 1) become doubles.
+ * One thread at a time. */
+typedef struct RelnArchive RelnArchive;
+
+typedef struct RelnArchiveInfo {
+    const char *name;
+    const char *dtype; /* as NumPy's: "f4", "u1", "b1" ... */
+    bool whole_numbers;
+    double precision; /* as in RelnArray */
+    int rank;
+    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
+    ptrdiff_t n_rows,
+        row_size; /* dims[0], and the product of the others; a single number is one row */
+} RelnArchiveInfo;
+
+RELN_API RelnStatus reln_archive_open(RelnCtx *ctx, const char *path, RelnArchive **out);
+/* h5 is the path of the program reln-h5; NULL: beside the running program, or in ../libexec/reln. */
+RELN_API RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5,
+                                           RelnArchive **out);
+RELN_API void reln_archive_destroy(RelnArchive *archive); /* NULL is fine */
+
+RELN_API int reln_archive_count(const RelnArchive *archive);
+RELN_API const RelnArchiveInfo *reln_archive_info(const RelnArchive *archive, int index);
+RELN_API int reln_archive_find(const RelnArchive *archive, const char *name); /* -1: none */
+/* out (n_rows, row_size). Rows in any order, also more than once. */
+RELN_API RelnStatus reln_archive_rows(RelnArchive *archive, int index, ptrdiff_t n_rows,
+                                      const ptrdiff_t *rows, double *out);
+RELN_API RelnStatus reln_archive_range(RelnArchive *archive, int index, ptrdiff_t first,
+                                       ptrdiff_t n_rows, double *out);
+
+/* Arrays as .npz, stored, at most 4 GiB in all; names are non-empty UTF-8 without '/'. As reln_npy_save(). */
+RELN_API RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays);
+
 /* ---- other files and folders -------------------------------------------------------------------------------------- */
 
 /* Whole or not at all, as reln_npy_save(). */

@@ -49,6 +49,12 @@ typedef struct RelnRun {
 } RelnRun;
 RELN_API RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run);
 
+/* For running a network that is trained: hold the parameters and state of this moment. What depends on them alone
+ * (products of weights, weights laid out for the kernels) is then found in the first run and never again. The plan has
+ * copies: later changes of the store are not seen, by training or by hand, until it is frozen again.
+ * Fails   RELN_ERR_ARG when the plan itself changes the store: it has an optimiser or an assignment */
+RELN_API RelnStatus reln_plan_freeze(RelnPlan *plan);
+
 /* Values of an output after a run: items one after another, in the node's dtype; *n_items may be NULL. Borrowed until
  * the next run. NULL when there is no such output. */
 RELN_API const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *n_items);
@@ -60,7 +66,7 @@ typedef struct RelnCost {
     double bytes_sample; /* kernels read and write for each sample, weights once a shard */
     size_t parameters;   /* trainable elements used */
     size_t bytes_worker; /* for each worker: slab, packed weights, room for matrix products */
-    size_t bytes_shared; /* step-level values, lanes, constants */
+    size_t bytes_shared; /* step-level values, lanes, constants, copies of a frozen plan */
     size_t bytes_kept;   /* per-sample values kept across phases, at the capacity reserved */
     int shard, lanes, phases, instructions;
 } RelnCost;

@@ -23,9 +23,10 @@ typedef struct RelnRng {
 } RelnRng;
 
 RELN_API RelnRng reln_rng(uint64_t seed, uint64_t stream);
-RELN_API uint64_t reln_rng_bits(RelnRng *rng);              /* 64 random bits */
-RELN_API double reln_rng_uniform(RelnRng *rng);             /* in [0, 1), 53 bits */
-RELN_API double reln_rng_normal(RelnRng *rng);              /* mean 0, variance 1 */
+RELN_API uint64_t reln_rng_bits(RelnRng *rng);                           /* 64 random bits */
+RELN_API double reln_rng_uniform(RelnRng *rng);                          /* in [0, 1), 53 bits */
+RELN_API void reln_rng_uniforms(RelnRng *rng, ptrdiff_t n, double *out); /* n draws, faster */
+RELN_API double reln_rng_normal(RelnRng *rng);                           /* mean 0, variance 1 */
 RELN_API uint64_t reln_rng_below(RelnRng *rng, uint64_t n); /* 0 .. n-1, unbiased; 0 when n is 0 */
 
 #ifdef __cplusplus

@@ -165,7 +165,8 @@ typedef struct RelnTrainJob {
 
 typedef struct RelnTrainer RelnTrainer;
 
-/* The job is copied; plan and store must outlive it. Caller destroys. */
+/* The job is copied; plan and store must outlive it. Its state has the entries that the store has now, so build every
+ * graph that adds to it before. The plan's input "rate" is bound to the trainer that ran last. Caller destroys. */
 RELN_API RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, RelnTrainer **out);
 RELN_API void reln_trainer_destroy(RelnTrainer *trainer); /* NULL is fine */
 

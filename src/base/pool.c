@@ -2,8 +2,10 @@
 #include "base/pool.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
-enum { MAX_THREADS = 256 };
+/* Work often follows work at once: who waits looks this many times before going to sleep, some ten microseconds. */
+enum { MAX_THREADS = 256, LOOKS = 1000 };
 
 struct RelnPool {
     RelnCtx *ctx;
@@ -11,8 +13,9 @@ struct RelnPool {
     int n_started;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
-    uint64_t generation;
-    int wanted, busy;
+    atomic_uint_fast64_t generation; /* changed with the lock held, looked at without */
+    atomic_int busy;
+    int wanted;
     bool stop;
     void (*work)(void *user, int worker);
     void *user;
@@ -22,6 +25,25 @@ struct RelnPool {
         int index;
     } * workers;
 };
+
+static void breathe(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void look_for_work(RelnPool *pool, uint64_t seen)
+{
+    for (int i = 0; i < LOOKS && atomic_load(&pool->generation) == seen; i++)
+        breathe();
+}
+
+static void look_for_end(RelnPool *pool)
+{
+    for (int i = 0; i < LOOKS && atomic_load(&pool->busy) > 0; i++)
+        breathe();
+}
 
 static void *worker_main(void *arg)
 {
@@ -41,8 +63,11 @@ static void *worker_main(void *arg)
         pthread_mutex_unlock(&pool->lock);
         pool->work(pool->user, self->index);
         pthread_mutex_lock(&pool->lock);
-        if (--pool->busy == 0)
+        if (atomic_fetch_sub(&pool->busy, 1) == 1)
             pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->lock);
+        look_for_work(pool, seen);
+        pthread_mutex_lock(&pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -127,6 +152,7 @@ void reln_pool_run(RelnPool *pool, int n, void (*work)(void *user, int worker), 
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     work(user, 0);
+    look_for_end(pool);
     pthread_mutex_lock(&pool->lock);
     while (pool->busy > 0)
         pthread_cond_wait(&pool->done, &pool->lock);

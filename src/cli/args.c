@@ -39,6 +39,8 @@ static const Option options[] = {
      "only these, separated by commas"},
     {"--group", TEXT, "NAME", offsetof(CliArgs, group), CLI_TASK, 0, 0,
      "symmetry of a task that has several"},
+    {"--target", TEXT, "NAME", offsetof(CliArgs, target), CLI_TASK, 0, 0,
+     "what is to be learned, of a task that has several"},
     {"--quick", FLAG, NULL, offsetof(CliArgs, quick), CLI_BENCH, 0, 0,
      "fewer and smaller measurements"},
     {"--only", TEXT, "TEXT", offsetof(CliArgs, only), CLI_BENCH, 0, 0,

@@ -27,7 +27,8 @@ typedef struct CliArgs {
     bool help;
     bool json;
     bool quiet, print_spec, quick, seed_given;
-    const char *basis, *out, *resume, *data, *scale, *models, *group, *only, *report; /* or NULL */
+    const char *basis, *out, *resume, *data, *scale, *models, *group, *target, *only,
+        *report;                    /* or NULL */
     uint64_t threads, draws, seeds; /* 0: not given */
     uint64_t seed;
     int n_operands;

@@ -34,8 +34,14 @@ struct CliCommand {
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
 };
 
-extern const CliCommand cli_cmd_algebra;
-extern const CliCommand cli_cmd_bench;
+extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
+extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench;
+
+int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
+
+/* One line of JSON; lets go of the doc. */
+CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node);
+CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);
 
 /* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));

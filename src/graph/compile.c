@@ -13,7 +13,8 @@ typedef struct Sum {
 /* What the planner knows of a node. */
 typedef struct Info {
     bool needed;
-    int uses; /* readers among the needed nodes, outputs and assignments included */
+    int uses;    /* readers among the needed nodes, outputs and assignments included */
+    bool steady; /* depends on parameters, state and constants alone */
     int phase;
     int last_phase; /* of a reader */
     bool is_output; /* or has an output's memory */
@@ -36,7 +37,7 @@ typedef struct Planner {
 } Planner;
 
 /* Somewhere in the slab: lay_out() says where. */
-static const Place in_slab = {AT_SLAB, 0, NULL};
+static const Place in_slab = {AT_SLAB, 0};
 
 static bool compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out);
 
@@ -108,6 +109,25 @@ static void mark_needed(Planner *p)
     }
 }
 
+static bool is_fixed_source(const RelnNode *x)
+{
+    return x->op == &reln_op_param || x->op == &reln_op_state || x->op == &reln_op_const;
+}
+
+/* What a frozen plan computes once. A function is not looked into. */
+static void find_steady(Planner *p)
+{
+    for (int id = 0; id < p->g->nodes.count; id++) {
+        const RelnNode *x = p->g->nodes.items[id];
+        bool steady = x->domain == RELN_STEP && (x->n_in > 0 || is_fixed_source(x)) &&
+                      x->op != &reln_op_call && !(x->op->flags & (RELN_OP_PLACE | RELN_OP_EFFECT));
+
+        for (int i = 0; i < x->n_in; i++)
+            steady = steady && p->info[x->in[i]->id].steady;
+        p->info[id].steady = steady;
+    }
+}
+
 static void raise_to(int *value, int least)
 {
     *value = *value > least ? *value : least;
@@ -165,7 +185,7 @@ static void measure(Planner *p)
 
 static Place shared(RelnPlan *plan, size_t bytes)
 {
-    const Place place = {AT_STEP, plan->memory_size, NULL};
+    const Place place = {AT_STEP, plan->memory_size};
 
     plan->memory_size += align(bytes);
     return place;
@@ -260,6 +280,15 @@ static void count_cost(Planner *p, const RelnNode *x)
     p->program->bytes += bytes;
 }
 
+/* Is everything steady that it reads at step level? */
+static bool reads_steady(const Planner *p, const RelnNode *x)
+{
+    for (int i = 0; i < x->n_in; i++)
+        if (x->in[i]->domain == RELN_STEP && !p->info[x->in[i]->id].steady)
+            return false;
+    return true;
+}
+
 /* Only where many shards will use it. */
 static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
 {
@@ -270,6 +299,7 @@ static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
     if (!bytes)
         return true;
     instr->pack = p->plan->packs.count;
+    instr->steady_pack = reads_steady(p, x);
     if (!PLAN_ADD(p->plan, &p->plan->packs, p->plan->pack_size))
         return nomem(p);
     p->plan->pack_size += align(bytes);
@@ -278,8 +308,12 @@ static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
 
 static bool emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
 {
-    Instr instr = {
-        .kind = DO_OP, .node = x, .domain = work_domain(x), .out = out, .accumulate = accumulate};
+    Instr instr = {.kind = DO_OP,
+                   .node = x,
+                   .domain = work_domain(x),
+                   .out = out,
+                   .accumulate = accumulate,
+                   .steady = p->info[x->id].steady};
 
     if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr) || !keep_pack(p, x, &instr))
         return false;
@@ -322,15 +356,26 @@ static bool adds_directly(const Planner *p, const RelnNode *x)
 
 /* ---- step level ----------------------------------------------------------------------------------------------- */
 
+static Piece piece_at(int index, ptrdiff_t at, ptrdiff_t count)
+{
+    return (Piece){index, at, count - at < PIECE ? count - at : PIECE};
+}
+
 static bool add_accumulator(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
     const Accumulator sum = {p->plan->lane_size, f->place, (size_t)reln_shape_count(&x->shape),
                              x->dtype};
 
-    f->lane = (Place){AT_LANE, p->plan->lane_size, NULL};
+    Phase *phase = &p->plan->phases.items[f->phase];
+
+    f->lane = (Place){AT_LANE, p->plan->lane_size};
     p->plan->lane_size += reln_plan_room(x, 1);
-    return PLAN_ADD(p->plan, &p->plan->phases.items[f->phase].sums, sum) || nomem(p);
+    for (ptrdiff_t at = 0; at < (ptrdiff_t)sum.count; at += PIECE)
+        if (!PLAN_ADD(p->plan, &phase->pieces,
+                      piece_at(phase->sums.count, at, (ptrdiff_t)sum.count)))
+            return nomem(p);
+    return PLAN_ADD(p->plan, &phase->sums, sum) || nomem(p);
 }
 
 /* The one of n terms that x can share an accumulator with. */
@@ -401,6 +446,15 @@ static bool place_const(Planner *p, const RelnNode *x)
     return PLAN_ADD(p->plan, &p->plan->constants, constant) || nomem(p);
 }
 
+static bool place_entry(Planner *p, const RelnNode *x)
+{
+    const RelnStoreEntry *of = ((const RelnParamAttr *)x->attr)->entry;
+    const Entry entry = {of, of->values};
+
+    p->info[x->id].place = (Place){AT_ENTRY, (size_t)p->plan->entries.count};
+    return PLAN_ADD(p->plan, &p->plan->entries, entry) || nomem(p);
+}
+
 /* Has a value at step level that is its own. */
 static bool is_step_value(const Planner *p, const RelnNode *x)
 {
@@ -420,9 +474,8 @@ static bool place_step_node(Planner *p, const RelnNode *x)
     if (x->op == &reln_op_param)
         p->plan->parameters += (size_t)reln_shape_count(&x->shape);
     if (x->op == &reln_op_param || x->op == &reln_op_state)
-        f->place = (Place){AT_ENTRY, 0, ((const RelnParamAttr *)x->attr)->entry->values};
-    else
-        f->place = shared(p->plan, f->bytes);
+        return place_entry(p, x);
+    f->place = shared(p->plan, f->bytes);
     return !is_reduction(x) || add_accumulator(p, x);
 }
 
@@ -457,6 +510,7 @@ static bool emit_sum(Planner *p, const RelnNode *x)
     p->program->flops += (double)(n - 1) * (double)reln_shape_count(&x->shape);
     instr = (Instr){.kind = DO_SUM, .node = x, .domain = RELN_STEP, .n_in = n, .in = in};
     instr.out = f->place;
+    instr.steady = f->steady;
     return emit(p, instr);
 }
 
@@ -713,8 +767,8 @@ static bool keep(Planner *p, const RelnNode *x)
 {
     const int array = p->info[x->id].array;
 
-    return array < 0 || emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x),
-                                    (Place){AT_KEPT, (size_t)array, NULL});
+    return array < 0 ||
+           emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x), (Place){AT_KEPT, (size_t)array});
 }
 
 /* Loaded again in each phase that reads it, which costs no more than keeping it. */
@@ -783,7 +837,7 @@ static bool shard_program(Planner *p, int phase)
         Info *f = &p->info[id];
 
         if (f->array >= 0 && f->place.kind == AT_SLAB && !is_load(p->g->nodes.items[id]))
-            f->place = (Place){AT_KEPT, (size_t)f->array, NULL};
+            f->place = (Place){AT_KEPT, (size_t)f->array};
     }
     return true;
 }
@@ -854,11 +908,22 @@ static bool place_outputs(Planner *p)
         const RelnNode *x = p->g->outputs.items[i].node;
         const int array = p->info[reln_storage(x)->id].array;
 
-        places[i] = (Place){AT_KEPT, (size_t)array, NULL};
+        places[i] = (Place){AT_KEPT, (size_t)array};
         if (array < 0 && !value_of_run(p, x, &places[i]))
             return false;
     }
     return true;
+}
+
+static bool emit_effect(Planner *p, const RelnNode *x)
+{
+    const int index = p->program->code.count;
+    const ptrdiff_t count = reln_shape_count(&x->shape);
+
+    for (ptrdiff_t at = 0; at < count; at += PIECE)
+        if (!PLAN_ADD(p->plan, &p->plan->pieces, piece_at(index, at, count)))
+            return nomem(p);
+    return emit_op(p, x, (Place){AT_NOWHERE, 0}, false);
 }
 
 static bool commit_program(Planner *p)
@@ -875,9 +940,11 @@ static bool commit_program(Planner *p)
     for (int i = 0; i < n; i++)
         if (!value_of_run(p, assigns[i].value, &values[i]))
             return false;
+    p->plan->effects = p->program->code.count;
     for (int i = 0; i < p->g->effects.count; i++)
-        if (!emit_op(p, p->g->effects.items[i], (Place){AT_NOWHERE, 0, NULL}, false))
+        if (!emit_effect(p, p->g->effects.items[i]))
             return false;
+    p->plan->effects_end = p->program->code.count;
     for (int i = 0; i < n; i++)
         if (!emit_simple(p, DO_COPY, assigns[i].value, RELN_STEP, values[i],
                          place_of(p, assigns[i].state)))
@@ -927,6 +994,7 @@ bool reln_plan_compile(RelnPlan *plan)
     measure(&p);
     mark_roots(&p);
     mark_needed(&p);
+    find_steady(&p);
     find_phases(&p);
     if (!add_phases(&p) || !find_kept(&p) || !place_step(&p))
         return false;
@@ -985,7 +1053,7 @@ static bool place_results(Planner *p, const RelnFn *fn)
 {
     for (int i = 0; i < fn->n_out; i++) {
         const RelnNode *out = fn->out[i], *s = reln_storage(out);
-        const Place place = {AT_OUT, (size_t)i, NULL};
+        const Place place = {AT_OUT, (size_t)i};
 
         if (out->domain == RELN_STEP) {
             if (!place_step_result(p, out, place))
@@ -1002,7 +1070,7 @@ static bool finish_results(Planner *p, const RelnFn *fn)
 {
     for (int i = 0; i < fn->n_out; i++) {
         const RelnNode *out = fn->out[i];
-        const Place place = {AT_OUT, (size_t)i, NULL}, have = place_of(p, out);
+        const Place place = {AT_OUT, (size_t)i}, have = place_of(p, out);
 
         if (out->domain == RELN_STEP) {
             if (!add_step_result(p, out, place))
@@ -1049,7 +1117,7 @@ static bool compile_body_nodes(Planner *p, const RelnFn *fn)
         const RelnNode *x = p->g->nodes.items[id];
 
         if (x->op == &reln_op_argument)
-            p->info[id].place = (Place){AT_ARG, (size_t)((const RelnSource *)x->attr)->index, NULL};
+            p->info[id].place = (Place){AT_ARG, (size_t)((const RelnSource *)x->attr)->index};
         else if (x->op == &reln_op_const && p->info[id].needed && !place_const(p, x))
             return false;
     }

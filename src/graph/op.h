@@ -37,7 +37,7 @@ struct RelnNode {
 enum {
     RELN_OP_REDUCE = 1,   /* sums over the items of its inputs, down to RELN_STEP */
     RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
-    RELN_OP_EFFECT = 4,   /* runs once, after everything else: optimisers */
+    RELN_OP_EFFECT = 4,   /* runs after everything else, in pieces: optimisers */
     RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
     RELN_OP_FRESH = 16,   /* never merged with an equal node */
     RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
@@ -198,7 +198,9 @@ struct RelnExec {
     const void *prepared;
     void *const *in;
     void *out;
-    ptrdiff_t n; /* items of the node; for RELN_OP_REDUCE, items of the domain that is summed */
+    /* Items of the node. RELN_OP_REDUCE: items of the domain that is summed. RELN_OP_EFFECT: elements of the piece of
+     * the parameter that begins at element `first`. */
+    ptrdiff_t n;
     const ptrdiff_t *n_in; /* items of each input */
     const bool *passing; /* inputs in the worker's slab, which the next shard or call overwrites */
     bool accumulate;     /* RELN_OP_REDUCE: add to out instead of setting it */
@@ -208,7 +210,7 @@ struct RelnExec {
     const RelnKernels *kern;
     RelnGemm *gemm;
     uint64_t seed, step;
-    ptrdiff_t first; /* place of the first item in the batch */
+    ptrdiff_t first; /* place of the first item in the batch, or first element of a piece */
     char *message;   /* RELN_MESSAGE bytes for reln_exec_fail() */
 };
 

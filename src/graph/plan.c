@@ -148,6 +148,7 @@ void reln_plan_destroy(RelnPlan *plan)
     reln_free(plan->ctx, plan->shards);
     reln_free(plan->ctx, plan->memory);
     reln_free(plan->ctx, plan->lanes);
+    reln_free(plan->ctx, plan->frozen);
     reln_arena_clear(&plan->arena);
     reln_free(plan->ctx, plan);
 }
@@ -231,6 +232,54 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
     return RELN_OK;
 }
 
+/* ---- freezing ------------------------------------------------------------------------------------------------- */
+
+static size_t entry_bytes(const Entry *entry)
+{
+    return entry->of->count * reln_dtype_size(entry->of->dtype);
+}
+
+/* Rounded up, so that each copy begins as aligned as the store's. */
+static size_t entry_room(const Entry *entry)
+{
+    return (entry_bytes(entry) + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;
+}
+
+static size_t entries_room(const RelnPlan *plan)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < plan->entries.count; i++)
+        bytes += entry_room(&plan->entries.items[i]);
+    return bytes;
+}
+
+RelnStatus reln_plan_freeze(RelnPlan *plan)
+{
+    const RelnGraph *g = plan->graph;
+    size_t at = 0;
+
+    if (g->effects.count || g->assigns.count)
+        return reln_fail(plan->ctx, RELN_ERR_ARG,
+                         "freeze: the plan has %d optimisers and %d assignments, wanted none that "
+                         "change the store",
+                         g->effects.count, g->assigns.count);
+    if (!plan->frozen)
+        plan->frozen = reln_alloc_raw(plan->ctx, entries_room(plan), 1);
+    if (!plan->frozen)
+        return RELN_ERR_NOMEM;
+    for (int i = 0; i < plan->entries.count; i++) {
+        Entry *entry = &plan->entries.items[i];
+
+        entry->values = plan->frozen + at;
+        memcpy(entry->values, entry->of->values, entry_bytes(entry));
+        at += entry_room(entry);
+    }
+    plan->n_freezes++;
+    plan->settled = false;
+    return RELN_OK;
+}
+
 /* ---- asking --------------------------------------------------------------------------------------------------- */
 
 const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *n_items)
@@ -274,5 +323,6 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
     cost.parameters = plan->parameters;
     cost.bytes_worker = plan->slab + plan->pack_size + reln_gemm_bytes();
     cost.bytes_shared = plan->memory_size + plan->lane_size * LANES;
+    cost.bytes_shared += plan->frozen ? entries_room(plan) : 0;
     return cost;
 }

@@ -13,7 +13,7 @@ typedef enum PlaceKind {
     AT_STEP,  /* offset in the plan's shared memory: constants, step-level values */
     AT_LANE,  /* offset in the lane's accumulators */
     AT_KEPT,  /* index of an array over the whole batch */
-    AT_ENTRY, /* a store's array */
+    AT_ENTRY, /* index of a store's array, or of the copy that a frozen plan has */
     AT_ARG,   /* argument of the function that runs */
     AT_OUT    /* result of the function that runs */
 } PlaceKind;
@@ -21,7 +21,6 @@ typedef enum PlaceKind {
 typedef struct Place {
     PlaceKind kind;
     size_t offset; /* bytes, or an index */
-    void *entry;
 } Place;
 
 typedef enum InstrKind {
@@ -41,6 +40,8 @@ typedef struct Instr {
     const RelnNode *node;
     RelnDomain domain; /* whose items are counted */
     bool accumulate;
+    bool steady;      /* at step level: the same in every run of a frozen plan */
+    bool steady_pack; /* so is what it packs */
     int n_in, n_out;
     Place *in, out, scratch;
     const RelnDomain *in_domains;
@@ -73,9 +74,18 @@ typedef struct Accumulator {
     RelnDtype dtype;
 } Accumulator;
 
+/* Elements of an accumulator or of an optimiser's parameter: work for whoever is free. Their bounds come from the graph,
+ * so that they are the same for any number of threads. */
+enum { PIECE = 16384 };
+typedef struct Piece {
+    int index; /* of the accumulator in its phase, or of the instruction */
+    ptrdiff_t first, count;
+} Piece;
+
 typedef struct Phase {
     Program step, shards;
     RELN_LIST(Accumulator) sums;
+    RELN_LIST(Piece) pieces; /* of the sums */
 } Phase;
 
 /* A constant and its place in the shared memory. */
@@ -83,6 +93,12 @@ typedef struct Constant {
     const RelnNode *node;
     size_t offset;
 } Constant;
+
+/* An array of the store, and where it is read. */
+typedef struct Entry {
+    const RelnStoreEntry *of;
+    void *values;
+} Entry;
 
 typedef struct Bound {
     const void *values;
@@ -103,7 +119,7 @@ typedef struct Worker {
     char message[RELN_MESSAGE];
 } Worker;
 
-enum { LANES = 8, MAX_IN = RELN_INPUTS_MAX };
+enum { LANES = RELN_TREE, MAX_IN = RELN_INPUTS_MAX };
 
 struct RelnPlan {
     RelnCtx *ctx;
@@ -117,10 +133,16 @@ struct RelnPlan {
     ptrdiff_t shard;
     RELN_LIST(Phase) phases;
     Program commit;
+    int effects, effects_end; /* instructions of it: the optimisers */
+    RELN_LIST(Piece) pieces;  /* of them */
     RELN_LIST(Kept) kept;
     RELN_LIST(Program *) callees;
     RELN_LIST(Constant) constants;
-    char *memory; /* shared: step-level values */
+    RELN_LIST(Entry) entries;
+    char *frozen;       /* copies of them; NULL: the store's own are read */
+    bool settled;       /* frozen, and what is steady has been computed */
+    uint64_t n_freezes; /* so far: packs of another one are stale */
+    char *memory;       /* shared: step-level values */
     size_t memory_size;
     char *lanes;
     size_t lane_size;
@@ -133,6 +155,7 @@ struct RelnPlan {
     /* of the batch at hand */
     RelnRun run;
     ptrdiff_t n_shards;
+    int n_lanes; /* in use */
     Shard *shards;
     ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
     ptrdiff_t sample_capacity;

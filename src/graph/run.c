@@ -18,6 +18,7 @@ typedef struct Frame {
     void *const *outs;
     ptrdiff_t items; /* of a function's samples; -1 outside of functions */
     ptrdiff_t first;
+    const Piece *piece; /* of an optimiser's parameter; NULL outside of them */
 } Frame;
 
 RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *format, ...)
@@ -85,7 +86,7 @@ static void *resolve(const Frame *f, const Place *place)
         kept = &f->plan->kept.items[place->offset];
         return kept->values + (size_t)first_item(f, kept->node->domain) * kept->item;
     case AT_ENTRY:
-        return place->entry;
+        return f->plan->entries.items[place->offset].values;
     case AT_ARG: /* only functions have arguments and results */
         assert(f->args);
         return f->args[place->offset];
@@ -198,10 +199,16 @@ static void find_inputs(const Frame *f, const Instr *instr, Inputs *out)
     }
 }
 
+/* What is packed holds for a run, or as long as a plan is frozen: numbers that never meet. */
+static uint64_t pack_run(const RelnPlan *plan, const Instr *instr)
+{
+    return plan->frozen && instr->steady_pack ? UINT64_MAX - plan->n_freezes : plan->n_runs;
+}
+
 static RelnStatus run_op(const Frame *f, const Instr *instr)
 {
     Inputs inputs;
-    const RelnExec e = {
+    RelnExec e = {
         .node = instr->node,
         .prepared = instr->prepared,
         .in = inputs.at,
@@ -212,7 +219,7 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
         .accumulate = instr->accumulate,
         .scratch = resolve(f, &instr->scratch),
         .pack = instr->pack >= 0 ? &f->worker->packs[instr->pack] : NULL,
-        .run = f->plan->n_runs,
+        .run = pack_run(f->plan, instr),
         .kern = f->plan->kern,
         .gemm = &f->worker->gemm,
         .seed = f->plan->run.seed,
@@ -221,6 +228,10 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
         .message = f->worker->message,
     };
 
+    if (f->piece) {
+        e.first = f->piece->first;
+        e.n = f->piece->count;
+    }
     find_inputs(f, instr, &inputs);
     return instr->node->op->forward(&e);
 }
@@ -305,53 +316,45 @@ static RelnStatus run_instr(const Frame *f, const Instr *instr)
     return RELN_OK;
 }
 
-static RelnStatus run_program(const Program *program, const Frame *f)
+static RelnStatus run_range(const Program *program, const Frame *f, int first, int end)
 {
-    for (int i = 0; i < program->code.count; i++)
+    for (int i = first; i < end; i++)
         RELN_TRY(run_instr(f, &program->code.items[i]));
     return RELN_OK;
 }
 
-static RelnStatus run_step(RelnPlan *plan, const Program *program)
+static RelnStatus run_program(const Program *program, const Frame *f)
 {
-    static const Shard nothing = {0, 0};
-    const Frame f = {.plan = plan,
-                     .worker = &plan->workers[0],
-                     .slab = plan->workers[0].slab,
-                     .shard = &nothing,
-                     .items = -1};
-
-    return run_program(program, &f);
+    return run_range(program, f, 0, program->code.count);
 }
 
-/* ---- shards, lanes, workers ----------------------------------------------------------------------------------- */
+static RelnStatus run_step(const Program *program, const Frame *f)
+{
+    for (int i = 0; i < program->code.count; i++)
+        if (!(f->plan->settled && program->code.items[i].steady))
+            RELN_TRY(run_instr(f, &program->code.items[i]));
+    return RELN_OK;
+}
 
+static Frame step_frame(RelnPlan *plan, Worker *worker)
+{
+    static const Shard nothing = {0, 0};
+
+    return (Frame){
+        .plan = plan, .worker = worker, .slab = worker->slab, .shard = &nothing, .items = -1};
+}
+
+/* ---- work for all workers ------------------------------------------------------------------------------------- */
+
+/* Tasks 0, 1, ... of a phase, each taken by whoever is free. */
 typedef struct Round {
     RelnPlan *plan;
     const Phase *phase;
-    atomic_int next_lane;
+    RelnStatus (*task)(RelnPlan *plan, const Phase *phase, int index, Worker *worker);
+    int n;
+    atomic_int next;
     atomic_bool failed;
 } Round;
-
-static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker *worker)
-{
-    Frame f = {.plan = plan, .worker = worker, .slab = worker->slab, .items = -1};
-    /* shard s belongs to lane s L / n: the first one of this lane is ceil(lane n / L) */
-    const ptrdiff_t first = (lane * plan->n_shards + LANES - 1) / LANES;
-    const ptrdiff_t end = ((lane + 1) * plan->n_shards + LANES - 1) / LANES;
-
-    f.lane = plan->lanes + (size_t)lane * plan->lane_size;
-    for (int i = 0; i < phase->sums.count; i++) {
-        const Accumulator *sum = &phase->sums.items[i];
-
-        memset(f.lane + sum->lane, 0, sum->count * reln_dtype_size(sum->dtype));
-    }
-    for (ptrdiff_t s = first; s < end; s++) {
-        f.shard = &plan->shards[s];
-        RELN_TRY(run_program(&phase->shards, &f));
-    }
-    return RELN_OK;
-}
 
 static void work(void *user, int index)
 {
@@ -360,11 +363,11 @@ static void work(void *user, int index)
 
     worker->status = RELN_OK;
     for (;;) {
-        const int lane = atomic_fetch_add(&round->next_lane, 1);
+        const int task = atomic_fetch_add(&round->next, 1);
 
-        if (lane >= LANES || atomic_load(&round->failed))
+        if (task >= round->n || atomic_load(&round->failed))
             return;
-        worker->status = run_lane(round->plan, round->phase, lane, worker);
+        worker->status = round->task(round->plan, round->phase, task, worker);
         if (worker->status != RELN_OK) {
             atomic_store(&round->failed, true);
             return;
@@ -372,38 +375,100 @@ static void work(void *user, int index)
     }
 }
 
-/* Lanes in a fixed tree: ((0+1)+(2+3))+((4+5)+(6+7)). The first lane's memory is the scratch. */
-static void combine(RelnPlan *plan, const Accumulator *sum)
+/* Nobody is woken for a single task. */
+static RelnStatus share(RelnPlan *plan, const Phase *phase, int n,
+                        RelnStatus (*task)(RelnPlan *, const Phase *, int, Worker *))
 {
+    Round round = {.plan = plan, .phase = phase, .task = task, .n = n};
+    const int workers = n < plan->n_workers ? n : plan->n_workers;
+
+    if (n == 0)
+        return RELN_OK;
+    reln_pool_run(plan->pool, workers, work, &round);
+    for (int i = 0; i < workers; i++)
+        if (plan->workers[i].status != RELN_OK)
+            return reln_fail(plan->ctx, plan->workers[i].status, "%s", plan->workers[i].message);
+    return RELN_OK;
+}
+
+/* ---- shards and lanes ----------------------------------------------------------------------------------------- */
+
+/* Shard s belongs to lane s L / n: the first one of a lane is ceil(lane n / L). */
+static ptrdiff_t lane_begins(const RelnPlan *plan, int lane)
+{
+    return (lane * plan->n_shards + plan->n_lanes - 1) / plan->n_lanes;
+}
+
+static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker *worker)
+{
+    Frame f = {.plan = plan, .worker = worker, .slab = worker->slab, .items = -1};
+
+    f.lane = plan->lanes + (size_t)lane * plan->lane_size;
+    for (int i = 0; i < phase->sums.count; i++) {
+        const Accumulator *sum = &phase->sums.items[i];
+
+        memset(f.lane + sum->lane, 0, sum->count * reln_dtype_size(sum->dtype));
+    }
+    for (ptrdiff_t s = lane_begins(plan, lane); s < lane_begins(plan, lane + 1); s++) {
+        f.shard = &plan->shards[s];
+        RELN_TRY(run_program(&phase->shards, &f));
+    }
+    return RELN_OK;
+}
+
+/* Lanes are added in a fixed tree; no lanes are 0. */
+static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
+{
+    const Piece *piece = &phase->pieces.items[index];
+    const Accumulator *sum = &phase->sums.items[piece->index];
     const RelnRealKernels *k = sum->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
-    const Frame f = {.plan = plan, .items = -1};
-    char *lanes = plan->lanes + sum->lane;
+    const Frame f = step_frame(plan, worker);
+    const size_t first = (size_t)piece->first * k->size;
+    char *total = resolve(&f, &sum->total);
 
-    for (int step = 1; step < LANES; step *= 2)
-        for (int lane = 0; lane + step < LANES; lane += 2 * step) {
-            char *to = lanes + (size_t)lane * plan->lane_size;
-
-            k->map2[RELN_ADD]((ptrdiff_t)sum->count, to, 1,
-                              lanes + (size_t)(lane + step) * plan->lane_size, 1, to);
-        }
-    memcpy(resolve(&f, &sum->total), lanes, sum->count * reln_dtype_size(sum->dtype));
+    if (plan->n_lanes)
+        k->tree(piece->count, plan->n_lanes, plan->lanes + sum->lane + first, plan->lane_size,
+                total + first);
+    else
+        memset(total + first, 0, (size_t)piece->count * k->size);
+    return RELN_OK;
 }
 
 static RelnStatus run_shards(RelnPlan *plan, const Phase *phase)
 {
-    Round round = {.plan = plan, .phase = phase};
-
     if (phase->shards.code.count == 0)
         return RELN_OK;
-    for (int i = 0; i < plan->n_workers; i++)
-        plan->workers[i].status = RELN_OK;
-    reln_pool_run(plan->pool, plan->n_workers, work, &round);
-    for (int i = 0; i < plan->n_workers; i++)
-        if (plan->workers[i].status != RELN_OK)
-            return reln_fail(plan->ctx, plan->workers[i].status, "%s", plan->workers[i].message);
-    for (int i = 0; i < phase->sums.count; i++)
-        combine(plan, &phase->sums.items[i]);
-    return RELN_OK;
+    RELN_TRY(share(plan, phase, plan->n_lanes, run_lane));
+    return share(plan, phase, phase->pieces.count, combine);
+}
+
+/* ---- the end of a run ----------------------------------------------------------------------------------------- */
+
+static RelnStatus run_effect(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
+{
+    const Piece *piece = &plan->pieces.items[index];
+    Frame f = step_frame(plan, worker);
+
+    (void)phase;
+    f.piece = piece;
+    return run_instr(&f, &plan->commit.code.items[piece->index]);
+}
+
+static RelnStatus fail_step(RelnPlan *plan, RelnStatus status)
+{
+    return status == RELN_OK ? RELN_OK
+                             : reln_fail(plan->ctx, status, "%s", plan->workers[0].message);
+}
+
+/* Values that are asked for, then the optimisers, then the assignments. */
+static RelnStatus run_commit(RelnPlan *plan)
+{
+    const Frame f = step_frame(plan, &plan->workers[0]);
+
+    RELN_TRY(fail_step(plan, run_range(&plan->commit, &f, 0, plan->effects)));
+    RELN_TRY(share(plan, NULL, plan->pieces.count, run_effect));
+    return fail_step(plan,
+                     run_range(&plan->commit, &f, plan->effects_end, plan->commit.code.count));
 }
 
 /* ---- the batch ------------------------------------------------------------------------------------------------ */
@@ -447,6 +512,7 @@ static void cut_shards(RelnPlan *plan)
     }
     if (shard.count)
         plan->shards[plan->n_shards++] = shard;
+    plan->n_lanes = plan->n_shards < LANES ? (int)plan->n_shards : LANES;
 }
 
 static RelnStatus check_bound(const RelnPlan *plan)
@@ -488,13 +554,11 @@ RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run)
     RELN_TRY(start_batch(plan, run));
     for (int i = 0; i < plan->phases.count; i++) {
         const Phase *phase = &plan->phases.items[i];
-        const RelnStatus status = run_step(plan, &phase->step);
+        const Frame f = step_frame(plan, &plan->workers[0]);
 
-        if (status != RELN_OK)
-            return reln_fail(plan->ctx, status, "%s", plan->workers[0].message);
+        RELN_TRY(fail_step(plan, run_step(&phase->step, &f)));
         RELN_TRY(run_shards(plan, phase));
     }
-    if (run_step(plan, &plan->commit) != RELN_OK)
-        return reln_fail(plan->ctx, RELN_ERR_NUMERIC, "%s", plan->workers[0].message);
-    return RELN_OK;
+    plan->settled = plan->frozen != NULL;
+    return run_commit(plan);
 }

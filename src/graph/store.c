@@ -24,24 +24,41 @@ void reln_store_destroy(RelnStore *store)
     reln_free(store->ctx, store);
 }
 
+static void set(RelnStoreEntry *entry, size_t i, double value)
+{
+    if (entry->dtype == RELN_F64)
+        ((double *)entry->values)[i] = value;
+    else
+        ((float *)entry->values)[i] = (float)value;
+}
+
+static void fill_uniform(RelnStoreEntry *entry, RelnRng *rng, double scale)
+{
+    enum { RUN = 256 };
+    double u[RUN];
+
+    for (size_t i = 0; i < entry->count; i += RUN) {
+        const size_t n = entry->count - i < RUN ? entry->count - i : RUN;
+
+        reln_rng_uniforms(rng, (ptrdiff_t)n, u);
+        for (size_t j = 0; j < n; j++)
+            set(entry, i + j, scale * (2.0 * u[j] - 1.0));
+    }
+}
+
 /* Every element has a place of its own in the stream of (seed, name): nothing else in the store matters. */
 static void fill(RelnStore *store, RelnStoreEntry *entry, RelnInit init)
 {
     RelnRng rng =
         reln_rng(store->seed, reln_hash(RELN_HASH_SEED, entry->name, strlen(entry->name)));
 
-    for (size_t i = 0; i < entry->count; i++) {
-        double value = init.scale;
-
-        if (init.kind == RELN_INIT_UNIFORM)
-            value = init.scale * (2.0 * reln_rng_uniform(&rng) - 1.0);
-        else if (init.kind == RELN_INIT_NORMAL)
-            value = init.scale * reln_rng_normal(&rng);
-        if (entry->dtype == RELN_F64)
-            ((double *)entry->values)[i] = value;
-        else
-            ((float *)entry->values)[i] = (float)value;
+    if (init.kind == RELN_INIT_UNIFORM) {
+        fill_uniform(entry, &rng, init.scale);
+        return;
     }
+    for (size_t i = 0; i < entry->count; i++)
+        set(entry, i,
+            init.kind == RELN_INIT_NORMAL ? init.scale * reln_rng_normal(&rng) : init.scale);
 }
 
 static RelnStoreEntry *lookup(const RelnStore *store, const char *name)

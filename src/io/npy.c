@@ -7,6 +7,7 @@
  */
 #include "reln/io.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,37 +19,44 @@
 enum {
     LEAD_1 = 10, /* bytes in front of the dictionary, version 1 and later ones */
     LEAD_2 = 12,
-    MAX_HEADER = 65536,
+    MAX_HEADER = RELN_NPY_MAX_LEAD - LEAD_2,
     CHUNK = 65536, /* bytes converted at a time, a multiple of every width */
     SHAPE_TEXT = 24 * RELN_ARRAY_MAX_RANK
 };
 
-static const struct Kind {
-    char code[3];
-    size_t width;
-    double precision;
-} kinds[] = {
-    [RELN_F32] = {"f4", 4, 0x1p-24},
-    [RELN_F64] = {"f8", 8, 0x1p-53},
-    [RELN_I32] = {"i4", 4, 0x1p-53},
-    [RELN_I64] = {"i8", 8, 0x1p-53},
+typedef RelnNpyHeader Header;
+
+static const RelnKind kinds[] = {
+    {"f4", 4, 0x1p-24, RELN_F32},     {"f8", 8, 0x1p-53, RELN_F64},
+    {"i4", 4, 0x1p-53, RELN_I32},     {"i8", 8, 0x1p-53, RELN_I64},
+    {"f2", 2, 0x1p-11, RELN_DEFAULT}, {"b1", 1, 0x1p-53, RELN_DEFAULT},
+    {"i1", 1, 0x1p-53, RELN_DEFAULT}, {"u1", 1, 0x1p-53, RELN_DEFAULT},
+    {"i2", 2, 0x1p-53, RELN_DEFAULT}, {"u2", 2, 0x1p-53, RELN_DEFAULT},
+    {"u4", 4, 0x1p-53, RELN_DEFAULT}, {"u8", 8, 0x1p-53, RELN_DEFAULT},
 };
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* What stands in the header; `data` is where the numbers begin. */
-typedef struct Header {
-    RelnDtype dtype;
-    bool big_endian;
-    bool fortran;
-    int rank;
-    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
-    ptrdiff_t count;
-    size_t data;
-} Header;
+const RelnKind *reln_kind_of(RelnDtype dtype)
+{
+    for (int i = 0; i < N_KINDS; i++)
+        if (kinds[i].dtype == dtype && dtype != RELN_DEFAULT)
+            return &kinds[i];
+    return NULL;
+}
+
+const RelnKind *reln_kind_named(const char *code)
+{
+    for (int i = 0; i < N_KINDS; i++)
+        if (strcmp(kinds[i].code, code) == 0)
+            return &kinds[i];
+    return NULL;
+}
 
 const char *reln_dtype_text(RelnDtype dtype)
 {
-    return (unsigned)dtype < N_KINDS ? kinds[dtype].code : "unknown";
+    const RelnKind *const kind = reln_kind_of(dtype);
+
+    return kind ? kind->code : "unknown";
 }
 
 /* ---- the dictionary ----------------------------------------------------------------------------------------- */
@@ -56,6 +64,7 @@ const char *reln_dtype_text(RelnDtype dtype)
 typedef struct Reader {
     RelnCtx *ctx;
     const char *what;
+    bool any_kind;
     const char *start, *p, *end;
 } Reader;
 
@@ -140,6 +149,17 @@ static const char *family(const char *text, size_t length)
     return "unknown";
 }
 
+/* One byte has no order, and NumPy writes '|' for it. */
+static const RelnKind *find_kind(const char *text, size_t length, bool any)
+{
+    if (length != 3 || !strchr("<>|", text[0]) || text[0] == '\0')
+        return NULL;
+    for (int i = 0; i < N_KINDS; i++)
+        if (memcmp(text + 1, kinds[i].code, 2) == 0 && (text[0] != '|' || kinds[i].width == 1))
+            return any || kinds[i].dtype != RELN_DEFAULT ? &kinds[i] : NULL;
+    return NULL;
+}
+
 static RelnStatus read_descr(Reader *r, Header *h)
 {
     const char *text = NULL;
@@ -149,16 +169,15 @@ static RelnStatus read_descr(Reader *r, Header *h)
         return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED, "%s: arrays of structures are not read",
                          r->what);
     RELN_TRY(read_string(r, "a dtype in quotes", &text, &length));
-    if (length == 3 && (text[0] == '<' || text[0] == '>'))
-        for (int i = RELN_F32; i < N_KINDS; i++)
-            if (memcmp(text + 1, kinds[i].code, 2) == 0) {
-                h->dtype = (RelnDtype)i;
-                h->big_endian = text[0] == '>';
-                return RELN_OK;
-            }
+    h->kind = find_kind(text, length, r->any_kind);
+    if (h->kind) {
+        h->big_endian = text[0] == '>';
+        return RELN_OK;
+    }
     return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED,
-                     "%s: dtype '%s' (%s) is not read; wanted f4, f8, i4 or i8 after '<' or '>'",
-                     r->what, reln_quote(text, length).text, family(text, length));
+                     "%s: dtype '%s' (%s) is not read; wanted f4, f8, i4 or i8%s after '<' or '>'",
+                     r->what, reln_quote(text, length).text, family(text, length),
+                     r->any_kind ? ", f2, b1, i1, u1, i2, u2, u4 or u8" : "");
 }
 
 static RelnStatus read_order(Reader *r, Header *h)
@@ -324,19 +343,19 @@ static RelnStatus check_extent(RelnCtx *ctx, const char *what, size_t n_all, Hea
 
     shape_text(h->rank, h->dims, shape);
     if (!reln_dims_count(h->rank, h->dims, &h->count) ||
-        __builtin_mul_overflow((size_t)h->count, kinds[h->dtype].width, &wanted))
+        __builtin_mul_overflow((size_t)h->count, h->kind->width, &wanted))
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: shape %s is too large; %zu bytes follow", what,
                          shape, rest);
     if (wanted != rest)
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: shape %s of %s needs %zu bytes, %zu follow",
-                         what, shape, kinds[h->dtype].code, wanted, rest);
+                         what, shape, h->kind->code, wanted, rest);
     return RELN_OK;
 }
 
-static RelnStatus read_header(RelnCtx *ctx, const char *what, const unsigned char *bytes,
-                              size_t n_bytes, size_t n_all, Header *h)
+RelnStatus reln_npy_read_header(RelnCtx *ctx, const char *what, const unsigned char *bytes,
+                                size_t n_bytes, size_t n_all, bool any_kind, RelnNpyHeader *h)
 {
-    Reader r = {ctx, what, NULL, NULL, NULL};
+    Reader r = {ctx, what, any_kind, NULL, NULL, NULL};
     size_t begin = 0;
 
     memset(h, 0, sizeof *h);
@@ -359,33 +378,102 @@ static uint64_t word(const unsigned char *p, size_t width, bool big_endian)
     return u;
 }
 
-static double number(const Header *h, const unsigned char *p)
+/* IEEE half precision: sign, 5 bits of exponent, 10 of fraction. */
+static double from_half(uint64_t bits)
 {
-    const uint64_t bits = word(p, kinds[h->dtype].width, h->big_endian);
-    const uint32_t low = (uint32_t)bits;
-    union {
-        float f4;
-        double f8;
-        int32_t i4; /* two's complement by definition of the type */
-        int64_t i8;
-    } u;
+    const int exponent = (int)(bits >> 10 & 31);
+    const double fraction = (double)(bits & 1023), sign = bits >> 15 ? -1 : 1;
 
-    if (kinds[h->dtype].width == 4)
-        memcpy(&u, &low, sizeof low);
-    else
-        memcpy(&u, &bits, sizeof bits);
-    switch (h->dtype) {
-    case RELN_F32:
-        return (double)u.f4;
-    case RELN_I32:
-        return u.i4;
-    case RELN_I64:
-        return (double)u.i8;
-    case RELN_F64:
-    case RELN_DEFAULT:
-        break;
+    if (exponent == 31)
+        return fraction > 0 ? (double)NAN : sign * (double)INFINITY;
+    return sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25));
+}
+
+/* Two's complement of that many bytes. */
+static double from_signed(uint64_t bits, size_t width)
+{
+    const uint64_t sign = (uint64_t)1 << (8 * width - 1);
+
+    return bits & sign ? -(double)((~bits + 1) & (sign | (sign - 1))) : (double)bits;
+}
+
+static double from_float(uint64_t bits, size_t width)
+{
+    const uint32_t low = (uint32_t)bits;
+    float f4;
+    double f8;
+
+    if (width == 2)
+        return from_half(bits);
+    memcpy(&f4, &low, sizeof f4);
+    memcpy(&f8, &bits, sizeof f8);
+    return width == 4 ? (double)f4 : f8;
+}
+
+static double number(const RelnKind *kind, bool big_endian, const unsigned char *p)
+{
+    const uint64_t bits = word(p, kind->width, big_endian);
+
+    switch (kind->code[0]) {
+    case 'f':
+        return from_float(bits, kind->width);
+    case 'i':
+        return from_signed(bits, kind->width);
+    case 'b':
+        return bits != 0;
+    default:
+        return (double)bits;
     }
-    return u.f8;
+}
+
+static bool machine_is_big_endian(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+void reln_file_order(unsigned char *bytes, size_t n_bytes, size_t width)
+{
+    if (!machine_is_big_endian())
+        return;
+    for (size_t i = 0; i < n_bytes; i += width)
+        for (size_t b = 0; b < width / 2; b++) {
+            const unsigned char kept = bytes[i + b];
+
+            bytes[i + b] = bytes[i + width - 1 - b];
+            bytes[i + width - 1 - b] = kept;
+        }
+}
+
+/* Ours already, but for the type: what most files have, on most machines. */
+static bool is_native(const RelnKind *kind, bool big_endian)
+{
+    return kind->code[0] == 'f' && kind->width >= 4 && big_endian == machine_is_big_endian();
+}
+
+static void convert_floats(const unsigned char *bytes, size_t count, double *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        float value;
+
+        memcpy(&value, bytes + 4 * i, sizeof value);
+        out[i] = (double)value;
+    }
+}
+
+void reln_kind_convert(const RelnKind *kind, bool big_endian, const unsigned char *bytes,
+                       size_t count, double *out)
+{
+    if (is_native(kind, big_endian) && kind->width == 4)
+        convert_floats(bytes, count, out);
+    else if (is_native(kind, big_endian) && count > 0)
+        memcpy(out, bytes, 8 * count);
+    else
+        for (size_t i = 0; i < count; i++)
+            out[i] = number(kind, big_endian, bytes + i * kind->width);
 }
 
 /* Where the next number of the file goes: onward in row-major order, or by an odometer whose first wheel is the
@@ -424,10 +512,10 @@ static void cursor_step(Cursor *c)
 
 static void convert(Cursor *c, const unsigned char *bytes, size_t n_bytes, double *values)
 {
-    const size_t width = kinds[c->h->dtype].width;
+    const size_t width = c->h->kind->width;
 
     for (size_t i = 0; i < n_bytes; i += width, cursor_step(c))
-        values[c->at] = number(c->h, bytes + i);
+        values[c->at] = number(c->h->kind, c->h->big_endian, bytes + i);
 }
 
 static RelnStatus array_init(RelnCtx *ctx, const Header *h, RelnArray *out)
@@ -439,8 +527,8 @@ static RelnStatus array_init(RelnCtx *ctx, const Header *h, RelnArray *out)
     *out = (RelnArray){.ctx = ctx,
                        .rank = h->rank,
                        .count = h->count,
-                       .dtype = h->dtype,
-                       .precision = kinds[h->dtype].precision,
+                       .dtype = h->kind->dtype,
+                       .precision = h->kind->precision,
                        .values = values};
     memcpy(out->dims, h->dims, sizeof out->dims);
     return RELN_OK;
@@ -463,7 +551,7 @@ RelnStatus reln_npy_parse(RelnCtx *ctx, const void *bytes, size_t n_bytes, const
     Cursor c;
 
     *out = (RelnArray){0};
-    RELN_TRY(read_header(ctx, what, b, n_bytes, n_bytes, &h));
+    RELN_TRY(reln_npy_read_header(ctx, what, b, n_bytes, n_bytes, false, &h));
     RELN_TRY(array_init(ctx, &h, out));
     c = cursor_start(&h);
     convert(&c, b + h.data, n_bytes - h.data, out->values);
@@ -484,7 +572,7 @@ static RelnStatus load(RelnCtx *ctx, const RelnSource *source, unsigned char *bu
     Cursor c;
 
     RELN_TRY(reln_source_read(source, 0, n_head, buffer));
-    RELN_TRY(read_header(ctx, source->name, buffer, n_head, n_all, &h));
+    RELN_TRY(reln_npy_read_header(ctx, source->name, buffer, n_head, n_all, false, &h));
     RELN_TRY(array_init(ctx, &h, out));
     c = cursor_start(&h);
     for (size_t offset = h.data, n; offset < n_all; offset += n) {
@@ -513,15 +601,17 @@ RelnStatus reln_npy_load(RelnCtx *ctx, const char *path, RelnArray *out)
     return status;
 }
 
-/* The whole lead and dictionary, padded so that the numbers begin at a multiple of 64. Returns its length. */
-static size_t make_header(int rank, const ptrdiff_t *dims, unsigned char header[512])
+/* The whole lead and dictionary, padded so that the numbers begin at a multiple of 64. */
+size_t reln_npy_make_header(const RelnKind *kind, int rank, const ptrdiff_t *dims,
+                            unsigned char header[RELN_NPY_OWN_HEADER])
 {
     char shape[SHAPE_TEXT], text[SHAPE_TEXT + 80];
     size_t length, all;
 
     shape_text(rank, dims, shape);
     length = (size_t)snprintf(text, sizeof text,
-                              "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape);
+                              "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }", kind->code,
+                              shape);
     all = (LEAD_1 + length + 1 + 63) / 64 * 64;
     memset(header, ' ', all);
     memcpy(header, "\x93NUMPY\1", 8); /* the version's second byte is the terminating zero */
@@ -545,7 +635,8 @@ static void put_little_endian(const double *values, size_t count, unsigned char 
 static RelnStatus write_array(const RelnReplace *file, int rank, const ptrdiff_t *dims,
                               size_t count, const double *values, unsigned char *buffer)
 {
-    RELN_TRY(reln_replace_write(file, buffer, make_header(rank, dims, buffer)));
+    RELN_TRY(reln_replace_write(file, buffer,
+                                reln_npy_make_header(reln_kind_of(RELN_F64), rank, dims, buffer)));
     for (size_t done = 0, n; done < count; done += n) {
         n = at_most(count - done, CHUNK / 8);
         put_little_endian(values + done, n, buffer);

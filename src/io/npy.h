@@ -1,9 +1,50 @@
-/* npy.h -- inside of .npy: what the header says, and numbers of any kind as doubles. */
+/* npy.h -- inside of .npy: kinds of numbers, what a header says, making one. */
 #ifndef IO_NPY_H
 #define IO_NPY_H
 
 #include "base/base.h"
 #include "reln/io.h"
+
+/* How numbers are stored in files. */
+typedef struct RelnKind {
+    char code[3]; /* NumPy's, without the order of bytes */
+    size_t width;
+    double precision; /* unit round-off of the double it becomes */
+    RelnDtype dtype;  /* RELN_DEFAULT: read by archives only */
+} RelnKind;
+
+const RelnKind *reln_kind_of(RelnDtype dtype); /* NULL when there is none */
+const RelnKind *reln_kind_named(const char *code);
+/* count numbers as doubles. */
+void reln_kind_convert(const RelnKind *kind, bool big_endian, const unsigned char *bytes,
+                       size_t count, double *out);
+
+/* Between this machine's order of bytes and the little-endian one of files, either way. */
+void reln_file_order(unsigned char *bytes, size_t n_bytes, size_t width);
+
+enum {
+    RELN_NPY_MAX_LEAD = 12 + 65536, /* all that a header can take */
+    RELN_NPY_OWN_HEADER = 512       /* and one of ours */
+};
+
+/* What stands in the header; `data` is where the numbers begin. */
+typedef struct RelnNpyHeader {
+    const RelnKind *kind;
+    bool big_endian;
+    bool fortran;
+    int rank;
+    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
+    ptrdiff_t count;
+    size_t data;
+} RelnNpyHeader;
+
+/* n_all is the size of the whole file, n_bytes how much of it is here: all, or RELN_NPY_MAX_LEAD at least. any_kind:
+ * also those that only archives read. */
+RelnStatus reln_npy_read_header(RelnCtx *ctx, const char *what, const unsigned char *bytes,
+                                size_t n_bytes, size_t n_all, bool any_kind, RelnNpyHeader *h);
+/* For row-major, little-endian numbers; returns its length, a multiple of 64. */
+size_t reln_npy_make_header(const RelnKind *kind, int rank, const ptrdiff_t *dims,
+                            unsigned char header[RELN_NPY_OWN_HEADER]);
 
 /* Product of dims; false when it does not fit, zeros in other places notwithstanding. */
 bool reln_dims_count(int rank, const ptrdiff_t *dims, ptrdiff_t *count);

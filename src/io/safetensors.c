@@ -17,6 +17,7 @@
 #include "io/npy.h"
 #include "io/sha256.h"
 #include "io/sort.h"
+#include "io/tensors.h"
 #include "io/text.h"
 #include "reln/io.h"
 
@@ -64,29 +65,6 @@ void reln_tensors_destroy(RelnTensors *t)
     reln_free(t->ctx, t->by_name);
     reln_free(t->ctx, t->items);
     reln_free(t->ctx, t);
-}
-
-static bool is_little_endian(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
-/* Files are little-endian; elsewhere the bytes of each number are turned around. */
-static void to_or_from_file(unsigned char *bytes, size_t n_bytes, size_t width)
-{
-    if (is_little_endian())
-        return;
-    for (size_t i = 0; i < n_bytes; i += width)
-        for (size_t b = 0; b < width / 2; b++) {
-            const unsigned char kept = bytes[i + b];
-
-            bytes[i + b] = bytes[i + width - 1 - b];
-            bytes[i + width - 1 - b] = kept;
-        }
 }
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
@@ -304,30 +282,6 @@ static bool is_ours(const RelnDocNode *root)
     return false;
 }
 
-static RelnStatus verify(RelnTensors *t, const char *what, const char *header, size_t n_header,
-                         size_t n_data)
-{
-    const char *const digits = find_sum(header, n_header);
-    char sum[RELN_SHA256_HEX + 1];
-    RelnSha256 s;
-
-    if (!is_ours(reln_doc_root(t->header)))
-        return RELN_OK;
-    if (!digits)
-        return reln_fail(t->ctx, RELN_ERR_FORMAT, "%s: a file of ours without its checksum", what);
-    hash_header(&s, header, n_header, digits);
-    reln_sha256_feed(&s, t->data, n_data);
-    reln_sha256_end(&s, sum);
-    if (memcmp(sum, digits, RELN_SHA256_HEX) != 0)
-        return reln_fail(t->ctx, RELN_ERR_FORMAT,
-                         "%s: damaged: its checksum is %.16s..., it says %s", what, sum,
-                         reln_quote(digits, 16).text);
-    t->verified = true;
-    return RELN_OK;
-}
-
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
-
 /* Bytes in a file or in memory. */
 typedef struct Input {
     RelnCtx *ctx;
@@ -345,6 +299,50 @@ static RelnStatus fetch(const Input *in, size_t offset, size_t n_bytes, void *to
         memcpy(to, in->bytes + offset, n_bytes);
     return RELN_OK;
 }
+
+/* Numbers in pieces, wherever they are. */
+static RelnStatus hash_data(RelnSha256 *s, const Input *in, size_t begin, size_t n_bytes)
+{
+    unsigned char piece[4096];
+
+    if (in->bytes) {
+        reln_sha256_feed(s, in->bytes + begin, n_bytes);
+        return RELN_OK;
+    }
+    for (size_t at = 0, n; at < n_bytes; at += n) {
+        n = n_bytes - at < sizeof piece ? n_bytes - at : sizeof piece;
+        RELN_TRY(fetch(in, begin + at, n, piece));
+        reln_sha256_feed(s, piece, n);
+    }
+    return RELN_OK;
+}
+
+/* A header of ours, and the numbers from `begin` on in `in`. */
+static RelnStatus verify(const Input *in, const RelnDocNode *root, const char *header,
+                         size_t n_header, size_t begin, bool *verified)
+{
+    const char *const digits = find_sum(header, n_header);
+    char sum[RELN_SHA256_HEX + 1];
+    RelnSha256 s;
+
+    *verified = false;
+    if (!is_ours(root))
+        return RELN_OK;
+    if (!digits)
+        return reln_fail(in->ctx, RELN_ERR_FORMAT, "%s: a file of ours without its checksum",
+                         in->what);
+    hash_header(&s, header, n_header, digits);
+    RELN_TRY(hash_data(&s, in, begin, in->n_bytes - begin));
+    reln_sha256_end(&s, sum);
+    if (memcmp(sum, digits, RELN_SHA256_HEX) != 0)
+        return reln_fail(in->ctx, RELN_ERR_FORMAT,
+                         "%s: damaged: its checksum is %.16s..., it says %s", in->what, sum,
+                         reln_quote(digits, 16).text);
+    *verified = true;
+    return RELN_OK;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static RelnStatus read_lead(const Input *in, size_t *n_header)
 {
@@ -375,7 +373,7 @@ static RelnStatus place(RelnTensors *t, const Entry *e, RelnNamed *out)
         values = reln_arena_copy(&t->moved, values, e->end - e->begin, 1);
     if (!values)
         return RELN_ERR_NOMEM;
-    to_or_from_file(values, e->end - e->begin, e->width);
+    reln_file_order(values, e->end - e->begin, e->width);
     out->values = values;
     return RELN_OK;
 }
@@ -439,7 +437,8 @@ static RelnStatus read_rest(RelnTensors *t, const Input *in, char *header, size_
     if (!t->data)
         return RELN_ERR_NOMEM;
     RELN_TRY(fetch(in, begin, n_data, t->data));
-    RELN_TRY(verify(t, in->what, header, n_header, n_data));
+    RELN_TRY(verify(&(Input){in->ctx, in->what, n_data, t->data, NULL}, reln_doc_root(t->header),
+                    header, n_header, 0, &t->verified));
     RELN_TRY(read_arrays(t, in->what, n_data));
     return read_metadata(t);
 }
@@ -458,6 +457,58 @@ static RelnStatus read_tensors(const Input *in, RelnTensors *t)
     reln_free(in->ctx, header);
     return status;
 }
+
+/* ---- places only ------------------------------------------------------------------------------------------------- */
+
+typedef struct Index {
+    Input in;
+    char *header;
+    size_t n_header;
+    RelnDoc *doc;
+    Entry *entries;
+    const void **sorted;
+    int n;
+} Index;
+
+static RelnStatus read_index(Index *x)
+{
+    const Input *const in = &x->in;
+    const size_t begin = LEAD + x->n_header;
+    const RelnDocNode *root;
+    bool verified = false;
+
+    RELN_TRY(fetch(in, LEAD, x->n_header, x->header));
+    RELN_TRY(parse_header(in->ctx, in->what, x->header, x->n_header, &x->doc));
+    root = reln_doc_root(x->doc);
+    RELN_TRY(verify(in, root, x->header, x->n_header, begin, &verified));
+    x->entries = reln_alloc(in->ctx, (size_t)root->count, sizeof *x->entries);
+    x->sorted = x->entries ? reln_alloc(in->ctx, (size_t)root->count, sizeof *x->sorted) : NULL;
+    if (!x->sorted)
+        return RELN_ERR_NOMEM;
+    return read_entries(in->ctx, in->what, root, in->n_bytes - begin, x->entries, x->sorted, &x->n);
+}
+
+RelnStatus reln_tensors_index(const RelnSource *source, RelnStatus (*count)(void *, int),
+                              RelnStatus (*take)(void *, const RelnNamed *, uint64_t), void *self)
+{
+    Index x = {.in = {source->ctx, source->name, source->n_bytes, NULL, source}};
+    RelnStatus status;
+
+    RELN_TRY(read_lead(&x.in, &x.n_header));
+    x.header = reln_alloc_raw(source->ctx, x.n_header, 1);
+    status = x.header ? read_index(&x) : RELN_ERR_NOMEM;
+    if (status == RELN_OK)
+        status = count(self, x.n);
+    for (int i = 0; i < x.n && status == RELN_OK; i++)
+        status = take(self, &x.entries[i].array, LEAD + x.n_header + x.entries[i].begin);
+    reln_free(source->ctx, x.sorted);
+    reln_free(source->ctx, x.entries);
+    reln_doc_destroy(x.doc);
+    reln_free(source->ctx, x.header);
+    return status;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------ */
 
 static RelnStatus create(const Input *in, RelnTensors **out)
 {
@@ -771,7 +822,7 @@ static RelnStatus pass_array(const Output *o, const RelnNamed *a, RelnSha256 *su
     for (size_t at = 0, n; at < n_bytes; at += n) {
         n = n_bytes - at < CHUNK ? n_bytes - at : CHUNK;
         memcpy(o->buffer, values + at, n);
-        to_or_from_file(o->buffer, n, width_of(a));
+        reln_file_order(o->buffer, n, width_of(a));
         if (sum)
             reln_sha256_feed(sum, o->buffer, n);
         else

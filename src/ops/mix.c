@@ -27,6 +27,8 @@ RELN_API RelnNode *reln_mix_t(RelnGraph *g, RelnNode *x, RelnNode *W);
  */
 RELN_API RelnNode *reln_outer(RelnGraph *g, RelnNode *x, RelnNode *y);
 
+static RelnNode *mix(RelnGraph *g, RelnNode *x, RelnNode *w, bool transposed);
+
 static ptrdiff_t rows_of(const RelnNode *x)
 {
     return reln_shape_count(&x->shape) / x->shape.dims[RELN_C];
@@ -114,6 +116,22 @@ static double flops(const RelnNode *z)
     return 2.0 * (double)reln_shape_count(&z->shape) * z->in[0]->shape.dims[RELN_C];
 }
 
+static RelnNode *sample_weights(RelnSampler *s, int from, int to)
+{
+    return reln_sample_normal(s, RELN_STEP, (RelnDims){.r = from, .c = to}, NULL);
+}
+
+/* Two channels to five to four, by matrices as they are or transposed: a product of the matrices. */
+static RelnNode *sample_thin(RelnSampler *s, bool ta, bool tb)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    RelnNode *x = reln_sample_normal(
+        s, RELN_SAMPLES, (RelnDims){.r = 2, .k = reln_rep_dim(adjoint), .c = 2}, adjoint);
+
+    x = mix(s->graph, x, ta ? sample_weights(s, 5, 2) : sample_weights(s, 2, 5), ta);
+    return mix(s->graph, x, tb ? sample_weights(s, 4, 5) : sample_weights(s, 5, 4), tb);
+}
+
 static RelnNode *sample(RelnSampler *s, int index)
 {
     const RelnRep *adjoint = reln_sample_adjoint(s);
@@ -131,6 +149,14 @@ static RelnNode *sample(RelnSampler *s, int index)
     case 2: /* products of weights, at step level */
         return reln_mix(s->graph, reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 3, 1, 4}, NULL),
                         reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 4, 1, 2}, NULL));
+    case 3:
+        return sample_thin(s, false, false);
+    case 4:
+        return sample_thin(s, false, true);
+    case 5:
+        return sample_thin(s, true, false);
+    case 6:
+        return sample_thin(s, true, true);
     default:
         return NULL;
     }
@@ -216,10 +242,48 @@ const RelnOp reln_op_outer = {
     .sample = sample_outer,
 };
 
+/* ---- thin products -------------------------------------------------------------------------------------------- */
+
+/* (x A) B = x (A B): with few channels in x, the product of the matrices is found once and both products are thin. x A
+ * may be wanted for itself, so what is compared is only what comes after it:
+ *     rows c1 c2   against   rows c0 c2 + c0 c1 c2      for A (c0, c1), B (c1, c2)
+ * A batch of unknown size is taken to have this many items. */
+enum { ITEMS = 16 };
+
+static bool is_thin(const RelnNode *xa)
+{
+    const double rows = (double)rows_of(xa) * (xa->domain == RELN_STEP ? 1 : ITEMS);
+    const double c0 = xa->in[0]->shape.dims[RELN_C], c1 = xa->shape.dims[RELN_C];
+
+    return rows * c0 + c0 * c1 < rows * c1;
+}
+
+/* Are b's rows (columns, when transposed) as many as x has channels? If not, the product as it stands has the message. */
+static bool fits(const RelnNode *x, const RelnNode *b, bool transposed)
+{
+    const RelnShape *s = &b->shape;
+
+    return x->shape.dims[RELN_C] == s->dims[transposed ? RELN_C : RELN_R] &&
+           b->domain == RELN_STEP && reln_shape_count(s) == s->dims[RELN_R] * s->dims[RELN_C] &&
+           b->dtype == x->dtype && reln_is_invariant(b);
+}
+
+/* x (A B), where x A and B are the factors asked for; tb: B transposed. (x A^T) B^T = x (B A)^T. */
+static RelnNode *mix_thin(RelnGraph *g, const RelnNode *xa, RelnNode *b, bool tb)
+{
+    RelnNode *x = xa->in[0], *a = xa->in[1];
+
+    if (!((const Attr *)xa->attr)->transposed)
+        return mix(g, x, mix(g, a, b, tb), false);
+    return tb ? mix(g, x, mix(g, b, a, false), true) : mix(g, x, reln_outer(g, a, b), false);
+}
+
 static RelnNode *mix(RelnGraph *g, RelnNode *x, RelnNode *w, bool transposed)
 {
     const Attr attr = {transposed};
 
+    if (x && w && x->op == &reln_op_mix && is_thin(x) && fits(x, w, transposed))
+        return mix_thin(g, x, w, transposed);
     return reln_node(g, &reln_op_mix, 2, (RelnNode *[]){x, w}, &attr, sizeof attr, NULL);
 }
 

@@ -87,6 +87,12 @@ static double correction(double beta, uint64_t t)
     return beta > 0.0 ? -expm1((double)t * log(beta)) : 1.0;
 }
 
+/* The part of an input that is at hand. */
+static void *piece(const RelnExec *e, int input)
+{
+    return reln_at(e->in[input], e->first, reln_kern(e)->size);
+}
+
 static RelnStatus forward_adam(const RelnExec *e)
 {
     const RelnAdam *o = e->node->attr;
@@ -102,8 +108,8 @@ static RelnStatus forward_adam(const RelnExec *e)
         .outside = o->eps_inside ? 0.0 : o->eps,
     };
 
-    reln_kern(e)->adam(reln_shape_count(&e->node->shape), &step, e->in[GRAD], e->in[PARAM],
-                       e->in[FIRST], e->in[SECOND]);
+    reln_kern(e)->adam(e->n, &step, piece(e, GRAD), piece(e, PARAM), piece(e, FIRST),
+                       piece(e, SECOND));
     return RELN_OK;
 }
 
@@ -112,8 +118,8 @@ static RelnStatus forward_sgd(const RelnExec *e)
     const RelnSgd *o = e->node->attr;
     const RelnSgdStep step = {rate_of(e), o->decay, o->momentum, o->nesterov};
 
-    reln_kern(e)->sgd(reln_shape_count(&e->node->shape), &step, e->in[GRAD], e->in[PARAM],
-                      e->node->n_in > FIRST ? e->in[FIRST] : NULL);
+    reln_kern(e)->sgd(e->n, &step, piece(e, GRAD), piece(e, PARAM),
+                      e->node->n_in > FIRST ? piece(e, FIRST) : NULL);
     return RELN_OK;
 }
 

@@ -172,12 +172,12 @@ static RelnTick *add_tick(RelnRuler *r, double value, bool major)
     return &r->ticks[r->n_ticks++];
 }
 
-/* The smallest of 1, 2, 5 times a power of ten that is not below raw. */
+/* The nearest of 1, 2, 5 times a power of ten. */
 static double round_step(double raw)
 {
     const double power = pow(10.0, floor(log10(raw))), lead = raw / power;
 
-    return power * (lead <= 1.0 ? 1.0 : lead <= 2.0 ? 2.0 : lead <= 5.0 ? 5.0 : 10.0);
+    return power * (lead < 1.5 ? 1.0 : lead < 3.2 ? 2.0 : lead < 7.5 ? 5.0 : 10.0);
 }
 
 /* A common power of ten where numbers would be long. */
@@ -185,7 +185,7 @@ static int common_exponent(double low, double high)
 {
     const int e = (int)floor(log10(fmax(fabs(low), fabs(high))));
 
-    return e >= 5 || e <= -4 ? 3 * (int)floor(e / 3.0) : 0;
+    return e >= 5 || e <= -3 ? 3 * (int)floor(e / 3.0) : 0;
 }
 
 /* The sign of a number in print is not a hyphen. */
@@ -198,7 +198,7 @@ static void put_text(RelnTick *tick, double value, int decimals)
 }
 
 /* low to high by a round step: i step, so that rounding does not add up. */
-static void divide_linear(RelnRuler *r, double low, double high, int wanted)
+static void divide_linear(RelnRuler *r, double low, double high, double wanted)
 {
     const double step = round_step((high - low) / wanted), slack = 1e-9;
     const double first = ceil(low / step - slack), last = floor(high / step + slack);
@@ -228,9 +228,9 @@ static void put_power(RelnTick *tick, int exponent, bool digits)
                  exponent < 0 ? -exponent : exponent);
 }
 
-static void divide_decades(RelnRuler *r, int first, int last, int wanted)
+static void divide_decades(RelnRuler *r, int first, int last, double wanted)
 {
-    const int stride = (last - first) / (wanted > 1 ? wanted : 1) + 1;
+    const int stride = (int)((last - first) / wanted) + 1;
     const bool digits = first >= -2 && last <= 3;
 
     for (int e = first - 1; e <= last; e++) {
@@ -248,7 +248,7 @@ static void divide_decades(RelnRuler *r, int first, int last, int wanted)
 }
 
 /* Less than two powers of ten in sight: round numbers, as on a linear axis, at their logarithmic places. */
-static void divide_short(RelnRuler *r, int wanted)
+static void divide_short(RelnRuler *r, double wanted)
 {
     const double low = pow(10.0, r->from), high = pow(10.0, r->to);
     int kept = 0;
@@ -260,7 +260,7 @@ static void divide_short(RelnRuler *r, int wanted)
     r->n_ticks = kept;
 }
 
-static void divide_log(RelnRuler *r, int wanted)
+static void divide_log(RelnRuler *r, double wanted)
 {
     const int first = (int)ceil(r->from - 1e-9), last = (int)floor(r->to + 1e-9);
 
@@ -276,7 +276,7 @@ static void divide_names(RelnRuler *r)
         add_tick(r, (double)i, true);
 }
 
-void reln_ruler_divide(RelnRuler *ruler, int wanted)
+void reln_ruler_divide(RelnRuler *ruler, double wanted)
 {
     ruler->n_ticks = 0;
     ruler->exponent = 0;

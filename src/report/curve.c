@@ -10,7 +10,6 @@ enum {
     HOVER = 400,    /* at most so many points have a text to hover over */
     DOTS = 6000,    /* at most so many points in a cloud */
     MARKERS = 6,    /* on a long line, to tell lines apart without their colours */
-    BOXES = 256     /* for names of points */
 };
 
 static bool is_shown(const RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
@@ -35,21 +34,21 @@ static double y_or_end(const RelnCanvas *canvas, double value)
                                                : canvas->bottom + 4.0;
 }
 
-static void put_pair(RelnText *text, const char *command, double px, double py)
+static void put_pair(RelnMarkup *text, const char *command, double px, double py)
 {
-    reln_text_add(text, command);
-    reln_text_fixed(text, px);
-    reln_text_add(text, " ");
-    reln_text_fixed(text, py);
+    reln_markup_add(text, command);
+    reln_markup_fixed(text, px);
+    reln_markup_add(text, " ");
+    reln_markup_fixed(text, py);
 }
 
 /* class="kind k3", dashed where colours have been used up */
-static void put_class(RelnText *text, const char *kind, const RelnCurve *c)
+static void put_class(RelnMarkup *text, const char *kind, const RelnCurve *c)
 {
     const bool dashed = c->colour / RELN_PLOT_COLOURS % 2 == 1;
 
-    reln_text_addf(text, " class=\"%s k%d%s\"", kind, c->colour % RELN_PLOT_COLOURS,
-                   dashed ? " dash" : "");
+    reln_markup_addf(text, " class=\"%s k%d%s\"", kind, c->colour % RELN_PLOT_COLOURS,
+                     dashed ? " dash" : "");
 }
 
 /* ---- markers ------------------------------------------------------------------------------------------------- */
@@ -69,26 +68,26 @@ void reln_curve_marker(RelnCanvas *canvas, const RelnCurve *curve, double px, do
 {
     const int shape = curve->colour % RELN_PLOT_COLOURS;
 
-    reln_text_add(canvas->text, "<path");
+    reln_markup_add(canvas->text, "<path");
     put_class(canvas->text, shape < RELN_PLOT_COLOURS - 2 ? "m" : "n", curve);
     put_pair(canvas->text, " d=\"M", px, py);
-    reln_text_addf(canvas->text, "%s\"/>\n", shapes[shape]);
+    reln_markup_addf(canvas->text, "%s\"/>\n", shapes[shape]);
 }
 
-static void put_number(RelnText *text, const char *before, double value)
+static void put_number(RelnMarkup *text, const char *before, double value)
 {
     char buf[RELN_NUMBER_TEXT];
 
-    reln_text_add(text, before);
-    reln_text_add(text, reln_report_number(buf, value, 4));
+    reln_markup_add(text, before);
+    reln_markup_add(text, reln_report_number(buf, value, 4));
 }
 
-static void put_tip_x(RelnText *text, const RelnPlotAxis *axis, double value)
+static void put_tip_x(RelnMarkup *text, const RelnPlotAxis *axis, double value)
 {
     const bool named = value >= 0.0 && value < (double)axis->n_names;
 
     if (named)
-        reln_text_escape(text, RELN_ESCAPE_HTML, axis->names[(ptrdiff_t)value]);
+        reln_markup_escape(text, RELN_ESCAPE_HTML, axis->names[(ptrdiff_t)value]);
     else
         put_number(text, "", value);
 }
@@ -96,32 +95,32 @@ static void put_tip_x(RelnText *text, const RelnPlotAxis *axis, double value)
 /* What is shown when the pointer rests on a point: "ReLN, sp4: 12, 5.14e-4 (4.9e-4 to 5.4e-4)". */
 static void put_tip(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
 {
-    RelnText *const text = canvas->text;
+    RelnMarkup *const text = canvas->text;
 
-    reln_text_add(text, "<title>");
+    reln_markup_add(text, "<title>");
     if (c->name)
-        reln_text_escape(text, RELN_ESCAPE_HTML, c->name);
+        reln_markup_escape(text, RELN_ESCAPE_HTML, c->name);
     if (c->labels && c->labels[i]) {
-        reln_text_add(text, c->name ? ", " : "");
-        reln_text_escape(text, RELN_ESCAPE_HTML, c->labels[i]);
+        reln_markup_add(text, c->name ? ", " : "");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, c->labels[i]);
     }
-    reln_text_add(text, c->name || c->labels ? ": " : "");
+    reln_markup_add(text, c->name || c->labels ? ": " : "");
     put_tip_x(text, &canvas->plot->x, c->x[i]);
     put_number(text, ", ", c->y[i]);
     if (c->low) {
         put_number(text, " (", c->low[i]);
         put_number(text, " to ", c->high[i]);
-        reln_text_add(text, ")");
+        reln_markup_add(text, ")");
     }
-    reln_text_add(text, "</title>");
+    reln_markup_add(text, "</title>");
 }
 
 static void put_point(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
 {
-    reln_text_add(canvas->text, "<g>");
+    reln_markup_add(canvas->text, "<g>");
     put_tip(canvas, c, i);
     reln_curve_marker(canvas, c, x_of(canvas, c, i), y_of(canvas, c, i));
-    reln_text_add(canvas->text, "</g>");
+    reln_markup_add(canvas->text, "</g>");
 }
 
 /* ---- lines --------------------------------------------------------------------------------------------------- */
@@ -149,14 +148,14 @@ typedef struct Pen {
 
 static void pen_to(Pen *pen, ptrdiff_t i)
 {
-    RelnText *const text = pen->canvas->text;
+    RelnMarkup *const text = pen->canvas->text;
     const double px = x_of(pen->canvas, pen->curve, i), py = y_of(pen->canvas, pen->curve, i);
 
     if (pen->n_down++ > 0 && pen->curve->mark == RELN_MARK_STEP) {
-        reln_text_add(text, "H");
-        reln_text_fixed(text, px);
-        reln_text_add(text, "V");
-        reln_text_fixed(text, py);
+        reln_markup_add(text, "H");
+        reln_markup_fixed(text, px);
+        reln_markup_add(text, "V");
+        reln_markup_fixed(text, py);
     } else {
         put_pair(text, pen->n_down == 1 ? "M" : " ", px, py);
     }
@@ -166,7 +165,7 @@ static void pen_to(Pen *pen, ptrdiff_t i)
 static void pen_up(Pen *pen)
 {
     if (pen->n_down == 1)
-        reln_text_add(pen->canvas->text, "h0");
+        reln_markup_add(pen->canvas->text, "h0");
     pen->n_down = 0;
 }
 
@@ -190,9 +189,9 @@ static void draw_line(RelnCanvas *canvas, const RelnCurve *c)
     Pen pen = {canvas, c, 0};
     ptrdiff_t end;
 
-    reln_text_add(canvas->text, "<path");
+    reln_markup_add(canvas->text, "<path");
     put_class(canvas->text, "l", c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_markup_add(canvas->text, " d=\"");
     for (ptrdiff_t i = 0; i < c->n; i = end) {
         end = i + 1;
         if (is_shown(canvas, c, i)) {
@@ -203,7 +202,7 @@ static void draw_line(RelnCanvas *canvas, const RelnCurve *c)
         }
     }
     pen_up(&pen);
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_markup_add(canvas->text, "\"/>\n");
 }
 
 /* Every now and then the mark of the line, at other places for other lines. A trajectory has one at its beginning. */
@@ -261,9 +260,9 @@ static void band_side(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t begin, p
 
 static void draw_band(RelnCanvas *canvas, const RelnCurve *c)
 {
-    reln_text_add(canvas->text, "<path");
+    reln_markup_add(canvas->text, "<path");
     put_class(canvas->text, "b", c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_markup_add(canvas->text, " d=\"");
     for (ptrdiff_t i = 0; i < c->n; i++) {
         ptrdiff_t end = i;
 
@@ -273,10 +272,10 @@ static void draw_band(RelnCanvas *canvas, const RelnCurve *c)
             continue;
         band_side(canvas, c, i, end, true);
         band_side(canvas, c, i, end, false);
-        reln_text_add(canvas->text, "z");
+        reln_markup_add(canvas->text, "z");
         i = end;
     }
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_markup_add(canvas->text, "\"/>\n");
 }
 
 static void put_whisker(RelnCanvas *canvas, double px, double low, double high)
@@ -287,19 +286,19 @@ static void put_whisker(RelnCanvas *canvas, double px, double low, double high)
     put_pair(canvas->text, "h6M", px, p);
     put_pair(canvas->text, "L", px, q);
     put_pair(canvas->text, "M", px - 3.0, q);
-    reln_text_add(canvas->text, "h6");
+    reln_markup_add(canvas->text, "h6");
 }
 
 /* offset: from the middle of a group of bars. */
 static void draw_whiskers(RelnCanvas *canvas, const RelnCurve *c, double offset, const char *kind)
 {
-    reln_text_add(canvas->text, "<path");
+    reln_markup_add(canvas->text, "<path");
     put_class(canvas->text, kind, c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_markup_add(canvas->text, " d=\"");
     for (ptrdiff_t i = 0; i < c->n; i++)
         if (has_spread(canvas, c, i))
             put_whisker(canvas, x_of(canvas, c, i) + offset, c->low[i], c->high[i]);
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_markup_add(canvas->text, "\"/>\n");
 }
 
 /* ---- clouds of points ---------------------------------------------------------------------------------------- */
@@ -334,7 +333,7 @@ static ptrdiff_t walk_cells(RelnCanvas *canvas, const RelnCurve *c, Cells *cells
         n_kept++;
         if (draw) {
             put_pair(canvas->text, "M", x_of(canvas, c, i), y_of(canvas, c, i));
-            reln_text_add(canvas->text, "h0");
+            reln_markup_add(canvas->text, "h0");
         }
     }
     return n_kept;
@@ -361,12 +360,13 @@ static void draw_cloud(RelnCanvas *canvas, const RelnCurve *c)
         return;
     while ((n_kept = walk_cells(canvas, c, &cells, false)) > DOTS)
         set_cells(canvas, &cells, 1.5 * cells.size);
-    reln_text_add(canvas->text, "<path");
+    reln_markup_add(canvas->text, "<path");
     put_class(canvas->text, "d", c);
-    reln_text_add(canvas->text, " d=\"");
+    reln_markup_add(canvas->text, " d=\"");
     walk_cells(canvas, c, &cells, true);
-    reln_text_add(canvas->text, "\"/>\n");
-    canvas->n_thinned += c->n - n_kept;
+    reln_markup_add(canvas->text, "\"/>\n");
+    if (cells.size > 0.5) /* else one lies exactly on the other */
+        canvas->n_thinned += c->n - n_kept;
     reln_free(fault->ctx, cells.taken);
 }
 
@@ -382,27 +382,27 @@ static void put_rectangle(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i, d
 {
     const double top = y_of(canvas, c, i), base = base_of(canvas);
 
-    reln_text_add(canvas->text, "<rect");
+    reln_markup_add(canvas->text, "<rect");
     put_class(canvas->text, "r", c);
-    reln_text_add(canvas->text, " x=\"");
-    reln_text_fixed(canvas->text, left);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, fmin(top, base));
-    reln_text_add(canvas->text, "\" width=\"");
-    reln_text_fixed(canvas->text, width);
-    reln_text_add(canvas->text, "\" height=\"");
-    reln_text_fixed(canvas->text, fabs(base - top));
-    reln_text_add(canvas->text, "\">");
+    reln_markup_add(canvas->text, " x=\"");
+    reln_markup_fixed(canvas->text, left);
+    reln_markup_add(canvas->text, "\" y=\"");
+    reln_markup_fixed(canvas->text, fmin(top, base));
+    reln_markup_add(canvas->text, "\" width=\"");
+    reln_markup_fixed(canvas->text, width);
+    reln_markup_add(canvas->text, "\" height=\"");
+    reln_markup_fixed(canvas->text, fabs(base - top));
+    reln_markup_add(canvas->text, "\">");
     put_tip(canvas, c, i);
-    reln_text_add(canvas->text, "</rect>\n");
+    reln_markup_add(canvas->text, "</rect>\n");
 }
 
-/* Bars of several series at the same x stand beside each other in 0.8 of a unit. */
+/* Bars of several series at the same x stand beside each other, in 0.8 of a unit at most. */
 static void draw_bars(RelnCanvas *canvas, const RelnCurve *c)
 {
     const int n = canvas->plot->n_bars;
     const double unit = reln_ruler_pixel(&canvas->x, 2.0) - reln_ruler_pixel(&canvas->x, 1.0);
-    const double width = 0.8 * unit / n, offset = ((double)c->group - 0.5 * n) * width;
+    const double width = fmin(0.8 * unit / n, 60.0), offset = ((double)c->group - 0.5 * n) * width;
 
     for (ptrdiff_t i = 0; i < c->n; i++) {
         if (is_shown(canvas, c, i))
@@ -415,18 +415,18 @@ static void draw_bars(RelnCanvas *canvas, const RelnCurve *c)
 /* One outline: neighbouring bins touch. */
 static void draw_histogram(RelnCanvas *canvas, const RelnCurve *c)
 {
-    reln_text_add(canvas->text, "<path");
+    reln_markup_add(canvas->text, "<path");
     put_class(canvas->text, "h", c);
     put_pair(canvas->text, " d=\"M", x_of(canvas, c, 0), base_of(canvas));
     for (ptrdiff_t i = 0; i < c->n; i++) {
-        reln_text_add(canvas->text, "V");
-        reln_text_fixed(canvas->text, y_or_end(canvas, c->y[i]));
-        reln_text_add(canvas->text, "H");
-        reln_text_fixed(canvas->text, x_of(canvas, c, i + 1));
+        reln_markup_add(canvas->text, "V");
+        reln_markup_fixed(canvas->text, y_or_end(canvas, c->y[i]));
+        reln_markup_add(canvas->text, "H");
+        reln_markup_fixed(canvas->text, x_of(canvas, c, i + 1));
     }
-    reln_text_add(canvas->text, "V");
-    reln_text_fixed(canvas->text, base_of(canvas));
-    reln_text_add(canvas->text, "z\"/>\n");
+    reln_markup_add(canvas->text, "V");
+    reln_markup_fixed(canvas->text, base_of(canvas));
+    reln_markup_add(canvas->text, "z\"/>\n");
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------------- */
@@ -476,82 +476,91 @@ void reln_curve_draw(RelnCanvas *canvas, const RelnCurve *c)
 
 /* ---- names of points ----------------------------------------------------------------------------------------- */
 
-typedef struct Box {
-    double left, top, right, bottom;
-} Box;
+static bool overlap(const RelnBox *a, const RelnBox *b)
+{
+    return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
+}
 
-typedef struct Boxes {
-    int n;
-    Box all[BOXES];
-} Boxes;
-
-static bool is_free(const RelnCanvas *canvas, const Boxes *boxes, Box b)
+static bool is_free(const RelnCanvas *canvas, RelnBox b)
 {
     if (b.left < canvas->left || b.right > canvas->right + 8.0 || b.top < canvas->top ||
         b.bottom > canvas->bottom)
         return false;
-    for (int i = 0; i < boxes->n; i++) {
-        const Box *o = &boxes->all[i];
-
-        if (b.left < o->right && o->left < b.right && b.top < o->bottom && o->top < b.bottom)
+    for (int i = 0; i < canvas->n_boxes; i++)
+        if (overlap(&b, &canvas->boxes[i]))
             return false;
-    }
     return true;
 }
 
-static void add_box(Boxes *boxes, Box b)
+void reln_canvas_reserve(RelnCanvas *canvas, RelnBox box)
 {
-    if (boxes->n < BOXES)
-        boxes->all[boxes->n++] = b;
+    if (canvas->n_boxes < RELN_BOXES)
+        canvas->boxes[canvas->n_boxes++] = box;
+}
+
+ptrdiff_t reln_curve_points_in(const RelnCanvas *canvas, RelnBox box)
+{
+    ptrdiff_t n = 0;
+
+    for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
+        for (ptrdiff_t i = 0; i < c->n; i++) {
+            const double px = is_shown(canvas, c, i) ? x_of(canvas, c, i) : -1.0;
+
+            if (px >= box.left && px <= box.right) {
+                const double py = y_of(canvas, c, i);
+
+                n += py >= box.top - 4.0 && py <= box.bottom + 4.0;
+            }
+        }
+    }
+    return n;
 }
 
 /* Right of the point, left, above, below: the first place that is free; none, and the name is only to hover over. */
-static void put_label(RelnCanvas *canvas, Boxes *boxes, double px, double py, const char *label)
+static void put_label(RelnCanvas *canvas, double px, double py, const char *label)
 {
     const double w = reln_label_width(label);
-    const Box tries[] = {{px + 6.0, py - 7.0, px + 6.0 + w, py + 6.0},
-                         {px - 6.0 - w, py - 7.0, px - 6.0, py + 6.0},
-                         {px - 0.5 * w, py - 19.0, px + 0.5 * w, py - 6.0},
-                         {px - 0.5 * w, py + 6.0, px + 0.5 * w, py + 19.0}};
+    const RelnBox tries[] = {{px + 6.0, py - 7.0, px + 6.0 + w, py + 6.0},
+                             {px - 6.0 - w, py - 7.0, px - 6.0, py + 6.0},
+                             {px - 0.5 * w, py - 19.0, px + 0.5 * w, py - 6.0},
+                             {px - 0.5 * w, py + 6.0, px + 0.5 * w, py + 19.0}};
 
     for (int i = 0; i < 4; i++) {
         static const char *const anchors[] = {"", " class=\"e\"", " class=\"c\"", " class=\"c\""};
-        const Box b = tries[i];
+        const RelnBox b = tries[i];
 
-        if (!is_free(canvas, boxes, b))
+        if (!is_free(canvas, b))
             continue;
-        add_box(boxes, b);
-        reln_text_addf(canvas->text, "<text%s x=\"", anchors[i]);
-        reln_text_fixed(canvas->text, i == 0 ? b.left : i == 1 ? b.right : px);
-        reln_text_add(canvas->text, "\" y=\"");
-        reln_text_fixed(canvas->text, b.bottom - 2.5);
-        reln_text_add(canvas->text, "\">");
-        reln_text_escape(canvas->text, RELN_ESCAPE_HTML, label);
-        reln_text_add(canvas->text, "</text>\n");
+        reln_canvas_reserve(canvas, b);
+        reln_markup_addf(canvas->text, "<text%s x=\"", anchors[i]);
+        reln_markup_fixed(canvas->text, i == 0 ? b.left : i == 1 ? b.right : px);
+        reln_markup_add(canvas->text, "\" y=\"");
+        reln_markup_fixed(canvas->text, b.bottom - 2.5);
+        reln_markup_add(canvas->text, "\">");
+        reln_markup_escape(canvas->text, RELN_ESCAPE_HTML, label);
+        reln_markup_add(canvas->text, "</text>\n");
         return;
     }
 }
 
-static void walk_labelled(RelnCanvas *canvas, Boxes *boxes, bool draw)
+static void walk_labelled(RelnCanvas *canvas, bool draw)
 {
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
-        for (ptrdiff_t i = 0; c->labels && i < c->n && i < BOXES; i++) {
+        for (ptrdiff_t i = 0; c->labels && i < c->n && i < RELN_BOXES; i++) {
             if (!c->labels[i] || !is_shown(canvas, c, i))
                 continue;
             const double px = x_of(canvas, c, i), py = y_of(canvas, c, i);
 
             if (draw)
-                put_label(canvas, boxes, px, py, c->labels[i]);
+                put_label(canvas, px, py, c->labels[i]);
             else
-                add_box(boxes, (Box){px - 4.0, py - 4.0, px + 4.0, py + 4.0});
+                reln_canvas_reserve(canvas, (RelnBox){px - 4.0, py - 4.0, px + 4.0, py + 4.0});
         }
     }
 }
 
 void reln_curve_labels(RelnCanvas *canvas)
 {
-    Boxes boxes = {.n = 0};
-
-    walk_labelled(canvas, &boxes, false); /* names do not cover points */
-    walk_labelled(canvas, &boxes, true);
+    walk_labelled(canvas, false); /* names do not cover points */
+    walk_labelled(canvas, true);
 }

@@ -19,7 +19,7 @@ typedef struct Block {
 struct RelnPage {
     RelnFault fault;
     RelnArena arena;
-    RelnText scratch, text; /* of a block, and what was written last */
+    RelnMarkup scratch, text; /* of a block, and what was written last */
     const char *title;
     Block *blocks, *last;
     int n_sections;
@@ -35,8 +35,8 @@ RelnStatus reln_page_create(RelnCtx *ctx, const char *title, RelnPage **out)
     page->fault.ctx = ctx;
     page->columns = 1;
     reln_arena_init(&page->arena, ctx);
-    reln_text_begin(&page->scratch, &page->fault);
-    reln_text_begin(&page->text, &page->fault);
+    reln_markup_init(&page->scratch, &page->fault);
+    reln_markup_init(&page->text, &page->fault);
     page->title = reln_arena_copy(&page->arena, title, strlen(title) + 1, 1);
     if (!page->title) {
         reln_page_destroy(page);
@@ -50,8 +50,8 @@ void reln_page_destroy(RelnPage *page)
 {
     if (!page)
         return;
-    reln_text_release(&page->scratch);
-    reln_text_release(&page->text);
+    reln_markup_clear(&page->scratch);
+    reln_markup_clear(&page->text);
     reln_arena_clear(&page->arena);
     reln_free(page->fault.ctx, page);
 }
@@ -72,10 +72,10 @@ static Block *add_block(RelnPage *page, Kind kind)
     return b;
 }
 
-static RelnText *begin(RelnPage *page)
+static RelnMarkup *begin(RelnPage *page)
 {
-    reln_text_release(&page->scratch);
-    reln_text_add(&page->scratch, "");
+    reln_markup_clear(&page->scratch);
+    reln_markup_add(&page->scratch, "");
     return &page->scratch;
 }
 
@@ -91,13 +91,13 @@ static void end(RelnPage *page, Kind kind)
 
 void reln_page_section(RelnPage *page, const char *title)
 {
-    reln_text_escape(begin(page), RELN_ESCAPE_HTML, title);
+    reln_markup_escape(begin(page), RELN_ESCAPE_HTML, title);
     end(page, SECTION);
     page->n_sections++;
 }
 
 /* An empty line, in what is escaped already, is where one paragraph ends and the next begins. */
-static void put_paragraphs(RelnText *text, const char *escaped)
+static void put_paragraphs(RelnMarkup *text, const char *escaped)
 {
     const char *s = escaped;
 
@@ -105,9 +105,9 @@ static void put_paragraphs(RelnText *text, const char *escaped)
         const char *gap = strstr(s, "\n\n");
         const size_t n = gap ? (size_t)(gap - s) : strlen(s);
 
-        reln_text_add(text, "<p>");
-        reln_text_append(text, s, n);
-        reln_text_add(text, "</p>\n");
+        reln_markup_add(text, "<p>");
+        reln_markup_put(text, s, n);
+        reln_markup_add(text, "</p>\n");
         if (!gap)
             return;
         s = gap + strspn(gap, "\n");
@@ -115,24 +115,24 @@ static void put_paragraphs(RelnText *text, const char *escaped)
 }
 
 /* The formatted text, escaped; NULL after a failure. Caller clears raw and escaped. */
-static const char *format_escaped(RelnText *raw, RelnText *escaped, RelnFault *fault,
+static const char *format_escaped(RelnMarkup *raw, RelnMarkup *escaped, RelnFault *fault,
                                   const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));
-static const char *format_escaped(RelnText *raw, RelnText *escaped, RelnFault *fault,
+static const char *format_escaped(RelnMarkup *raw, RelnMarkup *escaped, RelnFault *fault,
                                   const char *format, va_list args)
 {
-    reln_text_begin(raw, fault);
-    reln_text_begin(escaped, fault);
-    reln_text_addv(raw, format, args);
-    reln_text_add(escaped, "");
+    reln_markup_init(raw, fault);
+    reln_markup_init(escaped, fault);
+    reln_markup_addv(raw, format, args);
+    reln_markup_add(escaped, "");
     if (fault->status == RELN_OK)
-        reln_text_escape(escaped, RELN_ESCAPE_HTML, raw->bytes);
+        reln_markup_escape(escaped, RELN_ESCAPE_HTML, raw->bytes);
     return fault->status == RELN_OK ? escaped->bytes : NULL;
 }
 
 void reln_page_text(RelnPage *page, const char *format, ...)
 {
-    RelnText raw, escaped;
+    RelnMarkup raw, escaped;
     const char *text;
     va_list args;
 
@@ -143,13 +143,13 @@ void reln_page_text(RelnPage *page, const char *format, ...)
         put_paragraphs(begin(page), text);
         end(page, BLOCK);
     }
-    reln_text_release(&raw);
-    reln_text_release(&escaped);
+    reln_markup_clear(&raw);
+    reln_markup_clear(&escaped);
 }
 
 void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
 {
-    RelnText raw, escaped;
+    RelnMarkup raw, escaped;
     const char *text;
     va_list args;
 
@@ -157,31 +157,31 @@ void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
     text = format_escaped(&raw, &escaped, &page->fault, format, args);
     va_end(args);
     if (text) {
-        reln_text_add(begin(page), "<dt>");
-        reln_text_escape(&page->scratch, RELN_ESCAPE_HTML, key);
-        reln_text_add(&page->scratch, "</dt><dd>");
-        reln_text_add(&page->scratch, text);
-        reln_text_add(&page->scratch, "</dd>\n");
+        reln_markup_add(begin(page), "<dt>");
+        reln_markup_escape(&page->scratch, RELN_ESCAPE_HTML, key);
+        reln_markup_add(&page->scratch, "</dt><dd>");
+        reln_markup_add(&page->scratch, text);
+        reln_markup_add(&page->scratch, "</dd>\n");
         end(page, FACT);
     }
-    reln_text_release(&raw);
-    reln_text_release(&escaped);
+    reln_markup_clear(&raw);
+    reln_markup_clear(&escaped);
 }
 
 void reln_page_code(RelnPage *page, const char *title, const char *code)
 {
-    RelnText *const text = begin(page);
+    RelnMarkup *const text = begin(page);
 
-    reln_text_add(text, "<div class=\"code\">");
+    reln_markup_add(text, "<div class=\"code\">");
     if (title) {
-        reln_text_add(text, "<b>");
-        reln_text_escape(text, RELN_ESCAPE_HTML, title);
-        reln_text_add(text, "</b>");
+        reln_markup_add(text, "<b>");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, title);
+        reln_markup_add(text, "</b>");
     }
     /* HTML drops a line end that stands first in <pre>: this one, not the code's */
-    reln_text_add(text, "<pre>\n");
-    reln_text_escape(text, RELN_ESCAPE_HTML, code);
-    reln_text_add(text, "</pre></div>\n");
+    reln_markup_add(text, "<pre>\n");
+    reln_markup_escape(text, RELN_ESCAPE_HTML, code);
+    reln_markup_add(text, "</pre></div>\n");
     end(page, BLOCK);
 }
 
@@ -229,27 +229,28 @@ static void put_contents(RelnPage *page)
 
     if (page->n_sections < 2)
         return;
-    reln_text_add(&page->text, "<nav aria-label=\"Contents\"><ol>\n");
+    reln_markup_add(&page->text, "<nav aria-label=\"Contents\"><ol>\n");
     for (const Block *b = page->blocks; b; b = b->next)
         if (b->kind == SECTION)
-            reln_text_addf(&page->text, "<li><a href=\"#s%d\">%s</a></li>\n", ++number, b->html);
-    reln_text_add(&page->text, "</ol></nav>\n");
+            reln_markup_addf(&page->text, "<li><a href=\"#s%d\">%s</a></li>\n", ++number, b->html);
+    reln_markup_add(&page->text, "</ol></nav>\n");
 }
 
 static void put_head(RelnPage *page)
 {
-    RelnText *const text = &page->text;
+    RelnMarkup *const text = &page->text;
 
-    reln_text_add(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-                        "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
-                        "<title>");
-    reln_text_escape(text, RELN_ESCAPE_HTML, page->title);
-    reln_text_add(text, "</title>\n<style>\n");
+    reln_markup_add(text,
+                    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+                    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
+                    "<title>");
+    reln_markup_escape(text, RELN_ESCAPE_HTML, page->title);
+    reln_markup_add(text, "</title>\n<style>\n");
     for (int i = 0; reln_style[i]; i++)
-        reln_text_add(text, reln_style[i]);
-    reln_text_add(text, "</style>\n</head>\n<body>\n<main>\n<h1>");
-    reln_text_escape(text, RELN_ESCAPE_HTML, page->title);
-    reln_text_add(text, "</h1>\n");
+        reln_markup_add(text, reln_style[i]);
+    reln_markup_add(text, "</style>\n</head>\n<body>\n<main>\n<h1>");
+    reln_markup_escape(text, RELN_ESCAPE_HTML, page->title);
+    reln_markup_add(text, "</h1>\n");
 }
 
 /* Neighbours of one kind that share an element: facts a list, plots of equal columns a grid. */
@@ -259,25 +260,25 @@ static bool is_together(const Block *a, const Block *b)
            (a->kind == FACT || (a->kind == PLOT && a->plot->columns == b->plot->columns));
 }
 
-static void open_group(RelnText *text, const Block *b)
+static void open_group(RelnMarkup *text, const Block *b)
 {
     if (b->kind == FACT)
-        reln_text_add(text, "<dl>\n");
+        reln_markup_add(text, "<dl>\n");
     if (b->kind == PLOT)
-        reln_text_addf(text, "<div class=\"grid g%d\">\n", b->plot->columns);
+        reln_markup_addf(text, "<div class=\"grid g%d\">\n", b->plot->columns);
 }
 
-static void close_group(RelnText *text, const Block *b)
+static void close_group(RelnMarkup *text, const Block *b)
 {
     if (b->kind == FACT)
-        reln_text_add(text, "</dl>\n");
+        reln_markup_add(text, "</dl>\n");
     if (b->kind == PLOT)
-        reln_text_add(text, "</div>\n");
+        reln_markup_add(text, "</div>\n");
 }
 
 static void put_blocks(RelnPage *page)
 {
-    RelnText *const text = &page->text;
+    RelnMarkup *const text = &page->text;
     const Block *before = NULL;
     int n_sections = 0, n_plots = 0;
 
@@ -285,11 +286,11 @@ static void put_blocks(RelnPage *page)
         if (!is_together(before, b))
             open_group(text, b);
         if (b->kind == SECTION)
-            reln_text_addf(text, "<h2 id=\"s%d\">%s</h2>\n", ++n_sections, b->html);
+            reln_markup_addf(text, "<h2 id=\"s%d\">%s</h2>\n", ++n_sections, b->html);
         else if (b->kind == PLOT)
             reln_plot_svg(b->plot, ++n_plots, text);
         else
-            reln_text_add(text, b->html);
+            reln_markup_add(text, b->html);
         if (!is_together(b, b->next))
             close_group(text, b);
         before = b;
@@ -301,12 +302,13 @@ RelnStatus reln_page_html(RelnPage *page, const char **text, size_t *n_bytes)
     *text = "";
     *n_bytes = 0;
     RELN_TRY(reln_fault_report(&page->fault));
-    reln_text_release(&page->text);
+    reln_markup_clear(&page->text);
     put_head(page);
     put_contents(page);
     put_blocks(page);
-    reln_text_addf(&page->text, "<footer>Written by reln %s.</footer>\n</main>\n</body>\n</html>\n",
-                   reln_version());
+    reln_markup_addf(&page->text,
+                     "<footer>Written by reln %s.</footer>\n</main>\n</body>\n</html>\n",
+                     reln_version());
     RELN_TRY(reln_fault_report(&page->fault));
     *text = page->text.bytes;
     *n_bytes = page->text.n;

@@ -87,24 +87,34 @@ double reln_ruler_pixel(const RelnRuler *ruler, double value);
 /* The ends of both axes, from fixed ends, curves and references. */
 void reln_rulers_fit(const RelnPlot *plot, RelnRuler *x, RelnRuler *y);
 /* Ticks: at most about so many with texts. Needs from and to only. */
-void reln_ruler_divide(RelnRuler *ruler, int wanted);
+void reln_ruler_divide(RelnRuler *ruler, double wanted);
 
 /* ---- drawing (svg.c, curve.c) -------------------------------------------------------------------------------- */
 
+typedef struct RelnBox {
+    double left, top, right, bottom;
+} RelnBox;
+
+enum { RELN_BOXES = 256 };
+
 typedef struct RelnCanvas {
     const RelnPlot *plot;
-    RelnText *text;
+    RelnMarkup *text;
     int number; /* of the plot in its page: ids are made from it */
     double width, height, left, right, top, bottom; /* the whole, and the rectangle of the data */
     RelnRuler x, y;
     ptrdiff_t n_hidden;  /* points that cannot be drawn */
     ptrdiff_t n_thinned; /* points that other points stand for */
+    int n_boxes;         /* places that names of points must leave free */
+    RelnBox boxes[RELN_BOXES];
 } RelnCanvas;
 
 /* The figure with its caption. */
-void reln_plot_svg(const RelnPlot *plot, int number, RelnText *text);
+void reln_plot_svg(const RelnPlot *plot, int number, RelnMarkup *text);
 
 void reln_curve_draw(RelnCanvas *canvas, const RelnCurve *curve);
+void reln_canvas_reserve(RelnCanvas *canvas, RelnBox box);
+ptrdiff_t reln_curve_points_in(const RelnCanvas *canvas, RelnBox box); /* of all curves */
 void reln_curve_labels(RelnCanvas *canvas); /* names of points, after all curves */
 /* The mark of a curve at a place: its shape goes by its colour. */
 void reln_curve_marker(RelnCanvas *canvas, const RelnCurve *curve, double px, double py);

@@ -19,8 +19,8 @@ static const char body[] =
     "body{margin:0;background:var(--bg);color:var(--ink);"
     "font:17px/1.55 Charter,'Bitstream Charter','Iowan Old Style',Cambria,Georgia,serif;"
     "-webkit-text-size-adjust:100%;text-size-adjust:100%}\n"
-    "main{max-width:60rem;margin:0 auto;padding:2.5rem 1.25rem 3rem}\n"
-    "h1,h2,nav,dl,table,figcaption,.note,footer,svg,.code b{"
+    "main{max-width:54rem;margin:0 auto;padding:2.5rem 1.25rem 3rem}\n"
+    "h1,h2,nav,dl,table,figcaption,.title,.note,footer,svg,.code b{"
     "font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\n"
     "h1{font-size:2rem;line-height:1.2;letter-spacing:-.015em;margin:0 0 1rem}\n"
     "h2{font-size:1.3rem;line-height:1.3;letter-spacing:-.01em;margin:2.8rem 0 "
@@ -46,9 +46,8 @@ static const char tables[] =
     "table{border-collapse:collapse;font-size:.875rem;line-height:1.4;"
     "font-variant-numeric:tabular-nums;border-top:1.5px solid var(--ink);"
     "border-bottom:1.5px solid var(--ink)}\n"
-    "caption{caption-side:top;text-align:left;font-weight:600;padding:0 0 "
-    ".55rem;color:var(--ink)}\n"
-    "body{counter-reset:figure table}caption::before{counter-increment:table;"
+    ".title{font-size:.875rem;font-weight:600;line-height:1.4;margin:0 0 .55rem;max-width:none}\n"
+    "body{counter-reset:figure table}.title::before{counter-increment:table;"
     "content:'Table ' counter(table) '. '}\n"
     "th,td{padding:.36rem .95rem;text-align:left;vertical-align:baseline;white-space:nowrap}\n"
     "thead th{font-weight:600;border-bottom:1px solid var(--ink);white-space:normal;"
@@ -102,6 +101,8 @@ static const char elsewhere[] =
     "dd{margin-bottom:.5rem}}\n"
     "@media print{@page{margin:18mm}body{font-size:10.5pt}main{max-width:none;padding:0}"
     "h2{break-after:avoid}figure,.table,dl,tr{break-inside:avoid}pre{white-space:pre-wrap}"
-    "a{color:inherit}.scroll{overflow:visible}svg{min-width:0!important}}\n";
+    "table{font-size:8.5pt}th,td{padding:.25rem "
+    ".55rem}td.bar{min-width:5rem}a{color:inherit}.scroll{overflow:visible}svg{min-width:0!"
+    "important}}\n";
 
 const char *const reln_style[] = {colours, body, tables, plots, elsewhere, NULL};

@@ -9,45 +9,45 @@ enum { LINE = 18, DIRECT = 32 }; /* height of a line of text; names at ends of l
 
 double reln_label_width(const char *text)
 {
-    return 6.9 * (double)reln_report_width(text);
+    return 7.2 * (double)reln_report_width(text);
 }
 
 static void put_text(RelnCanvas *canvas, const char *kind, double px, double py, const char *text)
 {
-    reln_text_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
-    reln_text_fixed(canvas->text, px);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, py);
-    reln_text_add(canvas->text, "\">");
-    reln_text_escape(canvas->text, RELN_ESCAPE_HTML, text);
-    reln_text_add(canvas->text, "</text>\n");
+    reln_markup_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
+    reln_markup_fixed(canvas->text, px);
+    reln_markup_add(canvas->text, "\" y=\"");
+    reln_markup_fixed(canvas->text, py);
+    reln_markup_add(canvas->text, "\">");
+    reln_markup_escape(canvas->text, RELN_ESCAPE_HTML, text);
+    reln_markup_add(canvas->text, "</text>\n");
 }
 
-static void put_move(RelnText *text, double px, double py)
+static void put_move(RelnMarkup *text, double px, double py)
 {
-    reln_text_add(text, "M");
-    reln_text_fixed(text, px);
-    reln_text_add(text, " ");
-    reln_text_fixed(text, py);
+    reln_markup_add(text, "M");
+    reln_markup_fixed(text, px);
+    reln_markup_add(text, " ");
+    reln_markup_fixed(text, py);
 }
 
-static void put_segment(RelnText *text, const char *kind, double px, double py, double qx,
+static void put_segment(RelnMarkup *text, const char *kind, double px, double py, double qx,
                         double qy)
 {
-    reln_text_addf(text, "<path class=\"%s\" d=\"", kind);
+    reln_markup_addf(text, "<path class=\"%s\" d=\"", kind);
     put_move(text, px, py);
-    reln_text_add(text, "L");
-    reln_text_fixed(text, qx);
-    reln_text_add(text, " ");
-    reln_text_fixed(text, qy);
-    reln_text_add(text, "\"/>\n");
+    reln_markup_add(text, "L");
+    reln_markup_fixed(text, qx);
+    reln_markup_add(text, " ");
+    reln_markup_fixed(text, qy);
+    reln_markup_add(text, "\"/>\n");
 }
 
 /* ---- layout -------------------------------------------------------------------------------------------------- */
 
 static double tick_width(const RelnTick *tick)
 {
-    return tick->power ? reln_label_width("10") + 0.75 * reln_label_width(tick->text)
+    return tick->power ? reln_label_width("10") + 0.95 * reln_label_width(tick->text)
                        : reln_label_width(tick->text);
 }
 
@@ -86,7 +86,7 @@ static double direct_width(const RelnCanvas *canvas)
 
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next)
         if (is_direct(canvas, c))
-            width = fmax(width, reln_label_width(c->name) + 8.0);
+            width = fmax(width, 1.12 * reln_label_width(c->name) + 8.0);
     return fmin(width, 0.35 * canvas->width);
 }
 
@@ -119,8 +119,8 @@ static Place next_entry(const RelnCanvas *canvas, Place *pen, const char *name)
     const double width = 30.0 + reln_label_width(name) + 16.0;
     Place at;
 
-    if (pen->x > 8.0 && pen->x + width > canvas->width)
-        *pen = (Place){8.0, pen->y + LINE};
+    if (pen->x > 0.0 && pen->x + width > canvas->width)
+        *pen = (Place){0.0, pen->y + LINE};
     at = *pen;
     pen->x += width;
     return at;
@@ -133,7 +133,7 @@ static bool is_in_legend(const RelnCanvas *canvas, const RelnCurve *c)
 
 static double legend_height(const RelnCanvas *canvas)
 {
-    Place pen = {8.0, 0.0};
+    Place pen = {0.0, 0.0};
     bool any = false;
 
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
@@ -182,25 +182,27 @@ static double data_height(const RelnCanvas *canvas)
 
     if (is_equal(canvas->plot))
         return w * fmin(1.0, fmax(0.4, share));
-    return canvas->plot->columns == 1 ? 0.46 * w : 0.68 * w;
+    return canvas->plot->columns == 1 ? 0.44 * w : 0.7 * w;
 }
 
 static void divide(RelnCanvas *canvas, double width, double height)
 {
-    reln_ruler_divide(&canvas->x, (int)fmax(2.0, width / 75.0));
-    reln_ruler_divide(&canvas->y, (int)fmax(2.0, height / 45.0));
+    const bool equal = is_equal(canvas->plot); /* then steps are equal, too */
+
+    reln_ruler_divide(&canvas->x, fmax(2.0, width / (equal ? 50.0 : 90.0)));
+    reln_ruler_divide(&canvas->y, fmax(2.0, height / (equal ? 50.0 : 45.0)));
 }
 
 static void lay_out(RelnCanvas *canvas)
 {
-    static const double widths[] = {760.0, 460.0, 330.0, 260.0};
+    static const double widths[] = {824.0, 398.0, 256.0, 200.0};
     const RelnPlot *plot = canvas->plot;
     const double full = widths[plot->columns - 1];
 
     canvas->width = plot->equal && plot->columns == 1 ? 520.0 : full;
     reln_rulers_fit(plot, &canvas->x, &canvas->y);
     divide(canvas, canvas->width, 0.5 * canvas->width);
-    canvas->left = 16.0 + widest_tick(&canvas->y);
+    canvas->left = 10.0 + widest_tick(&canvas->y);
     canvas->right = canvas->width - fmax(14.0, direct_width(canvas));
     canvas->top = 10.0 + legend_height(canvas) +
                   (plot->y.label || canvas->y.exponent != 0 ? LINE + 2.0 : 0.0);
@@ -217,7 +219,7 @@ static void lay_out(RelnCanvas *canvas)
 /* Grid lines of one axis, in one path; minor ticks are short marks at the axis. */
 static void draw_grid(RelnCanvas *canvas, const RelnRuler *ruler, bool vertical, bool major)
 {
-    reln_text_addf(canvas->text, "<path class=\"%s\" d=\"", major ? "g" : "t");
+    reln_markup_addf(canvas->text, "<path class=\"%s\" d=\"", major ? "g" : "t");
     for (int i = 0; i < ruler->n_ticks; i++) {
         const RelnTick *tick = &ruler->ticks[i];
         const double p = reln_ruler_pixel(ruler, tick->value);
@@ -225,11 +227,11 @@ static void draw_grid(RelnCanvas *canvas, const RelnRuler *ruler, bool vertical,
         if (tick->major != major || (major && vertical && canvas->plot->x.n_names > 0))
             continue;
         put_move(canvas->text, vertical ? p : canvas->left, vertical ? canvas->bottom : p);
-        reln_text_add(canvas->text, vertical ? "V" : "H");
-        reln_text_fixed(canvas->text, vertical ? (major ? canvas->top : canvas->bottom + 4.0)
-                                               : (major ? canvas->right : canvas->left - 4.0));
+        reln_markup_add(canvas->text, vertical ? "V" : "H");
+        reln_markup_fixed(canvas->text, vertical ? (major ? canvas->top : canvas->bottom + 4.0)
+                                                 : (major ? canvas->right : canvas->left - 4.0));
     }
-    reln_text_add(canvas->text, "\"/>\n");
+    reln_markup_add(canvas->text, "\"/>\n");
 }
 
 static void put_tick(RelnCanvas *canvas, const RelnTick *tick, const char *kind, double px,
@@ -239,12 +241,12 @@ static void put_tick(RelnCanvas *canvas, const RelnTick *tick, const char *kind,
         put_text(canvas, kind, px, py, tick->text);
         return;
     }
-    reln_text_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
-    reln_text_fixed(canvas->text, px);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, py);
-    reln_text_addf(canvas->text, "\">10<tspan class=\"p\" dy=\"-5\">%s</tspan></text>\n",
-                   tick->text);
+    reln_markup_addf(canvas->text, "<text class=\"%s\" x=\"", kind);
+    reln_markup_fixed(canvas->text, px);
+    reln_markup_add(canvas->text, "\" y=\"");
+    reln_markup_fixed(canvas->text, py);
+    reln_markup_addf(canvas->text, "\">10<tspan class=\"p\" dy=\"-5\">%s</tspan></text>\n",
+                     tick->text);
 }
 
 static void draw_ticks(RelnCanvas *canvas, const RelnRuler *ruler, bool vertical)
@@ -274,13 +276,13 @@ static void draw_names(RelnCanvas *canvas)
             put_text(canvas, "c", p, canvas->bottom + 18.0, axis->names[i]);
             continue;
         }
-        reln_text_add(canvas->text, "<g transform=\"translate(");
-        reln_text_fixed(canvas->text, p + 4.0);
-        reln_text_add(canvas->text, " ");
-        reln_text_fixed(canvas->text, canvas->bottom + 14.0);
-        reln_text_add(canvas->text, ") rotate(-35)\">");
+        reln_markup_add(canvas->text, "<g transform=\"translate(");
+        reln_markup_fixed(canvas->text, p + 4.0);
+        reln_markup_add(canvas->text, " ");
+        reln_markup_fixed(canvas->text, canvas->bottom + 14.0);
+        reln_markup_add(canvas->text, ") rotate(-35)\">");
         put_text(canvas, "e", 0.0, 0.0, axis->names[i]);
-        reln_text_add(canvas->text, "</g>\n");
+        reln_markup_add(canvas->text, "</g>\n");
     }
 }
 
@@ -293,16 +295,16 @@ static void put_axis_label(RelnCanvas *canvas, const RelnRuler *ruler, const cha
 
     if (!label && e == 0)
         return;
-    reln_text_addf(canvas->text, "<text class=\"a %s\" x=\"", kind);
-    reln_text_fixed(canvas->text, px);
-    reln_text_add(canvas->text, "\" y=\"");
-    reln_text_fixed(canvas->text, py);
-    reln_text_add(canvas->text, "\">");
-    reln_text_escape(canvas->text, RELN_ESCAPE_HTML, label ? label : "");
+    reln_markup_addf(canvas->text, "<text class=\"a %s\" x=\"", kind);
+    reln_markup_fixed(canvas->text, px);
+    reln_markup_add(canvas->text, "\" y=\"");
+    reln_markup_fixed(canvas->text, py);
+    reln_markup_add(canvas->text, "\">");
+    reln_markup_escape(canvas->text, RELN_ESCAPE_HTML, label ? label : "");
     if (e != 0)
-        reln_text_addf(canvas->text, "%s×10<tspan class=\"p\" dy=\"-5\">%s%d</tspan>",
-                       label ? ", " : "", e < 0 ? "−" : "", e < 0 ? -e : e);
-    reln_text_add(canvas->text, "</text>\n");
+        reln_markup_addf(canvas->text, "%s×10<tspan class=\"p\" dy=\"-5\">%s%d</tspan>",
+                         label ? ", " : "", e < 0 ? "−" : "", e < 0 ? -e : e);
+    reln_markup_add(canvas->text, "</text>\n");
 }
 
 static void draw_axes(RelnCanvas *canvas)
@@ -317,7 +319,7 @@ static void draw_axes(RelnCanvas *canvas)
     else
         draw_ticks(canvas, &canvas->x, true);
     draw_ticks(canvas, &canvas->y, false);
-    put_axis_label(canvas, &canvas->y, "s", 8.0, canvas->top - 10.0);
+    put_axis_label(canvas, &canvas->y, "s", 0.0, canvas->top - 10.0);
     put_axis_label(canvas, &canvas->x, "c", 0.5 * (canvas->left + canvas->right),
                    canvas->height - 7.0);
 }
@@ -331,14 +333,25 @@ static double at_unit(const RelnRuler *ruler, double unit)
     return ruler->first + t * (ruler->last - ruler->first);
 }
 
+/* Above a level line from begin on (or below, at the top), at the end where fewer points are. */
+static void put_flat_label(RelnCanvas *canvas, const char *label, double begin, double py)
+{
+    const double w = reln_label_width(label), y = py < canvas->top + 12.0 ? py + 14.0 : py - 5.0;
+    const RelnBox right = {canvas->right - 4.0 - w, y - 11.0, canvas->right - 4.0, y + 3.0};
+    const RelnBox left = {begin + 4.0, y - 11.0, begin + 4.0 + w, y + 3.0};
+    const bool at_left = reln_curve_points_in(canvas, left) < reln_curve_points_in(canvas, right);
+
+    put_text(canvas, at_left ? "q s" : "q e", at_left ? left.left : right.right, y, label);
+    reln_canvas_reserve(canvas, at_left ? left : right);
+}
+
 static void draw_hline(RelnCanvas *canvas, const RelnRef *r)
 {
     const double p = reln_ruler_pixel(&canvas->y, r->at);
 
     put_segment(canvas->text, "f", canvas->left, p, canvas->right, p);
     if (r->label)
-        put_text(canvas, "q e", canvas->right - 4.0, p < canvas->top + 14.0 ? p + 14.0 : p - 5.0,
-                 r->label);
+        put_flat_label(canvas, r->label, canvas->left, p);
 }
 
 /* Its label is at the top, on the side that has room. */
@@ -373,15 +386,15 @@ static void draw_slope_label(RelnCanvas *canvas, const RelnRef *r, double begin,
     const double dx = at_unit(x, ridge) - at_unit(x, begin);
     const double dy = at_unit(y, slope + ridge) - at_unit(y, slope + begin);
 
-    reln_text_add(canvas->text, "<g transform=\"translate(");
-    reln_text_fixed(canvas->text, at_unit(x, u));
-    reln_text_add(canvas->text, " ");
-    reln_text_fixed(canvas->text, at_unit(y, slope + u));
-    reln_text_add(canvas->text, ") rotate(");
-    reln_text_fixed(canvas->text, atan2(dy, dx) * 57.29577951308232);
-    reln_text_add(canvas->text, ")\">");
+    reln_markup_add(canvas->text, "<g transform=\"translate(");
+    reln_markup_fixed(canvas->text, at_unit(x, u));
+    reln_markup_add(canvas->text, " ");
+    reln_markup_fixed(canvas->text, at_unit(y, slope + u));
+    reln_markup_add(canvas->text, ") rotate(");
+    reln_markup_fixed(canvas->text, atan2(dy, dx) * 57.29577951308232);
+    reln_markup_add(canvas->text, ")\">");
     put_text(canvas, "q c", 0.0, -6.0, r->slope_label);
-    reln_text_add(canvas->text, "</g>\n");
+    reln_markup_add(canvas->text, "</g>\n");
 }
 
 /* log y = min(log peak, log bandwidth + log x): two straight lines. */
@@ -402,7 +415,7 @@ static void draw_roof(RelnCanvas *canvas, const RelnRef *r)
     put_segment(canvas->text, "o", at_unit(x, ridge), at_unit(y, peak), canvas->right,
                 at_unit(y, peak));
     if (r->label)
-        put_text(canvas, "q e", canvas->right - 4.0, at_unit(y, peak) - 6.0, r->label);
+        put_flat_label(canvas, r->label, at_unit(x, ridge), at_unit(y, peak));
 }
 
 static void draw_refs(RelnCanvas *canvas)
@@ -428,17 +441,17 @@ static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, doubl
     const char *dash = c->colour / RELN_PLOT_COLOURS % 2 == 1 ? " dash" : "";
 
     if (c->mark >= RELN_MARK_BARS) {
-        reln_text_addf(canvas->text, "<rect class=\"r k%d\" x=\"", colour);
-        reln_text_fixed(canvas->text, px + 8.0);
-        reln_text_add(canvas->text, "\" y=\"");
-        reln_text_fixed(canvas->text, py - 5.0);
-        reln_text_add(canvas->text, "\" width=\"12\" height=\"10\"/>\n");
+        reln_markup_addf(canvas->text, "<rect class=\"r k%d\" x=\"", colour);
+        reln_markup_fixed(canvas->text, px + 5.0);
+        reln_markup_add(canvas->text, "\" y=\"");
+        reln_markup_fixed(canvas->text, py - 5.0);
+        reln_markup_add(canvas->text, "\" width=\"12\" height=\"10\"/>\n");
         return;
     }
     if (c->mark != RELN_MARK_POINTS) {
-        reln_text_addf(canvas->text, "<path class=\"l k%d%s\" d=\"", colour, dash);
+        reln_markup_addf(canvas->text, "<path class=\"l k%d%s\" d=\"", colour, dash);
         put_move(canvas->text, px, py);
-        reln_text_add(canvas->text, "h22\"/>\n");
+        reln_markup_add(canvas->text, "h22\"/>\n");
     }
     if (c->mark == RELN_MARK_POINTS || c->mark == RELN_MARK_LINE_POINTS ||
         canvas->plot->n_curves > 1)
@@ -447,7 +460,7 @@ static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, doubl
 
 static void draw_legend(RelnCanvas *canvas)
 {
-    Place pen = {8.0, 0.0};
+    Place pen = {0.0, 0.0};
 
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next) {
         if (!is_in_legend(canvas, c))
@@ -508,22 +521,23 @@ static void draw_direct(RelnCanvas *canvas)
         qsort(all, (size_t)n, sizeof *all, by_y);
     spread(all, n, canvas->bottom);
     for (int i = 0; i < n; i++) {
-        reln_text_addf(canvas->text, "<g class=\"k%d\">", all[i].curve->colour % RELN_PLOT_COLOURS);
+        reln_markup_addf(canvas->text, "<g class=\"k%d\">",
+                         all[i].curve->colour % RELN_PLOT_COLOURS);
         put_text(canvas, "i", canvas->right + 6.0, all[i].y + 4.0, all[i].curve->name);
-        reln_text_add(canvas->text, "</g>\n");
+        reln_markup_add(canvas->text, "</g>\n");
     }
 }
 
 /* ---- words --------------------------------------------------------------------------------------------------- */
 
-static void describe_axis(RelnText *text, const char *which, const RelnPlotAxis *axis)
+static void describe_axis(RelnMarkup *text, const char *which, const RelnPlotAxis *axis)
 {
-    reln_text_addf(text, "%s: ", which);
-    reln_text_escape(text, RELN_ESCAPE_HTML, axis->label ? axis->label : "no label");
-    reln_text_add(text, axis->scale == RELN_AXIS_LOG ? ", logarithmic. " : ". ");
+    reln_markup_addf(text, "%s: ", which);
+    reln_markup_escape(text, RELN_ESCAPE_HTML, axis->label ? axis->label : "no label");
+    reln_markup_add(text, axis->scale == RELN_AXIS_LOG ? ", logarithmic. " : ". ");
 }
 
-static void describe_curve(RelnText *text, const RelnCurve *c)
+static void describe_curve(RelnMarkup *text, const RelnCurve *c)
 {
     double low = (double)INFINITY, high = -(double)INFINITY;
     char buf[RELN_NUMBER_TEXT];
@@ -531,85 +545,85 @@ static void describe_curve(RelnText *text, const RelnCurve *c)
     for (ptrdiff_t i = 0; i < c->n; i++)
         if (isfinite(c->y[i]))
             low = fmin(low, c->y[i]), high = fmax(high, c->y[i]);
-    reln_text_escape(text, RELN_ESCAPE_HTML, c->name ? c->name : "series");
-    reln_text_addf(text, ": %s %s", reln_report_count(buf, c->n),
-                   c->mark >= RELN_MARK_BARS ? "bars" : "points");
+    reln_markup_escape(text, RELN_ESCAPE_HTML, c->name ? c->name : "series");
+    reln_markup_addf(text, ": %s %s", reln_report_count(buf, c->n),
+                     c->mark >= RELN_MARK_BARS ? "bars" : "points");
     if (low <= high) {
-        reln_text_addf(text, " from %s", reln_report_number(buf, low, 3));
-        reln_text_addf(text, " to %s", reln_report_number(buf, high, 3));
+        reln_markup_addf(text, " from %s", reln_report_number(buf, low, 3));
+        reln_markup_addf(text, " to %s", reln_report_number(buf, high, 3));
     }
-    reln_text_add(text, ". ");
+    reln_markup_add(text, ". ");
 }
 
 static void put_description(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnMarkup *const text = canvas->text;
 
-    reln_text_addf(text, "<title id=\"p%dt\">", canvas->number);
-    reln_text_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
-    reln_text_addf(text, "</title>\n<desc id=\"p%dd\">", canvas->number);
+    reln_markup_addf(text, "<title id=\"p%dt\">", canvas->number);
+    reln_markup_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
+    reln_markup_addf(text, "</title>\n<desc id=\"p%dd\">", canvas->number);
     describe_axis(text, "x", &canvas->plot->x);
     describe_axis(text, "y", &canvas->plot->y);
     for (const RelnCurve *c = canvas->plot->curves; c; c = c->next)
         describe_curve(text, c);
-    reln_text_add(text, "</desc>\n");
+    reln_markup_add(text, "</desc>\n");
 }
 
 static void put_caption(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnMarkup *const text = canvas->text;
     char buf[RELN_NUMBER_TEXT];
 
-    reln_text_add(text, "<figcaption><b>");
-    reln_text_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
-    reln_text_add(text, ".</b>");
+    reln_markup_add(text, "<figcaption><b>");
+    reln_markup_escape(text, RELN_ESCAPE_HTML, canvas->plot->title);
+    reln_markup_add(text, ".</b>");
     if (canvas->plot->note) {
-        reln_text_add(text, " ");
-        reln_text_escape(text, RELN_ESCAPE_HTML, canvas->plot->note);
+        reln_markup_add(text, " ");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, canvas->plot->note);
     }
     if (canvas->n_hidden > 0)
-        reln_text_addf(text, " <i>Not drawn: %s %s.</i>", reln_report_count(buf, canvas->n_hidden),
-                       canvas->plot->x.scale == RELN_AXIS_LOG ||
-                               canvas->plot->y.scale == RELN_AXIS_LOG
-                           ? "not finite or not positive"
-                           : "not finite");
+        reln_markup_addf(
+            text, " <i>Not drawn: %s %s.</i>", reln_report_count(buf, canvas->n_hidden),
+            canvas->plot->x.scale == RELN_AXIS_LOG || canvas->plot->y.scale == RELN_AXIS_LOG
+                ? "not finite or not positive"
+                : "not finite");
     if (canvas->n_thinned > 0)
-        reln_text_addf(text, " <i>Thinned: %s points lie on those shown.</i>",
-                       reln_report_count(buf, canvas->n_thinned));
-    reln_text_add(text, "</figcaption></figure>\n");
+        reln_markup_addf(text, " <i>Thinned: %s points lie on those shown.</i>",
+                         reln_report_count(buf, canvas->n_thinned));
+    reln_markup_add(text, "</figcaption></figure>\n");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
 static void open_svg(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnMarkup *const text = canvas->text;
     const int wide = (int)ceil(canvas->width), high = (int)ceil(canvas->height);
 
-    reln_text_addf(text,
-                   "<figure><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
-                   "aria-labelledby=\"p%dt p%dd\" style=\"max-width:%dpx;min-width:%dpx\">\n",
-                   wide, high, canvas->number, canvas->number, wide,
-                   wide > 500 ? 500 : wide * 3 / 4);
+    reln_markup_addf(text,
+                     "<figure><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
+                     "aria-labelledby=\"p%dt p%dd\" style=\"max-width:%dpx;min-width:%dpx\">\n",
+                     wide, high, canvas->number, canvas->number, wide,
+                     wide > 560 ? 560 : wide * 3 / 4);
 }
 
 /* Marks at the edge are not cut: the clip is a little larger than the axes. */
 static void open_clip(const RelnCanvas *canvas)
 {
-    RelnText *const text = canvas->text;
+    RelnMarkup *const text = canvas->text;
 
-    reln_text_addf(text, "<clipPath id=\"p%dc\"><rect x=\"", canvas->number);
-    reln_text_fixed(text, canvas->left - 4.0);
-    reln_text_add(text, "\" y=\"");
-    reln_text_fixed(text, canvas->top - 4.0);
-    reln_text_add(text, "\" width=\"");
-    reln_text_fixed(text, canvas->right - canvas->left + 8.0);
-    reln_text_add(text, "\" height=\"");
-    reln_text_fixed(text, canvas->bottom - canvas->top + 4.0);
-    reln_text_addf(text, "\"/></clipPath>\n<g clip-path=\"url(#p%dc)\">\n", canvas->number);
+    reln_markup_addf(text, "<clipPath id=\"p%dc\"><rect x=\"", canvas->number);
+    reln_markup_fixed(text, canvas->left - 4.0);
+    reln_markup_add(text, "\" y=\"");
+    reln_markup_fixed(text, canvas->top - 4.0);
+    reln_markup_add(text, "\" width=\"");
+    reln_markup_fixed(text, canvas->right - canvas->left + 8.0);
+    reln_markup_add(text, "\" height=\"");
+    reln_markup_fixed(text, canvas->bottom - canvas->top + 4.0);
+    reln_markup_addf(text, "\"/></clipPath>\n<g clip-path=\"url(#p%dc)\">\n", canvas->number);
 }
 
-void reln_plot_svg(const RelnPlot *plot, int number, RelnText *text)
+void reln_plot_svg(const RelnPlot *plot, int number, RelnMarkup *text)
 {
     RelnCanvas canvas = {.plot = plot, .text = text, .number = number};
 
@@ -622,9 +636,9 @@ void reln_plot_svg(const RelnPlot *plot, int number, RelnText *text)
     for (const RelnCurve *c = plot->curves; c; c = c->next)
         reln_curve_draw(&canvas, c);
     draw_refs(&canvas);
-    reln_text_add(text, "</g>\n");
+    reln_markup_add(text, "</g>\n");
     reln_curve_labels(&canvas);
     draw_direct(&canvas);
-    reln_text_add(text, "</svg></div>\n");
+    reln_markup_add(text, "</svg></div>\n");
     put_caption(&canvas);
 }

@@ -14,7 +14,7 @@ RelnStatus reln_table_create(RelnCtx *ctx, RelnTable **out)
         return RELN_ERR_NOMEM;
     table->fault.ctx = ctx;
     reln_arena_init(&table->arena, ctx);
-    reln_text_begin(&table->text, &table->fault);
+    reln_markup_init(&table->text, &table->fault);
     return RELN_OK;
 }
 
@@ -22,7 +22,7 @@ void reln_table_destroy(RelnTable *table)
 {
     if (!table)
         return;
-    reln_text_release(&table->text);
+    reln_markup_clear(&table->text);
     reln_arena_clear(&table->arena);
     reln_free(table->fault.ctx, table);
 }
@@ -234,11 +234,11 @@ static void put_cell(RelnTable *table, RelnTableFormat format, int column, const
     const ptrdiff_t space = width - shown_width(format, text, best) - gap;
     const ptrdiff_t left = flags & RELN_COL_RIGHT ? space : flags & RELN_COL_CENTRE ? space / 2 : 0;
 
-    reln_text_repeat(&table->text, " ", left);
-    reln_text_add(&table->text, best ? before_best(format) : "");
-    reln_text_escape(&table->text, escape_of(format), text);
-    reln_text_add(&table->text, best ? after_best(format) : "");
-    reln_text_repeat(&table->text, " ", space - left + gap);
+    reln_markup_repeat(&table->text, " ", left);
+    reln_markup_add(&table->text, best ? before_best(format) : "");
+    reln_markup_escape(&table->text, escape_of(format), text);
+    reln_markup_add(&table->text, best ? after_best(format) : "");
+    reln_markup_repeat(&table->text, " ", space - left + gap);
 }
 
 static ptrdiff_t width_of_column(RelnTable *table, RelnTableFormat format, int column)
@@ -258,11 +258,11 @@ static ptrdiff_t width_of_column(RelnTable *table, RelnTableFormat format, int c
 }
 
 /* No spaces at the end of a line. */
-static void end_line(RelnText *text)
+static void end_line(RelnMarkup *text)
 {
     while (text->n > 0 && text->bytes[text->n - 1] == ' ')
         text->n--;
-    reln_text_add(text, "\n");
+    reln_markup_add(text, "\n");
 }
 
 /* cells NULL: the names of the columns. */
@@ -274,10 +274,10 @@ static void put_row(RelnTable *table, RelnTableFormat format, const RelnCell *ce
     for (int c = 0; c < table->n_columns; c++) {
         const char *text = cells ? cells[c].text : table->columns[c].name;
 
-        reln_text_add(&table->text, markdown ? c > 0 ? " | " : "| " : c > 0 ? "  " : "");
+        reln_markup_add(&table->text, markdown ? c > 0 ? " | " : "| " : c > 0 ? "  " : "");
         put_cell(table, format, c, text ? text : "", cells && cells[c].best, widths[c]);
     }
-    reln_text_add(&table->text, markdown ? " |" : "");
+    reln_markup_add(&table->text, markdown ? " |" : "");
     end_line(&table->text);
 }
 
@@ -287,27 +287,27 @@ static void put_rule(RelnTable *table, RelnTableFormat format, const ptrdiff_t *
         const unsigned flags = table->columns[c].flags;
 
         if (format == RELN_TABLE_MARKDOWN) {
-            reln_text_add(&table->text, c > 0 ? " | " : "| ");
-            reln_text_add(&table->text, flags & RELN_COL_CENTRE ? ":" : "-");
-            reln_text_repeat(&table->text, "-", widths[c] - 2);
-            reln_text_add(&table->text, flags & (RELN_COL_RIGHT | RELN_COL_CENTRE) ? ":" : "-");
+            reln_markup_add(&table->text, c > 0 ? " | " : "| ");
+            reln_markup_add(&table->text, flags & RELN_COL_CENTRE ? ":" : "-");
+            reln_markup_repeat(&table->text, "-", widths[c] - 2);
+            reln_markup_add(&table->text, flags & (RELN_COL_RIGHT | RELN_COL_CENTRE) ? ":" : "-");
         } else {
-            reln_text_repeat(&table->text, "─", widths[c] + (c > 0 ? 2 : 0));
+            reln_markup_repeat(&table->text, "─", widths[c] + (c > 0 ? 2 : 0));
         }
     }
-    reln_text_add(&table->text, format == RELN_TABLE_MARKDOWN ? " |\n" : "\n");
+    reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? " |\n" : "\n");
 }
 
 static void put_group(RelnTable *table, RelnTableFormat format, const char *name)
 {
     if (format == RELN_TABLE_MARKDOWN)
-        reln_text_add(&table->text, "| *");
-    reln_text_escape(&table->text, escape_of(format), name);
+        reln_markup_add(&table->text, "| *");
+    reln_markup_escape(&table->text, escape_of(format), name);
     if (format == RELN_TABLE_MARKDOWN) {
-        reln_text_add(&table->text, "* |");
-        reln_text_repeat(&table->text, " |", table->n_columns - 1);
+        reln_markup_add(&table->text, "* |");
+        reln_markup_repeat(&table->text, " |", table->n_columns - 1);
     }
-    reln_text_add(&table->text, "\n");
+    reln_markup_add(&table->text, "\n");
 }
 
 static void put_notes(RelnTable *table, RelnTableFormat format)
@@ -316,9 +316,9 @@ static void put_notes(RelnTable *table, RelnTableFormat format)
 
     for (const RelnNote *note = table->notes; note; note = note->next) {
         /* a blank line ends a markdown table, and separates paragraphs */
-        reln_text_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n" : dim ? "\033[2m" : "");
-        reln_text_escape(&table->text, escape_of(format), note->text);
-        reln_text_add(&table->text, dim ? "\033[0m\n" : "\n");
+        reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n" : dim ? "\033[2m" : "");
+        reln_markup_escape(&table->text, escape_of(format), note->text);
+        reln_markup_add(&table->text, dim ? "\033[0m\n" : "\n");
     }
 }
 
@@ -326,10 +326,10 @@ static void put_title(RelnTable *table, RelnTableFormat format)
 {
     if (!table->title)
         return;
-    reln_text_add(&table->text, before_best(format));
-    reln_text_escape(&table->text, escape_of(format), table->title);
-    reln_text_add(&table->text, format == RELN_TABLE_PLAIN ? "" : after_best(format));
-    reln_text_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n\n" : "\n");
+    reln_markup_add(&table->text, before_best(format));
+    reln_markup_escape(&table->text, escape_of(format), table->title);
+    reln_markup_add(&table->text, format == RELN_TABLE_PLAIN ? "" : after_best(format));
+    reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n\n" : "\n");
 }
 
 RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char **text,
@@ -341,8 +341,8 @@ RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char
     *n_bytes = 0;
     RELN_TRY(reln_fault_report(&table->fault));
     settle(table);
-    reln_text_release(&table->text);
-    reln_text_add(&table->text, "");
+    reln_markup_clear(&table->text);
+    reln_markup_add(&table->text, "");
     for (int c = 0; c < table->n_columns; c++)
         widths[c] = width_of_column(table, format, c);
     put_title(table, format);
@@ -363,79 +363,80 @@ RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char
 
 /* ---- HTML ---------------------------------------------------------------------------------------------------- */
 
-static void html_class(RelnText *text, unsigned flags, const RelnCell *cell)
+static void html_class(RelnMarkup *text, unsigned flags, const RelnCell *cell)
 {
     const char *align = flags & RELN_COL_RIGHT ? "r" : flags & RELN_COL_CENTRE ? "c" : "";
     const bool bar = cell && flags & RELN_COL_BAR && isfinite(cell->value);
 
     if (*align || bar || (cell && cell->best))
-        reln_text_addf(text, " class=\"%s%s%s\"", align, bar ? " bar" : "",
-                       cell && cell->best ? " best" : "");
+        reln_markup_addf(text, " class=\"%s%s%s\"", align, bar ? " bar" : "",
+                         cell && cell->best ? " best" : "");
 }
 
-static void html_cell(const RelnTable *table, RelnText *text, int column, const RelnCell *cell)
+static void html_cell(const RelnTable *table, RelnMarkup *text, int column, const RelnCell *cell)
 {
     const unsigned flags = table->columns[column].flags;
     const double largest = table->columns[column].largest;
 
-    reln_text_add(text, "<td");
+    reln_markup_add(text, "<td");
     html_class(text, flags, cell);
     if (flags & RELN_COL_BAR && isfinite(cell->value)) {
-        reln_text_add(text, " style=\"--f:");
-        reln_text_fixed(text, largest > 0.0 ? 100.0 * (fabs(cell->value) / largest) : 0.0);
-        reln_text_add(text, "%\"");
+        reln_markup_add(text, " style=\"--f:");
+        reln_markup_fixed(text, largest > 0.0 ? 100.0 * (fabs(cell->value) / largest) : 0.0);
+        reln_markup_add(text, "%\"");
     }
-    reln_text_add(text, ">");
+    reln_markup_add(text, ">");
     if (cell->text)
-        reln_text_escape(text, RELN_ESCAPE_HTML, cell->text);
-    reln_text_add(text, "</td>");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, cell->text);
+    reln_markup_add(text, "</td>");
 }
 
-static void html_row(const RelnTable *table, RelnText *text, const RelnRow *row)
+static void html_row(const RelnTable *table, RelnMarkup *text, const RelnRow *row)
 {
     if (row->group) {
-        reln_text_addf(text, "<tr class=\"group\"><th colspan=\"%d\">", table->n_columns);
-        reln_text_escape(text, RELN_ESCAPE_HTML, row->group);
-        reln_text_add(text, "</th></tr>\n");
+        reln_markup_addf(text, "<tr class=\"group\"><th colspan=\"%d\">", table->n_columns);
+        reln_markup_escape(text, RELN_ESCAPE_HTML, row->group);
+        reln_markup_add(text, "</th></tr>\n");
         return;
     }
-    reln_text_add(text, "<tr>");
+    reln_markup_add(text, "<tr>");
     for (int c = 0; c < table->n_columns; c++)
         html_cell(table, text, c, &row->cells[c]);
-    reln_text_add(text, "</tr>\n");
+    reln_markup_add(text, "</tr>\n");
 }
 
-static void html_head(const RelnTable *table, RelnText *text)
+static void html_head(const RelnTable *table, RelnMarkup *text)
 {
-    if (table->title) {
-        reln_text_add(text, "<caption>");
-        reln_text_escape(text, RELN_ESCAPE_HTML, table->title);
-        reln_text_add(text, "</caption>\n");
-    }
-    reln_text_add(text, "<thead><tr>");
+    reln_markup_add(text, "<thead><tr>");
     for (int c = 0; c < table->n_columns; c++) {
-        reln_text_add(text, "<th scope=\"col\"");
+        reln_markup_add(text, "<th scope=\"col\"");
         html_class(text, table->columns[c].flags, NULL);
-        reln_text_add(text, ">");
-        reln_text_escape(text, RELN_ESCAPE_HTML, table->columns[c].name);
-        reln_text_add(text, "</th>");
+        reln_markup_add(text, ">");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, table->columns[c].name);
+        reln_markup_add(text, "</th>");
     }
-    reln_text_add(text, "</tr></thead>\n");
+    reln_markup_add(text, "</tr></thead>\n");
 }
 
-void reln_table_html(RelnTable *table, RelnText *text)
+void reln_table_html(RelnTable *table, RelnMarkup *text)
 {
     settle(table);
-    reln_text_add(text, "<div class=\"table\"><div class=\"scroll\"><table>\n");
+    reln_markup_add(text, "<div class=\"table\">\n");
+    if (table->title) { /* not a <caption>: it is to fit the screen where the table scrolls */
+        reln_markup_add(text, "<p class=\"title\">");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, table->title);
+        reln_markup_add(text, "</p>\n");
+    }
+    reln_markup_add(text, "<div class=\"scroll\"><table>\n");
     html_head(table, text);
-    reln_text_add(text, "<tbody>\n");
+    reln_markup_add(text, "<tbody>\n");
     for (const RelnRow *row = table->rows; row; row = row->next)
         html_row(table, text, row);
-    reln_text_add(text, "</tbody></table></div>\n");
+    reln_markup_add(text, "</tbody></table></div>\n");
     for (const RelnNote *note = table->notes; note; note = note->next) {
-        reln_text_add(text, "<p class=\"note\">");
-        reln_text_escape(text, RELN_ESCAPE_HTML, note->text);
-        reln_text_add(text, "</p>\n");
+        reln_markup_add(text, "<p class=\"note\">");
+        reln_markup_escape(text, RELN_ESCAPE_HTML, note->text);
+        reln_markup_add(text, "</p>\n");
     }
-    reln_text_add(text, "</div>\n");
+    reln_markup_add(text, "</div>\n");
 }

@@ -27,7 +27,7 @@ typedef struct RelnNote {
 struct RelnTable {
     RelnFault fault;
     RelnArena arena;
-    RelnText text; /* what was written last */
+    RelnMarkup text; /* what was written last */
     const char *title;
     int n_columns;
     int n_cells; /* of the last row */
@@ -41,6 +41,6 @@ struct RelnTable {
 };
 
 /* table has no failure: that is for the caller to see first. */
-void reln_table_html(RelnTable *table, RelnText *text);
+void reln_table_html(RelnTable *table, RelnMarkup *text);
 
 #endif

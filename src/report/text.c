@@ -37,19 +37,19 @@ RelnStatus reln_fault_report(const RelnFault *fault)
 
 /* ---- the string ---------------------------------------------------------------------------------------------- */
 
-void reln_text_begin(RelnText *text, RelnFault *fault)
+void reln_markup_init(RelnMarkup *text, RelnFault *fault)
 {
-    *text = (RelnText){.fault = fault};
+    *text = (RelnMarkup){.fault = fault};
 }
 
-void reln_text_release(RelnText *text)
+void reln_markup_clear(RelnMarkup *text)
 {
     reln_free(text->fault->ctx, text->bytes);
-    *text = (RelnText){.fault = text->fault};
+    *text = (RelnMarkup){.fault = text->fault};
 }
 
 /* Room for n more bytes and the NUL; doubling keeps the copying linear. */
-static bool reserve(RelnText *text, size_t n)
+static bool reserve(RelnMarkup *text, size_t n)
 {
     size_t capacity = text->capacity ? text->capacity : 1024;
     char *bytes;
@@ -71,7 +71,7 @@ static bool reserve(RelnText *text, size_t n)
     return true;
 }
 
-void reln_text_append(RelnText *text, const char *bytes, size_t n)
+void reln_markup_put(RelnMarkup *text, const char *bytes, size_t n)
 {
     if (!reserve(text, n))
         return;
@@ -80,12 +80,12 @@ void reln_text_append(RelnText *text, const char *bytes, size_t n)
     text->bytes[text->n] = '\0';
 }
 
-void reln_text_add(RelnText *text, const char *string)
+void reln_markup_add(RelnMarkup *text, const char *string)
 {
-    reln_text_append(text, string, strlen(string));
+    reln_markup_put(text, string, strlen(string));
 }
 
-void reln_text_addv(RelnText *text, const char *format, va_list args)
+void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)
 {
     va_list again;
     int length;
@@ -101,19 +101,19 @@ void reln_text_addv(RelnText *text, const char *format, va_list args)
     }
 }
 
-void reln_text_addf(RelnText *text, const char *format, ...)
+void reln_markup_addf(RelnMarkup *text, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    reln_text_addv(text, format, args);
+    reln_markup_addv(text, format, args);
     va_end(args);
 }
 
-void reln_text_repeat(RelnText *text, const char *string, ptrdiff_t count)
+void reln_markup_repeat(RelnMarkup *text, const char *string, ptrdiff_t count)
 {
     for (ptrdiff_t i = 0; i < count; i++)
-        reln_text_add(text, string);
+        reln_markup_add(text, string);
 }
 
 /* ---- UTF-8 --------------------------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static const char *replaced(RelnEscape how, uint32_t code)
     return how == RELN_ESCAPE_HTML ? in_html(code) : in_markdown(code);
 }
 
-void reln_text_escape(RelnText *text, RelnEscape how, const char *string)
+void reln_markup_escape(RelnMarkup *text, RelnEscape how, const char *string)
 {
     int n;
 
@@ -206,9 +206,9 @@ void reln_text_escape(RelnText *text, RelnEscape how, const char *string)
         const char *other = replaced(how, reln_utf8_next(s, &n));
 
         if (other)
-            reln_text_add(text, other);
+            reln_markup_add(text, other);
         else
-            reln_text_append(text, s, (size_t)n);
+            reln_markup_put(text, s, (size_t)n);
     }
 }
 
@@ -229,18 +229,18 @@ ptrdiff_t reln_escaped_width(RelnEscape how, const char *string)
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-void reln_text_fixed(RelnText *text, double value)
+void reln_markup_fixed(RelnMarkup *text, double value)
 {
     const long hundredths = lround(100.0 * fmin(fmax(value, -1e6), 1e6));
     const long size = hundredths < 0 ? -hundredths : hundredths;
     const char *sign = hundredths < 0 ? "-" : "";
 
     if (size % 100 == 0)
-        reln_text_addf(text, "%s%ld", sign, size / 100);
+        reln_markup_addf(text, "%s%ld", sign, size / 100);
     else if (size % 10 == 0)
-        reln_text_addf(text, "%s%ld.%ld", sign, size / 100, size / 10 % 10);
+        reln_markup_addf(text, "%s%ld.%ld", sign, size / 100, size / 10 % 10);
     else
-        reln_text_addf(text, "%s%ld.%02ld", sign, size / 100, size % 100);
+        reln_markup_addf(text, "%s%ld.%02ld", sign, size / 100, size % 100);
 }
 
 /* A locale's decimal point may be several bytes; what is not of a number becomes one '.'. */

@@ -21,29 +21,30 @@ void *reln_fault_check(RelnFault *fault, void *block);
 RelnStatus reln_fault_report(const RelnFault *fault);
 
 /* Bytes, always NUL-terminated once something was put. After a failure nothing more is put. */
-typedef struct RelnText {
+typedef struct RelnMarkup {
     RelnFault *fault;
     char *bytes;
     size_t n, capacity;
-} RelnText;
+} RelnMarkup;
 
-void reln_text_begin(RelnText *text, RelnFault *fault);
-void reln_text_release(RelnText *text);
-void reln_text_append(RelnText *text, const char *bytes, size_t n);
-void reln_text_add(RelnText *text, const char *string);
+void reln_markup_init(RelnMarkup *text, RelnFault *fault);
+void reln_markup_clear(RelnMarkup *text);
+void reln_markup_put(RelnMarkup *text, const char *bytes, size_t n);
+void reln_markup_add(RelnMarkup *text, const char *string);
 /* Not for %f, %e, %g: their decimal point is the locale's. */
-void reln_text_addf(RelnText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void reln_text_addv(RelnText *text, const char *format, va_list args)
+void reln_markup_addf(RelnMarkup *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-void reln_text_repeat(RelnText *text, const char *string, ptrdiff_t count);
+void reln_markup_repeat(RelnMarkup *text, const char *string, ptrdiff_t count);
 
 /* How a text is made harmless. */
 typedef enum RelnEscape { RELN_ESCAPE_HTML, RELN_ESCAPE_MARKDOWN, RELN_ESCAPE_PLAIN } RelnEscape;
-void reln_text_escape(RelnText *text, RelnEscape how, const char *string);
+void reln_markup_escape(RelnMarkup *text, RelnEscape how, const char *string);
 ptrdiff_t reln_escaped_width(RelnEscape how, const char *string); /* on a terminal */
 
 /* A coordinate: at most two decimals, none that are zero. Beyond +-1e6 it is cut: nothing is seen there. */
-void reln_text_fixed(RelnText *text, double value);
+void reln_markup_fixed(RelnMarkup *text, double value);
 
 /* One character of UTF-8: its code and length; U+FFFD and 1 for a byte that begins none. string is not at its end. */
 uint32_t reln_utf8_next(const char *string, int *n_bytes);

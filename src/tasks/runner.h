@@ -1,6 +1,6 @@
 /* runner.h -- all runs of a task, one after another, into a folder; the table, results.json, metrics.csv, report.html.
  *
- *     TaskRequest request = {.task = task_find("sp4"), .scale = TASK_QUICK, .out = "out", .threads = 2};
+ *     TaskRequest request = {.task = task_find("sp4"), .scale = TASK_QUICK, .out = "out", .stream = stdout};
  *     TaskOutcome outcome;
  *     if (task_reproduce(ctx, &request, &outcome) != RELN_OK) puts(outcome.message);
  */
@@ -11,26 +11,38 @@
 
 #include "tasks/task.h"
 
+/* Who looks on. Any of the functions may be NULL. */
+typedef struct TaskWatch {
+    void *self;
+    void (*begin)(void *self, const char *what, uint64_t first_step);
+    void (*show)(void *self, uint64_t step, uint64_t n_steps, double loss);
+    void (*end)(void *self);
+    bool (*asked)(void *self); /* to stop; once true, true for ever */
+} TaskWatch;
+
 typedef struct TaskRequest {
     const Task *task;
     TaskScale scale;
-    int seeds;                        /* 0: the task's default for the scale */
+    int seeds;                        /* how many; 0: the task's default for the scale */
+    uint64_t first_seed;              /* 0 counts as 1 */
     const char *models;               /* names with commas between; NULL: all of the scale */
-    const char *out;                  /* folder */
+    const char *out;                  /* folder, made when it is not there */
     const char *values[TASK_OPTIONS]; /* of the task's options; NULL: not given */
-    int threads;
-    bool quiet;          /* no progress, no table */
-    bool json;           /* results.json on `stream` instead of the table */
-    bool terminal;       /* progress may be shown on stderr */
-    const char *command; /* for the record: how it was called */
-    FILE *stream;        /* where the table goes */
+    int threads;                      /* 0 counts as 1 */
+    const char *command;              /* how it was called, for the record */
+    FILE *stream;                     /* where the table goes; NULL: nowhere */
+    bool json;                        /* results.json on the stream instead of the table */
+    bool colour;                      /* the stream is a terminal */
+    TaskWatch watch;
 } TaskRequest;
 
 typedef struct TaskOutcome {
-    int signal; /* what stopped it: 0, SIGINT or SIGTERM; everything done so far is on disk */
+    bool stopped;    /* asked to end; what was done is on disk, and the same call goes on */
+    int runs, found; /* runs that have results now, and those of them that were there before */
     char message[1024];
 } TaskOutcome;
 
+/* RELN_ERR_ARG for what the request has wrong: models, values of options. */
 RelnStatus task_reproduce(RelnCtx *ctx, const TaskRequest *request, TaskOutcome *outcome);
 
 #endif

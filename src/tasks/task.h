@@ -3,7 +3,7 @@
  *     static RelnStatus run(TaskRun *r, const void *data)     // one model, one seed
  *     {
  *         ... build the graphs of r->model, plan them ...
- *         TRY(task_train(r, &job, &trainer));                 // goes on from a checkpoint, shows progress, can be stopped
+ *         TRY(task_train(r, 0, &job, &trainer));              // goes on from a checkpoint, shows progress, can be stopped
  *         r->metrics[0] = ...;                                // in the order of the task's metrics
  *         return task_keep(r, store);                         // the trained weights
  *     }
@@ -54,7 +54,8 @@ typedef struct TaskModel {
     size_t params;                  /* as the paper counts; 0: the paper has no such row */
     TaskNumber paper[TASK_METRICS]; /* in the order of the task's metrics */
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
-    const void *settings;           /* what the task makes of it: its own type */
+    double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
+    const void *settings; /* what the task makes of it: its own type */
 } TaskModel;
 
 /* An option of the task's own: --NAME VALUE. */
@@ -75,7 +76,12 @@ typedef struct TaskEnv {
     char message[TASK_MESSAGE];       /* of task_fail(); "" while nothing failed */
 } TaskEnv;
 
-typedef struct TaskCurve TaskCurve;
+typedef struct TaskCurve {
+    const char *name;
+    ptrdiff_t n, room;
+    double *x, *y;
+    struct TaskCurve *next;
+} TaskCurve;
 typedef struct TaskFiles TaskFiles;
 
 /* One run. The runner fills the upper part, run() the lower. */
@@ -85,19 +91,21 @@ typedef struct TaskRun {
     uint64_t seed;    /* 1, 2, ...: weights, batches, draws */
     TaskFiles *files; /* the runner's own: where the run is kept, progress; NULL: nowhere (tests) */
     bool stopped;     /* asked to end before it was done; there is a checkpoint */
+    bool done;        /* its results are there, made now or found in a file */
 
     size_t params;                /* of the network, counted as the paper does */
     size_t params_used;           /* those that the result depends on and training reaches */
     double metrics[TASK_METRICS]; /* NAN where there is none */
     double seconds;               /* training, over all parts of the run; task_train() adds to it */
-    TaskCurve *curves;            /* of task_curve() */
+    bool diverged;     /* training met numbers that are not finite and kept its best weights */
+    TaskCurve *curves; /* of task_curve() */
 } TaskRun;
 
 struct Task {
     const char *name;
     const char *purpose; /* one line */
-    const char *
-        about; /* a paragraph for the report: what is shown, where the paper is unclear, what was chosen */
+    const char
+        *about; /* for the report: what is shown, where the paper is unclear, what was chosen */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
     int n_models;
@@ -130,6 +138,12 @@ const char *task_option(const TaskEnv *env, const char *name);
  * RELN_OK: return it. job->observe belongs to this function. A second training in one run has another `part`. */
 RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out);
 
+/* A constant rate, or a warm-up over a fiftieth of the steps and a cosine down to a hundredth. */
+RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps);
+
+/* Parameters that Adam trains in this store: those with moments. */
+size_t task_trained(const RelnStore *store);
+
 /* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a plot. */
 RelnStatus task_curve(TaskRun *run, const char *name, double x, double y);
 /* The trainer's record as curves: loss and score. */
@@ -138,8 +152,10 @@ RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char 
 /* Keep the trained parameters and states: models/MODEL-SEED.safetensors. Moments of optimisers are left out. */
 RelnStatus task_keep(TaskRun *run, const RelnStore *store);
 
-/* Seconds that this process has used the clock for. */
-double task_clock(void);
+/* Ask within long evaluations: true sets run->stopped, and run() should return a status that is not RELN_OK. */
+bool task_asked(TaskRun *run);
+
+double task_clock(void); /* seconds of a clock that only goes forward */
 
 /* ---- for those who run them ------------------------------------------------------------------------------------- */
 

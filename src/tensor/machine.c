@@ -20,7 +20,7 @@ static void cpu_name(char *text)
 {
     unsigned words[12];
 
-    if ((unsigned)__get_cpuid_max(0x80000000U, NULL) < 0x80000004U) /* an int in clang */
+    if ((unsigned)__get_cpuid_max(0x80000000U, NULL) < 0x80000004U)
         return;
     for (unsigned i = 0; i < 3; i++)
         __get_cpuid(0x80000002U + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],

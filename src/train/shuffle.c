@@ -6,8 +6,8 @@
 #include "reln/random.h"
 #include "reln/train.h"
 
-/* A coin for every x: the top bit of a word that the key and x have been mixed into (Stafford's variant 13). */
-static bool coin(uint64_t key, uint64_t x)
+/* A coin for every x, 0 or 1: the top bit of a word that the key and x have been mixed into (Stafford's variant 13). */
+static uint64_t coin(uint64_t key, uint64_t x)
 {
     x ^= key;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -15,11 +15,13 @@ static bool coin(uint64_t key, uint64_t x)
     return (x ^ (x >> 31)) >> 63;
 }
 
+/* Without branches, which coins would make wrong half of the time. */
 static uint64_t swap_or_not(uint64_t n, uint64_t k, uint64_t key, uint64_t x)
 {
-    const uint64_t other = k >= x ? k - x : k + n - x;
+    const uint64_t other = k - x + (k < x ? n : 0);
+    const uint64_t larger = x > other ? x : other;
 
-    return coin(key, x > other ? x : other) ? other : x;
+    return x ^ ((x ^ other) & (0 - coin(key, larger)));
 }
 
 /* A place is spread evenly after about 2 log2(n) rounds; twice that and some more for what places share. */

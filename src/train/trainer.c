@@ -1,7 +1,7 @@
 /* trainer.c -- the loop: steps, evaluations, the best weights, and all of it as arrays that can be taken up again.
  *
  * What the rest of a run depends on is the store, the counters, the sums and the record; everything else is computed
- * from the number of the step. Nothing is allocated after reln_trainer_create(), but for a longer record in a restore. */
+ * from the number of the step. Nothing is allocated after reln_trainer_create(), but for the record in a restore. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

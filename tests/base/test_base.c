@@ -66,11 +66,31 @@ static void arena_blocks_are_zeroed_aligned_and_separate(void **state)
     reln_ctx_destroy(ctx);
 }
 
+static void many_draws_are_the_draws_one_by_one(void **state)
+{
+    enum { MOST = 100 };
+    double many[MOST];
+
+    (void)state;
+    for (uint64_t first = 0; first < 3; first++)
+        for (ptrdiff_t n = 0; n <= MOST; n++) {
+            RelnRng a = reln_rng(7, UINT64_C(1) << 40 | 3), b;
+
+            a.next = (UINT64_C(1) << 33) - 20 + first; /* the counter's first word overflows */
+            b = a;
+            reln_rng_uniforms(&a, n, many);
+            for (ptrdiff_t i = 0; i < n; i++)
+                assert_true(many[i] == reln_rng_uniform(&b));
+            assert_true(a.next == b.next);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_matches_the_published_test_vectors),
         cmocka_unit_test(random_numbers_have_the_right_moments),
+        cmocka_unit_test(many_draws_are_the_draws_one_by_one),
         cmocka_unit_test(arena_blocks_are_zeroed_aligned_and_separate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

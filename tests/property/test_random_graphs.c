@@ -218,6 +218,23 @@ static void check_reference(World *w, const RelnPlan *plan, int shard)
     reln_plan_destroy(other);
 }
 
+/* The first run finds what is steady, for another batch. */
+static void check_frozen(World *w, const RelnPlan *plan, int shard)
+{
+    RelnPlan *other = plan_of(w, shard, 1, false);
+
+    assert_ok(w->ctx, reln_plan_freeze(other));
+    run(w, other, 0, w->n_samples / 2);
+    run(w, other, 0, w->n_samples);
+    for (int i = 0; i < w->graph->outputs.count; i++) {
+        const RelnNamedNode *out = &w->graph->outputs.items[i];
+
+        compare(w, "a frozen plan", out->name, output(plan, out->name), output(other, out->name),
+                count_of(w, out->node), true);
+    }
+    reln_plan_destroy(other);
+}
+
 /* A part of the batch as a batch of its own, or nothing: the same bits for what no other sample has part in. */
 static void check_part(World *w, const RelnPlan *plan, RelnPlan *other, const unsigned *kind,
                        ptrdiff_t first, ptrdiff_t count)
@@ -435,6 +452,7 @@ static void check_plans(World *w, const RelnPlan *plan, int shard, int other, co
     check_threads(w, plan, shard);
     check_shards(w, plan, other, kind);
     check_reference(w, plan, other);
+    check_frozen(w, plan, shard);
     check_part(w, plan, parts, kind, 0, 0);
     check_part(w, plan, parts, kind, first, (w->n_samples - first + 1) / 2);
     check_part(w, plan, parts, kind, 0, w->n_samples);

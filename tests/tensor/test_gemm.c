@@ -7,7 +7,8 @@
 
 #include "tensor/gemm.h"
 
-enum { ROWS = 61, N = 45, K = 300, THREADS = 7, ROUNDS = 200 };
+/* N: panels side by side, and one that is not whole. */
+enum { ROWS = 61, N = 77, K = 300, THREADS = 7, ROUNDS = 200 };
 
 typedef struct Products {
     RelnCtx *ctx;
@@ -64,9 +65,10 @@ static void check_size(Products *p, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const
 
 static void products_are_right_in_every_shape_and_transposition(void **state)
 {
-    static const ptrdiff_t shapes[][3] = {{1, 1, 1},  {1, 1, 0},      {6, 16, 8},
-                                          {7, 17, 3}, {5, 3, 300},    {ROWS, N, K},
-                                          {13, 8, 1}, {12, 300, 257}, {61, 15, 256}};
+    static const ptrdiff_t shapes[][3] = {{1, 1, 1},     {1, 1, 0},    {6, 16, 8}, {7, 17, 3},
+                                          {5, 3, 300},   {ROWS, N, K}, {13, 8, 1}, {12, 300, 257},
+                                          {61, 15, 256}, {1, N, K},    {2, N, K},  {3, N, K},
+                                          {4, N, 9},     {8, N, 9},    {9, N, 9}};
     static double a[ROWS * K], b[300 * K];
     RelnRng rng = reln_rng(2, 0);
 

@@ -264,6 +264,43 @@ static void the_bits_of_a_number_do_not_depend_on_its_place(void **state)
     }
 }
 
+/* ((0+1)+(2+3))+((4+5)+(6+7)) of the first count numbers, by halves: pairs stay pairs when some are missing. */
+static double tree(const double *x, int count, int span)
+{
+    if (span == 1 || count <= span / 2)
+        return span == 1 ? x[0] : tree(x, count, span / 2);
+    return tree(x, span / 2, span / 2) + tree(x + span / 2, count - span / 2, span / 2);
+}
+
+static void check_tree(const RelnRealKernels *k, const double *x, const double *column, int n,
+                       int count)
+{
+    enum { MOST = 37 };
+    double got[MOST + 1];
+
+    got[n] = 7.0;
+    k->tree(n, count, x, MOST * sizeof *x, got);
+    for (int i = 0; i < n; i++)
+        assert_true(got[i] == tree(column + i * RELN_TREE, count, RELN_TREE));
+    assert_true(got[n] == 7.0);
+}
+
+static void lanes_are_added_pairs_first(void **state)
+{
+    enum { MOST = 37 };
+    double x[RELN_TREE * MOST], column[MOST * RELN_TREE];
+    RelnRng rng = reln_rng(5, 0);
+
+    (void)state;
+    fill_normal(&rng, RELN_TREE * MOST, x);
+    for (int i = 0; i < RELN_TREE * MOST; i++)
+        column[i % MOST * RELN_TREE + i / MOST] = x[i];
+    for (int reference = 0; reference < 2; reference++)
+        for (int n = 0; n <= MOST; n++)
+            for (int count = 1; count <= RELN_TREE; count++)
+                check_tree(reln_kernels(reference)->f64, x, column, n, count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +309,7 @@ int main(void)
         cmocka_unit_test(plain_and_vector_kernels_differ_by_two_units_at_most),
         cmocka_unit_test(edges_are_as_the_functions_have_them),
         cmocka_unit_test(the_bits_of_a_number_do_not_depend_on_its_place),
+        cmocka_unit_test(lanes_are_added_pairs_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

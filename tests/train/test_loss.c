@@ -66,7 +66,7 @@ static const double *run(Trial *trial, const char *output)
     return reln_plan_output(trial->plan, output, NULL);
 }
 
-/* ---- by hand ------------------------------------------------------------------------------------------------------ */
+/* ---- by hand ----------------------------------------------------------------------------------------------------- */
 
 static double one_number(const RelnLoss *loss, double size)
 {
@@ -205,7 +205,7 @@ static void derivatives_are_finite_where_there_is_no_error(void **state)
     }
 }
 
-/* ---- symmetry ----------------------------------------------------------------------------------------------------- */
+/* ---- symmetry ---------------------------------------------------------------------------------------------------- */
 
 static void lengths_are_refused_where_the_group_does_not_keep_them(void **state)
 {
@@ -232,7 +232,7 @@ static void lengths_are_refused_where_the_group_does_not_keep_them(void **state)
     }
 }
 
-/* ---- classes ------------------------------------------------------------------------------------------------------ */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 enum { CLASSES = 4, ROWS = 3, SAMPLES = 5 };
 
@@ -296,7 +296,7 @@ static void cross_entropy_is_its_formula(void **state)
     }
 }
 
-/* ---- sets --------------------------------------------------------------------------------------------------------- */
+/* ---- sets -------------------------------------------------------------------------------------------------------- */
 
 static void rows_count_each(void **state)
 {
@@ -325,7 +325,7 @@ static void rows_count_each(void **state)
     fixture_clear(&f);
 }
 
-/* ---- refused ------------------------------------------------------------------------------------------------------ */
+/* ---- refused ----------------------------------------------------------------------------------------------------- */
 
 static void refuse(const RelnLoss *loss, RelnDims y, RelnDims t, bool index, const char *message)
 {

@@ -93,8 +93,8 @@ static void decays_multiply(void **state)
     assert_rate(rate(&p, 0, 100, 9), 0.0125);
 }
 
-/* Neighbouring steps differ by no more than the steepest slope: pi/2 / T for a cosine, 1/T for a line, both of the rate;
- * |log f| / period for a decay. STEPS shows that the bound can be broken. */
+/* Neighbouring steps differ by no more than the steepest slope: pi/2 / T for a cosine, 1/T for a line, both of the
+ * rate; |log f| / period for a decay. STEPS shows that the bound can be broken. */
 static double largest_jump(const RelnSchedule *s, uint64_t n_steps)
 {
     double most = 0;
@@ -147,7 +147,7 @@ static void a_bad_schedule_is_refused_with_its_number(void **state)
         const char *message;
     } bad[] = {
         {{.rate = 0}, "schedule: rate 0, wanted a number above 0"},
-        {{.rate = NAN}, "schedule: rate nan, wanted a number above 0"},
+        {{.rate = (double)NAN}, "schedule: rate nan, wanted a number above 0"},
         {{.rate = 1, .n_pieces = 9}, "schedule: 9 pieces, wanted 0 to 8"},
         {{1, 1, {{.kind = (RelnScheduleKind)7}}}, "schedule: piece 0 is of unknown kind 7"},
         {{1, 1, {{.kind = RELN_SCHEDULE_COSINE, .floor = 1.5}}},

@@ -162,7 +162,7 @@ static void epsilon_inside_the_root_gives_other_weights(void **state)
     golden_clear(&n);
 }
 
-/* ---- clipping ----------------------------------------------------------------------------------------------------- */
+/* ---- clipping ---------------------------------------------------------------------------------------------------- */
 
 /* loss = a . p + b q: the gradient is (a, b), of norm 13, in two parameters; step 1 of gradient descent shows it. */
 static void descend(RelnDtype dtype, double clip, double *moved, double *norm)
@@ -216,7 +216,7 @@ static void gradients_are_clipped_by_their_norm_over_all_parameters(void **state
     }
 }
 
-/* ---- who takes part ----------------------------------------------------------------------------------------------- */
+/* ---- who takes part ---------------------------------------------------------------------------------------------- */
 
 static void parameters_without_a_gradient_stay_as_they_are(void **state)
 {

@@ -377,8 +377,8 @@ static RelnTrainEnd with_scores(const double *scores, int patience, uint64_t *st
 
 static void patience_counts_evaluations_without_a_better_score(void **state)
 {
-    static const double late[] = {5, 6,   7,   4,
-                                  4, NAN, 4.5, 3}; /* equal is not better, NaN never is */
+    static const double late[] = {5, 6,           7,   4,
+                                  4, (double)NAN, 4.5, 3}; /* equal is not better, NaN never is */
     const RelnTrainRow *rows;
     uint64_t steps;
     Rig r;
@@ -533,7 +533,7 @@ static void a_state_that_does_not_fit_changes_nothing(void **state)
     rows->dims[1]++;
     row[7] = 1e300;
     refuse(&r, &part, RELN_ERR_FORMAT, "has 1e+300 metrics of 8");
-    row[7] = NAN;
+    row[7] = (double)NAN;
     refuse(&r, &part, RELN_ERR_FORMAT, "row 0 of the record");
     row[7] = 1;
     assert_ok(r.f.ctx, reln_trainer_restore(r.trainer, part.n, part.arrays));

@@ -1,0 +1,160 @@
+/* make_data.c -- arrays to try `reln fit` on, as a .npz file.
+ *
+ *     make_data gl3 10000 1 train.npz          # X, Y (N, 3, 3) -> y (N,), blind to a change of frame by any g in GL(3)
+ *     make_data gl3 1000 2 skew.npz 10         # the same in random frames of condition number 10
+ *     make_data so3 5000 1 train.npz           # covariances C (N, 3, 3), vectors v (N, 3) -> y (N, 3), follows rotations
+ *
+ * The targets are formulas, so that what a network has to learn is known:
+ *     gl3   y = tr(XY) + sin(tr X) + det(Y)
+ *     so3   y = C v + v x (C v) / (1 + |v|^2)
+ */
+#include <math.h>
+#include <reln/reln.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Set {
+    RelnCtx *ctx;
+    RelnGroup *group;
+    ptrdiff_t n;
+    RelnRng rng;
+    double cond; /* of the frames; 0: as they are */
+    double *a, *b, *y;
+} Set;
+
+static void multiply(const double *a, const double *b, double *out)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            out[3 * i + j] = 0;
+            for (int k = 0; k < 3; k++)
+                out[3 * i + j] += a[3 * i + k] * b[3 * k + j];
+        }
+}
+
+static void apply(const double *m, const double *v, double *out)
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = m[3 * i] * v[0] + m[3 * i + 1] * v[1] + m[3 * i + 2] * v[2];
+}
+
+static double trace(const double *m)
+{
+    return m[0] + m[4] + m[8];
+}
+
+static double det(const double *m)
+{
+    return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+           m[2] * (m[3] * m[7] - m[4] * m[6]);
+}
+
+/* x -> g x g^-1 */
+static void conjugate(const RelnElement *g, double *x)
+{
+    double half[9];
+
+    multiply(reln_element_matrix(g), x, half);
+    multiply(half, reln_element_inverse(g), x);
+}
+
+static RelnStatus pair(Set *s, ptrdiff_t i)
+{
+    double *x = s->a + 9 * i, *y = s->b + 9 * i, xy[9];
+    RelnElement *g = NULL;
+    RelnStatus status = RELN_OK;
+
+    for (int k = 0; k < 9; k++) {
+        x[k] = 0.5 * reln_rng_normal(&s->rng);
+        y[k] = 0.5 * reln_rng_normal(&s->rng);
+    }
+    multiply(x, y, xy);
+    s->y[i] = trace(xy) + sin(trace(x)) + det(y);
+    if (s->cond > 0)
+        status = reln_group_random(s->group, &s->rng, s->cond, &g);
+    if (g) {
+        conjugate(g, x);
+        conjugate(g, y);
+    }
+    reln_element_destroy(g);
+    return status;
+}
+
+static RelnStatus body(Set *s, ptrdiff_t i)
+{
+    double *c = s->a + 9 * i, *v = s->b + 3 * i, *y = s->y + 3 * i, l[9], cv[3], copy[3];
+    RelnElement *g = NULL;
+    RelnStatus status = RELN_OK;
+    double size;
+
+    for (int k = 0; k < 9; k++)
+        l[k] = 0.6 * reln_rng_normal(&s->rng);
+    for (int k = 0; k < 3; k++)
+        v[k] = reln_rng_normal(&s->rng);
+    for (int p = 0; p < 3; p++)
+        for (int q = 0; q < 3; q++)
+            c[3 * p + q] = 0.1 * (p == q) + l[3 * p] * l[3 * q] + l[3 * p + 1] * l[3 * q + 1] +
+                           l[3 * p + 2] * l[3 * q + 2];
+    if (s->cond > 0)
+        status = reln_group_random(s->group, &s->rng, s->cond, &g);
+    if (g) {
+        conjugate(g, c); /* g^-1 is g^T: rotations */
+        memcpy(copy, v, sizeof copy);
+        apply(reln_element_matrix(g), copy, v);
+    }
+    reln_element_destroy(g);
+    apply(c, v, cv);
+    size = 1 + v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    y[0] = cv[0] + (v[1] * cv[2] - v[2] * cv[1]) / size;
+    y[1] = cv[1] + (v[2] * cv[0] - v[0] * cv[2]) / size;
+    y[2] = cv[2] + (v[0] * cv[1] - v[1] * cv[0]) / size;
+    return status;
+}
+
+static RelnStatus save(const Set *s, bool so3, const char *path)
+{
+    const RelnNamed pairs[] = {{"X", RELN_F64, 3, {s->n, 3, 3}, s->a},
+                               {"Y", RELN_F64, 3, {s->n, 3, 3}, s->b},
+                               {"y", RELN_F64, 1, {s->n}, s->y}};
+    const RelnNamed bodies[] = {{"C", RELN_F64, 3, {s->n, 3, 3}, s->a},
+                                {"v", RELN_F64, 2, {s->n, 3}, s->b},
+                                {"y", RELN_F64, 2, {s->n, 3}, s->y}};
+
+    return reln_npz_save(s->ctx, path, 3, so3 ? bodies : pairs);
+}
+
+static RelnStatus make(Set *s, bool so3, const char *path)
+{
+    RelnStatus status = reln_group_create(s->ctx, so3 ? "so:3" : "gl:3", &s->group);
+
+    for (ptrdiff_t i = 0; i < s->n && status == RELN_OK; i++)
+        status = so3 ? body(s, i) : pair(s, i);
+    return status == RELN_OK ? save(s, so3, path) : status;
+}
+
+int main(int argc, char **argv)
+{
+    const bool so3 = argc > 1 && strcmp(argv[1], "so3") == 0;
+    Set s = {.n = argc > 2 ? strtol(argv[2], NULL, 10) : 0};
+    RelnStatus status;
+
+    if (argc < 5 || argc > 6 || s.n < 1 || s.n > 10000000 || (!so3 && strcmp(argv[1], "gl3") != 0))
+        return fprintf(stderr, "usage: make_data gl3|so3 N SEED FILE.npz [COND]\n"), 2;
+    s.rng = reln_rng(strtoull(argv[3], NULL, 10), 0);
+    s.cond = argc > 5 ? strtod(argv[5], NULL) : 0;
+    s.a = calloc((size_t)s.n, 9 * sizeof *s.a);
+    s.b = calloc((size_t)s.n, 9 * sizeof *s.b);
+    s.y = calloc((size_t)s.n, 3 * sizeof *s.y);
+    status = s.a && s.b && s.y ? reln_ctx_create(NULL, &s.ctx) : RELN_ERR_NOMEM;
+    if (status == RELN_OK)
+        status = make(&s, so3, argv[4]);
+    if (status != RELN_OK)
+        fprintf(stderr, "%s\n", s.ctx ? reln_ctx_error(s.ctx) : "out of memory");
+    reln_group_destroy(s.group);
+    reln_ctx_destroy(s.ctx);
+    free(s.a);
+    free(s.b);
+    free(s.y);
+    return status != RELN_OK;
+}

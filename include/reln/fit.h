@@ -1,0 +1,147 @@
+/* fit.h -- a model trained on arrays from a file, in a folder that survives anything; then used, judged and checked.
+ *
+ *     RelnFit *fit = NULL;
+ *     RelnTrainEnd end;
+ *     if (reln_fit_open(ctx, "spec.yaml", "data.npz", &(RelnFitOptions){.folder = "run"}, &fit) == RELN_OK &&
+ *         reln_fit_run(fit, &end) == RELN_OK)
+ *         ...                                              // run/model.safetensors, results.json, report.html
+ *     reln_fit_close(fit);
+ *
+ *     RelnModel *model = NULL;
+ *     reln_model_load(ctx, "run", RELN_DEFAULT, &model);   // the folder, or its model.safetensors
+ *     reln_check(model, NULL, &check);                     // does it keep its promise?
+ *
+ * A folder holds spec.yaml, checkpoint.safetensors (and the one before it), and in the end model.safetensors,
+ * results.json, metrics.csv and report.html. Every file appears whole or not at all. A checkpoint is one file with all
+ * that the rest of the run depends on: whenever and however a run ends, reln_fit_resume() goes on from the last one, and
+ * the final weights are the same to the bit.
+ */
+#ifndef RELN_FIT_H
+#define RELN_FIT_H
+
+#include "reln/model.h"
+#include "reln/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- training -------------------------------------------------------------------------------------------------- */
+
+typedef struct RelnFitOptions {
+    const char *folder; /* made where it is missing */
+    int threads;        /* 0 counts as 1; results do not depend on it */
+    bool seed_given;    /* `seed` instead of the SPEC's */
+    uint64_t seed;
+    double checkpoint_seconds; /* between checkpoints; 0: those of the SPEC */
+    void *self;
+    bool (*observe)(void *self,
+                    const RelnTrainProgress *progress); /* false: stop, with a checkpoint */
+} RelnFitOptions;
+
+/* What a run came to; what it knows so far while it is going on. */
+typedef struct RelnFitResult {
+    RelnTrainEnd end;
+    uint64_t step, n_steps, steps_per_epoch;
+    ptrdiff_t n_train, n_validation;
+    size_t parameters;
+    double seconds;
+    int n_rows; /* of the record */
+    const RelnTrainRow *rows;
+    const RelnTrainRow *best;         /* NULL before the first evaluation */
+    size_t planned_bytes, peak_bytes; /* memory: said before it began, and seen */
+    const char
+        *note; /* something to tell the user: that an older checkpoint had to be taken; or "" */
+} RelnFitResult;
+
+typedef struct RelnFit RelnFit;
+
+/* A new run. RELN_ERR_ARG when the folder holds one already. */
+RELN_API RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
+                                  const RelnFitOptions *options, RelnFit **out);
+/* The run in options->folder, from its last good checkpoint. RELN_ERR_FORMAT when the data have changed meanwhile. */
+RELN_API RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out);
+RELN_API void reln_fit_close(RelnFit *fit); /* NULL is fine */
+
+/* Train until it ends or is asked to stop. A run that ended otherwise than by being asked leaves the finished files. */
+RELN_API RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end);
+RELN_API RelnFitResult reln_fit_result(const RelnFit *fit);
+RELN_API RelnModel *reln_fit_model(const RelnFit *fit);
+
+/* ---- model files ------------------------------------------------------------------------------------------------ */
+
+/* One safetensors file: weights and states, and in its metadata the whole description, the version of the format and a
+ * checksum. */
+RELN_API RelnStatus reln_model_save(const RelnModel *model, const char *path);
+/* `path` is the file or a folder with a model.safetensors. dtype RELN_DEFAULT: as it was trained. Caller destroys. */
+RELN_API RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype,
+                                    RelnModel **out);
+
+/* ---- using it ---------------------------------------------------------------------------------------------------- */
+
+typedef struct RelnPredictions {
+    RelnCtx *ctx;
+    ptrdiff_t n_samples;
+    int rank;                                /* of one sample's prediction: 0 for a number */
+    ptrdiff_t dims[RELN_NAMED_MAX_RANK - 1]; /* classes: one probability each */
+    ptrdiff_t size;                          /* product of dims */
+    double *values;                          /* (n_samples, dims...), in the units of the data */
+} RelnPredictions;
+
+/* Predictions for every sample of a file of arrays; the target need not be there. Clear them. */
+RELN_API RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads,
+                                 RelnPredictions *out);
+RELN_API void reln_predictions_clear(RelnPredictions *predictions);
+
+typedef struct RelnMetrics {
+    ptrdiff_t n_samples;
+    double loss; /* that of training, in its units */
+    /* Of numbers, vectors, matrices: mean square and absolute error of an entry, in the units of the data, and the share of
+     * the variance that is explained. NAN for classes. */
+    double mse, mae, r2;
+    double accuracy; /* of classes; NAN otherwise */
+} RelnMetrics;
+
+RELN_API RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads,
+                                  RelnMetrics *out);
+
+/* ---- checking its promise ---------------------------------------------------------------------------------------- */
+
+/* f(g x) against g f(x): the relative difference, for random g of the model's own symmetry and growing condition number,
+ * for every layer. In double precision rounding explains eps (64 L + 2 cond^3) of it after L layers; more is a broken
+ * promise. The same in the model's own precision is for knowing what to expect of it. */
+enum { RELN_CHECK_CONDS = 4, RELN_CHECK_MAX_LAYERS = 128 };
+
+typedef struct RelnCheckLayer {
+    char name[64];
+    char rep[64]; /* how it transforms */
+    struct {
+        double median, worst; /* in double precision */
+        double allowed;
+        double own_median, own_worst; /* in the precision of the model */
+    } at[RELN_CHECK_CONDS];
+} RelnCheckLayer;
+
+typedef struct RelnCheck {
+    bool promises; /* false: a baseline without a symmetry; errors are shown, nothing is judged */
+    bool kept;
+    double conds[RELN_CHECK_CONDS]; /* compact groups: only the first */
+    int n_conds, n_layers, draws;
+    RelnCheckLayer layers[RELN_CHECK_MAX_LAYERS];
+} RelnCheck;
+
+typedef struct RelnCheckOptions {
+    const char *data_path; /* NULL: random inputs */
+    int draws;             /* group elements for each condition number; 0: 50 */
+    int threads;
+    uint64_t seed;
+} RelnCheckOptions;
+
+/* options NULL: all defaults. */
+RELN_API RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnCheck *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,195 @@
+/* spec.h -- what to learn from which arrays, and how: the SPEC of a run, as a plain struct and as YAML.
+ *
+ *     RelnSpec spec;
+ *     if (reln_spec_load(ctx, "spec.yaml", &spec) != RELN_OK) puts(reln_ctx_error(ctx));
+ *     // "spec.yaml:7: unknown key 'widht' in model; did you mean 'width'?"
+ *
+ *     symmetry: so:3                                  # the group that acts on the data
+ *     inputs:
+ *       - {name: v, as: vector}                       # arrays by their names in the data file
+ *       - {name: C, as: covariance, log: true}
+ *     target: {name: y, as: vector}
+ *     model: {width: 32, depth: 2}
+ *     train: {epochs: 100, lr: 1e-3}
+ *
+ * reln_spec_template() is a SPEC with every key, its default and a line of help. Keys, ranges, defaults and help are one
+ * table (src/model/spec.c), from which reading, writing and the template are made.
+ */
+#ifndef RELN_SPEC_H
+#define RELN_SPEC_H
+
+#include "reln/doc.h"
+#include "reln/nn.h"
+#include "reln/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    RELN_SPEC_INPUTS = 16,
+    RELN_SPEC_NAME = 64,
+    RELN_SPEC_PATH = 256,
+    RELN_SPEC_WEIGHTS = 64,
+    RELN_SPEC_WORDS = 8
+};
+
+/* What the numbers of an input are, and so how a change of frame g acts on them. */
+typedef enum RelnAs {
+    RELN_AS_MATRIX,  /* (n, n): X -> g X g^-1 */
+    RELN_AS_ELEMENT, /* (dim): coordinates in the basis of the symmetry's algebra, X -> g X g^-1 */
+    RELN_AS_VECTOR,  /* (n): v -> g v */
+    RELN_AS_COVARIANCE, /* (n, n), symmetric positive definite: S -> g S g^T */
+    RELN_AS_FOURVECTOR, /* (4): p -> g p, for lorentz */
+    RELN_AS_SCALAR      /* a number that stays as it is */
+} RelnAs;
+
+typedef enum RelnReference { RELN_REFERENCE_NONE, RELN_REFERENCE_MEAN } RelnReference;
+
+typedef struct RelnSpecInput {
+    char name[RELN_SPEC_NAME];
+    RelnAs as;
+    bool log;                  /* of a covariance: its logarithm is the feature */
+    RelnReference reference;   /* of covariances under general frames: the pair lift */
+    bool points;               /* a set of points for each sample: (N, P, ...) */
+    char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point, ones first; "": all are there */
+} RelnSpecInput;
+
+typedef enum RelnTargetAs {
+    RELN_TARGET_SCALAR,
+    RELN_TARGET_CLASS, /* whole numbers 0 .. classes-1 */
+    RELN_TARGET_VECTOR,
+    RELN_TARGET_MATRIX
+} RelnTargetAs;
+
+typedef struct RelnSpecTarget {
+    char name[RELN_SPEC_NAME];
+    RelnTargetAs as;
+    int classes;
+    int n_weights; /* 0, or one for each class */
+    double weights[RELN_SPEC_WEIGHTS];
+    bool
+        normalise; /* by mean and deviation (scalars) or size (vectors, matrices) over the training data */
+} RelnSpecTarget;
+
+typedef enum RelnModelKind {
+    RELN_MODEL_RELN,
+    RELN_MODEL_LIE_NEURONS,
+    RELN_MODEL_VECTOR_NEURONS,
+    RELN_MODEL_MLP
+} RelnModelKind;
+
+/* A step of a block, after its linear map: the layers of nn.h by their names. */
+typedef enum RelnStepKind {
+    RELN_STEP_RELU,
+    RELN_STEP_LEAKY,
+    RELN_STEP_RMS,
+    RELN_STEP_PROJECT,
+    RELN_STEP_BRACKET,
+    RELN_STEP_PRODUCT,
+    RELN_STEP_JORDAN,
+    RELN_STEP_TRIPLE,
+    RELN_STEP_GATE
+} RelnStepKind;
+
+typedef enum RelnPoolKind { RELN_POOL_MEAN, RELN_POOL_MAX, RELN_POOL_SOFTMAX } RelnPoolKind;
+
+typedef struct RelnSpecModel {
+    RelnModelKind kind;
+    int width;      /* channels; 0: by the number of parameters */
+    int parameters; /* 0: by the width; otherwise the width that comes nearest */
+    int depth;      /* blocks */
+    int n_steps;    /* 0: the kind's own */
+    RelnStepKind steps[RELN_SPEC_WORDS];
+    RelnPoolKind pool;
+    RelnForm form;
+    double leak;
+    int head_hidden; /* hidden layers on the invariants */
+    int head_width;  /* 0: as the model */
+    RelnActivation activation;
+} RelnSpecModel;
+
+typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;
+
+typedef struct RelnSpecPiece {
+    RelnScheduleKind kind;
+    double length; /* in epochs or steps, as the run is counted; 0: to the end */
+    double floor, factor;
+    double period; /* likewise */
+    int patience;
+    double scale;
+} RelnSpecPiece;
+
+typedef struct RelnSpecTrain {
+    int epochs, steps; /* one of them; the other is 0 */
+    int batch;
+    RelnSpecOptimiser optimizer;
+    double lr;
+    double betas[2];
+    double epsilon;
+    bool epsilon_inside;
+    double decay, momentum;
+    bool nesterov;
+    int n_pieces;
+    RelnSpecPiece schedule[RELN_SCHEDULE_MAX];
+    double clip; /* 0: none */
+    RelnLossKind loss;
+    double delta;
+    double validation;                    /* share of the samples */
+    char validation_file[RELN_SPEC_PATH]; /* or a file of its own */
+    int evaluate;                         /* epochs (or steps) between evaluations */
+    int patience;                         /* evaluations; 0: never stops early */
+    RelnDtype dtype;
+    double augment;    /* condition number of the random frames; 0: none */
+    double seed;       /* a whole number up to 2^53 */
+    double checkpoint; /* seconds between checkpoints */
+} RelnSpecTrain;
+
+typedef struct RelnSpec {
+    char symmetry[RELN_SPEC_NAME]; /* a name of reln_group_create(); "" with a basis */
+    char basis[RELN_SPEC_PATH];    /* a .npy file (dim, n, n) */
+    char features
+        [RELN_SPEC_NAME]; /* a name of reln_algebra_create(); "": the smallest that takes all inputs */
+    int n_inputs;
+    RelnSpecInput input[RELN_SPEC_INPUTS];
+    RelnSpecTarget target;
+    RelnSpecModel model;
+    RelnSpecTrain train;
+} RelnSpec;
+
+/* Every default; no inputs and no symmetry yet. */
+RELN_API void reln_spec_init(RelnSpec *spec);
+
+/* Read and check. `what` names the text in messages. RELN_ERR_FORMAT, with file and line. */
+RELN_API RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
+                                       RelnSpec *spec);
+RELN_API RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec);
+
+/* Everything in it, defaults too: reading it back gives the same struct. NULL when memory is out. */
+RELN_API RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc);
+
+/* A commented SPEC, which is valid itself: its length, and as much of it as fits, ended by 0, as snprintf() does. */
+RELN_API size_t reln_spec_template(char *text, size_t size);
+
+/* ---- for those who train --------------------------------------------------------------------------------------- */
+
+RELN_API uint64_t reln_spec_steps(const RelnSpec *spec,
+                                  uint64_t steps_per_epoch); /* of the whole run */
+/* Steps between evaluations. */
+RELN_API uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
+RELN_API RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);
+RELN_API RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch);
+/* The weights are the spec's. */
+RELN_API RelnLoss reln_spec_loss(const RelnSpec *spec);
+
+/* The words of the SPEC: "matrix", "class", "lie-neurons", "rms". */
+RELN_API const char *reln_as_text(RelnAs as);
+RELN_API const char *reln_target_text(RelnTargetAs as);
+RELN_API const char *reln_model_kind_text(RelnModelKind kind);
+RELN_API const char *reln_step_text(RelnStepKind step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

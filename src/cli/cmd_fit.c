@@ -1,0 +1,179 @@
+/* cmd_fit.c -- `reln fit`: a model trained on the user's arrays. */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/progress.h"
+
+static const char help[] =
+    "Trains an equivariant network on your arrays. SPEC says what they are, how they transform\n"
+    "and what to learn; DATA is a .npz, a folder of .npy, a .safetensors or an .h5 file. The\n"
+    "folder then holds model.safetensors, results.json, metrics.csv and report.html, and while\n"
+    "it runs a checkpoint: after Ctrl-C, a crash or a power cut `--resume` goes on from it and\n"
+    "ends with the same weights, to the bit.\n"
+    "\n"
+    "  reln fit --print-spec > spec.yaml      a SPEC to start from, every key explained\n"
+    "  reln fit spec.yaml data.npz            into the folder run\n"
+    "  reln fit spec.yaml data.npz --out a    into the folder a\n"
+    "  reln fit --resume a                    go on\n"
+    "  reln eval a test.npz                   how good it is on other data\n"
+    "\n"
+    "A SPEC, for pairs of matrices whose frame may change by any g in GL(3):\n"
+    "\n"
+    "  symmetry: gl:3\n"
+    "  inputs:\n"
+    "    - {name: X, as: matrix}              array X in DATA, shape (N, 3, 3)\n"
+    "    - {name: Y, as: matrix}\n"
+    "  target: {name: y, as: scalar}          array y, shape (N,)\n"
+    "  model: {width: 64, depth: 2}\n"
+    "  train: {epochs: 60, batch: 100, lr: 1e-3, schedule: cosine}\n";
+
+typedef struct Watch {
+    CliProgress progress;
+    uint64_t steps_per_epoch;
+} Watch;
+
+static bool observe(void *self, const RelnTrainProgress *p)
+{
+    Watch *watch = self;
+    char text[96];
+
+    if (p->row)
+        snprintf(text, sizeof text, "loss %.4g  validation %.4g", p->loss,
+                 p->row->evaluation.score);
+    else
+        snprintf(text, sizeof text, "loss %.4g", p->loss);
+    cli_progress_show(&watch->progress, p->step, p->n_steps, text);
+    return cli_asked_to_stop() == 0;
+}
+
+static CliExit print_spec(RelnCtx *ctx)
+{
+    const size_t length = reln_spec_template(NULL, 0);
+    char *text = malloc(length + 1);
+
+    (void)ctx;
+    if (!text)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    reln_spec_template(text, length + 1);
+    fputs(text, stdout);
+    free(text);
+    return CLI_DONE;
+}
+
+static const char *end_text(RelnTrainEnd end)
+{
+    static const char *const texts[] = {"going", "done", "patience", "asked", "diverged"};
+
+    return texts[end];
+}
+
+static CliExit print_json(RelnCtx *ctx, const char *folder, const RelnFitResult *r)
+{
+    RelnDoc *doc = NULL;
+    RelnDocNode *root;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    root = reln_doc_root_map(doc);
+    reln_doc_set_text(doc, root, "folder", folder);
+    reln_doc_set_text(doc, root, "end", end_text(r->end));
+    reln_doc_set_number(doc, root, "step", (double)r->step);
+    reln_doc_set_number(doc, root, "steps", (double)r->n_steps);
+    reln_doc_set_number(doc, root, "parameters", (double)r->parameters);
+    reln_doc_set_number(doc, root, "seconds", r->seconds);
+    reln_doc_set_number(doc, root, "validation_loss",
+                        r->best ? r->best->evaluation.score : (double)NAN);
+    reln_doc_set_number(doc, root, "best_step", r->best ? (double)r->best->step : (double)NAN);
+    reln_doc_set_number(doc, root, "planned_bytes", (double)r->planned_bytes);
+    reln_doc_set_number(doc, root, "peak_bytes", (double)r->peak_bytes);
+    return cli_print_doc(doc, root);
+}
+
+static void print_text(const char *folder, const RelnFitResult *r)
+{
+    char duration[32];
+
+    cli_duration(r->seconds, duration, sizeof duration);
+    printf("%llu of %llu steps in %s, %zu parameters, %td samples (+ %td for validation)\n",
+           (unsigned long long)r->step, (unsigned long long)r->n_steps, duration, r->parameters,
+           r->n_train, r->n_validation);
+    if (r->best)
+        printf("%s loss %.6g at epoch %.4g%s\n", r->n_validation > 0 ? "validation" : "training",
+               r->best->evaluation.score, (double)r->best->step / (double)r->steps_per_epoch,
+               r->end == RELN_TRAIN_PATIENCE   ? "; stopped early, it got no better"
+               : r->end == RELN_TRAIN_DIVERGED ? "; the loss then stopped being finite"
+                                               : "");
+    printf("memory %.1f MB (planned %.1f MB)\n", 1e-6 * (double)r->peak_bytes,
+           1e-6 * (double)r->planned_bytes);
+    printf("report %s/report.html\n", folder);
+}
+
+static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char *folder,
+                     Watch *watch)
+{
+    RelnTrainEnd end;
+    RelnFitResult r = reln_fit_result(fit);
+    RelnStatus status;
+
+    if (r.note[0] != '\0')
+        fprintf(stderr, "reln: note: %s\n", r.note);
+    watch->progress = cli_progress_begin(args->quiet, r.step);
+    status = reln_fit_run(fit, &end);
+    cli_progress_end(&watch->progress);
+    if (status != RELN_OK)
+        return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    r = reln_fit_result(fit);
+    if (end == RELN_TRAIN_ASKED) {
+        fprintf(stderr, "reln: stopped at step %llu of %llu; go on with: reln fit --resume %s\n",
+                (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);
+        return cli_exit_of_signal();
+    }
+    if (args->json)
+        return print_json(ctx, folder, &r);
+    if (!args->quiet)
+        print_text(folder, &r);
+    return CLI_DONE;
+}
+
+static CliExit run(RelnCtx *ctx, const CliArgs *args)
+{
+    Watch watch = {0};
+    const char *folder = args->resume ? args->resume : args->out ? args->out : "run";
+    const RelnFitOptions options = {.folder = folder,
+                                    .threads = cli_threads(args),
+                                    .seed_given = args->seed_given,
+                                    .seed = args->seed,
+                                    .self = &watch,
+                                    .observe = observe};
+    RelnFit *fit = NULL;
+    RelnStatus status;
+    CliExit code;
+
+    if (args->print_spec)
+        return print_spec(ctx);
+    if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
+        return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
+    if (args->resume && (args->seed_given || args->out))
+        return cli_fail(CLI_USAGE, "fit: a resumed run has its seed and its folder");
+    cli_catch_signals();
+    status = args->resume
+                 ? reln_fit_resume(ctx, &options, &fit)
+                 : reln_fit_open(ctx, args->operands[0], args->operands[1], &options, &fit);
+    if (status != RELN_OK)
+        return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    code = train(ctx, fit, args, folder, &watch);
+    reln_fit_close(fit);
+    return code;
+}
+
+const CliCommand cli_cmd_fit = {
+    .name = "fit",
+    .synopsis = "fit SPEC DATA [--out DIR]\nfit --resume DIR\nfit --print-spec",
+    .purpose = "train a network on your own arrays",
+    .help = help,
+    .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,150 @@
+/* cmd_info.c -- `reln info`: what a model file holds and what it costs. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char help[] =
+    "Parameters, symmetry, inputs and their lifts, layers with their reps, and the cost of one\n"
+    "prediction: FLOPs, bytes, memory. All from the same plan that runs.\n"
+    "\n"
+    "  reln info run\n"
+    "  reln info run/model.safetensors --json\n";
+
+typedef struct Info {
+    RelnModel *model;
+    RelnModelGraph net;
+    RelnPlan *plan;
+    RelnCost cost;
+} Info;
+
+static RelnStatus open_info(RelnCtx *ctx, const char *path, Info *info)
+{
+    RelnStatus status = reln_model_load(ctx, path, RELN_DEFAULT, &info->model);
+
+    if (status == RELN_OK)
+        status = reln_model_build(info->model, &(RelnModelOptions){.taps = true}, &info->net);
+    if (status == RELN_OK)
+        status = reln_plan_create(info->net.graph, NULL, &info->plan);
+    if (status == RELN_OK)
+        info->cost = reln_plan_cost(info->plan);
+    return status;
+}
+
+static void close_info(Info *info)
+{
+    reln_plan_destroy(info->plan);
+    reln_model_graph_clear(&info->net);
+    reln_model_destroy(info->model);
+}
+
+static void shape_text(RelnDims d, char *text, size_t size)
+{
+    snprintf(text, size, "(%d, %d, %d, %d, %d)", d.p, d.q, d.r, d.k, d.c);
+}
+
+static CliExit print_json(RelnCtx *ctx, const Info *info)
+{
+    const RelnSpec *spec = reln_model_spec(info->model);
+    RelnDoc *doc = NULL;
+    RelnDocNode *root, *layers;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    root = reln_doc_root_map(doc);
+    reln_doc_set_text(doc, root, "kind", reln_model_kind_text(spec->model.kind));
+    reln_doc_set_text(doc, root, "symmetry", reln_model_symmetry(info->model));
+    reln_doc_set_text(doc, root, "features", reln_model_features(info->model));
+    reln_doc_set_bool(doc, root, "promises", reln_model_promises(info->model));
+    reln_doc_set_number(doc, root, "parameters", (double)reln_model_parameters(info->model));
+    reln_doc_set_number(doc, root, "flops_step", info->cost.flops_step);
+    reln_doc_set_number(doc, root, "flops_sample", info->cost.flops_sample);
+    reln_doc_set_number(doc, root, "bytes_sample", info->cost.bytes_sample);
+    reln_doc_set_number(doc, root, "bytes_worker", (double)info->cost.bytes_worker);
+    reln_doc_set_number(doc, root, "bytes_shared", (double)info->cost.bytes_shared);
+    layers = reln_doc_set(doc, root, "layers", reln_doc_list(doc));
+    for (int t = 0; t < info->net.n_taps; t++) {
+        const RelnNode *node = info->net.taps[t].node;
+        const RelnDims d = reln_node_dims(node);
+        RelnDocNode *layer = reln_doc_set(doc, layers, NULL, reln_doc_map(doc));
+
+        reln_doc_set_text(doc, layer, "name", info->net.taps[t].name);
+        reln_doc_set_text(doc, layer, "rep", reln_rep_name(reln_node_rep(node)));
+        reln_doc_set_number(doc, layer, "points", d.p);
+        reln_doc_set_number(doc, layer, "coordinates", d.k);
+        reln_doc_set_number(doc, layer, "channels", d.c);
+    }
+    reln_doc_set(doc, root, "spec", reln_spec_to_doc(spec, doc));
+    return cli_print_doc(doc, root);
+}
+
+static void print_head(const Info *info)
+{
+    const RelnSpec *spec = reln_model_spec(info->model);
+
+    printf("%s, width %d, depth %d, %s\n", reln_model_kind_text(spec->model.kind),
+           spec->model.width, spec->model.depth, spec->train.dtype == RELN_F64 ? "f64" : "f32");
+    printf("symmetry    %s%s\n", reln_model_symmetry(info->model),
+           reln_model_promises(info->model) ? "" : " (of the data; this model promises nothing)");
+    printf("features    %s\n", reln_model_features(info->model));
+    for (int i = 0; i < spec->n_inputs; i++)
+        printf("%-11s %s, %s%s\n", i ? "" : "inputs", spec->input[i].name,
+               reln_as_text(spec->input[i].as), spec->input[i].points ? ", a set of points" : "");
+    printf("target      %s, %s\n", spec->target.name, reln_target_text(spec->target.as));
+    printf("parameters  %zu\n", reln_model_parameters(info->model));
+    printf("cost        %.4g FLOP and %.4g bytes for each sample, %.4g FLOP once\n",
+           info->cost.flops_sample, info->cost.bytes_sample, info->cost.flops_step);
+    printf("memory      %.1f kB for each thread, %.1f kB shared\n\n",
+           1e-3 * (double)info->cost.bytes_worker, 1e-3 * (double)info->cost.bytes_shared);
+}
+
+static CliExit print_text(RelnCtx *ctx, const Info *info)
+{
+    RelnTable *table = NULL;
+    char text[64];
+    CliExit code;
+
+    print_head(info);
+    if (reln_table_create(ctx, &table) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    reln_table_column(table, "layer", RELN_COL_LEFT);
+    reln_table_column(table, "transforms as", RELN_COL_LEFT);
+    reln_table_column(table, "(P, Q, R, K, C)", RELN_COL_RIGHT);
+    for (int t = 0; t < info->net.n_taps; t++) {
+        reln_table_row(table);
+        reln_table_text(table, info->net.taps[t].name);
+        reln_table_text(table, reln_rep_name(reln_node_rep(info->net.taps[t].node)));
+        shape_text(reln_node_dims(info->net.taps[t].node), text, sizeof text);
+        reln_table_text(table, text);
+    }
+    code = cli_print_table(ctx, table);
+    reln_table_destroy(table);
+    return code;
+}
+
+static CliExit run(RelnCtx *ctx, const CliArgs *args)
+{
+    Info info = {0};
+    RelnStatus status;
+    CliExit code;
+
+    if (args->n_operands != 1)
+        return cli_fail(CLI_USAGE,
+                        "info: wanted MODEL, a folder of `reln fit` or its model.safetensors");
+    status = open_info(ctx, args->operands[0], &info);
+    if (status != RELN_OK)
+        code = cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    else
+        code = args->json ? print_json(ctx, &info) : print_text(ctx, &info);
+    close_info(&info);
+    return code;
+}
+
+const CliCommand cli_cmd_info = {
+    .name = "info",
+    .synopsis = "info MODEL",
+    .purpose = "parameters, cost, symmetry and layers of a model",
+    .help = help,
+    .options = CLI_EVERY,
+    .max_operands = 1,
+    .run = run,
+};

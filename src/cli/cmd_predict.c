@@ -1,0 +1,124 @@
+/* cmd_predict.c -- `reln predict`: what a trained model says of arrays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char help[] =
+    "Runs a trained model on every sample of DATA and writes an array with the target's name: a\n"
+    "number, vector or matrix for each sample, in the units of the data; for classes the\n"
+    "probabilities, and the most probable one as <name>_class. The target need not be in DATA.\n"
+    "\n"
+    "  reln predict run new.npz               writes predictions.npz\n"
+    "  reln predict run new.npz --out y.npy   one array as .npy\n"
+    "  reln predict run/model.safetensors new.npz --json\n";
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static void best_classes(const RelnPredictions *p, int64_t *labels)
+{
+    for (ptrdiff_t i = 0; i < p->n_samples; i++) {
+        const double *y = p->values + i * p->size;
+
+        labels[i] = 0;
+        for (ptrdiff_t j = 1; j < p->size; j++)
+            if (y[j] > y[labels[i]])
+                labels[i] = j;
+    }
+}
+
+static RelnStatus write_npz(RelnCtx *ctx, const char *path, const RelnModel *model,
+                            const RelnPredictions *p, int64_t *labels)
+{
+    const RelnSpecTarget *target = &reln_model_spec(model)->target;
+    char name[RELN_SPEC_NAME + 16];
+    RelnNamed arrays[2] = {{target->name, RELN_F64, p->rank + 1, {p->n_samples}, p->values},
+                           {name, RELN_I64, 1, {p->n_samples}, labels}};
+
+    for (int a = 0; a < p->rank; a++)
+        arrays[0].dims[a + 1] = p->dims[a];
+    snprintf(name, sizeof name, "%s_class", target->name);
+    if (target->as == RELN_TARGET_CLASS)
+        best_classes(p, labels);
+    return reln_npz_save(ctx, path, target->as == RELN_TARGET_CLASS ? 2 : 1, arrays);
+}
+
+static RelnStatus write_npy(RelnCtx *ctx, const char *path, const RelnPredictions *p)
+{
+    ptrdiff_t dims[RELN_NAMED_MAX_RANK] = {p->n_samples};
+
+    for (int a = 0; a < p->rank; a++)
+        dims[a + 1] = p->dims[a];
+    return reln_npy_save(ctx, path, p->rank + 1, dims, p->values);
+}
+
+static CliExit print_json(RelnCtx *ctx, const char *path, const RelnPredictions *p)
+{
+    RelnDoc *doc = NULL;
+    RelnDocNode *root, *shape;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    root = reln_doc_root_map(doc);
+    reln_doc_set_text(doc, root, "file", path);
+    reln_doc_set_number(doc, root, "samples", (double)p->n_samples);
+    shape = reln_doc_set(doc, root, "shape", reln_doc_list(doc));
+    reln_doc_set_number(doc, shape, NULL, (double)p->n_samples);
+    for (int a = 0; a < p->rank; a++)
+        reln_doc_set_number(doc, shape, NULL, (double)p->dims[a]);
+    return cli_print_doc(doc, root);
+}
+
+static CliExit write_out(RelnCtx *ctx, const CliArgs *args, const RelnModel *model,
+                         const RelnPredictions *p)
+{
+    const char *path = args->out ? args->out : "predictions.npz";
+    int64_t *labels = malloc(((size_t)p->n_samples + 1) * sizeof *labels);
+    RelnStatus status = labels ? RELN_OK : RELN_ERR_NOMEM;
+
+    if (labels)
+        status = ends_with(path, ".npy") ? write_npy(ctx, path, p)
+                                         : write_npz(ctx, path, model, p, labels);
+    free(labels);
+    if (status != RELN_OK)
+        return cli_fail(cli_exit_of(status), "%s", labels ? reln_ctx_error(ctx) : "out of memory");
+    if (args->json)
+        return print_json(ctx, path, p);
+    if (!args->quiet)
+        printf("%td predictions in %s\n", p->n_samples, path);
+    return CLI_DONE;
+}
+
+static CliExit run(RelnCtx *ctx, const CliArgs *args)
+{
+    RelnModel *model = NULL;
+    RelnPredictions p = {0};
+    RelnStatus status;
+    CliExit code;
+
+    if (args->n_operands != 2)
+        return cli_fail(CLI_USAGE, "predict: wanted MODEL and DATA");
+    status = reln_model_load(ctx, args->operands[0], RELN_DEFAULT, &model);
+    if (status == RELN_OK)
+        status = reln_predict(model, args->operands[1], cli_threads(args), &p);
+    code = status == RELN_OK ? write_out(ctx, args, model, &p)
+                             : cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    reln_predictions_clear(&p);
+    reln_model_destroy(model);
+    return code;
+}
+
+const CliCommand cli_cmd_predict = {
+    .name = "predict",
+    .synopsis = "predict MODEL DATA [--out FILE.npz|FILE.npy]",
+    .purpose = "predictions of a trained model",
+    .help = help,
+    .options = CLI_OUT,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,36 @@
+/* print.c -- results on standard output: trees as JSON, tables as text. A failed write is noticed when the program ends. */
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node)
+{
+    const char *text = reln_doc_write(doc, node, RELN_DOC_ONE_LINE);
+
+    if (text)
+        puts(text);
+    reln_doc_destroy(doc);
+    return text ? CLI_DONE : cli_fail(CLI_NOMEM, "out of memory for the JSON result");
+}
+
+CliExit cli_print_table(RelnCtx *ctx, RelnTable *table)
+{
+    const RelnTableFormat format = isatty(STDOUT_FILENO) ? RELN_TABLE_TERMINAL : RELN_TABLE_PLAIN;
+    const char *text = NULL;
+    size_t n_bytes = 0;
+    const RelnStatus status = reln_table_write(table, format, &text, &n_bytes);
+
+    if (status != RELN_OK)
+        return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    fwrite(text, 1, n_bytes, stdout);
+    return CLI_DONE;
+}
+
+int cli_threads(const CliArgs *args)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (args->threads > 0)
+        return (int)args->threads;
+    return cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
+}

@@ -1,0 +1,480 @@
+/* fit.c -- a run: opened or taken up again, trained, kept on disk. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "fit/fit.h"
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+char *reln_fit_path(RelnFit *fit, const char *name)
+{
+    return reln_arena_printf(&fit->arena, "%s/%s", fit->folder, name);
+}
+
+size_t reln_peak_bytes(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
+}
+
+/* ---- what the trainer asks for --------------------------------------------------------------------------------------- */
+
+static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
+{
+    RelnFit *fit = self;
+    const uint64_t epoch = step / fit->steps_per_epoch;
+    const ptrdiff_t batch = fit->spec.train.batch;
+    const ptrdiff_t first = (ptrdiff_t)(step % fit->steps_per_epoch) * batch;
+    const ptrdiff_t left = fit->n_train - first, n = left < batch ? left : batch;
+    const ptrdiff_t *train = fit->rows + fit->n_validation;
+
+    reln_shuffle((uint64_t)fit->spec.train.seed, epoch, fit->n_train, first, n, fit->batch);
+    for (ptrdiff_t i = 0; i < n; i++)
+        fit->batch[i] = train[fit->batch[i]];
+    *n_samples = n;
+    return reln_data_bind(fit->data, fit->plan, n, fit->batch, epoch);
+}
+
+static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
+{
+    RelnFit *fit = self;
+    RelnTally tally;
+    RelnMetrics m;
+
+    (void)step;
+    reln_tally_init(&tally, fit->model);
+    RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
+    m = reln_tally_metrics(&tally);
+    *out = (RelnEvaluation){.score = m.loss};
+    if (fit->spec.target.as == RELN_TARGET_CLASS) {
+        out->n_metrics = 1;
+        out->metrics[0] = m.accuracy;
+    } else {
+        out->n_metrics = 2;
+        out->metrics[0] = m.mse;
+        out->metrics[1] = m.mae;
+    }
+    return RELN_OK;
+}
+
+static bool observe(void *self, const RelnTrainProgress *progress)
+{
+    RelnFit *fit = self;
+    const double every = fit->options.checkpoint_seconds > 0 ? fit->options.checkpoint_seconds
+                                                             : fit->spec.train.checkpoint;
+
+    if (fit->options.observe && !fit->options.observe(fit->options.self, progress))
+        return false;
+    /* the trainer stops, the checkpoint is written between two steps, and it goes on */
+    return now() - fit->saved_at < every;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------------- */
+
+static char *copy_text(RelnFit *fit, const char *text)
+{
+    return reln_arena_printf(&fit->arena, "%s", text);
+}
+
+static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
+{
+    RelnFit *fit = reln_alloc(ctx, 1, sizeof *fit);
+    int swept;
+
+    if (!fit)
+        return RELN_ERR_NOMEM;
+    *out = fit;
+    fit->ctx = ctx;
+    fit->options = *options;
+    fit->saved_at = now();
+    reln_arena_init(&fit->arena, ctx);
+    fit->base_bytes = reln_peak_bytes();
+    fit->folder = copy_text(fit, options->folder);
+    fit->note = copy_text(fit, "");
+    if (!fit->folder || !fit->note)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(reln_folder_make(ctx, fit->folder));
+    RELN_TRY(reln_folder_lock(ctx, fit->folder, &fit->lock));
+    return reln_folder_sweep(ctx, fit->folder, &swept);
+}
+
+/* Paths of a SPEC are seen from where the SPEC is, which only the caller's folder tells; they are taken as they are. */
+static RelnStatus open_data(RelnFit *fit, const char *path)
+{
+    char full[4096];
+
+    RELN_TRY(reln_path_absolute(fit->ctx, path, sizeof full, full));
+    fit->data_path = copy_text(fit, full);
+    if (!fit->data_path)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(reln_feed_open(fit->ctx, fit->data_path, &fit->feed));
+    return reln_feed_fingerprint(&fit->feed, fit->ctx, &fit->fingerprint);
+}
+
+static RelnDataOptions data_options(const RelnFit *fit, bool augment)
+{
+    return (RelnDataOptions){.augment = augment ? fit->spec.train.augment : 0,
+                             .seed = (uint64_t)fit->spec.train.seed};
+}
+
+/* Rows for validation and training; a file of its own for validation counts its rows from 0. */
+static RelnStatus split(RelnFit *fit)
+{
+    const ptrdiff_t count = reln_data_count(fit->data);
+    const bool own = fit->spec.train.validation_file[0] != '\0';
+    const ptrdiff_t extra = own ? reln_data_count(fit->plain) : 0;
+    ptrdiff_t n = 0;
+
+    fit->rows = reln_arena_alloc(&fit->arena, (size_t)(count + extra), sizeof *fit->rows);
+    if (!fit->rows)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t i = 0; i < extra; i++)
+        fit->rows[i] = i;
+    RELN_TRY(reln_data_split(fit->ctx, count, own ? 0 : fit->spec.train.validation,
+                             (uint64_t)fit->spec.train.seed, fit->rows + extra, &n));
+    fit->n_validation = own ? extra : n;
+    fit->n_train = own ? count : count - n;
+    return RELN_OK;
+}
+
+static RelnStatus open_sets(RelnFit *fit)
+{
+    const RelnDataOptions moved = data_options(fit, true), still = data_options(fit, false);
+    const bool own = fit->spec.train.validation_file[0] != '\0';
+
+    RELN_TRY(reln_data_open(fit->model, &fit->feed.source, &moved, &fit->data));
+    if (own)
+        RELN_TRY(reln_feed_open(fit->ctx, fit->spec.train.validation_file, &fit->validation_feed));
+    if (own || moved.augment > 0)
+        RELN_TRY(reln_data_open(fit->model, own ? &fit->validation_feed.source : &fit->feed.source,
+                                &still, &fit->plain));
+    return split(fit);
+}
+
+static RelnStatus plan(RelnFit *fit)
+{
+    const RelnOptimiser optimiser = reln_spec_optimiser(&fit->spec);
+    const RelnPlanOptions options = {.pool = fit->pool};
+    const ptrdiff_t batch = fit->spec.train.batch;
+
+    RELN_TRY(
+        reln_model_build(fit->model, &(RelnModelOptions){.train = true, .loss = true}, &fit->net));
+    reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
+    RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
+    RELN_TRY(reln_plan_reserve(fit->plan, batch, 0));
+    RELN_TRY(reln_data_reserve(fit->data, batch));
+    fit->batch = reln_arena_alloc(&fit->arena, (size_t)batch, sizeof *fit->batch);
+    if (!fit->batch)
+        return RELN_ERR_NOMEM;
+    if (fit->n_validation == 0)
+        return RELN_OK;
+    fit->has_reader = true;
+    fit->reader = (RelnReader){.ctx = fit->ctx,
+                               .model = fit->model,
+                               .pool = fit->pool,
+                               .data = fit->plain ? fit->plain : fit->data,
+                               .borrowed = true};
+    return reln_reader_plan(&fit->reader);
+}
+
+static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan)
+{
+    const RelnCost cost = reln_plan_cost(plan);
+    const size_t threads = fit->pool ? (size_t)reln_pool_threads(fit->pool) : 1;
+
+    return cost.bytes_worker * threads + cost.bytes_shared + cost.bytes_kept;
+}
+
+static size_t store_bytes(const RelnStore *store)
+{
+    size_t sum = 0;
+
+    for (int i = 0; i < reln_store_count(store); i++) {
+        const RelnEntryInfo entry = reln_store_entry(store, i);
+        sum += entry.count * (entry.dtype == RELN_F64 ? 8 : 4);
+    }
+    return sum;
+}
+
+static RelnStatus make_trainer(RelnFit *fit)
+{
+    const bool class = fit->spec.target.as == RELN_TARGET_CLASS;
+    RelnTrainJob job = {.plan = fit->plan,
+                        .store = reln_model_store(fit->model),
+                        .seed = (uint64_t)fit->spec.train.seed,
+                        .patience = fit->spec.train.patience,
+                        .n_metrics = class ? 1 : 2,
+                        .metric_names = {class ? "accuracy" : "mse", "mae"},
+                        .self = fit,
+                        .load = load,
+                        .observe = observe};
+
+    fit->steps_per_epoch =
+        (uint64_t)((fit->n_train + fit->spec.train.batch - 1) / fit->spec.train.batch);
+    fit->n_steps = reln_spec_steps(&fit->spec, fit->steps_per_epoch);
+    job.n_steps = fit->n_steps;
+    job.steps_per_epoch = fit->steps_per_epoch;
+    job.evaluate_every = reln_spec_evaluate_every(&fit->spec, fit->steps_per_epoch);
+    job.schedule = reln_spec_schedule(&fit->spec, fit->steps_per_epoch);
+    if (fit->has_reader)
+        job.evaluate = evaluate;
+    return reln_trainer_create(fit->ctx, &job, &fit->trainer);
+}
+
+/* Once spec, data and model are there. */
+static RelnStatus prepare(RelnFit *fit, bool normalise)
+{
+    const size_t before = reln_peak_bytes();
+
+    if (fit->options.threads > 1)
+        RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
+    RELN_TRY(open_sets(fit));
+    if (normalise)
+        RELN_TRY(reln_data_normalise(fit->data, fit->n_train, fit->rows + fit->n_validation));
+    RELN_TRY(plan(fit));
+    RELN_TRY(make_trainer(fit));
+    /* parameters, and as much again for the best ones */
+    fit->planned_bytes =
+        before + reln_data_bytes(fit->data) + (fit->plain ? reln_data_bytes(fit->plain) : 0) +
+        plan_bytes(fit, fit->plan) + (fit->has_reader ? plan_bytes(fit, fit->reader.plan) : 0) +
+        2 * store_bytes(reln_model_store(fit->model));
+    return RELN_OK;
+}
+
+static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
+{
+    RelnShapes shapes;
+    char *checkpoint = reln_fit_path(fit, "checkpoint.safetensors");
+
+    if (!checkpoint)
+        return RELN_ERR_NOMEM;
+    if (reln_file_exists(checkpoint))
+        return reln_fail(fit->ctx, RELN_ERR_ARG,
+                         "%s holds a run already; resume that one, or take another folder",
+                         fit->folder);
+    RELN_TRY(reln_spec_load(fit->ctx, spec_path, &fit->spec));
+    if (fit->options.seed_given)
+        fit->spec.train.seed = (double)fit->options.seed;
+    RELN_TRY(open_data(fit, data_path));
+    RELN_TRY(reln_data_shapes(fit->ctx, &fit->spec, &fit->feed.source, &shapes));
+    if (shapes.target_channels == 0)
+        return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no array '%s', which is the target",
+                         fit->data_path, fit->spec.target.name);
+    RELN_TRY(reln_model_create(fit->ctx, &fit->spec, &shapes, &fit->model));
+    fit->spec = *reln_model_spec(fit->model);
+    RELN_TRY(prepare(fit, true));
+    return reln_fit_save_checkpoint(fit);
+}
+
+RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
+                         const RelnFitOptions *options, RelnFit **out)
+{
+    RelnFit *fit = NULL;
+    RelnStatus status = create(ctx, options, &fit);
+
+    *out = NULL;
+    if (status == RELN_OK)
+        status = open_run(fit, spec_path, data_path);
+    if (status != RELN_OK) {
+        reln_fit_close(fit);
+        return status;
+    }
+    *out = fit;
+    return RELN_OK;
+}
+
+void reln_fit_close(RelnFit *fit)
+{
+    if (!fit)
+        return;
+    reln_trainer_destroy(fit->trainer);
+    if (fit->has_reader)
+        reln_reader_close(&fit->reader);
+    reln_plan_destroy(fit->plan);
+    reln_model_graph_clear(&fit->net);
+    reln_data_destroy(fit->plain);
+    reln_data_destroy(fit->data);
+    reln_model_destroy(fit->model);
+    reln_feed_close(&fit->validation_feed);
+    reln_feed_close(&fit->feed);
+    reln_pool_destroy(fit->pool);
+    reln_folder_unlock(fit->lock);
+    reln_arena_clear(&fit->arena);
+    reln_free(fit->ctx, fit);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------------ */
+
+static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
+{
+    char fingerprint[24];
+    const char *text = reln_model_text(fit->model, doc);
+    const RelnMetaItem items[] = {{"reln.format", RELN_FORMAT},
+                                  {"reln.kind", "checkpoint"},
+                                  {"reln.model", text},
+                                  {"reln.data", fit->data_path},
+                                  {"reln.fingerprint", fingerprint}};
+    const RelnNamed *arrays;
+    int n;
+
+    if (!text)
+        return reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left for a checkpoint", path);
+    snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)fit->fingerprint);
+    RELN_TRY(reln_trainer_state(fit->trainer, &n, &arrays));
+    return reln_tensors_save_keeping(fit->ctx, path, n, arrays, &(RelnMeta){5, items});
+}
+
+RelnStatus reln_fit_save_checkpoint(RelnFit *fit)
+{
+    char path[4096];
+    RelnDoc *doc = NULL;
+    RelnStatus status;
+
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", fit->folder);
+    status = reln_doc_create(fit->ctx, &doc);
+    if (status == RELN_OK)
+        status = write_checkpoint(fit, doc, path);
+    reln_doc_destroy(doc);
+    fit->saved_at = now();
+    return status;
+}
+
+static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *path)
+{
+    const char *then = reln_tensors_meta(file, "reln.fingerprint");
+    char text[24];
+
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)fit->fingerprint);
+    if (!then || strcmp(then, text) != 0)
+        return reln_fail(fit->ctx, RELN_ERR_FORMAT,
+                         "%s: the arrays are not those that the run in %s began with", path,
+                         fit->folder);
+    return RELN_OK;
+}
+
+static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *path)
+{
+    const char *data_path = reln_tensors_meta(file, "reln.data");
+
+    RELN_TRY(reln_model_from_meta(fit->ctx, file, path, RELN_DEFAULT, &fit->model));
+    if (!data_path)
+        return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no checkpoint of ours", path);
+    fit->spec = *reln_model_spec(fit->model);
+    RELN_TRY(open_data(fit, data_path));
+    RELN_TRY(same_data(fit, file, fit->data_path));
+    RELN_TRY(prepare(fit, false));
+    return reln_trainer_restore(fit->trainer, reln_tensors_count(file), reln_tensors_get(file, 0));
+}
+
+static RelnStatus resume(RelnFit *fit)
+{
+    char *path = reln_fit_path(fit, "checkpoint.safetensors");
+    RelnTensors *file = NULL;
+    bool previous = false;
+    RelnStatus status;
+
+    if (!path)
+        return RELN_ERR_NOMEM;
+    status = reln_tensors_load_or_previous(fit->ctx, path, &file, &previous);
+    if (status == RELN_OK && previous)
+        fit->note = reln_arena_printf(&fit->arena, "%s; the checkpoint before it is taken",
+                                      reln_ctx_error(fit->ctx));
+    if (status == RELN_OK)
+        status = fit->note ? restore(fit, file, path) : RELN_ERR_NOMEM;
+    reln_tensors_destroy(file);
+    return status;
+}
+
+RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
+{
+    RelnFit *fit = NULL;
+    RelnStatus status = RELN_OK;
+
+    *out = NULL;
+    if (!reln_folder_exists(options->folder))
+        return reln_fail(ctx, RELN_ERR_IO, "%s: no such folder; wanted that of a run to resume",
+                         options->folder);
+    status = create(ctx, options, &fit);
+    if (status == RELN_OK)
+        status = resume(fit);
+    if (status != RELN_OK) {
+        reln_fit_close(fit);
+        return status;
+    }
+    *out = fit;
+    return RELN_OK;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
+
+/* The caller's observe() may stop the run; the time for a checkpoint stops the trainer only for a moment. */
+typedef struct Watch {
+    bool (*observe)(void *self, const RelnTrainProgress *progress);
+    void *self;
+    bool told;
+} Watch;
+
+static bool watch(void *self, const RelnTrainProgress *progress)
+{
+    Watch *w = self;
+
+    if (w->observe && !w->observe(w->self, progress))
+        w->told = true;
+    return !w->told;
+}
+
+RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
+{
+    Watch w = {fit->options.observe, fit->options.self, false};
+    RelnStatus status = RELN_OK;
+
+    fit->options.observe = watch;
+    fit->options.self = &w;
+    do {
+        status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
+        if (status == RELN_OK)
+            status = reln_fit_save_checkpoint(fit);
+    } while (status == RELN_OK && fit->end == RELN_TRAIN_ASKED && !w.told);
+    fit->options.observe = w.observe;
+    fit->options.self = w.self;
+    *end = fit->end;
+    if (status == RELN_OK && fit->end != RELN_TRAIN_ASKED)
+        status = reln_fit_write_outputs(fit);
+    return status;
+}
+
+RelnFitResult reln_fit_result(const RelnFit *fit)
+{
+    RelnFitResult r = {.end = fit->end,
+                       .step = reln_trainer_step(fit->trainer),
+                       .n_steps = fit->n_steps,
+                       .steps_per_epoch = fit->steps_per_epoch,
+                       .n_train = fit->n_train,
+                       .n_validation = fit->n_validation,
+                       .parameters = reln_model_parameters(fit->model),
+                       .planned_bytes = fit->planned_bytes,
+                       .peak_bytes = reln_peak_bytes(),
+                       .note = fit->note};
+
+    r.n_rows = reln_trainer_rows(fit->trainer, &r.rows);
+    for (int i = 0; i < r.n_rows; i++)
+        if (r.rows[i].best)
+            r.best = &r.rows[i];
+    if (r.n_rows > 0)
+        r.seconds = r.rows[r.n_rows - 1].seconds;
+    return r;
+}
+
+RelnModel *reln_fit_model(const RelnFit *fit)
+{
+    return fit->model;
+}

@@ -1,0 +1,110 @@
+/* fit.h -- what the files of this module share. */
+#ifndef FIT_FIT_H
+#define FIT_FIT_H
+
+#include "base/base.h"
+#include "reln/data.h"
+#include "reln/fit.h"
+#include "reln/io.h"
+
+/* ---- data from a file ---------------------------------------------------------------------------------------------- */
+
+/* A file of arrays as a source of rows. */
+typedef struct RelnFeed {
+    RelnArchive *archive;
+    RelnDataSource source;
+} RelnFeed;
+
+RelnStatus reln_feed_open(RelnCtx *ctx, const char *path, RelnFeed *out);
+void reln_feed_close(RelnFeed *feed); /* all zero is fine */
+/* A number that changes with what the arrays are called, their shapes and their numbers (large ones: of some rows). */
+RelnStatus reln_feed_fingerprint(const RelnFeed *feed, RelnCtx *ctx, uint64_t *out);
+
+/* ---- errors of predictions ----------------------------------------------------------------------------------------- */
+
+typedef struct RelnTally {
+    const RelnSpec *spec;
+    ptrdiff_t outputs, n_samples, right;
+    double deviation;
+    double loss, weight; /* sums */
+    double square, absolute, sum, sum_square;
+} RelnTally;
+
+void reln_tally_init(RelnTally *tally, const RelnModel *model);
+/* y (n, outputs), in the data's units or logits; target likewise, or (n) labels. */
+void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *target);
+RelnMetrics reln_tally_metrics(const RelnTally *tally);
+
+/* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
+
+typedef struct RelnReader {
+    RelnCtx *ctx;
+    RelnModel *model;
+    RelnPool *pool;
+    RelnFeed feed;
+    RelnData *data;
+    bool borrowed; /* pool and data are somebody else's */
+    RelnModelGraph net;
+    RelnPlan *plan;
+    double *y, *target; /* of a batch */
+    ptrdiff_t *rows;
+} RelnReader;
+
+/* Close it also when this fails. */
+RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
+                            const RelnDataOptions *options, RelnReader *out);
+/* The rest of opening, once model, pool and data are there. */
+RelnStatus reln_reader_plan(RelnReader *reader);
+void reln_reader_close(RelnReader *reader);
+/* rows NULL: the first n. */
+RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
+                             RelnTally *tally);
+/* Predictions into y (n, outputs), as reln_tally_add() takes them. */
+RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
+
+/* ---- files of a run ------------------------------------------------------------------------------------------------ */
+
+/* The version of model files and checkpoints that is written; older ones are read. */
+#define RELN_FORMAT "1"
+
+/* A model with the weights of another, in another precision. Caller destroys. */
+RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out);
+/* The description of a file's metadata, as a model without its weights. Caller destroys. */
+RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const char *path,
+                                RelnDtype dtype, RelnModel **out);
+/* One line of JSON, in the doc's memory. */
+const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
+
+struct RelnFit {
+    RelnCtx *ctx;
+    RelnArena arena; /* folder, paths, rows, buffers */
+    RelnFitOptions options;
+    char *folder, *data_path, *note;
+    RelnSpec spec;
+    RelnFolderLock *lock;
+    RelnPool *pool;
+    RelnFeed feed, validation_feed;
+    uint64_t fingerprint;
+    RelnModel *model;
+    RelnData *data, *plain; /* training data; the same without random frames, for evaluation */
+    ptrdiff_t *rows;        /* of validation, then of training */
+    ptrdiff_t n_validation, n_train;
+    ptrdiff_t *batch; /* rows of a batch */
+    RelnModelGraph net;
+    RelnPlan *plan;
+    RelnReader reader; /* for validation */
+    bool has_reader;
+    RelnTrainer *trainer;
+    uint64_t n_steps, steps_per_epoch;
+    double saved_at; /* seconds, when the last checkpoint was written */
+    size_t planned_bytes, base_bytes;
+    RelnTrainEnd end;
+};
+
+char *reln_fit_path(RelnFit *fit, const char *name); /* in the folder; NULL when memory is out */
+RelnStatus reln_fit_save_checkpoint(RelnFit *fit);
+/* model.safetensors, results.json, metrics.csv, report.html */
+RelnStatus reln_fit_write_outputs(RelnFit *fit);
+size_t reln_peak_bytes(void); /* the most memory this process has had so far */
+
+#endif

@@ -1,0 +1,260 @@
+/* model_file.c -- models as files: weights by name, and in the metadata everything to build the network again. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fit/fit.h"
+
+const char *reln_model_text(const RelnModel *model, RelnDoc *doc)
+{
+    return reln_doc_write(doc, reln_model_describe(model, doc), RELN_DOC_ONE_LINE);
+}
+
+/* ---- weights by name ------------------------------------------------------------------------------------------------ */
+
+static int dims_of(const RelnEntryInfo *entry, ptrdiff_t *dims)
+{
+    const int all[RELN_AXES] = {entry->dims.p, entry->dims.q, entry->dims.r, entry->dims.k,
+                                entry->dims.c};
+    int rank = 0;
+
+    for (int a = 0; a < RELN_AXES; a++)
+        if (all[a] > 1)
+            dims[rank++] = all[a];
+    return rank;
+}
+
+static RelnNamed named(const RelnEntryInfo *entry)
+{
+    RelnNamed array = {.name = entry->name, .dtype = entry->dtype, .values = entry->values};
+
+    array.rank = dims_of(entry, array.dims);
+    return array;
+}
+
+/* What a network computes with: parameters, and states that are no moments of an optimiser. */
+static RelnStatus weights(const RelnModel *model, RelnArena *arena, int *n, RelnNamed **out)
+{
+    const RelnStore *store = reln_model_store(model);
+    const int count = reln_store_count(store);
+    RelnNamed *list = reln_arena_alloc(arena, (size_t)count + 1, sizeof *list);
+
+    if (!list)
+        return RELN_ERR_NOMEM;
+    *n = 0;
+    for (int i = 0; i < count; i++) {
+        const RelnEntryInfo entry = reln_store_entry(store, i);
+        if (!reln_train_is_moment(store, &entry))
+            list[(*n)++] = named(&entry);
+    }
+    *out = list;
+    return RELN_OK;
+}
+
+static bool same_shape(const RelnNamed *a, const RelnNamed *b)
+{
+    bool same = a->rank == b->rank;
+
+    for (int i = 0; same && i < a->rank; i++)
+        same = a->dims[i] == b->dims[i];
+    return same;
+}
+
+static void copy(const RelnNamed *from, const RelnEntryInfo *to)
+{
+    const bool narrow = to->dtype == RELN_F32;
+
+    for (size_t i = 0; i < to->count; i++) {
+        const double x = from->dtype == RELN_F64 ? ((const double *)from->values)[i]
+                                                 : (double)((const float *)from->values)[i];
+        if (narrow)
+            ((float *)to->values)[i] = (float)x;
+        else
+            ((double *)to->values)[i] = x;
+    }
+}
+
+/* Every entry of the model's store from the array of its name. */
+static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *path)
+{
+    const RelnStore *store = reln_model_store(model);
+    RelnCtx *ctx = reln_model_ctx(model);
+    const int count = reln_store_count(store);
+
+    for (int i = 0; i < count; i++) {
+        const RelnEntryInfo entry = reln_store_entry(store, i);
+        const RelnNamed want = named(&entry), *have = reln_tensors_find(file, entry.name);
+
+        if (!have)
+            return reln_fail(ctx, RELN_ERR_FORMAT, "%s: no tensor '%s', which the model has", path,
+                             entry.name);
+        if (!same_shape(have, &want) || (have->dtype != RELN_F32 && have->dtype != RELN_F64))
+            return reln_fail(ctx, RELN_ERR_FORMAT,
+                             "%s: tensor '%s' has another shape or type than in the model", path,
+                             entry.name);
+    }
+    if (reln_tensors_count(file) != count)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: %d tensors; the model has %d", path,
+                         reln_tensors_count(file), count);
+    for (int i = 0; i < count; i++) {
+        const RelnEntryInfo entry = reln_store_entry(store, i);
+        copy(reln_tensors_find(file, entry.name), &entry);
+    }
+    return RELN_OK;
+}
+
+/* ---- saving --------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus save(const RelnModel *model, const char *path, RelnArena *arena, RelnDoc *doc)
+{
+    const char *text = reln_model_text(model, doc);
+    const RelnMetaItem items[] = {
+        {"reln.format", RELN_FORMAT}, {"reln.kind", "model"}, {"reln.model", text}};
+    RelnNamed *list;
+    int n;
+
+    if (!text)
+        return reln_fail(arena->ctx, RELN_ERR_NOMEM, "%s: no memory left to describe the model",
+                         path);
+    RELN_TRY(weights(model, arena, &n, &list));
+    return reln_tensors_save(arena->ctx, path, n, list, &(RelnMeta){3, items});
+}
+
+RelnStatus reln_model_save(const RelnModel *model, const char *path)
+{
+    RelnCtx *ctx = reln_model_ctx(model);
+    RelnArena arena;
+    RelnDoc *doc = NULL;
+    RelnStatus status;
+
+    reln_arena_init(&arena, ctx);
+    status = reln_doc_create(ctx, &doc);
+    if (status == RELN_OK)
+        status = save(model, path, &arena, doc);
+    reln_doc_destroy(doc);
+    reln_arena_clear(&arena);
+    return status;
+}
+
+/* ---- loading -------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus check_format(RelnCtx *ctx, const RelnTensors *file, const char *path)
+{
+    const char *format = reln_tensors_meta(file, "reln.format");
+
+    if (!format || !reln_tensors_meta(file, "reln.model"))
+        return reln_fail(ctx, RELN_ERR_FORMAT,
+                         "%s: a safetensors file, but without the description of a model of ours",
+                         path);
+    if (strcmp(format, RELN_FORMAT) != 0)
+        return reln_fail(ctx, RELN_ERR_UNSUPPORTED,
+                         "%s: format %.20s; this is reln %s, which reads format %s", path, format,
+                         reln_version(), RELN_FORMAT);
+    return RELN_OK;
+}
+
+/* A graph makes the store's entries. */
+static RelnStatus make_entries(RelnModel *model)
+{
+    RelnModelGraph net = {0};
+    const RelnStatus status = reln_model_build(model, &(RelnModelOptions){0}, &net);
+
+    reln_model_graph_clear(&net);
+    return status;
+}
+
+/* The same model in another precision, still without weights. */
+static RelnStatus remake(RelnModel *model, RelnDtype dtype, RelnModel **out)
+{
+    RelnSpec spec = *reln_model_spec(model);
+
+    spec.train.dtype = dtype;
+    RELN_TRY(reln_model_create(reln_model_ctx(model), &spec, reln_model_shapes(model), out));
+    reln_model_set_constants(*out, reln_model_constants(model));
+    return RELN_OK;
+}
+
+RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const char *path,
+                                RelnDtype dtype, RelnModel **out)
+{
+    const char *text = reln_tensors_meta(file, "reln.model");
+    RelnModel *model = NULL;
+    RelnDoc *doc = NULL;
+    RelnStatus status = check_format(ctx, file, path);
+
+    if (status != RELN_OK)
+        return status;
+    status = reln_doc_parse_json(ctx, text, strlen(text), path, &doc);
+    if (status == RELN_OK)
+        status = reln_model_from_doc(ctx, reln_doc_root(doc), path, &model);
+    reln_doc_destroy(doc);
+    if (status == RELN_OK && dtype != RELN_DEFAULT &&
+        dtype != reln_model_spec(model)->train.dtype) {
+        RelnModel *other = NULL;
+        status = remake(model, dtype, &other);
+        reln_model_destroy(model);
+        model = other;
+    }
+    if (status == RELN_OK)
+        status = make_entries(model);
+    if (status != RELN_OK) {
+        reln_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return RELN_OK;
+}
+
+static RelnStatus load_file(RelnCtx *ctx, const char *path, RelnDtype dtype, RelnModel **out)
+{
+    RelnTensors *file = NULL;
+    RelnModel *model = NULL;
+    RelnStatus status = reln_tensors_load(ctx, path, &file);
+
+    if (status == RELN_OK)
+        status = reln_model_from_meta(ctx, file, path, dtype, &model);
+    if (status == RELN_OK)
+        status = fill(model, file, path);
+    reln_tensors_destroy(file);
+    if (status == RELN_OK)
+        *out = model;
+    else
+        reln_model_destroy(model);
+    return status;
+}
+
+RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype, RelnModel **out)
+{
+    RelnArena arena;
+    RelnStatus status;
+    const char *file = path;
+
+    *out = NULL;
+    reln_arena_init(&arena, ctx);
+    if (reln_folder_exists(path))
+        file = reln_arena_printf(&arena, "%s/model.safetensors", path);
+    status = file ? load_file(ctx, file, dtype, out) : RELN_ERR_NOMEM;
+    reln_arena_clear(&arena);
+    return status;
+}
+
+RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out)
+{
+    RelnModel *other = NULL;
+    RelnStatus status = remake(model, dtype, &other);
+
+    if (status == RELN_OK)
+        status = make_entries(other);
+    for (int i = 0; status == RELN_OK && i < reln_store_count(reln_model_store(other)); i++) {
+        const RelnEntryInfo to = reln_store_entry(reln_model_store(other), i);
+        RelnEntryInfo from;
+        if (reln_store_find(reln_model_store(model), to.name, &from)) {
+            const RelnNamed array = named(&from);
+            copy(&array, &to);
+        }
+    }
+    if (status == RELN_OK)
+        *out = other;
+    else
+        reln_model_destroy(other);
+    return status;
+}

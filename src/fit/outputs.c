@@ -1,0 +1,506 @@
+/* outputs.c -- what a finished run leaves: the model of the best evaluation, its numbers, its record, and a page to look at. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/fit.h"
+#include "reln/report.h"
+
+/* What the files are made of, gathered once. */
+typedef struct Outcome {
+    RelnFit *fit;
+    RelnFitResult result;
+    RelnMetrics train, validation; /* of the best weights; n_samples 0: none */
+    RelnCheck check;
+    RelnCost cost;
+    const char *spec; /* as YAML */
+    RelnDoc *doc;
+    ptrdiff_t n_shown; /* samples whose predictions are plotted */
+    double *truth, *predicted;
+} Outcome;
+
+static const char *end_text(RelnTrainEnd end)
+{
+    switch (end) {
+    case RELN_TRAIN_PATIENCE:
+        return "stopped early: no better validation score for too long";
+    case RELN_TRAIN_DIVERGED:
+        return "diverged: the loss was not finite; the model is that of the best evaluation before";
+    case RELN_TRAIN_DONE:
+        return "done";
+    default:
+        return "unfinished";
+    }
+}
+
+/* ---- gathering -------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, RelnMetrics *out)
+{
+    RelnTally sums;
+
+    if (n == 0)
+        return RELN_OK;
+    reln_tally_init(&sums, reader->model);
+    RELN_TRY(reln_reader_tally(reader, n, rows, &sums));
+    *out = reln_tally_metrics(&sums);
+    return RELN_OK;
+}
+
+/* Predictions beside the truth, for the plot: some thousand samples are enough to see. */
+static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
+{
+    enum { SHOWN = 2000 };
+    const ptrdiff_t shown = n < SHOWN ? n : SHOWN;
+    const size_t size = (size_t)(shown * reln_model_outputs(o->fit->model));
+
+    o->truth = reln_arena_alloc(&o->fit->arena, size, sizeof *o->truth);
+    o->predicted = reln_arena_alloc(&o->fit->arena, size, sizeof *o->predicted);
+    if (!o->truth || !o->predicted)
+        return RELN_ERR_NOMEM;
+    o->n_shown = shown;
+    RELN_TRY(reln_reader_predict(reader, shown, rows, o->predicted));
+    return reln_data_target(reader->data, shown, rows, o->truth);
+}
+
+/* Training data are read as they are, also where training moved them by random frames. */
+static RelnStatus gather_metrics(Outcome *o)
+{
+    RelnFit *fit = o->fit;
+    const bool own = fit->validation_feed.archive != NULL;
+    RelnReader reader = {.ctx = fit->ctx,
+                         .model = fit->model,
+                         .pool = fit->pool,
+                         .data = fit->plain && !own ? fit->plain : fit->data,
+                         .borrowed = true};
+    const ptrdiff_t *train = fit->rows + fit->n_validation;
+    RelnStatus status = reln_reader_plan(&reader);
+
+    if (status == RELN_OK)
+        status = tally(&reader, fit->n_train, train, &o->train);
+    if (status == RELN_OK && fit->n_validation == 0)
+        status = gather_pairs(o, &reader, fit->n_train, train);
+    reln_reader_close(&reader);
+    if (status != RELN_OK || fit->n_validation == 0)
+        return status;
+    RELN_TRY(tally(&fit->reader, fit->n_validation, fit->rows, &o->validation));
+    return gather_pairs(o, &fit->reader, fit->n_validation, fit->rows);
+}
+
+static RelnStatus gather(Outcome *o)
+{
+    RelnFit *fit = o->fit;
+    const RelnCheckOptions options = {.threads = fit->options.threads,
+                                      .seed = (uint64_t)fit->spec.train.seed};
+
+    o->result = reln_fit_result(fit);
+    o->cost = reln_plan_cost(fit->plan);
+    RELN_TRY(reln_doc_create(fit->ctx, &o->doc));
+    o->spec = reln_doc_write(o->doc, reln_spec_to_doc(&fit->spec, o->doc), RELN_DOC_YAML);
+    if (!o->spec)
+        return reln_fail(fit->ctx, RELN_ERR_NOMEM, "no memory left for the results");
+    RELN_TRY(gather_metrics(o));
+    return reln_check(fit->model, &options, &o->check);
+}
+
+/* ---- results.json ------------------------------------------------------------------------------------------------------ */
+
+static void set_metrics(RelnDoc *doc, RelnDocNode *parent, const char *key, const RelnMetrics *m)
+{
+    RelnDocNode *map = reln_doc_set(doc, parent, key, reln_doc_map(doc));
+
+    reln_doc_set_number(doc, map, "samples", (double)m->n_samples);
+    reln_doc_set_number(doc, map, "loss", m->loss);
+    if (!isnan(m->accuracy))
+        reln_doc_set_number(doc, map, "accuracy", m->accuracy);
+    if (!isnan(m->mse)) {
+        reln_doc_set_number(doc, map, "mse", m->mse);
+        reln_doc_set_number(doc, map, "mae", m->mae);
+        reln_doc_set_number(doc, map, "r2", m->r2);
+    }
+}
+
+static void set_check(RelnDoc *doc, RelnDocNode *parent, const RelnCheck *check)
+{
+    RelnDocNode *map = reln_doc_set(doc, parent, "equivariance", reln_doc_map(doc));
+    RelnDocNode *list;
+
+    reln_doc_set_bool(doc, map, "promised", check->promises);
+    if (check->promises)
+        reln_doc_set_bool(doc, map, "kept", check->kept);
+    reln_doc_set_number(doc, map, "draws", check->draws);
+    list = reln_doc_set(doc, map, "output", reln_doc_list(doc));
+    for (int k = 0; k < check->n_conds && check->n_layers > 0; k++) {
+        const RelnCheckLayer *last = &check->layers[check->n_layers - 1];
+        RelnDocNode *row = reln_doc_set(doc, list, NULL, reln_doc_map(doc));
+
+        reln_doc_set_number(doc, row, "cond", check->conds[k]);
+        reln_doc_set_number(doc, row, "median", last->at[k].median);
+        reln_doc_set_number(doc, row, "worst", last->at[k].worst);
+        reln_doc_set_number(doc, row, "allowed", last->at[k].allowed);
+        reln_doc_set_number(doc, row, "own_median", last->at[k].own_median);
+        reln_doc_set_number(doc, row, "own_worst", last->at[k].own_worst);
+    }
+}
+
+static void set_run(const Outcome *o, RelnDoc *doc, RelnDocNode *root)
+{
+    const RelnFit *fit = o->fit;
+    const RelnFitResult *r = &o->result;
+    RelnDocNode *memory;
+
+    reln_doc_set_text(doc, root, "program", "reln");
+    reln_doc_set_text(doc, root, "version", reln_version());
+    reln_doc_set_text(doc, root, "end", end_text(fit->end));
+    reln_doc_set_number(doc, root, "seed", fit->spec.train.seed);
+    reln_doc_set_text(doc, root, "data", fit->data_path);
+    reln_doc_set_number(doc, root, "parameters", (double)r->parameters);
+    reln_doc_set_number(doc, root, "steps", (double)r->step);
+    reln_doc_set_number(doc, root, "epochs", (double)r->step / (double)r->steps_per_epoch);
+    reln_doc_set_number(doc, root, "seconds", r->seconds);
+    reln_doc_set_number(doc, root, "threads", fit->options.threads > 1 ? fit->options.threads : 1);
+    memory = reln_doc_set(doc, root, "memory", reln_doc_map(doc));
+    reln_doc_set_number(doc, memory, "planned_bytes", (double)r->planned_bytes);
+    reln_doc_set_number(doc, memory, "peak_bytes", (double)r->peak_bytes);
+}
+
+static RelnStatus write_results(const Outcome *o)
+{
+    RelnDoc *doc = o->doc;
+    RelnDocNode *root = reln_doc_map(doc);
+    const char *path = reln_fit_path(o->fit, "results.json");
+
+    set_run(o, doc, root);
+    if (o->result.best)
+        reln_doc_set_number(doc, root, "best_step", (double)o->result.best->step);
+    set_metrics(doc, root, "train", &o->train);
+    if (o->validation.n_samples > 0)
+        set_metrics(doc, root, "validation", &o->validation);
+    set_check(doc, root, &o->check);
+    reln_doc_set(doc, root, "spec", reln_spec_to_doc(&o->fit->spec, doc));
+    return path ? reln_doc_save(doc, root, path) : RELN_ERR_NOMEM;
+}
+
+/* ---- metrics.csv ------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus write_record(const Outcome *o)
+{
+    enum { LINE = 256 };
+    const RelnFitResult *r = &o->result;
+    const bool class = o->fit->spec.target.as == RELN_TARGET_CLASS;
+    const char *path = reln_fit_path(o->fit, "metrics.csv");
+    const size_t room = (size_t)(r->n_rows + 1) * LINE;
+    char *text = reln_arena_alloc(&o->fit->arena, room, 1);
+    size_t used;
+
+    if (!path || !text)
+        return RELN_ERR_NOMEM;
+    used =
+        (size_t)snprintf(text, room, "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
+                         class ? "accuracy" : "mse,mae");
+    for (int i = 0; i < r->n_rows; i++) {
+        const RelnTrainRow *row = &r->rows[i];
+        const RelnEvaluation *e = &row->evaluation;
+
+        used += (size_t)snprintf(text + used, room - used, "%llu,%.6g,%.9g,%.9g,%.9g,%.3f,%.9g",
+                                 (unsigned long long)row->step,
+                                 (double)row->step / (double)r->steps_per_epoch, row->loss,
+                                 row->rate, row->gradient_norm, row->seconds, e->score);
+        for (int m = 0; m < (class ? 1 : 2); m++)
+            used += m < e->n_metrics
+                        ? (size_t)snprintf(text + used, room - used, ",%.9g", e->metrics[m])
+                        : (size_t)snprintf(text + used, room - used, ",");
+        used += (size_t)snprintf(text + used, room - used, ",%d\n", row->best);
+    }
+    return reln_file_write(o->fit->ctx, path, text, used);
+}
+
+/* ---- report.html ------------------------------------------------------------------------------------------------------- */
+
+static void facts(const Outcome *o, RelnPage *page)
+{
+    const RelnFit *fit = o->fit;
+    const RelnFitResult *r = &o->result;
+    char text[RELN_NUMBER_TEXT];
+
+    reln_page_fact(page, "model", "%s, width %d, depth %d, %s parameters",
+                   reln_model_kind_text(fit->spec.model.kind), fit->spec.model.width,
+                   fit->spec.model.depth, reln_report_count(text, (int64_t)r->parameters));
+    reln_page_fact(page, "symmetry", "%s, features in %s%s", reln_model_symmetry(fit->model),
+                   reln_model_features(fit->model),
+                   reln_model_promises(fit->model) ? "" : " (this model promises nothing)");
+    reln_page_fact(page, "data", "%s: %td samples for training, %td for validation", fit->data_path,
+                   fit->n_train, fit->n_validation);
+    reln_page_fact(page, "seed", "%.0f", fit->spec.train.seed);
+    reln_page_fact(page, "training", "%llu steps in %s, %s", (unsigned long long)r->step,
+                   reln_report_duration(text, r->seconds), end_text(fit->end));
+    reln_page_fact(page, "memory", "%.1f MB planned, %.1f MB at most",
+                   1e-6 * (double)r->planned_bytes, 1e-6 * (double)r->peak_bytes);
+    reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step",
+                   o->cost.flops_sample);
+}
+
+static void row_of_metrics(RelnTable *table, const char *name, const RelnMetrics *m)
+{
+    if (m->n_samples == 0)
+        return;
+    reln_table_row(table);
+    reln_table_text(table, name);
+    reln_table_count(table, m->n_samples);
+    reln_table_number(table, m->loss, 4);
+    if (!isnan(m->accuracy)) {
+        reln_table_number(table, m->accuracy, 4);
+        return;
+    }
+    reln_table_number(table, m->mse, 4);
+    reln_table_number(table, m->mae, 4);
+    reln_table_number(table, m->r2, 6);
+}
+
+static void metrics_table(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    const bool class = o->fit->spec.target.as == RELN_TARGET_CLASS;
+
+    reln_table_title(table, "Errors of the best model");
+    reln_table_column(table, "data", RELN_COL_LEFT);
+    reln_table_column(table, "samples", RELN_COL_RIGHT);
+    reln_table_column(table, "loss", RELN_COL_RIGHT);
+    reln_table_column(table, class ? "accuracy" : "MSE", RELN_COL_RIGHT);
+    if (!class) {
+        reln_table_column(table, "MAE", RELN_COL_RIGHT);
+        reln_table_column(table, "R²", RELN_COL_RIGHT);
+    }
+    row_of_metrics(table, "training", &o->train);
+    row_of_metrics(table, "validation", &o->validation);
+    reln_table_note(
+        table, "The loss is that of training, in its units; the others are in those of the data.");
+    reln_page_table(page, table);
+}
+
+static RelnStatus curves(const Outcome *o, RelnPage *page)
+{
+    const RelnFitResult *r = &o->result;
+    const size_t n = (size_t)r->n_rows + 1;
+    double *x = reln_arena_alloc(&o->fit->arena, 4 * n, sizeof *x), *loss, *score, *rate;
+    RelnPlot *plot;
+
+    if (!x)
+        return RELN_ERR_NOMEM;
+    loss = x + n;
+    score = loss + n;
+    rate = score + n;
+    for (int i = 0; i < r->n_rows; i++) {
+        x[i] = (double)r->rows[i].step / (double)r->steps_per_epoch;
+        loss[i] = r->rows[i].loss;
+        score[i] = r->rows[i].evaluation.score;
+        rate[i] = r->rows[i].rate;
+    }
+    reln_page_columns(page, 2);
+    plot = reln_page_plot(page, "Loss");
+    reln_plot_x(plot, "epoch", RELN_AXIS_LINEAR);
+    reln_plot_y(plot, "loss", RELN_AXIS_LOG);
+    reln_plot_line(plot, "training", r->n_rows, x, loss);
+    if (o->fit->n_validation > 0)
+        reln_plot_line(plot, "validation", r->n_rows, x, score);
+    if (r->best)
+        reln_plot_vline(plot, (double)r->best->step / (double)r->steps_per_epoch, "best");
+    plot = reln_page_plot(page, "Learning rate");
+    reln_plot_x(plot, "epoch", RELN_AXIS_LINEAR);
+    reln_plot_y(plot, "rate", RELN_AXIS_LOG);
+    reln_plot_line(plot, NULL, r->n_rows, x, rate);
+    return RELN_OK;
+}
+
+static void check_plot(const Outcome *o, RelnPage *page)
+{
+    const RelnCheck *check = &o->check;
+    const RelnCheckLayer *last = &check->layers[check->n_layers - 1];
+    double y[5][RELN_CHECK_CONDS];
+    RelnPlot *plot = reln_page_plot(page, "Equivariance of the output");
+
+    for (int k = 0; k < check->n_conds; k++) {
+        y[0][k] = last->at[k].median;
+        y[1][k] = last->at[k].worst;
+        y[2][k] = last->at[k].allowed;
+        y[3][k] = last->at[k].own_median;
+        y[4][k] = last->at[k].own_worst;
+    }
+    reln_plot_x(plot, "condition number of g", RELN_AXIS_LOG);
+    reln_plot_y(plot, "|f(g x) − g f(x)| / |f(g x)|", RELN_AXIS_LOG);
+    reln_plot_series(plot, &(RelnSeries){.name = "double precision, median and worst",
+                                         .mark = RELN_MARK_LINE_POINTS,
+                                         .n = check->n_conds,
+                                         .x = check->conds,
+                                         .y = y[0],
+                                         .low = y[0],
+                                         .high = y[1]});
+    if (o->fit->spec.train.dtype != RELN_F64)
+        reln_plot_series(plot, &(RelnSeries){.name = "single precision, as trained",
+                                             .mark = RELN_MARK_LINE_POINTS,
+                                             .n = check->n_conds,
+                                             .x = check->conds,
+                                             .y = y[3],
+                                             .low = y[3],
+                                             .high = y[4]});
+    if (check->promises)
+        reln_plot_line(plot, "what rounding allows in double", check->n_conds, check->conds, y[2]);
+    reln_plot_note(
+        plot, check->promises
+                  ? "Random elements of the model's own symmetry; bands reach to the worst draw."
+                  : "This model promises nothing; its error is shown for comparison.");
+}
+
+static void parity_plot(const Outcome *o, RelnPage *page)
+{
+    const ptrdiff_t outputs = reln_model_outputs(o->fit->model);
+    RelnPlot *plot = reln_page_plot(page, "Predicted against true");
+
+    reln_plot_x(plot, "true", RELN_AXIS_LINEAR);
+    reln_plot_y(plot, "predicted", RELN_AXIS_LINEAR);
+    reln_plot_parity(plot, NULL, o->n_shown * outputs, o->truth, o->predicted);
+    reln_plot_note(plot, o->fit->n_validation > 0 ? "Validation data, every number of the target."
+                                                  : "Training data, every number of the target.");
+}
+
+/* How often each class is taken for each. */
+static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    const ptrdiff_t classes = reln_model_outputs(o->fit->model);
+    char name[32];
+
+    reln_table_title(table, "True class (rows) and predicted class (columns)");
+    reln_table_column(table, "", RELN_COL_LEFT);
+    for (ptrdiff_t j = 0; j < classes; j++) {
+        snprintf(name, sizeof name, "%td", j);
+        reln_table_column(table, name, RELN_COL_RIGHT);
+    }
+    for (ptrdiff_t i = 0; i < classes; i++) {
+        int64_t counts[RELN_SPEC_WEIGHTS] = {0};
+
+        for (ptrdiff_t s = 0; s < o->n_shown; s++) {
+            const double *y = o->predicted + s * classes;
+            ptrdiff_t best = 0;
+            for (ptrdiff_t j = 1; j < classes; j++)
+                best = y[j] > y[best] ? j : best;
+            if ((ptrdiff_t)o->truth[s] == i && best < RELN_SPEC_WEIGHTS)
+                counts[best]++;
+        }
+        reln_table_row(table);
+        snprintf(name, sizeof name, "%td", i);
+        reln_table_text(table, name);
+        for (ptrdiff_t j = 0; j < classes; j++)
+            reln_table_count(table, counts[j]);
+    }
+    reln_page_table(page, table);
+}
+
+static void layers_table(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    const RelnCheck *check = &o->check;
+    char name[64];
+
+    reln_table_title(table, "Equivariance error by layer, median of the draws (double precision)");
+    reln_table_column(table, "layer", RELN_COL_LEFT);
+    reln_table_column(table, "transforms as", RELN_COL_LEFT);
+    for (int k = 0; k < check->n_conds; k++) {
+        snprintf(name, sizeof name, "cond %g", check->conds[k]);
+        reln_table_column(table, name, RELN_COL_RIGHT);
+    }
+    for (int l = 0; l < check->n_layers; l++) {
+        reln_table_row(table);
+        reln_table_text(table, check->layers[l].name);
+        reln_table_text(table, check->layers[l].rep);
+        for (int k = 0; k < check->n_conds; k++)
+            reln_table_number(table, check->layers[l].at[k].median, 2);
+    }
+    reln_page_table(page, table);
+}
+
+/* A table of its own for every use. */
+static RelnStatus with_table(const Outcome *o, RelnPage *page,
+                             void (*fill)(const Outcome *o, RelnPage *page, RelnTable *table))
+{
+    RelnTable *table = NULL;
+
+    RELN_TRY(reln_table_create(o->fit->ctx, &table));
+    fill(o, page, table);
+    reln_table_destroy(table);
+    return RELN_OK;
+}
+
+static RelnStatus fill_page(const Outcome *o, RelnPage *page)
+{
+    const RelnSpecTarget *target = &o->fit->spec.target;
+    const bool class = target->as == RELN_TARGET_CLASS;
+
+    facts(o, page);
+    reln_page_section(page, "Result");
+    RELN_TRY(with_table(o, page, metrics_table));
+    if (class && reln_model_outputs(o->fit->model) <= 16)
+        RELN_TRY(with_table(o, page, confusion));
+    RELN_TRY(curves(o, page));
+    if (!class)
+        parity_plot(o, page);
+    if (o->check.n_layers > 0) {
+        check_plot(o, page);
+        reln_page_section(page, "Equivariance");
+        RELN_TRY(with_table(o, page, layers_table));
+    }
+    reln_page_section(page, "Settings");
+    reln_page_code(page, "SPEC, complete", o->spec);
+    return RELN_OK;
+}
+
+static RelnStatus write_report(const Outcome *o)
+{
+    RelnCtx *ctx = o->fit->ctx;
+    const char *path = reln_fit_path(o->fit, "report.html"), *text = NULL;
+    char title[160];
+    RelnPage *page = NULL;
+    size_t n_bytes = 0;
+    RelnStatus status;
+
+    snprintf(title, sizeof title, "%s on %s → %s", reln_model_kind_text(o->fit->spec.model.kind),
+             reln_model_symmetry(o->fit->model), o->fit->spec.target.name);
+    status = path ? reln_page_create(ctx, title, &page) : RELN_ERR_NOMEM;
+    if (status == RELN_OK)
+        status = fill_page(o, page);
+    if (status == RELN_OK)
+        status = reln_page_html(page, &text, &n_bytes);
+    if (status == RELN_OK)
+        status = reln_file_write(ctx, path, text, n_bytes);
+    reln_page_destroy(page);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus write_all(Outcome *o)
+{
+    const char *model = reln_fit_path(o->fit, "model.safetensors");
+
+    if (!model)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(reln_model_save(o->fit->model, model));
+    RELN_TRY(gather(o));
+    RELN_TRY(write_results(o));
+    RELN_TRY(write_record(o));
+    return write_report(o);
+}
+
+RelnStatus reln_fit_write_outputs(RelnFit *fit)
+{
+    Outcome *o = reln_alloc(fit->ctx, 1, sizeof *o);
+    RelnStatus status;
+
+    if (!o)
+        return RELN_ERR_NOMEM;
+    o->fit = fit;
+    status = reln_trainer_take_best(fit->trainer);
+    if (status == RELN_OK)
+        status = write_all(o);
+    reln_doc_destroy(o->doc);
+    reln_free(fit->ctx, o);
+    return status;
+}

@@ -1,0 +1,185 @@
+/* predict.c -- a trained model on a file of arrays: predictions, and how good they are. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "fit/fit.h"
+
+enum {
+    BATCH = 240
+}; /* samples at a time; a multiple of what plans work on together, for no other reason */
+
+RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
+                            const RelnDataOptions *options, RelnReader *r)
+{
+    *r = (RelnReader){.model = model, .ctx = reln_model_ctx(model)};
+    if (threads > 1)
+        RELN_TRY(reln_pool_create(r->ctx, threads, &r->pool));
+    RELN_TRY(reln_feed_open(r->ctx, data_path, &r->feed));
+    RELN_TRY(reln_data_open(model, &r->feed.source, options, &r->data));
+    return reln_reader_plan(r);
+}
+
+RelnStatus reln_reader_plan(RelnReader *r)
+{
+    const size_t outputs = (size_t)reln_model_outputs(r->model);
+
+    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){0}, &r->net));
+    RELN_TRY(reln_plan_create(r->net.graph, &(RelnPlanOptions){.pool = r->pool}, &r->plan));
+    RELN_TRY(reln_plan_reserve(r->plan, BATCH, 0));
+    RELN_TRY(reln_data_reserve(r->data, BATCH));
+    r->y = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->y);
+    r->target = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->target);
+    r->rows = reln_alloc(r->ctx, BATCH, sizeof *r->rows);
+    return r->y && r->target && r->rows ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+void reln_reader_close(RelnReader *r)
+{
+    reln_free(r->ctx, r->rows);
+    reln_free(r->ctx, r->target);
+    reln_free(r->ctx, r->y);
+    reln_plan_destroy(r->plan);
+    reln_model_graph_clear(&r->net);
+    if (!r->borrowed) {
+        reln_data_destroy(r->data);
+        reln_feed_close(&r->feed);
+        reln_pool_destroy(r->pool);
+    }
+}
+
+/* A batch into r->y; its rows are in r->rows. */
+static RelnStatus run(RelnReader *r, ptrdiff_t n)
+{
+    const ptrdiff_t size = n * reln_model_outputs(r->model);
+    const void *y;
+
+    RELN_TRY(reln_data_bind(r->data, r->plan, n, r->rows, 0));
+    RELN_TRY(reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
+    y = reln_plan_output(r->plan, "y", NULL);
+    if (reln_node_dtype(r->net.y) == RELN_F64)
+        memcpy(r->y, y, (size_t)size * sizeof *r->y);
+    else
+        for (ptrdiff_t i = 0; i < size; i++)
+            r->y[i] = (double)((const float *)y)[i];
+    return RELN_OK;
+}
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
+RelnStatus reln_reader_tally(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, RelnTally *tally)
+{
+    for (ptrdiff_t first = 0; first < n; first += BATCH) {
+        const ptrdiff_t count = smaller(BATCH, n - first);
+
+        for (ptrdiff_t i = 0; i < count; i++)
+            r->rows[i] = rows ? rows[first + i] : first + i;
+        RELN_TRY(run(r, count));
+        RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
+        reln_tally_add(tally, count, r->y, r->target);
+    }
+    return RELN_OK;
+}
+
+RelnStatus reln_reader_predict(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, double *y)
+{
+    const ptrdiff_t outputs = reln_model_outputs(r->model);
+
+    for (ptrdiff_t first = 0; first < n; first += BATCH) {
+        const ptrdiff_t count = smaller(BATCH, n - first);
+
+        for (ptrdiff_t i = 0; i < count; i++)
+            r->rows[i] = rows ? rows[first + i] : first + i;
+        RELN_TRY(run(r, count));
+        memcpy(y + first * outputs, r->y, (size_t)(count * outputs) * sizeof *y);
+    }
+    return RELN_OK;
+}
+
+/* ---- predictions --------------------------------------------------------------------------------------------------- */
+
+static void softmax(ptrdiff_t n, double *y)
+{
+    double top = y[0], sum = 0;
+
+    for (ptrdiff_t i = 1; i < n; i++)
+        top = fmax(top, y[i]);
+    for (ptrdiff_t i = 0; i < n; i++)
+        sum += y[i] = exp(y[i] - top);
+    for (ptrdiff_t i = 0; i < n; i++)
+        y[i] /= sum;
+}
+
+/* (channels,) ..., as the target's array has it: one channel is no axis. */
+static void shape_of(const RelnModel *model, RelnPredictions *p)
+{
+    const RelnTargetAs as = reln_model_spec(model)->target.as;
+    const int channels = reln_model_shapes(model)->target_channels, n = reln_model_n(model);
+
+    if (as == RELN_TARGET_CLASS)
+        p->dims[p->rank++] = reln_model_outputs(model);
+    else if (channels > 1)
+        p->dims[p->rank++] = channels;
+    if (as == RELN_TARGET_VECTOR || as == RELN_TARGET_MATRIX)
+        p->dims[p->rank++] = n;
+    if (as == RELN_TARGET_MATRIX)
+        p->dims[p->rank++] = n;
+    p->size = reln_model_outputs(model);
+}
+
+static RelnStatus predict(RelnReader *r, RelnPredictions *p)
+{
+    const bool class = reln_model_spec(r->model)->target.as == RELN_TARGET_CLASS;
+
+    p->n_samples = reln_data_count(r->data);
+    shape_of(r->model, p);
+    p->values = reln_alloc_raw(p->ctx, (size_t)p->n_samples * (size_t)p->size, sizeof *p->values);
+    if (!p->values)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(reln_reader_predict(r, p->n_samples, NULL, p->values));
+    for (ptrdiff_t i = 0; class && i < p->n_samples; i++)
+        softmax(p->size, p->values + i * p->size);
+    return RELN_OK;
+}
+
+RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnPredictions *out)
+{
+    const RelnDataOptions options = {.without_target = true};
+    RelnReader r;
+    RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
+
+    *out = (RelnPredictions){.ctx = r.ctx};
+    if (status == RELN_OK)
+        status = predict(&r, out);
+    reln_reader_close(&r);
+    if (status != RELN_OK)
+        reln_predictions_clear(out);
+    return status;
+}
+
+void reln_predictions_clear(RelnPredictions *p)
+{
+    if (p->ctx)
+        reln_free(p->ctx, p->values);
+    *p = (RelnPredictions){0};
+}
+
+/* ---- judging ------------------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, RelnMetrics *out)
+{
+    RelnReader r;
+    RelnTally tally;
+    RelnStatus status = reln_reader_open(model, data_path, threads, NULL, &r);
+
+    reln_tally_init(&tally, model);
+    if (status == RELN_OK)
+        status = reln_reader_tally(&r, reln_data_count(r.data), NULL, &tally);
+    reln_reader_close(&r);
+    if (status == RELN_OK)
+        *out = reln_tally_metrics(&tally);
+    return status;
+}

@@ -1,0 +1,326 @@
+/* reln_h5.c -- the program reln-h5: datasets of an HDF5 file as .npy, for a parent that does not trust the format.
+ *
+ *     reln-h5 list FILE             [["/group/X", "f4", [100, 3, 3]], ...] as JSON: datasets of numbers
+ *     reln-h5 cat FILE DATASET      that dataset as .npy on stdout
+ *
+ * Before a file is opened, the process takes away from itself memory beyond 2 GiB, time beyond ten minutes, and every
+ * right to write files other than its own output. Links to other files, external storage and virtual datasets are not followed: what is read
+ * comes from the file that was named. Exit 0, or 1 with one line on stderr.
+ */
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_RANK = 8, MAX_DEPTH = 16, MAX_DATASETS = 4096, CHUNK = 1 << 20 };
+
+static int fail(const char *what, const char *name)
+{
+    fprintf(stderr, "%s%s%s\n", what, name ? ": " : "", name ? name : "");
+    return 1;
+}
+
+static void limit(int what, rlim_t most)
+{
+    struct rlimit now;
+
+    if (getrlimit(what, &now) == 0 && (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > most)) {
+        now.rlim_cur = now.rlim_max = most;
+        setrlimit(what, &now);
+    }
+}
+
+/* ---- kinds of numbers ------------------------------------------------------------------------------------------- */
+
+/* NumPy's name of a dataset's type, and the same type in little-endian order; false for strings, structures ... */
+static bool kind_of(hid_t type, char code[3], hid_t *file_order)
+{
+    static const struct {
+        const char *code;
+        H5T_class_t class;
+        size_t width;
+        bool is_signed;
+    } kinds[] = {
+        {"f4", H5T_FLOAT, 4, true},    {"f8", H5T_FLOAT, 8, true},    {"f2", H5T_FLOAT, 2, true},
+        {"i1", H5T_INTEGER, 1, true},  {"u1", H5T_INTEGER, 1, false}, {"i2", H5T_INTEGER, 2, true},
+        {"u2", H5T_INTEGER, 2, false}, {"i4", H5T_INTEGER, 4, true},  {"u4", H5T_INTEGER, 4, false},
+        {"i8", H5T_INTEGER, 8, true},  {"u8", H5T_INTEGER, 8, false}};
+    const hid_t orders[] = {H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_STD_I8LE,
+                            H5T_STD_U8LE,   H5T_STD_I16LE,  H5T_STD_U16LE,  H5T_STD_I32LE,
+                            H5T_STD_U32LE,  H5T_STD_I64LE,  H5T_STD_U64LE};
+    const H5T_class_t class = H5Tget_class(type);
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (class == kinds[i].class && H5Tget_size(type) == kinds[i].width &&
+            (class == H5T_FLOAT || (H5Tget_sign(type) == H5T_SGN_2) == kinds[i].is_signed)) {
+            /* half precision becomes single: HDF5 converts, and nothing is lost */
+            memcpy(code, kinds[i].width == 2 && class == H5T_FLOAT ? "f4" : kinds[i].code, 3);
+            *file_order = orders[i];
+            return true;
+        }
+    return false;
+}
+
+/* h5py writes booleans as an enumeration of FALSE and TRUE over one byte. */
+static bool is_boolean(hid_t type)
+{
+    char *first, *second;
+    bool is;
+
+    if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2)
+        return false;
+    first = H5Tget_member_name(type, 0);
+    second = H5Tget_member_name(type, 1);
+    is = first && second && strcmp(first, "FALSE") == 0 && strcmp(second, "TRUE") == 0;
+    H5free_memory(first);
+    H5free_memory(second);
+    return is;
+}
+
+/* ---- datasets --------------------------------------------------------------------------------------------------- */
+
+typedef struct Dataset {
+    hid_t id, type, space;
+    char code[3];
+    hid_t file_order; /* to read as; not ours to close */
+    int rank;
+    hsize_t dims[MAX_RANK];
+    size_t width;
+} Dataset;
+
+static void close_dataset(const Dataset *d)
+{
+    if (d->space >= 0)
+        H5Sclose(d->space);
+    if (d->type >= 0)
+        H5Tclose(d->type);
+    if (d->id >= 0)
+        H5Dclose(d->id);
+}
+
+/* Its bytes are in this file: neither external storage nor a view of other datasets. */
+static bool is_stored_here(hid_t dataset)
+{
+    const hid_t plan = H5Dget_create_plist(dataset);
+    const bool here = plan >= 0 && H5Pget_external_count(plan) == 0 &&
+                      H5Pget_layout(plan) != H5D_VIRTUAL && H5Pget_layout(plan) != H5D_LAYOUT_ERROR;
+
+    if (plan >= 0)
+        H5Pclose(plan);
+    return here;
+}
+
+/* false when it is nothing that a .npy can hold. */
+static bool open_dataset(hid_t group, const char *name, Dataset *d)
+{
+    *d = (Dataset){.id = H5Dopen2(group, name, H5P_DEFAULT), .type = -1, .space = -1};
+    if (d->id < 0 || !is_stored_here(d->id))
+        return false;
+    d->type = H5Dget_type(d->id);
+    d->space = H5Dget_space(d->id);
+    if (d->type < 0 || d->space < 0 || H5Sget_simple_extent_type(d->space) == H5S_NULL)
+        return false;
+    d->rank = H5Sget_simple_extent_ndims(d->space);
+    if (d->rank < 0 || d->rank > MAX_RANK || H5Sget_simple_extent_dims(d->space, d->dims, NULL) < 0)
+        return false;
+    if (is_boolean(d->type)) {
+        memcpy(d->code, "b1", 3);
+        d->file_order = d->type;
+    } else if (!kind_of(d->type, d->code, &d->file_order))
+        return false;
+    d->width = (size_t)(d->code[1] - '0');
+    return true;
+}
+
+/* ---- list ------------------------------------------------------------------------------------------------------- */
+
+/* Groups that have been entered, as a path. */
+typedef struct Walk {
+    char path[4096];
+    int depth, count;
+} Walk;
+
+static void print_quoted(const char *text)
+{
+    putchar('"');
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
+            printf("\\u%04x", (unsigned)(unsigned char)*text);
+        else
+            putchar(*text);
+    putchar('"');
+}
+
+static void print_dataset(Walk *w, const Dataset *d)
+{
+    printf("%s[", w->count++ > 0 ? ",\n" : "");
+    print_quoted(w->path);
+    printf(", \"%s\", [", d->code);
+    for (int i = 0; i < d->rank; i++)
+        printf("%s%llu", i > 0 ? ", " : "", (unsigned long long)d->dims[i]);
+    printf("]]");
+}
+
+static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *self);
+
+static void enter(hid_t group, const char *name, Walk *w)
+{
+    const hid_t inner = H5Gopen2(group, name, H5P_DEFAULT);
+
+    if (inner < 0)
+        return;
+    if (w->depth < MAX_DEPTH) {
+        w->depth++;
+        H5Literate(inner, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, w);
+        w->depth--;
+    }
+    H5Gclose(inner);
+}
+
+/* Only what is linked firmly: soft and external links may lead to other files. A group inside itself ends by depth,
+ * all of it by the number of datasets. */
+static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *self)
+{
+    Walk *const w = self;
+    const size_t length = strlen(w->path);
+    H5O_info_t info;
+    Dataset d;
+
+    if (link->type != H5L_TYPE_HARD || w->count >= MAX_DATASETS ||
+        length + strlen(name) + 2 > sizeof w->path ||
+        H5Oget_info_by_name(group, name, &info, H5P_DEFAULT) < 0)
+        return 0;
+    snprintf(w->path + length, sizeof w->path - length, "/%s", name);
+    if (info.type == H5O_TYPE_GROUP)
+        enter(group, name, w);
+    if (info.type == H5O_TYPE_DATASET) {
+        if (open_dataset(group, name, &d))
+            print_dataset(w, &d);
+        close_dataset(&d);
+    }
+    w->path[length] = '\0';
+    return 0;
+}
+
+static int list(hid_t file)
+{
+    Walk w = {.path = ""};
+
+    printf("[");
+    if (H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &w) < 0)
+        return fail("damaged HDF5: its groups cannot be read", NULL);
+    printf("]\n");
+    return fflush(stdout) == 0 ? 0 : fail("cannot write", NULL);
+}
+
+/* ---- cat -------------------------------------------------------------------------------------------------------- */
+
+static void print_header(const Dataset *d)
+{
+    char text[512];
+    int n = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                     d->width == 1 ? '|' : '<', d->code);
+    size_t all;
+
+    for (int i = 0; i < d->rank; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%llu, ", (unsigned long long)d->dims[i]);
+    n += snprintf(text + n, sizeof text - (size_t)n, "), }");
+    all = (10 + (size_t)n + 1 + 63) / 64 * 64;
+    fwrite("\x93NUMPY\1", 1, 8, stdout);
+    putchar((int)((all - 10) & 255));
+    putchar((int)((all - 10) >> 8));
+    printf("%s%*s\n", text, (int)(all - 11 - (size_t)n), "");
+}
+
+/* Rows first .. first+n-1 of the leading axis, all of the others. */
+static bool read_rows(const Dataset *d, hsize_t first, hsize_t n, void *to)
+{
+    hsize_t start[MAX_RANK] = {first}, count[MAX_RANK];
+    hid_t memory;
+    bool read;
+
+    memcpy(count, d->dims, sizeof count);
+    count[0] = n;
+    memory = H5Screate_simple(d->rank, count, NULL);
+    read = memory >= 0 &&
+           H5Sselect_hyperslab(d->space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+           H5Dread(d->id, d->file_order, memory, d->space, H5P_DEFAULT, to) >= 0;
+    if (memory >= 0)
+        H5Sclose(memory);
+    return read;
+}
+
+/* Some rows at a time, one at least; a single number is a row. */
+static int print_rows(const Dataset *d)
+{
+    const hsize_t n_rows = d->rank > 0 ? d->dims[0] : 1;
+    size_t row = d->width, some;
+    unsigned char *buffer;
+    int failed = 0;
+
+    for (int i = 1; i < d->rank; i++)
+        if (__builtin_mul_overflow(row, (size_t)d->dims[i], &row) || row > (size_t)1 << 30)
+            return fail("a row of the dataset has more than 1 GiB", NULL);
+    if (row == 0 || n_rows == 0)
+        return 0;
+    some = row < CHUNK ? CHUNK / row : 1;
+    buffer = malloc(some * row);
+    if (!buffer)
+        return fail("out of memory", NULL);
+    for (hsize_t first = 0, n; first < n_rows && !failed; first += n) {
+        n = n_rows - first < some ? n_rows - first : some;
+        if (d->rank == 0 ? H5Dread(d->id, d->file_order, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer) < 0
+                         : !read_rows(d, first, n, buffer))
+            failed = fail("damaged HDF5: the dataset cannot be read", NULL);
+        else if (fwrite(buffer, row, (size_t)n, stdout) != n)
+            failed = fail("cannot write", NULL);
+    }
+    free(buffer);
+    return failed;
+}
+
+static int cat(hid_t file, const char *name)
+{
+    Dataset d;
+    int failed;
+
+    if (open_dataset(file, name, &d)) {
+        print_header(&d);
+        failed = print_rows(&d);
+    } else
+        failed = fail("no dataset of numbers", name);
+    close_dataset(&d);
+    if (!failed && fflush(stdout) != 0)
+        failed = fail("cannot write", NULL);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    const bool lists = argc == 3 && strcmp(argv[1], "list") == 0;
+    const bool cats = argc == 4 && strcmp(argv[1], "cat") == 0;
+    struct stat output;
+    hid_t file;
+    int failed;
+
+    if (!lists && !cats)
+        return fail("usage: reln-h5 list FILE | reln-h5 cat FILE DATASET", NULL);
+#ifndef RELN_NO_ADDRESS_LIMIT
+    limit(RLIMIT_AS, (rlim_t)2 << 30);
+#endif
+    limit(RLIMIT_CPU, 600);
+    if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISREG(output.st_mode))
+        limit(RLIMIT_FSIZE, 0);
+    limit(RLIMIT_CORE, 0);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* one line of ours instead of pages */
+    file = H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file < 0)
+        return fail("damaged HDF5: it cannot be opened", NULL);
+    failed = lists ? list(file) : cat(file, argv[3]);
+    H5Fclose(file);
+    return failed;
+}

@@ -1,0 +1,218 @@
+/* npz.c -- writing .npz: a .zip of .npy entries, stored as they are, that every reader takes. */
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/base.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "io/text.h"
+#include "reln/io.h"
+
+enum {
+    LOCAL = 30,
+    CENTRAL = 46,
+    END = 22,
+    VERSION = 20,               /* of the format: no 64-bit numbers */
+    UTF8_NAMES = 2048,          /* flag */
+    NEW_YEAR_1980 = 1 << 5 | 1, /* the same arrays give the same bytes */
+    MAX_ENTRIES = 4096,
+    MAX_NAME = 512,
+    CHUNK = 65536
+};
+
+/* An entry being written. */
+typedef struct Entry {
+    const RelnNamed *array;
+    const RelnKind *kind;
+    unsigned char header[RELN_NPY_OWN_HEADER];
+    size_t n_header, n_data, n_name;
+    uLong crc;
+    uint64_t offset;
+} Entry;
+
+typedef struct Output {
+    RelnCtx *ctx;
+    const char *path;
+    RelnReplace file;
+    Entry *entries;
+    int n;
+    unsigned char *buffer;
+    uint64_t at; /* bytes written */
+} Output;
+
+/* ---- what is written ---------------------------------------------------------------------------------------------- */
+
+static RelnStatus check_array(const Output *o, const RelnNamed *a, int i, ptrdiff_t *count)
+{
+    const size_t length = a->name ? strlen(a->name) : 0;
+
+    if (length == 0 || length > MAX_NAME || strchr(a->name, '/') ||
+        !reln_utf8_valid(a->name, length))
+        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array %d has no name that can be written",
+                         o->path, i);
+    if (!reln_kind_of(a->dtype) || a->rank < 0 || a->rank > RELN_NAMED_MAX_RANK)
+        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' has dtype %s and rank %d", o->path,
+                         a->name, reln_dtype_text(a->dtype), a->rank);
+    for (int d = 0; d < a->rank; d++)
+        if (a->dims[d] < 0)
+            return reln_fail(o->ctx, RELN_ERR_ARG, "%s: axis %d of array '%s' has extent %td",
+                             o->path, d, a->name, a->dims[d]);
+    if (!reln_dims_count(a->rank, a->dims, count) || *count > UINT32_MAX / 8 ||
+        (*count > 0 && !a->values))
+        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' is too large or has no values",
+                         o->path, a->name);
+    return RELN_OK;
+}
+
+/* Gives the numbers to the file, or to the CRC, piece by piece in the order of the file's bytes. */
+static RelnStatus pass_data(Output *o, Entry *e, bool to_file)
+{
+    const unsigned char *values = e->array->values;
+
+    for (size_t at = 0, n; at < e->n_data; at += n) {
+        n = e->n_data - at < CHUNK ? e->n_data - at : CHUNK;
+        memcpy(o->buffer, values + at, n);
+        reln_file_order(o->buffer, n, e->kind->width);
+        if (to_file)
+            RELN_TRY(reln_replace_write(&o->file, o->buffer, n));
+        else
+            e->crc = crc32(e->crc, o->buffer, (uInt)n);
+    }
+    return RELN_OK;
+}
+
+static bool is_name_of_another(const Output *o, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (strcmp(o->entries[k].array->name, o->entries[i].array->name) == 0)
+            return true;
+    return false;
+}
+
+static RelnStatus make_entry(Output *o, const RelnNamed *a, int i)
+{
+    Entry *const e = &o->entries[i];
+    ptrdiff_t count = 0;
+
+    RELN_TRY(check_array(o, a, i, &count));
+    e->array = a;
+    e->kind = reln_kind_of(a->dtype);
+    e->n_name = strlen(a->name) + strlen(".npy");
+    e->n_header = reln_npy_make_header(e->kind, a->rank, a->dims, e->header);
+    e->n_data = (size_t)count * e->kind->width;
+    e->offset = o->at;
+    e->crc = crc32(crc32(0, NULL, 0), e->header, (uInt)e->n_header);
+    o->at += LOCAL + CENTRAL + 2 * e->n_name + e->n_header + e->n_data;
+    if (is_name_of_another(o, i) || o->at > UINT32_MAX)
+        return reln_fail(o->ctx, RELN_ERR_ARG,
+                         "%s: array '%s' is there twice, or the arrays have more than 4 GiB",
+                         o->path, a->name);
+    return pass_data(o, e, false);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------------------------------- */
+
+static unsigned char *put(unsigned char *p, uint64_t value, int width)
+{
+    for (int i = 0; i < width; i++)
+        *p++ = (unsigned char)(value >> 8 * i & 0xff);
+    return p;
+}
+
+/* Version to lengths: what the two headers of an entry have in common, 26 bytes. */
+static unsigned char *put_common(unsigned char *p, const Entry *e)
+{
+    p = put(p, VERSION, 2);
+    p = put(p, UTF8_NAMES, 2);
+    p = put(p, 0, 4); /* stored; midnight */
+    p = put(p, NEW_YEAR_1980, 2);
+    p = put(p, e->crc, 4);
+    p = put(p, e->n_header + e->n_data, 4);
+    p = put(p, e->n_header + e->n_data, 4);
+    p = put(p, e->n_name, 2);
+    return put(p, 0, 2);
+}
+
+static RelnStatus write_name(Output *o, const Entry *e)
+{
+    RELN_TRY(reln_replace_write(&o->file, e->array->name, e->n_name - 4));
+    return reln_replace_write(&o->file, ".npy", 4);
+}
+
+static RelnStatus write_entry(Output *o, Entry *e)
+{
+    unsigned char local[LOCAL];
+
+    e->offset = o->at;
+    put_common(put(local, 0x04034b50, 4), e);
+    RELN_TRY(reln_replace_write(&o->file, local, LOCAL));
+    RELN_TRY(write_name(o, e));
+    RELN_TRY(reln_replace_write(&o->file, e->header, e->n_header));
+    o->at += LOCAL + e->n_name + e->n_header + e->n_data;
+    return pass_data(o, e, true);
+}
+
+static RelnStatus write_central(Output *o, const Entry *e)
+{
+    unsigned char central[CENTRAL], *p = put(central, 0x02014b50, 4);
+
+    p = put_common(put(p, VERSION, 2), e);
+    p = put(p, 0, 6); /* no comment, disk 0, not text */
+    p = put(p, 0, 4);
+    put(p, e->offset, 4);
+    RELN_TRY(reln_replace_write(&o->file, central, CENTRAL));
+    o->at += CENTRAL + e->n_name;
+    return write_name(o, e);
+}
+
+static RelnStatus write_all(Output *o)
+{
+    unsigned char end[END], *p = put(end, 0x06054b50, 4);
+    uint64_t begin;
+
+    o->at = 0;
+    for (int i = 0; i < o->n; i++)
+        RELN_TRY(write_entry(o, &o->entries[i]));
+    begin = o->at;
+    for (int i = 0; i < o->n; i++)
+        RELN_TRY(write_central(o, &o->entries[i]));
+    p = put(p, 0, 4);
+    p = put(p, (uint64_t)o->n, 2);
+    p = put(p, (uint64_t)o->n, 2);
+    p = put(p, o->at - begin, 4);
+    p = put(p, begin, 4);
+    put(p, 0, 2);
+    return reln_replace_write(&o->file, end, END);
+}
+
+static RelnStatus save(Output *o, const RelnNamed *arrays)
+{
+    RelnStatus status;
+
+    for (int i = 0; i < o->n; i++)
+        RELN_TRY(make_entry(o, &arrays[i], i));
+    RELN_TRY(reln_replace_begin(o->ctx, o->path, &o->file));
+    status = write_all(o);
+    if (status == RELN_OK)
+        return reln_replace_commit(&o->file);
+    reln_replace_abort(&o->file);
+    return status;
+}
+
+RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays)
+{
+    Output o = {.ctx = ctx, .path = path, .n = n};
+    RelnStatus status = RELN_ERR_NOMEM;
+
+    if (n < 0 || n > MAX_ENTRIES)
+        return reln_fail(ctx, RELN_ERR_ARG, "%s: %d arrays; wanted at most %d", path, n,
+                         (int)MAX_ENTRIES);
+    o.entries = reln_alloc(ctx, (size_t)n, sizeof *o.entries);
+    o.buffer = o.entries ? reln_alloc_raw(ctx, CHUNK, 1) : NULL;
+    if (o.buffer)
+        status = save(&o, arrays);
+    reln_free(ctx, o.buffer);
+    reln_free(ctx, o.entries);
+    return status;
+}

@@ -1,0 +1,427 @@
+/* model.c -- a model from a SPEC, and from its own description. */
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/keys.h"
+
+/* ---- widths ------------------------------------------------------------------------------------------------------- */
+
+/* Parameters of the network with that width, built in a store that is thrown away. */
+static RelnStatus count_parameters(RelnModel *m, int width, double *count)
+{
+    RelnModelGraph net = {0};
+    RelnStore *store = NULL;
+    RelnStatus status = reln_store_create(m->ctx, 1, &store);
+
+    if (status == RELN_OK)
+        status = reln_model_build_in(m, store, width, &(RelnModelOptions){0}, &net);
+    *count = status == RELN_OK ? (double)reln_store_parameters(store) : 0;
+    reln_model_graph_clear(&net);
+    reln_store_destroy(store);
+    return status;
+}
+
+/* Every matrix of weights has sides that are linear in the width w, so the count is a w^2 + b w + c: three networks tell. */
+static RelnStatus find_width(RelnModel *m)
+{
+    const double wanted = m->spec.model.parameters;
+    double n1, n2, n3, a, b, c, best = HUGE_VAL;
+
+    RELN_TRY(count_parameters(m, 1, &n1));
+    RELN_TRY(count_parameters(m, 2, &n2));
+    RELN_TRY(count_parameters(m, 3, &n3));
+    a = (n3 - 2 * n2 + n1) / 2;
+    b = n2 - n1 - 3 * a;
+    c = n1 - a - b;
+    for (int w = 1; w <= 4096; w++) {
+        const double miss = fabs((a * w + b) * w + c - wanted);
+
+        if (miss < best) {
+            best = miss;
+            m->spec.model.width = w;
+        }
+    }
+    m->spec.model.parameters = 0;
+    return RELN_OK;
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------------ */
+
+/* Building it once shows what cannot be built, and puts the weights into the store. */
+static RelnStatus fill_store(RelnModel *m)
+{
+    RelnModelGraph net;
+
+    RELN_TRY(reln_store_create(m->ctx, (uint64_t)m->spec.train.seed, &m->store));
+    RELN_TRY(reln_model_build(m, NULL, &net));
+    reln_model_graph_clear(&net);
+    return RELN_OK;
+}
+
+int reln_input_size(RelnAs as, int n, int dim)
+{
+    switch (as) {
+    case RELN_AS_MATRIX:
+    case RELN_AS_COVARIANCE:
+        return n * n;
+    case RELN_AS_ELEMENT:
+        return dim;
+    case RELN_AS_VECTOR:
+        return n;
+    case RELN_AS_FOURVECTOR:
+        return 4;
+    case RELN_AS_SCALAR:
+        break;
+    }
+    return 1;
+}
+
+static RelnStatus check_shape(const RelnModel *m, int input, int points)
+{
+    const RelnSpecInput *in = &m->spec.input[input];
+    const RelnInputShape *s = &m->shapes.input[input];
+    const int size = reln_input_size(in->as, m->n, reln_group_n_lie(m->symmetry));
+
+    if (s->size == size && s->channels >= 1 && in->points == (s->points > 0) &&
+        (!in->points || s->points == points))
+        return RELN_OK;
+    return reln_fail(m->ctx, RELN_ERR_SHAPE,
+                     "%s: %d points of %d channels of %d numbers; wanted %d points and %d numbers",
+                     in->name, s->points, s->channels, s->size, in->points ? points : 0, size);
+}
+
+/* All sets have as many places for points. */
+static RelnStatus check_shapes(const RelnModel *m)
+{
+    int points = 0;
+
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        points = m->spec.input[i].points && points == 0 ? m->shapes.input[i].points : points;
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        RELN_TRY(check_shape(m, i, points));
+    if (m->shapes.target_channels < 1)
+        return reln_fail(m->ctx, RELN_ERR_SHAPE,
+                         "target %s: its shape is not known; wanted data "
+                         "with a target",
+                         m->spec.target.name);
+    return RELN_OK;
+}
+
+static RelnStatus make(RelnModel *m)
+{
+    RELN_TRY(reln_model_setup(m));
+    RELN_TRY(check_shapes(m));
+    RELN_TRY(reln_model_plan_lifts(m));
+    if (m->spec.model.width == 0)
+        RELN_TRY(find_width(m));
+    return fill_store(m);
+}
+
+static RelnStatus create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *shapes,
+                         RelnModel **out)
+{
+    RelnModel *m = reln_alloc(ctx, 1, sizeof *m);
+
+    *out = m;
+    if (!m)
+        return RELN_ERR_NOMEM;
+    m->ctx = ctx;
+    m->spec = *spec;
+    m->shapes = *shapes;
+    m->constants.deviation = 1;
+    for (int i = 0; i < RELN_SPEC_INPUTS; i++)
+        m->constants.scale[i] = 1;
+    reln_arena_init(&m->arena, ctx);
+    return RELN_OK;
+}
+
+static RelnStatus finish(RelnModel *m, RelnStatus status, RelnModel **out)
+{
+    if (status != RELN_OK) {
+        reln_model_destroy(m);
+        m = NULL;
+    }
+    *out = m;
+    return status;
+}
+
+RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *shapes,
+                             RelnModel **out)
+{
+    RelnModel *m = NULL;
+    RelnStatus status;
+
+    *out = NULL;
+    reln_ctx_clear(ctx);
+    status = create(ctx, spec, shapes, &m);
+    if (status == RELN_OK)
+        status = make(m);
+    return finish(m, status, out);
+}
+
+void reln_model_destroy(RelnModel *m)
+{
+    if (!m)
+        return;
+    reln_store_destroy(m->store);
+    reln_algebra_destroy(m->algebra);
+    reln_algebra_destroy(m->own);
+    reln_group_destroy(m->group);
+    reln_group_destroy(m->symmetry);
+    reln_arena_clear(&m->arena);
+    reln_free(m->ctx, m);
+}
+
+RelnStatus reln_model_probe(RelnCtx *ctx, const RelnSpec *spec, int *n, int *dim)
+{
+    const RelnShapes none = {0};
+    RelnModel *m = NULL;
+    RelnStatus status = create(ctx, spec, &none, &m);
+
+    if (status == RELN_OK)
+        status = reln_model_make_symmetry(m);
+    if (status == RELN_OK) {
+        *n = m->n;
+        *dim = reln_group_n_lie(m->symmetry);
+    }
+    reln_model_destroy(m);
+    return status;
+}
+
+/* ---- asking it ------------------------------------------------------------------------------------------------------- */
+
+const RelnSpec *reln_model_spec(const RelnModel *m)
+{
+    return &m->spec;
+}
+
+const RelnShapes *reln_model_shapes(const RelnModel *m)
+{
+    return &m->shapes;
+}
+
+RelnStore *reln_model_store(const RelnModel *m)
+{
+    return m->store;
+}
+
+RelnCtx *reln_model_ctx(const RelnModel *m)
+{
+    return m->ctx;
+}
+
+const char *reln_model_symmetry(const RelnModel *m)
+{
+    return reln_group_name(m->symmetry);
+}
+
+const char *reln_model_features(const RelnModel *m)
+{
+    if (m->algebra)
+        return reln_algebra_name(m->algebra);
+    return reln_model_is_mlp(m) ? "none" : "vectors";
+}
+
+int reln_model_n(const RelnModel *m)
+{
+    return m->n;
+}
+
+bool reln_model_promises(const RelnModel *m)
+{
+    return !reln_model_is_mlp(m);
+}
+
+size_t reln_model_parameters(const RelnModel *m)
+{
+    return reln_store_parameters(m->store);
+}
+
+ptrdiff_t reln_model_outputs(const RelnModel *m)
+{
+    return (ptrdiff_t)reln_model_target_channels(m) * reln_model_target_size(m);
+}
+
+const RelnConstants *reln_model_constants(const RelnModel *m)
+{
+    return &m->constants;
+}
+
+void reln_model_set_constants(RelnModel *m, const RelnConstants *constants)
+{
+    m->constants = *constants;
+}
+
+/* An item of a graph is (K, C), the arrays of files are (channels, size). */
+void reln_model_predictions(const RelnModel *m, const void *y, ptrdiff_t n, double *out)
+{
+    const bool f32 = m->spec.train.dtype == RELN_F32;
+    const ptrdiff_t size = reln_model_is_mlp(m) ? 1 : reln_model_target_size(m);
+    const ptrdiff_t channels = reln_model_outputs(m) / size;
+
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t c = 0; c < channels; c++)
+            for (ptrdiff_t k = 0; k < size; k++) {
+                const ptrdiff_t from = (i * size + k) * channels + c;
+
+                out[(i * channels + c) * size + k] =
+                    f32 ? (double)((const float *)y)[from] : ((const double *)y)[from];
+            }
+}
+
+/* ---- description ----------------------------------------------------------------------------------------------------------- */
+
+static void describe_shapes(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
+{
+    RelnDocNode *list = reln_doc_set(doc, map, "shapes", reln_doc_list(doc));
+
+    for (int i = 0; i < m->spec.n_inputs; i++) {
+        RelnDocNode *item = reln_doc_set(doc, list, NULL, reln_doc_map(doc));
+
+        reln_doc_set_number(doc, item, "points", m->shapes.input[i].points);
+        reln_doc_set_number(doc, item, "channels", m->shapes.input[i].channels);
+        reln_doc_set_number(doc, item, "size", m->shapes.input[i].size);
+        reln_doc_set_number(doc, item, "scale", m->constants.scale[i]);
+    }
+}
+
+static void describe_target(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
+{
+    RelnDocNode *item = reln_doc_set(doc, map, "target", reln_doc_map(doc));
+
+    reln_doc_set_number(doc, item, "channels", m->shapes.target_channels);
+    reln_doc_set_number(doc, item, "mean", m->constants.mean);
+    reln_doc_set_number(doc, item, "deviation", m->constants.deviation);
+}
+
+static void describe_basis(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
+{
+    const ptrdiff_t count = (ptrdiff_t)m->basis_dim * m->n * m->n;
+    RelnDocNode *item, *list;
+
+    if (!m->basis)
+        return;
+    item = reln_doc_set(doc, map, "basis", reln_doc_map(doc));
+    reln_doc_set_number(doc, item, "dim", m->basis_dim);
+    reln_doc_set_number(doc, item, "n", m->n);
+    list = reln_doc_set(doc, item, "values", reln_doc_list(doc));
+    for (ptrdiff_t i = 0; i < count; i++)
+        reln_doc_set_number(doc, list, NULL, m->basis[i]);
+}
+
+RelnDocNode *reln_model_describe(const RelnModel *m, RelnDoc *doc)
+{
+    RelnDocNode *map = reln_doc_map(doc);
+
+    reln_doc_set(doc, map, "spec", reln_spec_to_doc(&m->spec, doc));
+    describe_shapes(m, doc, map);
+    describe_target(m, doc, map);
+    describe_basis(m, doc, map);
+    return map;
+}
+
+/* ---- and back ------------------------------------------------------------------------------------------------------------------ */
+
+static RelnStatus read_number(const Reader *r, const RelnDocNode *map, const char *key, double low,
+                              double high, double *out)
+{
+    const RelnDocNode *node = reln_doc_get(map, key);
+
+    if (!node || node->kind != RELN_DOC_NUMBER || !(node->number >= low && node->number <= high))
+        return reln_keys_fail(r, node ? node : map,
+                              "the model's description has no %s between %g and %g", key, low,
+                              high);
+    *out = node->number;
+    return RELN_OK;
+}
+
+static RelnStatus read_int(const Reader *r, const RelnDocNode *map, const char *key, int low,
+                           int high, int *out)
+{
+    double value = 0;
+
+    RELN_TRY(read_number(r, map, key, low, high, &value));
+    if (value != floor(value))
+        return reln_keys_fail(r, map, "the model's description has %s %g; wanted a whole number",
+                              key, value);
+    *out = (int)value;
+    return RELN_OK;
+}
+
+enum { MOST = 1 << 20 };
+
+static RelnStatus read_shape(const Reader *r, const RelnDocNode *item, RelnInputShape *shape,
+                             double *scale)
+{
+    RELN_TRY(read_int(r, item, "points", 0, MOST, &shape->points));
+    RELN_TRY(read_int(r, item, "channels", 1, MOST, &shape->channels));
+    RELN_TRY(read_int(r, item, "size", 1, RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N, &shape->size));
+    return read_number(r, item, "scale", 1e-300, 1e300, scale);
+}
+
+static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel *m)
+{
+    const RelnDocNode *list = reln_doc_get(map, "shapes"), *item;
+    int i = 0;
+
+    if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_inputs)
+        return reln_keys_fail(r, list ? list : map,
+                              "the model's description has not a shape for each of %d inputs",
+                              m->spec.n_inputs);
+    for (item = list->first; item; item = item->next, i++)
+        RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
+    item = reln_doc_get(map, "target");
+    RELN_TRY(read_int(r, item ? item : map, "channels", 1, MOST, &m->shapes.target_channels));
+    RELN_TRY(read_number(r, item, "mean", -1e300, 1e300, &m->constants.mean));
+    return read_number(r, item, "deviation", 1e-300, 1e300, &m->constants.deviation);
+}
+
+static RelnStatus read_basis(const Reader *r, const RelnDocNode *map, RelnModel *m)
+{
+    const RelnDocNode *basis = reln_doc_get(map, "basis"), *list = reln_doc_get(basis, "values");
+    ptrdiff_t i = 0;
+
+    if (!m->spec.basis[0])
+        return RELN_OK;
+    RELN_TRY(read_int(r, basis ? basis : map, "dim", 1, RELN_ALGEBRA_MAX_DIM, &m->basis_dim));
+    RELN_TRY(read_int(r, basis, "n", 1, RELN_ALGEBRA_MAX_N, &m->n));
+    if (!list || list->kind != RELN_DOC_LIST || list->count != m->basis_dim * m->n * m->n)
+        return reln_keys_fail(r, basis, "the model's description has not %d values of its basis",
+                              m->basis_dim * m->n * m->n);
+    m->basis = reln_arena_alloc(&m->arena, (size_t)list->count, sizeof *m->basis);
+    if (!m->basis)
+        return RELN_ERR_NOMEM;
+    for (const RelnDocNode *item = list->first; item; item = item->next)
+        m->basis[i++] = item->number;
+    return RELN_OK;
+}
+
+static RelnStatus remake(const Reader *r, const RelnDocNode *node, RelnModel *m)
+{
+    RELN_TRY(read_shapes(r, node, m));
+    RELN_TRY(read_basis(r, node, m));
+    return make(m);
+}
+
+RelnStatus reln_model_from_doc(RelnCtx *ctx, const RelnDocNode *node, const char *what,
+                               RelnModel **out)
+{
+    const Reader r = {ctx, what};
+    const RelnDocNode *root = reln_doc_get(node, "spec");
+    const RelnShapes none = {0};
+    RelnModel *m = NULL;
+    RelnStatus status;
+    RelnSpec spec;
+
+    *out = NULL;
+    if (!root)
+        return reln_keys_fail(&r, node, "the model's description has no spec");
+    RELN_TRY(reln_spec_from_doc(ctx, root, what, &spec));
+    reln_ctx_clear(ctx);
+    status = create(ctx, &spec, &none, &m);
+    if (status == RELN_OK)
+        status = remake(&r, node, m);
+    return finish(m, status, out);
+}

@@ -1,0 +1,115 @@
+/* model.h -- the parts of a model, and how they are made and used. */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "base/base.h"
+#include "reln/model.h"
+
+/* Inputs of a graph. An item is (K, C); inputs of one kind are channels of one slot. */
+typedef enum SlotId {
+    SLOT_X_POINTS, /* features of points */
+    SLOT_X,        /* of samples */
+    SLOT_S_POINTS, /* invariants of points */
+    SLOT_S,
+    SLOT_V,    /* vectors as they are, for a vector target */
+    SLOT_FLAT, /* every number of a sample, for an mlp */
+    SLOT_COUNT
+} SlotId;
+
+typedef struct Slot {
+    const char *name;
+    bool by_point;
+    int k, c;        /* c = 0: not there */
+    ptrdiff_t count; /* numbers for each sample, at most */
+} Slot;
+
+/* How raw numbers become coordinates: something done to the matrix first, then a linear map. */
+typedef enum Before {
+    BEFORE_NOTHING,
+    BEFORE_LOG,          /* log S */
+    BEFORE_RELATIVE,     /* S Sbar^-1 */
+    BEFORE_RELATIVE_LOG, /* log(S Sbar^-1) */
+    BEFORE_PAIRS         /* v w^T Sbar^-1, for all v, w of the input at one point */
+} Before;
+
+typedef struct Lift {
+    Before before;
+    bool inside;  /* only some matrices are features: each is looked at */
+    int size;     /* numbers that the linear map takes */
+    int channels; /* after the lift */
+    SlotId slot;
+    int first;            /* its first channel there */
+    int vectors;          /* its first channel in SLOT_V; -1: not there */
+    const double *matrix; /* (K, size); NULL: numbers as they are */
+} Lift;
+
+struct RelnModel {
+    RelnCtx *ctx;
+    RelnArena arena;
+    RelnSpec spec;
+    RelnShapes shapes;
+    RelnConstants constants;
+    int basis_dim, n;     /* n: size of the symmetry's matrices */
+    double *basis;        /* (basis_dim, n, n), of a symmetry given by one */
+    RelnGroup *symmetry;  /* acts on raw data */
+    RelnGroup *group;     /* of graphs: diag(g, 1, ...) as large as features are; none for an mlp */
+    RelnAlgebra *own;     /* the symmetry's algebra; NULL when it has no Lie generators */
+    RelnAlgebra *algebra; /* of features; NULL for an mlp and for vector neurons */
+    const RelnRep *vector; /* raw vectors, under `group` */
+    const RelnRep *rep;    /* features */
+    int points;            /* places for points of a sample; 0: no sets */
+    bool masked, relative; /* relative: lifts have a reference */
+    Slot slots[SLOT_COUNT];
+    Lift lift[RELN_SPEC_INPUTS];
+    int n_steps;
+    RelnStepKind steps[RELN_SPEC_WORDS];
+    RelnStore *store;
+};
+
+static inline bool reln_model_is_mlp(const RelnModel *m)
+{
+    return m->spec.model.kind == RELN_MODEL_MLP;
+}
+
+static inline int reln_model_k(const RelnModel *m)
+{
+    return reln_rep_dim(m->rep);
+}
+
+/* The name of the array of points' masks, "" when there is none. */
+const char *reln_model_mask(const RelnModel *m);
+
+/* model.c: numbers of one thing of a kind, for n x n matrices and an algebra of that dimension. */
+int reln_input_size(RelnAs as, int n, int dim);
+/* Size and dimension of a SPEC's symmetry. */
+RelnStatus reln_model_probe(RelnCtx *ctx, const RelnSpec *spec, int *n, int *dim);
+/* setup.c: symmetry, features, group. */
+RelnStatus reln_model_make_symmetry(RelnModel *m);
+RelnStatus reln_model_setup(RelnModel *m);
+/* lift.c: the lift of every input, checked with the generators; the slots. */
+RelnStatus reln_model_plan_lifts(RelnModel *m);
+/* Diagonal metric eta with g^T eta g = eta for the whole symmetry; false when there is none. metric has n places. */
+bool reln_model_metric(const RelnModel *m, double *metric);
+/* Vectors lifted by hat follow the symmetry. */
+bool reln_model_hat_fits(RelnModel *m);
+
+/* build.c: in a store of one's own choice and with a width, to count. */
+RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
+                               const RelnModelOptions *options, RelnModelGraph *out);
+/* Numbers of one target: 1, n or n n; and how many there are beside each other (classes, channels). */
+int reln_model_target_size(const RelnModel *m);
+int reln_model_target_channels(const RelnModel *m);
+
+/* apply.c: one sample lifted. */
+typedef struct LiftWork {
+    double *block; /* matrices in between */
+    double *covariances;
+    double *sbar;
+} LiftWork;
+RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w);
+/* raw[i]: the numbers of input i; mask: (points), NULL when all are there. out[slot]: room for slots[].count numbers,
+ * of which points that are not there are left out (zero in SLOT_FLAT). `row` is for messages. */
+RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
+                           const double *const *raw, const double *mask, double *const *out);
+
+#endif

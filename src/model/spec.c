@@ -1,0 +1,746 @@
+/* spec.c -- the keys of a SPEC: one table of names, ranges, defaults and help; and what must hold between them. */
+#include "reln/spec.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/keys.h"
+
+/* ---- words: in the order of their enums --------------------------------------------------------------------------- */
+
+static const char *const as_words[] = {"matrix",     "element", "vector", "covariance",
+                                       "fourvector", "scalar",  NULL};
+static const char *const reference_words[] = {"none", "mean", NULL};
+static const char *const target_words[] = {"scalar", "class", "vector", "matrix", NULL};
+static const char *const model_words[] = {"reln", "lie-neurons", "vector-neurons", "mlp", NULL};
+static const char *const step_words[] = {"relu",    "leaky",  "rms",    "project", "bracket",
+                                         "product", "jordan", "triple", "gate",    NULL};
+static const char *const pool_words[] = {"mean", "max", "softmax", NULL};
+static const char *const form_words[] = {"completed", "no-center", "no-semisimple",
+                                         "definite",  "trace",     NULL};
+static const char *const activation_words[] = {"relu", "silu", "tanh", "softplus", NULL};
+static const char *const optimizer_words[] = {"adam", "adamw", "sgd", NULL};
+static const char *const schedule_words[] = {"constant",    "warmup", "cosine",  "restarts",
+                                             "exponential", "steps",  "plateau", NULL};
+static const char *const loss_words[] = {"mse", "mae", "huber", "cross-entropy", NULL};
+static const char *const dtype_words[] = {"f32", "f64", NULL};
+
+const char *reln_as_text(RelnAs as)
+{
+    return as_words[as];
+}
+
+const char *reln_target_text(RelnTargetAs as)
+{
+    return target_words[as];
+}
+
+const char *reln_model_kind_text(RelnModelKind kind)
+{
+    return model_words[kind];
+}
+
+const char *reln_step_text(RelnStepKind step)
+{
+    return step_words[step];
+}
+
+/* ---- the tables --------------------------------------------------------------------------------------------------- */
+
+#define AT(type, field) .at = offsetof(type, field)
+#define TEXT(type, field) .kind = KEY_TEXT, AT(type, field), .room = sizeof(((type *)0)->field)
+#define WORD(type, field, list) .kind = KEY_WORD, AT(type, field), .words = (list)
+#define WORDS(type, field, count, list)                                                            \
+    .kind = KEY_WORDS, AT(type, field), .count_at = offsetof(type, count), .words = (list),        \
+    .room = sizeof(((type *)0)->field) / sizeof(int)
+#define FLAG(type, field) .kind = KEY_FLAG, AT(type, field)
+#define WHOLE(type, field, from, to) .kind = KEY_WHOLE, AT(type, field), .low = (from), .high = (to)
+#define NUMBER(type, field, from, to)                                                              \
+    .kind = KEY_NUMBER, AT(type, field), .low = (from), .high = (to)
+#define ABOVE_ZERO DBL_MIN
+#define BELOW_ONE (1 - DBL_EPSILON)
+#define SECTION(title, keys)                                                                       \
+    {                                                                                              \
+        title, keys, (int)(sizeof(keys) / sizeof(keys)[0])                                         \
+    }
+
+static const Key input_keys[] = {
+    {.name = "name", TEXT(RelnSpecInput, name), .help = "array of the data file"},
+    {.name = "as", WORD(RelnSpecInput, as, as_words), .help = "what its numbers are"},
+    {.name = "log", FLAG(RelnSpecInput, log), .help = "of a covariance: take the logarithm"},
+    {.name = "reference",
+     WORD(RelnSpecInput, reference, reference_words),
+     .help = "of covariances, mean: relative to their mean, for general linear frames"},
+    {.name = "points", FLAG(RelnSpecInput, points), .help = "a set for each sample: (N, P, ...)"},
+    {.name = "mask", TEXT(RelnSpecInput, mask), .help = "array (N, P): 1 where a point is"},
+};
+static const Section input_section = SECTION("an input", input_keys);
+
+static const Key target_keys[] = {
+    {.name = "name", TEXT(RelnSpecTarget, name), .example = "y", .help = "array of the data file"},
+    {.name = "as", WORD(RelnSpecTarget, as, target_words), .help = "what it is"},
+    {.name = "classes",
+     WHOLE(RelnSpecTarget, classes, 2, 4096),
+     .wanted = "a whole number from 2 to 4096",
+     .example = "2",
+     .help = "of a class: how many"},
+    {.name = "weights",
+     .kind = KEY_NUMBERS,
+     AT(RelnSpecTarget, weights),
+     .room = RELN_SPEC_WEIGHTS,
+     .count_at = offsetof(RelnSpecTarget, n_weights),
+     .low = ABOVE_ZERO,
+     .high = DBL_MAX,
+     .wanted = "a number above 0",
+     .example = "[1, 1]",
+     .help = "of classes, in the loss"},
+    {.name = "normalise",
+     FLAG(RelnSpecTarget, normalise),
+     .otherwise = 1,
+     .help = "scale by the training data while learning"},
+};
+static const Section target_section = SECTION("target", target_keys);
+
+static const Key head_keys[] = {
+    {.name = "hidden",
+     WHOLE(RelnSpecModel, head_hidden, 0, 16),
+     .wanted = "a whole number from 0 to 16",
+     .otherwise = 2,
+     .help = "hidden layers on the invariants"},
+    {.name = "width",
+     WHOLE(RelnSpecModel, head_width, 1, 4096),
+     .wanted = "a whole number from 1 to 4096",
+     .example = "64",
+     .help = "of those; left out: the model's"},
+    {.name = "activation",
+     WORD(RelnSpecModel, activation, activation_words),
+     .otherwise = RELN_ACT_SILU,
+     .help = "of those, and of an mlp"},
+};
+static const Section head_section = SECTION("head", head_keys);
+
+static const Key model_keys[] = {
+    {.name = "kind", WORD(RelnSpecModel, kind, model_words), .help = "the network"},
+    {.name = "width",
+     WHOLE(RelnSpecModel, width, 1, 4096),
+     .wanted = "a whole number from 1 to 4096",
+     .otherwise = 64,
+     .help = "channels"},
+    {.name = "parameters",
+     WHOLE(RelnSpecModel, parameters, 1, 1000000000),
+     .wanted = "a whole number from 1 to 1000000000",
+     .example = "20000",
+     .help = "instead of width: the width that comes nearest"},
+    {.name = "depth",
+     WHOLE(RelnSpecModel, depth, 1, 64),
+     .wanted = "a whole number from 1 to 64",
+     .otherwise = 2,
+     .help = "blocks"},
+    {.name = "nonlinearity",
+     WORDS(RelnSpecModel, steps, n_steps, step_words),
+     .example = "[rms, bracket]",
+     .help = "steps of a block; left out: the kind's own"},
+    {.name = "pool", WORD(RelnSpecModel, pool, pool_words), .help = "points to one"},
+    {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
+    {.name = "leak",
+     NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
+     .wanted = "a number from 0 to below 1",
+     .otherwise = 0.2,
+     .help = "of the step leaky"},
+    {.name = "head", .kind = KEY_SECTION, .section = &head_section, .help = "after the blocks"},
+};
+static const Section model_section = SECTION("model", model_keys);
+
+static const Key piece_keys[] = {
+    {.name = "kind", WORD(RelnSpecPiece, kind, schedule_words), .help = ""},
+    {.name = "length",
+     NUMBER(RelnSpecPiece, length, ABOVE_ZERO, 1e15),
+     .wanted = "a number above 0"},
+    {.name = "floor",
+     NUMBER(RelnSpecPiece, floor, 0, 1),
+     .wanted = "a number from 0 to 1 (a share of the rate)"},
+    {.name = "factor",
+     NUMBER(RelnSpecPiece, factor, ABOVE_ZERO, 1000),
+     .wanted = "a number above 0, up to 1000"},
+    {.name = "period",
+     NUMBER(RelnSpecPiece, period, ABOVE_ZERO, 1e15),
+     .wanted = "a number above 0"},
+    {.name = "patience",
+     WHOLE(RelnSpecPiece, patience, 1, 1000000),
+     .wanted = "a whole number from 1 to 1000000"},
+    {.name = "scale",
+     NUMBER(RelnSpecPiece, scale, ABOVE_ZERO, 1000),
+     .wanted = "a number above 0, up to 1000"},
+};
+static const Section piece_section = SECTION("a piece of the schedule", piece_keys);
+
+static const Key augment_keys[] = {
+    {.name = "cond",
+     NUMBER(RelnSpecTrain, augment, 1, 1e6),
+     .wanted = "a number from 1 to 1e6",
+     .example = "10",
+     .help = "condition number of random frames put on every sample"},
+};
+static const Section augment_section = SECTION("augment", augment_keys);
+
+static RelnStatus read_schedule(const Reader *, const Key *, const RelnDocNode *, void *);
+static void write_schedule(RelnDoc *, RelnDocNode *, const Key *, const void *);
+static RelnStatus read_validation(const Reader *, const Key *, const RelnDocNode *, void *);
+static void write_validation(RelnDoc *, RelnDocNode *, const Key *, const void *);
+
+static const Key train_keys[] = {
+    {.name = "epochs",
+     WHOLE(RelnSpecTrain, epochs, 1, 100000000),
+     .wanted = "a whole number from 1 to 100000000",
+     .otherwise = 100,
+     .help = "passes over the training data"},
+    {.name = "steps",
+     WHOLE(RelnSpecTrain, steps, 1, 2000000000),
+     .wanted = "a whole number from 1 to 2000000000",
+     .example = "10000",
+     .help = "instead of epochs: batches"},
+    {.name = "batch",
+     WHOLE(RelnSpecTrain, batch, 1, 1 << 20),
+     .wanted = "a whole number from 1 to 1048576",
+     .otherwise = 100,
+     .help = "samples for each step"},
+    {.name = "optimizer", WORD(RelnSpecTrain, optimizer, optimizer_words), .help = "which"},
+    {.name = "lr",
+     NUMBER(RelnSpecTrain, lr, ABOVE_ZERO, 1e3),
+     .wanted = "a number above 0, up to 1000",
+     .otherwise = 1e-3,
+     .help = "rate of learning"},
+    {.name = "schedule",
+     .kind = KEY_OWN,
+     .read = read_schedule,
+     .write = write_schedule,
+     .example = "cosine",
+     .words = schedule_words,
+     .help = "of the rate; or [{kind, length, floor, factor, period, patience, scale}, ...]"},
+    {.name = "betas",
+     .kind = KEY_NUMBERS,
+     AT(RelnSpecTrain, betas),
+     .room = 2,
+     .count_at = KEY_FIXED,
+     .low = 0,
+     .high = BELOW_ONE,
+     .wanted = "a number from 0 to below 1",
+     .example = "[0.9, 0.999]",
+     .shown = true,
+     .help = "of adam and adamw"},
+    {.name = "epsilon",
+     NUMBER(RelnSpecTrain, epsilon, ABOVE_ZERO, 1),
+     .wanted = "a number above 0, up to 1",
+     .otherwise = 1e-8,
+     .help = "of adam and adamw"},
+    {.name = "epsilon_inside", FLAG(RelnSpecTrain, epsilon_inside), .help = "of the square root"},
+    {.name = "decay",
+     NUMBER(RelnSpecTrain, decay, 0, 1e3),
+     .wanted = "a number from 0 to 1000",
+     .help = "of weights; adamw takes 0.01 when this is left out"},
+    {.name = "momentum",
+     NUMBER(RelnSpecTrain, momentum, 0, BELOW_ONE),
+     .wanted = "a number from 0 to below 1",
+     .help = "of sgd"},
+    {.name = "nesterov", FLAG(RelnSpecTrain, nesterov), .help = "of sgd"},
+    {.name = "clip",
+     NUMBER(RelnSpecTrain, clip, ABOVE_ZERO, DBL_MAX),
+     .wanted = "a number above 0",
+     .example = "1",
+     .help = "largest norm of the gradient"},
+    {.name = "loss", WORD(RelnSpecTrain, loss, loss_words), .help = "classes have cross-entropy"},
+    {.name = "delta",
+     NUMBER(RelnSpecTrain, delta, ABOVE_ZERO, DBL_MAX),
+     .wanted = "a number above 0",
+     .otherwise = 1,
+     .help = "of huber"},
+    {.name = "validation",
+     .kind = KEY_OWN,
+     .read = read_validation,
+     .write = write_validation,
+     .example = "0.1",
+     .shown = true,
+     .help = "share of the samples kept for it, or a data file of its own"},
+    {.name = "evaluate",
+     WHOLE(RelnSpecTrain, evaluate, 1, 100000000),
+     .wanted = "a whole number from 1 to 100000000",
+     .otherwise = 1,
+     .help = "epochs (or steps) between evaluations"},
+    {.name = "patience",
+     WHOLE(RelnSpecTrain, patience, 1, 1000000),
+     .wanted = "a whole number from 1 to 1000000",
+     .example = "20",
+     .help = "stop after this many evaluations without a better one"},
+    {.name = "dtype",
+     WORD(RelnSpecTrain, dtype, dtype_words),
+     .low = RELN_F32,
+     .otherwise = RELN_F32,
+     .help = "numbers of the network"},
+    {.name = "augment",
+     .kind = KEY_SECTION,
+     .section = &augment_section,
+     .help = "to train what is not equivariant"},
+    {.name = "seed",
+     NUMBER(RelnSpecTrain, seed, 0, 9007199254740992.0),
+     .wanted = "a whole number from 0 to 2^53",
+     .otherwise = 1,
+     .help = "of weights, order and frames"},
+    {.name = "checkpoint",
+     NUMBER(RelnSpecTrain, checkpoint, 0.001, 1e9),
+     .wanted = "seconds, from 0.001 to 1e9",
+     .otherwise = 60,
+     .help = "seconds between checkpoints"},
+};
+static const Section train_section = SECTION("train", train_keys);
+
+static RelnStatus read_symmetry(const Reader *, const Key *, const RelnDocNode *, void *);
+static void write_symmetry(RelnDoc *, RelnDocNode *, const Key *, const void *);
+static RelnStatus read_inputs(const Reader *, const Key *, const RelnDocNode *, void *);
+static void write_inputs(RelnDoc *, RelnDocNode *, const Key *, const void *);
+
+static const Key spec_keys[] = {
+    {.name = "symmetry", .kind = KEY_OWN, .read = read_symmetry, .write = write_symmetry},
+    {.name = "features", TEXT(RelnSpec, features)},
+    {.name = "inputs", .kind = KEY_OWN, .read = read_inputs, .write = write_inputs},
+    {.name = "target", .kind = KEY_SECTION, AT(RelnSpec, target), .section = &target_section},
+    {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
+    {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
+};
+static const Section spec_section = SECTION("the spec", spec_keys);
+
+/* ---- keys with forms of their own ---------------------------------------------------------------------------------- */
+
+/* {algebra: gl, n: 3} is gl:3. */
+static RelnStatus read_long_name(const Reader *r, const RelnDocNode *map, RelnSpec *spec)
+{
+    const RelnDocNode *algebra = reln_doc_get(map, "algebra"), *n = reln_doc_get(map, "n");
+    int length;
+
+    if (!algebra || !n || map->count != 2 || algebra->kind != RELN_DOC_TEXT ||
+        (n->kind != RELN_DOC_NUMBER && n->kind != RELN_DOC_TEXT))
+        return reln_keys_fail(
+            r, map,
+            "symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: FILE}");
+    length = snprintf(spec->symmetry, sizeof spec->symmetry, "%s:%s", algebra->text, n->text);
+    if (length >= (int)sizeof spec->symmetry)
+        return reln_keys_fail(r, map, "symmetry has %d letters; wanted up to %zu", length,
+                              sizeof spec->symmetry - 1);
+    return RELN_OK;
+}
+
+static RelnStatus read_symmetry(const Reader *r, const Key *key, const RelnDocNode *node,
+                                void *base)
+{
+    RelnSpec *spec = base;
+    const RelnDocNode *basis = reln_doc_get(node, "basis");
+
+    if (node->kind != RELN_DOC_MAP)
+        return reln_keys_text(r, node, key->name, sizeof spec->symmetry, spec->symmetry);
+    if (basis && node->count == 1)
+        return reln_keys_text(r, basis, "basis", sizeof spec->basis, spec->basis);
+    return read_long_name(r, node, spec);
+}
+
+static void write_symmetry(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
+{
+    const RelnSpec *spec = base;
+
+    if (spec->basis[0])
+        reln_doc_set_text(doc, reln_doc_set(doc, map, key->name, reln_doc_map(doc)), "basis",
+                          spec->basis);
+    else
+        reln_doc_set_text(doc, map, key->name, spec->symmetry);
+}
+
+static RelnStatus read_input(const Reader *r, const RelnDocNode *node, RelnSpecInput *in)
+{
+    reln_keys_init(&input_section, in);
+    RELN_TRY(reln_keys_read(r, &input_section, node, in));
+    if (!in->name[0])
+        return reln_keys_fail(r, node, "an input has no name; wanted {name: ARRAY, as: ...}");
+    if (!reln_doc_get(node, "as"))
+        return reln_keys_fail(r, node,
+                              "input %s does not say what it is; wanted as: matrix, element, "
+                              "vector, covariance, fourvector or scalar",
+                              in->name);
+    return RELN_OK;
+}
+
+static RelnStatus read_inputs(const Reader *r, const Key *key, const RelnDocNode *node, void *base)
+{
+    RelnSpec *spec = base;
+
+    RELN_TRY(reln_keys_want(r, node, key->name, RELN_DOC_LIST, "a list of {name: ARRAY, as: ...}"));
+    if (node->count < 1 || node->count > RELN_SPEC_INPUTS)
+        return reln_keys_fail(r, node, "inputs has %d items; wanted 1 to %d", node->count,
+                              RELN_SPEC_INPUTS);
+    for (const RelnDocNode *i = node->first; i; i = i->next)
+        RELN_TRY(read_input(r, i, &spec->input[spec->n_inputs++]));
+    return RELN_OK;
+}
+
+static void write_inputs(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
+{
+    const RelnSpec *spec = base;
+    RelnDocNode *list = reln_doc_set(doc, map, key->name, reln_doc_list(doc));
+
+    for (int i = 0; i < spec->n_inputs; i++)
+        reln_keys_write(doc, reln_doc_set(doc, list, NULL, reln_doc_map(doc)), &input_section,
+                        &spec->input[i]);
+}
+
+/* A word is a piece by itself. */
+static RelnStatus read_piece(const Reader *r, const RelnDocNode *node, RelnSpecPiece *piece)
+{
+    int kind = 0;
+
+    if (node->kind == RELN_DOC_MAP)
+        return reln_keys_read(r, &piece_section, node, piece);
+    RELN_TRY(reln_keys_word(r, node, "schedule", schedule_words, &kind));
+    piece->kind = (RelnScheduleKind)kind;
+    return RELN_OK;
+}
+
+static RelnStatus read_schedule(const Reader *r, const Key *key, const RelnDocNode *node,
+                                void *base)
+{
+    const bool list = node->kind == RELN_DOC_LIST;
+    RelnSpecTrain *train = base;
+
+    if (list && (node->count < 1 || node->count > RELN_SCHEDULE_MAX))
+        return reln_keys_fail(r, node, "%s has %d pieces; wanted 1 to %d", key->name, node->count,
+                              RELN_SCHEDULE_MAX);
+    for (const RelnDocNode *i = list ? node->first : node; i; i = list ? i->next : NULL)
+        RELN_TRY(read_piece(r, i, &train->schedule[train->n_pieces++]));
+    return RELN_OK;
+}
+
+static void write_schedule(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
+{
+    const RelnSpecTrain *train = base;
+    RelnDocNode *list =
+        train->n_pieces > 0 ? reln_doc_set(doc, map, key->name, reln_doc_list(doc)) : NULL;
+
+    for (int i = 0; i < train->n_pieces; i++)
+        reln_keys_write(doc, reln_doc_set(doc, list, NULL, reln_doc_map(doc)), &piece_section,
+                        &train->schedule[i]);
+}
+
+static RelnStatus read_validation(const Reader *r, const Key *key, const RelnDocNode *node,
+                                  void *base)
+{
+    RelnSpecTrain *train = base;
+
+    train->validation = 0;
+    if (node->kind == RELN_DOC_TEXT)
+        return reln_keys_text(r, node, key->name, sizeof train->validation_file,
+                              train->validation_file);
+    RELN_TRY(reln_keys_want(r, node, key->name, RELN_DOC_NUMBER,
+                            "a share from 0 to below 1, or a file"));
+    if (!(node->number >= 0 && node->number < 1))
+        return reln_keys_fail(r, node, "%s is %.40s; wanted a share from 0 to below 1, or a file",
+                              key->name, node->text);
+    train->validation = node->number;
+    return RELN_OK;
+}
+
+static void write_validation(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
+{
+    const RelnSpecTrain *train = base;
+
+    if (train->validation_file[0])
+        reln_doc_set_text(doc, map, key->name, train->validation_file);
+    else
+        reln_doc_set_number(doc, map, key->name, train->validation);
+}
+
+/* ---- what must hold between keys ------------------------------------------------------------------------------------ */
+
+static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
+{
+    if (!spec->symmetry[0] && !spec->basis[0])
+        return reln_keys_fail(r, root,
+                              "there is no symmetry; wanted a group, as in symmetry: gl:3");
+    if (spec->n_inputs == 0)
+        return reln_keys_fail(r, root,
+                              "there are no inputs; wanted a list of {name: ARRAY, as: ...}");
+    if (!spec->target.name[0])
+        return reln_keys_fail(r, root, "there is no target; wanted {name: ARRAY, as: ...}");
+    return RELN_OK;
+}
+
+static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const RelnSpecInput *in)
+{
+    const char *as = reln_as_text(in->as);
+
+    if (in->log && in->as != RELN_AS_COVARIANCE)
+        return reln_keys_fail(r, node, "input %s: log is for a covariance, and this is a %s",
+                              in->name, as);
+    if (in->reference != RELN_REFERENCE_NONE && in->as != RELN_AS_COVARIANCE)
+        return reln_keys_fail(r, node, "input %s: reference is for a covariance, and this is a %s",
+                              in->name, as);
+    if (in->mask[0] && !in->points)
+        return reln_keys_fail(
+            r, node, "input %s: a mask is for points; wanted points: true beside it", in->name);
+    return RELN_OK;
+}
+
+/* One mask serves all sets of points; covariances have one reference or none. */
+static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const RelnSpecInput *a,
+                             const RelnSpecInput *b)
+{
+    if (strcmp(a->name, b->name) == 0)
+        return reln_keys_fail(r, node, "input %s is there twice", a->name);
+    if (a->points && b->points && strcmp(a->mask, b->mask) != 0)
+        return reln_keys_fail(r, node,
+                              "inputs %s and %s have points with different masks; "
+                              "wanted one for both",
+                              b->name, a->name);
+    if (a->as == RELN_AS_COVARIANCE && b->as == RELN_AS_COVARIANCE && a->reference != b->reference)
+        return reln_keys_fail(r, node,
+                              "inputs %s and %s have different references; wanted one for "
+                              "all covariances",
+                              b->name, a->name);
+    return RELN_OK;
+}
+
+static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
+{
+    const RelnDocNode *node = reln_doc_get(root, "inputs")->first;
+
+    for (int i = 0; i < spec->n_inputs; i++, node = node->next) {
+        RELN_TRY(check_input(r, node, &spec->input[i]));
+        if (strcmp(spec->input[i].name, spec->target.name) == 0)
+            return reln_keys_fail(r, node, "input %s is the target, too", spec->input[i].name);
+        for (int j = 0; j < i; j++)
+            RELN_TRY(check_pair(r, node, &spec->input[i], &spec->input[j]));
+    }
+    return RELN_OK;
+}
+
+static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const RelnSpecTarget *t)
+{
+    if (t->as == RELN_TARGET_CLASS && t->classes == 0)
+        return reln_keys_fail(r, node, "target %s is a class; wanted classes: NUMBER beside it",
+                              t->name);
+    if (t->as != RELN_TARGET_CLASS && (t->classes || t->n_weights))
+        return reln_keys_fail(r, node,
+                              "target %s: classes and weights are for a class, and this is "
+                              "a %s",
+                              t->name, reln_target_text(t->as));
+    if (t->n_weights && t->n_weights != t->classes)
+        return reln_keys_fail(r, node, "target %s has %d weights; wanted %d, one for each class",
+                              t->name, t->n_weights, t->classes);
+    return RELN_OK;
+}
+
+/* The second of two keys that exclude each other. */
+static const RelnDocNode *both(const RelnDocNode *map, const char *a, const char *b)
+{
+    return reln_doc_get(map, a) ? reln_doc_get(map, b) : NULL;
+}
+
+static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecModel *m)
+{
+    const RelnDocNode *twice = both(map, "width", "parameters");
+
+    if (twice)
+        return reln_keys_fail(r, twice, "model has width and parameters; wanted one of them");
+    if (m->parameters)
+        m->width = 0;
+    if (m->kind == RELN_MODEL_MLP && m->n_steps)
+        return reln_keys_fail(r, reln_doc_get(map, "nonlinearity"),
+                              "an mlp takes no nonlinearity; wanted head: {activation: ...}");
+    if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
+        m->form = RELN_FORM_NO_CENTER;
+    return RELN_OK;
+}
+
+static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *spec)
+{
+    const bool is_class = spec->target.as == RELN_TARGET_CLASS;
+    const RelnDocNode *given = reln_doc_get(map, "loss");
+
+    if (!given && is_class)
+        spec->train.loss = RELN_LOSS_CROSS_ENTROPY;
+    if (is_class != (spec->train.loss == RELN_LOSS_CROSS_ENTROPY))
+        return reln_keys_fail(r, given,
+                              "loss is %s and the target a %s; wanted cross-entropy for "
+                              "classes and nothing else",
+                              loss_words[spec->train.loss], reln_target_text(spec->target.as));
+    return RELN_OK;
+}
+
+static RelnStatus check_train(const Reader *r, const RelnDocNode *map, RelnSpecTrain *t)
+{
+    const RelnDocNode *twice = both(map, "epochs", "steps"), *seed = reln_doc_get(map, "seed");
+
+    if (twice)
+        return reln_keys_fail(r, twice, "train has epochs and steps; wanted one of them");
+    if (t->steps)
+        t->epochs = 0;
+    if (t->seed != floor(t->seed))
+        return reln_keys_fail(r, seed, "seed is %s; wanted a whole number from 0 to 2^53",
+                              seed->text);
+    if (t->optimizer == RELN_SPEC_ADAMW && !reln_doc_get(map, "decay"))
+        t->decay = 0.01;
+    if (t->optimizer == RELN_SPEC_ADAM && t->decay > 0)
+        return reln_keys_fail(r, reln_doc_get(map, "decay"),
+                              "adam takes no decay; wanted optimizer: adamw");
+    if (t->nesterov && t->momentum == 0)
+        return reln_keys_fail(r, reln_doc_get(map, "nesterov"), "nesterov wants momentum above 0");
+    return RELN_OK;
+}
+
+/* ---- in and out ----------------------------------------------------------------------------------------------------- */
+
+void reln_spec_init(RelnSpec *spec)
+{
+    memset(spec, 0, sizeof *spec);
+    reln_keys_init(&spec_section, spec);
+    spec->train.betas[0] = 0.9;
+    spec->train.betas[1] = 0.999;
+    spec->train.validation = 0.1;
+}
+
+RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
+                              RelnSpec *spec)
+{
+    const Reader r = {ctx, what};
+
+    reln_spec_init(spec);
+    RELN_TRY(reln_keys_read(&r, &spec_section, root, spec));
+    RELN_TRY(check_required(&r, root, spec));
+    RELN_TRY(check_inputs(&r, root, spec));
+    RELN_TRY(check_target(&r, reln_doc_get(root, "target"), &spec->target));
+    RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
+    RELN_TRY(check_loss(&r, reln_doc_get(root, "train"), spec));
+    return check_train(&r, reln_doc_get(root, "train"), &spec->train);
+}
+
+RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec)
+{
+    RelnDoc *doc = NULL;
+    RelnStatus status;
+
+    RELN_TRY(reln_doc_load(ctx, path, &doc));
+    status = reln_spec_from_doc(ctx, reln_doc_root(doc), path, spec);
+    reln_doc_destroy(doc);
+    return status;
+}
+
+RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc)
+{
+    RelnDocNode *map = reln_doc_map(doc);
+
+    reln_keys_write(doc, map, &spec_section, spec);
+    return map;
+}
+
+static const char opening[] =
+    "# A spec for reln: what to learn from which arrays. Commented keys have no default; the "
+    "others show theirs.\n"
+    "symmetry: gl:3                        # the group: gl:n, sl:n, so:n, o:n (reflections), "
+    "so:p,q, lorentz, sp:2m,\n"
+    "                                      #   gl:2+so:3, {algebra: gl, n: 3}, or {basis: "
+    "FILE.npy} (dim, n, n)\n"
+    "# features: gl:3                      # where features live; left out: the smallest that "
+    "takes all inputs\n"
+    "inputs:                               # each {name, as}: matrix (n, n), element (dim), vector "
+    "(n), covariance\n"
+    "                                      #   (n, n), fourvector (4), scalar; (N, M, ...) for M "
+    "of a kind\n"
+    "  - {name: X, as: matrix}\n"
+    "# - {name: S, as: covariance, log: true}                 # under rotations and reflections\n"
+    "# - {name: S, as: covariance, log: true, reference: mean} # under gl:n: relative to the "
+    "sample's mean\n"
+    "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
+    "mask (N, P)\n";
+
+size_t reln_spec_template(char *text, size_t size)
+{
+    Page page = {text, size, 0};
+
+    reln_page_print(&page, "%s", opening);
+    reln_page_print(&page,
+                    "target:\n  name: y                             # array of the data file\n");
+    reln_page_print(&page,
+                    "  as: scalar                          # scalar, class, vector, matrix\n");
+    reln_keys_template(&page, &(Section){"target", target_keys + 2, target_section.n_keys - 2}, 2);
+    reln_page_print(&page, "model:\n");
+    reln_keys_template(&page, &model_section, 2);
+    reln_page_print(&page, "train:\n");
+    reln_keys_template(&page, &train_section, 2);
+    return page.used;
+}
+
+/* ---- for those who train --------------------------------------------------------------------------------------------- */
+
+uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch)
+{
+    return spec->train.steps ? (uint64_t)spec->train.steps
+                             : (uint64_t)spec->train.epochs * steps_per_epoch;
+}
+
+/* Lengths of a SPEC are in the unit of the run. */
+static double in_steps(const RelnSpec *spec, double length, uint64_t steps_per_epoch)
+{
+    return spec->train.steps ? length : length * (double)steps_per_epoch;
+}
+
+uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch)
+{
+    return (uint64_t)in_steps(spec, spec->train.evaluate, steps_per_epoch);
+}
+
+RelnOptimiser reln_spec_optimiser(const RelnSpec *spec)
+{
+    const RelnSpecTrain *t = &spec->train;
+
+    if (t->optimizer == RELN_SPEC_SGD)
+        return (RelnOptimiser){.kind = RELN_OPTIMISER_SGD,
+                               .sgd = {t->momentum, t->nesterov, t->decay},
+                               .clip = t->clip};
+    return (RelnOptimiser){
+        .kind = RELN_OPTIMISER_ADAM,
+        .adam = {t->betas[0], t->betas[1], t->epsilon, t->decay, t->epsilon_inside},
+        .clip = t->clip};
+}
+
+/* Numbers that a piece leaves out are the usual ones of its kind. */
+static RelnSchedulePiece piece_of(const RelnSpec *spec, const RelnSpecPiece *p,
+                                  uint64_t steps_per_epoch)
+{
+    const bool restarts = p->kind == RELN_SCHEDULE_RESTARTS;
+
+    return (RelnSchedulePiece){.kind = p->kind,
+                               .steps = (uint64_t)ceil(in_steps(spec, p->length, steps_per_epoch)),
+                               .floor = p->floor,
+                               .factor = p->factor > 0 ? p->factor
+                                         : restarts    ? 1
+                                                       : 0.1,
+                               .period =
+                                   in_steps(spec, p->period > 0 ? p->period : 10, steps_per_epoch),
+                               .patience = p->patience > 0 ? p->patience : 10,
+                               .scale = p->scale};
+}
+
+RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch)
+{
+    RelnSchedule s = {.rate = spec->train.lr, .n_pieces = spec->train.n_pieces};
+
+    for (int i = 0; i < s.n_pieces; i++)
+        s.piece[i] = piece_of(spec, &spec->train.schedule[i], steps_per_epoch);
+    return s;
+}
+
+RelnLoss reln_spec_loss(const RelnSpec *spec)
+{
+    return (RelnLoss){.kind = spec->train.loss,
+                      .delta = spec->train.delta,
+                      .n_weights = spec->target.n_weights,
+                      .weights = spec->target.n_weights ? spec->target.weights : NULL};
+}

@@ -1,0 +1,62 @@
+/* files.h -- between the parts of the runner: where a run is kept, and what a whole call has. */
+#ifndef TASKS_FILES_H
+#define TASKS_FILES_H
+
+#include "tasks/runner.h"
+
+enum { TASK_PATH = 1024 };
+
+struct TaskFiles {
+    const char *folder;
+    const TaskWatch *watch;
+    const char *settings; /* of this run, as a text: what a checkpoint must agree with */
+};
+
+/* All runs of one call: model m, seed number s is runs[m * n_seeds + s]. */
+typedef struct TaskCall {
+    const TaskRequest *request;
+    TaskEnv env;
+    int n_models, n_seeds;
+    const TaskModel **models;
+    TaskRun *runs;
+    RelnFolderLock *lock; /* two processes do not share a folder */
+} TaskCall;
+
+/* "FOLDER/KIND/MODEL-SEED.ENDING". RELN_ERR_ARG when it is too long. */
+RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending,
+                     char path[TASK_PATH]);
+
+/* ---- record.c: a finished run as a file ------------------------------------------------------------------------- */
+
+/* What decides the run's result, into a map; and the same as a text, malloced. NULL when memory is out. */
+RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc);
+char *task_settings_text(const TaskRun *run);
+
+RelnStatus task_record_save(TaskRun *run);
+/* run->done says whether there is one with these settings. */
+RelnStatus task_record_load(TaskRun *run);
+
+/* ---- checkpoint.c ----------------------------------------------------------------------------------------------- */
+
+RelnStatus task_checkpoint_save(const TaskRun *run, int part, RelnTrainer *trainer);
+RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *trainer);
+void task_checkpoint_remove(const TaskRun *run);
+
+/* ---- results.c, page.c ------------------------------------------------------------------------------------------- */
+
+/* Over the seeds that have results. */
+typedef struct TaskMean {
+    int n;
+    double mean, spread; /* spread: sample standard deviation, NAN for less than two */
+} TaskMean;
+TaskMean task_mean_metric(const TaskCall *call, int model, int metric);
+TaskMean task_mean_seconds(const TaskCall *call, int model);
+/* The first run of the model that has results; NULL when none has. */
+const TaskRun *task_any_run(const TaskCall *call, int model);
+
+RelnStatus task_results_save(const TaskCall *call); /* results.json, metrics.csv */
+RelnStatus task_results_print(const TaskCall *call);
+RelnStatus task_table(const TaskCall *call, RelnTable **out); /* caller destroys */
+RelnStatus task_page_save(const TaskCall *call);
+
+#endif

@@ -1,0 +1,116 @@
+/* page.c -- report.html: what was asked, the table, and the curves of all runs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tasks/files.h"
+
+static const TaskCurve *curve_named(const TaskRun *run, const char *name)
+{
+    const TaskCurve *c = run->curves;
+
+    while (c && strcmp(c->name, name) != 0)
+        c = c->next;
+    return c;
+}
+
+/* Has a run before this one a curve of the name? Then its plot is there already. */
+static bool seen_before(const TaskCall *call, int at, const char *name)
+{
+    for (int r = 0; r < at; r++)
+        if (call->runs[r].done && curve_named(&call->runs[r], name))
+            return true;
+    return false;
+}
+
+static bool all_positive(const TaskCall *call, const char *name)
+{
+    for (int r = 0; r < call->n_models * call->n_seeds; r++) {
+        const TaskCurve *c = curve_named(&call->runs[r], name);
+        for (ptrdiff_t i = 0; c && i < c->n; i++)
+            if (c->y[i] <= 0)
+                return false;
+    }
+    return true;
+}
+
+/* One colour for each model, the first of its seeds named. */
+static void plot(const TaskCall *call, RelnPage *page, const char *name)
+{
+    RelnPlot *p = reln_page_plot(page, name);
+
+    reln_plot_x(p, "step", RELN_AXIS_LINEAR);
+    reln_plot_y(p, NULL, all_positive(call, name) ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
+    for (int m = 0; m < call->n_models; m++) {
+        const char *label = call->models[m]->label;
+        for (int s = 0; s < call->n_seeds; s++) {
+            const TaskRun *run = &call->runs[m * call->n_seeds + s];
+            const TaskCurve *c = run->done ? curve_named(run, name) : NULL;
+            if (!c)
+                continue;
+            reln_plot_series(p, &(RelnSeries){.name = label,
+                                              .mark = RELN_MARK_LINE,
+                                              .n = c->n,
+                                              .x = c->x,
+                                              .y = c->y,
+                                              .colour = m + 1});
+            label = NULL;
+        }
+    }
+}
+
+static void facts(const TaskCall *call, RelnPage *page)
+{
+    const Task *task = call->env.task;
+
+    reln_page_fact(page, "scale", "%s", task_scale_text(call->env.scale));
+    reln_page_fact(page, "seeds", "%d", call->n_seeds);
+    for (int i = 0; i < task->n_options; i++)
+        reln_page_fact(page, task->options[i].name, "%s",
+                       task_option(&call->env, task->options[i].name));
+    reln_page_fact(page, "version", "%s", reln_version());
+    if (call->request->command)
+        reln_page_code(page, "command", call->request->command);
+}
+
+static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
+{
+    reln_page_text(page, "%s", call->env.task->about);
+    facts(call, page);
+    reln_page_section(page, "Results");
+    reln_page_table(page, table);
+    reln_page_section(page, "Training");
+    reln_page_columns(page, 2);
+    for (int r = 0; r < call->n_models * call->n_seeds; r++)
+        for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
+            if (!seen_before(call, r, c->name))
+                plot(call, page, c->name);
+    return RELN_OK;
+}
+
+static RelnStatus page_write(const TaskCall *call, RelnPage *page)
+{
+    char path[TASK_PATH];
+    const char *text = NULL;
+    size_t n_bytes = 0;
+
+    snprintf(path, sizeof path, "%s/report.html", call->request->out);
+    TRY(reln_page_html(page, &text, &n_bytes));
+    return reln_file_write(call->env.ctx, path, text, n_bytes);
+}
+
+RelnStatus task_page_save(const TaskCall *call)
+{
+    RelnTable *table = NULL;
+    RelnPage *page = NULL;
+    RelnStatus status = task_table(call, &table);
+
+    if (status == RELN_OK)
+        status = reln_page_create(call->env.ctx, call->env.task->purpose, &page);
+    if (status == RELN_OK)
+        status = fill(call, page, table);
+    if (status == RELN_OK)
+        status = page_write(call, page);
+    reln_page_destroy(page);
+    reln_table_destroy(table);
+    return status;
+}

@@ -1,0 +1,236 @@
+/* runner.c -- see runner.h: which runs there are, those that are missing, and all results. */
+#include "tasks/runner.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tasks/files.h"
+
+/* ---- what was asked for ------------------------------------------------------------------------------------------ */
+
+/* Is the word one of "a|b|c"? */
+static bool one_of(const char *word, const char *values)
+{
+    const size_t length = strlen(word);
+
+    for (const char *v = values; v; v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL)
+        if (strcspn(v, "|") == length && strncmp(v, word, length) == 0)
+            return true;
+    return false;
+}
+
+static RelnStatus check_values(TaskCall *call)
+{
+    const Task *task = call->env.task;
+
+    for (int i = 0; i < task->n_options; i++) {
+        const TaskOption *o = &task->options[i];
+        const char *value = call->request->values[i];
+        if (value && o->values && !one_of(value, o->values))
+            return task_fail(&call->env, RELN_ERR_ARG, "--%s is '%.60s'; wanted one of %s", o->name,
+                             value, o->values);
+        call->env.values[i] = value;
+    }
+    return RELN_OK;
+}
+
+static RelnStatus add_model(TaskCall *call, const char *name, size_t length)
+{
+    const Task *task = call->env.task;
+    char word[64];
+
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    const TaskModel *model = task_model(task, word);
+    if (!model || length >= sizeof word)
+        return task_fail(&call->env, RELN_ERR_ARG,
+                         "%s has no model '%s'; reln reproduce %s --help lists them", task->name,
+                         word, task->name);
+    for (int i = 0; i < call->n_models; i++)
+        if (call->models[i] == model)
+            return RELN_OK;
+    call->models[call->n_models++] = model;
+    return RELN_OK;
+}
+
+static RelnStatus choose_models(TaskCall *call)
+{
+    const Task *task = call->env.task;
+    const char *list = call->request->models;
+
+    call->models = calloc((size_t)task->n_models, sizeof *call->models);
+    if (!call->models)
+        return task_nomem(&call->env);
+    for (int i = 0; !list && i < task->n_models; i++)
+        if (task->models[i].from <= call->env.scale)
+            call->models[call->n_models++] = &task->models[i];
+    while (list) {
+        const size_t length = strcspn(list, ",");
+        TRY(add_model(call, list, length));
+        list = list[length] == ',' ? list + length + 1 : NULL;
+    }
+    if (call->n_models == 0)
+        return task_fail(&call->env, RELN_ERR_ARG, "%s has no models for scale %s", task->name,
+                         task_scale_text(call->env.scale));
+    return RELN_OK;
+}
+
+static RelnStatus make_runs(TaskCall *call)
+{
+    const TaskRequest *r = call->request;
+    const uint64_t first = r->first_seed > 0 ? r->first_seed : 1;
+
+    call->n_seeds = r->seeds > 0 ? r->seeds : call->env.task->seeds[r->scale];
+    call->runs = calloc((size_t)(call->n_models * call->n_seeds), sizeof *call->runs);
+    if (!call->runs)
+        return task_nomem(&call->env);
+    for (int i = 0; i < call->n_models * call->n_seeds; i++) {
+        TaskRun *run = &call->runs[i];
+        *run = (TaskRun){.env = &call->env,
+                         .model = call->models[i / call->n_seeds],
+                         .seed = first + (uint64_t)(i % call->n_seeds)};
+        for (int m = 0; m < TASK_METRICS; m++)
+            run->metrics[m] = NAN;
+    }
+    return RELN_OK;
+}
+
+static RelnStatus make_folders(TaskCall *call)
+{
+    static const char *const parts[] = {"", "/runs", "/models"};
+    char path[TASK_PATH];
+
+    for (int i = 0; i < 3; i++) {
+        if (snprintf(path, sizeof path, "%s%s", call->request->out, parts[i]) >= TASK_PATH - 128)
+            return task_fail(&call->env, RELN_ERR_ARG, "the name of the folder is too long");
+        TRY(reln_folder_make(call->env.ctx, path));
+    }
+    return RELN_OK;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+/* Where the run is kept while it is made or read. */
+static RelnStatus with_files(TaskCall *call, TaskRun *run, RelnStatus (*f)(TaskRun *, const void *),
+                             const void *data)
+{
+    TaskFiles files = {.folder = call->request->out, .watch = &call->request->watch};
+    char *text = task_settings_text(run);
+    RelnStatus status;
+
+    if (!text)
+        return task_nomem(&call->env);
+    files.settings = text;
+    run->files = &files;
+    status = f(run, data);
+    run->files = NULL;
+    free(text);
+    return status;
+}
+
+static RelnStatus look_up(TaskRun *run, const void *data)
+{
+    (void)data;
+    return task_record_load(run);
+}
+
+static RelnStatus make(TaskRun *run, const void *data)
+{
+    TRY(run->env->task->run(run, data));
+    TRY(task_record_save(run));
+    task_checkpoint_remove(run);
+    return RELN_OK;
+}
+
+static RelnStatus look_up_all(TaskCall *call, TaskOutcome *outcome)
+{
+    for (int i = 0; i < call->n_models * call->n_seeds; i++) {
+        TRY(with_files(call, &call->runs[i], look_up, NULL));
+        outcome->found += call->runs[i].done;
+    }
+    return RELN_OK;
+}
+
+/* Seed after seed, so that there is a whole table early. */
+static RelnStatus make_missing(TaskCall *call, const void *data, TaskOutcome *outcome)
+{
+    for (int s = 0; s < call->n_seeds; s++)
+        for (int m = 0; m < call->n_models; m++) {
+            TaskRun *run = &call->runs[m * call->n_seeds + s];
+            RelnStatus status = RELN_OK;
+            if (!run->done)
+                status = with_files(call, run, make, data);
+            outcome->runs += !run->stopped && status == RELN_OK;
+            if (run->stopped) {
+                outcome->stopped = true;
+                call->env.message[0] = '\0';
+                return RELN_OK;
+            }
+            TRY(status);
+        }
+    return RELN_OK;
+}
+
+static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
+{
+    const Task *task = call->env.task;
+    void *data = NULL;
+    RelnStatus status;
+
+    TRY(look_up_all(call, outcome));
+    outcome->runs = outcome->found;
+    if (outcome->found == call->n_models * call->n_seeds)
+        return RELN_OK;
+    outcome->runs = 0; /* counted again, with those that are missing */
+    status = task->prepare(&call->env, &data);
+    if (status == RELN_OK)
+        status = make_missing(call, data, outcome);
+    task->release(data);
+    return status;
+}
+
+static RelnStatus finish(TaskCall *call, const TaskOutcome *outcome)
+{
+    TRY(task_results_save(call));
+    TRY(task_page_save(call));
+    return outcome->stopped ? RELN_OK : task_results_print(call);
+}
+
+static RelnStatus reproduce(TaskCall *call, TaskOutcome *outcome)
+{
+    const int threads = call->request->threads > 0 ? call->request->threads : 1;
+
+    TRY(check_values(call));
+    TRY(choose_models(call));
+    TRY(make_runs(call));
+    TRY(make_folders(call));
+    TRY(reln_folder_lock(call->env.ctx, call->request->out, &call->lock));
+    TRY(reln_pool_create(call->env.ctx, threads, &call->env.pool));
+    TRY(run_all(call, outcome));
+    return finish(call, outcome);
+}
+
+static void call_clear(TaskCall *call)
+{
+    for (int i = 0; call->runs && i < call->n_models * call->n_seeds; i++)
+        task_run_clear(&call->runs[i]);
+    free(call->runs);
+    free(call->models);
+    reln_pool_destroy(call->env.pool);
+    reln_folder_unlock(call->lock);
+}
+
+RelnStatus task_reproduce(RelnCtx *ctx, const TaskRequest *request, TaskOutcome *outcome)
+{
+    TaskCall call = {.request = request,
+                     .env = {.ctx = ctx, .task = request->task, .scale = request->scale}};
+    RelnStatus status;
+
+    *outcome = (TaskOutcome){0};
+    status = reproduce(&call, outcome);
+    if (status != RELN_OK)
+        snprintf(outcome->message, sizeof outcome->message, "%s",
+                 call.env.message[0] ? call.env.message : reln_ctx_error(ctx));
+    call_clear(&call);
+    return status;
+}

@@ -1,0 +1,255 @@
+/* task.c -- what the functions of a task call: failing, options, training, curves. */
+#include "tasks/task.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tasks/files.h"
+
+RelnStatus task_fail(TaskEnv *env, RelnStatus status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(env->message, sizeof env->message, format, args);
+    va_end(args);
+    return status;
+}
+
+RelnStatus task_nomem(TaskEnv *env)
+{
+    return task_fail(env, RELN_ERR_NOMEM, "out of memory");
+}
+
+const char *task_option(const TaskEnv *env, const char *name)
+{
+    for (int i = 0; i < env->task->n_options; i++)
+        if (strcmp(env->task->options[i].name, name) == 0)
+            return env->values[i] ? env->values[i] : env->task->options[i].otherwise;
+    return NULL;
+}
+
+double task_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool task_asked(TaskRun *run)
+{
+    const TaskWatch *w = run->files ? run->files->watch : NULL;
+
+    if (w && w->asked && w->asked(w->self))
+        run->stopped = true;
+    return run->stopped;
+}
+
+/* ---- curves ------------------------------------------------------------------------------------------------------ */
+
+static TaskCurve *find_curve(TaskRun *run, const char *name)
+{
+    TaskCurve **at = &run->curves;
+
+    while (*at && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    if (!*at) {
+        TaskCurve *new = calloc(1, sizeof *new);
+        char *copy = strdup(name);
+        if (!new || !copy) {
+            free(new);
+            free(copy);
+            return NULL;
+        }
+        new->name = copy;
+        *at = new;
+    }
+    return *at;
+}
+
+static bool make_room(TaskCurve *curve)
+{
+    const ptrdiff_t room = curve->n < curve->room ? curve->room : 2 * curve->room + 64;
+    double *x, *y;
+
+    if (room == curve->room)
+        return true;
+    if ((x = realloc(curve->x, (size_t)room * sizeof *x)))
+        curve->x = x;
+    if ((y = realloc(curve->y, (size_t)room * sizeof *y)))
+        curve->y = y;
+    if (x && y)
+        curve->room = room;
+    return x && y;
+}
+
+RelnStatus task_curve(TaskRun *run, const char *name, double x, double y)
+{
+    TaskCurve *curve = find_curve(run, name);
+
+    if (!curve || !make_room(curve))
+        return task_nomem(run->env);
+    curve->x[curve->n] = x;
+    curve->y[curve->n++] = y;
+    return RELN_OK;
+}
+
+RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *score)
+{
+    enum { POINTS = 500 }; /* enough for a plot */
+    const RelnTrainRow *rows = NULL;
+    const int n = reln_trainer_rows(trainer, &rows), every = n / POINTS + 1;
+
+    for (int i = every - 1; i < n; i += every) {
+        TRY(task_curve(run, "training loss", (double)rows[i].step, rows[i].loss));
+        TRY(task_curve(run, score, (double)rows[i].step, rows[i].evaluation.score));
+    }
+    return RELN_OK;
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps)
+{
+    const uint64_t warm = n_steps / 50;
+    RelnSchedule schedule = {.rate = rate};
+
+    if (!cosine)
+        return schedule;
+    if (warm > 0)
+        schedule.piece[schedule.n_pieces++] =
+            (RelnSchedulePiece){.kind = RELN_SCHEDULE_WARMUP, .steps = warm, .floor = 0.01};
+    schedule.piece[schedule.n_pieces++] =
+        (RelnSchedulePiece){.kind = RELN_SCHEDULE_COSINE, .floor = 0.01};
+    return schedule;
+}
+
+size_t task_trained(const RelnStore *store)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < reln_store_count(store); i++) {
+        const RelnEntryInfo entry = reln_store_entry(store, i);
+        RelnEntryInfo moment;
+        char name[256];
+        snprintf(name, sizeof name, "%s.m", entry.name);
+        if (entry.trainable && reln_store_find(store, name, &moment))
+            count += entry.count;
+    }
+    return count;
+}
+
+/* Looked after every so many steps: about ten times a second. */
+typedef struct Pace {
+    uint64_t steps;
+    double last, saved;
+} Pace;
+
+static void adapt(Pace *pace)
+{
+    const double now = task_clock(), spent = now - pace->last;
+
+    if (spent < 0.05)
+        pace->steps *= 2;
+    else if (spent > 0.2 && pace->steps > 1)
+        pace->steps /= 2;
+    pace->last = now;
+}
+
+static void show(const TaskRun *run, const RelnTrainJob *job, const RelnTrainer *trainer)
+{
+    const TaskWatch *w = run->files ? run->files->watch : NULL;
+    const double *loss = reln_plan_output(job->plan, "loss", NULL);
+
+    if (w && w->show)
+        w->show(w->self, reln_trainer_step(trainer), job->n_steps, loss ? *loss : (double)NAN);
+}
+
+/* A checkpoint every half minute, and whenever training ends: a long evaluation may follow. */
+static RelnStatus keep_now(TaskRun *run, int part, RelnTrainer *trainer, Pace *pace, bool ended)
+{
+    if (!run->files || (!ended && !run->stopped && task_clock() - pace->saved < 30))
+        return RELN_OK;
+    pace->saved = task_clock();
+    return task_checkpoint_save(run, part, trainer);
+}
+
+static RelnStatus loop(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer *trainer)
+{
+    RelnTrainEnd end = RELN_TRAIN_GOING;
+    Pace pace = {1, task_clock(), task_clock()};
+
+    while (end == RELN_TRAIN_GOING) {
+        TRY(reln_trainer_run(trainer, pace.steps, &end));
+        show(run, job, trainer);
+        task_asked(run);
+        TRY(keep_now(run, part, trainer, &pace, end != RELN_TRAIN_GOING));
+        if (run->stopped)
+            return task_fail(run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
+        adapt(&pace);
+    }
+    run->diverged = run->diverged || end == RELN_TRAIN_DIVERGED;
+    return RELN_OK;
+}
+
+static void begin(const TaskRun *run, const RelnTrainer *trainer)
+{
+    const TaskWatch *w = run->files ? run->files->watch : NULL;
+    char what[128];
+
+    snprintf(what, sizeof what, "%s, seed %llu", run->model->name, (unsigned long long)run->seed);
+    if (w && w->begin)
+        w->begin(w->self, what, reln_trainer_step(trainer));
+}
+
+static void end(const TaskRun *run)
+{
+    if (run->files && run->files->watch->end)
+        run->files->watch->end(run->files->watch->self);
+}
+
+RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out)
+{
+    const RelnTrainRow *rows = NULL;
+    RelnStatus status;
+    int n;
+
+    *out = NULL;
+    TRY(reln_trainer_create(run->env->ctx, job, out));
+    if (run->files)
+        TRY(task_checkpoint_load(run, part, *out));
+    begin(run, *out);
+    status = loop(run, part, job, *out);
+    end(run);
+    n = reln_trainer_rows(*out, &rows);
+    run->seconds += n > 0 ? rows[n - 1].seconds : 0;
+    return status;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+void task_run_clear(TaskRun *run)
+{
+    while (run->curves) {
+        TaskCurve *next = run->curves->next;
+        free(run->curves->x);
+        free(run->curves->y);
+        free((void *)(uintptr_t)run->curves->name); /* ours, shown to others as constant */
+        free(run->curves);
+        run->curves = next;
+    }
+}
+
+RelnStatus task_run_alone(TaskEnv *env, const void *data, const TaskModel *model, uint64_t seed,
+                          TaskRun *out)
+{
+    *out = (TaskRun){.env = env, .model = model, .seed = seed};
+    for (int i = 0; i < TASK_METRICS; i++)
+        out->metrics[i] = NAN;
+    return env->task->run(out, data);
+}

@@ -1,0 +1,41 @@
+/* tasks.c -- the list of tasks, and finding things in it. */
+#include <string.h>
+
+#include "tasks/task.h"
+
+extern const Task task_sp4, task_platonic;
+
+static const Task *const tasks[] = {&task_sp4, &task_platonic};
+
+int task_count(void)
+{
+    return (int)(sizeof tasks / sizeof tasks[0]);
+}
+
+const Task *task_at(int index)
+{
+    return index >= 0 && index < task_count() ? tasks[index] : NULL;
+}
+
+const Task *task_find(const char *name)
+{
+    for (int i = 0; i < task_count(); i++)
+        if (strcmp(tasks[i]->name, name) == 0)
+            return tasks[i];
+    return NULL;
+}
+
+const TaskModel *task_model(const Task *task, const char *name)
+{
+    for (int i = 0; i < task->n_models; i++)
+        if (strcmp(task->models[i].name, name) == 0)
+            return &task->models[i];
+    return NULL;
+}
+
+const char *task_scale_text(TaskScale scale)
+{
+    static const char *const texts[TASK_SCALES] = {"smoke", "quick", "full"};
+
+    return texts[scale];
+}

@@ -1,0 +1,197 @@
+/* Frozen plans: the bits of plans that are not, whatever happens to the store. */
+#include <string.h>
+
+#include "graph/fixture.h"
+
+enum { N = 7, C = 2, WIDE = 40 };
+
+typedef struct Net {
+    Fixture f;
+    RelnPool *pool;
+    RelnPlan *plan;
+    double x[N * 3 * C], size;
+} Net;
+
+static RelnNode *weights(RelnGraph *g, const char *name, int from, int to)
+{
+    return reln_param(g, name, (RelnDims){.r = from, .c = to}, (RelnInit){RELN_INIT_NORMAL, 0.3});
+}
+
+/* A product of weights, which is steady; weights times an input of the step, which are not; a running mean; random
+ * numbers at both levels; and the gradient in x. */
+static void build(Net *s)
+{
+    RelnGraph *g = s->f.graph;
+    RelnNode *x =
+        reln_input(g, "x", RELN_SAMPLES, (RelnDims){.k = 3, .c = C}, s->f.adjoint, RELN_DEFAULT);
+    RelnNode *size = reln_input(g, "size", RELN_STEP, (RelnDims){0}, NULL, RELN_DEFAULT);
+    RelnNode *mean =
+        reln_state(g, "mean", (RelnDims){.c = WIDE}, (RelnInit){RELN_INIT_CONSTANT, 0.5});
+    RelnNode *h =
+        reln_mix(g, reln_mix(g, x, weights(g, "a", C, WIDE)), weights(g, "b", WIDE, WIDE));
+    RelnNode *t, *grad = NULL;
+
+    h = reln_mix(g, h, reln_mul(g, size, weights(g, "c", WIDE, WIDE)));
+    t = reln_sub(g, reln_form(g, s->f.algebra, RELN_FORM_COMPLETED, h, h), mean);
+    t = reln_sum(g, reln_mul(g, reln_tanh(g, t), reln_exp(g, reln_scale(g, mean, -1.0))), RELN_C);
+    t = reln_mul(g, t, reln_random_normal(g, RELN_STEP, (RelnDims){0}, 5));
+    reln_grad(g, t, 1, &x, &grad);
+    reln_output(g, "t", t);
+    reln_output(g, "grad", grad);
+    reln_output(g, "total", reln_batch_sum(g, t));
+    reln_output(g, "mean", mean);
+}
+
+static void make(Net *s, int threads)
+{
+    RelnRng rng = reln_rng(4, 0);
+
+    memset(s, 0, sizeof *s);
+    fixture_init(&s->f, "so:3", "so:3", RELN_F64);
+    fill_normal(&rng, N * 3 * C, s->x);
+    s->size = 0.7;
+    build(s);
+    assert_ok(s->f.ctx, reln_pool_create(s->f.ctx, threads, &s->pool));
+    assert_ok(s->f.ctx, reln_plan_create(
+                            s->f.graph, &(RelnPlanOptions){.pool = s->pool, .shard = 2}, &s->plan));
+    assert_ok(s->f.ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F64));
+    assert_ok(s->f.ctx, reln_plan_bind(s->plan, "size", &s->size, RELN_F64));
+}
+
+static void clear(Net *s)
+{
+    reln_plan_destroy(s->plan);
+    reln_pool_destroy(s->pool);
+    fixture_clear(&s->f);
+}
+
+static void run(Net *s, uint64_t step)
+{
+    assert_ok(s->f.ctx,
+              reln_plan_run(s->plan, &(RelnRun){.n_samples = N, .seed = 3, .step = step}));
+}
+
+static bool same(const Net *a, const Net *b)
+{
+    static const struct {
+        const char *name;
+        size_t count;
+    } outputs[] = {{"t", N}, {"grad", N * 3 * C}, {"total", 1}, {"mean", WIDE}};
+    bool equal = true;
+
+    for (int i = 0; i < 4; i++)
+        equal = equal && memcmp(reln_plan_output(a->plan, outputs[i].name, NULL),
+                                reln_plan_output(b->plan, outputs[i].name, NULL),
+                                outputs[i].count * sizeof(double)) == 0;
+    return equal;
+}
+
+/* Every array of the store moves. */
+static void disturb(Net *s)
+{
+    for (int i = 0; i < reln_store_count(s->f.store); i++) {
+        const RelnEntryInfo entry = reln_store_entry(s->f.store, i);
+
+        for (size_t j = 0; j < entry.count; j++)
+            ((double *)entry.values)[j] += 0.01;
+    }
+}
+
+static void frozen_plans_give_the_same_bits(void **state)
+{
+    Net live, frozen;
+
+    (void)state;
+    make(&live, 1);
+    make(&frozen, 3);
+    assert_ok(frozen.f.ctx, reln_plan_freeze(frozen.plan));
+    for (uint64_t step = 0; step < 4; step++) {
+        /* what is not held: data, inputs of the step, random numbers */
+        live.x[step] = frozen.x[step] = 0.3;
+        live.size = frozen.size = 0.5 + 0.1 * (double)step;
+        run(&live, step);
+        run(&frozen, step);
+        assert_true(same(&live, &frozen));
+    }
+    clear(&live);
+    clear(&frozen);
+}
+
+static void the_store_is_seen_when_frozen_again(void **state)
+{
+    Net live, frozen;
+
+    (void)state;
+    make(&live, 1);
+    make(&frozen, 1);
+    assert_ok(frozen.f.ctx, reln_plan_freeze(frozen.plan));
+    run(&live, 0);
+    disturb(&frozen);
+    for (int i = 0; i < 2; i++) { /* neither in the first run, which computes, nor in the second */
+        run(&frozen, 0);
+        assert_true(same(&live, &frozen));
+    }
+    disturb(&live);
+    run(&live, 0);
+    assert_false(same(&live, &frozen));
+    assert_ok(frozen.f.ctx, reln_plan_freeze(frozen.plan));
+    run(&frozen, 0);
+    assert_true(same(&live, &frozen));
+    clear(&live);
+    clear(&frozen);
+}
+
+static void plans_that_change_the_store_are_refused(void **state)
+{
+    RelnPlan *plan = NULL;
+    RelnNode *w;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    w = reln_param(f.graph, "w", (RelnDims){.c = 3}, (RelnInit){RELN_INIT_NORMAL, 1.0});
+    reln_adam_all(f.graph, NULL, reln_scalar(f.graph, 0.1),
+                  reln_sum(f.graph, reln_square(f.graph, w), RELN_C));
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_int_equal(reln_plan_freeze(plan), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(f.ctx), "1 optimisers and 0 assignments"));
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
+static RelnStatus freeze_somewhere(RelnCtx *ctx)
+{
+    RelnPlan *plan = NULL;
+    Fixture f;
+    RelnStatus status = fixture_build(&f, ctx, "so:3", "so:3", RELN_F64);
+
+    if (status == RELN_OK) {
+        reln_output(f.graph, "w", reln_scale(f.graph, weights(f.graph, "w", 3, 3), 2.0));
+        status = reln_plan_create(f.graph, NULL, &plan);
+    }
+    if (status == RELN_OK)
+        status = reln_plan_freeze(plan);
+    if (status == RELN_OK)
+        status = reln_plan_run(plan, &(RelnRun){0});
+    reln_plan_destroy(plan);
+    fixture_release(&f);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_true(fail_every_allocation(freeze_somewhere) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frozen_plans_give_the_same_bits),
+        cmocka_unit_test(the_store_is_seen_when_frozen_again),
+        cmocka_unit_test(plans_that_change_the_store_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

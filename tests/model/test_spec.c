@@ -1,0 +1,355 @@
+/* SPECs: read, written, explained, and refused with one line. */
+#include "model/world.h"
+
+#define GOOD_INPUTS "inputs: [{name: X, as: matrix}]\n"
+#define GOOD_TARGET "target: {name: y, as: scalar}\n"
+#define GOOD "symmetry: gl:3\n" GOOD_INPUTS GOOD_TARGET
+
+typedef struct Bad {
+    const char *yaml, *message;
+} Bad;
+
+/* Each with the one line it must give. */
+static const Bad bad[] = {
+    {GOOD "model:\n  depth: 2\n  widht: 64\n",
+     "spec.yaml:6: unknown key 'widht' in model; did you mean 'width'?"},
+    {GOOD "trian: {epochs: 3}\n",
+     "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
+    {GOOD "zzzzzz: 1\n",
+     "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
+     "inputs, target, model, train"},
+    {GOOD_INPUTS GOOD_TARGET,
+     "spec.yaml:1: there is no symmetry; wanted a group, as in symmetry: gl:3"},
+    {"symmetry: gl:3\n" GOOD_TARGET,
+     "spec.yaml:1: there are no inputs; wanted a list of {name: ARRAY, as: ...}"},
+    {"symmetry: gl:3\n" GOOD_INPUTS,
+     "spec.yaml:1: there is no target; wanted {name: ARRAY, as: ...}"},
+    {"symmetry: gl:3\ninputs: X\n" GOOD_TARGET,
+     "spec.yaml:2: inputs is X; wanted a list of {name: ARRAY, as: ...}"},
+    {"symmetry: gl:3\ninputs: []\n" GOOD_TARGET, "spec.yaml:2: inputs has 0 items; wanted 1 to 16"},
+    {"symmetry: gl:3\ninputs: [{as: matrix}]\n" GOOD_TARGET,
+     "spec.yaml:2: an input has no name; wanted {name: ARRAY, as: ...}"},
+    {"symmetry: gl:3\ninputs: [{name: X}]\n" GOOD_TARGET,
+     "spec.yaml:2: input X does not say what it is; wanted as: matrix, element, vector, "
+     "covariance, "
+     "fourvector or scalar"},
+    {"symmetry: gl:3\ninputs: [{name: X, as: martix}]\n" GOOD_TARGET,
+     "spec.yaml:2: unknown word 'martix' for as; did you mean 'matrix'?"},
+    {"symmetry: gl:3\ninputs: [{name: X, as: quaternions}]\n" GOOD_TARGET,
+     "spec.yaml:2: unknown word 'quaternions' for as; known are matrix, element, vector, "
+     "covariance, fourvector, scalar"},
+    {"symmetry: gl:3\ninputs:\n  - {name: X, as: matrix}\n  - {name: X, as: scalar}\n" GOOD_TARGET,
+     "spec.yaml:4: input X is there twice"},
+    {"symmetry: gl:3\ninputs: [{name: y, as: matrix}]\n" GOOD_TARGET,
+     "spec.yaml:2: input y is the target, too"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, log: true}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: log is for a covariance, and this is a vector"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, reference: mean}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: reference is for a covariance, and this is a vector"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, mask: m}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: a mask is for points; wanted points: true beside it"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: yes-please}]\n" GOOD_TARGET,
+     "spec.yaml:2: points is yes-please; wanted true or false"},
+    {"symmetry: so:3\ninputs:\n  - {name: v, as: vector, points: true, mask: m}\n"
+     "  - {name: w, as: vector, points: true}\n" GOOD_TARGET,
+     "spec.yaml:4: inputs v and w have points with different masks; wanted one for both"},
+    {"symmetry: gl:3\ninputs:\n  - {name: C, as: covariance, reference: mean}\n"
+     "  - {name: D, as: covariance}\n" GOOD_TARGET,
+     "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
+    {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
+     "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
+     "mask"},
+    {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
+     "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
+     "FILE}"},
+    {"symmetry: [gl, 3]\n" GOOD_INPUTS GOOD_TARGET,
+     "spec.yaml:1: symmetry is a list; wanted a text"},
+    {"symmetry: 3\n" GOOD_INPUTS GOOD_TARGET, "spec.yaml:1: symmetry is 3; wanted a text"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "target: {name: y, as: class}\n",
+     "spec.yaml:3: target y is a class; wanted classes: NUMBER beside it"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "target: {name: y, as: class, classes: 1}\n",
+     "spec.yaml:3: classes is 1; wanted a whole number from 2 to 4096"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "target: {name: y, as: scalar, classes: 3}\n",
+     "spec.yaml:3: target y: classes and weights are for a class, and this is a scalar"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "target: {name: y, as: class, classes: 3, weights: [1, 2]}\n",
+     "spec.yaml:3: target y has 2 weights; wanted 3, one for each class"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "target: {name: y, as: class, classes: 2, weights: [1, 0]}\n",
+     "spec.yaml:3: weights is 0; wanted a number above 0"},
+    {GOOD "model: {width: 0}\n", "spec.yaml:4: width is 0; wanted a whole number from 1 to 4096"},
+    {GOOD "model: {width: 6.5}\n",
+     "spec.yaml:4: width is 6.5; wanted a whole number from 1 to 4096"},
+    {GOOD "model: {width: wide}\n",
+     "spec.yaml:4: width is wide; wanted a whole number from 1 to 4096"},
+    {GOOD "model: {width: 8, parameters: 1000}\n",
+     "spec.yaml:4: model has width and parameters; wanted one of them"},
+    {GOOD "model: {kind: transformer}\n",
+     "spec.yaml:4: unknown word 'transformer' for kind; known are reln, lie-neurons, "
+     "vector-neurons, mlp"},
+    {GOOD "model: {nonlinearity: [relu, brakcet]}\n",
+     "spec.yaml:4: unknown word 'brakcet' for nonlinearity; did you mean 'bracket'?"},
+    {GOOD "model: {nonlinearity: []}\n", "spec.yaml:4: nonlinearity has 0 items; wanted 1 to 8"},
+    {GOOD "model: {kind: mlp, nonlinearity: [relu]}\n",
+     "spec.yaml:4: an mlp takes no nonlinearity; wanted head: {activation: ...}"},
+    {GOOD "model: 64\n", "spec.yaml:4: model is 64; wanted keys and values"},
+    {GOOD "model: {head: {hiden: 2}}\n",
+     "spec.yaml:4: unknown key 'hiden' in head; did you mean 'hidden'?"},
+    {GOOD "train: {lr: 0}\n", "spec.yaml:4: lr is 0; wanted a number above 0, up to 1000"},
+    {GOOD "train: {lr: fast}\n", "spec.yaml:4: lr is fast; wanted a number above 0, up to 1000"},
+    {GOOD "train: {epochs: 3, steps: 10}\n",
+     "spec.yaml:4: train has epochs and steps; wanted one of them"},
+    {GOOD "train: {betas: [0.9]}\n", "spec.yaml:4: betas has 1 items; wanted 2"},
+    {GOOD "train: {betas: [0.9, 1]}\n",
+     "spec.yaml:4: betas is 1; wanted a number from 0 to below 1"},
+    {GOOD "train: {optimizer: adam, decay: 0.1}\n",
+     "spec.yaml:4: adam takes no decay; wanted optimizer: adamw"},
+    {GOOD "train: {optimizer: sgd, nesterov: true}\n",
+     "spec.yaml:4: nesterov wants momentum above 0"},
+    {GOOD "train: {loss: cross-entropy}\n",
+     "spec.yaml:4: loss is cross-entropy and the target a scalar; wanted cross-entropy for classes "
+     "and nothing else"},
+    {GOOD "train: {validation: 1}\n",
+     "spec.yaml:4: validation is 1; wanted a share from 0 to below 1, or a file"},
+    {GOOD "train: {dtype: f16}\n", "spec.yaml:4: unknown word 'f16' for dtype; known are f32, f64"},
+    {GOOD "train: {seed: 1.5}\n", "spec.yaml:4: seed is 1.5; wanted a whole number from 0 to 2^53"},
+    {GOOD "train: {augment: {cond: 0.5}}\n",
+     "spec.yaml:4: cond is 0.5; wanted a number from 1 to 1e6"},
+    {GOOD "train: {schedule: cosin}\n",
+     "spec.yaml:4: unknown word 'cosin' for schedule; did you mean 'cosine'?"},
+    {GOOD "train:\n  schedule:\n    - {kind: warmup, length: 2}\n    - {kind: cosine, floor: 2}\n",
+     "spec.yaml:7: floor is 2; wanted a number from 0 to 1 (a share of the rate)"},
+    {GOOD "train: {schedule: []}\n", "spec.yaml:4: schedule has 0 pieces; wanted 1 to 8"},
+};
+
+static void bad_specs_get_one_line(void **state)
+{
+    RelnCtx *ctx = NULL;
+    RelnSpec spec;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_true(sizeof bad / sizeof bad[0] >= 40);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(world_spec(ctx, bad[i].yaml, &spec), RELN_ERR_FORMAT);
+        assert_string_equal(reln_ctx_error(ctx), bad[i].message);
+    }
+    reln_ctx_destroy(ctx);
+}
+
+/* ---- in and out ----------------------------------------------------------------------------------------------------- */
+
+static const char full[] =
+    "symmetry: {algebra: so, n: 3}\nfeatures: gl:3\n"
+    "inputs:\n  - {name: v, as: vector, points: true, mask: m}\n"
+    "  - {name: C, as: covariance, log: true}\n  - {name: s, as: scalar}\n"
+    "target: {name: y, as: class, classes: 3, weights: [1, 2, 0.5], normalise: false}\n"
+    "model: {kind: lie-neurons, parameters: 5000, depth: 3, nonlinearity: [leaky, bracket], pool: "
+    "max,"
+    " leak: 0.1, head: {hidden: 1, width: 9, activation: tanh}}\n"
+    "train: {steps: 77, batch: 13, optimizer: sgd, lr: 0.25, momentum: 0.5, nesterov: true, decay: "
+    "0.1,"
+    " clip: 2, validation: other.npz, evaluate: 7, patience: 4, dtype: f64, augment: {cond: 10}, "
+    "seed: 9,"
+    " schedule: [{kind: warmup, length: 5}, {kind: steps, factor: 0.5, period: 10}]}\n";
+
+static RelnSpec read_spec(RelnCtx *ctx, const char *yaml)
+{
+    RelnSpec spec;
+
+    assert_ok(ctx, world_spec(ctx, yaml, &spec));
+    return spec;
+}
+
+static void keys_arrive_where_they_belong(void **state)
+{
+    RelnCtx *ctx = NULL;
+    RelnSpec s;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    s = read_spec(ctx, full);
+    assert_string_equal(s.symmetry, "so:3");
+    assert_string_equal(s.input[0].mask, "m");
+    assert_true(s.input[1].log && s.input[0].points && !s.input[2].points);
+    assert_int_equal(s.target.n_weights, 3);
+    assert_true(s.target.weights[2] == 0.5 && !s.target.normalise);
+    assert_int_equal(s.model.width, 0);
+    assert_int_equal(s.model.parameters, 5000);
+    assert_int_equal(s.model.steps[1], RELN_STEP_BRACKET);
+    assert_int_equal(s.model.form, RELN_FORM_NO_CENTER);
+    assert_int_equal(s.model.activation, RELN_ACT_TANH);
+    assert_int_equal(s.train.loss, RELN_LOSS_CROSS_ENTROPY);
+    assert_int_equal(s.train.dtype, RELN_F64);
+    assert_string_equal(s.train.validation_file, "other.npz");
+    assert_int_equal(s.train.epochs, 0);
+    assert_true(s.train.augment == 10);
+    reln_ctx_destroy(ctx);
+}
+
+static void defaults_are_those_of_the_table(void **state)
+{
+    RelnCtx *ctx = NULL;
+    RelnSpec s;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    s = read_spec(ctx, GOOD);
+    assert_int_equal(s.model.width, 64);
+    assert_int_equal(s.train.epochs, 100);
+    assert_true(s.train.lr == 1e-3 && s.train.betas[1] == 0.999 && s.train.validation == 0.1);
+    assert_true(s.target.normalise);
+    s = read_spec(ctx, GOOD "train: {optimizer: adamw}\n");
+    assert_true(s.train.decay == 0.01);
+    reln_ctx_destroy(ctx);
+}
+
+static void a_spec_written_reads_back_the_same(void **state)
+{
+    static const char *const texts[] = {full, GOOD, GOOD "train: {schedule: cosine}\n",
+                                        "symmetry: {basis: b.npy}\n" GOOD_INPUTS GOOD_TARGET};
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const RelnSpec spec = read_spec(ctx, texts[i]);
+        RelnSpec again;
+        RelnDoc *doc = NULL;
+
+        assert_ok(ctx, reln_doc_create(ctx, &doc));
+        assert_ok(ctx,
+                  world_spec(ctx, reln_doc_write(doc, reln_spec_to_doc(&spec, doc), RELN_DOC_YAML),
+                             &again));
+        assert_memory_equal(&spec, &again, sizeof spec);
+        reln_doc_destroy(doc);
+    }
+    reln_ctx_destroy(ctx);
+}
+
+/* Without its comments it is what a spec with nothing but the required keys is. */
+static void the_template_is_a_spec_with_the_defaults(void **state)
+{
+    static char text[16384], cut[100];
+    const size_t length = reln_spec_template(text, sizeof text);
+    RelnCtx *ctx = NULL;
+    RelnSpec spec, plain;
+
+    (void)state;
+    assert_true(length > 1000 && length < sizeof text && strlen(text) == length);
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    spec = read_spec(ctx, text);
+    plain = read_spec(ctx, GOOD);
+    assert_memory_equal(&spec, &plain, sizeof spec);
+    assert_non_null(strstr(text, "nonlinearity"));
+    assert_non_null(strstr(text, "# seconds between checkpoints"));
+    assert_int_equal(reln_spec_template(cut, sizeof cut), length);
+    assert_memory_equal(cut, text, sizeof cut - 1);
+    assert_int_equal(reln_spec_template(NULL, 0), length);
+    reln_ctx_destroy(ctx);
+}
+
+/* ---- for those who train ---------------------------------------------------------------------------------------------- */
+
+static void lengths_are_in_the_unit_of_the_run(void **state)
+{
+    RelnCtx *ctx = NULL;
+    RelnSpec s;
+    RelnSchedule schedule;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    s = read_spec(
+        ctx,
+        GOOD "train: {epochs: 10, evaluate: 2, schedule: [{kind: warmup, length: 3}, cosine]}\n");
+    assert_int_equal(reln_spec_steps(&s, 90), 900);
+    assert_int_equal(reln_spec_evaluate_every(&s, 90), 180);
+    schedule = reln_spec_schedule(&s, 90);
+    assert_int_equal(schedule.n_pieces, 2);
+    assert_int_equal(schedule.piece[0].steps, 270);
+    assert_int_equal(schedule.piece[1].kind, RELN_SCHEDULE_COSINE);
+    s = read_spec(ctx, GOOD "train: {steps: 50, schedule: {kind: steps, period: 7}}\n");
+    assert_int_equal(reln_spec_steps(&s, 90), 50);
+    schedule = reln_spec_schedule(&s, 90);
+    assert_true(schedule.piece[0].period == 7);
+    assert_ok(ctx, reln_schedule_check(ctx, &schedule, 50));
+    reln_ctx_destroy(ctx);
+}
+
+static void every_kind_of_schedule_is_accepted(void **state)
+{
+    static const char *const kinds[] = {"constant",    "warmup", "cosine", "restarts",
+                                        "exponential", "steps",  "plateau"};
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char yaml[256];
+        RelnSpec spec;
+        RelnSchedule schedule;
+
+        snprintf(yaml, sizeof yaml, GOOD "train: {schedule: %s}\n", kinds[i]);
+        spec = read_spec(ctx, yaml);
+        schedule = reln_spec_schedule(&spec, 90);
+        assert_ok(ctx, reln_schedule_check(ctx, &schedule, reln_spec_steps(&spec, 90)));
+    }
+    reln_ctx_destroy(ctx);
+}
+
+static void optimisers_and_losses_take_their_numbers(void **state)
+{
+    RelnCtx *ctx = NULL;
+    RelnSpec s;
+    RelnOptimiser o;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    s = read_spec(ctx, full);
+    o = reln_spec_optimiser(&s);
+    assert_int_equal(o.kind, RELN_OPTIMISER_SGD);
+    assert_true(o.sgd.momentum == 0.5 && o.sgd.nesterov && o.sgd.decay == 0.1 && o.clip == 2);
+    assert_int_equal(reln_spec_loss(&s).n_weights, 3);
+    s = read_spec(ctx,
+                  GOOD "train: {optimizer: adamw, epsilon: 1e-6, epsilon_inside: true, loss: huber,"
+                       " delta: 0.5}\n");
+    o = reln_spec_optimiser(&s);
+    assert_true(o.adam.eps == 1e-6 && o.adam.eps_inside && o.adam.decay == 0.01);
+    assert_true(reln_spec_loss(&s).delta == 0.5 && reln_spec_loss(&s).kind == RELN_LOSS_HUBER);
+    reln_ctx_destroy(ctx);
+}
+
+static RelnStatus read_and_write(RelnCtx *ctx)
+{
+    RelnDoc *doc = NULL;
+    RelnSpec spec;
+    RelnStatus status = world_spec(ctx, full, &spec);
+
+    if (status == RELN_OK)
+        status = reln_doc_create(ctx, &doc);
+    if (status == RELN_OK && !reln_doc_write(doc, reln_spec_to_doc(&spec, doc), RELN_DOC_YAML))
+        status = RELN_ERR_NOMEM;
+    reln_doc_destroy(doc);
+    return status;
+}
+
+static void memory_may_run_out_anywhere(void **state)
+{
+    (void)state;
+    assert_true(fail_every_allocation(read_and_write) > 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_specs_get_one_line),
+        cmocka_unit_test(keys_arrive_where_they_belong),
+        cmocka_unit_test(defaults_are_those_of_the_table),
+        cmocka_unit_test(a_spec_written_reads_back_the_same),
+        cmocka_unit_test(the_template_is_a_spec_with_the_defaults),
+        cmocka_unit_test(lengths_are_in_the_unit_of_the_run),
+        cmocka_unit_test(every_kind_of_schedule_is_accepted),
+        cmocka_unit_test(optimisers_and_losses_take_their_numbers),
+        cmocka_unit_test(memory_may_run_out_anywhere),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

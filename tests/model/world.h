@@ -1,0 +1,206 @@
+/* world.h -- a SPEC from text, random arrays that fit it, and the model and data made of both. */
+#ifndef TESTS_MODEL_WORLD_H
+#define TESTS_MODEL_WORLD_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+
+enum { WORLD_POINTS = 4, WORLD_CHANNELS = 2, WORLD_ARRAYS = RELN_SPEC_INPUTS + 2 };
+
+typedef struct World {
+    RelnCtx *ctx;
+    bool owns_ctx;
+    RelnSpec spec;
+    int samples, n, dim;
+    RelnNamed arrays[WORLD_ARRAYS];
+    int n_arrays;
+    RelnDataMemory memory;
+    RelnDataSource source;
+    RelnShapes shapes;
+    RelnModel *model;
+    RelnData *data;
+} World;
+
+/* The parsed SPEC, or the status of its refusal. */
+static inline RelnStatus world_spec(RelnCtx *ctx, const char *yaml, RelnSpec *spec)
+{
+    RelnDoc *doc = NULL;
+    RelnStatus status = reln_doc_parse_yaml(ctx, yaml, strlen(yaml), "spec.yaml", &doc);
+
+    if (status == RELN_OK)
+        status = reln_spec_from_doc(ctx, reln_doc_root(doc), "spec.yaml", spec);
+    reln_doc_destroy(doc);
+    return status;
+}
+
+/* A A^T + I / 2 */
+static inline void random_covariance(RelnRng *rng, int n, double *s)
+{
+    double a[64];
+
+    fill_normal(rng, (ptrdiff_t)n * n, a);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            s[i * n + j] = i == j ? 0.5 : 0;
+            for (int l = 0; l < n; l++)
+                s[i * n + j] += a[i * n + l] * a[j * n + l];
+        }
+}
+
+static inline double *world_array(World *w, const char *name, int rank, const ptrdiff_t *dims)
+{
+    RelnNamed *a = &w->arrays[w->n_arrays++];
+    size_t count = 1;
+
+    *a = (RelnNamed){.name = name, .dtype = RELN_F64, .rank = rank};
+    for (int d = 0; d < rank; d++) {
+        a->dims[d] = dims[d];
+        count *= (size_t)dims[d];
+    }
+    a->values = calloc(count, sizeof(double));
+    return a->values;
+}
+
+static inline ptrdiff_t array_count(const RelnNamed *a)
+{
+    ptrdiff_t count = 1;
+
+    for (int d = 0; d < a->rank; d++)
+        count *= a->dims[d];
+    return count;
+}
+
+/* (N, [P,] M, ...) */
+static inline void world_input(World *w, const RelnSpecInput *in, RelnRng *rng)
+{
+    ptrdiff_t dims[5] = {w->samples};
+    int rank = 1;
+    const bool square = in->as == RELN_AS_MATRIX || in->as == RELN_AS_COVARIANCE;
+    double *x;
+
+    if (in->points)
+        dims[rank++] = WORLD_POINTS;
+    dims[rank++] = WORLD_CHANNELS;
+    if (in->as != RELN_AS_SCALAR)
+        dims[rank++] = in->as == RELN_AS_ELEMENT ? w->dim : w->n;
+    if (square)
+        dims[rank++] = w->n;
+    x = world_array(w, in->name, rank, dims);
+    fill_normal(rng, array_count(&w->arrays[w->n_arrays - 1]), x);
+    if (in->as == RELN_AS_COVARIANCE)
+        for (ptrdiff_t i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i += w->n * w->n)
+            random_covariance(rng, w->n, x + i);
+}
+
+/* With holes, and never empty. */
+static inline void world_mask(World *w, const char *name)
+{
+    double *mask = world_array(w, name, 2, (ptrdiff_t[]){w->samples, WORLD_POINTS});
+
+    for (int i = 0; i < w->samples; i++)
+        for (int p = 0; p < WORLD_POINTS; p++)
+            mask[i * WORLD_POINTS + p] = p == i % WORLD_POINTS || (i + p) % 3 == 0;
+}
+
+static inline void world_target(World *w, RelnRng *rng)
+{
+    const RelnSpecTarget *t = &w->spec.target;
+    const int size = t->as == RELN_TARGET_VECTOR ? w->n : 1;
+    ptrdiff_t dims[4] = {w->samples, WORLD_CHANNELS, size, w->n};
+    double *y;
+
+    if (t->as == RELN_TARGET_CLASS) {
+        y = world_array(w, t->name, 1, dims);
+        for (int i = 0; i < w->samples; i++)
+            y[i] = i % t->classes;
+        return;
+    }
+    if (t->as == RELN_TARGET_MATRIX)
+        dims[2] = w->n;
+    y = world_array(w, t->name,
+                    t->as == RELN_TARGET_SCALAR   ? 2
+                    : t->as == RELN_TARGET_VECTOR ? 3
+                                                  : 4,
+                    dims);
+    fill_normal(rng, array_count(&w->arrays[w->n_arrays - 1]), y);
+}
+
+static inline RelnStatus world_size(World *w)
+{
+    RelnGroup *group = NULL;
+    const RelnStatus status = reln_group_create(w->ctx, w->spec.symmetry, &group);
+
+    if (status == RELN_OK) {
+        w->n = reln_group_n(group);
+        w->dim = reln_group_n_lie(group);
+    }
+    reln_group_destroy(group);
+    return status;
+}
+
+/* Spec and arrays; ctx NULL: one of its own. */
+static inline RelnStatus world_init(World *w, RelnCtx *ctx, const char *yaml, int samples)
+{
+    RelnRng rng = reln_rng(5, 1);
+    RelnStatus status = RELN_OK;
+
+    memset(w, 0, sizeof *w);
+    w->samples = samples;
+    w->owns_ctx = !ctx;
+    w->ctx = ctx;
+    if (!ctx)
+        status = reln_ctx_create(NULL, &w->ctx);
+    if (status == RELN_OK)
+        status = world_spec(w->ctx, yaml, &w->spec);
+    if (status == RELN_OK)
+        status = world_size(w);
+    if (status != RELN_OK)
+        return status;
+    for (int i = 0; i < w->spec.n_inputs; i++)
+        world_input(w, &w->spec.input[i], &rng);
+    for (int i = 0; i < w->spec.n_inputs; i++)
+        if (w->spec.input[i].mask[0]) {
+            world_mask(w, w->spec.input[i].mask);
+            break;
+        }
+    world_target(w, &rng);
+    w->memory = (RelnDataMemory){w->ctx, w->n_arrays, w->arrays};
+    w->source = reln_data_memory(&w->memory, "data.npz");
+    return RELN_OK;
+}
+
+static inline RelnStatus world_model(World *w)
+{
+    RelnStatus status = reln_data_shapes(w->ctx, &w->spec, &w->source, &w->shapes);
+
+    return status == RELN_OK ? reln_model_create(w->ctx, &w->spec, &w->shapes, &w->model) : status;
+}
+
+static inline RelnStatus world_data(World *w, const RelnDataOptions *options)
+{
+    return reln_data_open(w->model, &w->source, options, &w->data);
+}
+
+static inline RelnNamed *world_find(World *w, const char *name)
+{
+    for (int i = 0; i < w->n_arrays; i++)
+        if (strcmp(w->arrays[i].name, name) == 0)
+            return &w->arrays[i];
+    return NULL;
+}
+
+static inline void world_clear(World *w)
+{
+    reln_data_destroy(w->data);
+    reln_model_destroy(w->model);
+    for (int i = 0; i < w->n_arrays; i++)
+        free(w->arrays[i].values);
+    if (w->owns_ctx)
+        reln_ctx_destroy(w->ctx);
+}
+
+#endif

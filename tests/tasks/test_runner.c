@@ -1,0 +1,453 @@
+/* What runs tasks: runs are made once, stopped and gone on with the same bits, and told together. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/support.h"
+#include "tasks/runner.h"
+
+/* ---- a task of a page: y = a x + b, with a = 3 and b = -1 -------------------------------------------------------------- */
+
+enum { SAMPLES = 32 };
+
+typedef struct Line {
+    double x[SAMPLES], y[SAMPLES];
+} Line;
+
+static int n_prepared, n_run, n_loaded;
+static bool stop_judging; /* asked to stop when training is over and the evaluation has begun */
+static double told_rate = 0.1; /* what describe() tells */
+
+static RelnStatus prepare(TaskEnv *env, void **data)
+{
+    Line *line = calloc(1, sizeof *line);
+
+    if (!line)
+        return task_nomem(env);
+    n_prepared++;
+    for (int i = 0; i < SAMPLES; i++) {
+        line->x[i] = i / (double)SAMPLES;
+        line->y[i] = 3 * line->x[i] - 1;
+    }
+    *data = line;
+    return RELN_OK;
+}
+
+static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
+{
+    (void)env;
+    (void)model;
+    reln_doc_set_number(doc, map, "rate", told_rate);
+}
+
+static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
+{
+    (void)self;
+    (void)step;
+    n_loaded++;
+    *n_samples = SAMPLES;
+    return RELN_OK;
+}
+
+static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer **trainer)
+{
+    const uint64_t steps = strcmp(task_option(run->env, "length"), "long") == 0 ? 4000 : 40;
+    const RelnTrainJob job = {.store = s->store,
+                              .plan = *plan,
+                              .seed = run->seed,
+                              .n_steps = steps,
+                              .evaluate_every = 10,
+                              .schedule = task_schedule(0.1, true, steps),
+                              .load = load};
+    const RelnTrainRow *rows = NULL;
+    int n;
+
+    run->params = reln_store_parameters(s->store);
+    run->params_used = task_trained(s->store);
+    TRY(task_train(run, 0, &job, trainer));
+    run->stopped = stop_judging;
+    if (run->stopped)
+        return task_fail(run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
+    n = reln_trainer_rows(*trainer, &rows);
+    run->metrics[0] = rows[n - 1].loss;
+    run->metrics[1] = 0.5 + 0.01 * (double)run->seed;
+    TRY(task_curve_rows(run, *trainer, "score"));
+    return task_keep(run, s->store);
+}
+
+static RelnStatus run(TaskRun *run, const void *data)
+{
+    const Line *line = data;
+    RelnPlan *plan = NULL;
+    RelnTrainer *trainer = NULL;
+    RelnSetting s;
+    RelnStatus status = reln_setting_init_in(&s, run->env->ctx, "so:3", NULL, RELN_F64, run->seed);
+
+    n_run++;
+    if (status == RELN_OK) {
+        const RelnNet net = {.graph = s.graph, .algebra = s.algebra, .train = true};
+        RelnNode *x = reln_input(s.graph, "x", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_DEFAULT);
+        RelnNode *y = reln_input(s.graph, "y", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_DEFAULT);
+        RelnNode *out = reln_nn_dense(&net, "line", x, 1);
+        reln_train_step(s.graph,
+                        &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS},
+                        reln_loss_mean(s.graph, &(RelnLoss){.kind = RELN_LOSS_MSE}, out, y));
+        status = reln_plan_create(s.graph, NULL, &plan);
+    }
+    if (status == RELN_OK)
+        status = reln_plan_bind(plan, "x", line->x, RELN_F64);
+    if (status == RELN_OK)
+        status = reln_plan_bind(plan, "y", line->y, RELN_F64);
+    if (status == RELN_OK)
+        status = fit(run, &s, &plan, &trainer);
+    reln_trainer_destroy(trainer);
+    reln_plan_destroy(plan);
+    reln_setting_clear(&s);
+    return status;
+}
+
+static const TaskModel models[] = {
+    {.name = "plain", .label = "Plain <&>", .params = 2, .paper = {{0.25, 0.01}}},
+    {.name = "other", .label = "Other"},
+    {.name = "slow", .label = "Slow", .from = TASK_FULL},
+};
+
+static const Task line_task = {
+    .name = "line",
+    .purpose = "a line",
+    .about = "Points of a line.",
+    .n_metrics = 2,
+    .metrics = {{.name = "mse", .label = "MSE"},
+                {.name = "share", .label = "share", .percent = true, .more = true}},
+    .n_models = 3,
+    .models = models,
+    .n_options = 1,
+    .options = {{"length", "short|long", "short", "how long it trains"}},
+    .seeds = {1, 2, 3},
+    .prepare = prepare,
+    .release = free,
+    .describe = describe,
+    .run = run,
+};
+
+/* ---- a folder and a call ------------------------------------------------------------------------------------------------ */
+
+typedef struct Place {
+    RelnCtx *ctx;
+    char folder[64];
+    TaskRequest request;
+    TaskOutcome outcome;
+} Place;
+
+static void place_init(Place *p)
+{
+    memset(p, 0, sizeof *p);
+    strcpy(p->folder, "/tmp/reln-runner-XXXXXX");
+    assert_non_null(mkdtemp(p->folder));
+    assert_int_equal(reln_ctx_create(NULL, &p->ctx), RELN_OK);
+    p->request = (TaskRequest){.task = &line_task, .scale = TASK_QUICK, .out = p->folder};
+    n_prepared = n_run = n_loaded = 0;
+    stop_judging = false;
+    told_rate = 0.1;
+}
+
+static RelnStatus go(Place *p)
+{
+    return task_reproduce(p->ctx, &p->request, &p->outcome);
+}
+
+static void remove_folder(const char *folder)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void place_clear(Place *p)
+{
+    reln_ctx_destroy(p->ctx);
+    remove_folder(p->folder);
+}
+
+static bool exists(const Place *p, const char *name)
+{
+    char path[256];
+    struct stat info;
+
+    snprintf(path, sizeof path, "%s/%s", p->folder, name);
+    return stat(path, &info) == 0;
+}
+
+/* A file as a text, in static memory. */
+static const char *content(const Place *p, const char *name)
+{
+    static char text[1 << 20];
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", p->folder, name);
+    file = fopen(path, "r");
+    if (!file)
+        fail_msg("there is no %s", path);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* A number of results.json: row, metric, "mean" or the like. */
+static double result(const Place *p, int row, const char *metric, const char *what)
+{
+    char path[256];
+    RelnDoc *doc = NULL;
+    const RelnDocNode *node;
+    double value;
+
+    snprintf(path, sizeof path, "%s/results.json", p->folder);
+    assert_ok(p->ctx, reln_doc_load(p->ctx, path, &doc));
+    node = reln_doc_get(reln_doc_root(doc), "rows")->first;
+    for (int i = 0; i < row; i++)
+        node = node->next;
+    value = reln_doc_number(reln_doc_get(reln_doc_get(node, "metrics"), metric), what, -1);
+    reln_doc_destroy(doc);
+    return value;
+}
+
+/* ---- tests ---------------------------------------------------------------------------------------------------------------- */
+
+static void every_model_of_the_scale_is_run_with_every_seed(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(n_run, 4); /* two models, two seeds; the slow one is for full */
+    assert_int_equal(p.outcome.runs, 4);
+    assert_int_equal(p.outcome.found, 0);
+    assert_true(exists(&p, "runs/plain-1.json") && exists(&p, "runs/other-2.json"));
+    assert_true(exists(&p, "models/plain-2.safetensors") && exists(&p, "report.html"));
+    assert_false(exists(&p, "runs/slow-1.json") || exists(&p, "runs/plain-1.part0.safetensors"));
+    place_clear(&p);
+}
+
+static void results_are_means_and_sample_deviations_over_the_seeds(void **state)
+{
+    double want;
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    assert_ok(p.ctx, go(&p));
+    want = 0.515;
+    assert_near(&(double){result(&p, 0, "share", "mean")}, &want, 1, 1e-15);
+    want = sqrt(2 * 0.005 * 0.005); /* 0.51 and 0.52 */
+    assert_near(&(double){result(&p, 1, "share", "spread")}, &want, 1, 1e-15);
+    place_clear(&p);
+}
+
+static void the_table_and_the_csv_have_a_line_for_each(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int lines = 0;
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.stream = open_memstream(&text, &size);
+    assert_non_null(p.request.stream);
+    assert_ok(p.ctx, go(&p));
+    fclose(p.request.stream);
+    assert_non_null(strstr(text, "Plain <&>"));
+    assert_non_null(strstr(text, "0.250 ± 0.010"));
+    assert_non_null(strstr(text, "51.50 ± 0.71")); /* percent */
+    free(text);
+    for (const char *c = content(&p, "metrics.csv"); *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 5);
+    assert_non_null(strstr(content(&p, "metrics.csv"), "\nother,2,2,2,"));
+    assert_non_null(strstr(content(&p, "report.html"), "Plain &lt;&amp;&gt;"));
+    place_clear(&p);
+}
+
+static void a_finished_run_is_not_made_again(void **state)
+{
+    double before;
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.seeds = 1;
+    assert_ok(p.ctx, go(&p));
+    before = result(&p, 0, "mse", "mean");
+    p.request.seeds = 2; /* one more of each */
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(n_run, 4);
+    assert_int_equal(p.outcome.found, 2);
+    assert_int_equal(p.outcome.runs, 4);
+    p.request.seeds = 1;
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(n_run, 4);
+    assert_int_equal(n_prepared, 2); /* nothing missing: no data */
+    assert_true(result(&p, 0, "mse", "mean") == before);
+    place_clear(&p);
+}
+
+static void a_run_of_other_settings_is_made_again(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.seeds = 1;
+    assert_ok(p.ctx, go(&p));
+    told_rate = 0.2;
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(n_run, 4);
+    p.request.values[0] = "long";
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(n_run, 6);
+    place_clear(&p);
+}
+
+/* Asked to stop after so many looks. */
+static bool asked_after(void *self)
+{
+    return --*(int *)self < 0;
+}
+
+static void a_stopped_run_goes_on_and_ends_with_the_same_bits(void **state)
+{
+    double whole;
+    int looks = 3, stops = 0;
+    Place p, q;
+
+    (void)state;
+    place_init(&p);
+    p.request.values[0] = "long";
+    p.request.seeds = 1;
+    p.request.models = "plain";
+    assert_ok(p.ctx, go(&p));
+    whole = result(&p, 0, "mse", "mean");
+    place_clear(&p);
+
+    place_init(&q);
+    q.request.values[0] = "long";
+    q.request.seeds = 1;
+    q.request.models = "plain";
+    q.request.watch = (TaskWatch){.self = &looks, .asked = asked_after};
+    assert_ok(q.ctx, go(&q));
+    assert_true(q.outcome.stopped);
+    assert_true(exists(&q, "runs/plain-1.part0.safetensors") && !exists(&q, "runs/plain-1.json"));
+    for (looks = 6; q.outcome.stopped; stops++, looks = 6 + stops)
+        assert_ok(q.ctx, go(&q));
+    assert_true(stops >= 1);
+    assert_true(result(&q, 0, "mse", "mean") == whole);
+    assert_false(exists(&q, "runs/plain-1.part0.safetensors"));
+    place_clear(&q);
+}
+
+static void training_that_is_over_is_not_done_again_for_the_evaluation(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.seeds = 1;
+    p.request.models = "plain";
+    stop_judging = true;
+    assert_ok(p.ctx, go(&p));
+    assert_true(p.outcome.stopped);
+    assert_int_equal(n_loaded, 40);
+    stop_judging = false;
+    assert_ok(p.ctx, go(&p));
+    assert_false(p.outcome.stopped);
+    assert_int_equal(n_loaded, 40);
+    assert_true(exists(&p, "runs/plain-1.json"));
+    place_clear(&p);
+}
+
+static void what_is_asked_wrongly_is_told(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.models = "plain,fancy";
+    assert_int_equal(go(&p), RELN_ERR_ARG);
+    assert_non_null(strstr(p.outcome.message, "no model 'fancy'"));
+    p.request.models = NULL;
+    p.request.values[0] = "medium";
+    assert_int_equal(go(&p), RELN_ERR_ARG);
+    assert_non_null(strstr(p.outcome.message, "--length is 'medium'; wanted one of short|long"));
+    p.request.values[0] = NULL;
+    p.request.out = "/dev/null/folder";
+    assert_int_equal(go(&p), RELN_ERR_IO);
+    assert_int_equal(n_run, 0);
+    place_clear(&p);
+}
+
+static void a_damaged_checkpoint_is_refused(void **state)
+{
+    int looks = 2;
+    char path[256];
+    FILE *file;
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.values[0] = "long";
+    p.request.watch = (TaskWatch){.self = &looks, .asked = asked_after};
+    assert_ok(p.ctx, go(&p));
+    assert_true(p.outcome.stopped);
+    snprintf(path, sizeof path, "%s/runs/plain-1.part0.safetensors", p.folder);
+    file = fopen(path, "r+");
+    assert_non_null(file);
+    fseek(file, -3, SEEK_END);
+    fputc('x', file);
+    fclose(file);
+    looks = 1000000;
+    assert_int_equal(go(&p), RELN_ERR_FORMAT);
+    place_clear(&p);
+}
+
+static char fault_folder[] = "/tmp/reln-runner-XXXXXX";
+
+static RelnStatus small_call(RelnCtx *ctx)
+{
+    const TaskRequest request = {
+        .task = &line_task, .scale = TASK_SMOKE, .models = "plain", .out = fault_folder};
+    TaskOutcome outcome;
+
+    return task_reproduce(ctx, &request, &outcome);
+}
+
+static void memory_that_is_not_there_is_told_and_nothing_leaks(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(fault_folder));
+    assert_true(fail_every_allocation(small_call) > 50);
+    remove_folder(fault_folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_model_of_the_scale_is_run_with_every_seed),
+        cmocka_unit_test(results_are_means_and_sample_deviations_over_the_seeds),
+        cmocka_unit_test(the_table_and_the_csv_have_a_line_for_each),
+        cmocka_unit_test(a_finished_run_is_not_made_again),
+        cmocka_unit_test(a_run_of_other_settings_is_made_again),
+        cmocka_unit_test(a_stopped_run_goes_on_and_ends_with_the_same_bits),
+        cmocka_unit_test(training_that_is_over_is_not_done_again_for_the_evaluation),
+        cmocka_unit_test(what_is_asked_wrongly_is_told),
+        cmocka_unit_test(a_damaged_checkpoint_is_refused),
+        cmocka_unit_test(memory_that_is_not_there_is_told_and_nothing_leaks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
