@@ -34,7 +34,7 @@ static uint64_t number(const unsigned char *p, int width)
     return value;
 }
 
-static bool is_signature(const unsigned char *p, char third, char fourth)
+static bool is_signature(const unsigned char *p, unsigned char third, unsigned char fourth)
 {
     return p[0] == 'P' && p[1] == 'K' && p[2] == third && p[3] == fourth;
 }
