@@ -2,6 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
+PYTHON ?= python3
 MAKEFLAGS += --no-print-directory
 
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
@@ -9,7 +10,7 @@ ASAN = $(CLANG) -DRELN_SANITIZE=address,undefined
 TSAN = $(CLANG) -DRELN_SANITIZE=thread
 RELEASE = -DCMAKE_BUILD_TYPE=Release -DRELN_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
 
-code = find include src tests bench examples -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp'
+code = find include src tests examples -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp'
 in_parallel = xargs -P $(JOBS) -n 1
 
 # $(call build,folder,options of cmake)
@@ -21,7 +22,7 @@ endef
 # $(call check,folder)
 check = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: help demo test test-long test-clang test-asan test-tsan bench fmt fmt-check tidy includes \
+.PHONY: help demo test test-long test-clang test-asan test-tsan bench peers fmt fmt-check tidy includes \
 	install clean setup setup-long
 
 help: ## this list
@@ -49,9 +50,13 @@ test-tsan: setup-long ## the tests under the thread sanitizer
 	$(call build,build-tsan,$(TSAN))
 	$(call check,build-tsan)
 
-bench: setup ## build and run the benchmarks
-	$(call build,build)
-	@set -e; for program in build/bench/bench_*; do $$program; done
+bench: setup ## measure speed against the machine's own limits; the page is build-release/bench.html
+	$(call build,build-release,$(RELEASE))
+	build-release/reln bench --report build-release/bench.html
+
+peers: setup ## the same networks in PyTorch and JAX, where PYTHON can import them
+	$(call build,build-release,$(RELEASE))
+	$(PYTHON) bench/peers/peers.py --reln build-release/reln
 
 fmt: setup-long ## format the code
 	@$(code) | $(in_parallel) clang-format -i

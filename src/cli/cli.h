@@ -35,7 +35,7 @@ struct CliCommand {
 };
 
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
-extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce;
+extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench;
 
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 

@@ -62,7 +62,8 @@ static RelnStatus choose_models(TaskCall *call)
     if (!call->models)
         return task_nomem(&call->env);
     for (int i = 0; !list && i < task->n_models; i++)
-        if (task->models[i].from <= call->env.scale)
+        if (task->models[i].from <= call->env.scale &&
+            (!task->wanted || task->wanted(&call->env, &task->models[i])))
             call->models[call->n_models++] = &task->models[i];
     while (list) {
         const size_t length = strcspn(list, ",");

@@ -1,0 +1,42 @@
+"""worker.py RIVAL THREADS VARIANT NETWORK BATCH,... -- times one rival in a process of its own and prints JSON lines."""
+
+import importlib
+import json
+import sys
+import time
+
+
+def measure(run, clock, budget):
+    """Median of repetitions, each long enough for the clock."""
+    for _ in range(3):
+        run()
+    start = clock()
+    run()
+    inner = max(1, min(2000, int(2e-3 / max(clock() - start, 1e-7))))
+    times, end = [], time.perf_counter() + budget
+    while len(times) < 7 or (time.perf_counter() < end and len(times) < 400):
+        start = clock()
+        for _ in range(inner):
+            run()
+        times.append((clock() - start) / inner)
+    times.sort()
+    n = len(times)
+    return {"seconds": times[n // 2], "p10": times[n // 10], "p90": times[(9 * n) // 10], "repetitions": n}
+
+
+def main():
+    rival_name, threads, variant, network, batches = sys.argv[1:6]
+    threads = int(threads)
+    rival = importlib.import_module(f"rival_{rival_name}")
+    clock = rival.CLOCK if threads == 1 else time.perf_counter
+    rival.setup(threads)
+    print(json.dumps({"describe": rival.describe(), "variants": rival.variants(),
+                      "sgemm_gflops": 1e-9 * rival.gemm_rate(clock)}), flush=True)
+    for batch in [int(b) for b in batches.split(",") if b]:
+        forward, train = rival.programs(network, batch, variant)
+        for name, run in (("forward", forward), ("train", train)):
+            row = {"name": network, "pass": name, "batch": batch, "threads": threads, "variant": variant}
+            print(json.dumps({**row, **measure(run, clock, 0.5)}), flush=True)
+
+
+main()

@@ -1,0 +1,199 @@
+/* networks.c -- the networks of the paper's algebraic tasks, two sweeps, and MLPs for scale. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+
+static int dim_of(const BenchNet *b)
+{
+    return reln_rep_dim(b->rep);
+}
+
+static RelnNode *first_input(BenchNet *b, RelnDims dims, const RelnRep *rep)
+{
+    return b->x = bench_input(b, "x", dims, rep);
+}
+
+/* ---- ReLN --------------------------------------------------------------------------------------------------------- */
+
+/* Linear, ReLU, Linear, Bracket: what both tasks have in common. */
+static RelnNode *body(BenchNet *b)
+{
+    const int width = b->c->width;
+    RelnNode *x =
+        first_input(b, (RelnDims){.p = b->c->points, .k = dim_of(b), .c = b->c->channels}, b->rep);
+
+    x = bench_relu(b, "one", bench_linear(b, "one", x, width));
+    return bench_bracket(b, "two", bench_linear(b, "two", x, width));
+}
+
+/* sp(4) regression, and the sweeps: an invariant number. */
+static RelnNode *regression(BenchNet *b)
+{
+    return bench_dense(b, "out", reln_nn_invariant(&b->net, body(b)), 1);
+}
+
+/* Platonic solids: a set of points, three classes, no bias. */
+static RelnNode *platonic(BenchNet *b)
+{
+    RelnNode *x = bench_pool(b, "pool", body(b));
+
+    return bench_linear(b, "out", reln_nn_invariant(&b->net, x), 3);
+}
+
+/* ---- MLPs ---------------------------------------------------------------------------------------------------------- */
+
+enum { HIDDEN = 3 };
+
+static RelnNode *hidden_layers(BenchNet *b, RelnNode *x, RelnActivation f)
+{
+    static const char *const names[HIDDEN] = {"0", "1", "2"};
+
+    for (int i = 0; i < HIDDEN; i++) {
+        x = bench_dense(b, names[i], x, b->c->width);
+        x = f == RELN_ACT_RELU ? reln_relu(b->net.graph, x)
+                               : reln_mul(b->net.graph, x, reln_sigmoid(b->net.graph, x));
+    }
+    return bench_dense(b, "out", x, 1);
+}
+
+static RelnNode *mlp(BenchNet *b)
+{
+    return hidden_layers(b, first_input(b, (RelnDims){.c = b->c->channels}, NULL), RELN_ACT_RELU);
+}
+
+/* H(z) of 12 numbers; the gradient pass is dH/dz, training fits that to data. With F the operations of H: value F, field
+ * 2 F; and back through both of its halves, each of whose products has two factors to differentiate by, 4 F more. */
+static RelnNode *hnn(BenchNet *b)
+{
+    const BenchPass pass = b->pass;
+    RelnNode *z = first_input(b, (RelnDims){.c = b->c->channels}, NULL), *h, *field = NULL;
+
+    b->pass = BENCH_FORWARD;
+    h = hidden_layers(b, z, RELN_ACT_SILU);
+    b->pass = pass;
+    if (pass == BENCH_FORWARD)
+        return h;
+    b->flops *= pass == BENCH_GRADIENT ? 2 : 6;
+    b->is_gradient = true;
+    reln_grad(b->net.graph, h, 1, &z, &field);
+    return field;
+}
+
+/* ---- the sweep over n ------------------------------------------------------------------------------------------- */
+
+enum { BUDGET = 2304, SWEEP_FROM = 2, SWEEP_TO = 8 };
+
+int bench_sweep_channels(int n)
+{
+    return BUDGET / (n * n);
+}
+
+/* With M channels of K = n^2 coordinates: five products of M x M on K rows; one bracket of 2 n^3 - 2 n structure
+ * constants and two forms of 2 n^2 - n entries, three operations each for every channel. */
+void bench_sweep_flops(int n, double *products, double *total)
+{
+    const double M = bench_sweep_channels(n), K = (double)n * n;
+    const double bracket = 2.0 * n * n * n - 2.0 * n, form = 2.0 * n * n - n;
+
+    *products = 5 * 2 * K * M * M;
+    *total = *products + 3 * M * (bracket + 2 * form);
+}
+
+static const BenchRow *sweep_row(const BenchResult *result, int n)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "gln/%d", n);
+    for (int i = 0; i < result->n_rows; i++) {
+        const BenchRow *row = &result->rows[i];
+
+        if (row->threads == 1 && row->pass == BENCH_FORWARD && strcmp(row->name, name) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+int bench_scaling(const BenchResult *result, BenchScaling *out, int room)
+{
+    const BenchRow *base = sweep_row(result, SWEEP_FROM);
+    double products0, total0, products, total;
+    int count = 0;
+
+    bench_sweep_flops(SWEEP_FROM, &products0, &total0);
+    for (int n = SWEEP_FROM; base && n <= SWEEP_TO && count < room; n++) {
+        const BenchRow *row = sweep_row(result, n);
+
+        if (!row)
+            continue;
+        bench_sweep_flops(n, &products, &total);
+        out[count++] = (BenchScaling){n, bench_sweep_channels(n), products / products0,
+                                      total / total0, row->seconds.median / base->seconds.median};
+    }
+    return count;
+}
+
+/* ---- the list --------------------------------------------------------------------------------------------------- */
+
+static const BenchCase fixed[] = {
+    {.name = "sp4",
+     .algebra = "sp:4",
+     .points = 1,
+     .channels = 2,
+     .width = 256,
+     .batches = {1, 10, 100, 1000},
+     .build = regression,
+     .loss = bench_loss_squares},
+    {.name = "platonic",
+     .algebra = "sl:3",
+     .points = 12,
+     .channels = 3,
+     .width = 256,
+     .batches = {1, 10, 100},
+     .build = platonic,
+     .loss = bench_loss_classes},
+    {.name = "mlp",
+     .algebra = "so:3",
+     .channels = 20,
+     .width = 256,
+     .batches = {1, 10, 100, 1000},
+     .build = mlp,
+     .loss = bench_loss_squares},
+    {.name = "hnn",
+     .algebra = "so:3",
+     .channels = 12,
+     .width = 128,
+     .batches = {1, 500},
+     .build = hnn,
+     .loss = bench_loss_squares},
+};
+enum { N_FIXED = sizeof fixed / sizeof fixed[0] };
+
+static BenchCase sweep(const char *family, int number, const char *algebra, int channels, int width)
+{
+    BenchCase c = {.algebra = algebra,
+                   .points = 1,
+                   .channels = channels,
+                   .width = width,
+                   .batches = {100},
+                   .build = regression,
+                   .loss = bench_loss_squares};
+
+    snprintf(c.name, sizeof c.name, "%s/%d", family, number);
+    return c;
+}
+
+int bench_network_cases(BenchCase *out, int room)
+{
+    static const char *const gl[] = {"gl:2", "gl:3", "gl:4", "gl:5", "gl:6", "gl:7", "gl:8"};
+    int count = 0;
+
+    for (int i = 0; i < N_FIXED && count < room; i++)
+        out[count++] = fixed[i];
+    for (int width = 16; width <= 512 && count < room; width *= 2)
+        out[count++] = sweep("gl3", width, "gl:3", 2, width);
+    for (int n = SWEEP_FROM; n <= SWEEP_TO && count < room; n++)
+        out[count++] =
+            sweep("gln", n, gl[n - SWEEP_FROM], bench_sweep_channels(n), bench_sweep_channels(n));
+    return count;
+}

@@ -1,0 +1,192 @@
+/* rig.c -- a case made to run: graph and plan of a pass, and random data for its inputs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+
+const char *const bench_pass_names[BENCH_PASSES] = {"forward", "gradient", "train"};
+
+RelnStatus bench_rig_open(BenchRig *rig, const BenchCase *c)
+{
+    *rig = (BenchRig){.c = c};
+    return reln_setting_init(&rig->setting, c->algebra, NULL, RELN_F32, 1);
+}
+
+static void drop_plan(BenchRig *rig)
+{
+    reln_plan_destroy(rig->plan);
+    reln_graph_destroy(rig->graph);
+    for (int i = 0; i < BENCH_MAX_INPUTS; i++) {
+        free(rig->data[i]);
+        rig->data[i] = NULL;
+    }
+    rig->plan = NULL;
+    rig->graph = NULL;
+    rig->n_inputs = 0;
+}
+
+void bench_rig_close(BenchRig *rig)
+{
+    drop_plan(rig);
+    reln_setting_clear(&rig->setting);
+}
+
+const char *bench_rig_error(const BenchRig *rig)
+{
+    return rig->setting.ctx ? reln_ctx_error(rig->setting.ctx) : reln_status_text(RELN_ERR_NOMEM);
+}
+
+/* ---- building ----------------------------------------------------------------------------------------------------- */
+
+static void output_all(RelnGraph *g, int n, RelnNode *const *nodes)
+{
+    char name[16];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "g%d", i);
+        reln_output(g, name, nodes[i]);
+    }
+}
+
+/* Everything there is to differentiate by: weights, and what comes in unless it is data. */
+enum { MOST = 32 };
+static int variables(const BenchNet *b, int n_inputs, RelnNode **out)
+{
+    int n = 0;
+
+    for (int i = 0; i < n_inputs && b->c->kind != BENCH_NETWORK; i++)
+        out[n++] = b->inputs[i];
+    for (int i = 0; reln_graph_param(b->net.graph, i) && n < MOST; i++)
+        out[n++] = reln_graph_param(b->net.graph, i);
+    return n;
+}
+
+/* A kernel's gradient: its cotangent is an input. */
+static void differentiate_kernel(BenchNet *b, RelnNode *y)
+{
+    RelnGraph *g = b->net.graph;
+    const int n_inputs = b->n_inputs;
+    RelnNode *xs[MOST], *grads[MOST], *gy;
+    int n;
+
+    if (!y)
+        return;
+    n = variables(b, n_inputs, xs);
+    gy = bench_input(b, "gy", reln_node_dims(y), reln_rep_dual(reln_node_rep(y)));
+    if (reln_vjp(g, 1, &y, &gy, n, xs, grads))
+        output_all(g, n, grads);
+}
+
+static void differentiate(BenchNet *b, RelnNode *y)
+{
+    RelnGraph *g = b->net.graph;
+    const int n_inputs = b->n_inputs;
+    RelnNode *xs[MOST], *grads[MOST], *loss = b->c->loss(b, y);
+    const int n = variables(b, n_inputs, xs);
+
+    reln_output(g, "loss", loss);
+    if (reln_grad(g, loss, n, xs, grads))
+        output_all(g, n, grads);
+}
+
+/* The rate is small, so that weights stay where numbers are ordinary however long it is measured. */
+static void train(BenchNet *b, RelnNode *y)
+{
+    RelnNode *loss = b->c->loss(b, y);
+
+    reln_output(b->net.graph, "loss", loss);
+    reln_adam_all(b->net.graph, NULL, reln_scalar(b->net.graph, 1e-7), loss);
+}
+
+static void build(BenchNet *b)
+{
+    RelnNode *y = b->c->build(b);
+
+    if (b->pass == BENCH_FORWARD || (b->pass == BENCH_GRADIENT && b->is_gradient))
+        reln_output(b->net.graph, "y", y);
+    else if (b->c->kind == BENCH_KERNEL)
+        differentiate_kernel(b, y);
+    else if (b->pass == BENCH_GRADIENT)
+        differentiate(b, y);
+    else
+        train(b, y);
+}
+
+/* ---- data --------------------------------------------------------------------------------------------------------- */
+
+static size_t item_size(const RelnNode *x)
+{
+    const RelnDims d = reln_node_dims(x);
+
+    return (size_t)d.p * (size_t)d.q * (size_t)d.r * (size_t)d.k * (size_t)d.c;
+}
+
+static void *random_data(size_t count, int limit, uint64_t stream)
+{
+    RelnRng rng = reln_rng(1, stream);
+    float *x = malloc(count * sizeof *x);
+    int32_t *index = (int32_t *)(void *)x;
+
+    for (size_t i = 0; x && i < count; i++)
+        if (limit)
+            index[i] = (int32_t)reln_rng_below(&rng, (uint64_t)limit);
+        else
+            x[i] = (float)(0.3 * reln_rng_normal(&rng));
+    return x;
+}
+
+static RelnStatus bind(BenchRig *rig, const BenchNet *b, int batch)
+{
+    for (int i = 0; i < b->n_inputs; i++) {
+        RelnStatus status;
+
+        rig->data[i] =
+            random_data(item_size(b->inputs[i]) * (size_t)batch, b->limits[i], (uint64_t)i);
+        if (!rig->data[i])
+            return RELN_ERR_NOMEM;
+        status = reln_plan_bind(rig->plan, reln_node_name(b->inputs[i]), rig->data[i],
+                                b->limits[i] ? RELN_I32 : RELN_F32);
+        if (status != RELN_OK)
+            return status;
+    }
+    return reln_plan_reserve(rig->plan, batch, 0);
+}
+
+/* ---- plan and run -------------------------------------------------------------------------------------------------- */
+
+static void note_cost(BenchRig *rig, const BenchNet *b)
+{
+    const RelnCost cost = reln_plan_cost(rig->plan);
+
+    rig->flops = rig->c->kind == BENCH_KERNEL ? cost.flops_sample : b->flops;
+    rig->bytes = cost.bytes_sample;
+    rig->shard = cost.shard;
+}
+
+RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool *pool)
+{
+    BenchNet b = {.c = rig->c, .pass = pass, .rep = rig->setting.rep};
+    double start;
+    RelnStatus status;
+
+    drop_plan(rig);
+    start = bench_clock(1);
+    status = reln_graph_create(rig->setting.group, rig->setting.store, RELN_F32, &rig->graph);
+    if (status != RELN_OK)
+        return status;
+    b.net = (RelnNet){.graph = rig->graph, .algebra = rig->setting.algebra, .train = true};
+    build(&b);
+    status = reln_plan_create(rig->graph, &(RelnPlanOptions){.pool = pool}, &rig->plan);
+    rig->build = bench_clock(1) - start;
+    if (status != RELN_OK)
+        return status;
+    note_cost(rig, &b);
+    rig->batch = max_batch;
+    return bind(rig, &b, max_batch);
+}
+
+RelnStatus bench_rig_run(BenchRig *rig)
+{
+    return reln_plan_run(rig->plan, &(RelnRun){.n_samples = rig->batch, .step = rig->step++});
+}

@@ -1,0 +1,308 @@
+/* cmd_bench.c -- `reln bench`: how fast this machine runs the networks, beside how fast it could. */
+#include <string.h>
+
+#include "bench/bench.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+
+static const char help[] =
+    "Measures matrix products of the machine's BLAS and its memory, then networks, layers and\n"
+    "kernels: forward, gradient, and a step of training, on one thread and on all. Every number "
+    "is a\n"
+    "median, with the 10th and 90th percentile; one thread is timed on the processor, several by "
+    "the\n"
+    "clock on the wall.\n"
+    "\n"
+    "  share   nominal operations of the dense network, divided by time and by the rate of as "
+    "many\n"
+    "          threads of sgemm (1008 x 256 x 256), measured in turns with it\n"
+    "  sp4, platonic       the paper's networks, width 256      gl3/C   gl(3) at width C\n"
+    "  gln/n               gl(n), channels x n^2 constant       mlp     20-256-256-256-1\n"
+    "  hnn                 H(z) of 12 numbers; its gradient pass is the field dH/dz, training fits "
+    "that\n"
+    "  layer/..., kernel/...   kernels are plans of one op, data in and out\n"
+    "\n"
+    "`once` runs one of them in this process, three times when it learns, and prints the peak of "
+    "its\n"
+    "memory in bytes and the seconds of building it: what is started to measure a cold start.\n"
+    "\n"
+    "examples:\n"
+    "  reln bench                            all of it, about two minutes\n"
+    "  reln bench --only sp4,gl3/ --json     these, as one JSON object: machine, rows, ...\n"
+    "  reln bench --report bench.html        with a roofline plot\n"
+    "  reln bench once sp4/train/100\n";
+
+/* ---- JSON --------------------------------------------------------------------------------------------------------- */
+
+static const char *kind_name(BenchKind kind)
+{
+    static const char *const names[] = {
+        [BENCH_NETWORK] = "network", [BENCH_LAYER] = "layer", [BENCH_KERNEL] = "kernel"};
+
+    return names[kind];
+}
+
+static json_t *row_json(const BenchRow *r)
+{
+    /* clang-format off */
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
+                     "kind", kind_name(r->kind),
+                     "name", r->name,
+                     "pass", bench_pass_names[r->pass],
+                     "batch", r->batch,
+                     "threads", r->threads,
+                     "seconds", cli_json_real(r->seconds.median),
+                     "p10", cli_json_real(r->seconds.p10),
+                     "p90", cli_json_real(r->seconds.p90),
+                     "gflops", cli_json_real(r->gflops),
+                     "share", cli_json_real(r->share),
+                     "sgemm_gflops", cli_json_real(1e-9 * r->sgemm),
+                     "flops_per_byte", cli_json_real(r->intensity),
+                     "build_seconds", cli_json_real(r->build),
+                     "allocations", cli_json_real(r->allocations),
+                     "repetitions", r->seconds.n);
+    /* clang-format on */
+}
+
+static json_t *gemm_json(const BenchGemm *g)
+{
+    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o}", "dtype",
+                     g->dtype == RELN_F64 ? "f64" : "f32", "m", g->m, "n", g->n, "k", g->k,
+                     "gflops", cli_json_real(1e-9 * g->rate.median), "p10",
+                     cli_json_real(1e-9 * g->rate.p10), "p90", cli_json_real(1e-9 * g->rate.p90));
+}
+
+/* NULL stays NULL: json_pack() and the printer understand it as out of memory. */
+static json_t *append(json_t *array, json_t *value)
+{
+    if (array && json_array_append_new(array, value) == 0)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *machine_json(const BenchResult *r)
+{
+    json_t *gemms = json_array();
+
+    for (int i = 0; i < r->n_gemms; i++)
+        gemms = append(gemms, gemm_json(&r->gemms[i]));
+    return json_pack("{s:o, s:o, s:i, s:i, s:[I,I,I], s:f, s:o}", "cpu",
+                     cli_json_text(r->machine.cpu), "blas", cli_json_text(r->machine.blas), "cores",
+                     r->machine.cores, "threads", r->threads, "cache_bytes",
+                     (json_int_t)r->machine.cache[0], (json_int_t)r->machine.cache[1],
+                     (json_int_t)r->machine.cache[2], "bandwidth", r->bandwidth, "gemm", gemms);
+}
+
+static json_t *processes_json(const BenchResult *r)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < r->n_processes; i++)
+        array =
+            append(array, json_pack("{s:s, s:f, s:f, s:f}", "name", r->processes[i].name, "seconds",
+                                    r->processes[i].seconds, "build_seconds", r->processes[i].build,
+                                    "peak_bytes", r->processes[i].peak_bytes));
+    return array;
+}
+
+static json_t *setups_json(const BenchResult *r)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < r->n_setups; i++)
+        array = append(array, json_pack("{s:s, s:f}", "name", r->setups[i].name, "seconds",
+                                        r->setups[i].seconds));
+    return array;
+}
+
+enum { SWEEP = 16 };
+
+static json_t *scaling_json(const BenchResult *r)
+{
+    BenchScaling s[SWEEP];
+    const int n = bench_scaling(r, s, SWEEP);
+    json_t *array = json_array();
+
+    for (int i = 0; i < n; i++)
+        array = append(array, json_pack("{s:i, s:i, s:f, s:f, s:f}", "n", s[i].n, "channels",
+                                        s[i].channels, "theory_linear", s[i].linear, "theory_total",
+                                        s[i].total, "measured", s[i].measured));
+    return array;
+}
+
+static json_t *result_json(const BenchResult *r)
+{
+    json_t *rows = json_array();
+
+    for (int i = 0; i < r->n_rows; i++)
+        rows = append(rows, row_json(&r->rows[i]));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", reln_version(), "machine",
+                     machine_json(r), "rows", rows, "scaling", scaling_json(r), "processes",
+                     processes_json(r), "setups", setups_json(r));
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+/* A time with its unit: three digits, whatever its size. */
+static const char *duration(double seconds, char text[16])
+{
+    if (seconds < 1e-3)
+        snprintf(text, 16, "%.3g us", 1e6 * seconds);
+    else if (seconds < 1)
+        snprintf(text, 16, "%.3g ms", 1e3 * seconds);
+    else
+        snprintf(text, 16, "%.3g s", seconds);
+    return text;
+}
+
+static void print_machine(const BenchResult *r)
+{
+    printf("processor  %s, %d cores, caches %zu kB, %zu kB, %zu MB\n", r->machine.cpu,
+           r->machine.cores, r->machine.cache[0] >> 10, r->machine.cache[1] >> 10,
+           r->machine.cache[2] >> 20);
+    printf("BLAS       %s\nmemory     %.1f GB/s, one thread\n", r->machine.blas,
+           1e-9 * r->bandwidth);
+    for (int i = 0; i < r->n_gemms; i++) {
+        const BenchGemm *g = &r->gemms[i];
+
+        printf("%s %5d x %3d x %3d  %6.1f GFLOP/s [%.1f, %.1f]\n",
+               g->dtype == RELN_F64 ? "dgemm" : "sgemm", g->m, g->n, g->k, 1e-9 * g->rate.median,
+               1e-9 * g->rate.p10, 1e-9 * g->rate.p90);
+    }
+}
+
+static void print_row(const BenchRow *r)
+{
+    char median[16], p10[16], p90[16], build[16];
+
+    printf("%-27s %-8s %5d %3d  %9s [%9s, %9s] %7.1f %6.2f  %9s %5.3g\n", r->name,
+           bench_pass_names[r->pass], r->batch, r->threads, duration(r->seconds.median, median),
+           duration(r->seconds.p10, p10), duration(r->seconds.p90, p90), r->gflops, r->share,
+           duration(r->build, build), r->allocations);
+}
+
+static void print_rows(const BenchResult *r)
+{
+    printf("\n%-27s %-8s %5s %3s  %9s [%9s, %9s] %7s %6s  %9s %5s\n", "name", "pass", "batch",
+           "thr", "median", "p10", "p90", "GFLOP/s", "share", "build", "alloc");
+    for (int i = 0; i < r->n_rows; i++)
+        print_row(&r->rows[i]);
+}
+
+static void print_scaling(const BenchResult *r)
+{
+    BenchScaling s[SWEEP];
+    const int n = bench_scaling(r, s, SWEEP);
+
+    if (n == 0)
+        return;
+    puts("\ngl(n), n^2 x channels constant: cost relative to n = 2 (forward, one thread)\n"
+         "  n  channels  theory 4/n^2  with bracket and forms  measured");
+    for (int i = 0; i < n; i++)
+        printf("  %d  %8d  %12.3f  %22.3f  %8.3f\n", s[i].n, s[i].channels, s[i].linear, s[i].total,
+               s[i].measured);
+}
+
+static void print_around(const BenchResult *r)
+{
+    char text[16], build[16];
+
+    if (r->n_processes > 0)
+        puts("\na new process: start to first result (training: to the third step); of that graph, "
+             "weights\nand plan; peak memory");
+    for (int i = 0; i < r->n_processes; i++)
+        printf("  %-20s %9s  %9s  %6.1f MB\n", r->processes[i].name,
+               duration(r->processes[i].seconds, text), duration(r->processes[i].build, build),
+               1e-6 * r->processes[i].peak_bytes);
+    if (r->n_setups > 0)
+        puts("\nmaking an algebra, its group and rep");
+    for (int i = 0; i < r->n_setups; i++)
+        printf("  %-20s %9s\n", r->setups[i].name, duration(r->setups[i].seconds, text));
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------- */
+
+static bool observe(void *self, int done, int all, const char *name)
+{
+    cli_progress_show(self, (uint64_t)done, (uint64_t)all, name);
+    return !cli_asked_to_stop();
+}
+
+static CliExit show(const BenchResult *result, const CliArgs *args)
+{
+    if (args->quiet && !args->json)
+        return CLI_DONE;
+    if (args->json)
+        return cli_json_print(result_json(result));
+    print_machine(result);
+    print_rows(result);
+    print_scaling(result);
+    print_around(result);
+    return CLI_DONE;
+}
+
+static CliExit measure(RelnCtx *ctx, const CliArgs *args)
+{
+    CliProgress progress = cli_progress_begin(args->quiet, 0);
+    const BenchOptions options = {.quick = args->quick,
+                                  .threads = (int)args->threads,
+                                  .only = args->only,
+                                  .observe = observe,
+                                  .self = &progress};
+    BenchResult result;
+    char why[512];
+    RelnStatus status;
+    CliExit code;
+
+    cli_catch_signals();
+    status = bench_run(ctx, &options, &result, why, sizeof why);
+    cli_progress_end(&progress);
+    if (status != RELN_OK)
+        code = cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
+    else
+        code = show(&result, args);
+    if (code == CLI_DONE && args->report) {
+        status = bench_report(ctx, &result, args->report, why, sizeof why);
+        code = status == RELN_OK ? CLI_DONE : cli_fail(cli_exit_of(status), "bench: %s", why);
+    }
+    bench_clear(&result);
+    return code == CLI_DONE ? cli_exit_of_signal() : code;
+}
+
+static CliExit once(RelnCtx *ctx, const CliArgs *args)
+{
+    char why[512];
+    BenchProcess process;
+    const RelnStatus status =
+        bench_once(ctx, args->operands[1], (int)args->threads, &process, why, sizeof why);
+
+    if (status != RELN_OK)
+        return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
+    printf("%.0f %.6f\n", process.peak_bytes, process.build);
+    fflush(stdout); /* whoever started this takes the time now */
+    return CLI_DONE;
+}
+
+static CliExit run(RelnCtx *ctx, const CliArgs *args)
+{
+    if (args->n_operands == 0)
+        return measure(ctx, args);
+    if (args->n_operands == 2 && strcmp(args->operands[0], "once") == 0)
+        return once(ctx, args);
+    return cli_fail(CLI_USAGE,
+                    "bench: '%.60s' is not understood; wanted nothing, or once "
+                    "NAME/PASS/BATCH",
+                    args->operands[0]);
+}
+
+const CliCommand cli_cmd_bench = {
+    .name = "bench",
+    .synopsis = "bench [--quick] [--only TEXT,...] [--report FILE] [--json]\n"
+                "bench once NAME/PASS/BATCH",
+    .purpose = "speed of networks, layers and kernels, against the machine's own limits",
+    .help = help,
+    .options = CLI_BENCH,
+    .max_operands = 2,
+    .run = run,
+};
