@@ -91,7 +91,7 @@ static RelnStatus make_runs(TaskCall *call)
                          .model = call->models[i / call->n_seeds],
                          .seed = first + (uint64_t)(i % call->n_seeds)};
         for (int m = 0; m < TASK_METRICS; m++)
-            run->metrics[m] = NAN;
+            run->metrics[m] = (double)NAN;
     }
     return RELN_OK;
 }
