@@ -83,8 +83,9 @@ static void rows_of_platonic_do_not_see_rotations_but_for_the_mlps(void **state)
     table_clear(&t);
 }
 
-/* Metrics: the last is the error of the velocity under a turn, in single precision: a few hundred roundings; a dense network's is
- * of the size of the velocity. Untrained motions may be lost, so that their drifts are no numbers. */
+/* Metrics: the last is the error of the velocity under a turn, in single precision: a few hundred roundings; a
+ * dense network's is of the size of the velocity. Untrained motions may be lost, so that their drifts are no
+ * numbers. */
 static void rows_of_pendulum_turn_with_the_state_but_for_the_mlps(void **state)
 {
     Table t;
