@@ -8,7 +8,7 @@
 #include "tasks/pendulum/invariant.h"
 #include "tasks/pendulum/rollout.h"
 
-/* ---- operations ---------------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------------------------ */
 
 static void operations_are_counted_as_published(void **state)
 {
@@ -24,7 +24,7 @@ static void operations_are_counted_as_published(void **state)
     assert_true(pend_flops_emlp(&hidden, d6, false) == 379649);
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 enum { N = 3, LONG = PEND_ROLLOUT * PEND_STATE };
 
@@ -63,27 +63,24 @@ static void a_motion_that_is_lost_counts_as_wrong(void **state)
     assert_true(isnan(errors.energy) && isnan(errors.spin));
 }
 
-/* ---- the true energy as a network --------------------------------------------------------------------------------- */
+/* ---- the true energy as a network ------------------------------------------------------------------------------ */
 
-/* A linear function of |x1|, |x1-x2|, their squares, |p|^2 and heights is the true energy: with these weights the network
- * must move as the pendulum does, up to what the method's steps leave. */
+/* A linear function of |x1|, |x1-x2|, their squares, |p|^2 and heights is the true energy: with these weights, and
+ * invariants as they are, the network must move as the pendulum does, up to what the method's steps leave. */
 static void set_truth(RelnStore *store)
 {
-    RelnEntryInfo e;
-    double *w;
-
-    assert_true(reln_store_find(store, "linear.W", &e));
-    w = e.values;
-    memset(w, 0, e.count * sizeof *w);
     /* pairs (a, b) of x1, x2, p1, p2, x2 - x1, e, p1 + p2 in order: 0 (0,0), 5 (0,5), 11 (1,5), 13 (2,2), 18 (3,3),
      * 22 (4,4); lengths from 28 */
-    w[0] = w[13] = w[18] = 0.5;
-    w[22] = 1.0;
-    w[5] = w[11] = 1.0;
-    w[28] = -1.0;
-    w[32] = -2.0;
-    for (size_t i = 0; i < e.count; i++)
-        w[i] /= pend_lengths.linear;
+    enum { COUNT = 33 };
+    double w[COUNT] = {
+        [0] = 0.5, [13] = 0.5, [18] = 0.5, [22] = 1, [5] = 1, [11] = 1, [28] = -1, [32] = -2};
+    double one[COUNT * COUNT] = {0};
+
+    assert_int_equal(pend_features_count(&pend_lengths), COUNT);
+    for (int i = 0; i < COUNT; i++)
+        one[i * COUNT + i] = 1 / PEND_LINEAR_GAIN;
+    assert_true(pend_store_fill(store, "linear.W", COUNT, w));
+    assert_true(pend_store_fill(store, "features.mix", COUNT * COUNT, one));
 }
 
 static double rollout_error(double h)
@@ -115,8 +112,8 @@ static double rollout_error(double h)
     return errors.moving;
 }
 
-/* An error of fourth order: a sixteenth for half the step, within a factor of two; 1.4e-5 is the method's own floor with
- * steps of 0.1 on this task. */
+/* An error of fourth order: a sixteenth for half the step, within a factor of two; 1.4e-5 is the method's own floor
+ * with steps of 0.1 on this task. */
 static void the_true_energy_moves_as_the_pendulum(void **state)
 {
     const double coarse = rollout_error(0.1), fine = rollout_error(0.05);
