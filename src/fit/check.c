@@ -46,7 +46,7 @@ typedef struct Checker {
 
 static void random_covariance(RelnRng *rng, int n, double *s)
 {
-    double l[64];
+    double l[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
 
     for (int i = 0; i < n * n; i++)
         l[i] = reln_rng_normal(rng) / sqrt(n);

@@ -25,9 +25,10 @@ RelnStatus reln_feed_fingerprint(const RelnFeed *feed, RelnCtx *ctx, uint64_t *o
 typedef struct RelnTally {
     const RelnSpec *spec;
     ptrdiff_t outputs, n_samples, right;
-    double deviation;
-    double loss, weight; /* sums */
-    double square, absolute, sum, sum_square;
+    double mean, deviation; /* of the training data */
+    double loss, weight;    /* sums */
+    double square, absolute;
+    double sum, sum_square; /* of targets less the mean: no digits are lost where it is large */
 } RelnTally;
 
 void reln_tally_init(RelnTally *tally, const RelnModel *model);
@@ -79,7 +80,7 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
-    char *folder, *data_path, *note;
+    char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no file of its own */
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
