@@ -113,7 +113,6 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     fit->options = *options;
     fit->saved_at = now();
     reln_arena_init(&fit->arena, ctx);
-    fit->base_bytes = reln_peak_bytes();
     fit->folder = copy_text(fit, options->folder);
     fit->note = copy_text(fit, "");
     return fit->folder && fit->note ? RELN_OK : RELN_ERR_NOMEM;
@@ -235,13 +234,15 @@ static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan)
     return cost.bytes_worker * threads + cost.bytes_shared + cost.bytes_kept;
 }
 
+/* Parameters, states and moments; and once more what the best evaluation keeps, which are all but the moments. */
 static size_t store_bytes(const RelnStore *store)
 {
     size_t sum = 0;
 
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        sum += entry.count * (entry.dtype == RELN_F64 ? 8 : 4);
+        const size_t bytes = entry.count * (entry.dtype == RELN_F64 ? 8 : 4);
+        sum += reln_train_is_moment(store, &entry) ? bytes : 2 * bytes;
     }
     return sum;
 }
@@ -274,20 +275,20 @@ static RelnStatus make_trainer(RelnFit *fit)
 /* Once spec, data and model are there. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
-    const size_t before = reln_peak_bytes();
+    size_t before;
 
     if (fit->options.threads > 1)
         RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
     RELN_TRY(open_sets(fit));
     if (normalise)
         RELN_TRY(reln_data_normalise(fit->data, fit->n_train, fit->rows + fit->n_validation));
+    before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
-    /* parameters, and as much again for the best ones */
-    fit->planned_bytes =
-        before + reln_data_bytes(fit->data) + (fit->plain ? reln_data_bytes(fit->plain) : 0) +
-        plan_bytes(fit, fit->plan) + (fit->has_reader ? plan_bytes(fit, fit->reader.plan) : 0) +
-        2 * store_bytes(reln_model_store(fit->model));
+    /* what the process has already, data included, and what the steps will touch */
+    fit->planned_bytes = before + plan_bytes(fit, fit->plan) +
+                         (fit->has_reader ? plan_bytes(fit, fit->reader.plan) : 0) +
+                         store_bytes(reln_model_store(fit->model));
     return RELN_OK;
 }
 
@@ -452,10 +453,10 @@ static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *pat
     const char *validation = reln_tensors_meta(file, "reln.validation");
 
     RELN_TRY(reln_model_from_meta(fit->ctx, file, path, RELN_DEFAULT, &fit->model));
-    if (!data || !validation)
+    if (!data)
         return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no checkpoint of ours", path);
     fit->spec = *reln_model_spec(fit->model);
-    RELN_TRY(open_files(fit, data, validation));
+    RELN_TRY(open_files(fit, data, validation ? validation : ""));
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(same_data(fit, file, fit->data_path));
     RELN_TRY(prepare(fit, false));
@@ -538,6 +539,7 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     } while (status == RELN_OK && fit->end == RELN_TRAIN_ASKED && !w.told);
     fit->options.observe = w.observe;
     fit->options.self = w.self;
+    fit->peak_bytes = reln_peak_bytes();
     *end = fit->end;
     if (status == RELN_OK && fit->end != RELN_TRAIN_ASKED)
         status = reln_fit_write_outputs(fit);
@@ -554,7 +556,7 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
                        .n_validation = fit->n_validation,
                        .parameters = reln_model_parameters(fit->model),
                        .planned_bytes = fit->planned_bytes,
-                       .peak_bytes = reln_peak_bytes(),
+                       .peak_bytes = fit->peak_bytes,
                        .note = fit->note};
 
     r.n_rows = reln_trainer_rows(fit->trainer, &r.rows);

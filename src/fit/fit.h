@@ -80,7 +80,8 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
-    char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no file of its own */
+    char *folder, *data_path, *validation_path,
+        *note; /* validation_path NULL: no file of its own */
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
@@ -98,7 +99,7 @@ struct RelnFit {
     RelnTrainer *trainer;
     uint64_t n_steps, steps_per_epoch;
     double saved_at; /* seconds, when the last checkpoint was written */
-    size_t planned_bytes, base_bytes;
+    size_t planned_bytes, peak_bytes;
     RelnTrainEnd end;
 };
 
