@@ -452,7 +452,7 @@ static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *pat
     const char *data = reln_tensors_meta(file, "reln.data");
     const char *validation = reln_tensors_meta(file, "reln.validation");
 
-    RELN_TRY(reln_model_from_meta(fit->ctx, file, path, RELN_DEFAULT, &fit->model));
+    RELN_TRY(reln_model_from_meta(fit->ctx, file, path, "checkpoint", RELN_DEFAULT, &fit->model));
     if (!data)
         return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no checkpoint of ours", path);
     fit->spec = *reln_model_spec(fit->model);

@@ -70,9 +70,10 @@ RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t 
 
 /* A model with the weights of another, in another precision. Caller destroys. */
 RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out);
-/* The description of a file's metadata, as a model without its weights. Caller destroys. */
+/* The description of a file's metadata, as a model without its weights; kind is "model" or "checkpoint". Caller
+ * destroys. */
 RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const char *path,
-                                RelnDtype dtype, RelnModel **out);
+                                const char *kind, RelnDtype dtype, RelnModel **out);
 /* One line of JSON, in the doc's memory. */
 const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
 
