@@ -1,6 +1,6 @@
 /* bench_networks.c -- whole networks, forward and training step, as a share of the machine's own sgemm.
  *
- *     bench_networks [name [threads [repeats]]]      a name that begins with this; all of them without one
+ *     bench_networks [name [threads [repeats [pass [shard]]]]]    a name that begins with this; all of them without one
  *
  * Share: nominal operations of the dense network / time / (threads x sgemm's rate on one thread). One thread is timed on
  * the processor, more on the wall; the median of runs, each beside its own sgemm. */
@@ -41,6 +41,7 @@ typedef struct Net {
     RelnPlan *plan;
     const Case *of;
     float *x, *y, rate;
+    int shard;
 } Net;
 
 /* J grad H of an MLP H, as a function of the state and of the weights and biases that are given. */
@@ -154,7 +155,8 @@ static void build(Net *s, bool train)
 
         reln_adam_all(g, NULL, rate, loss_of(g, c, y, target));
     }
-    BENCH_TRY(s->in.ctx, reln_plan_create(g, &(RelnPlanOptions){.pool = s->pool}, &s->plan));
+    BENCH_TRY(s->in.ctx, reln_plan_create(g, &(RelnPlanOptions){.pool = s->pool, .shard = s->shard},
+                                          &s->plan));
     BENCH_TRY(s->in.ctx, reln_plan_bind(s->plan, "x", s->x, RELN_F32));
     if (!train)
         BENCH_TRY(s->in.ctx, reln_plan_freeze(s->plan));
@@ -258,6 +260,7 @@ int main(int argc, char **argv)
     const int threads = argc > 2 ? atoi(argv[2]) : 0, repeats = argc > 3 ? atoi(argv[3]) : 21;
     const char *pass = argc > 4 ? argv[4] : "";
 
+    s.shard = argc > 5 ? atoi(argv[5]) : 0;
     openblas_set_num_threads(1);
     s.x = calloc(most, sizeof *s.x);
     s.y = calloc(100000, sizeof *s.y);

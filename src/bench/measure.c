@@ -178,11 +178,17 @@ static RelnStatus measure_row(Run *run, BenchRig *rig, BenchPass pass, int threa
 /* ---- cases ---------------------------------------------------------------------------------------------------------- */
 
 /* The quick run leaves out batches that take long, and several threads for anything but networks. */
+static bool takes_long(const BenchCase *c, int batch)
+{
+    return batch * (c->points > 1 ? c->points : 1) > 120;
+}
+
 static int batches(const Run *run, const BenchCase *c)
 {
-    int n = 0;
+    int n = 1;
 
-    while (n < BENCH_MAX_BATCHES && c->batches[n] && (!run->options->quick || c->batches[n] <= 100))
+    while (n < BENCH_MAX_BATCHES && c->batches[n] &&
+           !(run->options->quick && takes_long(c, c->batches[n])))
         n++;
     return n;
 }

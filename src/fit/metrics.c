@@ -81,7 +81,7 @@ RelnMetrics reln_tally_metrics(const RelnTally *t)
     const double mean = t->sum / entries, variance = t->sum_square / entries - mean * mean;
     RelnMetrics m = {.n_samples = t->n_samples, .loss = t->loss / t->weight};
 
-    m.mse = m.mae = m.r2 = m.accuracy = NAN;
+    m.mse = m.mae = m.r2 = m.accuracy = (double)NAN;
     if (t->spec->target.as == RELN_TARGET_CLASS) {
         m.accuracy = (double)t->right / n;
         return m;

@@ -30,7 +30,7 @@ static size_t largest_item(const RelnGraph *g)
  * alone: never from the machine. */
 static ptrdiff_t choose_shard(const RelnGraph *g)
 {
-    enum { TARGET = 128 * 1024, MOST = 60 };
+    enum { TARGET = 128 * 1024, MOST = 24 };
     const ptrdiff_t fit = (ptrdiff_t)(TARGET / largest_item(g));
 
     if (fit >= MOST)

@@ -61,15 +61,17 @@ struct RelnArchive {
 static void set_info(Array *a, const char *name)
 {
     const RelnNpyHeader *const h = &a->header;
-    const ptrdiff_t n_rows = h->rank > 0 ? h->dims[0] : 1;
+    ptrdiff_t row_size = 1;
 
+    if (h->rank > 0) /* it fits: the whole shape does */
+        reln_dims_count(h->rank - 1, h->dims + 1, &row_size);
     a->info = (RelnArchiveInfo){.name = name,
                                 .dtype = h->kind->code,
                                 .whole_numbers = h->kind->code[0] != 'f',
                                 .precision = h->kind->precision,
                                 .rank = h->rank,
-                                .n_rows = n_rows,
-                                .row_size = n_rows > 0 ? h->count / n_rows : 0};
+                                .n_rows = h->rank > 0 ? h->dims[0] : 1,
+                                .row_size = row_size};
     memcpy(a->info.dims, h->dims, sizeof a->info.dims);
 }
 

@@ -381,16 +381,28 @@ static bool is_block(const RelnDocNode *node)
     return !is_scalar(node) && node->first && !is_flat(node);
 }
 
+/* Readers look for the ':' of a key no further than 1024 characters; an escape takes six. */
+static void put_yaml_key(RelnText *text, const RelnDocNode *item, int indent)
+{
+    const bool is_long = strlen(item->key) > 1024 / 6 - 2;
+
+    if (is_long)
+        reln_text_puts(text, "? ");
+    put_words(text, item->key);
+    if (is_long)
+        put_line(text, indent);
+    reln_text_puts(text, is_block(item) ? ":" : ": ");
+}
+
 /* One item on a line; what is inside it begins on the next one, or behind "- ". */
 static void put_yaml(RelnText *text, const RelnDocNode *node, int indent, bool here)
 {
     for (const RelnDocNode *item = node->first; item; item = item->next, here = false) {
         if (!here)
             put_line(text, indent);
-        if (node->kind == RELN_DOC_MAP) {
-            put_words(text, item->key);
-            reln_text_puts(text, is_block(item) ? ":" : ": ");
-        } else
+        if (node->kind == RELN_DOC_MAP)
+            put_yaml_key(text, item, indent);
+        else
             reln_text_puts(text, "- ");
         if (is_block(item))
             put_yaml(text, item, indent + 1, node->kind == RELN_DOC_LIST);

@@ -6,6 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_control(char c)
+{
+    return (unsigned char)c < ' ' || c == 127;
+}
+
+/* What was written may hold anything, and a message is one line. */
+static void flatten(char *text)
+{
+    for (; *text; text++)
+        if (is_control(*text))
+            *text = '?';
+}
+
 RelnStatus reln_keys_fail(const Reader *r, const RelnDocNode *node, const char *format, ...)
 {
     char message[512];
@@ -14,6 +27,7 @@ RelnStatus reln_keys_fail(const Reader *r, const RelnDocNode *node, const char *
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    flatten(message);
     if (node && node->line > 0)
         return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s:%d: %s", r->what, node->line, message);
     return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: %s", r->what, message);
@@ -137,6 +151,10 @@ RelnStatus reln_keys_text(const Reader *r, const RelnDocNode *node, const char *
     if (!node->text[0] || strlen(node->text) >= (size_t)room)
         return reln_keys_fail(r, node, "%s has %zu letters; wanted 1 to %d", name,
                               strlen(node->text), room - 1);
+    for (const char *c = node->text; *c; c++)
+        if (is_control(*c))
+            return reln_keys_fail(r, node, "%s is %.40s; wanted a text without control characters",
+                                  name, node->text);
     memcpy(out, node->text, strlen(node->text) + 1);
     return RELN_OK;
 }

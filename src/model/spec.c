@@ -324,6 +324,9 @@ static RelnStatus read_long_name(const Reader *r, const RelnDocNode *map, RelnSp
         return reln_keys_fail(
             r, map,
             "symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: FILE}");
+    RELN_TRY(reln_keys_text(r, algebra, "algebra", sizeof spec->symmetry, spec->symmetry));
+    if (n->kind == RELN_DOC_TEXT)
+        RELN_TRY(reln_keys_text(r, n, "n", sizeof spec->symmetry, spec->symmetry));
     length = snprintf(spec->symmetry, sizeof spec->symmetry, "%s:%s", algebra->text, n->text);
     if (length >= (int)sizeof spec->symmetry)
         return reln_keys_fail(r, map, "symmetry has %d letters; wanted up to %zu", length,

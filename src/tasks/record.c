@@ -121,7 +121,7 @@ static RelnStatus take(TaskRun *run, const RelnDocNode *root)
 
     run->params = (size_t)fmax(0, reln_doc_number(root, "params", 0));
     run->params_used = (size_t)fmax(0, reln_doc_number(root, "params_used", 0));
-    run->seconds = reln_doc_number(root, "seconds", NAN);
+    run->seconds = reln_doc_number(root, "seconds", (double)NAN);
     run->diverged = diverged && diverged->truth;
     for (int i = 0; i < task->n_metrics; i++) {
         const RelnDocNode *value = reln_doc_get(metrics, task->metrics[i].name);

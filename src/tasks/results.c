@@ -28,7 +28,7 @@ static double value_of(const TaskRun *run, int metric)
 
 static TaskMean mean_of(const TaskCall *call, int model, int metric)
 {
-    TaskMean m = {0, 0, NAN};
+    TaskMean m = {0, 0, (double)NAN};
     double squares = 0;
 
     for (int s = 0; s < call->n_seeds; s++)

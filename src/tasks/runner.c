@@ -62,7 +62,8 @@ static RelnStatus choose_models(TaskCall *call)
     if (!call->models)
         return task_nomem(&call->env);
     for (int i = 0; !list && i < task->n_models; i++)
-        if (task->models[i].from <= call->env.scale)
+        if (task->models[i].from <= call->env.scale &&
+            (!task->wanted || task->wanted(&call->env, &task->models[i])))
             call->models[call->n_models++] = &task->models[i];
     while (list) {
         const size_t length = strcspn(list, ",");
@@ -90,7 +91,7 @@ static RelnStatus make_runs(TaskCall *call)
                          .model = call->models[i / call->n_seeds],
                          .seed = first + (uint64_t)(i % call->n_seeds)};
         for (int m = 0; m < TASK_METRICS; m++)
-            run->metrics[m] = NAN;
+            run->metrics[m] = (double)NAN;
     }
     return RELN_OK;
 }

@@ -250,6 +250,6 @@ RelnStatus task_run_alone(TaskEnv *env, const void *data, const TaskModel *model
 {
     *out = (TaskRun){.env = env, .model = model, .seed = seed};
     for (int i = 0; i < TASK_METRICS; i++)
-        out->metrics[i] = NAN;
+        out->metrics[i] = (double)NAN;
     return env->task->run(out, data);
 }

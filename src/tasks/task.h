@@ -114,6 +114,8 @@ struct Task {
     TaskOption options[TASK_OPTIONS];
     int seeds[TASK_SCALES]; /* how many, when --seeds is not given */
 
+    /* Whether the options leave the row in the table, when --models does not name it. NULL: all rows. */
+    bool (*wanted)(const TaskEnv *env, const TaskModel *model);
     /* The data that all runs of a call share: constant from then on. *data is released also when this fails. */
     RelnStatus (*prepare)(TaskEnv *env, void **data);
     void (*release)(void *data); /* NULL is fine */

@@ -3,9 +3,9 @@
 
 #include "tasks/task.h"
 
-extern const Task task_sp4, task_platonic;
+extern const Task task_sp4, task_platonic, task_pendulum, task_pendulum_cost;
 
-static const Task *const tasks[] = {&task_sp4, &task_platonic};
+static const Task *const tasks[] = {&task_sp4, &task_platonic, &task_pendulum, &task_pendulum_cost};
 
 int task_count(void)
 {

@@ -1,9 +1,10 @@
 #!/bin/sh
 # test_bench.sh -- `reln bench` from outside: every row is there, numbers are positive and finite. No time is asserted.
-# usage: test_bench.sh RELN HELPER
+# usage: test_bench.sh RELN HELPER [SANITIZER]: with a sanitizer, which is slow, everything is run once and little measured
 set -u
 reln=$1
 helper=$2
+sanitizer=${3:-}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 failures=0
@@ -54,35 +55,51 @@ row() { # NAME PASS BATCH THREADS
         problem "reln $call: no row $1 $2 $3 $4"
 }
 
-run 0 bench --quick --threads 2 --json
-rows
-for field in seconds p10 p90 gflops share sgemm_gflops build_seconds; do positive "$field"; done
-for pass in forward gradient train; do
-    for threads in 1 2; do
-        for batch in 1 10 100; do row sp4 "$pass" "$batch" "$threads"; done
-        for width in 16 32 64 128 256 512; do row "gl3/$width" "$pass" 100 "$threads"; done
-        for n in 2 3 4 5 6 7 8; do row "gln/$n" "$pass" 100 "$threads"; done
-        row platonic "$pass" 100 "$threads"
-        row mlp "$pass" 100 "$threads"
-        row hnn "$pass" 1 "$threads"
+whole_run() {
+    run 0 bench --quick --threads 2 --json
+    rows
+    for field in seconds p10 p90 gflops share sgemm_gflops build_seconds; do positive "$field"; done
+    for pass in forward gradient train; do
+        for threads in 1 2; do
+            for batch in 1 10 100; do row sp4 "$pass" "$batch" "$threads"; done
+            for width in 16 32 64 128 256 512; do row "gl3/$width" "$pass" 100 "$threads"; done
+            for n in 2 3 4 5 6 7 8; do row "gln/$n" "$pass" 100 "$threads"; done
+            row platonic "$pass" 10 "$threads"
+            row mlp "$pass" 100 "$threads"
+            row hnn "$pass" 1 "$threads"
+        done
+        for layer in linear relu bracket attention conv; do
+            grep -F "\"name\": \"layer/$layer/" "$dir/rows" | grep -F "\"$pass\"" >/dev/null || problem "no layer $layer $pass"
+        done
     done
-    for layer in linear relu bracket attention conv; do
-        grep -F "\"name\": \"layer/$layer/" "$dir/rows" | grep -F "\"$pass\"" >/dev/null || problem "no layer $layer $pass"
+    for kernel in bracket/sp:4 bracket/gl:3 relu/gl:3 invariant/gl:3 pool/sl:3 softmax/so:3 conv/gl:3 mix/gl:3; do
+        grep -F "\"name\": \"kernel/$kernel/" "$dir/rows" >/dev/null || problem "no kernel $kernel"
     done
-done
-for kernel in bracket/sp:4 bracket/gl:3 relu/gl:3 invariant/gl:3 pool/sl:3 softmax/so:3 conv/gl:3 mix/gl:3; do
-    grep -F "\"name\": \"kernel/$kernel/" "$dir/rows" >/dev/null || problem "no kernel $kernel"
-done
-# Traffic for each sample is known where a batch fills a shard: for kernels at 100 it is.
-grep '"kernel/mix/gl:3/256"' "$dir/rows" | grep '"flops_per_byte": [1-9]' >/dev/null || problem "no flops_per_byte"
-# A run allocates nothing, whatever it is.
-[ -z "$(number allocations | grep -v '^0\(\.0*\)\?$')" ] || problem "a run allocates"
-# p10 <= median <= p90
-number p10 >"$dir/p10" && number seconds >"$dir/median" && number p90 >"$dir/p90"
-paste "$dir/p10" "$dir/median" "$dir/p90" | awk '$1 > $2 || $2 > $3 { exit 1 }' || problem "percentiles out of order"
-has '"name": "sp4/forward/1"'
-has '"name": "sp4/train/100"'
-has '"theory_linear"'
+    # Traffic for each sample is known where a batch fills a shard: for kernels at 100 it is.
+    grep '"kernel/mix/gl:3/256"' "$dir/rows" | grep '"flops_per_byte": [1-9]' >/dev/null || problem "no flops_per_byte"
+    # A run allocates nothing, whatever it is.
+    [ -z "$(number allocations | grep -v '^0\(\.0*\)\?$')" ] || problem "a run allocates"
+    # p10 <= median <= p90
+    number p10 >"$dir/p10" && number seconds >"$dir/median" && number p90 >"$dir/p90"
+    paste "$dir/p10" "$dir/median" "$dir/p90" | awk '$1 > $2 || $2 > $3 { exit 1 }' || problem "percentiles out of order"
+    has '"name": "sp4/forward/1"'
+    has '"name": "sp4/train/100"'
+    has '"theory_linear"'
+}
+
+every_case_once() {
+    for name in sp4 platonic mlp hnn gl3/32 gln/5 layer/linear/256 layer/relu/256 layer/rms/256 layer/project/256 \
+        layer/bracket/256 layer/product/256 layer/linear-invariant/256 layer/linear-norm/256 layer/linear-pool-max/64 \
+        layer/pool-softmax/64 layer/attention/64 layer/conv/64; do
+        run 0 bench once "$name/train/2"
+    done
+    for name in bracket/so:1,3/256 form/sp:4/256 invariant/gl:3/16 relu/gl:3/16 pool/sl:3/256 softmax/so:3/256 \
+        tanh/so:3/256 exp/so:3/256 conv/gl:3/64 mix/gl:3/16; do
+        run 0 bench once "kernel/$name/gradient/2" --threads 2
+    done
+}
+
+if [ -z "$sanitizer" ]; then whole_run; else every_case_once; fi
 
 # The nominal operations of the dense network, from its dimensions: with C = 256, K = 10 and two inputs, forward is
 # 2 K (2 C + 4 C C) + 2 C for a sample.

@@ -75,6 +75,8 @@ static const Bad bad[] = {
      "spec.yaml:3: target y has 2 weights; wanted 3, one for each class"},
     {"symmetry: gl:3\n" GOOD_INPUTS "target: {name: y, as: class, classes: 2, weights: [1, 0]}\n",
      "spec.yaml:3: weights is 0; wanted a number above 0"},
+    {"symmetry: \"gl\\n:3\"\n" GOOD_INPUTS GOOD_TARGET,
+     "spec.yaml:1: symmetry is gl?:3; wanted a text without control characters"},
     {GOOD "model: {width: 0}\n", "spec.yaml:4: width is 0; wanted a whole number from 1 to 4096"},
     {GOOD "model: {width: 6.5}\n",
      "spec.yaml:4: width is 6.5; wanted a whole number from 1 to 4096"},

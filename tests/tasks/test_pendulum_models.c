@@ -37,7 +37,7 @@ static void shake(RelnStore *store)
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo e = reln_store_entry(store, i);
 
-        for (size_t j = 0; j < e.count; j++)
+        for (size_t j = 0; j < e.count && e.trainable; j++)
             ((double *)e.values)[j] += 0.1 * reln_rng_normal(&rng);
     }
 }
@@ -62,8 +62,9 @@ static void study_init(Study *s, const PendArchitecture *arch, const void *setti
     lab_init(&s->lab, arch->typed ? symmetry : PEND_NONE);
     g = s->lab.graph;
     assert_true(pend_model_open(&s->model, &(PendBuild){g, symmetry, settings}, arch));
+    draw_states(s->z);
     if (arch->start)
-        assert_true(arch->start(&s->model.build, s->lab.store, /*seed=*/5));
+        assert_ok(s->lab.ctx, arch->start(&s->model.build, s->lab.store, /*seed=*/5, N, s->z));
     shake(s->lab.store);
     z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(), pend_state_rep(g), RELN_DEFAULT);
     u = reln_input(g, "u", RELN_SAMPLES, pend_state_dims(), reln_rep_dual(pend_state_rep(g)),
@@ -78,7 +79,6 @@ static void study_init(Study *s, const PendArchitecture *arch, const void *setti
     assert_ok(s->lab.ctx, reln_plan_create(g, NULL, &s->plan));
     assert_ok(s->lab.ctx, reln_plan_bind(s->plan, "z", s->z, RELN_F64));
     assert_ok(s->lab.ctx, reln_plan_bind(s->plan, "u", s->u, RELN_F64));
-    draw_states(s->z);
     memset(s->u, 0, sizeof s->u);
 }
 

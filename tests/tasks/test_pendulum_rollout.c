@@ -65,25 +65,22 @@ static void a_motion_that_is_lost_counts_as_wrong(void **state)
 
 /* ---- the true energy as a network --------------------------------------------------------------------------------- */
 
-/* A linear function of |x1|, |x1-x2|, their squares, |p|^2 and heights is the true energy: with these weights the network
- * must move as the pendulum does, up to what the method's steps leave. */
+/* A linear function of |x1|, |x1-x2|, their squares, |p|^2 and heights is the true energy: with these weights, and
+ * invariants as they are, the network must move as the pendulum does, up to what the method's steps leave. */
 static void set_truth(RelnStore *store)
 {
-    RelnEntryInfo e;
-    double *w;
-
-    assert_true(reln_store_find(store, "linear.W", &e));
-    w = e.values;
-    memset(w, 0, e.count * sizeof *w);
     /* pairs (a, b) of x1, x2, p1, p2, x2 - x1, e, p1 + p2 in order: 0 (0,0), 5 (0,5), 11 (1,5), 13 (2,2), 18 (3,3),
      * 22 (4,4); lengths from 28 */
-    w[0] = w[13] = w[18] = 0.5;
-    w[22] = 1.0;
-    w[5] = w[11] = 1.0;
-    w[28] = -1.0;
-    w[32] = -2.0;
-    for (size_t i = 0; i < e.count; i++)
-        w[i] /= pend_lengths.linear;
+    enum { COUNT = 33 };
+    double w[COUNT] = {
+        [0] = 0.5, [13] = 0.5, [18] = 0.5, [22] = 1, [5] = 1, [11] = 1, [28] = -1, [32] = -2};
+    double one[COUNT * COUNT] = {0};
+
+    assert_int_equal(pend_features_count(&pend_lengths), COUNT);
+    for (int i = 0; i < COUNT; i++)
+        one[i * COUNT + i] = 1 / PEND_LINEAR_GAIN;
+    assert_true(pend_store_fill(store, "linear.W", COUNT, w));
+    assert_true(pend_store_fill(store, "features.mix", COUNT * COUNT, one));
 }
 
 static double rollout_error(double h)

@@ -462,30 +462,27 @@ static RelnNode *velocity(const PendBuild *b, RelnNode *z, PendWeights *w)
 
 /* ---- starting values --------------------------------------------------------------------------------------------- */
 
-/* Numbers of one block of a matrix (rows = outputs, columns = inputs) into its parameter, layout of matrix_part(). */
+/* A matrix (rows = outputs, columns = inputs) into the parameters of its parts, in the layout of matrix_part(). */
 static bool store_part(RelnStore *store, const char *layer, int a, int n_a, int b, int n_b,
                        const double *m, int columns)
 {
-    RelnEntryInfo e;
+    const int count = power3(a + b) * n_a * n_b;
+    double *w = malloc((size_t)count * sizeof *w);
     char name[32];
+    bool good;
 
-    snprintf(name, sizeof name, "%s.W%d%d", layer, a, b);
-    if (!reln_store_find(store, name, &e))
-        return false;
-    for (size_t i = 0; i < e.count; i++) {
-        const int o = (int)i % n_a, in = (int)i / n_a % n_b, k = (int)i / (n_a * n_b);
-        const int row = k / power3(b) * n_a + o, column = k % power3(b) * n_b + in;
-        const double value = m[row * columns + column];
+    for (int i = 0; i < count && w; i++) {
+        const int o = i % n_a, in = i / n_a % n_b, k = i / (n_a * n_b);
 
-        if (e.dtype == RELN_F32)
-            ((float *)e.values)[i] = (float)value;
-        else
-            ((double *)e.values)[i] = value;
+        w[i] = m[(k / power3(b) * n_a + o) * columns + k % power3(b) * n_b + in];
     }
-    return true;
+    snprintf(name, sizeof name, "%s.W%d%d", layer, a, b);
+    good = w && pend_store_fill(store, name, (size_t)count, w);
+    free(w);
+    return good;
 }
 
-static bool start_matrix(RelnStore *store, const char *layer, const PendTensors *in,
+static bool store_matrix(RelnStore *store, const char *layer, const PendTensors *in,
                          const PendTensors *out, const double *m)
 {
     const int columns = pend_tensors_size(in);
@@ -517,25 +514,18 @@ static bool orthogonal(RelnRng *rng, int rows, int columns, double *m)
 }
 
 /* Biases are uniform in [0, 1) / sqrt(size of out). */
-static bool start_bias(RelnStore *store, RelnRng *rng, const char *layer, const PendTensors *out)
+static bool store_bias(RelnStore *store, RelnRng *rng, const char *layer, const PendTensors *out)
 {
     for (int a = 0; a < PEND_RANKS; a++) {
-        RelnEntryInfo e;
+        const int count = power3(a) * out->n[a];
+        double b[256];
         char name[32];
 
+        for (int i = 0; i < count && count <= 256; i++)
+            b[i] = reln_rng_uniform(rng) / sqrt(pend_tensors_size(out));
         snprintf(name, sizeof name, "%s.b%d", layer, a);
-        if (out->n[a] == 0)
-            continue;
-        if (!reln_store_find(store, name, &e))
+        if (count > 0 && (count > 256 || !pend_store_fill(store, name, (size_t)count, b)))
             return false;
-        for (size_t i = 0; i < e.count; i++) {
-            const double value = reln_rng_uniform(rng) / sqrt(pend_tensors_size(out));
-
-            if (e.dtype == RELN_F32)
-                ((float *)e.values)[i] = (float)value;
-            else
-                ((double *)e.values)[i] = value;
-        }
     }
     return true;
 }
@@ -546,31 +536,38 @@ static bool start_layer(RelnStore *store, RelnRng *rng, const char *layer, const
     const int rows = pend_tensors_size(out), columns = pend_tensors_size(in);
     double *m = malloc((size_t)rows * (size_t)columns * sizeof *m);
     const bool good = m && orthogonal(rng, rows, columns, m) &&
-                      start_matrix(store, layer, in, out, m) && start_bias(store, rng, layer, out);
+                      store_matrix(store, layer, in, out, m) && store_bias(store, rng, layer, out);
 
     free(m);
     return good;
 }
 
-static bool start(const PendBuild *b, RelnStore *store, uint64_t seed, const PendTensors *output)
+static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed,
+                        const PendTensors *output)
 {
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
     const PendTensors gated = pend_tensors_gated(&hidden);
     RelnRng rng = reln_rng(seed, /*stream=*/1);
 
     return start_layer(store, &rng, "emlp.0", &state_tensors, &gated) &&
-           start_layer(store, &rng, "emlp.1", &hidden, &gated) &&
-           start_layer(store, &rng, "emlp.2", &hidden, &gated) &&
-           start_layer(store, &rng, "emlp.out", &hidden, output);
+                   start_layer(store, &rng, "emlp.1", &hidden, &gated) &&
+                   start_layer(store, &rng, "emlp.2", &hidden, &gated) &&
+                   start_layer(store, &rng, "emlp.out", &hidden, output)
+               ? RELN_OK
+               : RELN_ERR_NOMEM;
 }
 
-static bool start_energy(const PendBuild *b, RelnStore *store, uint64_t seed)
+static RelnStatus start_energy(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
+                               const double *states)
 {
+    (void)n, (void)states;
     return start(b, store, seed, &one_scalar);
 }
 
-static bool start_velocity(const PendBuild *b, RelnStore *store, uint64_t seed)
+static RelnStatus start_velocity(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
+                                 const double *states)
 {
+    (void)n, (void)states;
     return start(b, store, seed, &state_tensors);
 }
 

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 
-const PendEquivariant pend_equivariant_defaults = {
-    .channels = 16, .layers = 2, .hidden = 2, .width = 64, .linear = 10};
+#include "tasks/pendulum/invariant.h"
 
-enum { NATURAL = 7, PLANAR = 4, MAX_PARTS = 16 };
+const PendEquivariant pend_equivariant_defaults = {
+    .channels = 16, .layers = 2, .hidden = 2, .width = 64, .share = 0.1};
+
+enum { PLANAR = 4 };
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
@@ -40,7 +42,7 @@ static int count_invariants(const PendBuild *b, int C)
 {
     const int own = b->symmetry == PEND_SO2 ? C : b->symmetry == PEND_D6 ? PLANAR : 0;
 
-    return NATURAL * (NATURAL + 1) / 2 + 5 + 4 * C + own;
+    return pend_features_count(&pend_lengths) + 4 * C + own;
 }
 
 static PendDense head(const PendBuild *b, int widths[8])
@@ -60,12 +62,14 @@ static void weights(const PendBuild *b, PendWeights *w)
     int widths[8];
     const PendDense d = head(b, widths);
 
+    pend_features_weights(b, &pend_lengths, w);
     for (int i = 0; i < s->layers; i++)
         layer_weights(b, w, i, s->channels);
     if (b->symmetry == PEND_D6)
         add_mix(b, w, "planar", "W", PEND_BASE, PLANAR, 1.0);
     pend_dense_weights(b, &d, w);
-    pend_weights_add(w, pend_parameter(b, "linear", "W", (RelnDims){.r = widths[0], .c = 1},
+    pend_weights_add(w, pend_parameter(b, "linear", "W",
+                                       (RelnDims){.r = pend_features_count(&pend_lengths), .c = 1},
                                        (RelnInit){RELN_INIT_CONSTANT, 0.0}));
 }
 
@@ -134,23 +138,6 @@ static Streams layer(const PendBuild *b, Streams x, PendWeights *w)
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
-/* x1, x2, p1, p2, x2 - x1, e, p1 + p2: products of all pairs, and the lengths of the first five. */
-static int natural_invariants(RelnGraph *g, RelnNode *base, RelnNode **out)
-{
-    static const double shares[PEND_BASE * NATURAL] = {1, 0, 0, 0, -1, 0, 0, 0, 1, 0, 0, 1,
-                                                       0, 0, 0, 0, 1,  0, 0, 0, 1, 0, 0, 0,
-                                                       1, 0, 0, 1, 0,  0, 0, 0, 0, 1, 0};
-    RelnNode *v =
-        reln_mix(g, base, reln_const(g, (RelnDims){.r = PEND_BASE, .c = NATURAL}, NULL, shares));
-    RelnNode *d = NULL;
-
-    for (int i = 0; i < NATURAL; i++)
-        out[i] = form(g, reln_slice(g, v, RELN_C, i, NATURAL - i), reln_slice(g, v, RELN_C, i, 1));
-    d = reln_slice(g, v, RELN_C, 0, 5);
-    out[NATURAL] = length(g, form(g, d, d));
-    return NATURAL + 1;
-}
-
 /* Powers of x + iy, as pairs of numbers that a rotation by t turns by n t, and that x -> -x conjugates (n even). */
 static const RelnRep *power_rep(RelnGraph *g, int n)
 {
@@ -179,40 +166,50 @@ static RelnNode *sixth_powers(RelnGraph *g, RelnNode *base, RelnNode *W)
     return reln_div(g, six, reln_mul(g, reln_square(g, r), r));
 }
 
-static RelnNode *invariants(const PendBuild *b, RelnNode *base, Streams x, PendWeights *w)
+/* What the streams add to the invariants of the state itself. */
+static int learned_invariants(const PendBuild *b, Streams x, RelnNode **out)
 {
     static const double e[3] = {0, 0, 1};
     RelnGraph *g = b->graph;
-    RelnNode *up = reln_const(g, (RelnDims){.k = 3}, pend_state_rep(g), e), *parts[MAX_PARTS];
-    int n = natural_invariants(g, base, parts);
+    RelnNode *up = reln_const(g, (RelnDims){.k = 3}, pend_state_rep(g), e);
+    int n = 0;
 
-    parts[n] = form(g, x.odd, x.odd);
-    parts[n + 1] = length(g, parts[n]);
-    n += 2;
-    parts[n++] = form(g, x.odd, up);
-    parts[n++] = length(g, form(g, x.even, x.even));
+    out[n++] = form(g, x.odd, x.odd);
+    out[n++] = length(g, out[0]);
+    out[n++] = form(g, x.odd, up);
+    out[n++] = length(g, form(g, x.even, x.even));
     if (b->symmetry == PEND_SO2)
-        parts[n++] = form(g, pend_as_vector(g, x.even), up);
-    if (b->symmetry == PEND_D6)
-        parts[n++] = sixth_powers(g, base, pend_weights_take(w));
-    return reln_concat(g, n, parts, RELN_C);
+        out[n++] = form(g, pend_as_vector(g, x.even), up);
+    return n;
 }
 
 static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
 {
     const PendEquivariant *s = b->settings;
     RelnGraph *g = b->graph;
-    RelnNode *base = pend_base_vectors(g, z), *f, *H;
+    RelnNode *base = pend_base_vectors(g, z), *parts[8], *f, *H;
     Streams x = {base, NULL};
-    int widths[8];
+    int widths[8], n;
     const PendDense d = head(b, widths);
 
+    f = pend_features_mixed(g, pend_features(g, &pend_lengths, z), w);
     for (int i = 0; i < s->layers; i++)
         x = layer(b, x, w);
-    f = invariants(b, base, x, w);
-    H = pend_dense_value(g, &d, f, w);
-    return reln_add(g, reln_scale(g, H, 1 / s->linear),
-                    reln_scale(g, reln_mix(g, f, pend_weights_take(w)), s->linear));
+    parts[0] = f;
+    n = 1 + learned_invariants(b, x, parts + 1);
+    if (b->symmetry == PEND_D6)
+        parts[n++] = sixth_powers(g, base, pend_weights_take(w));
+    H = pend_dense_value(g, &d, reln_concat(g, n, parts, RELN_C), w);
+    f = reln_scale(g, reln_mix(g, f, pend_weights_take(w)), PEND_LINEAR_GAIN);
+    return reln_add(g, reln_scale(g, H, s->share), f);
 }
 
-const PendArchitecture pend_equivariant = {.typed = true, .weights = weights, .value = value};
+static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
+                        const double *states)
+{
+    (void)seed;
+    return pend_features_start(store, &pend_lengths, reln_graph_ctx(b->graph), n, states);
+}
+
+const PendArchitecture pend_equivariant = {
+    .typed = true, .weights = weights, .value = value, .start = start};

@@ -15,7 +15,7 @@
 typedef struct PendEquivariant {
     int channels, layers; /* of vectors */
     int hidden, width;    /* of the dense network on the invariants; swish */
-    double linear;        /* as in PendInvariant */
+    double share;         /* of what is not linear, as in PendInvariant */
 } PendEquivariant;
 
 extern const PendArchitecture pend_equivariant;

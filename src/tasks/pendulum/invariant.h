@@ -20,14 +20,30 @@ typedef struct PendInvariant {
     const PendPair *pairs;
     int n_lengths;      /* of the first so many of `lengths` */
     const int *lengths; /* vectors whose length is one more number */
-    double scale;       /* of the products */
     int hidden, width;
     RelnActivation activation;
-    bool
-        linear; /* H has a linear part besides: a sum of the invariants with weights of their own */
+    /* H = linear part + share times the dense network, which then starts from 0; both see the invariants less their mean
+     * and mixed so that their gradients are uncorrelated over the states to learn from. 0: the dense network alone sees them as
+     * they are */
+    double share;
 } PendInvariant;
 
 extern const PendArchitecture pend_invariant;
+
+/* The linear part is this times f W, so that Adam, which moves every weight alike, moves it faster than the rest. */
+#define PEND_LINEAR_GAIN 4.0
+
+/* The invariants by themselves: how many, and their node (K = 1, C = count). */
+int pend_features_count(const PendInvariant *s);
+RelnNode *pend_features(RelnGraph *g, const PendInvariant *s, RelnNode *z);
+
+/* States "features.mean" (count) and "features.mix" (count, count) for the list of weights, and (f - mean) mix. */
+void pend_features_weights(const PendBuild *b, const PendInvariant *s, PendWeights *w);
+RelnNode *pend_features_mixed(RelnGraph *g, RelnNode *f, PendWeights *w);
+/* Their values, from states: with G the mean over states of grad f_i . grad f_j and f' = f mix, grad f'_i . grad f'_j has the
+ * mean 1 for i = j and 0 otherwise. What depends on the invariants before it is mixed with 0. */
+RelnStatus pend_features_start(RelnStore *store, const PendInvariant *s, RelnCtx *ctx, int n,
+                               const double *states);
 
 /* Seven channels x1, x2, p1, p2, x2 - x1, e, p1 + p2, their 28 pairings, five layers of 128: 69,889 parameters. */
 extern const PendInvariant pend_pairings;

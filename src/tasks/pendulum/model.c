@@ -25,6 +25,20 @@ RelnNode *pend_parameter(const PendBuild *b, const char *name, const char *part,
     return reln_param(b->graph, full, dims, init);
 }
 
+bool pend_store_fill(RelnStore *store, const char *name, size_t count, const double *values)
+{
+    RelnEntryInfo e;
+
+    if (!reln_store_find(store, name, &e) || e.count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (e.dtype == RELN_F32)
+            ((float *)e.values)[i] = (float)values[i];
+        else
+            ((double *)e.values)[i] = values[i];
+    return true;
+}
+
 /* ---- dense layers ------------------------------------------------------------------------------------------------ */
 
 void pend_dense_weights(const PendBuild *b, const PendDense *d, PendWeights *w)
@@ -164,6 +178,15 @@ RelnNode *pend_model_energy(PendModel *m, RelnNode *z)
 {
     m->weights.next = 0;
     return m->arch->velocity ? NULL : m->arch->value(&m->build, z, &m->weights);
+}
+
+RelnNode *pend_model_direct(PendModel *m, RelnNode *z)
+{
+    RelnNode *value;
+
+    m->weights.next = 0;
+    value = m->arch->value(&m->build, z, &m->weights);
+    return m->arch->velocity ? value : hamilton(m->build.graph, value, z);
 }
 
 RelnNode *pend_model_velocity(PendModel *m, RelnNode *z)

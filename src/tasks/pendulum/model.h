@@ -38,8 +38,9 @@ typedef struct PendArchitecture {
     void (*weights)(const PendBuild *b, PendWeights *w);
     /* In b->graph, which may be another than the one that lists the weights. */
     RelnNode *(*value)(const PendBuild *b, RelnNode *z, PendWeights *w);
-    /* Starting values of a kind that RelnInit has not; NULL: none. False when memory is out. */
-    bool (*start)(const PendBuild *b, RelnStore *store, uint64_t seed);
+    /* Starting values that RelnInit cannot draw, or that depend on the n states to learn from; NULL: none. */
+    RelnStatus (*start)(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
+                        const double *states);
 } PendArchitecture;
 
 typedef struct PendModel {
@@ -56,7 +57,9 @@ RelnDims pend_state_dims(void);
 const RelnRep *pend_state_rep(RelnGraph *g); /* the group's vectors */
 
 RelnNode *pend_model_energy(PendModel *m, RelnNode *z);   /* NULL for a neural ODE */
-RelnNode *pend_model_velocity(PendModel *m, RelnNode *z); /* as z */
+RelnNode *pend_model_velocity(PendModel *m, RelnNode *z); /* as z, by a call of the function */
+/* The same without the call, for a plan that is frozen and only run forward. */
+RelnNode *pend_model_direct(PendModel *m, RelnNode *z);
 /* n steps of length h of the fourth-order method of Runge and Kutta. */
 RelnNode *pend_model_steps(PendModel *m, RelnNode *z, double h, int n);
 
@@ -87,6 +90,9 @@ RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWe
 /* (K = 3, C = 5): the vectors of a state as channels, and the vertical e. */
 enum { PEND_BASE = PEND_VECTORS + 1 };
 RelnNode *pend_base_vectors(RelnGraph *g, RelnNode *z);
+
+/* Put numbers into an entry of a store, in its dtype. False when there is none of that name and size. */
+bool pend_store_fill(RelnStore *store, const char *name, size_t count, const double *values);
 
 /* A parameter "<name>.<part>". */
 RelnNode *pend_parameter(const PendBuild *b, const char *name, const char *part, RelnDims dims,

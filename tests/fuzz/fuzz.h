@@ -1,0 +1,84 @@
+/* fuzz.h -- what the fuzz targets share: a heap that counts, and what must hold whatever the bytes were.
+ *
+ * A target is one file, fuzz_NAME.c, with a folder corpus/NAME and a dictionary NAME.dict; CMake finds it by its name:
+ *
+ *     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+ *     {
+ *         FuzzHeap heap;
+ *         RelnCtx *ctx = fuzz_begin(&heap, 64 * size + 65536);      // bytes that the input justifies
+ *         RelnStatus status = ...;
+ *         if (status != RELN_OK) fuzz_refused(ctx, status);
+ *         fuzz_end(ctx);
+ *         return 0;
+ *     }
+ */
+#ifndef TESTS_FUZZ_H
+#define TESTS_FUZZ_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reln/base.h"
+#include "reln/doc.h"
+#include "reln/io.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* Bytes in use may grow with the bytes given, never with the numbers that they claim. */
+typedef struct FuzzHeap {
+    size_t live, limit;
+} FuzzHeap;
+
+/* The size is kept in front of the block. */
+static inline void *fuzz_alloc(void *user, size_t n_bytes)
+{
+    FuzzHeap *const heap = user;
+    char *block = aligned_alloc(RELN_ALIGN, n_bytes + RELN_ALIGN);
+
+    heap->live += n_bytes;
+    require(block && heap->live <= heap->limit);
+    memcpy(block, &n_bytes, sizeof n_bytes);
+    return block + RELN_ALIGN;
+}
+
+static inline void fuzz_release(void *user, void *block)
+{
+    FuzzHeap *const heap = user;
+    char *const start = (char *)block - RELN_ALIGN;
+    size_t n_bytes;
+
+    memcpy(&n_bytes, start, sizeof n_bytes);
+    heap->live -= n_bytes;
+    free(start);
+}
+
+static inline RelnCtx *fuzz_begin(FuzzHeap *heap, size_t limit)
+{
+    const RelnAllocator allocator = {fuzz_alloc, fuzz_release, heap};
+    RelnCtx *ctx = NULL;
+
+    *heap = (FuzzHeap){0, limit};
+    require(reln_ctx_create(&allocator, &ctx) == RELN_OK);
+    return ctx;
+}
+
+/* One line that says why. */
+static inline void fuzz_refused(const RelnCtx *ctx, RelnStatus status)
+{
+    require(status == RELN_ERR_FORMAT || status == RELN_ERR_UNSUPPORTED);
+    require(reln_ctx_error(ctx)[0] != '\0' && !strchr(reln_ctx_error(ctx), '\n'));
+}
+
+static inline void fuzz_end(RelnCtx *ctx)
+{
+    require(reln_ctx_live_blocks(ctx) == 0);
+    reln_ctx_destroy(ctx);
+}
+
+#endif

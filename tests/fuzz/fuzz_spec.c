@@ -1,0 +1,57 @@
+/* fuzz_spec.c -- any bytes at all, read as a SPEC: one that writes and reads back as it was, or one line of refusal. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reln/spec.h"
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static RelnStatus read_spec(RelnCtx *ctx, const char *text, size_t size, RelnSpec *spec)
+{
+    RelnDoc *doc = NULL;
+    RelnStatus status = reln_doc_parse_yaml(ctx, text, size, "input", &doc);
+
+    if (status == RELN_OK)
+        status = reln_spec_from_doc(ctx, reln_doc_root(doc), "input", spec);
+    reln_doc_destroy(doc);
+    return status;
+}
+
+static void write_and_read(RelnCtx *ctx, const RelnSpec *spec)
+{
+    RelnSpec again;
+    RelnDoc *doc = NULL;
+    const char *text;
+
+    require(reln_doc_create(ctx, &doc) == RELN_OK);
+    text = reln_doc_write(doc, reln_spec_to_doc(spec, doc), RELN_DOC_YAML);
+    require(text != NULL);
+    require(read_spec(ctx, text, strlen(text), &again) == RELN_OK);
+    require(memcmp(spec, &again, sizeof again) == 0);
+    reln_doc_destroy(doc);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    RelnCtx *ctx = NULL;
+    RelnSpec spec;
+    RelnStatus status;
+
+    require(reln_ctx_create(NULL, &ctx) == RELN_OK);
+    status = read_spec(ctx, (const char *)data, size, &spec);
+    if (status == RELN_OK) {
+        write_and_read(ctx, &spec);
+    } else {
+        require(status == RELN_ERR_FORMAT || status == RELN_ERR_UNSUPPORTED);
+        require(reln_ctx_error(ctx)[0] != '\0' && !strchr(reln_ctx_error(ctx), '\n'));
+    }
+    require(reln_ctx_live_blocks(ctx) == 0);
+    reln_ctx_destroy(ctx);
+    return 0;
+}

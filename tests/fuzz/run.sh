@@ -1,0 +1,16 @@
+#!/bin/sh
+# run.sh TARGET RUNS [MORE_OPTIONS...] -- fuzz a target from build-fuzz, starting from its corpus; what it finds to be new is
+# kept in build-fuzz/corpus/TARGET, crashes in build-fuzz. Build first:
+#   cmake -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DRELN_FUZZ=ON
+#   cmake --build build-fuzz --target fuzz_TARGET
+set -eu
+
+target=$1
+runs=$2
+shift 2
+root=$(cd "$(dirname "$0")/../.." && pwd)
+found=$root/build-fuzz/corpus/$target
+mkdir -p "$found"
+exec "$root/build-fuzz/tests/fuzz_$target" -runs="$runs" -dict="$root/tests/fuzz/$target.dict" -max_len=4096 -timeout=1 \
+    -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1 -artifact_prefix="$root/build-fuzz/$target-" "$@" \
+    "$found" "$root/tests/fuzz/corpus/$target"

@@ -1,0 +1,705 @@
+/* test_archive.c -- files of arrays by rows: every format gives the same numbers, and what is damaged says so. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+typedef struct Fixture {
+    RelnCtx *ctx;
+    char directory[64];
+} Fixture;
+
+static int setup(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+
+    *state = f;
+    snprintf(f->directory, sizeof f->directory, "/tmp/reln-archive-XXXXXX");
+    return mkdtemp(f->directory) && reln_ctx_create(NULL, &f->ctx) == RELN_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    Fixture *f = *state;
+    const uint64_t live = reln_ctx_live_blocks(f->ctx);
+    const int left = rmdir(f->directory);
+
+    reln_ctx_destroy(f->ctx);
+    free(f);
+    return live == 0 ? left : -1;
+}
+
+static const char *path_in(const Fixture *f, const char *name)
+{
+    static char path[160];
+
+    snprintf(path, sizeof path, "%s/%s", f->directory, name);
+    return path;
+}
+
+/* ---- files made by hand ----------------------------------------------------------------------------------------- */
+
+typedef struct Bytes {
+    unsigned char data[16384];
+    size_t n;
+} Bytes;
+
+static void put(Bytes *b, const void *bytes, size_t n)
+{
+    assert_true(b->n + n <= sizeof b->data);
+    if (n > 0)
+        memcpy(b->data + b->n, bytes, n);
+    b->n += n;
+}
+
+static void put_number(Bytes *b, uint64_t value, int width)
+{
+    for (int i = 0; i < width; i++) {
+        const unsigned char byte = (unsigned char)(value >> 8 * i);
+
+        put(b, &byte, 1);
+    }
+}
+
+static void put_npy(Bytes *b, const char *descr, bool fortran, const char *shape,
+                    const void *numbers, size_t n)
+{
+    char text[128];
+    const int length =
+        snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': %s, 'shape': %s}", descr,
+                 fortran ? "True" : "False", shape);
+
+    put(b, "\x93NUMPY\1", 8);
+    put_number(b, (uint64_t)length, 2);
+    put(b, text, (size_t)length);
+    put(b, numbers, n);
+}
+
+/* One entry of a .zip, and how it is to be spoilt. */
+typedef struct Entry {
+    const char *name;
+    Bytes content;
+    bool deflated;
+    bool wide;        /* its sizes and place in the 64-bit extra field */
+    int flags;        /* of the directory */
+    int method;       /* instead of the true one, when not 0 */
+    uint64_t claimed; /* unpacked size, when not 0 */
+    uint32_t crc_error;
+    uint64_t shift; /* of its place */
+    size_t packed, at;
+} Entry;
+
+static size_t deflated(const Bytes *from, unsigned char *to, size_t room)
+{
+    z_stream z = {0};
+
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (unsigned char *)(uintptr_t)from->data;
+    z.avail_in = (uInt)from->n;
+    z.next_out = to;
+    z.avail_out = (uInt)room;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    return room - z.avail_out;
+}
+
+static void put_local(Bytes *zip, Entry *e)
+{
+    static unsigned char packed[16384];
+
+    e->packed = e->deflated ? deflated(&e->content, packed, sizeof packed) : e->content.n;
+    e->at = zip->n;
+    put(zip, "PK\3\4", 4);
+    put_number(zip, 0, 22); /* the directory is what counts */
+    put_number(zip, strlen(e->name), 2);
+    put_number(zip, 5, 2);
+    put(zip, e->name, strlen(e->name));
+    put(zip, "extra", 5);
+    put(zip, e->deflated ? packed : e->content.data, e->packed);
+}
+
+static void put_central(Bytes *zip, const Entry *e)
+{
+    const uint64_t all = UINT32_MAX, unpacked = e->claimed ? e->claimed : e->content.n;
+    const int method = e->method ? e->method : e->deflated ? 8 : 0;
+
+    put(zip, "PK\1\2", 4);
+    put_number(zip, 20, 4);
+    put_number(zip, (uint64_t)e->flags, 2);
+    put_number(zip, (uint64_t)method, 2);
+    put_number(zip, 0, 4);
+    put_number(zip, crc32(crc32(0, NULL, 0), e->content.data, (uInt)e->content.n) ^ e->crc_error,
+               4);
+    put_number(zip, e->wide ? all : e->packed, 4);
+    put_number(zip, e->wide ? all : unpacked, 4);
+    put_number(zip, strlen(e->name), 2);
+    put_number(zip, e->wide ? 28 : 0, 2);
+    put_number(zip, 0, 10);
+    put_number(zip, e->wide ? all : e->at + e->shift, 4);
+    put(zip, e->name, strlen(e->name));
+    if (!e->wide)
+        return;
+    put_number(zip, 1, 2);
+    put_number(zip, 24, 2);
+    put_number(zip, unpacked, 8);
+    put_number(zip, e->packed, 8);
+    put_number(zip, e->at + e->shift, 8);
+}
+
+/* wide: with a 64-bit end, and nothing in the short one. */
+static void put_end(Bytes *zip, size_t n, size_t begin, bool wide)
+{
+    const size_t end = zip->n;
+
+    if (wide) {
+        put(zip, "PK\6\6", 4);
+        put_number(zip, 44, 8);
+        put_number(zip, 45, 4);
+        put_number(zip, 0, 8);
+        put_number(zip, n, 8);
+        put_number(zip, n, 8);
+        put_number(zip, end - begin, 8);
+        put_number(zip, begin, 8);
+        put(zip, "PK\6\7", 4);
+        put_number(zip, 0, 4);
+        put_number(zip, end, 8);
+        put_number(zip, 1, 4);
+    }
+    put(zip, "PK\5\6", 4);
+    put_number(zip, 0, 4);
+    put_number(zip, wide ? 0xffff : n, 2);
+    put_number(zip, wide ? 0xffff : n, 2);
+    put_number(zip, wide ? UINT32_MAX : end - begin, 4);
+    put_number(zip, wide ? UINT32_MAX : begin, 4);
+    put_number(zip, 9, 2);
+    put(zip, "a comment", 9);
+}
+
+static Bytes zip_of(Entry *entries, size_t n, bool wide)
+{
+    Bytes zip = {{0}, 0};
+    size_t begin;
+
+    for (size_t i = 0; i < n; i++)
+        put_local(&zip, &entries[i]);
+    begin = zip.n;
+    for (size_t i = 0; i < n; i++)
+        put_central(&zip, &entries[i]);
+    put_end(&zip, n, begin, wide);
+    return zip;
+}
+
+static const char *write_bytes(const Fixture *f, const char *name, const Bytes *b)
+{
+    const char *const path = path_in(f, name);
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(b->data, 1, b->n, file), b->n);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+/* ---- the same numbers from every format --------------------------------------------------------------------------- */
+
+enum { ROWS = 40, COLUMNS = 6 };
+static double values[ROWS][COLUMNS];
+
+static void fill(void)
+{
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            values[i][j] = i - 7.25 * j;
+}
+
+static void assert_row(const double *row, ptrdiff_t i)
+{
+    assert_memory_equal(row, values[i], sizeof values[i]);
+}
+
+static void assert_rows(Fixture *f, const char *path, const char *name)
+{
+    static const ptrdiff_t order[] = {7, 8, 9, 0, ROWS - 1, 9, 8, 7};
+    double out[ROWS * COLUMNS];
+    RelnArchive *a = NULL;
+    const RelnArchiveInfo *info;
+    uint64_t allocations;
+    int x;
+
+    assert_ok(f->ctx, reln_archive_open(f->ctx, path, &a));
+    x = reln_archive_find(a, name);
+    assert_true(x >= 0);
+    assert_int_equal(reln_archive_find(a, "absent"), -1);
+    info = reln_archive_info(a, x);
+    assert_true(info->n_rows == ROWS && info->row_size == COLUMNS && info->rank == 3);
+    assert_true(info->dims[1] == 2 && info->dims[2] == 3);
+    assert_string_equal(info->dtype, "f8");
+    assert_ok(f->ctx, reln_archive_range(a, x, 0, ROWS, out));
+    assert_memory_equal(out, values, sizeof values);
+    allocations = reln_ctx_allocations(f->ctx); /* from now on there are none */
+    assert_ok(f->ctx, reln_archive_range(a, x, 3, 2, out));
+    assert_row(out, 3);
+    assert_row(out + COLUMNS, 4);
+    assert_ok(f->ctx, reln_archive_rows(a, x, 8, order, out));
+    for (int i = 0; i < 8; i++)
+        assert_row(out + i * COLUMNS, order[i]);
+    assert_int_equal(reln_ctx_allocations(f->ctx), allocations);
+    assert_int_equal(reln_archive_range(a, x, ROWS, 0, out), RELN_OK);
+    assert_int_equal(reln_archive_range(a, x, ROWS - 1, 2, out), RELN_ERR_ARG);
+    assert_int_equal(reln_archive_range(a, x, -1, 1, out), RELN_ERR_ARG);
+    assert_int_equal(reln_archive_rows(a, x, 1, &(ptrdiff_t){ROWS}, out), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(f->ctx), "row 40 of array"));
+    assert_int_equal(reln_archive_range(a, 99, 0, 1, out), RELN_ERR_ARG);
+    reln_archive_destroy(a);
+}
+
+static void rows_are_the_same_from_every_format(void **state)
+{
+    const ptrdiff_t dims[] = {ROWS, 2, 3};
+    const RelnNamed arrays[] = {{"y", RELN_I32, 1, {1}, &(int32_t){3}},
+                                {"X", RELN_F64, 3, {ROWS, 2, 3}, values}};
+    Fixture *f = *state;
+    char folder[128], path[160];
+
+    fill();
+    snprintf(folder, sizeof folder, "%s/folder", f->directory);
+    snprintf(path, sizeof path, "%s/X.npy", folder);
+    assert_ok(f->ctx, reln_folder_make(f->ctx, folder));
+    assert_ok(f->ctx, reln_npy_save(f->ctx, path, 3, dims, &values[0][0]));
+    assert_rows(f, path, "X");
+    assert_rows(f, folder, "X");
+    unlink(path);
+    rmdir(folder);
+    snprintf(path, sizeof path, "%s", path_in(f, "a"));
+    assert_ok(f->ctx, reln_npz_save(f->ctx, path, 2, arrays));
+    assert_rows(f, path, "X");
+    assert_ok(f->ctx, reln_tensors_save(f->ctx, path, 2, arrays, NULL));
+    assert_rows(f, path, "X");
+    unlink(path);
+}
+
+static void packed_and_wide_and_turned_arrays_are_the_same(void **state)
+{
+    static double turned[3][2][ROWS];
+    static unsigned char reversed[sizeof values];
+    Entry entries[5] = {{.name = "X.npy", .deflated = true},
+                        {.name = "F.npy"},
+                        {.name = "G.npy", .deflated = true},
+                        {.name = "B.npy"},
+                        {.name = "note.txt"}};
+    Fixture *f = *state;
+
+    fill();
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < 2; j++)
+            for (int k = 0; k < 3; k++)
+                turned[k][j][i] = values[i][3 * j + k];
+    for (size_t i = 0; i < sizeof values; i++)
+        reversed[i] = ((const unsigned char *)values)[i / 8 * 8 + 7 - i % 8];
+    put_npy(&entries[0].content, "<f8", false, "(40, 2, 3)", values, sizeof values);
+    put_npy(&entries[1].content, "<f8", true, "(40, 2, 3)", turned, sizeof turned);
+    entries[2].content = entries[1].content;
+    put_npy(&entries[3].content, ">f8", false, "(40, 2, 3)", reversed, sizeof reversed);
+    put(&entries[4].content, "hello", 5);
+    for (int wide = 0; wide < 2; wide++) {
+        Bytes zip;
+
+        for (int i = 0; i < 5; i++)
+            entries[i].wide = wide == 1;
+        zip = zip_of(entries, 5, wide == 1);
+        write_bytes(f, "a.npz", &zip);
+        for (int i = 0; i < 4; i++) {
+            const char name[] = {entries[i].name[0], '\0'};
+
+            assert_rows(f, path_in(f, "a.npz"), name);
+        }
+    }
+    unlink(path_in(f, "a.npz"));
+}
+
+static void every_kind_of_number_becomes_doubles(void **state)
+{
+    static const struct {
+        const char *descr, *code, *bytes;
+        double first, second;
+    } cases[] = {
+        {"|b1", "b1", "\1\0", 1, 0},
+        {"|b1", "b1", "\2\0", 1, 0},
+        {"|i1", "i1", "\xff\x7f", -1, 127},
+        {"|u1", "u1", "\xff\x7f", 255, 127},
+        {"<i2", "i2", "\xfe\xff\0\1", -2, 256},
+        {">u2", "u2", "\xff\xfe\0\1", 65534, 1},
+        {"<i4", "i4", "\0\0\0\x80\1\0\0\0", -2147483648.0, 1},
+        {"<u4", "u4", "\0\0\0\x80\1\0\0\0", 2147483648.0, 1},
+        {"<i8", "i8", "\0\0\0\0\0\0\0\x80\xff\xff\xff\xff\xff\xff\xff\xff", -0x1p63, -1},
+        {"<u8", "u8", "\0\0\0\0\0\0\0\x80\1\0\0\0\0\0\0\0", 0x1p63, 1},
+        {"<f4", "f4", "\0\0\xc0\x3f\0\0\x20\xc0", 1.5, -2.5},
+        {">f4", "f4", "\x3f\xc0\0\0\xc0\x20\0\0", 1.5, -2.5},
+        {"<f2", "f2", "\0\x3e\0\xc1", 1.5, -2.5},
+        {"<f2", "f2", "\1\0\0\xfc", 0x1p-24, -INFINITY},
+    };
+    Fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Bytes b = {{0}, 0};
+        RelnArchive *a = NULL;
+        double out[2];
+
+        put_npy(&b, cases[i].descr, false, "(2,)", cases[i].bytes,
+                2 * (size_t)(cases[i].code[1] - '0'));
+        assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "n.npy", &b), &a));
+        assert_string_equal(reln_archive_info(a, 0)->name, "n");
+        assert_string_equal(reln_archive_info(a, 0)->dtype, cases[i].code);
+        assert_int_equal(reln_archive_info(a, 0)->whole_numbers, cases[i].code[0] != 'f');
+        assert_ok(f->ctx, reln_archive_range(a, 0, 0, 2, out));
+        assert_true(out[0] == cases[i].first && out[1] == cases[i].second);
+        reln_archive_destroy(a);
+    }
+    unlink(path_in(f, "n.npy"));
+}
+
+static void single_numbers_and_empty_arrays_have_rows(void **state)
+{
+    const RelnNamed arrays[] = {{"one", RELN_F64, 0, {0}, &(double){2.5}},
+                                {"none", RELN_F32, 2, {0, 3}, NULL},
+                                {"thin", RELN_F32, 2, {3, 0}, NULL}};
+    Fixture *f = *state;
+    RelnArchive *a = NULL;
+    double out = 0;
+
+    assert_ok(f->ctx, reln_npz_save(f->ctx, path_in(f, "a.npz"), 3, arrays));
+    assert_ok(f->ctx, reln_archive_open(f->ctx, path_in(f, "a.npz"), &a));
+    assert_int_equal(reln_archive_count(a), 3);
+    assert_ok(f->ctx, reln_archive_range(a, 0, 0, 1, &out));
+    assert_true(out == 2.5);
+    assert_true(reln_archive_info(a, 1)->n_rows == 0 && reln_archive_info(a, 1)->row_size == 3);
+    assert_true(reln_archive_info(a, 2)->n_rows == 3 && reln_archive_info(a, 2)->row_size == 0);
+    assert_ok(f->ctx, reln_archive_range(a, 2, 0, 3, &out));
+    assert_null(reln_archive_info(a, 3));
+    reln_archive_destroy(a);
+    unlink(path_in(f, "a.npz"));
+}
+
+/* A file of more than 4 GiB, most of it a hole: rows are read where they lie. */
+static void rows_beyond_four_gib_are_read(void **state)
+{
+    Fixture *f = *state;
+    const ptrdiff_t n = ((ptrdiff_t)5 << 30) / 8;
+    const double last = 6.5;
+    Bytes b = {{0}, 0};
+    char shape[32];
+    RelnArchive *a = NULL;
+    double out[2] = {1, 1};
+    FILE *file;
+
+    snprintf(shape, sizeof shape, "(%td,)", n);
+    put_npy(&b, "<f8", false, shape, NULL, 0);
+    file = fopen(write_bytes(f, "large.npy", &b), "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseeko(file, (off_t)(b.n + 8 * (size_t)(n - 1)), SEEK_SET), 0);
+    assert_int_equal(fwrite(&last, sizeof last, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    assert_ok(f->ctx, reln_archive_open(f->ctx, path_in(f, "large.npy"), &a));
+    assert_ok(f->ctx, reln_archive_range(a, 0, n - 2, 2, out));
+    assert_true(out[0] == 0 && out[1] == last);
+    reln_archive_destroy(a);
+    unlink(path_in(f, "large.npy"));
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------------------------- */
+
+/* One entry is spoilt: the archive does not open, or its rows do not come, with this reason. */
+static void assert_refused(Fixture *f, Entry *entry, bool opens, const char *reason)
+{
+    const Bytes zip = zip_of(entry, 1, false);
+    RelnArchive *a = NULL;
+    double out[4];
+    RelnStatus status = reln_archive_open(f->ctx, write_bytes(f, "a.npz", &zip), &a);
+
+    assert_int_equal(status == RELN_OK, opens);
+    if (opens)
+        status = reln_archive_range(a, 0, 0, 1, out);
+    assert_true(status == RELN_ERR_FORMAT || status == RELN_ERR_UNSUPPORTED);
+    if (!strstr(reln_ctx_error(f->ctx), reason))
+        fail_msg("'%s' is not about '%s'", reln_ctx_error(f->ctx), reason);
+    reln_archive_destroy(a);
+    assert_int_equal(reln_ctx_live_blocks(f->ctx), 0);
+    unlink(path_in(f, "a.npz"));
+}
+
+static void damaged_and_foreign_entries_are_refused_with_the_reason(void **state)
+{
+    static const double numbers[4] = {1, 2, 3, 4};
+    Fixture *f = *state;
+    Entry good = {.name = "X.npy", .deflated = true}, e;
+
+    put_npy(&good.content, "<f8", false, "(4,)", numbers, sizeof numbers);
+    e = good, e.flags = 1;
+    assert_refused(f, &e, false, ".npz with encryption");
+    e = good, e.method = 12;
+    assert_refused(f, &e, false, "method 12 of packing");
+    e = good, e.claimed = 1 << 28;
+    assert_refused(f, &e, false, "268435456 bytes; at most 1000:1 is believed");
+    e = good, e.claimed = e.content.n + 1;
+    assert_refused(f, &e, false, "unpacks to less than it says");
+    e = good, e.claimed = e.content.n - 1;
+    assert_refused(f, &e, false, "unpacks to more than it says");
+    e = good, e.crc_error = 1;
+    assert_refused(f, &e, false, "is damaged: its CRC is another");
+    e = good, e.shift = 1;
+    assert_refused(f, &e, false, "no entry where one should be");
+    e = good, e.shift = 1 << 20;
+    assert_refused(f, &e, false, "an entry is not inside");
+    e = good, e.name = "\xff.npy";
+    assert_refused(f, &e, false, "an entry's name is not UTF-8");
+    e = good, e.deflated = false, e.claimed = 5;
+    assert_refused(f, &e, false, "a stored entry has two lengths");
+    e = (Entry){.name = "X.npy"};
+    put_npy(&e.content, "<U3", false, "(1,)", "abcabcabcabc", 12);
+    assert_refused(f, &e, false, "dtype '<U3' (text) is not read");
+    e = (Entry){.name = "X.npy"};
+    put_npy(&e.content, "|O", false, "(1,)", "", 0);
+    assert_refused(f, &e, false, "dtype '|O'");
+    e = (Entry){.name = "X.npy"};
+    put_npy(&e.content, "<c8", false, "(1,)", numbers, 8);
+    assert_refused(f, &e, false, "(complex) is not read");
+    e = (Entry){.name = "X.npy"};
+    put_npy(&e.content, "<f8", false, "(5,)", numbers, sizeof numbers);
+    assert_refused(f, &e, false, "needs 40 bytes, 32 follow");
+}
+
+/* Rows far from the header: the damage is not seen when the archive is opened, but before a row is given. */
+static void a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given(void **state)
+{
+    static double many[9000];
+    const RelnNamed array = {"X", RELN_F64, 1, {9000}, many};
+    Fixture *f = *state;
+    RelnArchive *a = NULL;
+    double out;
+    FILE *file;
+
+    assert_ok(f->ctx, reln_npz_save(f->ctx, path_in(f, "a.npz"), 1, &array));
+    file = fopen(path_in(f, "a.npz"), "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 70000, SEEK_SET), 0);
+    assert_int_equal(fputc(1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    assert_ok(f->ctx, reln_archive_open(f->ctx, path_in(f, "a.npz"), &a));
+    assert_int_equal(reln_archive_range(a, 0, 0, 1, &out), RELN_ERR_FORMAT);
+    assert_non_null(strstr(reln_ctx_error(f->ctx), "entry 'X.npy' is damaged: its CRC is another"));
+    reln_archive_destroy(a);
+    unlink(path_in(f, "a.npz"));
+}
+
+/* Two entries over the same bytes would let a small file unpack to a large one. */
+static void entries_that_overlap_or_share_a_name_are_refused(void **state)
+{
+    static const double numbers[1] = {1};
+    Entry entries[2] = {{.name = "X.npy"}, {.name = "Y.npy"}};
+    Fixture *f = *state;
+    RelnArchive *a = NULL;
+    Bytes zip;
+
+    put_npy(&entries[0].content, "<f8", false, "(1,)", numbers, sizeof numbers);
+    entries[1].content = entries[0].content;
+    zip = zip_of(entries, 2, false);
+    entries[1].shift = (uint64_t)0 - entries[1].at;
+    zip = zip_of(entries, 2, false);
+    assert_int_equal(reln_archive_open(f->ctx, write_bytes(f, "a.npz", &zip), &a), RELN_ERR_FORMAT);
+    assert_non_null(strstr(reln_ctx_error(f->ctx), "two entries overlap"));
+    entries[1].shift = 0;
+    entries[1].name = "X.npy";
+    zip = zip_of(entries, 2, false);
+    assert_int_equal(reln_archive_open(f->ctx, write_bytes(f, "a.npz", &zip), &a), RELN_ERR_FORMAT);
+    assert_non_null(strstr(reln_ctx_error(f->ctx), "the array 'X' is there twice"));
+    unlink(path_in(f, "a.npz"));
+}
+
+static void every_cut_of_an_archive_is_refused(void **state)
+{
+    static const double numbers[4] = {1, 2, 3, 4};
+    Entry entry = {.name = "X.npy", .deflated = true};
+    Fixture *f = *state;
+    Bytes zip;
+
+    put_npy(&entry.content, "<f8", false, "(4,)", numbers, sizeof numbers);
+    zip = zip_of(&entry, 1, true);
+    for (size_t n = zip.n; n-- > 0;) {
+        RelnArchive *a = NULL;
+
+        zip.n = n;
+        assert_int_equal(reln_archive_open(f->ctx, write_bytes(f, "a.npz", &zip), &a),
+                         RELN_ERR_FORMAT);
+        assert_null(a);
+    }
+    unlink(path_in(f, "a.npz"));
+}
+
+static void what_is_no_archive_is_refused_by_its_first_bytes(void **state)
+{
+    Fixture *f = *state;
+    RelnArchive *a = NULL;
+    Bytes b = {"P6 640 480 picture", 18};
+
+    assert_int_equal(reln_archive_open(f->ctx, write_bytes(f, "a.npz", &b), &a), RELN_ERR_FORMAT);
+    assert_non_null(
+        strstr(reln_ctx_error(f->ctx), "not a file of arrays (it begins with 'P6 640 4'"));
+    unlink(path_in(f, "a.npz"));
+    assert_int_equal(reln_archive_open(f->ctx, f->directory, &a), RELN_ERR_FORMAT);
+    assert_non_null(strstr(reln_ctx_error(f->ctx), "a folder without .npy files"));
+    assert_int_equal(reln_archive_open(f->ctx, path_in(f, "absent"), &a), RELN_ERR_IO);
+}
+
+static void impossible_npz_are_not_written(void **state)
+{
+    static double one_value[1] = {1};
+    const RelnNamed cases[] = {
+        {NULL, RELN_F64, 0, {0}, one_value},
+        {"", RELN_F64, 0, {0}, one_value},
+        {"a/b", RELN_F64, 0, {0}, one_value},
+        {"a", RELN_F64, 1, {1}, NULL},
+        {"a", RELN_DEFAULT, 0, {0}, one_value},
+        {"a", RELN_F64, 1, {-1}, one_value},
+        {"a", RELN_F64, 1, {(ptrdiff_t)1 << 30}, one_value},
+        {"b", RELN_F64, 0, {0}, one_value}, /* the name of another one */
+    };
+    Fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const RelnNamed both[] = {{"b", RELN_F64, 0, {0}, one_value}, cases[i]};
+
+        assert_int_equal(reln_npz_save(f->ctx, path_in(f, "a.npz"), 2, both), RELN_ERR_ARG);
+        assert_int_equal(access(path_in(f, "a.npz"), F_OK), -1);
+    }
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------------- */
+
+static char faults_path[160];
+
+static RelnStatus read_one_row(RelnCtx *ctx)
+{
+    RelnArchive *a = NULL;
+    double out[COLUMNS];
+    RelnStatus status = reln_archive_open(ctx, faults_path, &a);
+
+    for (int i = 0; status == RELN_OK && i < reln_archive_count(a); i++)
+        status = reln_archive_range(a, i, 5, 1, out);
+    reln_archive_destroy(a);
+    return status;
+}
+
+static RelnStatus save_one(RelnCtx *ctx)
+{
+    const RelnNamed array = {"X", RELN_F64, 3, {ROWS, 2, 3}, values};
+
+    return reln_npz_save(ctx, faults_path, 1, &array);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    Entry entries[2] = {{.name = "X.npy", .deflated = true}, {.name = "F.npy"}};
+    Fixture *f = *state;
+    Bytes zip;
+
+    fill();
+    put_npy(&entries[0].content, "<f8", false, "(40, 2, 3)", values, sizeof values);
+    put_npy(&entries[1].content, "<f8", true, "(40, 2, 3)", values, sizeof values);
+    zip = zip_of(entries, 2, true);
+    snprintf(faults_path, sizeof faults_path, "%s", write_bytes(f, "a.npz", &zip));
+    assert_true(fail_every_allocation(read_one_row) > 10);
+    assert_true(fail_every_allocation(save_one) > 2);
+    assert_true(fail_every_allocation(read_one_row) > 5);
+    unlink(faults_path);
+}
+
+/* ---- HDF5 ----------------------------------------------------------------------------------------------------------- */
+
+static void hdf5_without_its_reader_says_what_is_missing(void **state)
+{
+    Bytes b = {{0}, 0};
+    Fixture *f = *state;
+    RelnArchive *a = NULL;
+
+    put(&b, "\x89HDF\r\n\x1a\n rest", 13);
+    assert_int_equal(
+        reln_archive_open_with(f->ctx, write_bytes(f, "a.h5", &b), "/nowhere/reln-h5", &a),
+        RELN_ERR_UNSUPPORTED);
+    assert_non_null(
+        strstr(reln_ctx_error(f->ctx), "read by the program reln-h5, which is not where"));
+    unlink(path_in(f, "a.h5"));
+}
+
+/* Readers played by scripts: one that crashes, one that never stops talking, ones that lie. */
+static void a_reader_of_hdf5_that_misbehaves_is_an_error(void **state)
+{
+    static const struct {
+        const char *script, *reason;
+    } cases[] = {
+        {"kill -SEGV $$", "was ended by signal 11"},
+        {"echo 'no such thing' >&2; exit 1", "no such thing"},
+        {"exit 1", "failed without a reason"},
+        {"exec cat /dev/zero", "too long"},
+        {"echo '[[1]]'", "listed nonsense"},
+        {"echo '{}'", "datasets"},
+        {"echo '[[\"/x\", \"f8\", [-1]]]'", "listed nonsense"},
+        {"echo '[[\"/x\", \"S9\", [1]]]'", "listed nonsense"},
+        {"[ $1 = cat ] && exec cat /dev/zero; echo '[[\"/x\", \"f8\", [1]]]'",
+         "more bytes than its shape needs"},
+        {"[ $1 = cat ] && exit 0; echo '[[\"/x\", \"f8\", [1]]]'", "too short for a .npy"},
+    };
+    Fixture *f = *state;
+    Bytes b = {{0}, 0};
+    char data[160], reader[160];
+
+    put(&b, "\x89HDF\r\n\x1a\n rest", 13);
+    snprintf(data, sizeof data, "%s", write_bytes(f, "a.h5", &b));
+    snprintf(reader, sizeof reader, "%s", path_in(f, "reader"));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        RelnArchive *a = NULL;
+        double out;
+        FILE *file = fopen(reader, "w");
+        RelnStatus status;
+
+        assert_non_null(file);
+        fprintf(file, "#!/bin/sh\nPATH=/bin:/usr/bin\n%s\n", cases[i].script);
+        assert_int_equal(fclose(file) + chmod(reader, 0755), 0);
+        status = reln_archive_open_with(f->ctx, data, reader, &a);
+        if (status == RELN_OK)
+            status = reln_archive_range(a, 0, 0, 1, &out);
+        assert_true(status != RELN_OK);
+        if (!strstr(reln_ctx_error(f->ctx), cases[i].reason))
+            fail_msg("'%s' is not about '%s'", reln_ctx_error(f->ctx), cases[i].reason);
+        reln_archive_destroy(a);
+    }
+    unlink(reader);
+    unlink(data);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_are_the_same_from_every_format),
+        TEST(packed_and_wide_and_turned_arrays_are_the_same),
+        TEST(every_kind_of_number_becomes_doubles),
+        TEST(single_numbers_and_empty_arrays_have_rows),
+        TEST(rows_beyond_four_gib_are_read),
+        TEST(damaged_and_foreign_entries_are_refused_with_the_reason),
+        TEST(a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given),
+        TEST(entries_that_overlap_or_share_a_name_are_refused),
+        TEST(every_cut_of_an_archive_is_refused),
+        TEST(what_is_no_archive_is_refused_by_its_first_bytes),
+        TEST(impossible_npz_are_not_written),
+        TEST(every_allocation_may_fail),
+        TEST(hdf5_without_its_reader_says_what_is_missing),
+        TEST(a_reader_of_hdf5_that_misbehaves_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
