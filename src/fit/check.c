@@ -529,14 +529,24 @@ static RelnStatus open_nets(Checker *c)
     return net_open(c, c->model, &c->own);
 }
 
+/* The output is called as in the SPEC: a vector is a vector, whichever rep carries it. */
+static const char *rep_text(const RelnModel *model, const RelnTap *tap)
+{
+    const RelnTargetAs as = reln_model_spec(model)->target.as;
+
+    if (!reln_model_promises(model))
+        return "nothing promised";
+    if (strcmp(tap->name, "y") == 0 && (as == RELN_TARGET_VECTOR || as == RELN_TARGET_MATRIX))
+        return reln_target_text(as);
+    return reln_rep_name(reln_node_rep(tap->node));
+}
+
 static void name_layer(const Net *net, int tap, RelnCheckLayer *out)
 {
     const RelnTap *t = &net->graph.taps[tap];
-    const char *rep = reln_model_promises(net->model) ? reln_rep_name(reln_node_rep(t->node))
-                                                      : "nothing promised";
 
     snprintf(out->name, sizeof out->name, "%s", t->name);
-    snprintf(out->rep, sizeof out->rep, "%s", rep);
+    snprintf(out->rep, sizeof out->rep, "%s", rep_text(net->model, t));
 }
 
 static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *out)
