@@ -31,7 +31,7 @@ static const char help[] =
 
 typedef struct Watch {
     CliProgress progress;
-    uint64_t steps_per_epoch;
+    bool validated; /* there are samples for it: scores are not those of training */
 } Watch;
 
 static bool observe(void *self, const RelnTrainProgress *p)
@@ -39,7 +39,7 @@ static bool observe(void *self, const RelnTrainProgress *p)
     Watch *watch = self;
     char text[96];
 
-    if (p->row)
+    if (p->row && watch->validated)
         snprintf(text, sizeof text, "loss %.4g  validation %.4g", p->loss,
                  p->row->evaluation.score);
     else
@@ -120,6 +120,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char
     if (r.note[0] != '\0')
         fprintf(stderr, "reln: note: %s\n", r.note);
     watch->progress = cli_progress_begin(args->quiet, r.step);
+    watch->validated = r.n_validation > 0;
     status = reln_fit_run(fit, &end);
     cli_progress_end(&watch->progress);
     if (status != RELN_OK)

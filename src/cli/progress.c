@@ -4,6 +4,8 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,24 +41,40 @@ CliProgress cli_progress_begin(bool quiet, uint64_t first)
         .shown = !quiet && isatty(STDERR_FILENO), .began = now, .last = now - 1, .first = first};
 }
 
+/* A line that is wider than the terminal would go on in the next one, and could not be wiped. */
+static int terminal_width(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+}
+
+static void show_line(CliProgress *progress, const char *line)
+{
+    const int most = terminal_width(), length = (int)strlen(line);
+    const int width = length < most ? length : most;
+
+    /* a shorter line leaves nothing of the last one */
+    fprintf(stderr, "\r%.*s%*s", width, line, progress->width > width ? progress->width - width : 0,
+            "");
+    fflush(stderr);
+    progress->width = width;
+}
+
 void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what)
 {
     const double now = cli_now(), spent = now - progress->began;
     const double rate = spent > 0 ? (double)(step - progress->first) / spent : 0;
-    char left[32];
-    int width;
+    char left[32], line[256];
 
     if (!progress->shown || (now - progress->last < 0.1 && step < n_steps))
         return;
     progress->last = now;
     cli_duration(rate > 0 ? (double)(n_steps - step) / rate : HUGE_VAL, left, sizeof left);
-    width = fprintf(stderr, "\r%3.0f %%  step %llu of %llu  %s  %.3g steps/s  %s left",
-                    100.0 * (double)step / (double)n_steps, (unsigned long long)step,
-                    (unsigned long long)n_steps, what, rate, left);
-    /* a shorter line leaves nothing of the last one */
-    fprintf(stderr, "%*s", progress->width > width ? progress->width - width : 0, "");
-    fflush(stderr);
-    progress->width = width;
+    snprintf(line, sizeof line, "%3.0f %%  %s left  step %llu of %llu  %s  %.3g steps/s",
+             100.0 * (double)step / (double)n_steps, left, (unsigned long long)step,
+             (unsigned long long)n_steps, what, rate);
+    show_line(progress, line);
 }
 
 void cli_progress_end(CliProgress *progress)

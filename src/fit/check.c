@@ -39,8 +39,10 @@ typedef struct Checker {
     RelnDataMemory memory;
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
     double *mask;          /* (draws, points), or NULL */
-    double **plain;        /* what every tap gave for the samples as they are */
-    double *errors;        /* of the draws */
+    ptrdiff_t
+        *first_row; /* (draws + 1) with a mask: the points of a draw among those of all, or NULL */
+    double **plain; /* what every tap gave for the samples as they are */
+    double *errors; /* of the draws */
 } Checker;
 
 /* ---- samples ------------------------------------------------------------------------------------------------------ */
@@ -159,20 +161,25 @@ static void net_close(Net *net, int draws)
         reln_model_destroy(net->model);
 }
 
-/* Numbers of a tap for one sample, and how they lie: groups of (K, C). */
+/* How the numbers of a tap lie: items of groups of (K, C); one item for each draw, or one for each point. */
 typedef struct TapShape {
-    ptrdiff_t size;
+    ptrdiff_t items, item; /* how many, and numbers of one */
     int k, c;
 } TapShape;
 
-static TapShape tap_shape(const Net *net, int tap, int draws)
+static TapShape tap_shape(const Net *net, int tap)
 {
     const RelnDims d = reln_node_dims(net->graph.taps[tap].node);
-    const ptrdiff_t item = (ptrdiff_t)d.p * d.q * d.r * d.k * d.c;
-    ptrdiff_t items = 0;
+    TapShape s = {.item = (ptrdiff_t)d.p * d.q * d.r * d.k * d.c, .k = d.k, .c = d.c};
 
-    (void)reln_plan_output(net->plan, net->graph.taps[tap].name, &items);
-    return (TapShape){items * item / draws, d.k, d.c};
+    (void)reln_plan_output(net->plan, net->graph.taps[tap].name, &s.items);
+    return s;
+}
+
+/* Where the numbers of a draw begin; those of draw `draws` are behind the end. */
+static ptrdiff_t begin_of(const Checker *c, const TapShape *s, int draw)
+{
+    return s->item * (c->first_row && s->items != c->draws ? c->first_row[draw] : draw);
 }
 
 static void widen(RelnDtype dtype, const void *from, ptrdiff_t count, double *to)
@@ -194,16 +201,15 @@ static RelnStatus net_run(const Checker *c, Net *net, double *const *inputs)
     return reln_plan_run(net->plan, &(RelnRun){.n_samples = c->draws});
 }
 
-static RelnStatus net_read(const Checker *c, const Net *net, int tap, double **out,
-                           RelnArena *arena)
+static RelnStatus net_read(const Net *net, int tap, double **out, RelnArena *arena)
 {
-    const TapShape shape = tap_shape(net, tap, c->draws);
+    const TapShape s = tap_shape(net, tap);
     const RelnTap *t = &net->graph.taps[tap];
 
-    if (!*out && !(*out = reln_arena_alloc(arena, (size_t)(shape.size * c->draws), sizeof **out)))
+    if (!*out && !(*out = reln_arena_alloc(arena, (size_t)(s.items * s.item), sizeof **out)))
         return RELN_ERR_NOMEM;
-    widen(reln_node_dtype(t->node), reln_plan_output(net->plan, t->name, NULL),
-          shape.size * c->draws, *out);
+    widen(reln_node_dtype(t->node), reln_plan_output(net->plan, t->name, NULL), s.items * s.item,
+          *out);
     return RELN_OK;
 }
 
@@ -227,10 +233,10 @@ static double distance(ptrdiff_t count, const double *x, const double *y)
     return sqrt(sum);
 }
 
-/* rho (K, K) on every group of (K, C) of one sample. */
-static void turn(const TapShape *s, const double *rho, const double *x, double *out)
+/* rho (K, K) on every group of (K, C) of one draw. */
+static void turn(const TapShape *s, ptrdiff_t size, const double *rho, const double *x, double *out)
 {
-    for (ptrdiff_t at = 0; at < s->size; at += (ptrdiff_t)s->k * s->c)
+    for (ptrdiff_t at = 0; at < size; at += (ptrdiff_t)s->k * s->c)
         for (int k = 0; k < s->k; k++)
             for (int c = 0; c < s->c; c++) {
                 double y = 0;
@@ -241,16 +247,18 @@ static void turn(const TapShape *s, const double *rho, const double *x, double *
 }
 
 /* g f(x): by the rep of the tap; what promises nothing has no rep, but its output is a target. */
-static RelnStatus carry(const Net *net, int tap, const TapShape *s, const RelnElement *g,
+static RelnStatus carry(const Net *net, int tap, ptrdiff_t size, const RelnElement *g,
                         const double *x, double *rho, double *out)
 {
-    memcpy(out, x, (size_t)s->size * sizeof *out);
+    const TapShape s = tap_shape(net, tap);
+
+    memcpy(out, x, (size_t)size * sizeof *out);
     if (!g)
         return RELN_OK;
     if (!reln_model_promises(net->model))
         return reln_model_act_target(net->model, g, out);
     RELN_TRY(reln_rep_act(reln_node_rep(net->graph.taps[tap].node), g, rho));
-    turn(s, rho, x, out);
+    turn(&s, size, rho, x, out);
     return RELN_OK;
 }
 
@@ -265,19 +273,21 @@ static int by_size(const void *a, const void *b)
 static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *plain,
                              const double *moved, bool identity)
 {
-    const TapShape s = tap_shape(net, tap, c->draws);
-    const double usual = norm(s.size * c->draws, moved) / sqrt(c->draws);
-    double *rho = reln_alloc(c->ctx, (size_t)s.k * (size_t)s.k + (size_t)s.size, sizeof *rho);
-    double *wanted = rho ? rho + (ptrdiff_t)s.k * s.k : NULL;
+    const TapShape s = tap_shape(net, tap);
+    const double usual = norm(s.items * s.item, moved) / sqrt(c->draws);
+    const size_t square = (size_t)s.k * (size_t)s.k;
+    double *rho = reln_alloc(c->ctx, square + (size_t)(s.items * s.item), sizeof *rho);
     RelnStatus status = rho ? RELN_OK : RELN_ERR_NOMEM;
 
     for (int i = 0; i < c->draws && status == RELN_OK; i++) {
-        const double *x = plain + i * s.size, *y = moved + i * s.size;
-        const double size = fmax(norm(s.size, y), usual);
+        const ptrdiff_t at = begin_of(c, &s, i), count = begin_of(c, &s, i + 1) - at;
+        const double size = fmax(norm(count, moved + at), usual);
+        double *wanted = rho + square;
 
-        status = carry(net, tap, &s, identity ? NULL : net->elements[i], x, rho, wanted);
-        c->errors[i] = size > 0 ? distance(s.size, wanted, y) / size : 0;
-        if (isnan(c->errors[i]))
+        status =
+            carry(net, tap, count, identity ? NULL : net->elements[i], plain + at, rho, wanted);
+        c->errors[i] = size == 0.0 ? 0 : distance(count, wanted, moved + at) / size;
+        if (isnan(c->errors[i])) /* what is no number follows nothing */
             c->errors[i] = HUGE_VAL;
     }
     reln_free(c->ctx, rho);
@@ -296,10 +306,12 @@ static RelnStatus measure_gain(Checker *c, int tap, const double *plain, double 
     RelnStatus status;
 
     reln_arena_init(&arena, c->ctx);
-    status = net_read(c, &c->wide, tap, &moved, &arena);
+    status = net_read(&c->wide, tap, &moved, &arena);
     if (status == RELN_OK)
         status = tap_errors(c, &c->wide, tap, plain, moved, true);
     *gain = fmax(1, c->errors[c->draws - 1] / change);
+    if (!isfinite(*gain)) /* that excuses nothing */
+        *gain = 1;
     reln_arena_clear(&arena);
     return status;
 }
@@ -365,7 +377,7 @@ static RelnStatus column(Checker *c, Net *net, double *const *plain, double *med
     reln_arena_init(&arena, c->ctx);
     for (int t = 0; t < net->graph.n_taps && status == RELN_OK; t++) {
         double *moved = NULL;
-        status = net_read(c, net, t, &moved, &arena);
+        status = net_read(net, t, &moved, &arena);
         if (status == RELN_OK)
             status = tap_errors(c, net, t, plain[t], moved, false);
         medians[t] = c->errors[c->draws / 2];
@@ -380,7 +392,7 @@ static RelnStatus read_plain(Checker *c, Net *net, double **plain)
 {
     RELN_TRY(net_run(c, net, c->raw));
     for (int t = 0; t < net->graph.n_taps; t++)
-        RELN_TRY(net_read(c, net, t, &plain[t], &c->arena));
+        RELN_TRY(net_read(net, t, &plain[t], &c->arena));
     return RELN_OK;
 }
 
@@ -456,8 +468,12 @@ static RelnStatus read_raw(Checker *c)
         if (shapes->input[i].points)
             points = shapes->input[i].points;
     }
-    for (int d = 0; c->mask && d < c->draws; d++)
+    for (int d = 0; c->mask && d < c->draws; d++) {
         RELN_TRY(reln_data_mask(c->wide.data, d, c->mask + (ptrdiff_t)d * points));
+        c->first_row[d + 1] = c->first_row[d];
+        for (int k = 0; k < points; k++)
+            c->first_row[d + 1] += c->mask[(ptrdiff_t)d * points + k] != 0.0;
+    }
     return RELN_OK;
 }
 
@@ -483,7 +499,8 @@ static RelnStatus allocate(Checker *c)
         if (room && spec->input[i].mask[0] != '\0' && !c->mask) {
             c->mask = reln_arena_alloc(&c->arena, draws * (size_t)shapes->input[i].points,
                                        sizeof *c->mask);
-            room = c->mask != NULL;
+            c->first_row = reln_arena_alloc(&c->arena, draws + 1, sizeof *c->first_row);
+            room = c->mask && c->first_row;
         }
     }
     return room ? RELN_OK : RELN_ERR_NOMEM;
@@ -512,14 +529,24 @@ static RelnStatus open_nets(Checker *c)
     return net_open(c, c->model, &c->own);
 }
 
+/* The output is called as in the SPEC: a vector is a vector, whichever rep carries it. */
+static const char *rep_text(const RelnModel *model, const RelnTap *tap)
+{
+    const RelnTargetAs as = reln_model_spec(model)->target.as;
+
+    if (!reln_model_promises(model))
+        return "nothing promised";
+    if (strcmp(tap->name, "y") == 0 && (as == RELN_TARGET_VECTOR || as == RELN_TARGET_MATRIX))
+        return reln_target_text(as);
+    return reln_rep_name(reln_node_rep(tap->node));
+}
+
 static void name_layer(const Net *net, int tap, RelnCheckLayer *out)
 {
     const RelnTap *t = &net->graph.taps[tap];
-    const char *rep = reln_model_promises(net->model) ? reln_rep_name(reln_node_rep(t->node))
-                                                      : "nothing promised";
 
     snprintf(out->name, sizeof out->name, "%s", t->name);
-    snprintf(out->rep, sizeof out->rep, "%s", rep);
+    snprintf(out->rep, sizeof out->rep, "%s", rep_text(net->model, t));
 }
 
 static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *out)

@@ -227,9 +227,12 @@ static void facts(const Outcome *o, RelnPage *page)
     reln_page_fact(page, "model", "%s, width %d, depth %d, %s parameters",
                    reln_model_kind_text(fit->spec.model.kind), fit->spec.model.width,
                    fit->spec.model.depth, reln_report_count(text, (int64_t)r->parameters));
-    reln_page_fact(page, "symmetry", "%s, features in %s%s", reln_model_symmetry(fit->model),
-                   reln_model_features(fit->model),
-                   reln_model_promises(fit->model) ? "" : " (this model promises nothing)");
+    if (reln_model_promises(fit->model))
+        reln_page_fact(page, "symmetry", "%s, features in %s", reln_model_symmetry(fit->model),
+                       reln_model_features(fit->model));
+    else
+        reln_page_fact(page, "symmetry", "%s, of which this model promises nothing",
+                       reln_model_symmetry(fit->model));
     reln_page_fact(page, "data", "%s: %td samples for training, %td for validation", fit->data_path,
                    fit->n_train, fit->n_validation);
     reln_page_fact(page, "seed", "%.0f", fit->spec.train.seed);
@@ -307,7 +310,7 @@ static RelnStatus curves(const Outcome *o, RelnPage *page)
         reln_plot_vline(plot, (double)r->best->step / (double)r->steps_per_epoch, "best");
     plot = reln_page_plot(page, "Learning rate");
     reln_plot_x(plot, "epoch", RELN_AXIS_LINEAR);
-    reln_plot_y(plot, "rate", RELN_AXIS_LOG);
+    reln_plot_y(plot, "rate", RELN_AXIS_LINEAR);
     reln_plot_line(plot, NULL, r->n_rows, x, rate);
     return RELN_OK;
 }
@@ -395,14 +398,11 @@ static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
     reln_page_table(page, table);
 }
 
-static void layers_table(const Outcome *o, RelnPage *page, RelnTable *table)
+static void layers_by_cond(const RelnCheck *check, RelnTable *table)
 {
-    const RelnCheck *check = &o->check;
     char name[64];
 
     reln_table_title(table, "Equivariance error by layer, median of the draws (double precision)");
-    reln_table_column(table, "layer", RELN_COL_LEFT);
-    reln_table_column(table, "transforms as", RELN_COL_LEFT);
     for (int k = 0; k < check->n_conds; k++) {
         snprintf(name, sizeof name, "cond %g", check->conds[k]);
         reln_table_column(table, name, RELN_COL_RIGHT);
@@ -414,6 +414,45 @@ static void layers_table(const Outcome *o, RelnPage *page, RelnTable *table)
         for (int k = 0; k < check->n_conds; k++)
             reln_table_number(table, check->layers[l].at[k].median, 2);
     }
+}
+
+/* Of a compact group there is one column of errors, and room for all about it. */
+static void layers_of_compact(const RelnCheck *check, RelnTable *table)
+{
+    reln_table_title(table, "Equivariance error by layer (double precision; as trained)");
+    reln_table_column(table, "median", RELN_COL_RIGHT);
+    reln_table_column(table, "worst", RELN_COL_RIGHT);
+    if (check->promises)
+        reln_table_column(table, "allowed", RELN_COL_RIGHT);
+    reln_table_column(table, "as trained: median", RELN_COL_RIGHT);
+    reln_table_column(table, "worst", RELN_COL_RIGHT);
+    for (int l = 0; l < check->n_layers; l++) {
+        reln_table_row(table);
+        reln_table_text(table, check->layers[l].name);
+        reln_table_text(table, check->layers[l].rep);
+        reln_table_number(table, check->layers[l].at[0].median, 2);
+        reln_table_number(table, check->layers[l].at[0].worst, 2);
+        if (check->promises)
+            reln_table_number(table, check->layers[l].at[0].allowed, 2);
+        reln_table_number(table, check->layers[l].at[0].own_median, 2);
+        reln_table_number(table, check->layers[l].at[0].own_worst, 2);
+    }
+}
+
+static void layers_table(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    const RelnCheck *check = &o->check;
+
+    reln_table_column(table, "layer", RELN_COL_LEFT);
+    reln_table_column(table, "transforms as", RELN_COL_LEFT);
+    if (check->n_conds > 1)
+        layers_by_cond(check, table);
+    else
+        layers_of_compact(check, table);
+    if (!check->promises)
+        reln_table_note(table, "This model promises nothing; its error is shown for comparison.");
+    else
+        reln_table_note(table, check->kept ? "The promise is kept." : "THE PROMISE IS BROKEN.");
     reln_page_table(page, table);
 }
 
@@ -443,7 +482,8 @@ static RelnStatus fill_page(const Outcome *o, RelnPage *page)
     if (!class)
         parity_plot(o, page);
     if (o->check.n_layers > 0) {
-        check_plot(o, page);
+        if (o->check.n_conds > 1)
+            check_plot(o, page);
         reln_page_section(page, "Equivariance");
         RELN_TRY(with_table(o, page, layers_table));
     }

@@ -1,0 +1,207 @@
+/* The check of a promise: kept by every kind of model, and seen when it is broken.
+ *
+ * No model can be built that breaks its symmetry, so the group is falsified instead: the linker leads reln_model_act(),
+ * by which the check moves inputs, through this test. */
+#include <float.h>
+
+#include "fit/room.h"
+
+#define TRAIN " train: {epochs: 1, batch: 4, validation: 0.25}}"
+
+static double falsity;     /* every moved number is larger by this share */
+static int forgotten = -1; /* the input that is not moved */
+
+RelnStatus __real_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
+                                 double *values);
+RelnStatus __wrap_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
+                                 double *values);
+
+RelnStatus __wrap_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
+                                 double *values)
+{
+    const ptrdiff_t count = reln_input_count(&reln_model_shapes(model)->input[input]);
+
+    if (input == forgotten)
+        return RELN_OK;
+    for (ptrdiff_t i = 0; i < count; i += 2)
+        values[i] *= 1 + falsity;
+    return __real_reln_model_act(model, input, g, values);
+}
+
+static void check_room(Room *r, const char *data, RelnCheck *out)
+{
+    RelnModel *model = room_load(r, RELN_DEFAULT);
+    const RelnCheckOptions options = {.data_path = data, .draws = 12, .seed = 3};
+
+    assert_ok(r->world.ctx, reln_check(model, &options, out));
+    reln_model_destroy(model);
+}
+
+static const char *const specs[] = {
+    PAIRS TRAIN,
+    VECTORS TRAIN,
+    CLASSES TRAIN,
+    "{symmetry: gl:2, inputs: [{name: C, as: covariance, log: true, reference: mean},"
+    " {name: D, as: covariance, log: true, reference: mean}], target: {name: y, as: scalar},"
+    " model: {width: 3, depth: 1}," TRAIN,
+    "{symmetry: lorentz, inputs: [{name: p, as: fourvector}], target: {name: y, as: scalar},"
+    " model: {width: 3, depth: 1}," TRAIN,
+    "{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: vector},"
+    " model: {kind: vector-neurons, width: 3, depth: 1}," TRAIN,
+    "{symmetry: sl:2, inputs: [{name: e, as: element}], target: {name: y, as: scalar},"
+    " model: {kind: lie-neurons, width: 3, depth: 1}," TRAIN,
+    "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: matrix},"
+    " model: {width: 3, depth: 1}," TRAIN,
+};
+enum { N_SPECS = sizeof specs / sizeof specs[0] };
+
+static void every_model_keeps_its_promise(void **state)
+{
+    RelnCheck *check = malloc(sizeof *check);
+
+    (void)state;
+    for (int k = 0; k < N_SPECS; k++) {
+        Room r;
+
+        room_init(&r, specs[k], 16);
+        room_train(&r, 1);
+        check_room(&r, NULL, check);
+        assert_true(check->promises && check->kept);
+        assert_true(check->n_layers >= 2 && check->draws == 12);
+        assert_string_equal(check->layers[check->n_layers - 1].name, "y");
+        check_room(&r, r.data, check);
+        assert_true(check->promises && check->kept);
+        room_clear(&r);
+    }
+    free(check);
+}
+
+static void a_group_that_is_false_by_a_billionth_is_seen(void **state)
+{
+    RelnCheck *check = malloc(sizeof *check);
+
+    (void)state;
+    for (int k = 0; k < N_SPECS; k++) {
+        Room r;
+
+        room_init(&r, specs[k], 16);
+        room_train(&r, 1);
+        falsity = 1e-9;
+        check_room(&r, NULL, check);
+        falsity = 0;
+        assert_true(check->promises);
+        assert_false(check->kept);
+        room_clear(&r);
+    }
+    free(check);
+}
+
+static void an_input_that_does_not_move_is_seen(void **state)
+{
+    RelnCheck *check = malloc(sizeof *check);
+    Room r;
+
+    (void)state;
+    room_init(&r, VECTORS TRAIN, 16);
+    room_train(&r, 1);
+    for (forgotten = 0; forgotten < 2; forgotten++) {
+        check_room(&r, NULL, check);
+        assert_false(check->kept);
+    }
+    forgotten = -1;
+    room_clear(&r);
+    free(check);
+}
+
+/* An mlp is measured and not judged. */
+static void a_model_without_a_promise_is_measured_only(void **state)
+{
+    static const char *const plain[] = {
+        "{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: vector},"
+        " model: {kind: mlp, width: 6, depth: 1}," TRAIN,
+        "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
+        " model: {kind: mlp, width: 6, depth: 1}," TRAIN};
+    RelnCheck *check = malloc(sizeof *check);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        Room r;
+
+        room_init(&r, plain[k], 16);
+        room_train(&r, 1);
+        check_room(&r, NULL, check);
+        assert_false(check->promises);
+        assert_int_equal(check->n_layers, 1);
+        assert_true(check->layers[0].at[0].median > 1e-6);
+        room_clear(&r);
+    }
+    free(check);
+}
+
+/* From outside: weights that are no numbers cannot follow anything, and the program says so by its exit code. */
+static void a_broken_promise_is_exit_code_1(void **state)
+{
+    Room r;
+    RelnModel *model;
+    RelnEntryInfo entry;
+    char command[512];
+    int code;
+
+    (void)state;
+    room_init(&r, PAIRS TRAIN, 16);
+    room_train(&r, 1);
+    snprintf(command, sizeof command, "'%s' check '%s' > '%s/out'", RELN_PROGRAM, r.run, r.folder);
+    code = system(command);
+    assert_int_equal(code, 0);
+    model = room_load(&r, RELN_DEFAULT);
+    entry = reln_store_entry(reln_model_store(model), 0);
+    ((float *)entry.values)[0] = (float)NAN;
+    assert_ok(r.world.ctx, reln_model_save(model, r.model));
+    reln_model_destroy(model);
+    code = system(command);
+    assert_int_equal(code / 256, 1);
+    room_clear(&r);
+}
+
+static Room *checked_room;
+
+static RelnStatus load_and_check(RelnCtx *ctx)
+{
+    static RelnCheck check;
+    RelnModel *model = NULL;
+    RelnStatus status = reln_model_load(ctx, checked_room->run, RELN_DEFAULT, &model);
+
+    if (status == RELN_OK)
+        status = reln_check(model, &(RelnCheckOptions){.draws = 2}, &check);
+    reln_model_destroy(model);
+    return status;
+}
+
+static void a_check_survives_every_failing_allocation(void **state)
+{
+    Room r;
+
+    (void)state;
+    room_init(&r,
+              "{symmetry: so:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
+              " model: {width: 2, depth: 1, head: {hidden: 1}}," TRAIN,
+              8);
+    room_train(&r, 1);
+    checked_room = &r;
+    assert_true(fail_every_allocation(load_and_check) > 100);
+    room_clear(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_model_keeps_its_promise),
+        cmocka_unit_test(a_group_that_is_false_by_a_billionth_is_seen),
+        cmocka_unit_test(an_input_that_does_not_move_is_seen),
+        cmocka_unit_test(a_model_without_a_promise_is_measured_only),
+        cmocka_unit_test(a_broken_promise_is_exit_code_1),
+        cmocka_unit_test(a_check_survives_every_failing_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,367 @@
+/* Model files: the same model comes back; predictions are the same however they are asked for; errors by hand. */
+#include <float.h>
+
+#include "fit/fit.h"
+#include "fit/room.h"
+
+#define TRAIN32 " train: {epochs: 2, batch: 4, validation: 0.25, dtype: f32}}"
+#define TRAIN64 " train: {epochs: 2, batch: 4, validation: 0.25, dtype: f64}}"
+
+static RelnPredictions predict(Room *r, RelnModel *model, const char *data, int threads)
+{
+    RelnPredictions p;
+
+    assert_ok(r->world.ctx, reln_predict(model, data, threads, &p));
+    return p;
+}
+
+static void assert_same_values(const RelnPredictions *a, const RelnPredictions *b)
+{
+    assert_int_equal(a->n_samples, b->n_samples);
+    assert_int_equal(a->size, b->size);
+    assert_memory_equal(a->values, b->values, (size_t)(a->n_samples * a->size) * sizeof *a->values);
+}
+
+/* ---- the same model ------------------------------------------------------------------------------------------------- */
+
+static void a_model_saved_again_is_the_same_file(void **state)
+{
+    static const char *const specs[] = {PAIRS TRAIN32, VECTORS TRAIN64, CLASSES TRAIN32};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        Room r;
+        RelnModel *model;
+        char *before, *after;
+        size_t n_before, n_after;
+
+        room_init(&r, specs[k], 12);
+        room_train(&r, 1);
+        before = read_file(r.model, &n_before);
+        model = room_load(&r, RELN_DEFAULT);
+        assert_ok(r.world.ctx, reln_model_save(model, r.model));
+        after = read_file(r.model, &n_after);
+        assert_int_equal(n_before, n_after);
+        assert_memory_equal(before, after, n_before);
+        free(before);
+        free(after);
+        reln_model_destroy(model);
+        room_clear(&r);
+    }
+}
+
+/* From f32 to f64 no weight changes, and the prediction by rounding of the f32 network only. */
+static void a_model_in_double_precision_predicts_the_same_to_single(void **state)
+{
+    Room r;
+    RelnModel *narrow, *wide, *converted = NULL;
+    RelnPredictions a, b, c;
+
+    (void)state;
+    room_init(&r, VECTORS TRAIN32, 12);
+    room_train(&r, 1);
+    narrow = room_load(&r, RELN_DEFAULT);
+    wide = room_load(&r, RELN_F64);
+    assert_ok(r.world.ctx, reln_model_convert(narrow, RELN_F64, &converted));
+    a = predict(&r, narrow, r.data, 1);
+    b = predict(&r, wide, r.data, 1);
+    c = predict(&r, converted, r.data, 1);
+    assert_same_values(&b, &c);
+    /* a dozen sums of up to 36 terms each */
+    assert_near(a.values, b.values, a.n_samples * a.size, 12 * 36 * (double)FLT_EPSILON);
+    assert_memory_not_equal(a.values, b.values, (size_t)(a.n_samples * a.size) * sizeof *a.values);
+    reln_predictions_clear(&a);
+    reln_predictions_clear(&b);
+    reln_predictions_clear(&c);
+    reln_model_destroy(narrow);
+    reln_model_destroy(wide);
+    reln_model_destroy(converted);
+    room_clear(&r);
+}
+
+/* A description that was edited, with a right checksum: refused, or another model whose weights do not fit. */
+static void retell(Room *r, const char *old, const char *new, const char *message)
+{
+    RelnMetaItem items[3] = {{"reln.format", "1"}, {"reln.kind", "model"}, {"reln.model", NULL}};
+    RelnTensors *file = NULL;
+    RelnModel *model = NULL;
+    char path[128], text[8192];
+    const char *told, *at;
+
+    assert_ok(r->world.ctx, reln_tensors_load(r->world.ctx, r->model, &file));
+    told = reln_tensors_meta(file, "reln.model");
+    at = strstr(told, old);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - told), told, new, at + strlen(old));
+    items[2].value = text;
+    snprintf(path, sizeof path, "%s/edited.safetensors", r->folder);
+    assert_ok(r->world.ctx, reln_tensors_save(r->world.ctx, path, reln_tensors_count(file),
+                                              reln_tensors_get(file, 0), &(RelnMeta){3, items}));
+    assert_int_not_equal(reln_model_load(r->world.ctx, path, RELN_DEFAULT, &model), RELN_OK);
+    assert_null(model);
+    if (!strstr(reln_ctx_error(r->world.ctx), message))
+        fail_msg("'%s', wanted '%s'", reln_ctx_error(r->world.ctx), message);
+    reln_tensors_destroy(file);
+}
+
+static void an_edited_description_is_refused(void **state)
+{
+    Room r;
+
+    (void)state;
+    room_init(&r, PAIRS TRAIN32, 12);
+    room_train(&r, 1);
+    retell(&r, "\"width\": 3", "\"width\": 4", "another shape or type than in the model");
+    retell(&r, "\"depth\": 1", "\"depth\": 2", "which the model has");
+    retell(&r, "\"kind\": \"reln\"", "\"kind\": \"lie-neurons\"", "");
+    retell(&r, "\"symmetry\": \"gl:2\"", "\"symmetry\": \"gl:3\"", "");
+    retell(&r, "\"as\": \"matrix\"", "\"as\": \"vector\"", "");
+    retell(&r, "{", "[", "");
+    room_clear(&r);
+}
+
+/* ---- predictions ---------------------------------------------------------------------------------------------------- */
+
+/* The arrays of the room, from one sample on, as a file of its own. */
+static void save_rest(Room *r, ptrdiff_t from, const char *path)
+{
+    RelnNamed arrays[WORLD_ARRAYS];
+
+    for (int i = 0; i < r->world.n_arrays; i++) {
+        arrays[i] = r->world.arrays[i];
+        arrays[i].dims[0] -= from;
+        arrays[i].values = (double *)arrays[i].values +
+                           from * (array_count(&r->world.arrays[i]) / r->world.arrays[i].dims[0]);
+    }
+    assert_ok(r->world.ctx, reln_npz_save(r->world.ctx, path, r->world.n_arrays, arrays));
+}
+
+/* More samples than a batch; then the last ones by themselves, which are in another place of another batch. */
+static void predictions_do_not_depend_on_threads_or_neighbours(void **state)
+{
+    static const char *const specs[] = {PAIRS TRAIN32, VECTORS TRAIN64, CLASSES TRAIN32};
+    enum { SAMPLES = 500, FROM = 377 };
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        Room r;
+        RelnModel *model;
+        RelnPredictions one, three, rest;
+        char path[128];
+
+        room_init(&r, specs[k], SAMPLES);
+        room_train(&r, 1);
+        model = room_load(&r, RELN_DEFAULT);
+        snprintf(path, sizeof path, "%s/rest.npz", r.folder);
+        save_rest(&r, FROM, path);
+        one = predict(&r, model, r.data, 1);
+        three = predict(&r, model, r.data, 3);
+        rest = predict(&r, model, path, 1);
+        assert_same_values(&one, &three);
+        assert_int_equal(rest.n_samples, SAMPLES - FROM);
+        assert_memory_equal(rest.values, one.values + FROM * one.size,
+                            (size_t)(rest.n_samples * rest.size) * sizeof *rest.values);
+        reln_predictions_clear(&one);
+        reln_predictions_clear(&three);
+        reln_predictions_clear(&rest);
+        reln_model_destroy(model);
+        room_clear(&r);
+    }
+}
+
+/* Two vectors a sample: each of them turns with the data, so they lie as the target's array does. */
+static void predictions_of_several_vectors_turn_with_the_data(void **state)
+{
+    Room r;
+    RelnModel *model;
+    RelnElement *g = NULL;
+    RelnRng rng = reln_rng(3, 3);
+    RelnPredictions still, turned;
+
+    (void)state;
+    room_init(&r, VECTORS TRAIN64, 12);
+    room_train(&r, 1);
+    model = room_load(&r, RELN_DEFAULT);
+    assert_ok(r.world.ctx, reln_model_element(model, &rng, 1, &g));
+    still = predict(&r, model, r.data, 1);
+    assert_int_equal(still.rank, 2);
+    assert_int_equal(still.dims[0], 2);
+    assert_int_equal(still.dims[1], 3);
+    for (int i = 0; i < r.world.spec.n_inputs; i++) {
+        const RelnNamed *a = world_find(&r.world, r.world.spec.input[i].name);
+        const ptrdiff_t size = array_count(a) / a->dims[0];
+        for (int s = 0; s < 12; s++)
+            assert_ok(r.world.ctx, reln_model_act(model, i, g, (double *)a->values + s * size));
+    }
+    save_rest(&r, 0, r.data);
+    turned = predict(&r, model, r.data, 1);
+    for (int s = 0; s < 12; s++)
+        assert_ok(r.world.ctx, reln_model_act_target(model, g, still.values + s * still.size));
+    /* the bound of the check after five layers */
+    assert_near(turned.values, still.values, 12 * still.size, DBL_EPSILON * (64 * 5 + 2) * 10);
+    reln_predictions_clear(&still);
+    reln_predictions_clear(&turned);
+    reln_element_destroy(g);
+    reln_model_destroy(model);
+    room_clear(&r);
+}
+
+static void classes_come_as_probabilities(void **state)
+{
+    Room r;
+    RelnModel *model;
+    RelnPredictions p;
+
+    (void)state;
+    room_init(&r, CLASSES TRAIN32, 12);
+    room_train(&r, 1);
+    model = room_load(&r, RELN_DEFAULT);
+    p = predict(&r, model, r.data, 1);
+    assert_int_equal(p.rank, 1);
+    assert_int_equal(p.dims[0], 3);
+    for (int s = 0; s < 12; s++) {
+        const double *y = p.values + 3 * s;
+        assert_true(y[0] > 0 && y[1] > 0 && y[2] > 0);
+        assert_small(fabs(y[0] + y[1] + y[2] - 1), 4 * DBL_EPSILON);
+    }
+    reln_predictions_clear(&p);
+    reln_model_destroy(model);
+    room_clear(&r);
+}
+
+/* ---- errors, by hand ------------------------------------------------------------------------------------------------- */
+
+static RelnMetrics tally(RelnSpec *spec, ptrdiff_t outputs, double mean, double deviation,
+                         ptrdiff_t n, const double *y, const double *target)
+{
+    RelnTally t = {.spec = spec, .outputs = outputs, .mean = mean, .deviation = deviation};
+
+    reln_tally_add(&t, 1, y, target); /* in two pieces */
+    reln_tally_add(&t, n - 1, y + outputs,
+                   target + (spec->target.as == RELN_TARGET_CLASS ? 1 : outputs));
+    return reln_tally_metrics(&t);
+}
+
+static void errors_of_numbers_are_those_by_hand(void **state)
+{
+    /* residuals 1, -2, 0, 3: squares 1 4 0 9; targets have mean 4 and variance 5 */
+    const double target[] = {1, 3, 5, 7}, y[] = {2, 1, 5, 10};
+    RelnSpec spec;
+    RelnMetrics m;
+
+    (void)state;
+    reln_spec_init(&spec);
+    spec.target.as = RELN_TARGET_SCALAR;
+    m = tally(&spec, 1, 0, 2, 4, y, target);
+    assert_int_equal(m.n_samples, 4);
+    assert_near(&m.mse, &(double){3.5}, 1, 0);
+    assert_near(&m.mae, &(double){1.5}, 1, 0);
+    assert_near(&m.loss, &(double){3.5 / 4}, 1, 0); /* of residuals halved */
+    assert_near(&m.r2, &(double){1 - 3.5 / 5}, 1, 4 * DBL_EPSILON);
+    assert_true(isnan(m.accuracy));
+    spec.train.loss = RELN_LOSS_MAE;
+    assert_near(&(double){tally(&spec, 1, 0, 2, 4, y, target).loss}, &(double){0.75}, 1, 0);
+    spec.train.loss = RELN_LOSS_HUBER; /* 1/8 + 1/2 + 0 + (1.5 - 1/2) */
+    spec.train.delta = 1;
+    assert_near(&(double){tally(&spec, 1, 0, 2, 4, y, target).loss}, &(double){1.625 / 4}, 1, 0);
+    /* two numbers a sample: the same four entries */
+    spec.train.loss = RELN_LOSS_MSE;
+    m = tally(&spec, 2, 0, 1, 2, y, target);
+    assert_near(&m.mse, &(double){3.5}, 1, 0);
+    assert_near(&m.loss, &(double){3.5}, 1, 0);
+}
+
+/* r2 of targets far from zero: about their mean, no digit is lost. */
+static void targets_far_from_zero_keep_their_variance(void **state)
+{
+    const double far = 1e9, target[] = {far + 1, far + 3, far + 5, far + 7};
+    const double y[] = {far + 2, far + 1, far + 5, far + 10};
+    RelnSpec spec;
+    RelnMetrics m;
+
+    (void)state;
+    reln_spec_init(&spec);
+    spec.target.as = RELN_TARGET_SCALAR;
+    m = tally(&spec, 1, far + 4, 2, 4, y, target);
+    assert_near(&m.r2, &(double){1 - 3.5 / 5}, 1, 4 * DBL_EPSILON);
+}
+
+static void errors_of_classes_are_those_by_hand(void **state)
+{
+    /* softmax 1/2 1/2, 3/4 1/4, 1/4 3/4; right, right, wrong (a draw goes to the first) */
+    const double y[] = {0, 0, log(3), 0, 0, log(3)}, label[] = {0, 0, 0};
+    RelnSpec spec;
+    RelnMetrics m;
+
+    (void)state;
+    reln_spec_init(&spec);
+    spec.target.as = RELN_TARGET_CLASS;
+    spec.target.classes = 2;
+    m = tally(&spec, 2, 0, 1, 3, y, label);
+    assert_near(&m.accuracy, &(double){2.0 / 3}, 1, DBL_EPSILON);
+    assert_near(&m.loss, &(double){(log(2) + log(4.0 / 3) + log(4)) / 3}, 1, 8 * DBL_EPSILON);
+    assert_true(isnan(m.mse));
+    spec.target.n_weights = 2;
+    spec.target.weights[0] = 5; /* all are of this class: the mean is as before */
+    spec.target.weights[1] = 1;
+    m = tally(&spec, 2, 0, 1, 3, y, label);
+    assert_near(&m.loss, &(double){(log(2) + log(4.0 / 3) + log(4)) / 3}, 1, 8 * DBL_EPSILON);
+}
+
+/* ---- no memory ------------------------------------------------------------------------------------------------------- */
+
+static Room *faulty;
+
+static RelnStatus load_and_use(RelnCtx *ctx)
+{
+    RelnModel *model = NULL;
+    RelnPredictions p = {0};
+    RelnMetrics m;
+    char path[128];
+    RelnStatus status = reln_model_load(ctx, faulty->run, RELN_DEFAULT, &model);
+
+    snprintf(path, sizeof path, "%s/copy.safetensors", faulty->folder);
+    if (status == RELN_OK)
+        status = reln_predict(model, faulty->data, 1, &p);
+    if (status == RELN_OK)
+        status = reln_evaluate(model, faulty->data, 1, &m);
+    if (status == RELN_OK)
+        status = reln_model_save(model, path);
+    reln_predictions_clear(&p);
+    reln_model_destroy(model);
+    return status;
+}
+
+static void using_a_model_survives_every_failing_allocation(void **state)
+{
+    Room r;
+
+    (void)state;
+    room_init(&r,
+              "{symmetry: so:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
+              " model: {width: 2, depth: 1, head: {hidden: 1}}," TRAIN32,
+              8);
+    room_train(&r, 1);
+    faulty = &r;
+    assert_true(fail_every_allocation(load_and_use) > 100);
+    assert_int_equal(room_count(r.folder), 4); /* spec, data, run, copy: nothing half written */
+    room_clear(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_saved_again_is_the_same_file),
+        cmocka_unit_test(a_model_in_double_precision_predicts_the_same_to_single),
+        cmocka_unit_test(an_edited_description_is_refused),
+        cmocka_unit_test(predictions_do_not_depend_on_threads_or_neighbours),
+        cmocka_unit_test(predictions_of_several_vectors_turn_with_the_data),
+        cmocka_unit_test(classes_come_as_probabilities),
+        cmocka_unit_test(errors_of_numbers_are_those_by_hand),
+        cmocka_unit_test(targets_far_from_zero_keep_their_variance),
+        cmocka_unit_test(errors_of_classes_are_those_by_hand),
+        cmocka_unit_test(using_a_model_survives_every_failing_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
