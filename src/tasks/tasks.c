@@ -4,8 +4,10 @@
 #include "tasks/task.h"
 
 extern const Task task_sp4, task_platonic, task_pendulum, task_pendulum_cost;
+extern const Task task_gln;
 
-static const Task *const tasks[] = {&task_sp4, &task_platonic, &task_pendulum, &task_pendulum_cost};
+static const Task *const tasks[] = {&task_sp4, &task_platonic, &task_pendulum, &task_pendulum_cost,
+                                    &task_gln};
 
 int task_count(void)
 {
