@@ -47,7 +47,7 @@ static const GlnTarget *target_of(const TaskEnv *env)
 
 static int size_of(const TaskEnv *env)
 {
-    return strcmp(task_option(env, "n"), "4") == 0 ? 4 : 3;
+    return strcmp(task_option(env, "group"), "gl:4") == 0 ? 4 : 3;
 }
 
 /* The lift for O(n) is one of covariances. */
@@ -388,7 +388,7 @@ const Task task_gln = {
         {{"target",
           "form|trace-product|trace-square|trace|det|trace-cube|square|commutator|covariance",
           "trace-product", "the function of X and Y that is learned"},
-         {"n", "3|4", "3", "size of the matrices"}},
+         {"group", "gl:3|gl:4", "gl:3", "of all changes of frame"}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 3},
