@@ -31,7 +31,7 @@ typedef struct BchModel {
         BCH_SERIES,       /* no network */
         BCH_LAYERS,       /* (Linear, Bracket or leaky ReLU)..., Linear */
         BCH_VECTORS,      /* Vector Neurons: the ReLU by projection, no bracket */
-        BCH_COEFFICIENTS, /* c_1 a + c_2 b + c_3 [a,b], coefficients from a.a, a.b, b.b */
+        BCH_COEFFICIENTS, /* the quaternion (c_4, c_1 a + c_2 b + c_3 [a,b]), c from a.a, a.b, b.b */
         BCH_MLP
     } kind;
     int order;          /* BCH_SERIES */
@@ -45,7 +45,7 @@ typedef struct BchNetwork {
     int width;
 } BchNetwork;
 
-/* From x (3, 2) to exp of the guess, a matrix (9). */
+/* From x (3, 2) to a rotation, the exp of the guess, a matrix (9). */
 RelnNode *bch_network(const RelnNet *net, const void *network, RelnNode *x);
 
 #endif

@@ -30,21 +30,40 @@ static RelnNode *vectors(const RelnNet *net, const BchNetwork *of, RelnNode *x)
     return reln_nn_linear(&plain, "out", x, 1);
 }
 
-/* Every equivariant function of two vectors is c_1 a + c_2 b + c_3 a x b, c of a.a, a.b, b.b (where a x b is not 0). */
+/* 1 + 2 (w V + V^2) / (w^2 + |v|^2), V = hat(v): the rotation of the quaternion (w, v), of any length but 0 */
+static RelnNode *rotation(const RelnNet *net, RelnNode *w, RelnNode *v)
+{
+    static const double one[BCH_MATRIX] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    RelnGraph *g = net->graph;
+    RelnNode *V = reln_nn_hat(net, v), *identity;
+    RelnNode *size = reln_add(g, reln_square(g, w), reln_pair(g, v, v));
+    RelnNode *twice = reln_scale(g, reln_reciprocal(g, size), 2);
+
+    if (!V)
+        return NULL;
+    identity = reln_const(g, (RelnDims){.k = BCH_MATRIX}, reln_node_rep(V), one);
+    V = reln_add(g, reln_mul(g, w, V), reln_matmul(g, 3, V, V));
+    return reln_add(g, identity, reln_mul(g, twice, V));
+}
+
+/* Every equivariant function of two vectors is c_1 a + c_2 b + c_3 a x b, c of a.a, a.b, b.b (where a x b is not 0). Of the
+ * logarithm these coefficients are singular at a full turn; those of the product's quaternion are entire functions. */
 static RelnNode *coefficients(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
     RelnGraph *g = net->graph;
     const RelnMlp mlp = {
-        .hidden = 3, .width = of->width, .channels = 3, .activation = RELN_ACT_SILU};
+        .hidden = 3, .width = of->width, .channels = 4, .activation = RELN_ACT_SILU};
     const RelnNet traces = {.graph = g, .algebra = net->algebra, .form = RELN_FORM_TRACE};
     RelnNode *a = reln_slice(g, x, RELN_C, 0, 1), *b = reln_slice(g, x, RELN_C, 1, 1);
     RelnNode *const invariants[] = {reln_nn_form(&traces, a, a), reln_nn_form(&traces, a, b),
                                     reln_nn_form(&traces, b, b)};
     RelnNode *const basis[] = {a, b, reln_bracket(g, net->algebra, a, b)};
     RelnNode *s = reln_scale(g, reln_concat(g, 3, invariants, RELN_C), -0.1);
-    RelnNode *c = reln_reshape(g, reln_nn_mlp(net, "mlp", s, &mlp), (RelnDims){.r = 3, .c = 1});
+    RelnNode *c = reln_nn_mlp(net, "mlp", s, &mlp);
+    RelnNode *c3 = reln_reshape(g, reln_slice(g, c, RELN_C, 0, 3), (RelnDims){.r = 3, .c = 1});
+    RelnNode *v = reln_channel_mix(g, reln_concat(g, 3, basis, RELN_C), c3);
 
-    return reln_channel_mix(g, reln_concat(g, 3, basis, RELN_C), c);
+    return rotation(net, reln_slice(g, c, RELN_C, 3, 1), v);
 }
 
 static RelnNode *mlp(const RelnNet *net, const BchNetwork *of, RelnNode *x)
@@ -66,7 +85,6 @@ static RelnNode *guess(const RelnNet *net, const BchNetwork *of, RelnNode *x)
     case BCH_VECTORS:
         return vectors(net, of, x);
     case BCH_COEFFICIENTS:
-        return coefficients(net, of, x);
     case BCH_MLP:
     case BCH_SERIES:
         break;
@@ -76,5 +94,9 @@ static RelnNode *guess(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 
 RelnNode *bch_network(const RelnNet *net, const void *network, RelnNode *x)
 {
-    return reln_matexp(net->graph, reln_nn_hat(net, guess(net, network, x)));
+    const BchNetwork *of = network;
+
+    if (of->model->kind == BCH_COEFFICIENTS)
+        return coefficients(net, of, x);
+    return reln_matexp(net->graph, reln_nn_hat(net, guess(net, of, x)));
 }

@@ -32,13 +32,11 @@ static const TaskModel models[] = {
     {.name = "reln",
      .label = "ReLN = Lie Neurons",
      .settings = MODEL(.kind = BCH_LAYERS, .blocks = "brbr")},
-    {.name = "best",
-     .label = "three coefficients (ours)",
-     .settings = MODEL(.kind = BCH_COEFFICIENTS)},
+    {.name = "best", .label = "quaternion (ours)", .settings = MODEL(.kind = BCH_COEFFICIENTS)},
 };
 
 static const RegressScale scales[TASK_SCALES] = {
-    {200, 100, 100, 20, 10}, {10000, 1000, 2000, 2000, 200}, {10000, 2000, 10000, 50000, 500}};
+    {200, 100, 100, 20, 10}, {10000, 1000, 2000, 8000, 400}, {10000, 2000, 10000, 50000, 500}};
 static const int widths[TASK_SCALES] = {16, 64, 256}, n_frames[TASK_SCALES] = {2, 5, 100};
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
