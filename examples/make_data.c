@@ -1,7 +1,7 @@
 /* make_data.c -- arrays to try `reln fit` on, as a .npz file.
  *
  *     make_data gl3 10000 1 train.npz          # X, Y (N, 3, 3) -> y (N,), blind to a change of frame by any g in GL(3)
- *     make_data gl3 1000 2 skew.npz 10         # the same in random frames of condition number 10
+ *     make_data gl3 10000 1 skew.npz 10        # the same samples, each in a random frame of condition number 10
  *     make_data so3 5000 1 train.npz           # covariances C (N, 3, 3), vectors v (N, 3) -> y (N, 3), follows rotations
  *
  * The targets are formulas, so that what a network has to learn is known:
@@ -18,8 +18,8 @@ typedef struct Set {
     RelnCtx *ctx;
     RelnGroup *group;
     ptrdiff_t n;
-    RelnRng rng;
-    double cond; /* of the frames; 0: as they are */
+    RelnRng rng, frames; /* apart: the same samples in any frame */
+    double cond;         /* of the frames; 0: as they are */
     double *a, *b, *y;
 } Set;
 
@@ -72,7 +72,7 @@ static RelnStatus pair(Set *s, ptrdiff_t i)
     multiply(x, y, xy);
     s->y[i] = trace(xy) + sin(trace(x)) + det(y);
     if (s->cond > 0)
-        status = reln_group_random(s->group, &s->rng, s->cond, &g);
+        status = reln_group_random(s->group, &s->frames, s->cond, &g);
     if (g) {
         conjugate(g, x);
         conjugate(g, y);
@@ -97,7 +97,7 @@ static RelnStatus body(Set *s, ptrdiff_t i)
             c[3 * p + q] = 0.1 * (p == q) + l[3 * p] * l[3 * q] + l[3 * p + 1] * l[3 * q + 1] +
                            l[3 * p + 2] * l[3 * q + 2];
     if (s->cond > 0)
-        status = reln_group_random(s->group, &s->rng, s->cond, &g);
+        status = reln_group_random(s->group, &s->frames, s->cond, &g);
     if (g) {
         conjugate(g, c); /* g^-1 is g^T: rotations */
         memcpy(copy, v, sizeof copy);
@@ -142,6 +142,7 @@ int main(int argc, char **argv)
     if (argc < 5 || argc > 6 || s.n < 1 || s.n > 10000000 || (!so3 && strcmp(argv[1], "gl3") != 0))
         return fprintf(stderr, "usage: make_data gl3|so3 N SEED FILE.npz [COND]\n"), 2;
     s.rng = reln_rng(strtoull(argv[3], NULL, 10), 0);
+    s.frames = reln_rng(strtoull(argv[3], NULL, 10), 1);
     s.cond = argc > 5 ? strtod(argv[5], NULL) : 0;
     s.a = calloc((size_t)s.n, 9 * sizeof *s.a);
     s.b = calloc((size_t)s.n, 9 * sizeof *s.b);

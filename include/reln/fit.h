@@ -49,7 +49,7 @@ typedef struct RelnFitResult {
     int n_rows; /* of the record */
     const RelnTrainRow *rows;
     const RelnTrainRow *best;         /* NULL before the first evaluation */
-    size_t planned_bytes, peak_bytes; /* memory: said before it began, and seen */
+    size_t planned_bytes, peak_bytes; /* memory of the process in training: said before, and seen */
     const char
         *note; /* something to tell the user: that an older checkpoint had to be taken; or "" */
 } RelnFitResult;

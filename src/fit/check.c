@@ -7,6 +7,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ typedef struct Checker {
 
 static void random_covariance(RelnRng *rng, int n, double *s)
 {
-    double l[64];
+    double l[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
 
     for (int i = 0; i < n * n; i++)
         l[i] = reln_rng_normal(rng) / sqrt(n);
@@ -136,7 +137,9 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
 static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
 {
     net->model = model;
-    RELN_TRY(reln_model_build(model, &(RelnModelOptions){.taps = true}, &net->graph));
+    /* layers without a rep cannot be moved: of an mlp only the output is looked at */
+    RELN_TRY(reln_model_build(model, &(RelnModelOptions){.taps = reln_model_promises(model)},
+                              &net->graph));
     /* the output is the last layer */
     if (net->graph.n_taps < RELN_MODEL_TAPS)
         net->graph.taps[net->graph.n_taps++] = (RelnTap){"y", net->graph.y};
@@ -215,21 +218,40 @@ static double norm(ptrdiff_t count, const double *x)
     return sqrt(sum);
 }
 
-/* |moved - rho x|, with rho (K, K) on every group of (K, C) of one sample. */
-static double distance(const TapShape *s, const double *rho, const double *x, const double *moved)
+static double distance(ptrdiff_t count, const double *x, const double *y)
 {
     double sum = 0;
 
+    for (ptrdiff_t i = 0; i < count; i++)
+        sum += (x[i] - y[i]) * (x[i] - y[i]);
+    return sqrt(sum);
+}
+
+/* rho (K, K) on every group of (K, C) of one sample. */
+static void turn(const TapShape *s, const double *rho, const double *x, double *out)
+{
     for (ptrdiff_t at = 0; at < s->size; at += (ptrdiff_t)s->k * s->c)
         for (int k = 0; k < s->k; k++)
             for (int c = 0; c < s->c; c++) {
                 double y = 0;
                 for (int j = 0; j < s->k; j++)
                     y += rho[k * s->k + j] * x[at + (ptrdiff_t)j * s->c + c];
-                y -= moved[at + (ptrdiff_t)k * s->c + c];
-                sum += y * y;
+                out[at + (ptrdiff_t)k * s->c + c] = y;
             }
-    return sqrt(sum);
+}
+
+/* g f(x): by the rep of the tap; what promises nothing has no rep, but its output is a target. */
+static RelnStatus carry(const Net *net, int tap, const TapShape *s, const RelnElement *g,
+                        const double *x, double *rho, double *out)
+{
+    memcpy(out, x, (size_t)s->size * sizeof *out);
+    if (!g)
+        return RELN_OK;
+    if (!reln_model_promises(net->model))
+        return reln_model_act_target(net->model, g, out);
+    RELN_TRY(reln_rep_act(reln_node_rep(net->graph.taps[tap].node), g, rho));
+    turn(s, rho, x, out);
+    return RELN_OK;
 }
 
 static int by_size(const void *a, const void *b)
@@ -244,20 +266,17 @@ static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *
                              const double *moved, bool identity)
 {
     const TapShape s = tap_shape(net, tap, c->draws);
-    const RelnRep *rep = reln_node_rep(net->graph.taps[tap].node);
     const double usual = norm(s.size * c->draws, moved) / sqrt(c->draws);
-    double *rho = reln_alloc(c->ctx, (size_t)s.k * (size_t)s.k, sizeof *rho);
+    double *rho = reln_alloc(c->ctx, (size_t)s.k * (size_t)s.k + (size_t)s.size, sizeof *rho);
+    double *wanted = rho ? rho + (ptrdiff_t)s.k * s.k : NULL;
     RelnStatus status = rho ? RELN_OK : RELN_ERR_NOMEM;
 
     for (int i = 0; i < c->draws && status == RELN_OK; i++) {
-        const double size = fmax(norm(s.size, moved + i * s.size), usual);
+        const double *x = plain + i * s.size, *y = moved + i * s.size;
+        const double size = fmax(norm(s.size, y), usual);
 
-        for (int k = 0; k < s.k * s.k; k++)
-            rho[k] = k % (s.k + 1) == 0;
-        if (!identity)
-            status = reln_rep_act(rep, net->elements[i], rho);
-        c->errors[i] =
-            size > 0 ? distance(&s, rho, plain + i * s.size, moved + i * s.size) / size : 0;
+        status = carry(net, tap, &s, identity ? NULL : net->elements[i], x, rho, wanted);
+        c->errors[i] = size > 0 ? distance(s.size, wanted, y) / size : 0;
         if (isnan(c->errors[i]))
             c->errors[i] = HUGE_VAL;
     }
@@ -493,6 +512,16 @@ static RelnStatus open_nets(Checker *c)
     return net_open(c, c->model, &c->own);
 }
 
+static void name_layer(const Net *net, int tap, RelnCheckLayer *out)
+{
+    const RelnTap *t = &net->graph.taps[tap];
+    const char *rep = reln_model_promises(net->model) ? reln_rep_name(reln_node_rep(t->node))
+                                                      : "nothing promised";
+
+    snprintf(out->name, sizeof out->name, "%s", t->name);
+    snprintf(out->rep, sizeof out->rep, "%s", rep);
+}
+
 static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *out)
 {
     Columns *columns = reln_arena_alloc(&c->arena, 1, sizeof *columns);
@@ -510,12 +539,8 @@ static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *
     out->draws = c->draws;
     out->promises = out->kept = reln_model_promises(c->model);
     out->n_layers = c->wide.graph.n_taps;
-    for (int l = 0; l < out->n_layers; l++) {
-        const RelnTap *tap = &c->wide.graph.taps[l];
-        memcpy(out->layers[l].name, tap->name, sizeof tap->name);
-        memcpy(out->layers[l].rep, reln_rep_name(reln_node_rep(tap->node)),
-               strnlen(reln_rep_name(reln_node_rep(tap->node)), sizeof out->layers[l].rep - 1));
-    }
+    for (int l = 0; l < out->n_layers; l++)
+        name_layer(&c->wide, l, &out->layers[l]);
     RELN_TRY(choose_conds(c->model, out));
     return fill(c, columns, options->seed, out);
 }

@@ -78,6 +78,23 @@ static bool observe(void *self, const RelnTrainProgress *progress)
     return now() - fit->saved_at < every;
 }
 
+/* ---- the folder -------------------------------------------------------------------------------------------------------- */
+
+/* Whichever of the two is there: while one is written, the other is whole. */
+static bool holds_run(const char *folder)
+{
+    static const char *const names[] = {"checkpoint.safetensors",
+                                        "checkpoint.safetensors.previous"};
+    char path[4096];
+    bool held = false;
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        held = held || reln_file_exists(path);
+    }
+    return held;
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------------- */
 
 static char *copy_text(RelnFit *fit, const char *text)
@@ -88,7 +105,6 @@ static char *copy_text(RelnFit *fit, const char *text)
 static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
 {
     RelnFit *fit = reln_alloc(ctx, 1, sizeof *fit);
-    int swept;
 
     if (!fit)
         return RELN_ERR_NOMEM;
@@ -97,27 +113,53 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     fit->options = *options;
     fit->saved_at = now();
     reln_arena_init(&fit->arena, ctx);
-    fit->base_bytes = reln_peak_bytes();
     fit->folder = copy_text(fit, options->folder);
     fit->note = copy_text(fit, "");
-    if (!fit->folder || !fit->note)
-        return RELN_ERR_NOMEM;
-    RELN_TRY(reln_folder_make(ctx, fit->folder));
-    RELN_TRY(reln_folder_lock(ctx, fit->folder, &fit->lock));
-    return reln_folder_sweep(ctx, fit->folder, &swept);
+    return fit->folder && fit->note ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* Paths of a SPEC are seen from where the SPEC is, which only the caller's folder tells; they are taken as they are. */
-static RelnStatus open_data(RelnFit *fit, const char *path)
+/* From here on the folder is ours alone. */
+static RelnStatus enter_folder(RelnFit *fit)
+{
+    int swept;
+
+    RELN_TRY(reln_folder_make(fit->ctx, fit->folder));
+    RELN_TRY(reln_folder_lock(fit->ctx, fit->folder, &fit->lock));
+    return reln_folder_sweep(fit->ctx, fit->folder, &swept);
+}
+
+/* A run may be resumed from another place than where it began. */
+static RelnStatus open_feed(RelnFit *fit, const char *path, char **full_path, RelnFeed *feed)
 {
     char full[4096];
 
     RELN_TRY(reln_path_absolute(fit->ctx, path, sizeof full, full));
-    fit->data_path = copy_text(fit, full);
-    if (!fit->data_path)
+    *full_path = copy_text(fit, full);
+    if (!*full_path)
         return RELN_ERR_NOMEM;
-    RELN_TRY(reln_feed_open(fit->ctx, fit->data_path, &fit->feed));
-    return reln_feed_fingerprint(&fit->feed, fit->ctx, &fit->fingerprint);
+    return reln_feed_open(fit->ctx, *full_path, feed);
+}
+
+/* `validation` is the path of a file of its own, "" when there is none. */
+static RelnStatus open_files(RelnFit *fit, const char *data, const char *validation)
+{
+    RELN_TRY(open_feed(fit, data, &fit->data_path, &fit->feed));
+    if (validation[0] == '\0')
+        return RELN_OK;
+    return open_feed(fit, validation, &fit->validation_path, &fit->validation_feed);
+}
+
+/* Of all arrays that the run depends on. */
+static RelnStatus take_fingerprint(RelnFit *fit)
+{
+    uint64_t other = 0;
+
+    RELN_TRY(reln_feed_fingerprint(&fit->feed, fit->ctx, &fit->fingerprint));
+    if (!fit->validation_feed.archive)
+        return RELN_OK;
+    RELN_TRY(reln_feed_fingerprint(&fit->validation_feed, fit->ctx, &other));
+    fit->fingerprint = reln_hash(fit->fingerprint, &other, sizeof other);
+    return RELN_OK;
 }
 
 static RelnDataOptions data_options(const RelnFit *fit, bool augment)
@@ -130,7 +172,7 @@ static RelnDataOptions data_options(const RelnFit *fit, bool augment)
 static RelnStatus split(RelnFit *fit)
 {
     const ptrdiff_t count = reln_data_count(fit->data);
-    const bool own = fit->spec.train.validation_file[0] != '\0';
+    const bool own = fit->validation_feed.archive != NULL;
     const ptrdiff_t extra = own ? reln_data_count(fit->plain) : 0;
     ptrdiff_t n = 0;
 
@@ -149,11 +191,9 @@ static RelnStatus split(RelnFit *fit)
 static RelnStatus open_sets(RelnFit *fit)
 {
     const RelnDataOptions moved = data_options(fit, true), still = data_options(fit, false);
-    const bool own = fit->spec.train.validation_file[0] != '\0';
+    const bool own = fit->validation_feed.archive != NULL;
 
     RELN_TRY(reln_data_open(fit->model, &fit->feed.source, &moved, &fit->data));
-    if (own)
-        RELN_TRY(reln_feed_open(fit->ctx, fit->spec.train.validation_file, &fit->validation_feed));
     if (own || moved.augment > 0)
         RELN_TRY(reln_data_open(fit->model, own ? &fit->validation_feed.source : &fit->feed.source,
                                 &still, &fit->plain));
@@ -194,13 +234,15 @@ static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan)
     return cost.bytes_worker * threads + cost.bytes_shared + cost.bytes_kept;
 }
 
+/* Parameters, states and moments; and once more what the best evaluation keeps, which are all but the moments. */
 static size_t store_bytes(const RelnStore *store)
 {
     size_t sum = 0;
 
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        sum += entry.count * (entry.dtype == RELN_F64 ? 8 : 4);
+        const size_t bytes = entry.count * (entry.dtype == RELN_F64 ? 8 : 4);
+        sum += reln_train_is_moment(store, &entry) ? bytes : 2 * bytes;
     }
     return sum;
 }
@@ -233,45 +275,87 @@ static RelnStatus make_trainer(RelnFit *fit)
 /* Once spec, data and model are there. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
-    const size_t before = reln_peak_bytes();
+    size_t before;
 
     if (fit->options.threads > 1)
         RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
     RELN_TRY(open_sets(fit));
     if (normalise)
         RELN_TRY(reln_data_normalise(fit->data, fit->n_train, fit->rows + fit->n_validation));
+    before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
-    /* parameters, and as much again for the best ones */
-    fit->planned_bytes =
-        before + reln_data_bytes(fit->data) + (fit->plain ? reln_data_bytes(fit->plain) : 0) +
-        plan_bytes(fit, fit->plan) + (fit->has_reader ? plan_bytes(fit, fit->reader.plan) : 0) +
-        2 * store_bytes(reln_model_store(fit->model));
+    /* what the process has already, data included, and what the steps will touch */
+    fit->planned_bytes = before + plan_bytes(fit, fit->plan) +
+                         (fit->has_reader ? plan_bytes(fit, fit->reader.plan) : 0) +
+                         store_bytes(reln_model_store(fit->model));
     return RELN_OK;
 }
 
-static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
+static RelnStatus read_spec(RelnFit *fit, const char *path)
+{
+    const uint64_t most = (uint64_t)1 << 53; /* seeds are numbers of the SPEC, which are doubles */
+
+    RELN_TRY(reln_spec_load(fit->ctx, path, &fit->spec));
+    if (!fit->options.seed_given)
+        return RELN_OK;
+    if (fit->options.seed > most)
+        return reln_fail(fit->ctx, RELN_ERR_ARG, "seed %llu; wanted at most 2^53, %llu",
+                         (unsigned long long)fit->options.seed, (unsigned long long)most);
+    fit->spec.train.seed = (double)fit->options.seed;
+    return RELN_OK;
+}
+
+static RelnStatus make_model(RelnFit *fit)
 {
     RelnShapes shapes;
-    char *checkpoint = reln_fit_path(fit, "checkpoint.safetensors");
 
-    if (!checkpoint)
-        return RELN_ERR_NOMEM;
-    if (reln_file_exists(checkpoint))
-        return reln_fail(fit->ctx, RELN_ERR_ARG,
-                         "%s holds a run already; resume that one, or take another folder",
-                         fit->folder);
-    RELN_TRY(reln_spec_load(fit->ctx, spec_path, &fit->spec));
-    if (fit->options.seed_given)
-        fit->spec.train.seed = (double)fit->options.seed;
-    RELN_TRY(open_data(fit, data_path));
     RELN_TRY(reln_data_shapes(fit->ctx, &fit->spec, &fit->feed.source, &shapes));
     if (shapes.target_channels == 0)
         return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no array '%s', which is the target",
                          fit->data_path, fit->spec.target.name);
     RELN_TRY(reln_model_create(fit->ctx, &fit->spec, &shapes, &fit->model));
     fit->spec = *reln_model_spec(fit->model);
+    return RELN_OK;
+}
+
+static RelnStatus refuse_second_run(RelnFit *fit)
+{
+    return holds_run(fit->folder)
+               ? reln_fail(fit->ctx, RELN_ERR_ARG,
+                           "%s holds a run already; resume that one, or take another folder",
+                           fit->folder)
+               : RELN_OK;
+}
+
+/* Complete, with every default: the run can be begun again from it. */
+static RelnStatus write_spec(RelnFit *fit)
+{
+    const char *path = reln_fit_path(fit, "spec.yaml"), *text = NULL;
+    RelnDoc *doc = NULL;
+    RelnStatus status = path ? reln_doc_create(fit->ctx, &doc) : RELN_ERR_NOMEM;
+
+    if (status != RELN_OK)
+        return status;
+    text = reln_doc_write(doc, reln_spec_to_doc(&fit->spec, doc), RELN_DOC_YAML);
+    status = text ? reln_file_write(fit->ctx, path, text, strlen(text))
+                  : reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left to write it", path);
+    reln_doc_destroy(doc);
+    return status;
+}
+
+/* What is cheap to find wrong is found before there is a folder. */
+static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
+{
+    RELN_TRY(read_spec(fit, spec_path));
+    RELN_TRY(open_files(fit, data_path, fit->spec.train.validation_file));
+    RELN_TRY(make_model(fit));
+    RELN_TRY(refuse_second_run(fit));
+    RELN_TRY(enter_folder(fit));
+    RELN_TRY(refuse_second_run(fit)); /* somebody was quicker */
+    RELN_TRY(take_fingerprint(fit));
     RELN_TRY(prepare(fit, true));
+    RELN_TRY(write_spec(fit));
     return reln_fit_save_checkpoint(fit);
 }
 
@@ -318,10 +402,12 @@ static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
 {
     char fingerprint[24];
     const char *text = reln_model_text(fit->model, doc);
+    const char *validation = fit->validation_path ? fit->validation_path : "";
     const RelnMetaItem items[] = {{"reln.format", RELN_FORMAT},
                                   {"reln.kind", "checkpoint"},
                                   {"reln.model", text},
                                   {"reln.data", fit->data_path},
+                                  {"reln.validation", validation},
                                   {"reln.fingerprint", fingerprint}};
     const RelnNamed *arrays;
     int n;
@@ -330,7 +416,7 @@ static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
         return reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left for a checkpoint", path);
     snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)fit->fingerprint);
     RELN_TRY(reln_trainer_state(fit->trainer, &n, &arrays));
-    return reln_tensors_save_keeping(fit->ctx, path, n, arrays, &(RelnMeta){5, items});
+    return reln_tensors_save_keeping(fit->ctx, path, n, arrays, &(RelnMeta){6, items});
 }
 
 RelnStatus reln_fit_save_checkpoint(RelnFit *fit)
@@ -363,13 +449,15 @@ static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *p
 
 static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *path)
 {
-    const char *data_path = reln_tensors_meta(file, "reln.data");
+    const char *data = reln_tensors_meta(file, "reln.data");
+    const char *validation = reln_tensors_meta(file, "reln.validation");
 
-    RELN_TRY(reln_model_from_meta(fit->ctx, file, path, RELN_DEFAULT, &fit->model));
-    if (!data_path)
+    RELN_TRY(reln_model_from_meta(fit->ctx, file, path, "checkpoint", RELN_DEFAULT, &fit->model));
+    if (!data)
         return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no checkpoint of ours", path);
     fit->spec = *reln_model_spec(fit->model);
-    RELN_TRY(open_data(fit, data_path));
+    RELN_TRY(open_files(fit, data, validation ? validation : ""));
+    RELN_TRY(take_fingerprint(fit));
     RELN_TRY(same_data(fit, file, fit->data_path));
     RELN_TRY(prepare(fit, false));
     return reln_trainer_restore(fit->trainer, reln_tensors_count(file), reln_tensors_get(file, 0));
@@ -384,6 +472,7 @@ static RelnStatus resume(RelnFit *fit)
 
     if (!path)
         return RELN_ERR_NOMEM;
+    RELN_TRY(enter_folder(fit));
     status = reln_tensors_load_or_previous(fit->ctx, path, &file, &previous);
     if (status == RELN_OK && previous)
         fit->note = reln_arena_printf(&fit->arena, "%s; the checkpoint before it is taken",
@@ -402,6 +491,10 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
     *out = NULL;
     if (!reln_folder_exists(options->folder))
         return reln_fail(ctx, RELN_ERR_IO, "%s: no such folder; wanted that of a run to resume",
+                         options->folder);
+    if (!holds_run(options->folder))
+        return reln_fail(ctx, RELN_ERR_ARG,
+                         "%s: no checkpoint in this folder; wanted that of a run to resume",
                          options->folder);
     status = create(ctx, options, &fit);
     if (status == RELN_OK)
@@ -446,6 +539,7 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     } while (status == RELN_OK && fit->end == RELN_TRAIN_ASKED && !w.told);
     fit->options.observe = w.observe;
     fit->options.self = w.self;
+    fit->peak_bytes = reln_peak_bytes();
     *end = fit->end;
     if (status == RELN_OK && fit->end != RELN_TRAIN_ASKED)
         status = reln_fit_write_outputs(fit);
@@ -462,7 +556,7 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
                        .n_validation = fit->n_validation,
                        .parameters = reln_model_parameters(fit->model),
                        .planned_bytes = fit->planned_bytes,
-                       .peak_bytes = reln_peak_bytes(),
+                       .peak_bytes = fit->peak_bytes,
                        .note = fit->note};
 
     r.n_rows = reln_trainer_rows(fit->trainer, &r.rows);

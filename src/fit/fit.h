@@ -25,9 +25,10 @@ RelnStatus reln_feed_fingerprint(const RelnFeed *feed, RelnCtx *ctx, uint64_t *o
 typedef struct RelnTally {
     const RelnSpec *spec;
     ptrdiff_t outputs, n_samples, right;
-    double deviation;
-    double loss, weight; /* sums */
-    double square, absolute, sum, sum_square;
+    double mean, deviation; /* of the training data */
+    double loss, weight;    /* sums */
+    double square, absolute;
+    double sum, sum_square; /* of targets less the mean: no digits are lost where it is large */
 } RelnTally;
 
 void reln_tally_init(RelnTally *tally, const RelnModel *model);
@@ -69,9 +70,10 @@ RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t 
 
 /* A model with the weights of another, in another precision. Caller destroys. */
 RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out);
-/* The description of a file's metadata, as a model without its weights. Caller destroys. */
+/* The description of a file's metadata, as a model without its weights; kind is "model" or "checkpoint". Caller
+ * destroys. */
 RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const char *path,
-                                RelnDtype dtype, RelnModel **out);
+                                const char *kind, RelnDtype dtype, RelnModel **out);
 /* One line of JSON, in the doc's memory. */
 const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
 
@@ -79,7 +81,8 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
-    char *folder, *data_path, *note;
+    char *folder, *data_path, *validation_path,
+        *note; /* validation_path NULL: no file of its own */
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
@@ -97,7 +100,7 @@ struct RelnFit {
     RelnTrainer *trainer;
     uint64_t n_steps, steps_per_epoch;
     double saved_at; /* seconds, when the last checkpoint was written */
-    size_t planned_bytes, base_bytes;
+    size_t planned_bytes, peak_bytes;
     RelnTrainEnd end;
 };
 

@@ -8,6 +8,7 @@ void reln_tally_init(RelnTally *tally, const RelnModel *model)
 {
     *tally = (RelnTally){.spec = reln_model_spec(model),
                          .outputs = reln_model_outputs(model),
+                         .mean = reln_model_constants(model)->mean,
                          .deviation = reln_model_constants(model)->deviation};
 }
 
@@ -54,8 +55,8 @@ static void add_numbers(RelnTally *t, const double *y, const double *target)
         loss += penalty(&t->spec->train, r / t->deviation);
         t->square += r * r;
         t->absolute += fabs(r);
-        t->sum += target[i];
-        t->sum_square += target[i] * target[i];
+        t->sum += target[i] - t->mean;
+        t->sum_square += (target[i] - t->mean) * (target[i] - t->mean);
     }
     t->loss += loss / (double)t->outputs;
     t->weight += 1;

@@ -137,11 +137,13 @@ RelnStatus reln_model_save(const RelnModel *model, const char *path)
 
 /* ---- loading -------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus check_format(RelnCtx *ctx, const RelnTensors *file, const char *path)
+static RelnStatus check_format(RelnCtx *ctx, const RelnTensors *file, const char *path,
+                               const char *kind)
 {
     const char *format = reln_tensors_meta(file, "reln.format");
+    const char *seen = reln_tensors_meta(file, "reln.kind");
 
-    if (!format || !reln_tensors_meta(file, "reln.model"))
+    if (!format || !seen || !reln_tensors_meta(file, "reln.model"))
         return reln_fail(ctx, RELN_ERR_FORMAT,
                          "%s: a safetensors file, but without the description of a model of ours",
                          path);
@@ -149,6 +151,8 @@ static RelnStatus check_format(RelnCtx *ctx, const RelnTensors *file, const char
         return reln_fail(ctx, RELN_ERR_UNSUPPORTED,
                          "%s: format %.20s; this is reln %s, which reads format %s", path, format,
                          reln_version(), RELN_FORMAT);
+    if (strcmp(seen, kind) != 0)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: a %.20s; a %s was wanted", path, seen, kind);
     return RELN_OK;
 }
 
@@ -174,12 +178,12 @@ static RelnStatus remake(RelnModel *model, RelnDtype dtype, RelnModel **out)
 }
 
 RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const char *path,
-                                RelnDtype dtype, RelnModel **out)
+                                const char *kind, RelnDtype dtype, RelnModel **out)
 {
     const char *text = reln_tensors_meta(file, "reln.model");
     RelnModel *model = NULL;
     RelnDoc *doc = NULL;
-    RelnStatus status = check_format(ctx, file, path);
+    RelnStatus status = check_format(ctx, file, path, kind);
 
     if (status != RELN_OK)
         return status;
@@ -211,7 +215,7 @@ static RelnStatus load_file(RelnCtx *ctx, const char *path, RelnDtype dtype, Rel
     RelnStatus status = reln_tensors_load(ctx, path, &file);
 
     if (status == RELN_OK)
-        status = reln_model_from_meta(ctx, file, path, dtype, &model);
+        status = reln_model_from_meta(ctx, file, path, "model", dtype, &model);
     if (status == RELN_OK)
         status = fill(model, file, path);
     reln_tensors_destroy(file);

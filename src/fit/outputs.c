@@ -235,8 +235,8 @@ static void facts(const Outcome *o, RelnPage *page)
     reln_page_fact(page, "seed", "%.0f", fit->spec.train.seed);
     reln_page_fact(page, "training", "%llu steps in %s, %s", (unsigned long long)r->step,
                    reln_report_duration(text, r->seconds), end_text(fit->end));
-    reln_page_fact(page, "memory", "%.1f MB planned, %.1f MB at most",
-                   1e-6 * (double)r->planned_bytes, 1e-6 * (double)r->peak_bytes);
+    reln_page_fact(page, "memory", "%.1f MB in training, %.1f MB planned",
+                   1e-6 * (double)r->peak_bytes, 1e-6 * (double)r->planned_bytes);
     reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step",
                    o->cost.flops_sample);
 }

@@ -51,17 +51,9 @@ void reln_reader_close(RelnReader *r)
 /* A batch into r->y; its rows are in r->rows. */
 static RelnStatus run(RelnReader *r, ptrdiff_t n)
 {
-    const ptrdiff_t size = n * reln_model_outputs(r->model);
-    const void *y;
-
     RELN_TRY(reln_data_bind(r->data, r->plan, n, r->rows, 0));
     RELN_TRY(reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
-    y = reln_plan_output(r->plan, "y", NULL);
-    if (reln_node_dtype(r->net.y) == RELN_F64)
-        memcpy(r->y, y, (size_t)size * sizeof *r->y);
-    else
-        for (ptrdiff_t i = 0; i < size; i++)
-            r->y[i] = (double)((const float *)y)[i];
+    reln_model_predictions(r->model, reln_plan_output(r->plan, "y", NULL), n, r->y);
     return RELN_OK;
 }
 

@@ -356,9 +356,10 @@ static RelnStatus read_lead(const Input *in, size_t *n_header)
     for (int i = LEAD; i-- > 0;)
         length = length << 8 | lead[i];
     if (length > in->n_bytes - LEAD || length > MAX_HEADER)
-        return reln_fail(in->ctx, RELN_ERR_FORMAT,
-                         "%s: header of %llu bytes; %zu follow and %d are allowed", in->what,
-                         (unsigned long long)length, in->n_bytes - LEAD, (int)MAX_HEADER);
+        return reln_fail(
+            in->ctx, RELN_ERR_FORMAT,
+            "%s: no .safetensors, or broken: header of %llu bytes; %zu follow and %d are allowed",
+            in->what, (unsigned long long)length, in->n_bytes - LEAD, (int)MAX_HEADER);
     *n_header = (size_t)length;
     return RELN_OK;
 }

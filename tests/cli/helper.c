@@ -1,7 +1,10 @@
-/* helper.c -- for the shell tests of the program: makes .npy files, good and bad, and checks JSON.
+/* helper.c -- for the shell tests of the program: makes and spoils files, and checks JSON and arrays.
  *
- *     helper make DIR              the files, each named for what is right or wrong with it
+ *     helper make DIR              .npy files, each named for what is right or wrong with it
  *     helper json KEY=VALUE ...    stdin is one JSON object, and has these values (KEY alone: it has the key)
+ *     helper flip FILE OFFSET      one bit of one byte; a negative offset counts from the end
+ *     helper retell FILE KEY OLD NEW   in the metadata of a .safetensors, NEW for the first OLD in KEY; the checksum is right
+ *     helper near NAME A B TOL     the array NAME of two files differs by at most TOL of its size
  */
 #include <jansson.h>
 #include <math.h>
@@ -169,12 +172,122 @@ static int check_json(int argc, char **argv)
     return 0;
 }
 
+/* ---- spoiling files ---------------------------------------------------------------------------------------------- */
+
+static int flip(const char *path, long offset)
+{
+    FILE *file = fopen(path, "r+b");
+    int byte;
+
+    require(file != NULL, path);
+    require(fseek(file, offset, offset < 0 ? SEEK_END : SEEK_SET) == 0, "no such offset");
+    byte = fgetc(file);
+    require(byte != EOF && fseek(file, -1, SEEK_CUR) == 0, "no such byte");
+    fputc(byte ^ 4, file);
+    require(fclose(file) == 0, path);
+    return 0;
+}
+
+static char *replaced(const char *text, const char *old, const char *new)
+{
+    const char *at = strstr(text, old);
+    const size_t size = strlen(text) + strlen(new) + 1;
+    char *out = malloc(size);
+
+    require(at != NULL, old);
+    require(out != NULL, "out of memory");
+    snprintf(out, size, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+    return out;
+}
+
+/* The file's own keys are left out: saving makes them anew. */
+static int retell(const char *path, const char *key, const char *old, const char *new)
+{
+    RelnMetaItem items[32];
+    RelnMeta changed = {0, items};
+    RelnCtx *ctx = NULL;
+    RelnTensors *file = NULL;
+    char *text = NULL;
+    const RelnMeta *meta;
+
+    require(reln_ctx_create(NULL, &ctx) == RELN_OK, "out of memory");
+    require(reln_tensors_load(ctx, path, &file) == RELN_OK, reln_ctx_error(ctx));
+    meta = reln_tensors_metadata(file);
+    for (int i = 0; i < meta->n && changed.n < 32; i++) {
+        const char *name = meta->items[i].key;
+        const bool own =
+            strncmp(name, "reln.sha256", 11) == 0 || strncmp(name, "reln.writer", 11) == 0;
+
+        if (!own)
+            items[changed.n++] = meta->items[i];
+        if (strcmp(name, key) == 0)
+            items[changed.n - 1].value = text = replaced(meta->items[i].value, old, new);
+    }
+    require(text != NULL, key);
+    require(reln_tensors_save(ctx, path, reln_tensors_count(file), reln_tensors_get(file, 0),
+                              &changed) == RELN_OK,
+            reln_ctx_error(ctx));
+    free(text);
+    reln_tensors_destroy(file);
+    reln_ctx_destroy(ctx);
+    return 0;
+}
+
+/* ---- comparing arrays -------------------------------------------------------------------------------------------- */
+
+static double *read_array(RelnCtx *ctx, const char *path, const char *name, ptrdiff_t *count)
+{
+    RelnArchive *archive = NULL;
+    const RelnArchiveInfo *info;
+    double *values;
+    int index;
+
+    require(reln_archive_open(ctx, path, &archive) == RELN_OK, reln_ctx_error(ctx));
+    index = reln_archive_find(archive, name);
+    require(index >= 0, name);
+    info = reln_archive_info(archive, index);
+    *count = info->n_rows * info->row_size;
+    values = malloc((size_t)(*count + 1) * sizeof *values);
+    require(values != NULL, "out of memory");
+    require(reln_archive_range(archive, index, 0, info->n_rows, values) == RELN_OK,
+            reln_ctx_error(ctx));
+    reln_archive_destroy(archive);
+    return values;
+}
+
+static int near(const char *name, const char *a, const char *b, double tolerance)
+{
+    RelnCtx *ctx = NULL;
+    ptrdiff_t n, m;
+    double *x, *y, size = 0, worst = 0;
+
+    require(reln_ctx_create(NULL, &ctx) == RELN_OK, "out of memory");
+    x = read_array(ctx, a, name, &n);
+    y = read_array(ctx, b, name, &m);
+    require(n == m, "another number of values");
+    for (ptrdiff_t i = 0; i < n; i++) {
+        size = fmax(size, fabs(x[i]));
+        worst = fmax(worst, fabs(x[i] - y[i]));
+    }
+    printf("%s: %.3g of %.3g\n", name, worst, size);
+    free(x);
+    free(y);
+    reln_ctx_destroy(ctx);
+    return !(worst <= tolerance * size);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 4 && strcmp(argv[1], "flip") == 0)
+        return flip(argv[2], strtol(argv[3], NULL, 10));
+    if (argc == 6 && strcmp(argv[1], "retell") == 0)
+        return retell(argv[2], argv[3], argv[4], argv[5]);
+    if (argc == 6 && strcmp(argv[1], "near") == 0)
+        return near(argv[2], argv[3], argv[4], strtod(argv[5], NULL));
     if (argc == 3 && strcmp(argv[1], "make") == 0)
         return make(argv[2]);
     if (argc >= 2 && strcmp(argv[1], "json") == 0)
         return check_json(argc - 2, argv + 2);
-    require(false, "usage: helper make DIR | helper json KEY=VALUE ...");
+    require(false, "usage: helper make|json|flip|retell|near ...");
     return 1;
 }

@@ -61,6 +61,11 @@ run 4 sp4 --scale smoke --out /dev/null/x
 interrupt() { # interrupt SIGNAL CODE
     "$reln" reproduce sp4 --scale full --models best --seeds 1 --threads 1 --out "$dir/stop" >"$dir/out" 2>"$dir/err" &
     pid=$!
+    waited=0
+    while [ ! -d "$dir/stop/models" ] && [ $waited -lt 60 ]; do # signals are caught before it makes its folders
+        sleep 1
+        waited=$((waited + 1))
+    done
     sleep 1
     kill -"$1" $pid
     wait $pid

@@ -79,11 +79,11 @@ static void empty(World *w)
 }
 static void not_a_number(World *w)
 {
-    set_value(w, "X", 2 * 18 + 5, NAN);
+    set_value(w, "X", 2 * 18 + 5, (double)NAN);
 }
 static void infinite_target(World *w)
 {
-    set_value(w, "y", 7, -INFINITY);
+    set_value(w, "y", 7, -HUGE_VAL);
 }
 static void negative_eigenvalue(World *w)
 {
@@ -420,7 +420,7 @@ static void masked_points_play_no_part(void **state)
     v = world_find(&w, "v")->values;
     for (int i = 0; i < SAMPLES * WORLD_POINTS; i++)
         if (((double *)world_find(&w, "m")->values)[i] == 0)
-            v[i * 3 * WORLD_CHANNELS] = NAN;
+            v[i * 3 * WORLD_CHANNELS] = (double)NAN;
     assert_ok(w.ctx, world_data(&w, NULL));
     predict(&r, &w, 4, rows, 0, z);
     assert_memory_equal(y, z, 4 * 6 * sizeof *y);

@@ -1,0 +1,197 @@
+#!/bin/sh
+# test_fit.sh -- `reln fit`, `predict`, `eval`, `check` and `info` as their users see them.
+# usage: test_fit.sh RELN HELPER MAKE_DATA
+set -u
+reln=$1
+helper=$2
+make_data=$3
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+
+check() { # check WHAT COMMAND ...: the command succeeds
+    what=$1
+    shift
+    "$@" >/dev/null 2>&1 && return
+    failures=$((failures + 1))
+    echo "FAILED: $what"
+    sed 's/^/    /' err
+}
+
+run() { # run CODE ARGUMENT ...
+    code=$1
+    shift
+    "$reln" "$@" >out 2>err
+    got=$?
+    check "reln $*: exit code $got, wanted $code" [ "$got" -eq "$code" ]
+}
+
+json() { # json KEY[=VALUE] ...: of what was printed
+    check "JSON has $*: $(cat out)" sh -c '"$@" <out' sh "$helper" json "$@"
+}
+
+refused() { # refused CODE PATTERN ARGUMENT ...: one line on stderr that matches, nothing on stdout
+    code=$1
+    pattern=$2
+    shift 2
+    run "$code" "$@"
+    check "reln $*: says '$(cat err)', wanted '$pattern'" grep -q "^reln: .*$pattern" err
+    check "reln $*: one line" [ "$(wc -l <err)" -eq 1 ]
+    check "reln $*: nothing on standard output" [ ! -s out ]
+}
+
+pairs() { # pairs MODEL [TRAIN]
+    cat <<EOF
+symmetry: gl:3
+inputs:
+  - {name: X, as: matrix}
+  - {name: Y, as: matrix}
+target: {name: y, as: scalar}
+model: {$1}
+train: {epochs: 30, batch: 50, lr: 1e-2, schedule: cosine, validation: 0.2${2:-}}
+EOF
+}
+
+bodies() { # bodies MODEL [TRAIN]
+    cat <<EOF
+symmetry: so:3
+inputs:
+  - {name: C, as: covariance}
+  - {name: v, as: vector}
+target: {name: y, as: vector}
+model: {$1}
+train: {epochs: 20, batch: 50, lr: 1e-2, schedule: cosine, validation: 0.2${2:-}}
+EOF
+}
+
+"$make_data" gl3 600 1 pairs.npz || exit 1
+"$make_data" gl3 100 2 test.npz
+"$make_data" gl3 100 2 test10.npz 10
+"$make_data" so3 600 1 bodies.npz
+"$make_data" so3 100 2 still.npz
+"$make_data" so3 100 2 turned.npz 1
+
+# ---- the way of a new user ------------------------------------------------------------------------------------------
+
+pairs "width: 16, depth: 1" >pairs.yaml
+run 0 fit pairs.yaml pairs.npz --out pairs
+check "fit: steps, loss, memory, report" sh -c 'grep -q "^300 of 300 steps in " out &&
+    grep -q "^validation loss [0-9.e-]* at epoch " out && grep -q "^memory [0-9.]* MB (planned " out &&
+    grep -q "^report pairs/report.html$" out'
+check "no progress in a pipe" [ ! -s err ]
+for file in spec.yaml checkpoint.safetensors model.safetensors results.json metrics.csv report.html; do
+    check "$file is there" [ -s pairs/$file ]
+done
+check "a row for each evaluation" [ "$(wc -l <pairs/metrics.csv)" -eq 31 ]
+check "the page is whole and needs nothing" sh -c 'grep -q "</html>" pairs/report.html &&
+    ! grep -qE "(src|href)=\"https?:" pairs/report.html'
+cp pairs/results.json out
+json 'steps=300' 'epochs=30' 'seed=1' 'end="done"' parameters memory train validation equivariance spec version
+
+run 0 eval pairs test.npz
+check "eval by lines" grep -q '^mse  *[0-9.e-]*$' out
+run 0 eval pairs test.npz --json
+json samples=100 loss mse mae r2
+run 0 predict pairs test.npz
+check "predictions are where it says" grep -q '^100 predictions in predictions.npz$' out
+run 0 predict pairs/model.safetensors test10.npz --out moved.npz --json --threads 2
+json 'file="moved.npz"' samples=100 'shape=[100]'
+# in f32, frames of condition number 10: specs of equivariance allow 2e-4
+check "the prediction does not see the frame" "$helper" near y predictions.npz moved.npz 2e-4
+check "the targets are the same in all frames" "$helper" near y test.npz test10.npz 0
+"$helper" near X test.npz test10.npz 0.1 >/dev/null && check "test10.npz is not moved" false
+run 0 predict pairs test.npz --out y.npy --quiet
+check "quiet is quiet" [ ! -s out ]
+check "the same as .npy" "$helper" near y predictions.npz y.npy 0
+run 0 check pairs
+check "check: kept" grep -q '^kept: equivariant to rounding under gl:3 (50 draws' out
+run 0 check pairs --data test.npz --draws 20 --json
+json promised=true kept=true draws=20 'symmetry="gl:3"' layers
+run 0 info pairs
+check "info: parameters" grep -q '^parameters  ' out
+run 0 info pairs --json
+json parameters 'symmetry="gl:3"'
+
+# the SPEC that was kept makes the same model; so does the same command
+run 0 fit pairs/spec.yaml pairs.npz --out again --threads 1 --json
+json 'folder="again"' 'end="done"' step=300 steps=300 parameters seconds validation_loss best_step planned_bytes peak_bytes
+check "from spec.yaml: the same bits" cmp pairs/model.safetensors again/model.safetensors
+cp again/model.safetensors before
+run 0 fit --resume again --quiet
+check "a finished run stays as it is" cmp before again/model.safetensors
+run 0 fit --print-spec
+cp out template.yaml
+check "the template has every section" sh -c 'grep -q "^symmetry:" template.yaml && grep -q "^train:" template.yaml'
+run 0 fit template.yaml pairs.npz --out template --quiet
+
+# ---- vectors, classes, sets; every kind of model -----------------------------------------------------------------------
+
+bodies "width: 16, depth: 1" >bodies.yaml
+run 0 fit bodies.yaml bodies.npz --out bodies --quiet
+run 0 predict bodies still.npz --out a.npz --json
+json 'shape=[100,3]'
+run 0 predict bodies turned.npz --out b.npz --quiet
+"$helper" near y a.npz b.npz 0.1 >/dev/null && check "predicted vectors do not turn" false
+run 0 eval bodies still.npz --json
+cp out before
+run 0 eval bodies turned.npz --json
+mse() { sed 's/.*"mse": *\([0-9.e-]*\).*/\1/' "$1"; }
+check "turned data are as easy: $(mse before), $(mse out)" awk -v a="$(mse before)" -v b="$(mse out)" \
+    'BEGIN { d = a - b; exit !(d < 1e-3 * a && d > -1e-3 * a) }'
+for kind in lie-neurons vector-neurons; do
+    bodies "kind: $kind, width: 12, depth: 1" >kind.yaml
+    [ $kind = vector-neurons ] && sed -i /covariance/d kind.yaml # which they do not take
+    run 0 fit kind.yaml bodies.npz --out $kind --quiet
+    run 0 check $kind
+    check "$kind: kept" grep -q '^kept: equivariant to rounding under so:3' out
+done
+for augment in "" ", augment: {cond: 10}"; do
+    pairs "kind: mlp, parameters: 2000, depth: 2" "$augment" >mlp.yaml
+    rm -rf mlp
+    run 0 fit mlp.yaml pairs.npz --out mlp --quiet
+    run 0 check mlp
+    check "mlp: promises nothing" grep -q '^this model promises nothing under gl:3' out
+    run 0 check mlp --json
+    json promised=false
+done
+bodies "kind: mlp, parameters: 2000, depth: 2" ", augment: {cond: 1}" >mlp.yaml
+run 0 fit mlp.yaml bodies.npz --out mlp-vector --quiet
+run 0 check mlp-vector --quiet
+
+# without validation the last weights are it
+sed 's/validation: 0.2/validation: 0/' pairs.yaml >all.yaml
+run 0 fit all.yaml pairs.npz --out all
+check "no validation: the loss is that of training" grep -q '^training loss ' out
+
+# ---- what is refused ---------------------------------------------------------------------------------------------------
+
+refused 2 'fit: wanted SPEC and DATA' fit pairs.yaml
+refused 2 'fit: a resumed run has its seed and its folder' fit --resume pairs --seed 3
+refused 2 "unknown option '--resum'; the nearest is --resume" fit --resum pairs
+refused 2 'eval: wanted MODEL and DATA' eval pairs
+refused 2 'check: wanted MODEL' check
+sed 's/width/widht/' pairs.yaml >bad.yaml
+refused 3 "bad.yaml:6: unknown key 'widht' in model; did you mean 'width'" fit bad.yaml pairs.npz --out bad
+refused 3 'bodies.npz: .*X' fit pairs.yaml bodies.npz --out bad
+refused 4 'absent.npz: cannot open: No such file' fit pairs.yaml absent.npz --out bad
+refused 4 'absent.yaml: cannot open: No such file' fit absent.yaml pairs.npz --out bad
+refused 3 'seed 18446744073709551615; wanted at most 2^53' fit pairs.yaml pairs.npz --out bad --seed 18446744073709551615
+check "what is refused leaves no folder" [ ! -e bad ]
+refused 3 'bodies.npz: there is no array X' eval pairs bodies.npz
+refused 3 'bodies.npz: there is no array X' predict pairs bodies.npz --out never.npz
+check "and no predictions" [ ! -e never.npz ]
+refused 4 'never/y.npz: cannot write: No such file or directory' predict pairs test.npz --out never/y.npz
+
+# a model whose symmetry was edited in the file: the weights no longer fit what it says it is
+cp pairs/model.safetensors edited.safetensors
+"$helper" retell edited.safetensors reln.model '"symmetry": "gl:3"' '"symmetry": "so:3"' 2>err
+run 3 check edited.safetensors
+
+for command in fit predict eval check info; do
+    run 0 $command --help
+    check "$command --help teaches by example" grep -q "^  reln $command " out
+done
+
+[ $failures -eq 0 ] && echo "fit: all is well"
+exit $((failures > 0))

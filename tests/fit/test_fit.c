@@ -1,0 +1,231 @@
+/* Runs: taken up again at any step with the same bits, and no memory to be had at any moment. */
+#include "fit/room.h"
+
+#define SHORT " train: {epochs: 3, batch: 4, lr: 1e-2, validation: 0.25, dtype: f64}}"
+
+/* ---- stopped and taken up again ------------------------------------------------------------------------------------ */
+
+typedef struct Stop {
+    uint64_t at;
+} Stop;
+
+static bool stop_there(void *self, const RelnTrainProgress *progress)
+{
+    return progress->step != ((const Stop *)self)->at;
+}
+
+/* Stops after `at` steps and goes on with another number of threads. */
+static void run_in_two(Room *r, uint64_t at)
+{
+    Stop stop = {at};
+    RelnFitOptions options = {.folder = r->run, .threads = 2, .self = &stop, .observe = stop_there};
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+
+    assert_ok(r->world.ctx, reln_fit_open(r->world.ctx, r->spec, r->data, &options, &fit));
+    assert_ok(r->world.ctx, reln_fit_run(fit, &end));
+    assert_int_equal(end, RELN_TRAIN_ASKED);
+    assert_int_equal(reln_fit_result(fit).step, at);
+    reln_fit_close(fit);
+    options = (RelnFitOptions){.folder = r->run};
+    assert_ok(r->world.ctx, reln_fit_resume(r->world.ctx, &options, &fit));
+    assert_int_equal(reln_fit_result(fit).step, at);
+    assert_ok(r->world.ctx, reln_fit_run(fit, &end));
+    assert_int_equal(end, RELN_TRAIN_DONE);
+    reln_fit_close(fit);
+}
+
+static void a_run_stopped_after_any_step_ends_with_the_same_bits(void **state)
+{
+    static const char *const specs[] = {PAIRS SHORT, VECTORS SHORT, CLASSES SHORT};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        Room r;
+        char *whole, *parts;
+        size_t n_whole, n_parts;
+
+        room_init(&r, specs[k], 16);
+        room_train(&r, 1);
+        whole = read_file(r.model, &n_whole);
+        for (uint64_t at = 1; at < 9; at++) { /* of 9 */
+            room_sweep(r.run);
+            run_in_two(&r, at);
+            parts = read_file(r.model, &n_parts);
+            assert_int_equal(n_parts, n_whole);
+            assert_memory_equal(parts, whole, n_whole);
+            free(parts);
+        }
+        free(whole);
+        room_clear(&r);
+    }
+}
+
+static void a_second_run_in_a_folder_is_refused(void **state)
+{
+    Room r;
+    RelnFit *fit = NULL;
+
+    (void)state;
+    room_init(&r, PAIRS SHORT, 16);
+    room_train(&r, 1);
+    assert_int_equal(
+        reln_fit_open(r.world.ctx, r.spec, r.data, &(RelnFitOptions){.folder = r.run}, &fit),
+        RELN_ERR_ARG);
+    assert_null(fit);
+    assert_non_null(strstr(reln_ctx_error(r.world.ctx), "holds a run already"));
+    room_clear(&r);
+}
+
+/* Data that the last checkpoint does not know: also when it is only the file of validation. */
+static void a_run_notices_that_its_data_changed(void **state)
+{
+    Room r;
+    RelnFit *fit = NULL;
+    double *y;
+
+    (void)state;
+    room_init(&r, PAIRS SHORT, 16);
+    room_train(&r, 1);
+    y = world_find(&r.world, "y")->values;
+    y[7] += 1e-9;
+    assert_ok(r.world.ctx, reln_npz_save(r.world.ctx, r.data, r.world.n_arrays, r.world.arrays));
+    assert_int_equal(reln_fit_resume(r.world.ctx, &(RelnFitOptions){.folder = r.run}, &fit),
+                     RELN_ERR_FORMAT);
+    y[7] -= 1e-9;
+    room_clear(&r);
+}
+
+static void the_loss_falls_and_the_record_says_so(void **state)
+{
+    Room r;
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    RelnFitResult result;
+
+    (void)state;
+    room_init(&r, PAIRS " train: {epochs: 30, batch: 8, lr: 1e-2, validation: 0.25, dtype: f64}}",
+              32);
+    assert_ok(r.world.ctx,
+              reln_fit_open(r.world.ctx, r.spec, r.data, &(RelnFitOptions){.folder = r.run}, &fit));
+    assert_ok(r.world.ctx, reln_fit_run(fit, &end));
+    result = reln_fit_result(fit);
+    assert_int_equal(result.n_rows, 30);
+    assert_int_equal(result.n_train, 24);
+    assert_int_equal(result.n_validation, 8);
+    assert_int_equal(result.step, 90);
+    assert_true(result.rows[29].loss < 0.9 * result.rows[0].loss);
+    assert_non_null(result.best);
+    for (int i = 0; i < result.n_rows; i++)
+        assert_true(result.best->evaluation.score <= result.rows[i].evaluation.score);
+    assert_true(result.peak_bytes > 0 && result.planned_bytes > 0);
+    reln_fit_close(fit);
+    room_clear(&r);
+}
+
+/* ---- no memory ------------------------------------------------------------------------------------------------------ */
+
+static Room *faulty;
+
+static RelnStatus open_and_run(RelnCtx *ctx)
+{
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    RelnStatus status = reln_fit_open(ctx, faulty->spec, faulty->data,
+                                      &(RelnFitOptions){.folder = faulty->run}, &fit);
+
+    if (status != RELN_OK)
+        assert_null(fit);
+    else
+        status = reln_fit_run(fit, &end);
+    reln_fit_close(fit);
+    return status;
+}
+
+static RelnStatus resume_and_run(RelnCtx *ctx)
+{
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    RelnStatus status = reln_fit_resume(ctx, &(RelnFitOptions){.folder = faulty->run}, &fit);
+
+    if (status == RELN_OK)
+        status = reln_fit_run(fit, &end);
+    reln_fit_close(fit);
+    return status;
+}
+
+/* Whole files only: each that is there can be read, and nothing is left of one that could not be written. */
+static void check_files(Room *r)
+{
+    char path[128];
+    RelnTensors *file = NULL;
+
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", r->run);
+    if (reln_file_exists(path)) {
+        assert_ok(r->world.ctx, reln_tensors_load(r->world.ctx, path, &file));
+        reln_tensors_destroy(file);
+    }
+    if (reln_file_exists(r->model)) {
+        assert_ok(r->world.ctx, reln_tensors_load(r->world.ctx, r->model, &file));
+        reln_tensors_destroy(file);
+    }
+    assert_true(room_count(r->run) <= 8); /* lock, SPEC, two checkpoints, four results */
+}
+
+/* The k-th allocation fails, for k = 1, 1 + stride, ... until none does; fresh: in an empty folder each time. */
+static uint64_t fail_some(RelnStatus (*body)(RelnCtx *ctx), uint64_t stride, bool fresh)
+{
+    uint64_t failed = 0;
+
+    for (uint64_t k = 1;; k += stride, failed++) {
+        FaultyHeap heap = {.fail_at = k};
+        const RelnAllocator allocator = faulty_allocator(&heap);
+        RelnCtx *ctx = NULL;
+        RelnStatus status;
+
+        if (fresh)
+            room_sweep(faulty->run);
+        status = reln_ctx_create(&allocator, &ctx);
+        if (status == RELN_OK)
+            status = body(ctx);
+        reln_ctx_destroy(ctx);
+        assert_int_equal(heap.live, 0);
+        check_files(faulty);
+        if (status == RELN_OK && heap.count < k)
+            return failed;
+        assert_int_equal(status, RELN_ERR_NOMEM);
+    }
+}
+
+/* There are thousands: by default one in so many, from outside the stride can be made 1. */
+static uint64_t stride_of(uint64_t usual)
+{
+    const char *text = getenv("RELN_TEST_FAULT_STRIDE");
+
+    return text ? strtoull(text, NULL, 10) : usual;
+}
+
+static void an_allocation_that_fails_leaves_no_leak_and_no_half_file(void **state)
+{
+    Room r;
+
+    (void)state;
+    room_init(&r, PAIRS " train: {epochs: 1, batch: 4, validation: 0.25}}", 8);
+    faulty = &r;
+    assert_true(fail_some(open_and_run, stride_of(997), true) > 5);
+    assert_true(fail_some(resume_and_run, stride_of(997), false) > 5);
+    room_clear(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_stopped_after_any_step_ends_with_the_same_bits),
+        cmocka_unit_test(a_second_run_in_a_folder_is_refused),
+        cmocka_unit_test(a_run_notices_that_its_data_changed),
+        cmocka_unit_test(the_loss_falls_and_the_record_says_so),
+        cmocka_unit_test(an_allocation_that_fails_leaves_no_leak_and_no_half_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
