@@ -132,7 +132,7 @@ static void a_folder_is_locked_once(void **state)
     assert_ok(f->ctx, reln_folder_lock(f->ctx, f->directory, &one));
     assert_int_equal(reln_folder_lock(f->ctx, f->directory, &other), RELN_ERR_IO);
     assert_null(other);
-    snprintf(wanted, sizeof wanted, "another process is working in this folder, number %ld",
+    snprintf(wanted, sizeof wanted, "another process, number %ld, is working in this folder",
              (long)getpid());
     assert_non_null(strstr(reln_ctx_error(f->ctx), wanted));
     reln_folder_unlock(one);
