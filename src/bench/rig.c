@@ -175,7 +175,8 @@ RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool
     status = reln_graph_create(rig->setting.group, rig->setting.store, RELN_F32, &rig->graph);
     if (status != RELN_OK)
         return status;
-    b.net = (RelnNet){.graph = rig->graph, .algebra = rig->setting.algebra, .train = true};
+    b.net = (RelnNet){
+        .graph = rig->graph, .algebra = rig->setting.algebra, .train = pass != BENCH_FORWARD};
     build(&b);
     status = reln_plan_create(rig->graph, &(RelnPlanOptions){.pool = pool}, &rig->plan);
     rig->build = bench_clock(1) - start;

@@ -324,7 +324,7 @@ static void put_json(RelnText *text, const RelnDocNode *node, int indent)
 static bool is_special(const char *words)
 {
     static const char *const special[] = {"null", "true", "false", "yes", "no", "on", "off",
-                                          "y",    "n",    "inf",   "nan", "~",  ""};
+                                          "y",    "n",    "inf",   "nan", "~",  "",   "infinity"};
     const size_t n = strlen(words);
 
     for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
