@@ -49,7 +49,7 @@ typedef struct RelnDocNode {
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* `what` names the text in messages. Caller destroys. YAML scalars: null ~, true false, numbers as in JSON and with a
- * leading + or . and inf, nan refused; everything quoted is text. */
+ * leading + or . or a trailing one; inf and nan are refused; everything quoted is text. */
 RELN_API RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes,
                                         const char *what, RelnDoc **out);
 RELN_API RelnStatus reln_doc_parse_json(RelnCtx *ctx, const char *text, size_t n_bytes,

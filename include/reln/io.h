@@ -54,7 +54,7 @@ RELN_API RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, int rank, cons
 
 /* ---- named arrays in one file: .safetensors ----------------------------------------------------------------------- */
 
-/* Texts that go with the arrays, UTF-8. Names that begin with "reln.sha256" or "reln.writer" are the file's own. */
+/* Texts that go with the arrays, UTF-8. The keys reln.sha256 and reln.writer are the file's own. */
 typedef struct RelnMetaItem {
     const char *key, *value;
 } RelnMetaItem;

@@ -80,6 +80,88 @@ static RelnNode *hnn(BenchNet *b)
     return field;
 }
 
+/* ---- a rollout ------------------------------------------------------------------------------------------------------ */
+
+enum { RK4_STEPS = 8, LAYERS = HIDDEN + 1 };
+
+/* Weights and biases of H, at step level. */
+static void field_weights(BenchNet *b, RelnNode *w[2 * LAYERS])
+{
+    char name[16];
+
+    for (int i = 0; i < LAYERS; i++) {
+        const int from = i ? b->c->width : b->c->channels, to = i < HIDDEN ? b->c->width : 1;
+        const RelnInit init = {RELN_INIT_UNIFORM, 0.1};
+
+        snprintf(name, sizeof name, "w%d", i);
+        w[2 * i] = reln_param(b->net.graph, name, (RelnDims){.r = from, .c = to}, init);
+        snprintf(name, sizeof name, "b%d", i);
+        w[2 * i + 1] = reln_param(b->net.graph, name, (RelnDims){.c = to}, init);
+        b->flops += 2.0 * from * to; /* of H */
+    }
+}
+
+/* x' = dH/dp, p' = -dH/dx: the two halves of the gradient exchanged, one with its sign turned. */
+static RelnNode *symplectic(RelnGraph *g, RelnNode *grad, int size)
+{
+    const int half = size / 2;
+    RelnNode *x = reln_slice(g, grad, RELN_C, 0, half),
+             *p = reln_slice(g, grad, RELN_C, half, half);
+
+    return reln_concat(g, 2, (RelnNode *[]){p, reln_scale(g, x, -1.0)}, RELN_C);
+}
+
+/* The field as a function of the state and the weights, planned once and called 32 times. */
+static RelnFn *field_function(BenchNet *b, RelnNode *const w[2 * LAYERS])
+{
+    RelnGraph *g = reln_fn_begin(b->net.graph, "field");
+    RelnNode *z = reln_argument(g, RELN_SAMPLES, (RelnDims){.c = b->c->channels}, NULL,
+                                RELN_DEFAULT),
+             *h = z, *grad = NULL, *a[2 * LAYERS];
+
+    for (int i = 0; i < 2 * LAYERS; i++)
+        a[i] = w[i] ? reln_argument(g, RELN_STEP, reln_node_dims(w[i]), NULL, RELN_DEFAULT) : NULL;
+    for (int i = 0; i < LAYERS; i++) {
+        h = reln_add(g, reln_mix(g, h, a[2 * i]), a[2 * i + 1]);
+        h = i < HIDDEN ? reln_mul(g, h, reln_sigmoid(g, h)) : h;
+    }
+    reln_grad(g, h, 1, &z, &grad);
+    grad = symplectic(g, grad, b->c->channels);
+    return reln_fn_end(g, 1, &grad);
+}
+
+/* z + h (k1 + 2 k2 + 2 k3 + k4) / 6 */
+static RelnNode *rk4_step(RelnGraph *g, RelnFn *field, RelnNode *in[1 + 2 * LAYERS], double h)
+{
+    static const double ahead[4] = {0.0, 0.5, 0.5, 1.0},
+                        part[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    RelnNode *z = in[0], *sum = z, *k = NULL;
+
+    for (int i = 0; i < 4; i++) {
+        in[0] = i ? reln_add(g, z, reln_scale(g, k, h * ahead[i])) : z;
+        if (!reln_call(g, field, 1 + 2 * LAYERS, in, &k))
+            return NULL;
+        sum = reln_add(g, sum, reln_scale(g, k, h * part[i]));
+    }
+    return sum;
+}
+
+/* 32 evaluations of a field: 2 F each, and 4 F more to go back through it. (Calls recompute what they do not keep: that
+ * work is not nominal.) */
+static RelnNode *rollout(BenchNet *b)
+{
+    RelnNode *in[1 + 2 * LAYERS];
+    RelnFn *field;
+
+    in[0] = first_input(b, (RelnDims){.c = b->c->channels}, NULL);
+    field_weights(b, in + 1);
+    field = field_function(b, in + 1);
+    b->flops *= RK4_STEPS * 4 * (b->pass == BENCH_FORWARD ? 2 : 6);
+    for (int i = 0; i < RK4_STEPS && field; i++)
+        in[0] = rk4_step(b->net.graph, field, in, 0.1);
+    return in[0];
+}
+
 /* ---- the sweep over n ------------------------------------------------------------------------------------------- */
 
 enum { BUDGET = 2304, SWEEP_FROM = 2, SWEEP_TO = 8 };
@@ -165,6 +247,13 @@ static const BenchCase fixed[] = {
      .width = 128,
      .batches = {1, 500},
      .build = hnn,
+     .loss = bench_loss_squares},
+    {.name = "rollout",
+     .algebra = "so:3",
+     .channels = 12,
+     .width = 128,
+     .batches = {10, 500},
+     .build = rollout,
      .loss = bench_loss_squares},
 };
 enum { N_FIXED = sizeof fixed / sizeof fixed[0] };

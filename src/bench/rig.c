@@ -183,6 +183,9 @@ RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool
         return status;
     note_cost(rig, &b);
     rig->batch = max_batch;
+    /* a prediction is that of a trained network: its weights do not change */
+    if (pass == BENCH_FORWARD && (status = reln_plan_freeze(rig->plan)) != RELN_OK)
+        return status;
     return bind(rig, &b, max_batch);
 }
 

@@ -20,6 +20,7 @@ static const char help[] =
     "  gln/n               gl(n), channels x n^2 constant       mlp     20-256-256-256-1\n"
     "  hnn                 H(z) of 12 numbers; its gradient pass is the field dH/dz, training fits "
     "that\n"
+    "  rollout             eight RK4 steps of such a field, 32 evaluations\n"
     "  layer/..., kernel/...   kernels are plans of one op, data in and out\n"
     "\n"
     "`once` runs one of them in this process, three times when it learns, and prints the peak of "

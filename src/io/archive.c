@@ -320,8 +320,8 @@ static RelnStatus take_dataset(RelnArchive *v, const RelnDocNode *item, Array *a
                              *const shape = kind ? kind->next : NULL;
     RelnNpyHeader *const h = &a->header;
 
-    if (item->kind != RELN_DOC_LIST || item->count != 3 || name->kind != RELN_DOC_TEXT ||
-        kind->kind != RELN_DOC_TEXT || shape->kind != RELN_DOC_LIST ||
+    if (item->kind != RELN_DOC_LIST || item->count != 3 || !name || name->kind != RELN_DOC_TEXT ||
+        !kind || kind->kind != RELN_DOC_TEXT || !shape || shape->kind != RELN_DOC_LIST ||
         shape->count > RELN_ARRAY_MAX_RANK || !(h->kind = reln_kind_named(kind->text)))
         return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense",
                          v->path);

@@ -71,8 +71,8 @@ static RelnStatus fail_locked(RelnCtx *ctx, const char *path, int fd)
     const ssize_t got = pread(fd, owner, sizeof owner - 1, 0);
 
     owner[got > 0 ? strspn(owner, "0123456789") : 0] = '\0';
-    return reln_fail(ctx, RELN_ERR_IO, "%s: another process%s%s is working in this folder",
-                     reln_path_tail(path), owner[0] ? ", number " : "", owner[0] ? owner : "");
+    return reln_fail(ctx, RELN_ERR_IO, "%s: another process is working in this folder%s%s",
+                     reln_path_tail(path), owner[0] ? ", number " : "", owner);
 }
 
 static RelnStatus take_lock(RelnCtx *ctx, const char *path, int fd)

@@ -389,10 +389,10 @@ static double from_half(uint64_t bits)
     return sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25));
 }
 
-/* Two's complement of that many bytes. */
+/* Two's complement of that many bytes, 1 to 8. */
 static double from_signed(uint64_t bits, size_t width)
 {
-    const uint64_t sign = (uint64_t)1 << (8 * width - 1);
+    const uint64_t sign = (uint64_t)0x80 << 8 * ((width - 1) & 7);
 
     return bits & sign ? -(double)((~bits + 1) & (sign | (sign - 1))) : (double)bits;
 }

@@ -34,7 +34,7 @@ static uint64_t number(const unsigned char *p, int width)
     return value;
 }
 
-static bool is_signature(const unsigned char *p, char third, char fourth)
+static bool is_signature(const unsigned char *p, unsigned char third, unsigned char fourth)
 {
     return p[0] == 'P' && p[1] == 'K' && p[2] == third && p[3] == fourth;
 }
@@ -292,7 +292,8 @@ typedef struct Unpack {
     uLong crc;
     RelnSink *sink;
     void *self;
-    unsigned char *in, *out; /* CHUNK bytes each */
+    unsigned char *in, *out;
+    size_t in_room, out_room; /* CHUNK bytes each, less where less is enough */
 } Unpack;
 
 static RelnStatus bad_entry(const Unpack *u, const char *why)
@@ -318,7 +319,7 @@ static RelnStatus fetch(Unpack *u, size_t *n)
 {
     const uint64_t left = u->entry->packed - u->taken;
 
-    *n = left < CHUNK ? (size_t)left : CHUNK;
+    *n = left < u->in_room ? (size_t)left : u->in_room;
     RELN_TRY(reln_source_read(u->source, (size_t)(u->entry->data + u->taken), *n, u->in));
     u->taken += *n;
     return RELN_OK;
@@ -347,14 +348,14 @@ static RelnStatus inflate_some(Unpack *u, z_stream *z, bool *ended)
         z->avail_in = (uInt)n;
     }
     z->next_out = u->out;
-    z->avail_out = CHUNK;
+    z->avail_out = (uInt)u->out_room;
     code = inflate(z, Z_NO_FLUSH);
     if (code == Z_MEM_ERROR)
         return RELN_ERR_NOMEM;
     *ended = code == Z_STREAM_END;
     if (code != Z_OK && code != Z_STREAM_END)
         return bad_entry(u, "cannot be unpacked");
-    return pass_on(u, u->out, CHUNK - z->avail_out);
+    return pass_on(u, u->out, u->out_room - z->avail_out);
 }
 
 static void *z_alloc(void *ctx, uInt count, uInt size)
@@ -406,8 +407,10 @@ RelnStatus reln_zip_unpack(const RelnSource *source, const RelnZipEntry *entry, 
                 .self = self};
     RelnStatus status = RELN_ERR_NOMEM;
 
-    u.in = reln_alloc_raw(source->ctx, CHUNK, 1);
-    u.out = u.in ? reln_alloc_raw(source->ctx, CHUNK, 1) : NULL;
+    u.in_room = entry->packed < CHUNK ? (size_t)entry->packed + 1 : CHUNK;
+    u.out_room = u.wanted < CHUNK ? (size_t)u.wanted + 1 : CHUNK;
+    u.in = reln_alloc_raw(source->ctx, u.in_room, 1);
+    u.out = u.in ? reln_alloc_raw(source->ctx, u.out_room, 1) : NULL;
     if (u.out)
         status = unpack(&u);
     reln_free(source->ctx, u.out);

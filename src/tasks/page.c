@@ -33,13 +33,32 @@ static bool all_positive(const TaskCall *call, const char *name)
     return true;
 }
 
+/* As the task wants it; a line against the step where it says nothing. */
+static TaskFigure figure_of(const Task *task, const char *name)
+{
+    for (int i = 0; i < task->n_figures; i++)
+        if (strcmp(task->figures[i].curve, name) == 0)
+            return task->figures[i];
+    return (TaskFigure){.curve = name, .x = "step"};
+}
+
+static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
+{
+    const bool log_y = !figure->points && all_positive(call, figure->curve);
+
+    reln_plot_x(p, figure->x, figure->log_x ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
+    reln_plot_y(p, figure->y, log_y ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
+    if (figure->points)
+        reln_plot_diagonal(p, NULL);
+}
+
 /* One colour for each model, the first of its seeds named. */
 static void plot(const TaskCall *call, RelnPage *page, const char *name)
 {
+    const TaskFigure figure = figure_of(call->env.task, name);
     RelnPlot *p = reln_page_plot(page, name);
 
-    reln_plot_x(p, "step", RELN_AXIS_LINEAR);
-    reln_plot_y(p, NULL, all_positive(call, name) ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
+    axes(call, p, &figure);
     for (int m = 0; m < call->n_models; m++) {
         const char *label = call->models[m]->label;
         for (int s = 0; s < call->n_seeds; s++) {
@@ -47,12 +66,13 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
             const TaskCurve *c = run->done ? curve_named(run, name) : NULL;
             if (!c)
                 continue;
-            reln_plot_series(p, &(RelnSeries){.name = label,
-                                              .mark = RELN_MARK_LINE,
-                                              .n = c->n,
-                                              .x = c->x,
-                                              .y = c->y,
-                                              .colour = m + 1});
+            reln_plot_series(
+                p, &(RelnSeries){.name = label,
+                                 .mark = figure.points ? RELN_MARK_POINTS : RELN_MARK_LINE,
+                                 .n = c->n,
+                                 .x = c->x,
+                                 .y = c->y,
+                                 .colour = m + 1});
             label = NULL;
         }
     }

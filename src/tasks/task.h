@@ -66,6 +66,13 @@ typedef struct TaskOption {
     const char *help;
 } TaskOption;
 
+/* How a curve of task_curve() is drawn when it is not a line against the step of training. */
+typedef struct TaskFigure {
+    const char *curve;  /* its name */
+    const char *x, *y;  /* labels of the axes; y may be NULL */
+    bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
+} TaskFigure;
+
 /* What all runs of one call share. */
 typedef struct TaskEnv {
     RelnCtx *ctx;
@@ -112,6 +119,8 @@ struct Task {
     const TaskModel *models;
     int n_options;
     TaskOption options[TASK_OPTIONS];
+    int n_figures; /* for curves that are not against the step */
+    const TaskFigure *figures;
     int seeds[TASK_SCALES]; /* how many, when --seeds is not given */
 
     /* Whether the options leave the row in the table, when --models does not name it. NULL: all rows. */

@@ -2,6 +2,7 @@
 #include "tensor/kernels_avx2.h"
 
 #ifdef RELN_HAVE_AVX2
+#define FUSED /* multiply-adds */
 #include "tensor/kern_all.inc"
 
 const RelnKernels reln_kernels_avx2 = {"avx2", &table_f32, &table_f64};

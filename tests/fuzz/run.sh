@@ -10,7 +10,9 @@ runs=$2
 shift 2
 root=$(cd "$(dirname "$0")/../.." && pwd)
 found=$root/build-fuzz/corpus/$target
+words=$root/tests/fuzz/$target.dict
+[ -f "$words" ] || words=$root/tests/fuzz/yaml.dict # a SPEC
 mkdir -p "$found"
-exec "$root/build-fuzz/tests/fuzz_$target" -runs="$runs" -dict="$root/tests/fuzz/$target.dict" -max_len=4096 -timeout=1 \
+exec "$root/build-fuzz/tests/fuzz_$target" -runs="$runs" -dict="$words" -max_len=4096 -timeout=1 \
     -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1 -artifact_prefix="$root/build-fuzz/$target-" "$@" \
     "$found" "$root/tests/fuzz/corpus/$target"

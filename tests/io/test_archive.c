@@ -60,7 +60,7 @@ static void put(Bytes *b, const void *bytes, size_t n)
 static void put_number(Bytes *b, uint64_t value, int width)
 {
     for (int i = 0; i < width; i++) {
-        const unsigned char byte = (unsigned char)(value >> 8 * i);
+        const unsigned char byte = i < 8 ? (unsigned char)(value >> 8 * i & 255) : 0;
 
         put(b, &byte, 1);
     }
@@ -341,7 +341,7 @@ static void every_kind_of_number_becomes_doubles(void **state)
         {"<f4", "f4", "\0\0\xc0\x3f\0\0\x20\xc0", 1.5, -2.5},
         {">f4", "f4", "\x3f\xc0\0\0\xc0\x20\0\0", 1.5, -2.5},
         {"<f2", "f2", "\0\x3e\0\xc1", 1.5, -2.5},
-        {"<f2", "f2", "\1\0\0\xfc", 0x1p-24, -INFINITY},
+        {"<f2", "f2", "\1\0\0\xfc", 0x1p-24, -(double)INFINITY},
     };
     Fixture *f = *state;
 

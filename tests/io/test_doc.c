@@ -405,7 +405,7 @@ static RelnDoc *build(RelnCtx *ctx)
         return NULL;
     root = reln_doc_root_map(doc);
     reln_doc_set_number(doc, root, "loss", 0.25);
-    reln_doc_set_number(doc, root, "bad", INFINITY);
+    reln_doc_set_number(doc, root, "bad", (double)INFINITY);
     reln_doc_set_bool(doc, root, "done", true);
     reln_doc_set_text(doc, root, "a key: with # signs", "x");
     reln_doc_set(doc, root, "empty list", reln_doc_list(doc));

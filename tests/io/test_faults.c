@@ -1,6 +1,6 @@
 /* test_faults.c -- every system call of a save and of a load fails once: the file is old or new, nothing is left over.
  *
- * The linker sends open, fstat, stat, pread, write, fchmod, fsync, rename and close through the functions below
+ * The linker sends open, fstat, stat, pread, write, fchmod, fsync, link, rename and close through the functions below
  * (--wrap): the k-th of them fails.
  */
 #include "support/support.h"
@@ -51,6 +51,8 @@ int __real_fchmod(int fd, mode_t mode);
 int __wrap_fchmod(int fd, mode_t mode);
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __real_close(int fd);
@@ -106,6 +108,11 @@ int __wrap_fchmod(int fd, mode_t mode)
 int __wrap_fsync(int fd)
 {
     return fails() ? -1 : __real_fsync(fd);
+}
+
+int __wrap_link(const char *from, const char *to)
+{
+    return fails() ? -1 : __real_link(from, to);
 }
 
 int __wrap_rename(const char *from, const char *to)
@@ -177,20 +184,24 @@ static void begin(int fail_at, int error)
     fault.on = true;
 }
 
-/* Nothing stays open, allocated or lying about. */
-static void end(const Fixture *f)
+static int count_files(const Fixture *f)
 {
-    DIR *directory;
+    DIR *const directory = opendir(f->directory);
     int files = 0;
 
-    fault.on = false;
-    assert_int_equal(fault.n_open, 0);
-    assert_int_equal(reln_ctx_live_blocks(f->ctx), 0);
-    directory = opendir(f->directory);
     for (const struct dirent *e = readdir(directory); e; e = readdir(directory))
         files += e->d_name[0] != '.';
     closedir(directory);
-    assert_int_equal(files, 1);
+    return files;
+}
+
+/* Nothing stays open, allocated or lying about. */
+static void end(const Fixture *f)
+{
+    fault.on = false;
+    assert_int_equal(fault.n_open, 0);
+    assert_int_equal(reln_ctx_live_blocks(f->ctx), 0);
+    assert_int_equal(count_files(f), 1);
 }
 
 /* 'o' or 'n': the file holds all of the old or all of the new values. */
@@ -300,6 +311,61 @@ static void a_file_that_becomes_shorter_while_it_is_read_is_an_error(void **stat
     }
 }
 
+/* ---- a checkpoint with the previous one ---------------------------------------------------------------------------- */
+
+static RelnStatus save_step(Fixture *f, int64_t step)
+{
+    const RelnNamed one = {"step", RELN_I64, 0, {0}, &step};
+
+    return reln_tensors_save_keeping(f->ctx, f->path, 1, &one, NULL);
+}
+
+static int64_t load_step(Fixture *f, const char *path)
+{
+    RelnTensors *t = NULL;
+    bool previous = false;
+    int64_t step;
+
+    assert_ok(f->ctx, reln_tensors_load_or_previous(f->ctx, path, &t, &previous));
+    step = *(const int64_t *)reln_tensors_get(t, 0)->values;
+    reln_tensors_destroy(t);
+    return step;
+}
+
+/* Whatever fails, the old or the new one is there, under one of the two names, and no temporary is. */
+static void a_checkpoint_whose_kth_system_call_fails_leaves_a_whole_one(void **state)
+{
+    static const int errors[] = {EIO, ENOSPC, EPERM, EROFS};
+    Fixture *f = *state;
+    char previous[112];
+
+    snprintf(previous, sizeof previous, "%s.previous", f->path);
+    for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++)
+        for (int k = 1;; k++) {
+            RelnStatus status;
+
+            unlink(f->path);
+            unlink(previous);
+            assert_ok(f->ctx, save_step(f, 1));
+            assert_ok(f->ctx, save_step(f, 2));
+            begin(k, errors[e]);
+            status = save_step(f, 3);
+            fault.on = false;
+            assert_int_equal(fault.n_open, 0);
+            assert_int_equal(reln_ctx_live_blocks(f->ctx), 0);
+            assert_in_range(count_files(f), 1, 2);
+            assert_in_range(load_step(f, f->path), status == RELN_OK ? 3 : 2, 3);
+            if (fault.calls < k) {
+                assert_true(
+                    k >
+                    10); /* stat, open, fchmod, writes, fsync, link, renames, close ... were seen */
+                assert_int_equal(load_step(f, previous), 2);
+                break;
+            }
+        }
+    unlink(previous);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -309,6 +375,7 @@ int main(void)
         TEST(a_load_whose_kth_system_call_fails_is_an_error_without_values),
         TEST(short_and_interrupted_transfers_are_continued),
         TEST(a_file_that_becomes_shorter_while_it_is_read_is_an_error),
+        TEST(a_checkpoint_whose_kth_system_call_fails_leaves_a_whole_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

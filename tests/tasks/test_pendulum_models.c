@@ -12,8 +12,8 @@
 
 enum { N = 8, ELEMENTS = 100, SIZE = N * PEND_STATE };
 
-/* Up to ten sums of up to 144 products, each rounded by 1e-16 of numbers of size ten at most; a symmetry that is missing
- * shows at 1e-6 and above. */
+/* Up to ten sums of up to 144 products, each rounded by 1e-16 of numbers of size ten at most; a symmetry that is
+ * missing shows at 1e-6 and above. */
 #define EXACT 1e-12
 #define BROKEN 1e-6
 
@@ -93,7 +93,7 @@ static void study_run(Study *s)
     assert_ok(s->lab.ctx, reln_plan_run(s->plan, &(RelnRun){.n_samples = N}));
 }
 
-/* ---- symmetries --------------------------------------------------------------------------------------------------- */
+/* ---- symmetries ------------------------------------------------------------------------------------------------ */
 
 /* A rotation by an angle about an axis (0 = x, 2 = z), after x -> -x when there is a mirror. */
 static void element(double angle, int axis, bool mirror, double g[9])
@@ -178,9 +178,9 @@ typedef struct Case {
     bool turns;        /* keeps every rotation although only D6 was asked for */
 } Case;
 
-/* EMLP for D6 has two numbers that EMLP for O(2) has not, in maps between tensors of rank 3 that turn three times an angle
- * into minus three times it. Its tensors of rank 3 are made from those of rank 2 and less by maps that O(2) has, too, and
- * never have such parts: as a function it has the symmetry O(2). */
+/* EMLP for D6 has two numbers that EMLP for O(2) has not, in maps between tensors of rank 3 that turn three times
+ * an angle into minus three times it. Its tensors of rank 3 are made from those of rank 2 and less by maps that
+ * O(2) has, too, and never have such parts: as a function it has the symmetry O(2). */
 static const Case cases[] = {
     {&pend_invariant, &pend_pairings, 69889, true, true},
     {&pend_invariant, &pend_lengths, 0, true, true},
@@ -297,7 +297,7 @@ static void fields_of_energies_have_symmetric_hessians_and_others_have_not(void 
     check_curl(&pend_mlp_ode, &wide, PEND_NONE);
 }
 
-/* ---- projectors --------------------------------------------------------------------------------------------------- */
+/* ---- projectors ------------------------------------------------------------------------------------------------ */
 
 /* Average of g x g x ... (rank k) over rotations by multiples of 2 pi / order, and their mirror images. */
 static void average(int order, bool mirrors, int rank, int n, double *p)

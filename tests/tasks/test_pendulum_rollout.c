@@ -8,7 +8,7 @@
 #include "tasks/pendulum/invariant.h"
 #include "tasks/pendulum/rollout.h"
 
-/* ---- operations ---------------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------------------------ */
 
 static void operations_are_counted_as_published(void **state)
 {
@@ -24,7 +24,7 @@ static void operations_are_counted_as_published(void **state)
     assert_true(pend_flops_emlp(&hidden, d6, false) == 379649);
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 enum { N = 3, LONG = PEND_ROLLOUT * PEND_STATE };
 
@@ -63,7 +63,7 @@ static void a_motion_that_is_lost_counts_as_wrong(void **state)
     assert_true(isnan(errors.energy) && isnan(errors.spin));
 }
 
-/* ---- the true energy as a network --------------------------------------------------------------------------------- */
+/* ---- the true energy as a network ------------------------------------------------------------------------------ */
 
 /* A linear function of |x1|, |x1-x2|, their squares, |p|^2 and heights is the true energy: with these weights, and
  * invariants as they are, the network must move as the pendulum does, up to what the method's steps leave. */
@@ -112,8 +112,8 @@ static double rollout_error(double h)
     return errors.moving;
 }
 
-/* An error of fourth order: a sixteenth for half the step, within a factor of two; 1.4e-5 is the method's own floor with
- * steps of 0.1 on this task. */
+/* An error of fourth order: a sixteenth for half the step, within a factor of two; 1.4e-5 is the method's own floor
+ * with steps of 0.1 on this task. */
 static void the_true_energy_moves_as_the_pendulum(void **state)
 {
     const double coarse = rollout_error(0.1), fine = rollout_error(0.05);

@@ -83,6 +83,52 @@ static void rows_of_platonic_do_not_see_rotations_but_for_the_mlps(void **state)
     table_clear(&t);
 }
 
+/* Metrics: the last is the error of the velocity under a turn, in single precision: a few hundred roundings; a
+ * dense network's is of the size of the velocity. Untrained motions may be lost, so that their drifts are no
+ * numbers. */
+static void rows_of_pendulum_turn_with_the_state_but_for_the_mlps(void **state)
+{
+    Table t;
+
+    (void)state;
+    table_init(&t, "pendulum");
+    for (int m = 0; m < t.env.task->n_models; m++) {
+        const TaskModel *model = &t.env.task->models[m];
+        TaskRun run;
+
+        assert_ok(t.env.ctx, task_run_alone(&t.env, t.data, model, /*seed=*/1, &run));
+        if (model->params > 0)
+            assert_int_equal(run.params, model->params);
+        assert_true(run.metrics[0] > 0 && run.metrics[0] < 1);
+        if (is_mlp(model))
+            assert_true(run.metrics[6] > 1e-2);
+        else
+            assert_small(run.metrics[6], 512 * 0x1p-23);
+        task_run_clear(&run);
+    }
+    table_clear(&t);
+}
+
+static void rows_of_the_pendulum_s_costs_are_counted_as_published(void **state)
+{
+    Table t;
+
+    (void)state;
+    table_init(&t, "pendulum-cost");
+    for (int m = 0; m < t.env.task->n_models; m++) {
+        const TaskModel *model = &t.env.task->models[m];
+        TaskRun run;
+
+        assert_ok(t.env.ctx, task_run_alone(&t.env, t.data, model, /*seed=*/1, &run));
+        if (model->params > 0)
+            assert_int_equal(run.params, model->params);
+        if (strcmp(model->name, "mlp") == 0 || strcmp(model->name, "emlp-per-call") == 0)
+            assert_true(run.metrics[0] == model->paper[0].mean);
+        task_run_clear(&run);
+    }
+    table_clear(&t);
+}
+
 static void names_of_rows_are_unique_and_fit_names_of_files(void **state)
 {
     (void)state;
@@ -101,6 +147,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_sp4_are_invariant_but_for_the_mlps),
         cmocka_unit_test(rows_of_platonic_do_not_see_rotations_but_for_the_mlps),
+        cmocka_unit_test(rows_of_pendulum_turn_with_the_state_but_for_the_mlps),
+        cmocka_unit_test(rows_of_the_pendulum_s_costs_are_counted_as_published),
         cmocka_unit_test(names_of_rows_are_unique_and_fit_names_of_files),
     };
 

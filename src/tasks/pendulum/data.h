@@ -4,8 +4,8 @@
  *     if (pend_data_init(&data, &PEND_AS_PUBLISHED, 500)) ... data.chunks[PEND_TRAIN] ...
  *     pend_data_clear(&data);
  *
- * 5000 systems start at x1 = (0,0,-1.5) + 0.2 N, x2 = (0,0,-3) + 0.2 N, p = 0.4 N and move for 30 time units, seen every
- * 0.2; of the 30 disjoint chunks of five states of each, one is kept, drawn at random. 500 of them train, 500 validate,
+ * 5000 systems start at x1 = (0,0,-1.5) + 0.2 N, x2 = (0,0,-3) + 0.2 N, p = 0.4 N and move for 30 time units, seen
+ * every 0.2; of the 30 disjoint chunks of five states of each, one is kept, drawn at random. 500 of them train, 500 validate,
  * 500 test, 3500 are not used. A test starts where its chunk does, and is compared for 150 states.
  */
 #ifndef TASKS_PENDULUM_DATA_H

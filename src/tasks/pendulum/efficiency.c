@@ -10,7 +10,7 @@
 #include "tasks/pendulum/mlp.h"
 #include "tasks/task.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 enum { OPERATIONS, OPERATIONS_PLAN, H_ONE, DH_ONE, H_BATCH, DH_BATCH, STEP, MEMORY };
 
@@ -79,7 +79,7 @@ static const TaskModel models[] = {
      .settings = ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_O2, false, NULL)},
 };
 
-/* ---- one row ------------------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------------------------- */
 
 enum { BATCH = PEND_SPLIT };
 

@@ -167,8 +167,8 @@ static RelnNode *project(RelnGraph *g, const Projectors *p, int rank, RelnNode *
     return w ? reln_linear_map(g, w, p->p[rank], reln_node_rep(w)) : NULL;
 }
 
-/* The part of a matrix that leads from tensors of rank b to those of rank a: free weights (3^a, 3^b; n_b, n_a), the first
- * pair projected as one tensor, then turned into rows (3^b, n_b) and columns (3^a, n_a). */
+/* The part of a matrix that leads from tensors of rank b to those of rank a: free weights (3^a, 3^b; n_b, n_a), the
+ * first pair projected as one tensor, then turned into rows (3^b, n_b) and columns (3^a, n_a). */
 static RelnNode *matrix_part(const PendBuild *build, const Projectors *p, const char *layer, int b,
                              int n_b, int a, int n_a)
 {

@@ -4,8 +4,8 @@
  * product. A mirror R turns hat(v) into -R hat(v) R^-1: vectors of the state are odd, their brackets even, and
  *     [odd, odd] is even,   [odd, even] is odd,   [even, even] is even.
  * With two streams of features, one of each kind, the network has all of O(2), proved by the types of its graph. For
- * SO(2) there is no such distinction and even features flow into odd ones: that is what breaks mirrors. For D6 numbers of
- * degree six are added, Re (x + iy)^6, the first that know a rotation by 60 degrees from others.
+ * SO(2) there is no such distinction and even features flow into odd ones: that is what breaks mirrors. For D6 numbers
+ * of degree six are added, Re (x + iy)^6, the first that know a rotation by 60 degrees from others.
  */
 #ifndef TASKS_PENDULUM_EQUIVARIANT_H
 #define TASKS_PENDULUM_EQUIVARIANT_H

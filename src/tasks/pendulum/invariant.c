@@ -73,7 +73,7 @@ RelnNode *pend_features(RelnGraph *g, const PendInvariant *s, RelnNode *z)
     return with_lengths(g, s, reln_pair(g, a, reln_nn_lower(&(RelnNet){.graph = g}, b)), n);
 }
 
-/* ---- mixed so that gradients are uncorrelated ---------------------------------------------------------------------- */
+/* ---- mixed so that gradients are uncorrelated ------------------------------------------------------------------ */
 
 void pend_features_weights(const PendBuild *b, const PendInvariant *s, PendWeights *w)
 {
@@ -137,8 +137,8 @@ static void take_out(int n, const double *G, const double *mix, int k, double *c
         c[a] -= dot * mix[a * n + k];
 }
 
-/* Gram and Schmidt in the product G: column j of mix is e_j less its parts along the columns before it (taken out twice,
- * against rounding), of length 1; 0 where less than 1e-8 of its square is left. */
+/* Gram and Schmidt in the product G: column j of mix is e_j less its parts along the columns before it (taken out
+ * twice, against rounding), of length 1; 0 where less than 1e-8 of its square is left. */
 static void orthonormal_columns(int n, const double *G, double *mix)
 {
     for (int j = 0; j < n; j++) {
@@ -199,7 +199,7 @@ RelnStatus pend_features_start(RelnStore *store, const PendInvariant *s, RelnCtx
                : RELN_ERR_ARG;
 }
 
-/* ---- the network --------------------------------------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------------------------------------- */
 
 static void weights(const PendBuild *b, PendWeights *w)
 {
@@ -244,7 +244,7 @@ static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed, int
 const PendArchitecture pend_invariant = {
     .typed = true, .weights = weights, .value = value, .start = start};
 
-/* ---- the choices -------------------------------------------------------------------------------------------------- */
+/* ---- the choices ----------------------------------------------------------------------------------------------- */
 
 static const double seven[7][PEND_BASE] = {{1, 0, 0, 0, 0}, {0, 1, 0, 0, 0},  {0, 0, 1, 0, 0},
                                            {0, 0, 0, 1, 0}, {-1, 1, 0, 0, 0}, {0, 0, 0, 0, 1},

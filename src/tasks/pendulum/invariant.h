@@ -22,9 +22,9 @@ typedef struct PendInvariant {
     const int *lengths; /* vectors whose length is one more number */
     int hidden, width;
     RelnActivation activation;
-    /* H = linear part + share times the dense network, which then starts from 0; both see the invariants less their mean
-     * and mixed so that their gradients are uncorrelated over the states to learn from. 0: the dense network alone sees them as
-     * they are */
+    /* H = linear part + share times the dense network, which then starts from 0; both see the invariants less their
+     * mean and mixed so that their gradients are uncorrelated over the states to learn from. 0: the dense network
+     * alone sees them as they are */
     double share;
 } PendInvariant;
 
@@ -40,8 +40,8 @@ RelnNode *pend_features(RelnGraph *g, const PendInvariant *s, RelnNode *z);
 /* States "features.mean" (count) and "features.mix" (count, count) for the list of weights, and (f - mean) mix. */
 void pend_features_weights(const PendBuild *b, const PendInvariant *s, PendWeights *w);
 RelnNode *pend_features_mixed(RelnGraph *g, RelnNode *f, PendWeights *w);
-/* Their values, from states: with G the mean over states of grad f_i . grad f_j and f' = f mix, grad f'_i . grad f'_j has the
- * mean 1 for i = j and 0 otherwise. What depends on the invariants before it is mixed with 0. */
+/* Their values, from states: with G the mean over states of grad f_i . grad f_j and f' = f mix, grad f'_i . grad
+ * f'_j has the mean 1 for i = j and 0 otherwise. What depends on the invariants before it is mixed with 0. */
 RelnStatus pend_features_start(RelnStore *store, const PendInvariant *s, RelnCtx *ctx, int n,
                                const double *states);
 

@@ -6,8 +6,8 @@
  *     RelnNode *zdot = pend_model_velocity(&m, z);         // (dH/dp, -dH/dx)
  *     RelnNode *loss = pend_model_loss(&m, chunk, 2);      // of a rollout by Runge and Kutta
  *
- * A state is a node (R = 4, K = 3, C = 1): the vectors x1, x2, p1, p2. An architecture is written once, for any graph: it
- * lists its weights at step level, and computes with what it is given for them, so that the velocity is a function
+ * A state is a node (R = 4, K = 3, C = 1): the vectors x1, x2, p1, p2. An architecture is written once, for any graph:
+ * it lists its weights at step level, and computes with what it is given for them, so that the velocity is a function
  * which is planned once, and recomputed, not stored, when it is differentiated.
  */
 #ifndef TASKS_PENDULUM_MODEL_H

@@ -11,7 +11,7 @@
 #include "tasks/pendulum/rollout.h"
 #include "tasks/task.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 enum { ERROR, ERROR_LOG, ERROR_MOVING, CHUNK, ENERGY, SPIN, SYMMETRY };
 
@@ -34,7 +34,8 @@ static const PendMlp wide = {128};
         __VA_ARGS__                                                                                \
     }
 
-/* Only the first metric has numbers in papers: EMLP's and the dense network's are those of Finzi and others (2021), rounded. */
+/* Only the first metric has numbers in papers: EMLP's and the dense network's are those of Finzi and others (2021),
+ * rounded. */
 static const TaskModel models[] = {
     {.name = "mlp",
      .label = "MLP-HNN, published protocol",
@@ -121,7 +122,7 @@ static bool wanted(const TaskEnv *env, const TaskModel *model)
            strcmp(group_of(env), pend_symmetry_text(row->symmetry)) == 0;
 }
 
-/* ---- scales and data ----------------------------------------------------------------------------------------------- */
+/* ---- scales and data ------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
     int rows;     /* of each split */
@@ -180,7 +181,7 @@ static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, R
     reln_doc_set_bool(doc, map, "published", row->published);
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------------------------- */
 
 typedef struct Fit {
     TaskRun *run;
@@ -329,10 +330,10 @@ static RelnStatus train(Fit *f)
     return f->row->published ? RELN_OK : reln_trainer_take_best(f->trainer);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------------------------- */
 
-/* Largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn by 0.7 about the vertical (60 degrees for D6): what
- * single precision leaves of the symmetry, or that there is none. */
+/* Largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn by 0.7 about the vertical (60 degrees for
+ * D6): what single precision leaves of the symmetry, or that there is none. */
 static RelnStatus judge_symmetry(Fit *f)
 {
     const int n = f->data->sets.n * PEND_STATE;

@@ -323,9 +323,9 @@ static RelnStatus judge(Fit *f)
         platonic_rotate(ad, &f->data->elements, f->turned);
         TRY(judge_on(f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, &f->data->test,
                      &entropy, &share));
-        sum += share / rotations;
+        sum += share * JUDGED; /* whole numbers of right answers add up exactly */
     }
-    f->run->metrics[RC] = sum;
+    f->run->metrics[RC] = sum / JUDGED / rotations;
     f->run->metrics[ID_PUBLISHED] = best_on_test(f->trainer);
     return RELN_OK;
 }

@@ -1,0 +1,51 @@
+/* bch.h -- the logarithm of a product of rotations: data, series, networks. */
+#ifndef TASKS_BCH_H
+#define TASKS_BCH_H
+
+#include "tasks/task.h"
+
+enum { BCH_K = 3, BCH_MATRIX = 9 };
+
+/* ---- rotations ----------------------------------------------------------------------------------------------------- */
+
+/* log(exp(a) exp(b)), of length at most pi, for vectors of so(3). */
+void bch_exact(const double *a, const double *b, double *out);
+/* The Baker-Campbell-Hausdorff series up to commutators of `order` letters, 1 to 3. */
+void bch_series(int order, const double *a, const double *b, double *out);
+/* exp of a vector, row by row. */
+void bch_rotation(const double *v, double *r);
+/* Angle of the rotation between R and S, and |R - S| (Frobenius): what a guess is judged by. */
+double bch_angle(const double *r, const double *s);
+double bch_distance(const double *r, const double *s);
+
+/* Direction uniform in [0,1]^3 and made a unit vector, angle uniform in (0, pi - 1e-6): as the published data. */
+void bch_draw(RelnRng *rng, double *v);
+/* A rotation from Haar's measure. */
+void bch_frame(RelnRng *rng, double *r);
+void bch_turn(const double *r, const double *v, double *out); /* out = R v */
+
+/* ---- networks ------------------------------------------------------------------------------------------------------ */
+
+typedef struct BchModel {
+    enum {
+        BCH_SERIES,       /* no network */
+        BCH_LAYERS,       /* (Linear, Bracket or leaky ReLU)..., Linear */
+        BCH_VECTORS,      /* Vector Neurons: the ReLU by projection, no bracket */
+        BCH_COEFFICIENTS, /* the quaternion (c_4, c_1 a + c_2 b + c_3 [a,b]), c from a.a, a.b, b.b */
+        BCH_MLP
+    } kind;
+    int order;          /* BCH_SERIES */
+    const char *blocks; /* BCH_LAYERS: 'b' and 'r' */
+    bool augment;
+} BchModel;
+
+/* What a network is built for. */
+typedef struct BchNetwork {
+    const BchModel *model;
+    int width;
+} BchNetwork;
+
+/* From x (3, 2) to a rotation, the exp of the guess, a matrix (9). */
+RelnNode *bch_network(const RelnNet *net, const void *network, RelnNode *x);
+
+#endif

@@ -1,0 +1,71 @@
+/* gln.h -- functions of two matrices under GL(n): what is learned, in which frames it is asked, and by which networks. */
+#ifndef TASKS_GLN_H
+#define TASKS_GLN_H
+
+#include "tasks/task.h"
+
+enum { GLN_N = 4, GLN_K = GLN_N * GLN_N, GLN_PAIR = 2 * GLN_K }; /* the largest there is */
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+/* A function of (X, Y) that follows conjugation of both: invariant, or an element itself. `covariance` is one of two
+ * covariances under congruence. */
+typedef struct GlnTarget {
+    const char *name;
+    bool element; /* y is an n x n matrix; otherwise one number */
+    bool covariance;
+    void (*of)(int n, const double *x, const double *y, double *out); /* see gln_value() */
+} GlnTarget;
+
+/* By its name; NULL when there is none. */
+const GlnTarget *gln_target(const char *name);
+int gln_outputs(const GlnTarget *target, int n); /* 1 or n n */
+
+/* A frame: g, and its inverse. */
+typedef struct GlnFrame {
+    double g[GLN_K], inverse[GLN_K];
+} GlnFrame;
+
+/* Of the condition number given. */
+RelnStatus gln_frame(const RelnAlgebra *gl, RelnRng *rng, double cond, GlnFrame *frame);
+
+/* A pair is X, then Y, row by row. Entries uniform in (-1, 1); covariances are exp of such a matrix's symmetric part. */
+RelnStatus gln_draw(RelnCtx *ctx, const GlnTarget *target, int n, RelnRng *rng, double *pair);
+/* In another frame: X -> g X g^-1, or S -> g S g^T. In place is fine. */
+void gln_move_pair(const GlnTarget *target, int n, const GlnFrame *frame, const double *pair,
+                   double *out);
+/* The target of a pair. */
+RelnStatus gln_value(RelnCtx *ctx, const GlnTarget *target, int n, const double *pair, double *y);
+/* What it becomes in another frame. */
+void gln_move_target(const GlnTarget *target, int n, const GlnFrame *frame, const double *y,
+                     double *out);
+
+/* How a pair comes into the network: matrices as they are. Covariances by their logarithms, log S, for O(n), or with
+ * their mean as reference, log(S Sbar^-1), for GL(n). out is (n n, 2): channels last. */
+typedef enum GlnLift { GLN_LIFT_REFERENCE, GLN_LIFT_LOG } GlnLift;
+RelnStatus gln_lift(RelnCtx *ctx, const GlnTarget *target, GlnLift lift, int n, const double *pair,
+                    double *out);
+/* Back: the pair that gln_lift() was given, with GLN_LIFT_LOG if they are covariances. */
+RelnStatus gln_unlift(RelnCtx *ctx, const GlnTarget *target, int n, const double *x, double *pair);
+
+/* ---- networks ------------------------------------------------------------------------------------------------------ */
+
+typedef struct GlnModel {
+    enum { GLN_LAYERS, GLN_COMPLETE, GLN_MLP } kind;
+    int width;
+    RelnForm form;
+    bool center;  /* GLN_LAYERS: linear layers see the centre by itself, too */
+    GlnLift lift; /* of covariances */
+} GlnModel;
+
+/* What the networks are built for. */
+typedef struct GlnNetwork {
+    const GlnModel *model;
+    const GlnTarget *target;
+    int n;
+} GlnNetwork;
+
+/* From x (n n, 2) to one number, or to one matrix. */
+RelnNode *gln_network(const RelnNet *net, const void *network, RelnNode *x);
+
+#endif

@@ -1,0 +1,44 @@
+/* sl3.h -- an invariant and an equivariant function of two elements of sl(3): data, actions, networks. */
+#ifndef TASKS_SL3_H
+#define TASKS_SL3_H
+
+#include "tasks/task.h"
+
+enum { SL3_N = 3, SL3_K = 8, SL3_MATRIX = 9 };
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+/* sin tr(XX) + cos tr(YY) - tr(YY)^3 / 2 + det(XY) + exp tr(XX), no conjugation by SL(3) changes it; x, y: coordinates */
+double sl3_invariant(const RelnAlgebra *sl3, const double *x, const double *y);
+/* [[X,Y],Y] + [Y,X], which follows every conjugation; out: coordinates */
+void sl3_equivariant(const RelnAlgebra *sl3, const double *x, const double *y, double *out);
+
+/* Ad_g (K, K) of g = exp(h), coordinates of h uniform in (-1/2, 1/2). */
+RelnStatus sl3_action(const RelnAlgebra *sl3, RelnRng *rng, double *ad);
+/* y = Ad x for n items of K coordinates and c channels, (n, K, c). In place is fine. */
+void sl3_act(const double *ad, ptrdiff_t n, int c, const double *x, double *y);
+
+/* Pairs of coordinates (n, K, 2) as pairs of matrices (n, 9, 2). */
+void sl3_hats(const RelnAlgebra *sl3, ptrdiff_t n, const double *x, double *matrices);
+
+/* ---- networks ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Sl3Model {
+    enum {
+        SL3_INVARIANT,   /* Linear, ReLU, Linear, Bracket, B(x,x), dense: as on sp(4) */
+        SL3_EQUIVARIANT, /* (Linear, Bracket or ReLU)..., Linear */
+        SL3_COMPLETE,    /* on all matrices: Affine, Product, their traces, and a smooth function */
+        SL3_MLP
+    } kind;
+    int width;
+    const char *blocks; /* SL3_EQUIVARIANT: 'b' bracket, 'r' leaky ReLU, from the input on */
+    bool matrices;      /* the input is (9, 2) */
+    bool augment;
+    int outputs; /* SL3_MLP */
+    double rate;
+    bool cosine;
+} Sl3Model;
+
+RelnNode *sl3_network(const RelnNet *net, const void *model, RelnNode *x);
+
+#endif
