@@ -19,6 +19,11 @@ char *reln_fit_path(RelnFit *fit, const char *name)
     return reln_arena_printf(&fit->arena, "%s/%s", fit->folder, name);
 }
 
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
 size_t reln_peak_bytes(void)
 {
     struct rusage usage;
@@ -226,12 +231,15 @@ static RelnStatus plan(RelnFit *fit)
     return reln_reader_plan(&fit->reader);
 }
 
-static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan)
+/* Workers that get a shard of n samples have touched their memory; the others never do. */
+static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan, ptrdiff_t n)
 {
     const RelnCost cost = reln_plan_cost(plan);
-    const size_t threads = fit->pool ? (size_t)reln_pool_threads(fit->pool) : 1;
+    const ptrdiff_t threads = fit->pool ? reln_pool_threads(fit->pool) : 1;
+    const ptrdiff_t shards = (n + cost.shard - 1) / cost.shard;
+    const ptrdiff_t busy = shards < threads ? shards : threads;
 
-    return cost.bytes_worker * threads + cost.bytes_shared + cost.bytes_kept;
+    return cost.bytes_worker * (size_t)busy + cost.bytes_shared + cost.bytes_kept;
 }
 
 /* Parameters, states and moments; and once more what the best evaluation keeps, which are all but the moments. */
@@ -275,6 +283,7 @@ static RelnStatus make_trainer(RelnFit *fit)
 /* Once spec, data and model are there. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
+    const ptrdiff_t batch = fit->spec.train.batch;
     size_t before;
 
     if (fit->options.threads > 1)
@@ -286,9 +295,11 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
     /* what the process has already, data included, and what the steps will touch */
-    fit->planned_bytes = before + plan_bytes(fit, fit->plan) +
-                         (fit->has_reader ? plan_bytes(fit, fit->reader.plan) : 0) +
+    fit->planned_bytes = before + plan_bytes(fit, fit->plan, smaller(batch, fit->n_train)) +
                          store_bytes(reln_model_store(fit->model));
+    if (fit->has_reader)
+        fit->planned_bytes +=
+            plan_bytes(fit, fit->reader.plan, smaller(RELN_READER_BATCH, fit->n_validation));
     return RELN_OK;
 }
 

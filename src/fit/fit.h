@@ -38,6 +38,9 @@ RelnMetrics reln_tally_metrics(const RelnTally *tally);
 
 /* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
 
+/* Samples at a time; a multiple of what plans work on together, for no other reason. */
+enum { RELN_READER_BATCH = 240 };
+
 typedef struct RelnReader {
     RelnCtx *ctx;
     RelnModel *model;

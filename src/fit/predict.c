@@ -5,9 +5,7 @@
 #include "base/base.h"
 #include "fit/fit.h"
 
-enum {
-    BATCH = 240
-}; /* samples at a time; a multiple of what plans work on together, for no other reason */
+enum { BATCH = RELN_READER_BATCH };
 
 RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
                             const RelnDataOptions *options, RelnReader *r)

@@ -41,7 +41,7 @@ fit() { # fit NAME SET MODEL RATE TRAIN
     echo "$1: $(number parameters <"$1.json") parameters, validation $(number validation_loss <"$1.json")"
 }
 
-times() { # times A B: B is at least ten times A
+ratio() { # ratio A B: B is at least ten times A
     awk -v a="$(number validation_loss <"$1.json")" -v b="$(number validation_loss <"$2.json")" \
         -v name="$2" 'BEGIN { printf "%s: %.0f times the error\n", name, b / a; exit b < 10 * a }'
 }
@@ -59,8 +59,8 @@ for set in gl3 so3; do
     n=$(number parameters <$set-reln.json)
     fit $set-mlp $set "kind: mlp, parameters: $n" 2e-3 ''
     fit $set-mlp-moved $set "kind: mlp, parameters: $n" 2e-3 ", augment: {cond: $cond}"
-    times $set-reln $set-mlp
-    times $set-reln $set-mlp-moved
+    ratio $set-reln $set-mlp
+    ratio $set-reln $set-mlp-moved
     fit $set-double $set 'width: 64' 3e-3 ', dtype: f64'
     "$reln" check $set-reln --quiet
     "$reln" check $set-double --quiet
