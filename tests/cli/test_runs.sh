@@ -159,7 +159,7 @@ check "resumed after SIGINT: the same bits" cmp middle/model.safetensors stopped
 "$reln" fit long.yaml data.npz --out held --threads 1 --quiet &
 pid=$!
 while [ ! -e held/checkpoint.safetensors ]; do sleep 0.02; done
-refused 4 'another process is working in this folder, number [0-9]' fit --resume held
+refused 4 'another process, number [0-9]*, is working in this folder' fit --resume held
 refused 3 'held holds a run already; resume that one, or take another folder' fit calm.yaml data.npz --out held
 kill -9 $pid
 wait $pid 2>/dev/null
