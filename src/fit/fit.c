@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "fit/fit.h"
+#include "tensor/gemm.h"
 
 static double now(void)
 {
@@ -238,8 +239,10 @@ static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan, ptrdiff_t n)
     const ptrdiff_t threads = fit->pool ? reln_pool_threads(fit->pool) : 1;
     const ptrdiff_t shards = (n + cost.shard - 1) / cost.shard;
     const ptrdiff_t busy = shards < threads ? shards : threads;
+    /* single precision needs half of the room for products, and never touches the other half */
+    const size_t idle = fit->spec.train.dtype == RELN_F64 ? 0 : reln_gemm_bytes() / 2;
 
-    return cost.bytes_worker * (size_t)busy + cost.bytes_shared + cost.bytes_kept;
+    return (cost.bytes_worker - idle) * (size_t)busy + cost.bytes_shared + cost.bytes_kept;
 }
 
 /* Parameters, states and moments; and once more what the best evaluation keeps, which are all but the moments. */
