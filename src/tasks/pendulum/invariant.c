@@ -93,7 +93,7 @@ RelnNode *pend_features_mixed(RelnGraph *g, RelnNode *f, PendWeights *w)
 /* Outputs "f" and "0", "1", ...: the gradient of each. */
 static RelnStatus plan_gradients(RelnGraph *g, const PendInvariant *s, RelnPlan **plan)
 {
-    RelnNode *z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(), pend_state_rep(g), RELN_F64);
+    RelnNode *z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(1), pend_state_rep(g), RELN_F64);
     RelnNode *f = pend_features(g, s, z), *d = NULL;
 
     reln_output(g, "f", f);

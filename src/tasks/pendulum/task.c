@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/pendulum/abreast.h"
 #include "tasks/pendulum/data.h"
 #include "tasks/pendulum/emlp.h"
 #include "tasks/pendulum/equivariant.h"
@@ -188,28 +189,51 @@ typedef struct Fit {
     const Data *data;
     const Row *row;
     const Scale *scale;
+    int abreast, groups; /* chunks in the channels of a sample, samples */
     RelnGroup *group;
     RelnStore *store;
     RelnGraph *train_graph, *judge_graph, *move_graph;
     RelnPlan *train, *judge, *move; /* training; loss of a chunk; velocity */
     RelnTrainer *trainer;
-    double *starts, *z; /* (n, 12), (n, 150, 12): rollouts of the test set */
+    double *chunks[PEND_SPLITS], *shares; /* packed */
+    double *starts, *z;                   /* (n, 12), (n, 150, 12): rollouts of the test set */
 } Fit;
+
+static RelnStatus pack(Fit *f)
+{
+    const int per = PEND_CHUNK * PEND_STATE, n = f->data->sets.n;
+
+    f->abreast = f->row->arch->abreast > 0 ? f->row->arch->abreast : 1;
+    f->groups = pend_groups(n, f->abreast);
+    f->shares = calloc((size_t)(f->groups * f->abreast), sizeof *f->shares);
+    if (!f->shares)
+        return task_nomem(f->run->env);
+    pend_shares(n, f->abreast, f->shares);
+    for (int s = 0; s < PEND_SPLITS; s++) {
+        f->chunks[s] = calloc((size_t)(f->groups * f->abreast * per), sizeof **f->chunks);
+        if (!f->chunks[s])
+            return task_nomem(f->run->env);
+        pend_pack(n, f->abreast, per, f->data->sets.chunks[s], f->chunks[s]);
+    }
+    return RELN_OK;
+}
 
 static bool open_model(const Fit *f, RelnGraph *g, PendModel *m)
 {
-    return pend_model_open(m, &(PendBuild){g, f->row->symmetry, f->row->settings}, f->row->arch);
+    return pend_model_open(m, &(PendBuild){g, f->row->symmetry, f->row->settings, f->abreast},
+                           f->row->arch);
 }
 
-/* Loss of the chunks "chunk". */
+/* Loss of the chunks "chunk", each with its "share". */
 static RelnNode *loss_of_chunks(const Fit *f, RelnGraph *g, PendModel *m)
 {
-    RelnDims dims = pend_state_dims();
-    RelnNode *chunk;
+    RelnDims dims = pend_state_dims(f->abreast);
+    RelnNode *chunk, *share;
 
     dims.p = PEND_CHUNK;
     chunk = reln_input(g, "chunk", RELN_SAMPLES, dims, pend_state_rep(g), RELN_DEFAULT);
-    return open_model(f, g, m) ? pend_model_loss(m, chunk, f->scale->substeps) : NULL;
+    share = reln_input(g, "share", RELN_SAMPLES, (RelnDims){.c = f->abreast}, NULL, RELN_DEFAULT);
+    return open_model(f, g, m) ? pend_model_loss(m, chunk, share, f->scale->substeps) : NULL;
 }
 
 static RelnStatus new_graph(Fit *f, RelnGraph **g)
@@ -236,7 +260,8 @@ static RelnStatus build_training(Fit *f)
     if (f->row->arch->start)
         TRY(f->row->arch->start(&m.build, f->store, f->run->seed, f->data->sets.n * PEND_CHUNK,
                                 f->data->sets.chunks[PEND_TRAIN]));
-    return reln_plan_bind(f->train, "chunk", f->data->sets.chunks[PEND_TRAIN], RELN_F64);
+    TRY(reln_plan_bind(f->train, "share", f->shares, RELN_F64));
+    return reln_plan_bind(f->train, "chunk", f->chunks[PEND_TRAIN], RELN_F64);
 }
 
 static RelnStatus build_judges(Fit *f)
@@ -247,8 +272,9 @@ static RelnStatus build_judges(Fit *f)
     TRY(new_graph(f, &f->judge_graph));
     reln_output(f->judge_graph, "loss", loss_of_chunks(f, f->judge_graph, &m));
     TRY(plan_of(f, f->judge_graph, &f->judge));
+    TRY(reln_plan_bind(f->judge, "share", f->shares, RELN_F64));
     TRY(new_graph(f, &f->move_graph));
-    z = reln_input(f->move_graph, "z", RELN_SAMPLES, pend_state_dims(),
+    z = reln_input(f->move_graph, "z", RELN_SAMPLES, pend_state_dims(f->abreast),
                    pend_state_rep(f->move_graph), RELN_DEFAULT);
     if (open_model(f, f->move_graph, &m))
         reln_output(f->move_graph, "velocity", pend_model_direct(&m, z));
@@ -262,6 +288,7 @@ static RelnStatus build(Fit *f)
 
     TRY(pend_symmetry_group(ctx, f->row->arch->typed ? symmetry : PEND_NONE, &f->group));
     TRY(reln_store_create(ctx, f->run->seed, &f->store));
+    TRY(pack(f));
     TRY(build_training(f));
     TRY(build_judges(f));
     f->run->params = reln_store_parameters(f->store);
@@ -275,14 +302,14 @@ static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
     const Fit *f = self;
 
     (void)step;
-    *n_samples = f->data->sets.n;
+    *n_samples = f->groups;
     return RELN_OK;
 }
 
 static RelnStatus chunk_loss(Fit *f, int split, double *loss)
 {
-    TRY(reln_plan_bind(f->judge, "chunk", f->data->sets.chunks[split], RELN_F64));
-    TRY(reln_plan_run(f->judge, &(RelnRun){.n_samples = f->data->sets.n}));
+    TRY(reln_plan_bind(f->judge, "chunk", f->chunks[split], RELN_F64));
+    TRY(reln_plan_run(f->judge, &(RelnRun){.n_samples = f->groups}));
     *loss = (double)*(const float *)reln_plan_output(f->judge, "loss", NULL);
     return RELN_OK;
 }
@@ -332,52 +359,67 @@ static RelnStatus train(Fit *f)
 
 /* ---- judging --------------------------------------------------------------------------------------------------- */
 
+/* zdot of all `states` (n, 12), through the plan that is bound to `packed`. */
+static RelnStatus velocities(Fit *f, const double *states, double *packed, double *zdot)
+{
+    const int n = f->data->sets.n;
+    const float *out;
+
+    pend_pack(n, f->abreast, PEND_STATE, states, packed);
+    TRY(reln_plan_bind(f->move, "z", packed, RELN_F64));
+    TRY(reln_plan_run(f->move, &(RelnRun){.n_samples = f->groups}));
+    out = reln_plan_output(f->move, "velocity", NULL);
+    for (int i = 0; i < f->groups * f->abreast * PEND_STATE; i++)
+        packed[i] = (double)out[i];
+    pend_unpack(n, f->abreast, PEND_STATE, packed, zdot);
+    return RELN_OK;
+}
+
+/* A turn about the vertical of vectors. */
+static void turn(double angle, int count, const double *from, double *to)
+{
+    const double c = cos(angle), s = sin(angle);
+
+    for (int i = 0; i < count; i += 3) {
+        to[i] = c * from[i] - s * from[i + 1];
+        to[i + 1] = s * from[i] + c * from[i + 1];
+        to[i + 2] = from[i + 2];
+    }
+}
+
 /* Largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn by 0.7 about the vertical (60 degrees for
  * D6): what single precision leaves of the symmetry, or that there is none. */
 static RelnStatus judge_symmetry(Fit *f)
 {
     const int n = f->data->sets.n * PEND_STATE;
-    const double t = f->row->symmetry == PEND_D6 ? acos(-1.0) / 3 : 0.7, c = cos(t), s = sin(t);
-    float *before = malloc((size_t)n * sizeof *before);
-    const float *after;
-    double worst = 0, size = 0;
+    const double angle = f->row->symmetry == PEND_D6 ? acos(-1.0) / 3 : 0.7;
+    double *before = calloc((size_t)n, sizeof *before), *after = calloc((size_t)n, sizeof *after);
+    double worst = 0, size = 0,
+           *packed = calloc((size_t)(f->groups * f->abreast * PEND_STATE), sizeof *packed);
+    RelnStatus status = before && after && packed ? RELN_OK : task_nomem(f->run->env);
 
-    if (!before)
-        return task_nomem(f->run->env);
-    for (int turned = 0; turned < 2; turned++) {
-        const RelnStatus status = reln_plan_run(f->move, &(RelnRun){.n_samples = f->data->sets.n});
-
-        if (status != RELN_OK) {
-            free(before);
-            return status;
-        }
-        if (!turned)
-            memcpy(before, reln_plan_output(f->move, "velocity", NULL), (size_t)n * sizeof *before);
-        for (int i = 0; i < n && !turned; i += 3) {
-            const double x = f->starts[i], y = f->starts[i + 1];
-
-            f->starts[i] = c * x - s * y;
-            f->starts[i + 1] = s * x + c * y;
-        }
+    if (status == RELN_OK)
+        status = velocities(f, f->starts, packed, after);
+    if (status == RELN_OK) {
+        turn(angle, n, after, before);
+        turn(angle, n, f->starts, after);
+        status = velocities(f, after, packed, after);
     }
-    after = reln_plan_output(f->move, "velocity", NULL);
-    for (int i = 0; i < n; i += 3) {
-        const double x = (double)before[i], y = (double)before[i + 1];
-
-        worst = fmax(worst, fabs((double)after[i] - (c * x - s * y)));
-        worst = fmax(worst, fabs((double)after[i + 1] - (s * x + c * y)));
-        worst = fmax(worst, fabs((double)after[i + 2] - (double)before[i + 2]));
-        size = fmax(size, fmax(fabs(x), fabs(y)));
+    for (int i = 0; i < n && status == RELN_OK; i++) {
+        worst = fmax(worst, fabs(after[i] - before[i]));
+        size = fmax(size, fabs(before[i]));
     }
     free(before);
+    free(after);
+    free(packed);
     f->run->metrics[SYMMETRY] = worst / size;
-    return RELN_OK;
+    return status;
 }
 
 static RelnStatus judge_rollouts(Fit *f)
 {
     const int n = f->data->sets.n;
-    const PendRollout rollout = {f->move, RELN_F32, n, f->scale->h};
+    const PendRollout rollout = {f->move, RELN_F32, n, f->abreast, f->scale->h};
     PendErrors e;
 
     TRY(reln_plan_freeze(f->move));
@@ -425,7 +467,6 @@ static RelnStatus judge(Fit *f)
     TRY(chunk_loss(f, PEND_TEST, &f->run->metrics[CHUNK]));
     TRY(judge_rollouts(f));
     TRY(draw_motion(f));
-    TRY(reln_plan_bind(f->move, "z", f->starts, RELN_F64));
     return judge_symmetry(f);
 }
 
@@ -454,6 +495,9 @@ static RelnStatus run(TaskRun *run, const void *data)
     reln_graph_destroy(f.train_graph);
     reln_store_destroy(f.store);
     reln_group_destroy(f.group);
+    for (int s = 0; s < PEND_SPLITS; s++)
+        free(f.chunks[s]);
+    free(f.shares);
     free(f.starts);
     free(f.z);
     return status;
