@@ -71,6 +71,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
+    const char *truth;  /* NULL, or the curve of what is true, the same in all runs, drawn with it */
 } TaskFigure;
 
 /* What all runs of one call share. */

@@ -357,6 +357,22 @@ static RelnStatus train(Fit *f)
     return f->row->published ? RELN_OK : reln_trainer_take_best(f->trainer);
 }
 
+/* ---- curves ---------------------------------------------------------------------------------------------------- */
+
+#define ERROR_AT "error of a state"
+#define HEIGHT "height of the lower mass, first test motion"
+#define FROM_ABOVE "its path, seen from above"
+#define DRIFT_ENERGY "its energy, less that at the start"
+#define DRIFT_SPIN "its angular momentum, less that at the start"
+
+static const TaskFigure figures[] = {
+    {.curve = ERROR_AT, .x = "time", .y = "geometric mean over motions"},
+    {.curve = HEIGHT, .x = "time", .truth = HEIGHT ", true"},
+    {.curve = FROM_ABOVE, .x = "x", .y = "y", .truth = FROM_ABOVE ", true"},
+    {.curve = DRIFT_ENERGY, .x = "time"},
+    {.curve = DRIFT_SPIN, .x = "time"},
+};
+
 /* ---- judging --------------------------------------------------------------------------------------------------- */
 
 /* zdot of all `states` (n, 12), through the plan that is bound to `packed`. */
@@ -431,11 +447,11 @@ static RelnStatus judge_rollouts(Fit *f)
     f->run->metrics[ENERGY] = e.energy;
     f->run->metrics[SPIN] = e.spin;
     for (int t = 1; t < PEND_ROLLOUT; t++)
-        TRY(task_curve(f->run, "error of a state against time", t * PEND_INTERVAL, e.at[t]));
+        TRY(task_curve(f->run, ERROR_AT, t * PEND_INTERVAL, e.at[t]));
     return RELN_OK;
 }
 
-/* The first test motion: height of the lower mass, energy and spin against time. */
+/* The first test motion: where the lower mass is, energy and spin against time. */
 static RelnStatus draw_motion(Fit *f)
 {
     const double energy = pend_energy(&f->data->system, f->z), spin = pend_spin(f->z);
@@ -444,11 +460,12 @@ static RelnStatus draw_motion(Fit *f)
         const double *z = f->z + (ptrdiff_t)t * PEND_STATE, at = t * PEND_INTERVAL;
         const double *true_z = f->data->sets.truth + (ptrdiff_t)t * PEND_STATE;
 
-        TRY(task_curve(f->run, "height of the lower mass, learned less true", at,
-                       z[5] - true_z[5]));
-        TRY(task_curve(f->run, "energy less that at the start", at,
-                       pend_energy(&f->data->system, z) - energy));
-        TRY(task_curve(f->run, "angular momentum less that at the start", at, pend_spin(z) - spin));
+        TRY(task_curve(f->run, HEIGHT, at, z[5]));
+        TRY(task_curve(f->run, HEIGHT ", true", at, true_z[5]));
+        TRY(task_curve(f->run, FROM_ABOVE, z[3], z[4]));
+        TRY(task_curve(f->run, FROM_ABOVE ", true", true_z[3], true_z[4]));
+        TRY(task_curve(f->run, DRIFT_ENERGY, at, pend_energy(&f->data->system, z) - energy));
+        TRY(task_curve(f->run, DRIFT_SPIN, at, pend_spin(z) - spin));
     }
     return RELN_OK;
 }
@@ -466,7 +483,8 @@ static RelnStatus judge(Fit *f)
                PEND_STATE * sizeof *f->starts);
     TRY(chunk_loss(f, PEND_TEST, &f->run->metrics[CHUNK]));
     TRY(judge_rollouts(f));
-    TRY(draw_motion(f));
+    if (f->run->seed == 1) /* one motion of each row is enough to look at */
+        TRY(draw_motion(f));
     return judge_symmetry(f);
 }
 
@@ -538,6 +556,8 @@ const Task task_pendulum = {
     .n_options = 2,
     .options = {{"group", "all|o2|so2|d6", "all", "rows of one symmetry, and those without"},
                 {"target", "code|paper", "code", "stiffness 2 of the second spring, or 1"}},
+    .n_figures = sizeof figures / sizeof figures[0],
+    .figures = figures,
     .seeds = {1, 1, 3},
     .wanted = wanted,
     .prepare = prepare,
