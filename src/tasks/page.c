@@ -124,7 +124,7 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
     facts(call, page);
     reln_page_section(page, "Results");
     reln_page_table(page, table);
-    reln_page_section(page, "Training");
+    reln_page_section(page, "Curves");
     reln_page_columns(page, 2);
     for (int r = 0; r < call->n_models * call->n_seeds; r++)
         for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
