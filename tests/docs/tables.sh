@@ -7,7 +7,7 @@ tools/tables --check README.md docs/results/README.md
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sed '/^<!-- table /,/^$/s/[0-9]/7/g' README.md >"$work/spoilt.md"
+sed '/^|.*±/s/[0-9]/7/g' README.md >"$work/spoilt.md"
 if tools/tables --check "$work/spoilt.md" >/dev/null; then
     echo "a page with other numbers was taken for a good one"
     exit 1
