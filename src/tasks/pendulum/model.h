@@ -36,7 +36,7 @@ typedef struct PendArchitecture {
     bool
         typed; /* its graph has the symmetry for its group; otherwise none:3, and types prove nothing */
     bool velocity; /* the value is zdot, four vectors: a neural ODE */
-    int abreast;   /* states that many of which fill a node best; 0: it takes one only */
+    int abreast;   /* so many states are best put abreast; 0: it takes one only */
     /* Parameters, and what is computed from them once a step. */
     void (*weights)(const PendBuild *b, PendWeights *w);
     /* In b->graph, which may be another than the one that lists the weights. */
