@@ -62,11 +62,13 @@ static const TaskModel models[] = {
      .label = "EMLP-HNN SO(2), published protocol",
      .params = 55569,
      .paper = {{0.015, 0.003}},
+     .from = TASK_FULL,
      .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_SO2, 3e-3, true, false, 1)},
     {.name = "emlp-d6",
      .label = "EMLP-HNN D6, published protocol",
      .params = 55569,
      .paper = {{0.013, 0.002}},
+     .from = TASK_FULL,
      .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_D6, 3e-3, true, false, 1)},
     {.name = "emlp-o2-tuned",
      .label = "EMLP-HNN O(2)",
@@ -82,6 +84,7 @@ static const TaskModel models[] = {
      .label = "Scalars-HNN, published protocol",
      .params = 33501,
      .paper = {{0.0092, 0.0005}},
+     .from = TASK_FULL,
      .settings = ROW(&pend_invariant, &pend_scalars, PEND_NONE, 5e-3, false, true, 2)},
     {.name = "scalars-tuned",
      .label = "Scalars-HNN",
@@ -138,7 +141,7 @@ typedef struct Scale {
 
 static const Scale scales[TASK_SCALES] = {
     {8, 1, 0.2, 4, 2},
-    {500, 1, 0.1, 400, 50},
+    {500, 1, 0.1, 150, 25},
     {500, 2, 0.05, 2000, 50},
 };
 
