@@ -103,17 +103,17 @@ static const TaskModel models[] = {
      .label = "ReLN-HNN O(2), vectors (ours)",
      .paper = {{0.011, 0.002}},
      .settings =
-         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_O2, 3e-2, false, false, 2)},
+         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_O2, 3e-2, false, false, 1)},
     {.name = "reln-so2",
      .label = "ReLN-HNN SO(2), vectors (ours)",
      .paper = {{0.010, 0.004}},
      .settings =
-         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_SO2, 3e-2, false, false, 2)},
+         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_SO2, 3e-2, false, false, 1)},
     {.name = "reln-d6",
      .label = "ReLN-HNN D6, vectors (ours)",
      .paper = {{0.011, 0.002}},
      .settings =
-         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_D6, 3e-2, false, false, 2)},
+         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_D6, 3e-2, false, false, 1)},
 };
 
 static const char *group_of(const TaskEnv *env)
