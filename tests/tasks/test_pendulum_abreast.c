@@ -38,14 +38,17 @@ static double loss_of(int abreast, const double *chunks, double *derivative)
         reln_input(lab.graph, "chunk", RELN_SAMPLES, dims, pend_state_rep(lab.graph), RELN_DEFAULT);
     weight =
         reln_input(lab.graph, "share", RELN_SAMPLES, (RelnDims){.c = abreast}, NULL, RELN_DEFAULT);
-    assert_true(
-        pend_model_open(&m, &(PendBuild){lab.graph, PEND_O2, &narrow, abreast}, &pend_emlp));
+    assert_true(pend_model_open(
+        &m,
+        &(PendBuild){
+            .graph = lab.graph, .symmetry = PEND_O2, .settings = &narrow, .abreast = abreast},
+        &pend_emlp));
     L = pend_model_loss(&m, chunk, weight, 1);
     assert_true(reln_grad(lab.graph, L, 1, &chunk, &d));
     reln_output(lab.graph, "loss", L);
     reln_output(lab.graph, "derivative", d);
     assert_ok(lab.ctx, reln_plan_create(lab.graph, NULL, &plan));
-    assert_ok(lab.ctx, pend_emlp.start(&m.build, lab.store, /*seed=*/1, N, chunks));
+    assert_ok(lab.ctx, pend_emlp.start(&m.build, lab.store, N, chunks));
     pend_pack(N, abreast, PER, chunks, packed);
     pend_shares(N, abreast, share);
     assert_ok(lab.ctx, reln_plan_bind(plan, "chunk", packed, RELN_F64));

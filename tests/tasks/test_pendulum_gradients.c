@@ -65,7 +65,7 @@ static RelnNode *state_input(Study *s, const char *name, int points)
 
 static void study_init(Study *s)
 {
-    const PendBuild b = {NULL, PEND_NONE, &narrow, 1};
+    const PendBuild b = {.symmetry = PEND_NONE, .settings = &narrow};
 
     lab_init(&s->lab, PEND_NONE);
     s->model.build = b;

@@ -95,8 +95,9 @@ static double rollout_error(double h)
 
     lab_init(&lab, PEND_O2);
     assert_true(pend_data_init(&data, &PEND_AS_PUBLISHED, 4));
-    assert_true(
-        pend_model_open(&m, &(PendBuild){lab.graph, PEND_O2, &pend_lengths, 1}, &pend_invariant));
+    assert_true(pend_model_open(
+        &m, &(PendBuild){.graph = lab.graph, .symmetry = PEND_O2, .settings = &pend_lengths},
+        &pend_invariant));
     set_truth(lab.store);
     in = reln_input(lab.graph, "z", RELN_SAMPLES, pend_state_dims(1), pend_state_rep(lab.graph),
                     RELN_DEFAULT);

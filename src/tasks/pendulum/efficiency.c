@@ -100,7 +100,7 @@ typedef struct Bench {
 static RelnStatus open_plan(Bench *b, int which)
 {
     const int abreast = which < MANY_H ? 1 : b->abreast;
-    const PendBuild build = {NULL, b->row->symmetry, b->row->settings, abreast};
+    const PendBuild build = {NULL, b->row->symmetry, b->row->settings, abreast, b->run->seed};
     RelnDims dims = pend_state_dims(abreast);
     RelnGraph *g;
     RelnNode *z;
@@ -123,7 +123,7 @@ static RelnStatus open_plan(Bench *b, int which)
     }
     TRY(reln_plan_create(g, &(RelnPlanOptions){.pool = b->run->env->pool}, &b->plan[which]));
     if (which == ONE_H && b->row->arch->start)
-        TRY(b->row->arch->start(&m.build, b->store, 1, BATCH * PEND_CHUNK, b->states));
+        TRY(b->row->arch->start(&m.build, b->store, BATCH * PEND_CHUNK, b->states));
     if (which == TRAINING)
         TRY(reln_plan_bind(b->plan[which], "rate", &b->rate, RELN_F64));
     return reln_plan_bind(b->plan[which], "z", b->states, RELN_F64);

@@ -237,9 +237,9 @@ static RelnNode *bias(const PendBuild *build, const Projectors *p, const char *l
 /* ---- the bilinear layer ------------------------------------------------------------------------------------------ */
 
 /* B(x) is filled with a few tensors of x itself, chosen once and with replacement. */
-static void choose(int layer, const PendTensors *t, int chosen[PEND_RANKS][27])
+static void choose(const PendBuild *b, int layer, const PendTensors *t, int chosen[PEND_RANKS][27])
 {
-    RelnRng rng = reln_rng(/*seed=*/2021, (uint64_t)layer);
+    RelnRng rng = reln_rng(b->seed, /*stream=*/2 + (uint64_t)layer);
 
     for (int k = 1; k < PEND_RANKS; k++)
         for (int i = 0; i < pend_tensors_chosen(t, k); i++)
@@ -414,7 +414,7 @@ static Parts bilinear(const PendBuild *build, int layer, const PendTensors *t, P
     RelnNode *X[PEND_RANKS] = {NULL};
     Parts out = p;
 
-    choose(layer, t, chosen);
+    choose(build, layer, t, chosen);
     for (int k = 1; k < PEND_RANKS; k++)
         if (t->n[k] > 0)
             X[k] = chosen_tensors(g, &p, k, pend_tensors_chosen(t, k), chosen[k]);
@@ -588,12 +588,11 @@ static bool start_layer(RelnStore *store, RelnRng *rng, const char *layer, const
     return good;
 }
 
-static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed,
-                        const PendTensors *output)
+static RelnStatus start(const PendBuild *b, RelnStore *store, const PendTensors *output)
 {
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
     const PendTensors gated = pend_tensors_gated(&hidden);
-    RelnRng rng = reln_rng(seed, /*stream=*/1);
+    RelnRng rng = reln_rng(b->seed, /*stream=*/1);
 
     return start_layer(store, &rng, "emlp.0", &state_tensors, &gated) &&
                    start_layer(store, &rng, "emlp.1", &hidden, &gated) &&
@@ -603,18 +602,16 @@ static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed,
                : RELN_ERR_NOMEM;
 }
 
-static RelnStatus start_energy(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                               const double *states)
+static RelnStatus start_energy(const PendBuild *b, RelnStore *store, int n, const double *states)
 {
     (void)n, (void)states;
-    return start(b, store, seed, &one_scalar);
+    return start(b, store, &one_scalar);
 }
 
-static RelnStatus start_velocity(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                                 const double *states)
+static RelnStatus start_velocity(const PendBuild *b, RelnStore *store, int n, const double *states)
 {
     (void)n, (void)states;
-    return start(b, store, seed, &state_tensors);
+    return start(b, store, &state_tensors);
 }
 
 const PendArchitecture pend_emlp = {

@@ -231,12 +231,10 @@ static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
     return reln_add(g, H, f);
 }
 
-static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                        const double *states)
+static RelnStatus start(const PendBuild *b, RelnStore *store, int n, const double *states)
 {
     const PendInvariant *s = b->settings;
 
-    (void)seed;
     return s->share > 0 ? pend_features_start(store, s, reln_graph_ctx(b->graph), n, states)
                         : RELN_OK;
 }

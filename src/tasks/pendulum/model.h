@@ -30,6 +30,7 @@ typedef struct PendBuild {
     PendSymmetry symmetry;
     const void *settings; /* the architecture's own */
     int abreast;          /* states in the channels of a node; 0 means 1 */
+    uint64_t seed;        /* of what an architecture draws itself */
 } PendBuild;
 
 typedef struct PendArchitecture {
@@ -42,8 +43,7 @@ typedef struct PendArchitecture {
     /* In b->graph, which may be another than the one that lists the weights. */
     RelnNode *(*value)(const PendBuild *b, RelnNode *z, PendWeights *w);
     /* Starting values that RelnInit cannot draw, or that depend on the n states to learn from; NULL: none. */
-    RelnStatus (*start)(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                        const double *states);
+    RelnStatus (*start)(const PendBuild *b, RelnStore *store, int n, const double *states);
 } PendArchitecture;
 
 typedef struct PendModel {

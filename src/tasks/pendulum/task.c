@@ -232,8 +232,9 @@ static RelnStatus pack(Fit *f)
 
 static bool open_model(const Fit *f, RelnGraph *g, PendModel *m)
 {
-    return pend_model_open(m, &(PendBuild){g, f->row->symmetry, f->row->settings, f->abreast},
-                           f->row->arch);
+    return pend_model_open(
+        m, &(PendBuild){g, f->row->symmetry, f->row->settings, f->abreast, f->run->seed},
+        f->row->arch);
 }
 
 /* Loss of the chunks "chunk", each with its "share". */
@@ -271,7 +272,7 @@ static RelnStatus build_training(Fit *f)
     reln_train_step(f->train_graph, &o, loss);
     TRY(plan_of(f, f->train_graph, &f->train));
     if (f->row->arch->start)
-        TRY(f->row->arch->start(&m.build, f->store, f->run->seed, f->data->sets.n * PEND_CHUNK,
+        TRY(f->row->arch->start(&m.build, f->store, f->data->sets.n * PEND_CHUNK,
                                 f->data->sets.chunks[PEND_TRAIN]));
     TRY(reln_plan_bind(f->train, "share", f->shares, RELN_F64));
     return reln_plan_bind(f->train, "chunk", f->chunks[PEND_TRAIN], RELN_F64);
