@@ -153,6 +153,9 @@ RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrain
 /* A constant rate, or a warm-up over a fiftieth of the steps and a cosine down to a hundredth. */
 RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps);
 
+/* The highest or lowest value of the first metric that any evaluation gave, as a table that chooses on test data has. */
+double task_best_metric(const RelnTrainer *trainer, bool highest);
+
 /* Parameters that Adam trains in this store: those with moments. */
 size_t task_trained(const RelnStore *store);
 

@@ -56,23 +56,6 @@ void pend_dense_weights(const PendBuild *b, const PendDense *d, PendWeights *w)
     }
 }
 
-static RelnNode *activate(RelnGraph *g, RelnActivation f, RelnNode *s)
-{
-    switch (f) {
-    case RELN_ACT_RELU:
-        return reln_relu(g, s);
-    case RELN_ACT_SILU:
-        return reln_mul(g, s, reln_sigmoid(g, s));
-    case RELN_ACT_TANH:
-        return reln_tanh(g, s);
-    case RELN_ACT_SOFTPLUS:
-        return reln_softplus(g, s);
-    case RELN_ACT_NONE:
-        break;
-    }
-    return s;
-}
-
 RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWeights *w)
 {
     for (int i = 0; i < d->n; i++) {
@@ -80,7 +63,7 @@ RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWe
 
         s = reln_add(g, reln_mix(g, s, W), b);
         if (i + 1 < d->n)
-            s = activate(g, d->activation, s);
+            s = reln_nn_activate(g, d->activation, s);
     }
     return s;
 }
