@@ -94,6 +94,9 @@ typedef enum RelnActivation {
     RELN_ACT_NONE
 } RelnActivation;
 
+/* f(s), invariant by invariant. */
+RELN_API RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s);
+
 /* For invariants: y = s W + b. Shapes (..., 1, D) -> (..., 1, channels). Parameters W: D channels, b: channels, both
  * from U(-1/sqrt(D), 1/sqrt(D)). */
 RELN_API RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels);

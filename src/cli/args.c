@@ -37,6 +37,8 @@ static const Option options[] = {
     {"--seeds", NUMBER, "N", offsetof(CliArgs, seeds), CLI_TASK, 1, 1000, "runs of each model"},
     {"--models", TEXT, "LIST", offsetof(CliArgs, models), CLI_TASK, 0, 0,
      "only these, separated by commas"},
+    {"--finished", FLAG, NULL, offsetof(CliArgs, finished), CLI_TASK, 0, 0,
+     "tables of the runs that are finished; make none"},
     {"--group", TEXT, "NAME", offsetof(CliArgs, group), CLI_TASK, 0, 0,
      "symmetry of a task that has several"},
     {"--target", TEXT, "NAME", offsetof(CliArgs, target), CLI_TASK, 0, 0,

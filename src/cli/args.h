@@ -26,7 +26,7 @@ enum {
 typedef struct CliArgs {
     bool help;
     bool json;
-    bool quiet, print_spec, quick, seed_given;
+    bool quiet, print_spec, quick, finished, seed_given;
     const char *basis, *out, *resume, *data, *scale, *models, *group, *target, *only,
         *report;                    /* or NULL */
     uint64_t threads, draws, seeds; /* 0: not given */

@@ -9,9 +9,10 @@
 static const char help[] =
     "Makes the data, trains every model of the table with several seeds, and prints the results "
     "beside the paper's.\n"
-    "The folder gets results.json, metrics.csv, report.html and the trained models. A run that is "
-    "finished is not made\n"
-    "again: the same command goes on where it was stopped.\n"
+    "The folder gets results.json, metrics.csv, table.md, report.html and the trained models. A run "
+    "that is finished is\n"
+    "not made again: the same command goes on where it was stopped, and --finished makes the "
+    "tables without going on.\n"
     "\n"
     "  reln reproduce                              list the tasks and their models\n"
     "  reln reproduce sp4 --scale quick\n"
@@ -162,6 +163,7 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
                            .seeds = (int)args->seeds,
                            .first_seed = args->seed_given ? args->seed : 1,
                            .models = args->models,
+                           .finished = args->finished,
                            .threads = args->threads ? (int)args->threads
                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN),
                            .stream = args->quiet && !args->json ? NULL : stdout,
@@ -198,7 +200,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 const CliCommand cli_cmd_reproduce = {
     .name = "reproduce",
     .synopsis = "reproduce\nreproduce TASK [--scale smoke|quick|full] [--models LIST] [--seeds N] "
-                "[--out DIR] [--json]",
+                "[--finished] [--out DIR] [--json]",
     .purpose = "tables of the paper, ours beside theirs",
     .help = help,
     .options = CLI_OUT | CLI_TASK,

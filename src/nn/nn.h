@@ -21,8 +21,6 @@ static inline int reln_nn_channels(const RelnNode *x)
     return x ? x->shape.dims[RELN_C] : 0;
 }
 
-RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s);
-
 /* Fails when the net has no algebra: "bracket: ..." */
 bool reln_nn_want_algebra(const RelnNet *net, const char *layer);
 

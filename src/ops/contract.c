@@ -105,20 +105,23 @@ static RelnStatus forward(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
     const ptrdiff_t cx = z->in[0]->shape.dims[RELN_C], cy = z->in[1]->shape.dims[RELN_C],
                     c = z->shape.dims[RELN_C];
-    const ptrdiff_t rows = p->extent[0] * p->extent[1] * p->extent[2];
+    ptrdiff_t z_at = 0;
 
-    for (ptrdiff_t r = 0; r < e->n * rows; r++) {
-        const ptrdiff_t item = r / rows, in = r % rows, ir = in % p->extent[2],
-                        iq = in / p->extent[2] % p->extent[1];
-        const ptrdiff_t ip = in / p->extent[2] / p->extent[1];
-        const ptrdiff_t x =
-            item * p->stride_x[0] + ip * p->stride_x[1] + iq * p->stride_x[2] + ir * p->stride_x[3];
-        const ptrdiff_t y =
-            item * p->stride_y[0] + ip * p->stride_y[1] + iq * p->stride_y[2] + ir * p->stride_y[3];
+    for (ptrdiff_t i = 0; i < e->n; i++)
+        for (ptrdiff_t ip = 0; ip < p->extent[0]; ip++)
+            for (ptrdiff_t iq = 0; iq < p->extent[1]; iq++) {
+                ptrdiff_t x = i * p->stride_x[0] + ip * p->stride_x[1] + iq * p->stride_x[2];
+                ptrdiff_t y = i * p->stride_y[0] + ip * p->stride_y[1] + iq * p->stride_y[2];
 
-        k->contract(T, c, reln_at(e->in[0], x, k->size), cx, p->sx, reln_at(e->in[1], y, k->size),
-                    cy, p->sy, reln_at(e->out, r * p->zrow, k->size), c);
-    }
+                for (ptrdiff_t ir = 0; ir < p->extent[2]; ir++) {
+                    k->contract(T, c, reln_at(e->in[0], x, k->size), cx, p->sx,
+                                reln_at(e->in[1], y, k->size), cy, p->sy,
+                                reln_at(e->out, z_at, k->size), c);
+                    x += p->stride_x[3];
+                    y += p->stride_y[3];
+                    z_at += p->zrow;
+                }
+            }
     return RELN_OK;
 }
 

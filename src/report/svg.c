@@ -211,6 +211,10 @@ static void lay_out(RelnCanvas *canvas)
     if (is_equal(plot))
         equalise(canvas);
     divide(canvas, canvas->right - canvas->left, canvas->bottom - canvas->top);
+    if (canvas->left < 10.0 + widest_tick(&canvas->y)) { /* finer ticks have longer numbers */
+        canvas->left = 10.0 + widest_tick(&canvas->y);
+        divide(canvas, canvas->right - canvas->left, canvas->bottom - canvas->top);
+    }
     set_pixels(canvas);
 }
 

@@ -54,7 +54,7 @@ TaskMean task_mean_seconds(const TaskCall *call, int model);
 /* The first run of the model that has results; NULL when none has. */
 const TaskRun *task_any_run(const TaskCall *call, int model);
 
-RelnStatus task_results_save(const TaskCall *call); /* results.json, metrics.csv */
+RelnStatus task_results_save(const TaskCall *call); /* results.json, metrics.csv, table.md */
 RelnStatus task_results_print(const TaskCall *call);
 RelnStatus task_table(const TaskCall *call, RelnTable **out); /* caller destroys */
 RelnStatus task_page_save(const TaskCall *call);

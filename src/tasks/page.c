@@ -33,6 +33,15 @@ static bool all_positive(const TaskCall *call, const char *name)
     return true;
 }
 
+/* Is it drawn in the figure of another? */
+static bool is_truth(const Task *task, const char *name)
+{
+    for (int i = 0; i < task->n_figures; i++)
+        if (task->figures[i].truth && strcmp(task->figures[i].truth, name) == 0)
+            return true;
+    return false;
+}
+
 /* As the task wants it; a line against the step where it says nothing. */
 static TaskFigure figure_of(const Task *task, const char *name)
 {
@@ -52,6 +61,21 @@ static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
         reln_plot_diagonal(p, NULL);
 }
 
+/* Below the others, from the first run that has it. */
+static void plot_truth(const TaskCall *call, RelnPlot *p, const char *name)
+{
+    for (int r = 0; r < call->n_models * call->n_seeds; r++) {
+        const TaskCurve *c = call->runs[r].done ? curve_named(&call->runs[r], name) : NULL;
+        if (c) {
+            reln_plot_series(
+                p,
+                &(RelnSeries){
+                    .name = "true", .n = c->n, .x = c->x, .y = c->y, .colour = call->n_models + 1});
+            return;
+        }
+    }
+}
+
 /* One colour for each model, the first of its seeds named. */
 static void plot(const TaskCall *call, RelnPage *page, const char *name)
 {
@@ -59,6 +83,8 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
     RelnPlot *p = reln_page_plot(page, name);
 
     axes(call, p, &figure);
+    if (figure.truth)
+        plot_truth(call, p, figure.truth);
     for (int m = 0; m < call->n_models; m++) {
         const char *label = call->models[m]->label;
         for (int s = 0; s < call->n_seeds; s++) {
@@ -98,11 +124,11 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
     facts(call, page);
     reln_page_section(page, "Results");
     reln_page_table(page, table);
-    reln_page_section(page, "Training");
+    reln_page_section(page, "Curves");
     reln_page_columns(page, 2);
     for (int r = 0; r < call->n_models * call->n_seeds; r++)
         for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
-            if (!seen_before(call, r, c->name))
+            if (!seen_before(call, r, c->name) && !is_truth(call->env.task, c->name))
                 plot(call, page, c->name);
     return RELN_OK;
 }

@@ -1,4 +1,4 @@
-/* results.c -- what all runs say together: means and spreads, the table, results.json, metrics.csv. */
+/* results.c -- what all runs say together: means and spreads, the table, results.json, metrics.csv, table.md. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +295,22 @@ static RelnStatus csv_save(const TaskCall *call, const char *path)
     return status;
 }
 
+/* The title is in the first line of the file. */
+static RelnStatus table_save(const TaskCall *call, const char *path)
+{
+    RelnTable *table = NULL;
+    RelnStatus status = task_table(call, &table);
+    const char *text = NULL;
+    size_t n_bytes = 0;
+
+    if (status == RELN_OK)
+        status = reln_table_write(table, RELN_TABLE_MARKDOWN, &text, &n_bytes);
+    if (status == RELN_OK)
+        status = reln_file_write(call->env.ctx, path, text, n_bytes);
+    reln_table_destroy(table);
+    return status;
+}
+
 RelnStatus task_results_save(const TaskCall *call)
 {
     char path[TASK_PATH];
@@ -308,7 +324,9 @@ RelnStatus task_results_save(const TaskCall *call)
     if (status != RELN_OK)
         return status;
     snprintf(path, sizeof path, "%s/metrics.csv", call->request->out);
-    return csv_save(call, path);
+    TRY(csv_save(call, path));
+    snprintf(path, sizeof path, "%s/table.md", call->request->out);
+    return table_save(call, path);
 }
 
 static RelnStatus print_json(const TaskCall *call)

@@ -152,7 +152,13 @@ static RelnStatus look_up_all(TaskCall *call, TaskOutcome *outcome)
     return RELN_OK;
 }
 
-/* Seed after seed, so that there is a whole table early. */
+static RelnStatus save(const TaskCall *call)
+{
+    TRY(task_results_save(call));
+    return task_page_save(call);
+}
+
+/* Seed after seed, so that there is a whole table early; what there is of it is saved after each. */
 static RelnStatus make_missing(TaskCall *call, const void *data, TaskOutcome *outcome)
 {
     for (int s = 0; s < call->n_seeds; s++)
@@ -168,6 +174,7 @@ static RelnStatus make_missing(TaskCall *call, const void *data, TaskOutcome *ou
                 return RELN_OK;
             }
             TRY(status);
+            TRY(save(call));
         }
     return RELN_OK;
 }
@@ -180,7 +187,10 @@ static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
 
     TRY(look_up_all(call, outcome));
     outcome->runs = outcome->found;
-    if (outcome->found == call->n_models * call->n_seeds)
+    if (call->request->finished && outcome->found == 0)
+        return task_fail(&call->env, RELN_ERR_ARG, "no run of %s with these settings is finished",
+                         task->name);
+    if (call->request->finished || outcome->found == call->n_models * call->n_seeds)
         return RELN_OK;
     outcome->runs = 0; /* counted again, with those that are missing */
     status = task->prepare(&call->env, &data);
@@ -192,8 +202,7 @@ static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
 
 static RelnStatus finish(TaskCall *call, const TaskOutcome *outcome)
 {
-    TRY(task_results_save(call));
-    TRY(task_page_save(call));
+    TRY(save(call));
     return outcome->stopped ? RELN_OK : task_results_print(call);
 }
 

@@ -1,4 +1,5 @@
-/* runner.h -- all runs of a task, one after another, into a folder; the table, results.json, metrics.csv, report.html.
+/* runner.h -- all runs of a task, one after another, into a folder; the table as table.md and
+ * in report.html, results.json, metrics.csv.
  *
  *     TaskRequest request = {.task = task_find("sp4"), .scale = TASK_QUICK, .out = "out", .stream = stdout};
  *     TaskOutcome outcome;
@@ -26,6 +27,7 @@ typedef struct TaskRequest {
     int seeds;                        /* how many; 0: the task's default for the scale */
     uint64_t first_seed;              /* 0 counts as 1 */
     const char *models;               /* names with commas between; NULL: all of the scale */
+    bool finished;                    /* the tables of runs that are finished; none is made */
     const char *out;                  /* folder, made when it is not there */
     const char *values[TASK_OPTIONS]; /* of the task's options; NULL: not given */
     int threads;                      /* 0 counts as 1 */

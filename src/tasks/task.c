@@ -129,6 +129,19 @@ RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps)
     return schedule;
 }
 
+double task_best_metric(const RelnTrainer *trainer, bool highest)
+{
+    const RelnTrainRow *rows = NULL;
+    const int n = reln_trainer_rows(trainer, &rows);
+    double best = highest ? -HUGE_VAL : HUGE_VAL;
+
+    for (int i = 0; i < n; i++) {
+        const double metric = rows[i].evaluation.metrics[0];
+        best = highest ? fmax(best, metric) : fmin(best, metric);
+    }
+    return best;
+}
+
 size_t task_trained(const RelnStore *store)
 {
     size_t count = 0;

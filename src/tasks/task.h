@@ -71,6 +71,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
+    const char *truth;  /* NULL, or the curve of what is true, the same in all runs, drawn with it */
 } TaskFigure;
 
 /* What all runs of one call share. */
@@ -151,6 +152,9 @@ RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrain
 
 /* A constant rate, or a warm-up over a fiftieth of the steps and a cosine down to a hundredth. */
 RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps);
+
+/* The highest or lowest value of the first metric that any evaluation gave, as a table that chooses on test data has. */
+double task_best_metric(const RelnTrainer *trainer, bool highest);
 
 /* Parameters that Adam trains in this store: those with moments. */
 size_t task_trained(const RelnStore *store);

@@ -28,7 +28,7 @@ run() { # run CODE ARGUMENT ...
 for task in sp4 platonic; do
     run 0 $task --scale smoke --threads 1 --out "$dir/$task"
     check "$task: ReLN is in the table" grep -q '^ReLN ' "$dir/out"
-    for file in results.json metrics.csv report.html models/reln-1.safetensors runs/best-1.json; do
+    for file in results.json metrics.csv report.html table.md models/reln-1.safetensors runs/best-1.json; do
         check "$task: $file is there" [ -s "$dir/$task/$file" ]
     done
     cp "$dir/$task/results.json" "$dir/before"
@@ -36,6 +36,15 @@ for task in sp4 platonic; do
     check "$task: quiet is quiet" [ ! -s "$dir/out" ]
     check "$task: what was made before is taken as it is" cmp "$dir/before" "$dir/$task/results.json"
 done
+
+# finished runs by themselves
+run 2 sp4 --scale smoke --finished --out "$dir/empty"
+check "there are none" grep -q 'no run of sp4 with these settings is finished' "$dir/err"
+mkdir -p "$dir/some/runs"
+cp "$dir/sp4/runs/best-1.json" "$dir/some/runs"
+run 0 sp4 --scale smoke --seeds 2 --finished --out "$dir/some"
+check "one row, of one run" grep -q '^| Triple and powers (ours) .* 1 |$' "$dir/some/table.md"
+check "and no other" [ "$(ls "$dir/some/runs")" = best-1.json ]
 
 # threads do not change a bit of it
 run 0 sp4 --scale smoke --models reln,best --threads 2 --out "$dir/two" --quiet

@@ -1,5 +1,5 @@
 /* test_archive.c -- files of arrays by rows: every format gives the same numbers, and what is damaged says so. */
-#include "support/support.h"
+#include "support/folder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,39 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-
-typedef struct Fixture {
-    RelnCtx *ctx;
-    char directory[64];
-} Fixture;
-
-static int setup(void **state)
-{
-    Fixture *f = calloc(1, sizeof *f);
-
-    *state = f;
-    snprintf(f->directory, sizeof f->directory, "/tmp/reln-archive-XXXXXX");
-    return mkdtemp(f->directory) && reln_ctx_create(NULL, &f->ctx) == RELN_OK ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    Fixture *f = *state;
-    const uint64_t live = reln_ctx_live_blocks(f->ctx);
-    const int left = rmdir(f->directory);
-
-    reln_ctx_destroy(f->ctx);
-    free(f);
-    return live == 0 ? left : -1;
-}
-
-static const char *path_in(const Fixture *f, const char *name)
-{
-    static char path[160];
-
-    snprintf(path, sizeof path, "%s/%s", f->directory, name);
-    return path;
-}
 
 /* ---- files made by hand ----------------------------------------------------------------------------------------- */
 
@@ -194,7 +161,7 @@ static Bytes zip_of(Entry *entries, size_t n, bool wide)
     return zip;
 }
 
-static const char *write_bytes(const Fixture *f, const char *name, const Bytes *b)
+static const char *write_bytes(const Folder *f, const char *name, const Bytes *b)
 {
     const char *const path = path_in(f, name);
     FILE *file = fopen(path, "wb");
@@ -222,7 +189,7 @@ static void assert_row(const double *row, ptrdiff_t i)
     assert_memory_equal(row, values[i], sizeof values[i]);
 }
 
-static void assert_rows(Fixture *f, const char *path, const char *name)
+static void assert_rows(Folder *f, const char *path, const char *name)
 {
     static const ptrdiff_t order[] = {7, 8, 9, 0, ROWS - 1, 9, 8, 7};
     double out[ROWS * COLUMNS];
@@ -263,7 +230,7 @@ static void rows_are_the_same_from_every_format(void **state)
     const ptrdiff_t dims[] = {ROWS, 2, 3};
     const RelnNamed arrays[] = {{"y", RELN_I32, 1, {1}, &(int32_t){3}},
                                 {"X", RELN_F64, 3, {ROWS, 2, 3}, values}};
-    Fixture *f = *state;
+    Folder *f = *state;
     char folder[128], path[160];
 
     fill();
@@ -292,7 +259,7 @@ static void packed_and_wide_and_turned_arrays_are_the_same(void **state)
                         {.name = "G.npy", .deflated = true},
                         {.name = "B.npy"},
                         {.name = "note.txt"}};
-    Fixture *f = *state;
+    Folder *f = *state;
 
     fill();
     for (int i = 0; i < ROWS; i++)
@@ -343,7 +310,7 @@ static void every_kind_of_number_becomes_doubles(void **state)
         {"<f2", "f2", "\0\x3e\0\xc1", 1.5, -2.5},
         {"<f2", "f2", "\1\0\0\xfc", 0x1p-24, -(double)INFINITY},
     };
-    Fixture *f = *state;
+    Folder *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         Bytes b = {{0}, 0};
@@ -368,7 +335,7 @@ static void single_numbers_and_empty_arrays_have_rows(void **state)
     const RelnNamed arrays[] = {{"one", RELN_F64, 0, {0}, &(double){2.5}},
                                 {"none", RELN_F32, 2, {0, 3}, NULL},
                                 {"thin", RELN_F32, 2, {3, 0}, NULL}};
-    Fixture *f = *state;
+    Folder *f = *state;
     RelnArchive *a = NULL;
     double out = 0;
 
@@ -388,7 +355,7 @@ static void single_numbers_and_empty_arrays_have_rows(void **state)
 /* A file of more than 4 GiB, most of it a hole: rows are read where they lie. */
 static void rows_beyond_four_gib_are_read(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const ptrdiff_t n = ((ptrdiff_t)5 << 30) / 8;
     const double last = 6.5;
     Bytes b = {{0}, 0};
@@ -414,7 +381,7 @@ static void rows_beyond_four_gib_are_read(void **state)
 /* ---- refusals ----------------------------------------------------------------------------------------------------- */
 
 /* One entry is spoilt: the archive does not open, or its rows do not come, with this reason. */
-static void assert_refused(Fixture *f, Entry *entry, bool opens, const char *reason)
+static void assert_refused(Folder *f, Entry *entry, bool opens, const char *reason)
 {
     const Bytes zip = zip_of(entry, 1, false);
     RelnArchive *a = NULL;
@@ -435,7 +402,7 @@ static void assert_refused(Fixture *f, Entry *entry, bool opens, const char *rea
 static void damaged_and_foreign_entries_are_refused_with_the_reason(void **state)
 {
     static const double numbers[4] = {1, 2, 3, 4};
-    Fixture *f = *state;
+    Folder *f = *state;
     Entry good = {.name = "X.npy", .deflated = true}, e;
 
     put_npy(&good.content, "<f8", false, "(4,)", numbers, sizeof numbers);
@@ -478,7 +445,7 @@ static void a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given(
 {
     static double many[9000];
     const RelnNamed array = {"X", RELN_F64, 1, {9000}, many};
-    Fixture *f = *state;
+    Folder *f = *state;
     RelnArchive *a = NULL;
     double out;
     FILE *file;
@@ -501,7 +468,7 @@ static void entries_that_overlap_or_share_a_name_are_refused(void **state)
 {
     static const double numbers[1] = {1};
     Entry entries[2] = {{.name = "X.npy"}, {.name = "Y.npy"}};
-    Fixture *f = *state;
+    Folder *f = *state;
     RelnArchive *a = NULL;
     Bytes zip;
 
@@ -524,7 +491,7 @@ static void every_cut_of_an_archive_is_refused(void **state)
 {
     static const double numbers[4] = {1, 2, 3, 4};
     Entry entry = {.name = "X.npy", .deflated = true};
-    Fixture *f = *state;
+    Folder *f = *state;
     Bytes zip;
 
     put_npy(&entry.content, "<f8", false, "(4,)", numbers, sizeof numbers);
@@ -542,7 +509,7 @@ static void every_cut_of_an_archive_is_refused(void **state)
 
 static void what_is_no_archive_is_refused_by_its_first_bytes(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     RelnArchive *a = NULL;
     Bytes b = {"P6 640 480 picture", 18};
 
@@ -568,7 +535,7 @@ static void impossible_npz_are_not_written(void **state)
         {"a", RELN_F64, 1, {(ptrdiff_t)1 << 30}, one_value},
         {"b", RELN_F64, 0, {0}, one_value}, /* the name of another one */
     };
-    Fixture *f = *state;
+    Folder *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const RelnNamed both[] = {{"b", RELN_F64, 0, {0}, one_value}, cases[i]};
@@ -604,7 +571,7 @@ static RelnStatus save_one(RelnCtx *ctx)
 static void every_allocation_may_fail(void **state)
 {
     Entry entries[2] = {{.name = "X.npy", .deflated = true}, {.name = "F.npy"}};
-    Fixture *f = *state;
+    Folder *f = *state;
     Bytes zip;
 
     fill();
@@ -623,7 +590,7 @@ static void every_allocation_may_fail(void **state)
 static void hdf5_without_its_reader_says_what_is_missing(void **state)
 {
     Bytes b = {{0}, 0};
-    Fixture *f = *state;
+    Folder *f = *state;
     RelnArchive *a = NULL;
 
     put(&b, "\x89HDF\r\n\x1a\n rest", 13);
@@ -653,7 +620,7 @@ static void a_reader_of_hdf5_that_misbehaves_is_an_error(void **state)
          "more bytes than its shape needs"},
         {"[ $1 = cat ] && exit 0; echo '[[\"/x\", \"f8\", [1]]]'", "too short for a .npy"},
     };
-    Fixture *f = *state;
+    Folder *f = *state;
     Bytes b = {{0}, 0};
     char data[160], reader[160];
 
@@ -681,7 +648,7 @@ static void a_reader_of_hdf5_that_misbehaves_is_an_error(void **state)
     unlink(data);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
 {

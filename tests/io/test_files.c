@@ -1,5 +1,5 @@
 /* test_files.c -- writing, appending, folders, their lock, and what is swept out of them. */
-#include "support/support.h"
+#include "support/folder.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,41 +10,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-typedef struct Fixture {
-    RelnCtx *ctx;
-    char directory[64];
-} Fixture;
-
-static int setup(void **state)
-{
-    Fixture *f = calloc(1, sizeof *f);
-
-    *state = f;
-    snprintf(f->directory, sizeof f->directory, "/tmp/reln-files-XXXXXX");
-    return mkdtemp(f->directory) && reln_ctx_create(NULL, &f->ctx) == RELN_OK ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    Fixture *f = *state;
-    const uint64_t live = reln_ctx_live_blocks(f->ctx);
-    const int left = rmdir(f->directory);
-
-    reln_ctx_destroy(f->ctx);
-    free(f);
-    return live == 0 ? left : -1;
-}
-
-static const char *path_in(const Fixture *f, const char *name)
-{
-    static char paths[4][160];
-    static int next;
-    char *const path = paths[next++ % 4];
-
-    snprintf(path, sizeof paths[0], "%s/%s", f->directory, name);
-    return path;
-}
 
 static void assert_content(const char *path, const char *wanted)
 {
@@ -59,7 +24,7 @@ static void assert_content(const char *path, const char *wanted)
 
 static void files_are_replaced_whole_and_keep_their_mode(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *const path = path_in(f, "report.html");
     struct stat info;
 
@@ -78,7 +43,7 @@ static void files_are_replaced_whole_and_keep_their_mode(void **state)
 
 static void appending_adds_at_the_end(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *const path = path_in(f, "metrics.csv");
 
     assert_ok(f->ctx, reln_file_append(f->ctx, path, "a,b\n", 4));
@@ -91,7 +56,7 @@ static void appending_adds_at_the_end(void **state)
 /* The limit lets half of the line through: none of it may stay. */
 static void appending_to_a_full_disk_adds_nothing(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *const path = path_in(f, "metrics.csv");
     struct rlimit before, little;
 
@@ -109,7 +74,7 @@ static void appending_to_a_full_disk_adds_nothing(void **state)
 
 static void folders_are_made_with_those_on_the_way(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
 
     assert_ok(f->ctx, reln_folder_make(f->ctx, path_in(f, "a/b//c/")));
     assert_ok(f->ctx, reln_folder_make(f->ctx, path_in(f, "a/b/c")));
@@ -125,7 +90,7 @@ static void folders_are_made_with_those_on_the_way(void **state)
 
 static void a_folder_is_locked_once(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     RelnFolderLock *one = NULL, *other = NULL;
     char wanted[96];
 
@@ -145,7 +110,7 @@ static void a_folder_is_locked_once(void **state)
 
 static void the_lock_of_a_killed_process_is_free(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     RelnFolderLock *lock = NULL;
     int ready[2];
     char byte;
@@ -201,7 +166,7 @@ static void only_temporaries_of_dead_processes_are_swept_out(void **state)
 {
     static const char *const kept[] = {"model.safetensors", "x.tmp-%ld",  "x.tmp-%ld-",
                                        "x.tmp-%ld-0x",      ".tmp-%ld-0", "x.tmp--%ld-0"};
-    Fixture *f = *state;
+    Folder *f = *state;
     const long dead = dead_process();
     char name[64];
     int n_removed = 0;
@@ -229,7 +194,7 @@ static void only_temporaries_of_dead_processes_are_swept_out(void **state)
 /* As if its process ran on another machine, or in another container: its number says dead, its lock says alive. */
 static void a_temporary_that_is_locked_stays(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     char name[64];
     int n_removed = 1;
     FILE *file;
@@ -260,7 +225,7 @@ static RelnStatus all_of_it(RelnCtx *ctx)
 
 static void every_allocation_may_fail(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
 
     snprintf(faults_path, sizeof faults_path, "%s", path_in(f, "run"));
     assert_true(fail_every_allocation(all_of_it) >= 3);
@@ -268,7 +233,7 @@ static void every_allocation_may_fail(void **state)
     rmdir(path_in(f, "run"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* test_npy.c -- reading and writing .npy: round trips, every refusal, hostile headers, every fault. */
-#include "support/support.h"
+#include "support/folder.h"
 
 #include <math.h>
 #include <signal.h>
@@ -41,40 +41,6 @@ static Bytes npy(int version, const char *dictionary, const void *numbers, size_
     return b;
 }
 
-typedef struct Fixture {
-    RelnCtx *ctx;
-    char directory[64];
-} Fixture;
-
-static int setup(void **state)
-{
-    Fixture *f = calloc(1, sizeof *f);
-
-    snprintf(f->directory, sizeof f->directory, "/tmp/reln-npy-XXXXXX");
-    *state = f;
-    return mkdtemp(f->directory) && reln_ctx_create(NULL, &f->ctx) == RELN_OK ? 0 : -1;
-}
-
-/* Also checks that no temporary file was left behind: rmdir refuses a directory with something in it. */
-static int teardown(void **state)
-{
-    Fixture *f = *state;
-    const int left = rmdir(f->directory);
-
-    assert_int_equal(reln_ctx_live_blocks(f->ctx), 0);
-    reln_ctx_destroy(f->ctx);
-    free(f);
-    return left;
-}
-
-static const char *path_in(const Fixture *f, const char *name)
-{
-    static char path[128];
-
-    snprintf(path, sizeof path, "%s/%s", f->directory, name);
-    return path;
-}
-
 static void write_file(const char *path, const void *bytes, size_t n)
 {
     FILE *file = fopen(path, "wb");
@@ -84,7 +50,7 @@ static void write_file(const char *path, const void *bytes, size_t n)
     assert_int_equal(fclose(file), 0);
 }
 
-static void refuse(Fixture *f, const Bytes *b, RelnStatus status, const char *said)
+static void refuse(Folder *f, const Bytes *b, RelnStatus status, const char *said)
 {
     RelnArray array;
 
@@ -101,7 +67,7 @@ static void refuse(Fixture *f, const Bytes *b, RelnStatus status, const char *sa
 
 static void saved_arrays_come_back_bit_for_bit(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     enum { COUNT = 5 * 7 * 601 }; /* several chunks, the last one partial */
     double *x = malloc(COUNT * sizeof *x);
     RelnRng rng = reln_rng(1, 0);
@@ -126,7 +92,7 @@ static void saved_arrays_come_back_bit_for_bit(void **state)
 
 static void every_rank_comes_back(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const ptrdiff_t dims[] = {2, 1, 2, 1, 2, 1, 2, 1};
     double x[16];
     const char *path = path_in(f, "a.npy");
@@ -147,7 +113,7 @@ static void every_rank_comes_back(void **state)
 
 static void saved_files_have_the_documented_bytes(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *path = path_in(f, "a.npy");
     const double x[] = {1.0, -2.0};
     const ptrdiff_t dims[] = {2};
@@ -193,7 +159,7 @@ static void all_dtypes_and_byte_orders_are_read(void **state)
         {"{'descr':'>i8','fortran_order':False,'shape':(2,)}",
          "\0\0\0\0\0\0\0\1\xff\xff\xff\xff\xff\xff\xff\xfe", 16, RELN_I64, 0x1p-53},
     };
-    Fixture *f = *state;
+    Folder *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int version = 1; version <= 3; version++) {
@@ -211,7 +177,7 @@ static void all_dtypes_and_byte_orders_are_read(void **state)
 
 static void extreme_integers_round_to_the_nearest_double(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const Bytes b = npy(1, "{'descr':'>i8','fortran_order':False,'shape':(3,)}",
                         "\x80\0\0\0\0\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff\0\x20\0\0\0\0\0\1", 24);
     RelnArray a;
@@ -225,7 +191,7 @@ static void extreme_integers_round_to_the_nearest_double(void **state)
 
 static void fortran_order_is_turned_into_row_major(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     unsigned char numbers[24 * 4] = {0};
     ptrdiff_t at = 0;
     Bytes b;
@@ -247,7 +213,7 @@ static void fortran_order_is_turned_into_row_major(void **state)
 /* The chunks of a file end in the middle of the odometer; parsing from memory has no chunks. */
 static void fortran_order_survives_the_chunks_of_a_file(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     enum { ROWS = 111, COLUMNS = 333 };
     static const char dictionary[] = "{'descr':'<i4','fortran_order':True,'shape':(111,333)}";
     const char *path = path_in(f, "a.npy");
@@ -278,7 +244,7 @@ static void harmless_variants_of_the_dictionary_are_read(void **state)
         "  { 'shape' : ( 2 , 1 , ) , 'fortran_order' : False , 'descr' : '<f4' , } \n\t\r ",
         "{'fortran_order':False,'shape':(1,2),'descr':'<f4'}",
     };
-    Fixture *f = *state;
+    Folder *f = *state;
 
     for (size_t i = 0; i < sizeof dictionaries / sizeof dictionaries[0]; i++) {
         const Bytes b = npy(1, dictionaries[i], "\0\0\x80\x3f\0\0\0\xc0", 8);
@@ -292,7 +258,7 @@ static void harmless_variants_of_the_dictionary_are_read(void **state)
 
 static void empty_arrays_and_single_numbers_are_arrays(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     Bytes b =
         npy(1, "{'descr':'<f8','fortran_order':True,'shape':(1, 0, 9223372036854775807)}", "", 0);
     RelnArray a;
@@ -395,7 +361,7 @@ static void hostile_dictionaries_are_refused_with_the_reason(void **state)
         {"{'shape':(1,1", RELN_ERR_FORMAT, "ends where ')' is wanted"},
     };
 #undef WITH
-    Fixture *f = *state;
+    Folder *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const Bytes b = npy(1 + (int)i % 3, cases[i].dictionary, "12345678", 8);
@@ -406,7 +372,7 @@ static void hostile_dictionaries_are_refused_with_the_reason(void **state)
 static void bad_leads_are_refused_with_the_reason(void **state)
 {
     static const char good[] = "{'descr':'<f8','fortran_order':False,'shape':(1,)}";
-    Fixture *f = *state;
+    Folder *f = *state;
     Bytes b = npy(1, good, "12345678", 8);
 
     b.data[0] = 'P';
@@ -429,7 +395,7 @@ static void bad_leads_are_refused_with_the_reason(void **state)
 
 static void headers_above_the_limit_are_refused_though_the_file_has_them(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     static const char good[] = "{'descr':'<f8','fortran_order':False,'shape':(0,)}";
     enum { LIMIT = 65536 };
     const char *path = path_in(f, "a.npy");
@@ -456,7 +422,7 @@ static void headers_above_the_limit_are_refused_though_the_file_has_them(void **
 /* From memory of exactly that size (so a sanitizer sees any byte read beyond), and from a file. */
 static void a_file_cut_at_any_byte_or_with_one_more_is_refused(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *path = path_in(f, "a.npy");
 
     for (int version = 1; version <= 3; version++) {
@@ -484,7 +450,7 @@ static void a_file_cut_at_any_byte_or_with_one_more_is_refused(void **state)
 /* Each byte of a valid file replaced by each other value: an answer or a refusal, and no byte read beyond. */
 static void any_single_wrong_byte_is_survived(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const Bytes b =
         npy(1, "{'descr':'<i4','fortran_order':False,'shape':(1, 2), }\n", "abcdefgh", 8);
     unsigned char *copy = malloc(b.n);
@@ -505,7 +471,7 @@ static void any_single_wrong_byte_is_survived(void **state)
 
 /* ---- the file system ---------------------------------------------------------------------------------------- */
 
-static void expect_load_error(Fixture *f, const char *path, RelnStatus status, const char *said)
+static void expect_load_error(Folder *f, const char *path, RelnStatus status, const char *said)
 {
     RelnArray a;
 
@@ -517,7 +483,7 @@ static void expect_load_error(Fixture *f, const char *path, RelnStatus status, c
 
 static void what_is_no_regular_file_is_refused(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     char path[128];
 
     snprintf(path, sizeof path, "%s", path_in(f, "missing.npy"));
@@ -532,7 +498,7 @@ static void what_is_no_regular_file_is_refused(void **state)
 
 static void files_above_two_gigabytes_are_refused_before_allocating(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *path = path_in(f, "big.npy");
     const uint64_t before = reln_ctx_allocations(f->ctx);
 
@@ -546,7 +512,7 @@ static void files_above_two_gigabytes_are_refused_before_allocating(void **state
 
 static void saving_keeps_the_mode_and_replaces_the_content(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *path = path_in(f, "a.npy");
     const double x[] = {1, 2, 3};
     const ptrdiff_t dims[] = {3};
@@ -566,7 +532,7 @@ static void saving_keeps_the_mode_and_replaces_the_content(void **state)
 
 static void saving_a_new_file_obeys_the_umask(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const char *path = path_in(f, "a.npy");
     const mode_t old = umask(027);
     const ptrdiff_t dims[] = {0};
@@ -581,7 +547,7 @@ static void saving_a_new_file_obeys_the_umask(void **state)
 
 static void a_save_that_cannot_be_finished_leaves_the_old_file(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     enum { COUNT = 50000 };
     double *x = calloc(COUNT, sizeof *x);
     const ptrdiff_t dims[] = {COUNT};
@@ -606,7 +572,7 @@ static void a_save_that_cannot_be_finished_leaves_the_old_file(void **state)
 
 static void impossible_saves_are_refused(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
     const ptrdiff_t negative[] = {2, -1}, huge[] = {PTRDIFF_MAX, 2}, one[] = {1};
     const double x[] = {0};
 
@@ -636,7 +602,7 @@ static RelnStatus save_and_load(RelnCtx *ctx)
 
 static void every_allocation_may_fail(void **state)
 {
-    Fixture *f = *state;
+    Folder *f = *state;
 
     snprintf(fault_path, sizeof fault_path, "%s", path_in(f, "a.npy"));
     /* the context; buffer and name of the save; buffer and values of the load */
@@ -644,7 +610,7 @@ static void every_allocation_may_fail(void **state)
     unlink(fault_path);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 int main(void)
 {

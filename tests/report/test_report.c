@@ -458,6 +458,31 @@ static void ticks_are_round_numbers(void **state)
     reln_page_destroy(page);
 }
 
+/* Numbers left of the axis end at x, and are 7.2 wide for each character: none begins outside of the picture. */
+static void ticks_have_room_for_their_digits(void **state)
+{
+    static const double y[] = {0.0195, 0.0555}, x[] = {2.0, 4.0};
+    RelnPage *page = new_page();
+    RelnPlot *plot;
+    const char *at;
+    int seen = 0;
+
+    (void)state;
+    reln_page_columns(page, 2);
+    plot = reln_page_plot(page, "narrow");
+    reln_plot_y(plot, NULL, RELN_AXIS_LOG);
+    reln_plot_line(plot, NULL, 2, x, y);
+    for (at = html_of(page, NULL); (at = strstr(at, "<text class=\"e\" x=\"")); seen++) {
+        const double end = atof(at + strlen("<text class=\"e\" x=\""));
+        const char *text = strchr(at, '>') + 1;
+
+        at = strchr(text, '<');
+        assert_true(end >= 7.2 * (double)(at - text));
+    }
+    assert_true(seen >= 4);
+    reln_page_destroy(page);
+}
+
 static double *noise(uint64_t seed)
 {
     double *x = malloc(MANY * sizeof *x);
@@ -570,6 +595,7 @@ int main(void)
         cmocka_unit_test(empty_series_and_single_points_are_drawn),
         cmocka_unit_test(values_that_cannot_be_drawn_are_left_out_and_counted),
         cmocka_unit_test(ticks_are_round_numbers),
+        cmocka_unit_test(ticks_have_room_for_their_digits),
         cmocka_unit_test(million_points_stay_below_300_kB),
         cmocka_unit_test(thinning_keeps_extremes),
         cmocka_unit_test(another_locale_changes_nothing),

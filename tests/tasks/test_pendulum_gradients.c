@@ -56,7 +56,7 @@ static void load_weights(Study *s)
 
 static RelnNode *state_input(Study *s, const char *name, int points)
 {
-    RelnDims dims = pend_state_dims();
+    RelnDims dims = pend_state_dims(1);
 
     dims.p = points;
     return reln_input(s->lab.graph, name, RELN_SAMPLES, dims, pend_state_rep(s->lab.graph),
@@ -65,7 +65,7 @@ static RelnNode *state_input(Study *s, const char *name, int points)
 
 static void study_init(Study *s)
 {
-    const PendBuild b = {NULL, PEND_NONE, &narrow};
+    const PendBuild b = {.symmetry = PEND_NONE, .settings = &narrow};
 
     lab_init(&s->lab, PEND_NONE);
     s->model.build = b;
@@ -157,7 +157,7 @@ static void rollout_and_gradient_of_its_loss_are_right(void **state)
 
     (void)state;
     study_init(&s);
-    loss = pend_model_loss(&s.model, s.chunk, 2);
+    loss = pend_model_loss(&s.model, s.chunk, NULL, 2);
     assert_true(reln_grad(s.lab.graph, loss, 2 * LAYERS, s.model.weights.node, grads));
     reln_output(s.lab.graph, "loss", loss);
     for (int i = 0; i < 2 * LAYERS; i++)

@@ -61,13 +61,14 @@ static void study_init(Study *s, const PendArchitecture *arch, const void *setti
 
     lab_init(&s->lab, arch->typed ? symmetry : PEND_NONE);
     g = s->lab.graph;
-    assert_true(pend_model_open(&s->model, &(PendBuild){g, symmetry, settings}, arch));
+    assert_true(pend_model_open(
+        &s->model, &(PendBuild){.graph = g, .symmetry = symmetry, .settings = settings}, arch));
     draw_states(s->z);
     if (arch->start)
-        assert_ok(s->lab.ctx, arch->start(&s->model.build, s->lab.store, /*seed=*/5, N, s->z));
+        assert_ok(s->lab.ctx, arch->start(&s->model.build, s->lab.store, N, s->z));
     shake(s->lab.store);
-    z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(), pend_state_rep(g), RELN_DEFAULT);
-    u = reln_input(g, "u", RELN_SAMPLES, pend_state_dims(), reln_rep_dual(pend_state_rep(g)),
+    z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(1), pend_state_rep(g), RELN_DEFAULT);
+    u = reln_input(g, "u", RELN_SAMPLES, pend_state_dims(1), reln_rep_dual(pend_state_rep(g)),
                    RELN_DEFAULT);
     f = pend_model_velocity(&s->model, z);
     s->energy = !arch->velocity;

@@ -95,16 +95,17 @@ static double rollout_error(double h)
 
     lab_init(&lab, PEND_O2);
     assert_true(pend_data_init(&data, &PEND_AS_PUBLISHED, 4));
-    assert_true(
-        pend_model_open(&m, &(PendBuild){lab.graph, PEND_O2, &pend_lengths}, &pend_invariant));
+    assert_true(pend_model_open(
+        &m, &(PendBuild){.graph = lab.graph, .symmetry = PEND_O2, .settings = &pend_lengths},
+        &pend_invariant));
     set_truth(lab.store);
-    in = reln_input(lab.graph, "z", RELN_SAMPLES, pend_state_dims(), pend_state_rep(lab.graph),
+    in = reln_input(lab.graph, "z", RELN_SAMPLES, pend_state_dims(1), pend_state_rep(lab.graph),
                     RELN_DEFAULT);
     reln_output(lab.graph, "velocity", pend_model_velocity(&m, in));
     assert_ok(lab.ctx, reln_plan_create(lab.graph, NULL, &plan));
     for (int i = 0; i < 4; i++)
         memcpy(starts + i * PEND_STATE, data.truth + i * LONG, PEND_STATE * sizeof *starts);
-    assert_ok(lab.ctx, pend_rollout(&(PendRollout){plan, RELN_F64, 4, h}, starts, z));
+    assert_ok(lab.ctx, pend_rollout(&(PendRollout){plan, RELN_F64, 4, 1, h}, starts, z));
     errors = pend_errors(&PEND_AS_PUBLISHED, z, data.truth, 4);
     reln_plan_destroy(plan);
     pend_data_clear(&data);

@@ -36,7 +36,7 @@ static const TaskModel models[] = {
 static const RegressScale scales[TASK_SCALES] = {
     {200, 100, 100, 20, 10},
     {4000, 1000, 1000, 3000, 250},
-    {10000, 2000, 4000, 30000, 500},
+    {10000, 2000, 4000, 6000, 250},
 };
 static const int n_frames[TASK_SCALES] = {2, 5, 50}; /* for each condition number */
 

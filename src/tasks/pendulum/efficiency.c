@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/pendulum/abreast.h"
 #include "tasks/pendulum/cost.h"
 #include "tasks/pendulum/data.h"
 #include "tasks/pendulum/equivariant.h"
@@ -81,41 +82,49 @@ static const TaskModel models[] = {
 
 /* ---- one row --------------------------------------------------------------------------------------------------- */
 
-enum { BATCH = PEND_SPLIT };
+enum { BATCH = PEND_SPLIT, PER = PEND_CHUNK * PEND_STATE };
+enum { ONE_H, ONE_DH, MANY_H, MANY_DH, TRAINING, PLANS };
 
 typedef struct Bench {
     TaskRun *run;
     const Row *row;
     RelnGroup *group;
     RelnStore *store;
-    RelnGraph *graph[3];
-    RelnPlan *plan[3];    /* H, zdot, training step */
-    double rate, *states; /* (BATCH, 5, 12) */
+    int abreast, groups; /* of BATCH states */
+    RelnGraph *graph[PLANS];
+    RelnPlan *plan[PLANS];
+    double rate,
+        *states; /* (BATCH, 5, 12), in any order: what they are does not change what they cost */
 } Bench;
 
 static RelnStatus open_plan(Bench *b, int which)
 {
-    RelnDims dims = pend_state_dims();
+    const int abreast = which < MANY_H ? 1 : b->abreast;
+    const PendBuild build = {NULL, b->row->symmetry, b->row->settings, abreast, b->run->seed};
+    RelnDims dims = pend_state_dims(abreast);
     RelnGraph *g;
     RelnNode *z;
-    PendModel m;
+    PendModel m = {.build = build};
 
     TRY(reln_graph_create(b->group, b->store, RELN_F32, &b->graph[which]));
     g = b->graph[which];
-    dims.p = which == 2 ? PEND_CHUNK : 1;
+    m.build.graph = g;
+    dims.p = which == TRAINING ? PEND_CHUNK : 1;
     z = reln_input(g, "z", RELN_SAMPLES, dims, pend_state_rep(g), RELN_DEFAULT);
-    if (pend_model_open(&m, &(PendBuild){g, b->row->symmetry, b->row->settings}, b->row->arch)) {
-        if (which < 2)
-            reln_output(g, "out", which ? pend_model_direct(&m, z) : pend_model_energy(&m, z));
+    if (pend_model_open(&m, &m.build, b->row->arch)) {
+        if (which == ONE_H || which == MANY_H)
+            reln_output(g, "out", pend_model_energy(&m, z));
+        else if (which != TRAINING)
+            reln_output(g, "out", pend_model_direct(&m, z));
         else
             reln_train_step(
                 g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS},
-                pend_model_loss(&m, z, 2));
+                pend_model_loss(&m, z, NULL, 2));
     }
     TRY(reln_plan_create(g, &(RelnPlanOptions){.pool = b->run->env->pool}, &b->plan[which]));
-    if (which == 0 && b->row->arch->start)
-        TRY(b->row->arch->start(&m.build, b->store, 1, BATCH * PEND_CHUNK, b->states));
-    if (which == 2)
+    if (which == ONE_H && b->row->arch->start)
+        TRY(b->row->arch->start(&m.build, b->store, BATCH * PEND_CHUNK, b->states));
+    if (which == TRAINING)
         TRY(reln_plan_bind(b->plan[which], "rate", &b->rate, RELN_F64));
     return reln_plan_bind(b->plan[which], "z", b->states, RELN_F64);
 }
@@ -140,11 +149,11 @@ static RelnStatus measure_all(Bench *b)
     const int rounds = smoke ? 1 : 20, one = smoke ? 1 : 500, many = smoke ? 1 : 5;
     double *m = b->run->metrics;
 
-    TRY(measure(b, 0, 1, rounds, one, &m[H_ONE]));
-    TRY(measure(b, 1, 1, rounds, one, &m[DH_ONE]));
-    TRY(measure(b, 0, BATCH, rounds, many, &m[H_BATCH]));
-    TRY(measure(b, 1, BATCH, rounds, many, &m[DH_BATCH]));
-    TRY(measure(b, 2, smoke ? 4 : BATCH, smoke ? 1 : 3, 1, &m[STEP]));
+    TRY(measure(b, ONE_H, 1, rounds, one, &m[H_ONE]));
+    TRY(measure(b, ONE_DH, 1, rounds, one, &m[DH_ONE]));
+    TRY(measure(b, MANY_H, b->groups, rounds, many, &m[H_BATCH]));
+    TRY(measure(b, MANY_DH, b->groups, rounds, many, &m[DH_BATCH]));
+    TRY(measure(b, TRAINING, smoke ? 1 : b->groups, smoke ? 1 : 3, 1, &m[STEP]));
     m[H_ONE] *= 1e6;
     m[DH_ONE] *= 1e6;
     m[H_BATCH] *= 1e6 / BATCH;
@@ -160,16 +169,16 @@ static RelnStatus bench(Bench *b, const Row *row)
 
     TRY(pend_symmetry_group(ctx, row->arch->typed ? symmetry : PEND_NONE, &b->group));
     TRY(reln_store_create(ctx, b->run->seed, &b->store));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < PLANS; i++)
         TRY(open_plan(b, i));
-    for (int i = 0; i < 2 && !row->thawed; i++)
+    for (int i = 0; i < TRAINING && !row->thawed; i++)
         TRY(reln_plan_freeze(b->plan[i]));
     TRY(measure_all(b));
     b->run->params = b->run->params_used = reln_store_parameters(b->store);
-    cost = reln_plan_cost(b->plan[0]);
+    cost = reln_plan_cost(b->plan[ONE_H]);
     b->run->metrics[OPERATIONS] = row->operations ? row->operations(row) : (double)NAN;
     b->run->metrics[OPERATIONS_PLAN] = cost.flops_sample + (row->thawed ? cost.flops_step : 0);
-    cost = reln_plan_cost(b->plan[2]);
+    cost = reln_plan_cost(b->plan[TRAINING]);
     b->run->metrics[MEMORY] =
         (double)(cost.bytes_worker + cost.bytes_shared + cost.bytes_kept) / (1024 * 1024);
     return RELN_OK;
@@ -180,12 +189,14 @@ static RelnStatus run(TaskRun *r, const void *data)
     Bench b = {.run = r, .row = r->model->settings, .rate = 1e-3};
     RelnStatus status;
 
-    b.states = malloc(BATCH * PEND_CHUNK * PEND_STATE * sizeof *b.states);
+    b.abreast = b.row->arch->abreast > 0 ? b.row->arch->abreast : 1;
+    b.groups = pend_groups(BATCH, b.abreast);
+    b.states = malloc((size_t)(b.groups * b.abreast) * PER * sizeof *b.states);
     if (!b.states)
         return task_nomem(r->env);
-    memcpy(b.states, data, BATCH * PEND_CHUNK * PEND_STATE * sizeof *b.states);
+    pend_pack(BATCH, b.abreast, PER, data, b.states);
     status = bench(&b, b.row);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < PLANS; i++) {
         reln_plan_destroy(b.plan[i]);
         reln_graph_destroy(b.graph[i]);
     }
@@ -198,7 +209,7 @@ static RelnStatus run(TaskRun *r, const void *data)
 /* States like those of the data set: what they are does not change what they cost. */
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    const int count = BATCH * PEND_CHUNK * PEND_STATE;
+    const int count = BATCH * PER;
     RelnRng rng = reln_rng(1, 0);
     double *z = malloc((size_t)count * sizeof *z);
 

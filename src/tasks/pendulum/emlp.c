@@ -1,7 +1,8 @@
 /* emlp.c -- projected linear layers, the bilinear layer and gates of EMLP.
  *
- * Numbers of a feature: all scalars, then each rank's tensors with coordinates outside and tensors inside, as (K, C) is
- * stored; so a part of a flat row is a node (K = 3^rank, C = count) without moving anything.
+ * Most of its maps are between a few tensors of each state, too few to fill a vector of the processor. So states lie
+ * abreast, one in each channel, and numbers of a feature on the axis R: all scalars, then each rank's tensors, each with
+ * its coordinates; a part of them is a node (R = tensors, K = 3^rank) without moving anything.
  */
 #include "tasks/pendulum/emlp.h"
 
@@ -11,6 +12,8 @@
 #include <string.h>
 
 const PendEmlp pend_emlp_published = {128};
+
+enum { ABREAST = 64 };
 
 static int power3(int k)
 {
@@ -168,11 +171,11 @@ static RelnNode *project(RelnGraph *g, const Projectors *p, int rank, RelnNode *
 }
 
 /* The part of a matrix that leads from tensors of rank b to those of rank a: free weights (3^a, 3^b; n_b, n_a), the
- * first pair projected as one tensor, then turned into rows (3^b, n_b) and columns (3^a, n_a). */
+ * first pair projected as one tensor, then turned into rows (n_a, 3^a) and columns (n_b, 3^b). */
 static RelnNode *matrix_part(const PendBuild *build, const Projectors *p, const char *layer, int b,
                              int n_b, int a, int n_a)
 {
-    static const RelnAxis turned[RELN_AXES] = {RELN_Q, RELN_R, RELN_P, RELN_K, RELN_C};
+    static const RelnAxis turned[RELN_AXES] = {RELN_C, RELN_P, RELN_R, RELN_K, RELN_Q};
     RelnGraph *g = build->graph;
     char part[16];
     RelnNode *w;
@@ -183,10 +186,10 @@ static RelnNode *matrix_part(const PendBuild *build, const Projectors *p, const 
     w = project(g, p, a + b, w);
     w = reln_reshape(g, w, (RelnDims){power3(a), power3(b), n_b, 1, n_a});
     w = reln_permute(g, w, turned);
-    return reln_reshape(g, w, (RelnDims){.r = power3(b) * n_b, .c = power3(a) * n_a});
+    return reln_reshape(g, w, (RelnDims){.r = n_a * power3(a), .c = n_b * power3(b)});
 }
 
-/* (R = size of in, C = size of out) */
+/* (R = size of out, C = size of in) */
 static RelnNode *matrix(const PendBuild *build, const Projectors *p, const char *layer,
                         const PendTensors *in, const PendTensors *out)
 {
@@ -194,11 +197,11 @@ static RelnNode *matrix(const PendBuild *build, const Projectors *p, const char 
     RelnNode *rows[PEND_RANKS], *parts[PEND_RANKS];
     int n_rows = 0;
 
-    for (int b = 0; b < PEND_RANKS; b++) {
+    for (int a = 0; a < PEND_RANKS; a++) {
         int n_parts = 0;
 
-        for (int a = 0; a < PEND_RANKS && in->n[b] > 0; a++)
-            if (out->n[a] > 0)
+        for (int b = 0; b < PEND_RANKS && out->n[a] > 0; b++)
+            if (in->n[b] > 0)
                 parts[n_parts++] = matrix_part(build, p, layer, b, in->n[b], a, out->n[a]);
         if (n_parts > 0)
             rows[n_rows++] = reln_concat(g, n_parts, parts, RELN_C);
@@ -206,6 +209,7 @@ static RelnNode *matrix(const PendBuild *build, const Projectors *p, const char 
     return reln_concat(g, n_rows, rows, RELN_R);
 }
 
+/* (R = size of out) */
 static RelnNode *bias(const PendBuild *build, const Projectors *p, const char *layer,
                       const PendTensors *out)
 {
@@ -222,48 +226,78 @@ static RelnNode *bias(const PendBuild *build, const Projectors *p, const char *l
         snprintf(part, sizeof part, "b%d", a);
         parts[n_parts] = project(
             g, p, a, pend_parameter(build, layer, part, dims, (RelnInit){RELN_INIT_CONSTANT, 0.0}));
-        parts[n_parts] = reln_reshape(g, parts[n_parts], (RelnDims){.c = dims.k * dims.c});
+        parts[n_parts] = reln_reshape(g, parts[n_parts], (RelnDims){.r = dims.k, .c = dims.c});
+        parts[n_parts] = reln_reshape(g, reln_swap_axes(g, parts[n_parts], RELN_R, RELN_C),
+                                      (RelnDims){.r = dims.k * dims.c});
         n_parts++;
     }
-    return reln_concat(g, n_parts, parts, RELN_C);
+    return reln_concat(g, n_parts, parts, RELN_R);
 }
 
 /* ---- the bilinear layer ------------------------------------------------------------------------------------------ */
 
 /* B(x) is filled with a few tensors of x itself, chosen once and with replacement. */
-static void choose(int layer, const PendTensors *t, int chosen[PEND_RANKS][27])
+static void choose(const PendBuild *b, int layer, const PendTensors *t, int chosen[PEND_RANKS][27])
 {
-    RelnRng rng = reln_rng(/*seed=*/2021, (uint64_t)layer);
+    RelnRng rng = reln_rng(b->seed, /*stream=*/2 + (uint64_t)layer);
 
     for (int k = 1; k < PEND_RANKS; k++)
         for (int i = 0; i < pend_tensors_chosen(t, k); i++)
             chosen[k][i] = (int)reln_rng_below(&rng, (uint64_t)t->n[k]);
 }
 
-/* theta of the pairs (a, b), 0 < a + b <= 3: (R, C) as the sums below want it, the same numbers in each case. */
+/* Tensors of B(x) for the pairs of ranks (a, b), of which n_a are made from n_b; 0: there is no such pair. */
+static int pair_tensors(const PendTensors *t, int a, int b)
+{
+    const int k = a + b;
+
+    return k > 0 && k < PEND_RANKS && t->n[a] * t->n[b] > 0 ? pend_tensors_chosen(t, k) : 0;
+}
+
+/* theta / 10 of a pair: rows (o, n), columns i; from tensors to scalars rows o, columns (i, n). */
+static RelnNode *theta_of(const PendBuild *build, const char *layer, const PendTensors *t, int a,
+                          int b)
+{
+    const int n = pair_tensors(t, a, b);
+    const RelnDims dims = a == 0 ? (RelnDims){.r = t->n[a], .c = t->n[b] * n}
+                                 : (RelnDims){.r = t->n[a] * n, .c = t->n[b]};
+    char part[16];
+
+    snprintf(part, sizeof part, "theta%d%d", a, b);
+    return reln_scale(build->graph,
+                      pend_parameter(build, layer, part, dims, (RelnInit){RELN_INIT_NORMAL, 1.0}),
+                      0.1);
+}
+
+/* First those that lead to scalars, side by side as one matrix, then those that lead from them, then the others. */
 static void bilinear_weights(const PendBuild *build, const char *layer, const PendTensors *t,
                              PendWeights *w)
 {
-    for (int a = 0; a < PEND_RANKS; a++)
-        for (int b = 0; a + b < PEND_RANKS; b++) {
-            const int n = a + b > 0 ? pend_tensors_chosen(t, a + b) : 0;
-            RelnDims dims = {.r = t->n[b], .c = n * t->n[a]};
-            char part[16];
+    RelnNode *to[PEND_RANKS], *from[PEND_RANKS];
+    int n = 0;
 
-            if (n * t->n[a] * t->n[b] == 0)
-                continue;
-            if (a == 0)
-                dims = (RelnDims){.r = t->n[b] * n, .c = t->n[a]};
-            snprintf(part, sizeof part, "theta%d%d", a, b);
-            pend_weights_add(
-                w, pend_parameter(build, layer, part, dims, (RelnInit){RELN_INIT_NORMAL, 1.0}));
+    for (int k = 1; k < PEND_RANKS; k++)
+        if (pair_tensors(t, 0, k) > 0) {
+            to[n] = theta_of(build, layer, t, 0, k);
+            from[n++] = theta_of(build, layer, t, k, 0);
         }
+    pend_weights_add(w, reln_concat(build->graph, n, to, RELN_C));
+    pend_weights_add(w, reln_concat(build->graph, n, from, RELN_R));
+    for (int a = 1; a < PEND_RANKS; a++)
+        for (int b = 1; b < PEND_RANKS; b++)
+            if (pair_tensors(t, a, b) > 0)
+                pend_weights_add(w, theta_of(build, layer, t, a, b));
 }
 
-/* A feature by its ranks: x[r] (K = 3^r, C = n[r]). */
+/* A feature by its ranks: x[r] (R = n[r], K = 3^r). */
 typedef struct Parts {
     RelnNode *x[PEND_RANKS];
 } Parts;
+
+static RelnNode *shaped(RelnGraph *g, RelnNode *x, int r, int k)
+{
+    return x ? reln_reshape(g, x, (RelnDims){.r = r, .k = k, .c = reln_node_dims(x).c}) : NULL;
+}
 
 static Parts split(RelnGraph *g, const PendTensors *t, RelnNode *flat)
 {
@@ -273,8 +307,7 @@ static Parts split(RelnGraph *g, const PendTensors *t, RelnNode *flat)
         const int size = power3(r) * t->n[r];
 
         if (size > 0)
-            p.x[r] = reln_reshape(g, reln_slice(g, flat, RELN_C, first, size),
-                                  (RelnDims){.k = power3(r), .c = t->n[r]});
+            p.x[r] = shaped(g, reln_slice(g, flat, RELN_R, first, size), t->n[r], power3(r));
         first += size;
     }
     return p;
@@ -287,63 +320,89 @@ static RelnNode *join(RelnGraph *g, const PendTensors *t, const Parts *p)
 
     for (int r = 0; r < PEND_RANKS; r++)
         if (t->n[r] > 0)
-            parts[n++] = reln_reshape(g, p->x[r], (RelnDims){.c = power3(r) * t->n[r]});
-    return reln_concat(g, n, parts, RELN_C);
+            parts[n++] = shaped(g, p->x[r], power3(r) * t->n[r], 1);
+    return reln_concat(g, n, parts, RELN_R);
 }
 
-/* X (K = 3^k, C = n): the chosen tensors of rank k. */
+/* X (K = n 3^k): the chosen tensors of rank k. */
 static RelnNode *chosen_tensors(RelnGraph *g, const Parts *p, int k, int n, const int *chosen)
 {
     RelnNode *each[27];
 
     for (int i = 0; i < n; i++)
-        each[i] = reln_slice(g, p->x[k], RELN_C, chosen[i], 1);
-    return reln_concat(g, n, each, RELN_C);
+        each[i] = reln_slice(g, p->x[k], RELN_R, chosen[i], 1);
+    return shaped(g, reln_concat(g, n, each, RELN_R), 1, n * power3(k));
 }
 
-/* a = 0: y_o = sum_(i,n) theta[i,n,o] <X_n, x_i> */
-static RelnNode *to_scalars(RelnGraph *g, RelnNode *x, RelnNode *X, RelnNode *theta)
+/* s[i, n] = <X_n, x_i> for tensors of rank k: (R = n_i, K = n) */
+static RelnNode *products(RelnGraph *g, int k, int n, RelnNode *X, RelnNode *x)
 {
-    RelnNode *s = reln_channel_gram(g, x, X);
-
-    return reln_mix(g, reln_reshape(g, s, (RelnDims){.c = reln_node_dims(theta).r}), theta);
-}
-
-/* b = 0: y_o = sum_n X_n (sum_i theta[i,n,o] x_i) */
-static RelnNode *from_scalars(RelnGraph *g, RelnNode *x, RelnNode *X, RelnNode *theta, int n,
-                              int n_a)
-{
-    RelnNode *u = reln_mix(g, x, theta);
-
-    return reln_channel_mix(g, X, reln_reshape(g, u, (RelnDims){.r = n, .c = n_a}));
-}
-
-/* z[i] = sum_j X[i,j] u[j], with X a tensor of rank a + b read as a matrix */
-static RelnNode *apply_tensor(RelnGraph *g, int a, int b, RelnNode *X, RelnNode *u)
-{
-    const int rows = power3(a), columns = power3(b);
+    const int size = power3(k);
     RelnEntry entries[27];
-    const RelnTensor3 T = {rows * columns, columns, rows, rows * columns, entries};
+    const RelnTensor3 T = {n * size, size, n, n * size, entries};
 
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < columns; j++)
-            entries[i * columns + j] = (RelnEntry){i * columns + j, j, i, 1.0};
+    for (int i = 0; i < n * size; i++)
+        entries[i] = (RelnEntry){i, i % size, i / size, 1.0};
+    return reln_contract(g, &T, X, x, reln_rep_trivial(reln_graph_group(g), n));
+}
+
+/* y[i] = sum_(n,j) X[n, i, j] u[n, j], with each X_n a tensor of rank a + b read as a matrix */
+static RelnNode *apply_tensors(RelnGraph *g, int a, int b, int n, RelnNode *X, RelnNode *u)
+{
+    const int rows = power3(a), columns = power3(b), count = n * rows * columns;
+    RelnEntry entries[27];
+    const RelnTensor3 T = {count, n * columns, rows, count, entries};
+
+    for (int e = 0; e < count; e++) {
+        const int i = e / (n * columns), m = e / columns % n, j = e % columns;
+
+        entries[e] = (RelnEntry){(m * rows + i) * columns + j, m * columns + j, i, 1.0};
+    }
     return reln_contract(g, &T, X, u, reln_rep_trivial(reln_graph_group(g), rows));
 }
 
-/* y_o = sum_n X_n (sum_i theta[i,n,o] x_i), X_n as matrices */
-static RelnNode *between(RelnGraph *g, int a, int b, RelnNode *x, RelnNode *X, RelnNode *theta,
-                         int n, int n_a)
+/* y_o = sum_(b,i,n) theta[o, i, n] <X_n, x_i> */
+static RelnNode *to_scalars(RelnGraph *g, const PendTensors *t, const Parts *p, RelnNode **X,
+                            PendWeights *w)
 {
-    RelnNode *u = reln_mix(g, x, theta), *sum = NULL;
+    RelnNode *parts[PEND_RANKS];
+    int count = 0;
 
-    for (int i = 0; i < n; i++) {
-        RelnNode *y = apply_tensor(g, a, b, reln_slice(g, X, RELN_C, i, 1),
-                                   reln_slice(g, u, RELN_C, i * n_a, n_a));
+    for (int k = 1; k < PEND_RANKS; k++) {
+        const int n = pair_tensors(t, 0, k);
 
-        sum = sum ? reln_add(g, sum, y) : y;
+        if (n > 0)
+            parts[count++] = shaped(g, products(g, k, n, X[k], p->x[k]), t->n[k] * n, 1);
     }
-    return sum;
+    return reln_weigh(g, pend_weights_take(w), reln_concat(g, count, parts, RELN_R));
+}
+
+/* y_o = sum_n X_n (sum_i theta[o, n, i] x_i) for scalars x, and tensors y of each rank */
+static void from_scalars(RelnGraph *g, const PendTensors *t, RelnNode *x, RelnNode **X,
+                         PendWeights *w, Parts *out)
+{
+    RelnNode *u = reln_weigh(g, pend_weights_take(w), x);
+
+    for (int k = 1, first = 0; k < PEND_RANKS; k++) {
+        const int n = pair_tensors(t, k, 0), rows = t->n[k] * n;
+
+        if (n > 0)
+            out->x[k] = reln_add(
+                g, out->x[k],
+                apply_tensors(g, k, 0, n, X[k],
+                              shaped(g, reln_slice(g, u, RELN_R, first, rows), t->n[k], n)));
+        first += rows;
+    }
+}
+
+/* y_o = sum_n X_n (sum_i theta[o, n, i] x_i), X_n as matrices */
+static RelnNode *between(RelnGraph *g, const PendTensors *t, int a, int b, RelnNode *x, RelnNode *X,
+                         PendWeights *w)
+{
+    const int n = pair_tensors(t, a, b);
+    RelnNode *u = reln_weigh(g, pend_weights_take(w), x);
+
+    return apply_tensors(g, a, b, n, X, shaped(g, u, t->n[a], n * power3(b)));
 }
 
 /* x + B(x) x / 10 */
@@ -355,26 +414,16 @@ static Parts bilinear(const PendBuild *build, int layer, const PendTensors *t, P
     RelnNode *X[PEND_RANKS] = {NULL};
     Parts out = p;
 
-    choose(layer, t, chosen);
+    choose(build, layer, t, chosen);
     for (int k = 1; k < PEND_RANKS; k++)
         if (t->n[k] > 0)
             X[k] = chosen_tensors(g, &p, k, pend_tensors_chosen(t, k), chosen[k]);
-    for (int a = 0; a < PEND_RANKS; a++)
-        for (int b = 0; a + b < PEND_RANKS; b++) {
-            const int k = a + b, n = k > 0 ? pend_tensors_chosen(t, k) : 0;
-            RelnNode *theta, *y;
-
-            if (n * t->n[a] * t->n[b] == 0)
-                continue;
-            theta = pend_weights_take(w);
-            if (a == 0)
-                y = to_scalars(g, p.x[b], X[k], theta);
-            else if (b == 0)
-                y = from_scalars(g, p.x[b], X[k], theta, n, t->n[a]);
-            else
-                y = between(g, a, b, p.x[b], X[k], theta, n, t->n[a]);
-            out.x[a] = reln_add(g, out.x[a], reln_scale(g, y, 0.1));
-        }
+    out.x[0] = reln_add(g, out.x[0], to_scalars(g, t, &p, X, w));
+    from_scalars(g, t, p.x[0], X, w, &out);
+    for (int a = 1; a < PEND_RANKS; a++)
+        for (int b = 1; b < PEND_RANKS; b++)
+            if (pair_tensors(t, a, b) > 0)
+                out.x[a] = reln_add(g, out.x[a], between(g, t, a, b, p.x[b], X[a + b], w));
     return out;
 }
 
@@ -386,11 +435,11 @@ static Parts gate(RelnGraph *g, const PendTensors *t, Parts p)
     RelnNode *s = reln_sigmoid(g, p.x[0]);
     Parts out = {{NULL}};
 
-    out.x[0] = reln_mul(g, reln_slice(g, p.x[0], RELN_C, 0, t->n[0]),
-                        reln_slice(g, s, RELN_C, 0, t->n[0]));
+    out.x[0] = reln_mul(g, reln_slice(g, p.x[0], RELN_R, 0, t->n[0]),
+                        reln_slice(g, s, RELN_R, 0, t->n[0]));
     for (int r = 1, first = t->n[0]; r < PEND_RANKS; r++) {
         if (t->n[r] > 0)
-            out.x[r] = reln_mul(g, p.x[r], reln_slice(g, s, RELN_C, first, t->n[r]));
+            out.x[r] = reln_mul(g, p.x[r], reln_slice(g, s, RELN_R, first, t->n[r]));
         first += t->n[r];
     }
     return out;
@@ -427,19 +476,19 @@ static RelnNode *apply(const PendBuild *b, RelnNode *z, PendWeights *w)
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
     const PendTensors gated = pend_tensors_gated(&hidden);
     RelnGraph *g = b->graph;
-    RelnNode *W, *x = reln_reshape(g, reln_swap_axes(g, z, RELN_R, RELN_C), (RelnDims){.c = 12});
+    RelnNode *W, *x = shaped(g, z, 3 * PEND_VECTORS, 1);
 
     for (int i = 0; i < PEND_EMLP_BLOCKS; i++) {
         Parts p;
 
         W = pend_weights_take(w);
-        x = reln_add(g, reln_mix(g, x, W), pend_weights_take(w));
+        x = reln_add(g, reln_weigh(g, W, x), pend_weights_take(w));
         p = bilinear(b, i, &gated, split(g, &gated, x), w);
         p = gate(g, &hidden, p);
         x = join(g, &hidden, &p);
     }
     W = pend_weights_take(w);
-    return reln_add(g, reln_mix(g, x, W), pend_weights_take(w));
+    return reln_add(g, reln_weigh(g, W, x), pend_weights_take(w));
 }
 
 static void energy_weights(const PendBuild *b, PendWeights *w)
@@ -454,10 +503,7 @@ static void velocity_weights(const PendBuild *b, PendWeights *w)
 
 static RelnNode *velocity(const PendBuild *b, RelnNode *z, PendWeights *w)
 {
-    RelnGraph *g = b->graph;
-    RelnNode *v = reln_reshape(g, apply(b, z, w), (RelnDims){.k = 3, .c = PEND_VECTORS});
-
-    return reln_swap_axes(g, v, RELN_R, RELN_C);
+    return shaped(b->graph, apply(b, z, w), PEND_VECTORS, 3);
 }
 
 /* ---- starting values --------------------------------------------------------------------------------------------- */
@@ -474,7 +520,7 @@ static bool store_part(RelnStore *store, const char *layer, int a, int n_a, int 
     for (int i = 0; i < count && w; i++) {
         const int o = i % n_a, in = i / n_a % n_b, k = i / (n_a * n_b);
 
-        w[i] = m[(k / power3(b) * n_a + o) * columns + k % power3(b) * n_b + in];
+        w[i] = m[(o * power3(a) + k / power3(b)) * columns + in * power3(b) + k % power3(b)];
     }
     snprintf(name, sizeof name, "%s.W%d%d", layer, a, b);
     good = w && pend_store_fill(store, name, (size_t)count, w);
@@ -542,12 +588,11 @@ static bool start_layer(RelnStore *store, RelnRng *rng, const char *layer, const
     return good;
 }
 
-static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed,
-                        const PendTensors *output)
+static RelnStatus start(const PendBuild *b, RelnStore *store, const PendTensors *output)
 {
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
     const PendTensors gated = pend_tensors_gated(&hidden);
-    RelnRng rng = reln_rng(seed, /*stream=*/1);
+    RelnRng rng = reln_rng(b->seed, /*stream=*/1);
 
     return start_layer(store, &rng, "emlp.0", &state_tensors, &gated) &&
                    start_layer(store, &rng, "emlp.1", &hidden, &gated) &&
@@ -557,21 +602,22 @@ static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed,
                : RELN_ERR_NOMEM;
 }
 
-static RelnStatus start_energy(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                               const double *states)
+static RelnStatus start_energy(const PendBuild *b, RelnStore *store, int n, const double *states)
 {
     (void)n, (void)states;
-    return start(b, store, seed, &one_scalar);
+    return start(b, store, &one_scalar);
 }
 
-static RelnStatus start_velocity(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                                 const double *states)
+static RelnStatus start_velocity(const PendBuild *b, RelnStore *store, int n, const double *states)
 {
     (void)n, (void)states;
-    return start(b, store, seed, &state_tensors);
+    return start(b, store, &state_tensors);
 }
 
 const PendArchitecture pend_emlp = {
-    .weights = energy_weights, .value = apply, .start = start_energy};
-const PendArchitecture pend_emlp_ode = {
-    .velocity = true, .weights = velocity_weights, .value = velocity, .start = start_velocity};
+    .abreast = ABREAST, .weights = energy_weights, .value = apply, .start = start_energy};
+const PendArchitecture pend_emlp_ode = {.velocity = true,
+                                        .abreast = ABREAST,
+                                        .weights = velocity_weights,
+                                        .value = velocity,
+                                        .start = start_velocity};

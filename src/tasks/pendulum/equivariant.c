@@ -204,10 +204,8 @@ static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
     return reln_add(g, reln_scale(g, H, s->share), f);
 }
 
-static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                        const double *states)
+static RelnStatus start(const PendBuild *b, RelnStore *store, int n, const double *states)
 {
-    (void)seed;
     return pend_features_start(store, &pend_lengths, reln_graph_ctx(b->graph), n, states);
 }
 

@@ -93,7 +93,7 @@ RelnNode *pend_features_mixed(RelnGraph *g, RelnNode *f, PendWeights *w)
 /* Outputs "f" and "0", "1", ...: the gradient of each. */
 static RelnStatus plan_gradients(RelnGraph *g, const PendInvariant *s, RelnPlan **plan)
 {
-    RelnNode *z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(), pend_state_rep(g), RELN_F64);
+    RelnNode *z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(1), pend_state_rep(g), RELN_F64);
     RelnNode *f = pend_features(g, s, z), *d = NULL;
 
     reln_output(g, "f", f);
@@ -231,12 +231,10 @@ static RelnNode *value(const PendBuild *b, RelnNode *z, PendWeights *w)
     return reln_add(g, H, f);
 }
 
-static RelnStatus start(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                        const double *states)
+static RelnStatus start(const PendBuild *b, RelnStore *store, int n, const double *states)
 {
     const PendInvariant *s = b->settings;
 
-    (void)seed;
     return s->share > 0 ? pend_features_start(store, s, reln_graph_ctx(b->graph), n, states)
                         : RELN_OK;
 }

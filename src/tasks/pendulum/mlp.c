@@ -46,7 +46,7 @@ static void velocity_weights(const PendBuild *b, PendWeights *w)
 
 static RelnNode *velocity(const PendBuild *b, RelnNode *z, PendWeights *w)
 {
-    return reln_reshape(b->graph, apply(b, PEND_STATE, z, w), pend_state_dims());
+    return reln_reshape(b->graph, apply(b, PEND_STATE, z, w), pend_state_dims(1));
 }
 
 const PendArchitecture pend_mlp = {.weights = energy_weights, .value = energy};

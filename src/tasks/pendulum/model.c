@@ -56,23 +56,6 @@ void pend_dense_weights(const PendBuild *b, const PendDense *d, PendWeights *w)
     }
 }
 
-static RelnNode *activate(RelnGraph *g, RelnActivation f, RelnNode *s)
-{
-    switch (f) {
-    case RELN_ACT_RELU:
-        return reln_relu(g, s);
-    case RELN_ACT_SILU:
-        return reln_mul(g, s, reln_sigmoid(g, s));
-    case RELN_ACT_TANH:
-        return reln_tanh(g, s);
-    case RELN_ACT_SOFTPLUS:
-        return reln_softplus(g, s);
-    case RELN_ACT_NONE:
-        break;
-    }
-    return s;
-}
-
 RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWeights *w)
 {
     for (int i = 0; i < d->n; i++) {
@@ -80,16 +63,16 @@ RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWe
 
         s = reln_add(g, reln_mix(g, s, W), b);
         if (i + 1 < d->n)
-            s = activate(g, d->activation, s);
+            s = reln_nn_activate(g, d->activation, s);
     }
     return s;
 }
 
 /* ---- velocity ---------------------------------------------------------------------------------------------------- */
 
-RelnDims pend_state_dims(void)
+RelnDims pend_state_dims(int abreast)
 {
-    return (RelnDims){.r = PEND_VECTORS, .k = 3, .c = 1};
+    return (RelnDims){.r = PEND_VECTORS, .k = 3, .c = abreast};
 }
 
 const RelnRep *pend_state_rep(RelnGraph *g)
@@ -119,7 +102,7 @@ static RelnNode *hamilton(RelnGraph *g, RelnNode *H, RelnNode *z)
 {
     RelnNode *dH = NULL, *half[2];
 
-    if (!reln_grad(g, H, 1, &z, &dH))
+    if (!reln_grad(g, reln_sum(g, H, RELN_C), 1, &z, &dH))
         return NULL;
     dH = pend_as_vector(g, dH);
     half[0] = reln_slice(g, dH, RELN_R, 2, 2);
@@ -147,7 +130,7 @@ static RelnFn *make_velocity(const PendModel *m)
     b.graph = reln_fn_begin(m->build.graph, "velocity");
     if (!b.graph)
         return NULL;
-    z = reln_argument(b.graph, RELN_SAMPLES, pend_state_dims(), pend_state_rep(b.graph),
+    z = reln_argument(b.graph, RELN_SAMPLES, pend_state_dims(b.abreast), pend_state_rep(b.graph),
                       RELN_DEFAULT);
     declare(b.graph, &m->weights, &w);
     value = m->arch->value(&b, z, &w);
@@ -167,6 +150,7 @@ static bool all_there(const PendWeights *w)
 bool pend_model_open(PendModel *m, const PendBuild *b, const PendArchitecture *arch)
 {
     *m = (PendModel){.build = *b, .arch = arch};
+    m->build.abreast = b->abreast > 0 ? b->abreast : 1;
     arch->weights(b, &m->weights);
     if (!all_there(&m->weights))
         return false;
@@ -225,7 +209,7 @@ RelnNode *pend_model_steps(PendModel *m, RelnNode *z, double h, int n)
     return z;
 }
 
-RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, int substeps)
+RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int substeps)
 {
     RelnGraph *g = m->build.graph;
     RelnNode *z = reln_slice(g, chunk, RELN_P, 0, 1), *all[PEND_CHUNK - 1], *d;
@@ -234,6 +218,7 @@ RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, int substeps)
         all[t - 1] = z = pend_model_steps(m, z, PEND_INTERVAL / substeps, substeps);
     d = reln_sub(g, reln_concat(g, PEND_CHUNK - 1, all, RELN_P),
                  reln_slice(g, chunk, RELN_P, 1, PEND_CHUNK - 1));
-    d = reln_sum_all(g, reln_pair(g, d, reln_nn_lower(&(RelnNet){.graph = g}, d)));
+    d = reln_pair(g, d, reln_nn_lower(&(RelnNet){.graph = g}, d));
+    d = reln_sum_all(g, share ? reln_mul(g, d, share) : d);
     return reln_batch_mean(g, reln_scale(g, d, 1.0 / (PEND_CHUNK * PEND_STATE)));
 }

@@ -4,9 +4,10 @@
  *     pend_model_open(&m, &(PendBuild){.graph = g, .symmetry = PEND_O2}, &pend_mlp);
  *     RelnNode *H = pend_model_energy(&m, z);              // one number for each sample
  *     RelnNode *zdot = pend_model_velocity(&m, z);         // (dH/dp, -dH/dx)
- *     RelnNode *loss = pend_model_loss(&m, chunk, 2);      // of a rollout by Runge and Kutta
+ *     RelnNode *loss = pend_model_loss(&m, chunk, NULL, 2); // of a rollout by Runge and Kutta
  *
- * A state is a node (R = 4, K = 3, C = 1): the vectors x1, x2, p1, p2. An architecture is written once, for any graph:
+ * A state is a node (R = 4, K = 3, C = 1): the vectors x1, x2, p1, p2; or several of them, one in each channel, for an
+ * architecture that has no use for channels (abreast.h). An architecture is written once, for any graph:
  * it lists its weights at step level, and computes with what it is given for them, so that the velocity is a function
  * which is planned once, and recomputed, not stored, when it is differentiated.
  */
@@ -28,19 +29,21 @@ typedef struct PendBuild {
     RelnGraph *graph;
     PendSymmetry symmetry;
     const void *settings; /* the architecture's own */
+    int abreast;          /* states in the channels of a node; 0 means 1 */
+    uint64_t seed;        /* of what an architecture draws itself */
 } PendBuild;
 
 typedef struct PendArchitecture {
     bool
         typed; /* its graph has the symmetry for its group; otherwise none:3, and types prove nothing */
     bool velocity; /* the value is zdot, four vectors: a neural ODE */
+    int abreast;   /* so many states are best put abreast; 0: it takes one only */
     /* Parameters, and what is computed from them once a step. */
     void (*weights)(const PendBuild *b, PendWeights *w);
     /* In b->graph, which may be another than the one that lists the weights. */
     RelnNode *(*value)(const PendBuild *b, RelnNode *z, PendWeights *w);
     /* Starting values that RelnInit cannot draw, or that depend on the n states to learn from; NULL: none. */
-    RelnStatus (*start)(const PendBuild *b, RelnStore *store, uint64_t seed, int n,
-                        const double *states);
+    RelnStatus (*start)(const PendBuild *b, RelnStore *store, int n, const double *states);
 } PendArchitecture;
 
 typedef struct PendModel {
@@ -53,7 +56,7 @@ typedef struct PendModel {
 /* False when something fails; the message is the graph's. */
 bool pend_model_open(PendModel *m, const PendBuild *b, const PendArchitecture *arch);
 
-RelnDims pend_state_dims(void);
+RelnDims pend_state_dims(int abreast);
 const RelnRep *pend_state_rep(RelnGraph *g); /* the group's vectors */
 
 RelnNode *pend_model_energy(PendModel *m, RelnNode *z);   /* NULL for a neural ODE */
@@ -64,8 +67,9 @@ RelnNode *pend_model_direct(PendModel *m, RelnNode *z);
 RelnNode *pend_model_steps(PendModel *m, RelnNode *z, double h, int n);
 
 /* Mean over the batch and the 5 x 12 numbers of the squared error of a rollout from the first state of `chunk`
- * (P = 5, R = 4, K = 3), with `substeps` steps in each interval. The zero of the first state is counted. */
-RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, int substeps);
+ * (P = 5, R = 4, K = 3), with `substeps` steps in each interval. The zero of the first state is counted. Of chunks
+ * abreast, each is counted with its `share` (C = abreast); NULL: with 1. */
+RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int substeps);
 
 /* ---- for those who write an architecture ------------------------------------------------------------------------ */
 

@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/pendulum/abreast.h"
 #include "tasks/pendulum/rollout.h"
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Mover {
     const PendRollout *r;
-    size_t count; /* numbers of all states */
+    int groups;   /* samples of the plan */
+    size_t count; /* numbers of all states, packed */
     double *z, *at, *k,
         *sum; /* now, where the velocity is asked for, the velocity, the step's mean velocity */
 } Mover;
@@ -17,7 +19,7 @@ typedef struct Mover {
 /* k = velocity at `at` */
 static RelnStatus velocity(Mover *m)
 {
-    const RelnStatus status = reln_plan_run(m->r->plan, &(RelnRun){.n_samples = m->r->n});
+    const RelnStatus status = reln_plan_run(m->r->plan, &(RelnRun){.n_samples = m->groups});
     const void *out;
 
     if (status != RELN_OK)
@@ -60,8 +62,9 @@ static RelnStatus step(Mover *m, double h)
 /* States of one time into the motions (n, 150, 12). */
 static void record(const Mover *m, int t, double *z)
 {
+    pend_unpack(m->r->n, m->r->abreast, PEND_STATE, m->z, m->k);
     for (int i = 0; i < m->r->n; i++)
-        memcpy(z + ((size_t)i * PEND_ROLLOUT + (size_t)t) * PEND_STATE, m->z + i * PEND_STATE,
+        memcpy(z + ((size_t)i * PEND_ROLLOUT + (size_t)t) * PEND_STATE, m->k + i * PEND_STATE,
                PEND_STATE * sizeof *z);
 }
 
@@ -80,16 +83,19 @@ static RelnStatus move(Mover *m, double *z)
 
 RelnStatus pend_rollout(const PendRollout *r, const double *starts, double *z)
 {
-    Mover m = {.r = r, .count = (size_t)r->n * PEND_STATE};
-    double *room = calloc(4 * m.count, sizeof *room);
+    Mover m = {.r = r, .groups = pend_groups(r->n, r->abreast)};
     RelnStatus status = RELN_ERR_NOMEM;
+    double *room;
+
+    m.count = (size_t)m.groups * (size_t)r->abreast * PEND_STATE;
+    room = calloc(4 * m.count, sizeof *room);
 
     if (room) {
         m.z = room;
         m.at = room + m.count;
         m.k = room + 2 * m.count;
         m.sum = room + 3 * m.count;
-        memcpy(m.z, starts, m.count * sizeof *starts);
+        pend_pack(r->n, r->abreast, PEND_STATE, starts, m.z);
         status = move(&m, z);
     }
     free(room);

@@ -1,6 +1,6 @@
 /* rollout.h -- a learned motion over the whole time, and how far it is from the true one.
  *
- *     PendRollout r = {.plan = plan, .n = 500, .h = 0.05};         // a plan with input "z" and output "velocity"
+ *     PendRollout r = {.plan = plan, .n = 500, .abreast = 1, .h = 0.05};  // its input is "z", its output "velocity"
  *     pend_rollout(&r, starts, z);                            // (n, 150, 12)
  *     PendErrors e = pend_errors(&PEND_AS_PUBLISHED, z, data.truth, 500);
  *
@@ -16,7 +16,7 @@
 typedef struct PendRollout {
     RelnPlan *plan;
     RelnDtype dtype; /* of its output */
-    int n;           /* motions, which go ahead together */
+    int n, abreast;  /* motions, which go ahead together; of them in the channels of z */
     double h;        /* largest step of Runge and Kutta's method */
 } PendRollout;
 

@@ -298,17 +298,6 @@ static RelnStatus train(Fit *f)
     return reln_trainer_take_best(f->trainer);
 }
 
-static double best_on_test(const RelnTrainer *trainer)
-{
-    const RelnTrainRow *rows = NULL;
-    const int n = reln_trainer_rows(trainer, &rows);
-    double best = 0;
-
-    for (int i = 0; i < n; i++)
-        best = fmax(best, rows[i].evaluation.metrics[0]);
-    return best;
-}
-
 static RelnStatus judge(Fit *f)
 {
     const int rotations = scales[f->run->env->scale].rotations;
@@ -326,7 +315,7 @@ static RelnStatus judge(Fit *f)
         sum += share * JUDGED; /* whole numbers of right answers add up exactly */
     }
     f->run->metrics[RC] = sum / JUDGED / rotations;
-    f->run->metrics[ID_PUBLISHED] = best_on_test(f->trainer);
+    f->run->metrics[ID_PUBLISHED] = task_best_metric(f->trainer, true);
     return RELN_OK;
 }
 

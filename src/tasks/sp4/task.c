@@ -297,18 +297,6 @@ static RelnStatus train(Fit *f)
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
-/* The lowest test error that any checkpoint had. */
-static double best_on_test(const RelnTrainer *trainer)
-{
-    const RelnTrainRow *rows = NULL;
-    const int n = reln_trainer_rows(trainer, &rows);
-    double best = HUGE_VAL;
-
-    for (int i = 0; i < n; i++)
-        best = fmin(best, rows[i].evaluation.metrics[0]);
-    return best;
-}
-
 /* One action on one block: squared errors and |f(x) - f(g x)|, their means added up. */
 static RelnStatus act_once(Fit *f, const double *ad, ptrdiff_t first, ptrdiff_t n, double sums[2])
 {
@@ -353,7 +341,7 @@ static RelnStatus judge(Fit *f)
     TRY(predict(f->plain, "x", test->x, test->n, &out));
     memcpy(f->before, out, (size_t)test->n * sizeof *f->before);
     f->run->metrics[ID] = squared_error(out, test->y, test->n);
-    f->run->metrics[ID_PUBLISHED] = best_on_test(f->trainer);
+    f->run->metrics[ID_PUBLISHED] = task_best_metric(f->trainer, false);
     return judge_actions(f);
 }
 
