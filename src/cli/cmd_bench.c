@@ -312,7 +312,7 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
     if (status != RELN_OK)
         return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
     printf("%.0f %.6f\n", process.peak_bytes, process.build);
-    fflush(stdout); /* whoever started this takes the time now */
+    (void)fflush(stdout); /* whoever started this takes the time now */
     return CLI_DONE;
 }
 
