@@ -22,7 +22,7 @@ double bench_peak_bytes(void)
         if (strncmp(line, "VmHWM:", 6) == 0)
             kilobytes = strtod(line + 6, NULL);
     if (file)
-        fclose(file);
+        (void)fclose(file);
     return 1024 * kilobytes;
 }
 

@@ -1,8 +1,7 @@
-/* cli.h -- what the commands of the program share: exit codes, the descriptor of a command, one-line errors, JSON. */
+/* cli.h -- what the commands of the program share: exit codes, the descriptor of a command, one-line errors, results. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "cli/args.h"
@@ -50,16 +49,5 @@ CliExit cli_exit_of(RelnStatus status); /* the code for a call that failed */
 
 /* Text with control characters shown as '?': names of files may hold any byte. */
 void cli_print_clean(FILE *stream, const char *text);
-
-/* ---- JSON: a value that could not be had is null; NULL means out of memory ------------------------------------ */
-
-json_t *cli_json_text(const char *text); /* bytes that are not UTF-8 become '?' */
-json_t *cli_json_real(double value);     /* null when not finite */
-json_t *cli_json_count(int value);       /* null when negative */
-json_t *cli_json_answer(RelnAnswer answer);
-json_t *cli_json_matrix(int rows, int columns, const double *values);
-
-/* Prints the object on one line and lets go of it. CLI_DONE, or CLI_NOMEM when it is NULL. */
-CliExit cli_json_print(json_t *object);
 
 #endif

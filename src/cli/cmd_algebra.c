@@ -36,43 +36,98 @@ typedef struct Report {
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-static json_t *measure(double value)
+/* A count or measure that could not be had is negative, and null here. */
+static void set_known(RelnDoc *doc, RelnDocNode *map, const char *key, double value)
 {
-    return cli_json_real(value >= 0 ? value : (double)NAN);
+    reln_doc_set_number(doc, map, key, value >= 0 ? value : (double)NAN);
 }
 
-static json_t *signature(const int s[3])
+static void set_answer(RelnDoc *doc, RelnDocNode *map, const char *key, RelnAnswer answer)
 {
-    if (s[0] < 0 || s[1] < 0 || s[2] < 0)
-        return json_null();
-    return json_pack("[i,i,i]", s[0], s[1], s[2]);
+    if (answer == RELN_UNDECIDED)
+        reln_doc_set_null(doc, map, key);
+    else
+        reln_doc_set_bool(doc, map, key, answer == RELN_YES);
 }
 
-static json_t *report_json(const Report *r)
+static void set_signature(RelnDoc *doc, RelnDocNode *map, const char *key, const int s[3])
+{
+    RelnDocNode *list;
+
+    if (s[0] < 0 || s[1] < 0 || s[2] < 0) {
+        reln_doc_set_null(doc, map, key);
+        return;
+    }
+    list = reln_doc_set(doc, map, key, reln_doc_list(doc));
+    for (int i = 0; i < 3; i++)
+        reln_doc_set_number(doc, list, NULL, s[i]);
+}
+
+static void set_form(RelnDoc *doc, RelnDocNode *map, const char *key, int k, const double *form)
+{
+    RelnDocNode *rows;
+
+    if (!form) {
+        reln_doc_set_null(doc, map, key);
+        return;
+    }
+    rows = reln_doc_set(doc, map, key, reln_doc_list(doc));
+    for (int i = 0; i < k; i++) {
+        RelnDocNode *const row = reln_doc_set(doc, rows, NULL, reln_doc_list(doc));
+
+        for (int j = 0; j < k; j++)
+            reln_doc_set_number(doc, row, NULL, form[i * k + j]);
+    }
+}
+
+static void fill_report(RelnDoc *doc, RelnDocNode *map, const Report *r)
 {
     const RelnAlgebraInfo *i = r->info;
 
-    /* clang-format off */
-    return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "name", cli_json_text(r->name),
-                     "n", i->n,
-                     "dim", i->dim,
-                     "center_dim", cli_json_count(i->center_dim),
-                     "derived_dim", cli_json_count(i->derived_dim),
-                     "independent", cli_json_answer(i->independent),
-                     "closed", cli_json_answer(i->closed),
-                     "reductive", cli_json_answer(i->reductive),
-                     "semisimple", cli_json_answer(i->semisimple),
-                     "center_semisimple", cli_json_answer(i->center_semisimple),
-                     "reason", cli_json_text(i->reason),
-                     "killing_rank", cli_json_count(i->killing_rank),
-                     "killing_gap", measure(i->killing_gap),
-                     "form_signature", signature(i->form_signature),
-                     "form", r->form ? cli_json_matrix(i->dim, i->dim, r->form) : json_null(),
-                     "structure_nnz", cli_json_count(i->structure_nnz),
-                     "condition", measure(i->condition),
-                     "closure_residual", measure(i->closure_residual));
-    /* clang-format on */
+    reln_doc_set_text(doc, map, "name", r->name);
+    reln_doc_set_number(doc, map, "n", i->n);
+    reln_doc_set_number(doc, map, "dim", i->dim);
+    set_known(doc, map, "center_dim", i->center_dim);
+    set_known(doc, map, "derived_dim", i->derived_dim);
+    set_answer(doc, map, "independent", i->independent);
+    set_answer(doc, map, "closed", i->closed);
+    set_answer(doc, map, "reductive", i->reductive);
+    set_answer(doc, map, "semisimple", i->semisimple);
+    set_answer(doc, map, "center_semisimple", i->center_semisimple);
+    reln_doc_set_text(doc, map, "reason", i->reason);
+    set_known(doc, map, "killing_rank", i->killing_rank);
+    set_known(doc, map, "killing_gap", i->killing_gap);
+    set_signature(doc, map, "form_signature", i->form_signature);
+    set_form(doc, map, "form", i->dim, r->form);
+    set_known(doc, map, "structure_nnz", i->structure_nnz);
+    set_known(doc, map, "condition", i->condition);
+    set_known(doc, map, "closure_residual", i->closure_residual);
+}
+
+static CliExit print_json(RelnCtx *ctx, const Report *r)
+{
+    RelnDoc *doc = NULL;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory for the JSON result");
+    fill_report(doc, reln_doc_root_map(doc), r);
+    return cli_print_doc(doc, reln_doc_root(doc));
+}
+
+/* There is nothing to report but why. */
+static CliExit print_json_why(RelnCtx *ctx, const char *name, const char *why)
+{
+    RelnDoc *doc = NULL;
+    RelnDocNode *map;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory for the JSON result");
+    map = reln_doc_root_map(doc);
+    reln_doc_set_text(doc, map, "name", name);
+    reln_doc_set_text(doc, map, "error", why);
+    reln_doc_set_null(doc, map, "reductive");
+    reln_doc_set_text(doc, map, "reason", why);
+    return cli_print_doc(doc, map);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
@@ -194,12 +249,12 @@ static void print_report(const Report *r)
 
 /* ---- the command -------------------------------------------------------------------------------------------- */
 
-static CliExit report(const Report *r, bool json)
+static CliExit report(RelnCtx *ctx, const Report *r, bool json)
 {
     CliExit printed = CLI_DONE;
 
     if (json)
-        printed = cli_json_print(report_json(r));
+        printed = print_json(ctx, r);
     else
         print_report(r);
     if (printed != CLI_DONE || r->info->reductive == RELN_YES)
@@ -208,12 +263,9 @@ static CliExit report(const Report *r, bool json)
                     r->info->reason[0] ? r->info->reason : "not known to be reductive");
 }
 
-/* There is nothing to report but why. */
-static CliExit give_up(CliExit code, const char *name, const char *why, bool json)
+static CliExit give_up(RelnCtx *ctx, CliExit code, const char *name, const char *why, bool json)
 {
-    if (json && cli_json_print(json_pack("{s:o, s:o, s:n, s:o}", "name", cli_json_text(name),
-                                         "error", cli_json_text(why), "reductive", "reason",
-                                         cli_json_text(why))) != CLI_DONE)
+    if (json && print_json_why(ctx, name, why) != CLI_DONE)
         return CLI_NOMEM;
     return cli_fail(code, "%s", why);
 }
@@ -222,7 +274,7 @@ static CliExit give_up_status(RelnCtx *ctx, RelnStatus status, const char *name,
 {
     const char *const said = reln_ctx_error(ctx);
 
-    return give_up(cli_exit_of(status), name, said[0] ? said : reln_status_text(status), json);
+    return give_up(ctx, cli_exit_of(status), name, said[0] ? said : reln_status_text(status), json);
 }
 
 static CliExit report_algebra(RelnCtx *ctx, const RelnAlgebra *algebra, const char *name, bool json)
@@ -230,7 +282,7 @@ static CliExit report_algebra(RelnCtx *ctx, const RelnAlgebra *algebra, const ch
     Report r = {name, reln_algebra_info(algebra), NULL};
     const RelnStatus status = reln_algebra_gram(algebra, RELN_FORM_COMPLETED, &r.form);
 
-    return status == RELN_OK ? report(&r, json) : give_up_status(ctx, status, name, json);
+    return status == RELN_OK ? report(ctx, &r, json) : give_up_status(ctx, status, name, json);
 }
 
 static CliExit run_name(RelnCtx *ctx, const char *name, bool json)
@@ -300,9 +352,9 @@ static CliExit run_array(RelnCtx *ctx, const RelnArray *a, const char *path, boo
         status = reln_algebra_inspect(ctx, k, n, a->values, &options, &info);
     if (status != RELN_OK) {
         snprintf(why, sizeof why, "%s: %s", path, reln_ctx_error(ctx));
-        return give_up(cli_exit_of(status), path, why, json);
+        return give_up(ctx, cli_exit_of(status), path, why, json);
     }
-    return report(&(Report){path, &info, NULL}, json);
+    return report(ctx, &(Report){path, &info, NULL}, json);
 }
 
 static CliExit run_file(RelnCtx *ctx, const char *path, bool json)
@@ -318,7 +370,7 @@ static CliExit run_file(RelnCtx *ctx, const char *path, bool json)
         code = run_array(ctx, &array, path, json);
     } else {
         snprintf(why, sizeof why, "%s: %s", path, wrong);
-        code = give_up(CLI_INPUT, path, why, json);
+        code = give_up(ctx, CLI_INPUT, path, why, json);
     }
     reln_array_clear(&array);
     return code;

@@ -43,104 +43,135 @@ static const char *kind_name(BenchKind kind)
     return names[kind];
 }
 
-static json_t *row_json(const BenchRow *r)
+static RelnDocNode *new_list(RelnDoc *doc, RelnDocNode *map, const char *key)
 {
-    /* clang-format off */
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
-                     "kind", kind_name(r->kind),
-                     "name", r->name,
-                     "pass", bench_pass_names[r->pass],
-                     "batch", r->batch,
-                     "threads", r->threads,
-                     "seconds", cli_json_real(r->seconds.median),
-                     "p10", cli_json_real(r->seconds.p10),
-                     "p90", cli_json_real(r->seconds.p90),
-                     "gflops", cli_json_real(r->gflops),
-                     "share", cli_json_real(r->share),
-                     "sgemm_gflops", cli_json_real(1e-9 * r->sgemm),
-                     "flops_per_byte", cli_json_real(r->intensity),
-                     "build_seconds", cli_json_real(r->build),
-                     "allocations", cli_json_real(r->allocations),
-                     "repetitions", r->seconds.n);
-    /* clang-format on */
+    return reln_doc_set(doc, map, key, reln_doc_list(doc));
 }
 
-static json_t *gemm_json(const BenchGemm *g)
+static RelnDocNode *new_map(RelnDoc *doc, RelnDocNode *list)
 {
-    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o}", "dtype",
-                     g->dtype == RELN_F64 ? "f64" : "f32", "m", g->m, "n", g->n, "k", g->k,
-                     "gflops", cli_json_real(1e-9 * g->rate.median), "p10",
-                     cli_json_real(1e-9 * g->rate.p10), "p90", cli_json_real(1e-9 * g->rate.p90));
+    return reln_doc_set(doc, list, NULL, reln_doc_map(doc));
 }
 
-/* NULL stays NULL: json_pack() and the printer understand it as out of memory. */
-static json_t *append(json_t *array, json_t *value)
+static void add_row(RelnDoc *doc, RelnDocNode *rows, const BenchRow *r)
 {
-    if (array && json_array_append_new(array, value) == 0)
-        return array;
-    json_decref(array);
-    return NULL;
+    RelnDocNode *const map = new_map(doc, rows);
+
+    reln_doc_set_text(doc, map, "kind", kind_name(r->kind));
+    reln_doc_set_text(doc, map, "name", r->name);
+    reln_doc_set_text(doc, map, "pass", bench_pass_names[r->pass]);
+    reln_doc_set_number(doc, map, "batch", r->batch);
+    reln_doc_set_number(doc, map, "threads", r->threads);
+    reln_doc_set_number(doc, map, "seconds", r->seconds.median);
+    reln_doc_set_number(doc, map, "p10", r->seconds.p10);
+    reln_doc_set_number(doc, map, "p90", r->seconds.p90);
+    reln_doc_set_number(doc, map, "gflops", r->gflops);
+    reln_doc_set_number(doc, map, "share", r->share);
+    reln_doc_set_number(doc, map, "sgemm_gflops", 1e-9 * r->sgemm);
+    reln_doc_set_number(doc, map, "flops_per_byte", r->intensity);
+    reln_doc_set_number(doc, map, "build_seconds", r->build);
+    reln_doc_set_number(doc, map, "allocations", r->allocations);
+    reln_doc_set_number(doc, map, "repetitions", r->seconds.n);
 }
 
-static json_t *machine_json(const BenchResult *r)
+static void add_rows(RelnDoc *doc, RelnDocNode *root, const BenchResult *r)
 {
-    json_t *gemms = json_array();
+    RelnDocNode *const rows = new_list(doc, root, "rows");
 
+    for (int i = 0; i < r->n_rows; i++)
+        add_row(doc, rows, &r->rows[i]);
+}
+
+static void add_gemm(RelnDoc *doc, RelnDocNode *gemms, const BenchGemm *g)
+{
+    RelnDocNode *const map = new_map(doc, gemms);
+
+    reln_doc_set_text(doc, map, "dtype", g->dtype == RELN_F64 ? "f64" : "f32");
+    reln_doc_set_number(doc, map, "m", g->m);
+    reln_doc_set_number(doc, map, "n", g->n);
+    reln_doc_set_number(doc, map, "k", g->k);
+    reln_doc_set_number(doc, map, "gflops", 1e-9 * g->rate.median);
+    reln_doc_set_number(doc, map, "p10", 1e-9 * g->rate.p10);
+    reln_doc_set_number(doc, map, "p90", 1e-9 * g->rate.p90);
+}
+
+static void add_machine(RelnDoc *doc, RelnDocNode *root, const BenchResult *r)
+{
+    RelnDocNode *const map = reln_doc_set(doc, root, "machine", reln_doc_map(doc)), *list;
+
+    reln_doc_set_text(doc, map, "cpu", r->machine.cpu);
+    reln_doc_set_text(doc, map, "blas", r->machine.blas);
+    reln_doc_set_number(doc, map, "cores", r->machine.cores);
+    reln_doc_set_number(doc, map, "threads", r->threads);
+    list = new_list(doc, map, "cache_bytes");
+    for (int i = 0; i < 3; i++)
+        reln_doc_set_number(doc, list, NULL, (double)r->machine.cache[i]);
+    reln_doc_set_number(doc, map, "bandwidth", r->bandwidth);
+    list = new_list(doc, map, "gemm");
     for (int i = 0; i < r->n_gemms; i++)
-        gemms = append(gemms, gemm_json(&r->gemms[i]));
-    return json_pack("{s:o, s:o, s:i, s:i, s:[I,I,I], s:f, s:o}", "cpu",
-                     cli_json_text(r->machine.cpu), "blas", cli_json_text(r->machine.blas), "cores",
-                     r->machine.cores, "threads", r->threads, "cache_bytes",
-                     (json_int_t)r->machine.cache[0], (json_int_t)r->machine.cache[1],
-                     (json_int_t)r->machine.cache[2], "bandwidth", r->bandwidth, "gemm", gemms);
-}
-
-static json_t *processes_json(const BenchResult *r)
-{
-    json_t *array = json_array();
-
-    for (int i = 0; i < r->n_processes; i++)
-        array =
-            append(array, json_pack("{s:s, s:f, s:f, s:f}", "name", r->processes[i].name, "seconds",
-                                    r->processes[i].seconds, "build_seconds", r->processes[i].build,
-                                    "peak_bytes", r->processes[i].peak_bytes));
-    return array;
-}
-
-static json_t *setups_json(const BenchResult *r)
-{
-    json_t *array = json_array();
-
-    for (int i = 0; i < r->n_setups; i++)
-        array = append(array, json_pack("{s:s, s:f}", "name", r->setups[i].name, "seconds",
-                                        r->setups[i].seconds));
-    return array;
+        add_gemm(doc, list, &r->gemms[i]);
 }
 
 enum { SWEEP = 16 };
 
-static json_t *scaling_json(const BenchResult *r)
+static void add_scaling(RelnDoc *doc, RelnDocNode *root, const BenchResult *r)
 {
+    RelnDocNode *const list = new_list(doc, root, "scaling");
     BenchScaling s[SWEEP];
     const int n = bench_scaling(r, s, SWEEP);
-    json_t *array = json_array();
 
-    for (int i = 0; i < n; i++)
-        array = append(array, json_pack("{s:i, s:i, s:f, s:f, s:f}", "n", s[i].n, "channels",
-                                        s[i].channels, "theory_linear", s[i].linear, "theory_total",
-                                        s[i].total, "measured", s[i].measured));
-    return array;
+    for (int i = 0; i < n; i++) {
+        RelnDocNode *const map = new_map(doc, list);
+
+        reln_doc_set_number(doc, map, "n", s[i].n);
+        reln_doc_set_number(doc, map, "channels", s[i].channels);
+        reln_doc_set_number(doc, map, "theory_linear", s[i].linear);
+        reln_doc_set_number(doc, map, "theory_total", s[i].total);
+        reln_doc_set_number(doc, map, "measured", s[i].measured);
+    }
 }
 
-static json_t *result_json(const BenchResult *r)
+static void add_processes(RelnDoc *doc, RelnDocNode *root, const BenchResult *r)
 {
-    json_t *rows = json_array();
+    RelnDocNode *const list = new_list(doc, root, "processes");
 
-    for (int i = 0; i < r->n_rows; i++)
-        rows = append(rows, row_json(&r->rows[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "version", reln_version(), "machine",
-                     machine_json(r), "rows", rows, "scaling", scaling_json(r), "processes",
-                     processes_json(r), "setups", setups_json(r));
+    for (int i = 0; i < r->n_processes; i++) {
+        RelnDocNode *const map = new_map(doc, list);
+
+        reln_doc_set_text(doc, map, "name", r->processes[i].name);
+        reln_doc_set_number(doc, map, "seconds", r->processes[i].seconds);
+        reln_doc_set_number(doc, map, "build_seconds", r->processes[i].build);
+        reln_doc_set_number(doc, map, "peak_bytes", r->processes[i].peak_bytes);
+    }
+}
+
+static void add_setups(RelnDoc *doc, RelnDocNode *root, const BenchResult *r)
+{
+    RelnDocNode *const list = new_list(doc, root, "setups");
+
+    for (int i = 0; i < r->n_setups; i++) {
+        RelnDocNode *const map = new_map(doc, list);
+
+        reln_doc_set_text(doc, map, "name", r->setups[i].name);
+        reln_doc_set_number(doc, map, "seconds", r->setups[i].seconds);
+    }
+}
+
+static CliExit print_json(RelnCtx *ctx, const BenchResult *r)
+{
+    RelnDoc *doc = NULL;
+    RelnDocNode *root;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory for the JSON result");
+    root = reln_doc_root_map(doc);
+    reln_doc_set_text(doc, root, "version", reln_version());
+    add_machine(doc, root, r);
+    add_rows(doc, root, r);
+    add_scaling(doc, root, r);
+    add_processes(doc, root, r);
+    add_setups(doc, root, r);
+    return cli_print_doc(doc, root);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
@@ -230,12 +261,12 @@ static bool observe(void *self, int done, int all, const char *name)
     return !cli_asked_to_stop();
 }
 
-static CliExit show(const BenchResult *result, const CliArgs *args)
+static CliExit show(RelnCtx *ctx, const BenchResult *result, const CliArgs *args)
 {
     if (args->quiet && !args->json)
         return CLI_DONE;
     if (args->json)
-        return cli_json_print(result_json(result));
+        return print_json(ctx, result);
     print_machine(result);
     print_rows(result);
     print_scaling(result);
@@ -262,7 +293,7 @@ static CliExit measure(RelnCtx *ctx, const CliArgs *args)
     if (status != RELN_OK)
         code = cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
     else
-        code = show(&result, args);
+        code = show(ctx, &result, args);
     if (code == CLI_DONE && args->report) {
         status = bench_report(ctx, &result, args->report, why, sizeof why);
         code = status == RELN_OK ? CLI_DONE : cli_fail(cli_exit_of(status), "bench: %s", why);
@@ -281,7 +312,7 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
     if (status != RELN_OK)
         return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
     printf("%.0f %.6f\n", process.peak_bytes, process.build);
-    fflush(stdout); /* whoever started this takes the time now */
+    (void)fflush(stdout); /* whoever started this takes the time now */
     return CLI_DONE;
 }
 

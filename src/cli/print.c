@@ -22,7 +22,7 @@ CliExit cli_print_table(RelnCtx *ctx, RelnTable *table)
 
     if (status != RELN_OK)
         return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
-    fwrite(text, 1, n_bytes, stdout);
+    (void)fwrite(text, 1, n_bytes, stdout);
     return CLI_DONE;
 }
 

@@ -57,7 +57,7 @@ static void show_line(CliProgress *progress, const char *line)
     /* a shorter line leaves nothing of the last one */
     fprintf(stderr, "\r%.*s%*s", width, line, progress->width > width ? progress->width - width : 0,
             "");
-    fflush(stderr);
+    (void)fflush(stderr);
     progress->width = width;
 }
 
@@ -94,8 +94,8 @@ void cli_catch_signals(void)
     struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
 
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
 }
 
 int cli_asked_to_stop(void)

@@ -51,8 +51,9 @@ static void random_covariance(RelnRng *rng, int n, double *s)
 {
     double l[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
 
-    for (int i = 0; i < n * n; i++)
-        l[i] = reln_rng_normal(rng) / sqrt(n);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            l[i * n + k] = reln_rng_normal(rng) / sqrt(n);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             s[i * n + j] = i == j ? 0.1 : 0;

@@ -56,7 +56,7 @@ typedef struct RelnReader {
 
 /* Close it also when this fails. */
 RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
-                            const RelnDataOptions *options, RelnReader *out);
+                            const RelnDataOptions *options, RelnReader *reader);
 /* The rest of opening, once model, pool and data are there. */
 RelnStatus reln_reader_plan(RelnReader *reader);
 void reln_reader_close(RelnReader *reader);

@@ -230,7 +230,7 @@ static void print_header(const Dataset *d)
         n += snprintf(text + n, sizeof text - (size_t)n, "%llu, ", (unsigned long long)d->dims[i]);
     n += snprintf(text + n, sizeof text - (size_t)n, "), }");
     all = (10 + (size_t)n + 1 + 63) / 64 * 64;
-    fwrite("\x93NUMPY\1", 1, 8, stdout);
+    (void)fwrite("\x93NUMPY\1", 1, 8, stdout);
     putchar((int)((all - 10) & 255));
     putchar((int)((all - 10) >> 8));
     printf("%s%*s\n", text, (int)(all - 11 - (size_t)n), "");

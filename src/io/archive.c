@@ -23,13 +23,13 @@
 #include "reln/io.h"
 
 enum {
-    BUFFER = 1 << 18, /* bytes read at a time */
-    IN_MEMORY =
-        64
-        << 20, /* unpacked arrays up to this size stay in memory, larger ones go to a file without a name */
-    MAX_FOLDER = 256,  /* files of a folder: each stays open */
-    LIST_MAX = 8 << 20 /* bytes of a listing of HDF5 */
+    BUFFER = 80 << 10,    /* bytes read at a time; the longest header fits */
+    IN_MEMORY = 64 << 20, /* larger unpacked arrays go to a file without a name */
+    MAX_FOLDER = 256,     /* files of a folder: each stays open */
+    LIST_MAX = 8 << 20    /* bytes of a listing of HDF5 */
 };
+
+_Static_assert((int)BUFFER >= (int)RELN_NPY_MAX_LEAD, "a header is read at once");
 
 typedef struct Array {
     RelnArchiveInfo info;

@@ -74,12 +74,37 @@ static const RelnRep *matrix_rep(Build *b)
     return passed(b, rep != NULL) ? rep : NULL;
 }
 
+/* The size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its matrix. */
+static double form_size(Build *b)
+{
+    const int k = reln_model_k(b->m);
+    const double *gram = NULL;
+    double square = 0;
+
+    if (!b->m->algebra)
+        return sqrt(k);
+    if (!passed(b, reln_algebra_gram(b->m->algebra, b->net.form, &gram) == RELN_OK))
+        return 1;
+    for (int i = 0; i < k * k; i++)
+        square += gram[i] * gram[i];
+    return square > 0 ? sqrt(square) : 1;
+}
+
+/* The published gate adds B(x, d) d, a cube, to x: where x is larger than 1, as the form measures it, every layer makes it
+ * larger still. Lie Neurons see features of 1/4, so that samples four times the usual size are still inside; our own gates
+ * have no such size, and see coordinates of 1. */
+static double feature_unit(Build *b)
+{
+    return b->m->spec.model.kind == RELN_MODEL_LIE_NEURONS ? 0.25 / sqrt(form_size(b)) : 1;
+}
+
 /* ---- inputs ------------------------------------------------------------------------------------------------------------ */
 
-/* 1 / scale of every channel of a slot. */
+/* unit / scale of every channel of a slot. */
 static RelnNode *scales(Build *b, SlotId id)
 {
     const RelnModel *m = b->m;
+    const double unit = id == SLOT_X || id == SLOT_X_POINTS ? feature_unit(b) : 1;
     const int c = m->slots[id].c;
     double *values = scratch(b, (size_t)c, sizeof *values);
 
@@ -89,7 +114,7 @@ static RelnNode *scales(Build *b, SlotId id)
         const int count = vectors ? m->shapes.input[i].channels : m->lift[i].channels;
 
         for (int j = 0; (vectors || m->lift[i].slot == id) && j < count; j++)
-            values[first + j] = 1.0 / m->constants.scale[i];
+            values[first + j] = unit / m->constants.scale[i];
     }
     return values ? reln_const(b->g, (RelnDims){.c = c}, NULL, values) : NULL;
 }
@@ -188,22 +213,6 @@ static RelnNode *steps(Build *b, const char *block, RelnNode *x)
     return x;
 }
 
-/* The size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its matrix. */
-static double form_size(Build *b)
-{
-    const int k = reln_model_k(b->m);
-    const double *gram = NULL;
-    double square = 0;
-
-    if (!b->m->algebra)
-        return sqrt(k);
-    if (!passed(b, reln_algebra_gram(b->m->algebra, b->net.form, &gram) == RELN_OK))
-        return 1;
-    for (int i = 0; i < k * k; i++)
-        square += gram[i] * gram[i];
-    return square > 0 ? sqrt(square) : 1;
-}
-
 /* q / (1 + q^2)^(1/4): q where it is small, its root where it is large, so that invariants grow as features do. */
 static RelnNode *rooted(RelnGraph *g, RelnNode *q)
 {
@@ -212,10 +221,12 @@ static RelnNode *rooted(RelnGraph *g, RelnNode *q)
     return reln_div(g, q, r);
 }
 
-/* B(x, x), and the invariants so far. */
+/* B(x, x) in its unit, and the invariants so far. */
 static RelnNode *invariants(Build *b, RelnFeatures f)
 {
-    RelnNode *q = reln_scale(b->g, reln_nn_invariant(&b->net, f.x), 1 / form_size(b));
+    const double unit = feature_unit(b);
+    RelnNode *q =
+        reln_scale(b->g, reln_nn_invariant(&b->net, f.x), 1 / (unit * unit * form_size(b)));
 
     return join(b, rooted(b->g, q), f.s);
 }

@@ -68,9 +68,8 @@ static RelnStatus map_of(RelnModel *m, Place *place, int raw, double *out, doubl
 /* ---- metric and hat, asked of the symmetry alone --------------------------------------------------------------------- */
 
 /* Largest entry of E^T eta + eta E over the Lie generators, and of g^T eta g - eta over the discrete ones. */
-static double metric_residual(const RelnGroup *group, const double *eta)
+static double metric_residual(const RelnGroup *group, int n, const double *eta)
 {
-    const int n = reln_group_n(group);
     double worst = 0;
 
     for (int e = 0; e < reln_group_n_lie(group); e++) {
@@ -101,7 +100,7 @@ bool reln_model_metric(const RelnModel *m, double *metric)
     for (int p = 0; p < m->n; p++) {
         for (int i = 0; i < m->n; i++)
             metric[i] = i < p ? -1 : 1;
-        if (metric_residual(m->symmetry, metric) < RELN_INTERTWINER_TOLERANCE)
+        if (metric_residual(m->symmetry, m->n, metric) < RELN_INTERTWINER_TOLERANCE)
             return true;
     }
     return false;
@@ -112,7 +111,7 @@ bool reln_model_hat_fits(RelnModel *m)
 {
     static const double ones[3] = {1, 1, 1};
 
-    if (m->n != 3 || metric_residual(m->symmetry, ones) >= RELN_INTERTWINER_TOLERANCE)
+    if (m->n != 3 || metric_residual(m->symmetry, m->n, ones) >= RELN_INTERTWINER_TOLERANCE)
         return false;
     for (int e = 0; e < reln_group_n_discrete(m->symmetry); e++) {
         const double *x = reln_group_discrete(m->symmetry) + (ptrdiff_t)e * 9;

@@ -250,7 +250,7 @@ static const Key train_keys[] = {
      NUMBER(RelnSpecTrain, clip, ABOVE_ZERO, DBL_MAX),
      .wanted = "a number above 0",
      .example = "1",
-     .help = "largest norm of the gradient"},
+     .help = "largest norm of the gradient; lie-neurons take 1 when this is left out"},
     {.name = "loss", WORD(RelnSpecTrain, loss, loss_words), .help = "classes have cross-entropy"},
     {.name = "delta",
      NUMBER(RelnSpecTrain, delta, ABOVE_ZERO, DBL_MAX),
@@ -577,6 +577,13 @@ static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *
     return RELN_OK;
 }
 
+/* Where features grow as cubes a single sample's gradient can be larger than all the others together. */
+static void choose_clip(const RelnDocNode *map, const RelnSpecModel *model, RelnSpecTrain *t)
+{
+    if (model->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "clip"))
+        t->clip = 1;
+}
+
 static RelnStatus check_train(const Reader *r, const RelnDocNode *map, RelnSpecTrain *t)
 {
     const RelnDocNode *twice = both(map, "epochs", "steps"), *seed = reln_doc_get(map, "seed");
@@ -621,6 +628,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(check_target(&r, reln_doc_get(root, "target"), &spec->target));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
     RELN_TRY(check_loss(&r, reln_doc_get(root, "train"), spec));
+    choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
 

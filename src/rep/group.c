@@ -1,6 +1,7 @@
 /* group.c -- groups from names and matrices, and random elements that can act in every rep. */
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "algebra/family.h"
@@ -208,7 +209,7 @@ static RelnStatus read_part(RelnCtx *ctx, const char *name, const RelnTerm *term
         p->term = (RelnTerm){"so", 2, {1, 3}};
         p->discrete = CONNECTED;
     } else if (strcmp(term->family, "o") == 0) {
-        strcpy(p->term.family, "so");
+        snprintf(p->term.family, sizeof p->term.family, "so");
         p->discrete = REFLECTIONS;
     } else if (!reln_family_find(term->family)) {
         char known[128];

@@ -207,12 +207,13 @@ static void divide_linear(RelnRuler *r, double low, double high, double wanted)
     const int decimals = exponent - (int)floor(log10(step * 1.0000001));
 
     r->exponent = exponent;
-    for (double i = first; i <= last; i += 1.0) {
-        RelnTick *tick = add_tick(r, i * step, true);
+    for (int i = 0; first + i <= last; i++) {
+        const double value = (first + i) * step;
+        RelnTick *tick = add_tick(r, value, true);
 
         if (!tick)
             return;
-        put_text(tick, i * step / scale, decimals < 0 ? 0 : decimals > 15 ? 15 : decimals);
+        put_text(tick, value / scale, decimals < 0 ? 0 : decimals > 15 ? 15 : decimals);
     }
 }
 

@@ -30,14 +30,25 @@ static bool is_plain(int exponent)
 
 static char *special(char *buf, double value)
 {
-    snprintf(buf, RELN_NUMBER_TEXT, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    const char *const word = isnan(value) ? "nan" : value > 0 ? "inf" : value < 0 ? "-inf" : "0";
+
+    snprintf(buf, RELN_NUMBER_TEXT, "%s", word);
+    return buf;
+}
+
+static char *append(char *buf, const char *unit)
+{
+    const size_t n = strlen(buf);
+
+    snprintf(buf + n, RELN_NUMBER_TEXT - n, "%s", unit);
     return buf;
 }
 
 /* value = m 10^exponent, as "m" with these decimals and "e" exponent; exponent 0 as "m" alone. */
 static void scaled(char *buf, size_t size, double value, int exponent, int decimals)
 {
-    const double half = pow(10.0, exponent / 2), rest = pow(10.0, exponent - exponent / 2);
+    const int e = exponent / 2; /* in two steps: 10^-320 is no normal number */
+    const double half = pow(10.0, e), rest = pow(10.0, exponent - e);
     const size_t n_used =
         (reln_format_fixed(buf, size, value / half / rest, decimals), strlen(buf));
 
@@ -50,10 +61,8 @@ char *reln_report_number(char buf[RELN_NUMBER_TEXT], double value, int digits)
     const int n = clamp(digits, 1, 17);
     int e;
 
-    if (!isfinite(value))
+    if (!isfinite(value) || value == 0.0)
         return special(buf, value);
-    if (value == 0.0)
-        return strcpy(buf, "0");
     e = exponent_of(value, n);
     if (is_plain(e)) {
         reln_format_fixed(buf, RELN_NUMBER_TEXT, value, clamp(n - 1 - e, 0, 20));
@@ -76,7 +85,7 @@ char *reln_report_mean(char buf[RELN_NUMBER_TEXT], double mean, double spread, i
         return reln_report_number(buf, mean, n + 1);
     if (size == 0.0) {
         reln_report_number(buf, mean, n + 1);
-        return strcat(buf, " ± 0");
+        return append(buf, " ± 0");
     }
     e = exponent_of(fmax(fabs(mean), size), n + 1);
     e = is_plain(e) ? 0 : e;
@@ -129,7 +138,7 @@ char *reln_report_duration(char buf[RELN_NUMBER_TEXT], double seconds)
     size_t u = 0;
 
     if (!isfinite(seconds) || size == 0.0)
-        return strcat(reln_report_number(buf, seconds, 3), " s");
+        return append(reln_report_number(buf, seconds, 3), " s");
     if (size >= 359940.0) /* 99 h 59 min */
         return two_units(buf, seconds, 86400.0, "d", 3600.0, "h");
     if (size >= 3599.5)
@@ -138,7 +147,7 @@ char *reln_report_duration(char buf[RELN_NUMBER_TEXT], double seconds)
         return two_units(buf, seconds, 60.0, "min", 1.0, "s");
     while (u < 3 && size < 0.9995 * units[u].size)
         u++;
-    return strcat(reln_report_number(buf, seconds / units[u].size, 3), units[u].name);
+    return append(reln_report_number(buf, seconds / units[u].size, 3), units[u].name);
 }
 
 /* ---- widths -------------------------------------------------------------------------------------------------- */

@@ -159,7 +159,7 @@ static const RelnCell *best_of(const RelnTable *table, int column)
     for (const RelnRow *row = table->rows; row; row = row->next) {
         const RelnCell *cell = row->cells ? &row->cells[column] : NULL;
 
-        if (cell && isfinite(cell->value) &&
+        if (cell && cell->text && isfinite(cell->value) &&
             (!best || merit(table, column, cell) > merit(table, column, best)))
             best = cell;
     }

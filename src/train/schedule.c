@@ -26,8 +26,10 @@ static double restarts(const RelnSchedulePiece *p, double t)
 
     if (factor <= 1.0)
         return cosine(p->floor, fmod(t, period), period);
-    for (; t >= period; period *= factor)
+    while (t >= period) {
         t -= period;
+        period *= factor;
+    }
     return cosine(p->floor, t, period);
 }
 

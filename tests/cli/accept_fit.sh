@@ -1,6 +1,6 @@
 #!/bin/sh
-# accept_fit.sh -- the numbers of docs/fit.md, made again: a ReLN against an MLP of as many parameters, with and without
-# random frames, on 10,000 samples; and the same samples in other frames. Some minutes; no part of `make test`.
+# accept_fit.sh -- the numbers of docs/fit.md, made again: a ReLN against Lie Neurons and an MLP of as many parameters, the
+# MLP with random frames, too, on 10,000 samples; and the same samples in other frames. Some minutes; no part of `make test`.
 # usage: accept_fit.sh RELN HELPER MAKE_DATA [FOLDER]
 set -eu
 reln=$1
@@ -27,7 +27,7 @@ target: {name: y, as: scalar}' ;;
 inputs: [{name: C, as: covariance}, {name: v, as: vector}]
 target: {name: y, as: vector}' ;;
     esac
-    echo "model: {$2, depth: $([ "${2#kind}" = "$2" ] && echo 2 || echo 4)}"
+    echo "model: {$2, depth: $([ "${2#kind: mlp}" = "$2" ] && echo 2 || echo 4)}"
     echo "train: {epochs: 40, batch: 100, lr: $3, schedule: cosine, validation: 0.1$4}"
 }
 
@@ -59,6 +59,7 @@ for set in gl3 so3; do
     n=$(number parameters <$set-reln.json)
     fit $set-mlp $set "kind: mlp, parameters: $n" 2e-3 ''
     fit $set-mlp-moved $set "kind: mlp, parameters: $n" 2e-3 ", augment: {cond: $cond}"
+    fit $set-lie $set "kind: lie-neurons, parameters: $n" 3e-3 ''
     ratio $set-reln $set-mlp
     ratio $set-reln $set-mlp-moved
     fit $set-double $set 'width: 64' 3e-3 ', dtype: f64'

@@ -146,6 +146,11 @@ for kind in lie-neurons vector-neurons; do
     run 0 check $kind
     check "$kind: kept" grep -q '^kept: equivariant to rounding under so:3' out
 done
+# The gate of Lie Neurons is a cube: four layers of it stay finite, and learn.
+bodies "kind: lie-neurons, width: 16, depth: 4" | sed 's/1e-2/3e-3/' >deep.yaml
+run 0 fit deep.yaml bodies.npz --out deep --json
+check "lie-neurons, four layers: $(cat out)" awk -v loss="$(sed 's/.*"validation_loss": *\([^,]*\),.*/\1/' out)" \
+    'BEGIN { exit !(loss ~ /^[0-9.e-]+$/ && loss < 0.1) }'
 for augment in "" ", augment: {cond: 10}"; do
     pairs "kind: mlp, parameters: 2000, depth: 2" "$augment" >mlp.yaml
     rm -rf mlp

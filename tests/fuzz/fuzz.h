@@ -1,4 +1,4 @@
-/* fuzz.h -- what the fuzz targets share: a heap that counts, and what must hold whatever the bytes were.
+/* fuzz.h -- what the fuzz targets share: a heap that counts, a clock, and what must hold whatever the bytes were.
  *
  * A target is one file, fuzz_NAME.c, with a folder corpus/NAME and a dictionary NAME.dict; CMake finds it by its name:
  *
@@ -15,8 +15,10 @@
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "reln/base.h"
 #include "reln/doc.h"
@@ -58,11 +60,34 @@ static inline void fuzz_release(void *user, void *block)
     free(start);
 }
 
+/* ---- a second of the processor for an input, which a machine that stalls does not use up ------------------------- */
+
+static void fuzz_too_long(int which)
+{
+    (void)which;
+    abort();
+}
+
+/* 0 seconds stop the clock. */
+static inline void fuzz_clock(time_t seconds)
+{
+    static bool ready;
+    const struct itimerval time = {.it_value = {.tv_sec = seconds}};
+
+    if (!ready)
+        require(signal(SIGPROF, fuzz_too_long) != SIG_ERR);
+    ready = true;
+    require(setitimer(ITIMER_PROF, &time, NULL) == 0);
+}
+
+/* ---- an input ---------------------------------------------------------------------------------------------------- */
+
 static inline RelnCtx *fuzz_begin(FuzzHeap *heap, size_t limit)
 {
     const RelnAllocator allocator = {fuzz_alloc, fuzz_release, heap};
     RelnCtx *ctx = NULL;
 
+    fuzz_clock(1);
     *heap = (FuzzHeap){0, limit};
     require(reln_ctx_create(&allocator, &ctx) == RELN_OK);
     return ctx;
@@ -79,6 +104,7 @@ static inline void fuzz_end(RelnCtx *ctx)
 {
     require(reln_ctx_live_blocks(ctx) == 0);
     reln_ctx_destroy(ctx);
+    fuzz_clock(0);
 }
 
 #endif

@@ -21,8 +21,8 @@ static const char *as_file(const uint8_t *data, size_t size)
         unlink(disk);
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     }
-    require(fd >= 0 && ftruncate(fd, 0) == 0);
-    require(pwrite(fd, data, size, 0) == (ssize_t)size);
+    require(fd >= 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    require(ftruncate(fd, (off_t)size) == 0); /* after writing: its page stays */
     return path;
 }
 

@@ -200,13 +200,18 @@ static void defaults_are_those_of_the_table(void **state)
     assert_true(s.train.lr == 1e-3 && s.train.betas[1] == 0.999 && s.train.validation == 0.1);
     assert_true(s.target.normalise);
     s = read_spec(ctx, GOOD "train: {optimizer: adamw}\n");
-    assert_true(s.train.decay == 0.01);
+    assert_true(s.train.decay == 0.01 && s.train.clip == 0);
+    s = read_spec(ctx, GOOD "model: {kind: lie-neurons}\n");
+    assert_true(s.train.clip == 1);
+    s = read_spec(ctx, GOOD "model: {kind: lie-neurons}\ntrain: {clip: 7}\n");
+    assert_true(s.train.clip == 7);
     reln_ctx_destroy(ctx);
 }
 
 static void a_spec_written_reads_back_the_same(void **state)
 {
     static const char *const texts[] = {full, GOOD, GOOD "train: {schedule: cosine}\n",
+                                        GOOD "model: {kind: lie-neurons}\n",
                                         "symmetry: {basis: b.npy}\n" GOOD_INPUTS GOOD_TARGET};
     RelnCtx *ctx = NULL;
 

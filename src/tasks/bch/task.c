@@ -232,32 +232,41 @@ static RelnStatus judge_frames(Fit *f)
 static RelnStatus judge(Fit *f)
 {
     const RegressSet *test = &f->data->sets[TEST];
-    const size_t n = (size_t)test->n;
 
-    f->x = malloc(n * 2 * BCH_K * sizeof *f->x);
-    f->y = malloc(n * BCH_MATRIX * sizeof *f->y);
-    f->before = malloc(n * BCH_MATRIX * sizeof *f->before);
-    f->after = malloc(n * BCH_MATRIX * sizeof *f->after);
-    if (!f->x || !f->y || !f->before || !f->after)
-        return task_nomem(f->run->env);
     TRY(predict(f, test->x, f->before));
     f->run->metrics[DISTANCE] = mean_of(bch_distance, f->before, test->y, test->n);
     f->run->metrics[ANGLE] = mean_of(bch_angle, f->before, test->y, test->n);
     return judge_frames(f);
 }
 
+/* One block for samples that are turned and what is said of them; NULL when memory is out. */
+static double *make_room(Fit *f)
+{
+    const ptrdiff_t n = f->data->sets[TEST].n;
+    double *room = malloc((size_t)n * (2 * BCH_K + 3 * BCH_MATRIX) * sizeof *room);
+
+    if (room) {
+        f->x = room;
+        f->y = f->x + n * 2 * BCH_K;
+        f->before = f->y + n * BCH_MATRIX;
+        f->after = f->before + n * BCH_MATRIX;
+    }
+    return room;
+}
+
 static RelnStatus run(TaskRun *run, const void *data)
 {
     Fit f = {.run = run, .data = data, .model = run->model->settings};
-    RelnStatus status = f.model->kind == BCH_SERIES ? RELN_OK : train(&f);
+    double *room = make_room(&f);
+    RelnStatus status;
 
+    if (!room)
+        return task_nomem(run->env);
+    status = f.model->kind == BCH_SERIES ? RELN_OK : train(&f);
     if (status == RELN_OK)
         status = judge(&f);
     regress_destroy(f.regress);
-    free(f.x);
-    free(f.y);
-    free(f.before);
-    free(f.after);
+    free(room);
     return status;
 }
 

@@ -109,7 +109,7 @@ static RelnStatus solve(RelnGroup *group, int rank, const RelnMaps **maps)
     for (int i = 0; i < rank - rank / 2; i++)
         out = i == 0 ? v : reln_rep_product(out, v);
     if (!in || !out)
-        return reln_ctx_status(reln_group_ctx(group));
+        return RELN_ERR_NOMEM;
     return reln_maps_linear(in, out, maps);
 }
 
@@ -545,7 +545,7 @@ static bool store_matrix(RelnStore *store, const char *layer, const PendTensors 
 static bool orthogonal(RelnRng *rng, int rows, int columns, double *m)
 {
     const int few = rows < columns ? rows : columns, many = rows < columns ? columns : rows;
-    double *q = malloc((size_t)few * (size_t)many * sizeof *q);
+    double *q = calloc((size_t)few * (size_t)many, sizeof *q);
 
     if (!q)
         return false;
