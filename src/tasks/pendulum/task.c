@@ -421,15 +421,17 @@ static void turn(double angle, int count, const double *from, double *to)
  * D6): what single precision leaves of the symmetry, or that there is none. */
 static RelnStatus judge_symmetry(Fit *f)
 {
-    const int n = f->data->sets.n * PEND_STATE;
+    const int n = f->data->sets.n * PEND_STATE, n_packed = f->groups * f->abreast * PEND_STATE;
     const double angle = f->row->symmetry == PEND_D6 ? acos(-1.0) / 3 : 0.7;
-    double *before = calloc((size_t)n, sizeof *before), *after = calloc((size_t)n, sizeof *after);
-    double worst = 0, size = 0,
-           *packed = calloc((size_t)(f->groups * f->abreast * PEND_STATE), sizeof *packed);
-    RelnStatus status = before && after && packed ? RELN_OK : task_nomem(f->run->env);
+    double worst = 0, size = 0, *before, *after, *packed;
+    RelnStatus status;
 
-    if (status == RELN_OK)
-        status = velocities(f, f->starts, packed, after);
+    before = calloc((size_t)(2 * n + n_packed), sizeof *before);
+    if (!before)
+        return task_nomem(f->run->env);
+    after = before + n;
+    packed = after + n;
+    status = velocities(f, f->starts, packed, after);
     if (status == RELN_OK) {
         turn(angle, n, after, before);
         turn(angle, n, f->starts, after);
@@ -440,8 +442,6 @@ static RelnStatus judge_symmetry(Fit *f)
         size = fmax(size, fabs(before[i]));
     }
     free(before);
-    free(after);
-    free(packed);
     f->run->metrics[SYMMETRY] = worst / size;
     return status;
 }
