@@ -12,7 +12,7 @@ if tools/tables --check "$work/spoilt.md" >/dev/null; then
     echo "a page with other numbers was taken for a good one"
     exit 1
 fi
-printf '<!-- table docs/results/sp4/table.md; rows MLP 256, Nobody -->\n\n' >"$work/row.md"
+printf '<!-- table docs/results/sp4/table.md; rows MLP 256 | Nobody -->\n\n' >"$work/row.md"
 if tools/tables --check "$work/row.md" 2>/dev/null; then
     echo "a row that is not there was not missed"
     exit 1
