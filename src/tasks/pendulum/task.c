@@ -197,6 +197,8 @@ static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, R
     reln_doc_set_number(doc, map, "evaluate_every", (double)scale->evaluate_every);
     reln_doc_set_number(doc, map, "rate", row->rate);
     reln_doc_set_bool(doc, map, "published", row->published);
+    if (row->scalars)
+        reln_doc_set_text(doc, map, "schedule", "0.4 from a tenth, 0.1 from half");
 }
 
 /* ---- one run --------------------------------------------------------------------------------------------------- */
