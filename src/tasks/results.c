@@ -104,6 +104,8 @@ static void put_mean(RelnTable *table, const TaskMetric *metric, double mean, do
 
     if (isnan(mean))
         reln_table_text(table, "");
+    else if (metric->count && mean == floor(mean))
+        reln_table_count(table, (int64_t)mean);
     else if (spread > 0)
         reln_table_mean(table, unit * mean, unit * spread, 2);
     else

@@ -31,7 +31,7 @@
 /* smoke: seconds, for tests; quick: a table in minutes; full: the published protocol and more. */
 typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskScale;
 
-enum { TASK_METRICS = 8, TASK_OPTIONS = 8, TASK_MESSAGE = 256 };
+enum { TASK_METRICS = 10, TASK_OPTIONS = 8, TASK_MESSAGE = 256 };
 
 typedef struct Task Task;
 
@@ -39,6 +39,7 @@ typedef struct TaskMetric {
     const char *name;  /* in results.json and metrics.csv: "id_mse" */
     const char *label; /* head of its column: "ID" */
     bool percent;      /* a share from 0 to 1, shown in percent */
+    bool count;        /* a whole number, shown with all its digits */
     bool more;         /* larger is better */
 } TaskMetric;
 
@@ -71,7 +72,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
-    const char *truth;  /* NULL, or the curve of what is true, the same in all runs, drawn with it */
+    const char *truth; /* NULL, or the curve of what is true, the same in all runs, drawn with it */
 } TaskFigure;
 
 /* What all runs of one call share. */

@@ -13,7 +13,19 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-enum { OPERATIONS, OPERATIONS_PLAN, H_ONE, DH_ONE, H_BATCH, DH_BATCH, STEP, MEMORY };
+enum {
+    OPERATIONS,
+    OPERATIONS_H,
+    OPERATIONS_DH,
+    OPERATIONS_STEP,
+    H_ONE,
+    DH_ONE,
+    H_BATCH,
+    DH_BATCH,
+    STEP,
+    MEMORY,
+    METRICS
+};
 
 typedef struct Row {
     const PendArchitecture *arch;
@@ -56,12 +68,12 @@ static const TaskModel models[] = {
     {.name = "mlp",
      .label = "MLP-HNN",
      .params = 34817,
-     .paper = {{70400, 0}, {0, 0}, {159, 0}},
+     .paper = {[OPERATIONS] = {70400, 0}, [H_ONE] = {159, 0}},
      .settings = ROW(&pend_mlp, &wide, PEND_NONE, false, of_mlp)},
     {.name = "emlp-per-call",
      .label = "EMLP-HNN D6, projected in every call",
      .params = 55569,
-     .paper = {{1589909, 0}, {0, 0}, {61635, 0}},
+     .paper = {[OPERATIONS] = {1589909, 0}, [H_ONE] = {61635, 0}},
      .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_D6, true, of_emlp)},
     {.name = "emlp",
      .label = "EMLP-HNN D6, projected once",
@@ -70,7 +82,7 @@ static const TaskModel models[] = {
     {.name = "reln-69889",
      .label = "ReLN-HNN, 28 pairings",
      .params = 69889,
-     .paper = {{142190, 0}, {0, 0}, {2216, 0}},
+     .paper = {[OPERATIONS] = {142190, 0}, [H_ONE] = {2216, 0}},
      .settings = ROW(&pend_invariant, &pend_pairings, PEND_NONE, false, of_pairings)},
     {.name = "reln-lengths",
      .label = "ReLN-HNN, pairings and lengths",
@@ -161,11 +173,30 @@ static RelnStatus measure_all(Bench *b)
     return RELN_OK;
 }
 
+/* Operations of a run over `n` samples; what a frozen plan finds once does not count. */
+static double operations(const Bench *b, int which, int n)
+{
+    const RelnCost cost = reln_plan_cost(b->plan[which]);
+
+    return n * cost.flops_sample + (which == TRAINING || b->row->thawed ? cost.flops_step : 0);
+}
+
+static void count(Bench *b)
+{
+    const RelnCost cost = reln_plan_cost(b->plan[TRAINING]);
+    double *m = b->run->metrics;
+
+    m[OPERATIONS] = b->row->operations ? b->row->operations(b->row) : (double)NAN;
+    m[OPERATIONS_H] = operations(b, ONE_H, 1);
+    m[OPERATIONS_DH] = operations(b, ONE_DH, 1);
+    m[OPERATIONS_STEP] = operations(b, TRAINING, b->groups) / 1e9;
+    m[MEMORY] = (double)(cost.bytes_worker + cost.bytes_shared + cost.bytes_kept) / (1024 * 1024);
+}
+
 static RelnStatus bench(Bench *b, const Row *row)
 {
     RelnCtx *ctx = b->run->env->ctx;
     const PendSymmetry symmetry = row->symmetry == PEND_NONE ? PEND_O2 : row->symmetry;
-    RelnCost cost;
 
     TRY(pend_symmetry_group(ctx, row->arch->typed ? symmetry : PEND_NONE, &b->group));
     TRY(reln_store_create(ctx, b->run->seed, &b->store));
@@ -175,12 +206,7 @@ static RelnStatus bench(Bench *b, const Row *row)
         TRY(reln_plan_freeze(b->plan[i]));
     TRY(measure_all(b));
     b->run->params = b->run->params_used = reln_store_parameters(b->store);
-    cost = reln_plan_cost(b->plan[ONE_H]);
-    b->run->metrics[OPERATIONS] = row->operations ? row->operations(row) : (double)NAN;
-    b->run->metrics[OPERATIONS_PLAN] = cost.flops_sample + (row->thawed ? cost.flops_step : 0);
-    cost = reln_plan_cost(b->plan[TRAINING]);
-    b->run->metrics[MEMORY] =
-        (double)(cost.bytes_worker + cost.bytes_shared + cost.bytes_kept) / (1024 * 1024);
+    count(b);
     return RELN_OK;
 }
 
@@ -242,8 +268,9 @@ static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, R
 const Task task_pendulum_cost = {
     .name = "pendulum-cost",
     .purpose = "what the energies of the pendulum's table cost",
-    .about = "Operations of one H(z) counted as the paper does, and by the plan that runs; "
-             "microseconds of H and of its gradient, "
+    .about = "Operations of one H(z) counted as the paper does, and by the plan that runs, "
+             "those of the gradient and of a training step beside them; microseconds of H and of "
+             "its gradient, "
              "for one state and for each of 500 together; seconds of a training step (500 chunks, "
              "32 evaluations each, differentiated "
              "by the weights); memory of that step in MiB.\n\n"
@@ -251,9 +278,11 @@ const Task task_pendulum_cost = {
              "which is the same in every call: without it "
              "they are 379,649. Its latencies are those of an interpreter at work, and stand here "
              "because they are in its table.",
-    .n_metrics = 8,
-    .metrics = {{.name = "operations", .label = "operations of H"},
-                {.name = "operations_plan", .label = "by the plan"},
+    .n_metrics = METRICS,
+    .metrics = {{.name = "operations", .label = "operations of H", .count = true},
+                {.name = "operations_plan", .label = "by the plan", .count = true},
+                {.name = "operations_dh", .label = "grad H by the plan", .count = true},
+                {.name = "operations_step", .label = "a training step, 10⁹"},
                 {.name = "h_us", .label = "H, us"},
                 {.name = "dh_us", .label = "grad H, us"},
                 {.name = "h_us_500", .label = "H of 500, us each"},
