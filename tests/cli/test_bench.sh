@@ -5,54 +5,31 @@ set -u
 reln=$1
 helper=$2
 sanitizer=${3:-}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failures=0
+. "$(dirname "$0")/program.sh"
 
-problem() {
-    failures=$((failures + 1))
-    echo "FAILED: $1"
-    cut -c 1-300 "$dir/err" | sed 's/^/    stderr: /'
-}
-
-# run CODE ARGUMENT ...
-run() {
-    code=$1
-    shift
-    call=$*
-    "$reln" "$@" >"$dir/out" 2>"$dir/err"
-    got=$?
-    [ "$got" -eq "$code" ] || problem "reln $call: exit code $got, wanted $code"
-}
 has() {
-    grep -F -e "$1" "$dir/out" >/dev/null || problem "reln $call: '$1' is not on stdout"
-}
-# complains TEXT: exactly one line on stderr, with it
-complains() {
-    [ "$(wc -l <"$dir/err")" -eq 1 ] || problem "reln $call: not one line on stderr"
-    grep -F -e "$1" "$dir/err" >/dev/null || problem "reln $call: '$1' is not on stderr"
-    [ ! -s "$dir/out" ] || problem "reln $call: stdout is not empty"
+    grep -F -e "$1" out >/dev/null || problem "'$1' is not on stdout"
 }
 
 # One JSON object, one line; every row on a line of its own for awk.
 rows() {
-    [ "$(wc -l <"$dir/out")" -eq 1 ] || problem "reln $call: not one line of JSON"
-    "$helper" json machine rows scaling processes setups version <"$dir/out" || problem "reln $call: JSON"
-    tr '{' '\n' <"$dir/out" | grep '"pass":' >"$dir/rows"
+    [ "$(wc -l <out)" -eq 1 ] || problem "not one line of JSON"
+    "$helper" json machine rows scaling processes setups version <out || problem "JSON"
+    tr '{' '\n' <out | grep '"pass":' >rows
 }
 
 # number FIELD: its value in the rows, one a line
 number() {
-    sed -n "s/.*\"$1\": *\\([^,}]*\\).*/\\1/p" "$dir/rows"
+    sed -n "s/.*\"$1\": *\\([^,}]*\\).*/\\1/p" rows
 }
 positive() {
-    number "$1" | awk -v rows="$(wc -l <"$dir/rows")" '
+    number "$1" | awk -v rows="$(wc -l <rows)" '
         { n++; if (!($1 ~ /^[0-9.]+(e[-+]?[0-9]+)?$/) || $1 <= 0) bad++ }
-        END { exit bad > 0 || n != rows || n == 0 }' || problem "reln $call: '$1' is not positive in every row"
+        END { exit bad > 0 || n != rows || n == 0 }' || problem "'$1' is not positive in every row"
 }
 row() { # NAME PASS BATCH THREADS
-    grep -F "\"name\": \"$1\", \"pass\": \"$2\", \"batch\": $3, \"threads\": $4," "$dir/rows" >/dev/null ||
-        problem "reln $call: no row $1 $2 $3 $4"
+    grep -F "\"name\": \"$1\", \"pass\": \"$2\", \"batch\": $3, \"threads\": $4," rows >/dev/null ||
+        problem "no row $1 $2 $3 $4"
 }
 
 whole_run() {
@@ -70,19 +47,19 @@ whole_run() {
             row rollout "$pass" 10 "$threads"
         done
         for layer in linear relu bracket attention conv; do
-            grep -F "\"name\": \"layer/$layer/" "$dir/rows" | grep -F "\"$pass\"" >/dev/null || problem "no layer $layer $pass"
+            grep -F "\"name\": \"layer/$layer/" rows | grep -F "\"$pass\"" >/dev/null || problem "no layer $layer $pass"
         done
     done
     for kernel in bracket/sp:4 bracket/gl:3 relu/gl:3 invariant/gl:3 pool/sl:3 softmax/so:3 conv/gl:3 mix/gl:3; do
-        grep -F "\"name\": \"kernel/$kernel/" "$dir/rows" >/dev/null || problem "no kernel $kernel"
+        grep -F "\"name\": \"kernel/$kernel/" rows >/dev/null || problem "no kernel $kernel"
     done
     # Traffic for each sample is known where a batch fills a shard: for kernels at 100 it is.
-    grep '"kernel/mix/gl:3/256"' "$dir/rows" | grep '"flops_per_byte": [1-9]' >/dev/null || problem "no flops_per_byte"
+    grep '"kernel/mix/gl:3/256"' rows | grep '"flops_per_byte": [1-9]' >/dev/null || problem "no flops_per_byte"
     # A run allocates nothing, whatever it is.
     [ -z "$(number allocations | grep -v '^0\(\.0*\)\?$')" ] || problem "a run allocates"
     # p10 <= median <= p90
-    number p10 >"$dir/p10" && number seconds >"$dir/median" && number p90 >"$dir/p90"
-    paste "$dir/p10" "$dir/median" "$dir/p90" | awk '$1 > $2 || $2 > $3 { exit 1 }' || problem "percentiles out of order"
+    number p10 >p10 && number seconds >median && number p90 >p90
+    paste p10 median p90 | awk '$1 > $2 || $2 > $3 { exit 1 }' || problem "percentiles out of order"
     has '"name": "sp4/forward/1"'
     has '"name": "sp4/train/100"'
     has '"theory_linear"'
@@ -106,10 +83,10 @@ if [ -z "$sanitizer" ]; then whole_run; else every_case_once; fi
 # 2 K (2 C + 4 C C) + 2 C for a sample.
 run 0 bench --quick --threads 1 --only sp4 --json
 rows
-grep -v '"sp4"' "$dir/rows" && problem "--only sp4 measured something else"
-grep '"forward", "batch": 100,' "$dir/rows" >"$dir/one"
-seconds=$(sed 's/.*"seconds": *\([^,]*\),.*/\1/' "$dir/one")
-gflops=$(sed 's/.*"gflops": *\([^,]*\),.*/\1/' "$dir/one")
+grep -v '"sp4"' rows && problem "--only sp4 measured something else"
+grep '"forward", "batch": 100,' rows >one
+seconds=$(sed 's/.*"seconds": *\([^,]*\),.*/\1/' one)
+gflops=$(sed 's/.*"gflops": *\([^,]*\),.*/\1/' one)
 awk -v s="$seconds" -v g="$gflops" 'BEGIN {
     want = 100 * (2 * 10 * (2 * 256 + 4 * 256 * 256) + 2 * 256)
     got = s * g * 1e9
@@ -120,27 +97,22 @@ run 0 bench --quick --threads 1 --only gln/2,gln/3,kernel/exp
 has 'GFLOP/s'
 has 'theory 4/n^2'
 has 'kernel/exp/so:3/256'
-[ ! -s "$dir/err" ] || problem "something on stderr, which is no terminal"
+[ ! -s err ] || problem "something on stderr, which is no terminal"
 
 # The page: one file, nothing fetched, with the roofline and every row.
-run 0 bench --quick --threads 1 --only gl3/16,kernel/mix --quiet --report "$dir/page.html"
-[ ! -s "$dir/out" ] || problem "--quiet printed something"
+run 0 bench --quick --threads 1 --only gl3/16,kernel/mix --quiet --report page.html
+[ ! -s out ] || problem "--quiet printed something"
 for text in '<svg' Roofline 'kernel/mix/gl:3/256' gl3/16; do
-    grep -F -e "$text" "$dir/page.html" >/dev/null || problem "the page has no '$text'"
+    grep -F -e "$text" page.html >/dev/null || problem "the page has no '$text'"
 done
-grep -E '(src|href)="(https?:)?//' "$dir/page.html" && problem "the page fetches something"
-run 4 bench --quick --threads 1 --only kernel/exp --quiet --report "$dir/none/page.html"
-complains "none/page.html: cannot be written"
+grep -E '(src|href)="(https?:)?//' page.html && problem "the page fetches something"
+refused 4 'none/page.html: cannot be written' bench --quick --threads 1 --only kernel/exp --quiet --report none/page.html
 
 run 0 bench once sp4/train/10
-awk 'NF != 2 || !($1 > 1e6) || !($2 > 0) { exit 1 } END { exit NR != 1 }' "$dir/out" || problem "once: not memory and time"
-run 2 bench once sp4/train
-complains "wanted NAME/PASS/BATCH"
-run 2 bench once kernel/exp/so:3/256/train/10
-complains "wanted NAME/PASS/BATCH"
-run 2 bench twice
-complains "'twice' is not understood"
-run 2 bench --only nothing-like-it --quick
-complains "no measurement has 'nothing-like-it' in its name"
+awk 'NF != 2 || !($1 > 1e6) || !($2 > 0) { exit 1 } END { exit NR != 1 }' out || problem "once: not memory and time"
+refused 2 'wanted NAME/PASS/BATCH' bench once sp4/train
+refused 2 'wanted NAME/PASS/BATCH' bench once kernel/exp/so:3/256/train/10
+refused 2 "'twice' is not understood" bench twice
+refused 2 "no measurement has 'nothing-like-it' in its name" bench --only nothing-like-it --quick
 
-[ "$failures" -eq 0 ] || exit 1
+finish bench

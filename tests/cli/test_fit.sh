@@ -5,41 +5,7 @@ set -u
 reln=$1
 helper=$2
 make_data=$3
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-
-check() { # check WHAT COMMAND ...: the command succeeds
-    what=$1
-    shift
-    "$@" >/dev/null 2>&1 && return
-    failures=$((failures + 1))
-    echo "FAILED: $what"
-    sed 's/^/    /' err
-}
-
-run() { # run CODE ARGUMENT ...
-    code=$1
-    shift
-    "$reln" "$@" >out 2>err
-    got=$?
-    check "reln $*: exit code $got, wanted $code" [ "$got" -eq "$code" ]
-}
-
-json() { # json KEY[=VALUE] ...: of what was printed
-    check "JSON has $*: $(cat out)" sh -c '"$@" <out' sh "$helper" json "$@"
-}
-
-refused() { # refused CODE PATTERN ARGUMENT ...: one line on stderr that matches, nothing on stdout
-    code=$1
-    pattern=$2
-    shift 2
-    run "$code" "$@"
-    check "reln $*: says '$(cat err)', wanted '$pattern'" grep -q "^reln: .*$pattern" err
-    check "reln $*: one line" [ "$(wc -l <err)" -eq 1 ]
-    check "reln $*: nothing on standard output" [ ! -s out ]
-}
+. "$(dirname "$0")/program.sh"
 
 pairs() { # pairs MODEL [TRAIN]
     cat <<EOF
@@ -198,5 +164,4 @@ for command in fit predict eval check info; do
     check "$command --help teaches by example" grep -q "^  reln $command " out
 done
 
-[ $failures -eq 0 ] && echo "fit: all is well"
-exit $((failures > 0))
+finish fit

@@ -7,37 +7,8 @@ reln=$1
 helper=$2
 make_data=$3
 kills=${4:-${RELN_TEST_KILLS:-12}}
-dir=$(mktemp -d) || exit 1
+. "$(dirname "$0")/program.sh"
 trap 'umount "$dir/disk" 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-
-check() { # check WHAT COMMAND ...: the command succeeds
-    what=$1
-    shift
-    "$@" >/dev/null 2>&1 && return
-    failures=$((failures + 1))
-    echo "FAILED: $what"
-    sed 's/^/    /' err
-}
-
-run() { # run CODE ARGUMENT ...
-    code=$1
-    shift
-    "$reln" "$@" >out 2>err
-    got=$?
-    check "reln $*: exit code $got, wanted $code" [ "$got" -eq "$code" ]
-}
-
-refused() { # refused CODE PATTERN ARGUMENT ...: one line on stderr that matches, nothing on stdout
-    code=$1
-    pattern=$2
-    shift 2
-    run "$code" "$@"
-    check "reln $*: says '$(cat err)', wanted '$pattern'" grep -q "^reln: .*$pattern" err
-    check "reln $*: one line" [ "$(wc -l <err)" -eq 1 ]
-    check "reln $*: nothing on standard output" [ ! -s out ]
-}
 
 spec() { # spec EPOCHS CHECKPOINT: in seconds
     cat <<EOF
@@ -285,5 +256,4 @@ elif mount --bind nothing disk 2>/dev/null; then
     umount disk
 fi
 
-[ $failures -eq 0 ] && echo "runs: all is well"
-exit $((failures > 0))
+finish runs
