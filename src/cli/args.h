@@ -28,8 +28,8 @@ typedef struct CliArgs {
     bool json;
     bool quiet, print_spec, quick, finished, seed_given;
     const char *basis, *out, *resume, *data, *scale, *models, *group, *target, *only,
-        *report;                    /* or NULL */
-    uint64_t threads, draws, seeds; /* 0: not given */
+        *report;                          /* or NULL */
+    uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];

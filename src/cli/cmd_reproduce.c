@@ -9,13 +9,16 @@
 static const char help[] =
     "Makes the data, trains every model of the table with several seeds, and prints the results "
     "beside the paper's.\n"
-    "The folder gets results.json, metrics.csv, table.md, report.html and the trained models. A run "
+    "The folder gets results.json, metrics.csv, table.md, report.html and the trained models. A "
+    "run "
     "that is finished is\n"
     "not made again: the same command goes on where it was stopped, and --finished makes the "
     "tables without going on.\n"
     "\n"
-    "  reln reproduce                              list the tasks and their models\n"
+    "  reln reproduce                                  list the tasks and their models\n"
     "  reln reproduce sp4 --scale quick\n"
+    "  reln reproduce pendulum --scale full --jobs 4   four runs at a time: small networks do not "
+    "fill many threads\n"
     "  reln reproduce platonic --scale full --models reln,best --seeds 5 --out results/platonic\n";
 
 /* ---- lists --------------------------------------------------------------------------------------------------------- */
@@ -68,6 +71,13 @@ static void watch_show(void *self, uint64_t step, uint64_t n_steps, double loss)
 
     snprintf(middle, sizeof middle, "%s  loss %.3g", w->what, loss);
     cli_progress_show(&w->progress, step, n_steps, middle);
+}
+
+static void watch_show_all(void *self, double share, const char *what)
+{
+    Watcher *w = self;
+
+    cli_progress_share(&w->progress, share, what);
 }
 
 static void watch_end(void *self)
@@ -159,17 +169,18 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
 {
     char folder[128], command[512];
     Watcher watcher = {.quiet = args->quiet};
-    TaskRequest request = {.task = task,
-                           .seeds = (int)args->seeds,
-                           .first_seed = args->seed_given ? args->seed : 1,
-                           .models = args->models,
-                           .finished = args->finished,
-                           .threads = args->threads ? (int)args->threads
-                                                    : (int)sysconf(_SC_NPROCESSORS_ONLN),
-                           .stream = args->quiet && !args->json ? NULL : stdout,
-                           .json = args->json,
-                           .colour = isatty(STDOUT_FILENO),
-                           .watch = {&watcher, watch_begin, watch_show, watch_end, watch_asked}};
+    TaskRequest request = {
+        .task = task,
+        .seeds = (int)args->seeds,
+        .first_seed = args->seed_given ? args->seed : 1,
+        .models = args->models,
+        .finished = args->finished,
+        .threads = args->threads ? (int)args->threads : (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .jobs = (int)args->jobs,
+        .stream = args->quiet && !args->json ? NULL : stdout,
+        .json = args->json,
+        .colour = isatty(STDOUT_FILENO),
+        .watch = {&watcher, watch_begin, watch_show, watch_show_all, watch_end, watch_asked}};
     TaskOutcome outcome;
     CliExit code = check(task, args, &request.scale);
     RelnStatus status;
@@ -200,7 +211,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 const CliCommand cli_cmd_reproduce = {
     .name = "reproduce",
     .synopsis = "reproduce\nreproduce TASK [--scale smoke|quick|full] [--models LIST] [--seeds N] "
-                "[--finished] [--out DIR] [--json]",
+                "[--jobs N] [--finished] [--out DIR] [--json]",
     .purpose = "tables of the paper, ours beside theirs",
     .help = help,
     .options = CLI_OUT | CLI_TASK,

@@ -77,6 +77,19 @@ void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, c
     show_line(progress, line);
 }
 
+void cli_progress_share(CliProgress *progress, double share, const char *what)
+{
+    const double now = cli_now(), spent = now - progress->began;
+    char left[32], line[320];
+
+    if (!progress->shown || now - progress->last < 0.1)
+        return;
+    progress->last = now;
+    cli_duration(share > 0 ? spent * (1 - share) / share : HUGE_VAL, left, sizeof left);
+    snprintf(line, sizeof line, "%3.0f %%  %s left  %s", 100 * share, left, what);
+    show_line(progress, line);
+}
+
 void cli_progress_end(CliProgress *progress)
 {
     if (progress->width > 0)

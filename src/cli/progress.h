@@ -18,6 +18,8 @@ typedef struct CliProgress {
 CliProgress cli_progress_begin(bool quiet, uint64_t first);
 /* `what` is the middle of the line: "loss 0.0123". */
 void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what);
+/* The same of work that is not counted in steps: the share of it that is done. */
+void cli_progress_share(CliProgress *progress, double share, const char *what);
 /* Wipes the line. */
 void cli_progress_end(CliProgress *progress);
 

@@ -19,12 +19,28 @@ typedef struct TaskCall {
     int n_models, n_seeds;
     const TaskModel **models;
     TaskRun *runs;
+    int jobs;             /* runs at a time */
     RelnFolderLock *lock; /* two processes do not share a folder */
 } TaskCall;
 
 /* "FOLDER/KIND/MODEL-SEED.ENDING". RELN_ERR_ARG when it is too long. */
 RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending,
                      char path[TASK_PATH]);
+
+/* ---- runner.c: one of them --------------------------------------------------------------------------------------- */
+
+/* In the order in which they are made; NULL behind the last. */
+TaskRun *task_run_at(const TaskCall *call, int i);
+RelnStatus task_run_find(TaskCall *call,
+                         TaskRun *run); /* run->done says whether there is a record */
+RelnStatus task_run_make(TaskCall *call, TaskRun *run, const void *data);
+RelnStatus task_pool_open(TaskCall *call);  /* threads for runs of this process */
+RelnStatus task_save(const TaskCall *call); /* the tables and the page of what is there */
+
+/* ---- jobs.c: several at a time ----------------------------------------------------------------------------------- */
+
+/* The n_missing that are missing. No other threads may be in this process. */
+RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, bool *stopped);
 
 /* ---- record.c: a finished run as a file ------------------------------------------------------------------------- */
 

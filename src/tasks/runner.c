@@ -143,80 +143,112 @@ static RelnStatus make(TaskRun *run, const void *data)
     return RELN_OK;
 }
 
-static RelnStatus look_up_all(TaskCall *call, TaskOutcome *outcome)
+/* Seed after seed, so that there is a whole table early. */
+TaskRun *task_run_at(const TaskCall *call, int i)
 {
-    for (int i = 0; i < call->n_models * call->n_seeds; i++) {
-        TRY(with_files(call, &call->runs[i], look_up, NULL));
-        outcome->found += call->runs[i].done;
-    }
-    return RELN_OK;
+    const int m = i % call->n_models, s = i / call->n_models;
+
+    return s < call->n_seeds ? &call->runs[m * call->n_seeds + s] : NULL;
 }
 
-static RelnStatus save(const TaskCall *call)
+RelnStatus task_run_find(TaskCall *call, TaskRun *run)
+{
+    return with_files(call, run, look_up, NULL);
+}
+
+RelnStatus task_run_make(TaskCall *call, TaskRun *run, const void *data)
+{
+    return with_files(call, run, make, data);
+}
+
+RelnStatus task_pool_open(TaskCall *call)
+{
+    const int threads = call->request->threads / call->jobs;
+
+    return reln_pool_create(call->env.ctx, threads > 0 ? threads : 1, &call->env.pool);
+}
+
+RelnStatus task_save(const TaskCall *call)
 {
     TRY(task_results_save(call));
     return task_page_save(call);
 }
 
-/* Seed after seed, so that there is a whole table early; what there is of it is saved after each. */
-static RelnStatus make_missing(TaskCall *call, const void *data, TaskOutcome *outcome)
+static RelnStatus find_all(TaskCall *call)
 {
-    for (int s = 0; s < call->n_seeds; s++)
-        for (int m = 0; m < call->n_models; m++) {
-            TaskRun *run = &call->runs[m * call->n_seeds + s];
-            RelnStatus status = RELN_OK;
-            if (!run->done)
-                status = with_files(call, run, make, data);
-            outcome->runs += !run->stopped && status == RELN_OK;
-            if (run->stopped) {
-                outcome->stopped = true;
-                call->env.message[0] = '\0';
-                return RELN_OK;
-            }
-            TRY(status);
-            TRY(save(call));
-        }
+    for (int i = 0; task_run_at(call, i); i++)
+        TRY(task_run_find(call, task_run_at(call, i)));
+    return RELN_OK;
+}
+
+static int count_done(const TaskCall *call)
+{
+    int n = 0;
+
+    for (int i = 0; task_run_at(call, i); i++)
+        n += task_run_at(call, i)->done;
+    return n;
+}
+
+/* What there is of the table is saved after each. */
+static RelnStatus make_missing(TaskCall *call, const void *data, bool *stopped)
+{
+    TaskRun *run;
+
+    TRY(task_pool_open(call));
+    for (int i = 0; (run = task_run_at(call, i)); i++) {
+        const RelnStatus status = run->done ? RELN_OK : task_run_make(call, run, data);
+
+        *stopped = run->stopped;
+        if (run->stopped)
+            return RELN_OK;
+        TRY(status);
+        TRY(task_save(call));
+    }
     return RELN_OK;
 }
 
 static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
 {
     const Task *task = call->env.task;
+    int n_missing;
     void *data = NULL;
     RelnStatus status;
 
-    TRY(look_up_all(call, outcome));
-    outcome->runs = outcome->found;
+    TRY(find_all(call));
+    outcome->found = count_done(call);
+    n_missing = call->n_models * call->n_seeds - outcome->found;
     if (call->request->finished && outcome->found == 0)
         return task_fail(&call->env, RELN_ERR_ARG, "no run of %s with these settings is finished",
                          task->name);
-    if (call->request->finished || outcome->found == call->n_models * call->n_seeds)
+    if (call->request->finished || n_missing == 0)
         return RELN_OK;
-    outcome->runs = 0; /* counted again, with those that are missing */
+    call->jobs = call->request->jobs < n_missing ? call->request->jobs : n_missing;
+    call->jobs = call->jobs > 0 ? call->jobs : 1;
     status = task->prepare(&call->env, &data);
-    if (status == RELN_OK)
-        status = make_missing(call, data, outcome);
+    if (status == RELN_OK && call->jobs > 1)
+        status = task_make_together(call, n_missing, data, &outcome->stopped);
+    else if (status == RELN_OK)
+        status = make_missing(call, data, &outcome->stopped);
     task->release(data);
     return status;
 }
 
 static RelnStatus finish(TaskCall *call, const TaskOutcome *outcome)
 {
-    TRY(save(call));
+    TRY(task_save(call));
     return outcome->stopped ? RELN_OK : task_results_print(call);
 }
 
 static RelnStatus reproduce(TaskCall *call, TaskOutcome *outcome)
 {
-    const int threads = call->request->threads > 0 ? call->request->threads : 1;
-
     TRY(check_values(call));
     TRY(choose_models(call));
     TRY(make_runs(call));
     TRY(make_folders(call));
     TRY(reln_folder_lock(call->env.ctx, call->request->out, &call->lock));
-    TRY(reln_pool_create(call->env.ctx, threads, &call->env.pool));
     TRY(run_all(call, outcome));
+    outcome->runs = count_done(call);
     return finish(call, outcome);
 }
 

@@ -1,4 +1,4 @@
-/* runner.h -- all runs of a task, one after another, into a folder; the table as table.md and
+/* runner.h -- all runs of a task, one after another or several at a time, into a folder; the table as table.md and
  * in report.html, results.json, metrics.csv.
  *
  *     TaskRequest request = {.task = task_find("sp4"), .scale = TASK_QUICK, .out = "out", .stream = stdout};
@@ -17,6 +17,7 @@ typedef struct TaskWatch {
     void *self;
     void (*begin)(void *self, const char *what, uint64_t first_step);
     void (*show)(void *self, uint64_t step, uint64_t n_steps, double loss);
+    void (*show_all)(void *self, double share, const char *what); /* in its place: several runs */
     void (*end)(void *self);
     bool (*asked)(void *self); /* to stop; once true, true for ever */
 } TaskWatch;
@@ -31,10 +32,11 @@ typedef struct TaskRequest {
     const char *out;                  /* folder, made when it is not there */
     const char *values[TASK_OPTIONS]; /* of the task's options; NULL: not given */
     int threads;                      /* 0 counts as 1 */
-    const char *command;              /* how it was called, for the record */
-    FILE *stream;                     /* where the table goes; NULL: nowhere */
-    bool json;                        /* results.json on the stream instead of the table */
-    bool colour;                      /* the stream is a terminal */
+    int jobs; /* runs at a time, 0 counts as 1; they share the threads. Each is a process of its own */
+    const char *command; /* how it was called, for the record */
+    FILE *stream;        /* where the table goes; NULL: nowhere */
+    bool json;           /* results.json on the stream instead of the table */
+    bool colour;         /* the stream is a terminal */
     TaskWatch watch;
 } TaskRequest;
 

@@ -27,12 +27,15 @@ run 0 reproduce sp4 --scale smoke --seeds 2 --finished --out some
 check "one row, of one run" grep -q '^| Triple and powers (ours) .* 1 |$' some/table.md
 check "and no other" [ "$(ls some/runs)" = best-1.json ]
 
-# threads do not change a bit of it
+# threads do not change a bit of it, nor do runs beside it
 run 0 reproduce sp4 --scale smoke --models reln,best --threads 2 --out two --quiet
+run 0 reproduce sp4 --scale smoke --models reln,best --threads 2 --jobs 2 --out beside --quiet
 for model in reln best; do
-    grep "^$model,1" sp4/metrics.csv | cut -d , -f 1-4,6- >one.csv
-    grep "^$model,1" two/metrics.csv | cut -d , -f 1-4,6- >two.csv
-    check "$model: one thread or two" cmp one.csv two.csv
+    for folder in sp4 two beside; do
+        grep "^$model,1" $folder/metrics.csv | cut -d , -f 1-4,6- >$folder.csv
+    done
+    check "$model: one thread or two" cmp sp4.csv two.csv
+    check "$model: alone or not" cmp sp4.csv beside.csv
 done
 
 run 0 reproduce platonic --scale smoke --models best --seeds 2 --json --out json
@@ -48,23 +51,45 @@ run 2 reproduce platonic --target code --out none
 run 4 reproduce sp4 --scale smoke --out /dev/null/x
 
 # stopped: a checkpoint, the code of the signal, and it goes on from there
-interrupt() { # interrupt SIGNAL CODE
-    "$reln" reproduce sp4 --scale full --models best --seeds 1 --threads 1 --out stop >out 2>err &
+begin() { # begin FOLDER OPTION ...: a long run, until it is in training
+    folder=$1
+    shift
+    "$reln" reproduce sp4 --scale full --models best --threads 1 --out "$folder" "$@" >out 2>err &
     pid=$!
     waited=0
-    while [ ! -d stop/models ] && [ $waited -lt 60 ]; do # signals are caught before it makes its folders
+    while [ ! -d "$folder/models" ] && [ $waited -lt 60 ]; do # signals are caught before it makes its folders
         sleep 1
         waited=$((waited + 1))
     done
     sleep 1
-    kill -"$1" $pid
+}
+interrupt() { # interrupt SIGNAL CODE OPTION ...
+    signal=$1
+    code=$2
+    shift 2
+    begin stop "$@"
+    kill -"$signal" $pid
     wait $pid
     got=$?
-    check "$1: exit code $got, wanted $2" [ "$got" -eq "$2" ]
-    check "$1: it says how to go on" grep -q 'the same command goes on' err
-    check "$1: there is a checkpoint" [ -s stop/runs/best-1.part0.safetensors ]
+    check "$signal $*: exit code $got, wanted $code" [ "$got" -eq "$code" ]
+    check "$signal $*: it says how to go on" grep -q 'the same command goes on' err
+    check "$signal $*: there is a checkpoint" [ -s stop/runs/best-1.part0.safetensors ]
 }
-interrupt TERM 143
-interrupt INT 130
+interrupt TERM 143 --seeds 1
+interrupt INT 130 --seeds 1
+interrupt TERM 143 --seeds 2 --jobs 2
+check "TERM: of each run" [ -s stop/runs/best-2.part0.safetensors ]
+
+# killed: the processes of its runs notice, and leave their checkpoints
+begin kill --seeds 2 --jobs 2
+kill -KILL $pid
+wait $pid
+waited=0
+while [ ! -s kill/runs/best-1.part0.safetensors ] || [ ! -s kill/runs/best-2.part0.safetensors ]; do
+    [ $waited -lt 20 ] || break
+    sleep 1
+    waited=$((waited + 1))
+done
+check "KILL: its runs stop, with checkpoints, after $waited s" [ $waited -lt 20 ]
 
 finish reproduce

@@ -1,5 +1,6 @@
 /* What runs tasks: runs are made once, stopped and gone on with the same bits, and told together. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ typedef struct Line {
 
 static int n_prepared, n_run, n_loaded;
 static bool stop_judging; /* asked to stop when training is over and the evaluation has begun */
-static double told_rate = 0.1; /* what describe() tells */
+static double told_rate = 0.1;      /* what describe() tells */
+static const char *failing, *dying; /* models whose runs do */
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
@@ -87,6 +89,10 @@ static RelnStatus run(TaskRun *run, const void *data)
     RelnStatus status = reln_setting_init_in(&s, run->env->ctx, "so:3", NULL, RELN_F64, run->seed);
 
     n_run++;
+    if (dying && strcmp(run->model->name, dying) == 0)
+        raise(SIGKILL);
+    if (failing && strcmp(run->model->name, failing) == 0)
+        status = task_fail(run->env, RELN_ERR_NUMERIC, "it was told to fail");
     if (status == RELN_OK) {
         const RelnNet net = {.graph = s.graph, .algebra = s.algebra, .train = true};
         RelnNode *x = reln_input(s.graph, "x", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_DEFAULT);
@@ -152,6 +158,7 @@ static void place_init(Place *p)
     n_prepared = n_run = n_loaded = 0;
     stop_judging = false;
     told_rate = 0.1;
+    failing = dying = NULL;
 }
 
 static RelnStatus go(Place *p)
@@ -351,6 +358,84 @@ static void a_stopped_run_goes_on_and_ends_with_the_same_bits(void **state)
     place_clear(&q);
 }
 
+/* Processes of their own: nothing is run in this one. */
+static void runs_at_a_time_come_to_what_they_are_one_by_one(void **state)
+{
+    double one[2];
+    Place p, q;
+
+    (void)state;
+    place_init(&p);
+    assert_ok(p.ctx, go(&p));
+    for (int row = 0; row < 2; row++)
+        one[row] = result(&p, row, "mse", "mean");
+    for (int jobs = 2; jobs <= 16; jobs *= 2) { /* 16: more than there are runs */
+        place_init(&q);
+        q.request.jobs = jobs;
+        q.request.threads = 3;
+        assert_ok(q.ctx, go(&q));
+        assert_int_equal(n_run, 0);
+        assert_int_equal(q.outcome.runs, 4);
+        assert_int_equal(q.outcome.found, 0);
+        for (int row = 0; row < 2; row++)
+            assert_true(result(&q, row, "mse", "mean") == one[row]);
+        assert_true(exists(&q, "models/other-2.safetensors") && exists(&q, "report.html"));
+        place_clear(&q);
+    }
+    place_clear(&p);
+}
+
+static void runs_at_a_time_are_stopped_together_and_go_on(void **state)
+{
+    double whole;
+    int looks = 1000000;
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.values[0] = "long";
+    assert_ok(p.ctx, go(&p));
+    whole = result(&p, 1, "mse", "mean");
+    place_clear(&p);
+
+    place_init(&p);
+    p.request.values[0] = "long";
+    p.request.jobs = 2;
+    p.request.watch = (TaskWatch){.self = &looks, .asked = asked_after};
+    looks = 1;
+    assert_ok(p.ctx, go(&p));
+    assert_true(p.outcome.stopped && p.outcome.runs < 4);
+    assert_true(exists(&p, "runs/plain-1.part0.safetensors") || exists(&p, "runs/plain-1.json"));
+    assert_true(exists(&p, "runs/other-1.part0.safetensors") || exists(&p, "runs/other-1.json"));
+    looks = 1000000;
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(p.outcome.runs, 4);
+    assert_true(result(&p, 1, "mse", "mean") == whole);
+    assert_false(exists(&p, "runs/plain-1.part0.safetensors"));
+    place_clear(&p);
+}
+
+static void a_run_that_fails_or_dies_among_others_is_told(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.jobs = 2;
+    failing = "other";
+    assert_int_equal(go(&p), RELN_ERR_NUMERIC);
+    assert_non_null(strstr(p.outcome.message, "other, seed 1: it was told to fail"));
+    failing = NULL;
+    dying = "plain";
+    told_rate = 0.3; /* nothing of before is taken */
+    assert_int_equal(go(&p), RELN_ERR_IO);
+    assert_non_null(strstr(p.outcome.message, "plain, seed 1: its process was ended by signal 9"));
+    dying = NULL;
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(p.outcome.runs, 4);
+    place_clear(&p);
+}
+
 static void training_that_is_over_is_not_done_again_for_the_evaluation(void **state)
 {
     Place p;
@@ -443,6 +528,9 @@ int main(void)
         cmocka_unit_test(a_finished_run_is_not_made_again),
         cmocka_unit_test(a_run_of_other_settings_is_made_again),
         cmocka_unit_test(a_stopped_run_goes_on_and_ends_with_the_same_bits),
+        cmocka_unit_test(runs_at_a_time_come_to_what_they_are_one_by_one),
+        cmocka_unit_test(runs_at_a_time_are_stopped_together_and_go_on),
+        cmocka_unit_test(a_run_that_fails_or_dies_among_others_is_told),
         cmocka_unit_test(training_that_is_over_is_not_done_again_for_the_evaluation),
         cmocka_unit_test(what_is_asked_wrongly_is_told),
         cmocka_unit_test(a_damaged_checkpoint_is_refused),

@@ -1,0 +1,266 @@
+/* jobs.c -- several runs at a time, each in a process of its own.
+ *
+ * A run is a function of (model, seed) and its result is a file, so a child makes it and this process reads it. A child
+ * sees the data that was prepared without copying it, has threads of its own, and a page in common with us: how far it is,
+ * whether it should stop, why it failed. It also stops, with a checkpoint, when it finds itself without us.
+ */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */ /* NOLINT(bugprone-reserved-identifier) */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tasks/files.h"
+
+/* Written by the child, but for `stop`; what is not atomic is read after its end. */
+typedef struct Shown {
+    atomic_bool stop;
+    _Atomic uint64_t step, n_steps;
+    RelnStatus status;
+    bool stopped;
+    char message[TASK_MESSAGE];
+} Shown;
+
+typedef struct Job {
+    TaskRun *run; /* NULL: free */
+    pid_t pid;
+    Shown *shown;
+} Job;
+
+typedef struct Jobs {
+    TaskCall *call;
+    const void *data;
+    int n, next, n_missing, n_made; /* jobs; the run that is next; runs to be made, made */
+    bool closing;                   /* no more are begun */
+    bool stopped;                   /* one was asked to stop before it was done */
+    RelnStatus status;              /* of the first that failed */
+    Shown *page;
+    Job *job;
+} Jobs;
+
+/* ---- in the child ------------------------------------------------------------------------------------------------- */
+
+typedef struct Reporter {
+    Shown *shown;
+    const TaskWatch *watch; /* the caller's: it knows of signals */
+    pid_t parent;
+} Reporter;
+
+static void report(void *self, uint64_t step, uint64_t n_steps, double loss)
+{
+    const Reporter *r = self;
+
+    (void)loss;
+    atomic_store(&r->shown->n_steps, n_steps);
+    atomic_store(&r->shown->step, step);
+}
+
+static bool asked(void *self)
+{
+    const Reporter *r = self;
+
+    return atomic_load(&r->shown->stop) || getppid() != r->parent ||
+           (r->watch->asked && r->watch->asked(r->watch->self));
+}
+
+static RelnStatus make(TaskCall *call, TaskRun *run, const void *data)
+{
+    TRY(task_pool_open(call));
+    return task_run_make(call, run, data);
+}
+
+static void child(const Jobs *jobs, const Job *job, pid_t parent)
+{
+    TaskCall *call = jobs->call;
+    Reporter reporter = {job->shown, &call->request->watch, parent};
+    TaskRequest request = *call->request;
+    RelnStatus status;
+
+    request.watch = (TaskWatch){.self = &reporter, .show = report, .asked = asked};
+    call->request = &request;
+    status = make(call, job->run, jobs->data);
+    job->shown->stopped = job->run->stopped;
+    job->shown->status = status;
+    if (status != RELN_OK)
+        snprintf(job->shown->message, sizeof job->shown->message, "%s",
+                 call->env.message[0] ? call->env.message : reln_ctx_error(call->env.ctx));
+    _exit(EXIT_SUCCESS);
+}
+
+/* ---- in the parent ------------------------------------------------------------------------------------------------ */
+
+static RelnStatus begin(Jobs *jobs, Job *job, TaskRun *run)
+{
+    const pid_t parent = getpid();
+
+    *job->shown = (Shown){.status = RELN_ERR_IO};
+    job->run = run;
+    job->pid = fork();
+    if (job->pid == 0)
+        child(jobs, job, parent);
+    if (job->pid > 0)
+        return RELN_OK;
+    job->run = NULL;
+    return task_fail(&jobs->call->env, RELN_ERR_NOMEM, "cannot start another process");
+}
+
+static void close_all(Jobs *jobs)
+{
+    for (int j = 0; j < jobs->n; j++)
+        atomic_store(&jobs->job[j].shown->stop, true);
+    jobs->closing = true;
+}
+
+static void fail(Jobs *jobs, RelnStatus status)
+{
+    if (jobs->status == RELN_OK)
+        jobs->status = status;
+    close_all(jobs);
+}
+
+/* What a child that has ended left: a record, a checkpoint, or a reason. */
+static RelnStatus take(Jobs *jobs, const Job *job, int how)
+{
+    TaskCall *call = jobs->call;
+    TaskRun *run = job->run;
+    const unsigned long long seed = run->seed;
+
+    if (!WIFEXITED(how) || WEXITSTATUS(how) != EXIT_SUCCESS)
+        return task_fail(&call->env, RELN_ERR_IO,
+                         "%s, seed %llu: its process was ended by signal %d", run->model->name,
+                         seed, WIFSIGNALED(how) ? WTERMSIG(how) : 0);
+    if (job->shown->stopped) {
+        jobs->stopped = true;
+        return RELN_OK;
+    }
+    if (job->shown->status != RELN_OK)
+        return task_fail(&call->env, job->shown->status, "%s, seed %llu: %.200s", run->model->name,
+                         seed, job->shown->message);
+    TRY(task_run_find(call, run));
+    if (!run->done)
+        return task_fail(&call->env, RELN_ERR_IO, "%s, seed %llu: its record is not there",
+                         run->model->name, seed);
+    jobs->n_made++;
+    return task_save(call);
+}
+
+static void collect(Jobs *jobs)
+{
+    for (int j = 0; j < jobs->n; j++) {
+        Job *job = &jobs->job[j];
+        RelnStatus status = RELN_OK;
+        int how = 0;
+
+        if (!job->run || waitpid(job->pid, &how, WNOHANG) != job->pid)
+            continue;
+        if (jobs->status == RELN_OK) /* what comes after a failure only follows from it */
+            status = take(jobs, job, how);
+        job->run = NULL;
+        if (status != RELN_OK)
+            fail(jobs, status);
+    }
+}
+
+static TaskRun *next_missing(Jobs *jobs)
+{
+    TaskRun *run;
+
+    while ((run = task_run_at(jobs->call, jobs->next)) && run->done)
+        jobs->next++;
+    jobs->next += run != NULL;
+    return run;
+}
+
+/* How many are running now. */
+static int begin_more(Jobs *jobs)
+{
+    int running = 0;
+
+    for (int j = 0; j < jobs->n; j++) {
+        Job *job = &jobs->job[j];
+        TaskRun *run = job->run || jobs->closing ? NULL : next_missing(jobs);
+        const RelnStatus status = run ? begin(jobs, job, run) : RELN_OK;
+
+        if (status != RELN_OK)
+            fail(jobs, status);
+        running += job->run != NULL;
+    }
+    return running;
+}
+
+/* "3 of 12 runs; emlp-o2 1: 12 %, mlp 2: 80 %", and the share of all that is done. */
+static void show(const Jobs *jobs)
+{
+    const TaskWatch *w = &jobs->call->request->watch;
+    double done = jobs->n_made;
+    char line[256];
+    size_t n = (size_t)snprintf(line, sizeof line, "%d of %d runs", jobs->n_made, jobs->n_missing);
+
+    for (int j = 0; j < jobs->n; j++) {
+        const Job *job = &jobs->job[j];
+        const uint64_t n_steps = job->run ? atomic_load(&job->shown->n_steps) : 0;
+        const double share =
+            n_steps > 0 ? (double)atomic_load(&job->shown->step) / (double)n_steps : 0;
+
+        done += share;
+        if (job->run && n < sizeof line)
+            n += (size_t)snprintf(line + n, sizeof line - n, "  %s %llu: %.0f %%",
+                                  job->run->model->name, (unsigned long long)job->run->seed,
+                                  100 * share);
+    }
+    if (w->show_all)
+        w->show_all(w->self, done / jobs->n_missing, line);
+}
+
+static void loop(Jobs *jobs)
+{
+    static const struct timespec tick = {.tv_nsec = 50 * 1000 * 1000};
+    const TaskWatch *w = &jobs->call->request->watch;
+
+    while (begin_more(jobs) > 0) {
+        show(jobs);
+        nanosleep(&tick, NULL);
+        if (w->asked && w->asked(w->self)) {
+            jobs->stopped = true;
+            close_all(jobs);
+        }
+        collect(jobs);
+    }
+}
+
+static RelnStatus open_jobs(Jobs *jobs)
+{
+    const size_t size = (size_t)jobs->n * sizeof *jobs->page;
+
+    jobs->job = calloc((size_t)jobs->n, sizeof *jobs->job);
+    jobs->page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!jobs->job || jobs->page == MAP_FAILED)
+        return task_nomem(&jobs->call->env);
+    for (int j = 0; j < jobs->n; j++)
+        jobs->job[j].shown = &jobs->page[j];
+    return RELN_OK;
+}
+
+RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, bool *stopped)
+{
+    const TaskWatch *w = &call->request->watch;
+    Jobs jobs = {
+        .call = call, .data = data, .n = call->jobs, .n_missing = n_missing, .page = MAP_FAILED};
+
+    jobs.status = open_jobs(&jobs);
+    if (jobs.status == RELN_OK) {
+        if (w->begin)
+            w->begin(w->self, "", 0);
+        loop(&jobs);
+        if (w->end)
+            w->end(w->self);
+    }
+    if (jobs.page != MAP_FAILED)
+        (void)munmap(jobs.page, (size_t)jobs.n * sizeof *jobs.page);
+    free(jobs.job);
+    *stopped = jobs.stopped;
+    return jobs.status;
+}
