@@ -35,7 +35,7 @@ static const Option options[] = {
     {"--scale", TEXT, "SIZE", offsetof(CliArgs, scale), CLI_TASK, 0, 0,
      "smoke (seconds), quick (minutes) or full (the paper's protocol)"},
     {"--seeds", NUMBER, "N", offsetof(CliArgs, seeds), CLI_TASK, 1, 1000, "runs of each model"},
-    {"--jobs", NUMBER, "N", offsetof(CliArgs, jobs), CLI_TASK, 1, 1024,
+    {"--jobs", NUMBER, "N", offsetof(CliArgs, jobs), CLI_TASK, 1, 256,
      "N runs at a time, which share the threads"},
     {"--models", TEXT, "LIST", offsetof(CliArgs, models), CLI_TASK, 0, 0,
      "only these, separated by commas"},

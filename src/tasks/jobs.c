@@ -27,8 +27,9 @@ typedef struct Shown {
 typedef struct Job {
     TaskRun *run; /* NULL: free */
     pid_t pid;
-    Shown *shown;
 } Job;
+
+enum { MOST = 256 };
 
 typedef struct Jobs {
     TaskCall *call;
@@ -37,9 +38,14 @@ typedef struct Jobs {
     bool closing;                   /* no more are begun */
     bool stopped;                   /* one was asked to stop before it was done */
     RelnStatus status;              /* of the first that failed */
-    Shown *page;
-    Job *job;
+    Shown *page;                    /* one for each job */
+    Job job[MOST];
 } Jobs;
+
+static Shown *shown_by(const Jobs *jobs, const Job *job)
+{
+    return &jobs->page[job - jobs->job];
+}
 
 /* ---- in the child ------------------------------------------------------------------------------------------------- */
 
@@ -72,20 +78,21 @@ static RelnStatus make(TaskCall *call, TaskRun *run, const void *data)
     return task_run_make(call, run, data);
 }
 
-static void child(const Jobs *jobs, const Job *job, pid_t parent)
+static _Noreturn void child(const Jobs *jobs, const Job *job, pid_t parent)
 {
     TaskCall *call = jobs->call;
-    Reporter reporter = {job->shown, &call->request->watch, parent};
+    Shown *shown = shown_by(jobs, job);
+    Reporter reporter = {shown, &call->request->watch, parent};
     TaskRequest request = *call->request;
     RelnStatus status;
 
     request.watch = (TaskWatch){.self = &reporter, .show = report, .asked = asked};
     call->request = &request;
     status = make(call, job->run, jobs->data);
-    job->shown->stopped = job->run->stopped;
-    job->shown->status = status;
+    shown->stopped = job->run->stopped;
+    shown->status = status;
     if (status != RELN_OK)
-        snprintf(job->shown->message, sizeof job->shown->message, "%s",
+        snprintf(shown->message, sizeof shown->message, "%s",
                  call->env.message[0] ? call->env.message : reln_ctx_error(call->env.ctx));
     _exit(EXIT_SUCCESS);
 }
@@ -96,7 +103,7 @@ static RelnStatus begin(Jobs *jobs, Job *job, TaskRun *run)
 {
     const pid_t parent = getpid();
 
-    *job->shown = (Shown){.status = RELN_ERR_IO};
+    *shown_by(jobs, job) = (Shown){.status = RELN_ERR_IO};
     job->run = run;
     job->pid = fork();
     if (job->pid == 0)
@@ -110,11 +117,11 @@ static RelnStatus begin(Jobs *jobs, Job *job, TaskRun *run)
 static void close_all(Jobs *jobs)
 {
     for (int j = 0; j < jobs->n; j++)
-        atomic_store(&jobs->job[j].shown->stop, true);
+        atomic_store(&jobs->page[j].stop, true);
     jobs->closing = true;
 }
 
-static void fail(Jobs *jobs, RelnStatus status)
+static void give_up(Jobs *jobs, RelnStatus status)
 {
     if (jobs->status == RELN_OK)
         jobs->status = status;
@@ -126,19 +133,20 @@ static RelnStatus take(Jobs *jobs, const Job *job, int how)
 {
     TaskCall *call = jobs->call;
     TaskRun *run = job->run;
+    const Shown *shown = shown_by(jobs, job);
     const unsigned long long seed = run->seed;
 
     if (!WIFEXITED(how) || WEXITSTATUS(how) != EXIT_SUCCESS)
         return task_fail(&call->env, RELN_ERR_IO,
                          "%s, seed %llu: its process was ended by signal %d", run->model->name,
                          seed, WIFSIGNALED(how) ? WTERMSIG(how) : 0);
-    if (job->shown->stopped) {
+    if (shown->stopped) {
         jobs->stopped = true;
         return RELN_OK;
     }
-    if (job->shown->status != RELN_OK)
-        return task_fail(&call->env, job->shown->status, "%s, seed %llu: %.200s", run->model->name,
-                         seed, job->shown->message);
+    if (shown->status != RELN_OK)
+        return task_fail(&call->env, shown->status, "%s, seed %llu: %.200s", run->model->name, seed,
+                         shown->message);
     TRY(task_run_find(call, run));
     if (!run->done)
         return task_fail(&call->env, RELN_ERR_IO, "%s, seed %llu: its record is not there",
@@ -160,7 +168,7 @@ static void collect(Jobs *jobs)
             status = take(jobs, job, how);
         job->run = NULL;
         if (status != RELN_OK)
-            fail(jobs, status);
+            give_up(jobs, status);
     }
 }
 
@@ -185,7 +193,7 @@ static int begin_more(Jobs *jobs)
         const RelnStatus status = run ? begin(jobs, job, run) : RELN_OK;
 
         if (status != RELN_OK)
-            fail(jobs, status);
+            give_up(jobs, status);
         running += job->run != NULL;
     }
     return running;
@@ -201,9 +209,9 @@ static void show(const Jobs *jobs)
 
     for (int j = 0; j < jobs->n; j++) {
         const Job *job = &jobs->job[j];
-        const uint64_t n_steps = job->run ? atomic_load(&job->shown->n_steps) : 0;
+        const uint64_t n_steps = job->run ? atomic_load(&jobs->page[j].n_steps) : 0;
         const double share =
-            n_steps > 0 ? (double)atomic_load(&job->shown->step) / (double)n_steps : 0;
+            n_steps > 0 ? (double)atomic_load(&jobs->page[j].step) / (double)n_steps : 0;
 
         done += share;
         if (job->run && n < sizeof line)
@@ -231,36 +239,22 @@ static void loop(Jobs *jobs)
     }
 }
 
-static RelnStatus open_jobs(Jobs *jobs)
-{
-    const size_t size = (size_t)jobs->n * sizeof *jobs->page;
-
-    jobs->job = calloc((size_t)jobs->n, sizeof *jobs->job);
-    jobs->page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!jobs->job || jobs->page == MAP_FAILED)
-        return task_nomem(&jobs->call->env);
-    for (int j = 0; j < jobs->n; j++)
-        jobs->job[j].shown = &jobs->page[j];
-    return RELN_OK;
-}
-
 RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, bool *stopped)
 {
     const TaskWatch *w = &call->request->watch;
-    Jobs jobs = {
-        .call = call, .data = data, .n = call->jobs, .n_missing = n_missing, .page = MAP_FAILED};
+    const int n = call->jobs < MOST ? call->jobs : MOST;
+    Jobs jobs = {.call = call, .data = data, .n = n, .n_missing = n_missing};
+    const size_t size = (size_t)n * sizeof *jobs.page;
 
-    jobs.status = open_jobs(&jobs);
-    if (jobs.status == RELN_OK) {
-        if (w->begin)
-            w->begin(w->self, "", 0);
-        loop(&jobs);
-        if (w->end)
-            w->end(w->self);
-    }
-    if (jobs.page != MAP_FAILED)
-        (void)munmap(jobs.page, (size_t)jobs.n * sizeof *jobs.page);
-    free(jobs.job);
+    jobs.page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (jobs.page == MAP_FAILED)
+        return task_nomem(&call->env);
+    if (w->begin)
+        w->begin(w->self, "", 0);
+    loop(&jobs);
+    if (w->end)
+        w->end(w->self);
+    (void)munmap(jobs.page, size);
     *stopped = jobs.stopped;
     return jobs.status;
 }
