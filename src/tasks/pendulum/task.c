@@ -37,7 +37,8 @@ static const PendMlp wide = {128};
     }
 
 /* Only the first metric has numbers in papers: EMLP's and the dense network's are those of Finzi and others (2021),
- * rounded. */
+ * rounded. Rates of "tuned" rows and of the 28 pairings are the best that were tried, by the validation loss of the first
+ * seed; README.md has the losses. */
 static const TaskModel models[] = {
     {.name = "mlp",
      .label = "MLP-HNN, published protocol",
@@ -47,7 +48,7 @@ static const TaskModel models[] = {
     {.name = "mlp-tuned",
      .label = "MLP-HNN, tuned",
      .params = 34817,
-     .settings = ROW(&pend_mlp, &wide, PEND_NONE, 1e-2, false, false, 1)},
+     .settings = ROW(&pend_mlp, &wide, PEND_NONE, 3e-2, false, false, 1)},
     {.name = "mlp-ode",
      .label = "MLP neural ODE, published protocol",
      .paper = {{0.048, 0.0002}},
@@ -78,7 +79,7 @@ static const TaskModel models[] = {
      .label = "EMLP-HNN O(2), tuned",
      .params = 55569,
      .from = TASK_FULL,
-     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_O2, 1e-2, false, false, 1)},
+     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_O2, 3e-2, false, false, 1)},
     {.name = "emlp-ode-o2",
      .label = "EMLP neural ODE O(2), published protocol",
      .paper = {{0.019, 0.001}},
@@ -87,7 +88,7 @@ static const TaskModel models[] = {
     {.name = "emlp-ode-o2-tuned",
      .label = "EMLP neural ODE O(2), tuned",
      .from = TASK_FULL,
-     .settings = ROW(&pend_emlp_ode, &pend_emlp_published, PEND_O2, 1e-2, false, false, 1)},
+     .settings = ROW(&pend_emlp_ode, &pend_emlp_published, PEND_O2, 3e-2, false, false, 1)},
     {.name = "scalars",
      .label = "Scalars-HNN, published protocol",
      .params = 33501,
@@ -108,7 +109,7 @@ static const TaskModel models[] = {
      .label = "ReLN-HNN, 28 pairings",
      .params = 69889,
      .paper = {{0.011, 0.002}},
-     .settings = ROW(&pend_invariant, &pend_pairings, PEND_NONE, 3e-3, false, false, 1)},
+     .settings = ROW(&pend_invariant, &pend_pairings, PEND_NONE, 1e-2, false, false, 1)},
     {.name = "reln-lengths",
      .label = "ReLN-HNN, pairings and lengths (ours)",
      .settings = ROW(&pend_invariant, &pend_lengths, PEND_NONE, 3e-2, false, false, 2)},
