@@ -75,7 +75,7 @@ RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s)
     case RELN_ACT_RELU:
         return reln_relu(g, s);
     case RELN_ACT_SILU:
-        return reln_mul(g, s, reln_sigmoid(g, s));
+        return reln_silu(g, s);
     case RELN_ACT_TANH:
         return reln_tanh(g, s);
     case RELN_ACT_SOFTPLUS:

@@ -81,9 +81,9 @@ static RelnNode *derivative(RelnGraph *g, RelnMap f, RelnNode *x)
     case RELN_MAP_COS:
         return reln_scale(g, reln_sin(g, x), -1.0);
     case RELN_MAP_TANH:
-        return reln_shift(g, reln_square(g, y), -1.0, 1.0);
+        return reln_squash(g, f, x, 3, (const double[3]){0}, (const double[]){1, 0, -1});
     case RELN_MAP_SIGMOID:
-        return reln_mul(g, y, reln_shift(g, y, -1.0, 1.0));
+        return reln_squash(g, f, x, 3, (const double[3]){0}, (const double[]){0, 1, -1});
     case RELN_MAP_SOFTPLUS:
         return reln_sigmoid(g, x);
     case RELN_MAP_SQRT:

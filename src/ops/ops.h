@@ -6,4 +6,8 @@
 #include "ops/descriptors.h" /* derived from src/ops */
 #include "reln/ops.h"        /* derived from src/ops */
 
+/* x A(u) + B(u), n terms of either polynomial in ascending powers, u = f(x): RELN_MAP_SIGMOID or RELN_MAP_TANH. */
+RelnNode *reln_squash(RelnGraph *g, RelnMap f, RelnNode *x, int n, const double *a,
+                      const double *b);
+
 #endif

@@ -66,6 +66,9 @@ typedef struct RelnRealKernels {
                    const void *y, ptrdiff_t sy, void *z);
     /* y[i] = a x[i] + b */
     void (*axpb)(ptrdiff_t n, double a, const void *x, double b, void *y);
+    /* z[i] = x[i] A(u[i]) + B(u[i]), n terms of either in ascending powers; a NULL: no A */
+    void (*squash)(ptrdiff_t count, int n, const double *a, const double *b, const void *x,
+                   const void *u, void *z);
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
     /* z[i] = x[0][i] + ... + x[count - 1][i], pairs first: ((0+1)+(2+3))+((4+5)+(6+7)), or what there is of it; count is
