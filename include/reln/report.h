@@ -84,6 +84,10 @@ RELN_API void reln_table_title(RelnTable *table, const char *title);
 RELN_API void reln_table_column(RelnTable *table, const char *name, unsigned flags);
 RELN_API void reln_table_note(RelnTable *table, const char *note); /* a line below; any number */
 
+/* For plain and terminal text: at most so many columns of the screen where that is possible. What does not fit goes below,
+ * as tables of the same rows that begin with the first column again. 0, as at the start: no limit. */
+RELN_API void reln_table_width(RelnTable *table, int columns);
+
 /* Begin a row, then give its cells from the left: RELN_ERR_ARG for a cell too many. Cells not given stay empty. */
 RELN_API void reln_table_row(RelnTable *table);
 RELN_API void reln_table_text(RelnTable *table, const char *text);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node)
 {
@@ -18,8 +19,10 @@ CliExit cli_print_table(RelnCtx *ctx, RelnTable *table)
     const RelnTableFormat format = isatty(STDOUT_FILENO) ? RELN_TABLE_TERMINAL : RELN_TABLE_PLAIN;
     const char *text = NULL;
     size_t n_bytes = 0;
-    const RelnStatus status = reln_table_write(table, format, &text, &n_bytes);
+    RelnStatus status;
 
+    reln_table_width(table, cli_terminal_width(STDOUT_FILENO));
+    status = reln_table_write(table, format, &text, &n_bytes);
     if (status != RELN_OK)
         return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     (void)fwrite(text, 1, n_bytes, stdout);

@@ -41,17 +41,24 @@ CliProgress cli_progress_begin(bool quiet, uint64_t first)
         .shown = !quiet && isatty(STDERR_FILENO), .began = now, .last = now - 1, .first = first};
 }
 
-/* A line that is wider than the terminal would go on in the next one, and could not be wiped. */
-static int terminal_width(void)
+int cli_terminal_width(int file)
 {
     struct winsize size;
 
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+    return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* A line that is wider than the terminal would go on in the next one, and could not be wiped. */
+static int line_width(void)
+{
+    const int width = cli_terminal_width(STDERR_FILENO);
+
+    return width > 1 ? width - 1 : 79;
 }
 
 static void show_line(CliProgress *progress, const char *line)
 {
-    const int most = terminal_width(), length = (int)strlen(line);
+    const int most = line_width(), length = (int)strlen(line);
     const int width = length < most ? length : most;
 
     /* a shorter line leaves nothing of the last one */

@@ -53,6 +53,11 @@ void reln_table_column(RelnTable *table, const char *name, unsigned flags)
     table->columns[table->n_columns++].flags = flags;
 }
 
+void reln_table_width(RelnTable *table, int columns)
+{
+    table->width = columns;
+}
+
 void reln_table_note(RelnTable *table, const char *note)
 {
     RelnNote *n = NULL;
@@ -265,13 +270,23 @@ static void end_line(RelnMarkup *text)
     reln_markup_add(text, "\n");
 }
 
+/* The columns of a block: the first of all, then those from `from` to before `to`; which comes after c. */
+typedef struct Block {
+    int from, to;
+} Block;
+
+static int column_after(const Block *block, int c)
+{
+    return c == 0 ? block->from : c + 1;
+}
+
 /* cells NULL: the names of the columns. */
 static void put_row(RelnTable *table, RelnTableFormat format, const RelnCell *cells,
-                    const ptrdiff_t *widths)
+                    const ptrdiff_t *widths, const Block *block)
 {
     const bool markdown = format == RELN_TABLE_MARKDOWN;
 
-    for (int c = 0; c < table->n_columns; c++) {
+    for (int c = 0; c < block->to; c = column_after(block, c)) {
         const char *text = cells ? cells[c].text : table->columns[c].name;
 
         reln_markup_add(&table->text, markdown ? c > 0 ? " | " : "| " : c > 0 ? "  " : "");
@@ -281,9 +296,10 @@ static void put_row(RelnTable *table, RelnTableFormat format, const RelnCell *ce
     end_line(&table->text);
 }
 
-static void put_rule(RelnTable *table, RelnTableFormat format, const ptrdiff_t *widths)
+static void put_rule(RelnTable *table, RelnTableFormat format, const ptrdiff_t *widths,
+                     const Block *block)
 {
-    for (int c = 0; c < table->n_columns; c++) {
+    for (int c = 0; c < block->to; c = column_after(block, c)) {
         const unsigned flags = table->columns[c].flags;
 
         if (format == RELN_TABLE_MARKDOWN) {
@@ -332,6 +348,47 @@ static void put_title(RelnTable *table, RelnTableFormat format)
     reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n\n" : "\n");
 }
 
+static void put_block(RelnTable *table, RelnTableFormat format, const ptrdiff_t *widths,
+                      const Block *block)
+{
+    put_row(table, format, NULL, widths, block);
+    put_rule(table, format, widths, block);
+    for (const RelnRow *row = table->rows; row; row = row->next) {
+        if (row->group)
+            put_group(table, format, row->group);
+        else
+            put_row(table, format, row->cells, widths, block);
+    }
+}
+
+/* As many columns from `from` on as fit beside the first one: at least one. */
+static Block next_block(const RelnTable *table, const ptrdiff_t *widths, bool limited, int from)
+{
+    Block block = {from, from < table->n_columns ? from : table->n_columns};
+    ptrdiff_t width = widths[0];
+
+    while (block.to < table->n_columns) {
+        width += 2 + widths[block.to];
+        if (limited && block.to > from && width > table->width)
+            break;
+        block.to++;
+    }
+    return block;
+}
+
+static void put_blocks(RelnTable *table, RelnTableFormat format, const ptrdiff_t *widths)
+{
+    const bool limited = format != RELN_TABLE_MARKDOWN && table->width > 0;
+    Block block = next_block(table, widths, limited, 1);
+
+    put_block(table, format, widths, &block);
+    while (block.to < table->n_columns) {
+        block = next_block(table, widths, limited, block.to);
+        reln_markup_add(&table->text, "\n");
+        put_block(table, format, widths, &block);
+    }
+}
+
 RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char **text,
                             size_t *n_bytes)
 {
@@ -346,14 +403,7 @@ RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char
     for (int c = 0; c < table->n_columns; c++)
         widths[c] = width_of_column(table, format, c);
     put_title(table, format);
-    put_row(table, format, NULL, widths);
-    put_rule(table, format, widths);
-    for (const RelnRow *row = table->rows; row; row = row->next) {
-        if (row->group)
-            put_group(table, format, row->group);
-        else
-            put_row(table, format, row->cells, widths);
-    }
+    put_blocks(table, format, widths);
     put_notes(table, format);
     RELN_TRY(reln_fault_report(&table->fault));
     *text = table->text.bytes;

@@ -29,6 +29,7 @@ struct RelnTable {
     RelnArena arena;
     RelnMarkup text; /* what was written last */
     const char *title;
+    int width; /* of text; 0: no limit */
     int n_columns;
     int n_cells; /* of the last row */
     struct {

@@ -353,6 +353,8 @@ static RelnStatus print_table(const TaskCall *call)
     size_t n_bytes = 0;
 
     if (status == RELN_OK)
+        reln_table_width(table, call->request->width);
+    if (status == RELN_OK)
         status = reln_table_write(
             table, call->request->colour ? RELN_TABLE_TERMINAL : RELN_TABLE_PLAIN, &text, &n_bytes);
     if (status == RELN_OK)

@@ -37,6 +37,7 @@ typedef struct TaskRequest {
     FILE *stream;        /* where the table goes; NULL: nowhere */
     bool json;           /* results.json on the stream instead of the table */
     bool colour;         /* the stream is a terminal */
+    int width;           /* of it, in columns; 0: no limit */
     TaskWatch watch;
 } TaskRequest;
 

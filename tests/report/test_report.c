@@ -181,6 +181,34 @@ static void tables_align_and_mark_the_best(void **state)
     reln_table_destroy(t);
 }
 
+/* The first column again before what did not fit; columns that are wider than that stand alone. */
+static void tables_fit_the_screen(void **state)
+{
+    static const char *const narrow = "model      error ±\n"
+                                      "───────────────────\n"
+                                      "a|b*          0.25\n"
+                                      "ReLN   0.12 ± 0.01*\n"
+                                      "\n"
+                                      "model   %\n"
+                                      "──────────\n"
+                                      "a|b*   50*\n"
+                                      "ReLN\n"
+                                      "a note\n";
+    RelnTable *t = small_table();
+
+    (void)state;
+    reln_table_note(t, "a note");
+    reln_table_width(t, 24);
+    assert_int_equal(strcspn(written(t, RELN_TABLE_PLAIN), "\n"),
+                     strlen("model      error ±    %"));
+    reln_table_width(t, 23);
+    assert_string_equal(written(t, RELN_TABLE_PLAIN), narrow);
+    reln_table_width(t, 1);
+    assert_string_equal(written(t, RELN_TABLE_PLAIN), narrow);
+    assert_within(written(t, RELN_TABLE_MARKDOWN), "| model  |         error ± |   %    |\n");
+    reln_table_destroy(t);
+}
+
 static void equal_texts_are_equally_good(void **state)
 {
     RelnTable *t = NULL;
@@ -585,6 +613,7 @@ int main(void)
         cmocka_unit_test(counts_and_durations_read_well),
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(tables_align_and_mark_the_best),
+        cmocka_unit_test(tables_fit_the_screen),
         cmocka_unit_test(equal_texts_are_equally_good),
         cmocka_unit_test(terminals_get_no_control_characters_from_cells),
         cmocka_unit_test(wrong_use_of_tables_is_reported_once_and_stays),
