@@ -67,7 +67,8 @@ typedef enum RelnColumnFlags {
         4, /* the lowest value of the column is marked; equal texts are equally good */
     RELN_COL_HIGHEST = 8, /* the highest is */
     RELN_COL_BAR =
-        16 /* on pages: a bar behind each value, from 0 to the column's largest magnitude */
+        16, /* on pages: a bar behind each value, from 0 to the column's largest magnitude */
+    RELN_COL_BESIDE = 32 /* belongs to the column before it, and goes where that one goes */
 } RelnColumnFlags;
 
 typedef enum RelnTableFormat {

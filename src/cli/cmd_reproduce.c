@@ -180,6 +180,7 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
         .stream = args->quiet && !args->json ? NULL : stdout,
         .json = args->json,
         .colour = isatty(STDOUT_FILENO),
+        .width = cli_terminal_width(STDOUT_FILENO),
         .watch = {&watcher, watch_begin, watch_show, watch_show_all, watch_end, watch_asked}};
     TaskOutcome outcome;
     CliExit code = check(task, args, &request.scale);

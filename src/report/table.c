@@ -369,8 +369,11 @@ static Block next_block(const RelnTable *table, const ptrdiff_t *widths, bool li
 
     while (block.to < table->n_columns) {
         width += 2 + widths[block.to];
-        if (limited && block.to > from && width > table->width)
+        if (limited && block.to > from && width > table->width) {
+            while (table->columns[block.to].flags & RELN_COL_BESIDE && block.to > from + 1)
+                block.to--;
             break;
+        }
         block.to++;
     }
     return block;

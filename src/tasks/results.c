@@ -90,7 +90,7 @@ static void columns(RelnTable *table, const TaskCall *call)
         reln_table_column(table, head,
                           RELN_COL_RIGHT | (m->more ? RELN_COL_HIGHEST : RELN_COL_LOWEST));
         if (in_paper(call, i))
-            reln_table_column(table, "paper", RELN_COL_RIGHT);
+            reln_table_column(table, "paper", RELN_COL_RIGHT | RELN_COL_BESIDE);
     }
     reln_table_column(table, "seconds", RELN_COL_RIGHT);
     if (peer_shown(call))

@@ -209,6 +209,24 @@ static void tables_fit_the_screen(void **state)
     reln_table_destroy(t);
 }
 
+static void a_column_stays_beside_its_own(void **state)
+{
+    RelnTable *t = NULL;
+
+    (void)state;
+    assert_ok(ctx, reln_table_create(ctx, &t));
+    reln_table_column(t, "a", RELN_COL_LEFT);
+    reln_table_column(t, "bbbb", RELN_COL_RIGHT);
+    reln_table_column(t, "cccc", RELN_COL_RIGHT);
+    reln_table_column(t, "dddd", RELN_COL_RIGHT | RELN_COL_BESIDE);
+    reln_table_width(t, 14); /* room for two, but d is c's */
+    assert_string_equal(written(t, RELN_TABLE_PLAIN),
+                        "a  bbbb\n───────\n\na  cccc  dddd\n─────────────\n");
+    reln_table_width(t, 8); /* room for one */
+    assert_within(written(t, RELN_TABLE_PLAIN), "\na  dddd\n");
+    reln_table_destroy(t);
+}
+
 static void equal_texts_are_equally_good(void **state)
 {
     RelnTable *t = NULL;
@@ -614,6 +632,7 @@ int main(void)
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(tables_align_and_mark_the_best),
         cmocka_unit_test(tables_fit_the_screen),
+        cmocka_unit_test(a_column_stays_beside_its_own),
         cmocka_unit_test(equal_texts_are_equally_good),
         cmocka_unit_test(terminals_get_no_control_characters_from_cells),
         cmocka_unit_test(wrong_use_of_tables_is_reported_once_and_stays),
