@@ -42,13 +42,18 @@ static void put_pair(RelnMarkup *text, const char *command, double px, double py
     reln_markup_fixed(text, py);
 }
 
-/* class="kind k3", dashed where colours have been used up */
+const char *reln_curve_dash(const RelnCurve *c)
+{
+    static const char *const classes[] = {"", " dash", " dot"};
+
+    return classes[c->colour / RELN_PLOT_COLOURS % 3];
+}
+
+/* class="kind k3", dashed or dotted where colours have been used up */
 static void put_class(RelnMarkup *text, const char *kind, const RelnCurve *c)
 {
-    const bool dashed = c->colour / RELN_PLOT_COLOURS % 2 == 1;
-
     reln_markup_addf(text, " class=\"%s k%d%s\"", kind, c->colour % RELN_PLOT_COLOURS,
-                     dashed ? " dash" : "");
+                     reln_curve_dash(c));
 }
 
 /* ---- markers ------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 /* Marks of our own after the public ones. RELN_MARK_HISTOGRAM: x holds n + 1 edges of n bins. */
 enum { RELN_MARK_HISTOGRAM = RELN_MARK_BARS + 1 };
 
-/* Colours of the style sheet; after them they begin again, dashed. */
+/* Colours of the style sheet; after them they begin again, dashed, then dotted, then as lines once more. */
 enum { RELN_PLOT_COLOURS = 7 };
 
 typedef struct RelnCurve {
@@ -21,6 +21,9 @@ typedef struct RelnCurve {
     int colour; /* from 0 */
     int group;  /* bars: the how many'th of them */
 } RelnCurve;
+
+/* " dash", " dot" or "": the class of a line by how often the colours have been used up. */
+const char *reln_curve_dash(const RelnCurve *c);
 
 typedef enum RelnReference {
     RELN_REF_HLINE,

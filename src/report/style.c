@@ -83,7 +83,7 @@ static const char plots[] =
     ".k0{--k:var(--c0)}.k1{--k:var(--c1)}.k2{--k:var(--c2)}.k3{--k:var(--c3)}.k4{--k:var(--c4)}"
     ".k5{--k:var(--c5)}.k6{--k:var(--c6)}\n"
     "svg .l{stroke:var(--k);stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}\n"
-    "svg .dash{stroke-dasharray:7 4}\n"
+    "svg .dash{stroke-dasharray:7 4}svg .dot{stroke-dasharray:1.5 4}\n"
     "svg .b{fill:var(--k);opacity:.18}svg .w{stroke:var(--k);stroke-width:1.3}\n"
     "svg .ink{stroke:var(--ink)}\n"
     "svg .m{fill:var(--k);stroke:var(--bg);stroke-width:.9;stroke-dasharray:none}\n"

@@ -442,7 +442,6 @@ static void draw_refs(RelnCanvas *canvas)
 static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, double py)
 {
     const int colour = c->colour % RELN_PLOT_COLOURS;
-    const char *dash = c->colour / RELN_PLOT_COLOURS % 2 == 1 ? " dash" : "";
 
     if (c->mark >= RELN_MARK_BARS) {
         reln_markup_addf(canvas->text, "<rect class=\"r k%d\" x=\"", colour);
@@ -453,7 +452,7 @@ static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, doubl
         return;
     }
     if (c->mark != RELN_MARK_POINTS) {
-        reln_markup_addf(canvas->text, "<path class=\"l k%d%s\" d=\"", colour, dash);
+        reln_markup_addf(canvas->text, "<path class=\"l k%d%s\" d=\"", colour, reln_curve_dash(c));
         put_move(canvas->text, px, py);
         reln_markup_add(canvas->text, "h22\"/>\n");
     }

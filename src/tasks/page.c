@@ -76,6 +76,17 @@ static void plot_truth(const TaskCall *call, RelnPlot *p, const char *name)
     }
 }
 
+/* So many rows that the curves of all seeds hide each other: of each row one is enough, in plots as wide as the page. */
+static bool crowded(const TaskCall *call)
+{
+    enum { MOST = 8 };
+    int rows = 0;
+
+    for (int m = 0; m < call->n_models; m++)
+        rows += task_any_run(call, m) != NULL;
+    return rows > MOST;
+}
+
 /* One colour for each model, the first of its seeds named. */
 static void plot(const TaskCall *call, RelnPage *page, const char *name)
 {
@@ -87,7 +98,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
         plot_truth(call, p, figure.truth);
     for (int m = 0; m < call->n_models; m++) {
         const char *label = call->models[m]->label;
-        for (int s = 0; s < call->n_seeds; s++) {
+        for (int s = 0; s < call->n_seeds && (label || !crowded(call)); s++) {
             const TaskRun *run = &call->runs[m * call->n_seeds + s];
             const TaskCurve *c = run->done ? curve_named(run, name) : NULL;
             if (!c)
@@ -125,7 +136,9 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
     reln_page_section(page, "Results");
     reln_page_table(page, table);
     reln_page_section(page, "Curves");
-    reln_page_columns(page, 2);
+    reln_page_columns(page, crowded(call) ? 1 : 2);
+    if (crowded(call))
+        reln_page_text(page, "Of each row, the first of its seeds.");
     for (int r = 0; r < call->n_models * call->n_seeds; r++)
         for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
             if (!seen_before(call, r, c->name) && !is_truth(call->env.task, c->name))
