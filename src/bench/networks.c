@@ -51,8 +51,7 @@ static RelnNode *hidden_layers(BenchNet *b, RelnNode *x, RelnActivation f)
 
     for (int i = 0; i < HIDDEN; i++) {
         x = bench_dense(b, names[i], x, b->c->width);
-        x = f == RELN_ACT_RELU ? reln_relu(b->net.graph, x)
-                               : reln_mul(b->net.graph, x, reln_sigmoid(b->net.graph, x));
+        x = reln_nn_activate(b->net.graph, f, x);
     }
     return bench_dense(b, "out", x, 1);
 }
