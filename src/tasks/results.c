@@ -138,6 +138,25 @@ static void put_row(RelnTable *table, const TaskCall *call, int model)
     reln_table_count(table, seconds.n);
 }
 
+/* Means of which some runs have no part stay empty: say so. What no run has needs no words. */
+static void put_not_finite(RelnTable *table, const TaskCall *call, int model, int metric)
+{
+    int runs = 0, missing = 0;
+    char note[192];
+
+    for (int s = 0; s < call->n_seeds; s++) {
+        const TaskRun *run = run_of(call, model, s);
+
+        runs += run->done;
+        missing += run->done && isnan(run->metrics[metric]);
+    }
+    if (missing == 0 || missing == runs)
+        return;
+    snprintf(note, sizeof note, "%s: in %d of %d runs, %s is not finite",
+             call->models[model]->label, missing, runs, call->env.task->metrics[metric].label);
+    reln_table_note(table, note);
+}
+
 /* A note where the network has fewer weights than are counted, or a run went wrong. */
 static void put_notes(RelnTable *table, const TaskCall *call, int model)
 {
@@ -157,6 +176,8 @@ static void put_notes(RelnTable *table, const TaskCall *call, int model)
                  call->models[model]->label, diverged);
         reln_table_note(table, note);
     }
+    for (int i = 0; i < call->env.task->n_metrics; i++)
+        put_not_finite(table, call, model, i);
 }
 
 RelnStatus task_table(const TaskCall *call, RelnTable **out)

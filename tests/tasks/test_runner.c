@@ -22,6 +22,7 @@ static int n_prepared, n_run, n_loaded;
 static bool stop_judging; /* asked to stop when training is over and the evaluation has begun */
 static double told_rate = 0.1;      /* what describe() tells */
 static const char *failing, *dying; /* models whose runs do */
+static uint64_t endless;            /* the seed whose share is not finite; 0: none */
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
@@ -75,7 +76,7 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
         return task_fail(run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
     n = reln_trainer_rows(*trainer, &rows);
     run->metrics[0] = rows[n - 1].loss;
-    run->metrics[1] = 0.5 + 0.01 * (double)run->seed;
+    run->metrics[1] = run->seed == endless ? (double)NAN : 0.5 + 0.01 * (double)run->seed;
     TRY(task_curve_rows(run, *trainer, "score"));
     return task_keep(run, s->store);
 }
@@ -159,6 +160,7 @@ static void place_init(Place *p)
     stop_judging = false;
     told_rate = 0.1;
     failing = dying = NULL;
+    endless = 0;
 }
 
 static RelnStatus go(Place *p)
@@ -278,6 +280,25 @@ static void the_table_and_the_csv_have_a_line_for_each(void **state)
     assert_int_equal(lines, 5);
     assert_non_null(strstr(content(&p, "metrics.csv"), "\nother,2,2,2,"));
     assert_non_null(strstr(content(&p, "report.html"), "Plain &lt;&amp;&gt;"));
+    place_clear(&p);
+}
+
+static void a_mean_that_lacks_a_run_says_so(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    assert_ok(p.ctx, go(&p));
+    assert_null(strstr(content(&p, "table.md"), "not finite"));
+    endless = 2;
+    told_rate = 0.2;
+    assert_ok(p.ctx, go(&p));
+    assert_non_null(strstr(content(&p, "table.md"), "Other: in 1 of 2 runs, share is not finite"));
+    p.request.first_seed = 2; /* no run has it: an empty column speaks for itself */
+    p.request.seeds = 1;
+    assert_ok(p.ctx, go(&p));
+    assert_null(strstr(content(&p, "table.md"), "not finite"));
     place_clear(&p);
 }
 
@@ -525,6 +546,7 @@ int main(void)
         cmocka_unit_test(every_model_of_the_scale_is_run_with_every_seed),
         cmocka_unit_test(results_are_means_and_sample_deviations_over_the_seeds),
         cmocka_unit_test(the_table_and_the_csv_have_a_line_for_each),
+        cmocka_unit_test(a_mean_that_lacks_a_run_says_so),
         cmocka_unit_test(a_finished_run_is_not_made_again),
         cmocka_unit_test(a_run_of_other_settings_is_made_again),
         cmocka_unit_test(a_stopped_run_goes_on_and_ends_with_the_same_bits),
