@@ -9,9 +9,8 @@
 static const char help[] =
     "Makes the data, trains every model of the table with several seeds, and prints the results "
     "beside the paper's.\n"
-    "The folder gets results.json, metrics.csv, table.md, report.html and the trained models. A "
-    "run "
-    "that is finished is\n"
+    "The folder gets results.json, metrics.csv, table.md, report.html and the trained models. "
+    "A run that is finished is\n"
     "not made again: the same command goes on where it was stopped, and --finished makes the "
     "tables without going on.\n"
     "\n"

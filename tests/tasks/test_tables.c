@@ -124,8 +124,8 @@ static void rows_of_the_pendulum_s_costs_are_counted_as_published(void **state)
             assert_int_equal(run.params, model->params);
         if (strcmp(model->name, "mlp") == 0 || strcmp(model->name, "emlp-per-call") == 0)
             assert_true(run.metrics[0] == model->paper[0].mean);
-        if (strcmp(model->name, "mlp") ==
-            0) { /* 32 fields of two H, differentiated by six more; biases are the rest */
+        if (strcmp(model->name, "mlp") == 0) {
+            /* 32 fields of two H, differentiated by six more; biases are the rest */
             const double h = run.metrics[1], step = 1e9 * run.metrics[3] / 500;
 
             assert_small(run.metrics[2] / (2 * h) - 1, 0.01);
