@@ -82,6 +82,11 @@ check "TERM: of each run" [ -s stop/runs/best-2.part0.safetensors ]
 
 # killed: the processes of its runs notice, and leave their checkpoints
 begin kill --seeds 2 --jobs 2
+waited=0
+while [ "$(wc -w <"/proc/$pid/task/$pid/children")" -lt 2 ] && [ $waited -lt 60 ]; do # the data are made first
+    sleep 1
+    waited=$((waited + 1))
+done
 kill -KILL $pid
 wait $pid
 waited=0
