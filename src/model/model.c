@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/keys.h"
+#include "io/keys.h"
 
 /* ---- widths ------------------------------------------------------------------------------------------------------- */
 

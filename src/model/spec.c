@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/keys.h"
+#include "io/keys.h"
 
 /* ---- words: in the order of their enums --------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* keys.h -- settings by a table: reading from a tree, writing to one, and the text that explains them. */
-#ifndef MODEL_KEYS_H
-#define MODEL_KEYS_H
+#ifndef IO_KEYS_H
+#define IO_KEYS_H
 
 #include "base/base.h"
 #include "reln/doc.h"

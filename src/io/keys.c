@@ -1,5 +1,5 @@
 /* keys.c -- see keys.h. */
-#include "model/keys.h"
+#include "io/keys.h"
 
 #include <math.h>
 #include <stdarg.h>
