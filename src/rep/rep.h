@@ -91,5 +91,8 @@ double reln_largest(ptrdiff_t count, const double *x);
 /* The checker on entries in any order; v NULL: a linear map, all j are 0. */
 RelnStatus reln_check_entries(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
                               const RelnEntry *entries, RelnVerdict *verdict);
+/* The same; *own is the worst cell's residual (a block of each rep) in units of that cell's own terms, without allowance for rounding. */
+RelnStatus reln_check_cells(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
+                            const RelnEntry *entries, RelnVerdict *verdict, double *own);
 
 #endif
