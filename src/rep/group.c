@@ -112,6 +112,22 @@ void reln_group_destroy(RelnGroup *group)
     reln_free(group->ctx, group);
 }
 
+/* Norms within 1e-100 .. 1e100 keep products of generators with maps finite and above zero; algebras have the same
+ * limits. A Lie generator of zeros does nothing and passes. */
+static RelnStatus check_size(RelnCtx *ctx, const char *kind, int count, int n, const double *x)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)n * n;
+
+    for (int i = 0; i < count; i++) {
+        const double largest = reln_largest(n2, x + i * n2);
+        if (largest != 0 && !(largest >= 1e-100 && largest <= 1e100))
+            return reln_fail(ctx, RELN_ERR_NUMERIC,
+                             "%s generator %d has numbers of size %.2g, wanted 1e-100 to 1e100",
+                             kind, i, largest);
+    }
+    return RELN_OK;
+}
+
 static RelnStatus check_finite(RelnCtx *ctx, const char *kind, int count, int n, const double *x)
 {
     for (ptrdiff_t e = 0; e < (ptrdiff_t)count * n * n; e++)
@@ -139,6 +155,8 @@ RelnStatus reln_group_from_matrices(RelnCtx *ctx, const char *name, int n, int n
                          n_lie, n_discrete, n, RELN_ALGEBRA_MAX_N, MAX_GENERATORS);
     RELN_TRY(check_finite(ctx, "lie", n_lie, n, lie));
     RELN_TRY(check_finite(ctx, "discrete", n_discrete, n, discrete));
+    RELN_TRY(check_size(ctx, "lie", n_lie, n, lie));
+    RELN_TRY(check_size(ctx, "discrete", n_discrete, n, discrete));
     reln_arena_init(&scratch, ctx);
     plan.lie = reln_arena_copy(&scratch, lie, (size_t)(n_lie * n * n), sizeof *lie);
     plan.discrete = reln_arena_copy(&scratch, discrete, (size_t)(n_discrete * n * n), sizeof *lie);
