@@ -45,6 +45,11 @@ RelnNode *lab_const(Lab *l, const RelnRep *rep, const double *values); /* one ch
 RelnNode *lab_state(Lab *l, int k, int c);
 RelnNode *lab_param(Lab *l, int k, int c);
 
+/* |f(g x) - g f(x)| over the size of f, at least `least`, for the worst of a few g; NaN where f is not finite; -1 when
+ * the attack is refused, with the message. */
+enum { LAB_MESSAGE = 600 };
+double lab_error(const Attack *a, double least, char message[LAB_MESSAGE]);
+
 /* Runs all attacks as tests named by their sentences. */
 int run_attacks(const char *name, const Attack *attacks, size_t count);
 #define RUN_ATTACKS(name, attacks) run_attacks(name, attacks, sizeof(attacks) / sizeof *(attacks))
