@@ -45,7 +45,8 @@ enum { RELN_STEP = 0, RELN_SAMPLES = 1 };
 /* ---- parameters and state --------------------------------------------------------------------------------- */
 
 /* Named arrays that outlive a graph: parameters, running statistics, moments. Graphs that use one store share them
- * by name: a model built for training and again for evaluation has one set of weights. Caller destroys. */
+ * by name: a model built for training and again for evaluation has one set of weights. All graphs of a store have the
+ * same generators, since what one writes as invariant another reads as invariant. Caller destroys. */
 RELN_API RelnStatus reln_store_create(RelnCtx *ctx, uint64_t seed, RelnStore **out);
 RELN_API void reln_store_destroy(RelnStore *store); /* NULL is fine */
 
@@ -99,7 +100,8 @@ RELN_API RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDoma
                                     RelnDims dims, RelnDomain target, int limit);
 RELN_API RelnNode *reln_param(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init);
 RELN_API RelnNode *reln_state(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init);
-/* Constants of a rep must be fixed by the group: the identity matrix in gl(n), the axis of a rotation group. */
+/* Constants are finite. Those of a rep must be fixed by the group: the identity matrix in gl(n), the axis of a rotation
+ * group. Within tolerance of that, but not within rounding, they become the nearest fixed values. */
 RELN_API RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep,
                               const double *values);
 RELN_API RelnNode *reln_scalar(RelnGraph *graph, double value);
@@ -110,7 +112,7 @@ RELN_API RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows);
 
 /* What a plan must deliver: read with reln_plan_output() after a run. */
 RELN_API void reln_output(RelnGraph *graph, const char *name, RelnNode *node);
-/* At the end of a run, state becomes value. */
+/* At the end of a run, state becomes value, which must be invariant: RELN_ERR_REP otherwise. */
 RELN_API void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value);
 
 RELN_API RelnDims reln_node_dims(const RelnNode *node);

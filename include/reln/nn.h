@@ -51,7 +51,8 @@ RELN_API RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode
 
 /* 1-D convolution along P: y[p] = sum_w x[p stride + w - pad] W_w, no bias; zeros outside.
  * Shapes  x (P, Q, R, K, C) -> (P', Q, R, K, channels), P' = (P + 2 pad - width) / stride + 1, any rep
- * Parameters  W: (width C) channels, window by window      Cost  2 K width C channels for each point */
+ * Parameters  W: (width C) channels, window by window      Cost  2 K width C channels for each point
+ * Fails   RELN_ERR_UNSUPPORTED for features of a row domain, whose rows are not on P */
 typedef struct RelnConv {
     int channels, width, stride, pad;
 } RelnConv;
@@ -205,7 +206,8 @@ RELN_API RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over);
  *     y.x = x + (sum_j a_ij v_j) Wo,   y.s = s + (sum_j a_ij (s Sv)_j) So
  * C and D are the channels of one head. Either of x and s may be missing.
  * Shapes  as they come in; heads divides C and D
- * Parameters  Wq, Wk, Wv, Wo: C C;  Sq, Sk, Sv, So: D D      Cost  8 K C C + 4 P K C for each point */
+ * Parameters  Wq, Wk, Wv, Wo: C C;  Sq, Sk, Sv, So: D D      Cost  8 K C C + 4 P K C for each point
+ * Fails   RELN_ERR_UNSUPPORTED for features of a row domain, whose rows are not on P */
 RELN_API RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeatures in,
                                         int heads);
 

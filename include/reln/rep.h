@@ -34,7 +34,8 @@ typedef struct RelnRep RelnRep;
  * `+` joins groups block-diagonally. Caller destroys *out. */
 RELN_API RelnStatus reln_group_create(RelnCtx *ctx, const char *name, RelnGroup **out);
 
-/* From matrices: lie (n_lie, n, n), discrete (n_discrete, n, n), each discrete one invertible. Caller destroys. */
+/* From matrices: lie (n_lie, n, n), discrete (n_discrete, n, n), each discrete one invertible. The largest number of each
+ * is within 1e-100 .. 1e100 (a Lie one may be 0): RELN_ERR_NUMERIC otherwise. Caller destroys. */
 RELN_API RelnStatus reln_group_from_matrices(RelnCtx *ctx, const char *name, int n, int n_lie,
                                              const double *lie, int n_discrete,
                                              const double *discrete, RelnGroup **out);
@@ -102,12 +103,14 @@ RELN_API RelnStatus reln_rep_act(const RelnRep *rep, const RelnElement *element,
 
 /* ---- checking maps ---------------------------------------------------------------------------------------- */
 
-/* A map counts as equivariant when its residual is below this share of the norms involved. */
+/* A map counts as equivariant when its residual is below this share of the terms that it is the sum of, in every cell:
+ * the numbers of the map that belong to one block of connected coordinates of each rep. A cell may also be off by
+ * 1e-14 of the whole map. */
 #define RELN_INTERTWINER_TOLERANCE 1e-10
 
 typedef struct RelnVerdict {
     bool equivariant;
-    double residual; /* worst over the generators, relative to the norms involved */
+    double residual; /* worst over generators and cells, relative to the terms involved */
     bool discrete;   /* the worst generator is a discrete one */
     int generator;   /* its index, -1 when there are none */
     char text[192]; /* "generator 3 of gl:3 fails by 0.41 (tolerance 1e-10)"; "" when equivariant */

@@ -475,7 +475,7 @@ void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
              value->domain != RELN_STEP || state->dtype != value->dtype)
         reln_graph_fail(graph, RELN_ERR_SHAPE, "assign: state is %s, value is %s",
                         reln_shape_text(state), reln_shape_text(value));
-    else
+    else if (reln_want_returning(graph, "assign", reln_node_name(state), value))
         (void)RELN_GRAPH_ADD(graph, &graph->assigns, assign);
 }
 

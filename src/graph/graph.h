@@ -36,6 +36,7 @@ struct RelnStore {
     RelnCtx *ctx;
     RelnArena arena;
     uint64_t seed;
+    uint64_t group; /* hash of the generators of the graphs that use it; 0: none has asked yet */
     RELN_LIST(RelnStoreEntry *) entries;
 };
 
@@ -69,6 +70,7 @@ struct RelnGraph {
     RelnCtx *ctx;
     RelnGroup *group;
     RelnStore *store;
+    uint64_t group_hash; /* of the generators; 0 until asked for */
     RelnDtype dtype;
     RelnArena arena;
     RelnStatus status;

@@ -185,6 +185,14 @@ bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
 bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
 bool reln_want_float(RelnGraph *g, const RelnNode *z);
 bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis);
+/* The tensor that stands for a constant of a user: kept or projected (rep/settle.h), checked; NULL when it is refused. Sizes
+ * that do not fit are left to infer. */
+const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTensor3 *t,
+                                      const RelnRep *u, const RelnRep *v, const RelnRep *w);
+/* A number of an op, in the dtype of its node. */
+bool reln_want_finite(RelnGraph *g, const RelnNode *z, double value);
+/* A value that a later run reads again, as state or parameter `name`: those are invariants. */
+bool reln_want_returning(RelnGraph *g, const char *op, const char *name, const RelnNode *x);
 /* Checks of constants, cached by (tensor, reps); t must come from reln_graph_tensor(). */
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "rep/settle.h"
 
 /* Shape, domain, dtype are set by the maker before the node is entered: infer has nothing left to say. */
 typedef struct Draft {
@@ -146,6 +147,32 @@ static bool infer_entry(RelnGraph *g, RelnNode *z)
 const RelnOp reln_op_param = {.name = "param", .flags = RELN_OP_SOURCE, .infer = infer_entry};
 const RelnOp reln_op_state = {.name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry};
 
+static uint64_t hash_group(const RelnGroup *group)
+{
+    const int size[3] = {reln_group_n(group), reln_group_n_lie(group),
+                         reln_group_n_discrete(group)};
+    const size_t n2 = (size_t)size[0] * (size_t)size[0] * sizeof(double);
+    uint64_t h = reln_hash(RELN_HASH_SEED, size, sizeof size);
+
+    h = reln_hash(h, reln_group_lie(group), (size_t)size[1] * n2);
+    return reln_hash(h, reln_group_discrete(group), (size_t)size[2] * n2) | 1;
+}
+
+/* What one graph writes another reads, and invariants of one group are none of another. So all graphs of a store have
+ * equal groups. */
+static bool store_fits(RelnGraph *g)
+{
+    if (!g->group_hash)
+        g->group_hash = hash_group(g->group);
+    if (!g->store->group)
+        g->store->group = g->group_hash;
+    return g->store->group == g->group_hash ||
+           reln_graph_fail(g, RELN_ERR_REP,
+                           "the store holds parameters and state of graphs of another group than "
+                           "%s; what is invariant there may not be invariant here",
+                           reln_group_name(g->group));
+}
+
 static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, RelnDims dims,
                             RelnInit init, bool trainable)
 {
@@ -160,6 +187,8 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: the graph has no store", op->name, name);
         return NULL;
     }
+    if (!store_fits(g))
+        return NULL;
     status = reln_store_get(g->store, name, &shape, g->dtype, trainable, init, &attr.entry);
     if (status != RELN_OK) {
         reln_graph_fail(g, status, "%s", reln_ctx_error(g->ctx));
@@ -187,49 +216,48 @@ typedef struct ConstDraft {
     RelnShape shape;
 } ConstDraft;
 
-/* How far m v is from where it must be, v itself or 0 (Lie), measured in |v|; c is the step from one coordinate of v
- * to the next. */
-static double moved(const double *m, bool lie, int k, int c, const double *v)
+/* One channel of a constant is a linear map from an invariant to its rep; it is settled like any other. */
+static bool settle_channel(RelnGraph *g, const RelnRep *rep, int k, int c, double *v)
 {
-    double norm = 0, off = 0;
+    const RelnRep *one = reln_invariant(g, 1);
+    RelnEntry *entries = one ? reln_graph_alloc(g, (size_t)k, sizeof *entries) : NULL;
+    RelnSettled settled;
+    RelnVerdict verdict;
+    RelnStatus status;
+    int count = 0;
 
-    for (int i = 0; i < k; i++) {
-        double sum = lie ? 0.0 : -v[i * c];
-
-        for (int j = 0; j < k; j++)
-            sum += m[i * k + j] * v[j * c];
-        off = fmax(off, fabs(sum));
-        norm = fmax(norm, fabs(v[i * c]));
-    }
-    return off > 0 ? off / norm : 0.0;
-}
-
-/* Every generator must leave every channel as it is: rho(E) c = 0, rho(gamma) c = c. */
-static bool fixed_by_group(RelnGraph *g, const RelnRep *rep, const RelnShape *s,
-                           const double *values)
-{
-    const int k = s->dims[RELN_K], c = s->dims[RELN_C], n_lie = reln_group_n_lie(g->group);
-    const int n = n_lie + reln_group_n_discrete(g->group);
-    const ptrdiff_t columns = reln_shape_count(s) / k;
-
-    for (int e = 0; e < n; e++) {
-        const bool lie = e < n_lie;
-        const double *m = lie ? reln_rep_lie(rep, e) : reln_rep_discrete(rep, e - n_lie);
-
-        for (ptrdiff_t i = 0; i < columns; i++) {
-            const double off = moved(m, lie, k, c, values + i / c * k * c + i % c);
-
-            if (off > RELN_INTERTWINER_TOLERANCE)
-                return reln_graph_fail(
-                    g, RELN_ERR_REP,
-                    "const: not fixed by %s: %s generator %d of %s moves it by %.3g of its size",
-                    reln_group_name(g->group), lie ? "Lie" : "discrete", lie ? e : e - n_lie,
-                    reln_rep_name(rep), off);
-        }
-    }
+    if (!entries)
+        return false;
+    for (int i = 0; i < k; i++)
+        if (v[i * c] != 0)
+            entries[count++] = (RelnEntry){0, 0, i, v[i * c]};
+    status = reln_settle(&g->arena, one, NULL, rep, count, entries, &settled, &verdict);
+    if (status != RELN_OK)
+        return reln_graph_fail(g, status, "const: %s", reln_ctx_error(g->ctx));
+    if (!verdict.equivariant)
+        return reln_graph_fail(g, RELN_ERR_REP, "const: not fixed by %s, as %s: %s",
+                               reln_group_name(g->group), reln_rep_name(rep), verdict.text);
+    if (settled.entries == entries)
+        return true;
+    for (int i = 0; i < k; i++)
+        v[i * c] = 0;
+    for (int e = 0; e < settled.count; e++)
+        v[settled.entries[e].k * c] = settled.entries[e].value;
     return true;
 }
 
+static bool settle_const(RelnGraph *g, const RelnRep *rep, const RelnShape *s, double *values)
+{
+    const int k = s->dims[RELN_K], c = s->dims[RELN_C];
+    const ptrdiff_t columns = reln_shape_count(s) / k;
+
+    for (ptrdiff_t i = 0; i < columns; i++)
+        if (!settle_channel(g, rep, k, c, values + i / c * k * c + i % c))
+            return false;
+    return true;
+}
+
+/* Values come settled from reln_const(). */
 static bool infer_const(RelnGraph *g, RelnNode *z)
 {
     const ConstDraft *d = z->attr;
@@ -241,10 +269,10 @@ static bool infer_const(RelnGraph *g, RelnNode *z)
         z->rep = reln_rep_trivial(g->group, z->shape.dims[RELN_K]);
     if (!z->rep)
         return reln_graph_nomem(g);
-    if (reln_rep_dim(z->rep) != z->shape.dims[RELN_K])
-        return reln_graph_fail(g, RELN_ERR_SHAPE, "const: %d coordinates, but rep %s has %d",
-                               z->shape.dims[RELN_K], reln_rep_name(z->rep), reln_rep_dim(z->rep));
-    return reln_rep_is_trivial(z->rep) || fixed_by_group(g, z->rep, &z->shape, d->values.values);
+    for (ptrdiff_t e = 0; e < reln_shape_count(&z->shape); e++)
+        if (!reln_want_finite(g, z, d->values.values[e]))
+            return false;
+    return true;
 }
 
 const RelnOp reln_op_const = {.name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const};
@@ -269,6 +297,39 @@ static const double *intern_values(RelnGraph *g, const RelnShape *shape, const d
     return copy;
 }
 
+static bool const_fits(RelnGraph *g, const RelnShape *s, const RelnRep *rep, const double *values)
+{
+    for (int a = 0; a < RELN_AXES; a++)
+        if (s->dims[a] < 1)
+            return reln_graph_fail(g, RELN_ERR_SHAPE, "const: an extent of %d, wanted at least 1",
+                                   s->dims[a]);
+    if (!values)
+        return reln_graph_fail(g, RELN_ERR_ARG, "const: no values");
+    if (rep && reln_rep_group(rep) != g->group)
+        return reln_graph_fail(g, RELN_ERR_REP, "const: rep %s belongs to another group",
+                               reln_rep_name(rep));
+    if (rep && reln_rep_dim(rep) != s->dims[RELN_K])
+        return reln_graph_fail(g, RELN_ERR_SHAPE, "const: %d coordinates, but rep %s has %d",
+                               s->dims[RELN_K], reln_rep_name(rep), reln_rep_dim(rep));
+    return true;
+}
+
+/* The values that stand for a constant: those given where its rep is trivial, else a settled copy. */
+static const double *settled_values(RelnGraph *g, const RelnShape *s, const RelnRep *rep,
+                                    const double *values)
+{
+    double *copy;
+
+    if (!const_fits(g, s, rep, values))
+        return NULL;
+    if (!rep || reln_rep_is_trivial(rep))
+        return values;
+    copy = reln_arena_copy(&g->arena, values, (size_t)reln_shape_count(s), sizeof *values);
+    if (!copy)
+        reln_graph_nomem(g);
+    return copy && settle_const(g, rep, s, copy) ? copy : NULL;
+}
+
 RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep, const double *values)
 {
     ConstDraft d;
@@ -277,7 +338,8 @@ RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep, const 
     d.shape = reln_shape_from(dims);
     if (graph->status != RELN_OK)
         return NULL;
-    d.values.values = intern_values(graph, &d.shape, values);
+    values = settled_values(graph, &d.shape, rep, values);
+    d.values.values = values ? intern_values(graph, &d.shape, values) : NULL;
     return d.values.values ? reln_node(graph, &reln_op_const, 0, NULL, &d, sizeof d, rep) : NULL;
 }
 

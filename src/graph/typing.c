@@ -1,7 +1,10 @@
 /* typing.c -- shapes by broadcasting, reps by checking constants against the generators. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "graph/graph.h"
+#include "rep/settle.h"
 
 bool reln_broadcast(RelnGraph *g, const RelnNode *z, int axes, RelnShape *out)
 {
@@ -61,6 +64,25 @@ bool reln_want_float(RelnGraph *g, const RelnNode *z)
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d holds indices, wanted numbers",
                                    z->op->name, i);
     return true;
+}
+
+bool reln_want_finite(RelnGraph *g, const RelnNode *z, double value)
+{
+    if (isfinite(value) && (z->dtype != RELN_F32 || fabs(value) <= (double)FLT_MAX))
+        return true;
+    return reln_graph_fail(g, RELN_ERR_NUMERIC, "%s: a constant of %g, wanted finite numbers%s",
+                           z->op->name, value, isfinite(value) ? " of f32" : "");
+}
+
+bool reln_want_returning(RelnGraph *g, const char *op, const char *name, const RelnNode *x)
+{
+    if (reln_is_invariant(x))
+        return true;
+    return reln_graph_fail(
+        g, RELN_ERR_REP,
+        "%s: %s would become a value that transforms as %s under %s; what comes back in the "
+        "next run is taken for invariants, so it must be invariant",
+        op, name, x->rep ? reln_rep_name(x->rep) : "indices", reln_group_name(g->group));
 }
 
 bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis)
@@ -170,6 +192,19 @@ static bool already_checked(const RelnGraph *g, const RelnChecked *c)
     return false;
 }
 
+static bool refuse_constant(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
+                            const RelnRep *v, const RelnRep *w, const RelnVerdict *verdict)
+{
+    if (t->j == 1 && reln_rep_is_trivial(v))
+        return reln_graph_fail(
+            g, RELN_ERR_REP, "%s: the matrix from %s to %s is not equivariant under %s: %s", op,
+            reln_rep_name(u), reln_rep_name(w), reln_group_name(g->group), verdict->text);
+    return reln_graph_fail(g, RELN_ERR_REP,
+                           "%s: the constant from %s and %s to %s is not equivariant under %s: %s",
+                           op, reln_rep_name(u), reln_rep_name(v), reln_rep_name(w),
+                           reln_group_name(g->group), verdict->text);
+}
+
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w)
 {
@@ -184,18 +219,46 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
     status = reln_check_bilinear(u, v, w, t, &verdict);
     if (status != RELN_OK)
         return reln_graph_fail(g, status, "%s: %s", op, reln_ctx_error(g->ctx));
-    if (!verdict.equivariant && t->j == 1 && reln_rep_is_trivial(v))
-        return reln_graph_fail(
-            g, RELN_ERR_REP, "%s: the matrix from %s to %s is not equivariant under %s: %s", op,
-            reln_rep_name(u), reln_rep_name(w), reln_group_name(g->group), verdict.text);
     if (!verdict.equivariant)
-        return reln_graph_fail(
-            g, RELN_ERR_REP,
-            "%s: the constant from %s and %s to %s is not equivariant under %s: %s", op,
-            reln_rep_name(u), reln_rep_name(v), reln_rep_name(w), reln_group_name(g->group),
-            verdict.text);
+        return refuse_constant(g, op, t, u, v, w, &verdict);
     g = reln_graph_home(g);
     return RELN_GRAPH_ADD(g, &g->checked, check);
+}
+
+static bool settles(const RelnGraph *g, const RelnTensor3 *t, const RelnRep *u, const RelnRep *v,
+                    const RelnRep *w)
+{
+    return g->status == RELN_OK && t && u && v && w && t->i == reln_rep_dim(u) &&
+           t->j == reln_rep_dim(v) && t->k == reln_rep_dim(w) &&
+           reln_rep_group(u) == reln_rep_group(w) && reln_rep_group(v) == reln_rep_group(w);
+}
+
+const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTensor3 *t,
+                                      const RelnRep *u, const RelnRep *v, const RelnRep *w)
+{
+    RelnChecked check = {reln_graph_tensor(g, t), u, v, w};
+    const bool linear = settles(g, t, u, v, w) && t->j == 1 && reln_rep_is_trivial(v);
+    RelnTensor3 stored;
+    RelnSettled settled;
+    RelnVerdict verdict;
+    RelnStatus status;
+
+    if (!settles(g, check.t, u, v, w) || already_checked(reln_graph_home(g), &check))
+        return check.t;
+    status =
+        reln_settle(&g->arena, u, linear ? NULL : v, w, t->count, t->entries, &settled, &verdict);
+    if (status != RELN_OK) {
+        reln_graph_fail(g, status, "%s: %s", op, reln_ctx_error(g->ctx));
+        return NULL;
+    }
+    if (!verdict.equivariant) {
+        refuse_constant(g, op, check.t, u, v, w, &verdict);
+        return NULL;
+    }
+    stored = (RelnTensor3){t->i, t->j, t->k, settled.count, settled.entries};
+    check.t = settled.entries == t->entries ? check.t : reln_graph_tensor(g, &stored);
+    g = reln_graph_home(g);
+    return check.t && RELN_GRAPH_ADD(g, &g->checked, check) ? check.t : NULL;
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */

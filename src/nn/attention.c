@@ -86,6 +86,8 @@ RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeature
     if (heads < 1 || heads > MAX_HEADS)
         reln_graph_fail(net->graph, RELN_ERR_ARG, "%s: %d heads, wanted 1 to %d", name, heads,
                         MAX_HEADS);
+    if (!reln_nn_want_points(net, name, in.x) || !reln_nn_want_points(net, name, in.s))
+        return none;
     if (heads < 1 || heads > MAX_HEADS || !splits(net, name, in.x, heads) ||
         !splits(net, name, in.s, heads))
         return none;

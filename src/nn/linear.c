@@ -52,8 +52,20 @@ RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int 
     return reln_nn_mixed(net, name, "W", x, channels);
 }
 
+bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x)
+{
+    if (!x || x->domain == RELN_STEP || x->domain == RELN_SAMPLES)
+        return true;
+    return reln_graph_fail(net->graph, RELN_ERR_UNSUPPORTED,
+                           "%s: %s are rows, each an item by itself, and this works along axis P of "
+                           "an item; wanted points on axis P of a sample",
+                           name, reln_shape_text(x));
+}
+
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
 {
+    if (!reln_nn_want_points(net, name, x))
+        return NULL;
     return reln_nn_mixed(net, name, "W",
                          reln_unfold(net->graph, x, conv->width, conv->stride, conv->pad),
                          conv->channels);

@@ -21,6 +21,9 @@ static inline int reln_nn_channels(const RelnNode *x)
     return x ? x->shape.dims[RELN_C] : 0;
 }
 
+/* Fails for features of a row domain: layers that work along axis P would see one row at a time. */
+bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x);
+
 /* Fails when the net has no algebra: "bracket: ..." */
 bool reln_nn_want_algebra(const RelnNet *net, const char *layer);
 

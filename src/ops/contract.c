@@ -54,6 +54,9 @@ static bool infer(RelnGraph *g, RelnNode *z)
         return reln_graph_fail(
             g, RELN_ERR_SHAPE, "contract: the tensor gives %d coordinates, rep %s has %d", T->k,
             z->rep ? reln_rep_name(z->rep) : "(none)", z->rep ? reln_rep_dim(z->rep) : 0);
+    for (int e = 0; e < T->count; e++)
+        if (!reln_want_finite(g, z, T->entries[e].value))
+            return false;
     return reln_want_bilinear(g, "contract", T, x->rep, y->rep, z->rep);
 }
 
@@ -171,7 +174,8 @@ const RelnOp reln_op_contract = {
 RelnNode *reln_contract(RelnGraph *g, const RelnTensor3 *T, RelnNode *x, RelnNode *y,
                         const RelnRep *w)
 {
-    const Attr attr = {T && x && y ? reln_graph_tensor(g, T) : NULL};
+    const Attr attr = {T && x && y ? reln_graph_settled(g, "contract", T, x->rep, y->rep, w)
+                                   : NULL};
 
     if (!attr.t)
         return NULL;

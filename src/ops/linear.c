@@ -49,6 +49,9 @@ static bool infer(RelnGraph *g, RelnNode *z)
                                reln_shape_text(x), T->k, T->i);
     z->shape = x->shape;
     z->shape.dims[RELN_K] = T->k;
+    for (int e = 0; e < T->count; e++)
+        if (!reln_want_finite(g, z, T->entries[e].value))
+            return false;
     return reln_want_bilinear(g, "linear", T, x->rep, reln_invariant(g, 1), z->rep);
 }
 
@@ -135,7 +138,8 @@ static RelnNode *linear_entries(RelnGraph *g, RelnNode *x, const RelnEntry *entr
 {
     const RelnTensor3 t = {x->shape.dims[RELN_K], 1, reln_rep_dim(out), count, entries};
 
-    return linear(g, x, reln_graph_tensor(g, &t), out);
+    return linear(g, x, reln_graph_settled(g, "linear", &t, x->rep, reln_invariant(g, 1), out),
+                  out);
 }
 
 /* A rep that could not be made: its maker has left the reason in the context. */

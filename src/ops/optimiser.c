@@ -16,7 +16,7 @@
  * a constant or anything computed, and so is the gradient: schedules and clipping are part of the graph.
  *
  * Options NULL are RELN_ADAM_DEFAULTS
- * Fails   RELN_ERR_SHAPE when rate or gradient do not fit; RELN_ERR_ARG for options out of range and for a parameter
+ * Fails   RELN_ERR_SHAPE when rate or gradient do not fit; RELN_ERR_REP when one of them is not invariant; RELN_ERR_ARG for options out of range and for a parameter
  *         that has an optimiser already
  */
 RELN_API void reln_adam(RelnGraph *g, const RelnAdam *options, RelnNode *rate, RelnNode *param,
@@ -71,7 +71,8 @@ static bool infer(RelnGraph *g, RelnNode *z)
                                "%s: the rate is %s, wanted one number at step "
                                "level",
                                z->op->name, reln_shape_text(rate));
-    return true;
+    return reln_want_returning(g, z->op->name, reln_node_name(p), grad) &&
+           reln_want_returning(g, z->op->name, reln_node_name(p), rate);
 }
 
 static double rate_of(const RelnExec *e)

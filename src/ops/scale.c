@@ -9,6 +9,8 @@ typedef struct Attr {
  * reln_scale() -- z = a x
  *
  * Rep     any
+ * Fails   RELN_ERR_NUMERIC when a is not finite. A factor that makes numbers underflow is not an error of building:
+ *         what is left of them is rounded coordinate by coordinate, which the check of equivariance measures
  */
 RELN_API RelnNode *reln_scale(RelnGraph *g, RelnNode *x, double a);
 
@@ -25,7 +27,9 @@ static bool infer(RelnGraph *g, RelnNode *z)
 
     z->shape = z->in[0]->shape;
     z->rep = z->in[0]->rep;
-    return reln_want_float(g, z) && (attr->b == 0.0 || reln_want_invariant(g, z, z->in[0]));
+    return reln_want_float(g, z) && reln_want_finite(g, z, attr->a) &&
+           reln_want_finite(g, z, attr->b) &&
+           (attr->b == 0.0 || reln_want_invariant(g, z, z->in[0]));
 }
 
 static RelnStatus forward(const RelnExec *e)

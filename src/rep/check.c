@@ -12,15 +12,34 @@ typedef struct Sum {
     uint64_t *key; /* position + 1; 0: free. NULL: dense, the slot is the position */
     size_t *used;  /* slots; one may be listed twice */
     size_t n_used;
-    size_t mask; /* slots - 1, hashed */
+    size_t mask;  /* slots - 1, hashed */
+    double *term; /* (cells): the largest number added to each cell; NULL: not asked for */
 } Sum;
+
+/* Coordinates of a rep that a generator connects are one block. */
+typedef struct Blocks {
+    int count;
+    int *of; /* (dim): the block of a coordinate */
+} Blocks;
+
+/* The blocks of the sides of a map, and what one generator makes of each cell: the terms and what is left of them. */
+typedef struct Cells {
+    Blocks u, v, w;
+    bool coarse; /* there would be too many */
+    ptrdiff_t count;
+    double *rest, *term; /* (count): largest absolute values */
+} Cells;
 
 typedef struct Map {
     const RelnRep *u, *v, *w; /* v NULL: linear */
     int count;
     const RelnEntry *entries;
-    double norm; /* of the entries; 1 for a map of zeros */
+    double norm;        /* of the entries; 1 for a map of zeros */
+    const Cells *cells; /* set before anything is added */
 } Map;
+
+/* Entries of a map may differ by this factor. Generators are within 1e100, so terms of the residual stay normal numbers. */
+#define ENTRY_RANGE 1e-200
 
 /* One generator on the three sides; v NULL: linear. */
 typedef struct Sides {
@@ -35,31 +54,6 @@ static size_t slot_of(Sum *s, uint64_t position)
         slot = (slot + 1) & s->mask;
     s->key[slot] = position + 1;
     return slot;
-}
-
-static void add(Sum *s, uint64_t position, double value)
-{
-    const size_t slot = s->key ? slot_of(s, position) : (size_t)position;
-
-    if (s->value[slot] == 0)
-        s->used[s->n_used++] = slot;
-    s->value[slot] += value;
-}
-
-/* Squared norm; the sum is empty afterwards. */
-static double take_square(Sum *s)
-{
-    double square = 0;
-
-    for (size_t e = 0; e < s->n_used; e++) {
-        const size_t slot = s->used[e];
-        square += s->value[slot] * s->value[slot];
-        s->value[slot] = 0;
-        if (s->key)
-            s->key[slot] = 0;
-    }
-    s->n_used = 0;
-    return square;
 }
 
 static int line_length(const Sparse *s, int line)
@@ -80,6 +74,58 @@ static uint64_t position(const Map *m, int k, int i, int j)
     return ((uint64_t)k * (uint64_t)m->u->dim + (uint64_t)i) * nv + (uint64_t)j;
 }
 
+static RelnEntry place(const Map *m, uint64_t at)
+{
+    const uint64_t nv = m->v ? (uint64_t)m->v->dim : 1, nu = (uint64_t)m->u->dim;
+
+    return (RelnEntry){(int)(at / nv % nu), (int)(at % nv), (int)(at / nv / nu), 0};
+}
+
+/* A cell is a block of w with one of u and one of v; where there would be too many, with all of u and v. */
+static size_t cell_of(const Map *m, const RelnEntry *at)
+{
+    const Cells *c = m->cells;
+
+    if (c->coarse)
+        return (size_t)c->w.of[at->k];
+    return ((size_t)c->w.of[at->k] * (size_t)c->u.count + (size_t)c->u.of[at->i]) *
+               (size_t)c->v.count +
+           (size_t)(m->v ? c->v.of[at->j] : 0);
+}
+
+static void raise_cell(const Map *m, double *cells, const RelnEntry *at, double size)
+{
+    double *x = cells + cell_of(m, at);
+
+    *x = fmax(*x, size);
+}
+
+static void add(const Map *m, Sum *s, const RelnEntry *at, double value)
+{
+    const uint64_t where = position(m, at->k, at->i, at->j);
+    const size_t slot = s->key ? slot_of(s, where) : (size_t)where;
+
+    if (s->value[slot] == 0)
+        s->used[s->n_used++] = slot;
+    s->value[slot] += value;
+    if (s->term)
+        raise_cell(m, s->term, at, fabs(value));
+}
+
+/* The largest number of each cell into rest; the sum is empty afterwards. */
+static void take_cells(const Map *m, Sum *s, double *rest)
+{
+    for (size_t e = 0; e < s->n_used; e++) {
+        const size_t slot = s->used[e];
+        const RelnEntry at = place(m, s->key ? s->key[slot] - 1 : slot);
+        raise_cell(m, rest, &at, fabs(s->value[slot]));
+        s->value[slot] = 0;
+    }
+    for (size_t e = 0; s->key && e < s->n_used; e++)
+        s->key[s->used[e]] = 0;
+    s->n_used = 0;
+}
+
 static size_t volume_of(const Map *m)
 {
     return (size_t)m->w->dim * (size_t)m->u->dim * (size_t)(m->v ? m->v->dim : 1);
@@ -89,20 +135,20 @@ static size_t volume_of(const Map *m)
 static void add_out(const Map *m, const Sparse *columns, const RelnEntry *t, double x, Sum *s)
 {
     for (int e = columns->start[t->k]; e < columns->start[t->k + 1]; e++)
-        add(s, position(m, columns->index[e], t->i, t->j), columns->value[e] * x);
+        add(m, s, &(RelnEntry){t->i, t->j, columns->index[e], 0}, columns->value[e] * x);
 }
 
 /* x T (rho_u x 1): entry (k,i,j) spreads over row i of rho_u. */
 static void add_u(const Map *m, const Sparse *rows, const RelnEntry *t, double x, Sum *s)
 {
     for (int e = rows->start[t->i]; e < rows->start[t->i + 1]; e++)
-        add(s, position(m, t->k, rows->index[e], t->j), rows->value[e] * x);
+        add(m, s, &(RelnEntry){rows->index[e], t->j, t->k, 0}, rows->value[e] * x);
 }
 
 static void add_v(const Map *m, const Sparse *rows, const RelnEntry *t, double x, Sum *s)
 {
     for (int e = rows->start[t->j]; e < rows->start[t->j + 1]; e++)
-        add(s, position(m, t->k, t->i, rows->index[e]), rows->value[e] * x);
+        add(m, s, &(RelnEntry){t->i, rows->index[e], t->k, 0}, rows->value[e] * x);
 }
 
 /* f (rho_w T - T (rho_u x 1 + 1 x rho_v)) for T of norm 1 */
@@ -121,12 +167,9 @@ static void lie_residual(const Map *m, const Sides *g, double f, Sum *s)
 /* s -= half (1 x rho_v); half is empty afterwards. */
 static void second_half(const Map *m, const Sparse *rows, Sum *half, Sum *s)
 {
-    const uint64_t nv = (uint64_t)m->v->dim, nu = (uint64_t)m->u->dim;
-
     for (size_t e = 0; e < half->n_used; e++) {
         const size_t slot = half->used[e];
-        const uint64_t at = half->key ? half->key[slot] - 1 : slot;
-        const RelnEntry t = {(int)(at / nv % nu), (int)(at % nv), (int)(at / nv / nu), 0};
+        const RelnEntry t = place(m, half->key ? half->key[slot] - 1 : slot);
         if (half->value[slot] != 0)
             add_v(m, rows, &t, -half->value[slot], s);
         half->value[slot] = 0;
@@ -229,27 +272,108 @@ static double side_norm(const Sides *g, bool discrete, double unit)
     return fmax(unit, fmax(g->w->norm, in));
 }
 
-static RelnStatus worst_generator(RelnArena *scratch, const Map *m, RelnVerdict *out)
+enum { MOST_CELLS = 1 << 18 };
+
+static int root(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static RelnStatus find_blocks(RelnArena *scratch, const RelnRep *rep, Blocks *b)
+{
+    int *parent = reln_arena_alloc(scratch, (size_t)rep->dim, sizeof *parent);
+
+    b->of = reln_arena_alloc(scratch, (size_t)rep->dim, sizeof *b->of);
+    if (!parent || !b->of)
+        return RELN_ERR_NOMEM;
+    for (int i = 0; i < rep->dim; i++)
+        parent[i] = i;
+    for (int g = 0; g < rep->group->n_lie + rep->group->n_discrete; g++) {
+        const Sparse *rows = &rep->actions[g].rows;
+        for (int i = 0; i < rep->dim; i++)
+            for (int s = rows->start[i]; s < rows->start[i + 1]; s++) {
+                const int x = root(parent, i), y = root(parent, rows->index[s]);
+                parent[x > y ? x : y] = x > y ? y : x; /* the smallest is the root */
+            }
+    }
+    for (int i = 0; i < rep->dim; i++) {
+        const int r = root(parent, i);
+        b->of[i] = r == i ? b->count++ : b->of[r];
+    }
+    return RELN_OK;
+}
+
+static RelnStatus make_cells(RelnArena *scratch, const Map *m, Cells *c)
+{
+    double count;
+
+    c->v.count = 1;
+    RELN_TRY(find_blocks(scratch, m->w, &c->w));
+    RELN_TRY(find_blocks(scratch, m->u, &c->u));
+    if (m->v) {
+        c->v.count = 0;
+        RELN_TRY(find_blocks(scratch, m->v, &c->v));
+    }
+    count = (double)c->w.count * c->u.count * c->v.count;
+    c->coarse = count > MOST_CELLS;
+    c->count = c->coarse ? c->w.count : (ptrdiff_t)count;
+    c->rest = reln_arena_alloc(scratch, (size_t)c->count, sizeof *c->rest);
+    c->term = reln_arena_alloc(scratch, (size_t)c->count, sizeof *c->term);
+    return c->rest && c->term ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+/* A cell may be off by this share of the whole map: below it are numbers that rounding put where zeros belong. */
+#define ROUNDING_OF_MAP 1e-14
+
+/* The worst cell, with and without the allowance for rounding of the whole. A large block cannot hide a bad one: each
+ * cell is measured by its own terms. `unit` is the size that terms of a map of norm 1 can have. */
+static void judge_cells(const Cells *c, double unit, double *residual, double *own)
+{
+    const double floor =
+        ROUNDING_OF_MAP / RELN_INTERTWINER_TOLERANCE * fmax(unit, reln_largest(c->count, c->term));
+
+    *residual = *own = 0;
+    for (ptrdiff_t i = 0; i < c->count; i++) {
+        if (c->rest[i] == 0)
+            continue;
+        *residual = fmax(*residual, c->rest[i] / fmax(c->term[i], floor));
+        *own = fmax(*own, c->rest[i] / c->term[i]);
+    }
+}
+
+static RelnStatus worst_generator(RelnArena *scratch, Map *m, RelnVerdict *out, double *own)
 {
     const RelnGroup *group = m->u->group;
     Sum half = {0}, whole = {0}; /* a map of zeros takes no room */
+    Cells cells = {0};
 
     RELN_TRY(make_sums(scratch, m, &half, &whole));
+    RELN_TRY(make_cells(scratch, m, &cells));
+    m->cells = &cells;
+    whole.term = cells.term;
     for (int i = 0; i < group->n_lie + group->n_discrete; i++) {
         const bool discrete = i >= group->n_lie;
         const Sides g = sides_of(m, i);
         const double f = 1 / side_norm(&g, discrete, discrete ? 1 : group->size[i]);
+        double residual, alone;
+        memset(cells.rest, 0, (size_t)cells.count * sizeof *cells.rest);
+        memset(cells.term, 0, (size_t)cells.count * sizeof *cells.term);
         if (discrete)
             discrete_residual(m, &g, f, &half, &whole);
         else
             lie_residual(m, &g, f, &whole);
-        const double residual = sqrt(take_square(&whole));
+        take_cells(m, &whole, cells.rest);
+        judge_cells(&cells, discrete ? 0 : f * group->size[i], &residual, &alone);
+        *own = fmax(*own, alone);
         if (out->generator >= 0 && residual <= out->residual)
             continue;
         out->residual = residual;
         out->discrete = discrete;
         out->generator = discrete ? i - group->n_lie : i;
     }
+    m->cells = NULL;
     return RELN_OK;
 }
 
@@ -278,10 +402,29 @@ static double entries_norm(const Map *m)
     return norm;
 }
 
+/* Entries that the residual could lose by underflow: a check would not see them. */
+static bool too_wide(const Map *m)
+{
+    for (int e = 0; e < m->count; e++) {
+        const double size = fabs(m->entries[e].value);
+        if (size > 0 && size < ENTRY_RANGE * m->norm)
+            return true;
+    }
+    return false;
+}
+
 RelnStatus reln_check_entries(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
                               const RelnEntry *entries, RelnVerdict *verdict)
 {
-    Map m = {u, v, w, count, entries, 1};
+    double own;
+
+    return reln_check_cells(u, v, w, count, entries, verdict, &own);
+}
+
+RelnStatus reln_check_cells(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
+                            const RelnEntry *entries, RelnVerdict *verdict, double *own)
+{
+    Map m = {u, v, w, count, entries, 1, NULL};
     RelnCtx *ctx = u->group->ctx;
     const double norm = entries_norm(&m);
     RelnStatus status = RELN_OK;
@@ -289,6 +432,7 @@ RelnStatus reln_check_entries(const RelnRep *u, const RelnRep *v, const RelnRep 
 
     memset(verdict, 0, sizeof *verdict);
     verdict->generator = -1;
+    *own = 0;
     if (w->group != u->group || (v && v->group != u->group))
         return reln_fail(ctx, RELN_ERR_ARG, "the reps of a map belong to different groups");
     if (norm < 0)
@@ -296,9 +440,13 @@ RelnStatus reln_check_entries(const RelnRep *u, const RelnRep *v, const RelnRep 
                          u->name, v ? v->name : "1", w->name, u->dim, v ? v->dim : 1, w->dim);
     if (!isfinite(norm))
         return reln_fail(ctx, RELN_ERR_NUMERIC, "a map to check holds a number that is not finite");
-    reln_arena_init(&scratch, ctx);
     m.norm = norm > 0 ? norm : 1;
-    status = worst_generator(&scratch, &m, verdict);
+    if (too_wide(&m))
+        return reln_fail(ctx, RELN_ERR_NUMERIC,
+                         "a map to check has norm %.2g and an entry below %g of it", norm,
+                         ENTRY_RANGE);
+    reln_arena_init(&scratch, ctx);
+    status = worst_generator(&scratch, &m, verdict, own);
     reln_arena_clear(&scratch);
     write_verdict(u->group, verdict);
     return status;

@@ -71,7 +71,9 @@ static RelnStatus fill_character(const void *given, Candidate *c)
                              "character: value %d is %g, a finite non-zero number wanted", i,
                              values[i]);
         c->discrete[i] = values[i];
-        c->inverse[i] = 1 / values[i];
+        RELN_TRY(reln_settle_action(c->group->ctx, "discrete generator", i, 1, 1, true,
+                                    &c->discrete[i]));
+        c->inverse[i] = 1 / c->discrete[i];
     }
     return RELN_OK;
 }
@@ -191,13 +193,18 @@ static RelnStatus fill_matrices(const void *given, Candidate *c)
 
     if (g->n_lie > 0)
         memcpy(c->lie, m->lie, (size_t)(g->n_lie * size) * sizeof(double));
+    for (int i = 0; i < g->n_lie; i++)
+        RELN_TRY(reln_settle_action(g->ctx, "generator", i, c->dim, g->size[i], false,
+                                    c->lie + i * size));
     for (int i = 0; i < g->n_discrete; i++) {
         memcpy(c->discrete + i * size, m->discrete + i * size, (size_t)size * sizeof(double));
-        RELN_TRY(reln_inverse(g->ctx, c->dim, m->discrete + i * size, c->inverse + i * size));
+        RELN_TRY(reln_settle_action(g->ctx, "discrete generator", i, c->dim, 1, true,
+                                    c->discrete + i * size));
+        RELN_TRY(reln_inverse(g->ctx, c->dim, c->discrete + i * size, c->inverse + i * size));
     }
     if (!reln_candidate_finite(c))
-        return reln_fail(g->ctx, RELN_ERR_NUMERIC, "a rep of %s holds a number that is not finite",
-                         g->name);
+        return reln_fail(g->ctx, RELN_ERR_NUMERIC,
+                         "a rep of %s holds a number that is not finite or too large", g->name);
     RELN_TRY(compare_room(c, &k));
     RELN_TRY(check_brackets(c, &k));
     for (int i = 0; i < g->n_discrete; i++)

@@ -13,6 +13,10 @@
 /* A discrete generator this close to orthogonal gets its transpose as inverse. */
 #define ORTHOGONAL 1e-14
 
+/* A generator acts on a coordinate above the first share of its size, and does not below the second. */
+#define ACTS 1e-10
+#define ACTS_NOT 1e-14
+
 enum { MAX_GENERATORS = 4096, FACTORS = 3 };
 
 /* ---- making one ------------------------------------------------------------------------------------------- */
@@ -112,6 +116,62 @@ void reln_group_destroy(RelnGroup *group)
     reln_free(group->ctx, group);
 }
 
+/* Norms within 1e-100 .. 1e100 keep products of generators with maps finite and above zero; algebras have the same
+ * limits. A Lie generator of zeros does nothing and passes. */
+static RelnStatus check_size(RelnCtx *ctx, const char *kind, int count, int n, const double *x)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)n * n;
+
+    for (int i = 0; i < count; i++) {
+        const double largest = reln_largest(n2, x + i * n2);
+        if (largest != 0 && !(largest >= 1e-100 && largest <= 1e100))
+            return reln_fail(ctx, RELN_ERR_NUMERIC,
+                             "%s generator %d has numbers of size %.2g, wanted 1e-100 to 1e100",
+                             kind, i, largest);
+    }
+    return RELN_OK;
+}
+
+/* How much of row and column i is not what it would be if nothing acted. */
+static double strength(int n, bool discrete, const double *m, ptrdiff_t i)
+{
+    double most = fabs(m[i * n + i] - (discrete ? 1 : 0));
+
+    for (ptrdiff_t j = 0; j < n; j++)
+        if (j != i)
+            most = fmax(most, fmax(fabs(m[i * n + j]), fabs(m[j * n + i])));
+    return most;
+}
+
+RelnStatus reln_settle_action(RelnCtx *ctx, const char *kind, int generator, int dim, double unit,
+                              bool discrete, double *m)
+{
+    for (ptrdiff_t i = 0; i < dim; i++) {
+        const double size = strength(dim, discrete, m, i);
+        if (size > ACTS_NOT * unit && size < ACTS * unit)
+            return reln_fail(ctx, RELN_ERR_NUMERIC,
+                             "%s %d acts on coordinate %td by %.2g of its size: more than rounding "
+                             "(%g), and too little to be told from nothing (%g)",
+                             kind, generator, i, size / unit, ACTS_NOT, ACTS);
+        for (ptrdiff_t j = 0; j < dim && size <= ACTS_NOT * unit; j++)
+            m[i * dim + j] = m[j * dim + i] = i == j && discrete ? 1 : 0;
+    }
+    return RELN_OK;
+}
+
+static RelnStatus settle_actions(RelnCtx *ctx, const Plan *p)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)p->n * p->n;
+
+    for (int i = 0; i < p->n_lie; i++)
+        RELN_TRY(reln_settle_action(ctx, "generator", i, p->n, reln_mat_norm(n2, p->lie + i * n2),
+                                    false, p->lie + i * n2));
+    for (int i = 0; i < p->n_discrete; i++)
+        RELN_TRY(
+            reln_settle_action(ctx, "discrete generator", i, p->n, 1, true, p->discrete + i * n2));
+    return RELN_OK;
+}
+
 static RelnStatus check_finite(RelnCtx *ctx, const char *kind, int count, int n, const double *x)
 {
     for (ptrdiff_t e = 0; e < (ptrdiff_t)count * n * n; e++)
@@ -139,10 +199,14 @@ RelnStatus reln_group_from_matrices(RelnCtx *ctx, const char *name, int n, int n
                          n_lie, n_discrete, n, RELN_ALGEBRA_MAX_N, MAX_GENERATORS);
     RELN_TRY(check_finite(ctx, "lie", n_lie, n, lie));
     RELN_TRY(check_finite(ctx, "discrete", n_discrete, n, discrete));
+    RELN_TRY(check_size(ctx, "lie", n_lie, n, lie));
+    RELN_TRY(check_size(ctx, "discrete", n_discrete, n, discrete));
     reln_arena_init(&scratch, ctx);
     plan.lie = reln_arena_copy(&scratch, lie, (size_t)(n_lie * n * n), sizeof *lie);
     plan.discrete = reln_arena_copy(&scratch, discrete, (size_t)(n_discrete * n * n), sizeof *lie);
     if (plan.lie && plan.discrete)
+        status = settle_actions(ctx, &plan);
+    if (status == RELN_OK)
         status = make_group(ctx, name ? name : "group", &plan, out);
     reln_arena_clear(&scratch);
     return status;

@@ -11,6 +11,8 @@
 
 /* Reps whose matrices agree within this share of their size are one. */
 #define SAME_REP 1e-12
+/* Numbers of a rep are at most this, so that squares and products with maps stay finite. */
+#define REP_LARGEST 1e150
 /* Numbers that the matrices of one rep may take: 1 GiB. */
 #define REP_NUMBERS ((uint64_t)1 << 27)
 
@@ -18,27 +20,44 @@ enum { PROJECTOR_LIMIT = 4096 };
 
 /* ---- interning ------------------------------------------------------------------------------------------------ */
 
-/* units: of each generator; NULL: 1 */
-static bool agree(int count, ptrdiff_t size, const double *units, const double *x, const double *y)
+/* The size by which entry e of a matrix is judged: the largest of its row or of its column, whichever is smaller, so
+ * that a block of large numbers says nothing about another block. */
+static double entry_scale(int dim, const double *x, ptrdiff_t e)
 {
-    for (int g = 0; g < count; g++) {
-        const double *xg = x + g * size, *yg = y + g * size;
-        const double tolerance = SAME_REP * fmax(units ? units[g] : 1, reln_largest(size, xg));
-        for (ptrdiff_t e = 0; e < size; e++)
-            if (!(fabs(xg[e] - yg[e]) <= tolerance))
-                return false;
+    double row = 0, column = 0;
+
+    for (ptrdiff_t i = 0; i < dim; i++) {
+        row = fmax(row, fabs(x[e / dim * dim + i]));
+        column = fmax(column, fabs(x[i * dim + e % dim]));
     }
+    return fmin(row, column);
+}
+
+static bool same_entry(int dim, double unit, const double *x, ptrdiff_t e, double y)
+{
+    const double off = fabs(x[e] - y);
+
+    return off <= SAME_REP * unit || off <= SAME_REP * entry_scale(dim, x, e);
+}
+
+/* units: of each generator; NULL: 1 */
+static bool agree(int count, int dim, const double *units, const double *x, const double *y)
+{
+    const ptrdiff_t size = square(dim);
+
+    for (int g = 0; g < count; g++)
+        for (ptrdiff_t e = 0; e < size; e++)
+            if (!same_entry(dim, units ? units[g] : 1, x + g * size, e, y[g * size + e]))
+                return false;
     return true;
 }
 
 static RelnRep *find(const Candidate *c)
 {
-    const ptrdiff_t size = square(c->dim);
-
     for (RelnRep *r = c->group->reps; r; r = r->next)
-        if (r->dim == c->dim && agree(c->group->n_lie, size, c->group->size, c->lie, r->lie) &&
-            agree(c->group->n_discrete, size, NULL, c->discrete, r->discrete) &&
-            agree(c->group->n_discrete, size, NULL, c->inverse, r->inverse))
+        if (r->dim == c->dim && agree(c->group->n_lie, c->dim, c->group->size, c->lie, r->lie) &&
+            agree(c->group->n_discrete, c->dim, NULL, c->discrete, r->discrete) &&
+            agree(c->group->n_discrete, c->dim, NULL, c->inverse, r->inverse))
             return r;
     return NULL;
 }
@@ -132,10 +151,10 @@ static bool acts_orthogonally(const RelnRep *rep)
         const double *x = lie ? reln_rep_lie(rep, a) : reln_rep_discrete(rep, a - g->n_lie);
         const double *y = lie ? x : rep->inverse + (a - g->n_lie) * square(dim);
         const double sign = lie ? -1 : 1;
-        const double scale = fmax(lie ? g->size[a] : 1, reln_largest(square(dim), x));
+        const double unit = lie ? g->size[a] : 1;
         for (ptrdiff_t i = 0; i < dim; i++)
             for (ptrdiff_t j = 0; j < dim; j++)
-                if (fabs(x[i * dim + j] - sign * y[j * dim + i]) > SAME_REP * scale)
+                if (!same_entry(dim, unit, x, i * dim + j, sign * y[j * dim + i]))
                     return false;
     }
     return true;
@@ -170,10 +189,10 @@ bool reln_candidate_finite(const Candidate *c)
     const ptrdiff_t size = square(c->dim);
 
     for (ptrdiff_t e = 0; e < c->group->n_lie * size; e++)
-        if (!isfinite(c->lie[e]))
+        if (!(fabs(c->lie[e]) <= REP_LARGEST))
             return false;
     for (ptrdiff_t e = 0; e < c->group->n_discrete * size; e++)
-        if (!isfinite(c->discrete[e]) || !isfinite(c->inverse[e]))
+        if (!(fabs(c->discrete[e]) <= REP_LARGEST && fabs(c->inverse[e]) <= REP_LARGEST))
             return false;
     return true;
 }
@@ -183,8 +202,8 @@ static const RelnRep *intern(const Candidate *c, const char *name)
     const RelnRep *rep;
 
     if (!reln_candidate_finite(c)) {
-        (void)reln_fail(c->group->ctx, RELN_ERR_NUMERIC, "rep %s holds a number that is not finite",
-                        name);
+        (void)reln_fail(c->group->ctx, RELN_ERR_NUMERIC,
+                        "rep %s holds a number that is not finite, or above %g", name, REP_LARGEST);
         return NULL;
     }
     rep = find(c);

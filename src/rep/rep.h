@@ -88,8 +88,17 @@ void reln_put_back(RelnCtx *ctx, const Kept *kept);
 /* Largest absolute value. */
 double reln_largest(ptrdiff_t count, const double *x);
 
+/* What a generator does to each coordinate, its row and column (minus 1 where discrete), must be seen: below 1e-14 of `unit`
+ * it is rounding and becomes nothing; from there to 1e-10 it could be either, and a tolerance would call it nothing
+ * although powers of it are not. RELN_ERR_NUMERIC then. */
+RelnStatus reln_settle_action(RelnCtx *ctx, const char *kind, int generator, int dim, double unit,
+                              bool discrete, double *m);
+
 /* The checker on entries in any order; v NULL: a linear map, all j are 0. */
 RelnStatus reln_check_entries(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
                               const RelnEntry *entries, RelnVerdict *verdict);
+/* The same; *own is the worst cell's residual (a block of each rep) in units of that cell's own terms, without allowance for rounding. */
+RelnStatus reln_check_cells(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
+                            const RelnEntry *entries, RelnVerdict *verdict, double *own);
 
 #endif

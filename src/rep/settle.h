@@ -1,0 +1,20 @@
+/* settle.h -- constants on their way into a graph. */
+#ifndef REP_SETTLE_H
+#define REP_SETTLE_H
+
+#include "rep/rep.h"
+
+/* What is stored of a constant. */
+typedef struct RelnSettled {
+    int count;
+    const RelnEntry *entries; /* those given, or the projection's in the arena */
+    double residual;          /* of the worst cell, in units of its own terms */
+} RelnSettled;
+
+/* Settles a linear (v NULL) or bilinear constant. It is kept where its residual is rounding, and where the space of
+ * equivariant maps is too large to be solved quickly; replaced by its projection on that space elsewhere; and the
+ * verdict says why when it is neither. A constant of a rep is a linear map from one invariant. */
+RelnStatus reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v, const RelnRep *w,
+                       int count, const RelnEntry *entries, RelnSettled *out, RelnVerdict *verdict);
+
+#endif
