@@ -57,7 +57,7 @@ static void numbers_that_are_no_character_of_a_finite_group_are_refused(void **s
     const double sign[2] = {-1, 1}, none[2] = {-1, -1};
     Fixture *f = *state;
     RelnGroup *s3 = NULL;
-    const RelnRep *v, *wrong;
+    const RelnRep *v, *wrong, *one;
     const RelnMaps *maps = NULL;
 
     assert_ok(f->ctx, reln_group_from_matrices(f->ctx, "S3", 3, 0, NULL, 2, generators, &s3));
@@ -67,8 +67,12 @@ static void numbers_that_are_no_character_of_a_finite_group_are_refused(void **s
     assert_int_equal(count_linear(f, reln_rep_character(s3, sign), reln_rep_character(s3, sign)),
                      1);
     wrong = reln_rep_character(s3, none);
-    if (wrong)
+    one = reln_rep_trivial(s3, 1);
+    if (wrong) { /* six words of the generators, of which (-1, -1) makes +1 or -1: never 0 or 6 of 6 */
+        assert_int_not_equal(reln_maps_linear(wrong, one, &maps), RELN_OK);
+        assert_int_not_equal(reln_maps_linear(one, wrong, &maps), RELN_OK);
         assert_int_not_equal(reln_maps_linear(wrong, v, &maps), RELN_OK);
+    }
     assert_true(strlen(reln_ctx_error(f->ctx)) > 0);
     reln_group_destroy(s3);
 }
