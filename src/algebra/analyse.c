@@ -132,25 +132,36 @@ static void say_no(Work *w)
 }
 
 /* Rounding moves each of the K unit rows by at most the precision, so a singular value that was 0 is at most sqrt(K)
- * times that; the decomposition itself adds 64 n^2 u. One that is larger proves independence. */
+ * times that, the cut; the decomposition itself adds 64 n^2 u, the noise. A value above both proves independence, one below
+ * the noise is a dependence of the numbers given; between the two a dependent and a skewed basis look alike. */
 static bool independent(Work *w)
 {
     RelnAlgebraInfo *const info = &w->out->info;
     const double largest = w->sigma[0], smallest = w->sigma[w->dim - 1];
-    const double cut = sqrt(w->dim) * w->precision + 64.0 * (double)w->nn * UNIT_ROUNDOFF * largest;
+    const double noise =
+        sqrt(w->dim) * UNIT_ROUNDOFF + 64.0 * (double)w->nn * UNIT_ROUNDOFF * largest;
+    const double cut = sqrt(w->dim) * (w->precision - UNIT_ROUNDOFF) + noise;
     int rank = 0;
 
     for (int i = 0; i < w->dim; i++)
-        rank += w->sigma[i] > cut;
-    info->independent = rank == w->dim ? RELN_YES : RELN_NO;
-    if (rank == w->dim) {
+        rank += w->sigma[i] > noise;
+    if (smallest > cut) {
+        info->independent = RELN_YES;
         info->condition = largest / smallest;
         w->out->tau = 64.0 * w->dim * w->precision * info->condition;
         return true;
     }
+    if (rank == w->dim) {
+        REASON(w,
+               "undecided: the smallest singular value of the matrices is %.2g, and rounding to "
+               "precision %.2g can make %.2g of dependent ones",
+               smallest, w->precision, cut);
+        return false;
+    }
+    info->independent = RELN_NO;
     REASON(w,
            "dependent: %d matrices span %d dimensions (smallest singular value %.2g, zero is %.2g)",
-           w->dim, rank, smallest, cut);
+           w->dim, rank, smallest, noise);
     say_no(w);
     return false;
 }

@@ -10,7 +10,7 @@ typedef struct Ring {
     int n, order;
     ptrdiff_t square, count; /* numbers of a matrix, of a jet */
     int subsets;
-    double *pool[10];
+    double *pool[7];
 } Ring;
 
 enum { POOL = sizeof((Ring *)0)->pool / sizeof *((Ring *)0)->pool };
@@ -22,7 +22,9 @@ ptrdiff_t reln_jet_count(int n, int order)
 
 ptrdiff_t reln_jet_room(int n, int order)
 {
-    return POOL * reln_jet_count(n, order);
+    const ptrdiff_t real = POOL * reln_jet_count(n, order), schur = reln_schur_room(n, order);
+
+    return real > schur ? real : schur;
 }
 
 static Ring ring_of(int n, int order, double *scratch)
@@ -163,24 +165,6 @@ static void add_one(const Ring *r, double alpha, double *y)
         y[i * (r->n + 1)] += alpha;
 }
 
-/* Of a - 1: sum of the 1-norms of its first `subsets` matrices; 1 is a_0 alone. NaN stays NaN. */
-static double distance_from_one(const Ring *r, const double *a, int subsets)
-{
-    double sum = 0;
-
-    for (int s = 0; s < subsets; s++) {
-        double largest = 0;
-        for (int j = 0; j < r->n; j++) {
-            double column = 0;
-            for (int i = 0; i < r->n; i++)
-                column += fabs(a[s * r->square + i * r->n + j] - (s == 0 && i == j));
-            largest = column > largest || column != column ? column : largest;
-        }
-        sum += largest;
-    }
-    return sum;
-}
-
 /* ---- exponential ---------------------------------------------------------------------------------------------- */
 
 /* [7/7] Padé: c_j = (14-j)! 7! / (14! j! (7-j)!), times 14!/7!; exact to double precision up to this 1-norm of the
@@ -226,107 +210,26 @@ static const char *exponential(const Ring *r, double *x)
     return NULL;
 }
 
-/* ---- square root ---------------------------------------------------------------------------------------------- */
+/* ---- logarithm and square root -------------------------------------------------------------------------------- */
 
-static const char *const cut =
-    "an eigenvalue is 0 or on the negative axis, or too near for double precision";
-
-/* Denman-Beavers iteration in product form (Cheng, Higham, Kenney, Laub 2001) with determinantal scaling:
- *   X' = mu/2 X (1 + mu^-2 M^-1),  M' = 1/2 (1 + 1/2 (mu^2 M + mu^-2 M^-1)),  X = M = A at the start:
- * M goes to 1, X = A^1/2 M^1/2 to the root, quadratically. Negative eigenvalues of M stay negative and never arrive. */
-static const char *square_root(const Ring *r, double *x)
+/* log X = log(2^-k X) + k log 2 and X^1/2 = 2^(k/2) (2^-k X)^1/2, with 2^k near |det X|^(1/n) and k even. */
+static const char *log_or_root(const Ring *r, RelnMatFun f, double *x)
 {
-    enum { STEPS = 64 };
-    double *m = r->pool[6], *inv = r->pool[7], *y = r->pool[8], *tmp = r->pool[9];
-    double away = 1;
-
-    copy(r, x, m);
-    for (int step = 0; step < STEPS; step++) {
-        double log_det, mu = 1;
-
-        if (!inverse(r, m, inv, tmp, &log_det))
-            return cut;
-        if (away > 1e-2)
-            mu = exp(-log_det / (2 * r->n));
-        scaled(r, 0.5 / mu, inv, y);
-        add_one(r, 0.5 * mu, y);
-        multiply(r, x, y, tmp);
-        copy(r, tmp, x);
-        if (away < 1e-8) /* then X is off by away^2 now */
-            return NULL;
-        scaled(r, 0.25 * mu * mu, m, m);
-        add(r, 0.25 / (mu * mu), inv, m);
-        add_one(r, 0.5, m);
-        away = distance_from_one(r, m, r->subsets);
-        if (!isfinite(away))
-            return cut;
-    }
-    return cut;
-}
-
-/* ---- logarithm ------------------------------------------------------------------------------------------------ */
-
-/* sum over k < 16 of Z^k / (2k + 1), in powers of Z^4: with |Z| < 0.021 what is left out is below 1e-27, and its sixth
- * derivative (a factor 33^6) below 1e-17. */
-static void odd_series(const Ring *r, double *const z[5], double *sum, double *tmp)
-{
-    for (int block = 3; block >= 0; block--) {
-        if (block < 3) {
-            multiply(r, sum, z[4], tmp);
-            copy(r, tmp, sum);
-        } else {
-            memset(sum, 0, (size_t)r->count * sizeof *sum);
-        }
-        add_one(r, 1.0 / (8 * block + 1), sum);
-        for (int k = 1; k < 4; k++)
-            add(r, 1.0 / (8 * block + 2 * k + 1), z[k], sum);
-    }
-}
-
-/* log X = 2 artanh Y, Y = (X - 1)(X + 1)^-1, for |X_0 - 1| <= 1/4, where |Y_0| <= 1/7. */
-static const char *log_near_one(const Ring *r, double *x)
-{
-    double *z[5] = {NULL, r->pool[1], r->pool[2], r->pool[3], r->pool[4]};
-    double *y = r->pool[0], *sum = r->pool[5], *tmp = r->pool[6], unused;
-
-    copy(r, x, sum);
-    add_one(r, 1, sum);
-    add_one(r, -1, x);
-    if (!inverse(r, sum, z[1], tmp, &unused))
-        return cut;
-    multiply(r, x, z[1], y);
-    multiply(r, y, y, z[1]);
-    multiply(r, z[1], z[1], z[2]);
-    multiply(r, z[1], z[2], z[3]);
-    multiply(r, z[2], z[2], z[4]);
-    odd_series(r, z, sum, tmp);
-    multiply(r, y, sum, x);
-    scaled(r, 2, x, x);
-    return NULL;
-}
-
-/* log X = k log 2 + 2^s log((2^-k X)^(1/2^s)), with 2^k near |det X|^(1/n). */
-static const char *logarithm(const Ring *r, double *x)
-{
-    enum { ROOTS = 100 };
-    double log_det, k;
-    int s = 0;
+    double *last = x + r->count - r->square, log_det;
+    const char *why;
+    int k;
 
     memcpy(r->pool[0], x, (size_t)r->square * sizeof *x);
     if (!invert(r->n, r->pool[0], r->pool[1], &log_det))
-        return cut;
-    k = round(log_det / (r->n * log(2.0)));
-    scaled(r, ldexp(1, (int)-k), x, x);
-    for (; !(distance_from_one(r, x, 1) <= 0.25); s++) {
-        const char *why = s < ROOTS ? square_root(r, x) : cut;
-        if (why)
-            return why;
-    }
-    if (log_near_one(r, x))
-        return cut;
-    scaled(r, ldexp(1, s), x, x);
-    add_one(r, k * log(2.0), x);
-    return NULL;
+        return "it is singular";
+    k = 2 * (int)lround(log_det / (2 * r->n * log(2.0)));
+    scaled(r, ldexp(1, -k), x, x);
+    why = reln_schur_apply(f, r->n, r->order, x, r->pool[0]);
+    for (ptrdiff_t i = 0; i < r->square && !why && f == RELN_MATFUN_SQRT; i++)
+        last[i] = ldexp(last[i], k / 2);
+    for (int i = 0; i < r->n && !why && f == RELN_MATFUN_LOG && r->order == 0; i++)
+        last[i * (r->n + 1)] += k * log(2.0);
+    return why;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------------------------- */
@@ -367,9 +270,8 @@ static const char *apply(const Ring *r, RelnMatFun f, double *x)
     case RELN_MATFUN_EXP:
         return exponential(r, x);
     case RELN_MATFUN_LOG:
-        return logarithm(r, x);
     case RELN_MATFUN_SQRT:
-        return square_root(r, x);
+        return log_or_root(r, f, x);
     case RELN_MATFUN_INVERSE:
         if (!inverse(r, x, r->pool[0], r->pool[1], &unused))
             return "it is singular";

@@ -284,15 +284,110 @@ static void coarse_floats_are_undecided_and_not_called_dependent(void **state)
         assert_int_equal(info.independent, RELN_YES);
         assert_int_equal(info.reductive, RELN_UNDECIDED);
         assert_non_null(strstr(info.reason, "undecided: a basis of condition"));
-        /* a dependent one stays dependent when it is rounded */
+        /* rounding hides whether this one was dependent */
         for (int j = 0; j < 4; j++)
             basis[12 + j] =
                 (double)(float)(0.3 * basis[j] - 1.7 * basis[4 + j] + 0.9 * basis[8 + j]);
+        assert_ok(ctx, reln_algebra_inspect(ctx, 4, 2, basis, &floats, &info));
+        assert_int_equal(info.independent, RELN_UNDECIDED);
+        assert_int_equal(info.reductive, RELN_UNDECIDED);
+        /* what is dependent as it stands is dependent in any precision */
+        for (int j = 0; j < 4; j++)
+            basis[12 + j] = -0.5 * basis[4 + j];
         assert_ok(ctx, reln_algebra_inspect(ctx, 4, 2, basis, &floats, &info));
         assert_int_equal(info.independent, RELN_NO);
         assert_int_equal(info.reductive, RELN_NO);
     }
     reln_algebra_destroy(gl2);
+    end_ctx(ctx);
+}
+
+/* sl(2) is independent in every frame. In one of condition c its unit matrices are all near the same one, with singular
+ * values down to 1 / c^2: below what floats can hold, the answer is undecided, and never that it is dependent. */
+static void a_skewed_frame_in_floats_is_never_called_dependent(void **state)
+{
+    const RelnBasisOptions floats = {.precision = 6e-8};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebra *sl2 = make(ctx, "sl:2");
+    int undecided = 0;
+
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        RelnRng rng = reln_rng(22, (uint64_t)i);
+        double g[4], inverse[4], skewed[12], basis[12];
+        RelnAlgebraInfo info;
+        random_frame(ctx, &rng, 2, pow(10, i / 10), g, inverse);
+        conjugate(3, 2, g, inverse, reln_algebra_basis(sl2), skewed);
+        recombine(ctx, &rng, 3, 2, pow(10, i % 10), skewed, basis);
+        for (int j = 0; j < 12; j++)
+            basis[j] = (double)(float)basis[j];
+        assert_ok(ctx, reln_algebra_inspect(ctx, 3, 2, basis, &floats, &info));
+        assert_int_not_equal(info.independent, RELN_NO);
+        assert_int_not_equal(info.reductive, RELN_NO);
+        undecided += info.independent == RELN_UNDECIDED;
+        if (info.reductive == RELN_UNDECIDED)
+            assert_non_null(strstr(info.reason, "undecided: "));
+    }
+    assert_true(undecided > 5); /* the hard ones are among them */
+    reln_algebra_destroy(sl2);
+    end_ctx(ctx);
+}
+
+/* so(3) in the frame diag(10, 1, 1/100): unit elements e12 - e21 / 100, e23 - 1e-4 e32, e13 - 1e-6 e31, whose Killing form
+ * is down to 1e-6. In precision 1e-5 nobody knows whether that is 0. */
+static void small_killing_eigenvalues_of_a_coarse_basis_are_not_called_zero(void **state)
+{
+    const double frames[3][3] = {{10, 1, 0.01}, {31.6, 1, 1 / 31.6}, {1, 1, 1e-3}};
+    const RelnBasisOptions coarse = {.precision = 1e-5};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebra *so3 = make(ctx, "so:3");
+
+    (void)state;
+    for (int f = 0; f < 3; f++) {
+        double basis[27];
+        RelnAlgebraInfo info;
+        for (int i = 0; i < 27; i++)
+            basis[i] = reln_algebra_basis(so3)[i] * frames[f][i % 9 / 3] / frames[f][i % 3];
+        assert_ok(ctx, reln_algebra_inspect(ctx, 3, 3, basis, &coarse, &info));
+        assert_int_equal(info.reductive, RELN_UNDECIDED);
+        assert_int_equal(info.semisimple, RELN_UNDECIDED);
+    }
+    reln_algebra_destroy(so3);
+    end_ctx(ctx);
+}
+
+/* Forms, projectors and structure constants of a basis whose entries are 1e-6 of others keep them: only rounding is swept
+ * away. gl(2) as 1, H + 1e-6, E12 + 1e-6 E21, E21. */
+static void small_entries_of_a_basis_are_no_noise(void **state)
+{
+    const double e = 1e-6, basis[16] = {1, 0, 0, 1, 1 + e, 0, 0, e - 1, 0, 1, e, 0, 0, 0, 1, 0};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebra *a = NULL;
+    const double want[4] = {0, 0, 2, -4 * e};
+    double killing[16], bracket[4];
+
+    (void)state;
+    assert_ok(ctx, reln_algebra_from_basis(ctx, 4, 2, basis, NULL, &a));
+    for (int i = 0; i < 16; i++) { /* 4 tr XY - 2 tr X tr Y */
+        const double *x = basis + i / 4 * 4, *y = basis + i % 4 * 4;
+        const double trace = x[0] * y[0] + x[1] * y[2] + x[2] * y[1] + x[3] * y[3];
+        killing[i] = 4 * trace - 2 * (x[0] + x[3]) * (y[0] + y[3]);
+    }
+    /* condition 2 at most, sums of 16 terms of size 8 */
+    assert_near(reln_algebra_killing(a), killing, 16, 64 * 16 * U);
+    assert_small(killing[10] - 8 * e, 16 * U); /* that of E12 + e E21 with itself is one of them */
+    assert_small(reln_algebra_center_projector(a)[1] - e, 64 * 16 * U);
+    assert_small(reln_algebra_center_projector(a)[0] - 1, 64 * 16 * U);
+    /* [H + e, E12 + e E21] = 2 E12 - 2 e E21 = 2 (E12 + e E21) - 4 e E21 */
+    reln_algebra_bracket(a, (double[4]){0, 1, 0, 0}, (double[4]){0, 0, 1, 0}, bracket);
+    assert_near(bracket, want, 4, 64 * 16 * U);
+    /* the derived ideal has no trace: x_0 = -e x_1 in each of its rows */
+    for (int r = 0; r < 3; r++) {
+        const double *row = reln_algebra_derived(a) + r * 4;
+        assert_small(row[0] + e * row[1], 64 * 16 * U);
+        assert_true(row[1] == 0 || row[0] != 0);
+    }
+    reln_algebra_destroy(a);
     end_ctx(ctx);
 }
 
@@ -378,6 +473,33 @@ static void a_centre_with_jordan_blocks_is_accepted_with_a_warning(void **state)
     end_ctx(ctx);
 }
 
+/* The same in floats: rounding by 6e-8 splits the double eigenvalue by its root, 2e-4, and that must not pass for two. */
+static void a_jordan_block_in_floats_is_not_diagonalisable(void **state)
+{
+    const RelnBasisOptions floats = {.precision = 6e-8};
+    RelnCtx *ctx = new_ctx();
+
+    (void)state;
+    for (int n = 2; n <= 4; n++)
+        for (int frame = 0; frame < 8; frame++) {
+            RelnRng rng = reln_rng(23, (uint64_t)(n * 8 + frame));
+            double g[MAX_NN], inverse[MAX_NN], plain[2 * MAX_NN] = {0}, basis[2 * MAX_NN];
+            RelnAlgebraInfo info;
+            for (int i = 0; i < n; i++)
+                plain[i * n + i] = 1;
+            for (int i = 0; i + 1 < n; i++)
+                plain[n * n + i * n + i + 1] = 1;
+            random_frame(ctx, &rng, n, 3, g, inverse);
+            conjugate(2, n, g, inverse, plain, basis);
+            for (int i = 0; i < 2 * n * n; i++)
+                basis[i] = (double)(float)basis[i];
+            assert_ok(ctx, reln_algebra_inspect(ctx, 2, n, basis, &floats, &info));
+            assert_int_equal(info.reductive, RELN_YES);
+            assert_int_equal(info.center_semisimple, RELN_NO);
+        }
+    end_ctx(ctx);
+}
+
 /* Diagonal matrices in a skewed frame: all eigenvalues different, and the centre is everything. */
 static void a_full_torus_is_diagonalisable(void **state)
 {
@@ -451,6 +573,9 @@ static void discrete_matrices_average_the_form_of_such_a_centre(void **state)
     assert_ok(ctx, reln_algebra_from_basis(ctx, 2, 2, basis, &flip, &a));
     assert_ok(ctx, reln_algebra_gram(a, RELN_FORM_COMPLETED, &gram));
     assert_small(gram[1] - gram[0], 1e-12); /* B(I, I + N) = B(I, I) */
+    /* an average of two equal forms is the form: n |I|^2 = 4, n (|I|^2 + |N|^2) = 6 */
+    assert_small(gram[0] - 4, 1e-12);
+    assert_small(gram[3] - 6, 1e-12);
     reln_algebra_destroy(a);
     assert_int_equal(reln_algebra_from_basis(ctx, 2, 2, basis, &endless, &a), RELN_ERR_UNSUPPORTED);
     assert_non_null(strstr(reln_ctx_error(ctx), "more than 1024 ways"));
@@ -502,9 +627,13 @@ int main(void)
         cmocka_unit_test(spans_that_are_not_closed_are_refused_with_the_bracket),
         cmocka_unit_test(floats_are_judged_as_floats),
         cmocka_unit_test(coarse_floats_are_undecided_and_not_called_dependent),
+        cmocka_unit_test(a_skewed_frame_in_floats_is_never_called_dependent),
+        cmocka_unit_test(small_killing_eigenvalues_of_a_coarse_basis_are_not_called_zero),
+        cmocka_unit_test(small_entries_of_a_basis_are_no_noise),
         cmocka_unit_test(what_cannot_be_decided_is_refused_as_undecided),
         cmocka_unit_test(wrong_arguments_get_one_line),
         cmocka_unit_test(a_centre_with_jordan_blocks_is_accepted_with_a_warning),
+        cmocka_unit_test(a_jordan_block_in_floats_is_not_diagonalisable),
         cmocka_unit_test(a_full_torus_is_diagonalisable),
         cmocka_unit_test(the_form_on_the_centre_does_not_depend_on_the_frame),
         cmocka_unit_test(discrete_matrices_average_the_form_of_such_a_centre),

@@ -7,7 +7,7 @@
 #include "tensor/jet.h"
 #include "tensor/linalg.h"
 
-enum { N = RELN_JET_SIZE, SQUARE = N * N, ROOM = 11 * (SQUARE << RELN_JET_ORDER) };
+enum { N = RELN_JET_SIZE, SQUARE = N * N, ROOM = 20 * (SQUARE << RELN_JET_ORDER) };
 static double scratch[ROOM];
 
 typedef RelnStatus Library(RelnCtx *ctx, int n, const double *x, double *out);
@@ -144,6 +144,119 @@ static void matrices_without_eigenvectors_have_functions(void **state)
     }
 }
 
+/* A turn by t = pi - d commutes as the complex number e^(it). A direction is p + q with p commuting (a number, too) and q
+ * anticommuting, and then L(A; E) = f'(e^(it)) p + f[e^(it), e^(-it)] q, with divided differences t / sin t for log and
+ * 1 / (2 cos t/2) for sqrt. Numbers x + iy are matrices [[x, -y], [y, x]]. */
+typedef struct Turn {
+    double t, size; /* size A */
+    double value[2], slope[2], across;
+} Turn;
+
+static Turn turn_by(RelnMatFun f, double distance, double size)
+{
+    const double t = acos(-1) - distance;
+    /* sin t and cos t/2 from the distance: no cancellation */
+    const double across =
+        f == RELN_MATFUN_LOG ? t / sin(distance) / size : 0.5 / (sin(distance / 2) * sqrt(size));
+    Turn out = {.t = t, .size = size, .across = across};
+
+    if (f == RELN_MATFUN_LOG) {
+        out.value[0] = log(size);
+        out.value[1] = t;
+        out.slope[0] = -cos(distance) / size;
+        out.slope[1] = -sin(distance) / size;
+    } else {
+        out.value[0] = sqrt(size) * sin(distance / 2);
+        out.value[1] = sqrt(size) * cos(distance / 2);
+        out.slope[0] = 0.5 * sin(distance / 2) / sqrt(size);
+        out.slope[1] = -0.5 * cos(distance / 2) / sqrt(size);
+    }
+    return out;
+}
+
+/* The matrix of a number in the plane of the first and the last coordinate of three, turned by q; 1 or f(1) between. */
+static void in_space(const double plane[4], double between, const double *q, double *out)
+{
+    double m[9] = {plane[0], 0, plane[1], 0, between, 0, plane[2], 0, plane[3]}, t[9], qt[9];
+
+    reln_mat_transpose(3, 3, q, qt);
+    reln_mat_mul(3, 3, 3, q, m, t);
+    reln_mat_mul(3, 3, 3, t, qt, out);
+}
+
+/* The function's condition number at A is across |A| / |f(A)|, and A itself is known to rounding: so is the value. That of the
+ * derivative is larger by another 1 / d, since it divides by the distance of the eigenvalues once more. */
+static void turns_near_the_negative_axis_cost_what_the_condition_says(void **state)
+{
+    static const double q[9] = {0.6,           -0.8,          0,
+                                0.8 * 5 / 13,  0.6 * 5 / 13,  -12.0 / 13,
+                                0.8 * 12 / 13, 0.6 * 12 / 13, 5.0 / 13};
+    static const RelnMatFun functions[2] = {RELN_MATFUN_LOG, RELN_MATFUN_SQRT};
+    static const double sizes[3] = {1, 1e-3, 40};
+
+    (void)state;
+    for (int f = 0; f < 2; f++)
+        for (int s = 0; s < 3; s++)
+            for (double d = 1; d > 5e-8; d /= 3) {
+                const double size = sizes[s], c = -cos(d) * size, n = sin(d) * size;
+                const Turn w = turn_by(functions[f], d, size);
+                const double plane[4] = {c, -n, n, c};
+                const double value[4] = {w.value[0], -w.value[1], w.value[1], w.value[0]};
+                /* p = 0.3 - 0.7 i, q = [[0.4, 0.2], [0.2, -0.4]] */
+                const double e[4] = {0.7, 0.9, -0.5, -0.1};
+                const double x = w.slope[0] * 0.3 + w.slope[1] * 0.7,
+                             y = w.slope[1] * 0.3 - w.slope[0] * 0.7;
+                const double slope[4] = {x + 0.4 * w.across, -y + 0.2 * w.across,
+                                         y + 0.2 * w.across, x - 0.4 * w.across};
+                double jet[18], out[9], want[9], scale = 0;
+                const double condition = w.across * size;
+
+                in_space(plane, size, q, jet);
+                in_space(value, functions[f] == RELN_MATFUN_LOG ? log(size) : sqrt(size), q, want);
+                assert_null(reln_jet_apply(functions[f], 3, 0, jet, out, scratch));
+                for (int i = 0; i < 9; i++)
+                    out[i] -= want[i];
+                /* ten operations with three terms each make A and undo its frame: 32 eps |A| */
+                assert_small(reln_mat_norm(9, out), 32 * DBL_EPSILON * (condition + 9));
+
+                in_space(plane, size, q, jet);
+                in_space(e, 0, q, jet + 9);
+                in_space(slope, 0, q, want);
+                assert_null(reln_jet_apply(functions[f], 3, 1, jet, out, scratch));
+                for (int i = 0; i < 9; i++) {
+                    out[i] -= want[i];
+                    scale = fmax(scale, fabs(want[i]));
+                }
+                assert_small(reln_mat_norm(9, out) / scale, 64 * DBL_EPSILON * (1 / d + 9));
+            }
+}
+
+/* On the axis, and nearer to it than numbers can tell, there is no value. */
+static void half_turns_in_any_frame_are_refused(void **state)
+{
+    static const RelnMatFun functions[2] = {RELN_MATFUN_LOG, RELN_MATFUN_SQRT};
+    RelnRng rng = reln_rng(9, 0);
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (int n = 2; n <= N; n++)
+        for (int draws = 0; draws < 8; draws++) {
+            double g[SQUARE], inverse[SQUARE], m[SQUARE], a[SQUARE], x[SQUARE], out[SQUARE];
+
+            draw(&rng, n, 1, g);
+            assert_ok(ctx, reln_inverse(ctx, n, g, inverse));
+            for (int i = 0; i < n * n; i++) /* eigenvalues -2 (once, twice ..), and 1 */
+                m[i] = g[i] * (i % n <= draws % n ? -2 : 1);
+            reln_mat_mul(n, n, n, m, inverse, a);
+            for (int f = 0; f < 2; f++) {
+                memcpy(x, a, sizeof x);
+                assert_non_null(reln_jet_apply(functions[f], n, 0, x, out, scratch));
+            }
+        }
+    reln_ctx_destroy(ctx);
+}
+
 static void symmetric_values_agree_with_the_library(void **state)
 {
     static double (*const scalar[3])(double) = {exp, log, sqrt};
@@ -190,6 +303,8 @@ int main(void)
         cmocka_unit_test(six_derivatives_of_scalar_matrices_are_those_of_numbers),
         cmocka_unit_test(equal_and_nearly_equal_eigenvalues_need_no_care),
         cmocka_unit_test(matrices_without_eigenvectors_have_functions),
+        cmocka_unit_test(turns_near_the_negative_axis_cost_what_the_condition_says),
+        cmocka_unit_test(half_turns_in_any_frame_are_refused),
         cmocka_unit_test(symmetric_values_agree_with_the_library),
         cmocka_unit_test(what_has_no_value_says_why),
     };
