@@ -31,8 +31,9 @@ int main(void)
     reln_adam_all(s.graph, NULL, reln_scalar(s.graph, 1e-2), loss);
     reln_output(s.graph, "loss", loss);
     reln_output(s.graph, "out", h);
-    if (reln_plan_create(s.graph, NULL, &plan) || reln_plan_bind(plan, "X", x, RELN_F64) ||
-        reln_plan_bind(plan, "Y", y, RELN_F64))
+    if (reln_plan_create(s.graph, NULL, &plan) ||
+        reln_plan_bind_sized(plan, "X", x, RELN_F64, (N + 1) * K) ||
+        reln_plan_bind_sized(plan, "Y", y, RELN_F64, N + 1))
         return 1; /* and reln_ctx_error(s.ctx) says why */
     for (uint64_t t = 0; t < STEPS; t++) {
         if (reln_plan_run(plan, &(RelnRun){.n_samples = N + 1, .step = t}))

@@ -105,10 +105,10 @@ int main(void)
     from = reln_input(later, "now", RELN_SAMPLES, state, s.rep, RELN_DEFAULT);
     reln_output(later, "next", step(&net, s.rep, from));
     if (reln_plan_create(s.graph, NULL, &training) || reln_plan_create(later, NULL, &moving) ||
-        reln_plan_bind(training, "now", now, RELN_F64) ||
-        reln_plan_bind(training, "next", next, RELN_F64) ||
-        reln_plan_bind(training, "rate", &pace, RELN_F64) ||
-        reln_plan_bind(moving, "now", z, RELN_F64))
+        reln_plan_bind_sized(training, "now", now, RELN_F64, N * Z) ||
+        reln_plan_bind_sized(training, "next", next, RELN_F64, N * Z) ||
+        reln_plan_bind_sized(training, "rate", &pace, RELN_F64, 1) ||
+        reln_plan_bind_sized(moving, "now", z, RELN_F64, Z))
         return fprintf(stderr, "%s\n", reln_ctx_error(s.ctx)), 1;
     for (uint64_t t = 0; t <= STEPS; t++) {
         pace = 1e-2 * (1 + cos(acos(-1) * (double)t / STEPS)) / 2;

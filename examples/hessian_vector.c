@@ -29,8 +29,9 @@ int main(void)
         x[i] = reln_rng_normal(&rng) / 2;
         v[i] = reln_rng_normal(&rng);
     }
-    if (reln_plan_create(s.graph, NULL, &plan) || reln_plan_bind(plan, "x", at, RELN_F64) ||
-        reln_plan_bind(plan, "v", v, RELN_F64))
+    if (reln_plan_create(s.graph, NULL, &plan) ||
+        reln_plan_bind_sized(plan, "x", at, RELN_F64, N) ||
+        reln_plan_bind_sized(plan, "v", v, RELN_F64, N))
         return 1; /* and reln_ctx_error(s.ctx) says why */
     for (int step = -1; step <= 1; step++) {
         for (int i = 0; i < N; i++)

@@ -2,7 +2,7 @@
  *
  *     RelnPlan *plan = NULL;
  *     reln_plan_create(g, &(RelnPlanOptions){.pool = pool}, &plan);   // reports errors of building, too
- *     reln_plan_bind(plan, "x", x, RELN_F64);                         // (n_samples, P, Q, R, K, C), yours
+ *     reln_plan_bind_sized(plan, "x", x, RELN_F64, 100 * 18);         // (n_samples, P, Q, R, K, C), yours
  *     reln_plan_run(plan, &(RelnRun){.n_samples = 100, .step = t});
  *     const double *loss = reln_plan_output(plan, "loss", NULL);
  *
@@ -34,10 +34,16 @@ RELN_API RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *op
                                      RelnPlan **out);
 RELN_API void reln_plan_destroy(RelnPlan *plan); /* NULL is fine */
 
-/* Bind an input to memory of yours, which is read during runs. Floats are converted to the node's dtype. */
+/* Bind an input to memory of yours, which is read during runs. Floats are converted to the node's dtype. `count` is the
+ * number of elements there are: a run that would read more fails with RELN_ERR_ARG before it reads. */
+RELN_API RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *values,
+                                         RelnDtype dtype, size_t count);
+/* Number of rows of each sample of the batch, for a row domain, and of how many samples they are. */
+RELN_API RelnStatus reln_plan_bind_rows_sized(RelnPlan *plan, const char *rows,
+                                              const int32_t *counts, size_t count);
+/* The same where you answer for the size: a run reads what its number of samples asks for. */
 RELN_API RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void *values,
                                    RelnDtype dtype);
-/* Number of rows of each sample of the batch, for a row domain. */
 RELN_API RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *counts);
 /* Make room for batches of up to n_samples samples and, for every row domain, n_rows rows. */
 RELN_API RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows);

@@ -73,6 +73,21 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/* A stack of our own size: that of the process may be limited to less than a kernel needs, or be far more. */
+static bool start(struct Worker *w)
+{
+    enum { STACK = 1 << 20 };
+    pthread_attr_t attr;
+    bool started;
+
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    started = pthread_attr_setstacksize(&attr, STACK) == 0 &&
+              pthread_create(&w->thread, &attr, worker_main, w) == 0;
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
 RelnStatus reln_pool_create(RelnCtx *ctx, int n_threads, RelnPool **out)
 {
     RelnPool *pool;
@@ -102,7 +117,7 @@ RelnStatus reln_pool_create(RelnCtx *ctx, int n_threads, RelnPool **out)
 
         w->pool = pool;
         w->index = i;
-        if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+        if (!start(w)) {
             reln_pool_destroy(pool);
             *out = NULL;
             return reln_fail(ctx, RELN_ERR_NOMEM, "pool: thread %d of %d could not be started",

@@ -139,14 +139,14 @@ static void *random_data(size_t count, int limit, uint64_t stream)
 static RelnStatus bind(BenchRig *rig, const BenchNet *b, int batch)
 {
     for (int i = 0; i < b->n_inputs; i++) {
+        const size_t count = item_size(b->inputs[i]) * (size_t)batch;
         RelnStatus status;
 
-        rig->data[i] =
-            random_data(item_size(b->inputs[i]) * (size_t)batch, b->limits[i], (uint64_t)i);
+        rig->data[i] = random_data(count, b->limits[i], (uint64_t)i);
         if (!rig->data[i])
             return RELN_ERR_NOMEM;
-        status = reln_plan_bind(rig->plan, reln_node_name(b->inputs[i]), rig->data[i],
-                                b->limits[i] ? RELN_I32 : RELN_F32);
+        status = reln_plan_bind_sized(rig->plan, reln_node_name(b->inputs[i]), rig->data[i],
+                                      b->limits[i] ? RELN_I32 : RELN_F32, count);
         if (status != RELN_OK)
             return status;
     }

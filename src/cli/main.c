@@ -1,8 +1,12 @@
 /* main.c -- the program `reln`: finds the command, runs it, and makes sure that its output arrived. */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "cli/blas.h"
 #include "cli/cli.h"
 
 static const CliCommand *const commands[] = {
@@ -78,6 +82,19 @@ static CliExit show_command_help(const CliCommand *command)
     return CLI_DONE;
 }
 
+/* The largest frames are below 70 kB and no recursion is deep; a stack that overflows could not be told. */
+static CliExit check_stack(void)
+{
+    enum { LEAST = 256 << 10 };
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= LEAST)
+        return CLI_DONE;
+    return cli_fail(CLI_NOMEM, "out of memory: a stack of %llu kB, wanted %d kB (ulimit -s)",
+                    (unsigned long long)limit.rlim_cur >> 10, LEAST >> 10);
+}
+
 static CliExit run_command(const CliCommand *command, int argc, char **argv)
 {
     RelnCtx *ctx = NULL;
@@ -88,6 +105,8 @@ static CliExit run_command(const CliCommand *command, int argc, char **argv)
         return CLI_USAGE;
     if (args.help)
         return show_command_help(command);
+    if ((code = check_stack()) != CLI_DONE || (code = cli_blas_load()) != CLI_DONE)
+        return code;
     if (reln_ctx_create(NULL, &ctx) != RELN_OK)
         return cli_fail(CLI_NOMEM, "out of memory");
     code = command->run(ctx, &args);
@@ -125,12 +144,26 @@ static CliExit run(int argc, char **argv)
     return fail_unknown(argv[1]);
 }
 
+/* A stream that came closed would give its number to the next file that is opened, and messages would go into that
+ * file. What takes its place can be neither read nor written, so that using it still fails. A limit on the size of files
+ * ends in an error of write(), not in a signal. */
+static void guard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) == -1)
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* the lowest number free: fd */
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
 /* Output that did not arrive is a failure, even when the work was done: a full disk shows only here. */
 int main(int argc, char **argv)
 {
-    CliExit code = run(argc, argv);
-    const bool broken = ferror(stdout) != 0;
+    CliExit code;
+    bool broken;
 
+    guard_streams();
+    code = run(argc, argv);
+    broken = ferror(stdout) != 0;
     errno = 0;
     if (fclose(stdout) != 0 || broken)
         code = cli_fail(CLI_IO, "cannot write standard output: %s",

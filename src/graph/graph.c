@@ -2,6 +2,7 @@
 #include "graph/graph.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -286,7 +287,8 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
     if (!check_inputs(g, op, n_in, in))
         return NULL;
     z = node_draft(g, op, n_in, in, attr, attr_size, rep);
-    if (!z || !join_inputs(g, z) || !op->infer(g, z) || !table_grow(g))
+    if (!z || !join_inputs(g, z) || !op->infer(g, z) || !reln_want_size(g, op->name, &z->shape) ||
+        !table_grow(g))
         return NULL;
     if (z->dtype == RELN_I32) {
         z->rep = NULL;
@@ -315,6 +317,24 @@ RelnShape reln_shape_from(RelnDims d)
         {d.p ? d.p : 1, d.q ? d.q : 1, d.r ? d.r : 1, d.k ? d.k : 1, d.c ? d.c : 1}};
 
     return s;
+}
+
+bool reln_want_size(RelnGraph *g, const char *op, const RelnShape *s)
+{
+    const int *d = s->dims;
+    int n = 1;
+
+    for (int a = 0; a < RELN_AXES; a++) {
+        if (d[a] < 1)
+            return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: an extent of %d, wanted at least 1", op,
+                                   d[a]);
+        if (__builtin_mul_overflow(n, d[a], &n))
+            return reln_graph_fail(
+                g, RELN_ERR_SHAPE,
+                "%s: an item of (%d, %d, %d, %d, %d), wanted at most %d elements", op, d[RELN_P],
+                d[RELN_Q], d[RELN_R], d[RELN_K], d[RELN_C], INT_MAX);
+    }
+    return true;
 }
 
 RelnDims reln_node_dims(const RelnNode *node)

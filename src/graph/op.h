@@ -121,6 +121,9 @@ const RelnRep *reln_invariant(RelnGraph *g, int k);
 const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep);
 
 RelnShape reln_shape_from(RelnDims dims); /* 0 counts as 1 */
+/* Extents of 1 and more, and no more elements in an item than an int counts: so no product of some extents of a node
+ * overflows, and its bytes times a number of items can be checked in one place (reln_plan_fits). Every node is checked. */
+bool reln_want_size(RelnGraph *g, const char *op, const RelnShape *s);
 
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);

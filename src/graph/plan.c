@@ -1,6 +1,7 @@
 /* plan.c -- plans: made from a graph, given memory, bound to data, asked about. */
 #include "graph/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,39 @@ static ptrdiff_t choose_shard(const RelnGraph *g)
     if (fit >= MOST)
         return MOST;
     return fit >= 12 ? fit / 12 * 12 : fit >= 6 ? 6 : fit >= 3 ? 3 : fit >= 2 ? 2 : 1;
+}
+
+/* Bytes of one shard of every value of a graph and its functions. */
+static double bytes_of_shard(const RelnGraph *g, ptrdiff_t shard)
+{
+    double sum = 0;
+
+    for (int id = 0; id < g->nodes.count; id++) {
+        const RelnNode *x = g->nodes.items[id];
+
+        sum += (double)reln_node_bytes(x) * (double)reln_domain_capacity(g, x->domain, shard);
+    }
+    for (int i = 0; i < g->fns.count; i++)
+        sum += bytes_of_shard(g->fns.items[i]->body, shard);
+    return sum;
+}
+
+/* More than any machine has: below it no sum or small multiple of sizes overflows, so the planner adds them up without
+ * looking, and memory that is not there is found missing when it is asked for. */
+#define MOST_BYTES 0x1p47
+
+static RelnStatus check_size(const RelnPlan *plan)
+{
+    ptrdiff_t most = plan->shard; /* items of a function: those of the domain it is called in */
+
+    for (int i = 0; i < plan->graph->rows.count; i++)
+        if (plan->graph->rows.items[i].capacity > most)
+            most = plan->graph->rows.items[i].capacity;
+    if (bytes_of_shard(plan->graph, most) > MOST_BYTES)
+        return reln_fail(plan->ctx, RELN_ERR_NOMEM,
+                         "out of memory: the values of a shard of %td samples take %.3g bytes",
+                         plan->shard, bytes_of_shard(plan->graph, most));
+    return RELN_OK;
 }
 
 /* ---- making --------------------------------------------------------------------------------------------------- */
@@ -107,6 +141,7 @@ static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
     plan->pool = options->pool;
     plan->kern = reln_kernels(options->reference);
     plan->shard = options->shard > 0 ? options->shard : choose_shard(plan->graph);
+    RELN_TRY(check_size(plan));
     if (!reln_plan_compile(plan))
         return reln_graph_status(plan->graph);
     return give_memory(plan);
@@ -115,10 +150,15 @@ static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
 RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options, RelnPlan **out)
 {
     static const RelnPlanOptions defaults = {0};
-    RelnPlan *plan = reln_alloc(graph->ctx, 1, sizeof *plan);
+    RelnPlan *plan;
     RelnStatus status;
 
+    if (!out)
+        return RELN_ERR_ARG;
     *out = NULL;
+    if (!graph)
+        return RELN_ERR_ARG;
+    plan = reln_alloc(graph->ctx, 1, sizeof *plan);
     if (!plan)
         return RELN_ERR_NOMEM;
     plan->ctx = graph->ctx;
@@ -165,27 +205,54 @@ static const RelnNode *source_named(const RelnPlan *plan, const char *name)
     return NULL;
 }
 
-RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void *values, RelnDtype dtype)
+RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *values,
+                                RelnDtype dtype, size_t count)
 {
-    const RelnNode *x = source_named(plan, input);
+    const RelnNode *x = plan && input ? source_named(plan, input) : NULL;
+    bool fits;
 
+    if (!plan)
+        return RELN_ERR_ARG;
     if (!x || (x->op != &reln_op_input && x->op != &reln_op_index_input))
-        return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no input %s", input);
-    if ((x->dtype == RELN_I32) != (dtype == RELN_I32) || dtype == RELN_DEFAULT)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no input %s",
+                         input ? input : "without a name");
+    fits = x->dtype == RELN_I32 ? dtype == RELN_I32 : dtype == RELN_F32 || dtype == RELN_F64;
+    if (!fits)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: input %s wants %s", input,
                          x->dtype == RELN_I32 ? "i32 indices" : "f32 or f64 numbers");
-    plan->bound[((const RelnSource *)x->attr)->index] = (Bound){values, dtype};
+    if (!values && count > 0)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: no values for input %s", input);
+    plan->bound[((const RelnSource *)x->attr)->index] =
+        (Bound){values ? values : "", dtype, count}; /* of no elements: none will be read */
     return RELN_OK;
+}
+
+RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void *values, RelnDtype dtype)
+{
+    return reln_plan_bind_sized(plan, input, values, dtype, UNSIZED);
+}
+
+RelnStatus reln_plan_bind_rows_sized(RelnPlan *plan, const char *rows, const int32_t *counts,
+                                     size_t count)
+{
+    static const int32_t none[1] = {0};
+
+    if (!plan)
+        return RELN_ERR_ARG;
+    for (int i = 0; rows && i < plan->graph->rows.count; i++)
+        if (strcmp(plan->graph->rows.items[i].name, rows) == 0) {
+            if (!counts && count > 0)
+                return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: no counts of rows %s", rows);
+            plan->row_counts[i] = (BoundRows){counts ? counts : none, count};
+            return RELN_OK;
+        }
+    return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no row domain %s",
+                     rows ? rows : "without a name");
 }
 
 RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *counts)
 {
-    for (int i = 0; i < plan->graph->rows.count; i++)
-        if (strcmp(plan->graph->rows.items[i].name, rows) == 0) {
-            plan->row_counts[i] = counts;
-            return RELN_OK;
-        }
-    return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no row domain %s", rows);
+    return reln_plan_bind_rows_sized(plan, rows, counts, UNSIZED);
 }
 
 static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t size)
@@ -196,6 +263,24 @@ static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t siz
         return RELN_ERR_NOMEM;
     reln_free(plan->ctx, *block);
     *block = fresh;
+    return RELN_OK;
+}
+
+/* As many items as asked for, of the largest value kept, are addresses that a machine may have. */
+static RelnStatus check_reserve(const RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows)
+{
+    const ptrdiff_t most = n_samples > n_rows ? n_samples : n_rows;
+    double item = sizeof(Shard);
+
+    if (n_samples < 0 || n_rows < 0)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "reserve: %td samples and %td rows", n_samples,
+                         n_rows);
+    for (int i = 0; i < plan->kept.count; i++)
+        item = fmax(item, (double)reln_node_bytes(plan->kept.items[i].node));
+    if (item * (double)most > MOST_BYTES)
+        return reln_fail(plan->ctx, RELN_ERR_NOMEM,
+                         "out of memory: %td samples and %td rows of %.3g bytes", n_samples, n_rows,
+                         item);
     return RELN_OK;
 }
 
@@ -213,6 +298,9 @@ static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
 
 RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows)
 {
+    if (!plan)
+        return RELN_ERR_ARG;
+    RELN_TRY(check_reserve(plan, n_samples, n_rows));
     for (int i = 0; i < plan->kept.count; i++) {
         Kept *kept = &plan->kept.items[i];
 
@@ -256,9 +344,12 @@ static size_t entries_room(const RelnPlan *plan)
 
 RelnStatus reln_plan_freeze(RelnPlan *plan)
 {
-    const RelnGraph *g = plan->graph;
+    const RelnGraph *g;
     size_t at = 0;
 
+    if (!plan)
+        return RELN_ERR_ARG;
+    g = plan->graph;
     if (g->effects.count || g->assigns.count)
         return reln_fail(plan->ctx, RELN_ERR_ARG,
                          "freeze: the plan has %d optimisers and %d assignments, wanted none that "
@@ -284,9 +375,9 @@ RelnStatus reln_plan_freeze(RelnPlan *plan)
 
 const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *n_items)
 {
-    const RelnGraph *g = plan->graph;
+    const RelnGraph *g = plan ? plan->graph : NULL;
 
-    for (int i = 0; i < g->outputs.count; i++) {
+    for (int i = 0; g && name && i < g->outputs.count; i++) {
         const RelnNode *x = g->outputs.items[i].node;
         const Place *place = &plan->outputs[i];
 
@@ -306,8 +397,12 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
 
 RelnCost reln_plan_cost(const RelnPlan *plan)
 {
-    RelnCost cost = {.flops_step = plan->commit.flops, .shard = (int)plan->shard, .lanes = LANES};
+    RelnCost cost = {.lanes = LANES};
 
+    if (!plan)
+        return cost;
+    cost.flops_step = plan->commit.flops;
+    cost.shard = (int)plan->shard;
     for (int i = 0; i < plan->phases.count; i++) {
         const Phase *phase = &plan->phases.items[i];
 

@@ -103,7 +103,15 @@ typedef struct Entry {
 typedef struct Bound {
     const void *values;
     RelnDtype dtype;
+    size_t count; /* elements that may be read; UNSIZED: the caller did not say */
 } Bound;
+#define UNSIZED SIZE_MAX
+
+/* Rows of each sample, for a row domain. */
+typedef struct BoundRows {
+    const int32_t *counts;
+    size_t count; /* of samples, or UNSIZED */
+} BoundRows;
 
 /* A run of samples, and for each row domain a run of rows. */
 typedef struct Shard {
@@ -151,7 +159,7 @@ struct RelnPlan {
     Worker *workers;
     size_t slab;
     Bound *bound; /* by source index */
-    const int32_t **row_counts;
+    BoundRows *row_counts;
     /* of the batch at hand */
     RelnRun run;
     ptrdiff_t n_shards;

@@ -476,11 +476,16 @@ static RelnStatus run_commit(RelnPlan *plan)
 static RelnStatus count_rows(RelnPlan *plan, int rows)
 {
     const RelnRowDomain *domain = &plan->graph->rows.items[rows];
-    const int32_t *counts = plan->row_counts[rows];
+    const int32_t *counts = plan->row_counts[rows].counts;
+    const size_t bound = plan->row_counts[rows].count;
     ptrdiff_t *first = plan->row_first[rows];
 
     if (!counts)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "run: rows %s are not bound", domain->name);
+    if (bound < (size_t)plan->run.n_samples)
+        return reln_fail(plan->ctx, RELN_ERR_ARG,
+                         "run: rows %s are bound for %zu samples, wanted %td", domain->name, bound,
+                         plan->run.n_samples);
     first[0] = 0;
     for (ptrdiff_t i = 0; i < plan->run.n_samples; i++) {
         if (counts[i] < 0 || counts[i] > domain->capacity)
@@ -529,6 +534,28 @@ static RelnStatus check_bound(const RelnPlan *plan)
     return RELN_OK;
 }
 
+/* Every input that was bound with its size has as many elements as this batch reads. */
+static RelnStatus check_sizes(const RelnPlan *plan)
+{
+    const RelnGraph *g = plan->graph;
+    const ptrdiff_t n = plan->run.n_samples;
+
+    for (int i = 0; i < g->sources.count; i++) {
+        const RelnNode *x = g->sources.items[i].node;
+        const ptrdiff_t items = x->domain == RELN_STEP      ? 1
+                                : x->domain == RELN_SAMPLES ? n
+                                                            : plan->row_first[x->domain - 2][n];
+        const size_t item = (size_t)reln_shape_count(&x->shape);
+
+        if ((x->op == &reln_op_input || x->op == &reln_op_index_input) &&
+            plan->bound[i].count / item < (size_t)items)
+            return reln_fail(plan->ctx, RELN_ERR_ARG,
+                             "run: input %s is bound to %zu elements, wanted %td items of %zu",
+                             g->sources.items[i].name, plan->bound[i].count, items, item);
+    }
+    return RELN_OK;
+}
+
 static RelnStatus start_batch(RelnPlan *plan, const RelnRun *run)
 {
     ptrdiff_t most = 0;
@@ -544,6 +571,7 @@ static RelnStatus start_batch(RelnPlan *plan, const RelnRun *run)
         most =
             plan->row_first[r][run->n_samples] > most ? plan->row_first[r][run->n_samples] : most;
     }
+    RELN_TRY(check_sizes(plan));
     RELN_TRY(reln_plan_reserve(plan, run->n_samples, most));
     cut_shards(plan);
     return RELN_OK;
@@ -551,6 +579,10 @@ static RelnStatus start_batch(RelnPlan *plan, const RelnRun *run)
 
 RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run)
 {
+    if (!plan)
+        return RELN_ERR_ARG;
+    if (!run)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "run: no RelnRun was given");
     RELN_TRY(start_batch(plan, run));
     for (int i = 0; i < plan->phases.count; i++) {
         const Phase *phase = &plan->phases.items[i];

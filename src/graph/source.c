@@ -17,10 +17,8 @@ static bool infer(RelnGraph *g, RelnNode *z)
 {
     const Draft *d = z->attr;
 
-    for (int a = 0; a < RELN_AXES; a++)
-        if (d->shape.dims[a] < 1)
-            return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: an extent of %d, wanted at least 1",
-                                   z->op->name, d->shape.dims[a]);
+    if (!reln_want_size(g, z->op->name, &d->shape))
+        return false;
     if (!reln_domain_known(g, d->domain))
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: domain %d is not one of this graph",
                                z->op->name, d->domain);
@@ -181,7 +179,7 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
     RelnParamAttr attr = {NULL};
     RelnStatus status;
 
-    if (g->status != RELN_OK)
+    if (g->status != RELN_OK || !reln_want_size(g, op->name, &shape))
         return NULL;
     if (!g->store) {
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: the graph has no store", op->name, name);
@@ -336,7 +334,7 @@ RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep, const 
 
     memset(&d, 0, sizeof d);
     d.shape = reln_shape_from(dims);
-    if (graph->status != RELN_OK)
+    if (graph->status != RELN_OK || !reln_want_size(graph, "const", &d.shape))
         return NULL;
     values = settled_values(graph, &d.shape, rep, values);
     d.values.values = values ? intern_values(graph, &d.shape, values) : NULL;

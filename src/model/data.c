@@ -40,6 +40,7 @@ struct RelnData {
     Lifted all, batch;
     ptrdiff_t room; /* samples of the batch */
     double *metric; /* the identity, for errors without a length of their own */
+    size_t metric_count;
 };
 
 /* ---- extents --------------------------------------------------------------------------------------------------------- */
@@ -436,7 +437,8 @@ static RelnStatus make_metric(RelnData *d)
 {
     const size_t k = (size_t)reln_model_target_size(d->m);
 
-    d->metric = reln_arena_alloc(&d->arena, k * k, sizeof *d->metric);
+    d->metric_count = k * k;
+    d->metric = reln_arena_alloc(&d->arena, d->metric_count, sizeof *d->metric);
     for (size_t i = 0; d->metric && i < k; i++)
         d->metric[i * k + i] = 1;
     return d->metric ? RELN_OK : RELN_ERR_NOMEM;
@@ -693,21 +695,23 @@ static RelnStatus bind_target(const RelnData *d, RelnPlan *plan)
     const bool is_class = d->m->spec.target.as == RELN_TARGET_CLASS;
 
     if (has_input(plan, "metric"))
-        RELN_TRY(reln_plan_bind(plan, "metric", d->metric, RELN_F64));
+        RELN_TRY(reln_plan_bind_sized(plan, "metric", d->metric, RELN_F64, d->metric_count));
     if (!has_input(plan, "target"))
         return RELN_OK;
-    return reln_plan_bind(plan, "target", d->batch.target,
-                          is_class ? RELN_I32 : d->m->spec.train.dtype);
+    return reln_plan_bind_sized(plan, "target", d->batch.target,
+                                is_class ? RELN_I32 : d->m->spec.train.dtype,
+                                (size_t)(d->room * target_count(d)));
 }
 
 static RelnStatus bind(const RelnData *d, RelnPlan *plan)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
-            RELN_TRY(reln_plan_bind(plan, d->m->slots[s].name, d->batch.slot[s],
-                                    d->m->spec.train.dtype));
+            RELN_TRY(reln_plan_bind_sized(
+                plan, d->m->slots[s].name, d->batch.slot[s], d->m->spec.train.dtype,
+                (size_t)slot_start(d, s, d->room, d->room * d->m->points)));
     if (d->m->masked)
-        RELN_TRY(reln_plan_bind_rows(plan, "points", d->batch.points));
+        RELN_TRY(reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room));
     return bind_target(d, plan);
 }
 

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/blas.h"
+
 /* LAPACK through its Fortran symbols; the trailing size_t are the hidden lengths of the character arguments. */
 extern void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda,
                     double *s, double *u, const int *ldu, double *vt, const int *ldvt, double *work,
@@ -91,18 +93,30 @@ double reln_mat_trace(ptrdiff_t n, const double *a)
     return sum;
 }
 
-/* One thread for each call: the bits of a product must not depend on how many there are. */
-static void use_one_thread(void)
+/* The same product without BLAS, where that has no room. */
+static void gemm_loops(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
+                       const double *a, ptrdiff_t lda, const double *b, ptrdiff_t ldb, double beta,
+                       double *c, ptrdiff_t ldc)
 {
-    if (openblas_get_num_threads() != 1)
-        openblas_set_num_threads(1);
+    for (ptrdiff_t i = 0; i < m; i++)
+        for (ptrdiff_t j = 0; j < n; j++) {
+            double sum = 0;
+
+            for (ptrdiff_t p = 0; p < k; p++)
+                sum +=
+                    (ta ? a[p * lda + i] : a[i * lda + p]) * (tb ? b[j * ldb + p] : b[p * ldb + j]);
+            c[i * ldc + j] = alpha * sum + (beta == 0 ? 0 : beta * c[i * ldc + j]);
+        }
 }
 
 void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
                    const double *a, ptrdiff_t lda, const double *b, ptrdiff_t ldb, double beta,
                    double *c, ptrdiff_t ldc)
 {
-    use_one_thread();
+    if (!reln_blas_ready()) {
+        gemm_loops(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+        return;
+    }
     cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
                 (blasint)m, (blasint)n, (blasint)k, alpha, a, (blasint)lda, b, (blasint)ldb, beta,
                 c, (blasint)ldc);
@@ -110,14 +124,13 @@ void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, doub
 
 /* -- what every decomposition needs ---------------------------------------------------------- */
 
-/* The door to LAPACK, which counts in int and may not return on NaN: both are refused here. `parts` doubles per
- * element. */
+/* The door to LAPACK, which counts in int and may not return on NaN or without memory: all are refused here. `parts`
+ * doubles per element. */
 static RelnStatus check(RelnCtx *ctx, const char *what, ptrdiff_t m, ptrdiff_t n, int parts,
                         const void *a)
 {
     const double *x = a;
 
-    use_one_thread();
     if (m < 0 || n < 0 || m > INT_MAX || n > INT_MAX)
         return reln_fail(ctx, RELN_ERR_ARG, "%s: size %tdx%td is outside 0..%d", what, m, n,
                          INT_MAX);
@@ -125,7 +138,7 @@ static RelnStatus check(RelnCtx *ctx, const char *what, ptrdiff_t m, ptrdiff_t n
         if (!isfinite(x[i]))
             return reln_fail(ctx, RELN_ERR_NUMERIC, "%s: element (%td,%td) is %g, not finite", what,
                              i / parts / n, i / parts % n, x[i]);
-    return RELN_OK;
+    return reln_blas_want(ctx);
 }
 
 static RelnStatus converged(RelnCtx *ctx, const char *what, ptrdiff_t m, ptrdiff_t n, int info)

@@ -11,6 +11,7 @@
 #endif
 
 #include "base/base.h"
+#include "tensor/blas.h"
 
 /* ---- what it is ----------------------------------------------------------------------------------------------- */
 
@@ -116,6 +117,7 @@ RelnStatus reln_gemm_probe_create(RelnCtx *ctx, RelnDtype dtype, int m, int n, i
                          "a product of %d x %d by %d x %d in type %d; wanted extents of 1 to 16384 "
                          "in float or double",
                          m, k, k, n, (int)dtype);
+    RELN_TRY(reln_blas_want(ctx));
     p = reln_alloc(ctx, 1, sizeof *p);
     if (!p)
         return RELN_ERR_NOMEM;

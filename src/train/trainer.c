@@ -393,7 +393,7 @@ static RelnStatus init(RelnTrainer *t)
     t->sums[BEST_SCORE] = HUGE_VAL;
     RELN_TRY(add_parts(t));
     RELN_TRY(record_init(t->ctx, rows_for(&t->job, t->job.n_steps), &t->record));
-    return reln_plan_bind(t->job.plan, "rate", &t->rate, RELN_F64);
+    return reln_plan_bind_sized(t->job.plan, "rate", &t->rate, RELN_F64, 1);
 }
 
 RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, RelnTrainer **out)
@@ -600,7 +600,7 @@ RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd
     if (end)
         *end = RELN_TRAIN_GOING;
     tick(t, true);
-    RELN_TRY(reln_plan_bind(t->job.plan, "rate", &t->rate, RELN_F64));
+    RELN_TRY(reln_plan_bind_sized(t->job.plan, "rate", &t->rate, RELN_F64, 1));
     if (evaluation_due(t))
         RELN_TRY(evaluate(t));
     why = ended(t);

@@ -1,0 +1,13 @@
+/* blas.h -- whether OpenBLAS can be called. */
+#ifndef TENSOR_BLAS_H
+#define TENSOR_BLAS_H
+
+#include "base/base.h"
+
+/* OpenBLAS takes a buffer of 128 MB from the system at its first call, and for every further thread that is inside it
+ * at the same time; where mmap() fails it tries again for ever. So whoever calls it asks first whether a buffer could
+ * be had: it costs two system calls. Sets one thread for each call, too: bits must not depend on their number. */
+bool reln_blas_ready(void);
+RelnStatus reln_blas_want(RelnCtx *ctx); /* the same as a status: RELN_ERR_NOMEM */
+
+#endif
