@@ -41,7 +41,8 @@ extern "C" {
     X(RELN_ERR_IO, "input/output failed")                                                          \
     X(RELN_ERR_FORMAT, "malformed file")                                                           \
     X(RELN_ERR_NUMERIC, "numerical failure")                                                       \
-    X(RELN_ERR_UNSUPPORTED, "not supported")
+    X(RELN_ERR_UNSUPPORTED, "not supported")                                                       \
+    X(RELN_ERR_STOPPED, "asked to stop")
 
 #define RELN_STATUS_ENUM(code, text) code,
 typedef enum RelnStatus { RELN_STATUS_LIST(RELN_STATUS_ENUM) RELN_STATUS_COUNT } RelnStatus;

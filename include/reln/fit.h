@@ -19,6 +19,7 @@
 #ifndef RELN_FIT_H
 #define RELN_FIT_H
 
+#include "reln/io.h"
 #include "reln/model.h"
 #include "reln/train.h"
 
@@ -35,8 +36,10 @@ typedef struct RelnFitOptions {
     uint64_t seed;
     double checkpoint_seconds; /* between checkpoints; 0: those of the SPEC */
     void *self;
-    bool (*observe)(void *self,
-                    const RelnTrainProgress *progress); /* false: stop, with a checkpoint */
+    /* After every step; false: stop, with a checkpoint. */
+    bool (*observe)(void *self, const RelnTrainProgress *progress);
+    /* True: stop, with a checkpoint. It is asked within steps and evaluations, too, by any thread. */
+    bool (*asked)(void *self);
 } RelnFitOptions;
 
 /* What a run came to; what it knows so far while it is going on. */
@@ -67,6 +70,21 @@ RELN_API void reln_fit_close(RelnFit *fit); /* NULL is fine */
 RELN_API RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end);
 RELN_API RelnFitResult reln_fit_result(const RelnFit *fit);
 RELN_API RelnModel *reln_fit_model(const RelnFit *fit);
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+/* The state of a trainer as one safetensors file, for training of your own: what reln_fit_run() and every task write. The
+ * file that was there stays as path.previous. `about` is for the caller: at most 14 items that say which run it is. */
+RELN_API RelnStatus reln_checkpoint_save(RelnCtx *ctx, const char *path, RelnTrainer *trainer,
+                                         const RelnMeta *about);
+/* The file, or path.previous as reln_tensors_load_or_previous(). RELN_ERR_FORMAT when it is no checkpoint. Caller
+ * destroys. */
+RELN_API RelnStatus reln_checkpoint_load(RelnCtx *ctx, const char *path, RelnTensors **out,
+                                         bool *previous);
+/* An item of `about`; NULL: there is none. */
+RELN_API const char *reln_checkpoint_about(const RelnTensors *file, const char *key);
+/* reln_trainer_restore() from its arrays. */
+RELN_API RelnStatus reln_checkpoint_restore(const RelnTensors *file, RelnTrainer *trainer);
 
 /* ---- model files ------------------------------------------------------------------------------------------------ */
 

@@ -62,6 +62,8 @@ RELN_API int reln_store_count(const RelnStore *store);
 RELN_API RelnEntryInfo reln_store_entry(const RelnStore *store, int index);
 /* False when there is no such name. */
 RELN_API bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out);
+/* The entry as an array (P, Q, R, K, C), with the store's own name and values. */
+RELN_API RelnNamed reln_entry_named(const RelnEntryInfo *entry);
 /* Number of trainable elements. */
 RELN_API size_t reln_store_parameters(const RelnStore *store);
 

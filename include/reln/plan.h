@@ -52,6 +52,10 @@ typedef struct RelnRun {
     ptrdiff_t n_samples;
     uint64_t seed; /* of random nodes */
     uint64_t step; /* number of the step, from 0: random nodes and optimisers see it */
+    /* Looked at before every shard, in the threads of the pool. True ends the run with RELN_ERR_STOPPED, and nothing in
+     * the store has changed: a run changes it last, when all shards are done. NULL: never. */
+    bool (*asked)(void *self);
+    void *self;
 } RelnRun;
 RELN_API RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run);
 

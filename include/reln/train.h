@@ -131,7 +131,7 @@ typedef enum RelnTrainEnd {
     RELN_TRAIN_GOING, /* there are steps left */
     RELN_TRAIN_DONE,
     RELN_TRAIN_PATIENCE, /* no better score for too long */
-    RELN_TRAIN_ASKED,    /* observe() said so */
+    RELN_TRAIN_ASKED,    /* the watch said so */
     RELN_TRAIN_DIVERGED /* loss or gradient are not finite: weights and states are those of the best evaluation (of
                           * the start when there was none), moments 0 */
 } RelnTrainEnd;
@@ -143,6 +143,24 @@ typedef struct RelnTrainProgress {
     const RelnTrainRow *row; /* the last row; NULL before the first */
     bool evaluated;          /* that row is new */
 } RelnTrainProgress;
+
+typedef struct RelnTrainer RelnTrainer;
+
+/* Who watches a run and keeps it; all zero: nobody. */
+typedef struct RelnTrainWatch {
+    void *self;
+    /* Progress, after a step: at most every observe_seconds (0: every step), and after every evaluation and the last
+     * step. False stops. NULL: not shown. */
+    bool (*observe)(void *self, const RelnTrainProgress *progress);
+    double observe_seconds;
+    /* True stops, between two steps or between two shards of one: that step is then as if it had not begun. The threads of
+     * the plan's pool ask, so it only looks. NULL: never. */
+    bool (*asked)(void *self);
+    /* Keep reln_trainer_state() somewhere: between two steps, when save_seconds have passed (0: never), and when a run
+     * ends or is stopped. NULL: not kept. */
+    RelnStatus (*save)(void *self, RelnTrainer *trainer);
+    double save_seconds;
+} RelnTrainWatch;
 
 typedef struct RelnTrainJob {
     RelnPlan *plan;   /* of a graph finished with reln_train_step() */
@@ -157,13 +175,10 @@ typedef struct RelnTrainJob {
     void *self;
     /* Bind the batch of a step, which must depend on the number of the step alone. */
     RelnStatus (*load)(void *self, uint64_t step, ptrdiff_t *n_samples);
-    /* NULL: no evaluation; the score is then the training loss. */
+    /* NULL: no evaluation; the score is then the training loss. RELN_ERR_STOPPED, of load() too, stops as the watch does. */
     RelnStatus (*evaluate)(void *self, uint64_t step, RelnEvaluation *out);
-    /* After every step; false stops. NULL: never asked. */
-    bool (*observe)(void *self, const RelnTrainProgress *progress);
+    RelnTrainWatch watch;
 } RelnTrainJob;
-
-typedef struct RelnTrainer RelnTrainer;
 
 /* The job is copied; plan and store must outlive it. Its state has the entries that the store has now, so build every
  * graph that adds to it before. The plan's input "rate" is bound to the trainer that ran last. Caller destroys. */
@@ -171,7 +186,8 @@ RELN_API RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, R
 RELN_API void reln_trainer_destroy(RelnTrainer *trainer); /* NULL is fine */
 
 /* Up to n_steps more steps. RELN_TRAIN_GOING and _ASKED: call it again to go on, as after a failure of load(), which
- * leaves the step undone, or of evaluate(), which is then asked again. `end` may be NULL. */
+ * leaves the step undone, or of evaluate(), which is then asked again. `end` may be NULL. After a failure nothing is
+ * saved. */
 RELN_API RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd *end);
 RELN_API uint64_t reln_trainer_step(const RelnTrainer *trainer); /* steps done */
 RELN_API int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **rows);
@@ -181,7 +197,7 @@ RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
 
 /* Everything that the rest of the run depends on: entries of the store (P, Q, R, K, C), the best weights ("best/NAME"),
  * the record and counters ("trainer/..."). Nothing is copied or allocated: arrays are borrowed until the next call, and
- * seen as they are between steps (observe() may call it). Restore copies from arrays of the same names, in any order,
+ * seen as they are between steps (observe() and save() may call it). Restore copies from arrays of the same names, in any order,
  * ignores others, and checks everything first: when it fails nothing has changed. The job must have the same seed; more
  * steps, another schedule or patience are taken as they are. */
 RELN_API RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays);

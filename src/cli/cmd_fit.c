@@ -45,7 +45,13 @@ static bool observe(void *self, const RelnTrainProgress *p)
     else
         snprintf(text, sizeof text, "loss %.4g", p->loss);
     cli_progress_show(&watch->progress, p->step, p->n_steps, text);
-    return cli_asked_to_stop() == 0;
+    return true;
+}
+
+static bool asked(void *self)
+{
+    (void)self;
+    return cli_asked_to_stop() != 0;
 }
 
 static CliExit print_spec(RelnCtx *ctx)
@@ -147,7 +153,8 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                                     .seed_given = args->seed_given,
                                     .seed = args->seed,
                                     .self = &watch,
-                                    .observe = observe};
+                                    .observe = observe,
+                                    .asked = asked};
     RelnFit *fit = NULL;
     RelnStatus status;
     CliExit code;

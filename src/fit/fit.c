@@ -2,18 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "fit/fit.h"
 #include "tensor/gemm.h"
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 char *reln_fit_path(RelnFit *fit, const char *name)
 {
@@ -74,14 +65,16 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
 
 static bool observe(void *self, const RelnTrainProgress *progress)
 {
-    RelnFit *fit = self;
-    const double every = fit->options.checkpoint_seconds > 0 ? fit->options.checkpoint_seconds
-                                                             : fit->spec.train.checkpoint;
+    const RelnFit *fit = self;
 
-    if (fit->options.observe && !fit->options.observe(fit->options.self, progress))
-        return false;
-    /* the trainer stops, the checkpoint is written between two steps, and it goes on */
-    return now() - fit->saved_at < every;
+    return fit->options.observe(fit->options.self, progress);
+}
+
+static bool asked(void *self)
+{
+    const RelnFit *fit = self;
+
+    return fit->options.asked(fit->options.self);
 }
 
 /* ---- the folder -------------------------------------------------------------------------------------------------------- */
@@ -101,6 +94,44 @@ static bool holds_run(const char *folder)
     return held;
 }
 
+/* ---- keeping it ------------------------------------------------------------------------------------------------------ */
+
+static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
+{
+    char fingerprint[24];
+    const char *text = reln_model_text(fit->model, doc);
+    const char *validation = fit->validation_path ? fit->validation_path : "";
+    const RelnMetaItem items[] = {{"reln.model", text},
+                                  {"reln.data", fit->data_path},
+                                  {"reln.validation", validation},
+                                  {"reln.fingerprint", fingerprint}};
+
+    if (!text)
+        return reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left for a checkpoint", path);
+    snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)fit->fingerprint);
+    return reln_checkpoint_save(fit->ctx, path, fit->trainer, &(RelnMeta){4, items});
+}
+
+static RelnStatus save_checkpoint(RelnFit *fit)
+{
+    char path[4096];
+    RelnDoc *doc = NULL;
+    RelnStatus status;
+
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", fit->folder);
+    status = reln_doc_create(fit->ctx, &doc);
+    if (status == RELN_OK)
+        status = write_checkpoint(fit, doc, path);
+    reln_doc_destroy(doc);
+    return status;
+}
+
+static RelnStatus save(void *self, RelnTrainer *trainer)
+{
+    (void)trainer;
+    return save_checkpoint(self);
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------------- */
 
 static char *copy_text(RelnFit *fit, const char *text)
@@ -117,7 +148,6 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     *out = fit;
     fit->ctx = ctx;
     fit->options = *options;
-    fit->saved_at = now();
     reln_arena_init(&fit->arena, ctx);
     fit->folder = copy_text(fit, options->folder);
     fit->note = copy_text(fit, "");
@@ -228,6 +258,8 @@ static RelnStatus plan(RelnFit *fit)
                                .model = fit->model,
                                .pool = fit->pool,
                                .data = fit->plain ? fit->plain : fit->data,
+                               .asked = fit->options.asked,
+                               .self = fit->options.self,
                                .borrowed = true};
     return reln_reader_plan(&fit->reader);
 }
@@ -258,6 +290,17 @@ static size_t store_bytes(const RelnStore *store)
     return sum;
 }
 
+static RelnTrainWatch watch(RelnFit *fit)
+{
+    const double seconds = fit->options.checkpoint_seconds;
+
+    return (RelnTrainWatch){.self = fit,
+                            .observe = fit->options.observe ? observe : NULL,
+                            .asked = fit->options.asked ? asked : NULL,
+                            .save = save,
+                            .save_seconds = seconds > 0 ? seconds : fit->spec.train.checkpoint};
+}
+
 static RelnStatus make_trainer(RelnFit *fit)
 {
     const bool class = fit->spec.target.as == RELN_TARGET_CLASS;
@@ -268,8 +311,7 @@ static RelnStatus make_trainer(RelnFit *fit)
                         .n_metrics = class ? 1 : 2,
                         .metric_names = {class ? "accuracy" : "mse", "mae"},
                         .self = fit,
-                        .load = load,
-                        .observe = observe};
+                        .load = load};
 
     fit->steps_per_epoch =
         (uint64_t)((fit->n_train + fit->spec.train.batch - 1) / fit->spec.train.batch);
@@ -280,6 +322,7 @@ static RelnStatus make_trainer(RelnFit *fit)
     job.schedule = reln_spec_schedule(&fit->spec, fit->steps_per_epoch);
     if (fit->has_reader)
         job.evaluate = evaluate;
+    job.watch = watch(fit);
     return reln_trainer_create(fit->ctx, &job, &fit->trainer);
 }
 
@@ -370,7 +413,7 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(prepare(fit, true));
     RELN_TRY(write_spec(fit));
-    return reln_fit_save_checkpoint(fit);
+    return save_checkpoint(fit);
 }
 
 RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
@@ -410,43 +453,7 @@ void reln_fit_close(RelnFit *fit)
     reln_free(fit->ctx, fit);
 }
 
-/* ---- checkpoints ------------------------------------------------------------------------------------------------------ */
-
-static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
-{
-    char fingerprint[24];
-    const char *text = reln_model_text(fit->model, doc);
-    const char *validation = fit->validation_path ? fit->validation_path : "";
-    const RelnMetaItem items[] = {{"reln.format", RELN_FORMAT},
-                                  {"reln.kind", "checkpoint"},
-                                  {"reln.model", text},
-                                  {"reln.data", fit->data_path},
-                                  {"reln.validation", validation},
-                                  {"reln.fingerprint", fingerprint}};
-    const RelnNamed *arrays;
-    int n;
-
-    if (!text)
-        return reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left for a checkpoint", path);
-    snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)fit->fingerprint);
-    RELN_TRY(reln_trainer_state(fit->trainer, &n, &arrays));
-    return reln_tensors_save_keeping(fit->ctx, path, n, arrays, &(RelnMeta){6, items});
-}
-
-RelnStatus reln_fit_save_checkpoint(RelnFit *fit)
-{
-    char path[4096];
-    RelnDoc *doc = NULL;
-    RelnStatus status;
-
-    snprintf(path, sizeof path, "%s/checkpoint.safetensors", fit->folder);
-    status = reln_doc_create(fit->ctx, &doc);
-    if (status == RELN_OK)
-        status = write_checkpoint(fit, doc, path);
-    reln_doc_destroy(doc);
-    fit->saved_at = now();
-    return status;
-}
+/* ---- taking it up again ------------------------------------------------------------------------------------------------------ */
 
 static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *path)
 {
@@ -474,7 +481,7 @@ static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *pat
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(same_data(fit, file, fit->data_path));
     RELN_TRY(prepare(fit, false));
-    return reln_trainer_restore(fit->trainer, reln_tensors_count(file), reln_tensors_get(file, 0));
+    return reln_checkpoint_restore(file, fit->trainer);
 }
 
 static RelnStatus resume(RelnFit *fit)
@@ -487,7 +494,7 @@ static RelnStatus resume(RelnFit *fit)
     if (!path)
         return RELN_ERR_NOMEM;
     RELN_TRY(enter_folder(fit));
-    status = reln_tensors_load_or_previous(fit->ctx, path, &file, &previous);
+    status = reln_checkpoint_load(fit->ctx, path, &file, &previous);
     if (status == RELN_OK && previous)
         fit->note = reln_arena_printf(&fit->arena, "%s; the checkpoint before it is taken",
                                       reln_ctx_error(fit->ctx));
@@ -523,41 +530,12 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
-/* The caller's observe() may stop the run; the time for a checkpoint stops the trainer only for a moment. */
-typedef struct Watch {
-    bool (*observe)(void *self, const RelnTrainProgress *progress);
-    void *self;
-    bool told;
-} Watch;
-
-static bool watch(void *self, const RelnTrainProgress *progress)
-{
-    Watch *w = self;
-
-    if (w->observe && !w->observe(w->self, progress))
-        w->told = true;
-    return !w->told;
-}
-
 RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 {
-    Watch w = {fit->options.observe, fit->options.self, false};
-    RelnStatus status = RELN_OK;
-
-    fit->options.observe = watch;
-    fit->options.self = &w;
-    do {
-        status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
-        if (status == RELN_OK)
-            status = reln_fit_save_checkpoint(fit);
-    } while (status == RELN_OK && fit->end == RELN_TRAIN_ASKED && !w.told);
-    fit->options.observe = w.observe;
-    fit->options.self = w.self;
+    RELN_TRY(reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end));
     fit->peak_bytes = reln_peak_bytes();
     *end = fit->end;
-    if (status == RELN_OK && fit->end != RELN_TRAIN_ASKED)
-        status = reln_fit_write_outputs(fit);
-    return status;
+    return fit->end == RELN_TRAIN_ASKED ? RELN_OK : reln_fit_write_outputs(fit);
 }
 
 RelnFitResult reln_fit_result(const RelnFit *fit)

@@ -50,6 +50,8 @@ typedef struct RelnReader {
     bool borrowed; /* pool and data are somebody else's */
     RelnModelGraph net;
     RelnPlan *plan;
+    bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
+    void *self;
     double *y, *target; /* of a batch */
     ptrdiff_t *rows;
 } RelnReader;
@@ -71,6 +73,9 @@ RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t 
 /* The version of model files and checkpoints that is written; older ones are read. */
 #define RELN_FORMAT "1"
 
+/* Is it a file of this format and kind, "model" or "checkpoint"? */
+RelnStatus reln_format_check(RelnCtx *ctx, const RelnTensors *file, const char *path,
+                             const char *kind);
 /* A model with the weights of another, in another precision. Caller destroys. */
 RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out);
 /* The description of a file's metadata, as a model without its weights; kind is "model" or "checkpoint". Caller
@@ -102,13 +107,11 @@ struct RelnFit {
     bool has_reader;
     RelnTrainer *trainer;
     uint64_t n_steps, steps_per_epoch;
-    double saved_at; /* seconds, when the last checkpoint was written */
     size_t planned_bytes, peak_bytes;
     RelnTrainEnd end;
 };
 
 char *reln_fit_path(RelnFit *fit, const char *name); /* in the folder; NULL when memory is out */
-RelnStatus reln_fit_save_checkpoint(RelnFit *fit);
 /* model.safetensors, results.json, metrics.csv, report.html */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);
 size_t reln_peak_bytes(void); /* the most memory this process has had so far */

@@ -11,23 +11,16 @@ const char *reln_model_text(const RelnModel *model, RelnDoc *doc)
 
 /* ---- weights by name ------------------------------------------------------------------------------------------------ */
 
-static int dims_of(const RelnEntryInfo *entry, ptrdiff_t *dims)
+/* The array of an entry as model files have it: axes of one element are left out. */
+static RelnNamed squeezed(const RelnEntryInfo *entry)
 {
-    const int all[RELN_AXES] = {entry->dims.p, entry->dims.q, entry->dims.r, entry->dims.k,
-                                entry->dims.c};
+    RelnNamed array = reln_entry_named(entry);
     int rank = 0;
 
-    for (int a = 0; a < RELN_AXES; a++)
-        if (all[a] > 1)
-            dims[rank++] = all[a];
-    return rank;
-}
-
-static RelnNamed named(const RelnEntryInfo *entry)
-{
-    RelnNamed array = {.name = entry->name, .dtype = entry->dtype, .values = entry->values};
-
-    array.rank = dims_of(entry, array.dims);
+    for (int a = 0; a < array.rank; a++)
+        if (array.dims[a] > 1)
+            array.dims[rank++] = array.dims[a];
+    array.rank = rank;
     return array;
 }
 
@@ -44,7 +37,7 @@ static RelnStatus weights(const RelnModel *model, RelnArena *arena, int *n, Reln
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
         if (!reln_train_is_moment(store, &entry))
-            list[(*n)++] = named(&entry);
+            list[(*n)++] = squeezed(&entry);
     }
     *out = list;
     return RELN_OK;
@@ -82,7 +75,7 @@ static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *pa
 
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        const RelnNamed want = named(&entry), *have = reln_tensors_find(file, entry.name);
+        const RelnNamed want = squeezed(&entry), *have = reln_tensors_find(file, entry.name);
 
         if (!have)
             return reln_fail(ctx, RELN_ERR_FORMAT, "%s: no tensor '%s', which the model has", path,
@@ -137,25 +130,6 @@ RelnStatus reln_model_save(const RelnModel *model, const char *path)
 
 /* ---- loading -------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus check_format(RelnCtx *ctx, const RelnTensors *file, const char *path,
-                               const char *kind)
-{
-    const char *format = reln_tensors_meta(file, "reln.format");
-    const char *seen = reln_tensors_meta(file, "reln.kind");
-
-    if (!format || !seen || !reln_tensors_meta(file, "reln.model"))
-        return reln_fail(ctx, RELN_ERR_FORMAT,
-                         "%s: a safetensors file, but without the description of a model of ours",
-                         path);
-    if (strcmp(format, RELN_FORMAT) != 0)
-        return reln_fail(ctx, RELN_ERR_UNSUPPORTED,
-                         "%s: format %.20s; this is reln %s, which reads format %s", path, format,
-                         reln_version(), RELN_FORMAT);
-    if (strcmp(seen, kind) != 0)
-        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: a %.20s; a %s was wanted", path, seen, kind);
-    return RELN_OK;
-}
-
 /* A graph makes the store's entries. */
 static RelnStatus make_entries(RelnModel *model)
 {
@@ -183,10 +157,11 @@ RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const cha
     const char *text = reln_tensors_meta(file, "reln.model");
     RelnModel *model = NULL;
     RelnDoc *doc = NULL;
-    RelnStatus status = check_format(ctx, file, path, kind);
+    RelnStatus status;
 
-    if (status != RELN_OK)
-        return status;
+    RELN_TRY(reln_format_check(ctx, file, path, kind));
+    if (!text)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: a %s of ours, but of no model", path, kind);
     status = reln_doc_parse_json(ctx, text, strlen(text), path, &doc);
     if (status == RELN_OK)
         status = reln_model_from_doc(ctx, reln_doc_root(doc), path, &model);
@@ -252,7 +227,7 @@ RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out
         const RelnEntryInfo to = reln_store_entry(reln_model_store(other), i);
         RelnEntryInfo from;
         if (reln_store_find(reln_model_store(model), to.name, &from)) {
-            const RelnNamed array = named(&from);
+            const RelnNamed array = reln_entry_named(&from);
             copy(&array, &to);
         }
     }

@@ -50,7 +50,8 @@ void reln_reader_close(RelnReader *r)
 static RelnStatus run(RelnReader *r, ptrdiff_t n)
 {
     RELN_TRY(reln_data_bind(r->data, r->plan, n, r->rows, 0));
-    RELN_TRY(reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
+    RELN_TRY(
+        reln_plan_run(r->plan, &(RelnRun){.n_samples = n, .asked = r->asked, .self = r->self}));
     reln_model_predictions(r->model, reln_plan_output(r->plan, "y", NULL), n, r->y);
     return RELN_OK;
 }

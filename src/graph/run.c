@@ -410,6 +410,8 @@ static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker 
         memset(f.lane + sum->lane, 0, sum->count * reln_dtype_size(sum->dtype));
     }
     for (ptrdiff_t s = lane_begins(plan, lane); s < lane_begins(plan, lane + 1); s++) {
+        if (plan->run.asked && plan->run.asked(plan->run.self))
+            return run_fail(worker, RELN_ERR_STOPPED, "run: asked to stop");
         f.shard = &plan->shards[s];
         RELN_TRY(run_program(&phase->shards, &f));
     }

@@ -135,6 +135,14 @@ bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *ou
     return entry != NULL;
 }
 
+RelnNamed reln_entry_named(const RelnEntryInfo *entry)
+{
+    const RelnDims d = entry->dims;
+
+    return (RelnNamed){
+        entry->name, entry->dtype, RELN_AXES, {d.p, d.q, d.r, d.k, d.c}, entry->values};
+}
+
 size_t reln_store_parameters(const RelnStore *store)
 {
     size_t count = 0;

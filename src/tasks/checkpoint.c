@@ -18,72 +18,60 @@ static RelnStatus checkpoint_path(const TaskRun *run, int part, char path[TASK_P
 
 RelnStatus task_checkpoint_save(const TaskRun *run, int part, RelnTrainer *trainer)
 {
-    const RelnMetaItem item = {"settings", run->files->settings};
-    const RelnNamed *arrays = NULL;
+    const RelnMetaItem item = {"reln.settings", run->files->settings};
     char path[TASK_PATH];
-    int n = 0;
 
     TRY(checkpoint_path(run, part, path));
-    TRY(reln_trainer_state(trainer, &n, &arrays));
-    return reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){1, &item});
+    return reln_checkpoint_save(run->env->ctx, path, trainer, &(RelnMeta){1, &item});
 }
 
-static RelnStatus restore(const TaskRun *run, const RelnTensors *tensors, RelnTrainer *trainer)
+/* "PATH.previous", which is there when a run was killed between two renamings. */
+static void previous_path(const char *path, char out[TASK_PATH + 16])
 {
-    const int n = reln_tensors_count(tensors);
-    RelnNamed *arrays = calloc((size_t)n + 1, sizeof *arrays);
-    RelnStatus status;
+    snprintf(out, TASK_PATH + 16, "%s.previous", path);
+}
 
-    if (!arrays)
-        return task_nomem(run->env);
-    for (int i = 0; i < n; i++)
-        arrays[i] = *reln_tensors_get(tensors, i);
-    status = reln_trainer_restore(trainer, n, arrays);
-    free(arrays);
-    return status;
+static bool exists(const char *path)
+{
+    char previous[TASK_PATH + 16];
+
+    previous_path(path, previous);
+    return reln_file_exists(path) || reln_file_exists(previous);
 }
 
 /* One of other settings is of no use here, and will be written over. */
 RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *trainer)
 {
-    RelnTensors *tensors = NULL;
+    RelnTensors *file = NULL;
     char path[TASK_PATH];
     const char *settings;
+    bool previous;
     RelnStatus status = RELN_OK;
 
     TRY(checkpoint_path(run, part, path));
-    if (!reln_file_exists(path))
+    if (!exists(path))
         return RELN_OK;
-    TRY(reln_tensors_load(run->env->ctx, path, &tensors));
-    settings = reln_tensors_meta(tensors, "settings");
+    TRY(reln_checkpoint_load(run->env->ctx, path, &file, &previous));
+    settings = reln_checkpoint_about(file, "reln.settings");
     if (settings && strcmp(settings, run->files->settings) == 0)
-        status = restore(run, tensors, trainer);
-    reln_tensors_destroy(tensors);
+        status = reln_checkpoint_restore(file, trainer);
+    reln_tensors_destroy(file);
     return status;
 }
 
 void task_checkpoint_remove(const TaskRun *run)
 {
-    char path[TASK_PATH];
+    char path[TASK_PATH], previous[TASK_PATH + 16];
 
     for (int part = 0; part < PARTS; part++)
-        if (checkpoint_path(run, part, path) == RELN_OK)
+        if (checkpoint_path(run, part, path) == RELN_OK) {
+            previous_path(path, previous);
             unlink(path);
+            unlink(previous);
+        }
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
-
-/* (P, Q, R, K, C) */
-static RelnNamed named(const RelnEntryInfo *entry)
-{
-    const RelnDims d = entry->dims;
-
-    return (RelnNamed){.name = entry->name,
-                       .dtype = entry->dtype,
-                       .rank = 5,
-                       .dims = {d.p, d.q, d.r, d.k, d.c},
-                       .values = entry->values};
-}
 
 RelnStatus task_keep(TaskRun *run, const RelnStore *store)
 {
@@ -101,7 +89,7 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store)
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
         if (!reln_train_is_moment(store, &entry))
-            arrays[n++] = named(&entry);
+            arrays[n++] = reln_entry_named(&entry);
     }
     const RelnMetaItem item = {"settings", run->files->settings};
     status = reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){1, &item});

@@ -157,57 +157,45 @@ size_t task_trained(const RelnStore *store)
     return count;
 }
 
-/* Looked after every so many steps: about ten times a second. */
-typedef struct Pace {
-    uint64_t steps;
-    double last, saved;
-} Pace;
+/* A training of a run, as its trainer sees it. */
+typedef struct Part {
+    TaskRun *run;
+    int index;
+} Part;
 
-static void adapt(Pace *pace)
+static bool show(void *self, const RelnTrainProgress *progress)
 {
-    const double now = task_clock(), spent = now - pace->last;
+    const TaskWatch *w = ((const Part *)self)->run->files->watch;
 
-    if (spent < 0.05)
-        pace->steps *= 2;
-    else if (spent > 0.2 && pace->steps > 1)
-        pace->steps /= 2;
-    pace->last = now;
+    if (w->show)
+        w->show(w->self, progress->step, progress->n_steps, progress->loss);
+    return true;
 }
 
-static void show(const TaskRun *run, const RelnTrainJob *job, const RelnTrainer *trainer)
+/* Only looks: threads ask. */
+static bool asked(void *self)
 {
-    const TaskWatch *w = run->files ? run->files->watch : NULL;
-    const double *loss = reln_plan_output(job->plan, "loss", NULL);
+    const TaskWatch *w = ((const Part *)self)->run->files->watch;
 
-    if (w && w->show)
-        w->show(w->self, reln_trainer_step(trainer), job->n_steps, loss ? *loss : (double)NAN);
+    return w->asked && w->asked(w->self);
+}
+
+static RelnStatus save(void *self, RelnTrainer *trainer)
+{
+    const Part *part = self;
+
+    return task_checkpoint_save(part->run, part->index, trainer);
 }
 
 /* A checkpoint every half minute, and whenever training ends: a long evaluation may follow. */
-static RelnStatus keep_now(TaskRun *run, int part, RelnTrainer *trainer, Pace *pace, bool ended)
+static RelnTrainWatch watch(Part *part)
 {
-    if (!run->files || (!ended && !run->stopped && task_clock() - pace->saved < 30))
-        return RELN_OK;
-    pace->saved = task_clock();
-    return task_checkpoint_save(run, part, trainer);
-}
-
-static RelnStatus loop(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer *trainer)
-{
-    RelnTrainEnd end = RELN_TRAIN_GOING;
-    Pace pace = {1, task_clock(), task_clock()};
-
-    while (end == RELN_TRAIN_GOING) {
-        TRY(reln_trainer_run(trainer, pace.steps, &end));
-        show(run, job, trainer);
-        task_asked(run);
-        TRY(keep_now(run, part, trainer, &pace, end != RELN_TRAIN_GOING));
-        if (run->stopped)
-            return task_fail(run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
-        adapt(&pace);
-    }
-    run->diverged = run->diverged || end == RELN_TRAIN_DIVERGED;
-    return RELN_OK;
+    return (RelnTrainWatch){.self = part,
+                            .observe = show,
+                            .observe_seconds = 0.1,
+                            .asked = asked,
+                            .save = save,
+                            .save_seconds = 30};
 }
 
 static void begin(const TaskRun *run, const RelnTrainer *trainer)
@@ -226,18 +214,32 @@ static void end(const TaskRun *run)
         run->files->watch->end(run->files->watch->self);
 }
 
+static RelnStatus loop(TaskRun *run, RelnTrainer *trainer)
+{
+    RelnTrainEnd why;
+
+    TRY(reln_trainer_run(trainer, UINT64_MAX, &why));
+    run->diverged = run->diverged || why == RELN_TRAIN_DIVERGED;
+    run->stopped = run->stopped || why == RELN_TRAIN_ASKED;
+    return run->stopped ? task_fail(run->env, RELN_ERR_STOPPED, "asked to stop") : RELN_OK;
+}
+
 RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out)
 {
+    Part self = {run, part};
+    RelnTrainJob watched = *job;
     const RelnTrainRow *rows = NULL;
     RelnStatus status;
     int n;
 
     *out = NULL;
-    TRY(reln_trainer_create(run->env->ctx, job, out));
+    if (run->files)
+        watched.watch = watch(&self);
+    TRY(reln_trainer_create(run->env->ctx, &watched, out));
     if (run->files)
         TRY(task_checkpoint_load(run, part, *out));
     begin(run, *out);
-    status = loop(run, part, job, *out);
+    status = loop(run, *out);
     end(run);
     n = reln_trainer_rows(*out, &rows);
     run->seconds += n > 0 ? rows[n - 1].seconds : 0;

@@ -147,8 +147,8 @@ RelnStatus task_nomem(TaskEnv *env);
 const char *task_option(const TaskEnv *env, const char *name);
 
 /* Train: a trainer made, restored from the run's checkpoint, run to its end, kept on disk every half minute. The caller
- * destroys *out, also when this fails. When the run was asked to stop, run->stopped is set and the status is not
- * RELN_OK: return it. job->observe belongs to this function. A second training in one run has another `part`. */
+ * destroys *out, also when this fails. When the run was asked to stop, run->stopped is set and the status is
+ * RELN_ERR_STOPPED: return it. job->watch belongs to this function, and *out is not run again after it. A second training in one run has another `part`. */
 RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out);
 
 /* A constant rate, or a warm-up over a fiftieth of the steps and a cosine down to a hundredth. */
@@ -168,7 +168,7 @@ RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char 
 /* Keep the trained parameters and states: models/MODEL-SEED.safetensors. Moments of optimisers are left out. */
 RelnStatus task_keep(TaskRun *run, const RelnStore *store);
 
-/* Ask within long evaluations: true sets run->stopped, and run() should return a status that is not RELN_OK. */
+/* Ask within long evaluations: true sets run->stopped, and run() should return RELN_ERR_STOPPED. */
 bool task_asked(TaskRun *run);
 
 double task_clock(void); /* seconds of a clock that only goes forward */

@@ -55,11 +55,21 @@ struct RelnTrainer {
     RelnNamed *state; /* entries, best copies, counters, sums; last the record */
     int n_state;
     double clock; /* when `seconds` was last brought up to date */
+    double observed,
+        saved; /* when the watch last was told, and last kept the state; of the same clock */
 };
 
 static uint64_t step_of(const RelnTrainer *t)
 {
     return (uint64_t)t->counters[STEP];
+}
+
+static double seconds_now(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- the record ------------------------------------------------------------------------------------------------- */
@@ -181,13 +191,6 @@ static size_t width_of(RelnDtype dtype)
     return dtype == RELN_F64 || dtype == RELN_I64 ? 8 : 4;
 }
 
-static RelnNamed named_entry(const char *name, const RelnEntryInfo *entry, void *values)
-{
-    const RelnDims d = entry->dims;
-
-    return (RelnNamed){name, entry->dtype, RELN_AXES, {d.p, d.q, d.r, d.k, d.c}, values};
-}
-
 static RelnNamed named_list(const char *name, RelnDtype dtype, ptrdiff_t count, void *values)
 {
     return (RelnNamed){name, dtype, 1, {count}, values};
@@ -202,7 +205,7 @@ static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entr
     if (strncmp(entry->name, "best/", 5) == 0 || strncmp(entry->name, "trainer/", 8) == 0)
         return reln_fail(t->ctx, RELN_ERR_ARG,
                          "train: %s: names in best/ and trainer/ are the trainer's", entry->name);
-    t->state[t->n_state++] = named_entry(entry->name, entry, entry->values);
+    t->state[t->n_state++] = reln_entry_named(entry);
     if (moment)
         return RELN_OK;
     name = reln_arena_printf(&t->arena, "best/%s", entry->name);
@@ -210,7 +213,9 @@ static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entr
     if (!name || !part->best)
         return RELN_ERR_NOMEM;
     memcpy(part->best, entry->values, part->n_bytes);
-    t->state[t->n_state++] = named_entry(name, entry, part->best);
+    t->state[t->n_state] = reln_entry_named(entry);
+    t->state[t->n_state].name = name;
+    t->state[t->n_state++].values = part->best;
     return RELN_OK;
 }
 
@@ -391,6 +396,7 @@ static RelnStatus init(RelnTrainer *t)
 {
     t->counters[SEED] = (int64_t)t->job.seed;
     t->sums[BEST_SCORE] = HUGE_VAL;
+    t->saved = seconds_now();
     RELN_TRY(add_parts(t));
     RELN_TRY(record_init(t->ctx, rows_for(&t->job, t->job.n_steps), &t->record));
     return reln_plan_bind_sized(t->job.plan, "rate", &t->rate, RELN_F64, 1);
@@ -483,11 +489,8 @@ static void gain(RelnTrainer *t, double score)
 /* Wall time, brought up to date. */
 static void tick(RelnTrainer *t, bool start)
 {
-    struct timespec now = {0};
-    double seconds;
+    const double seconds = seconds_now();
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (!start)
         t->sums[SECONDS] += seconds - t->clock;
     t->clock = seconds;
@@ -532,7 +535,8 @@ static void diverge(RelnTrainer *t)
 static RelnStatus train(RelnTrainer *t)
 {
     const uint64_t step = step_of(t);
-    RelnRun run = {.seed = t->job.seed, .step = step};
+    RelnRun run = {
+        .seed = t->job.seed, .step = step, .asked = t->job.watch.asked, .self = t->job.watch.self};
 
     if (step == 0)
         keep_best(t);
@@ -550,8 +554,10 @@ static RelnStatus train(RelnTrainer *t)
     return RELN_OK;
 }
 
-static bool observed(RelnTrainer *t, bool evaluated)
+/* Tell the watch how far it is, if it is time to. False: it wants an end. */
+static bool observe(RelnTrainer *t, bool evaluated, bool last)
 {
+    const RelnTrainWatch *w = &t->job.watch;
     const RelnTrainProgress progress = {.step = step_of(t),
                                         .n_steps = t->job.n_steps,
                                         .loss = t->sums[LAST_LOSS],
@@ -560,7 +566,23 @@ static bool observed(RelnTrainer *t, bool evaluated)
                                         .row = last_row(t),
                                         .evaluated = evaluated};
 
-    return !t->job.observe || t->job.observe(t->job.self, &progress);
+    if (!w->observe || !(evaluated || last || t->clock - t->observed >= w->observe_seconds))
+        return true;
+    t->observed = t->clock;
+    return w->observe(w->self, &progress);
+}
+
+/* Let the watch keep the state, if it is time to or the last time. */
+static RelnStatus save(RelnTrainer *t, bool last)
+{
+    const RelnTrainWatch *w = &t->job.watch;
+    const bool due = w->save_seconds > 0 && t->clock - t->saved >= w->save_seconds;
+
+    if (!w->save || !(due || last))
+        return RELN_OK;
+    RELN_TRY(w->save(w->self, t));
+    t->saved = seconds_now();
+    return RELN_OK;
 }
 
 /* Why there is no next step; from the counters alone, so that a restored run knows, too. */
@@ -575,37 +597,58 @@ static RelnTrainEnd ended(const RelnTrainer *t)
     return RELN_TRAIN_GOING;
 }
 
+/* A step and the evaluation that is due after it. */
+static RelnStatus train_and_judge(RelnTrainer *t, bool *evaluated)
+{
+    RELN_TRY(train(t));
+    *evaluated = evaluation_due(t);
+    return *evaluated ? evaluate(t) : RELN_OK;
+}
+
 /* A step and what follows it. */
 static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
 {
-    bool evaluated, go_on;
+    const RelnTrainWatch *w = &t->job.watch;
+    bool evaluated = false, go_on;
 
-    RELN_TRY(train(t));
-    evaluated = evaluation_due(t);
-    if (evaluated)
-        RELN_TRY(evaluate(t));
+    RELN_TRY(train_and_judge(t, &evaluated));
     tick(t, false);
-    go_on = observed(t, evaluated);
     *end = ended(t);
+    go_on = observe(t, evaluated, *end != RELN_TRAIN_GOING);
+    go_on = !(w->asked && w->asked(w->self)) && go_on;
     if (*end == RELN_TRAIN_GOING && !go_on)
         *end = RELN_TRAIN_ASKED;
+    return *end == RELN_TRAIN_GOING ? save(t, false) : RELN_OK;
+}
+
+/* An evaluation that is still due, then up to n steps. */
+static RelnStatus go(RelnTrainer *t, uint64_t n, RelnTrainEnd *end)
+{
+    if (evaluation_due(t))
+        RELN_TRY(evaluate(t));
+    *end = ended(t);
+    for (uint64_t i = 0; i < n && *end == RELN_TRAIN_GOING; i++)
+        RELN_TRY(advance(t, end));
     return RELN_OK;
 }
 
 RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd *end)
 {
     RelnTrainer *t = trainer;
-    RelnTrainEnd why;
+    RelnTrainEnd why = RELN_TRAIN_GOING;
+    RelnStatus status;
 
     if (end)
         *end = RELN_TRAIN_GOING;
     tick(t, true);
     RELN_TRY(reln_plan_bind_sized(t->job.plan, "rate", &t->rate, RELN_F64, 1));
-    if (evaluation_due(t))
-        RELN_TRY(evaluate(t));
-    why = ended(t);
-    for (uint64_t i = 0; i < n_steps && why == RELN_TRAIN_GOING; i++)
-        RELN_TRY(advance(t, &why));
+    status = go(t, n_steps, &why);
+    if (status != RELN_OK && status != RELN_ERR_STOPPED)
+        return status;
+    if (status == RELN_ERR_STOPPED)
+        why = RELN_TRAIN_ASKED;
+    if (why != RELN_TRAIN_GOING)
+        RELN_TRY(save(t, true));
     if (end)
         *end = why;
     return RELN_OK;

@@ -161,6 +161,21 @@ rm own.npz
 refused 4 'own.npz: cannot open: No such file' fit --resume changed
 check "the checkpoint is as it was" cmp before changed/checkpoint.safetensors
 
+# ---- runs of earlier programs ------------------------------------------------------------------------------------------
+
+# A checkpoint that reln 0.1.0 wrote before runs of tasks had the same layout. Bits are those of the machine's kernels.
+golden=$(dirname "$0")/../golden/checkpoints
+cp "$golden/fit.npz" "$golden/fit.yaml" .
+run 0 fit fit.yaml fit.npz --out whole --threads 1 --quiet
+mkdir earlier
+cp "$golden/fit.safetensors" earlier/checkpoint.safetensors
+"$helper" retell earlier/checkpoint.safetensors reln.data /tmp/reln-golden/data.npz "$PWD/fit.npz"
+run 0 fit --resume earlier --threads 2 --json
+json 'end="done"'
+if grep -q avx2 /proc/cpuinfo; then
+    check "resumed from an earlier program: the same bits" cmp whole/model.safetensors earlier/model.safetensors
+fi
+
 # ---- files that rot -------------------------------------------------------------------------------------------------
 
 spoil() { cp -r "threads-1" "$1"; }

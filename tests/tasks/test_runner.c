@@ -73,7 +73,7 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     TRY(task_train(run, 0, &job, trainer));
     run->stopped = stop_judging;
     if (run->stopped)
-        return task_fail(run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
+        return task_fail(run->env, RELN_ERR_STOPPED, "asked to stop");
     n = reln_trainer_rows(*trainer, &rows);
     run->metrics[0] = rows[n - 1].loss;
     run->metrics[1] = run->seed == endless ? (double)NAN : 0.5 + 0.01 * (double)run->seed;
@@ -379,6 +379,81 @@ static void a_stopped_run_goes_on_and_ends_with_the_same_bits(void **state)
     place_clear(&q);
 }
 
+static void note_first(void *self, const char *what, uint64_t first)
+{
+    (void)what;
+    *(uint64_t *)self = first;
+}
+
+/* The file was written by reln 0.1.0 before runs of tasks and of `fit` had one layout. Bits are those of the machine's
+ * kernels: it was made with AVX2. */
+static void a_checkpoint_of_the_first_layout_goes_on(void **state)
+{
+    uint64_t first = 0;
+    double whole;
+    char command[512];
+    Place p, q;
+
+    (void)state;
+    place_init(&p);
+    p.request.values[0] = "long";
+    p.request.seeds = 1;
+    p.request.models = "plain";
+    assert_ok(p.ctx, go(&p));
+    whole = result(&p, 0, "mse", "mean");
+    place_init(&q);
+    q.request.values[0] = "long";
+    q.request.seeds = 1;
+    q.request.models = "plain";
+    q.request.watch = (TaskWatch){.self = &first, .begin = note_first};
+    snprintf(command, sizeof command, "mkdir -p %s/runs && cp %s %s/runs/plain-1.part0.safetensors",
+             q.folder, RELN_SOURCE_DIR "/tests/golden/checkpoints/task.safetensors", q.folder);
+    assert_int_equal(system(command), 0);
+    assert_ok(q.ctx, go(&q));
+    assert_int_equal(first, 255); /* of 4000 */
+    if (system("grep -q avx2 /proc/cpuinfo") == 0)
+        assert_true(result(&q, 0, "mse", "mean") == whole);
+    assert_false(exists(&q, "runs/plain-1.part0.safetensors"));
+    place_clear(&q);
+    place_clear(&p);
+}
+
+/* The last file is torn, and nothing of the run is lost but the last half minute. */
+static void a_torn_checkpoint_leaves_the_one_before_it(void **state)
+{
+    uint64_t first = 0;
+    int looks = 30;
+    double whole;
+    char command[512];
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.values[0] = "long";
+    p.request.seeds = 1;
+    p.request.models = "plain";
+    assert_ok(p.ctx, go(&p));
+    whole = result(&p, 0, "mse", "mean");
+    place_clear(&p);
+    place_init(&p);
+    p.request.values[0] = "long";
+    p.request.seeds = 1;
+    p.request.models = "plain";
+    p.request.watch = (TaskWatch){.self = &looks, .asked = asked_after};
+    assert_ok(p.ctx, go(&p));
+    looks = 30;
+    assert_ok(p.ctx, go(&p));
+    assert_true(p.outcome.stopped && exists(&p, "runs/plain-1.part0.safetensors.previous"));
+    snprintf(command, sizeof command, "echo torn > %s/runs/plain-1.part0.safetensors", p.folder);
+    assert_int_equal(system(command), 0);
+    p.request.watch = (TaskWatch){.self = &first, .begin = note_first};
+    assert_ok(p.ctx, go(&p));
+    assert_true(first > 0);
+    assert_true(result(&p, 0, "mse", "mean") == whole);
+    assert_false(exists(&p, "runs/plain-1.part0.safetensors.previous"));
+    place_clear(&p);
+}
+
 /* Processes of their own: nothing is run in this one. */
 static void runs_at_a_time_come_to_what_they_are_one_by_one(void **state)
 {
@@ -550,6 +625,8 @@ int main(void)
         cmocka_unit_test(a_finished_run_is_not_made_again),
         cmocka_unit_test(a_run_of_other_settings_is_made_again),
         cmocka_unit_test(a_stopped_run_goes_on_and_ends_with_the_same_bits),
+        cmocka_unit_test(a_checkpoint_of_the_first_layout_goes_on),
+        cmocka_unit_test(a_torn_checkpoint_leaves_the_one_before_it),
         cmocka_unit_test(runs_at_a_time_come_to_what_they_are_one_by_one),
         cmocka_unit_test(runs_at_a_time_are_stopped_together_and_go_on),
         cmocka_unit_test(a_run_that_fails_or_dies_among_others_is_told),

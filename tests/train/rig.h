@@ -139,7 +139,7 @@ static inline RelnTrainJob rig_job(Rig *r)
         .self = r,
         .load = rig_load,
         .evaluate = rig_evaluate,
-        .observe = rig_observe,
+        .watch = {.self = r, .observe = rig_observe},
     };
 }
 

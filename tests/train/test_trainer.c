@@ -1,5 +1,7 @@
 /* The loop: runs that are stopped anywhere end with the same bits, and what happens when they do not go well. */
+#include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 
 #include "train/rig.h"
 
@@ -257,6 +259,146 @@ static void asked_to_stop_it_stops_and_goes_on(void **state)
     rig_clear(&r);
 }
 
+/* A wish to stop that comes at the k-th look, and who keeps the state. */
+typedef struct Wish {
+    atomic_int looks; /* left */
+    int n_saved;
+    uint64_t saved_at; /* the step */
+} Wish;
+
+static bool wished(void *self)
+{
+    Wish *w = self;
+
+    return atomic_fetch_sub(&w->looks, 1) <= 0;
+}
+
+static RelnStatus keep(void *self, RelnTrainer *trainer)
+{
+    Wish *w = self;
+
+    w->n_saved++;
+    w->saved_at = reln_trainer_step(trainer);
+    return RELN_OK;
+}
+
+/* A batch is 10 shards of 2 samples, so a step looks about 11 times for each phase: most wishes come within a step. */
+static void asked_within_a_step_it_stops_as_if_the_step_had_not_begun(void **state)
+{
+    Saved whole = whole_run(1);
+
+    (void)state;
+    for (int looks = 1; looks < 200; looks += 7) {
+        Wish wish = {.looks = looks};
+        Saved before, after, end;
+        RelnTrainJob job;
+        uint64_t step;
+        Rig r;
+
+        rig_init(&r, looks % 2 + 1);
+        job = rig_job(&r);
+        job.watch = (RelnTrainWatch){.self = &wish, .asked = wished, .save = keep};
+        rig_trainer(&r, &job);
+        assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_ASKED);
+        assert_int_equal(wish.n_saved, 1);
+        step = wish.saved_at;
+        before = save(r.trainer, r.f.ctx);
+        assert_int_equal(rig_run(&r, 1), RELN_TRAIN_ASKED); /* it is still asked */
+        assert_int_equal(reln_trainer_step(r.trainer), step);
+        after = save(r.trainer, r.f.ctx);
+        assert_true(same_bits(&before, &after));
+        wish.looks = INT_MAX;
+        assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+        assert_int_equal(wish.saved_at, RIG_STEPS);
+        end = save(r.trainer, r.f.ctx);
+        assert_true(same_bits(&whole, &end));
+        drop(&before);
+        drop(&after);
+        drop(&end);
+        rig_clear(&r);
+    }
+    drop(&whole);
+}
+
+static RelnStatus stopped_evaluation(void *self, uint64_t step, RelnEvaluation *out)
+{
+    Rig *r = self;
+
+    if (r->stop_at && step == r->stop_at) {
+        r->stop_at = 0;
+        return RELN_ERR_STOPPED;
+    }
+    return rig_evaluate(self, step, out);
+}
+
+static void an_evaluation_that_was_stopped_is_made_up_for(void **state)
+{
+    static const uint64_t steps[] = {9, RIG_STEPS};
+    Saved whole = whole_run(1), end;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        Wish wish = {0};
+        RelnTrainJob job;
+        Rig r;
+
+        rig_init(&r, 1);
+        r.stop_at = steps[i];
+        job = rig_job(&r);
+        job.evaluate = stopped_evaluation;
+        job.watch = (RelnTrainWatch){.self = &wish, .save = keep};
+        rig_trainer(&r, &job);
+        assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_ASKED);
+        assert_true(wish.n_saved == 1 && wish.saved_at == steps[i]);
+        assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+        end = save(r.trainer, r.f.ctx);
+        assert_true(same_bits(&whole, &end));
+        drop(&end);
+        rig_clear(&r);
+    }
+    drop(&whole);
+}
+
+/* Every step takes longer than the first period, none as long as the second. */
+static void it_is_saved_every_so_often_and_at_the_end(void **state)
+{
+    static const double seconds[] = {0, 1e-9, 3600};
+    static const int wanted[] = {1, RIG_STEPS, 1};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        Wish wish = {0};
+        RelnTrainJob job;
+        Rig r;
+
+        rig_init(&r, 1);
+        job = rig_job(&r);
+        job.watch = (RelnTrainWatch){.self = &wish, .save = keep, .save_seconds = seconds[i]};
+        rig_trainer(&r, &job);
+        assert_int_equal(rig_run(&r, 1), RELN_TRAIN_GOING); /* a piece is no end */
+        assert_int_equal(wish.n_saved, wanted[i] > 1);
+        assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+        assert_int_equal(wish.n_saved, wanted[i]);
+        rig_clear(&r);
+    }
+}
+
+/* Evaluations and the last step are always shown. */
+static void progress_is_shown_as_seldom_as_was_wanted(void **state)
+{
+    RelnTrainJob job;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = rig_job(&r);
+    job.watch.observe_seconds = 3600;
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    assert_in_range(r.n_observed, RIG_STEPS / RIG_EVERY + 1, RIG_STEPS / RIG_EVERY + 2);
+    rig_clear(&r);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void steps_evaluations_and_states_allocate_nothing(void **state)
@@ -409,6 +551,45 @@ static void a_plateau_cuts_the_rate(void **state)
     assert_int_equal(reln_trainer_rows(r.trainer, &rows), 8);
     for (int i = 0; i < 8; i++)
         assert_small(fabs(rows[i].rate / rates[i] - 1), 1e-14);
+    rig_clear(&r);
+}
+
+/* One worse, one better, one worse: patience 2 is worn out only by the next. */
+static void a_better_score_gives_a_plateau_its_patience_back(void **state)
+{
+    static const double scores[] = {5, 6, 4, 5, 5, 5, 5, 5};
+    static const double rates[] = {0.046, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.025};
+    const RelnTrainRow *rows;
+    uint64_t steps;
+    Rig r;
+
+    (void)state;
+    assert_int_equal(with_scores(scores, 0, &steps, &r), RELN_TRAIN_DONE);
+    assert_int_equal(reln_trainer_rows(r.trainer, &rows), 8);
+    for (int i = 0; i < 8; i++)
+        assert_small(fabs(rows[i].rate / rates[i] - 1), 1e-14);
+    rig_clear(&r);
+}
+
+/* The warm-up lasts 6 steps, and the evaluation after the sixth is its own: the plateau, of patience 1, does not count it. */
+static void an_evaluation_belongs_to_the_piece_of_the_step_before_it(void **state)
+{
+    static const double scores[] = {5, 6, 4, 3};
+    const RelnTrainRow *rows;
+    RelnTrainJob job;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    r.scores = scores;
+    job = rig_job(&r);
+    job.n_steps = 12;
+    job.schedule.piece[0].steps = 6;
+    rig_trainer(&r, &job);
+    assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
+    assert_int_equal(reln_trainer_rows(r.trainer, &rows), 4);
+    for (int i = 2; i < 4; i++)
+        assert_small(fabs(rows[i].rate / 0.1 - 1), 1e-14);
     rig_clear(&r);
 }
 
@@ -653,11 +834,17 @@ int main(void)
         cmocka_unit_test(a_state_that_is_not_whole_is_seen_at_the_end),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(asked_to_stop_it_stops_and_goes_on),
+        cmocka_unit_test(asked_within_a_step_it_stops_as_if_the_step_had_not_begun),
+        cmocka_unit_test(an_evaluation_that_was_stopped_is_made_up_for),
+        cmocka_unit_test(it_is_saved_every_so_often_and_at_the_end),
+        cmocka_unit_test(progress_is_shown_as_seldom_as_was_wanted),
         cmocka_unit_test(steps_evaluations_and_states_allocate_nothing),
         cmocka_unit_test(the_best_weights_can_be_taken),
         cmocka_unit_test(a_nan_brings_the_best_weights_back),
         cmocka_unit_test(patience_counts_evaluations_without_a_better_score),
         cmocka_unit_test(a_plateau_cuts_the_rate),
+        cmocka_unit_test(a_better_score_gives_a_plateau_its_patience_back),
+        cmocka_unit_test(an_evaluation_belongs_to_the_piece_of_the_step_before_it),
         cmocka_unit_test(without_evaluation_the_training_loss_is_the_score),
         cmocka_unit_test(after_a_failure_it_goes_on_where_it_was),
         cmocka_unit_test(a_state_that_does_not_fit_changes_nothing),

@@ -282,7 +282,7 @@ static RelnStatus judge_cond(Fit *f, double cond, double shares[2])
     shares[0] = shares[1] = 0;
     for (int i = 0; i < n; i++) {
         if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
+            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
         TRY(gln_frame(f->data->gl, &rng, cond, &frame));
         TRY(judge_frame(f, &frame, shares));
     }

@@ -307,7 +307,7 @@ static RelnStatus judge(Fit *f)
     TRY(judge_on(f, f->data->elements.x, &f->data->test, &entropy, &f->run->metrics[ID]));
     for (int r = 0; r < rotations; r++) {
         if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
+            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
         TRY(platonic_rotation(f->data->sl3, &rng, false, ad));
         platonic_rotate(ad, &f->data->elements, f->turned);
         TRY(judge_on(f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, &f->data->test,

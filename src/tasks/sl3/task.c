@@ -260,7 +260,7 @@ static RelnStatus judge_actions(Fit *f)
 
     for (int a = 0; a < n; a++) {
         if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
+            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
         TRY(sl3_action(f->data->sl3, &rng, ad));
         sl3_act(ad, test->n, 2, test->x, f->x);
         TRY(predict(f, f->x, f->after));

@@ -320,7 +320,7 @@ static RelnStatus judge_actions(Fit *f)
 
     for (int a = 0; a < actions; a++) {
         if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_UNSUPPORTED, "asked to stop");
+            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
         TRY(sp4_random_action(f->data->sp4, &rng, ad));
         TRY(act_once(f, ad, a % BLOCKS * n, n, sums));
     }
