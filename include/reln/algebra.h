@@ -14,7 +14,7 @@
 #ifndef RELN_ALGEBRA_H
 #define RELN_ALGEBRA_H
 
-#include "reln/base.h"
+#include "reln/matrix.h"
 #include "reln/random.h"
 
 #ifdef __cplusplus
@@ -89,17 +89,6 @@ RELN_API const double *
 reln_algebra_derived(const RelnAlgebra *algebra); /* (derived_dim, K), rows span [g, g] */
 /* (K, K): coordinates of X to those of its part in the centre; identity minus it projects on [g, g]. */
 RELN_API const double *reln_algebra_center_projector(const RelnAlgebra *algebra);
-
-/* A bilinear map on coordinates, stored by its non-zero entries: z[k] += value * x[i] * y[j]. */
-typedef struct RelnEntry {
-    int i, j, k;
-    double value;
-} RelnEntry;
-typedef struct RelnTensor3 {
-    int i, j, k; /* extents */
-    int count;
-    const RelnEntry *entries; /* sorted by (k, i, j) */
-} RelnTensor3;
 
 /* [E_i, E_j] = sum_k c_ijk E_k */
 RELN_API const RelnTensor3 *reln_algebra_structure(const RelnAlgebra *algebra);

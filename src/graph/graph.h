@@ -102,11 +102,11 @@ ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t 
 
 /* ---- sources -------------------------------------------------------------------------------------------------- */
 
-typedef struct RelnSource {
+typedef struct RelnSourceAttr {
     int index;         /* of the name among the graph's sources, or -1 */
     RelnDomain target; /* indices: what they point into */
     int limit;
-} RelnSource;
+} RelnSourceAttr;
 
 extern const RelnOp reln_op_input, reln_op_index_input, reln_op_param, reln_op_state, reln_op_const,
     reln_op_argument, reln_op_batch_count, reln_op_row_sample, reln_op_call, reln_op_result;

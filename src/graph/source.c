@@ -6,7 +6,7 @@
 
 /* Shape, domain, dtype are set by the maker before the node is entered: infer has nothing left to say. */
 typedef struct Draft {
-    RelnSource source;
+    RelnSourceAttr source;
     RelnShape shape;
     RelnDomain domain;
     RelnDtype dtype;
@@ -97,7 +97,7 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
     Draft d;
 
     memset(&d, 0, sizeof d);
-    d.source = (RelnSource){graph->sources.count, target, limit};
+    d.source = (RelnSourceAttr){graph->sources.count, target, limit};
     d.shape = reln_shape_from(dims);
     d.domain = domain;
     d.dtype = RELN_I32;
@@ -299,7 +299,7 @@ static bool infer_count(RelnGraph *g, RelnNode *z)
 
 static bool infer_row_sample(RelnGraph *g, RelnNode *z)
 {
-    const RelnSource *s = z->attr;
+    const RelnSourceAttr *s = z->attr;
 
     if (s->target < 2 || s->target >= g->rows.count + 2)
         return reln_graph_fail(g, RELN_ERR_ARG,
@@ -323,7 +323,7 @@ RelnNode *reln_batch_count(RelnGraph *graph)
 
 RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows)
 {
-    RelnSource s;
+    RelnSourceAttr s;
 
     memset(&s, 0, sizeof s);
     s.index = -1;
