@@ -27,7 +27,8 @@ typedef struct RelnStoreEntry {
     char *name;
     RelnShape shape;
     RelnDtype dtype;
-    bool trainable;
+    RelnEntryKind kind;
+    bool trained;
     size_t count;
     void *values;
 } RelnStoreEntry;
@@ -41,7 +42,7 @@ struct RelnStore {
 
 /* Find or make; a name asked for again must have the same shape, dtype and kind. */
 RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *shape,
-                          RelnDtype dtype, bool trainable, RelnInit init, RelnStoreEntry **out);
+                          RelnDtype dtype, RelnEntryKind kind, RelnInit init, RelnStoreEntry **out);
 
 /* ---- graphs --------------------------------------------------------------------------------------------------- */
 

@@ -147,7 +147,7 @@ const RelnOp reln_op_param = {.name = "param", .flags = RELN_OP_SOURCE, .infer =
 const RelnOp reln_op_state = {.name = "state", .flags = RELN_OP_SOURCE, .infer = infer_entry};
 
 static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, RelnDims dims,
-                            RelnInit init, bool trainable)
+                            RelnInit init, RelnEntryKind kind)
 {
     const RelnShape shape = reln_shape_from(dims);
     RelnNamedNode *known = find_source(g, name);
@@ -160,7 +160,7 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: the graph has no store", op->name, name);
         return NULL;
     }
-    status = reln_store_get(g->store, name, &shape, g->dtype, trainable, init, &attr.entry);
+    status = reln_store_get(g->store, name, &shape, g->dtype, kind, init, &attr.entry);
     if (status != RELN_OK) {
         reln_graph_fail(g, status, "%s", reln_ctx_error(g->ctx));
         return NULL;
@@ -172,12 +172,19 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
 
 RelnNode *reln_param(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init)
 {
-    return entry_node(graph, &reln_op_param, name, dims, init, true);
+    return entry_node(graph, &reln_op_param, name, dims, init, RELN_ENTRY_PARAM);
 }
 
 RelnNode *reln_state(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init)
 {
-    return entry_node(graph, &reln_op_state, name, dims, init, false);
+    return entry_node(graph, &reln_op_state, name, dims, init, RELN_ENTRY_STATE);
+}
+
+RelnNode *reln_moment(RelnGraph *g, const char *name, RelnDims dims)
+{
+    const RelnInit zero = {RELN_INIT_CONSTANT, 0.0};
+
+    return entry_node(g, &reln_op_state, name, dims, zero, RELN_ENTRY_MOMENT);
 }
 
 /* ---- constants ------------------------------------------------------------------------------------------------ */
