@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "train/train.h"
 
 /* Counters and sums travel as two arrays: every one of them has a place, and the lists are their format. */
@@ -466,11 +466,8 @@ static void gain(RelnTrainer *t, double score)
 /* Wall time, brought up to date. */
 static void tick(RelnTrainer *t, bool start)
 {
-    struct timespec now = {0};
-    double seconds;
+    const double seconds = reln_wall_seconds();
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (!start)
         t->sums[SECONDS] += seconds - t->clock;
     t->clock = seconds;
