@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "fit/fit.h"
 #include "tensor/gemm.h"
 
@@ -285,7 +286,7 @@ static size_t store_bytes(const RelnStore *store)
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
         const size_t bytes = entry.count * (entry.dtype == RELN_F64 ? 8 : 4);
-        sum += reln_train_is_moment(store, &entry) ? bytes : 2 * bytes;
+        sum += entry.kind == RELN_ENTRY_MOMENT ? bytes : 2 * bytes;
     }
     return sum;
 }

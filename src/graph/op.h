@@ -110,6 +110,9 @@ uint64_t reln_graph_key(RelnGraph *g);
 /* Let z, an effect on the parameter in[0], run after everything else. One effect for each parameter. */
 bool reln_graph_effect(RelnGraph *g, RelnNode *z);
 
+/* A state that belongs to an optimiser, zeros at first. */
+RelnNode *reln_moment(RelnGraph *g, const char *name, RelnDims dims);
+
 /* A tensor or matrix of constants that lives as long as the graph; equal contents are one object, so that checks are
  * made once and nodes compare. turn: a permutation of "ijk" naming where the axes of the new tensor come from. */
 const RelnTensor3 *reln_graph_tensor(RelnGraph *g, const RelnTensor3 *t);

@@ -222,7 +222,7 @@ RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *v
                          x->dtype == RELN_I32 ? "i32 indices" : "f32 or f64 numbers");
     if (!values && count > 0)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: no values for input %s", input);
-    plan->bound[((const RelnSource *)x->attr)->index] =
+    plan->bound[((const RelnSourceAttr *)x->attr)->index] =
         (Bound){values ? values : "", dtype, count}; /* of no elements: none will be read */
     return RELN_OK;
 }

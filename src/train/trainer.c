@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "train/train.h"
 
 /* Counters and sums travel as two arrays: every one of them has a place, and the lists are their format. */
@@ -62,14 +62,6 @@ struct RelnTrainer {
 static uint64_t step_of(const RelnTrainer *t)
 {
     return (uint64_t)t->counters[STEP];
-}
-
-static double seconds_now(void)
-{
-    struct timespec now = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- the record ------------------------------------------------------------------------------------------------- */
@@ -167,23 +159,6 @@ static void clear_moments(RelnTrainer *t)
             memset(t->parts[i].entry.values, 0, t->parts[i].n_bytes);
 }
 
-bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry)
-{
-    const size_t length = strlen(entry->name);
-
-    if (entry->trainable || length < 3 || entry->name[length - 2] != '.' ||
-        !strchr("mv", entry->name[length - 1]))
-        return false;
-    for (int i = 0; i < reln_store_count(store); i++) {
-        const RelnEntryInfo of = reln_store_entry(store, i);
-
-        if (of.trainable && strlen(of.name) == length - 2 &&
-            strncmp(of.name, entry->name, length - 2) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* ---- the state -------------------------------------------------------------------------------------------------- */
 
 static size_t width_of(RelnDtype dtype)
@@ -198,7 +173,7 @@ static RelnNamed named_list(const char *name, RelnDtype dtype, ptrdiff_t count, 
 
 static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
 {
-    const bool moment = reln_train_is_moment(t->job.store, entry);
+    const bool moment = entry->kind == RELN_ENTRY_MOMENT;
     const char *name;
 
     *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
@@ -396,7 +371,7 @@ static RelnStatus init(RelnTrainer *t)
 {
     t->counters[SEED] = (int64_t)t->job.seed;
     t->sums[BEST_SCORE] = HUGE_VAL;
-    t->saved = seconds_now();
+    t->saved = reln_wall_seconds();
     RELN_TRY(add_parts(t));
     RELN_TRY(record_init(t->ctx, rows_for(&t->job, t->job.n_steps), &t->record));
     return reln_plan_bind_sized(t->job.plan, "rate", &t->rate, RELN_F64, 1);
@@ -489,7 +464,7 @@ static void gain(RelnTrainer *t, double score)
 /* Wall time, brought up to date. */
 static void tick(RelnTrainer *t, bool start)
 {
-    const double seconds = seconds_now();
+    const double seconds = reln_wall_seconds();
 
     if (!start)
         t->sums[SECONDS] += seconds - t->clock;
@@ -581,7 +556,7 @@ static RelnStatus save(RelnTrainer *t, bool last)
     if (!w->save || !(due || last))
         return RELN_OK;
     RELN_TRY(w->save(w->self, t));
-    t->saved = seconds_now();
+    t->saved = reln_wall_seconds();
     return RELN_OK;
 }
 
