@@ -14,7 +14,7 @@
 #ifndef RELN_ALGEBRA_H
 #define RELN_ALGEBRA_H
 
-#include "reln/base.h"
+#include "reln/matrix.h"
 #include "reln/random.h"
 
 #ifdef __cplusplus
@@ -39,11 +39,11 @@ RELN_API RelnStatus reln_algebra_create(RelnCtx *ctx, const char *name, RelnAlge
 /* How to read a basis; NULL or all zero for the defaults. */
 typedef struct RelnBasisOptions {
     const char *name; /* shown in messages; "basis" when NULL */
-    double
-        precision; /* unit round-off of the numbers given; 0: double's, 1.1e-16. 6e-8 for floats */
-    int n_discrete; /* matrices that normalise the algebra; only used to average the form on a centre */
-    const double *
-        discrete; /* (n_discrete, n, n)   that is not diagonalisable, where it depends on the frame    */
+    double precision; /* unit round-off of the numbers; 0: double's, 1.1e-16. 6e-8 for floats */
+    /* Matrices (n_discrete, n, n) that normalise the algebra. They are only used to average the form on a centre that
+     * is not diagonalisable, where it depends on the frame. */
+    int n_discrete;
+    const double *discrete;
 } RelnBasisOptions;
 
 /* From basis matrices (dim, n, n). RELN_ERR_ALGEBRA when they are dependent, not closed under the bracket or span
@@ -62,8 +62,8 @@ typedef struct RelnAlgebraInfo {
     int n, dim;
     int center_dim, derived_dim, killing_rank;
     RelnAnswer independent, closed, reductive, semisimple;
-    RelnAnswer
-        center_semisimple; /* no: the centre has nilpotent parts, its form is a frame-dependent choice */
+    /* no: the centre has nilpotent parts, its form is a frame-dependent choice */
+    RelnAnswer center_semisimple;
     int form_signature[3];   /* positive, negative, zero */
     int structure_nnz;       /* non-zero structure constants in the basis given */
     double condition;        /* of the basis, its matrices scaled to norm 1 */
@@ -83,23 +83,11 @@ RELN_API int reln_algebra_n(const RelnAlgebra *algebra);
 RELN_API int reln_algebra_dim(const RelnAlgebra *algebra);
 RELN_API const double *reln_algebra_basis(const RelnAlgebra *algebra);   /* (K, n, n) */
 RELN_API const double *reln_algebra_killing(const RelnAlgebra *algebra); /* (K, K) */
-RELN_API const double *
-reln_algebra_center(const RelnAlgebra *algebra); /* (center_dim, K), rows span the centre */
-RELN_API const double *
-reln_algebra_derived(const RelnAlgebra *algebra); /* (derived_dim, K), rows span [g, g] */
+/* (center_dim, K), rows span the centre; (derived_dim, K), rows span [g, g] */
+RELN_API const double *reln_algebra_center(const RelnAlgebra *algebra);
+RELN_API const double *reln_algebra_derived(const RelnAlgebra *algebra);
 /* (K, K): coordinates of X to those of its part in the centre; identity minus it projects on [g, g]. */
 RELN_API const double *reln_algebra_center_projector(const RelnAlgebra *algebra);
-
-/* A bilinear map on coordinates, stored by its non-zero entries: z[k] += value * x[i] * y[j]. */
-typedef struct RelnEntry {
-    int i, j, k;
-    double value;
-} RelnEntry;
-typedef struct RelnTensor3 {
-    int i, j, k; /* extents */
-    int count;
-    const RelnEntry *entries; /* sorted by (k, i, j) */
-} RelnTensor3;
 
 /* [E_i, E_j] = sum_k c_ijk E_k */
 RELN_API const RelnTensor3 *reln_algebra_structure(const RelnAlgebra *algebra);

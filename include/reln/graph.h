@@ -50,19 +50,26 @@ enum { RELN_STEP = 0, RELN_SAMPLES = 1 };
 RELN_API RelnStatus reln_store_create(RelnCtx *ctx, uint64_t seed, RelnStore **out);
 RELN_API void reln_store_destroy(RelnStore *store); /* NULL is fine */
 
+typedef enum RelnEntryKind {
+    RELN_ENTRY_PARAM, /* a weight of the network */
+    RELN_ENTRY_STATE, /* of the network: running statistics */
+    RELN_ENTRY_MOMENT /* of an optimiser: a trained network does without it */
+} RelnEntryKind;
+
 typedef struct RelnEntryInfo {
     const char *name;
     RelnDtype dtype;
     RelnDims dims;
-    size_t count;   /* elements */
-    bool trainable; /* a parameter; otherwise state */
-    void *values;   /* borrowed: read and write between runs */
+    size_t count; /* elements */
+    RelnEntryKind kind;
+    bool trained; /* a parameter that an optimiser of some graph changes */
+    void *values; /* borrowed: read and write between runs */
 } RelnEntryInfo;
 RELN_API int reln_store_count(const RelnStore *store);
 RELN_API RelnEntryInfo reln_store_entry(const RelnStore *store, int index);
 /* False when there is no such name. */
 RELN_API bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out);
-/* Number of trainable elements. */
+/* Number of elements of parameters. */
 RELN_API size_t reln_store_parameters(const RelnStore *store);
 
 /* Starting values, drawn from (store seed, name, element): the same whatever else the store holds. */

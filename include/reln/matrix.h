@@ -1,4 +1,5 @@
-/* matrix.h -- functions of small square matrices (row-major, double): exp, log, square root, symmetric functions.
+/* matrix.h -- functions of small square matrices (row-major, double): exp, log, square root, symmetric functions; and
+ * sparse tensors of constants.
  *
  * In place is fine: out may be the input. RELN_ERR_NUMERIC for NaN, infinity, or where no value exists; the message
  * says which.
@@ -33,6 +34,17 @@ RELN_API RelnStatus reln_matrix_sym(RelnCtx *ctx, int n, const double *x, double
 
 /* Logarithm of a symmetric matrix, positive definite to working precision; fails with the eigenvalue that is not. */
 RELN_API RelnStatus reln_matrix_log_spd(RelnCtx *ctx, int n, const double *x, double *out);
+
+/* A bilinear map on coordinates, stored by its non-zero entries: z[k] += value * x[i] * y[j]. */
+typedef struct RelnEntry {
+    int i, j, k;
+    double value;
+} RelnEntry;
+typedef struct RelnTensor3 {
+    int i, j, k; /* extents */
+    int count;
+    const RelnEntry *entries; /* sorted by (k, i, j) */
+} RelnTensor3;
 
 #ifdef __cplusplus
 }

@@ -187,9 +187,6 @@ RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
 RELN_API RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays);
 RELN_API RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays);
 
-/* Does an entry of a store belong to an optimiser ("w.m", "w.v" of a parameter w), and not to the network? */
-RELN_API bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry);
-
 #ifdef __cplusplus
 }
 #endif

@@ -22,8 +22,8 @@ RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 /* Zeroed memory for count elements, aligned to RELN_ALIGN; NULL with the error recorded when there is none left or
  * the product overflows. count = 0 gives a valid block. */
 void *reln_alloc(RelnCtx *ctx, size_t count, size_t size);
-void *reln_alloc_raw(RelnCtx *ctx, size_t count,
-                     size_t size);         /* not zeroed: large blocks that are written first */
+/* The same, not zeroed: large blocks that are written first. */
+void *reln_alloc_raw(RelnCtx *ctx, size_t count, size_t size);
 void reln_free(RelnCtx *ctx, void *block); /* NULL is fine */
 
 /* An arena: many allocations, one release. */
@@ -35,8 +35,8 @@ typedef struct RelnArena {
 
 void reln_arena_init(RelnArena *arena, RelnCtx *ctx);
 void reln_arena_clear(RelnArena *arena);
-void *reln_arena_alloc(RelnArena *arena, size_t count,
-                       size_t size); /* zeroed; NULL with the error recorded */
+/* Zeroed; NULL with the error recorded. */
+void *reln_arena_alloc(RelnArena *arena, size_t count, size_t size);
 void *reln_arena_copy(RelnArena *arena, const void *src, size_t count, size_t size);
 char *reln_arena_printf(RelnArena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -2,18 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "fit/fit.h"
 #include "tensor/gemm.h"
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 char *reln_fit_path(RelnFit *fit, const char *name)
 {
@@ -81,7 +73,7 @@ static bool observe(void *self, const RelnTrainProgress *progress)
     if (fit->options.observe && !fit->options.observe(fit->options.self, progress))
         return false;
     /* the trainer stops, the checkpoint is written between two steps, and it goes on */
-    return now() - fit->saved_at < every;
+    return reln_wall_seconds() - fit->saved_at < every;
 }
 
 /* ---- the folder -------------------------------------------------------------------------------------------------------- */
@@ -117,7 +109,7 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     *out = fit;
     fit->ctx = ctx;
     fit->options = *options;
-    fit->saved_at = now();
+    fit->saved_at = reln_wall_seconds();
     reln_arena_init(&fit->arena, ctx);
     fit->folder = copy_text(fit, options->folder);
     fit->note = copy_text(fit, "");
@@ -253,7 +245,7 @@ static size_t store_bytes(const RelnStore *store)
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
         const size_t bytes = entry.count * (entry.dtype == RELN_F64 ? 8 : 4);
-        sum += reln_train_is_moment(store, &entry) ? bytes : 2 * bytes;
+        sum += entry.kind == RELN_ENTRY_MOMENT ? bytes : 2 * bytes;
     }
     return sum;
 }
@@ -444,7 +436,7 @@ RelnStatus reln_fit_save_checkpoint(RelnFit *fit)
     if (status == RELN_OK)
         status = write_checkpoint(fit, doc, path);
     reln_doc_destroy(doc);
-    fit->saved_at = now();
+    fit->saved_at = reln_wall_seconds();
     return status;
 }
 

@@ -43,7 +43,7 @@ static RelnStatus weights(const RelnModel *model, RelnArena *arena, int *n, Reln
     *n = 0;
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        if (!reln_train_is_moment(store, &entry))
+        if (entry.kind != RELN_ENTRY_MOMENT)
             list[(*n)++] = named(&entry);
     }
     *out = list;

@@ -112,7 +112,7 @@ static bool compile_body_nodes(Planner *p, const RelnFn *fn)
         const RelnNode *x = p->g->nodes.items[id];
 
         if (x->op == &reln_op_argument)
-            p->info[id].place = (Place){AT_ARG, (size_t)((const RelnSource *)x->attr)->index};
+            p->info[id].place = (Place){AT_ARG, (size_t)((const RelnSourceAttr *)x->attr)->index};
         else if (x->op == &reln_op_const && p->info[id].needed && !reln_place_const(p, x))
             return false;
     }

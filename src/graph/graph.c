@@ -499,5 +499,8 @@ bool reln_graph_effect(RelnGraph *g, RelnNode *z)
         if (g->effects.items[i]->in[0] == x)
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: parameter %s has an optimiser already",
                                    z->op->name, reln_node_name(x));
-    return RELN_GRAPH_ADD(g, &g->effects, z);
+    if (!RELN_GRAPH_ADD(g, &g->effects, z))
+        return false;
+    ((const RelnParamAttr *)x->attr)->entry->trained = true;
+    return true;
 }

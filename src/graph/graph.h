@@ -27,7 +27,8 @@ typedef struct RelnStoreEntry {
     char *name;
     RelnShape shape;
     RelnDtype dtype;
-    bool trainable;
+    RelnEntryKind kind;
+    bool trained;
     size_t count;
     void *values;
 } RelnStoreEntry;
@@ -42,7 +43,7 @@ struct RelnStore {
 
 /* Find or make; a name asked for again must have the same shape, dtype and kind. */
 RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *shape,
-                          RelnDtype dtype, bool trainable, RelnInit init, RelnStoreEntry **out);
+                          RelnDtype dtype, RelnEntryKind kind, RelnInit init, RelnStoreEntry **out);
 
 /* ---- graphs --------------------------------------------------------------------------------------------------- */
 
@@ -104,11 +105,11 @@ ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t 
 
 /* ---- sources -------------------------------------------------------------------------------------------------- */
 
-typedef struct RelnSource {
+typedef struct RelnSourceAttr {
     int index;         /* of the name among the graph's sources, or -1 */
     RelnDomain target; /* indices: what they point into */
     int limit;
-} RelnSource;
+} RelnSourceAttr;
 
 extern const RelnOp reln_op_input, reln_op_index_input, reln_op_param, reln_op_state, reln_op_const,
     reln_op_argument, reln_op_batch_count, reln_op_row_sample, reln_op_call, reln_op_result;

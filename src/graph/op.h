@@ -110,6 +110,9 @@ uint64_t reln_graph_key(RelnGraph *g);
 /* Let z, an effect on the parameter in[0], run after everything else. One effect for each parameter. */
 bool reln_graph_effect(RelnGraph *g, RelnNode *z);
 
+/* A state that belongs to an optimiser, zeros at first. */
+RelnNode *reln_moment(RelnGraph *g, const char *name, RelnDims dims);
+
 /* A tensor or matrix of constants that lives as long as the graph; equal contents are one object, so that checks are
  * made once and nodes compare. turn: a permutation of "ijk" naming where the axes of the new tensor come from. */
 const RelnTensor3 *reln_graph_tensor(RelnGraph *g, const RelnTensor3 *t);
@@ -153,6 +156,16 @@ static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
     return n;
 }
 
+/* The larger extent on each axis: the shape of two that broadcast. */
+static inline RelnShape reln_shape_join(const RelnShape *x, const RelnShape *y)
+{
+    RelnShape s = *x;
+
+    for (int a = 0; a < RELN_AXES; a++)
+        s.dims[a] = y->dims[a] > s.dims[a] ? y->dims[a] : s.dims[a];
+    return s;
+}
+
 size_t reln_dtype_size(RelnDtype dtype);
 static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 {
@@ -161,8 +174,15 @@ static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
 
 /* ---- typing --------------------------------------------------------------------------------------------------- */
 
-/* z's shape from broadcasting all inputs: extents equal or 1. */
-bool reln_infer_broadcast(RelnGraph *g, RelnNode *z);
+/* The inputs of z broadcast: on the axes (a bit 1 << axis for each) extents are equal or 1, and the larger one counts.
+ * Other axes get the largest extent unchecked. */
+enum { RELN_ALL_AXES = (1 << RELN_AXES) - 1 };
+bool reln_broadcast(RelnGraph *g, const RelnNode *z, int axes, RelnShape *out);
+/* z's shape from broadcasting all inputs on all axes. */
+static inline bool reln_infer_broadcast(RelnGraph *g, RelnNode *z)
+{
+    return reln_broadcast(g, z, RELN_ALL_AXES, &z->shape);
+}
 bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
 /* Fails when x is not invariant: "tanh: its argument transforms as adjoint(gl:3) ...". */
 bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
@@ -183,8 +203,9 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
 /* The ops that the sweep itself needs; they live in src/ops like all the others. */
 RelnNode *reln_add(RelnGraph *g, RelnNode *x, RelnNode *y);
 RelnNode *reln_cast(RelnGraph *g, RelnNode *x, RelnDtype dtype);
-/* x repeated to the shape and domain of like, or to a domain; 0, which is of any rep. */
+/* x repeated to the shape and domain of like, to those given, or to a domain; 0, which is of any rep. */
 RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like);
+RelnNode *reln_expand_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, RelnDomain domain);
 RelnNode *reln_expand_domain(RelnGraph *g, RelnNode *x, RelnDomain domain);
 RelnNode *reln_expand_zero(RelnGraph *g, RelnNode *zero, const RelnNode *like, const RelnRep *rep);
 
@@ -235,10 +256,17 @@ typedef struct RelnLoops {
     ptrdiff_t stride[RELN_LOOP_IN][RELN_LOOP_MAX]; /* in elements; 0: broadcast */
     ptrdiff_t item;                                /* elements of one item of the output */
 } RelnLoops;
+/* Is there one x for all items of z? */
+static inline bool reln_is_once(const RelnNode *x, const RelnNode *z)
+{
+    return x->domain == RELN_STEP && z->domain != RELN_STEP;
+}
+
 /* For z's output shape and its first n_in inputs; the items are a loop of their own. */
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
-/* The same for strides of one's own, items first; reln_strides() gives those of x broadcast to z's shape. */
-void reln_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride);
+/* The same for strides of one's own, items first; reln_strides() gives those of an operand of shape x broadcast to a
+ * shape. `once`: there is one item of it for all. */
+void reln_strides(const RelnShape *shape, const RelnShape *x, bool once, ptrdiff_t *stride);
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out);
 

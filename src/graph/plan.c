@@ -174,7 +174,7 @@ RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void *values,
     if ((x->dtype == RELN_I32) != (dtype == RELN_I32) || dtype == RELN_DEFAULT)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: input %s wants %s", input,
                          x->dtype == RELN_I32 ? "i32 indices" : "f32 or f64 numbers");
-    plan->bound[((const RelnSource *)x->attr)->index] = (Bound){values, dtype};
+    plan->bound[((const RelnSourceAttr *)x->attr)->index] = (Bound){values, dtype};
     return RELN_OK;
 }
 

@@ -120,7 +120,7 @@ static void load_numbers(const Frame *f, const RelnNode *x, const Bound *b, char
 /* Rows of a shard belong to its samples; indices count within the sample and are checked here, once. */
 static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b, int32_t *out)
 {
-    const RelnSource *s = x->attr;
+    const RelnSourceAttr *s = x->attr;
     const RelnPlan *plan = f->plan;
     const ptrdiff_t count = reln_shape_count(&x->shape), first = first_item(f, x->domain);
     const int32_t *values = (const int32_t *)b->values + first * count;
@@ -158,7 +158,7 @@ static RelnStatus load(const Frame *f, const Instr *instr)
 {
     const RelnNode *x = instr->node;
     const RelnPlan *plan = f->plan;
-    const RelnSource *s = x->attr;
+    const RelnSourceAttr *s = x->attr;
     void *out = resolve(f, &instr->out);
     const double count = (double)plan->run.n_samples;
 

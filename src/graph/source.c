@@ -7,7 +7,7 @@
 
 /* Shape, domain, dtype are set by the maker before the node is entered: infer has nothing left to say. */
 typedef struct Draft {
-    RelnSource source;
+    RelnSourceAttr source;
     RelnShape shape;
     RelnDomain domain;
     RelnDtype dtype;
@@ -98,7 +98,7 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
     Draft d;
 
     memset(&d, 0, sizeof d);
-    d.source = (RelnSource){graph->sources.count, target, limit};
+    d.source = (RelnSourceAttr){graph->sources.count, target, limit};
     d.shape = reln_shape_from(dims);
     d.domain = domain;
     d.dtype = RELN_I32;
@@ -174,7 +174,7 @@ static bool store_fits(RelnGraph *g)
 }
 
 static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, RelnDims dims,
-                            RelnInit init, bool trainable)
+                            RelnInit init, RelnEntryKind kind)
 {
     const RelnShape shape = reln_shape_from(dims);
     RelnNamedNode *known = find_source(g, name);
@@ -194,7 +194,7 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
                         op->name, name, init.scale);
         return NULL;
     }
-    status = reln_store_get(g->store, name, &shape, g->dtype, trainable, init, &attr.entry);
+    status = reln_store_get(g->store, name, &shape, g->dtype, kind, init, &attr.entry);
     if (status != RELN_OK) {
         reln_graph_fail(g, status, "%s", reln_ctx_error(g->ctx));
         return NULL;
@@ -206,12 +206,19 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
 
 RelnNode *reln_param(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init)
 {
-    return entry_node(graph, &reln_op_param, name, dims, init, true);
+    return entry_node(graph, &reln_op_param, name, dims, init, RELN_ENTRY_PARAM);
 }
 
 RelnNode *reln_state(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init)
 {
-    return entry_node(graph, &reln_op_state, name, dims, init, false);
+    return entry_node(graph, &reln_op_state, name, dims, init, RELN_ENTRY_STATE);
+}
+
+RelnNode *reln_moment(RelnGraph *g, const char *name, RelnDims dims)
+{
+    const RelnInit zero = {RELN_INIT_CONSTANT, 0.0};
+
+    return entry_node(g, &reln_op_state, name, dims, zero, RELN_ENTRY_MOMENT);
 }
 
 /* ---- constants ------------------------------------------------------------------------------------------------ */
@@ -366,7 +373,7 @@ static bool infer_count(RelnGraph *g, RelnNode *z)
 
 static bool infer_row_sample(RelnGraph *g, RelnNode *z)
 {
-    const RelnSource *s = z->attr;
+    const RelnSourceAttr *s = z->attr;
 
     if (s->target < 2 || s->target >= g->rows.count + 2)
         return reln_graph_fail(g, RELN_ERR_ARG,
@@ -390,7 +397,7 @@ RelnNode *reln_batch_count(RelnGraph *graph)
 
 RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows)
 {
-    RelnSource s;
+    RelnSourceAttr s;
 
     memset(&s, 0, sizeof s);
     s.index = -1;

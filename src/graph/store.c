@@ -70,13 +70,13 @@ static RelnStoreEntry *lookup(const RelnStore *store, const char *name)
 }
 
 static RelnStatus add(RelnStore *store, const char *name, const RelnShape *shape, RelnDtype dtype,
-                      bool trainable, RelnInit init, RelnStoreEntry **out)
+                      RelnEntryKind kind, RelnInit init, RelnStoreEntry **out)
 {
     RelnStoreEntry *entry = reln_arena_alloc(&store->arena, 1, sizeof *entry);
 
     if (!entry)
         return RELN_ERR_NOMEM;
-    *entry = (RelnStoreEntry){.shape = *shape, .dtype = dtype, .trainable = trainable};
+    *entry = (RelnStoreEntry){.shape = *shape, .dtype = dtype, .kind = kind};
     entry->count = (size_t)reln_shape_count(shape);
     entry->name = reln_arena_printf(&store->arena, "%s", name);
     entry->values = reln_arena_alloc(&store->arena, entry->count, reln_dtype_size(dtype));
@@ -90,15 +90,15 @@ static RelnStatus add(RelnStore *store, const char *name, const RelnShape *shape
 }
 
 RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *shape,
-                          RelnDtype dtype, bool trainable, RelnInit init, RelnStoreEntry **out)
+                          RelnDtype dtype, RelnEntryKind kind, RelnInit init, RelnStoreEntry **out)
 {
     RelnStoreEntry *entry = lookup(store, name);
 
     *out = entry;
     if (!entry)
-        return add(store, name, shape, dtype, trainable, init, out);
+        return add(store, name, shape, dtype, kind, init, out);
     if (memcmp(&entry->shape, shape, sizeof *shape) != 0 || entry->dtype != dtype ||
-        entry->trainable != trainable)
+        entry->kind != kind)
         return reln_fail(
             store->ctx, RELN_ERR_SHAPE,
             "%s: the store has one of that name with another shape, dtype or kind (%zu elements, "
@@ -117,8 +117,9 @@ static RelnEntryInfo info(const RelnStoreEntry *e)
     const int *d = e->shape.dims;
 
     return (RelnEntryInfo){
-        e->name,  e->dtype,     {d[RELN_P], d[RELN_Q], d[RELN_R], d[RELN_K], d[RELN_C]},
-        e->count, e->trainable, e->values};
+        e->name,  e->dtype, {d[RELN_P], d[RELN_Q], d[RELN_R], d[RELN_K], d[RELN_C]},
+        e->count, e->kind,  e->trained,
+        e->values};
 }
 
 RelnEntryInfo reln_store_entry(const RelnStore *store, int index)
@@ -140,6 +141,7 @@ size_t reln_store_parameters(const RelnStore *store)
     size_t count = 0;
 
     for (int i = 0; i < store->entries.count; i++)
-        count += store->entries.items[i]->trainable ? store->entries.items[i]->count : 0;
+        count +=
+            store->entries.items[i]->kind == RELN_ENTRY_PARAM ? store->entries.items[i]->count : 0;
     return count;
 }

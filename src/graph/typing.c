@@ -6,19 +6,20 @@
 #include "graph/graph.h"
 #include "rep/settle.h"
 
-bool reln_infer_broadcast(RelnGraph *g, RelnNode *z)
+bool reln_broadcast(RelnGraph *g, const RelnNode *z, int axes, RelnShape *out)
 {
-    z->shape = z->in[0]->shape;
-    for (int i = 1; i < z->n_in; i++)
-        for (int a = 0; a < RELN_AXES; a++) {
-            const int have = z->shape.dims[a], next = z->in[i]->shape.dims[a];
+    *out = z->in[0]->shape;
+    for (int i = 1; i < z->n_in; i++) {
+        const RelnShape *next = &z->in[i]->shape;
 
-            if (have != next && have != 1 && next != 1)
-                return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: %s and %s do not broadcast",
-                                       z->op->name, reln_shape_text(z->in[0]),
-                                       reln_shape_text(z->in[i]));
-            z->shape.dims[a] = have > next ? have : next;
-        }
+        for (int a = 0; a < RELN_AXES; a++)
+            if ((axes >> a & 1) && out->dims[a] != next->dims[a] && out->dims[a] != 1 &&
+                next->dims[a] != 1)
+                return reln_graph_fail(
+                    g, RELN_ERR_SHAPE, "%s: %s and %s do not broadcast on axis %c", z->op->name,
+                    reln_shape_text(z->in[0]), reln_shape_text(z->in[i]), "PQRKC"[a]);
+        *out = reln_shape_join(out, next);
+    }
     return true;
 }
 
@@ -262,15 +263,15 @@ const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTe
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
 
-void reln_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride)
+void reln_strides(const RelnShape *shape, const RelnShape *x, bool once, ptrdiff_t *stride)
 {
     ptrdiff_t step = 1;
 
     for (int a = RELN_AXES - 1; a >= 0; a--) {
-        stride[a + 1] = x->shape.dims[a] == 1 && z->shape.dims[a] != 1 ? 0 : step;
-        step *= x->shape.dims[a];
+        stride[a + 1] = x->dims[a] == 1 && shape->dims[a] != 1 ? 0 : step;
+        step *= x->dims[a];
     }
-    stride[0] = x->domain == RELN_STEP && z->domain != RELN_STEP ? 0 : step;
+    stride[0] = once ? 0 : step;
 }
 
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
@@ -278,7 +279,7 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
     ptrdiff_t stride[RELN_LOOP_IN][RELN_LOOP_MAX];
 
     for (int i = 0; i < n_in; i++)
-        reln_strides(z, z->in[i], stride[i]);
+        reln_strides(&z->shape, &z->in[i]->shape, reln_is_once(z->in[i], z), stride[i]);
     reln_loops_of(&z->shape, n_in, stride, out);
 }
 

@@ -3,6 +3,7 @@
 #define IO_TEXT_H
 
 #include "base/base.h"
+#include "base/utf8.h"
 
 /* Text of a file, made fit for a message: printable and short. */
 typedef struct RelnQuote {
@@ -10,16 +11,6 @@ typedef struct RelnQuote {
 } RelnQuote;
 
 RelnQuote reln_quote(const char *text, size_t length);
-
-/* Bytes of the UTF-8 character at p (1 to 4), 0 when there is no valid one: overlong, a surrogate, beyond U+10FFFF, or
- * cut off by the end. */
-size_t reln_utf8_length(const char *p, const char *end);
-/* The same for a whole text. */
-bool reln_utf8_valid(const char *text, size_t length);
-/* The character there, which must be valid. */
-uint32_t reln_utf8_decode(const char *p, size_t length);
-/* Writes a character below 0x110000; returns its bytes, 1 to 4. */
-size_t reln_utf8_encode(uint32_t character, char out[4]);
 
 /* Length of the number at p: JSON's grammar, with `loose` also a leading + or '.' and a trailing '.'. 0 when there is
  * none. */

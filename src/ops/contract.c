@@ -47,14 +47,9 @@ static bool infer(RelnGraph *g, RelnNode *z)
         return reln_graph_fail(g, RELN_ERR_SHAPE,
                                "contract: %s and %s do not fit a %dx%dx%d tensor",
                                reln_shape_text(x), reln_shape_text(y), T->i, T->j, T->k);
-    for (int a = 0; a < RELN_AXES; a++) {
-        const int have = x->shape.dims[a], next = y->shape.dims[a];
-
-        z->shape.dims[a] = a == RELN_K ? T->k : have > next ? have : next;
-        if (a != RELN_K && have != next && have != 1 && next != 1)
-            return reln_graph_fail(g, RELN_ERR_SHAPE, "contract: %s and %s do not broadcast",
-                                   reln_shape_text(x), reln_shape_text(y));
-    }
+    if (!reln_broadcast(g, z, RELN_ALL_AXES & ~(1 << RELN_K), &z->shape))
+        return false;
+    z->shape.dims[RELN_K] = T->k;
     if (!z->rep || reln_rep_dim(z->rep) != T->k)
         return reln_graph_fail(
             g, RELN_ERR_SHAPE, "contract: the tensor gives %d coordinates, rep %s has %d", T->k,
@@ -67,24 +62,15 @@ static bool infer(RelnGraph *g, RelnNode *z)
 
 /* Rows are everything before (K, C): items, P, Q, R. */
 typedef struct Prepared {
-    ptrdiff_t extent[3];                      /* P, Q, R of the output */
-    ptrdiff_t stride_x[4], stride_y[4], zrow; /* items, P, Q, R in elements */
-    ptrdiff_t sx, sy;                         /* of channels */
+    ptrdiff_t extent[3];                                        /* P, Q, R of the output */
+    ptrdiff_t stride_x[RELN_LOOP_MAX], stride_y[RELN_LOOP_MAX]; /* items, P, Q, R in elements */
+    ptrdiff_t zrow;
+    ptrdiff_t sx, sy; /* of channels */
 } Prepared;
-
-static void row_strides(const RelnNode *z, const RelnNode *x, ptrdiff_t *stride)
-{
-    ptrdiff_t step = (ptrdiff_t)x->shape.dims[RELN_K] * x->shape.dims[RELN_C];
-
-    for (int a = RELN_R; a >= RELN_P; a--) {
-        stride[a + 1] = x->shape.dims[a] == 1 ? 0 : step;
-        step *= x->shape.dims[a];
-    }
-    stride[0] = x->domain == RELN_STEP && z->domain != RELN_STEP ? 0 : step;
-}
 
 static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
 {
+    const RelnNode *x = z->in[0], *y = z->in[1];
     Prepared *p = prepared;
 
     (void)kern;
@@ -92,11 +78,11 @@ static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared
         return sizeof *p;
     for (int a = RELN_P; a <= RELN_R; a++)
         p->extent[a] = z->shape.dims[a];
-    row_strides(z, z->in[0], p->stride_x);
-    row_strides(z, z->in[1], p->stride_y);
+    reln_strides(&z->shape, &x->shape, reln_is_once(x, z), p->stride_x);
+    reln_strides(&z->shape, &y->shape, reln_is_once(y, z), p->stride_y);
     p->zrow = (ptrdiff_t)z->shape.dims[RELN_K] * z->shape.dims[RELN_C];
-    p->sx = z->in[0]->shape.dims[RELN_C] == 1 ? 0 : 1;
-    p->sy = z->in[1]->shape.dims[RELN_C] == 1 ? 0 : 1;
+    p->sx = x->shape.dims[RELN_C] == 1 ? 0 : 1;
+    p->sy = y->shape.dims[RELN_C] == 1 ? 0 : 1;
     return sizeof *p;
 }
 

@@ -104,8 +104,8 @@ const RelnOp reln_op_expand = {
     .sample = sample,
 };
 
-static RelnNode *expand_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, RelnDomain domain,
-                           const RelnRep *rep)
+static RelnNode *expand(RelnGraph *g, RelnNode *x, const RelnShape *shape, RelnDomain domain,
+                        const RelnRep *rep)
 {
     Attr attr;
 
@@ -119,15 +119,20 @@ static RelnNode *expand_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, Re
 
 RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like)
 {
-    return like ? expand_to(g, x, &like->shape, like->domain, NULL) : NULL;
+    return like ? expand(g, x, &like->shape, like->domain, NULL) : NULL;
+}
+
+RelnNode *reln_expand_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, RelnDomain domain)
+{
+    return expand(g, x, shape, domain, NULL);
 }
 
 RelnNode *reln_expand_domain(RelnGraph *g, RelnNode *x, RelnDomain domain)
 {
-    return x ? expand_to(g, x, &x->shape, domain, NULL) : NULL;
+    return x ? expand(g, x, &x->shape, domain, NULL) : NULL;
 }
 
 RelnNode *reln_expand_zero(RelnGraph *g, RelnNode *zero, const RelnNode *like, const RelnRep *rep)
 {
-    return expand_to(g, zero, &like->shape, like->domain, rep);
+    return expand(g, zero, &like->shape, like->domain, rep);
 }

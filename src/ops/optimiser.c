@@ -156,7 +156,6 @@ const RelnOp reln_op_sgd = {
 
 static RelnNode *moment(RelnGraph *g, const RelnNode *param, const char *which)
 {
-    const RelnInit zero = {RELN_INIT_CONSTANT, 0.0};
     const char *name =
         reln_arena_printf(reln_graph_arena(g), "%s.%s", reln_node_name(param), which);
 
@@ -164,7 +163,7 @@ static RelnNode *moment(RelnGraph *g, const RelnNode *param, const char *which)
         reln_graph_nomem(g);
         return NULL;
     }
-    return reln_state(g, name, reln_node_dims(param), zero);
+    return reln_moment(g, name, reln_node_dims(param));
 }
 
 static bool adam_fits(RelnGraph *g, const RelnAdam *o)

@@ -58,27 +58,11 @@ static bool want_index(RelnGraph *g, const RelnNode *z, RelnAxis axis)
                            z->op->name, reln_shape_text(index));
 }
 
-/* Shapes of both together; `except` is left to the caller. */
-static bool broadcast(RelnGraph *g, const RelnNode *z, int except, RelnShape *out)
-{
-    const RelnNode *x = z->in[0], *index = z->in[1];
-
-    for (int a = 0; a < RELN_AXES; a++) {
-        const int have = x->shape.dims[a], next = index->shape.dims[a];
-
-        if (a != except && have != next && have != 1 && next != 1)
-            return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: %s and indices %s do not broadcast",
-                                   z->op->name, reln_shape_text(x), reln_shape_text(index));
-        out->dims[a] = have > next ? have : next;
-    }
-    return true;
-}
-
 static bool infer(RelnGraph *g, RelnNode *z)
 {
     const RelnAxis axis = ((const Attr *)z->attr)->axis;
 
-    if (!want_index(g, z, axis) || !broadcast(g, z, (int)axis, &z->shape))
+    if (!want_index(g, z, axis) || !reln_broadcast(g, z, RELN_ALL_AXES & ~(1 << axis), &z->shape))
         return false;
     z->shape.dims[axis] = z->in[1]->shape.dims[axis];
     z->rep = z->in[0]->rep;
@@ -90,7 +74,7 @@ static bool infer_place(RelnGraph *g, RelnNode *z)
     const PlaceAttr *a = z->attr;
     RelnShape full;
 
-    if (!want_index(g, z, a->axis) || !broadcast(g, z, -1, &full))
+    if (!want_index(g, z, a->axis) || !reln_broadcast(g, z, RELN_ALL_AXES, &full))
         return false;
     z->shape = a->shape;
     z->rep = z->in[0]->rep;
@@ -127,7 +111,7 @@ static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared
     if (!p)
         return sizeof *p;
     strides_off_axis(x, axis, x->domain != RELN_STEP, stride[0]);
-    reln_strides(z, z->in[1], stride[1]);
+    reln_strides(&z->shape, &z->in[1]->shape, reln_is_once(z->in[1], z), stride[1]);
     reln_loops_of(&z->shape, 2, stride, &p->loops);
     p->step = reln_shape_behind(&x->shape, axis);
     return sizeof *p;
@@ -137,21 +121,18 @@ static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared
 static size_t prepare_place(const RelnNode *z, const RelnKernels *kern, void *prepared)
 {
     const RelnAxis axis = ((const PlaceAttr *)z->attr)->axis;
-    RelnNode full = *z->in[0];
+    const RelnNode *y = z->in[0], *index = z->in[1];
+    const RelnShape full = reln_shape_join(&y->shape, &index->shape);
     ptrdiff_t stride[3][RELN_LOOP_MAX];
     Prepared *p = prepared;
 
     (void)kern;
     if (!p)
         return sizeof *p;
-    for (int a = 0; a < RELN_AXES; a++)
-        if (z->in[1]->shape.dims[a] > full.shape.dims[a])
-            full.shape.dims[a] = z->in[1]->shape.dims[a];
-    full.domain = z->in[0]->domain != RELN_STEP ? z->in[0]->domain : z->in[1]->domain;
     strides_off_axis(z, axis, z->domain != RELN_STEP, stride[0]);
-    reln_strides(&full, z->in[1], stride[1]);
-    reln_strides(&full, z->in[0], stride[2]);
-    reln_loops_of(&full.shape, 3, stride, &p->loops);
+    reln_strides(&full, &index->shape, reln_is_once(index, y), stride[1]);
+    reln_strides(&full, &y->shape, reln_is_once(y, index), stride[2]);
+    reln_loops_of(&full, 3, stride, &p->loops);
     p->step = reln_shape_behind(&z->shape, axis);
     return sizeof *p;
 }
@@ -240,17 +221,13 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 static void vjp_place(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     const RelnNode *y = z->in[0];
-    RelnNode *back = reln_pick(g, gz, z->in[1], ((const PlaceAttr *)z->attr)->axis), full;
+    RelnNode *back = reln_pick(g, gz, z->in[1], ((const PlaceAttr *)z->attr)->axis);
+    RelnShape full;
 
     if (!back)
         return;
-    full = *back;
-    for (int a = 0; a < RELN_AXES; a++)
-        if (y->shape.dims[a] > full.shape.dims[a])
-            full.shape.dims[a] = y->shape.dims[a];
-    if (full.domain == RELN_STEP)
-        full.domain = y->domain;
-    gin[0] = reln_expand(g, back, &full);
+    full = reln_shape_join(&back->shape, &y->shape);
+    gin[0] = reln_expand_to(g, back, &full, back->domain == RELN_STEP ? y->domain : back->domain);
 }
 
 static double flops(const RelnNode *z)
@@ -354,10 +331,7 @@ RelnNode *reln_place(RelnGraph *g, RelnNode *y, RelnNode *index, RelnAxis axis, 
 
     if (!y || !index)
         return NULL;
-    shape = y->shape;
-    for (int a = 0; a < RELN_AXES; a++)
-        if (index->shape.dims[a] > shape.dims[a])
-            shape.dims[a] = index->shape.dims[a];
+    shape = reln_shape_join(&y->shape, &index->shape);
     if (axis >= RELN_P && axis <= RELN_C)
         shape.dims[axis] = extent;
     return place(g, y, index, axis, &shape, false);

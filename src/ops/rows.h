@@ -36,12 +36,10 @@ static inline bool reln_want_index(RelnGraph *g, const RelnNode *z, const RelnNo
 /* Loops over rows with items of this shape and, in step with them, the indices as operand 0. */
 static inline void reln_row_loops(const RelnNode *index, const RelnShape *item, RelnLoops *out)
 {
-    RelnNode rows = *index, self = *index, *in = &self;
+    ptrdiff_t stride[1][RELN_LOOP_MAX];
 
-    rows.shape = *item;
-    rows.in = &in;
-    rows.n_in = 1;
-    reln_loops(&rows, 1, out);
+    reln_strides(item, &index->shape, false, stride[0]);
+    reln_loops_of(item, 1, stride, out);
 }
 
 /* Where a run of the walk begins within its item. */

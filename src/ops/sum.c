@@ -63,14 +63,14 @@ static bool infer(RelnGraph *g, RelnNode *z)
 /* The result seen through the shape of x: where a term goes. Loops as for an elementwise op whose "output" is x. */
 static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
 {
-    RelnNode through = *z->in[0], target = *z;
-    RelnNode *in = &target;
+    const RelnNode *x = z->in[0];
+    ptrdiff_t stride[1][RELN_LOOP_MAX];
 
     (void)kern;
-    through.in = &in;
-    through.n_in = 1;
-    if (prepared)
-        reln_loops(&through, 1, prepared);
+    if (prepared) {
+        reln_strides(&x->shape, &z->shape, reln_is_once(z, x), stride[0]);
+        reln_loops_of(&x->shape, 1, stride, prepared);
+    }
     return sizeof(RelnLoops);
 }
 

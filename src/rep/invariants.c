@@ -200,7 +200,7 @@ RelnStatus reln_invariants(RelnArena *arena, const Problem *problem, int *count,
         return directly(arena, problem, count, rows);
     }
     RELN_TRY(reln_polish(arena, problem, *count, *rows));
-    for (int g = 0; g<problem->n_discrete && * count> 0; g++)
+    for (int g = 0; g < problem->n_discrete && (*count > 0); g++)
         RELN_TRY(cut(arena, problem, g, count, rows));
     return RELN_OK;
 }

@@ -7,8 +7,7 @@
 /* One factor of the product: what the generators do to it. */
 typedef struct Leg {
     int dim;
-    const double
-        *lie; /* (rank, dim, dim): an orthonormal basis of the span of the Lie generators */
+    const double *lie;      /* (rank, dim, dim): orthonormal basis of the span of Lie generators */
     const double *regular;  /* (dim, dim): the span's regular element */
     const double *discrete; /* (n_discrete, dim, dim) */
 } Leg;
@@ -16,8 +15,7 @@ typedef struct Leg {
 typedef struct Problem {
     Leg leg[3];
     int rank, n_discrete;
-    const Closure
-        *elements; /* of the group, where it is finite and has no Lie generators; else NULL */
+    const Closure *elements; /* of a finite group without Lie generators; else NULL */
 } Problem;
 
 /* An orthonormal basis (count, dim0 * dim1 * dim2) of the tensors that every generator leaves alone, in the arena.

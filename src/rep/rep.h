@@ -36,8 +36,8 @@ typedef struct Span {
     int rank;
     const double *coords; /* (n_lie, n*n): matrix to the shortest coordinates in the generators */
     const double *basis;  /* (rank, n_lie): an orthonormal basis of the span, in coordinates */
-    const double *
-        regular; /* (n_lie): a generic element; a normal matrix where the span is closed under transposition */
+    /* (n_lie): a generic element; a normal matrix where the span is closed under transposition */
+    const double *regular;
 } Span;
 
 typedef struct Memo Memo;         /* reps made from reps */
@@ -51,8 +51,7 @@ struct RelnGroup {
     const double *lie;      /* (n_lie, n, n) */
     const double *discrete; /* (n_discrete, n, n) */
     const double *inverse;  /* of the discrete ones */
-    const double
-        *size; /* (n_lie): norm of each Lie generator, 1 for zero: the unit of its actions */
+    const double *size;     /* (n_lie): norm of each, 1 for zero: the unit of its actions */
     RelnRep *reps;
     Memo *memos;
     MapsNode *maps;

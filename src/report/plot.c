@@ -302,7 +302,7 @@ void reln_plot_histogram(RelnPlot *plot, const char *name, ptrdiff_t n, const do
 
 /* ---- reference lines ----------------------------------------------------------------------------------------- */
 
-static RelnRef *add_ref(RelnPlot *plot, RelnReference kind, double at, const char *label)
+static RelnRef *add_ref(RelnPlot *plot, RelnRefKind kind, double at, const char *label)
 {
     RelnRef *r = NULL;
 

@@ -25,16 +25,16 @@ typedef struct RelnCurve {
 /* " dash", " dot" or "": the class of a line by how often the colours have been used up. */
 const char *reln_curve_dash(const RelnCurve *c);
 
-typedef enum RelnReference {
+typedef enum RelnRefKind {
     RELN_REF_HLINE,
     RELN_REF_VLINE,
     RELN_REF_DIAGONAL,
     RELN_REF_ROOF
-} RelnReference;
+} RelnRefKind;
 
 typedef struct RelnRef {
     struct RelnRef *next;
-    RelnReference kind;
+    RelnRefKind kind;
     double at, slope; /* a roof: peak and bandwidth */
     const char *label, *slope_label;
 } RelnRef;

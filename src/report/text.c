@@ -116,45 +116,6 @@ void reln_markup_repeat(RelnMarkup *text, const char *string, ptrdiff_t count)
         reln_markup_add(text, string);
 }
 
-/* ---- UTF-8 --------------------------------------------------------------------------------------------------- */
-
-/* Bytes of the character that begins with this one; 0 when none does (0xC0, 0xC1, 0xF5... begin overlong or absent ones). */
-static int length_of(unsigned char lead)
-{
-    if (lead < 0x80)
-        return 1;
-    if (lead < 0xC2 || lead > 0xF4)
-        return 0;
-    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
-/* Not a code of a character: overlong, half of a UTF-16 pair, above the last. */
-static bool is_wrong(uint32_t code, int length)
-{
-    return (length == 3 && code < 0x800) || (length == 4 && code < 0x10000) ||
-           (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF;
-}
-
-uint32_t reln_utf8_next(const char *string, int *n_bytes)
-{
-    const unsigned char *s = (const unsigned char *)string;
-    const int length = length_of(s[0]);
-    uint32_t code = length <= 1 ? s[0] : s[0] & (0xFFU >> (length + 1));
-
-    *n_bytes = 1;
-    if (length == 0)
-        return 0xFFFD;
-    for (int i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80) /* the NUL at the end, too */
-            return 0xFFFD;
-        code = code << 6 | (s[i] & 0x3FU);
-    }
-    if (is_wrong(code, length))
-        return 0xFFFD;
-    *n_bytes = length;
-    return code;
-}
-
 /* ---- escaping ------------------------------------------------------------------------------------------------ */
 
 static const char *in_html(uint32_t code)

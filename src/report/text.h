@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "base/base.h"
+#include "base/utf8.h"
 
 /* The first failure of a page or a table, with its message. */
 typedef struct RelnFault {
@@ -45,9 +46,6 @@ ptrdiff_t reln_escaped_width(RelnEscape how, const char *string); /* on a termin
 
 /* A coordinate: at most two decimals, none that are zero. Beyond +-1e6 it is cut: nothing is seen there. */
 void reln_markup_fixed(RelnMarkup *text, double value);
-
-/* One character of UTF-8: its code and length; U+FFFD and 1 for a byte that begins none. string is not at its end. */
-uint32_t reln_utf8_next(const char *string, int *n_bytes);
 
 /* "%.*f" and "%.*e" with a point in every locale. */
 void reln_format_fixed(char *buf, size_t size, double value, int decimals);

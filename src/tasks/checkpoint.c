@@ -100,7 +100,7 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store)
         return task_nomem(run->env);
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        if (!reln_train_is_moment(store, &entry))
+        if (entry.kind != RELN_ENTRY_MOMENT)
             arrays[n++] = named(&entry);
     }
     const RelnMetaItem item = {"settings", run->files->settings};

@@ -148,11 +148,8 @@ size_t task_trained(const RelnStore *store)
 
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        RelnEntryInfo moment;
-        char name[256];
-        snprintf(name, sizeof name, "%s.m", entry.name);
-        if (entry.trainable && reln_store_find(store, name, &moment))
-            count += entry.count;
+
+        count += entry.trained ? entry.count : 0;
     }
     return count;
 }

@@ -157,7 +157,7 @@ RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps);
 /* The highest or lowest value of the first metric that any evaluation gave, as a table that chooses on test data has. */
 double task_best_metric(const RelnTrainer *trainer, bool highest);
 
-/* Parameters that Adam trains in this store: those with moments. */
+/* Elements of the parameters that an optimiser trains in this store. */
 size_t task_trained(const RelnStore *store);
 
 /* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a plot. */

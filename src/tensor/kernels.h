@@ -7,7 +7,7 @@
 #ifndef TENSOR_KERNELS_H
 #define TENSOR_KERNELS_H
 
-#include "reln/algebra.h"
+#include "reln/matrix.h"
 
 /* Functions of one number: f(x), and what the derivative needs is made of the same ones. */
 #define RELN_MAP_LIST(X)                                                                           \

@@ -4,13 +4,13 @@
 #include <cblas.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
 
 #include "base/base.h"
+#include "base/clock.h"
 
 /* ---- what it is ----------------------------------------------------------------------------------------------- */
 
@@ -66,14 +66,6 @@ struct RelnGemmProbe {
     int m, n, k;
     void *a, *b, *c;
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void store(const RelnGemmProbe *p, void *array, ptrdiff_t at, int value)
 {
@@ -148,14 +140,14 @@ double reln_gemm_probe_run(RelnGemmProbe *p)
 
     if (openblas_get_num_threads() != 1)
         openblas_set_num_threads(1);
-    start = now();
+    start = reln_thread_seconds();
     if (p->is_double)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->m, p->n, p->k, 1.0, p->a, p->k,
                     p->b, p->n, 0.0, p->c, p->n);
     else
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->m, p->n, p->k, 1.0f, p->a, p->k,
                     p->b, p->n, 0.0f, p->c, p->n);
-    return now() - start;
+    return reln_thread_seconds() - start;
 }
 
 double reln_gemm_probe_value(const RelnGemmProbe *p, int i, int j)
@@ -170,11 +162,11 @@ double reln_gemm_probe_value(const RelnGemmProbe *p, int i, int j)
 static double triad(size_t n, double *restrict x, const double *restrict y,
                     const double *restrict z)
 {
-    const double start = now();
+    const double start = reln_thread_seconds();
 
     for (size_t i = 0; i < n; i++)
         x[i] = y[i] + 3.0 * z[i];
-    return now() - start;
+    return reln_thread_seconds() - start;
 }
 
 RelnStatus reln_machine_bandwidth(RelnCtx *ctx, size_t n_bytes, double *out)

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "train/train.h"
 
 /* Counters and sums travel as two arrays: every one of them has a place, and the lists are their format. */
@@ -157,23 +157,6 @@ static void clear_moments(RelnTrainer *t)
             memset(t->parts[i].entry.values, 0, t->parts[i].n_bytes);
 }
 
-bool reln_train_is_moment(const RelnStore *store, const RelnEntryInfo *entry)
-{
-    const size_t length = strlen(entry->name);
-
-    if (entry->trainable || length < 3 || entry->name[length - 2] != '.' ||
-        !strchr("mv", entry->name[length - 1]))
-        return false;
-    for (int i = 0; i < reln_store_count(store); i++) {
-        const RelnEntryInfo of = reln_store_entry(store, i);
-
-        if (of.trainable && strlen(of.name) == length - 2 &&
-            strncmp(of.name, entry->name, length - 2) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* ---- the state -------------------------------------------------------------------------------------------------- */
 
 static size_t width_of(RelnDtype dtype)
@@ -195,7 +178,7 @@ static RelnNamed named_list(const char *name, RelnDtype dtype, ptrdiff_t count, 
 
 static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
 {
-    const bool moment = reln_train_is_moment(t->job.store, entry);
+    const bool moment = entry->kind == RELN_ENTRY_MOMENT;
     const char *name;
 
     *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
@@ -483,11 +466,8 @@ static void gain(RelnTrainer *t, double score)
 /* Wall time, brought up to date. */
 static void tick(RelnTrainer *t, bool start)
 {
-    struct timespec now = {0};
-    double seconds;
+    const double seconds = reln_wall_seconds();
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (!start)
         t->sums[SECONDS] += seconds - t->clock;
     t->clock = seconds;

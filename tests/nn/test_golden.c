@@ -257,7 +257,7 @@ static void check_running(Trial *t)
         RelnEntryInfo entry;
 
         snprintf(name, sizeof name, "l.%s", kept[i]);
-        assert_true(reln_store_find(t->f.store, name, &entry) && !entry.trainable);
+        assert_true(reln_store_find(t->f.store, name, &entry) && entry.kind == RELN_ENTRY_STATE);
         assert_true(load(t->folder, "bn_running_", kept[i], &want));
         assert_near(entry.values, want.values, want.count, VALUE);
         drop(&want);

@@ -310,6 +310,30 @@ static void parameters_outside_of_every_group_stay(void **state)
     problem_clear(&s);
 }
 
+/* The store knows parameters, states and moments apart, whatever their names are. */
+static void entries_say_of_what_kind_they_are(void **state)
+{
+    const RelnInit zero = {RELN_INIT_CONSTANT, 0.0};
+    RelnEntryInfo entry;
+    Problem s;
+    Fixture w;
+
+    (void)state;
+    problem_make(&s, RELN_F64, NULL, only_heads);
+    assert_true(reln_store_find(s.w.store, "head.w", &entry));
+    assert_true(entry.kind == RELN_ENTRY_PARAM && entry.trained);
+    assert_true(reln_store_find(s.w.store, "head.w.v", &entry));
+    assert_true(entry.kind == RELN_ENTRY_MOMENT && !entry.trained);
+    assert_true(reln_store_find(s.w.store, "spare.w", &entry));
+    assert_true(entry.kind == RELN_ENTRY_PARAM && !entry.trained);
+    problem_clear(&s);
+    fixture_init(&w, "so:3", "so:3", RELN_F32);
+    reln_param(w.graph, "p", (RelnDims){.c = 4}, zero);
+    reln_state(w.graph, "p.m", (RelnDims){.c = 4}, zero);
+    assert_true(reln_store_find(w.store, "p.m", &entry) && entry.kind == RELN_ENTRY_STATE);
+    fixture_clear(&w);
+}
+
 /* ---- refusals ----------------------------------------------------------------------------------------------------- */
 
 typedef void Mistake(RelnGraph *g, RelnNode *rate, RelnNode *p, RelnNode *grad, RelnNode *x);
@@ -412,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_quadratic_converges),
         cmocka_unit_test(a_resumed_run_gives_the_same_bits),
         cmocka_unit_test(parameters_outside_of_every_group_stay),
+        cmocka_unit_test(entries_say_of_what_kind_they_are),
         cmocka_unit_test(mistakes_are_refused_when_built),
         cmocka_unit_test(every_allocation_may_fail),
     };

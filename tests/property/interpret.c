@@ -58,7 +58,7 @@ static void numbers(const Interpreter *in, const RelnNode *x, const double *valu
 /* Rows are numbered within their sample; here within the whole batch. */
 static void indices(const Interpreter *in, const RelnNode *x, const int32_t *values, int32_t *out)
 {
-    const RelnDomain target = ((const RelnSource *)x->attr)->target;
+    const RelnDomain target = ((const RelnSourceAttr *)x->attr)->target;
     const ptrdiff_t each = reln_shape_count(&x->shape);
     const ptrdiff_t n_samples = x->domain == RELN_STEP ? 1 : in->batch->n_samples;
     int32_t base = 0;
@@ -81,7 +81,7 @@ static void row_samples(const Interpreter *in, const RelnNode *x, int32_t *out)
 
 static void source(const Interpreter *in, const RelnNode *x, void *out)
 {
-    const RelnSource *s = x->attr;
+    const RelnSourceAttr *s = x->attr;
 
     if (x->op == &reln_op_input)
         numbers(in, x, in->batch->bindings[s->index], out);

@@ -37,7 +37,7 @@ static void shake(RelnStore *store)
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo e = reln_store_entry(store, i);
 
-        for (size_t j = 0; j < e.count && e.trainable; j++)
+        for (size_t j = 0; j < e.count && e.kind == RELN_ENTRY_PARAM; j++)
             ((double *)e.values)[j] += 0.1 * reln_rng_normal(&rng);
     }
 }

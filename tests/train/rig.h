@@ -32,11 +32,9 @@ static inline size_t rig_values(const RelnStore *store, double *out)
 
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        const size_t length = strlen(entry.name);
 
-        if (length > 2 && (strcmp(entry.name + length - 2, ".m") == 0 ||
-                           strcmp(entry.name + length - 2, ".v") == 0))
-            continue; /* a moment */
+        if (entry.kind == RELN_ENTRY_MOMENT)
+            continue;
         if (out)
             memcpy(out + count, entry.values, entry.count * sizeof(double));
         count += entry.count;

@@ -1,0 +1,25 @@
+/* clock.h -- seconds of the clock that never goes back, and of the processor in this thread. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <time.h>
+
+static inline double reln_seconds(clockid_t clock)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline double reln_wall_seconds(void)
+{
+    return reln_seconds(CLOCK_MONOTONIC);
+}
+
+static inline double reln_thread_seconds(void)
+{
+    return reln_seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+#endif
