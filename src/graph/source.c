@@ -187,6 +187,11 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
     }
     if (!store_fits(g))
         return NULL;
+    if (!isfinite(init.scale)) {
+        reln_graph_fail(g, RELN_ERR_NUMERIC, "%s %s: first values of size %g, wanted a finite one",
+                        op->name, name, init.scale);
+        return NULL;
+    }
     status = reln_store_get(g->store, name, &shape, g->dtype, kind, init, &attr.entry);
     if (status != RELN_OK) {
         reln_graph_fail(g, status, "%s", reln_ctx_error(g->ctx));

@@ -169,7 +169,7 @@ static RelnNode *moment(RelnGraph *g, const RelnNode *param, const char *which)
 static bool adam_fits(RelnGraph *g, const RelnAdam *o)
 {
     if (o->beta1 >= 0.0 && o->beta1 < 1.0 && o->beta2 >= 0.0 && o->beta2 < 1.0 && o->eps > 0.0 &&
-        o->decay >= 0.0)
+        o->decay >= 0.0 && isfinite(o->eps) && isfinite(o->decay))
         return true;
     return reln_graph_fail(g, RELN_ERR_ARG,
                            "adam: beta1 %g, beta2 %g, eps %g, decay %g; wanted betas from 0 to "
@@ -216,7 +216,7 @@ void reln_adam(RelnGraph *g, const RelnAdam *options, RelnNode *rate, RelnNode *
 
 static bool sgd_fits(RelnGraph *g, const RelnSgd *o)
 {
-    if (o->momentum >= 0.0 && o->momentum < 1.0 && o->decay >= 0.0 &&
+    if (o->momentum >= 0.0 && o->momentum < 1.0 && o->decay >= 0.0 && isfinite(o->decay) &&
         (!o->nesterov || o->momentum > 0.0))
         return true;
     return reln_graph_fail(g, RELN_ERR_ARG,

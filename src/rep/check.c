@@ -274,13 +274,6 @@ static double side_norm(const Sides *g, bool discrete, double unit)
 
 enum { MOST_CELLS = 1 << 18 };
 
-static int root(int *parent, int i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 static RelnStatus find_blocks(RelnArena *scratch, const RelnRep *rep, Blocks *b)
 {
     int *parent = reln_arena_alloc(scratch, (size_t)rep->dim, sizeof *parent);
@@ -293,13 +286,11 @@ static RelnStatus find_blocks(RelnArena *scratch, const RelnRep *rep, Blocks *b)
     for (int g = 0; g < rep->group->n_lie + rep->group->n_discrete; g++) {
         const Sparse *rows = &rep->actions[g].rows;
         for (int i = 0; i < rep->dim; i++)
-            for (int s = rows->start[i]; s < rows->start[i + 1]; s++) {
-                const int x = root(parent, i), y = root(parent, rows->index[s]);
-                parent[x > y ? x : y] = x > y ? y : x; /* the smallest is the root */
-            }
+            for (int s = rows->start[i]; s < rows->start[i + 1]; s++)
+                reln_set_join(parent, i, rows->index[s]);
     }
     for (int i = 0; i < rep->dim; i++) {
-        const int r = root(parent, i);
+        const int r = reln_set_root(parent, i);
         b->of[i] = r == i ? b->count++ : b->of[r];
     }
     return RELN_OK;

@@ -105,6 +105,8 @@ typedef struct Compare {
     double *small[2]; /* (n, n) */
     double *large[3]; /* (K, K) */
     double *coords;   /* (n_lie) */
+    int *block;       /* (K): coordinates that a matrix connects have the same smallest one */
+    double *norm[4];  /* (K): of the rows of a block, where its smallest coordinate is */
 } Compare;
 
 static RelnStatus compare_room(Candidate *c, Compare *out)
@@ -117,21 +119,55 @@ static RelnStatus compare_room(Candidate *c, Compare *out)
         fine = (out->small[i] = reln_arena_alloc(c->scratch, n2, sizeof(double))) && fine;
     for (int i = 0; i < 3; i++)
         fine = (out->large[i] = reln_arena_alloc(c->scratch, size, sizeof(double))) && fine;
+    for (int i = 0; i < 4; i++)
+        fine =
+            (out->norm[i] = reln_arena_alloc(c->scratch, (size_t)c->dim, sizeof(double))) && fine;
     out->coords = reln_arena_alloc(c->scratch, (size_t)c->group->n_lie, sizeof(double));
-    return fine && out->coords ? RELN_OK : RELN_ERR_NOMEM;
+    out->block = reln_arena_alloc(c->scratch, (size_t)c->dim, sizeof *out->block);
+    return fine && out->coords && out->block ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* |large[0] - rho(small[0])| over `scale`; 0 where small[0] is outside the span and rho of it unknown. */
-static double mismatch(const Candidate *c, const Compare *k, double small_scale, double scale)
+static void connect(int count, int dim, const double *matrices, int *parent)
+{
+    for (ptrdiff_t e = 0; e < count * square(dim); e++)
+        if (matrices[e] != 0)
+            reln_set_join(parent, (int)(e / dim % dim), (int)(e % dim));
+}
+
+static void find_blocks(const Candidate *c, const Compare *k)
+{
+    for (int i = 0; i < c->dim; i++)
+        k->block[i] = i;
+    connect(c->group->n_lie, c->dim, c->lie, k->block);
+    connect(c->group->n_discrete, c->dim, c->discrete, k->block);
+    for (int i = 0; i < c->dim; i++)
+        k->block[i] = reln_set_root(k->block, i);
+}
+
+static void block_norms(const Candidate *c, const Compare *k, const double *m, double *norm)
+{
+    memset(norm, 0, (size_t)c->dim * sizeof *norm);
+    for (int i = 0; i < c->dim; i++)
+        norm[k->block[i]] =
+            hypot(norm[k->block[i]], reln_mat_norm(c->dim, m + (ptrdiff_t)i * c->dim));
+}
+
+/* |large[0] - rho(small[0])| over norm[0] in the worst block; 0 where small[0] is outside the span and rho of it unknown. */
+static double mismatch(const Candidate *c, const Compare *k, double small_scale)
 {
     const ptrdiff_t size = square(c->dim);
+    double worst = 0;
 
     if (reln_span_coords(c->group, k->span, k->small[0], small_scale, k->coords) > SPAN_RESIDUAL)
         return 0;
     reln_combine(c->group->n_lie, size, k->coords, c->lie, k->large[1]);
     for (ptrdiff_t e = 0; e < size; e++)
         k->large[1][e] -= k->large[0][e];
-    return reln_mat_norm(size, k->large[1]) / fmax(scale, 1e-300);
+    block_norms(c, k, k->large[1], k->norm[1]);
+    for (int b = 0; b < c->dim; b++)
+        if (k->norm[1][b] > 0)
+            worst = fmax(worst, k->norm[1][b] / fmax(k->norm[0][b], 1e-300));
+    return worst;
 }
 
 /* [rho(E_i), rho(E_j)] = rho([E_i, E_j]) */
@@ -146,9 +182,13 @@ static RelnStatus check_brackets(const Candidate *c, const Compare *k)
             const double *rx = c->lie + i * size, *ry = c->lie + j * size;
             commutator(g->n, x, y, k->small[1], k->small[0]);
             commutator(c->dim, rx, ry, k->large[1], k->large[0]);
-            const double nx = reln_mat_norm(size, rx), ny = reln_mat_norm(size, ry);
-            const double rest = mismatch(c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, y),
-                                         nx * ny + nx * g->size[j] + ny * g->size[i]);
+            block_norms(c, k, rx, k->norm[1]);
+            block_norms(c, k, ry, k->norm[2]);
+            for (int b = 0; b < c->dim; b++) {
+                const double nx = k->norm[1][b], ny = k->norm[2][b];
+                k->norm[0][b] = nx * ny + nx * g->size[j] + ny * g->size[i];
+            }
+            const double rest = mismatch(c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, y));
             if (!(rest <= SPAN_RESIDUAL))
                 return reln_fail(g->ctx, RELN_ERR_REP,
                                  "not a rep of %s: the bracket of generators %d and %d is off by "
@@ -172,9 +212,13 @@ static RelnStatus check_conjugation(const Candidate *c, const Compare *k, int ga
         reln_mat_mul(g->n, g->n, g->n, k->small[1], y, k->small[0]);
         reln_mat_mul(c->dim, c->dim, c->dim, rx, re, k->large[2]);
         reln_mat_mul(c->dim, c->dim, c->dim, k->large[2], ry, k->large[0]);
-        const double rest = mismatch(
-            c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, e) * reln_mat_norm(n2, y),
-            reln_mat_norm(size, re) * fmax(1, reln_mat_norm(size, rx) * reln_mat_norm(size, ry)));
+        block_norms(c, k, re, k->norm[1]);
+        block_norms(c, k, rx, k->norm[2]);
+        block_norms(c, k, ry, k->norm[3]);
+        for (int b = 0; b < c->dim; b++)
+            k->norm[0][b] = k->norm[1][b] * fmax(1, k->norm[2][b] * k->norm[3][b]);
+        const double rest =
+            mismatch(c, k, reln_mat_norm(n2, x) * reln_mat_norm(n2, e) * reln_mat_norm(n2, y));
         if (!(rest <= SPAN_RESIDUAL))
             return reln_fail(g->ctx, RELN_ERR_REP,
                              "not a rep of %s: discrete generator %d conjugates generator %d "
@@ -206,6 +250,7 @@ static RelnStatus fill_matrices(const void *given, Candidate *c)
         return reln_fail(g->ctx, RELN_ERR_NUMERIC,
                          "a rep of %s holds a number that is not finite or too large", g->name);
     RELN_TRY(compare_room(c, &k));
+    find_blocks(c, &k);
     RELN_TRY(check_brackets(c, &k));
     for (int i = 0; i < g->n_discrete; i++)
         RELN_TRY(check_conjugation(c, &k, i));

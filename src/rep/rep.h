@@ -84,6 +84,20 @@ typedef struct Kept {
 void reln_keep_message(const RelnCtx *ctx, Kept *kept);
 void reln_put_back(RelnCtx *ctx, const Kept *kept);
 
+/* Blocks of connected coordinates as disjoint sets: parent[i] leads to the root, the smallest of its set. */
+static inline int reln_set_root(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+static inline void reln_set_join(int *parent, int i, int j)
+{
+    const int a = reln_set_root(parent, i), b = reln_set_root(parent, j);
+
+    parent[a > b ? a : b] = a > b ? b : a;
+}
+
 /* Largest absolute value. */
 double reln_largest(ptrdiff_t count, const double *x);
 

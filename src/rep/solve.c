@@ -139,21 +139,6 @@ typedef struct Blocks {
     double **own; /* (count): its part of every generator's matrix, to compare */
 } Blocks;
 
-static int root(int *parent, int i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-/* The smallest coordinate of a block is its root. */
-static void join(int *parent, int i, int j)
-{
-    const int a = root(parent, i), b = root(parent, j);
-
-    parent[a > b ? a : b] = a > b ? b : a;
-}
-
 static RelnStatus find_blocks(RelnArena *arena, const RelnRep *rep, Blocks *b)
 {
     const int n_generators = rep->group->n_lie + rep->group->n_discrete, dim = rep->dim;
@@ -171,10 +156,10 @@ static RelnStatus find_blocks(RelnArena *arena, const RelnRep *rep, Blocks *b)
         const Sparse *rows = &rep->actions[g].rows;
         for (int i = 0; i < dim; i++)
             for (int s = rows->start[i]; s < rows->start[i + 1]; s++)
-                join(parent, i, rows->index[s]);
+                reln_set_join(parent, i, rows->index[s]);
     }
     for (int i = 0; i < dim; i++) {
-        const int r = root(parent, i);
+        const int r = reln_set_root(parent, i);
         if (r == i)
             number[i] = b->count++;
         b->size[number[r]]++;
@@ -186,7 +171,7 @@ static RelnStatus find_blocks(RelnArena *arena, const RelnRep *rep, Blocks *b)
         b->size[i] = 0;
     }
     for (int i = 0; i < dim; i++) {
-        const int block = number[root(parent, i)];
+        const int block = number[reln_set_root(parent, i)];
         b->coords[block][b->size[block]++] = i;
     }
     return RELN_OK;

@@ -175,6 +175,21 @@ static RelnNode *no_rep(Lab *l)
     return z ? reln_scale(l->g, z, 1) : NULL;
 }
 
+/* A rep in a stretched frame has large numbers; beside it, a block that is no rep. */
+static RelnNode *hidden_no_rep(Lab *l)
+{
+    const double stretch[3] = {1e11, 1, 1};
+    double lie[3 * 36] = {0};
+
+    for (int g = 0; g < 3; g++)
+        for (int e = 0; e < 9; e++) {
+            const double x = reln_group_lie(l->group)[g * 9 + e];
+            lie[g * 36 + e / 3 * 6 + e % 3] = x * stretch[e / 3] / stretch[e % 3];
+            lie[g * 36 + (3 + e / 3) * 6 + 3 + e % 3] = 2 * x;
+        }
+    return of_rep(l, "z", reln_rep_from_matrices(l->group, 6, lie, NULL));
+}
+
 static RelnNode *weak_no_rep(Lab *l)
 {
     double lie[27] = {0};
@@ -319,6 +334,8 @@ int main(void)
          NULL, 0},
         {"a rep is the one asked for", EQUIVARIANT, "so:2", hidden_weight_kept, NULL, 0},
         {"matrices with wrong brackets are no rep", REFUSED, "so:3", no_rep, NULL, 0},
+        {"a block that is no rep does not hide beside a large one", REFUSED, "so:3", hidden_no_rep,
+         NULL, 0},
         {"weak matrices with wrong brackets are no rep", REFUSED, "so:3", weak_no_rep, NULL, 0},
         {"a character does not hide near 1", REFUSED, "o:3", weak_character, NULL, 0},
         {"a character is a number", REFUSED, "o:3", character_not_finite, NULL, 0},

@@ -1,4 +1,6 @@
 /* Values that come back in a later run, as state, parameter or argument, are checked for their rep. */
+#include <math.h>
+
 #include "attacks/lab.h"
 
 /* A step-level vector (1, 1, 1, n, 1) that depends on the samples. */
@@ -169,6 +171,23 @@ static RelnNode *param_as_vector(Lab *l)
     return reln_add(l->g, l->x, lab_param(l, 3, 2));
 }
 
+static RelnNode *infinite_param(Lab *l)
+{
+    RelnNode *p =
+        reln_param(l->g, "p", (RelnDims){1, 1, 1, 1, 1}, (RelnInit){RELN_INIT_CONSTANT, INFINITY});
+
+    return reln_mul(l->g, l->x, p);
+}
+
+static RelnNode *infinite_decay(Lab *l)
+{
+    RelnNode *p = lab_param(l, 1, 1);
+
+    reln_sgd(l->g, &(RelnSgd){.decay = INFINITY}, reln_scalar(l->g, 0.1), p,
+             total(l, reln_pair(l->g, l->x, l->x)));
+    return reln_mul(l->g, l->x, p);
+}
+
 static RelnNode *param_as_matrix(Lab *l)
 {
     RelnNode *p = lab_param(l, 9, 2);
@@ -201,6 +220,8 @@ int main(void)
         {"a store does not carry numbers between groups", REFUSED, "so:3", shared_store, NULL, 0},
         {"a cotangent has the dual rep", REFUSED, "so:3", cotangent_of_invariants, NULL, 0},
         {"there is no gradient of a vector", REFUSED, "so:3", gradient_of_vector, NULL, 0},
+        {"a parameter begins finite", REFUSED, "so:3", infinite_param, NULL, 0},
+        {"an optimiser has finite options", REFUSED, "so:3", infinite_decay, NULL, 0},
         {"a state is not added to a vector", REFUSED, "so:3", state_as_vector, NULL, 0},
         {"a parameter is not added to a vector", REFUSED, "so:3", param_as_vector, NULL, 0},
         {"a parameter is not multiplied as a matrix", REFUSED, "so:3", param_as_matrix, NULL, 0},

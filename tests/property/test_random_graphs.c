@@ -1,5 +1,5 @@
 /* Random graphs: what a plan computes against the meaning of the graph, however it is cut and on however many threads;
- * derivatives against differences; equivariance.
+ * derivatives against differences; equivariance. These are valid by construction; test_wild_graphs.c has others.
  *
  *     RELN_SEED=17 property_test_random_graphs          one graph
  *     RELN_SEED=1000 RELN_SEEDS=5000 property_test_...  many
