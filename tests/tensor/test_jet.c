@@ -294,6 +294,12 @@ static void what_has_no_value_says_why(void **state)
     memcpy(negative, (double[4]){-1, 0, 0, 2}, sizeof negative);
     assert_non_null(reln_sym_apply(RELN_MATFUN_LOG, 2, negative, out, scratch, &bad));
     assert_small(bad + 1, 0);
+    /* below 2 eps of the largest an eigenvalue is rounding: no logarithm, and a root of 0 */
+    memcpy(negative, (double[4]){1, 0, 0, 1e-17}, sizeof negative);
+    assert_non_null(reln_sym_apply(RELN_MATFUN_LOG, 2, negative, out, scratch, &bad));
+    memcpy(negative, (double[4]){1, 0, 0, -1e-17}, sizeof negative);
+    assert_null(reln_sym_apply(RELN_MATFUN_SQRT, 2, negative, out, scratch, &bad));
+    assert_small(out[3], 0);
 }
 
 int main(void)
