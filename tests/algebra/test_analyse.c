@@ -414,6 +414,21 @@ static void what_cannot_be_decided_is_refused_as_undecided(void **state)
     end_ctx(ctx);
 }
 
+/* 1 + 1e-9 H and E12: their bracket, 2e-9 E12, is above what rounding makes of 0 and below what is certain. */
+static void small_brackets_are_undecided(void **state)
+{
+    const double basis[8] = {1 + 1e-9, 0, 0, 1 - 1e-9, 0, 1, 0, 0};
+    RelnCtx *ctx = new_ctx();
+    RelnAlgebraInfo info;
+
+    (void)state;
+    inspect(ctx, 2, 2, basis, &info);
+    assert_int_equal(info.closed, RELN_YES);
+    assert_int_equal(info.reductive, RELN_UNDECIDED);
+    assert_non_null(strstr(info.reason, "undecided: a singular value of"));
+    end_ctx(ctx);
+}
+
 static void wrong_arguments_get_one_line(void **state)
 {
     const RelnBasisOptions coarse = {.precision = 0.5}, missing = {.n_discrete = 1};
@@ -437,6 +452,9 @@ static void wrong_arguments_get_one_line(void **state)
     assert_non_null(strstr(reln_ctx_error(ctx), "entry (1,2) of E_2 is "));
     x[5] = 1e200;
     assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
+    x[5] = 1e-150;
+    assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
+    assert_non_null(strstr(reln_ctx_error(ctx), "wanted from 1e-100"));
     x[5] = -(double)INFINITY;
     assert_int_equal(reln_algebra_inspect(ctx, 2, 2, x, NULL, &info), RELN_ERR_NUMERIC);
     end_ctx(ctx);
@@ -631,6 +649,7 @@ int main(void)
         cmocka_unit_test(small_killing_eigenvalues_of_a_coarse_basis_are_not_called_zero),
         cmocka_unit_test(small_entries_of_a_basis_are_no_noise),
         cmocka_unit_test(what_cannot_be_decided_is_refused_as_undecided),
+        cmocka_unit_test(small_brackets_are_undecided),
         cmocka_unit_test(wrong_arguments_get_one_line),
         cmocka_unit_test(a_centre_with_jordan_blocks_is_accepted_with_a_warning),
         cmocka_unit_test(a_jordan_block_in_floats_is_not_diagonalisable),

@@ -60,6 +60,8 @@ static void arena_blocks_are_zeroed_aligned_and_separate(void **state)
         previous = p;
     }
     assert_null(reln_arena_alloc(&arena, SIZE_MAX / 2, 16));
+    assert_null(reln_arena_alloc(&arena, SIZE_MAX / 2 + 2, 2)); /* 2 bytes, modulo 2^64 */
+    assert_null(reln_alloc(ctx, SIZE_MAX / 2 + 2, 2));
     assert_non_null(strstr(reln_ctx_error(ctx), "out of memory"));
     reln_arena_clear(&arena);
     assert_int_equal(reln_ctx_live_blocks(ctx), 0);
@@ -85,6 +87,19 @@ static void many_draws_are_the_draws_one_by_one(void **state)
         }
 }
 
+/* One letter replaced is nearer than two put in. */
+static void the_nearest_word_has_the_fewest_edits(void **state)
+{
+    static const char *const words[] = {"cosine", "size", "sinus", "line", "sine-"};
+
+    (void)state;
+    assert_int_equal(reln_nearest("sine", words, 2), 1);
+    assert_int_equal(reln_nearest("cosin", words, 5), 0);
+    assert_int_equal(reln_nearest("sins", words, 3), 2);
+    assert_int_equal(reln_nearest("sine--", words, 5), 4);
+    assert_int_equal(reln_nearest("lien", words + 3, 2), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +107,7 @@ int main(void)
         cmocka_unit_test(random_numbers_have_the_right_moments),
         cmocka_unit_test(many_draws_are_the_draws_one_by_one),
         cmocka_unit_test(arena_blocks_are_zeroed_aligned_and_separate),
+        cmocka_unit_test(the_nearest_word_has_the_fewest_edits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

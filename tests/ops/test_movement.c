@@ -1,5 +1,6 @@
 /* Ops that move, choose and compare: exact values, what is refused, and where gradients go. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/fixture.h"
@@ -364,17 +365,22 @@ static void pooled_features_come_from_the_winning_point(void **state)
 static void an_index_outside_of_the_axis_is_an_error_of_the_run(void **state)
 {
     static const double x[2] = {1, 2};
-    static const int32_t at[1] = {4};
-    Trial t;
+    static const int32_t at[2] = {2, 4}; /* the first place behind the last one, and one beyond */
 
     (void)state;
-    trial_init(&t, "so:3", "so:3");
-    reln_output(t.f.graph, "z",
-                reln_pick(t.f.graph, numbers(&t, "x", (RelnDims){.p = 2}, NULL, x),
-                          indices(&t, "at", (RelnDims){.p = 1}, 5, at), RELN_P));
-    assert_int_equal(trial_run(&t, 1), RELN_ERR_ARG);
-    assert_string_equal(reln_ctx_error(t.f.ctx), "pick: index 4 on axis P, wanted 0 to 1");
-    trial_clear(&t);
+    for (int i = 0; i < 2; i++) {
+        Trial t;
+        char words[64];
+
+        trial_init(&t, "so:3", "so:3");
+        reln_output(t.f.graph, "z",
+                    reln_pick(t.f.graph, numbers(&t, "x", (RelnDims){.p = 2}, NULL, x),
+                              indices(&t, "at", (RelnDims){.p = 1}, 5, at + i), RELN_P));
+        assert_int_equal(trial_run(&t, 1), RELN_ERR_ARG);
+        snprintf(words, sizeof words, "pick: index %d on axis P, wanted 0 to 1", (int)at[i]);
+        assert_string_equal(reln_ctx_error(t.f.ctx), words);
+        trial_clear(&t);
+    }
 }
 
 static void indices_of_items_are_not_places_on_an_axis(void **state)

@@ -68,7 +68,7 @@ static void numbers_that_are_no_character_of_a_finite_group_are_refused(void **s
                      1);
     wrong = reln_rep_character(s3, none);
     one = reln_rep_trivial(s3, 1);
-    if (wrong) { /* six words of the generators, of which (-1, -1) makes +1 or -1: never 0 or 6 of 6 */
+    if (wrong) { /* the average of six signs, as many words as S3 has elements, is a fraction */
         assert_int_not_equal(reln_maps_linear(wrong, one, &maps), RELN_OK);
         assert_int_not_equal(reln_maps_linear(one, wrong, &maps), RELN_OK);
         assert_int_not_equal(reln_maps_linear(wrong, v, &maps), RELN_OK);
@@ -106,9 +106,102 @@ static void large_sparse_maps_are_checked_with_every_generator(void **state)
     reln_group_destroy(so8);
 }
 
+/* o:1,3 has a reflection of time and one of space, and characters that see one of them alone. */
+static void every_discrete_generator_cuts(void **state)
+{
+    const double time[2] = {-1, 1}, space[2] = {1, -1};
+    Fixture *f = *state;
+    const RelnRep *one = reln_rep_trivial(f->o13, 1), *v = reln_rep_vector(f->o13);
+    const RelnRep *odd[2] = {reln_rep_character(f->o13, time), reln_rep_character(f->o13, space)};
+
+    assert_int_equal(reln_group_n_discrete(f->o13), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(count_linear(f, one, odd[i]), 0);
+        assert_int_equal(count_linear(f, odd[i], odd[i]), 1);
+        assert_int_equal(count_linear(f, v, reln_rep_product(v, odd[i])), 0);
+    }
+    assert_int_equal(count_linear(f, odd[0], odd[1]), 0);
+}
+
+/* so(3) by four generators, the last a sum of two others, one of them again, or in a frame where the sum is rounded: the span
+ * is what counts, and rounding adds nothing to it. */
+static void generators_may_be_dependent(void **state)
+{
+    const double lie[36] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0, 0,  -1, 0, 0,
+                            0, -1, 0, 1, 0, 0,  0, 0, 0, 0, 0, 1, 0, 0, -1, -1, 1, 0};
+    const double frame[3] = {1, 3, 0.7};
+    Fixture *f = *state;
+
+    for (int way = 0; way < 3; way++) {
+        RelnGroup *g = NULL;
+        const RelnRep *v;
+        const RelnMaps *maps = NULL;
+        double own[36];
+
+        memcpy(own, lie, sizeof own);
+        if (way == 1)
+            memcpy(own + 27, own + 18, 9 * sizeof *own);
+        for (int i = 0; i < 27 && way == 2; i++)
+            own[i] *= frame[i % 9 / 3] / frame[i % 3];
+        for (int i = 0; i < 9 && way == 2; i++)
+            own[27 + i] = 0.1 * own[i] + 0.7 * own[9 + i] - 0.3 * own[18 + i];
+        assert_ok(f->ctx, reln_group_from_matrices(f->ctx, "four", 3, 4, own, 0, NULL, &g));
+        v = reln_rep_vector(g);
+        assert_int_equal(count_linear(f, v, v), 1);
+        assert_int_equal(count_linear(f, reln_rep_product(v, v), reln_rep_product(v, v)), 3);
+        assert_ok(f->ctx, reln_maps_bilinear(v, v, v, &maps));
+        assert_int_equal(maps->count, 1);
+        reln_group_destroy(g);
+    }
+}
+
+static void a_character_is_not_zero(void **state)
+{
+    const double zero[1] = {0};
+    Fixture *f = *state;
+
+    assert_null(reln_rep_character(f->o3, zero));
+    assert_non_null(
+        strstr(reln_ctx_error(f->ctx), "value 0 is 0, a finite non-zero number wanted"));
+}
+
+/* The dot product of 48 coordinates under six cyclic shifts: each leads the half-way sum to places of its own, and the table
+ * has room for those of two. */
+static void large_sparse_maps_are_checked_with_every_shift(void **state)
+{
+    enum { N = 48, SHIFTS = 6 };
+    static double shifts[SHIFTS * N * N];
+    Fixture *f = *state;
+    RelnGroup *g = NULL;
+    RelnEntry entries[N];
+    RelnTensor3 t = {N, N, N, N, entries};
+    RelnVerdict verdict;
+
+    memset(shifts, 0, sizeof shifts);
+    for (int s = 0; s < SHIFTS; s++)
+        for (int i = 0; i < N; i++)
+            shifts[(s * N + (i + s + 1) % N) * N + i] = 1;
+    assert_ok(f->ctx, reln_group_from_matrices(f->ctx, "shifts", N, 0, NULL, SHIFTS, shifts, &g));
+    for (int i = 0; i < N; i++)
+        entries[i] = (RelnEntry){i, i, 0, 1};
+    assert_ok(f->ctx, reln_check_bilinear(reln_rep_vector(g), reln_rep_vector(g),
+                                          reln_rep_trivial(g, N), &t, &verdict));
+    assert_true(verdict.equivariant);
+    entries[N - 1].value = 1 + 1e-6;
+    assert_ok(f->ctx, reln_check_bilinear(reln_rep_vector(g), reln_rep_vector(g),
+                                          reln_rep_trivial(g, N), &t, &verdict));
+    assert_false(verdict.equivariant);
+    reln_group_destroy(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_discrete_generator_cuts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(generators_may_be_dependent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_character_is_not_zero, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(large_sparse_maps_are_checked_with_every_shift, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(blocks_that_differ_in_a_reflection_are_not_alike, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(bilinear_maps_know_pseudovectors, set_up, tear_down),

@@ -239,6 +239,11 @@ static void half_turns_in_any_frame_are_refused(void **state)
     RelnCtx *ctx = NULL;
 
     (void)state;
+    for (int f = 0; f < 2; f++) { /* eigenvalues -1 + 1e-14 i and -1 - 1e-14 i */
+        double near[4] = {-1, -1e-14, 1e-14, -1}, out[4];
+
+        assert_non_null(reln_jet_apply(functions[f], 2, 0, near, out, scratch));
+    }
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     for (int n = 2; n <= N; n++)
         for (int draws = 0; draws < 8; draws++) {
@@ -294,6 +299,12 @@ static void what_has_no_value_says_why(void **state)
     memcpy(negative, (double[4]){-1, 0, 0, 2}, sizeof negative);
     assert_non_null(reln_sym_apply(RELN_MATFUN_LOG, 2, negative, out, scratch, &bad));
     assert_small(bad + 1, 0);
+    /* below 2 eps of the largest an eigenvalue is rounding: no logarithm, and a root of 0 */
+    memcpy(negative, (double[4]){1, 0, 0, 1e-17}, sizeof negative);
+    assert_non_null(reln_sym_apply(RELN_MATFUN_LOG, 2, negative, out, scratch, &bad));
+    memcpy(negative, (double[4]){1, 0, 0, -1e-17}, sizeof negative);
+    assert_null(reln_sym_apply(RELN_MATFUN_SQRT, 2, negative, out, scratch, &bad));
+    assert_small(out[3], 0);
 }
 
 int main(void)

@@ -92,6 +92,16 @@ static void products_agree_with_blas_in_all_four_transpositions(void **state)
     }
 }
 
+static void the_trace_counts_every_diagonal_element_once(void **state)
+{
+    const double a[9] = {1, 100, 100, 100, 20, 100, 100, 100, 300};
+
+    (void)state;
+    assert_true(reln_mat_trace(3, a) == 321);
+    assert_true(reln_mat_trace(1, a) == 1);
+    assert_true(reln_mat_trace(0, a) == 0);
+}
+
 static void norm_neither_overflows_nor_underflows(void **state)
 {
     const double big[2] = {3e300, 4e300}, small[2] = {3e-310, 4e-310}, plain[2] = {3, 4};
@@ -414,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree_with_blas_in_all_four_transpositions),
+        cmocka_unit_test(the_trace_counts_every_diagonal_element_once),
         cmocka_unit_test(norm_neither_overflows_nor_underflows),
         cmocka_unit_test(singular_values_rebuild_tall_square_and_wide_matrices),
         cmocka_unit_test(singular_values_alone_are_the_same_values),

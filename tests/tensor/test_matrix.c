@@ -175,6 +175,21 @@ static void exp_agrees_with_its_series_at_every_degree(void **state)
         }
 }
 
+/* exp(t J) is the turn by t. Every size of t within each approximant's reach, so that none is used beyond its own. A dozen
+ * operations of two terms, and 2^s squarings that double the error of t eps: 32 eps max(1, t). */
+static void exp_of_turns_is_right_at_every_size(void **state)
+{
+    Fixture *f = *state;
+
+    for (double t = 1e-3; t < 40; t *= 1.07) {
+        const double x[4] = {0, -t, t, 0}, want[4] = {cos(t), -sin(t), sin(t), cos(t)};
+        double got[4];
+
+        assert_ok(f->ctx, reln_matrix_exp(f->ctx, 2, x, got));
+        assert_near(got, want, 4, 32 * DBL_EPSILON * fmax(1, t));
+    }
+}
+
 static void log_and_sqrt_invert_exp_and_square(void **state)
 {
     const double norms[] = {0, 1e-12, 1e-3, 0.2, 1, 2, 3};
@@ -480,6 +495,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_agrees_with_its_series_at_every_degree),
+        cmocka_unit_test(exp_of_turns_is_right_at_every_size),
         cmocka_unit_test(log_and_sqrt_invert_exp_and_square),
         cmocka_unit_test(equal_and_nearly_equal_eigenvalues_lose_nothing),
         cmocka_unit_test(bad_scaling_costs_no_digits),
