@@ -1,7 +1,6 @@
 /* checkpoint.c -- runs that are not finished, and trained weights, as files of named arrays. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tasks/files.h"
@@ -18,14 +17,14 @@ static RelnStatus checkpoint_path(const TaskRun *run, int part, char path[TASK_P
 
 RelnStatus task_checkpoint_save(const TaskRun *run, int part, RelnTrainer *trainer)
 {
-    const RelnMetaItem item = {"settings", run->files->settings};
+    const RelnMetaItem items[] = {{"settings", run->files->settings}, {"program", task_program()}};
     const RelnNamed *arrays = NULL;
     char path[TASK_PATH];
     int n = 0;
 
     TRY(checkpoint_path(run, part, path));
     TRY(reln_trainer_state(trainer, &n, &arrays));
-    return reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){1, &item});
+    return reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){2, items});
 }
 
 static RelnStatus restore(const TaskRun *run, const RelnTensors *tensors, RelnTrainer *trainer)
@@ -50,13 +49,16 @@ RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *train
     char path[TASK_PATH];
     const char *settings;
     RelnStatus status = RELN_OK;
+    bool agree = false;
 
     TRY(checkpoint_path(run, part, path));
     if (!reln_file_exists(path))
         return RELN_OK;
     TRY(reln_tensors_load(run->env->ctx, path, &tensors));
     settings = reln_tensors_meta(tensors, "settings");
-    if (settings && strcmp(settings, run->files->settings) == 0)
+    if (settings)
+        status = task_settings_agree(run, settings, !reln_tensors_meta(tensors, "program"), &agree);
+    if (status == RELN_OK && agree)
         status = restore(run, tensors, trainer);
     reln_tensors_destroy(tensors);
     return status;
@@ -103,8 +105,8 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store)
         if (!reln_train_is_moment(store, &entry))
             arrays[n++] = named(&entry);
     }
-    const RelnMetaItem item = {"settings", run->files->settings};
-    status = reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){1, &item});
+    const RelnMetaItem items[] = {{"settings", run->files->settings}, {"program", task_program()}};
+    status = reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){2, items});
     free(arrays);
     return status;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "support/support.h"
-#include "tasks/pendulum/model.h"
+#include "tasks/pendulum/pendulum.h"
 
 /* tests/golden/pendulum/NAME.npy, which must have `count` numbers. Clear it. */
 static inline RelnArray pendulum_golden(RelnCtx *ctx, const char *name, ptrdiff_t count)

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tasks/pendulum.h"
-#include "tasks/pendulum/data.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { MOTIONS = 5, TIMES = 151, SIZE = TIMES * PEND_STATE };
 

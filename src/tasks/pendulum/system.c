@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-#include "tasks/pendulum/system.h"
+#include "tasks/pendulum/pendulum.h"
 
 static double norm3(const double *v)
 {
