@@ -64,6 +64,8 @@ double pend_spin(const double *z);
 /* States at 0, dt, 2 dt, ... by CVODE (Adams, relative tolerance 1e-13): n of them, the first is z0. False when the
  * integrator gave up or memory was out. */
 bool pend_motion(const PendSystem *s, const double *z0, double dt, int n, double *z);
+/* Has this build the integrator? Without it there is no pend_motion(), and no data. */
+bool pend_can_move(void);
 
 /* ---- data.c -------------------------------------------------------------------------------------------------------- */
 

@@ -184,6 +184,9 @@ static RelnStatus prepare(TaskEnv *env, void **data)
         return task_nomem(env);
     *data = d;
     d->system.stiffness = targets[task_choice(env, "target")].stiffness;
+    if (!pend_can_move())
+        return task_fail(env, RELN_ERR_UNSUPPORTED,
+                         "true motions need SUNDIALS, which this build of reln does not have");
     return pend_data_init(&d->sets, &d->system, scale->rows) ? RELN_OK : task_nomem(env);
 }
 
