@@ -44,6 +44,8 @@ RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, b
 
 /* ---- settings.c ---------------------------------------------------------------------------------------------------- */
 
+/* The fingerprint of the file that option i names. */
+RelnStatus task_fingerprint(TaskEnv *env, int i);
 /* What decides the run's result, into a map; and the same as a text, malloced. NULL when memory is out. */
 RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc);
 char *task_settings_text(const TaskRun *run);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/sha256.h"
 #include "tasks/files.h"
 
 /* ---- what was asked for ------------------------------------------------------------------------------------------ */
@@ -34,7 +33,7 @@ static RelnStatus check_values(TaskCall *call)
         if (value && o->n_words > 0 && task_choice(&call->env, o->name) < 0)
             return fail_value(call, o, value);
         if (value && o->file)
-            TRY(reln_sha256_file(call->env.ctx, value, call->env.fingerprints[i]));
+            TRY(task_fingerprint(&call->env, i));
     }
     return RELN_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/sha256.h"
 #include "tasks/files.h"
 
 const char *const task_form_words[] = {"completed", "no-center", "no-semisimple",
@@ -48,6 +49,11 @@ int task_choice(const TaskEnv *env, const char *name)
         if (strcmp(value, task_word(&env->task->options[i], w)) == 0)
             return w;
     return -1;
+}
+
+RelnStatus task_fingerprint(TaskEnv *env, int i)
+{
+    return reln_sha256_file(env->ctx, env->values[i], env->fingerprints[i]);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
