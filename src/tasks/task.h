@@ -2,10 +2,8 @@
  *
  *     static RelnStatus run(TaskRun *r, const void *data)     // one model, one seed
  *     {
- *         ... build the graphs of r->model, plan them ...
- *         TRY(task_train(r, 0, &job, &trainer));              // goes on from a checkpoint, shows progress, can be stopped
+ *         TRY(exp_fit(r, &job, &e));                          // experiment.h: the network of r->model, trained and kept
  *         r->metrics[0] = ...;                                // in the order of the task's metrics
- *         return task_keep(r, store);                         // the trained weights
  *     }
  *     const Task task_sp4 = {.name = "sp4", ..., .run = run};   // and its line in the list of tasks.c
  *
@@ -138,7 +136,7 @@ struct Task {
     const char *name;
     const char *purpose; /* one line */
     const char
-        *about; /* for the report: what is shown, where the paper is unclear, what was chosen */
+        *about; /* a paragraph for the report: what the columns are; README.md has the rest */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
     int n_models;

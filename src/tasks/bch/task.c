@@ -272,16 +272,12 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_bch = {
     .name = "bch",
     .purpose = "the Baker-Campbell-Hausdorff formula on so(3)",
-    .about = "Two rotation vectors a and b of lengths up to pi, and log(exp(a) exp(b)). Errors are "
-             "means over the test set of "
+    .about = "Two rotation vectors a and b, and log(exp(a) exp(b)). Errors are means of "
              "|exp(a) exp(b) - exp(guess)| (Frobenius) and of the angle between the two rotations; "
-             "the third column has the "
-             "first in frames that are turned, the last |f(g x) - g f(x)|. The rows without "
-             "parameters are the series, cut "
-             "off after commutators of one, two and three letters.\n\n"
-             "The published network has four layers of width 1024 and trains for a million steps; "
-             "here they are 64 wide at "
-             "scale quick and 256 at full.",
+             "the third "
+             "column has the first in turned frames, the last |f(g x) - g f(x)|. Rows without "
+             "parameters are "
+             "the series, cut off after commutators of one, two and three letters.",
     .n_metrics = 4,
     .metrics = {{.name = "distance", .label = "distance"},
                 {.name = "angle", .label = "angle"},

@@ -387,25 +387,12 @@ static const TaskFigure figures[] = {
 const Task task_gln = {
     .name = "gln",
     .purpose = "functions of two matrices under GL(n)",
-    .about =
-        "Two n x n matrices X and Y, and a function of them that follows every change of "
-        "frame, X, Y -> g X g^-1, "
-        "g Y g^-1. Errors are shares of the target's mean square (1: nothing was learned), "
-        "in frames of condition "
-        "number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g f(x)| at condition "
-        "number 100.\n\n"
-        "Linear layers, brackets, gates and invariant forms all commute with X0 + z -> X0 - z "
-        "and with X0 + z -> "
-        "-X0^T + z, X0 traceless and z a multiple of I. So whatever they are trained on, they "
-        "do not learn tr X, "
-        "det X, tr X^3 or X^2. tr X tr Y and (tr X)^2 are even, but a form sees them only in one "
-        "sum with traces of "
-        "products, 2n tr X0 Y0 + tr X tr Y; linear layers that see the centre by itself take "
-        "it apart. Affine layers "
-        "and products of matrices reach all of these.\n\n"
-        "Target covariance: the squared distance of two covariances in the geometry that "
-        "every congruence S -> g S "
-        "g^T keeps; the networks see log(S Sbar^-1), Sbar the mean of the two.",
+    .about = "A function of two matrices that follows every change of frame, X, Y -> g X g^-1, g Y "
+             "g^-1. "
+             "Errors are shares of the target's mean square (1: nothing was learned), in frames of "
+             "condition "
+             "number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g f(x)| at condition "
+             "number 100.",
     .n_metrics = 4,
     .metrics = {{.name = "cond_1", .label = "cond 1"},
                 {.name = "cond_10", .label = "cond 10"},

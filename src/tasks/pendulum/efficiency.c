@@ -262,16 +262,12 @@ static void release(void *data)
 const Task task_pendulum_cost = {
     .name = "pendulum-cost",
     .purpose = "what the energies of the pendulum's table cost",
-    .about = "Operations of one H(z) counted as the paper does, and by the plan that runs, "
-             "those of the gradient and of a training step beside them; microseconds of H and of "
-             "its gradient, "
-             "for one state and for each of 500 together; seconds of a training step (500 chunks, "
-             "32 evaluations each, differentiated "
-             "by the weights); memory of that step in MiB.\n\n"
-             "The paper's 1,589,909 operations of EMLP include the projection of its weights, "
-             "which is the same in every call: without it "
-             "they are 379,649. Its latencies are those of an interpreter at work, and stand here "
-             "because they are in its table.",
+    .about =
+        "Operations of one H(z) counted as the paper does, and by the plan that runs, those of the "
+        "gradient and of a training step beside them; microseconds of H and of its gradient, for "
+        "one "
+        "state and for each of 500 together; seconds and MiB of a training step of 500 chunks. The "
+        "paper's latencies are those of an interpreter at work.",
     .n_metrics = METRICS,
     .metrics = {{.name = "operations", .label = "operations of H", .count = true},
                 {.name = "operations_plan", .label = "by the plan", .count = true},

@@ -517,25 +517,17 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_pendulum = {
     .name = "pendulum",
     .purpose = "learning the energy of a double spring pendulum",
-    .about = "Two masses on springs in space: networks learn H(z) from 500 pieces of motion of 0.8 "
-             "time units, and are judged by "
-             "rollouts of 29.8. The error of a state is |zhat - z| / (|zhat| + |z|); the table has "
-             "its geometric mean over 500 motions "
-             "and 150 times with values below 1e-5 raised to it, the first time among them, as "
-             "papers print it; beside it with 1e-7, "
-             "and without the first time. Drifts are the largest change of the true energy, and of "
-             "the angular momentum about the "
-             "vertical, along a learned motion. The last column is the error of the velocity's "
-             "symmetry under a turn.\n\n"
-             "The second spring has stiffness 2: papers print 1, but the code behind all published "
-             "numbers leaves out the factor 1/2; "
-             "--target paper chooses 1. Training differentiates Runge and Kutta's steps exactly, "
-             "where the published code integrates an "
-             "adjoint equation at tolerance 1e-4. The paper's network of 69,889 parameters is read "
-             "as 28 pairings of seven lifted vectors "
-             "and five layers of 128. Lengths as invariants make the true energy a linear "
-             "function: that is a choice of features, and "
-             "rows with and without it are shown.",
+    .about = "Networks learn H(z) from 500 pieces of motion of 0.8 time units, and are judged by "
+             "rollouts of "
+             "29.8. The error of a state is |zhat - z| / (|zhat| + |z|), and the table has its "
+             "geometric mean "
+             "with values below 1e-5 raised to it, as papers print it; beside it with 1e-7, and "
+             "without the "
+             "first time. Drifts are the largest change of the true energy, and of the angular "
+             "momentum about "
+             "the vertical, along a learned motion. The last column is the error of the velocity's "
+             "symmetry "
+             "under a turn.",
     .n_metrics = 7,
     .metrics = {{.name = "error", .label = "rollout error"},
                 {.name = "error_log", .label = "with 1e-7"},

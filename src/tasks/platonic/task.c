@@ -349,22 +349,13 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_platonic = {
     .name = "platonic",
     .purpose = "which Platonic solid, from homographies between its faces",
-    .about =
-        "A camera sees an octahedron, icosahedron or tetrahedron. Every ordered edge gives three "
-        "homographies between the "
-        "faces beside it, as elements of sl(3); a sample is twelve edges of one solid. When the "
-        "camera turns, every "
-        "homography is conjugated by its rotation. Accuracy is over 1,000 samples as drawn (ID) "
-        "and in 500 rotated "
-        "cameras (RC, rotations uniform). Weights are those of the best validation samples; the "
-        "last column has the "
-        "best test accuracy of any checkpoint instead, which is how the published code chooses.\n\n"
-        "On sl(3) the forms of ReLN and Lie Neurons are one, and so are the networks: the two rows "
-        "differ by their seeds. "
-        "156 of the 288 homographies have no real logarithm; they enter as log(H^2)/2. There are "
-        "only 96 different "
-        "elements, and the test samples are made of the same ones. The paper's 5000 epochs are "
-        "5000 steps.",
+    .about = "Which solid is it? Twelve edges, each with three homographies between the faces "
+             "beside it, as "
+             "elements of sl(3). Accuracy is on samples as drawn (ID) and in rotated cameras (RC); "
+             "the last "
+             "column has the best test accuracy of any checkpoint, which is how the published code "
+             "chooses. "
+             "On sl(3) ReLN and Lie Neurons are one network: the two rows differ by their seeds.",
     .n_metrics = 3,
     .metrics =
         {{.name = "id", .label = "ID", .percent = true, .more = true},

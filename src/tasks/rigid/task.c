@@ -278,16 +278,11 @@ static const TaskFigure figures[] = {
 const Task task_rigid = {
     .name = "rigid",
     .purpose = "a free rigid body from windows of its motion",
-    .about = "Angular velocities of a free body with the inertia of the ISS, I wdot = (I w) x w. "
-             "The field is learned "
-             "from windows of 10 of 1000 points over 25 s of 10 motions, and followed from the "
-             "beginnings of 10 others. "
-             "Errors are |w - true|, mean over the time up to 5, 10, 15, 20 and 25 s, as the "
-             "published code takes them; in the "
-             "last column the body is seen from turned frames.\n\n"
-             "Without learned matrices every channel is a multiple of w and all brackets are 0. "
-             "With one on each side, a "
-             "single bracket is exactly Euler's equation.",
+    .about = "The field of a free body, I wdot = (I w) x w, learned from windows of ten points of "
+             "ten motions, "
+             "and followed from the beginnings of ten others. Errors are |w - true|, mean over the "
+             "time up to "
+             "5, 10, 15, 20 and 25 s; in the last column the body is seen from turned frames.",
     .n_metrics = 6,
     .metrics = {{.name = "s5", .label = "5 s"},
                 {.name = "s10", .label = "10 s"},

@@ -321,13 +321,11 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_sl3_inv = {
     .name = "sl3-inv",
     .purpose = "invariant regression on sl(3)",
-    .about = "Pairs X, Y of sl(3) and the function of the sp(4) table, sin tr(XX) + cos tr(YY) - "
-             "tr(YY)^3/2 + det(XY) + "
-             "exp tr(XX). Mean squared errors on pairs as drawn (ID) and conjugated by random g "
-             "(SL(3)); the last column "
-             "is the mean of |f(x) - f(g x)|. On sl(3) the forms of ReLN and Lie Neurons are the "
-             "same, 6 tr(XY), and so "
-             "are the networks.",
+    .about = "Pairs X, Y of sl(3) and the function of the sp(4) table. Mean squared errors on "
+             "pairs as drawn "
+             "(ID) and conjugated by random g (SL(3)); the last column is the mean of |f(x) - f(g "
+             "x)|. On "
+             "sl(3) ReLN and Lie Neurons are one network.",
     .n_models = sizeof invariant_models / sizeof invariant_models[0],
     .models = invariant_models,
     .scales = invariant_scales,
@@ -338,12 +336,10 @@ const Task task_sl3_equiv = {
     .name = "sl3-equiv",
     .purpose = "equivariant regression on sl(3)",
     .about = "Pairs X, Y of sl(3) and [[X,Y],Y] + [Y,X], an element that follows every "
-             "conjugation. Mean squared errors of "
-             "its coordinates on pairs as drawn (ID) and conjugated by random g (SL(3)); the last "
-             "column is the mean of "
-             "|f(g x) - g f(x)|. Two bracket layers of four channels hold the function exactly; "
-             "layers with ReLU alone "
-             "stay in the span of X and Y and cannot.",
+             "conjugation. Mean "
+             "squared errors of its coordinates on pairs as drawn (ID) and conjugated by random g "
+             "(SL(3)); "
+             "the last column is the mean of |f(g x) - g f(x)|.",
     .n_models = sizeof equivariant_models / sizeof equivariant_models[0],
     .models = equivariant_models,
     .scales = equivariant_scales,

@@ -297,20 +297,13 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_sp4 = {
     .name = "sp4",
     .purpose = "invariant regression on sp(4)",
-    .about = "Pairs X, Y of sp(4) and g(X,Y) = sin tr(XX) + cos tr(YY) - tr(YY)^3/2 + det(XY) + "
-             "exp tr(XX), which no "
-             "conjugation of both by Sp(4) changes. Errors are mean squares over 10,000 pairs as "
-             "drawn (ID) and conjugated "
-             "by random g (SP(4)); the invariance error is the mean of |f(x) - f(g x)|. Weights "
-             "are those of the best "
-             "validation error; the last column has the lowest test error of all checkpoints "
-             "instead, as the published "
-             "code reports it.\n\n"
-             "The paper writes sin tr(XY), its code has sin tr(XX): --target paper chooses the "
-             "former. ReLN's form is 8 tr, "
-             "Lie Neurons' 6 tr. These networks depend on four invariants of a pair and cannot see "
-             "det X, which leaves them "
-             "an error of 6e-6; a Triple layer can.",
+    .about = "Pairs X, Y of sp(4) and a function of them that no conjugation by Sp(4) changes. "
+             "Errors are mean "
+             "squares on pairs as drawn (ID) and conjugated by random g (SP(4)); the invariance "
+             "error is the "
+             "mean of |f(x) - f(g x)|. The last column has the lowest test error of all "
+             "checkpoints, as the "
+             "published code reports it.",
     .n_metrics = 4,
     .metrics = {{.name = "id", .label = "ID"},
                 {.name = "sp4", .label = "SP(4)"},
