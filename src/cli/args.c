@@ -41,10 +41,6 @@ static const Option options[] = {
      "only these, separated by commas"},
     {"--finished", FLAG, NULL, offsetof(CliArgs, finished), CLI_TASK, 0, 0,
      "tables of the runs that are finished; make none"},
-    {"--group", TEXT, "NAME", offsetof(CliArgs, group), CLI_TASK, 0, 0,
-     "symmetry of a task that has several"},
-    {"--target", TEXT, "NAME", offsetof(CliArgs, target), CLI_TASK, 0, 0,
-     "what is to be learned, of a task that has several"},
     {"--quick", FLAG, NULL, offsetof(CliArgs, quick), CLI_BENCH, 0, 0,
      "fewer and smaller measurements"},
     {"--only", TEXT, "TEXT", offsetof(CliArgs, only), CLI_BENCH, 0, 0,
@@ -68,17 +64,19 @@ static bool takes(const CliCommand *command, const Option *option)
     return (option->needs & ~command->options) == 0;
 }
 
-static bool fail_unknown(const CliCommand *command, const char *word)
+void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
+                      const char *const *more)
 {
-    const char *known[N_OPTIONS];
+    const char *known[N_OPTIONS + CLI_MAX_OWN];
     int count = 0;
 
     for (int i = 0; i < N_OPTIONS; i++)
         if (takes(command, &options[i]))
             known[count++] = options[i].name;
+    for (int i = 0; i < n_more && i < CLI_MAX_OWN; i++)
+        known[count++] = more[i];
     cli_fail(CLI_USAGE, "%s: unknown option '%.60s'; the nearest is %s", command->name, word,
              known[reln_nearest(word, known, count)]);
-    return false;
 }
 
 /* Is the word "--name" or "--name=value"? */
@@ -135,6 +133,20 @@ static bool set(const CliCommand *command, const Option *option, const char *val
     return true;
 }
 
+/* An option that the command looks at: it has a value, which may be missing. */
+static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
+{
+    const char *const word = argv[*at], *const sign = strchr(word, '=');
+
+    if (out->n_own == CLI_MAX_OWN) {
+        cli_fail(CLI_USAGE, "'%.60s' is one option too many", word);
+        return false;
+    }
+    out->own[out->n_own].word = word;
+    out->own[out->n_own++].value = sign ? sign + 1 : *at + 1 < argc ? argv[++*at] : NULL;
+    return true;
+}
+
 /* Handles argv[*at], and the value after it where there is one. */
 static bool parse_option(const CliCommand *command, int argc, char **argv, int *at, CliArgs *out)
 {
@@ -142,8 +154,12 @@ static bool parse_option(const CliCommand *command, int argc, char **argv, int *
     const Option *option = find(command, word);
     const char *value = sign ? sign + 1 : NULL;
 
-    if (!option)
-        return fail_unknown(command, word);
+    if (!option && command->options & CLI_OWN)
+        return parse_own(argc, argv, at, out);
+    if (!option) {
+        cli_args_unknown(command, word, 0, NULL);
+        return false;
+    }
     if (option->kind == FLAG && sign) {
         cli_fail(CLI_USAGE, "%s: %s takes no value", command->name, option->name);
         return false;

@@ -8,7 +8,7 @@
 
 typedef struct CliCommand CliCommand;
 
-enum { CLI_MAX_OPERANDS = 8 };
+enum { CLI_MAX_OPERANDS = 8, CLI_MAX_OWN = 8 };
 
 /* Options that a command may take besides those that every command takes. */
 enum {
@@ -20,23 +20,31 @@ enum {
     CLI_DATA = 1 << 4,
     CLI_DRAWS = 1 << 5,
     CLI_TASK = 1 << 6,
-    CLI_BENCH = 1 << 7
+    CLI_BENCH = 1 << 7,
+    CLI_OWN = 1 << 8 /* and others with values, which the command looks at itself */
 };
 
 typedef struct CliArgs {
     bool help;
     bool json;
     bool quiet, print_spec, quick, finished, seed_given;
-    const char *basis, *out, *resume, *data, *scale, *models, *group, *target, *only,
-        *report;                          /* or NULL */
-    uint64_t threads, draws, seeds, jobs; /* 0: not given */
+    const char *basis, *out, *resume, *data, *scale, *models, *only, *report; /* or NULL */
+    uint64_t threads, draws, seeds, jobs;                                     /* 0: not given */
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];
+    int n_own; /* options of CLI_OWN, in the order given: "--name" or "--name=value", and the value */
+    struct {
+        const char *word, *value;
+    } own[CLI_MAX_OWN];
 } CliArgs;
 
 /* Parses what follows the command's name. When it is wrong: says so in one line and returns false. */
 bool cli_args_parse(const CliCommand *command, int argc, char **argv, CliArgs *out);
+
+/* Says that a command has no such option, and the nearest that it has: of all commands' and of `more`. */
+void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
+                      const char *const *more);
 
 /* The options that a command takes, a line each. */
 void cli_args_print(const CliCommand *command, FILE *stream);

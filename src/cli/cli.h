@@ -31,6 +31,7 @@ struct CliCommand {
     unsigned options;     /* besides those of every command: CLI_BASIS | CLI_OUT ... */
     int max_operands;     /* arguments that are not options */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
+    void (*more_help)(const CliArgs *args); /* below its options, for these arguments; NULL: none */
 };
 
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;

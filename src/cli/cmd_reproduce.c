@@ -22,18 +22,48 @@ static const char help[] =
 
 /* ---- lists --------------------------------------------------------------------------------------------------------- */
 
+/* "a|b|c", or the kind of value that an option takes. */
+static void print_words(const TaskOption *o)
+{
+    for (int i = 0; i < o->n_words; i++)
+        printf("%s%s", i > 0 ? "|" : "", task_word(o, i));
+    if (o->n_words == 0)
+        fputs(o->file ? "FILE" : "TEXT", stdout);
+}
+
+static void list_task(const Task *task)
+{
+    for (int i = 0; i < task->n_options; i++) {
+        const TaskOption *o = &task->options[i];
+        printf("             --%s ", o->name);
+        print_words(o);
+        printf("  %s", o->help);
+        if (o->n_words > 0)
+            printf(" (default: %s)", task_word(o, o->otherwise));
+        putchar('\n');
+    }
+    for (int m = 0; m < task->n_models; m++)
+        printf("             %-14s %s\n", task->models[m].name, task->models[m].label);
+}
+
 static CliExit list_tasks(void)
 {
     for (int i = 0; i < task_count(); i++) {
-        const Task *task = task_at(i);
-        printf("%-10s %s\n", task->name, task->purpose);
-        for (int o = 0; o < task->n_options; o++)
-            printf("             --%s %s  %s\n", task->options[o].name, task->options[o].values,
-                   task->options[o].help);
-        for (int m = 0; m < task->n_models; m++)
-            printf("             %-14s %s\n", task->models[m].name, task->models[m].label);
+        printf("%-10s %s\n", task_at(i)->name, task_at(i)->purpose);
+        list_task(task_at(i));
     }
     return CLI_DONE;
+}
+
+/* What one task has of its own. */
+static void more_help(const CliArgs *args)
+{
+    const Task *task = args->n_operands > 0 ? task_find(args->operands[0]) : NULL;
+
+    if (!task)
+        return;
+    printf("\n%s: %s\n\n%s\n\nits options and models:\n", task->name, task->purpose, task->about);
+    list_task(task);
 }
 
 static CliExit fail_task(const char *word)
@@ -104,49 +134,69 @@ static bool scale_of(const char *word, TaskScale *scale)
     return false;
 }
 
-/* The value that the command line has for an option of a task. */
-static const char *value_of(const CliArgs *args, const char *name)
+/* Is the word "--name" or "--name=..."? */
+static bool names(const char *word, const char *name)
 {
-    return strcmp(name, "group") == 0    ? args->group
-           : strcmp(name, "target") == 0 ? args->target
-                                         : NULL;
+    const size_t length = strlen(name);
+
+    return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, length) == 0 &&
+           (word[2 + length] == '\0' || word[2 + length] == '=');
 }
 
-static bool task_takes(const Task *task, const char *name)
+static const TaskOption *option_of(const Task *task, const char *word)
 {
     for (int i = 0; i < task->n_options; i++)
-        if (strcmp(task->options[i].name, name) == 0)
-            return true;
-    return false;
+        if (names(word, task->options[i].name))
+            return &task->options[i];
+    return NULL;
 }
 
-static CliExit check(const Task *task, const CliArgs *args, TaskScale *scale)
+static CliExit fail_option(const Task *task, const char *word)
 {
-    static const char *const names[] = {"group", "target"};
+    char room[TASK_OPTIONS][32];
+    const char *known[TASK_OPTIONS];
 
-    if (!scale_of(args->scale ? args->scale : "quick", scale))
+    for (int i = 0; i < task->n_options; i++) {
+        snprintf(room[i], sizeof room[i], "--%s", task->options[i].name);
+        known[i] = room[i];
+    }
+    cli_args_unknown(&cli_cmd_reproduce, word, task->n_options, known);
+    return CLI_USAGE;
+}
+
+/* The scale, and the values of the task's own options. */
+static CliExit check(const Task *task, const CliArgs *args, TaskRequest *request)
+{
+    if (!scale_of(args->scale ? args->scale : "quick", &request->scale))
         return cli_fail(CLI_USAGE, "reproduce: --scale is '%.60s'; wanted smoke, quick or full",
                         args->scale);
-    for (int i = 0; i < 2; i++)
-        if (value_of(args, names[i]) && !task_takes(task, names[i]))
-            return cli_fail(CLI_USAGE, "reproduce: %s takes no --%s", task->name, names[i]);
+    for (int i = 0; i < args->n_own; i++) {
+        const TaskOption *option = option_of(task, args->own[i].word);
+
+        if (!option)
+            return fail_option(task, args->own[i].word);
+        if (!args->own[i].value)
+            return cli_fail(CLI_USAGE, "reproduce: --%s wants a value", option->name);
+        request->values[option - task->options] = args->own[i].value;
+    }
     return CLI_DONE;
 }
 
 /* How it was called, without what does not change results. */
-static void command_text(const Task *task, const CliArgs *args, TaskScale scale, char *out,
-                         size_t size)
+static void command_text(const CliArgs *args, const TaskRequest *request, char *out, size_t size)
 {
-    int n = snprintf(out, size, "reln reproduce %s --scale %s", task->name, task_scale_text(scale));
+    const Task *task = request->task;
+    int n = snprintf(out, size, "reln reproduce %s --scale %s", task->name,
+                     task_scale_text(request->scale));
 
     if (args->models && n < (int)size)
         n += snprintf(out + n, size - (size_t)n, " --models %s", args->models);
     if (args->seeds && n < (int)size)
         n += snprintf(out + n, size - (size_t)n, " --seeds %llu", (unsigned long long)args->seeds);
     for (int i = 0; i < task->n_options && n < (int)size; i++)
-        if (value_of(args, task->options[i].name))
+        if (request->values[i])
             n += snprintf(out + n, size - (size_t)n, " --%s %s", task->options[i].name,
-                          value_of(args, task->options[i].name));
+                          request->values[i]);
 }
 
 static CliExit conclude(RelnStatus status, const TaskOutcome *outcome, const char *out, bool quiet)
@@ -182,17 +232,15 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
         .width = cli_terminal_width(STDOUT_FILENO),
         .watch = {&watcher, watch_begin, watch_show, watch_show_all, watch_end, watch_asked}};
     TaskOutcome outcome;
-    CliExit code = check(task, args, &request.scale);
+    CliExit code = check(task, args, &request);
     RelnStatus status;
 
     if (code != CLI_DONE)
         return code;
     snprintf(folder, sizeof folder, "reln-%s-%s", task->name, task_scale_text(request.scale));
-    command_text(task, args, request.scale, command, sizeof command);
+    command_text(args, &request, command, sizeof command);
     request.out = args->out ? args->out : folder;
     request.command = command;
-    for (int i = 0; i < task->n_options; i++)
-        request.values[i] = value_of(args, task->options[i].name);
     cli_catch_signals();
     status = task_reproduce(ctx, &request, &outcome);
     return conclude(status, &outcome, request.out, args->quiet);
@@ -202,6 +250,8 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     const Task *task;
 
+    if (args->n_operands == 0 && args->n_own > 0)
+        return cli_fail(CLI_USAGE, "reproduce: '%.60s' without a task", args->own[0].word);
     if (args->n_operands == 0)
         return list_tasks();
     task = task_find(args->operands[0]);
@@ -211,10 +261,11 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 const CliCommand cli_cmd_reproduce = {
     .name = "reproduce",
     .synopsis = "reproduce\nreproduce TASK [--scale smoke|quick|full] [--models LIST] [--seeds N] "
-                "[--jobs N] [--finished] [--out DIR] [--json]",
+                "[--jobs N] [--finished] [--out DIR] [--json]\nreproduce TASK --help",
     .purpose = "tables of the paper, ours beside theirs",
     .help = help,
-    .options = CLI_OUT | CLI_TASK,
+    .options = CLI_OUT | CLI_TASK | CLI_OWN,
     .max_operands = 1,
     .run = run,
+    .more_help = more_help,
 };

@@ -8,6 +8,7 @@
 
 #include "cli/blas.h"
 #include "cli/cli.h"
+#include "tasks/task.h"
 
 static const CliCommand *const commands[] = {
     &cli_cmd_fit,  &cli_cmd_predict, &cli_cmd_eval,      &cli_cmd_check,
@@ -67,7 +68,7 @@ static CliExit show_help(void)
     return CLI_DONE;
 }
 
-static CliExit show_command_help(const CliCommand *command)
+static CliExit show_command_help(const CliCommand *command, const CliArgs *args)
 {
     const char *line = command->synopsis;
 
@@ -79,6 +80,8 @@ static CliExit show_command_help(const CliCommand *command)
     }
     printf("\n%s\noptions:\n", command->help);
     cli_args_print(command, stdout);
+    if (command->more_help)
+        command->more_help(args);
     return CLI_DONE;
 }
 
@@ -104,7 +107,7 @@ static CliExit run_command(const CliCommand *command, int argc, char **argv)
     if (!cli_args_parse(command, argc, argv, &args))
         return CLI_USAGE;
     if (args.help)
-        return show_command_help(command);
+        return show_command_help(command, &args);
     if ((code = check_stack()) != CLI_DONE || (code = cli_blas_load()) != CLI_DONE)
         return code;
     if (reln_ctx_create(NULL, &ctx) != RELN_OK)
@@ -135,7 +138,7 @@ static CliExit run(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return show_help();
     if (strcmp(argv[1], "--version") == 0) {
-        printf("reln %s\n", reln_version());
+        printf("reln %s\n", task_program());
         return CLI_DONE;
     }
     for (int i = 0; i < N_COMMANDS; i++)

@@ -288,6 +288,8 @@ static RelnStatus read_value(const Reader *r, const Key *key, const RelnDocNode 
         return read_flag(r, key, node, field);
     case KEY_SECTION:
         return reln_keys_read(r, key->section, node, field);
+    case KEY_PADDING:
+        return reln_keys_fail(r, node, "%s is not a setting", key->name);
     case KEY_OWN:
         break;
     }
@@ -415,6 +417,9 @@ static void write_value(RelnDoc *doc, RelnDocNode *map, const Key *key, const ch
         break;
     case KEY_OWN:
         key->write(doc, map, key, field);
+        break;
+    case KEY_PADDING:
+        break;
     }
 }
 
@@ -422,6 +427,45 @@ void reln_keys_write(RelnDoc *doc, RelnDocNode *map, const Section *section, con
 {
     for (int i = 0; i < section->n_keys; i++)
         write_value(doc, map, &section->keys[i], base);
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+static ptrdiff_t size_of(const Key *key)
+{
+    switch (key->kind) {
+    case KEY_TEXT:
+    case KEY_PADDING:
+        return key->room;
+    case KEY_WORD:
+    case KEY_WHOLE:
+        return sizeof(int);
+    case KEY_NUMBER:
+        return sizeof(double);
+    case KEY_FLAG:
+        return sizeof(bool);
+    case KEY_NUMBERS:
+        return key->count_at == KEY_FIXED ? key->room * (ptrdiff_t)sizeof(double) : -1;
+    case KEY_WORDS:
+    case KEY_SECTION:
+    case KEY_OWN:
+        break;
+    }
+    return -1;
+}
+
+ptrdiff_t reln_keys_size(const Section *section)
+{
+    ptrdiff_t sum = 0;
+
+    for (int i = 0; i < section->n_keys; i++) {
+        const ptrdiff_t size = size_of(&section->keys[i]);
+
+        if (size < 0)
+            return -1;
+        sum += size;
+    }
+    return sum;
 }
 
 /* ---- the template ------------------------------------------------------------------------------------------------ */

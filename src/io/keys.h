@@ -29,7 +29,8 @@ typedef enum KeyKind {
     KEY_WHOLE,   /* int */
     KEY_FLAG,    /* bool */
     KEY_SECTION, /* another table over the same struct, moved by `at` */
-    KEY_OWN      /* by functions of its own */
+    KEY_OWN,     /* by functions of its own */
+    KEY_PADDING  /* `room` bytes that mean nothing: they are not read and not written */
 } KeyKind;
 
 enum { KEY_FIXED = -1 };
@@ -61,6 +62,10 @@ void reln_keys_init(const Section *section, void *base);
 RelnStatus reln_keys_read(const Reader *r, const Section *section, const RelnDocNode *map,
                           void *base);
 void reln_keys_write(RelnDoc *doc, RelnDocNode *map, const Section *section, const void *base);
+
+/* Bytes of all fields of the table, padding included: equal to sizeof its struct if no field has been forgotten. -1 when
+ * a field has a kind whose size the table does not know (sections, functions of its own, lists with a length). */
+ptrdiff_t reln_keys_size(const Section *section);
 
 /* For readers of their own. */
 RelnStatus reln_keys_want(const Reader *r, const RelnDocNode *node, const char *name,

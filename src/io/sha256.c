@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "io/file.h"
+
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -98,4 +100,24 @@ void reln_sha256_end(RelnSha256 *s, char hex[RELN_SHA256_HEX + 1])
     for (int i = 0; i < RELN_SHA256_HEX; i++)
         hex[i] = "0123456789abcdef"[s->h[i / 8] >> (28 - 4 * (i % 8)) & 15];
     hex[RELN_SHA256_HEX] = '\0';
+}
+
+RelnStatus reln_sha256_file(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1])
+{
+    unsigned char piece[1 << 14];
+    RelnStatus status = RELN_OK;
+    RelnSource source;
+    RelnSha256 s;
+
+    RELN_TRY(reln_source_open_large(ctx, path, &source));
+    reln_sha256_begin(&s);
+    for (size_t at = 0; at < source.n_bytes && status == RELN_OK; at += sizeof piece) {
+        const size_t left = source.n_bytes - at, n = left < sizeof piece ? left : sizeof piece;
+
+        status = reln_source_read(&source, at, n, piece);
+        reln_sha256_feed(&s, piece, n);
+    }
+    reln_source_close(&source);
+    reln_sha256_end(&s, hex);
+    return status;
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base.h"
+
 enum { RELN_SHA256_HEX = 64 };
 
 typedef struct RelnSha256 {
@@ -17,5 +19,8 @@ void reln_sha256_begin(RelnSha256 *s);
 void reln_sha256_feed(RelnSha256 *s, const void *bytes, size_t n_bytes);
 /* Lower-case digits, ended by 0. */
 void reln_sha256_end(RelnSha256 *s, char hex[RELN_SHA256_HEX + 1]);
+
+/* Of a file's content, of any size. */
+RelnStatus reln_sha256_file(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1]);
 
 #endif

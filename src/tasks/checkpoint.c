@@ -1,7 +1,6 @@
 /* checkpoint.c -- runs that are not finished, and trained weights, as files of named arrays. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tasks/files.h"
@@ -18,11 +17,12 @@ static RelnStatus checkpoint_path(const TaskRun *run, int part, char path[TASK_P
 
 RelnStatus task_checkpoint_save(const TaskRun *run, int part, RelnTrainer *trainer)
 {
-    const RelnMetaItem item = {"reln.settings", run->files->settings};
+    const RelnMetaItem items[] = {{"reln.settings", run->files->settings},
+                                  {"reln.program", task_program()}};
     char path[TASK_PATH];
 
     TRY(checkpoint_path(run, part, path));
-    return reln_checkpoint_save(run->env->ctx, path, trainer, &(RelnMeta){1, &item});
+    return reln_checkpoint_save(run->env->ctx, path, trainer, &(RelnMeta){2, items});
 }
 
 /* "PATH.previous", which is there when a run was killed between two renamings. */
@@ -47,13 +47,17 @@ RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *train
     const char *settings;
     bool previous;
     RelnStatus status = RELN_OK;
+    bool agree = false;
 
     TRY(checkpoint_path(run, part, path));
     if (!exists(path))
         return RELN_OK;
     TRY(reln_checkpoint_load(run->env->ctx, path, &file, &previous));
     settings = reln_checkpoint_about(file, "reln.settings");
-    if (settings && strcmp(settings, run->files->settings) == 0)
+    if (settings)
+        status =
+            task_settings_agree(run, settings, !reln_tensors_meta(file, "reln.program"), &agree);
+    if (status == RELN_OK && agree)
         status = reln_checkpoint_restore(file, trainer);
     reln_tensors_destroy(file);
     return status;
@@ -91,8 +95,8 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store)
         if (entry.kind != RELN_ENTRY_MOMENT)
             arrays[n++] = reln_entry_named(&entry);
     }
-    const RelnMetaItem item = {"settings", run->files->settings};
-    status = reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){1, &item});
+    const RelnMetaItem items[] = {{"settings", run->files->settings}, {"program", task_program()}};
+    status = reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){2, items});
     free(arrays);
     return status;
 }

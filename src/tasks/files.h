@@ -42,11 +42,22 @@ RelnStatus task_save(const TaskCall *call); /* the tables and the page of what i
 /* The n_missing that are missing. No other threads may be in this process. */
 RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, bool *stopped);
 
-/* ---- record.c: a finished run as a file ------------------------------------------------------------------------- */
+/* ---- settings.c ---------------------------------------------------------------------------------------------------- */
 
+/* The fingerprint of the file that option i names. */
+RelnStatus task_fingerprint(TaskEnv *env, int i);
 /* What decides the run's result, into a map; and the same as a text, malloced. NULL when memory is out. */
 RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc);
 char *task_settings_text(const TaskRun *run);
+
+/* Has a file the settings that are wanted, and no others? Settings that it lacks are no difference if there is a list
+ * `assumed`, which gets their names: files of programs that did not write all of them. */
+RelnStatus task_settings_match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
+                               const RelnDocNode *recorded, RelnDocNode *assumed, bool *out);
+/* The same for a text, of such a program if `old`. */
+RelnStatus task_settings_agree(const TaskRun *run, const char *text, bool old, bool *agree);
+
+/* ---- record.c: a finished run as a file ------------------------------------------------------------------------- */
 
 RelnStatus task_record_save(TaskRun *run);
 /* run->done says whether there is one with these settings. */

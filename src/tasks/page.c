@@ -122,9 +122,10 @@ static void facts(const TaskCall *call, RelnPage *page)
     reln_page_fact(page, "scale", "%s", task_scale_text(call->env.scale));
     reln_page_fact(page, "seeds", "%d", call->n_seeds);
     for (int i = 0; i < task->n_options; i++)
-        reln_page_fact(page, task->options[i].name, "%s",
-                       task_option(&call->env, task->options[i].name));
-    reln_page_fact(page, "version", "%s", reln_version());
+        if (task_option(&call->env, task->options[i].name))
+            reln_page_fact(page, task->options[i].name, "%s",
+                           task_option(&call->env, task->options[i].name));
+    reln_page_fact(page, "program", "%s", task_program());
     if (call->request->command)
         reln_page_code(page, "command", call->request->command);
 }

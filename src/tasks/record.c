@@ -17,38 +17,6 @@ RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending, c
     return RELN_OK;
 }
 
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
-
-RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc)
-{
-    const Task *task = run->env->task;
-    RelnDocNode *map = reln_doc_map(doc);
-
-    reln_doc_set_text(doc, map, "task", task->name);
-    reln_doc_set_text(doc, map, "scale", task_scale_text(run->env->scale));
-    reln_doc_set_text(doc, map, "model", run->model->name);
-    reln_doc_set_number(doc, map, "seed", (double)run->seed);
-    for (int i = 0; i < task->n_options; i++)
-        reln_doc_set_text(doc, map, task->options[i].name,
-                          task_option(run->env, task->options[i].name));
-    task->describe(run->env, run->model, doc, map);
-    return map;
-}
-
-char *task_settings_text(const TaskRun *run)
-{
-    RelnDoc *doc = NULL;
-    const char *text = NULL;
-    char *copy = NULL;
-
-    if (reln_doc_create(run->env->ctx, &doc) == RELN_OK)
-        text = reln_doc_write(doc, task_settings(run, doc), RELN_DOC_ONE_LINE);
-    if (text)
-        copy = strdup(text);
-    reln_doc_destroy(doc);
-    return copy;
-}
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void put_numbers(RelnDoc *doc, RelnDocNode *map, const char *key, ptrdiff_t n,
@@ -81,9 +49,10 @@ RelnStatus task_record_save(TaskRun *run)
 
     TRY(task_path(run, "runs", "json", path));
     TRY(reln_doc_create(run->env->ctx, &doc));
+    snprintf(run->program, sizeof run->program, "%s", task_program());
     root = reln_doc_root_map(doc);
     reln_doc_set(doc, root, "settings", task_settings(run, doc));
-    reln_doc_set_text(doc, root, "version", reln_version());
+    reln_doc_set_text(doc, root, "program", run->program);
     reln_doc_set_number(doc, root, "params", (double)run->params);
     reln_doc_set_number(doc, root, "params_used", (double)run->params_used);
     reln_doc_set_number(doc, root, "seconds", run->seconds);
@@ -122,6 +91,7 @@ static RelnStatus take(TaskRun *run, const RelnDocNode *root)
     run->params = (size_t)fmax(0, reln_doc_number(root, "params", 0));
     run->params_used = (size_t)fmax(0, reln_doc_number(root, "params_used", 0));
     run->seconds = reln_doc_number(root, "seconds", (double)NAN);
+    snprintf(run->program, sizeof run->program, "%s", reln_doc_text(root, "program", ""));
     run->diverged = diverged && diverged->truth;
     for (int i = 0; i < task->n_metrics; i++) {
         const RelnDocNode *value = reln_doc_get(metrics, task->metrics[i].name);
@@ -133,22 +103,49 @@ static RelnStatus take(TaskRun *run, const RelnDocNode *root)
     return RELN_OK;
 }
 
+/* A record of the form before this one, which named no program and not all settings, in the form of today: what it
+ * does not have is listed as assumed, and every other item is copied. */
+static RelnStatus renew(RelnDoc *doc, RelnDocNode *settings, RelnDocNode *assumed, const char *path)
+{
+    const RelnDocNode *old = reln_doc_root(doc);
+    RelnDocNode *root = reln_doc_map(doc);
+
+    reln_doc_set(doc, root, "settings", settings);
+    reln_doc_set(doc, root, "assumed", assumed);
+    reln_doc_set_text(doc, root, "program", reln_doc_text(old, "version", "unknown"));
+    for (const RelnDocNode *item = old->first; item; item = item->next)
+        if (strcmp(item->key, "settings") != 0 && strcmp(item->key, "version") != 0)
+            reln_doc_set(doc, root, item->key, reln_doc_copy(doc, item));
+    return reln_doc_save(doc, root, path);
+}
+
+static RelnStatus load(TaskRun *run, RelnDoc *doc, const char *path)
+{
+    const RelnDocNode *root = reln_doc_root(doc);
+    const bool old = reln_doc_get(root, "program") == NULL;
+    RelnDocNode *wanted = task_settings(run, doc), *assumed = reln_doc_list(doc);
+
+    bool valid = false;
+
+    TRY(task_settings_match(run, doc, wanted, reln_doc_get(root, "settings"), old ? assumed : NULL,
+                            &valid));
+    if (!valid)
+        return RELN_OK;
+    TRY(take(run, root));
+    return old ? renew(doc, wanted, assumed, path) : RELN_OK;
+}
+
 RelnStatus task_record_load(TaskRun *run)
 {
     char path[TASK_PATH];
     RelnDoc *doc = NULL;
-    const RelnDocNode *settings;
-    const char *text;
-    RelnStatus status = RELN_OK;
+    RelnStatus status;
 
     TRY(task_path(run, "runs", "json", path));
     if (!reln_file_exists(path))
         return RELN_OK;
     TRY(reln_doc_load(run->env->ctx, path, &doc));
-    settings = reln_doc_get(reln_doc_root(doc), "settings");
-    text = settings ? reln_doc_write(doc, settings, RELN_DOC_ONE_LINE) : NULL;
-    if (text && strcmp(text, run->files->settings) == 0)
-        status = take(run, reln_doc_root(doc));
+    status = load(run, doc, path);
     reln_doc_destroy(doc);
     return status;
 }

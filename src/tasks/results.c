@@ -234,7 +234,7 @@ static RelnDocNode *row_of(RelnDoc *doc, const TaskCall *call, int model)
 {
     const Task *task = call->env.task;
     const TaskRun *any = task_any_run(call, model);
-    RelnDocNode *row = reln_doc_map(doc), *metrics, *seeds;
+    RelnDocNode *row = reln_doc_map(doc), *metrics, *seeds, *programs;
 
     reln_doc_set_text(doc, row, "model", call->models[model]->name);
     reln_doc_set_text(doc, row, "label", call->models[model]->label);
@@ -245,6 +245,10 @@ static RelnDocNode *row_of(RelnDoc *doc, const TaskCall *call, int model)
     for (int s = 0; s < call->n_seeds; s++)
         if (run_of(call, model, s)->done)
             reln_doc_set_number(doc, seeds, NULL, (double)run_of(call, model, s)->seed);
+    programs = reln_doc_set(doc, row, "programs", reln_doc_list(doc));
+    for (int s = 0; s < call->n_seeds; s++)
+        if (run_of(call, model, s)->done)
+            reln_doc_set_text(doc, programs, NULL, run_of(call, model, s)->program);
     metrics = reln_doc_set(doc, row, "metrics", reln_doc_map(doc));
     for (int i = 0; i < task->n_metrics; i++)
         put_values(doc, reln_doc_set(doc, metrics, task->metrics[i].name, reln_doc_map(doc)), call,
@@ -252,6 +256,13 @@ static RelnDocNode *row_of(RelnDoc *doc, const TaskCall *call, int model)
     put_values(doc, reln_doc_set(doc, row, "seconds", reln_doc_map(doc)), call, model, -1);
     put_paper(doc, row, task, call->models[model]);
     return row;
+}
+
+static const char *shown_option(const TaskCall *call, int i)
+{
+    const char *value = task_option(&call->env, call->env.task->options[i].name);
+
+    return value ? value : "";
 }
 
 static RelnStatus results_doc(const TaskCall *call, RelnDoc **out)
@@ -265,14 +276,13 @@ static RelnStatus results_doc(const TaskCall *call, RelnDoc **out)
     root = reln_doc_root_map(doc);
     reln_doc_set_text(doc, root, "task", task->name);
     reln_doc_set_text(doc, root, "scale", task_scale_text(call->env.scale));
-    reln_doc_set_text(doc, root, "version", reln_version());
+    reln_doc_set_text(doc, root, "program", task_program());
     if (call->request->command)
         reln_doc_set_text(doc, root, "command", call->request->command);
     settings = reln_doc_set(doc, root, "settings", reln_doc_map(doc));
     reln_doc_set_number(doc, settings, "seeds", call->n_seeds);
     for (int i = 0; i < task->n_options; i++)
-        reln_doc_set_text(doc, settings, task->options[i].name,
-                          task_option(&call->env, task->options[i].name));
+        reln_doc_set_text(doc, settings, task->options[i].name, shown_option(call, i));
     rows = reln_doc_set(doc, root, "rows", reln_doc_list(doc));
     for (int m = 0; m < call->n_models; m++)
         if (task_any_run(call, m))

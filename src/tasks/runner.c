@@ -9,15 +9,16 @@
 
 /* ---- what was asked for ------------------------------------------------------------------------------------------ */
 
-/* Is the word one of "a|b|c"? */
-static bool one_of(const char *word, const char *values)
+static RelnStatus fail_value(TaskCall *call, const TaskOption *o, const char *value)
 {
-    const size_t length = strlen(word);
+    char words[160];
+    size_t used = 0;
 
-    for (const char *v = values; v; v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL)
-        if (strcspn(v, "|") == length && strncmp(v, word, length) == 0)
-            return true;
-    return false;
+    for (int i = 0; i < o->n_words && used < sizeof words; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i > 0 ? "|" : "",
+                                 task_word(o, i));
+    return task_fail(&call->env, RELN_ERR_ARG, "--%s is '%.40s'; wanted one of %s", o->name, value,
+                     words);
 }
 
 static RelnStatus check_values(TaskCall *call)
@@ -27,10 +28,12 @@ static RelnStatus check_values(TaskCall *call)
     for (int i = 0; i < task->n_options; i++) {
         const TaskOption *o = &task->options[i];
         const char *value = call->request->values[i];
-        if (value && o->values && !one_of(value, o->values))
-            return task_fail(&call->env, RELN_ERR_ARG, "--%s is '%.60s'; wanted one of %s", o->name,
-                             value, o->values);
+
         call->env.values[i] = value;
+        if (value && o->n_words > 0 && task_choice(&call->env, o->name) < 0)
+            return fail_value(call, o, value);
+        if (value && o->file)
+            TRY(task_fingerprint(&call->env, i));
     }
     return RELN_OK;
 }

@@ -25,14 +25,6 @@ RelnStatus task_nomem(TaskEnv *env)
     return task_fail(env, RELN_ERR_NOMEM, "out of memory");
 }
 
-const char *task_option(const TaskEnv *env, const char *name)
-{
-    for (int i = 0; i < env->task->n_options; i++)
-        if (strcmp(env->task->options[i].name, name) == 0)
-            return env->values[i] ? env->values[i] : env->task->options[i].otherwise;
-    return NULL;
-}
-
 double task_clock(void)
 {
     struct timespec t;
@@ -99,7 +91,7 @@ RelnStatus task_curve(TaskRun *run, const char *name, double x, double y)
     return RELN_OK;
 }
 
-RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *score)
+RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *name, bool metric)
 {
     enum { POINTS = 500 }; /* enough for a plot */
     const RelnTrainRow *rows = NULL;
@@ -107,7 +99,8 @@ RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char 
 
     for (int i = every - 1; i < n; i += every) {
         TRY(task_curve(run, "training loss", (double)rows[i].step, rows[i].loss));
-        TRY(task_curve(run, score, (double)rows[i].step, rows[i].evaluation.score));
+        TRY(task_curve(run, name, (double)rows[i].step,
+                       metric ? rows[i].evaluation.metrics[0] : rows[i].evaluation.score));
     }
     return RELN_OK;
 }

@@ -2,10 +2,8 @@
  *
  *     static RelnStatus run(TaskRun *r, const void *data)     // one model, one seed
  *     {
- *         ... build the graphs of r->model, plan them ...
- *         TRY(task_train(r, 0, &job, &trainer));              // goes on from a checkpoint, shows progress, can be stopped
+ *         TRY(exp_fit(r, &job, &e));                          // experiment.h: the network of r->model, trained and kept
  *         r->metrics[0] = ...;                                // in the order of the task's metrics
- *         return task_keep(r, store);                         // the trained weights
  *     }
  *     const Task task_sp4 = {.name = "sp4", ..., .run = run};   // and its line in the list of tasks.c
  *
@@ -31,7 +29,13 @@
 /* smoke: seconds, for tests; quick: a table in minutes; full: the published protocol and more. */
 typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskScale;
 
-enum { TASK_METRICS = 10, TASK_OPTIONS = 8, TASK_MESSAGE = 256 };
+enum {
+    TASK_METRICS = 10,
+    TASK_OPTIONS = 8,
+    TASK_MESSAGE = 256,
+    TASK_PROGRAM = 64,
+    TASK_FINGERPRINT = 65
+};
 
 typedef struct Task Task;
 
@@ -56,16 +60,32 @@ typedef struct TaskModel {
     TaskNumber paper[TASK_METRICS]; /* in the order of the task's metrics */
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
     double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
-    const void *settings; /* what the task makes of it: its own type */
+    const void *settings; /* what the task makes of it: the struct of its row_fields */
 } TaskModel;
 
-/* An option of the task's own: --NAME VALUE. */
+/* An option of the task's own: --NAME VALUE. Its words are one list: those that are taken, shown and looked up. */
 typedef struct TaskOption {
-    const char *name;      /* without dashes */
-    const char *values;    /* "code|paper": one of these; NULL: any text */
-    const char *otherwise; /* when it is not given */
+    const char *name; /* without dashes */
     const char *help;
+    int n_words;
+    const char *const *words; /* the first word of the list; NULL: any text */
+    size_t stride;            /* bytes from a word to the next: they may be fields of a table */
+    int otherwise;            /* which word when it is not given */
+    bool
+        file; /* the value names a file, of which the settings have the fingerprint; not given: none */
 } TaskOption;
+/* The words of an array of texts, or of the field `name` of an array of structs. */
+#define TASK_WORDS(array)                                                                          \
+    .n_words = (int)(sizeof(array) / sizeof(array)[0]), .words = (array), .stride = sizeof(array)[0]
+#define TASK_NAMES(array, count)                                                                   \
+    .n_words = (count), .words = &(array)[0].name, .stride = sizeof(array)[0]
+
+/* A struct of settings by the table of its fields (settings.h): the settings of a row, or of a scale. */
+struct Section;
+typedef struct TaskFields {
+    const struct Section *section;
+    size_t size; /* of the struct */
+} TaskFields;
 
 /* How a curve of task_curve() is drawn when it is not a line against the step of training. */
 typedef struct TaskFigure {
@@ -81,8 +101,9 @@ typedef struct TaskEnv {
     const Task *task;
     TaskScale scale;
     RelnPool *pool;                   /* for plans */
-    const char *values[TASK_OPTIONS]; /* of the task's options, in their order */
-    char message[TASK_MESSAGE];       /* of task_fail(); "" while nothing failed */
+    const char *values[TASK_OPTIONS]; /* of the task's options, in their order; NULL: not given */
+    char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* of files that options name: SHA-256 */
+    char message[TASK_MESSAGE];                        /* of task_fail(); "" while nothing failed */
 } TaskEnv;
 
 typedef struct TaskCurve {
@@ -106,15 +127,16 @@ typedef struct TaskRun {
     size_t params_used;           /* those that the result depends on and training reaches */
     double metrics[TASK_METRICS]; /* NAN where there is none */
     double seconds;               /* training, over all parts of the run; task_train() adds to it */
-    bool diverged;     /* training met numbers that are not finite and kept its best weights */
-    TaskCurve *curves; /* of task_curve() */
+    bool diverged; /* training met numbers that are not finite and kept its best weights */
+    char program[TASK_PROGRAM]; /* that made it: task_program() of then */
+    TaskCurve *curves;          /* of task_curve() */
 } TaskRun;
 
 struct Task {
     const char *name;
     const char *purpose; /* one line */
     const char
-        *about; /* for the report: what is shown, where the paper is unclear, what was chosen */
+        *about; /* a paragraph for the report: what the columns are; README.md has the rest */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
     int n_models;
@@ -125,14 +147,16 @@ struct Task {
     const TaskFigure *figures;
     int seeds[TASK_SCALES]; /* how many, when --seeds is not given */
 
+    /* The numbers that decide a run (steps, batch, rate, width, seeds of data, ...), all of them. A finished run is valid,
+     * and a checkpoint can be gone on from, while they are the same. */
+    TaskFields scale_fields, row_fields; /* row_fields: of the models' settings; no section: none */
+    const void *scales;                  /* TASK_SCALES structs, one after another */
+
     /* Whether the options leave the row in the table, when --models does not name it. NULL: all rows. */
     bool (*wanted)(const TaskEnv *env, const TaskModel *model);
     /* The data that all runs of a call share: constant from then on. *data is released also when this fails. */
     RelnStatus (*prepare)(TaskEnv *env, void **data);
     void (*release)(void *data); /* NULL is fine */
-    /* The numbers that decide a run (steps, batch, rate, width, ...), into a map. A finished run is valid, and a checkpoint
-     * can be gone on from, while they are the same. */
-    void (*describe)(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map);
     RelnStatus (*run)(TaskRun *run, const void *data);
 };
 
@@ -143,8 +167,13 @@ RelnStatus task_fail(TaskEnv *env, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 RelnStatus task_nomem(TaskEnv *env);
 
-/* The value of an option of the task. */
+/* The value of an option of the task, and the index of its word. NULL and -1 when it has none. */
 const char *task_option(const TaskEnv *env, const char *name);
+int task_choice(const TaskEnv *env, const char *name);
+const char *task_word(const TaskOption *option, int i);
+
+/* The settings of the scale that was asked for. */
+const void *task_scale(const TaskEnv *env);
 
 /* Train: a trainer made, restored from the run's checkpoint, run to its end, kept on disk every half minute. The caller
  * destroys *out, also when this fails. When the run was asked to stop, run->stopped is set and the status is
@@ -162,8 +191,8 @@ size_t task_trained(const RelnStore *store);
 
 /* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a plot. */
 RelnStatus task_curve(TaskRun *run, const char *name, double x, double y);
-/* The trainer's record as curves: loss and score. */
-RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *score);
+/* The trainer's record as curves: loss, and the score, or the first metric in its place. */
+RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *name, bool metric);
 
 /* Keep the trained parameters and states: models/MODEL-SEED.safetensors. Moments of optimisers are left out. */
 RelnStatus task_keep(TaskRun *run, const RelnStore *store);
@@ -180,6 +209,7 @@ const Task *task_at(int index);
 const Task *task_find(const char *name); /* NULL when there is none */
 const TaskModel *task_model(const Task *task, const char *name);
 const char *task_scale_text(TaskScale scale); /* "smoke", ... */
+const char *task_program(void); /* "0.1.0 (a3e923f)": version, and the commit it was built from */
 
 /* A run without a folder, for tests: nothing is read or written. Clear it. */
 RelnStatus task_run_alone(TaskEnv *env, const void *data, const TaskModel *model, uint64_t seed,

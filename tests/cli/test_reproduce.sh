@@ -47,7 +47,20 @@ check "the nearest task" grep -q "no task 'sp5'; the nearest is sp4" err
 run 2 reproduce sp4 --scale huge
 run 2 reproduce sp4 --models reln,nothing --out none
 run 2 reproduce sp4 --target other --out none
+check "the words of an option" grep -q "target is 'other'; wanted one of code|paper" err
 run 2 reproduce platonic --target code --out none
+check "a task's options are its own" grep -q "unknown option '--target'" err
+run 2 reproduce sp4 --tarjet=paper --out none
+check "the nearest option is the task's" grep -q "unknown option '--tarjet=paper'; the nearest is --target" err
+run 2 reproduce sp4 --out none --target
+check "an option wants its value" grep -q 'reproduce: --target wants a value' err
+run 2 reproduce --target code
+run 0 reproduce gln --help
+check "help of a task" grep -q -- '--group gl:3|gl:4 ' out
+check "and its models" grep -q 'reln-center  *ReLN, centre apart' out
+run 0 --version
+check "the version has a commit" grep -qE '^reln [0-9.]+ \(([0-9a-f]+(-dirty)?|unknown)\)$' out
+check "and so have records" grep -q "\"program\": \"$(sed 's/^reln //' out)\"" sp4/runs/best-1.json
 run 4 reproduce sp4 --scale smoke --out /dev/null/x
 
 # stopped: a checkpoint, the code of the signal, and it goes on from there

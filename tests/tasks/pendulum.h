@@ -5,7 +5,14 @@
 #include <stdio.h>
 
 #include "support/support.h"
-#include "tasks/pendulum/model.h"
+#include "tasks/pendulum/pendulum.h"
+
+/* A test of true motions, in a build without SUNDIALS. */
+static inline void skip_without_motions(void)
+{
+    if (!pend_can_move())
+        skip();
+}
 
 /* tests/golden/pendulum/NAME.npy, which must have `count` numbers. Clear it. */
 static inline RelnArray pendulum_golden(RelnCtx *ctx, const char *name, ptrdiff_t count)

@@ -6,6 +6,15 @@
 #include "tasks/network.h"
 #include "tasks/smoke.h"
 
+/* By its name; NULL when there is none. */
+static const GlnTarget *gln_target(const char *name)
+{
+    for (int i = 0; i < GLN_TARGETS; i++)
+        if (strcmp(gln_targets[i].name, name) == 0)
+            return &gln_targets[i];
+    return NULL;
+}
+
 enum { SAMPLES = 8, WIDTH = 6 };
 
 static const char *const names[] = {"form",   "trace-product", "trace-square",
@@ -140,10 +149,13 @@ static void lifted_pairs_come_back(void **state)
 
 /* ---- networks ------------------------------------------------------------------------------------------------------ */
 
-static const GlnModel paper = {.kind = GLN_LAYERS, .width = WIDTH},
-                      lie = {.kind = GLN_LAYERS, .width = WIDTH, .form = RELN_FORM_NO_CENTER},
-                      center = {.kind = GLN_LAYERS, .width = WIDTH, .center = true},
-                      complete = {.kind = GLN_COMPLETE, .width = WIDTH};
+static const GlnModel paper = {.kind = GLN_LAYERS, .width = WIDTH, .head = 32},
+                      lie = {.kind = GLN_LAYERS,
+                             .width = WIDTH,
+                             .head = 32,
+                             .form = RELN_FORM_NO_CENTER},
+                      center = {.kind = GLN_LAYERS, .width = WIDTH, .head = 32, .center = true},
+                      complete = {.kind = GLN_COMPLETE, .width = WIDTH, .head = 32};
 
 /* Outputs with random weights, before and after something was done to the inputs: the larger change, relative. */
 typedef void (*Change)(double *matrix); /* 3 x 3 */
@@ -191,9 +203,7 @@ static double change_of(const GlnModel *model, const char *target, Change change
 
     network_init(&n, "gl:3", "gl:3");
     n.net.form = model->form;
-    RelnNode *in =
-        reln_input(n.s.graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = 2}, n.s.rep, RELN_DEFAULT);
-    n.plan = network_plan(n.s.graph, gln_network(&n.net, &of, in), NULL);
+    n.plan = network_plan(n.s.graph, gln_network(&n.net, &of), NULL);
     fill_normal(&rng, SAMPLES * 18, x);
     assert_ok(n.s.ctx, reln_plan_bind(n.plan, "x", x, RELN_F64));
     assert_ok(n.s.ctx, reln_plan_run(n.plan, &(RelnRun){.n_samples = SAMPLES}));

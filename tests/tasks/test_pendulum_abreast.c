@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "tasks/pendulum.h"
-#include "tasks/pendulum/abreast.h"
-#include "tasks/pendulum/data.h"
-#include "tasks/pendulum/emlp.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { N = 7, PER = PEND_CHUNK * PEND_STATE };
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "tasks/pendulum.h"
-#include "tasks/pendulum/emlp.h"
-#include "tasks/pendulum/system.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { SEED = 3, MAX = 160 };
 

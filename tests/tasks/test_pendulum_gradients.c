@@ -2,8 +2,7 @@
 #include <stdio.h>
 
 #include "tasks/pendulum.h"
-#include "tasks/pendulum/data.h"
-#include "tasks/pendulum/mlp.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { N = 4, LAYERS = 4 };
 

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "tasks/pendulum.h"
-#include "tasks/pendulum/emlp.h"
-#include "tasks/pendulum/equivariant.h"
-#include "tasks/pendulum/invariant.h"
-#include "tasks/pendulum/mlp.h"
-#include "tasks/pendulum/system.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { N = 8, ELEMENTS = 100, SIZE = N * PEND_STATE };
 

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "tasks/pendulum.h"
-#include "tasks/pendulum/cost.h"
-#include "tasks/pendulum/invariant.h"
-#include "tasks/pendulum/rollout.h"
+#include "tasks/pendulum/pendulum.h"
 
 /* ---- operations ------------------------------------------------------------------------------------------------ */
 
@@ -101,7 +99,7 @@ static double rollout_error(double h)
     set_truth(lab.store);
     in = reln_input(lab.graph, "z", RELN_SAMPLES, pend_state_dims(1), pend_state_rep(lab.graph),
                     RELN_DEFAULT);
-    reln_output(lab.graph, "velocity", pend_model_velocity(&m, in));
+    reln_output(lab.graph, "out", pend_model_velocity(&m, in));
     assert_ok(lab.ctx, reln_plan_create(lab.graph, NULL, &plan));
     for (int i = 0; i < 4; i++)
         memcpy(starts + i * PEND_STATE, data.truth + i * LONG, PEND_STATE * sizeof *starts);
@@ -120,6 +118,7 @@ static void the_true_energy_moves_as_the_pendulum(void **state)
     const double coarse = rollout_error(0.1), fine = rollout_error(0.05);
 
     (void)state;
+    skip_without_motions();
     assert_true(coarse < 1e-4);
     assert_true(coarse / fine > 8 && coarse / fine < 32);
 }

@@ -1,8 +1,9 @@
 /* The pendulum: its motion against another integrator, what it conserves, and the published data set from its seed. */
 #include <math.h>
+#include <string.h>
 
 #include "tasks/pendulum.h"
-#include "tasks/pendulum/data.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { MOTIONS = 5, TIMES = 151, SIZE = TIMES * PEND_STATE };
 
@@ -32,6 +33,7 @@ static double worst_difference(const char *name, const PendSystem *system)
 static void motions_agree_with_another_integrator(void **state)
 {
     (void)state;
+    skip_without_motions();
     assert_small(worst_difference("z_code", &PEND_AS_PUBLISHED), AGREE);
     assert_small(worst_difference("z_paper", &PEND_AS_PRINTED), AGREE);
 }
@@ -39,6 +41,7 @@ static void motions_agree_with_another_integrator(void **state)
 static void the_two_springs_are_told_apart(void **state)
 {
     (void)state;
+    skip_without_motions();
     assert_true(worst_difference("z_code", &PEND_AS_PRINTED) > 0.1);
 }
 
@@ -49,6 +52,7 @@ static void energy_and_spin_are_conserved(void **state)
     double z0[PEND_STATE] = {0.1, 0.2, -1.4, 0.3, -0.1, -3.1};
 
     (void)state;
+    skip_without_motions();
     for (int i = 6; i < PEND_STATE; i++)
         z0[i] = 0.4 * reln_rng_normal(&rng);
     assert_true(pend_motion(&PEND_AS_PUBLISHED, z0, PEND_INTERVAL, TIMES, z));
@@ -90,6 +94,7 @@ static void the_published_splits_follow_from_their_seed(void **state)
     RelnArray index, chunks;
 
     (void)state;
+    skip_without_motions();
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     index = pendulum_golden(ctx, "index", 2 * PEND_SPLITS * PEND_SPLIT);
     chunks = pendulum_golden(ctx, "mlp/target", 4 * PEND_CHUNK * PEND_STATE);
@@ -109,6 +114,21 @@ static void the_published_splits_follow_from_their_seed(void **state)
     reln_ctx_destroy(ctx);
 }
 
+static void the_task_says_what_it_lacks(void **state)
+{
+    TaskEnv env = {.task = task_find("pendulum"), .scale = TASK_SMOKE};
+    RelnStatus status;
+    void *data = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &env.ctx), RELN_OK);
+    status = env.task->prepare(&env, &data);
+    assert_int_equal(status, pend_can_move() ? RELN_OK : RELN_ERR_UNSUPPORTED);
+    assert_true(pend_can_move() || strstr(env.message, "need SUNDIALS"));
+    env.task->release(data);
+    reln_ctx_destroy(env.ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +137,7 @@ int main(void)
         cmocka_unit_test(energy_and_spin_are_conserved),
         cmocka_unit_test(the_field_is_the_derivative_of_the_energy),
         cmocka_unit_test(the_published_splits_follow_from_their_seed),
+        cmocka_unit_test(the_task_says_what_it_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,7 @@ static void the_field_is_eulers(void **state)
 static void open_network(Network *n, const RigidModel *model)
 {
     network_init(n, "none:3", "so:3");
-    RelnNode *in = reln_input(n->s.graph, "x", RELN_SAMPLES, (RelnDims){.k = 3, .c = 1}, n->s.rep,
-                              RELN_DEFAULT);
-    n->plan = network_plan(n->s.graph, rigid_network(&n->net, model, in), NULL);
+    n->plan = network_plan(n->s.graph, rigid_network(&n->net, model), NULL);
 }
 
 /* (3, RIGID_STEPS) */
@@ -106,7 +104,7 @@ static void one_bracket_with_two_matrices_is_the_body(void **state)
 /* All channels are multiples of w, so the bracket of any two is 0 and w keeps its direction. */
 static void without_mixing_a_velocity_keeps_its_direction(void **state)
 {
-    const RigidModel model = {.kind = RIGID_BRACKET};
+    const RigidModel model = {.kind = RIGID_BRACKET, .channels = 20};
     double turned = 0;
     Network n;
 
@@ -153,9 +151,9 @@ static void check_turning(const RigidModel *model, bool learned)
 static void networks_turn_with_the_frame_when_their_vectors_do(void **state)
 {
     (void)state;
-    check_turning(&(const RigidModel){.kind = RIGID_MIXED}, true);
+    check_turning(&(const RigidModel){.kind = RIGID_MIXED, .channels = 20}, true);
     check_turning(&(const RigidModel){.kind = RIGID_PAIR}, true);
-    check_turning(&(const RigidModel){.kind = RIGID_BRACKET}, false);
+    check_turning(&(const RigidModel){.kind = RIGID_BRACKET, .channels = 20}, false);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 #include "support/support.h"
 #include "tasks/runner.h"
+#include "tasks/settings.h"
 
 /* ---- a task of a page: y = a x + b, with a = 3 and b = -1 -------------------------------------------------------------- */
 
@@ -20,7 +21,11 @@ typedef struct Line {
 
 static int n_prepared, n_run, n_loaded;
 static bool stop_judging; /* asked to stop when training is over and the evaluation has begun */
-static double told_rate = 0.1;      /* what describe() tells */
+typedef struct Scale {
+    double rate;
+} Scale;
+static Scale scales[TASK_SCALES] = {{0.1}, {0.1}, {0.1}};
+static const Key scale_keys[] = {TASK_NUMBER(Scale, rate)};
 static const char *failing, *dying; /* models whose runs do */
 static uint64_t endless;            /* the seed whose share is not finite; 0: none */
 
@@ -39,13 +44,6 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     return RELN_OK;
 }
 
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    (void)env;
-    (void)model;
-    reln_doc_set_number(doc, map, "rate", told_rate);
-}
-
 static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     (void)self;
@@ -57,7 +55,7 @@ static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
 
 static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer **trainer)
 {
-    const uint64_t steps = strcmp(task_option(run->env, "length"), "long") == 0 ? 4000 : 40;
+    const uint64_t steps = task_choice(run->env, "length") == 1 ? 4000 : 40;
     const RelnTrainJob job = {.store = s->store,
                               .plan = *plan,
                               .seed = run->seed,
@@ -77,7 +75,7 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     n = reln_trainer_rows(*trainer, &rows);
     run->metrics[0] = rows[n - 1].loss;
     run->metrics[1] = run->seed == endless ? (double)NAN : 0.5 + 0.01 * (double)run->seed;
-    TRY(task_curve_rows(run, *trainer, "score"));
+    TRY(task_curve_rows(run, *trainer, "score", false));
     return task_keep(run, s->store);
 }
 
@@ -122,6 +120,8 @@ static const TaskModel models[] = {
     {.name = "slow", .label = "Slow", .from = TASK_FULL},
 };
 
+static const char *const lengths[] = {"short", "long"};
+
 static const Task line_task = {
     .name = "line",
     .purpose = "a line",
@@ -132,11 +132,12 @@ static const Task line_task = {
     .n_models = 3,
     .models = models,
     .n_options = 1,
-    .options = {{"length", "short|long", "short", "how long it trains"}},
+    .options = {{.name = "length", .help = "how long it trains", TASK_WORDS(lengths)}},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .scales = scales,
     .seeds = {1, 2, 3},
     .prepare = prepare,
     .release = free,
-    .describe = describe,
     .run = run,
 };
 
@@ -158,7 +159,7 @@ static void place_init(Place *p)
     p->request = (TaskRequest){.task = &line_task, .scale = TASK_QUICK, .out = p->folder};
     n_prepared = n_run = n_loaded = 0;
     stop_judging = false;
-    told_rate = 0.1;
+    scales[TASK_QUICK].rate = 0.1;
     failing = dying = NULL;
     endless = 0;
 }
@@ -292,7 +293,7 @@ static void a_mean_that_lacks_a_run_says_so(void **state)
     assert_ok(p.ctx, go(&p));
     assert_null(strstr(content(&p, "table.md"), "not finite"));
     endless = 2;
-    told_rate = 0.2;
+    scales[TASK_QUICK].rate = 0.2;
     assert_ok(p.ctx, go(&p));
     assert_non_null(strstr(content(&p, "table.md"), "Other: in 1 of 2 runs, share is not finite"));
     p.request.first_seed = 2; /* no run has it: an empty column speaks for itself */
@@ -333,7 +334,7 @@ static void a_run_of_other_settings_is_made_again(void **state)
     place_init(&p);
     p.request.seeds = 1;
     assert_ok(p.ctx, go(&p));
-    told_rate = 0.2;
+    scales[TASK_QUICK].rate = 0.2;
     assert_ok(p.ctx, go(&p));
     assert_int_equal(n_run, 4);
     p.request.values[0] = "long";
@@ -523,7 +524,7 @@ static void a_run_that_fails_or_dies_among_others_is_told(void **state)
     assert_non_null(strstr(p.outcome.message, "other, seed 1: it was told to fail"));
     failing = NULL;
     dying = "plain";
-    told_rate = 0.3; /* nothing of before is taken */
+    scales[TASK_QUICK].rate = 0.3; /* nothing of before is taken */
     assert_int_equal(go(&p), RELN_ERR_IO);
     assert_non_null(strstr(p.outcome.message, "plain, seed 1: its process was ended by signal 9"));
     dying = NULL;

@@ -120,9 +120,7 @@ static double distance_to_target(void (*weights)(const RelnStore *store))
     Network n;
 
     network_init(&n, "sl:3", "sl:3");
-    RelnNode *in = reln_input(n.s.graph, "x", RELN_SAMPLES, (RelnDims){.k = SL3_K, .c = 2}, n.s.rep,
-                              RELN_DEFAULT);
-    n.plan = network_plan(n.s.graph, sl3_network(&n.net, &model, in), NULL);
+    n.plan = network_plan(n.s.graph, sl3_network(&n.net, &model), NULL);
     if (weights)
         weights(n.s.store);
     fill_normal(&rng, SAMPLES * 2 * SL3_K, pairs);

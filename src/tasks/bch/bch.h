@@ -26,17 +26,21 @@ void bch_turn(const double *r, const double *v, double *out); /* out = R v */
 
 /* ---- networks ------------------------------------------------------------------------------------------------------ */
 
+typedef enum BchKind {
+    BCH_SERIES,       /* no network */
+    BCH_LAYERS,       /* (Linear, Bracket or leaky ReLU)..., Linear */
+    BCH_VECTORS,      /* Vector Neurons: the ReLU by projection, no bracket */
+    BCH_COEFFICIENTS, /* the quaternion (c_4, c_1 a + c_2 b + c_3 [a,b]), c from a.a, a.b, b.b */
+    BCH_MLP
+} BchKind;
+
 typedef struct BchModel {
-    enum {
-        BCH_SERIES,       /* no network */
-        BCH_LAYERS,       /* (Linear, Bracket or leaky ReLU)..., Linear */
-        BCH_VECTORS,      /* Vector Neurons: the ReLU by projection, no bracket */
-        BCH_COEFFICIENTS, /* the quaternion (c_4, c_1 a + c_2 b + c_3 [a,b]), c from a.a, a.b, b.b */
-        BCH_MLP
-    } kind;
-    int order;          /* BCH_SERIES */
-    const char *blocks; /* BCH_LAYERS: 'b' and 'r' */
+    double rate;
+    BchKind kind;
+    int order;      /* BCH_SERIES */
+    char blocks[8]; /* BCH_LAYERS: 'b' and 'r' */
     bool augment;
+    char pad[7];
 } BchModel;
 
 /* What a network is built for. */
@@ -45,7 +49,7 @@ typedef struct BchNetwork {
     int width;
 } BchNetwork;
 
-/* From x (3, 2) to a rotation, the exp of the guess, a matrix (9). */
-RelnNode *bch_network(const RelnNet *net, const void *network, RelnNode *x);
+/* From "x" (3, 2) to a rotation, the exp of the guess, a matrix (9). */
+RelnNode *bch_network(const RelnNet *net, const void *network);
 
 #endif

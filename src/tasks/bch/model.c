@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "tasks/bch/bch.h"
+#include "tasks/experiment.h"
 
 static RelnNode *layers(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
@@ -92,9 +93,10 @@ static RelnNode *guess(const RelnNet *net, const BchNetwork *of, RelnNode *x)
     return mlp(net, of, x);
 }
 
-RelnNode *bch_network(const RelnNet *net, const void *network, RelnNode *x)
+RelnNode *bch_network(const RelnNet *net, const void *network)
 {
     const BchNetwork *of = network;
+    RelnNode *x = exp_elements(net, "x", (RelnDims){.k = BCH_K, .c = 2});
 
     if (of->model->kind == BCH_COEFFICIENTS)
         return coefficients(net, of, x);

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "tasks/bch/bch.h"
-#include "tasks/regress/regress.h"
-
-enum { BATCH = 100 };
+#include "tasks/experiment.h"
+#include "tasks/settings.h"
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
@@ -15,7 +14,7 @@ enum { DISTANCE, ANGLE, TURNED, EQUIVARIANCE };
 #define MODEL(...)                                                                                 \
     &(const BchModel)                                                                              \
     {                                                                                              \
-        __VA_ARGS__                                                                                \
+        .rate = 1e-3, __VA_ARGS__                                                                  \
     }
 
 static const TaskModel models[] = {
@@ -35,26 +34,47 @@ static const TaskModel models[] = {
     {.name = "best", .label = "quaternion (ours)", .settings = MODEL(.kind = BCH_COEFFICIENTS)},
 };
 
-static const RegressScale scales[TASK_SCALES] = {
-    {200, 100, 100, 20, 10}, {10000, 1000, 2000, 8000, 400}, {10000, 2000, 10000, 50000, 500}};
-static const int widths[TASK_SCALES] = {16, 64, 256}, n_frames[TASK_SCALES] = {2, 5, 100};
+static const char *const kinds[] = {"series", "layers", "vectors", "coefficients", "mlp", NULL};
+
+static const Key model_keys[] = {
+    TASK_NUMBER(BchModel, rate), TASK_WORD(BchModel, kind, kinds), TASK_WHOLE(BchModel, order),
+    TASK_TEXT(BchModel, blocks), TASK_FLAG(BchModel, augment),     TASK_PAD(BchModel, pad),
+};
+
+/* ---- scales -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Scale {
+    int train, validation, test, steps, evaluate_every, width, frames, batch, data_seed;
+} Scale;
+
+static const Scale scales[TASK_SCALES] = {
+    {200, 100, 100, 20, 10, 16, 2, 100, 20231101},
+    {10000, 1000, 2000, 8000, 400, 64, 5, 100, 20231101},
+    {10000, 2000, 10000, 50000, 500, 256, 100, 100, 20231101},
+};
+
+static const Key scale_keys[] = {
+    TASK_WHOLE(Scale, train),  TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),
+    TASK_WHOLE(Scale, steps),  TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, width),
+    TASK_WHOLE(Scale, frames), TASK_WHOLE(Scale, batch),          TASK_WHOLE(Scale, data_seed),
+};
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
 
 enum { TRAIN, VALIDATION, TEST, SETS };
 
 typedef struct Data {
-    RegressSet sets[SETS]; /* x: (3, 2); y: the product, (9) */
+    ExpSamples sets[SETS]; /* x: (3, 2); y: the product, (9) */
 } Data;
 
-static RelnStatus fill_set(TaskEnv *env, int which, RegressSet *set)
+static RelnStatus fill_set(TaskEnv *env, int which, ExpSamples *set)
 {
-    const RegressScale *scale = &scales[env->scale];
+    const Scale *scale = task_scale(env);
     const ptrdiff_t n[SETS] = {scale->train, scale->validation, scale->test};
-    RelnRng rng = reln_rng(/*seed=*/20231101, (uint64_t)which);
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, (uint64_t)which);
     double a[BCH_K], b[BCH_K], v[BCH_K];
 
-    TRY(regress_set_init(env, n[which], 2 * BCH_K, BCH_MATRIX, set));
+    TRY(exp_samples_init(env, n[which], 2 * BCH_K, BCH_MATRIX, set));
     for (ptrdiff_t i = 0; i < set->n; i++) {
         bch_draw(&rng, a);
         bch_draw(&rng, b);
@@ -85,29 +105,11 @@ static void release(void *data)
     Data *d = data;
 
     for (int s = 0; d && s < SETS; s++)
-        regress_set_clear(&d->sets[s]);
+        exp_samples_clear(&d->sets[s]);
     free(d);
 }
 
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const BchModel *m = model->settings;
-
-    regress_describe(&scales[env->scale], doc, map);
-    reln_doc_set_number(doc, map, "width", widths[env->scale]);
-    reln_doc_set_number(doc, map, "frames", n_frames[env->scale]);
-    reln_doc_set_bool(doc, map, "augment", m->augment);
-}
-
 /* ---- one run ------------------------------------------------------------------------------------------------------- */
-
-typedef struct Fit {
-    TaskRun *run;
-    const Data *data;
-    const BchModel *model;
-    Regress *regress; /* NULL: a series */
-    double *x, *y, *before, *after;
-} Fit;
 
 static void turn_pair(const double *r, const double *x, double *out)
 {
@@ -138,61 +140,78 @@ static void turn_matrix(const double *r, const double *m, double *out)
         bch_turn(r, half + i * 3, out + i * 3);
 }
 
-static RelnStatus augment(const void *self, RelnRng *rng, double *x, double *y)
+static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns)
 {
     double r[BCH_MATRIX];
 
     (void)self;
     bch_frame(rng, r);
-    turn_pair(r, x, x);
-    turn_matrix(r, y, y);
+    turn_pair(r, columns[0], columns[0]);
+    turn_matrix(r, columns[1], columns[1]);
     return RELN_OK;
 }
 
-/* One root over the whole batch, as published: |exp(a) exp(b) exp(-guess) - 1| = |exp(a) exp(b) - exp(guess)|. */
-static RelnStatus train(Fit *f)
+static void expand_series(const void *model, ptrdiff_t n, const double *x, double *out)
 {
-    const TaskEnv *env = f->run->env;
-    const RegressScale *scale = &scales[env->scale];
-    const BchNetwork network = {.model = f->model, .width = widths[env->scale]};
-    const RegressJob job = {.symmetry = f->model->kind == BCH_MLP ? "none:3" : "so:3",
-                            .features = "so:3",
-                            .dtype = RELN_F32,
-                            .x = {.k = BCH_K, .c = 2},
-                            .network = bch_network,
-                            .model = &network,
-                            .root = true,
-                            .train = &f->data->sets[TRAIN],
-                            .validation = &f->data->sets[VALIDATION],
-                            .batch = BATCH,
-                            .steps = scale->steps,
-                            .evaluate_every = scale->evaluate_every,
-                            .schedule = task_schedule(1e-3, true, scale->steps),
-                            .move = f->model->augment ? augment : NULL};
+    const int order = ((const BchNetwork *)model)->model->order;
+    double v[3];
 
-    return regress_fit(f->run, &job, &f->regress);
+    for (; n > 0; n--, x += 2 * BCH_K, out += BCH_MATRIX) {
+        const double a[3] = {x[0], x[2], x[4]}, b[3] = {x[1], x[3], x[5]};
+
+        bch_series(order, a, b, v);
+        bch_rotation(v, out);
+    }
+}
+
+/* One root over the whole batch, as published: |exp(a) exp(b) exp(-guess) - 1| = |exp(a) exp(b) - exp(guess)|. */
+static RelnStatus train(TaskRun *run, const Data *d, const BchNetwork *network, Exp **e)
+{
+    const Scale *scale = task_scale(run->env);
+    const BchModel *m = network->model;
+    const ExpSet set = exp_set(&d->sets[TRAIN]), validation = exp_set(&d->sets[VALIDATION]);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = scale->batch,
+                          .move = m->augment ? augment : NULL,
+                          .root = true,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, true, steps)};
+
+    return exp_fit(run,
+                   &(ExpJob){.symmetry = m->kind == BCH_MLP ? "none:3" : "so:3",
+                             .features = "so:3",
+                             .dtype = RELN_F32,
+                             .network = m->kind == BCH_SERIES ? NULL : bch_network,
+                             .estimate = expand_series,
+                             .model = network,
+                             .n_parts = 1,
+                             .parts = &part},
+                   e);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
-static void expand_series(int order, const double *x, double *out)
+static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
-    const double a[3] = {x[0], x[2], x[4]}, b[3] = {x[1], x[3], x[5]};
-    double v[3];
-
-    bch_series(order, a, b, v);
-    bch_rotation(v, out);
+    (void)self;
+    bch_frame(rng, g);
+    return RELN_OK;
 }
 
-static RelnStatus predict(Fit *f, const double *x, double *out)
+static RelnStatus move(const void *self, const void *g, const double *x, double *out)
 {
-    const ptrdiff_t n = f->data->sets[TEST].n;
-
-    if (f->regress)
-        return regress_predict(f->regress, x, n, out);
-    for (ptrdiff_t i = 0; i < n; i++)
-        expand_series(f->model->order, x + i * 2 * BCH_K, out + i * BCH_MATRIX);
+    (void)self;
+    turn_pair(g, x, out);
     return RELN_OK;
+}
+
+static void turn(const void *self, const void *g, const double *y, double *out)
+{
+    (void)self;
+    turn_matrix(g, y, out);
 }
 
 static double mean_of(double (*size)(const double *r, const double *s), const double *a,
@@ -205,84 +224,60 @@ static double mean_of(double (*size)(const double *r, const double *s), const do
     return sum / (double)n;
 }
 
-static RelnStatus judge_frames(Fit *f)
+static void add_distance(const double *a, const double *b, ptrdiff_t n, int size, double share,
+                         double *sum)
 {
-    const RegressSet *test = &f->data->sets[TEST];
-    const int n = n_frames[f->run->env->scale];
-    RelnRng rng = reln_rng(20231101, 11);
-    double r[BCH_MATRIX], sums[2] = {0, 0};
+    (void)size;
+    *sum += mean_of(bch_distance, a, b, n) / share;
+}
 
-    for (int i = 0; i < n; i++) {
-        bch_frame(&rng, r);
-        for (ptrdiff_t j = 0; j < test->n; j++)
-            turn_pair(r, test->x + j * 2 * BCH_K, f->x + j * 2 * BCH_K);
-        TRY(predict(f, f->x, f->after));
-        for (ptrdiff_t j = 0; j < test->n * BCH_MATRIX; j += BCH_MATRIX)
-            turn_matrix(r, test->y + j, f->y + j);
-        sums[0] += mean_of(bch_distance, f->after, f->y, test->n) / n;
-        for (ptrdiff_t j = 0; j < test->n * BCH_MATRIX; j += BCH_MATRIX)
-            turn_matrix(r, f->before + j, f->y + j);
-        sums[1] += mean_of(bch_distance, f->after, f->y, test->n) / n;
-    }
-    f->run->metrics[TURNED] = sums[0];
-    f->run->metrics[EQUIVARIANCE] = sums[1];
+static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
+{
+    const Scale *scale = task_scale(run->env);
+    const ExpSamples *test = &d->sets[TEST];
+    const ExpSet set = exp_set(test);
+    ExpAction action = {.test = test,
+                        .size_g = BCH_MATRIX * sizeof(double),
+                        .draw = draw,
+                        .move = move,
+                        .turn = turn,
+                        .error = add_distance,
+                        .broken = add_distance};
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 11);
+    double sums[2] = {0, 0}, *before = NULL;
+
+    TRY(exp_outputs(e, EXP_NETWORK, &set, BCH_MATRIX, &before));
+    action.before = before;
+    TRY(exp_act(e, &action, &rng, scale->frames, scale->frames, sums));
+    run->metrics[DISTANCE] = mean_of(bch_distance, before, test->y, test->n);
+    run->metrics[ANGLE] = mean_of(bch_angle, before, test->y, test->n);
+    run->metrics[TURNED] = sums[0];
+    run->metrics[EQUIVARIANCE] = sums[1];
     return RELN_OK;
-}
-
-static RelnStatus judge(Fit *f)
-{
-    const RegressSet *test = &f->data->sets[TEST];
-
-    TRY(predict(f, test->x, f->before));
-    f->run->metrics[DISTANCE] = mean_of(bch_distance, f->before, test->y, test->n);
-    f->run->metrics[ANGLE] = mean_of(bch_angle, f->before, test->y, test->n);
-    return judge_frames(f);
-}
-
-/* One block for samples that are turned and what is said of them; NULL when memory is out. */
-static double *make_room(Fit *f)
-{
-    const ptrdiff_t n = f->data->sets[TEST].n;
-    double *room = malloc((size_t)n * (2 * BCH_K + 3 * BCH_MATRIX) * sizeof *room);
-
-    if (room) {
-        f->x = room;
-        f->y = f->x + n * 2 * BCH_K;
-        f->before = f->y + n * BCH_MATRIX;
-        f->after = f->before + n * BCH_MATRIX;
-    }
-    return room;
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    Fit f = {.run = run, .data = data, .model = run->model->settings};
-    double *room = make_room(&f);
-    RelnStatus status;
+    const Scale *scale = task_scale(run->env);
+    const BchNetwork network = {.model = run->model->settings, .width = scale->width};
+    Exp *e = NULL;
+    RelnStatus status = train(run, data, &network, &e);
 
-    if (!room)
-        return task_nomem(run->env);
-    status = f.model->kind == BCH_SERIES ? RELN_OK : train(&f);
     if (status == RELN_OK)
-        status = judge(&f);
-    regress_destroy(f.regress);
-    free(room);
+        status = judge(run, data, e);
+    exp_destroy(e);
     return status;
 }
 
 const Task task_bch = {
     .name = "bch",
     .purpose = "the Baker-Campbell-Hausdorff formula on so(3)",
-    .about = "Two rotation vectors a and b of lengths up to pi, and log(exp(a) exp(b)). Errors are "
-             "means over the test set of "
+    .about = "Two rotation vectors a and b, and log(exp(a) exp(b)). Errors are means of "
              "|exp(a) exp(b) - exp(guess)| (Frobenius) and of the angle between the two rotations; "
-             "the third column has the "
-             "first in frames that are turned, the last |f(g x) - g f(x)|. The rows without "
-             "parameters are the series, cut "
-             "off after commutators of one, two and three letters.\n\n"
-             "The published network has four layers of width 1024 and trains for a million steps; "
-             "here they are 64 wide at "
-             "scale quick and 256 at full.",
+             "the third "
+             "column has the first in turned frames, the last |f(g x) - g f(x)|. Rows without "
+             "parameters are "
+             "the series, cut off after commutators of one, two and three letters.",
     .n_metrics = 4,
     .metrics = {{.name = "distance", .label = "distance"},
                 {.name = "angle", .label = "angle"},
@@ -291,8 +286,10 @@ const Task task_bch = {
     .n_models = sizeof models / sizeof models[0],
     .models = models,
     .seeds = {1, 1, 3},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = TASK_FIELDS(BchModel, model_keys),
+    .scales = scales,
     .prepare = prepare,
     .release = release,
-    .describe = describe,
     .run = run,
 };

@@ -131,7 +131,7 @@ static void distance(int n, const double *x, const double *y, double *out)
     *out = trace(n, dd);
 }
 
-static const GlnTarget targets[] = {
+const GlnTarget gln_targets[GLN_TARGETS] = {
     {.name = "form", .of = completed_form},
     {.name = "trace-product", .of = trace_product},
     {.name = "trace-square", .of = trace_square},
@@ -142,14 +142,6 @@ static const GlnTarget targets[] = {
     {.name = "commutator", .element = true, .of = double_commutator},
     {.name = "covariance", .covariance = true, .of = distance},
 };
-
-const GlnTarget *gln_target(const char *name)
-{
-    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
-        if (strcmp(targets[i].name, name) == 0)
-            return &targets[i];
-    return NULL;
-}
 
 int gln_outputs(const GlnTarget *target, int n)
 {

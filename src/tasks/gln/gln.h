@@ -17,8 +17,8 @@ typedef struct GlnTarget {
     void (*of)(int n, const double *x, const double *y, double *out); /* see gln_value() */
 } GlnTarget;
 
-/* By its name; NULL when there is none. */
-const GlnTarget *gln_target(const char *name);
+enum { GLN_TARGETS = 9 };
+extern const GlnTarget gln_targets[GLN_TARGETS];
 int gln_outputs(const GlnTarget *target, int n); /* 1 or n n */
 
 /* A frame: g, and its inverse. */
@@ -50,12 +50,17 @@ RelnStatus gln_unlift(RelnCtx *ctx, const GlnTarget *target, int n, const double
 
 /* ---- networks ------------------------------------------------------------------------------------------------------ */
 
+typedef enum GlnKind { GLN_LAYERS, GLN_COMPLETE, GLN_MLP } GlnKind;
+
 typedef struct GlnModel {
-    enum { GLN_LAYERS, GLN_COMPLETE, GLN_MLP } kind;
+    double rate;
+    GlnKind kind;
     int width;
+    int head; /* width of the function of invariants */
     RelnForm form;
-    bool center;  /* GLN_LAYERS: linear layers see the centre by itself, too */
     GlnLift lift; /* of covariances */
+    bool center;  /* GLN_LAYERS: linear layers see the centre by itself, too */
+    char pad[3];
 } GlnModel;
 
 /* What the networks are built for. */
@@ -65,7 +70,7 @@ typedef struct GlnNetwork {
     int n;
 } GlnNetwork;
 
-/* From x (n n, 2) to one number, or to one matrix. */
-RelnNode *gln_network(const RelnNet *net, const void *network, RelnNode *x);
+/* From "x" (n n, 2) to one number, or to one matrix. */
+RelnNode *gln_network(const RelnNet *net, const void *network);
 
 #endif

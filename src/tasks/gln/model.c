@@ -2,14 +2,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tasks/experiment.h"
 #include "tasks/gln/gln.h"
 
-enum { HEAD = 32 };
-
 /* A smooth function of invariants: what a network may make of them is not what is compared. */
-static RelnNode *head(const RelnNet *net, RelnNode *s)
+static RelnNode *head(const RelnNet *net, const GlnModel *model, RelnNode *s)
 {
-    const RelnMlp mlp = {.hidden = 2, .width = HEAD, .channels = 1, .activation = RELN_ACT_SILU};
+    const RelnMlp mlp = {
+        .hidden = 2, .width = model->head, .channels = 1, .activation = RELN_ACT_SILU};
 
     return reln_add(net->graph, reln_nn_mlp(net, "head", s, &mlp), reln_nn_dense(net, "out", s, 1));
 }
@@ -39,7 +39,7 @@ static RelnNode *layers(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
     h = reln_nn_bracket(net, "three", linear(net, m, "three", h, m->width));
     if (of->target->element)
         return linear(net, m, "out", h, 1);
-    return head(net, reln_nn_invariant(net, linear(net, m, "four", h, m->width)));
+    return head(net, m, reln_nn_invariant(net, linear(net, m, "four", h, m->width)));
 }
 
 /* Every intertwiner and products of matrices: traces of words of up to four letters, and the words themselves. */
@@ -53,7 +53,7 @@ static RelnNode *complete(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
     h.x = reln_nn_product(net, "two", h.x);
     if (of->target->element)
         return reln_nn_affine(net, "three", h, 1, 0).x;
-    return head(net, reln_nn_affine(net, "three", h, 0, c).s);
+    return head(net, of->model, reln_nn_affine(net, "three", h, 0, c).s);
 }
 
 static RelnNode *mlp(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
@@ -67,9 +67,10 @@ static RelnNode *mlp(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
     return reln_reshape(net->graph, y, (RelnDims){.k = outputs, .c = 1});
 }
 
-RelnNode *gln_network(const RelnNet *net, const void *network, RelnNode *x)
+RelnNode *gln_network(const RelnNet *net, const void *network)
 {
     const GlnNetwork *of = network;
+    RelnNode *x = exp_elements(net, "x", (RelnDims){.k = of->n * of->n, .c = 2});
 
     if (of->model->kind == GLN_MLP)
         return mlp(net, of, x);

@@ -3,57 +3,104 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/experiment.h"
 #include "tasks/gln/gln.h"
-#include "tasks/regress/regress.h"
-
-enum { BATCH = 100, POOL = 256, CONDS = 7, SHOWN = 200 };
-
-static const double conds[CONDS] = {1, 3, 10, 30, 100, 300, 1000};
+#include "tasks/settings.h"
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
 enum { AT_1, AT_10, AT_100, EQUIVARIANCE };
 
+#define MODEL(...)                                                                                 \
+    &(const GlnModel)                                                                              \
+    {                                                                                              \
+        .rate = 3e-3, .head = 32, __VA_ARGS__                                                      \
+    }
+
 static const TaskModel models[] = {
     {.name = "mlp-aug",
      .label = "MLP + augmentation",
-     .settings = &(const GlnModel){.kind = GLN_MLP, .width = 128, .lift = GLN_LIFT_LOG}},
+     .settings = MODEL(.kind = GLN_MLP, .width = 128, .lift = GLN_LIFT_LOG)},
     {.name = "lie-neurons",
      .label = "ReLN without centre (Lie Neurons)",
-     .settings = &(const GlnModel){.width = 24, .form = RELN_FORM_NO_CENTER}},
-    {.name = "reln", .label = "ReLN", .settings = &(const GlnModel){.width = 24}},
+     .settings = MODEL(.width = 24, .form = RELN_FORM_NO_CENTER)},
+    {.name = "reln", .label = "ReLN", .settings = MODEL(.width = 24)},
     {.name = "reln-center",
      .label = "ReLN, centre apart (ours)",
-     .settings = &(const GlnModel){.width = 24, .center = true}},
+     .settings = MODEL(.width = 24, .center = true)},
     {.name = "complete",
      .label = "Affine and Product (ours)",
-     .settings = &(const GlnModel){.kind = GLN_COMPLETE, .width = 24}},
+     .settings = MODEL(.kind = GLN_COMPLETE, .width = 24)},
     {.name = "reln-log",
      .label = "ReLN on log S, for O(n) only",
-     .settings = &(const GlnModel){.width = 24, .center = true, .lift = GLN_LIFT_LOG}},
+     .settings = MODEL(.width = 24, .center = true, .lift = GLN_LIFT_LOG)},
 };
 
-static const RegressScale scales[TASK_SCALES] = {
-    {200, 100, 100, 20, 10},
-    {4000, 1000, 1000, 3000, 250},
-    {10000, 2000, 4000, 6000, 250},
+static const char *const kinds[] = {"layers", "complete", "mlp", NULL}, *const lifts[] = {
+                                                                            "reference", "log",
+                                                                            NULL};
+
+static const Key model_keys[] = {
+    TASK_NUMBER(GlnModel, rate),
+    TASK_WORD(GlnModel, kind, kinds),
+    TASK_WHOLE(GlnModel, width),
+    TASK_WHOLE(GlnModel, head),
+    TASK_WORD(GlnModel, form, task_form_words),
+    TASK_WORD(GlnModel, lift, lifts),
+    TASK_FLAG(GlnModel, center),
+    TASK_PAD(GlnModel, pad),
 };
-static const int n_frames[TASK_SCALES] = {2, 5, 50}; /* for each condition number */
+
+/* ---- scales -------------------------------------------------------------------------------------------------------- */
+
+enum { CONDS = 7 };
+
+typedef struct Scale {
+    double conds[CONDS]; /* condition numbers of the frames that networks are judged in */
+    double augment_cond; /* those of augmentation go up to this one */
+    int train, validation, test, steps, evaluate_every;
+    int frames;           /* for each condition number */
+    int batch, pool;      /* pool: frames for augmentation */
+    int data_seed, shown; /* shown: points of the plot of predictions */
+} Scale;
+
+#define SCALE(...)                                                                                 \
+    {                                                                                              \
+        .conds = {1, 3, 10, 30, 100, 300, 1000}, .augment_cond = 100, .batch = 100, .pool = 256,   \
+        .data_seed = 20240701, .shown = 200, __VA_ARGS__                                           \
+    }
+static const Scale scales[TASK_SCALES] = {
+    SCALE(.train = 200, .validation = 100, .test = 100, .steps = 20, .evaluate_every = 10,
+          .frames = 2),
+    SCALE(.train = 4000, .validation = 1000, .test = 1000, .steps = 3000, .evaluate_every = 250,
+          .frames = 5),
+    SCALE(.train = 10000, .validation = 2000, .test = 4000, .steps = 6000, .evaluate_every = 250,
+          .frames = 50),
+};
+
+static const Key scale_keys[] = {
+    TASK_NUMBERS(Scale, conds, CONDS), TASK_NUMBER(Scale, augment_cond), TASK_WHOLE(Scale, train),
+    TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),          TASK_WHOLE(Scale, steps),
+    TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, frames),        TASK_WHOLE(Scale, batch),
+    TASK_WHOLE(Scale, pool),           TASK_WHOLE(Scale, data_seed),     TASK_WHOLE(Scale, shown),
+};
+
+static const struct {
+    const char *name;
+    int n;
+    const char *orthogonal, *none;
+} groups[] = {{"gl:3", 3, "o:3", "none:3"}, {"gl:4", 4, "o:4", "none:4"}};
 
 static const GlnTarget *target_of(const TaskEnv *env)
 {
-    return gln_target(task_option(env, "target"));
-}
-
-static int size_of(const TaskEnv *env)
-{
-    return strcmp(task_option(env, "group"), "gl:4") == 0 ? 4 : 3;
+    return &gln_targets[task_choice(env, "target")];
 }
 
 /* The lift for O(n) is one of covariances. */
 static bool wanted(const TaskEnv *env, const TaskModel *model)
 {
-    return strcmp(model->name, "reln-log") != 0 || target_of(env)->covariance;
+    return ((const GlnModel *)model->settings)->kind == GLN_MLP ||
+           ((const GlnModel *)model->settings)->lift != GLN_LIFT_LOG || target_of(env)->covariance;
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -62,23 +109,23 @@ enum { TRAIN, VALIDATION, TEST, SETS };
 
 typedef struct Data {
     RelnCtx *ctx;
+    const Scale *scale;
     const GlnTarget *target;
-    int n, outputs;
+    int group, n, outputs;
     RelnAlgebra *gl;
-    double mean, scale;         /* targets are learned as (y - mean) scale, of mean square 1 */
-    RegressSet raw[SETS];       /* x: pairs */
-    RegressSet lifted[2][SETS]; /* by lift */
-    GlnFrame pool[POOL];        /* for augmentation: condition numbers from 1 to 100 */
+    double mean, factor;        /* targets are learned as (y - mean) factor, of mean square 1 */
+    ExpSamples raw[SETS];       /* x: pairs */
+    ExpSamples lifted[2][SETS]; /* by lift */
+    GlnFrame *pool;             /* for augmentation */
 } Data;
 
-static RelnStatus draw_set(TaskEnv *env, const Data *d, int which, RegressSet *set)
+static RelnStatus draw_set(TaskEnv *env, const Data *d, int which, ExpSamples *set)
 {
-    const RegressScale *scale = &scales[env->scale];
-    const ptrdiff_t n[SETS] = {scale->train, scale->validation, scale->test};
+    const ptrdiff_t n[SETS] = {d->scale->train, d->scale->validation, d->scale->test};
     const int size = 2 * d->n * d->n;
-    RelnRng rng = reln_rng(/*seed=*/20240701, (uint64_t)(10 + which));
+    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, (uint64_t)(10 + which));
 
-    TRY(regress_set_init(env, n[which], size, d->outputs, set));
+    TRY(exp_samples_init(env, n[which], size, d->outputs, set));
     for (ptrdiff_t i = 0; i < set->n; i++) {
         TRY(gln_draw(env->ctx, d->target, d->n, &rng, set->x + i * size));
         TRY(gln_value(env->ctx, d->target, d->n, set->x + i * size, set->y + i * d->outputs));
@@ -87,9 +134,9 @@ static RelnStatus draw_set(TaskEnv *env, const Data *d, int which, RegressSet *s
 }
 
 /* Only numbers are centred: a matrix has no mean that every frame agrees on, but its centre. */
-static void find_scale(Data *d)
+static void find_factor(Data *d)
 {
-    const RegressSet *train = &d->raw[TRAIN];
+    const ExpSamples *train = &d->raw[TRAIN];
     const ptrdiff_t count = train->n * train->size_y;
     double square = 0;
 
@@ -98,13 +145,13 @@ static void find_scale(Data *d)
         d->mean += train->y[i] / (double)count;
     for (ptrdiff_t i = 0; i < count; i++)
         square += (train->y[i] - d->mean) * (train->y[i] - d->mean) / (double)count;
-    d->scale = 1 / sqrt(square);
+    d->factor = 1 / sqrt(square);
 }
 
-static RelnStatus lift_set(TaskEnv *env, const Data *d, GlnLift lift, const RegressSet *raw,
-                           RegressSet *out)
+static RelnStatus lift_set(TaskEnv *env, const Data *d, GlnLift lift, const ExpSamples *raw,
+                           ExpSamples *out)
 {
-    TRY(regress_set_init(env, raw->n, raw->size_x, raw->size_y, out));
+    TRY(exp_samples_init(env, raw->n, raw->size_x, raw->size_y, out));
     memcpy(out->y, raw->y, (size_t)(raw->n * raw->size_y) * sizeof *out->y);
     for (ptrdiff_t i = 0; i < raw->n; i++)
         TRY(gln_lift(env->ctx, d->target, lift, d->n, raw->x + i * raw->size_x,
@@ -114,11 +161,14 @@ static RelnStatus lift_set(TaskEnv *env, const Data *d, GlnLift lift, const Regr
 
 static RelnStatus fill_pool(TaskEnv *env, Data *d)
 {
-    RelnRng rng = reln_rng(20240701, 20);
+    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, 20);
 
-    (void)env;
-    for (int i = 0; i < POOL; i++)
-        TRY(gln_frame(d->gl, &rng, pow(100, reln_rng_uniform(&rng)), &d->pool[i]));
+    d->pool = calloc((size_t)d->scale->pool, sizeof *d->pool);
+    if (!d->pool)
+        return task_nomem(env);
+    for (int i = 0; i < d->scale->pool; i++)
+        TRY(gln_frame(d->gl, &rng, pow(d->scale->augment_cond, reln_rng_uniform(&rng)),
+                      &d->pool[i]));
     return RELN_OK;
 }
 
@@ -126,10 +176,10 @@ static RelnStatus fill(TaskEnv *env, Data *d)
 {
     for (int s = 0; s < SETS; s++)
         TRY(draw_set(env, d, s, &d->raw[s]));
-    find_scale(d);
+    find_factor(d);
     for (int s = 0; s < SETS; s++) {
         for (ptrdiff_t i = 0; i < d->raw[s].n * d->outputs; i++)
-            d->raw[s].y[i] = (d->raw[s].y[i] - d->mean) * d->scale;
+            d->raw[s].y[i] = (d->raw[s].y[i] - d->mean) * d->factor;
         for (int lift = 0; lift < 2; lift++)
             TRY(lift_set(env, d, (GlnLift)lift, &d->raw[s], &d->lifted[lift][s]));
     }
@@ -144,10 +194,12 @@ static RelnStatus prepare(TaskEnv *env, void **data)
         return task_nomem(env);
     *data = d;
     d->ctx = env->ctx;
+    d->scale = task_scale(env);
     d->target = target_of(env);
-    d->n = size_of(env);
+    d->group = task_choice(env, "group");
+    d->n = groups[d->group].n;
     d->outputs = gln_outputs(d->target, d->n);
-    TRY(reln_algebra_create(env->ctx, d->n == 4 ? "gl:4" : "gl:3", &d->gl));
+    TRY(reln_algebra_create(env->ctx, groups[d->group].name, &d->gl));
     return fill(env, d);
 }
 
@@ -158,39 +210,29 @@ static void release(void *data)
     if (!d)
         return;
     for (int s = 0; s < SETS; s++) {
-        regress_set_clear(&d->raw[s]);
-        regress_set_clear(&d->lifted[0][s]);
-        regress_set_clear(&d->lifted[1][s]);
+        exp_samples_clear(&d->raw[s]);
+        exp_samples_clear(&d->lifted[0][s]);
+        exp_samples_clear(&d->lifted[1][s]);
     }
     reln_algebra_destroy(d->gl);
+    free(d->pool);
     free(d);
-}
-
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const GlnModel *m = model->settings;
-
-    regress_describe(&scales[env->scale], doc, map);
-    reln_doc_set_number(doc, map, "frames", n_frames[env->scale]);
-    reln_doc_set_number(doc, map, "width", m->width);
 }
 
 /* ---- one run ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Fit {
-    TaskRun *run;
     const Data *data;
     const GlnModel *model;
-    Regress *regress;
-    double *x, *y, *before, *after; /* of the test set: moved inputs and targets; outputs */
+    double cond; /* of the frames that are drawn */
 } Fit;
 
 /* The sample in a random frame. */
-static RelnStatus augment(const void *self, RelnRng *rng, double *x, double *y)
+static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns)
 {
-    const Data *d = self;
-    const GlnFrame *frame = &d->pool[reln_rng_below(rng, POOL)];
-    double pair[GLN_PAIR];
+    const Data *d = ((const Fit *)self)->data;
+    const GlnFrame *frame = &d->pool[reln_rng_below(rng, (uint64_t)d->scale->pool)];
+    double pair[GLN_PAIR], *x = columns[0], *y = columns[1];
 
     TRY(gln_unlift(d->ctx, d->target, d->n, x, pair));
     gln_move_pair(d->target, d->n, frame, pair, pair);
@@ -200,148 +242,133 @@ static RelnStatus augment(const void *self, RelnRng *rng, double *x, double *y)
 
 static const char *symmetry_of(const Fit *f)
 {
-    const bool four = f->data->n == 4;
-
     if (f->model->kind == GLN_MLP)
-        return four ? "none:4" : "none:3";
-    if (f->model->lift == GLN_LIFT_LOG)
-        return four ? "o:4" : "o:3";
-    return four ? "gl:4" : "gl:3";
+        return groups[f->data->group].none;
+    return f->model->lift == GLN_LIFT_LOG ? groups[f->data->group].orthogonal
+                                          : groups[f->data->group].name;
 }
 
-static RelnStatus train(Fit *f)
+static RelnStatus train(TaskRun *run, Fit *f, Exp **e)
 {
     const Data *d = f->data;
-    const RegressScale *scale = &scales[f->run->env->scale];
     const GlnNetwork network = {.model = f->model, .target = d->target, .n = d->n};
-    const RegressJob job = {.symmetry = symmetry_of(f),
-                            .features = d->n == 4 ? "gl:4" : "gl:3",
-                            .form = f->model->form,
-                            .dtype = RELN_F64, /* what is seen is the model, not rounding */
-                            .x = {.k = d->n * d->n, .c = 2},
-                            .network = gln_network,
-                            .model = &network,
-                            .train = &d->lifted[f->model->lift][TRAIN],
-                            .validation = &d->lifted[f->model->lift][VALIDATION],
-                            .batch = BATCH,
-                            .steps = scale->steps,
-                            .evaluate_every = scale->evaluate_every,
-                            .schedule = task_schedule(3e-3, true, scale->steps),
-                            .move = f->model->kind == GLN_MLP ? augment : NULL,
-                            .self = d};
+    const ExpSet set = exp_set(&d->lifted[f->model->lift][TRAIN]),
+                 validation = exp_set(&d->lifted[f->model->lift][VALIDATION]);
+    const uint64_t steps = (uint64_t)d->scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = d->scale->batch,
+                          .move = f->model->kind == GLN_MLP ? augment : NULL,
+                          .self = f,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)d->scale->evaluate_every,
+                          .schedule = task_schedule(f->model->rate, true, steps)};
 
-    return regress_fit(f->run, &job, &f->regress);
+    return exp_fit(run,
+                   &(ExpJob){.symmetry = symmetry_of(f),
+                             .features = groups[d->group].name,
+                             .form = f->model->form,
+                             .dtype = RELN_F64, /* what is seen is the model, not rounding */
+                             .network = gln_network,
+                             .model = &network,
+                             .n_parts = 1,
+                             .parts = &part},
+                   e);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus move_test(Fit *f, const GlnFrame *frame)
+static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
+    const Fit *f = self;
+
+    return gln_frame(f->data->gl, rng, f->cond, g);
+}
+
+static RelnStatus move(const void *self, const void *g, const double *x, double *out)
+{
+    const Fit *f = self;
     const Data *d = f->data;
-    const RegressSet *raw = &d->raw[TEST];
     double pair[GLN_PAIR];
 
-    for (ptrdiff_t i = 0; i < raw->n; i++) {
-        gln_move_pair(d->target, d->n, frame, raw->x + i * raw->size_x, pair);
-        TRY(gln_lift(d->ctx, d->target, f->model->lift, d->n, pair, f->x + i * raw->size_x));
-        gln_move_target(d->target, d->n, frame, raw->y + i * raw->size_y, f->y + i * raw->size_y);
-    }
-    return RELN_OK;
+    gln_move_pair(d->target, d->n, g, x, pair);
+    return gln_lift(d->ctx, d->target, f->model->lift, d->n, pair, out);
 }
 
-static double square_of(const double *y, ptrdiff_t count)
+static void turn(const void *self, const void *g, const double *y, double *out)
 {
-    double sum = 0;
+    const Data *d = ((const Fit *)self)->data;
+
+    gln_move_target(d->target, d->n, g, y, out);
+}
+
+/* sum |a - b|^2 / sum |b|^2 */
+static void add_share(const double *a, const double *b, ptrdiff_t n, int size, double share,
+                      double *sum)
+{
+    const ptrdiff_t count = n * size;
+    double square = 0;
 
     for (ptrdiff_t i = 0; i < count; i++)
-        sum += y[i] * y[i];
-    return sum;
+        square += b[i] * b[i];
+    *sum += exp_mse(a, b, n, size) * (double)count / square / share;
 }
 
-/* Both errors in one frame, as shares: sum |f(gx) - gy|^2 / sum |gy|^2, and the same with g f(x) in the place of g y. */
-static RelnStatus judge_frame(Fit *f, const GlnFrame *frame, double shares[2])
+static RelnStatus judge_cond(TaskRun *run, Fit *f, Exp *e, const double *before)
 {
-    const Data *d = f->data;
-    const ptrdiff_t count = d->raw[TEST].n * d->outputs;
+    const int n = f->data->scale->frames;
+    const ExpAction action = {.self = f,
+                              .test = &f->data->raw[TEST],
+                              .before = before,
+                              .size_g = sizeof(GlnFrame),
+                              .draw = draw,
+                              .move = move,
+                              .turn = turn,
+                              .error = add_share,
+                              .broken = add_share};
+    RelnRng rng = reln_rng((uint64_t)f->data->scale->data_seed, (uint64_t)f->cond + 30);
+    double sums[2] = {0, 0}, broken;
 
-    TRY(move_test(f, frame));
-    TRY(regress_predict(f->regress, f->x, d->raw[TEST].n, f->after));
-    shares[0] += regress_mse(f->after, f->y, count) * (double)count / square_of(f->y, count);
-    for (ptrdiff_t i = 0; i < count; i += d->outputs)
-        gln_move_target(d->target, d->n, frame, f->before + i, f->y + i);
-    shares[1] += regress_mse(f->after, f->y, count) * (double)count / square_of(f->y, count);
-    return RELN_OK;
-}
-
-static RelnStatus judge_cond(Fit *f, double cond, double shares[2])
-{
-    const int n = n_frames[f->run->env->scale];
-    RelnRng rng = reln_rng(20240701, (uint64_t)cond + 30);
-    GlnFrame frame;
-
-    shares[0] = shares[1] = 0;
-    for (int i = 0; i < n; i++) {
-        if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
-        TRY(gln_frame(f->data->gl, &rng, cond, &frame));
-        TRY(judge_frame(f, &frame, shares));
+    TRY(exp_act(e, &action, &rng, n, 1, sums));
+    broken = sqrt(sums[1] / n);
+    TRY(task_curve(run, "error against condition number", f->cond, sums[0] / n));
+    TRY(task_curve(run, "broken equivariance against condition number", f->cond, broken));
+    if (f->cond == 1)
+        run->metrics[AT_1] = sums[0] / n;
+    else if (f->cond == 10)
+        run->metrics[AT_10] = sums[0] / n;
+    else if (f->cond == 100) {
+        run->metrics[AT_100] = sums[0] / n;
+        run->metrics[EQUIVARIANCE] = broken;
     }
-    shares[0] /= n;
-    shares[1] = sqrt(shares[1] / n);
     return RELN_OK;
 }
 
-static RelnStatus judge_conds(Fit *f)
+static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
 {
-    double shares[2];
+    const ExpSamples *test = &f->data->lifted[f->model->lift][TEST];
+    const ExpSet set = exp_set(test);
+    double *before = NULL;
 
+    TRY(exp_outputs(e, EXP_NETWORK, &set, test->size_y, &before));
+    for (ptrdiff_t i = 0; i < test->n * test->size_y && i < f->data->scale->shown; i++)
+        TRY(task_curve(run, "predicted against true", test->y[i], before[i]));
     for (int c = 0; c < CONDS; c++) {
-        TRY(judge_cond(f, conds[c], shares));
-        TRY(task_curve(f->run, "error against condition number", conds[c], shares[0]));
-        TRY(task_curve(f->run, "broken equivariance against condition number", conds[c],
-                       shares[1]));
-        if (conds[c] == 1)
-            f->run->metrics[AT_1] = shares[0];
-        else if (conds[c] == 10)
-            f->run->metrics[AT_10] = shares[0];
-        else if (conds[c] == 100) {
-            f->run->metrics[AT_100] = shares[0];
-            f->run->metrics[EQUIVARIANCE] = shares[1];
-        }
+        f->cond = f->data->scale->conds[c];
+        TRY(judge_cond(run, f, e, before));
     }
     return RELN_OK;
-}
-
-static RelnStatus judge(Fit *f)
-{
-    const Data *d = f->data;
-    const RegressSet *test = &d->lifted[f->model->lift][TEST];
-    const ptrdiff_t count = test->n * test->size_y;
-
-    f->x = malloc((size_t)(test->n * test->size_x) * sizeof *f->x);
-    f->y = malloc((size_t)count * sizeof *f->y);
-    f->before = malloc((size_t)count * sizeof *f->before);
-    f->after = malloc((size_t)count * sizeof *f->after);
-    if (!f->x || !f->y || !f->before || !f->after)
-        return task_nomem(f->run->env);
-    TRY(regress_predict(f->regress, test->x, test->n, f->before));
-    for (ptrdiff_t i = 0; i < count && i < SHOWN; i++)
-        TRY(task_curve(f->run, "predicted against true", test->y[i], f->before[i]));
-    return judge_conds(f);
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    Fit f = {.run = run, .data = data, .model = run->model->settings};
-    RelnStatus status = train(&f);
+    Fit f = {.data = data, .model = run->model->settings};
+    Exp *e = NULL;
+    RelnStatus status = train(run, &f, &e);
 
     if (status == RELN_OK)
-        status = judge(&f);
-    regress_destroy(f.regress);
-    free(f.x);
-    free(f.y);
-    free(f.before);
-    free(f.after);
+        status = judge(run, &f, e);
+    exp_destroy(e);
     return status;
 }
 
@@ -360,25 +387,12 @@ static const TaskFigure figures[] = {
 const Task task_gln = {
     .name = "gln",
     .purpose = "functions of two matrices under GL(n)",
-    .about =
-        "Two n x n matrices X and Y, and a function of them that follows every change of "
-        "frame, X, Y -> g X g^-1, "
-        "g Y g^-1. Errors are shares of the target's mean square (1: nothing was learned), "
-        "in frames of condition "
-        "number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g f(x)| at condition "
-        "number 100.\n\n"
-        "Linear layers, brackets, gates and invariant forms all commute with X0 + z -> X0 - z "
-        "and with X0 + z -> "
-        "-X0^T + z, X0 traceless and z a multiple of I. So whatever they are trained on, they "
-        "do not learn tr X, "
-        "det X, tr X^3 or X^2. tr X tr Y and (tr X)^2 are even, but a form sees them only in one "
-        "sum with traces of "
-        "products, 2n tr X0 Y0 + tr X tr Y; linear layers that see the centre by itself take "
-        "it apart. Affine layers "
-        "and products of matrices reach all of these.\n\n"
-        "Target covariance: the squared distance of two covariances in the geometry that "
-        "every congruence S -> g S "
-        "g^T keeps; the networks see log(S Sbar^-1), Sbar the mean of the two.",
+    .about = "A function of two matrices that follows every change of frame, X, Y -> g X g^-1, g Y "
+             "g^-1. "
+             "Errors are shares of the target's mean square (1: nothing was learned), in frames of "
+             "condition "
+             "number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g f(x)| at condition "
+             "number 100.",
     .n_metrics = 4,
     .metrics = {{.name = "cond_1", .label = "cond 1"},
                 {.name = "cond_10", .label = "cond 10"},
@@ -387,17 +401,21 @@ const Task task_gln = {
     .n_models = sizeof models / sizeof models[0],
     .models = models,
     .n_options = 2,
-    .options =
-        {{"target",
-          "form|trace-product|trace-square|trace|det|trace-cube|square|commutator|covariance",
-          "trace-product", "the function of X and Y that is learned"},
-         {"group", "gl:3|gl:4", "gl:3", "of all changes of frame"}},
+    .options = {{.name = "target",
+                 .help = "the function of X and Y that is learned",
+                 TASK_NAMES(gln_targets, GLN_TARGETS),
+                 .otherwise = 1},
+                {.name = "group",
+                 .help = "of all changes of frame",
+                 TASK_NAMES(groups, sizeof groups / sizeof groups[0])}},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = TASK_FIELDS(GlnModel, model_keys),
+    .scales = scales,
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 3},
     .wanted = wanted,
     .prepare = prepare,
     .release = release,
-    .describe = describe,
     .run = run,
 };

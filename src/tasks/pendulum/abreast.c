@@ -1,5 +1,5 @@
 /* abreast.c -- states into channels, and back. */
-#include "tasks/pendulum/abreast.h"
+#include "tasks/pendulum/pendulum.h"
 
 #include <stddef.h>
 

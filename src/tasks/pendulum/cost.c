@@ -1,5 +1,5 @@
 /* cost.c -- operations of an energy, by the published way of counting. */
-#include "tasks/pendulum/cost.h"
+#include "tasks/pendulum/pendulum.h"
 
 #include <math.h>
 

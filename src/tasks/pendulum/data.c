@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/pendulum/data.h"
-#include "tasks/pendulum/draw.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { AT_ONCE = 100 }; /* systems were drawn in batches: all x1, all x2, all p */
 
@@ -105,7 +104,7 @@ bool pend_data_init(PendData *data, const PendSystem *system, int n)
     data->n = n;
     good = reserve(data) && draft;
     if (good) {
-        pend_draw_init(&draw, 2021);
+        pend_draw_init(&draw, PEND_DATA_SEED);
         draw_systems(&draw, draft);
         draw_splits(&draw, draft, data);
         good = fill(data, system, draft);

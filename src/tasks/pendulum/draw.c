@@ -1,7 +1,7 @@
 /* draw.c -- Mersenne Twister (Matsumoto and Nishimura, 1998), polar normals, masked integers, shuffles. */
 #include <math.h>
 
-#include "tasks/pendulum/draw.h"
+#include "tasks/pendulum/pendulum.h"
 
 void pend_draw_init(PendDraw *d, uint32_t seed)
 {

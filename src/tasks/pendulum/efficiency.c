@@ -3,13 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/pendulum/abreast.h"
-#include "tasks/pendulum/cost.h"
-#include "tasks/pendulum/data.h"
-#include "tasks/pendulum/equivariant.h"
-#include "tasks/pendulum/invariant.h"
-#include "tasks/pendulum/mlp.h"
-#include "tasks/task.h"
+#include "tasks/pendulum/pendulum.h"
+#include "tasks/settings.h"
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
@@ -27,41 +22,27 @@ enum {
     METRICS
 };
 
-typedef struct Row {
-    const PendArchitecture *arch;
-    const void *settings;
-    PendSymmetry symmetry;
-    bool thawed; /* what depends on weights alone is computed in every call */
-    double (*operations)(const struct Row *row);
-} Row;
-
-static const PendMlp wide = {128};
-
-static double of_mlp(const Row *row)
-{
-    (void)row;
-    return pend_flops_dense(4, (const int[]){12, 128, 128, 128, 1});
-}
-
-static double of_emlp(const Row *row)
+/* Operations of one H as papers count them; NAN where none does. Of the pairings it is the dense network; the paper's
+ * 142,190 has 1,134 more for its invariants, however they were counted. */
+static double published_operations(const PendRowSettings *row)
 {
     static const int d6[] = {1, 1, 2, 4, 10, 26, 72};
-    const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)row->settings)->width);
+    const int w = row->width;
+    const PendTensors hidden = pend_tensors_uniform(w);
 
-    return pend_flops_emlp(&hidden, d6, row->thawed);
+    if (row->arch == PEND_ARCH_MLP)
+        return pend_flops_dense(4, (const int[]){12, w, w, w, 1});
+    if (row->arch == PEND_ARCH_EMLP)
+        return pend_flops_emlp(&hidden, d6, row->per_call);
+    if (row->arch == PEND_ARCH_INVARIANT && row->features == PEND_FEATURES_PAIRINGS)
+        return pend_flops_dense(6, (const int[]){28, w, w, w, w, w, 1});
+    return (double)NAN;
 }
 
-/* Of the dense network; the paper's 142,190 has 1,134 more for its invariants, however they were counted. */
-static double of_pairings(const Row *row)
-{
-    (void)row;
-    return pend_flops_dense(6, (const int[]){28, 128, 128, 128, 128, 128, 1});
-}
-
-#define ROW(...)                                                                                   \
-    &(const Row)                                                                                   \
+#define ROW(arch_, symmetry_, ...)                                                                 \
+    &(const PendRowSettings)                                                                       \
     {                                                                                              \
-        __VA_ARGS__                                                                                \
+        .arch = arch_, .symmetry = symmetry_, .substeps = 2, __VA_ARGS__                           \
     }
 
 static const TaskModel models[] = {
@@ -69,50 +50,72 @@ static const TaskModel models[] = {
      .label = "MLP-HNN",
      .params = 34817,
      .paper = {[OPERATIONS] = {70400, 0}, [H_ONE] = {159, 0}},
-     .settings = ROW(&pend_mlp, &wide, PEND_NONE, false, of_mlp)},
+     .settings = ROW(PEND_ARCH_MLP, PEND_NONE, .width = 128, .activation = RELN_ACT_SILU)},
     {.name = "emlp-per-call",
      .label = "EMLP-HNN D6, projected in every call",
      .params = 55569,
      .paper = {[OPERATIONS] = {1589909, 0}, [H_ONE] = {61635, 0}},
-     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_D6, true, of_emlp)},
+     .settings = ROW(PEND_ARCH_EMLP, PEND_D6, .width = 128, .per_call = true)},
     {.name = "emlp",
      .label = "EMLP-HNN D6, projected once",
      .params = 55569,
-     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_D6, false, of_emlp)},
+     .settings = ROW(PEND_ARCH_EMLP, PEND_D6, .width = 128)},
     {.name = "reln-69889",
      .label = "ReLN-HNN, 28 pairings",
      .params = 69889,
      .paper = {[OPERATIONS] = {142190, 0}, [H_ONE] = {2216, 0}},
-     .settings = ROW(&pend_invariant, &pend_pairings, PEND_NONE, false, of_pairings)},
+     .settings =
+         ROW(PEND_ARCH_INVARIANT, PEND_NONE, .features = PEND_FEATURES_PAIRINGS, PEND_PAIRINGS)},
     {.name = "reln-lengths",
      .label = "ReLN-HNN, pairings and lengths",
-     .settings = ROW(&pend_invariant, &pend_lengths, PEND_NONE, false, NULL)},
+     .settings =
+         ROW(PEND_ARCH_INVARIANT, PEND_NONE, .features = PEND_FEATURES_LENGTHS, PEND_LENGTHS)},
     {.name = "reln-o2",
      .label = "ReLN-HNN O(2), vectors",
-     .settings = ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_O2, false, NULL)},
+     .settings = ROW(PEND_ARCH_EQUIVARIANT, PEND_O2, PEND_EQUIVARIANT)},
+};
+
+/* ---- scales ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Scale {
+    int batch;
+    int rounds, one,
+        many; /* the shortest of so many means, over so many runs of one state and of a batch */
+    int step_rounds; /* the same for training steps, one by one */
+    int step_groups; /* samples of a training step at most; 0: all */
+} Scale;
+
+static const Scale scales[TASK_SCALES] = {
+    {PEND_SPLIT, 1, 1, 1, 1, 1}, {PEND_SPLIT, 20, 500, 5, 3, 0}, {PEND_SPLIT, 20, 500, 5, 3, 0}};
+
+static const Key scale_keys[] = {
+    TASK_WHOLE(Scale, batch), TASK_WHOLE(Scale, rounds),      TASK_WHOLE(Scale, one),
+    TASK_WHOLE(Scale, many),  TASK_WHOLE(Scale, step_rounds), TASK_WHOLE(Scale, step_groups),
 };
 
 /* ---- one row --------------------------------------------------------------------------------------------------- */
 
-enum { BATCH = PEND_SPLIT, PER = PEND_CHUNK * PEND_STATE };
+enum { PER = PEND_CHUNK * PEND_STATE };
 enum { ONE_H, ONE_DH, MANY_H, MANY_DH, TRAINING, PLANS };
 
 typedef struct Bench {
     TaskRun *run;
-    const Row *row;
+    const PendRowSettings *row;
+    const Scale *scale;
+    PendChoice choice;
     RelnGroup *group;
     RelnStore *store;
-    int abreast, groups; /* of BATCH states */
+    int abreast, groups; /* of a batch of states */
     RelnGraph *graph[PLANS];
     RelnPlan *plan[PLANS];
     double rate,
-        *states; /* (BATCH, 5, 12), in any order: what they are does not change what they cost */
+        *states; /* (batch, 5, 12), in any order: what they are does not change what they cost */
 } Bench;
 
 static RelnStatus open_plan(Bench *b, int which)
 {
     const int abreast = which < MANY_H ? 1 : b->abreast;
-    const PendBuild build = {NULL, b->row->symmetry, b->row->settings, abreast, b->run->seed};
+    const PendBuild build = {NULL, b->row->symmetry, &b->choice.settings, abreast, b->run->seed};
     RelnDims dims = pend_state_dims(abreast);
     RelnGraph *g;
     RelnNode *z;
@@ -123,7 +126,7 @@ static RelnStatus open_plan(Bench *b, int which)
     m.build.graph = g;
     dims.p = which == TRAINING ? PEND_CHUNK : 1;
     z = reln_input(g, "z", RELN_SAMPLES, dims, pend_state_rep(g), RELN_DEFAULT);
-    if (pend_model_open(&m, &m.build, b->row->arch)) {
+    if (pend_model_open(&m, &m.build, b->choice.arch)) {
         if (which == ONE_H || which == MANY_H)
             reln_output(g, "out", pend_model_energy(&m, z));
         else if (which != TRAINING)
@@ -131,11 +134,11 @@ static RelnStatus open_plan(Bench *b, int which)
         else
             reln_train_step(
                 g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS},
-                pend_model_loss(&m, z, NULL, 2));
+                pend_model_loss(&m, z, NULL, b->row->substeps));
     }
     TRY(reln_plan_create(g, &(RelnPlanOptions){.pool = b->run->env->pool}, &b->plan[which]));
-    if (which == ONE_H && b->row->arch->start)
-        TRY(b->row->arch->start(&m.build, b->store, BATCH * PEND_CHUNK, b->states));
+    if (which == ONE_H && b->choice.arch->start)
+        TRY(b->choice.arch->start(&m.build, b->store, b->scale->batch * PEND_CHUNK, b->states));
     if (which == TRAINING)
         TRY(reln_plan_bind(b->plan[which], "rate", &b->rate, RELN_F64));
     return reln_plan_bind(b->plan[which], "z", b->states, RELN_F64);
@@ -157,19 +160,19 @@ static RelnStatus measure(const Bench *b, int which, int n, int rounds, int time
 
 static RelnStatus measure_all(Bench *b)
 {
-    const bool smoke = b->run->env->scale == TASK_SMOKE;
-    const int rounds = smoke ? 1 : 20, one = smoke ? 1 : 500, many = smoke ? 1 : 5;
+    const Scale *scale = b->scale;
+    const int groups = scale->step_groups > 0 ? scale->step_groups : b->groups;
     double *m = b->run->metrics;
 
-    TRY(measure(b, ONE_H, 1, rounds, one, &m[H_ONE]));
-    TRY(measure(b, ONE_DH, 1, rounds, one, &m[DH_ONE]));
-    TRY(measure(b, MANY_H, b->groups, rounds, many, &m[H_BATCH]));
-    TRY(measure(b, MANY_DH, b->groups, rounds, many, &m[DH_BATCH]));
-    TRY(measure(b, TRAINING, smoke ? 1 : b->groups, smoke ? 1 : 3, 1, &m[STEP]));
+    TRY(measure(b, ONE_H, 1, scale->rounds, scale->one, &m[H_ONE]));
+    TRY(measure(b, ONE_DH, 1, scale->rounds, scale->one, &m[DH_ONE]));
+    TRY(measure(b, MANY_H, b->groups, scale->rounds, scale->many, &m[H_BATCH]));
+    TRY(measure(b, MANY_DH, b->groups, scale->rounds, scale->many, &m[DH_BATCH]));
+    TRY(measure(b, TRAINING, groups, scale->step_rounds, 1, &m[STEP]));
     m[H_ONE] *= 1e6;
     m[DH_ONE] *= 1e6;
-    m[H_BATCH] *= 1e6 / BATCH;
-    m[DH_BATCH] *= 1e6 / BATCH;
+    m[H_BATCH] *= 1e6 / scale->batch;
+    m[DH_BATCH] *= 1e6 / scale->batch;
     return RELN_OK;
 }
 
@@ -178,7 +181,7 @@ static double operations(const Bench *b, int which, int n)
 {
     const RelnCost cost = reln_plan_cost(b->plan[which]);
 
-    return n * cost.flops_sample + (which == TRAINING || b->row->thawed ? cost.flops_step : 0);
+    return n * cost.flops_sample + (which == TRAINING || b->row->per_call ? cost.flops_step : 0);
 }
 
 static void count(Bench *b)
@@ -186,23 +189,22 @@ static void count(Bench *b)
     const RelnCost cost = reln_plan_cost(b->plan[TRAINING]);
     double *m = b->run->metrics;
 
-    m[OPERATIONS] = b->row->operations ? b->row->operations(b->row) : (double)NAN;
+    m[OPERATIONS] = published_operations(b->row);
     m[OPERATIONS_H] = operations(b, ONE_H, 1);
     m[OPERATIONS_DH] = operations(b, ONE_DH, 1);
     m[OPERATIONS_STEP] = operations(b, TRAINING, b->groups) / 1e9;
     m[MEMORY] = (double)(cost.bytes_worker + cost.bytes_shared + cost.bytes_kept) / (1024 * 1024);
 }
 
-static RelnStatus bench(Bench *b, const Row *row)
+static RelnStatus bench(Bench *b, const PendRowSettings *row)
 {
     RelnCtx *ctx = b->run->env->ctx;
-    const PendSymmetry symmetry = row->symmetry == PEND_NONE ? PEND_O2 : row->symmetry;
 
-    TRY(pend_symmetry_group(ctx, row->arch->typed ? symmetry : PEND_NONE, &b->group));
+    TRY(pend_row_group(ctx, row, &b->group));
     TRY(reln_store_create(ctx, b->run->seed, &b->store));
     for (int i = 0; i < PLANS; i++)
         TRY(open_plan(b, i));
-    for (int i = 0; i < TRAINING && !row->thawed; i++)
+    for (int i = 0; i < TRAINING && !row->per_call; i++)
         TRY(reln_plan_freeze(b->plan[i]));
     TRY(measure_all(b));
     b->run->params = b->run->params_used = reln_store_parameters(b->store);
@@ -215,12 +217,14 @@ static RelnStatus run(TaskRun *r, const void *data)
     Bench b = {.run = r, .row = r->model->settings, .rate = 1e-3};
     RelnStatus status;
 
-    b.abreast = b.row->arch->abreast > 0 ? b.row->arch->abreast : 1;
-    b.groups = pend_groups(BATCH, b.abreast);
+    b.scale = task_scale(r->env);
+    b.choice = pend_choose(b.row);
+    b.abreast = b.choice.abreast;
+    b.groups = pend_groups(b.scale->batch, b.abreast);
     b.states = malloc((size_t)(b.groups * b.abreast) * PER * sizeof *b.states);
     if (!b.states)
         return task_nomem(r->env);
-    pend_pack(BATCH, b.abreast, PER, data, b.states);
+    pend_pack(b.scale->batch, b.abreast, PER, data, b.states);
     status = bench(&b, b.row);
     for (int i = 0; i < PLANS; i++) {
         reln_plan_destroy(b.plan[i]);
@@ -235,7 +239,7 @@ static RelnStatus run(TaskRun *r, const void *data)
 /* States like those of the data set: what they are does not change what they cost. */
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    const int count = BATCH * PER;
+    const int count = ((const Scale *)task_scale(env))->batch * PER;
     RelnRng rng = reln_rng(1, 0);
     double *z = malloc((size_t)count * sizeof *z);
 
@@ -255,29 +259,15 @@ static void release(void *data)
     free(data);
 }
 
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const Row *row = model->settings;
-
-    (void)env;
-    reln_doc_set_number(doc, map, "batch", BATCH);
-    reln_doc_set_text(doc, map, "symmetry", pend_symmetry_text(row->symmetry));
-    reln_doc_set_bool(doc, map, "per_call", row->thawed);
-}
-
 const Task task_pendulum_cost = {
     .name = "pendulum-cost",
     .purpose = "what the energies of the pendulum's table cost",
-    .about = "Operations of one H(z) counted as the paper does, and by the plan that runs, "
-             "those of the gradient and of a training step beside them; microseconds of H and of "
-             "its gradient, "
-             "for one state and for each of 500 together; seconds of a training step (500 chunks, "
-             "32 evaluations each, differentiated "
-             "by the weights); memory of that step in MiB.\n\n"
-             "The paper's 1,589,909 operations of EMLP include the projection of its weights, "
-             "which is the same in every call: without it "
-             "they are 379,649. Its latencies are those of an interpreter at work, and stand here "
-             "because they are in its table.",
+    .about =
+        "Operations of one H(z) counted as the paper does, and by the plan that runs, those of the "
+        "gradient and of a training step beside them; microseconds of H and of its gradient, for "
+        "one "
+        "state and for each of 500 together; seconds and MiB of a training step of 500 chunks. The "
+        "paper's latencies are those of an interpreter at work.",
     .n_metrics = METRICS,
     .metrics = {{.name = "operations", .label = "operations of H", .count = true},
                 {.name = "operations_plan", .label = "by the plan", .count = true},
@@ -292,8 +282,10 @@ const Task task_pendulum_cost = {
     .n_models = sizeof models / sizeof models[0],
     .models = models,
     .seeds = {1, 1, 1},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = {&pend_row_section, sizeof(PendRowSettings)},
+    .scales = scales,
     .prepare = prepare,
     .release = release,
-    .describe = describe,
     .run = run,
 };

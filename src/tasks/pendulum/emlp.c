@@ -4,7 +4,7 @@
  * abreast, one in each channel, and numbers of a feature on the axis R: all scalars, then each rank's tensors, each with
  * its coordinates; a part of them is a node (R = tensors, K = 3^rank) without moving anything.
  */
-#include "tasks/pendulum/emlp.h"
+#include "tasks/pendulum/pendulum.h"
 
 #include <math.h>
 #include <stdio.h>

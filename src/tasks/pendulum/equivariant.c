@@ -1,13 +1,10 @@
 /* equivariant.c -- two streams of vectors, odd and even under mirrors, and their invariants. */
-#include "tasks/pendulum/equivariant.h"
+#include "tasks/pendulum/pendulum.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "tasks/pendulum/invariant.h"
-
-const PendEquivariant pend_equivariant_defaults = {
-    .channels = 16, .layers = 2, .hidden = 2, .width = 64, .share = 0.1};
+const PendEquivariant pend_equivariant_defaults = {PEND_EQUIVARIANT};
 
 enum { PLANAR = 4 };
 

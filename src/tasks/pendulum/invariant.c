@@ -2,8 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tasks/pendulum/invariant.h"
-#include "tasks/pendulum/system.h"
+#include "tasks/pendulum/pendulum.h"
 
 enum { MAX_PAIRS = 64, MAX_LENGTHS = 8, MAX_LAYERS = 8 };
 
@@ -249,16 +248,9 @@ static const double seven[7][PEND_BASE] = {{1, 0, 0, 0, 0}, {0, 1, 0, 0, 0},  {0
                                            {0, 0, 1, 1, 0}};
 static const int five_lengths[5] = {0, 1, 2, 3, 4};
 
-const PendInvariant pend_pairings = {
-    .n_vectors = 7, .vectors = seven, .hidden = 5, .width = 128, .activation = RELN_ACT_SILU};
-const PendInvariant pend_lengths = {.n_vectors = 7,
-                                    .vectors = seven,
-                                    .n_lengths = 5,
-                                    .lengths = five_lengths,
-                                    .hidden = 3,
-                                    .width = 64,
-                                    .activation = RELN_ACT_SILU,
-                                    .share = 0.1};
+const PendInvariant pend_pairings = {.n_vectors = 7, .vectors = seven, PEND_PAIRINGS};
+const PendInvariant pend_lengths = {
+    .n_vectors = 7, .vectors = seven, .n_lengths = 5, .lengths = five_lengths, PEND_LENGTHS};
 
 /* 16 products of the four, their heights, the difference's square, its products with the four; five lengths */
 static const double six[6][PEND_BASE] = {{1, 0, 0, 0, 0}, {0, 1, 0, 0, 0},  {0, 0, 1, 0, 0},
@@ -271,7 +263,7 @@ static const PendPair twenty_five[25] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0},
 #define SCALARS(f)                                                                                 \
     {                                                                                              \
         .n_vectors = 6, .vectors = six, .n_pairs = 25, .pairs = twenty_five, .n_lengths = 5,       \
-        .lengths = five_lengths, .hidden = 4, .width = 100, .activation = (f)                      \
+        .lengths = five_lengths, PEND_SCALARS(f)                                                   \
     }
 const PendInvariant pend_scalars = SCALARS(RELN_ACT_RELU);
 const PendInvariant pend_scalars_smooth = SCALARS(RELN_ACT_SILU);

@@ -1,6 +1,5 @@
 /* mlp.c -- dense layers on the twelve numbers of a state. */
-#include "tasks/pendulum/mlp.h"
-#include "tasks/pendulum/system.h"
+#include "tasks/pendulum/pendulum.h"
 
 static PendDense stack(const PendBuild *b, int outputs, int widths[5])
 {

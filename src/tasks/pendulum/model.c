@@ -2,8 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tasks/pendulum/data.h"
-#include "tasks/pendulum/model.h"
+#include "tasks/pendulum/pendulum.h"
 
 void pend_weights_add(PendWeights *w, RelnNode *node)
 {

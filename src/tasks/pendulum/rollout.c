@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/pendulum/abreast.h"
-#include "tasks/pendulum/rollout.h"
+#include "tasks/pendulum/pendulum.h"
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
 
@@ -24,7 +23,7 @@ static RelnStatus velocity(Mover *m)
 
     if (status != RELN_OK)
         return status;
-    out = reln_plan_output(m->r->plan, "velocity", NULL);
+    out = reln_plan_output(m->r->plan, "out", NULL);
     for (size_t i = 0; i < m->count; i++)
         m->k[i] =
             m->r->dtype == RELN_F32 ? (double)((const float *)out)[i] : ((const double *)out)[i];

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tasks/pendulum/symmetry.h"
+#include "tasks/pendulum/pendulum.h"
 
 static const char *const names[PEND_SYMMETRIES] = {"o2", "so2", "d6", "none"};
 

@@ -3,38 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/pendulum/abreast.h"
-#include "tasks/pendulum/data.h"
-#include "tasks/pendulum/emlp.h"
-#include "tasks/pendulum/equivariant.h"
-#include "tasks/pendulum/invariant.h"
-#include "tasks/pendulum/mlp.h"
-#include "tasks/pendulum/rollout.h"
-#include "tasks/task.h"
+#include "tasks/experiment.h"
+#include "tasks/pendulum/pendulum.h"
+#include "tasks/settings.h"
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 enum { ERROR, ERROR_LOG, ERROR_MOVING, CHUNK, ENERGY, SPIN, SYMMETRY };
 
-typedef struct Row {
-    const PendArchitecture *arch;
-    const void *settings;
-    PendSymmetry symmetry; /* PEND_NONE: the row belongs to every group */
-    double rate;
-    bool
-        published; /* eps = 1e-8 inside Adam's root, a constant rate, the last weights; otherwise cosine, the best */
-    bool
-        scalars; /* that paper's schedule: 0.4 of the rate from a tenth, 0.1 of it from half of the steps */
-    int substeps; /* of training in an interval of 0.2: one has an error of 2e-4 of itself, two of 1e-5 */
-} Row;
-
-static const PendMlp wide = {128};
-
-#define ROW(...)                                                                                   \
-    &(const Row)                                                                                   \
+#define ROW(arch_, symmetry_, ...)                                                                 \
+    &(const PendRowSettings)                                                                       \
     {                                                                                              \
-        __VA_ARGS__                                                                                \
+        .arch = arch_, .symmetry = symmetry_, __VA_ARGS__                                          \
     }
+#define PUBLISHED(rate_)                                                                           \
+    .rate = (rate_), .published = true, .schedule = PEND_CONSTANT, .substeps = 1
+#define PIECES(rate_) .rate = (rate_), .published = true, .schedule = PEND_PIECES, .substeps = 1
+#define TUNED(rate_, substeps_) .rate = (rate_), .schedule = PEND_COSINE, .substeps = (substeps_)
+#define WIDE .width = 128, .activation = RELN_ACT_SILU
+#define EMLP .width = 128
 
 /* Only the first metric has numbers in papers: EMLP's and the dense network's are those of Finzi and others (2021),
  * rounded. Rates of "tuned" rows (but Scalars', which others found) and of the 28 pairings are the best that were tried, by
@@ -44,142 +31,163 @@ static const TaskModel models[] = {
      .label = "MLP-HNN, published protocol",
      .params = 34817,
      .paper = {{0.028, 0.001}},
-     .settings = ROW(&pend_mlp, &wide, PEND_NONE, 3e-3, true, false, 1)},
+     .settings = ROW(PEND_ARCH_MLP, PEND_NONE, WIDE, PUBLISHED(3e-3))},
     {.name = "mlp-tuned",
      .label = "MLP-HNN, tuned",
      .params = 34817,
-     .settings = ROW(&pend_mlp, &wide, PEND_NONE, 3e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_MLP, PEND_NONE, WIDE, TUNED(3e-2, 1))},
     {.name = "mlp-ode",
      .label = "MLP neural ODE, published protocol",
      .paper = {{0.048, 0.0002}},
      .from = TASK_FULL,
-     .settings = ROW(&pend_mlp_ode, &wide, PEND_NONE, 3e-3, true, false, 1)},
+     .settings = ROW(PEND_ARCH_MLP_ODE, PEND_NONE, WIDE, PUBLISHED(3e-3))},
     {.name = "mlp-ode-tuned",
      .label = "MLP neural ODE, tuned",
      .from = TASK_FULL,
-     .settings = ROW(&pend_mlp_ode, &wide, PEND_NONE, 3e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_MLP_ODE, PEND_NONE, WIDE, TUNED(3e-2, 1))},
     {.name = "emlp-o2",
      .label = "EMLP-HNN O(2), published protocol",
      .params = 55569,
      .paper = {{0.012, 0.002}},
-     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_O2, 3e-3, true, false, 1)},
+     .settings = ROW(PEND_ARCH_EMLP, PEND_O2, EMLP, PUBLISHED(3e-3))},
     {.name = "emlp-so2",
      .label = "EMLP-HNN SO(2), published protocol",
      .params = 55569,
      .paper = {{0.015, 0.003}},
      .from = TASK_FULL,
-     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_SO2, 3e-3, true, false, 1)},
+     .settings = ROW(PEND_ARCH_EMLP, PEND_SO2, EMLP, PUBLISHED(3e-3))},
     {.name = "emlp-d6",
      .label = "EMLP-HNN D6, published protocol",
      .params = 55569,
      .paper = {{0.013, 0.002}},
      .from = TASK_FULL,
-     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_D6, 3e-3, true, false, 1)},
+     .settings = ROW(PEND_ARCH_EMLP, PEND_D6, EMLP, PUBLISHED(3e-3))},
     {.name = "emlp-o2-tuned",
      .label = "EMLP-HNN O(2), tuned",
      .params = 55569,
      .from = TASK_FULL,
-     .settings = ROW(&pend_emlp, &pend_emlp_published, PEND_O2, 3e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_EMLP, PEND_O2, EMLP, TUNED(3e-2, 1))},
     {.name = "emlp-ode-o2",
      .label = "EMLP neural ODE O(2), published protocol",
      .paper = {{0.019, 0.001}},
      .from = TASK_FULL,
-     .settings = ROW(&pend_emlp_ode, &pend_emlp_published, PEND_O2, 3e-3, true, false, 1)},
+     .settings = ROW(PEND_ARCH_EMLP_ODE, PEND_O2, EMLP, PUBLISHED(3e-3))},
     {.name = "emlp-ode-o2-tuned",
      .label = "EMLP neural ODE O(2), tuned",
      .from = TASK_FULL,
-     .settings = ROW(&pend_emlp_ode, &pend_emlp_published, PEND_O2, 1e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_EMLP_ODE, PEND_O2, EMLP, TUNED(1e-2, 1))},
     {.name = "scalars",
      .label = "Scalars-HNN, published protocol",
      .params = 33501,
      .paper = {{0.0092, 0.0005}},
      .from = TASK_FULL,
-     .settings = ROW(&pend_invariant, &pend_scalars, PEND_NONE, 5e-3, true, true, 1)},
+     .settings = ROW(PEND_ARCH_INVARIANT, PEND_NONE, .features = PEND_FEATURES_SCALARS,
+                     PEND_SCALARS(RELN_ACT_RELU), PIECES(5e-3))},
     {.name = "scalars-tuned",
      .label = "Scalars-HNN, tuned",
      .params = 33501,
      .paper = {{0.0015, 0.0001}},
-     .settings = ROW(&pend_invariant, &pend_scalars, PEND_NONE, 3e-2, true, true, 1)},
+     .settings = ROW(PEND_ARCH_INVARIANT, PEND_NONE, .features = PEND_FEATURES_SCALARS,
+                     PEND_SCALARS(RELN_ACT_RELU), PIECES(3e-2))},
     {.name = "scalars-smooth",
      .label = "Scalars-HNN with SiLU",
      .params = 33501,
      .from = TASK_FULL,
-     .settings = ROW(&pend_invariant, &pend_scalars_smooth, PEND_NONE, 3e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_INVARIANT, PEND_NONE, .features = PEND_FEATURES_SCALARS,
+                     PEND_SCALARS(RELN_ACT_SILU), TUNED(3e-2, 1))},
     {.name = "reln-69889",
      .label = "ReLN-HNN, 28 pairings",
      .params = 69889,
      .paper = {{0.011, 0.002}},
-     .settings = ROW(&pend_invariant, &pend_pairings, PEND_NONE, 1e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_INVARIANT, PEND_NONE, .features = PEND_FEATURES_PAIRINGS,
+                     PEND_PAIRINGS, TUNED(1e-2, 1))},
     {.name = "reln-lengths",
      .label = "ReLN-HNN, pairings and lengths (ours)",
-     .settings = ROW(&pend_invariant, &pend_lengths, PEND_NONE, 3e-2, false, false, 2)},
+     .settings = ROW(PEND_ARCH_INVARIANT, PEND_NONE, .features = PEND_FEATURES_LENGTHS,
+                     PEND_LENGTHS, TUNED(3e-2, 2))},
     {.name = "reln-o2",
      .label = "ReLN-HNN O(2), vectors (ours)",
      .paper = {{0.011, 0.002}},
-     .settings =
-         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_O2, 3e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_EQUIVARIANT, PEND_O2, PEND_EQUIVARIANT, TUNED(3e-2, 1))},
     {.name = "reln-so2",
      .label = "ReLN-HNN SO(2), vectors (ours)",
      .paper = {{0.010, 0.004}},
-     .settings =
-         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_SO2, 3e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_EQUIVARIANT, PEND_SO2, PEND_EQUIVARIANT, TUNED(3e-2, 1))},
     {.name = "reln-d6",
      .label = "ReLN-HNN D6, vectors (ours)",
      .paper = {{0.011, 0.002}},
-     .settings =
-         ROW(&pend_equivariant, &pend_equivariant_defaults, PEND_D6, 3e-2, false, false, 1)},
+     .settings = ROW(PEND_ARCH_EQUIVARIANT, PEND_D6, PEND_EQUIVARIANT, TUNED(3e-2, 1))},
 };
 
-static const char *group_of(const TaskEnv *env)
-{
-    return task_option(env, "group");
-}
+/* The words of --group: those of PendSymmetry with a group, and all of them. */
+static const char *const groups[] = {
+    [PEND_O2] = "o2", [PEND_SO2] = "so2", [PEND_D6] = "d6", [PEND_NONE] = "all"};
 
 /* Rows without a group, and those of the group that was asked for. */
 static bool wanted(const TaskEnv *env, const TaskModel *model)
 {
-    const Row *row = model->settings;
+    const PendRowSettings *row = model->settings;
+    const int group = task_choice(env, "group");
 
-    return strcmp(group_of(env), "all") == 0 || row->symmetry == PEND_NONE ||
-           strcmp(group_of(env), pend_symmetry_text(row->symmetry)) == 0;
+    return group == PEND_NONE || row->symmetry == PEND_NONE || group == (int)row->symmetry;
 }
 
 /* ---- scales and data ------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    int rows;     /* of each split */
-    int substeps; /* of training, at most */
-    double h;     /* of rollouts */
-    uint64_t steps, evaluate_every;
+    double rollout_step;
+    double interval; /* between states of the data */
+    int rows;        /* of each split */
+    int steps, evaluate_every;
+    int most_substeps;  /* of training */
+    int chunk, rollout; /* states of a piece to learn from, and of a motion to be judged by */
+    int data_seed;
+    char pad[4];
 } Scale;
 
+#define SCALE(...)                                                                                 \
+    {                                                                                              \
+        .interval = PEND_INTERVAL, .chunk = PEND_CHUNK, .rollout = PEND_ROLLOUT,                   \
+        .data_seed = PEND_DATA_SEED, __VA_ARGS__                                                   \
+    }
 static const Scale scales[TASK_SCALES] = {
-    {8, 1, 0.2, 4, 2},
-    {500, 1, 0.1, 150, 25},
-    {500, 2, 0.05, 2000, 50},
+    SCALE(.rows = 8, .most_substeps = 1, .rollout_step = 0.2, .steps = 4, .evaluate_every = 2),
+    SCALE(.rows = 500, .most_substeps = 1, .rollout_step = 0.1, .steps = 150, .evaluate_every = 25),
+    SCALE(.rows = 500, .most_substeps = 2, .rollout_step = 0.05, .steps = 2000,
+          .evaluate_every = 50),
 };
+
+static const Key scale_keys[] = {
+    TASK_NUMBER(Scale, rollout_step),  TASK_NUMBER(Scale, interval),
+    TASK_WHOLE(Scale, rows),           TASK_WHOLE(Scale, steps),
+    TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, most_substeps),
+    TASK_WHOLE(Scale, chunk),          TASK_WHOLE(Scale, rollout),
+    TASK_WHOLE(Scale, data_seed),      TASK_PAD(Scale, pad),
+};
+
+static const struct {
+    const char *name;
+    double stiffness;
+} targets[] = {{"code", 2.0}, {"paper", 1.0}};
 
 typedef struct Data {
     PendSystem system;
     PendData sets;
 } Data;
 
-static int substeps_of(const Scale *scale, const Row *row)
-{
-    return row->substeps < scale->substeps ? row->substeps : scale->substeps;
-}
-
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
+    const Scale *scale = task_scale(env);
     Data *d = calloc(1, sizeof *d);
 
     if (!d)
         return task_nomem(env);
     *data = d;
-    d->system =
-        strcmp(task_option(env, "target"), "paper") == 0 ? PEND_AS_PRINTED : PEND_AS_PUBLISHED;
-    return pend_data_init(&d->sets, &d->system, scales[env->scale].rows) ? RELN_OK
-                                                                         : task_nomem(env);
+    d->system.stiffness = targets[task_choice(env, "target")].stiffness;
+    if (!pend_can_move())
+        return task_fail(env, RELN_ERR_UNSUPPORTED,
+                         "true motions need SUNDIALS, which this build of reln does not have");
+    return pend_data_init(&d->sets, &d->system, scale->rows) ? RELN_OK : task_nomem(env);
 }
 
 static void release(void *data)
@@ -192,37 +200,16 @@ static void release(void *data)
     free(d);
 }
 
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const Scale *scale = &scales[env->scale];
-    const Row *row = model->settings;
-
-    reln_doc_set_text(doc, map, "target", task_option(env, "target"));
-    reln_doc_set_text(doc, map, "symmetry", pend_symmetry_text(row->symmetry));
-    reln_doc_set_number(doc, map, "rows", scale->rows);
-    reln_doc_set_number(doc, map, "steps", (double)scale->steps);
-    reln_doc_set_number(doc, map, "substeps", substeps_of(scale, row));
-    reln_doc_set_number(doc, map, "rollout_step", scale->h);
-    reln_doc_set_number(doc, map, "evaluate_every", (double)scale->evaluate_every);
-    reln_doc_set_number(doc, map, "rate", row->rate);
-    reln_doc_set_bool(doc, map, "published", row->published);
-    if (row->scalars)
-        reln_doc_set_text(doc, map, "schedule", "0.4 from a tenth, 0.1 from half");
-}
-
 /* ---- one run --------------------------------------------------------------------------------------------------- */
 
 typedef struct Fit {
     TaskRun *run;
     const Data *data;
-    const Row *row;
+    const PendRowSettings *row;
     const Scale *scale;
-    int abreast, groups; /* chunks in the channels of a sample, samples */
-    RelnGroup *group;
-    RelnStore *store;
-    RelnGraph *train_graph, *judge_graph, *move_graph;
-    RelnPlan *train, *judge, *move; /* training; loss of a chunk; velocity */
-    RelnTrainer *trainer;
+    PendChoice choice;
+    PendBuild *build;                     /* of the graph that is trained */
+    int abreast, groups;                  /* chunks in the channels of a sample, samples */
     double *chunks[PEND_SPLITS], *shares; /* packed */
     double *starts, *z;                   /* (n, 12), (n, 150, 12): rollouts of the test set */
 } Fit;
@@ -231,7 +218,7 @@ static RelnStatus pack(Fit *f)
 {
     const int per = PEND_CHUNK * PEND_STATE, n = f->data->sets.n;
 
-    f->abreast = f->row->arch->abreast > 0 ? f->row->arch->abreast : 1;
+    f->abreast = f->choice.abreast;
     f->groups = pend_groups(n, f->abreast);
     f->shares = calloc((size_t)(f->groups * f->abreast), sizeof *f->shares);
     if (!f->shares)
@@ -249,105 +236,85 @@ static RelnStatus pack(Fit *f)
 static bool open_model(const Fit *f, RelnGraph *g, PendModel *m)
 {
     return pend_model_open(
-        m, &(PendBuild){g, f->row->symmetry, f->row->settings, f->abreast, f->run->seed},
-        f->row->arch);
+        m, &(PendBuild){g, f->row->symmetry, &f->choice.settings, f->abreast, f->run->seed},
+        f->choice.arch);
 }
 
 /* Loss of the chunks "chunk", each with its "share". */
-static RelnNode *loss_of_chunks(const Fit *f, RelnGraph *g, PendModel *m)
+static RelnNode *loss_of_chunks(const RelnNet *net, const void *model)
 {
+    const Fit *f = model;
+    const int substeps =
+        f->row->substeps < f->scale->most_substeps ? f->row->substeps : f->scale->most_substeps;
     RelnDims dims = pend_state_dims(f->abreast);
-    RelnNode *chunk, *share;
+    RelnGraph *g = net->graph;
+    RelnNode *chunk, *share, *loss = NULL;
+    PendModel m;
 
     dims.p = PEND_CHUNK;
     chunk = reln_input(g, "chunk", RELN_SAMPLES, dims, pend_state_rep(g), RELN_DEFAULT);
     share = reln_input(g, "share", RELN_SAMPLES, (RelnDims){.c = f->abreast}, NULL, RELN_DEFAULT);
-    return open_model(f, g, m) ? pend_model_loss(m, chunk, share, substeps_of(f->scale, f->row))
-                               : NULL;
+    if (open_model(f, g, &m))
+        loss = pend_model_loss(&m, chunk, share, substeps);
+    if (net->train)
+        *f->build = m.build;
+    return loss;
 }
 
-static RelnStatus new_graph(Fit *f, RelnGraph **g)
+static RelnNode *itself(const RelnNet *net, const void *model, RelnNode *loss)
 {
-    return reln_graph_create(f->group, f->store, RELN_F32, g);
+    (void)net, (void)model;
+    return loss;
 }
 
-static RelnStatus plan_of(Fit *f, RelnGraph *g, RelnPlan **plan)
+static RelnNode *velocity(const RelnNet *net, const void *model)
 {
-    return reln_plan_create(g, &(RelnPlanOptions){.pool = f->run->env->pool}, plan);
-}
-
-static RelnStatus build_training(Fit *f)
-{
-    RelnOptimiser o = {.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS};
+    const Fit *f = model;
+    RelnNode *z = reln_input(net->graph, "z", RELN_SAMPLES, pend_state_dims(f->abreast),
+                             pend_state_rep(net->graph), RELN_DEFAULT);
     PendModel m;
-    RelnNode *loss;
 
-    TRY(new_graph(f, &f->train_graph));
-    loss = loss_of_chunks(f, f->train_graph, &m);
-    o.adam.eps_inside = f->row->published;
-    reln_train_step(f->train_graph, &o, loss);
-    TRY(plan_of(f, f->train_graph, &f->train));
-    if (f->row->arch->start)
-        TRY(f->row->arch->start(&m.build, f->store, f->data->sets.n * PEND_CHUNK,
-                                f->data->sets.chunks[PEND_TRAIN]));
-    TRY(reln_plan_bind(f->train, "share", f->shares, RELN_F64));
-    return reln_plan_bind(f->train, "chunk", f->chunks[PEND_TRAIN], RELN_F64);
+    return open_model(f, net->graph, &m) ? pend_model_direct(&m, z) : NULL;
 }
 
-static RelnStatus build_judges(Fit *f)
+static RelnStatus start(RelnStore *store, const void *model)
 {
-    PendModel m;
-    RelnNode *z;
+    const Fit *f = model;
 
-    TRY(new_graph(f, &f->judge_graph));
-    reln_output(f->judge_graph, "loss", loss_of_chunks(f, f->judge_graph, &m));
-    TRY(plan_of(f, f->judge_graph, &f->judge));
-    TRY(reln_plan_bind(f->judge, "share", f->shares, RELN_F64));
-    TRY(new_graph(f, &f->move_graph));
-    z = reln_input(f->move_graph, "z", RELN_SAMPLES, pend_state_dims(f->abreast),
-                   pend_state_rep(f->move_graph), RELN_DEFAULT);
-    if (open_model(f, f->move_graph, &m))
-        reln_output(f->move_graph, "velocity", pend_model_direct(&m, z));
-    return plan_of(f, f->move_graph, &f->move);
+    return f->choice.arch->start(f->build, store, f->data->sets.n * PEND_CHUNK,
+                                 f->data->sets.chunks[PEND_TRAIN]);
 }
 
-static RelnStatus build(Fit *f)
+static ExpSet set_of(const Fit *f, int split)
 {
-    RelnCtx *ctx = f->run->env->ctx;
-    const PendSymmetry symmetry = f->row->symmetry == PEND_NONE ? PEND_O2 : f->row->symmetry;
-
-    TRY(pend_symmetry_group(ctx, f->row->arch->typed ? symmetry : PEND_NONE, &f->group));
-    TRY(reln_store_create(ctx, f->run->seed, &f->store));
-    TRY(pack(f));
-    TRY(build_training(f));
-    TRY(build_judges(f));
-    f->run->params = reln_store_parameters(f->store);
-    f->run->params_used = task_trained(f->store);
-    return RELN_OK;
+    return (ExpSet){
+        f->groups,
+        2,
+        {{EXP_NUMBERS("share", f->abreast, f->shares)},
+         {EXP_NUMBERS("chunk", PEND_CHUNK * PEND_STATE * f->abreast, f->chunks[split])}}};
 }
 
 /* Every step sees the whole training set. */
-static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
+static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     const Fit *f = self;
+    const ExpSet set = set_of(f, PEND_TRAIN);
 
     (void)step;
-    *n_samples = f->groups;
-    return RELN_OK;
+    *n_samples = set.n;
+    return exp_bind(exp_plan(e, 0), &set);
 }
 
-static RelnStatus chunk_loss(Fit *f, int split, double *loss)
+static RelnStatus chunk_loss(Exp *e, const Fit *f, int split, double *loss)
 {
-    TRY(reln_plan_bind(f->judge, "chunk", f->chunks[split], RELN_F64));
-    TRY(reln_plan_run(f->judge, &(RelnRun){.n_samples = f->groups}));
-    *loss = (double)*(const float *)reln_plan_output(f->judge, "loss", NULL);
-    return RELN_OK;
+    const ExpSet set = set_of(f, split);
+
+    return exp_predict(e, EXP_NETWORK, &set, loss);
 }
 
-static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
+static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
-    (void)step;
-    return chunk_loss(self, PEND_VALID, &out->score);
+    return chunk_loss(e, self, PEND_VALID, &out->score);
 }
 
 /* Steps of the pieces of the Scalars' schedule; none of them may be empty. */
@@ -358,11 +325,11 @@ static uint64_t at_least_one(uint64_t steps)
 
 static RelnSchedule schedule_of(const Fit *f)
 {
-    const uint64_t n = f->scale->steps, first = at_least_one(n / 10);
+    const uint64_t n = (uint64_t)f->scale->steps, first = at_least_one(n / 10);
     RelnSchedule s = {.rate = f->row->rate, .n_pieces = 3};
 
-    if (!f->row->scalars)
-        return task_schedule(f->row->rate, !f->row->published, n);
+    if (f->row->schedule != PEND_PIECES)
+        return task_schedule(f->row->rate, f->row->schedule == PEND_COSINE, n);
     s.piece[0] = (RelnSchedulePiece){.kind = RELN_SCHEDULE_CONSTANT, .steps = first};
     s.piece[1] = (RelnSchedulePiece){
         .kind = RELN_SCHEDULE_CONSTANT, .steps = at_least_one(n / 2 - first), .scale = 0.4};
@@ -370,21 +337,31 @@ static RelnSchedule schedule_of(const Fit *f)
     return s;
 }
 
-static RelnStatus train(Fit *f)
+static RelnStatus train(Fit *f, RelnGroup *group, Exp **e)
 {
-    const RelnTrainJob job = {.plan = f->train,
-                              .store = f->store,
-                              .seed = f->run->seed,
-                              .n_steps = f->scale->steps,
-                              .steps_per_epoch = 1,
-                              .evaluate_every = f->scale->evaluate_every,
-                              .schedule = schedule_of(f),
-                              .self = f,
-                              .load = load,
-                              .evaluate = evaluate};
+    const ExpPart part = {.load = load,
+                          .steps_per_epoch = 1,
+                          .loss_of = itself,
+                          .eps_inside = f->row->published,
+                          .evaluate = evaluate,
+                          .curve = "validation loss",
+                          .last = f->row->published,
+                          .steps = (uint64_t)f->scale->steps,
+                          .evaluate_every = (uint64_t)f->scale->evaluate_every,
+                          .schedule = schedule_of(f),
+                          .self = f};
 
-    TRY(task_train(f->run, 0, &job, &f->trainer));
-    return f->row->published ? RELN_OK : reln_trainer_take_best(f->trainer);
+    TRY(pack(f));
+    return exp_fit(f->run,
+                   &(ExpJob){.group = group,
+                             .dtype = RELN_F32,
+                             .network = loss_of_chunks,
+                             .others = {velocity},
+                             .model = f,
+                             .start = f->choice.arch->start ? start : NULL,
+                             .n_parts = 1,
+                             .parts = &part},
+                   e);
 }
 
 /* ---- curves ---------------------------------------------------------------------------------------------------- */
@@ -405,18 +382,15 @@ static const TaskFigure figures[] = {
 
 /* ---- judging --------------------------------------------------------------------------------------------------- */
 
-/* zdot of all `states` (n, 12), through the plan that is bound to `packed`. */
-static RelnStatus velocities(Fit *f, const double *states, double *packed, double *zdot)
+/* zdot of all `states` (n, 12), with room for them packed. */
+static RelnStatus velocities(Exp *e, const Fit *f, const double *states, double *packed,
+                             double *zdot)
 {
     const int n = f->data->sets.n;
-    const float *out;
+    const ExpSet set = {f->groups, 1, {{EXP_NUMBERS("z", PEND_STATE * f->abreast, packed)}}};
 
     pend_pack(n, f->abreast, PEND_STATE, states, packed);
-    TRY(reln_plan_bind(f->move, "z", packed, RELN_F64));
-    TRY(reln_plan_run(f->move, &(RelnRun){.n_samples = f->groups}));
-    out = reln_plan_output(f->move, "velocity", NULL);
-    for (int i = 0; i < f->groups * f->abreast * PEND_STATE; i++)
-        packed[i] = (double)out[i];
+    TRY(exp_predict(e, EXP_OTHER, &set, packed));
     pend_unpack(n, f->abreast, PEND_STATE, packed, zdot);
     return RELN_OK;
 }
@@ -435,49 +409,46 @@ static void turn(double angle, int count, const double *from, double *to)
 
 /* Largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn by 0.7 about the vertical (60 degrees for
  * D6): what single precision leaves of the symmetry, or that there is none. */
-static RelnStatus judge_symmetry(Fit *f)
+static RelnStatus judge_symmetry(Exp *e, Fit *f)
 {
     const int n = f->data->sets.n * PEND_STATE, n_packed = f->groups * f->abreast * PEND_STATE;
     const double angle = f->row->symmetry == PEND_D6 ? acos(-1.0) / 3 : 0.7;
     double worst = 0, size = 0, *before, *after, *packed;
-    RelnStatus status;
 
-    before = calloc((size_t)(2 * n + n_packed), sizeof *before);
+    before = exp_room(e, (size_t)(2 * n + n_packed) * sizeof *before);
     if (!before)
         return task_nomem(f->run->env);
     after = before + n;
     packed = after + n;
-    status = velocities(f, f->starts, packed, after);
-    if (status == RELN_OK) {
-        turn(angle, n, after, before);
-        turn(angle, n, f->starts, after);
-        status = velocities(f, after, packed, after);
-    }
-    for (int i = 0; i < n && status == RELN_OK; i++) {
+    TRY(velocities(e, f, f->starts, packed, after));
+    turn(angle, n, after, before);
+    turn(angle, n, f->starts, after);
+    TRY(velocities(e, f, after, packed, after));
+    for (int i = 0; i < n; i++) {
         worst = fmax(worst, fabs(after[i] - before[i]));
         size = fmax(size, fabs(before[i]));
     }
-    free(before);
     f->run->metrics[SYMMETRY] = worst / size;
-    return status;
+    return RELN_OK;
 }
 
-static RelnStatus judge_rollouts(Fit *f)
+static RelnStatus judge_rollouts(Exp *e, Fit *f)
 {
     const int n = f->data->sets.n;
-    const PendRollout rollout = {f->move, RELN_F32, n, f->abreast, f->scale->h};
-    PendErrors e;
+    RelnPlan *plan = exp_judge(e, EXP_OTHER);
+    const PendRollout rollout = {plan, RELN_F32, n, f->abreast, f->scale->rollout_step};
+    PendErrors errors;
 
-    TRY(reln_plan_freeze(f->move));
+    TRY(reln_plan_freeze(plan));
     TRY(pend_rollout(&rollout, f->starts, f->z));
-    e = pend_errors(&f->data->system, f->z, f->data->sets.truth, n);
-    f->run->metrics[ERROR] = e.table;
-    f->run->metrics[ERROR_LOG] = e.log;
-    f->run->metrics[ERROR_MOVING] = e.moving;
-    f->run->metrics[ENERGY] = e.energy;
-    f->run->metrics[SPIN] = e.spin;
+    errors = pend_errors(&f->data->system, f->z, f->data->sets.truth, n);
+    f->run->metrics[ERROR] = errors.table;
+    f->run->metrics[ERROR_LOG] = errors.log;
+    f->run->metrics[ERROR_MOVING] = errors.moving;
+    f->run->metrics[ENERGY] = errors.energy;
+    f->run->metrics[SPIN] = errors.spin;
     for (int t = 1; t < PEND_ROLLOUT; t++)
-        TRY(task_curve(f->run, ERROR_AT, t * PEND_INTERVAL, e.at[t]));
+        TRY(task_curve(f->run, ERROR_AT, t * PEND_INTERVAL, errors.at[t]));
     return RELN_OK;
 }
 
@@ -500,79 +471,63 @@ static RelnStatus draw_motion(Fit *f)
     return RELN_OK;
 }
 
-static RelnStatus judge(Fit *f)
+static RelnStatus judge(Exp *e, Fit *f)
 {
     const size_t n = (size_t)f->data->sets.n;
 
-    f->starts = malloc(n * PEND_STATE * sizeof *f->starts);
-    f->z = malloc(n * PEND_ROLLOUT * PEND_STATE * sizeof *f->z);
+    f->starts = exp_room(e, n * PEND_STATE * sizeof *f->starts);
+    f->z = exp_room(e, n * PEND_ROLLOUT * PEND_STATE * sizeof *f->z);
     if (!f->starts || !f->z)
         return task_nomem(f->run->env);
     for (size_t i = 0; i < n; i++)
         memcpy(f->starts + i * PEND_STATE, f->data->sets.truth + i * PEND_ROLLOUT * PEND_STATE,
                PEND_STATE * sizeof *f->starts);
-    TRY(chunk_loss(f, PEND_TEST, &f->run->metrics[CHUNK]));
-    TRY(judge_rollouts(f));
+    TRY(chunk_loss(e, f, PEND_TEST, &f->run->metrics[CHUNK]));
+    TRY(judge_rollouts(e, f));
     if (f->run->seed == 1) /* one motion of each row is enough to look at */
         TRY(draw_motion(f));
-    return judge_symmetry(f);
-}
-
-static RelnStatus fit(Fit *f)
-{
-    TRY(build(f));
-    TRY(train(f));
-    TRY(judge(f));
-    TRY(task_curve_rows(f->run, f->trainer, "validation loss"));
-    return task_keep(f->run, f->store);
+    return judge_symmetry(e, f);
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    Fit f = {.run = run, .data = data, .row = run->model->settings};
-    RelnStatus status;
+    PendBuild build;
+    Fit f = {.run = run,
+             .data = data,
+             .row = run->model->settings,
+             .scale = task_scale(run->env),
+             .build = &build};
+    RelnGroup *group = NULL;
+    Exp *e = NULL;
+    RelnStatus status = pend_row_group(run->env->ctx, f.row, &group);
 
-    f.scale = &scales[run->env->scale];
-    status = fit(&f);
-    reln_trainer_destroy(f.trainer);
-    reln_plan_destroy(f.move);
-    reln_plan_destroy(f.judge);
-    reln_plan_destroy(f.train);
-    reln_graph_destroy(f.move_graph);
-    reln_graph_destroy(f.judge_graph);
-    reln_graph_destroy(f.train_graph);
-    reln_store_destroy(f.store);
-    reln_group_destroy(f.group);
+    f.choice = pend_choose(f.row);
+    if (status == RELN_OK)
+        status = train(&f, group, &e);
+    if (status == RELN_OK)
+        status = judge(e, &f);
+    exp_destroy(e);
+    reln_group_destroy(group);
     for (int s = 0; s < PEND_SPLITS; s++)
         free(f.chunks[s]);
     free(f.shares);
-    free(f.starts);
-    free(f.z);
     return status;
 }
 
 const Task task_pendulum = {
     .name = "pendulum",
     .purpose = "learning the energy of a double spring pendulum",
-    .about = "Two masses on springs in space: networks learn H(z) from 500 pieces of motion of 0.8 "
-             "time units, and are judged by "
-             "rollouts of 29.8. The error of a state is |zhat - z| / (|zhat| + |z|); the table has "
-             "its geometric mean over 500 motions "
-             "and 150 times with values below 1e-5 raised to it, the first time among them, as "
-             "papers print it; beside it with 1e-7, "
-             "and without the first time. Drifts are the largest change of the true energy, and of "
-             "the angular momentum about the "
-             "vertical, along a learned motion. The last column is the error of the velocity's "
-             "symmetry under a turn.\n\n"
-             "The second spring has stiffness 2: papers print 1, but the code behind all published "
-             "numbers leaves out the factor 1/2; "
-             "--target paper chooses 1. Training differentiates Runge and Kutta's steps exactly, "
-             "where the published code integrates an "
-             "adjoint equation at tolerance 1e-4. The paper's network of 69,889 parameters is read "
-             "as 28 pairings of seven lifted vectors "
-             "and five layers of 128. Lengths as invariants make the true energy a linear "
-             "function: that is a choice of features, and "
-             "rows with and without it are shown.",
+    .about = "Networks learn H(z) from 500 pieces of motion of 0.8 time units, and are judged by "
+             "rollouts of "
+             "29.8. The error of a state is |zhat - z| / (|zhat| + |z|), and the table has its "
+             "geometric mean "
+             "with values below 1e-5 raised to it, as papers print it; beside it with 1e-7, and "
+             "without the "
+             "first time. Drifts are the largest change of the true energy, and of the angular "
+             "momentum about "
+             "the vertical, along a learned motion. The last column is the error of the velocity's "
+             "symmetry "
+             "under a turn.",
     .n_metrics = 7,
     .metrics = {{.name = "error", .label = "rollout error"},
                 {.name = "error_log", .label = "with 1e-7"},
@@ -584,14 +539,21 @@ const Task task_pendulum = {
     .n_models = sizeof models / sizeof models[0],
     .models = models,
     .n_options = 2,
-    .options = {{"group", "all|o2|so2|d6", "all", "rows of one symmetry, and those without"},
-                {"target", "code|paper", "code", "stiffness 2 of the second spring, or 1"}},
+    .options = {{.name = "group",
+                 .help = "rows of one symmetry, and those without",
+                 TASK_WORDS(groups),
+                 .otherwise = PEND_NONE},
+                {.name = "target",
+                 .help = "stiffness 2 of the second spring, or 1",
+                 TASK_NAMES(targets, sizeof targets / sizeof targets[0])}},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = {&pend_row_section, sizeof(PendRowSettings)},
+    .scales = scales,
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 3},
     .wanted = wanted,
     .prepare = prepare,
     .release = release,
-    .describe = describe,
     .run = run,
 };

@@ -48,14 +48,16 @@ void platonic_rotate(const double *ad, const PlatonicElements *elements,
 
 /* ---- networks --------------------------------------------------------------------------------------------------- */
 
+typedef enum PlatonicKind { PLATONIC_LAYERS, PLATONIC_MLP, PLATONIC_BEST } PlatonicKind;
+
 typedef struct PlatonicModel {
-    enum { PLATONIC_LAYERS, PLATONIC_MLP, PLATONIC_BEST } kind;
-    int width;
-    bool relu, bracket; /* PLATONIC_LAYERS: which of the two blocks there are */
-    bool augment;       /* PLATONIC_MLP: each batch of training is rotated */
     double rate;
-    bool cosine;     /* from a warm-up down to 0, instead of a constant rate */
-    uint64_t stream; /* added to the seed: two rows that are one function begin differently */
+    PlatonicKind kind;
+    int width;
+    int stream;         /* added to the seed: two rows that are one function begin differently */
+    bool cosine;        /* from a warm-up down to 0, instead of a constant rate */
+    bool augment;       /* PLATONIC_MLP: each batch of training is rotated */
+    bool relu, bracket; /* PLATONIC_LAYERS: which of the two blocks there are */
 } PlatonicModel;
 
 /* "logits" (C = 3) of a sample, from the input "x" (P = 12, K, 3). */

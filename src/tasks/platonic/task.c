@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/experiment.h"
 #include "tasks/platonic/platonic.h"
-
-enum { BATCH = 100, JUDGED = 1000 };
+#include "tasks/settings.h"
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
@@ -70,18 +70,39 @@ static const TaskModel models[] = {
          &(const PlatonicModel){.kind = PLATONIC_BEST, .width = 64, .rate = 3e-3, .cosine = true}},
 };
 
+static const char *const kinds[] = {"layers", "mlp", "best", NULL};
+
+static const Key model_keys[] = {
+    TASK_NUMBER(PlatonicModel, rate), TASK_WORD(PlatonicModel, kind, kinds),
+    TASK_WHOLE(PlatonicModel, width), TASK_WHOLE(PlatonicModel, stream),
+    TASK_FLAG(PlatonicModel, cosine), TASK_FLAG(PlatonicModel, augment),
+    TASK_FLAG(PlatonicModel, relu),   TASK_FLAG(PlatonicModel, bracket),
+};
+
 /* ---- scales -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    uint64_t steps, evaluate_every;
-    int rotations;
+    int batch, steps, evaluate_every, rotations;
+    int samples; /* drawn once: validation's for choosing weights, test's for judging them */
+    int data_seed;
 } Scale;
 
-static const Scale scales[TASK_SCALES] = {{8, 4, 2}, {500, 50, 20}, {5000, 50, 500}};
+static const Scale scales[TASK_SCALES] = {{100, 8, 4, 2, 1000, 20231004},
+                                          {100, 500, 50, 20, 1000, 20231004},
+                                          {100, 5000, 50, 500, 1000, 20231004}};
 
-/* Samples that are drawn once: validation's for choosing weights, test's for judging them. */
+static const Key scale_keys[] = {
+    TASK_WHOLE(Scale, batch),     TASK_WHOLE(Scale, steps),   TASK_WHOLE(Scale, evaluate_every),
+    TASK_WHOLE(Scale, rotations), TASK_WHOLE(Scale, samples), TASK_WHOLE(Scale, data_seed),
+};
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+typedef double Elements[PLATONIC_ELEMENTS][PLATONIC_K][PLATONIC_CHANNELS];
+
 typedef struct Sample {
-    int32_t labels[JUDGED], which[JUDGED * PLATONIC_SET];
+    ptrdiff_t n;
+    int32_t *labels, *which; /* (n), (n, PLATONIC_SET) */
 } Sample;
 
 typedef struct Data {
@@ -90,9 +111,22 @@ typedef struct Data {
     Sample validation, test;
 } Data;
 
+static RelnStatus draw_sample(TaskEnv *env, const Data *d, uint64_t stream, Sample *sample)
+{
+    const Scale *scale = task_scale(env);
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, stream);
+
+    sample->n = scale->samples;
+    sample->labels = calloc((size_t)sample->n, sizeof *sample->labels);
+    sample->which = calloc((size_t)sample->n, PLATONIC_SET * sizeof *sample->which);
+    if (!sample->labels || !sample->which)
+        return task_nomem(env);
+    platonic_draw(&d->elements, &rng, sample->n, sample->labels, sample->which);
+    return RELN_OK;
+}
+
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    RelnRng validation = reln_rng(/*seed=*/20231004, 2), test = reln_rng(20231004, 3);
     Data *d = calloc(1, sizeof *d);
 
     if (!d)
@@ -100,283 +134,228 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     *data = d;
     TRY(reln_algebra_create(env->ctx, "sl:3", &d->sl3));
     TRY(platonic_elements(d->sl3, &d->elements));
-    platonic_draw(&d->elements, &validation, JUDGED, d->validation.labels, d->validation.which);
-    platonic_draw(&d->elements, &test, JUDGED, d->test.labels, d->test.which);
-    return RELN_OK;
+    TRY(draw_sample(env, d, 2, &d->validation));
+    return draw_sample(env, d, 3, &d->test);
 }
 
 static void release(void *data)
 {
     Data *d = data;
 
-    if (d)
-        reln_algebra_destroy(d->sl3);
+    if (!d)
+        return;
+    reln_algebra_destroy(d->sl3);
+    free(d->validation.labels);
+    free(d->validation.which);
+    free(d->test.labels);
+    free(d->test.which);
     free(d);
 }
 
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const Scale *scale = &scales[env->scale];
-    const PlatonicModel *m = model->settings;
-
-    reln_doc_set_number(doc, map, "batch", BATCH);
-    reln_doc_set_number(doc, map, "steps", (double)scale->steps);
-    reln_doc_set_number(doc, map, "evaluate_every", (double)scale->evaluate_every);
-    reln_doc_set_number(doc, map, "rotations", scale->rotations);
-    reln_doc_set_number(doc, map, "samples", JUDGED);
-    reln_doc_set_number(doc, map, "width", m->width);
-    reln_doc_set_number(doc, map, "rate", m->rate);
-    reln_doc_set_bool(doc, map, "cosine", m->cosine);
-    reln_doc_set_bool(doc, map, "augment", m->augment);
-}
-
 /* ---- one run ------------------------------------------------------------------------------------------------------- */
-
-typedef double Elements[PLATONIC_ELEMENTS][PLATONIC_K][PLATONIC_CHANNELS];
 
 typedef struct Fit {
     TaskRun *run;
     const Data *data;
     const PlatonicModel *model;
     bool shared; /* elements once and samples choose; an MLP wants them laid out */
-    RelnSetting s;
-    RelnGraph *judge_graph;
-    RelnPlan *plan, *judge;
-    RelnTrainer *trainer;
     Elements turned;
-    int32_t labels[BATCH], which[BATCH * PLATONIC_SET];
-    double x[BATCH * PLATONIC_SET * PLATONIC_ROW];
-    double *judged; /* (JUDGED, PLATONIC_SET, PLATONIC_ROW), for an MLP */
+    Sample batch;
+    double *x, *logits; /* (n, PLATONIC_SET, PLATONIC_ROW) of an MLP; (n, PLATONIC_CLASSES) */
 } Fit;
 
-static RelnNode *network(const Fit *f, RelnGraph *g, bool train)
+static RelnNode *network(const RelnNet *net, const void *model)
 {
-    const RelnNet net = {.graph = g, .algebra = f->s.algebra, .train = train};
+    const PlatonicModel *m = model;
 
-    return f->shared ? platonic_network_shared(&net, f->model) : platonic_network(&net, f->model);
+    return m->kind == PLATONIC_MLP ? platonic_network(net, m) : platonic_network_shared(net, m);
 }
 
-static RelnStatus build_training(Fit *f)
+static RelnNode *loss(const RelnNet *net, const void *model, RelnNode *logits)
 {
-    RelnGraph *g = f->s.graph;
-    RelnNode *logits = network(f, g, true);
-    RelnNode *label =
-        reln_input_index(g, "label", RELN_SAMPLES, (RelnDims){0}, RELN_STEP, PLATONIC_CLASSES);
-    RelnNode *loss = reln_loss_mean(g, &(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY}, logits, label);
+    RelnNode *label = reln_input_index(net->graph, "label", RELN_SAMPLES, (RelnDims){0}, RELN_STEP,
+                                       PLATONIC_CLASSES);
 
-    reln_train_step(g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS},
-                    loss);
-    TRY(reln_plan_create(g, &(RelnPlanOptions){.pool = f->run->env->pool}, &f->plan));
-    TRY(reln_plan_bind(f->plan, "label", f->labels, RELN_I32));
-    if (!f->shared)
-        return reln_plan_bind(f->plan, "x", f->x, RELN_F64);
-    TRY(reln_plan_bind(f->plan, "elements", f->data->elements.x, RELN_F64));
-    return reln_plan_bind(f->plan, "which", f->which, RELN_I32);
+    (void)model;
+    return reln_loss_mean(net->graph, &(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY}, logits, label);
 }
 
-static RelnStatus build(Fit *f)
+static void lay_out(const Elements elements, const Sample *sample, double *x)
 {
-    const char *symmetry = f->model->kind == PLATONIC_MLP ? "none:3" : "sl:3";
-
-    TRY(reln_setting_init_in(&f->s, f->run->env->ctx, symmetry, "sl:3", RELN_F32,
-                             f->run->seed + f->model->stream));
-    TRY(build_training(f));
-    TRY(reln_graph_create(f->s.group, f->s.store, RELN_F32, &f->judge_graph));
-    reln_output(f->judge_graph, "out", network(f, f->judge_graph, false));
-    TRY(reln_plan_create(f->judge_graph, &(RelnPlanOptions){.pool = f->run->env->pool}, &f->judge));
-    f->run->params = reln_store_parameters(f->s.store);
-    f->run->params_used = task_trained(f->s.store);
-    f->judged = f->shared ? NULL : malloc(sizeof(double) * JUDGED * PLATONIC_SET * PLATONIC_ROW);
-    return f->shared || f->judged ? RELN_OK : task_nomem(f->run->env);
+    for (ptrdiff_t i = 0; i < sample->n * PLATONIC_SET; i++)
+        memcpy(x + i * PLATONIC_ROW, elements[sample->which[i]], sizeof elements[0]);
 }
 
-static void lay_out(const Elements elements, ptrdiff_t n, const int32_t *which, double *x)
+/* What the network takes of a sample. */
+static ExpSet set_of(Fit *f, const Elements elements, const Sample *sample)
 {
-    for (ptrdiff_t i = 0; i < n * PLATONIC_SET; i++)
-        memcpy(x + i * PLATONIC_ROW, elements[which[i]], sizeof elements[0]);
+    if (f->shared)
+        return (ExpSet){sample->n,
+                        2,
+                        {{EXP_NUMBERS("elements", 0, elements)},
+                         {EXP_INDICES("which", PLATONIC_SET, sample->which)}}};
+    lay_out(elements, sample, f->x);
+    return (ExpSet){sample->n, 1, {{EXP_NUMBERS("x", PLATONIC_SET * PLATONIC_ROW, f->x)}}};
 }
 
 /* Samples of a step are drawn from (seed, step); with augmentation, one rotation for all of them, as published. */
-static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
+static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     Fit *f = self;
-    RelnRng rng = reln_rng(f->run->seed + f->model->stream, step);
+    RelnRng rng = reln_rng(f->run->seed + (uint64_t)f->model->stream, step);
     double ad[PLATONIC_K * PLATONIC_K];
+    ExpSet set;
 
-    platonic_draw(&f->data->elements, &rng, BATCH, f->labels, f->which);
-    *n_samples = BATCH;
-    if (f->shared)
-        return RELN_OK;
+    platonic_draw(&f->data->elements, &rng, f->batch.n, f->batch.labels, f->batch.which);
+    *n_samples = f->batch.n;
     memcpy(f->turned, f->data->elements.x, sizeof f->turned);
     if (f->model->augment) {
         TRY(platonic_rotation(f->data->sl3, &rng, true, ad));
         platonic_rotate(ad, &f->data->elements, f->turned);
     }
-    lay_out((const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, BATCH, f->which, f->x);
-    return RELN_OK;
+    set = set_of(f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, &f->batch);
+    TRY(reln_plan_bind(exp_plan(e, 0), "label", f->batch.labels, RELN_I32));
+    return exp_bind(exp_plan(e, 0), &set);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus predict(Fit *f, const Elements elements, const Sample *sample, const float **out)
-{
-    if (f->shared) {
-        TRY(reln_plan_bind(f->judge, "elements", elements, RELN_F64));
-        TRY(reln_plan_bind(f->judge, "which", sample->which, RELN_I32));
-    } else {
-        lay_out(elements, JUDGED, sample->which, f->judged);
-        TRY(reln_plan_bind(f->judge, "x", f->judged, RELN_F64));
-    }
-    TRY(reln_plan_run(f->judge, &(RelnRun){.n_samples = JUDGED}));
-    *out = reln_plan_output(f->judge, "out", NULL);
-    return RELN_OK;
-}
-
 /* Share of samples whose largest logit is their label's, and the mean cross entropy. */
-static double accuracy(const float *logits, const Sample *sample, double *entropy)
+static double accuracy(const double *logits, const Sample *sample, double *entropy)
 {
+    const double n = (double)sample->n;
     int right = 0;
 
     *entropy = 0;
-    for (int i = 0; i < JUDGED; i++) {
-        const float *l = logits + i * PLATONIC_CLASSES;
-        int best = 0;
+    for (ptrdiff_t i = 0; i < sample->n; i++) {
+        const double *l = logits + i * PLATONIC_CLASSES;
         double sum = 0;
+        int best = 0;
+
         for (int c = 1; c < PLATONIC_CLASSES; c++)
             best = l[c] > l[best] ? c : best;
         for (int c = 0; c < PLATONIC_CLASSES; c++)
-            sum += exp((double)l[c] - (double)l[best]);
-        *entropy += (log(sum) + (double)l[best] - (double)l[sample->labels[i]]) / JUDGED;
+            sum += exp(l[c] - l[best]);
+        *entropy += (log(sum) + l[best] - l[sample->labels[i]]) / n;
         right += best == sample->labels[i];
     }
-    return (double)right / JUDGED;
+    return right / n;
 }
 
-static RelnStatus judge_on(Fit *f, const Elements elements, const Sample *sample, double *entropy,
-                           double *share)
+static RelnStatus judge_on(Exp *e, Fit *f, const Elements elements, const Sample *sample,
+                           double *entropy, double *share)
 {
-    const float *logits = NULL;
+    const ExpSet set = set_of(f, elements, sample);
 
-    TRY(predict(f, elements, sample, &logits));
-    *share = accuracy(logits, sample, entropy);
+    TRY(exp_predict(e, EXP_NETWORK, &set, f->logits));
+    *share = accuracy(f->logits, sample, entropy);
     return RELN_OK;
 }
 
 /* The score is validation's share of errors, and among equals its entropy; beside it the accuracy on the test samples, by
  * which the published code chooses. */
-static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
+static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     Fit *f = self;
     double entropy, share;
 
-    (void)step;
-    TRY(judge_on(f, f->data->elements.x, &f->data->validation, &entropy, &share));
+    TRY(judge_on(e, f, f->data->elements.x, &f->data->validation, &entropy, &share));
     out->score = 1 - share + 1e-4 * entropy / (1 + entropy);
-    TRY(judge_on(f, f->data->elements.x, &f->data->test, &entropy, &share));
-    out->n_metrics = 1;
-    out->metrics[0] = share;
-    return RELN_OK;
+    return judge_on(e, f, f->data->elements.x, &f->data->test, &entropy, &out->metrics[0]);
 }
 
-static RelnStatus train(Fit *f)
+static RelnStatus train(Fit *f, Exp **e)
 {
-    const Scale *scale = &scales[f->run->env->scale];
-    const RelnTrainJob job = {.plan = f->plan,
-                              .store = f->s.store,
-                              .seed = f->run->seed,
-                              .n_steps = scale->steps,
-                              .evaluate_every = scale->evaluate_every,
-                              .schedule =
-                                  task_schedule(f->model->rate, f->model->cosine, scale->steps),
-                              .n_metrics = 1,
-                              .metric_names = {"test accuracy"},
-                              .self = f,
-                              .load = load,
-                              .evaluate = evaluate};
+    const Scale *scale = task_scale(f->run->env);
+    const PlatonicModel *m = f->model;
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.load = load,
+                          .loss_of = loss,
+                          .evaluate = evaluate,
+                          .metric = "test accuracy",
+                          .curve = "accuracy on the test samples",
+                          .curve_metric = true,
+                          .self = f,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, m->cosine, steps)};
 
-    TRY(task_train(f->run, 0, &job, &f->trainer));
-    return reln_trainer_take_best(f->trainer);
+    return exp_fit(f->run,
+                   &(ExpJob){.symmetry = m->kind == PLATONIC_MLP ? "none:3" : "sl:3",
+                             .features = "sl:3",
+                             .dtype = RELN_F32,
+                             .stream = (uint64_t)m->stream,
+                             .network = network,
+                             .model = m,
+                             .n_parts = 1,
+                             .parts = &part},
+                   e);
 }
 
-static RelnStatus judge(Fit *f)
+static RelnStatus judge(Fit *f, Exp *e)
 {
-    const int rotations = scales[f->run->env->scale].rotations;
-    RelnRng rng = reln_rng(/*seed=*/20231004, /*stream=*/4);
+    const Scale *scale = task_scale(f->run->env);
+    const Sample *test = &f->data->test;
+    const double n = (double)test->n;
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, /*stream=*/4);
     double ad[PLATONIC_K * PLATONIC_K], entropy, share, sum = 0;
 
-    TRY(judge_on(f, f->data->elements.x, &f->data->test, &entropy, &f->run->metrics[ID]));
-    for (int r = 0; r < rotations; r++) {
-        if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
+    TRY(judge_on(e, f, f->data->elements.x, test, &entropy, &f->run->metrics[ID]));
+    for (int r = 0; r < scale->rotations; r++) {
+        TRY(exp_go_on(e));
         TRY(platonic_rotation(f->data->sl3, &rng, false, ad));
         platonic_rotate(ad, &f->data->elements, f->turned);
-        TRY(judge_on(f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, &f->data->test,
+        TRY(judge_on(e, f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, test,
                      &entropy, &share));
-        sum += share * JUDGED; /* whole numbers of right answers add up exactly */
+        sum += share * n; /* whole numbers of right answers add up exactly */
     }
-    f->run->metrics[RC] = sum / JUDGED / rotations;
-    f->run->metrics[ID_PUBLISHED] = task_best_metric(f->trainer, true);
+    f->run->metrics[RC] = sum / n / scale->rotations;
+    f->run->metrics[ID_PUBLISHED] = exp_best_metric(e, 0, true);
     return RELN_OK;
 }
 
-static RelnStatus fit(Fit *f)
+/* Room for a batch, and for what is judged. */
+static bool open_fit(Fit *f)
 {
-    const RelnTrainRow *rows = NULL;
-    int n;
+    const Scale *scale = task_scale(f->run->env);
+    const size_t most = (size_t)(scale->samples > scale->batch ? scale->samples : scale->batch);
 
-    TRY(build(f));
-    TRY(train(f));
-    TRY(judge(f));
-    n = reln_trainer_rows(f->trainer, &rows);
-    for (int i = 0; i < n; i++) {
-        TRY(task_curve(f->run, "training loss", (double)rows[i].step, rows[i].loss));
-        TRY(task_curve(f->run, "accuracy on the test samples", (double)rows[i].step,
-                       rows[i].evaluation.metrics[0]));
-    }
-    return task_keep(f->run, f->s.store);
+    f->batch.n = scale->batch;
+    f->batch.labels = calloc((size_t)scale->batch, sizeof *f->batch.labels);
+    f->batch.which = calloc((size_t)scale->batch, PLATONIC_SET * sizeof *f->batch.which);
+    f->logits = calloc(most, PLATONIC_CLASSES * sizeof *f->logits);
+    f->x = calloc(f->shared ? 1 : most, PLATONIC_SET * PLATONIC_ROW * sizeof *f->x);
+    return f->batch.labels && f->batch.which && f->logits && f->x;
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    Fit *f = calloc(1, sizeof *f);
+    Fit f = {.run = run, .data = data, .model = run->model->settings};
+    Exp *e = NULL;
     RelnStatus status;
 
-    if (!f)
-        return task_nomem(run->env);
-    f->run = run;
-    f->data = data;
-    f->model = run->model->settings;
-    f->shared = f->model->kind != PLATONIC_MLP;
-    status = fit(f);
-    reln_trainer_destroy(f->trainer);
-    reln_plan_destroy(f->judge);
-    reln_plan_destroy(f->plan);
-    reln_graph_destroy(f->judge_graph);
-    reln_setting_clear(&f->s);
-    free(f->judged);
-    free(f);
+    f.shared = f.model->kind != PLATONIC_MLP;
+    status = open_fit(&f) ? train(&f, &e) : task_nomem(run->env);
+    if (status == RELN_OK)
+        status = judge(&f, e);
+    exp_destroy(e);
+    free(f.batch.labels);
+    free(f.batch.which);
+    free(f.logits);
+    free(f.x);
     return status;
 }
 
 const Task task_platonic = {
     .name = "platonic",
     .purpose = "which Platonic solid, from homographies between its faces",
-    .about =
-        "A camera sees an octahedron, icosahedron or tetrahedron. Every ordered edge gives three "
-        "homographies between the "
-        "faces beside it, as elements of sl(3); a sample is twelve edges of one solid. When the "
-        "camera turns, every "
-        "homography is conjugated by its rotation. Accuracy is over 1,000 samples as drawn (ID) "
-        "and in 500 rotated "
-        "cameras (RC, rotations uniform). Weights are those of the best validation samples; the "
-        "last column has the "
-        "best test accuracy of any checkpoint instead, which is how the published code chooses.\n\n"
-        "On sl(3) the forms of ReLN and Lie Neurons are one, and so are the networks: the two rows "
-        "differ by their seeds. "
-        "156 of the 288 homographies have no real logarithm; they enter as log(H^2)/2. There are "
-        "only 96 different "
-        "elements, and the test samples are made of the same ones. The paper's 5000 epochs are "
-        "5000 steps.",
+    .about = "Which solid is it? Twelve edges, each with three homographies between the faces "
+             "beside it, as "
+             "elements of sl(3). Accuracy is on samples as drawn (ID) and in rotated cameras (RC); "
+             "the last "
+             "column has the best test accuracy of any checkpoint, which is how the published code "
+             "chooses. "
+             "On sl(3) ReLN and Lie Neurons are one network: the two rows differ by their seeds.",
     .n_metrics = 3,
     .metrics =
         {{.name = "id", .label = "ID", .percent = true, .more = true},
@@ -385,8 +364,10 @@ const Task task_platonic = {
     .n_models = sizeof models / sizeof models[0],
     .models = models,
     .seeds = {1, 1, 5},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = TASK_FIELDS(PlatonicModel, model_keys),
+    .scales = scales,
     .prepare = prepare,
     .release = release,
-    .describe = describe,
     .run = run,
 };

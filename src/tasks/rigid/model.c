@@ -11,9 +11,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "tasks/experiment.h"
 #include "tasks/rigid/rigid.h"
-
-enum { CHANNELS = 20 };
 
 /* Parameters that are vectors: their channels, as features like x. */
 static RelnNode *learned(const RelnNet *net, const char *name, int channels, RelnInit init,
@@ -31,32 +30,33 @@ static RelnNode *outer_product(RelnGraph *g, RelnNode *u, RelnNode *v, RelnNode 
 }
 
 /* The published one: m m^T x, three vectors m made of twenty learned ones by a Linear and a ReLU. */
-static RelnNode *mixed(const RelnNet *net, const char *name, RelnNode *x)
+static RelnNode *mixed(const RelnNet *net, int channels, const char *name, RelnNode *x)
 {
-    RelnNode *all = learned(net, "m", CHANNELS, (RelnInit){RELN_INIT_NORMAL, 0.1}, x);
+    RelnNode *all = learned(net, "m", channels, (RelnInit){RELN_INIT_NORMAL, 0.1}, x);
     RelnNode *m = reln_nn_relu(net, name, reln_nn_linear(net, name, all, 3), NULL);
 
     return outer_product(net->graph, m, m, x);
 }
 
-static RelnNode *weights(const RelnNet *net, const char *name)
+static RelnNode *weights(const RelnNet *net, int channels, const char *name)
 {
-    const RelnInit init = {RELN_INIT_UNIFORM, 1.0 / sqrt(CHANNELS)};
+    const RelnInit init = {RELN_INIT_UNIFORM, 1.0 / sqrt(channels)};
 
-    return reln_param(net->graph, name, (RelnDims){.r = CHANNELS, .c = CHANNELS}, init);
+    return reln_param(net->graph, name, (RelnDims){.r = channels, .c = channels}, init);
 }
 
 /* h + [M1 h Wb, M2 h Wa]; no M: the plain layer */
 static RelnNode *bracket(const RelnNet *net, const RigidModel *model, RelnNode *x)
 {
+    const int c = model->channels;
     RelnGraph *g = net->graph;
-    RelnNode *h = reln_nn_linear(net, "one", x, CHANNELS);
+    RelnNode *h = reln_nn_linear(net, "one", x, c);
 
     if (model->kind == RIGID_BRACKET)
         h = reln_nn_bracket(net, "two", h);
     else {
-        RelnNode *b = mixed(net, "mix1", reln_mix(g, h, weights(net, "two.Wb")));
-        RelnNode *a = mixed(net, "mix2", reln_mix(g, h, weights(net, "two.Wa")));
+        RelnNode *b = mixed(net, c, "mix1", reln_mix(g, h, weights(net, c, "two.Wb")));
+        RelnNode *a = mixed(net, c, "mix2", reln_mix(g, h, weights(net, c, "two.Wa")));
         h = reln_add(g, h, reln_bracket(g, net->algebra, b, a));
     }
     return reln_nn_linear(net, "out", h, 1);
@@ -116,8 +116,9 @@ static RelnNode *runge_kutta(const RelnNet *net, const RigidModel *model, RelnNo
     return add_scaled(g, ends, h / 3, reln_add(g, k2, k3));
 }
 
-RelnNode *rigid_network(const RelnNet *net, const void *model, RelnNode *w)
+RelnNode *rigid_network(const RelnNet *net, const void *model)
 {
+    RelnNode *w = exp_elements(net, "x", (RelnDims){.k = 3, .c = 1});
     RelnNode *steps[RIGID_STEPS];
 
     for (int i = 0; i < RIGID_STEPS; i++)
@@ -153,7 +154,7 @@ void rigid_turn(const RigidModel *model, RelnStore *store, const double *r)
     RelnEntryInfo entry;
 
     if (model->kind == RIGID_MIXED && reln_store_find(store, "m", &entry))
-        turn_channels(r, CHANNELS, entry.values);
+        turn_channels(r, model->channels, entry.values);
     for (int i = 0; i < 2 && model->kind == RIGID_PAIR; i++)
         if (reln_store_find(store, matrices[i], &entry)) {
             turn_channels(r, 3, entry.values);

@@ -22,20 +22,22 @@ double rigid_momentum(const double *w); /* |Iw| */
 
 /* ---- networks ------------------------------------------------------------------------------------------------------ */
 
+typedef enum RigidKind {
+    RIGID_BRACKET, /* Linear 1 -> channels, Bracket, Linear channels -> 1 */
+    RIGID_MIXED,   /* the same, with a learned symmetric matrix on each side of the bracket */
+    RIGID_PAIR,    /* (A w) x (B w) and nothing else */
+    RIGID_MLP
+} RigidKind;
+
 typedef struct RigidModel {
-    enum {
-        RIGID_BRACKET, /* Linear 1 -> 20, Bracket, Linear 20 -> 1 */
-        RIGID_MIXED,   /* the same, with a learned symmetric matrix on each side of the bracket */
-        RIGID_PAIR,    /* (A w) x (B w) and nothing else */
-        RIGID_MLP
-    } kind;
-    int width;
     double rate;
+    RigidKind kind;
+    int width, channels; /* of an MLP; of elements */
     RelnDtype dtype;
 } RigidModel;
 
-/* From w (3, 1) to the RIGID_STEPS velocities after it, (3, RIGID_STEPS), by Runge-Kutta steps of the learned field. */
-RelnNode *rigid_network(const RelnNet *net, const void *model, RelnNode *w);
+/* From "x" (3, 1) to the RIGID_STEPS velocities after it, (3, RIGID_STEPS), by Runge-Kutta steps of the learned field. */
+RelnNode *rigid_network(const RelnNet *net, const void *model);
 
 /* The learned parameters that are vectors and matrices of space, in the frame turned by r: m -> r m, A -> r A r^T. */
 void rigid_turn(const RigidModel *model, RelnStore *store, const double *r);

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/regress/regress.h"
+#include "tasks/experiment.h"
 #include "tasks/rigid/rigid.h"
-
-enum { BATCH = 20, TRAINED = 10, VALIDATED = 3, TESTED = 10, TURNS = 10 };
+#include "tasks/settings.h"
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
@@ -32,25 +31,60 @@ static const TaskModel models[] = {
      .label = "Lie Neurons, no mixing",
      .params = 840,
      .paper = {{0.739, 0}, {0.842, 0}, {0.791, 0}, {0.805, 0}, {0.809, 0}},
-     .settings = MODEL(.kind = RIGID_BRACKET, .rate = 1e-2, .dtype = RELN_F64)},
+     .settings = MODEL(.kind = RIGID_BRACKET, .channels = 20, .rate = 1e-2, .dtype = RELN_F64)},
     {.name = "mixed",
      .label = "Lie Neurons",
      .params = 1038,
      .paper = {{0.005, 0}, {0.011, 0}, {0.014, 0}, {0.016, 0}, {0.018, 0}, {0.018, 0}},
-     .settings = MODEL(.kind = RIGID_MIXED, .rate = 1e-2, .dtype = RELN_F64)},
+     .settings = MODEL(.kind = RIGID_MIXED, .channels = 20, .rate = 1e-2, .dtype = RELN_F64)},
     {.name = "best",
      .label = "(A w) x (B w) (ours)",
      .settings = MODEL(.kind = RIGID_PAIR, .rate = 2e-2, .dtype = RELN_F64)},
 };
 
-static const uint64_t n_steps[TASK_SCALES] = {10, 2000, 20000},
-                      evaluate_every[TASK_SCALES] = {5, 100, 500};
+static const char *const kinds[] = {"bracket", "mixed", "pair", "mlp", NULL};
+
+static const Key model_keys[] = {
+    TASK_NUMBER(RigidModel, rate),
+    TASK_WORD(RigidModel, kind, kinds),
+    TASK_WHOLE(RigidModel, width),
+    TASK_WHOLE(RigidModel, channels),
+    TASK_WORD(RigidModel, dtype, task_dtype_words),
+};
+
+/* ---- scales -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Scale {
+    int batch, steps, evaluate_every;
+    int trained, validated, tested; /* motions */
+    int stride;                     /* from a validated window to the next, in points */
+    int points, window;             /* of a motion; learned points of a window */
+    int turns, data_seed;           /* turned frames */
+} Scale;
+
+#define SCALE(steps_, evaluate_every_)                                                             \
+    {                                                                                              \
+        .batch = 20, .steps = steps_, .evaluate_every = evaluate_every_, .trained = 10,            \
+        .validated = 3, .tested = 10, .stride = 10, .points = RIGID_POINTS, .window = RIGID_STEPS, \
+        .turns = 10, .data_seed = 5566                                                             \
+    }
+static const Scale scales[TASK_SCALES] = {SCALE(10, 5), SCALE(2000, 100), SCALE(20000, 500)};
+
+static const Key scale_keys[] = {
+    TASK_WHOLE(Scale, batch),   TASK_WHOLE(Scale, steps),     TASK_WHOLE(Scale, evaluate_every),
+    TASK_WHOLE(Scale, trained), TASK_WHOLE(Scale, validated), TASK_WHOLE(Scale, tested),
+    TASK_WHOLE(Scale, stride),  TASK_WHOLE(Scale, points),    TASK_WHOLE(Scale, window),
+    TASK_WHOLE(Scale, turns),   TASK_WHOLE(Scale, data_seed),
+};
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
 
+enum { MOTION = 3 * RIGID_POINTS };
+
 typedef struct Data {
-    RegressSet train, validation; /* windows: x (3), y (3, RIGID_STEPS) */
-    double test[TESTED][RIGID_POINTS * 3];
+    RelnAlgebra *so3;
+    ExpSamples train, validation; /* windows: x (3), y (3, RIGID_STEPS) */
+    double *test;                 /* (tested, MOTION) */
 } Data;
 
 static void draw_motion(RelnRng *rng, double *w)
@@ -71,12 +105,12 @@ static void cut_window(const double *w, double *x, double *y)
 }
 
 /* Windows that begin at every `stride`-th point. */
-static RelnStatus fill(TaskEnv *env, RelnRng *rng, int n_motions, int stride, RegressSet *set)
+static RelnStatus fill(TaskEnv *env, RelnRng *rng, int n_motions, int stride, ExpSamples *set)
 {
     const ptrdiff_t each = (RIGID_POINTS - RIGID_STEPS) / stride;
     double w[RIGID_POINTS * 3];
 
-    TRY(regress_set_init(env, n_motions * each, 3, 3 * RIGID_STEPS, set));
+    TRY(exp_samples_init(env, n_motions * each, 3, 3 * RIGID_STEPS, set));
     for (int m = 0; m < n_motions; m++) {
         draw_motion(rng, w);
         for (ptrdiff_t i = 0; i < each; i++)
@@ -88,17 +122,21 @@ static RelnStatus fill(TaskEnv *env, RelnRng *rng, int n_motions, int stride, Re
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
+    const Scale *scale = task_scale(env);
+    const uint64_t seed = (uint64_t)scale->data_seed;
     Data *d = calloc(1, sizeof *d);
-    RelnRng train = reln_rng(/*seed=*/5566, 1), validation = reln_rng(5566, 2),
-            test = reln_rng(5566, 3);
+    RelnRng train = reln_rng(seed, 1), validation = reln_rng(seed, 2), test = reln_rng(seed, 3);
 
     if (!d)
         return task_nomem(env);
     *data = d;
-    TRY(fill(env, &train, TRAINED, 1, &d->train));
-    TRY(fill(env, &validation, VALIDATED, 10, &d->validation));
-    for (int i = 0; i < TESTED; i++)
-        draw_motion(&test, d->test[i]);
+    TRY(reln_algebra_create(env->ctx, "so:3", &d->so3));
+    TRY(fill(env, &train, scale->trained, 1, &d->train));
+    TRY(fill(env, &validation, scale->validated, scale->stride, &d->validation));
+    if (!(d->test = calloc((size_t)scale->tested, MOTION * sizeof *d->test)))
+        return task_nomem(env);
+    for (int i = 0; i < scale->tested; i++)
+        draw_motion(&test, d->test + i * MOTION);
     return RELN_OK;
 }
 
@@ -108,43 +146,38 @@ static void release(void *data)
 
     if (!d)
         return;
-    regress_set_clear(&d->train);
-    regress_set_clear(&d->validation);
+    exp_samples_clear(&d->train);
+    exp_samples_clear(&d->validation);
+    reln_algebra_destroy(d->so3);
+    free(d->test);
     free(d);
-}
-
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const RigidModel *m = model->settings;
-
-    reln_doc_set_number(doc, map, "batch", BATCH);
-    reln_doc_set_number(doc, map, "steps", (double)n_steps[env->scale]);
-    reln_doc_set_number(doc, map, "evaluate_every", (double)evaluate_every[env->scale]);
-    reln_doc_set_number(doc, map, "rate", m->rate);
-    reln_doc_set_number(doc, map, "width", m->width);
 }
 
 /* ---- one run ------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus train(TaskRun *run, const Data *d, Regress **out)
+static RelnStatus train(TaskRun *run, const Data *d, Exp **e)
 {
     const RigidModel *m = run->model->settings;
-    const uint64_t steps = n_steps[run->env->scale];
-    const RegressJob job = {.symmetry = "none:3",
-                            .features = "so:3",
-                            .dtype = m->dtype,
-                            .x = {.k = 3, .c = 1},
-                            .network = rigid_network,
-                            .model = m,
-                            .loss = RELN_LOSS_MAE,
-                            .train = &d->train,
-                            .validation = &d->validation,
-                            .batch = BATCH,
-                            .steps = steps,
-                            .evaluate_every = evaluate_every[run->env->scale],
-                            .schedule = task_schedule(m->rate, true, steps)};
+    const Scale *scale = task_scale(run->env);
+    const ExpSet set = exp_set(&d->train), validation = exp_set(&d->validation);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = scale->batch,
+                          .loss = RELN_LOSS_MAE,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, true, steps)};
 
-    return regress_fit(run, &job, out);
+    return exp_fit(run,
+                   &(ExpJob){.symmetry = "none:3",
+                             .features = "so:3",
+                             .dtype = m->dtype,
+                             .network = rigid_network,
+                             .model = m,
+                             .n_parts = 1,
+                             .parts = &part},
+                   e);
 }
 
 static void turn(const double *r, const double *v, double *out)
@@ -153,26 +186,28 @@ static void turn(const double *r, const double *v, double *out)
         out[i] = r[3 * i] * v[0] + r[3 * i + 1] * v[1] + r[3 * i + 2] * v[2];
 }
 
-/* |w - r truth| at every point, mean over the motions, from their beginnings alone. */
-static RelnStatus follow(Regress *regress, const Data *d, const double *r, double *errors)
+/* |w - r truth| at every point, mean over the motions, from their beginnings alone. x (n, 3), y (n, 3, RIGID_STEPS). */
+static RelnStatus follow(Exp *e, const Data *d, int n, const double *r, double *x, double *y,
+                         double *errors)
 {
-    double x[TESTED * 3], y[TESTED * 3 * RIGID_STEPS], truth[3];
+    const ExpSet set = exp_inputs(n, 3, x);
+    double truth[3];
 
-    for (int m = 0; m < TESTED; m++)
-        turn(r, d->test[m], x + 3 * m);
+    for (int m = 0; m < n; m++)
+        turn(r, d->test + m * MOTION, x + 3 * m);
     errors[0] = 0;
     for (int p = 1; p < RIGID_POINTS; p += RIGID_STEPS) {
-        TRY(regress_predict(regress, x, TESTED, y));
+        TRY(exp_predict(e, EXP_NETWORK, &set, y));
         for (int s = 0; s < RIGID_STEPS; s++) {
             errors[p + s] = 0;
-            for (int m = 0; m < TESTED; m++) {
-                turn(r, d->test[m] + 3 * (p + s), truth);
+            for (int m = 0; m < n; m++) {
+                turn(r, d->test + m * MOTION + 3 * (p + s), truth);
                 for (int i = 0; i < 3; i++)
                     x[3 * m + i] = y[(3 * m + i) * RIGID_STEPS + s];
                 errors[p + s] +=
                     sqrt(pow(x[3 * m] - truth[0], 2) + pow(x[3 * m + 1] - truth[1], 2) +
                          pow(x[3 * m + 2] - truth[2], 2)) /
-                    TESTED;
+                    n;
             }
         }
     }
@@ -190,12 +225,8 @@ static double mean_until(const double *errors, double seconds)
     return sum / n;
 }
 
-static RelnStatus judge(TaskRun *run, const Data *d, Regress *regress)
+static RelnStatus judge_still(TaskRun *run, const double *errors)
 {
-    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    double errors[RIGID_POINTS];
-
-    TRY(follow(regress, d, one, errors));
     for (int i = 0; i < 5; i++)
         run->metrics[AT_5 + i] = mean_until(errors, 5.0 * (i + 1));
     for (int p = 1; p < RIGID_POINTS; p += RIGID_STEPS)
@@ -203,20 +234,28 @@ static RelnStatus judge(TaskRun *run, const Data *d, Regress *regress)
     return RELN_OK;
 }
 
-/* The body is seen from another frame: the network's own vectors are turned with it, and turned back. */
-static RelnStatus judge_turned(TaskRun *run, const Data *d, const RelnAlgebra *so3,
-                               Regress *regress)
+/* The body as it is, and seen from other frames: the network's own vectors are turned with it, and turned back. */
+static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
 {
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const RigidModel *m = run->model->settings;
-    RelnRng rng = reln_rng(5566, 4);
+    const Scale *scale = task_scale(run->env);
+    const int n = scale->tested;
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 4);
     double errors[RIGID_POINTS], r[9], back[9], sum = 0;
+    double *x = exp_room(e, (size_t)n * 3 * (1 + RIGID_STEPS) * sizeof *x), *y = x + 3 * n;
 
-    for (int i = 0; i < TURNS; i++) {
-        TRY(reln_algebra_random_group(so3, &rng, 1, r, back, NULL));
-        rigid_turn(m, regress_store(regress), r);
-        TRY(follow(regress, d, r, errors));
-        rigid_turn(m, regress_store(regress), back);
-        sum += mean_until(errors, 25) / TURNS;
+    if (!x)
+        return task_nomem(run->env);
+    TRY(follow(e, d, n, one, x, y, errors));
+    TRY(judge_still(run, errors));
+    for (int i = 0; i < scale->turns; i++) {
+        TRY(exp_go_on(e));
+        TRY(reln_algebra_random_group(d->so3, &rng, 1, r, back, NULL));
+        rigid_turn(m, exp_store(e), r);
+        TRY(follow(e, d, n, r, x, y, errors));
+        rigid_turn(m, exp_store(e), back);
+        sum += mean_until(errors, 25) / scale->turns;
     }
     run->metrics[AT_25_TURNED] = sum;
     return RELN_OK;
@@ -224,18 +263,12 @@ static RelnStatus judge_turned(TaskRun *run, const Data *d, const RelnAlgebra *s
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    RelnAlgebra *so3 = NULL;
-    Regress *regress = NULL;
-    RelnStatus status = reln_algebra_create(run->env->ctx, "so:3", &so3);
+    Exp *e = NULL;
+    RelnStatus status = train(run, data, &e);
 
     if (status == RELN_OK)
-        status = train(run, data, &regress);
-    if (status == RELN_OK)
-        status = judge(run, data, regress);
-    if (status == RELN_OK)
-        status = judge_turned(run, data, so3, regress);
-    regress_destroy(regress);
-    reln_algebra_destroy(so3);
+        status = judge(run, data, e);
+    exp_destroy(e);
     return status;
 }
 
@@ -245,16 +278,11 @@ static const TaskFigure figures[] = {
 const Task task_rigid = {
     .name = "rigid",
     .purpose = "a free rigid body from windows of its motion",
-    .about = "Angular velocities of a free body with the inertia of the ISS, I wdot = (I w) x w. "
-             "The field is learned "
-             "from windows of 10 of 1000 points over 25 s of 10 motions, and followed from the "
-             "beginnings of 10 others. "
-             "Errors are |w - true|, mean over the time up to 5, 10, 15, 20 and 25 s, as the "
-             "published code takes them; in the "
-             "last column the body is seen from turned frames.\n\n"
-             "Without learned matrices every channel is a multiple of w and all brackets are 0. "
-             "With one on each side, a "
-             "single bracket is exactly Euler's equation.",
+    .about = "The field of a free body, I wdot = (I w) x w, learned from windows of ten points of "
+             "ten motions, "
+             "and followed from the beginnings of ten others. Errors are |w - true|, mean over the "
+             "time up to "
+             "5, 10, 15, 20 and 25 s; in the last column the body is seen from turned frames.",
     .n_metrics = 6,
     .metrics = {{.name = "s5", .label = "5 s"},
                 {.name = "s10", .label = "10 s"},
@@ -267,8 +295,10 @@ const Task task_rigid = {
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 3},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = TASK_FIELDS(RigidModel, model_keys),
+    .scales = scales,
     .prepare = prepare,
     .release = release,
-    .describe = describe,
     .run = run,
 };

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tasks/experiment.h"
 #include "tasks/sl3/sl3.h"
 
 /* The published count has the learned directions of the invariant layer, which no result depends on. */
@@ -71,9 +72,10 @@ static RelnNode *mlp(const RelnNet *net, const Sl3Model *model, RelnNode *x)
                         (RelnDims){.k = model->outputs, .c = 1});
 }
 
-RelnNode *sl3_network(const RelnNet *net, const void *model, RelnNode *x)
+RelnNode *sl3_network(const RelnNet *net, const void *model)
 {
     const Sl3Model *m = model;
+    RelnNode *x = exp_elements(net, "x", (RelnDims){.k = m->matrices ? SL3_MATRIX : SL3_K, .c = 2});
 
     switch (m->kind) {
     case SL3_INVARIANT:

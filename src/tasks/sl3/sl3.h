@@ -23,22 +23,25 @@ void sl3_hats(const RelnAlgebra *sl3, ptrdiff_t n, const double *x, double *matr
 
 /* ---- networks ------------------------------------------------------------------------------------------------------ */
 
+typedef enum Sl3Kind {
+    SL3_INVARIANT,   /* Linear, ReLU, Linear, Bracket, B(x,x), dense: as on sp(4) */
+    SL3_EQUIVARIANT, /* (Linear, Bracket or ReLU)..., Linear */
+    SL3_COMPLETE,    /* on all matrices: Affine, Product, their traces, and a smooth function */
+    SL3_MLP
+} Sl3Kind;
+
 typedef struct Sl3Model {
-    enum {
-        SL3_INVARIANT,   /* Linear, ReLU, Linear, Bracket, B(x,x), dense: as on sp(4) */
-        SL3_EQUIVARIANT, /* (Linear, Bracket or ReLU)..., Linear */
-        SL3_COMPLETE,    /* on all matrices: Affine, Product, their traces, and a smooth function */
-        SL3_MLP
-    } kind;
-    int width;
-    const char *blocks; /* SL3_EQUIVARIANT: 'b' bracket, 'r' leaky ReLU, from the input on */
-    bool matrices;      /* the input is (9, 2) */
-    bool augment;
-    int outputs; /* SL3_MLP */
     double rate;
-    bool cosine;
+    Sl3Kind kind;
+    int width;
+    int outputs;    /* SL3_MLP */
+    char blocks[8]; /* SL3_EQUIVARIANT: 'b' bracket, 'r' leaky ReLU, from the input on */
+    bool matrices;  /* the input is (9, 2) */
+    bool augment, cosine;
+    char pad;
 } Sl3Model;
 
-RelnNode *sl3_network(const RelnNet *net, const void *model, RelnNode *x);
+/* From "x" (8, 2), or (9, 2) of matrices. */
+RelnNode *sl3_network(const RelnNet *net, const void *model);
 
 #endif

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tasks/regress/regress.h"
+#include "tasks/experiment.h"
+#include "tasks/settings.h"
 #include "tasks/sl3/sl3.h"
-
-enum { BATCH = 100, POOL = 256 };
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
@@ -66,43 +65,61 @@ static const TaskModel equivariant_models[] = {
      .settings = MODEL(SL3_EQUIVARIANT, 8, 1e-2, .cosine = true, .blocks = "bb")},
 };
 
+static const char *const kinds[] = {"invariant", "equivariant", "complete", "mlp", NULL};
+
+static const Key model_keys[] = {
+    TASK_NUMBER(Sl3Model, rate),   TASK_WORD(Sl3Model, kind, kinds), TASK_WHOLE(Sl3Model, width),
+    TASK_WHOLE(Sl3Model, outputs), TASK_TEXT(Sl3Model, blocks),      TASK_FLAG(Sl3Model, matrices),
+    TASK_FLAG(Sl3Model, augment),  TASK_FLAG(Sl3Model, cosine),      TASK_PAD(Sl3Model, pad),
+};
+
+/* ---- scales -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Scale {
+    int train, validation, test, steps, evaluate_every, actions;
+    int batch, pool; /* pool: elements for augmentation */
+    int data_seed;
+} Scale;
+
+#define SCALE(...)                                                                                 \
+    {                                                                                              \
+        __VA_ARGS__, .batch = 100, .pool = 256, .data_seed = 20231015                              \
+    }
+
+/* In the order of TaskScale. The published protocols have 600 epochs (invariant) and 1500 (equivariant) of 100 steps. */
+static const Scale invariant_scales[TASK_SCALES] = {SCALE(200, 100, 100, 10, 5, 2),
+                                                    SCALE(10000, 2000, 2000, 1000, 100, 20),
+                                                    SCALE(10000, 2000, 10000, 60000, 500, 500)};
+static const Scale equivariant_scales[TASK_SCALES] = {SCALE(200, 100, 100, 10, 5, 2),
+                                                      SCALE(10000, 2000, 2000, 1000, 100, 20),
+                                                      SCALE(10000, 2000, 5000, 150000, 1000, 500)};
+
+static const Key scale_keys[] = {
+    TASK_WHOLE(Scale, train), TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),
+    TASK_WHOLE(Scale, steps), TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, actions),
+    TASK_WHOLE(Scale, batch), TASK_WHOLE(Scale, pool),           TASK_WHOLE(Scale, data_seed),
+};
+
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
 
 extern const Task task_sl3_inv, task_sl3_equiv;
 
-/* In the order of TaskScale. The published protocols have 600 epochs (invariant) and 1500 (equivariant) of 100 steps. */
-static const RegressScale invariant_scales[TASK_SCALES] = {
-    {200, 100, 100, 10, 5}, {10000, 2000, 2000, 1000, 100}, {10000, 2000, 10000, 60000, 500}};
-static const RegressScale equivariant_scales[TASK_SCALES] = {
-    {200, 100, 100, 10, 5}, {10000, 2000, 2000, 1000, 100}, {10000, 2000, 5000, 150000, 1000}};
-static const int n_actions[TASK_SCALES] = {2, 20, 500};
-
-static bool is_invariant(const TaskEnv *env)
-{
-    return env->task == &task_sl3_inv;
-}
-
-static const RegressScale *scale_of(const TaskEnv *env)
-{
-    return &(is_invariant(env) ? invariant_scales : equivariant_scales)[env->scale];
-}
-
 enum { TRAIN, VALIDATION, TEST, SETS };
 
 typedef struct Data {
+    const Scale *scale;
     RelnAlgebra *sl3;
     bool invariant;
-    RegressSet coordinates[SETS], matrices[SETS];
-    double pool[POOL][SL3_K * SL3_K]; /* for augmentation */
+    ExpSamples coordinates[SETS], matrices[SETS];
+    double (*pool)[SL3_K * SL3_K]; /* for augmentation */
 } Data;
 
-static RelnStatus fill_set(TaskEnv *env, const Data *d, int which, RegressSet *set)
+static RelnStatus fill_set(TaskEnv *env, const Data *d, int which, ExpSamples *set)
 {
-    const RegressScale *scale = scale_of(env);
-    const ptrdiff_t n[SETS] = {scale->train, scale->validation, scale->test};
-    RelnRng rng = reln_rng(/*seed=*/20231015, (uint64_t)which);
+    const ptrdiff_t n[SETS] = {d->scale->train, d->scale->validation, d->scale->test};
+    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, (uint64_t)which);
 
-    TRY(regress_set_init(env, n[which], 2 * SL3_K, d->invariant ? 1 : SL3_K, set));
+    TRY(exp_samples_init(env, n[which], 2 * SL3_K, d->invariant ? 1 : SL3_K, set));
     for (ptrdiff_t i = 0; i < set->n; i++) {
         double x[SL3_K], y[SL3_K], *pair = set->x + i * 2 * SL3_K;
         for (int k = 0; k < SL3_K; k++) {
@@ -117,9 +134,9 @@ static RelnStatus fill_set(TaskEnv *env, const Data *d, int which, RegressSet *s
     return RELN_OK;
 }
 
-static RelnStatus hat_set(TaskEnv *env, const Data *d, const RegressSet *from, RegressSet *set)
+static RelnStatus hat_set(TaskEnv *env, const Data *d, const ExpSamples *from, ExpSamples *set)
 {
-    TRY(regress_set_init(env, from->n, 2 * SL3_MATRIX, from->size_y, set));
+    TRY(exp_samples_init(env, from->n, 2 * SL3_MATRIX, from->size_y, set));
     sl3_hats(d->sl3, from->n, from->x, set->x);
     memcpy(set->y, from->y, (size_t)(from->n * from->size_y) * sizeof *set->y);
     return RELN_OK;
@@ -127,19 +144,23 @@ static RelnStatus hat_set(TaskEnv *env, const Data *d, const RegressSet *from, R
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
+    const Scale *scale = task_scale(env);
     Data *d = calloc(1, sizeof *d);
-    RelnRng rng = reln_rng(20231015, 10);
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 10);
 
     if (!d)
         return task_nomem(env);
     *data = d;
-    d->invariant = is_invariant(env);
+    d->scale = scale;
+    d->invariant = env->task == &task_sl3_inv;
     TRY(reln_algebra_create(env->ctx, "sl:3", &d->sl3));
     for (int s = 0; s < SETS; s++) {
         TRY(fill_set(env, d, s, &d->coordinates[s]));
         TRY(hat_set(env, d, &d->coordinates[s], &d->matrices[s]));
     }
-    for (int i = 0; i < POOL; i++)
+    if (!(d->pool = calloc((size_t)scale->pool, sizeof *d->pool)))
+        return task_nomem(env);
+    for (int i = 0; i < scale->pool; i++)
         TRY(sl3_action(d->sl3, &rng, d->pool[i]));
     return RELN_OK;
 }
@@ -151,94 +172,91 @@ static void release(void *data)
     if (!d)
         return;
     for (int s = 0; s < SETS; s++) {
-        regress_set_clear(&d->coordinates[s]);
-        regress_set_clear(&d->matrices[s]);
+        exp_samples_clear(&d->coordinates[s]);
+        exp_samples_clear(&d->matrices[s]);
     }
     reln_algebra_destroy(d->sl3);
+    free(d->pool);
     free(d);
-}
-
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const Sl3Model *m = model->settings;
-
-    regress_describe(scale_of(env), doc, map);
-    reln_doc_set_number(doc, map, "actions", n_actions[env->scale]);
-    reln_doc_set_number(doc, map, "width", m->width);
-    reln_doc_set_number(doc, map, "rate", m->rate);
-    reln_doc_set_bool(doc, map, "cosine", m->cosine);
-    reln_doc_set_bool(doc, map, "augment", m->augment);
 }
 
 /* ---- one run ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Fit {
-    TaskRun *run;
     const Data *data;
     const Sl3Model *model;
-    Regress *regress;
-    double *x, *matrices, *y, *before, *after; /* of the test set, moved; outputs */
 } Fit;
 
 /* Half of what is seen are pairs as they were drawn. */
-static RelnStatus augment(const void *self, RelnRng *rng, double *x, double *y)
+static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns)
 {
-    const Data *d = self;
-    const double *ad = d->pool[reln_rng_below(rng, POOL)];
+    const Data *d = ((const Fit *)self)->data;
+    const double *ad = d->pool[reln_rng_below(rng, (uint64_t)d->scale->pool)];
 
     if (reln_rng_uniform(rng) < 0.5)
         return RELN_OK;
-    sl3_act(ad, 1, 2, x, x);
+    sl3_act(ad, 1, 2, columns[0], columns[0]);
     if (!d->invariant)
-        sl3_act(ad, 1, 1, y, y);
+        sl3_act(ad, 1, 1, columns[1], columns[1]);
     return RELN_OK;
 }
 
-static RelnStatus train(Fit *f)
+static RelnStatus train(TaskRun *run, Fit *f, Exp **e)
 {
     const Sl3Model *m = f->model;
-    const RegressSet *sets = m->matrices ? f->data->matrices : f->data->coordinates;
-    const RegressScale *scale = scale_of(f->run->env);
-    const RegressJob job = {.symmetry = m->kind == SL3_MLP ? "none:3" : "sl:3",
-                            .features = m->matrices ? "gl:3" : "sl:3",
-                            .dtype = RELN_F32,
-                            .x = {.k = m->matrices ? SL3_MATRIX : SL3_K, .c = 2},
-                            .network = sl3_network,
-                            .model = m,
-                            .train = &sets[TRAIN],
-                            .validation = &sets[VALIDATION],
-                            .batch = BATCH,
-                            .steps = scale->steps,
-                            .evaluate_every = scale->evaluate_every,
-                            .schedule = task_schedule(m->rate, m->cosine, scale->steps),
-                            .move = m->augment ? augment : NULL,
-                            .self = f->data};
+    const Scale *scale = f->data->scale;
+    const ExpSamples *sets = m->matrices ? f->data->matrices : f->data->coordinates;
+    const ExpSet set = exp_set(&sets[TRAIN]), validation = exp_set(&sets[VALIDATION]);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = scale->batch,
+                          .move = m->augment ? augment : NULL,
+                          .self = f,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, m->cosine, steps)};
 
-    return regress_fit(f->run, &job, &f->regress);
+    return exp_fit(run,
+                   &(ExpJob){.symmetry = m->kind == SL3_MLP ? "none:3" : "sl:3",
+                             .features = m->matrices ? "gl:3" : "sl:3",
+                             .dtype = RELN_F32,
+                             .network = sl3_network,
+                             .model = m,
+                             .n_parts = 1,
+                             .parts = &part},
+                   e);
 }
 
-static RelnStatus predict(Fit *f, const double *x, double *out)
-{
-    const ptrdiff_t n = f->data->coordinates[TEST].n;
+/* ---- judging ------------------------------------------------------------------------------------------------------- */
 
-    if (!f->model->matrices)
-        return regress_predict(f->regress, x, n, out);
-    sl3_hats(f->data->sl3, n, x, f->matrices);
-    return regress_predict(f->regress, f->matrices, n, out);
+static RelnStatus draw(const void *self, RelnRng *rng, void *g)
+{
+    return sl3_action(((const Fit *)self)->data->sl3, rng, g);
 }
 
-static void move_outputs(const Fit *f, const double *ad, const double *from, double *to)
+static RelnStatus move(const void *self, const void *g, const double *x, double *out)
 {
-    const RegressSet *test = &f->data->coordinates[TEST];
+    const Fit *f = self;
+    double moved[2 * SL3_K];
 
-    if (f->data->invariant)
-        memcpy(to, from, (size_t)test->n * sizeof *to);
+    sl3_act(g, 1, 2, x, moved);
+    if (f->model->matrices)
+        sl3_hats(f->data->sl3, 1, moved, out);
     else
-        sl3_act(ad, test->n, 1, from, to);
+        memcpy(out, moved, sizeof moved);
+    return RELN_OK;
+}
+
+static void turn(const void *self, const void *g, const double *y, double *out)
+{
+    (void)self;
+    sl3_act(g, 1, 1, y, out);
 }
 
 /* Mean of |a - b| over the samples. */
-static double mean_distance(const double *a, const double *b, ptrdiff_t n, int size)
+static void add_distance(const double *a, const double *b, ptrdiff_t n, int size, double share,
+                         double *total)
 {
     double sum = 0;
 
@@ -248,62 +266,46 @@ static double mean_distance(const double *a, const double *b, ptrdiff_t n, int s
             square += (a[i * size + k] - b[i * size + k]) * (a[i * size + k] - b[i * size + k]);
         sum += sqrt(square);
     }
-    return sum / (double)n;
+    *total += sum / (double)n / share;
 }
 
-static RelnStatus judge_actions(Fit *f)
+static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
 {
-    const RegressSet *test = &f->data->coordinates[TEST];
-    const int n = n_actions[f->run->env->scale];
-    RelnRng rng = reln_rng(20231015, 11);
-    double ad[SL3_K * SL3_K], sums[2] = {0, 0};
+    const Data *d = f->data;
+    const ExpSamples *test = &d->coordinates[TEST],
+                     *seen = f->model->matrices ? &d->matrices[TEST] : test;
+    const int n = d->scale->actions;
+    const ExpSet set = exp_set(seen);
+    ExpAction action = {.self = f,
+                        .test = test,
+                        .size_x = seen->size_x,
+                        .size_g = SL3_K * SL3_K * sizeof(double),
+                        .draw = draw,
+                        .move = move,
+                        .turn = d->invariant ? NULL : turn,
+                        .error = exp_add_mse,
+                        .broken = add_distance};
+    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, 11);
+    double sums[2] = {0, 0}, *before = NULL;
 
-    for (int a = 0; a < n; a++) {
-        if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
-        TRY(sl3_action(f->data->sl3, &rng, ad));
-        sl3_act(ad, test->n, 2, test->x, f->x);
-        TRY(predict(f, f->x, f->after));
-        move_outputs(f, ad, test->y, f->y);
-        sums[0] += regress_mse(f->after, f->y, test->n * test->size_y) / n;
-        move_outputs(f, ad, f->before, f->y);
-        sums[1] += mean_distance(f->after, f->y, test->n, test->size_y) / n;
-    }
-    f->run->metrics[MOVED] = sums[0];
-    f->run->metrics[EQUIVARIANCE] = sums[1];
+    TRY(exp_outputs(e, EXP_NETWORK, &set, test->size_y, &before));
+    action.before = before;
+    TRY(exp_act(e, &action, &rng, n, n, sums));
+    run->metrics[ID] = exp_mse(before, test->y, test->n, test->size_y);
+    run->metrics[MOVED] = sums[0];
+    run->metrics[EQUIVARIANCE] = sums[1];
     return RELN_OK;
-}
-
-static RelnStatus judge(Fit *f)
-{
-    const RegressSet *test = &f->data->coordinates[TEST];
-    const size_t n = (size_t)test->n, outputs = n * (size_t)test->size_y;
-
-    f->x = malloc(n * 2 * SL3_K * sizeof *f->x);
-    f->matrices = malloc(n * 2 * SL3_MATRIX * sizeof *f->matrices);
-    f->y = malloc(outputs * sizeof *f->y);
-    f->before = malloc(outputs * sizeof *f->before);
-    f->after = malloc(outputs * sizeof *f->after);
-    if (!f->x || !f->matrices || !f->y || !f->before || !f->after)
-        return task_nomem(f->run->env);
-    TRY(predict(f, test->x, f->before));
-    f->run->metrics[ID] = regress_mse(f->before, test->y, (ptrdiff_t)outputs);
-    return judge_actions(f);
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    Fit f = {.run = run, .data = data, .model = run->model->settings};
-    RelnStatus status = train(&f);
+    Fit f = {.data = data, .model = run->model->settings};
+    Exp *e = NULL;
+    RelnStatus status = train(run, &f, &e);
 
     if (status == RELN_OK)
-        status = judge(&f);
-    regress_destroy(f.regress);
-    free(f.x);
-    free(f.matrices);
-    free(f.y);
-    free(f.before);
-    free(f.after);
+        status = judge(run, &f, e);
+    exp_destroy(e);
     return status;
 }
 
@@ -312,20 +314,21 @@ static RelnStatus run(TaskRun *run, const void *data)
     .metrics = {{.name = "id", .label = "ID"},                                                     \
                 {.name = "sl3", .label = "SL(3)"},                                                 \
                 {.name = "equivariance", .label = "equiv. error"}},                                \
-    .seeds = {1, 1, 3}, .prepare = prepare, .release = release, .describe = describe, .run = run
+    .seeds = {1, 1, 3}, .scale_fields = TASK_FIELDS(Scale, scale_keys),                            \
+    .row_fields = TASK_FIELDS(Sl3Model, model_keys), .prepare = prepare, .release = release,       \
+    .run = run
 
 const Task task_sl3_inv = {
     .name = "sl3-inv",
     .purpose = "invariant regression on sl(3)",
-    .about = "Pairs X, Y of sl(3) and the function of the sp(4) table, sin tr(XX) + cos tr(YY) - "
-             "tr(YY)^3/2 + det(XY) + "
-             "exp tr(XX). Mean squared errors on pairs as drawn (ID) and conjugated by random g "
-             "(SL(3)); the last column "
-             "is the mean of |f(x) - f(g x)|. On sl(3) the forms of ReLN and Lie Neurons are the "
-             "same, 6 tr(XY), and so "
-             "are the networks.",
+    .about = "Pairs X, Y of sl(3) and the function of the sp(4) table. Mean squared errors on "
+             "pairs as drawn "
+             "(ID) and conjugated by random g (SL(3)); the last column is the mean of |f(x) - f(g "
+             "x)|. On "
+             "sl(3) ReLN and Lie Neurons are one network.",
     .n_models = sizeof invariant_models / sizeof invariant_models[0],
     .models = invariant_models,
+    .scales = invariant_scales,
     SHARED,
 };
 
@@ -333,13 +336,12 @@ const Task task_sl3_equiv = {
     .name = "sl3-equiv",
     .purpose = "equivariant regression on sl(3)",
     .about = "Pairs X, Y of sl(3) and [[X,Y],Y] + [Y,X], an element that follows every "
-             "conjugation. Mean squared errors of "
-             "its coordinates on pairs as drawn (ID) and conjugated by random g (SL(3)); the last "
-             "column is the mean of "
-             "|f(g x) - g f(x)|. Two bracket layers of four channels hold the function exactly; "
-             "layers with ReLU alone "
-             "stay in the span of X and Y and cannot.",
+             "conjugation. Mean "
+             "squared errors of its coordinates on pairs as drawn (ID) and conjugated by random g "
+             "(SL(3)); "
+             "the last column is the mean of |f(g x) - g f(x)|.",
     .n_models = sizeof equivariant_models / sizeof equivariant_models[0],
     .models = equivariant_models,
+    .scales = equivariant_scales,
     SHARED,
 };

@@ -39,16 +39,18 @@ void sp4_act(const double *ad, ptrdiff_t n, const double *x, double *y);
 
 /* ---- networks --------------------------------------------------------------------------------------------------- */
 
+typedef enum Sp4Kind { SP4_LAYERS, SP4_MLP, SP4_INVARIANTS, SP4_BEST } Sp4Kind;
+
 typedef struct Sp4Model {
-    enum { SP4_LAYERS, SP4_MLP, SP4_INVARIANTS, SP4_BEST } kind;
-    int width;
-    int channels; /* SP4_BEST: of elements; width is that of the function of their invariants */
-    bool relu, bracket; /* SP4_LAYERS: which of the two blocks there are */
     double
         form; /* the form is this times tr(XY): 6 is Lie Neurons', 8 ReLN's 2n tr(XY) - tr X tr Y */
-    bool augment; /* SP4_MLP: half of the training set are conjugates of the other half */
     double rate;
-    bool cosine; /* from a warm-up down to 0, instead of a constant rate */
+    Sp4Kind kind;
+    int width;
+    int channels; /* SP4_BEST: of elements; width is that of the function of their invariants */
+    bool cosine;  /* from a warm-up down to 0, instead of a constant rate */
+    bool augment; /* SP4_MLP: half of the training set are conjugates of the other half */
+    bool relu, bracket; /* SP4_LAYERS: which of the two blocks there are */
 } Sp4Model;
 
 /* "out", one number for each sample, from the input "x" (K, 2): layers of nn.h on elements of sp(4). */

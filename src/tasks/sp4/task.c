@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/experiment.h"
+#include "tasks/settings.h"
 #include "tasks/sp4/sp4.h"
-
-enum { BATCH = 100, BLOCKS = 5 };
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
@@ -79,19 +79,35 @@ static const TaskModel models[] = {
              .kind = SP4_BEST, .width = 64, .channels = 8, .rate = 3e-3, .cosine = true}},
 };
 
+static const char *const kinds[] = {"layers", "mlp", "invariants", "best", NULL};
+
+static const Key model_keys[] = {
+    TASK_NUMBER(Sp4Model, form),  TASK_NUMBER(Sp4Model, rate),    TASK_WORD(Sp4Model, kind, kinds),
+    TASK_WHOLE(Sp4Model, width),  TASK_WHOLE(Sp4Model, channels), TASK_FLAG(Sp4Model, cosine),
+    TASK_FLAG(Sp4Model, augment), TASK_FLAG(Sp4Model, relu),      TASK_FLAG(Sp4Model, bracket),
+};
+
 /* ---- scales -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    ptrdiff_t train, validation, test;
-    uint64_t steps, evaluate_every;
-    int actions; /* each on one of BLOCKS parts of the test set, in turn */
+    int train, validation, test, steps, evaluate_every;
+    int actions, blocks; /* each action on one of so many parts of the test set, in turn */
+    int batch, data_seed;
 } Scale;
 
 static const Scale scales[TASK_SCALES] = {
-    {400, 200, 200, 20, 10, 2},
-    {10000, 2000, 10000, 5000, 250, 20},
-    {10000, 2000, 10000, 60000, 100, 500},
+    {400, 200, 200, 20, 10, 2, 5, 100, 20230601},
+    {10000, 2000, 10000, 5000, 250, 20, 5, 100, 20230601},
+    {10000, 2000, 10000, 60000, 100, 500, 5, 100, 20230601},
 };
+
+static const Key scale_keys[] = {
+    TASK_WHOLE(Scale, train),  TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),
+    TASK_WHOLE(Scale, steps),  TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, actions),
+    TASK_WHOLE(Scale, blocks), TASK_WHOLE(Scale, batch),          TASK_WHOLE(Scale, data_seed),
+};
+
+static const char *const targets[] = {[SP4_TARGET_CODE] = "code", [SP4_TARGET_PAPER] = "paper"};
 
 typedef struct Data {
     RelnAlgebra *sp4;
@@ -102,16 +118,15 @@ typedef struct Data {
 static RelnStatus fill_set(TaskEnv *env, const Data *d, int stream, ptrdiff_t n, bool conjugates,
                            Sp4Set *set)
 {
-    const bool paper = strcmp(task_option(env, "target"), "paper") == 0;
-    RelnRng rng = reln_rng(/*seed=*/20230601, (uint64_t)stream);
+    const Scale *scale = task_scale(env);
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, (uint64_t)stream);
 
-    return sp4_set_init(set, d->sp4, &rng, n, paper ? SP4_TARGET_PAPER : SP4_TARGET_CODE,
-                        conjugates);
+    return sp4_set_init(set, d->sp4, &rng, n, (Sp4Target)task_choice(env, "target"), conjugates);
 }
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    const Scale *scale = &scales[env->scale];
+    const Scale *scale = task_scale(env);
     Data *d = calloc(1, sizeof *d);
 
     if (!d)
@@ -138,265 +153,157 @@ static void release(void *data)
     free(d);
 }
 
-static void describe(const TaskEnv *env, const TaskModel *model, RelnDoc *doc, RelnDocNode *map)
-{
-    const Scale *scale = &scales[env->scale];
-    const Sp4Model *m = model->settings;
-
-    reln_doc_set_number(doc, map, "train", (double)scale->train);
-    reln_doc_set_number(doc, map, "validation", (double)scale->validation);
-    reln_doc_set_number(doc, map, "test", (double)scale->test);
-    reln_doc_set_number(doc, map, "batch", BATCH);
-    reln_doc_set_number(doc, map, "steps", (double)scale->steps);
-    reln_doc_set_number(doc, map, "evaluate_every", (double)scale->evaluate_every);
-    reln_doc_set_number(doc, map, "actions", scale->actions);
-    reln_doc_set_number(doc, map, "width", m->width);
-    reln_doc_set_number(doc, map, "channels", m->channels);
-    reln_doc_set_number(doc, map, "form", m->form);
-    reln_doc_set_number(doc, map, "rate", m->rate);
-    reln_doc_set_bool(doc, map, "cosine", m->cosine);
-    reln_doc_set_bool(doc, map, "augment", m->augment);
-}
-
 /* ---- one run ------------------------------------------------------------------------------------------------------- */
 
+/* Training and validation on words where there are some, the final judgement on elements. */
 typedef struct Fit {
-    TaskRun *run;
     const Data *data;
-    const Sp4Model *model;
-    const Sp4Set *train;
-    bool words; /* training and validation on words, the final judgement on elements */
-    RelnSetting s;
-    RelnGraph *judge_graph, *plain_graph;
-    RelnPlan *plan, *judge, *plain; /* training; the same network for evaluation; on elements */
-    RelnTrainer *trainer;
-    double x[BATCH * 2 * SP4_K], y[BATCH];
-    float *before; /* outputs for the test set as it is */
-    double *moved; /* a block of the test set, acted upon */
+    bool words;
+    double *guess; /* outputs for a set */
 } Fit;
 
-static const double *inputs(const Fit *f, const Sp4Set *set)
+static RelnNode *network(const RelnNet *net, const void *model)
 {
-    return f->words ? set->words : set->x;
+    const Sp4Model *m = model;
+
+    return m->kind == SP4_LAYERS ? sp4_network_words(net, m) : sp4_network(net, m);
 }
 
-static RelnNode *network(const Fit *f, RelnGraph *g, bool words, bool train)
+static RelnNode *plain_network(const RelnNet *net, const void *model)
 {
-    const RelnNet net = {.graph = g, .algebra = f->s.algebra, .train = train};
-
-    return words ? sp4_network_words(&net, f->model) : sp4_network(&net, f->model);
+    return sp4_network(net, model);
 }
 
-static RelnStatus build_training(Fit *f)
+static ExpSet set_of(const Fit *f, const Sp4Set *s)
 {
-    RelnGraph *g = f->s.graph;
-    RelnNode *out = network(f, g, f->words, true);
-    RelnNode *y = reln_input(g, "y", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_DEFAULT);
-    RelnNode *loss = reln_loss_mean(g, &(RelnLoss){.kind = RELN_LOSS_MSE}, out, y);
+    const ExpColumn x = {EXP_NUMBERS("x", 2 * SP4_K, s->x)},
+                    words = {EXP_NUMBERS("words", SP4_WORDS, s->words)};
 
-    reln_train_step(g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS},
-                    loss);
-    TRY(reln_plan_create(g, &(RelnPlanOptions){.pool = f->run->env->pool}, &f->plan));
-    TRY(reln_plan_bind(f->plan, f->words ? "words" : "x", f->x, RELN_F64));
-    return reln_plan_bind(f->plan, "y", f->y, RELN_F64);
+    return (ExpSet){s->n, 2, {f->words ? words : x, {EXP_NUMBERS("y", 1, s->y), .target = true}}};
 }
 
-static RelnStatus build_judge(Fit *f, bool words, RelnGraph **g, RelnPlan **plan)
+static RelnStatus error_on(Exp *e, Fit *f, const Sp4Set *s, double *error)
 {
-    TRY(reln_graph_create(f->s.group, f->s.store, RELN_F32, g));
-    reln_output(*g, "out", network(f, *g, words, false));
-    return reln_plan_create(*g, &(RelnPlanOptions){.pool = f->run->env->pool}, plan);
-}
+    const ExpSet set = set_of(f, s);
 
-static RelnStatus build(Fit *f)
-{
-    const char *symmetry = f->model->kind == SP4_MLP ? "none:4" : "sp:4";
-
-    TRY(reln_setting_init_in(&f->s, f->run->env->ctx, symmetry, "sp:4", RELN_F32, f->run->seed));
-    TRY(build_training(f));
-    TRY(build_judge(f, f->words, &f->judge_graph, &f->judge));
-    TRY(build_judge(f, false, &f->plain_graph, &f->plain));
-    f->run->params = reln_store_parameters(f->s.store);
-    f->run->params_used = task_trained(f->s.store);
+    TRY(exp_predict(e, EXP_NETWORK, &set, f->guess));
+    *error = exp_mse(f->guess, s->y, s->n, 1);
     return RELN_OK;
-}
-
-static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
-{
-    Fit *f = self;
-    const ptrdiff_t n = f->train->n, in = f->words ? SP4_WORDS : 2 * SP4_K;
-    const uint64_t per_epoch = (uint64_t)(n / BATCH);
-    ptrdiff_t rows[BATCH];
-
-    reln_shuffle(f->run->seed, step / per_epoch, n, (ptrdiff_t)(step % per_epoch) * BATCH, BATCH,
-                 rows);
-    for (int i = 0; i < BATCH; i++) {
-        memcpy(f->x + i * in, inputs(f, f->train) + rows[i] * in, (size_t)in * sizeof(double));
-        f->y[i] = f->train->y[rows[i]];
-    }
-    *n_samples = BATCH;
-    return RELN_OK;
-}
-
-/* Outputs for n inputs, borrowed from the plan. */
-static RelnStatus predict(RelnPlan *plan, const char *input, const double *x, ptrdiff_t n,
-                          const float **out)
-{
-    TRY(reln_plan_bind(plan, input, x, RELN_F64));
-    TRY(reln_plan_run(plan, &(RelnRun){.n_samples = n}));
-    *out = reln_plan_output(plan, "out", NULL);
-    return RELN_OK;
-}
-
-static double squared_error(const float *out, const double *y, ptrdiff_t n)
-{
-    double sum = 0;
-
-    for (ptrdiff_t i = 0; i < n; i++)
-        sum += ((double)out[i] - y[i]) * ((double)out[i] - y[i]);
-    return sum / (double)n;
 }
 
 /* The score is validation's; beside it the test set's, by which the published code chooses its checkpoint. */
-static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
+static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     Fit *f = self;
-    const char *input = f->words ? "words" : "x";
-    const Sp4Set *validation = &f->data->validation, *test = &f->data->test;
-    const float *y = NULL;
 
-    (void)step;
-    TRY(predict(f->judge, input, inputs(f, validation), validation->n, &y));
-    out->score = squared_error(y, validation->y, validation->n);
-    TRY(predict(f->judge, input, inputs(f, test), test->n, &y));
-    out->n_metrics = 1;
-    out->metrics[0] = squared_error(y, test->y, test->n);
-    return RELN_OK;
+    TRY(error_on(e, f, &f->data->validation, &out->score));
+    return error_on(e, f, &f->data->test, &out->metrics[0]);
 }
 
-static RelnStatus train(Fit *f)
+static RelnStatus train(TaskRun *run, Fit *f, Exp **e)
 {
-    const Scale *scale = &scales[f->run->env->scale];
-    const RelnTrainJob job = {.plan = f->plan,
-                              .store = f->s.store,
-                              .seed = f->run->seed,
-                              .n_steps = scale->steps,
-                              .steps_per_epoch = (uint64_t)(scale->train / BATCH),
-                              .evaluate_every = scale->evaluate_every,
-                              .schedule =
-                                  task_schedule(f->model->rate, f->model->cosine, scale->steps),
-                              .n_metrics = 1,
-                              .metric_names = {"test mse"},
-                              .self = f,
-                              .load = load,
-                              .evaluate = evaluate};
+    const Scale *scale = task_scale(run->env);
+    const Sp4Model *m = run->model->settings;
+    const ExpSet set = set_of(f, m->augment ? &f->data->augmented : &f->data->train);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .batch = scale->batch,
+                          .evaluate = evaluate,
+                          .metric = "test mse",
+                          .self = f,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, m->cosine, steps)};
 
-    TRY(task_train(f->run, 0, &job, &f->trainer));
-    return reln_trainer_take_best(f->trainer);
+    return exp_fit(run,
+                   &(ExpJob){.symmetry = m->kind == SP4_MLP ? "none:4" : "sp:4",
+                             .features = "sp:4",
+                             .dtype = RELN_F32,
+                             .network = network,
+                             .others = {plain_network},
+                             .model = m,
+                             .n_parts = 1,
+                             .parts = &part},
+                   e);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
-/* One action on one block: squared errors and |f(x) - f(g x)|, their means added up. */
-static RelnStatus act_once(Fit *f, const double *ad, ptrdiff_t first, ptrdiff_t n, double sums[2])
+static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
-    const Sp4Set *test = &f->data->test;
-    const float *after = NULL;
+    return sp4_random_action(((const Fit *)self)->data->sp4, rng, g);
+}
 
-    sp4_act(ad, n, test->x + first * 2 * SP4_K, f->moved);
-    TRY(predict(f->plain, "x", f->moved, n, &after));
-    sums[0] += squared_error(after, test->y + first, n);
-    for (ptrdiff_t i = 0; i < n; i++)
-        sums[1] += fabs((double)after[i] - (double)f->before[first + i]) / (double)n;
+static RelnStatus move(const void *self, const void *g, const double *x, double *out)
+{
+    (void)self;
+    sp4_act(g, 1, x, out);
     return RELN_OK;
 }
 
-static RelnStatus judge_actions(Fit *f)
+/* Mean over the samples of |a - b|. */
+static void add_difference(const double *a, const double *b, ptrdiff_t n, int size, double share,
+                           double *sum)
 {
-    const int actions = scales[f->run->env->scale].actions;
-    const ptrdiff_t n = f->data->test.n / BLOCKS;
-    RelnRng rng = reln_rng(/*seed=*/20230601, /*stream=*/4);
-    double ad[SP4_K * SP4_K], sums[2] = {0, 0};
-
-    for (int a = 0; a < actions; a++) {
-        if (task_asked(f->run))
-            return task_fail(f->run->env, RELN_ERR_STOPPED, "asked to stop");
-        TRY(sp4_random_action(f->data->sp4, &rng, ad));
-        TRY(act_once(f, ad, a % BLOCKS * n, n, sums));
-    }
-    f->run->metrics[SP4] = sums[0] / actions;
-    f->run->metrics[INVARIANCE] = sums[1] / actions;
-    return RELN_OK;
+    for (ptrdiff_t i = 0; i < n * size; i++)
+        *sum += fabs(a[i] - b[i]) / (double)n / share;
 }
 
-static RelnStatus judge(Fit *f)
+static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
 {
+    const Scale *scale = task_scale(run->env);
     const Sp4Set *test = &f->data->test;
-    const float *out = NULL;
+    const ExpSamples samples = {test->n, 2 * SP4_K, 1, test->x, test->y};
+    const ExpSet set = exp_set(&samples);
+    ExpAction action = {.self = f,
+                        .plan = EXP_OTHER,
+                        .test = &samples,
+                        .blocks = scale->blocks,
+                        .size_g = SP4_K * SP4_K * sizeof(double),
+                        .draw = draw,
+                        .move = move,
+                        .error = exp_add_mse,
+                        .broken = add_difference};
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, /*stream=*/4);
+    double sums[2] = {0, 0}, *before = NULL;
 
-    f->before = malloc((size_t)test->n * sizeof *f->before);
-    f->moved = malloc((size_t)test->n * 2 * SP4_K * sizeof *f->moved);
-    if (!f->before || !f->moved)
-        return task_nomem(f->run->env);
-    TRY(predict(f->plain, "x", test->x, test->n, &out));
-    memcpy(f->before, out, (size_t)test->n * sizeof *f->before);
-    f->run->metrics[ID] = squared_error(out, test->y, test->n);
-    f->run->metrics[ID_PUBLISHED] = task_best_metric(f->trainer, false);
-    return judge_actions(f);
-}
-
-static RelnStatus fit(Fit *f)
-{
-    TRY(build(f));
-    TRY(train(f));
-    TRY(judge(f));
-    TRY(task_curve_rows(f->run, f->trainer, "validation error"));
-    return task_keep(f->run, f->s.store);
+    TRY(exp_outputs(e, EXP_OTHER, &set, 1, &before));
+    action.before = before;
+    TRY(exp_act(e, &action, &rng, scale->actions, 1, sums));
+    run->metrics[ID] = exp_mse(before, test->y, test->n, 1);
+    run->metrics[SP4] = sums[0] / scale->actions;
+    run->metrics[INVARIANCE] = sums[1] / scale->actions;
+    run->metrics[ID_PUBLISHED] = exp_best_metric(e, 0, false);
+    return RELN_OK;
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    Fit *f = calloc(1, sizeof *f);
-    RelnStatus status;
+    const Sp4Model *m = run->model->settings;
+    const Data *d = data;
+    const ptrdiff_t most = d->validation.n > d->test.n ? d->validation.n : d->test.n;
+    Fit f = {
+        .data = d, .words = m->kind == SP4_LAYERS, .guess = malloc((size_t)most * sizeof *f.guess)};
+    Exp *e = NULL;
+    RelnStatus status = f.guess ? train(run, &f, &e) : task_nomem(run->env);
 
-    if (!f)
-        return task_nomem(run->env);
-    f->run = run;
-    f->data = data;
-    f->model = run->model->settings;
-    f->words = f->model->kind == SP4_LAYERS;
-    f->train = f->model->augment ? &f->data->augmented : &f->data->train;
-    status = fit(f);
-    reln_trainer_destroy(f->trainer);
-    reln_plan_destroy(f->plain);
-    reln_plan_destroy(f->judge);
-    reln_plan_destroy(f->plan);
-    reln_graph_destroy(f->plain_graph);
-    reln_graph_destroy(f->judge_graph);
-    reln_setting_clear(&f->s);
-    free(f->before);
-    free(f->moved);
-    free(f);
+    if (status == RELN_OK)
+        status = judge(run, &f, e);
+    exp_destroy(e);
+    free(f.guess);
     return status;
 }
 
 const Task task_sp4 = {
     .name = "sp4",
     .purpose = "invariant regression on sp(4)",
-    .about = "Pairs X, Y of sp(4) and g(X,Y) = sin tr(XX) + cos tr(YY) - tr(YY)^3/2 + det(XY) + "
-             "exp tr(XX), which no "
-             "conjugation of both by Sp(4) changes. Errors are mean squares over 10,000 pairs as "
-             "drawn (ID) and conjugated "
-             "by random g (SP(4)); the invariance error is the mean of |f(x) - f(g x)|. Weights "
-             "are those of the best "
-             "validation error; the last column has the lowest test error of all checkpoints "
-             "instead, as the published "
-             "code reports it.\n\n"
-             "The paper writes sin tr(XY), its code has sin tr(XX): --target paper chooses the "
-             "former. ReLN's form is 8 tr, "
-             "Lie Neurons' 6 tr. These networks depend on four invariants of a pair and cannot see "
-             "det X, which leaves them "
-             "an error of 6e-6; a Triple layer can.",
+    .about = "Pairs X, Y of sp(4) and a function of them that no conjugation by Sp(4) changes. "
+             "Errors are mean "
+             "squares on pairs as drawn (ID) and conjugated by random g (SP(4)); the invariance "
+             "error is the "
+             "mean of |f(x) - f(g x)|. The last column has the lowest test error of all "
+             "checkpoints, as the "
+             "published code reports it.",
     .n_metrics = 4,
     .metrics = {{.name = "id", .label = "ID"},
                 {.name = "sp4", .label = "SP(4)"},
@@ -405,10 +312,14 @@ const Task task_sp4 = {
     .n_models = sizeof models / sizeof models[0],
     .models = models,
     .n_options = 1,
-    .options = {{"target", "code|paper", "code", "sin tr(XX) as in the code, or sin tr(XY)"}},
+    .options = {{.name = "target",
+                 .help = "sin tr(XX) as in the code, or sin tr(XY)",
+                 TASK_WORDS(targets)}},
     .seeds = {1, 1, 3},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = TASK_FIELDS(Sp4Model, model_keys),
+    .scales = scales,
     .prepare = prepare,
     .release = release,
-    .describe = describe,
     .run = run,
 };

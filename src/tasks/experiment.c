@@ -1,0 +1,571 @@
+/* experiment.c -- see experiment.h: plans of an experiment, its training, its predictions, and g. */
+#include "tasks/experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLANS = 1 + EXP_OTHERS };
+
+/* Memory behind it is the caller's. */
+typedef struct Room {
+    struct Room *next;
+    max_align_t bytes[];
+} Room;
+
+/* One training. */
+typedef struct Part {
+    Exp *e;
+    const ExpPart *job;
+    RelnGraph *graph; /* of the first part: the setting's */
+    RelnPlan *plan;
+    RelnTrainer *trainer;
+    void *column[EXP_COLUMNS]; /* the batch of a step */
+    double *guess;             /* outputs for the validation set */
+} Part;
+
+struct Exp {
+    TaskRun *run;
+    ExpJob job;
+    RelnSetting s;    /* its graph is that of the first part */
+    RelnGroup *group; /* the setting's, or the job's */
+    RelnStore *store;
+    Part part[EXP_PARTS];
+    RelnGraph *graph[PLANS];
+    RelnPlan *plan[PLANS];
+    int size[PLANS]; /* numbers of an item of the output */
+    Room *rooms;
+};
+
+void *exp_room(Exp *e, size_t n_bytes)
+{
+    Room *room = calloc(1, sizeof *room + n_bytes);
+
+    if (!room)
+        return NULL;
+    room->next = e->rooms;
+    e->rooms = room;
+    return room->bytes;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------- */
+
+RelnStatus exp_samples_init(TaskEnv *env, ptrdiff_t n, int size_x, int size_y, ExpSamples *s)
+{
+    *s = (ExpSamples){.n = n,
+                      .size_x = size_x,
+                      .size_y = size_y,
+                      .x = calloc((size_t)n, (size_t)size_x * sizeof(double)),
+                      .y = calloc((size_t)n, (size_t)size_y * sizeof(double))};
+    return s->x && s->y ? RELN_OK : task_nomem(env);
+}
+
+void exp_samples_clear(ExpSamples *s)
+{
+    free(s->x);
+    free(s->y);
+    *s = (ExpSamples){0};
+}
+
+ExpSet exp_set(const ExpSamples *s)
+{
+    return (ExpSet){
+        s->n,
+        2,
+        {{EXP_NUMBERS("x", s->size_x, s->x)}, {EXP_NUMBERS("y", s->size_y, s->y), .target = true}}};
+}
+
+ExpSet exp_inputs(ptrdiff_t n, int size, const double *x)
+{
+    return (ExpSet){n, 1, {{EXP_NUMBERS("x", size, x)}}};
+}
+
+double exp_mse(const double *a, const double *b, ptrdiff_t n, int size)
+{
+    const ptrdiff_t count = n * size;
+    double sum = 0;
+
+    for (ptrdiff_t i = 0; i < count; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum / (double)count;
+}
+
+void exp_add_mse(const double *a, const double *b, ptrdiff_t n, int size, double share, double *sum)
+{
+    *sum += exp_mse(a, b, n, size) / share;
+}
+
+static size_t bytes_of(const ExpColumn *c)
+{
+    return (size_t)c->size * (c->dtype == RELN_F64 ? sizeof(double) : sizeof(int32_t));
+}
+
+static const ExpColumn *column_named(const ExpSet *set, const char *name)
+{
+    for (int i = 0; i < set->n_columns; i++)
+        if (strcmp(set->column[i].name, name) == 0)
+            return &set->column[i];
+    return NULL;
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+
+static RelnNet net_of(const Exp *e, RelnGraph *g, bool train)
+{
+    return (RelnNet){.graph = g, .algebra = e->s.algebra, .form = e->job.form, .train = train};
+}
+
+RelnNode *exp_elements(const RelnNet *net, const char *name, RelnDims dims)
+{
+    const RelnRep *rep = reln_rep_adjoint(reln_graph_group(net->graph), net->algebra);
+
+    return reln_input(net->graph, name, RELN_SAMPLES, dims, rep, RELN_DEFAULT);
+}
+
+static int size_of(const RelnNode *node)
+{
+    const RelnDims d = reln_node_dims(node);
+
+    return (int)(d.p * d.q * d.r * d.k * d.c);
+}
+
+/* The error's coordinates in the frame of the data, <f_k, e>: covectors "frame", an input bound to the identity. In
+ * another frame, with its own covectors, these are the same numbers, so the training graph as a whole is still checked
+ * against the full symmetry, also where that keeps no length. */
+static RelnNode *measured(RelnGraph *g, RelnNode *e)
+{
+    const int k = reln_node_dims(e).k;
+    RelnNode *frame = reln_input(g, "frame", RELN_STEP, (RelnDims){.k = k, .c = k},
+                                 reln_rep_dual(reln_node_rep(e)), RELN_DEFAULT);
+
+    return reln_channel_gram(g, e, frame);
+}
+
+static RelnNode *loss_against_y(RelnGraph *g, const ExpPart *part, RelnNode *out)
+{
+    const RelnLoss kind = {.kind = part->loss};
+    RelnNode *y, *mean;
+
+    if (!out)
+        return NULL;
+    y = reln_input(g, "y", RELN_SAMPLES, reln_node_dims(out), reln_node_rep(out), RELN_DEFAULT);
+    if (reln_rep_is_orthogonal(reln_node_rep(out)))
+        mean = reln_loss_mean(g, &kind, out, y);
+    else
+        mean = reln_batch_mean(
+            g, reln_scale(g, reln_sum_all(g, reln_square(g, measured(g, reln_sub(g, out, y)))),
+                          1.0 / size_of(out)));
+    return part->root ? reln_sqrt(g, mean) : mean;
+}
+
+static bool needs_frame(const ExpPart *part, const RelnNode *out)
+{
+    return !part->loss_of && !reln_rep_is_orthogonal(reln_node_rep(out));
+}
+
+/* The covectors are those of the coordinates that the samples have. */
+static RelnStatus bind_frame(Part *p, int k)
+{
+    double *frame = exp_room(p->e, (size_t)k * (size_t)k * sizeof *frame);
+
+    if (!frame)
+        return task_nomem(p->e->run->env);
+    for (int i = 0; i < k; i++)
+        frame[i * k + i] = 1;
+    return reln_plan_bind(p->plan, "frame", frame, RELN_F64);
+}
+
+static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values)
+{
+    return c->rows ? reln_plan_bind_rows(plan, c->name, values)
+                   : reln_plan_bind(plan, c->name, values, c->dtype);
+}
+
+/* A batch is a copy of rows; what all samples share is bound as it is. */
+static RelnStatus bind_batch(Part *p)
+{
+    for (int i = 0; i < p->job->train->n_columns; i++) {
+        const ExpColumn *c = &p->job->train->column[i];
+
+        if (c->size > 0 && !(p->column[i] = exp_room(p->e, (size_t)p->job->batch * bytes_of(c))))
+            return task_nomem(p->e->run->env);
+        TRY(bind(p->plan, c, c->size > 0 ? p->column[i] : c->values));
+    }
+    return RELN_OK;
+}
+
+static RelnStatus build_part(Part *p)
+{
+    Exp *e = p->e;
+    RelnOptimiser optimiser = {.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS};
+    const RelnNet net = net_of(e, p->graph, true);
+    RelnNode *out = e->job.network(&net, e->job.model);
+    RelnNode *loss = p->job->loss_of ? p->job->loss_of(&net, e->job.model, out)
+                                     : loss_against_y(p->graph, p->job, out);
+
+    optimiser.adam.eps_inside = p->job->eps_inside;
+    reln_train_step(p->graph, &optimiser, loss);
+    TRY(reln_plan_create(p->graph, &(RelnPlanOptions){.pool = e->run->env->pool}, &p->plan));
+    if (needs_frame(p->job, out))
+        TRY(bind_frame(p, reln_node_dims(out).k));
+    return p->job->load ? RELN_OK : bind_batch(p);
+}
+
+static RelnStatus build_judge(Exp *e, int which, ExpNetwork network)
+{
+    RelnNode *out;
+    RelnNet net;
+
+    TRY(reln_graph_create(e->group, e->store, e->job.dtype, &e->graph[which]));
+    net = net_of(e, e->graph[which], false);
+    out = network(&net, e->job.model);
+    reln_output(e->graph[which], "out", out);
+    TRY(reln_plan_create(e->graph[which], &(RelnPlanOptions){.pool = e->run->env->pool},
+                         &e->plan[which]));
+    e->size[which] = size_of(out);
+    return RELN_OK;
+}
+
+static RelnStatus open_setting(Exp *e)
+{
+    const uint64_t seed = e->run->seed + e->job.stream;
+    RelnCtx *ctx = e->run->env->ctx;
+
+    if (e->job.group) {
+        e->group = e->job.group;
+        TRY(reln_store_create(ctx, seed, &e->s.store));
+        TRY(reln_graph_create(e->group, e->s.store, e->job.dtype, &e->s.graph));
+    } else {
+        TRY(reln_setting_init_in(&e->s, ctx, e->job.symmetry, e->job.features, e->job.dtype, seed));
+        e->group = e->s.group;
+    }
+    e->store = e->s.store;
+    return RELN_OK;
+}
+
+/* Graphs of training first: they list the weights in the order of their layers. */
+static RelnStatus build(Exp *e)
+{
+    TRY(open_setting(e));
+    for (int i = 0; i < e->job.n_parts; i++) {
+        Part *p = &e->part[i];
+
+        *p = (Part){.e = e, .job = &e->job.parts[i], .graph = e->s.graph};
+        if (i > 0)
+            TRY(reln_graph_create(e->group, e->store, e->job.dtype, &p->graph));
+        TRY(build_part(p));
+    }
+    if (e->job.start)
+        TRY(e->job.start(e->store, e->job.model));
+    TRY(build_judge(e, EXP_NETWORK, e->job.network));
+    for (int i = 0; i < EXP_OTHERS && e->job.others[i]; i++)
+        TRY(build_judge(e, EXP_OTHER + i, e->job.others[i]));
+    e->run->params = reln_store_parameters(e->store);
+    e->run->params_used = task_trained(e->store);
+    return RELN_OK;
+}
+
+/* ---- training ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t steps_per_epoch(const ExpPart *part)
+{
+    return part->load ? part->steps_per_epoch : (uint64_t)(part->train->n / part->batch);
+}
+
+/* A batch of at most so many rows is shuffled at a time. */
+enum { AT_ONCE = 128 };
+
+static RelnStatus move_sample(Part *p, RelnRng *rng, int sample)
+{
+    const ExpSet *set = p->job->train;
+    double *columns[EXP_COLUMNS];
+
+    if (!p->job->move)
+        return RELN_OK;
+    for (int c = 0; c < set->n_columns; c++)
+        columns[c] = (double *)p->column[c] + (ptrdiff_t)sample * set->column[c].size;
+    return p->job->move(p->job->self, rng, columns);
+}
+
+static void copy_sample(Part *p, int sample, ptrdiff_t row)
+{
+    for (int i = 0; i < p->job->train->n_columns; i++) {
+        const ExpColumn *c = &p->job->train->column[i];
+        const size_t bytes = bytes_of(c);
+
+        memcpy((char *)p->column[i] + (size_t)sample * bytes,
+               (const char *)c->values + (size_t)row * bytes, bytes);
+    }
+}
+
+static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
+{
+    Part *p = self;
+    const ExpPart *job = p->job;
+    const uint64_t seed = p->e->run->seed, per_epoch = steps_per_epoch(job);
+    RelnRng rng = reln_rng(seed, 1000 + step);
+    ptrdiff_t rows[AT_ONCE];
+
+    if (job->load)
+        return job->load(p->e, job->self, step, n_samples);
+    *n_samples = job->batch;
+    for (int first = 0; first < job->batch; first += AT_ONCE) {
+        const int n = job->batch - first < AT_ONCE ? job->batch - first : AT_ONCE;
+
+        reln_shuffle(seed, step / per_epoch, job->train->n,
+                     (ptrdiff_t)(step % per_epoch) * job->batch + first, n, rows);
+        for (int i = 0; i < n; i++) {
+            copy_sample(p, first + i, rows[i]);
+            TRY(move_sample(p, &rng, first + i));
+        }
+    }
+    return RELN_OK;
+}
+
+static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
+{
+    Part *p = self;
+    const ExpSet *set = p->job->validation;
+
+    (void)step;
+    out->n_metrics = p->job->metric ? 1 : 0;
+    if (p->job->evaluate)
+        return p->job->evaluate(p->e, p->job->self, out);
+    TRY(exp_predict(p->e, EXP_NETWORK, set, p->guess));
+    out->score =
+        exp_mse(p->guess, column_named(set, "y")->values, set->n, column_named(set, "y")->size);
+    return RELN_OK;
+}
+
+static RelnStatus curves(const Part *p)
+{
+    const char *name = p->job->curve ? p->job->curve : "validation error";
+
+    return task_curve_rows(p->e->run, p->trainer, name, p->job->curve_metric);
+}
+
+/* The only place where tasks train. */
+static RelnStatus train(Part *p, int index)
+{
+    const ExpPart *job = p->job;
+    const bool judged = job->validation || job->evaluate;
+    const RelnTrainJob training = {.plan = p->plan,
+                                   .store = p->e->store,
+                                   .seed = p->e->run->seed,
+                                   .n_steps = job->steps,
+                                   .steps_per_epoch = steps_per_epoch(job),
+                                   .evaluate_every = job->evaluate_every,
+                                   .schedule = job->schedule,
+                                   .n_metrics = job->metric ? 1 : 0,
+                                   .metric_names = {job->metric},
+                                   .self = p,
+                                   .load = load,
+                                   .evaluate = judged ? evaluate : NULL};
+
+    if (job->validation &&
+        !(p->guess = exp_room(p->e, (size_t)job->validation->n * (size_t)p->e->size[EXP_NETWORK] *
+                                        sizeof *p->guess)))
+        return task_nomem(p->e->run->env);
+    TRY(task_train(p->e->run, index, &training, &p->trainer));
+    if (judged && !job->last)
+        TRY(reln_trainer_take_best(p->trainer));
+    return curves(p);
+}
+
+static RelnStatus check(TaskRun *run, const ExpPart *part)
+{
+    if (!part->load && (part->batch < 1 || part->train->n < part->batch))
+        return task_fail(run->env, RELN_ERR_ARG, "a batch of %d from %td samples", part->batch,
+                         part->train->n);
+    return RELN_OK;
+}
+
+RelnStatus exp_fit(TaskRun *run, const ExpJob *job, Exp **out)
+{
+    Exp *e = *out = calloc(1, sizeof *e);
+
+    if (!e)
+        return task_nomem(run->env);
+    e->run = run;
+    e->job = *job;
+    if (!job->network)
+        return RELN_OK;
+    for (int i = 0; i < job->n_parts; i++)
+        TRY(check(run, &job->parts[i]));
+    TRY(build(e));
+    for (int i = 0; i < job->n_parts; i++)
+        TRY(train(&e->part[i], i));
+    return task_keep(run, e->store);
+}
+
+void exp_destroy(Exp *e)
+{
+    if (!e)
+        return;
+    for (int i = 0; i < EXP_PARTS; i++) {
+        reln_trainer_destroy(e->part[i].trainer);
+        reln_plan_destroy(e->part[i].plan);
+        if (i > 0)
+            reln_graph_destroy(e->part[i].graph);
+    }
+    for (int i = 0; i < PLANS; i++) {
+        reln_plan_destroy(e->plan[i]);
+        reln_graph_destroy(e->graph[i]);
+    }
+    if (e->job.group) {
+        reln_graph_destroy(e->s.graph);
+        reln_store_destroy(e->s.store);
+    } else {
+        reln_setting_clear(&e->s);
+    }
+    while (e->rooms) {
+        Room *next = e->rooms->next;
+        free(e->rooms);
+        e->rooms = next;
+    }
+    free(e);
+}
+
+/* ---- afterwards ---------------------------------------------------------------------------------------------------- */
+
+RelnStore *exp_store(const Exp *e)
+{
+    return e->store;
+}
+
+RelnPlan *exp_plan(const Exp *e, int part)
+{
+    return e->part[part].plan;
+}
+
+RelnPlan *exp_judge(const Exp *e, int plan)
+{
+    return e->plan[plan];
+}
+
+double exp_best_metric(const Exp *e, int part, bool highest)
+{
+    return task_best_metric(e->part[part].trainer, highest);
+}
+
+RelnStatus exp_bind(RelnPlan *plan, const ExpSet *set)
+{
+    for (int i = 0; i < set->n_columns; i++)
+        if (!set->column[i].target)
+            TRY(bind(plan, &set->column[i], set->column[i].values));
+    return RELN_OK;
+}
+
+RelnStatus exp_predict(Exp *e, int plan, const ExpSet *set, double *out)
+{
+    ptrdiff_t n_items = 0, count;
+    const void *values;
+
+    if (!e->job.network) {
+        e->job.estimate(e->job.model, set->n, set->column[0].values, out);
+        return RELN_OK;
+    }
+    TRY(exp_bind(e->plan[plan], set));
+    TRY(reln_plan_run(e->plan[plan], &(RelnRun){.n_samples = set->n}));
+    values = reln_plan_output(e->plan[plan], "out", &n_items);
+    count = n_items * e->size[plan];
+    for (ptrdiff_t i = 0; i < count; i++)
+        out[i] = e->job.dtype == RELN_F64 ? ((const double *)values)[i]
+                                          : (double)((const float *)values)[i];
+    return RELN_OK;
+}
+
+RelnStatus exp_outputs(Exp *e, int plan, const ExpSet *set, int size, double **out)
+{
+    *out = exp_room(e, (size_t)set->n * (size_t)size * sizeof **out);
+    return *out ? exp_predict(e, plan, set, *out) : task_nomem(e->run->env);
+}
+
+/* ---- g ------------------------------------------------------------------------------------------------------------- */
+
+/* Samples while g acts on them. */
+typedef struct Moved {
+    const ExpAction *a;
+    ptrdiff_t first, n; /* of the test set */
+    int size_x, size_y;
+    double *x, *after, *want;
+    void *g;
+} Moved;
+
+static bool open_moved(Moved *m)
+{
+    const size_t n = (size_t)m->n;
+
+    m->x = malloc(n * (size_t)m->size_x * sizeof *m->x);
+    m->after = malloc(n * (size_t)m->size_y * sizeof *m->after);
+    m->want = malloc(n * (size_t)m->size_y * sizeof *m->want);
+    m->g = malloc(m->a->size_g);
+    return m->x && m->after && m->want && m->g;
+}
+
+static void close_moved(Moved *m)
+{
+    free(m->x);
+    free(m->after);
+    free(m->want);
+    free(m->g);
+}
+
+/* m->want = g y, of the samples that are moved */
+static void turn_outputs(Moved *m, const double *y)
+{
+    const ptrdiff_t size = m->size_y;
+
+    y += m->first * size;
+    if (!m->a->turn)
+        memcpy(m->want, y, (size_t)(m->n * size) * sizeof *y);
+    for (ptrdiff_t i = 0; i < m->n && m->a->turn; i++)
+        m->a->turn(m->a->self, m->g, y + i * size, m->want + i * size);
+}
+
+static RelnStatus act_once(Exp *e, Moved *m, double share, double sums[2])
+{
+    const ExpAction *a = m->a;
+    const double *x = a->test->x + m->first * a->test->size_x;
+    const ExpSet set = exp_inputs(m->n, m->size_x, m->x);
+
+    for (ptrdiff_t i = 0; i < m->n; i++)
+        TRY(a->move(a->self, m->g, x + i * a->test->size_x, m->x + i * m->size_x));
+    TRY(exp_predict(e, a->plan, &set, m->after));
+    turn_outputs(m, a->test->y);
+    a->error(m->after, m->want, m->n, m->size_y, share, &sums[0]);
+    turn_outputs(m, a->before);
+    a->broken(m->after, m->want, m->n, m->size_y, share, &sums[1]);
+    return RELN_OK;
+}
+
+static RelnStatus act_all(Exp *e, Moved *m, RelnRng *rng, int n, double share, double sums[2])
+{
+    for (int i = 0; i < n; i++) {
+        TRY(exp_go_on(e));
+        TRY(m->a->draw(m->a->self, rng, m->g));
+        m->first = m->a->blocks > 0 ? i % m->a->blocks * m->n : 0;
+        TRY(act_once(e, m, share, sums));
+    }
+    return RELN_OK;
+}
+
+RelnStatus exp_go_on(Exp *e)
+{
+    return task_asked(e->run) ? task_fail(e->run->env, RELN_ERR_STOPPED, "asked to stop")
+                              : RELN_OK;
+}
+
+RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share, double sums[2])
+{
+    const ExpSamples *test = a->test;
+    Moved m = {.a = a,
+               .n = a->blocks > 0 ? test->n / a->blocks : test->n,
+               .size_x = a->size_x > 0 ? a->size_x : test->size_x,
+               .size_y = test->size_y};
+    const RelnStatus status =
+        open_moved(&m) ? act_all(e, &m, rng, n, share, sums) : task_nomem(e->run->env);
+
+    close_moved(&m);
+    return status;
+}

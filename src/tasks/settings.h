@@ -1,0 +1,49 @@
+/* settings.h -- tables of the fields of a task's settings, from which records, comparisons and tests follow.
+ *
+ *     typedef struct Row { double rate; int width; bool cosine; char pad[3]; } Row;
+ *     static const Key row_keys[] = {TASK_NUMBER(Row, rate), TASK_WHOLE(Row, width), TASK_FLAG(Row, cosine), TASK_PAD(Row, pad)};
+ *     const Task task_x = {..., .row_fields = TASK_FIELDS(Row, row_keys)};
+ *
+ * Every byte of the struct belongs to a field of the table, padding too, so that a test can see a forgotten field: the
+ * sizes of the fields add up to that of the struct.
+ */
+#ifndef TASKS_SETTINGS_H
+#define TASKS_SETTINGS_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include "io/keys.h"
+#include "tasks/task.h"
+
+#define TASK_FIELD(type, field, ...)                                                               \
+    {                                                                                              \
+        .name = #field, .at = offsetof(type, field), .low = -HUGE_VAL, .high = HUGE_VAL,           \
+        __VA_ARGS__                                                                                \
+    }
+#define TASK_WHOLE(type, field) TASK_FIELD(type, field, .kind = KEY_WHOLE)
+#define TASK_NUMBER(type, field) TASK_FIELD(type, field, .kind = KEY_NUMBER)
+#define TASK_NUMBERS(type, field, count)                                                           \
+    TASK_FIELD(type, field, .kind = KEY_NUMBERS, .room = (count), .count_at = KEY_FIXED)
+#define TASK_FLAG(type, field) TASK_FIELD(type, field, .kind = KEY_FLAG)
+#define TASK_TEXT(type, field)                                                                     \
+    TASK_FIELD(type, field, .kind = KEY_TEXT, .room = sizeof((type){0}.field))
+#define TASK_PAD(type, field)                                                                      \
+    TASK_FIELD(type, field, .kind = KEY_PADDING, .room = sizeof((type){0}.field))
+/* An enum, its words in order and ended by NULL. */
+#define TASK_WORD(type, field, words_)                                                             \
+    {                                                                                              \
+        .name = #field, .kind = KEY_WORD, .at = offsetof(type, field), .words = (words_)           \
+    }
+
+#define TASK_FIELDS(type, keys_)                                                                   \
+    {                                                                                              \
+        .section = &(const Section){#type, (keys_), (int)(sizeof(keys_) / sizeof(keys_)[0])},      \
+        .size = sizeof(type)                                                                       \
+    }
+
+/* Words of enums of the library that settings have. */
+extern const char *const task_form_words[], *const task_dtype_words[],
+                                                *const task_activation_words[];
+
+#endif

@@ -1,0 +1,292 @@
+/* An experiment of a page: the area vector of a triangle, (b - a) x (c - a) / 2, which turns with it. The data, the
+ * networks, the numbers; and a network that does not turn is seen. */
+#include <stdlib.h>
+
+#include "support/support.h"
+#include "tasks/experiment.h"
+#include "tasks/settings.h"
+
+/* ---- the experiment ------------------------------------------------------------------------------------------------ */
+
+typedef struct Scale {
+    int train, validation, test, batch, steps, turns, data_seed;
+} Scale;
+static const Scale scales[TASK_SCALES] = {{400, 100, 100, 50, 400, 5, 11},
+                                          {400, 100, 100, 50, 400, 5, 11},
+                                          {400, 100, 100, 50, 400, 5, 11}};
+static const Key scale_keys[] = {
+    TASK_WHOLE(Scale, train),     TASK_WHOLE(Scale, validation), TASK_WHOLE(Scale, test),
+    TASK_WHOLE(Scale, batch),     TASK_WHOLE(Scale, steps),      TASK_WHOLE(Scale, turns),
+    TASK_WHOLE(Scale, data_seed),
+};
+
+typedef enum Kind { BRACKET, MLP, HALF_SUM } Kind;
+typedef struct Row {
+    double rate;
+    Kind kind;
+    int parts; /* trainings, one after the other */
+} Row;
+static const char *const kinds[] = {"bracket", "mlp", "half-sum", NULL};
+static const Key row_keys[] = {TASK_NUMBER(Row, rate), TASK_WORD(Row, kind, kinds),
+                               TASK_WHOLE(Row, parts)};
+
+static const TaskModel models[] = {
+    {.name = "bracket", .label = "Bracket", .settings = &(const Row){1e-2, BRACKET, 1}},
+    {.name = "twice", .label = "Bracket, two parts", .settings = &(const Row){1e-2, BRACKET, 2}},
+    {.name = "mlp", .label = "MLP", .settings = &(const Row){1e-2, MLP, 1}},
+    {.name = "half-sum", .label = "(a + b + c) / 2", .settings = &(const Row){0, HALF_SUM, 0}},
+};
+
+enum { TRAIN, VALIDATION, TEST, SETS };
+typedef struct Data {
+    RelnAlgebra *so3;
+    ExpSamples sets[SETS]; /* x (3, 3): corners are channels; y (3) */
+} Data;
+
+static void area(const double *x, double *y)
+{
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        const double *p = x + 3 * j, *q = x + 3 * k;
+
+        y[i] = ((p[1] - p[0]) * (q[2] - q[0]) - (q[1] - q[0]) * (p[2] - p[0])) / 2;
+    }
+}
+
+static RelnStatus prepare(TaskEnv *env, void **data)
+{
+    const Scale *scale = task_scale(env);
+    const int n[SETS] = {scale->train, scale->validation, scale->test};
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 0);
+    Data *d = calloc(1, sizeof *d);
+
+    if (!d)
+        return task_nomem(env);
+    *data = d;
+    TRY(reln_algebra_create(env->ctx, "so:3", &d->so3));
+    for (int s = 0; s < SETS; s++) {
+        TRY(exp_samples_init(env, n[s], 9, 3, &d->sets[s]));
+        for (int i = 0; i < 9 * n[s]; i++)
+            d->sets[s].x[i] = reln_rng_normal(&rng) / 2;
+        for (int i = 0; i < n[s]; i++)
+            area(d->sets[s].x + 9 * i, d->sets[s].y + 3 * i);
+    }
+    return RELN_OK;
+}
+
+static void release(void *data)
+{
+    Data *d = data;
+
+    for (int s = 0; d && s < SETS; s++)
+        exp_samples_clear(&d->sets[s]);
+    reln_algebra_destroy(d ? d->so3 : NULL);
+    free(d);
+}
+
+static RelnNode *network(const RelnNet *net, const void *model)
+{
+    const RelnMlp mlp = {.hidden = 2, .width = 16, .channels = 3, .activation = RELN_ACT_SILU};
+    RelnGraph *g = net->graph;
+    RelnNode *x = exp_elements(net, "x", (RelnDims){.k = 3, .c = 3});
+
+    if (((const Row *)model)->kind == BRACKET)
+        return reln_nn_linear(net, "out",
+                              reln_nn_bracket(net, "one", reln_nn_linear(net, "one", x, 4)), 1);
+    x = reln_nn_mlp(net, "mlp", reln_reshape(g, x, (RelnDims){.c = 9}), &mlp);
+    return reln_reshape(g, x, (RelnDims){.k = 3, .c = 1});
+}
+
+static void half_sum(const void *model, ptrdiff_t n, const double *x, double *out)
+{
+    (void)model;
+    for (ptrdiff_t i = 0; i < 3 * n; i++)
+        out[i] = (x[3 * i] + x[3 * i + 1] + x[3 * i + 2]) / 2;
+}
+
+static RelnStatus draw(const void *self, RelnRng *rng, void *g)
+{
+    return reln_algebra_random_group(((const Data *)self)->so3, rng, 1, g, NULL, NULL);
+}
+
+/* c vectors, channels last */
+static void turn_vectors(const double *r, int c, const double *v, double *out)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < c; j++)
+            out[c * i + j] =
+                r[3 * i] * v[j] + r[3 * i + 1] * v[c + j] + r[3 * i + 2] * v[2 * c + j];
+}
+
+static RelnStatus move(const void *self, const void *g, const double *x, double *out)
+{
+    (void)self;
+    turn_vectors(g, 3, x, out);
+    return RELN_OK;
+}
+
+static void turn(const void *self, const void *g, const double *y, double *out)
+{
+    (void)self;
+    turn_vectors(g, 1, y, out);
+}
+
+static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
+{
+    const Scale *scale = task_scale(run->env);
+    const ExpSet set = exp_set(&d->sets[TEST]);
+    ExpAction action = {.self = d,
+                        .test = &d->sets[TEST],
+                        .size_g = 9 * sizeof(double),
+                        .draw = draw,
+                        .move = move,
+                        .turn = turn,
+                        .error = exp_add_mse,
+                        .broken = exp_add_mse};
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 1);
+    double sums[2] = {0, 0}, *before = NULL;
+
+    TRY(exp_outputs(e, EXP_NETWORK, &set, 3, &before));
+    action.before = before;
+    TRY(exp_act(e, &action, &rng, scale->turns, scale->turns, sums));
+    run->metrics[0] = exp_mse(before, d->sets[TEST].y, d->sets[TEST].n, 3);
+    run->metrics[1] = sums[0];
+    run->metrics[2] = sums[1];
+    return RELN_OK;
+}
+
+static RelnStatus run(TaskRun *run, const void *data)
+{
+    const Data *d = data;
+    const Row *row = run->model->settings;
+    const Scale *scale = task_scale(run->env);
+    const ExpSet set = exp_set(&d->sets[TRAIN]), validation = exp_set(&d->sets[VALIDATION]);
+    ExpPart parts[2] = {{.train = &set,
+                         .validation = &validation,
+                         .batch = scale->batch,
+                         .steps = (uint64_t)scale->steps,
+                         .evaluate_every = 50,
+                         .schedule = task_schedule(row->rate, true, (uint64_t)scale->steps)}};
+    const ExpJob job = {.symmetry = row->kind == BRACKET ? "so:3" : "none:3",
+                        .features = "so:3",
+                        .dtype = RELN_F64,
+                        .network = row->kind == HALF_SUM ? NULL : network,
+                        .estimate = half_sum,
+                        .model = row,
+                        .n_parts = row->parts,
+                        .parts = parts};
+    Exp *e = NULL;
+    RelnStatus status;
+
+    parts[1] = parts[0];
+    parts[1].validation = NULL; /* the last weights, which began from those of the first part */
+    status = exp_fit(run, &job, &e);
+    if (status == RELN_OK)
+        status = judge(run, d, e);
+    exp_destroy(e);
+    return status;
+}
+
+static const Task task = {
+    .name = "area",
+    .purpose = "the area vector of a triangle",
+    .about = "Invented.",
+    .n_metrics = 3,
+    .metrics = {{.name = "mse"}, {.name = "turned"}, {.name = "equivariance"}},
+    .n_models = sizeof models / sizeof models[0],
+    .models = models,
+    .seeds = {1, 1, 1},
+    .scale_fields = TASK_FIELDS(Scale, scale_keys),
+    .row_fields = TASK_FIELDS(Row, row_keys),
+    .scales = scales,
+    .prepare = prepare,
+    .release = release,
+    .run = run,
+};
+
+/* ---- what it shows ------------------------------------------------------------------------------------------------- */
+
+typedef struct Lab {
+    TaskEnv env;
+    void *data;
+} Lab;
+
+static int lab_open(void **state)
+{
+    static Lab lab;
+
+    lab = (Lab){.env = {.task = &task, .scale = TASK_SMOKE}};
+    assert_int_equal(reln_ctx_create(NULL, &lab.env.ctx), RELN_OK);
+    assert_ok(lab.env.ctx, prepare(&lab.env, &lab.data));
+    *state = &lab;
+    return 0;
+}
+
+static int lab_close(void **state)
+{
+    Lab *lab = *state;
+
+    release(lab->data);
+    assert_int_equal(reln_ctx_live_blocks(lab->env.ctx), 0);
+    reln_ctx_destroy(lab->env.ctx);
+    return 0;
+}
+
+static TaskRun row(Lab *lab, const char *name)
+{
+    TaskRun r;
+
+    assert_ok(lab->env.ctx, task_run_alone(&lab->env, lab->data, task_model(&task, name), 1, &r));
+    task_run_clear(&r);
+    return r;
+}
+
+/* The square of rounding: outputs are sums of a few dozen products of numbers of size 1. */
+static const double rounding = (64 * 0x1p-52) * (64 * 0x1p-52);
+
+static void a_network_of_brackets_learns_it_and_turns_with_it(void **state)
+{
+    const TaskRun r = row(*state, "bracket");
+
+    assert_true(r.metrics[0] < 1e-3 && r.params > 0 && r.params == r.params_used);
+    assert_small(r.metrics[2], rounding);
+    assert_small(r.metrics[1] - r.metrics[0], 1e-6 * r.metrics[0]);
+}
+
+/* The must-fail check: what is asserted above does not hold for a network without the symmetry. */
+static void a_network_without_the_symmetry_is_seen(void **state)
+{
+    const TaskRun r = row(*state, "mlp");
+
+    assert_true(r.metrics[2] > 1e6 * rounding);
+    assert_true(r.metrics[1] > r.metrics[0]);
+}
+
+static void a_row_that_trains_nothing_is_judged_like_the_others(void **state)
+{
+    const TaskRun r = row(*state, "half-sum");
+
+    assert_int_equal(r.params, 0);
+    assert_true(r.metrics[0] > 0.1); /* it is wrong, and turns */
+    assert_small(r.metrics[2], rounding);
+}
+
+static void a_second_part_goes_on_from_the_weights_of_the_first(void **state)
+{
+    const TaskRun once = row(*state, "bracket"), twice = row(*state, "twice");
+
+    assert_int_equal(once.params, twice.params);
+    assert_true(twice.metrics[0] < once.metrics[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_network_of_brackets_learns_it_and_turns_with_it),
+        cmocka_unit_test(a_network_without_the_symmetry_is_seen),
+        cmocka_unit_test(a_row_that_trains_nothing_is_judged_like_the_others),
+        cmocka_unit_test(a_second_part_goes_on_from_the_weights_of_the_first),
+    };
+
+    return cmocka_run_group_tests(tests, lab_open, lab_close);
+}
