@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "fit/fit.h"
+#include "model/kinds.h"
 #include "reln/fit.h"
 #include "reln/random.h"
 
@@ -47,57 +48,22 @@ typedef struct Checker {
 
 /* ---- samples ------------------------------------------------------------------------------------------------------ */
 
-static void random_covariance(RelnRng *rng, int n, double *s)
-{
-    double l[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
-
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < n; k++)
-            l[i * n + k] = reln_rng_normal(rng) / sqrt(n);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            s[i * n + j] = i == j ? 0.1 : 0;
-            for (int k = 0; k < n; k++)
-                s[i * n + j] += l[i * n + k] * l[j * n + k];
-        }
-}
-
-/* Numbers as large as those of training, of the kind that the input wants. */
-static void random_input(const RelnModel *model, int input, RelnRng *rng, ptrdiff_t count,
-                         double *x)
-{
-    const RelnSpecInput *spec = &reln_model_spec(model)->input[input];
-    const RelnInputShape *shape = &reln_model_shapes(model)->input[input];
-    const double scale = reln_model_constants(model)->scale[input];
-    const int n = reln_model_n(model);
-
-    if (spec->as == RELN_AS_COVARIANCE) {
-        for (ptrdiff_t i = 0; i < count / shape->size; i++)
-            random_covariance(rng, n, x + i * shape->size);
-        return;
-    }
-    for (ptrdiff_t i = 0; i < count; i++)
-        x[i] = scale * reln_rng_normal(rng);
-}
-
 /* The shape that the SPEC wants of an array: (draws, [points,] [channels,] ...). */
 static void describe(const Checker *c, int input, RelnNamed *array)
 {
     const RelnSpecInput *spec = &reln_model_spec(c->model)->input[input];
     const RelnInputShape *shape = &reln_model_shapes(c->model)->input[input];
-    const int n = reln_model_n(c->model);
-    const bool square = spec->as == RELN_AS_MATRIX || spec->as == RELN_AS_COVARIANCE;
+    int dims[KIND_AXES];
+    const int rank = reln_kind_dims(spec->as, reln_model_n(c->model), shape->size, dims);
 
     *array = (RelnNamed){.name = spec->name, .dtype = RELN_F64};
     array->dims[array->rank++] = c->draws;
     if (shape->points)
         array->dims[array->rank++] = shape->points;
-    if (shape->channels > 1 || spec->as == RELN_AS_SCALAR)
+    if (shape->channels > 1 || rank == 0)
         array->dims[array->rank++] = shape->channels;
-    if (square)
-        array->dims[array->rank++] = n;
-    if (spec->as != RELN_AS_SCALAR)
-        array->dims[array->rank++] = square ? n : shape->size;
+    for (int i = 0; i < rank; i++)
+        array->dims[array->rank++] = dims[i];
 }
 
 static RelnStatus make_random(Checker *c, uint64_t seed)
@@ -116,7 +82,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
 
         if (!values)
             return RELN_ERR_NOMEM;
-        random_input(c->model, i, &rng, size, values);
+        reln_input_draw(c->model, i, &rng, size, values);
         describe(c, i, &c->random[count]);
         c->random[count++].values = values;
         if (spec->input[i].mask[0] != '\0') {
@@ -323,17 +289,11 @@ static RelnStatus gains(Checker *c, double *out)
     RelnRng rng = reln_rng(7, 0);
 
     for (int i = 0; i < c->n_inputs; i++) {
-        const RelnSpecInput *spec = &reln_model_spec(c->model)->input[i];
         const ptrdiff_t size = reln_input_count(&reln_model_shapes(c->model)->input[i]);
-        const int n = spec->as == RELN_AS_COVARIANCE ? reln_model_n(c->model) : 0;
 
         for (ptrdiff_t k = 0; k < c->draws * size; k++)
             c->moved[i][k] = c->raw[i][k] * (1 + change * reln_rng_normal(&rng));
-        /* a covariance stays symmetric */
-        for (ptrdiff_t at = 0; n && at < c->draws * size; at += n * n)
-            for (int a = 0; a < n; a++)
-                for (int b = 0; b < a; b++)
-                    c->moved[i][at + a * n + b] = c->moved[i][at + b * n + a];
+        reln_input_mend(c->model, i, c->draws * size, c->moved[i]);
     }
     RELN_TRY(net_run(c, &c->wide, c->moved));
     for (int t = 0; t < c->wide.graph.n_taps; t++)

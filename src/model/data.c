@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 #include "graph/plan.h"
+#include "model/kinds.h"
 #include "model/model.h"
-#include "tensor/linalg.h"
 
 /* Raw numbers of some rows, as files have them. */
 typedef struct Raw {
@@ -126,46 +126,16 @@ static RelnStatus check_finite(const RelnData *d, const char *name, ptrdiff_t ro
     return RELN_OK;
 }
 
-static double asymmetry(int n, const double *s)
-{
-    double off = 0;
-
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++)
-            off += 2 * (s[i * n + j] - s[j * n + i]) * (s[i * n + j] - s[j * n + i]) / 4;
-    return sqrt(off);
-}
-
-static RelnStatus check_covariance(const RelnData *d, const char *name, ptrdiff_t row,
-                                   const double *s)
-{
-    const int n = d->m->n;
-    double w[RELN_ALGEBRA_MAX_N];
-    const double off = asymmetry(n, s), norm = reln_mat_norm((ptrdiff_t)n * n, s);
-
-    if (off > 1e-5 * norm)
-        return reln_fail(d->ctx, RELN_ERR_NUMERIC,
-                         "%s: row %td is not symmetric (by %.2g of its size); a covariance was "
-                         "wanted",
-                         name, row, off / norm);
-    RELN_TRY(reln_eigh(d->ctx, n, s, w, NULL));
-    if (!(w[0] > 0))
-        return reln_fail(d->ctx, RELN_ERR_NUMERIC,
-                         "%s: row %td is not positive definite (smallest eigenvalue %.3g); a "
-                         "covariance was wanted",
-                         name, row, w[0]);
-    return RELN_OK;
-}
-
 /* What is at one point of an input. */
 static RelnStatus check_point(const RelnData *d, int input, ptrdiff_t row, const double *x)
 {
     const RelnSpecInput *in = &d->m->spec.input[input];
+    const InputKind *kind = reln_input_kind(in->as);
     const RelnInputShape *shape = &d->m->shapes.input[input];
 
     RELN_TRY(check_finite(d, in->name, row, (ptrdiff_t)shape->channels * shape->size, x));
-    for (int c = 0; in->as == RELN_AS_COVARIANCE && c < shape->channels; c++)
-        RELN_TRY(check_covariance(d, in->name, row, x + (ptrdiff_t)c * shape->size));
+    for (int c = 0; kind->check && c < shape->channels; c++)
+        RELN_TRY(kind->check(d->ctx, d->m->n, in->name, row, x + (ptrdiff_t)c * shape->size));
     return RELN_OK;
 }
 

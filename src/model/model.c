@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/keys.h"
+#include "model/kinds.h"
 
 /* ---- widths ------------------------------------------------------------------------------------------------------- */
 
@@ -60,29 +61,11 @@ static RelnStatus fill_store(RelnModel *m)
     return RELN_OK;
 }
 
-int reln_input_size(RelnAs as, int n, int dim)
-{
-    switch (as) {
-    case RELN_AS_MATRIX:
-    case RELN_AS_COVARIANCE:
-        return n * n;
-    case RELN_AS_ELEMENT:
-        return dim;
-    case RELN_AS_VECTOR:
-        return n;
-    case RELN_AS_FOURVECTOR:
-        return 4;
-    case RELN_AS_SCALAR:
-        break;
-    }
-    return 1;
-}
-
 static RelnStatus check_shape(const RelnModel *m, int input, int points)
 {
     const RelnSpecInput *in = &m->spec.input[input];
     const RelnInputShape *s = &m->shapes.input[input];
-    const int size = reln_input_size(in->as, m->n, reln_group_n_lie(m->symmetry));
+    const int size = reln_kind_size(in->as, m->n, reln_group_n_lie(m->symmetry));
 
     if (s->size == size && s->channels >= 1 && in->points == (s->points > 0) &&
         (!in->points || s->points == points))

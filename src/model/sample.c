@@ -1,19 +1,22 @@
-/* apply.c -- raw numbers of one sample into features, and the action of the symmetry on them. */
-#include <math.h>
+/* sample.c -- raw numbers of one sample into features. */
 #include <string.h>
 
 #include "model/model.h"
 #include "reln/lift.h"
-#include "tensor/linalg.h"
 
 /* ---- room --------------------------------------------------------------------------------------------------------- */
 
-static int most_channels(const RelnModel *m)
+/* The most numbers that one point of an input is prepared to. */
+static size_t most_prepared(const RelnModel *m)
 {
-    int most = 1;
+    size_t most = 1;
 
-    for (int i = 0; i < m->spec.n_inputs; i++)
-        most = m->shapes.input[i].channels > most ? m->shapes.input[i].channels : most;
+    for (int i = 0; i < m->spec.n_inputs; i++) {
+        const Lift *lift = &m->lift[i];
+        const size_t count = (size_t)lift->channels * (size_t)lift->size;
+
+        most = lift->prepare && count > most ? count : most;
+    }
     return most;
 }
 
@@ -27,16 +30,17 @@ static ptrdiff_t count_covariances(const RelnModel *m)
     return count;
 }
 
-/* Matrices of all channels at one point; a pair of vectors each for pairs. */
 RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w)
 {
-    const size_t n2 = (size_t)m->n * (size_t)m->n, channels = (size_t)most_channels(m);
+    const size_t n2 = (size_t)m->n * (size_t)m->n;
 
-    w->block = reln_arena_alloc(arena, channels * n2 + 4 * n2, sizeof *w->block);
+    w->block = reln_arena_alloc(arena, most_prepared(m), sizeof *w->block);
+    w->coordinates = reln_arena_alloc(arena, m->algebra ? (size_t)reln_algebra_dim(m->algebra) : 1,
+                                      sizeof *w->coordinates);
     w->covariances =
         reln_arena_alloc(arena, (size_t)count_covariances(m) + 1, sizeof *w->covariances);
     w->sbar = reln_arena_alloc(arena, n2, sizeof *w->sbar);
-    return w->block && w->covariances && w->sbar ? RELN_OK : RELN_ERR_NOMEM;
+    return w->block && w->coordinates && w->covariances && w->sbar ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 /* ---- lifting ------------------------------------------------------------------------------------------------------ */
@@ -88,54 +92,27 @@ static void put(const RelnModel *m, const Lift *lift, const double *x, double *i
     }
 }
 
-/* All pairs of the vectors at one point. */
-static RelnStatus put_pairs(const RelnModel *m, const LiftWork *w, int input, const double *v,
-                            double *item)
-{
-    const Lift *lift = &m->lift[input];
-    const int n = m->n, channels = m->shapes.input[input].channels;
-
-    for (int a = 0; a < channels; a++)
-        for (int b = 0; b < channels; b++) {
-            RELN_TRY(reln_lift_congruence_pair(m->ctx, n, w->sbar, 1, v + (ptrdiff_t)a * n,
-                                               v + (ptrdiff_t)b * n, w->block));
-            put(m, lift, w->block, item, lift->first + a * channels + b);
-        }
-    return RELN_OK;
-}
-
-/* What comes before the linear map, for all channels of one point; x itself where nothing does. */
+/* The things of one point as the linear map takes them: x itself where nothing comes before it. */
 static RelnStatus prepare(const RelnModel *m, const LiftWork *w, int input, const double *x,
                           const double **out)
 {
-    const int channels = m->shapes.input[input].channels;
+    const Lift *lift = &m->lift[input];
 
-    *out = w->block;
-    switch (m->lift[input].before) {
-    case BEFORE_LOG:
-        return reln_lift_covariance_log(m->ctx, m->n, channels, x, w->block);
-    case BEFORE_RELATIVE:
-        return reln_lift_congruence(m->ctx, m->n, w->sbar, channels, x, w->block);
-    case BEFORE_RELATIVE_LOG:
-        return reln_lift_congruence_log(m->ctx, m->n, w->sbar, channels, x, w->block);
-    default:
-        *out = x;
-        return RELN_OK;
-    }
+    *out = lift->prepare ? w->block : x;
+    return lift->prepare ? lift->prepare(m, w, m->shapes.input[input].channels, x, w->block)
+                         : RELN_OK;
 }
 
 /* A matrix that the features do not hold. */
 static RelnStatus look_inside(const RelnModel *m, const LiftWork *w, int input, ptrdiff_t row,
                               const double *x)
 {
-    const int n = reln_algebra_n(m->algebra), n2 = m->n * m->n;
-    double *coordinates = w->block + (ptrdiff_t)most_channels(m) * n2;
     double distance;
 
-    if (n != m->n)
+    if (reln_algebra_n(m->algebra) != m->n)
         return reln_fail(m->ctx, RELN_ERR_SHAPE, "%s: features %s do not hold %d x %d matrices",
                          m->spec.input[input].name, reln_algebra_name(m->algebra), m->n, m->n);
-    distance = reln_algebra_vee(m->algebra, x, coordinates);
+    distance = reln_algebra_vee(m->algebra, x, w->coordinates);
     if (distance <= 1e-5)
         return RELN_OK;
     return reln_fail(m->ctx, RELN_ERR_SHAPE,
@@ -150,8 +127,6 @@ static RelnStatus put_point(const RelnModel *m, const LiftWork *w, int input, pt
     const Lift *lift = &m->lift[input];
     const double *x;
 
-    if (lift->before == BEFORE_PAIRS)
-        return put_pairs(m, w, input, raw, item);
     RELN_TRY(prepare(m, w, input, raw, &x));
     for (int c = 0; c < lift->channels; c++)
         if (!lift->matrix) {
@@ -178,17 +153,18 @@ static void put_vectors(const RelnModel *m, int input, const double *raw, double
 static RelnStatus put_flat(const RelnModel *m, const LiftWork *w, int input, const double *raw,
                            const double *mask, double *item)
 {
-    const ptrdiff_t count = at_point(m, input);
-    double *out = item + m->lift[input].first;
+    const Lift *lift = &m->lift[input];
+    const ptrdiff_t count = lift->channels / places(m, input);
+    double *out = item + lift->first;
 
-    for (int p = 0; p < places(m, input); p++) {
+    for (int p = 0; p < places(m, input); p++, out += count) {
         const double *x;
 
         if (present(m, input, mask, p)) {
-            RELN_TRY(prepare(m, w, input, raw + p * count, &x));
-            memcpy(out + p * count, x, (size_t)count * sizeof *out);
+            RELN_TRY(prepare(m, w, input, raw + p * at_point(m, input), &x));
+            memcpy(out, x, (size_t)count * sizeof *out);
         } else {
-            memset(out + p * count, 0, (size_t)count * sizeof *out);
+            memset(out, 0, (size_t)count * sizeof *out);
         }
     }
     return RELN_OK;
@@ -220,137 +196,5 @@ RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
         RELN_TRY(reference(m, w, raw, mask));
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(lift_input(m, w, i, row, raw[i], mask, out));
-    return RELN_OK;
-}
-
-/* ---- the action ------------------------------------------------------------------------------------------------------ */
-
-RelnStatus reln_model_element(const RelnModel *m, RelnRng *rng, double cond, RelnElement **out)
-{
-    return reln_group_random(reln_model_is_mlp(m) ? m->symmetry : m->group, rng, cond, out);
-}
-
-typedef struct Frame {
-    const double *g, *inverse; /* the first n x n block of each counts */
-    int n, size;
-} Frame;
-
-static Frame frame_of(const RelnModel *m, const RelnElement *g)
-{
-    const int size = reln_model_is_mlp(m) ? m->n : reln_group_n(m->group);
-
-    return (Frame){reln_element_matrix(g), reln_element_inverse(g), m->n, size};
-}
-
-/* v -> g v */
-static void act_vector(const Frame *f, double *v)
-{
-    double out[RELN_ALGEBRA_MAX_N];
-
-    for (int i = 0; i < f->n; i++) {
-        out[i] = 0;
-        for (int j = 0; j < f->n; j++)
-            out[i] += f->g[i * f->size + j] * v[j];
-    }
-    memcpy(v, out, (size_t)f->n * sizeof *v);
-}
-
-/* The columns of a matrix are vectors: x -> g x */
-static void act_columns(const Frame *f, double *x)
-{
-    double column[RELN_ALGEBRA_MAX_N];
-
-    for (int j = 0; j < f->n; j++) {
-        for (int i = 0; i < f->n; i++)
-            column[i] = x[i * f->n + j];
-        act_vector(f, column);
-        for (int i = 0; i < f->n; i++)
-            x[i * f->n + j] = column[i];
-    }
-}
-
-/* x -> x b, with b the inverse of g, or its transpose */
-static void act_rows(const Frame *f, bool congruent, double *x)
-{
-    double row[RELN_ALGEBRA_MAX_N];
-
-    for (int i = 0; i < f->n; i++) {
-        for (int j = 0; j < f->n; j++) {
-            row[j] = 0;
-            for (int l = 0; l < f->n; l++)
-                row[j] += x[i * f->n + l] *
-                          (congruent ? f->g[j * f->size + l] : f->inverse[l * f->size + j]);
-        }
-        memcpy(x + (ptrdiff_t)i * f->n, row, (size_t)f->n * sizeof *row);
-    }
-}
-
-/* Rounding would leave g S g^T not quite symmetric. */
-static void symmetrise(int n, double *s)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++)
-            s[i * n + j] = s[j * n + i] = (s[i * n + j] + s[j * n + i]) / 2;
-}
-
-static void act_matrix(const Frame *f, bool congruent, double *x)
-{
-    act_columns(f, x);
-    act_rows(f, congruent, x);
-    if (congruent)
-        symmetrise(f->n, x);
-}
-
-/* Coordinates: out to the matrix and back. */
-static RelnStatus act_element(const RelnModel *m, const Frame *f, double *x)
-{
-    double *matrix = reln_alloc(m->ctx, (size_t)(m->n * m->n), sizeof *matrix);
-
-    if (!matrix)
-        return RELN_ERR_NOMEM;
-    reln_algebra_hat(m->own, x, matrix);
-    act_matrix(f, false, matrix);
-    reln_algebra_vee(m->own, matrix, x);
-    reln_free(m->ctx, matrix);
-    return RELN_OK;
-}
-
-static RelnStatus act_one(const RelnModel *m, RelnAs as, const Frame *f, double *x)
-{
-    switch (as) {
-    case RELN_AS_MATRIX:
-    case RELN_AS_COVARIANCE:
-        act_matrix(f, as == RELN_AS_COVARIANCE, x);
-        break;
-    case RELN_AS_VECTOR:
-    case RELN_AS_FOURVECTOR:
-        act_vector(f, x);
-        break;
-    case RELN_AS_ELEMENT:
-        return act_element(m, f, x);
-    case RELN_AS_SCALAR:
-        break;
-    }
-    return RELN_OK;
-}
-
-RelnStatus reln_model_act(const RelnModel *m, int input, const RelnElement *g, double *values)
-{
-    const RelnInputShape *shape = &m->shapes.input[input];
-    const Frame f = frame_of(m, g);
-
-    for (ptrdiff_t at = 0; at < reln_input_count(shape); at += shape->size)
-        RELN_TRY(act_one(m, m->spec.input[input].as, &f, values + at));
-    return RELN_OK;
-}
-
-RelnStatus reln_model_act_target(const RelnModel *m, const RelnElement *g, double *values)
-{
-    static const RelnAs as[] = {RELN_AS_SCALAR, RELN_AS_SCALAR, RELN_AS_VECTOR, RELN_AS_MATRIX};
-    const Frame f = frame_of(m, g);
-    const ptrdiff_t size = reln_model_target_size(m);
-
-    for (ptrdiff_t at = 0; at < reln_model_outputs(m); at += size)
-        RELN_TRY(act_one(m, as[m->spec.target.as], &f, values + at));
     return RELN_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "model/data.h"
+#include "model/kinds.h"
 #include "model/model.h"
 
 /* ---- texts ------------------------------------------------------------------------------------------------------------- */
@@ -62,24 +63,14 @@ static bool fits(const RelnDataArray *a, bool points, int n_tail, const int *tai
     return true;
 }
 
-/* Extents of one thing of a kind: n n, n, dim, none. */
-static int tail_of(RelnAs as, int n, int dim, int *tail)
-{
-    tail[0] = as == RELN_AS_ELEMENT ? dim : as == RELN_AS_FOURVECTOR ? 4 : n;
-    tail[1] = n;
-    if (as == RELN_AS_SCALAR)
-        return 0;
-    return as == RELN_AS_MATRIX || as == RELN_AS_COVARIANCE ? 2 : 1;
-}
-
 static RelnStatus shape_of(RelnCtx *ctx, const char *name, RelnAs as, bool points, int n, int dim,
                            const RelnDataArray *a, RelnInputShape *shape)
 {
     char seen[96], wanted[128];
-    int tail[2];
-    const int n_tail = tail_of(as, n, dim, tail);
+    int tail[KIND_AXES];
+    const int n_tail = reln_kind_dims(as, n, dim, tail);
 
-    shape->size = reln_input_size(as, n, dim);
+    shape->size = reln_kind_size(as, n, dim);
     if (fits(a, points, n_tail, tail, shape))
         return RELN_OK;
     return reln_fail(ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s (as: %s)", name,
@@ -154,7 +145,6 @@ static RelnStatus survey_points(Survey *s)
 
 static RelnStatus survey_target(Survey *s)
 {
-    static const RelnAs as[] = {RELN_AS_SCALAR, RELN_AS_SCALAR, RELN_AS_VECTOR, RELN_AS_MATRIX};
     const RelnSpecTarget *t = &s->spec->target;
     RelnInputShape shape = {0};
     RelnDataArray a = {0};
@@ -166,7 +156,8 @@ static RelnStatus survey_target(Survey *s)
     if (t->as == RELN_TARGET_CLASS && a.rank != 1)
         return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N,), a class for each row",
                          t->name, reln_data_shape_text(&a, seen, sizeof seen));
-    RELN_TRY(shape_of(s->ctx, t->name, as[t->as], false, s->n, s->dim, &a, &shape));
+    RELN_TRY(
+        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, false, s->n, s->dim, &a, &shape));
     s->shapes->target_channels = shape.channels;
     return check_count(s, t->name, &a);
 }

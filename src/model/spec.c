@@ -8,13 +8,11 @@
 #include <string.h>
 
 #include "model/keys.h"
+#include "model/kinds.h"
 
 /* ---- words: in the order of their enums --------------------------------------------------------------------------- */
 
-static const char *const as_words[] = {"matrix",     "element", "vector", "covariance",
-                                       "fourvector", "scalar",  NULL};
 static const char *const reference_words[] = {"none", "mean", NULL};
-static const char *const target_words[] = {"scalar", "class", "vector", "matrix", NULL};
 static const char *const model_words[] = {"reln", "lie-neurons", "vector-neurons", "mlp", NULL};
 static const char *const step_words[] = {"relu",    "leaky",  "rms",    "project", "bracket",
                                          "product", "jordan", "triple", "gate",    NULL};
@@ -27,16 +25,6 @@ static const char *const schedule_words[] = {"constant",    "warmup", "cosine", 
                                              "exponential", "steps",  "plateau", NULL};
 static const char *const loss_words[] = {"mse", "mae", "huber", "cross-entropy", NULL};
 static const char *const dtype_words[] = {"f32", "f64", NULL};
-
-const char *reln_as_text(RelnAs as)
-{
-    return as_words[as];
-}
-
-const char *reln_target_text(RelnTargetAs as)
-{
-    return target_words[as];
-}
 
 const char *reln_model_kind_text(RelnModelKind kind)
 {
@@ -69,7 +57,7 @@ const char *reln_step_text(RelnStepKind step)
 
 static const Key input_keys[] = {
     {.name = "name", TEXT(RelnSpecInput, name), .help = "array of the data file"},
-    {.name = "as", WORD(RelnSpecInput, as, as_words), .help = "what its numbers are"},
+    {.name = "as", WORD(RelnSpecInput, as, reln_input_words), .help = "what its numbers are"},
     {.name = "log", FLAG(RelnSpecInput, log), .help = "of a covariance: take the logarithm"},
     {.name = "reference",
      WORD(RelnSpecInput, reference, reference_words),
@@ -81,7 +69,7 @@ static const Section input_section = SECTION("an input", input_keys);
 
 static const Key target_keys[] = {
     {.name = "name", TEXT(RelnSpecTarget, name), .example = "y", .help = "array of the data file"},
-    {.name = "as", WORD(RelnSpecTarget, as, target_words), .help = "what it is"},
+    {.name = "as", WORD(RelnSpecTarget, as, reln_target_words), .help = "what it is"},
     {.name = "classes",
      WHOLE(RelnSpecTarget, classes, 2, 4096),
      .wanted = "a whole number from 2 to 4096",
@@ -358,17 +346,31 @@ static void write_symmetry(RelnDoc *doc, RelnDocNode *map, const Key *key, const
         reln_doc_set_text(doc, map, key->name, spec->symmetry);
 }
 
+/* "a, b or c" */
+static const char *join(const char *const *words, char *out, size_t size)
+{
+    size_t used = 0;
+
+    for (int i = 0; words[i] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 i == 0         ? ""
+                                 : words[i + 1] ? ", "
+                                                : " or ",
+                                 words[i]);
+    return out;
+}
+
 static RelnStatus read_input(const Reader *r, const RelnDocNode *node, RelnSpecInput *in)
 {
+    char known[160];
+
     reln_keys_init(&input_section, in);
     RELN_TRY(reln_keys_read(r, &input_section, node, in));
     if (!in->name[0])
         return reln_keys_fail(r, node, "an input has no name; wanted {name: ARRAY, as: ...}");
     if (!reln_doc_get(node, "as"))
-        return reln_keys_fail(r, node,
-                              "input %s does not say what it is; wanted as: matrix, element, "
-                              "vector, covariance, fourvector or scalar",
-                              in->name);
+        return reln_keys_fail(r, node, "input %s does not say what it is; wanted as: %s", in->name,
+                              join(reln_input_words, known, sizeof known));
     return RELN_OK;
 }
 
@@ -659,11 +661,9 @@ static const char opening[] =
     "                                      #   gl:2+so:3, {algebra: gl, n: 3}, or {basis: "
     "FILE.npy} (dim, n, n)\n"
     "# features: gl:3                      # where features live; left out: the smallest that "
-    "takes all inputs\n"
-    "inputs:                               # each {name, as}: matrix (n, n), element (dim), vector "
-    "(n), covariance\n"
-    "                                      #   (n, n), fourvector (4), scalar; (N, M, ...) for M "
-    "of a kind\n"
+    "takes all inputs\n";
+
+static const char examples[] =
     "  - {name: X, as: matrix}\n"
     "# - {name: S, as: covariance, log: true}                 # under rotations and reflections\n"
     "# - {name: S, as: covariance, log: true, reference: mean} # under gl:n: relative to the "
@@ -671,15 +671,29 @@ static const char opening[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n";
 
+/* Every kind of input on a line of its own. */
+static void print_inputs(Page *page)
+{
+    char extents[32];
+
+    reln_page_print(page, "%-37s # each {name, as}; (N, M, ...) for M of a kind; as:\n", "inputs:");
+    for (int i = 0; reln_input_words[i]; i++)
+        reln_page_print(page, "%-37s #   %-10s %-7s %s\n", "", reln_input_words[i],
+                        reln_kind_extents((RelnAs)i, extents, sizeof extents),
+                        reln_input_kind((RelnAs)i)->help);
+    reln_page_print(page, "%s", examples);
+}
+
 size_t reln_spec_template(char *text, size_t size)
 {
     Page page = {text, size, 0};
+    char words[160];
 
     reln_page_print(&page, "%s", opening);
-    reln_page_print(&page,
-                    "target:\n  name: y                             # array of the data file\n");
-    reln_page_print(&page,
-                    "  as: scalar                          # scalar, class, vector, matrix\n");
+    print_inputs(&page);
+    reln_page_print(&page, "target:\n  %-35s # array of the data file\n", "name: y");
+    reln_page_print(&page, "  as: %-31s # %s\n", reln_target_words[0],
+                    join(reln_target_words, words, sizeof words));
     reln_keys_template(&page, &(Section){"target", target_keys + 2, target_section.n_keys - 2}, 2);
     reln_page_print(&page, "model:\n");
     reln_keys_template(&page, &model_section, 2);

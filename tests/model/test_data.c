@@ -137,6 +137,11 @@ static void identity(World *w)
     for (int i = 0; i < 9; i++)
         set_value(w, "X", i, i % 4 == 0);
 }
+static void long_quaternion(World *w)
+{
+    for (int i = 0; i < 4; i++)
+        set_value(w, "q", i, i < 2);
+}
 static void nothing(World *w)
 {
     (void)w;
@@ -204,6 +209,12 @@ static const Bad bad[] = {
      nothing,
      "v: a fourvector (E, px, py, pz) does not follow sp:4; wanted symmetry: lorentz, so:1,3 or "
      "o:1,3"},
+    {"{symmetry: o:3, inputs: [{name: q, as: quaternion}], target: {name: y, as: scalar}," SMALL,
+     nothing,
+     "q: a quaternion is an attitude in space, which o:3 does not turn into another; wanted "
+     "symmetry: so:3"},
+    {"{symmetry: so:3, inputs: [{name: q, as: quaternion}], target: {name: y, as: scalar}," SMALL,
+     long_quaternion, "q: row 0 has length 1.41421; a unit quaternion (w, x, y, z) was wanted"},
     {"{symmetry: gl:3, inputs: [{name: X, as: matrix}], target: {name: y, as: vector}," SMALL,
      nothing,
      "target y: no map leads from features gl:3 to vectors under gl:3; wanted a vector among the "

@@ -31,13 +31,12 @@ static const Bad bad[] = {
      "spec.yaml:2: an input has no name; wanted {name: ARRAY, as: ...}"},
     {"symmetry: gl:3\ninputs: [{name: X}]\n" GOOD_TARGET,
      "spec.yaml:2: input X does not say what it is; wanted as: matrix, element, vector, "
-     "covariance, "
-     "fourvector or scalar"},
+     "covariance, fourvector, scalar or quaternion"},
     {"symmetry: gl:3\ninputs: [{name: X, as: martix}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown word 'martix' for as; did you mean 'matrix'?"},
-    {"symmetry: gl:3\ninputs: [{name: X, as: quaternions}]\n" GOOD_TARGET,
-     "spec.yaml:2: unknown word 'quaternions' for as; known are matrix, element, vector, "
-     "covariance, fourvector, scalar"},
+    {"symmetry: gl:3\ninputs: [{name: X, as: spinor}]\n" GOOD_TARGET,
+     "spec.yaml:2: unknown word 'spinor' for as; known are matrix, element, vector, "
+     "covariance, fourvector, scalar, quaternion"},
     {"symmetry: gl:3\ninputs:\n  - {name: X, as: matrix}\n  - {name: X, as: scalar}\n" GOOD_TARGET,
      "spec.yaml:4: input X is there twice"},
     {"symmetry: gl:3\ninputs: [{name: y, as: matrix}]\n" GOOD_TARGET,

@@ -51,6 +51,14 @@ static inline void random_covariance(RelnRng *rng, int n, double *s)
         }
 }
 
+static inline void unit_quaternion(double *q)
+{
+    const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+
+    for (int i = 0; i < 4; i++)
+        q[i] /= length;
+}
+
 static inline double *world_array(World *w, const char *name, int rank, const ptrdiff_t *dims)
 {
     RelnNamed *a = &w->arrays[w->n_arrays++];
@@ -86,11 +94,14 @@ static inline void world_input(World *w, const RelnSpecInput *in, RelnRng *rng)
         dims[rank++] = WORLD_POINTS;
     dims[rank++] = WORLD_CHANNELS;
     if (in->as != RELN_AS_SCALAR)
-        dims[rank++] = in->as == RELN_AS_ELEMENT ? w->dim : w->n;
+        dims[rank++] = in->as == RELN_AS_ELEMENT ? w->dim : in->as == RELN_AS_QUATERNION ? 4 : w->n;
     if (square)
         dims[rank++] = w->n;
     x = world_array(w, in->name, rank, dims);
     fill_normal(rng, array_count(&w->arrays[w->n_arrays - 1]), x);
+    if (in->as == RELN_AS_QUATERNION)
+        for (ptrdiff_t i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i += 4)
+            unit_quaternion(x + i);
     if (in->as == RELN_AS_COVARIANCE)
         for (ptrdiff_t i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i += w->n * w->n)
             random_covariance(rng, w->n, x + i);
