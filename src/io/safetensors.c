@@ -15,31 +15,12 @@
 #include "io/doc.h"
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/safetensors.h"
 #include "io/sha256.h"
 #include "io/sort.h"
 #include "io/tensors.h"
 #include "io/text.h"
 #include "reln/io.h"
-
-enum {
-    LEAD = 8,
-    MAX_HEADER = RELN_DOC_MAX_JSON,
-    MAX_TENSORS = 65536,
-    MAX_NAME = 512,
-    CHUNK = 65536 /* bytes at a time, a multiple of every width */
-};
-
-static const char metadata_key[] = "__metadata__", sum_key[] = "reln.sha256",
-                  writer_key[] = "reln.writer", own_prefix[] = "reln.",
-                  zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
-
-static const struct {
-    const char *name;
-    RelnDtype dtype;
-    size_t width;
-} kinds[] = {
-    {"F32", RELN_F32, 4}, {"F64", RELN_F64, 8}, {"I32", RELN_I32, 4}, {"I64", RELN_I64, 8}};
-enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 struct RelnTensors {
     RelnCtx *ctx;
@@ -67,210 +48,7 @@ void reln_tensors_destroy(RelnTensors *t)
     reln_free(t->ctx, t);
 }
 
-/* ---- the header ------------------------------------------------------------------------------------------------- */
-
-/* An array as the header has it. */
-typedef struct Entry {
-    RelnNamed array;
-    const char *what; /* the file */
-    size_t width, begin, end;
-} Entry;
-
-static RelnStatus bad_entry(RelnCtx *ctx, const Entry *e, const char *problem)
-{
-    return reln_fail(ctx, RELN_ERR_FORMAT, "%s: array '%s' %s", e->what,
-                     reln_quote(e->array.name, strlen(e->array.name)).text, problem);
-}
-
-/* A whole number without sign, point or exponent. */
-static bool read_count(const RelnDocNode *node, size_t *out)
-{
-    *out = 0;
-    if (node->kind != RELN_DOC_NUMBER)
-        return false;
-    for (const char *p = node->text; *p; p++)
-        if (*p < '0' || *p > '9' || __builtin_mul_overflow(*out, 10, out) ||
-            __builtin_add_overflow(*out, (size_t)(*p - '0'), out))
-            return false;
-    return *out <= PTRDIFF_MAX;
-}
-
-static RelnStatus read_dtype(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
-{
-    if (!node || node->kind != RELN_DOC_TEXT)
-        return bad_entry(ctx, e, "has no dtype");
-    for (int i = 0; i < N_KINDS; i++)
-        if (strcmp(node->text, kinds[i].name) == 0) {
-            e->array.dtype = kinds[i].dtype;
-            e->width = kinds[i].width;
-            return RELN_OK;
-        }
-    return reln_fail(ctx, RELN_ERR_UNSUPPORTED,
-                     "%s: array '%s' has dtype '%s'; wanted F32, F64, I32 or I64", e->what,
-                     reln_quote(e->array.name, strlen(e->array.name)).text,
-                     reln_quote(node->text, strlen(node->text)).text);
-}
-
-static RelnStatus read_shape(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
-{
-    size_t extent = 0;
-
-    if (!node || node->kind != RELN_DOC_LIST)
-        return bad_entry(ctx, e, "has no shape");
-    if (node->count > RELN_NAMED_MAX_RANK)
-        return bad_entry(ctx, e, "has more than 8 axes");
-    for (const RelnDocNode *item = node->first; item; item = item->next) {
-        if (!read_count(item, &extent))
-            return bad_entry(ctx, e, "has a shape of other things than whole numbers");
-        e->array.dims[e->array.rank++] = (ptrdiff_t)extent;
-    }
-    return RELN_OK;
-}
-
-/* The range must be as long as the shape says, to the byte. */
-static RelnStatus read_range(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
-{
-    ptrdiff_t count = 0;
-    size_t n_bytes = 0;
-
-    if (!node || node->kind != RELN_DOC_LIST || node->count != 2 ||
-        !read_count(node->first, &e->begin) || !read_count(node->last, &e->end) ||
-        e->end < e->begin)
-        return bad_entry(ctx, e, "has no range of bytes");
-    if (!reln_dims_count(e->array.rank, e->array.dims, &count) ||
-        __builtin_mul_overflow((size_t)count, e->width, &n_bytes))
-        return bad_entry(ctx, e, "has a shape that is too large");
-    if (n_bytes != e->end - e->begin)
-        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: array '%s' needs %zu bytes and has %zu",
-                         e->what, reln_quote(e->array.name, strlen(e->array.name)).text, n_bytes,
-                         e->end - e->begin);
-    return RELN_OK;
-}
-
-static RelnStatus read_entry(RelnCtx *ctx, const char *what, const RelnDocNode *node, Entry *e)
-{
-    const size_t length = strlen(node->key);
-
-    *e = (Entry){.array = {.name = node->key}, .what = what};
-    if (length == 0 || length > MAX_NAME)
-        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: an array's name has %zu bytes; wanted 1 to %d",
-                         what, length, MAX_NAME);
-    if (node->kind != RELN_DOC_MAP || node->count != 3)
-        return bad_entry(ctx, e, "has other things than dtype, shape and data_offsets");
-    RELN_TRY(read_dtype(ctx, reln_doc_get(node, "dtype"), e));
-    RELN_TRY(read_shape(ctx, reln_doc_get(node, "shape"), e));
-    return read_range(ctx, reln_doc_get(node, "data_offsets"), e);
-}
-
-/* Of one array, so that equal ranges stay in the order of the header. */
-static int by_range(const void *a, const void *b)
-{
-    const Entry *x = a, *y = b;
-
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    if (x->end != y->end)
-        return x->end < y->end ? -1 : 1;
-    return (x > y) - (x < y);
-}
-
-/* One behind the other, from the first byte to the last. */
-static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entries, size_t n,
-                              size_t n_data)
-{
-    size_t at = 0;
-
-    reln_sort(entries, n, by_range);
-    for (size_t i = 0; i < n; i++) {
-        const Entry *const e = entries[i];
-
-        if (e->begin != at)
-            return reln_fail(ctx, RELN_ERR_FORMAT,
-                             "%s: array '%s' begins at byte %zu of the numbers; wanted %zu", what,
-                             reln_quote(e->array.name, strlen(e->array.name)).text, e->begin, at);
-        at = e->end;
-    }
-    if (at != n_data)
-        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: arrays of %zu bytes, but %zu follow the header",
-                         what, at, n_data);
-    return RELN_OK;
-}
-
-/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many pointers. */
-static RelnStatus read_entries(RelnCtx *ctx, const char *what, const RelnDocNode *root,
-                               size_t n_data, Entry *entries, const void **sorted, int *n)
-{
-    *n = 0;
-    for (const RelnDocNode *node = root->first; node; node = node->next)
-        if (strcmp(node->key, metadata_key) != 0) {
-            RELN_TRY(read_entry(ctx, what, node, &entries[*n]));
-            sorted[*n] = &entries[*n];
-            ++*n;
-        }
-    return check_cover(ctx, what, sorted, (size_t)*n, n_data);
-}
-
-static RelnStatus check_root(RelnCtx *ctx, const char *what, const RelnDocNode *root)
-{
-    const RelnDocNode *const meta = reln_doc_get(root, metadata_key);
-
-    if (root->kind != RELN_DOC_MAP || root->count > MAX_TENSORS + 1)
-        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: header with more than %d arrays", what,
-                         MAX_TENSORS);
-    if (meta && meta->kind != RELN_DOC_MAP)
-        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: metadata is %s; wanted a map", what,
-                         reln_doc_kind_text(meta->kind));
-    for (const RelnDocNode *item = meta ? meta->first : NULL; item; item = item->next)
-        if (item->kind != RELN_DOC_TEXT)
-            return reln_fail(ctx, RELN_ERR_FORMAT, "%s: metadata '%s' is %s; wanted a text", what,
-                             reln_quote(item->key, strlen(item->key)).text,
-                             reln_doc_kind_text(item->kind));
-    return RELN_OK;
-}
-
-static RelnStatus parse_header(RelnCtx *ctx, const char *what, const char *text, size_t n_bytes,
-                               RelnDoc **out)
-{
-    *out = NULL;
-    if (n_bytes == 0 || text[0] != '{')
-        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: not a .safetensors file (no '{' at byte %d)",
-                         what, (int)LEAD);
-    RELN_TRY(reln_doc_parse_json(ctx, text, n_bytes, what, out));
-    return check_root(ctx, what, reln_doc_root(*out));
-}
-
 /* ---- the checksum ----------------------------------------------------------------------------------------------- */
-
-/* Where the 64 digits are in a header of ours; NULL when they are not. */
-static const char *find_sum(const char *header, size_t n_bytes)
-{
-    static const char lead[] = "{\"__metadata__\":{\"reln.sha256\":\"";
-    const size_t n = sizeof lead - 1;
-
-    if (n_bytes < n + RELN_SHA256_HEX || memcmp(header, lead, n) != 0)
-        return NULL;
-    return header + n;
-}
-
-static void put_length(size_t n_bytes, unsigned char lead[LEAD])
-{
-    for (int i = 0; i < LEAD; i++)
-        lead[i] = (unsigned char)(n_bytes >> 8 * i & 0xff);
-}
-
-/* The length and the header, as if the digits were zeros. */
-static void hash_header(RelnSha256 *s, const char *header, size_t n_bytes, const char *digits)
-{
-    const size_t before = (size_t)(digits - header);
-    unsigned char lead[LEAD];
-
-    put_length(n_bytes, lead);
-    reln_sha256_begin(s);
-    reln_sha256_feed(s, lead, LEAD);
-    reln_sha256_feed(s, header, before);
-    reln_sha256_feed(s, zeros, RELN_SHA256_HEX);
-    reln_sha256_feed(s, digits + RELN_SHA256_HEX, n_bytes - before - RELN_SHA256_HEX);
-}
 
 static bool is_ours(const RelnDocNode *root)
 {
@@ -321,7 +99,7 @@ static RelnStatus hash_data(RelnSha256 *s, const Input *in, size_t begin, size_t
 static RelnStatus verify(const Input *in, const RelnDocNode *root, const char *header,
                          size_t n_header, size_t begin, bool *verified)
 {
-    const char *const digits = find_sum(header, n_header);
+    const char *const digits = reln_safetensors_sum(header, n_header);
     char sum[RELN_SHA256_HEX + 1];
     RelnSha256 s;
 
@@ -331,7 +109,7 @@ static RelnStatus verify(const Input *in, const RelnDocNode *root, const char *h
     if (!digits)
         return reln_fail(in->ctx, RELN_ERR_FORMAT, "%s: a file of ours without its checksum",
                          in->what);
-    hash_header(&s, header, n_header, digits);
+    reln_safetensors_hash(&s, header, n_header, digits);
     RELN_TRY(hash_data(&s, in, begin, in->n_bytes - begin));
     reln_sha256_end(&s, sum);
     if (memcmp(sum, digits, RELN_SHA256_HEX) != 0)
@@ -421,7 +199,7 @@ static RelnStatus read_arrays(RelnTensors *t, const char *what, size_t n_data)
     if (t->by_name)
         t->arrays = reln_alloc(t->ctx, (size_t)root->count, sizeof *t->arrays);
     if (t->arrays)
-        status = read_entries(t->ctx, what, root, n_data, entries, t->by_name, &t->n);
+        status = reln_safetensors_entries(t->ctx, what, root, n_data, entries, t->by_name, &t->n);
     if (status == RELN_OK)
         status = place_all(t, entries);
     reln_free(t->ctx, entries);
@@ -433,7 +211,7 @@ static RelnStatus read_rest(RelnTensors *t, const Input *in, char *header, size_
     const size_t begin = LEAD + n_header, n_data = in->n_bytes - begin;
 
     RELN_TRY(fetch(in, LEAD, n_header, header));
-    RELN_TRY(parse_header(in->ctx, in->what, header, n_header, &t->header));
+    RELN_TRY(reln_safetensors_header(in->ctx, in->what, header, n_header, &t->header));
     t->data = reln_alloc_raw(in->ctx, n_data, 1);
     if (!t->data)
         return RELN_ERR_NOMEM;
@@ -479,14 +257,15 @@ static RelnStatus read_index(Index *x)
     bool verified = false;
 
     RELN_TRY(fetch(in, LEAD, x->n_header, x->header));
-    RELN_TRY(parse_header(in->ctx, in->what, x->header, x->n_header, &x->doc));
+    RELN_TRY(reln_safetensors_header(in->ctx, in->what, x->header, x->n_header, &x->doc));
     root = reln_doc_root(x->doc);
     RELN_TRY(verify(in, root, x->header, x->n_header, begin, &verified));
     x->entries = reln_alloc(in->ctx, (size_t)root->count, sizeof *x->entries);
     x->sorted = x->entries ? reln_alloc(in->ctx, (size_t)root->count, sizeof *x->sorted) : NULL;
     if (!x->sorted)
         return RELN_ERR_NOMEM;
-    return read_entries(in->ctx, in->what, root, in->n_bytes - begin, x->entries, x->sorted, &x->n);
+    return reln_safetensors_entries(in->ctx, in->what, root, in->n_bytes - begin, x->entries,
+                                    x->sorted, &x->n);
 }
 
 RelnStatus reln_tensors_index(const RelnSource *source, RelnStatus (*count)(void *, int),
@@ -629,288 +408,4 @@ const char *reln_tensors_meta(const RelnTensors *t, const char *key)
 bool reln_tensors_verified(const RelnTensors *t)
 {
     return t->verified;
-}
-
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
-
-/* A save: what, where, and the header as text. */
-typedef struct Output {
-    RelnCtx *ctx;
-    const char *path;
-    int n;
-    const RelnNamed *arrays;
-    const RelnMeta *meta;
-    RelnText header;
-    size_t n_data;
-    unsigned char *buffer;
-} Output;
-
-static int kind_of(RelnDtype dtype)
-{
-    int i = 0;
-
-    while (i < N_KINDS && kinds[i].dtype != dtype)
-        i++;
-    return i;
-}
-
-static size_t width_of(const RelnNamed *a)
-{
-    return kinds[kind_of(a->dtype)].width;
-}
-
-/* Of an array that was checked. */
-static size_t bytes_of(const RelnNamed *a)
-{
-    ptrdiff_t count = 0;
-
-    reln_dims_count(a->rank, a->dims, &count);
-    return (size_t)count * width_of(a);
-}
-
-static RelnStatus check_array(const Output *o, int i)
-{
-    const RelnNamed *a = &o->arrays[i];
-    ptrdiff_t count = 0;
-
-    if (!a->name || !reln_utf8_valid(a->name, strlen(a->name)) ||
-        strcmp(a->name, metadata_key) == 0)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array %d has no name that can be written",
-                         o->path, i);
-    if (kind_of(a->dtype) == N_KINDS || a->rank < 0 || a->rank > RELN_NAMED_MAX_RANK)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' has dtype %s and rank %d", o->path,
-                         a->name, reln_dtype_text(a->dtype), a->rank);
-    for (int d = 0; d < a->rank; d++)
-        if (a->dims[d] < 0)
-            return reln_fail(o->ctx, RELN_ERR_ARG, "%s: axis %d of array '%s' has extent %td",
-                             o->path, d, a->name, a->dims[d]);
-    if (!reln_dims_count(a->rank, a->dims, &count) || count > PTRDIFF_MAX / 8 ||
-        (count > 0 && !a->values))
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' is too large or has no values",
-                         o->path, a->name);
-    return RELN_OK;
-}
-
-static RelnStatus check_meta(const Output *o, const RelnMetaItem *item)
-{
-    if (!item->key || !item->value || !reln_utf8_valid(item->key, strlen(item->key)) ||
-        !reln_utf8_valid(item->value, strlen(item->value)))
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: metadata '%s' is not valid text", o->path,
-                         item->key ? reln_quote(item->key, strlen(item->key)).text : "");
-    if (strcmp(item->key, sum_key) == 0 || strcmp(item->key, writer_key) == 0)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: metadata '%s' is written by itself", o->path,
-                         item->key);
-    return RELN_OK;
-}
-
-static RelnStatus check_saved(Output *o)
-{
-    if (o->n < 0 || o->n > MAX_TENSORS)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: %d arrays; wanted at most %d", o->path, o->n,
-                         (int)MAX_TENSORS);
-    for (int i = 0; i < o->n; i++) {
-        RELN_TRY(check_array(o, i));
-        if (__builtin_add_overflow(o->n_data, bytes_of(&o->arrays[i]), &o->n_data))
-            return reln_fail(o->ctx, RELN_ERR_ARG, "%s: the arrays are too large", o->path);
-    }
-    for (int i = 0; i < o->meta->n; i++)
-        RELN_TRY(check_meta(o, &o->meta->items[i]));
-    return RELN_OK;
-}
-
-static void put_pair(RelnText *text, const char *key, const char *value)
-{
-    reln_text_put_quoted(text, key);
-    reln_text_puts(text, ":");
-    reln_text_put_quoted(text, value);
-}
-
-static void put_metadata(Output *o)
-{
-    RelnText *const text = &o->header;
-
-    reln_text_puts(text, "{\"__metadata__\":{");
-    put_pair(text, sum_key, zeros);
-    reln_text_puts(text, ",");
-    put_pair(text, writer_key, reln_version());
-    for (int i = 0; i < o->meta->n; i++) {
-        reln_text_puts(text, ",");
-        put_pair(text, o->meta->items[i].key, o->meta->items[i].value);
-    }
-    reln_text_puts(text, "}");
-}
-
-static void put_entry(RelnText *text, const RelnNamed *a, size_t begin)
-{
-    char number[80];
-
-    reln_text_puts(text, ",");
-    reln_text_put_quoted(text, a->name);
-    reln_text_puts(text, ":{\"dtype\":");
-    reln_text_put_quoted(text, kinds[kind_of(a->dtype)].name);
-    reln_text_puts(text, ",\"shape\":[");
-    for (int d = 0; d < a->rank; d++) {
-        snprintf(number, sizeof number, d > 0 ? ",%td" : "%td", a->dims[d]);
-        reln_text_puts(text, number);
-    }
-    snprintf(number, sizeof number, "],\"data_offsets\":[%zu,%zu]}", begin, begin + bytes_of(a));
-    reln_text_puts(text, number);
-}
-
-/* There are no gaps, so the wide numbers go first: then every number lies at a multiple of its width. */
-static void put_entries(Output *o)
-{
-    size_t wide = 0, narrow = 0;
-
-    for (int i = 0; i < o->n; i++)
-        narrow += width_of(&o->arrays[i]) == 8 ? bytes_of(&o->arrays[i]) : 0;
-    for (int i = 0; i < o->n; i++) {
-        size_t *const at = width_of(&o->arrays[i]) == 8 ? &wide : &narrow;
-
-        put_entry(&o->header, &o->arrays[i], *at);
-        *at += bytes_of(&o->arrays[i]);
-    }
-    reln_text_puts(&o->header, "}");
-    while (!o->header.failed && (LEAD + o->header.n) % RELN_ALIGN != 0)
-        reln_text_puts(&o->header, " ");
-}
-
-static RelnStatus check_entries(const Output *o, const RelnDocNode *root)
-{
-    Entry *entries = reln_alloc(o->ctx, (size_t)o->n, sizeof *entries);
-    const void **sorted = entries ? reln_alloc(o->ctx, (size_t)o->n, sizeof *sorted) : NULL;
-    RelnStatus status = RELN_ERR_NOMEM;
-    int n = 0;
-
-    if (sorted)
-        status = read_entries(o->ctx, o->path, root, o->n_data, entries, sorted, &n);
-    reln_free(o->ctx, sorted);
-    reln_free(o->ctx, entries);
-    return status;
-}
-
-/* What the reader would refuse is not written: names twice, too long ... */
-static RelnStatus check_header(const Output *o)
-{
-    RelnDoc *doc = NULL;
-    RelnStatus status = parse_header(o->ctx, o->path, o->header.bytes, o->header.n, &doc);
-
-    if (status == RELN_OK)
-        status = check_entries(o, reln_doc_root(doc));
-    reln_doc_destroy(doc);
-    return status == RELN_ERR_FORMAT ? RELN_ERR_ARG : status;
-}
-
-static RelnStatus make_header(Output *o)
-{
-    put_metadata(o);
-    put_entries(o);
-    if (o->header.failed)
-        return RELN_ERR_NOMEM;
-    if (o->header.n > MAX_HEADER)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: header of %zu bytes; %d are allowed", o->path,
-                         o->header.n, (int)MAX_HEADER);
-    return check_header(o);
-}
-
-/* Gives the numbers of an array to a file or to a checksum, piece by piece in the order of the file's bytes. */
-static RelnStatus pass_array(const Output *o, const RelnNamed *a, RelnSha256 *sum,
-                             const RelnReplace *file)
-{
-    const unsigned char *values = a->values;
-    const size_t n_bytes = bytes_of(a);
-
-    for (size_t at = 0, n; at < n_bytes; at += n) {
-        n = n_bytes - at < CHUNK ? n_bytes - at : CHUNK;
-        memcpy(o->buffer, values + at, n);
-        reln_file_order(o->buffer, n, width_of(a));
-        if (sum)
-            reln_sha256_feed(sum, o->buffer, n);
-        else
-            RELN_TRY(reln_replace_write(file, o->buffer, n));
-    }
-    return RELN_OK;
-}
-
-static RelnStatus pass_data(const Output *o, RelnSha256 *sum, const RelnReplace *file)
-{
-    for (size_t width = 8; width >= 4; width /= 2)
-        for (int i = 0; i < o->n; i++)
-            if (width_of(&o->arrays[i]) == width)
-                RELN_TRY(pass_array(o, &o->arrays[i], sum, file));
-    return RELN_OK;
-}
-
-static RelnStatus set_sum(Output *o)
-{
-    const char *const digits = find_sum(o->header.bytes, o->header.n);
-    char sum[RELN_SHA256_HEX + 1];
-    RelnSha256 s;
-
-    hash_header(&s, o->header.bytes, o->header.n, digits);
-    RELN_TRY(pass_data(o, &s, NULL));
-    reln_sha256_end(&s, sum);
-    memcpy(o->header.bytes + (digits - o->header.bytes), sum, RELN_SHA256_HEX);
-    return RELN_OK;
-}
-
-static RelnStatus write_all(const Output *o, const RelnReplace *file)
-{
-    unsigned char lead[LEAD];
-
-    put_length(o->header.n, lead);
-    RELN_TRY(reln_replace_write(file, lead, LEAD));
-    RELN_TRY(reln_replace_write(file, o->header.bytes, o->header.n));
-    return pass_data(o, NULL, file);
-}
-
-static RelnStatus replace_file(const Output *o, bool keep)
-{
-    RelnReplace file;
-    RelnStatus status;
-
-    RELN_TRY(reln_replace_begin(o->ctx, o->path, &file));
-    file.keep = keep;
-    status = write_all(o, &file);
-    if (status == RELN_OK)
-        return reln_replace_commit(&file);
-    reln_replace_abort(&file);
-    return status;
-}
-
-static RelnStatus save(Output *o, bool keep)
-{
-    RELN_TRY(check_saved(o));
-    RELN_TRY(make_header(o));
-    o->buffer = reln_alloc_raw(o->ctx, CHUNK, 1);
-    if (!o->buffer)
-        return RELN_ERR_NOMEM;
-    RELN_TRY(set_sum(o));
-    return replace_file(o, keep);
-}
-
-static RelnStatus save_tensors(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays,
-                               const RelnMeta *meta, bool keep)
-{
-    static const RelnMeta none = {0, NULL};
-    Output o = {.ctx = ctx, .path = path, .n = n, .arrays = arrays, .meta = meta ? meta : &none};
-    RelnStatus status;
-
-    reln_text_init(&o.header, ctx);
-    status = save(&o, keep);
-    reln_free(ctx, o.buffer);
-    reln_text_clear(&o.header);
-    return status;
-}
-
-RelnStatus reln_tensors_save(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays,
-                             const RelnMeta *meta)
-{
-    return save_tensors(ctx, path, n, arrays, meta, false);
-}
-
-RelnStatus reln_tensors_save_keeping(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays,
-                                     const RelnMeta *meta)
-{
-    return save_tensors(ctx, path, n, arrays, meta, true);
 }

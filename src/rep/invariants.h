@@ -24,4 +24,38 @@ typedef struct Problem {
  * RELN_ERR_UNSUPPORTED when the problem is too large, RELN_ERR_NUMERIC when its dimension cannot be told. */
 RelnStatus reln_invariants(RelnArena *arena, const Problem *problem, int *count, double **rows);
 
+/* ---- what the ways to find them share ------------------------------------------------------------------------------ */
+
+/* Eigenvalues of Gram matrices below this share of the norms are zero. */
+#define RELN_ZERO_BELOW 1e-11
+
+/* Entries of a tensor, and the distance of neighbours along a leg. */
+ptrdiff_t reln_volume(const Problem *p);
+ptrdiff_t reln_leg_stride(const Problem *p, int leg);
+/* y += the matrix m acting on one leg of x */
+void reln_add_mode(const Problem *p, int leg, const double *m, const double *x, double *y);
+/* y = a matrix for each leg, acting on x; tmp has the room of a tensor. */
+void reln_act_group(const Problem *p, const double *const m[3], const double *x, double *tmp,
+                    double *y);
+void reln_discrete_matrices(const Problem *p, int gamma, const double *m[3]);
+/* Bounds of what the eigenvalues of the Gram matrices can be. */
+double reln_leg_norm(const Leg *leg, const double *m);
+double reln_lie_scale(const Problem *p);
+double reln_discrete_scale(const Problem *p, int gamma);
+/* How many of n ascending eigenvalues are zero; RELN_ERR_NUMERIC when it cannot be told. */
+RelnStatus reln_count_zeros(RelnCtx *ctx, ptrdiff_t n, const double *values, double scale,
+                            ptrdiff_t *count);
+/* out (count, d) = sum_t v[t][first + i] x_t: combinations of rows x (m, d) by columns of v (m, m). */
+void reln_combine_rows(ptrdiff_t m, ptrdiff_t count, ptrdiff_t first, const double *v, ptrdiff_t d,
+                       const double *x, double *out);
+/* An orthonormal basis of the span of rows x (m, d), whose dimension `count` is known. */
+RelnStatus reln_orthonormal_rows(RelnArena *arena, ptrdiff_t m, ptrdiff_t d, const double *x,
+                                 ptrdiff_t count, double *out);
+
+/* weights.c: *good becomes false where a leg cannot be diagonalised or the problem is too large. */
+RelnStatus reln_by_weights(RelnArena *arena, const Problem *p, int *count, double **rows,
+                           bool *good);
+/* polish.c */
+RelnStatus reln_polish(RelnArena *arena, const Problem *p, ptrdiff_t count, double *rows);
+
 #endif

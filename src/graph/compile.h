@@ -1,0 +1,183 @@
+/* compile.h -- what the passes of the planner share: what they know of each node, and how they write instructions. */
+#ifndef GRAPH_COMPILE_H
+#define GRAPH_COMPILE_H
+
+#include <string.h>
+
+#include "graph/plan.h"
+
+/* What a tree of additions adds up. */
+typedef struct Sum {
+    const RelnNode **terms;
+    int n;
+} Sum;
+
+/* What the planner knows of a node. */
+typedef struct Info {
+    bool needed;
+    int uses;    /* readers among the needed nodes, outputs and assignments included */
+    bool steady; /* depends on parameters, state and constants alone */
+    int phase;
+    int last_phase; /* of a reader */
+    bool is_output; /* or has an output's memory */
+    bool absorbed;  /* an addition folded into a sum, or a term that adds to another's place */
+    Place place;    /* step level: for good; shard level: in the program being laid out */
+    Place lane;     /* reductions: the accumulator */
+    int array;      /* index of its array over the whole batch; -1: it has none */
+    Sum sum;        /* of the root of a tree of additions; n is 0 for all others */
+    size_t bytes;   /* room at its place */
+    int born, dies; /* instruction indices, in the program being laid out */
+} Info;
+
+typedef struct Planner {
+    RelnPlan *plan;
+    RelnGraph *g; /* the graph being planned: the plan's, or the body of a function */
+    Info *info;   /* by id */
+    bool body;    /* planning a function, for this many items */
+    ptrdiff_t items;
+    Program *program; /* being written */
+} Planner;
+
+/* Somewhere in the slab: reln_pass_lay_out() says where. */
+static const Place in_slab = {AT_SLAB, 0};
+
+static inline bool nomem(Planner *p)
+{
+    return reln_graph_nomem(p->plan->graph);
+}
+
+#define PLAN_ADD(plan, list, value) RELN_LIST_ADD(&(plan)->arena, list, value)
+
+/* ---- what kind of node ---------------------------------------------------------------------------------------- */
+
+static inline bool is_source(const RelnNode *x)
+{
+    return (x->op->flags & RELN_OP_SOURCE) != 0;
+}
+
+static inline bool is_alias(const RelnNode *x)
+{
+    return (x->op->flags & RELN_OP_ALIAS) != 0;
+}
+
+/* Adds up over a domain: its step-level value exists only after all shards. */
+static inline bool is_reduction(const RelnNode *x)
+{
+    if (x->op == &reln_op_result)
+        return x->domain == RELN_STEP && x->in[0]->domain != RELN_STEP;
+    return (x->op->flags & RELN_OP_REDUCE) && x->domain == RELN_STEP &&
+           x->in[0]->domain != RELN_STEP;
+}
+
+static inline bool is_plain_add(const RelnNode *x)
+{
+    return (x->op->flags & RELN_OP_SUM) &&
+           memcmp(&x->in[0]->shape, &x->shape, sizeof x->shape) == 0 &&
+           memcmp(&x->in[1]->shape, &x->shape, sizeof x->shape) == 0 &&
+           x->in[0]->domain == x->domain && x->in[1]->domain == x->domain;
+}
+
+static inline bool is_load(const RelnNode *x)
+{
+    return x->op == &reln_op_input || x->op == &reln_op_index_input ||
+           x->op == &reln_op_row_sample || x->op == &reln_op_batch_count;
+}
+
+static inline const RelnFn *callee_of(const RelnNode *call)
+{
+    return ((const RelnCallAttr *)call->attr)->fn;
+}
+
+/* The results of a call follow it. */
+static inline const RelnNode *result_of(const Planner *p, const RelnNode *call, int i)
+{
+    return p->g->nodes.items[call->id + 1 + i];
+}
+
+/* ---- what the passes know ------------------------------------------------------------------------------------- */
+
+static inline void need(Planner *p, const RelnNode *x)
+{
+    p->info[x->id].needed = true;
+    p->info[x->id].uses++;
+}
+
+/* A reduction that may as well add to its reader's place. */
+static inline bool adds_directly(const Planner *p, const RelnNode *x)
+{
+    return is_reduction(x) && p->info[x->id].uses == 1;
+}
+
+/* Has a value at step level that is its own. */
+static inline bool is_step_value(const Planner *p, const RelnNode *x)
+{
+    const Info *f = &p->info[x->id];
+
+    return f->needed && !f->absorbed && x->domain == RELN_STEP && !is_alias(x);
+}
+
+static inline Place place_of(const Planner *p, const RelnNode *x)
+{
+    return p->info[reln_storage(x)->id].place;
+}
+
+static inline size_t align(size_t n)
+{
+    return (n + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;
+}
+
+static inline ptrdiff_t capacity_of(const Planner *p, const RelnNode *x)
+{
+    if (p->body)
+        return x->domain == RELN_STEP ? 1 : p->items;
+    return reln_domain_capacity(p->g, x->domain, p->plan->shard);
+}
+
+static inline Piece piece_at(int index, ptrdiff_t at, ptrdiff_t count)
+{
+    return (Piece){index, at, count - at < PIECE ? count - at : PIECE};
+}
+
+/* ---- the passes, in the order of compile.c -------------------------------------------------------------------- */
+
+/* phases.c: which nodes are needed, in which phase each is computed, which values outlive a shard. */
+void reln_pass_mark_roots(Planner *p);
+void reln_pass_mark_needed(Planner *p);
+void reln_pass_find_steady(Planner *p);
+void reln_pass_find_phases(Planner *p);
+bool reln_pass_add_phases(Planner *p);
+bool reln_pass_find_kept(Planner *p);
+
+/* place.c: room for every value; places of what is computed once a step, accumulators of the reductions. */
+void reln_pass_measure(Planner *p);
+bool reln_pass_place_step(Planner *p);
+
+/* programs.c: the instructions of the main graph. */
+bool reln_pass_step_program(Planner *p, int phase);
+bool reln_pass_shard_program(Planner *p, int phase);
+bool reln_pass_commit_program(Planner *p);
+
+/* body.c: the program of a function for so many items; made once, and found again. */
+bool reln_compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out);
+
+/* layout.c: lifetimes of the values in the slab, their offsets, and the instructions told. */
+bool reln_pass_lay_out(Planner *p, Program *program);
+
+/* ---- what passes use of each other ---------------------------------------------------------------------------- */
+
+/* Room in the plan's shared memory. */
+Place reln_place_shared(RelnPlan *plan, size_t bytes);
+bool reln_place_const(Planner *p, const RelnNode *x);
+/* The terms of a tree of additions; collecting appends them to the n that are there, and returns how many there are then. */
+int reln_count_terms(const Planner *p, const RelnNode *x, bool root);
+int reln_collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int n);
+
+/* emit.c: instructions at the end of the program being written. */
+bool reln_emit_simple(Planner *p, InstrKind kind, const RelnNode *node, RelnDomain domain, Place in,
+                      Place out);
+bool reln_emit_load(Planner *p, const RelnNode *x);
+bool reln_emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate);
+bool reln_emit_sum(Planner *p, const RelnNode *x);
+bool reln_emit_call(Planner *p, const RelnNode *x);
+
+#endif

@@ -1,0 +1,181 @@
+/* emit.c -- instructions at the end of a program: their inputs, what they prepare and pack, what they cost. */
+#include "graph/compile.h"
+
+#include <assert.h>
+
+static bool emit(Planner *p, Instr instr)
+{
+    return PLAN_ADD(p->plan, &p->program->code, instr) || nomem(p);
+}
+
+bool reln_emit_simple(Planner *p, InstrKind kind, const RelnNode *node, RelnDomain domain, Place in,
+                      Place out)
+{
+    Place *ins = reln_arena_copy(&p->plan->arena, &in, 1, sizeof in);
+
+    if (!ins)
+        return nomem(p);
+    return emit(
+        p, (Instr){.kind = kind, .node = node, .domain = domain, .n_in = 1, .in = ins, .out = out});
+}
+
+bool reln_emit_load(Planner *p, const RelnNode *x)
+{
+    return emit(
+        p, (Instr){.kind = DO_LOAD, .node = x, .domain = x->domain, .out = p->info[x->id].place});
+}
+
+static bool gather_inputs(Planner *p, const RelnNode *x, Instr *instr)
+{
+    Place *in = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *in);
+    RelnDomain *domains = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *domains);
+
+    if (!in || !domains)
+        return nomem(p);
+    for (int i = 0; i < x->n_in; i++) {
+        in[i] = place_of(p, x->in[i]);
+        domains[i] = x->in[i]->domain;
+    }
+    instr->in = in;
+    instr->in_domains = domains;
+    instr->n_in = x->n_in;
+    return true;
+}
+
+static bool prepare(Planner *p, const RelnNode *x, Instr *instr)
+{
+    const size_t size = x->op->prepare ? x->op->prepare(x, p->plan->kern, NULL) : 0;
+
+    if (!size)
+        return true;
+    instr->prepared = reln_arena_alloc(&p->plan->arena, size, 1);
+    if (!instr->prepared)
+        return nomem(p);
+    x->op->prepare(x, p->plan->kern, instr->prepared);
+    return true;
+}
+
+/* The items that an op's work is counted in. */
+static RelnDomain work_domain(const RelnNode *x)
+{
+    return is_reduction(x) ? x->in[0]->domain : x->domain;
+}
+
+/* Items of x for each item that the program is counted in: a sample, an item of a function, or the step itself. */
+static double items_each(const Planner *p, const RelnNode *x, RelnDomain work)
+{
+    const ptrdiff_t unit = p->body ? p->items : work == RELN_STEP ? 1 : p->plan->shard;
+
+    return (double)capacity_of(p, x) / (double)unit;
+}
+
+static void count_cost(Planner *p, const RelnNode *x)
+{
+    const RelnDomain work = work_domain(x);
+    double most = items_each(p, x, work), bytes = most * (double)reln_node_bytes(x);
+
+    for (int i = 0; i < x->n_in; i++) {
+        const double each = items_each(p, x->in[i], work);
+
+        most = each > most ? each : most;
+        bytes += each * (double)reln_node_bytes(x->in[i]);
+    }
+    p->program->flops +=
+        most * (x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape));
+    p->program->bytes += bytes;
+}
+
+/* Is everything steady that it reads at step level? */
+static bool reads_steady(const Planner *p, const RelnNode *x)
+{
+    for (int i = 0; i < x->n_in; i++)
+        if (x->in[i]->domain == RELN_STEP && !p->info[x->in[i]->id].steady)
+            return false;
+    return true;
+}
+
+/* Only where many shards will use it. */
+static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
+{
+    const bool often = p->body || instr->domain != RELN_STEP;
+    const size_t bytes = x->op->packs && often ? x->op->packs(x, p->plan->kern) : 0;
+
+    instr->pack = -1;
+    if (!bytes)
+        return true;
+    instr->pack = p->plan->packs.count;
+    instr->steady_pack = reads_steady(p, x);
+    if (!PLAN_ADD(p->plan, &p->plan->packs, p->plan->pack_size))
+        return nomem(p);
+    p->plan->pack_size += align(bytes);
+    return true;
+}
+
+bool reln_emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
+{
+    Instr instr = {.kind = DO_OP,
+                   .node = x,
+                   .domain = work_domain(x),
+                   .out = out,
+                   .accumulate = accumulate,
+                   .steady = p->info[x->id].steady};
+
+    if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr) || !keep_pack(p, x, &instr))
+        return false;
+    count_cost(p, x);
+    return emit(p, instr);
+}
+
+bool reln_emit_sum(Planner *p, const RelnNode *x)
+{
+    const Info *f = &p->info[x->id];
+    const int n = f->sum.n;
+    Instr instr;
+    Place *in;
+
+    if (n == 1 && place_of(p, f->sum.terms[0]).offset == f->place.offset)
+        return true;
+    in = reln_arena_alloc(&p->plan->arena, (size_t)n, sizeof *in);
+    if (!in)
+        return nomem(p);
+    for (int i = 0; i < n; i++)
+        in[i] = place_of(p, f->sum.terms[i]);
+    p->program->flops += (double)(n - 1) * (double)reln_shape_count(&x->shape);
+    instr = (Instr){.kind = DO_SUM, .node = x, .domain = RELN_STEP, .n_in = n, .in = in};
+    instr.out = f->place;
+    instr.steady = f->steady;
+    return emit(p, instr);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------------------- */
+
+/* Where the results of a call go; those that nobody reads go nowhere. */
+static bool place_call(Planner *p, const RelnNode *x, Instr *instr)
+{
+    instr->n_out = callee_of(x)->n_out;
+    instr->outs = reln_arena_alloc(&p->plan->arena, (size_t)instr->n_out, sizeof *instr->outs);
+    if (!instr->outs)
+        return nomem(p);
+    for (int i = 0; i < instr->n_out; i++) {
+        const Info *f = &p->info[result_of(p, x, i)->id];
+
+        if (f->needed)
+            instr->outs[i] = f->lane.kind == AT_LANE ? f->lane : f->place;
+    }
+    return true;
+}
+
+bool reln_emit_call(Planner *p, const RelnNode *x)
+{
+    Program *callee = NULL;
+    Instr instr = {.kind = DO_CALL, .node = x, .domain = x->domain};
+
+    if (!reln_compile_body(p->plan, callee_of(x), capacity_of(p, x), &callee) ||
+        !gather_inputs(p, x, &instr) || !place_call(p, x, &instr))
+        return false;
+    assert(callee); /* a body that compiles has a program */
+    instr.callee = callee;
+    p->program->flops += items_each(p, x, x->domain) * callee->flops;
+    p->program->bytes += items_each(p, x, x->domain) * callee->bytes;
+    return emit(p, instr);
+}

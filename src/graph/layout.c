@@ -1,0 +1,176 @@
+/* layout.c -- lifetimes of the values of a program, and offsets in the slab. */
+#include "graph/compile.h"
+
+/* A value in the slab while a program is laid out. */
+typedef struct Buffer {
+    int born, dies; /* instruction indices, both included */
+    size_t bytes, offset;
+    Place *user; /* where the offset is wanted */
+} Buffer;
+
+typedef struct Layout {
+    Planner *p;
+    RELN_LIST(Buffer) buffers;
+} Layout;
+
+/* Offsets by first fit: a buffer goes to the lowest gap among those alive with it. */
+static size_t first_fit(const Buffer *placed, int n, const Buffer *b, int *order)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < n; i++) {
+        const Buffer *o = &placed[order[i]];
+
+        if (o->dies < b->born || b->dies < o->born)
+            continue;
+        if (o->offset >= at + b->bytes)
+            break;
+        if (o->offset + o->bytes > at)
+            at = o->offset + o->bytes;
+    }
+    return at;
+}
+
+static bool place_buffers(Layout *l, size_t *slab)
+{
+    RelnPlan *plan = l->p->plan;
+    const int n = l->buffers.count;
+    int *order = reln_arena_alloc(&plan->arena, (size_t)n + 1, sizeof *order);
+
+    if (!order)
+        return nomem(l->p);
+    *slab = 0;
+    for (int i = 0; i < n; i++) {
+        Buffer *b = &l->buffers.items[i];
+        int at = i;
+
+        b->offset = first_fit(l->buffers.items, i, b, order);
+        /* keep the order by offset */
+        while (at > 0 && l->buffers.items[order[at - 1]].offset > b->offset) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = i;
+        *slab = b->offset + b->bytes > *slab ? b->offset + b->bytes : *slab;
+    }
+    return true;
+}
+
+static bool want_buffer(Layout *l, const RelnNode *x)
+{
+    Info *f = &l->p->info[x->id];
+    const Buffer b = {f->born, f->dies, f->bytes, 0, &f->place};
+
+    return PLAN_ADD(l->p->plan, &l->buffers, b) || nomem(l->p);
+}
+
+static bool want_scratch(Layout *l, Instr *instr, int index, size_t bytes)
+{
+    const Buffer b = {index, index, align(bytes), 0, &instr->scratch};
+
+    instr->scratch.kind = AT_SLAB;
+    return PLAN_ADD(l->p->plan, &l->buffers, b) || nomem(l->p);
+}
+
+static size_t scratch_of(const Planner *p, const Instr *instr)
+{
+    const RelnNode *x = instr->node;
+
+    if (instr->kind == DO_CALL) {
+        /* results that nobody reads still need somewhere to go */
+        size_t bytes = instr->callee->slab;
+
+        for (int i = 0; i < instr->n_out; i++)
+            if (instr->outs[i].kind == AT_NOWHERE)
+                bytes += reln_plan_room(instr->callee->fn->out[i], instr->callee->items);
+        return bytes;
+    }
+    if (instr->kind != DO_OP || !x->op->scratch)
+        return 0;
+    if (p->body)
+        return x->op->scratch(x, instr->domain == RELN_STEP ? 1 : p->items);
+    return x->op->scratch(x, reln_domain_capacity(p->g, instr->domain, p->plan->shard));
+}
+
+/* Reads what the node reads, or the node itself. */
+static bool reads_inputs(const Instr *instr)
+{
+    return instr->kind == DO_OP || instr->kind == DO_CALL;
+}
+
+static bool reads_node(const Instr *instr)
+{
+    return instr->kind == DO_KEEP || instr->kind == DO_ADD_TO || instr->kind == DO_COPY;
+}
+
+/* A value lives from the instruction that makes it to the last that reads it. */
+static void note_life(Planner *p, const Instr *instr, int t)
+{
+    const RelnNode *x = instr->node;
+
+    for (int i = 0; i < instr->n_out; i++)
+        p->info[result_of(p, x, i)->id].born = p->info[result_of(p, x, i)->id].dies = t;
+    if (instr->kind == DO_OP || instr->kind == DO_LOAD || instr->kind == DO_SUM)
+        p->info[x->id].born = p->info[x->id].dies = t;
+    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
+        p->info[reln_storage(x->in[i])->id].dies = t;
+    if (reads_node(instr))
+        p->info[reln_storage(x)->id].dies = t;
+}
+
+static void find_lives(Planner *p, const Program *program)
+{
+    for (int id = 0; id < p->g->nodes.count; id++)
+        p->info[id].born = p->info[id].dies = -1;
+    for (int t = 0; t < program->code.count; t++)
+        note_life(p, &program->code.items[t], t);
+}
+
+static bool want_memory(Layout *l, Program *program)
+{
+    Planner *p = l->p;
+
+    for (int id = 0; id < p->g->nodes.count; id++)
+        if (p->info[id].born >= 0 && p->info[id].place.kind == AT_SLAB &&
+            !want_buffer(l, p->g->nodes.items[id]))
+            return false;
+    for (int t = 0; t < program->code.count; t++) {
+        Instr *instr = &program->code.items[t];
+        const size_t bytes = scratch_of(p, instr);
+
+        if (bytes && !want_scratch(l, instr, t, bytes))
+            return false;
+    }
+    return true;
+}
+
+/* Instructions hold places by value: they take them again once offsets are known. */
+static void settle(const Planner *p, Instr *instr)
+{
+    const RelnNode *x = instr->node;
+
+    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
+        instr->in[i] = place_of(p, x->in[i]);
+    if (reads_node(instr) && instr->in[0].kind == AT_SLAB)
+        instr->in[0] = place_of(p, x);
+    if (!reads_node(instr) && instr->out.kind == AT_SLAB)
+        instr->out = p->info[x->id].place;
+    for (int i = 0; i < instr->n_out; i++)
+        if (instr->outs[i].kind == AT_SLAB)
+            instr->outs[i] = p->info[result_of(p, x, i)->id].place;
+}
+
+/* Who lives when, then where; and let every instruction know. */
+bool reln_pass_lay_out(Planner *p, Program *program)
+{
+    Layout l = {.p = p};
+
+    find_lives(p, program);
+    if (!want_memory(&l, program) || !place_buffers(&l, &program->slab))
+        return false;
+    for (int i = 0; i < l.buffers.count; i++)
+        l.buffers.items[i].user->offset = l.buffers.items[i].offset;
+    for (int t = 0; t < program->code.count; t++)
+        settle(p, &program->code.items[t]);
+    return true;
+}

@@ -1,0 +1,205 @@
+/* programs.c -- the programs of a graph: for each phase the step and the shards, and the commit at the end. */
+#include "graph/compile.h"
+
+/* Runs in the shard program of its phase. */
+static bool is_shard_work(const RelnNode *x)
+{
+    return x->domain != RELN_STEP || is_reduction(x);
+}
+
+static bool reads(const RelnNode *y, const RelnNode *x)
+{
+    for (int i = 0; i < y->n_in; i++)
+        if (reln_storage(y->in[i]) == x)
+            return true;
+    return false;
+}
+
+/* Is a shard-level source read in this phase? */
+static bool read_in_phase(const Planner *p, const RelnNode *x, int phase)
+{
+    for (int id = x->id + 1; id < p->g->nodes.count; id++) {
+        const RelnNode *y = p->g->nodes.items[id];
+        const Info *f = &p->info[id];
+
+        if (f->needed && f->phase == phase && !is_alias(y) && is_shard_work(y) && reads(y, x))
+            return true;
+    }
+    return false;
+}
+
+static bool keep(Planner *p, const RelnNode *x)
+{
+    const int array = p->info[x->id].array;
+
+    return array < 0 || reln_emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x),
+                                         (Place){AT_KEPT, (size_t)array});
+}
+
+/* ---- shards --------------------------------------------------------------------------------------------------- */
+
+/* Loaded again in each phase that reads it, which costs no more than keeping it. */
+static bool shard_load(Planner *p, const RelnNode *x, int phase)
+{
+    Info *f = &p->info[x->id];
+    const bool keep_here = f->array >= 0 && phase == 0;
+
+    if (!keep_here && !read_in_phase(p, x, phase))
+        return true;
+    f->place = in_slab;
+    return reln_emit_load(p, x) && (!keep_here || keep(p, x));
+}
+
+static bool shard_call(Planner *p, const RelnNode *x)
+{
+    const int n_out = callee_of(x)->n_out;
+
+    for (int i = 0; i < n_out; i++) {
+        const RelnNode *r = result_of(p, x, i);
+
+        if (r->domain != RELN_STEP && p->info[r->id].needed)
+            p->info[r->id].place = in_slab;
+    }
+    if (!reln_emit_call(p, x))
+        return false;
+    for (int i = 0; i < n_out; i++)
+        if (!keep(p, result_of(p, x, i)))
+            return false;
+    return true;
+}
+
+static bool shard_op(Planner *p, const RelnNode *x)
+{
+    Info *f = &p->info[x->id];
+
+    if (is_reduction(x))
+        return reln_emit_op(p, x, f->lane, true);
+    f->place = in_slab;
+    return reln_emit_op(p, x, f->place, false) && keep(p, x);
+}
+
+static bool shard_node(Planner *p, const RelnNode *x, int phase)
+{
+    const Info *f = &p->info[x->id];
+
+    if (!f->needed || !is_shard_work(x) || is_alias(x))
+        return true;
+    if (is_load(x))
+        return shard_load(p, x, phase);
+    if (f->phase != phase || x->op == &reln_op_result)
+        return true;
+    return x->op == &reln_op_call ? shard_call(p, x) : shard_op(p, x);
+}
+
+bool reln_pass_shard_program(Planner *p, int phase)
+{
+    p->program = &p->plan->phases.items[phase].shards;
+    for (int id = 0; id < p->g->nodes.count; id++)
+        if (!shard_node(p, p->g->nodes.items[id], phase))
+            return false;
+    if (!reln_pass_lay_out(p, p->program))
+        return false;
+    /* later phases read from the array over the whole batch */
+    for (int id = 0; id < p->g->nodes.count; id++) {
+        Info *f = &p->info[id];
+
+        if (f->array >= 0 && f->place.kind == AT_SLAB && !is_load(p->g->nodes.items[id]))
+            f->place = (Place){AT_KEPT, (size_t)f->array};
+    }
+    return true;
+}
+
+/* ---- the step ------------------------------------------------------------------------------------------------- */
+
+static bool step_node(Planner *p, const RelnNode *x, int phase)
+{
+    const Info *f = &p->info[x->id];
+
+    if (!is_step_value(p, x))
+        return true;
+    if (is_load(x))
+        return phase > 0 || reln_emit_load(p, x);
+    if (f->phase != phase || is_source(x) || is_reduction(x) || (x->op->flags & RELN_OP_EFFECT) ||
+        x->op == &reln_op_result)
+        return true;
+    if (x->op == &reln_op_call)
+        return reln_emit_call(p, x);
+    return f->sum.n ? reln_emit_sum(p, x) : reln_emit_op(p, x, f->place, false);
+}
+
+bool reln_pass_step_program(Planner *p, int phase)
+{
+    p->program = &p->plan->phases.items[phase].step;
+    for (int id = 0; id < p->g->nodes.count; id++)
+        if (!step_node(p, p->g->nodes.items[id], phase))
+            return false;
+    return reln_pass_lay_out(p, p->program);
+}
+
+/* ---- the commit ----------------------------------------------------------------------------------------------- */
+
+/* The store's arrays are about to change: what is asked of one is its value in this run, so it is copied first. */
+static bool value_of_run(Planner *p, const RelnNode *x, Place *out)
+{
+    *out = place_of(p, x);
+    if (out->kind != AT_ENTRY)
+        return true;
+    *out = reln_place_shared(p->plan, reln_node_bytes(x));
+    return reln_emit_simple(p, DO_COPY, x, RELN_STEP, place_of(p, x), *out);
+}
+
+static bool place_outputs(Planner *p)
+{
+    const int n = p->g->outputs.count;
+    Place *places = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *places);
+
+    if (!places)
+        return nomem(p);
+    p->plan->outputs = places;
+    for (int i = 0; i < n; i++) {
+        const RelnNode *x = p->g->outputs.items[i].node;
+        const int array = p->info[reln_storage(x)->id].array;
+
+        places[i] = (Place){AT_KEPT, (size_t)array};
+        if (array < 0 && !value_of_run(p, x, &places[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool emit_effect(Planner *p, const RelnNode *x)
+{
+    const int index = p->program->code.count;
+    const ptrdiff_t count = reln_shape_count(&x->shape);
+
+    for (ptrdiff_t at = 0; at < count; at += PIECE)
+        if (!PLAN_ADD(p->plan, &p->plan->pieces, piece_at(index, at, count)))
+            return nomem(p);
+    return reln_emit_op(p, x, (Place){AT_NOWHERE, 0}, false);
+}
+
+bool reln_pass_commit_program(Planner *p)
+{
+    const int n = p->g->assigns.count;
+    const RelnAssign *assigns = p->g->assigns.items;
+    Place *values = reln_arena_alloc(&p->plan->arena, (size_t)n + 1, sizeof *values);
+
+    if (!values)
+        return nomem(p);
+    p->program = &p->plan->commit;
+    if (!place_outputs(p))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!value_of_run(p, assigns[i].value, &values[i]))
+            return false;
+    p->plan->effects = p->program->code.count;
+    for (int i = 0; i < p->g->effects.count; i++)
+        if (!emit_effect(p, p->g->effects.items[i]))
+            return false;
+    p->plan->effects_end = p->program->code.count;
+    for (int i = 0; i < n; i++)
+        if (!reln_emit_simple(p, DO_COPY, assigns[i].value, RELN_STEP, values[i],
+                              place_of(p, assigns[i].state)))
+            return false;
+    return reln_pass_lay_out(p, p->program);
+}

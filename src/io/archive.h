@@ -1,0 +1,45 @@
+/* archive.h -- inside of archives: arrays and the places of their numbers. */
+#ifndef IO_ARCHIVE_H
+#define IO_ARCHIVE_H
+
+#include "io/file.h"
+#include "io/npy.h"
+#include "io/zip.h"
+
+/* Bytes read at a time; the longest header fits. */
+enum { BUFFER = 80 << 10 };
+
+_Static_assert((int)BUFFER >= (int)RELN_NPY_MAX_LEAD, "a header is read at once");
+
+typedef struct Array {
+    RelnArchiveInfo info;
+    RelnNpyHeader header; /* its `data` counts from the beginning of the entry */
+    RelnSource *source;
+    uint64_t begin;        /* of the numbers in the source */
+    unsigned char *memory; /* or here */
+    RelnSource spill;      /* or in a file of our own without a name, when `spilled` */
+    bool spilled;
+    const RelnZipEntry *entry; /* of a .npz */
+    const char *dataset;       /* of a .h5 */
+    bool ready;
+} Array;
+
+struct RelnArchive {
+    RelnCtx *ctx;
+    RelnArena arena;
+    const char *path;
+    const char *h5, *h5_path; /* the program, and its file */
+    RelnSource *sources;
+    int n_sources, n;
+    Array *arrays;
+    unsigned char *buffer;
+};
+
+/* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */
+RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);
+/* archive_place.c: brings the numbers of an array to a place where they can be read from. */
+RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
+/* Bytes from there. */
+RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsigned char *to);
+
+#endif

@@ -1,0 +1,356 @@
+/* archive_open.c -- the arrays of .npy, folders of .npy, .npz, .safetensors and .h5, each with its header. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/archive.h"
+#include "io/doc.h"
+#include "io/h5.h"
+#include "io/sort.h"
+#include "io/tensors.h"
+#include "io/text.h"
+
+enum {
+    MAX_FOLDER = 256,  /* files of a folder: each stays open */
+    LIST_MAX = 8 << 20 /* bytes of a listing of HDF5 */
+};
+
+/* The leading axis counts rows; a single number is a row. */
+static void set_info(Array *a, const char *name)
+{
+    const RelnNpyHeader *const h = &a->header;
+    ptrdiff_t row_size = 1;
+
+    if (h->rank > 0) /* it fits: the whole shape does */
+        reln_dims_count(h->rank - 1, h->dims + 1, &row_size);
+    a->info = (RelnArchiveInfo){.name = name,
+                                .dtype = h->kind->code,
+                                .whole_numbers = h->kind->code[0] != 'f',
+                                .precision = h->kind->precision,
+                                .rank = h->rank,
+                                .n_rows = h->rank > 0 ? h->dims[0] : 1,
+                                .row_size = row_size};
+    memcpy(a->info.dims, h->dims, sizeof a->info.dims);
+}
+
+/* "x.npy" -> "x". */
+static const char *array_name(RelnArchive *v, const char *file)
+{
+    const size_t n = strlen(file);
+
+    return reln_arena_printf(&v->arena, "%.*s",
+                             (int)(n - (reln_path_ends_in(file, ".npy") ? 4 : 0)), file);
+}
+
+/* ---- opening: .npy and folders ---------------------------------------------------------------------------------- */
+
+/* The header of an array that is a file of its own. */
+static RelnStatus open_npy(RelnArchive *v, RelnSource *source, const char *name, Array *a)
+{
+    const size_t n = source->n_bytes < RELN_NPY_MAX_LEAD ? source->n_bytes : RELN_NPY_MAX_LEAD;
+
+    RELN_TRY(reln_source_read(source, 0, n, v->buffer));
+    RELN_TRY(reln_npy_read_header(v->ctx, source->name, v->buffer, n, source->n_bytes, true,
+                                  &a->header));
+    a->source = source;
+    a->begin = a->header.data;
+    a->ready = !a->header.fortran || a->header.rank < 2;
+    name = array_name(v, name);
+    if (!name)
+        return RELN_ERR_NOMEM;
+    set_info(a, name);
+    return RELN_OK;
+}
+
+static RelnStatus make_arrays(RelnArchive *v, size_t n)
+{
+    v->arrays = reln_arena_alloc(&v->arena, n, sizeof *v->arrays);
+    return v->arrays ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+static RelnStatus open_one_npy(RelnArchive *v)
+{
+    RELN_TRY(make_arrays(v, 1));
+    v->n = 1;
+    return open_npy(v, &v->sources[0], reln_path_name(v->path), &v->arrays[0]);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Names of the .npy files, sorted: the order in which a folder lists them is nobody's. */
+static RelnStatus list_folder(RelnArchive *v, DIR *folder, const void **names, size_t *n)
+{
+    const struct dirent *entry;
+
+    while ((entry = readdir(folder)))
+        if (reln_path_ends_in(entry->d_name, ".npy") && entry->d_name[0] != '.') {
+            if (*n == MAX_FOLDER)
+                return reln_fail(v->ctx, RELN_ERR_UNSUPPORTED, "%s: more than %d .npy files",
+                                 v->path, (int)MAX_FOLDER);
+            names[*n] = reln_arena_printf(&v->arena, "%s", entry->d_name);
+            if (!names[(*n)++])
+                return RELN_ERR_NOMEM;
+        }
+    if (*n == 0)
+        return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: a folder without .npy files", v->path);
+    reln_sort(names, *n, by_text);
+    return RELN_OK;
+}
+
+static RelnStatus open_listed(RelnArchive *v, const char *path, const void *const *names, size_t n)
+{
+    v->sources = reln_arena_alloc(&v->arena, n, sizeof *v->sources);
+    if (!v->sources)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(make_arrays(v, n));
+    for (; (size_t)v->n < n; v->n++) {
+        const char *const name = names[v->n];
+        const char *const full = reln_arena_printf(&v->arena, "%s/%s", path, name);
+
+        if (!full)
+            return RELN_ERR_NOMEM;
+        RELN_TRY(reln_source_open_large(v->ctx, full, &v->sources[v->n_sources]));
+        v->n_sources++;
+        RELN_TRY(open_npy(v, &v->sources[v->n], name, &v->arrays[v->n]));
+    }
+    return RELN_OK;
+}
+
+static RelnStatus open_folder(RelnArchive *v, const char *path)
+{
+    const void *names[MAX_FOLDER];
+    DIR *const folder = opendir(path);
+    RelnStatus status;
+    size_t n = 0;
+
+    if (!folder)
+        return reln_fail_errno(v->ctx, path, "read the folder", errno);
+    status = list_folder(v, folder, names, &n);
+    closedir(folder);
+    return status == RELN_OK ? open_listed(v, path, names, n) : status;
+}
+
+/* ---- opening: .npz ---------------------------------------------------------------------------------------------- */
+
+/* The beginning of an entry, as far as a header can reach. */
+typedef struct Start {
+    unsigned char *bytes;
+    size_t n;
+} Start;
+
+static RelnStatus keep_start(void *self, const unsigned char *bytes, size_t n_bytes)
+{
+    Start *const s = self;
+
+    memcpy(s->bytes + s->n, bytes, n_bytes);
+    s->n += n_bytes;
+    return RELN_OK;
+}
+
+static RelnStatus open_entry(RelnArchive *v, const RelnZipEntry *entry, Array *a)
+{
+    const char *const name = array_name(v, entry->name);
+    Start start = {v->buffer, 0};
+    char what[320];
+
+    if (!name)
+        return RELN_ERR_NOMEM;
+    if (!reln_utf8_valid(name, strlen(name)) || entry->unpacked > SIZE_MAX / 2)
+        return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: an entry's name is not UTF-8", v->path);
+    RELN_TRY(reln_zip_unpack(&v->sources[0], entry, RELN_NPY_MAX_LEAD, keep_start, &start));
+    snprintf(what, sizeof what, "%s: entry '%s'", v->path, reln_quote(name, strlen(name)).text);
+    RELN_TRY(reln_npy_read_header(v->ctx, what, start.bytes, start.n, (size_t)entry->unpacked, true,
+                                  &a->header));
+    a->source = &v->sources[0];
+    a->entry = entry;
+    a->begin = entry->data + a->header.data;
+    set_info(a, name);
+    return RELN_OK;
+}
+
+static int by_array_name(const void *a, const void *b)
+{
+    return strcmp(((const Array *)a)->info.name, ((const Array *)b)->info.name);
+}
+
+static RelnStatus check_names(const RelnArchive *v)
+{
+    const void **sorted = reln_alloc(v->ctx, (size_t)v->n, sizeof *sorted);
+    RelnStatus status = RELN_OK;
+
+    if (!sorted)
+        return RELN_ERR_NOMEM;
+    for (int i = 0; i < v->n; i++)
+        sorted[i] = &v->arrays[i];
+    reln_sort(sorted, (size_t)v->n, by_array_name);
+    for (int i = 1; i < v->n && status == RELN_OK; i++)
+        if (by_array_name(sorted[i - 1], sorted[i]) == 0) {
+            const char *const name = ((const Array *)sorted[i])->info.name;
+
+            status = reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the array '%s' is there twice",
+                               v->path, reln_quote(name, strlen(name)).text);
+        }
+    reln_free(v->ctx, sorted);
+    return status;
+}
+
+/* Entries that are no .npy are somebody else's, folders and notes. */
+static RelnStatus open_npz(RelnArchive *v)
+{
+    RelnZipEntry *entries = NULL;
+    int n = 0;
+
+    RELN_TRY(reln_zip_list(&v->sources[0], &v->arena, &entries, &n));
+    RELN_TRY(make_arrays(v, (size_t)n));
+    for (int i = 0; i < n; i++)
+        if (reln_path_ends_in(entries[i].name, ".npy"))
+            RELN_TRY(open_entry(v, &entries[i], &v->arrays[v->n++]));
+    return check_names(v);
+}
+
+/* ---- opening: .safetensors ---------------------------------------------------------------------------------------- */
+
+static RelnStatus take_tensor(void *self, const RelnNamed *tensor, uint64_t begin)
+{
+    RelnArchive *const v = self;
+    Array *const a = &v->arrays[v->n++];
+    const char *const name = reln_arena_printf(&v->arena, "%s", tensor->name);
+
+    if (!name)
+        return RELN_ERR_NOMEM;
+    a->header.kind = reln_kind_of(tensor->dtype);
+    a->header.rank = tensor->rank;
+    memcpy(a->header.dims, tensor->dims, sizeof a->header.dims);
+    reln_dims_count(tensor->rank, tensor->dims, &a->header.count);
+    a->source = &v->sources[0];
+    a->begin = begin;
+    a->ready = true;
+    set_info(a, name);
+    return RELN_OK;
+}
+
+static RelnStatus count_tensors(void *self, int n)
+{
+    return make_arrays(self, (size_t)n);
+}
+
+/* ---- opening: .h5 ------------------------------------------------------------------------------------------------ */
+
+static RelnStatus keep_text(void *self, const unsigned char *bytes, size_t n_bytes)
+{
+    RelnText *const text = self;
+
+    if (text->n + n_bytes > LIST_MAX)
+        return reln_fail(text->ctx, RELN_ERR_UNSUPPORTED, "the list of its datasets is too long");
+    reln_text_put(text, bytes, n_bytes);
+    return text->failed ? RELN_ERR_NOMEM : RELN_OK;
+}
+
+/* The child lists [name, kind, [extents]] for each dataset. */
+static RelnStatus take_dataset(RelnArchive *v, const RelnDocNode *item, Array *a)
+{
+    const RelnDocNode *const name = item->first, *const kind = name ? name->next : NULL,
+                             *const shape = kind ? kind->next : NULL;
+    RelnNpyHeader *const h = &a->header;
+
+    if (item->kind != RELN_DOC_LIST || item->count != 3 || !name || name->kind != RELN_DOC_TEXT ||
+        !kind || kind->kind != RELN_DOC_TEXT || !shape || shape->kind != RELN_DOC_LIST ||
+        shape->count > RELN_ARRAY_MAX_RANK || !(h->kind = reln_kind_named(kind->text)))
+        return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense",
+                         v->path);
+    for (const RelnDocNode *d = shape->first; d; d = d->next) {
+        if (d->kind != RELN_DOC_NUMBER || d->number < 0 || d->number > 0x1p53)
+            return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense",
+                             v->path);
+        h->dims[h->rank++] = (ptrdiff_t)d->number;
+    }
+    if (!reln_dims_count(h->rank, h->dims, &h->count) || h->count > PTRDIFF_MAX / 8)
+        return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: a dataset is too large", v->path);
+    a->dataset = reln_arena_printf(&v->arena, "%s", name->text);
+    if (!a->dataset)
+        return RELN_ERR_NOMEM;
+    set_info(a, a->dataset[0] == '/' ? a->dataset + 1 : a->dataset);
+    return RELN_OK;
+}
+
+static RelnStatus take_datasets(RelnArchive *v, const RelnDocNode *root)
+{
+    if (root->kind != RELN_DOC_LIST || root->count > RELN_ZIP_MAX_ENTRIES)
+        return reln_fail(v->ctx, RELN_ERR_UNSUPPORTED, "%s: more than %d datasets", v->path,
+                         (int)RELN_ZIP_MAX_ENTRIES);
+    RELN_TRY(make_arrays(v, (size_t)root->count));
+    for (const RelnDocNode *item = root->first; item; item = item->next)
+        RELN_TRY(take_dataset(v, item, &v->arrays[v->n++]));
+    return check_names(v);
+}
+
+static RelnStatus open_h5(RelnArchive *v, const char *path, const char *given)
+{
+    RelnText list;
+    RelnDoc *doc = NULL;
+    RelnStatus status;
+
+    RELN_TRY(reln_h5_find(&v->arena, path, given, &v->h5));
+    v->h5 = reln_arena_printf(&v->arena, "%s", v->h5);
+    v->h5_path = v->h5 ? reln_arena_printf(&v->arena, "%s", path) : NULL;
+    if (!v->h5_path)
+        return RELN_ERR_NOMEM;
+    reln_text_init(&list, v->ctx);
+    status = reln_h5_run(v->ctx, v->h5, "list", path, NULL, keep_text, &list);
+    if (status == RELN_OK)
+        status = reln_doc_parse_json(v->ctx, list.bytes ? list.bytes : "", list.n, "reln-h5", &doc);
+    if (status == RELN_OK)
+        status = take_datasets(v, reln_doc_root(doc));
+    reln_doc_destroy(doc);
+    reln_text_clear(&list);
+    return status;
+}
+
+/* ---- by content ------------------------------------------------------------------------------------------------- */
+
+/* By the first bytes: endings are for people. */
+static RelnStatus open_by_content(RelnArchive *v, const char *path, const char *h5)
+{
+    const RelnSource *const source = &v->sources[0];
+    unsigned char b[9] = {0};
+
+    RELN_TRY(
+        reln_source_read(source, 0, source->n_bytes < sizeof b ? source->n_bytes : sizeof b, b));
+    if (memcmp(b, "\x93NUMPY", 6) == 0)
+        return open_one_npy(v);
+    if (memcmp(b, "PK\3\4", 4) == 0 || memcmp(b, "PK\5\6", 4) == 0)
+        return open_npz(v);
+    if (memcmp(b, "\x89HDF\r\n\x1a\n", 8) == 0)
+        return open_h5(v, path, h5);
+    if (b[8] == '{')
+        return reln_tensors_index(source, count_tensors, take_tensor, v);
+    return reln_fail(
+        v->ctx, RELN_ERR_FORMAT,
+        "%s: not a file of arrays (it begins with '%s'); wanted .npz, .npy, .safetensors,"
+        " .h5 or a folder of .npy",
+        source->name, reln_quote((const char *)b, 8).text);
+}
+
+RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5)
+{
+    struct stat info;
+
+    v->path = reln_arena_printf(&v->arena, "%s", reln_path_tail(path));
+    v->buffer = v->path ? reln_alloc_raw(v->ctx, BUFFER, 1) : NULL;
+    if (!v->buffer)
+        return RELN_ERR_NOMEM;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return open_folder(v, path);
+    v->sources = reln_arena_alloc(&v->arena, 1, sizeof *v->sources);
+    if (!v->sources)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(reln_source_open_large(v->ctx, path, &v->sources[0]));
+    v->n_sources = 1;
+    v->sources[0].name = v->path;
+    return open_by_content(v, path, h5);
+}

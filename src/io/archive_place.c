@@ -1,0 +1,222 @@
+/* archive_place.c -- arrays that are packed, in Fortran's order or in HDF5, brought to memory or to a file. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/archive.h"
+#include "io/h5.h"
+#include "io/text.h"
+
+enum { IN_MEMORY = 64 << 20 /* larger unpacked arrays go to a file without a name */ };
+
+/* Where unpacked bytes go: at most `room` of them, to memory or, when there are many, to a file. */
+typedef struct Spill {
+    RelnCtx *ctx;
+    const char *name;
+    uint64_t n, room;
+    unsigned char *memory;
+    int fd;
+} Spill;
+
+/* /var/tmp is meant for large files, where /tmp may be memory. */
+static int open_nameless(void)
+{
+    char large[] = "/var/tmp/reln-XXXXXX", small[] = "/tmp/reln-XXXXXX";
+    char *name = large;
+    int fd = mkstemp(large);
+
+    if (fd < 0) {
+        name = small;
+        fd = mkstemp(small);
+    }
+    if (fd >= 0)
+        unlink(name);
+    return fd;
+}
+
+static RelnStatus spill_begin(const RelnArchive *v, uint64_t room, Spill *s)
+{
+    *s = (Spill){v->ctx, v->path, 0, room, NULL, -1};
+    if (room <= IN_MEMORY) {
+        s->memory = reln_alloc_raw(v->ctx, (size_t)room, 1);
+        return s->memory ? RELN_OK : RELN_ERR_NOMEM;
+    }
+    s->fd = open_nameless();
+    return s->fd >= 0 ? RELN_OK : reln_fail_errno(v->ctx, "/var/tmp", "make a file", errno);
+}
+
+static RelnStatus spill_put(void *self, const unsigned char *bytes, size_t n_bytes)
+{
+    Spill *const s = self;
+
+    if (n_bytes > s->room - s->n)
+        return reln_fail(s->ctx, RELN_ERR_FORMAT,
+                         "%s: an array has more bytes than its shape needs", s->name);
+    if (s->memory)
+        memcpy(s->memory + s->n, bytes, n_bytes);
+    for (size_t done = 0; !s->memory && done < n_bytes;) {
+        const ssize_t got = write(s->fd, bytes + done, n_bytes - done);
+
+        if (got < 0 && errno != EINTR)
+            return reln_fail_errno(s->ctx, "/var/tmp", "write", errno);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    s->n += n_bytes;
+    return RELN_OK;
+}
+
+/* The array takes over what was unpacked; the numbers begin at `data`. */
+static void adopt(Array *a, const Spill *s, size_t data)
+{
+    a->memory = s->memory;
+    a->spilled = !s->memory;
+    a->spill = (RelnSource){s->ctx, s->name, s->fd, (size_t)s->n};
+    if (a->spilled)
+        a->source = &a->spill;
+    a->begin = data;
+}
+
+static void discard(const Spill *s)
+{
+    reln_free(s->ctx, s->memory);
+    if (s->fd >= 0)
+        close(s->fd);
+}
+
+static RelnStatus ignore(void *self, const unsigned char *bytes, size_t n_bytes)
+{
+    (void)self;
+    (void)bytes;
+    (void)n_bytes;
+    return RELN_OK;
+}
+
+/* Stored entries stay where they are, once their CRC has been seen to be right. */
+static RelnStatus prepare_entry(const RelnArchive *v, Array *a)
+{
+    const RelnZipEntry *const e = a->entry;
+    Spill s;
+    RelnStatus status;
+
+    if (!e->deflated)
+        return reln_zip_unpack(a->source, e, e->unpacked, ignore, NULL);
+    status = spill_begin(v, e->unpacked, &s);
+    if (status == RELN_OK)
+        status = reln_zip_unpack(a->source, e, e->unpacked, spill_put, &s);
+    if (status == RELN_OK)
+        adopt(a, &s, a->header.data);
+    else
+        discard(&s);
+    return status;
+}
+
+/* What was sent must be what was listed. */
+static RelnStatus check_sent(const RelnArchive *v, const Array *a, const Spill *s,
+                             RelnNpyHeader *header)
+{
+    const RelnSource spilled = {v->ctx, v->path, s->fd, (size_t)s->n};
+    const size_t n = s->n < RELN_NPY_MAX_LEAD ? (size_t)s->n : RELN_NPY_MAX_LEAD;
+    const RelnNpyHeader *const listed = &a->header;
+
+    if (s->memory)
+        memcpy(v->buffer, s->memory, n);
+    else
+        RELN_TRY(reln_source_read(&spilled, 0, n, v->buffer));
+    RELN_TRY(reln_npy_read_header(v->ctx, v->path, v->buffer, n, (size_t)s->n, true, header));
+    if (header->kind != listed->kind || header->fortran || header->rank != listed->rank ||
+        memcmp(header->dims, listed->dims, sizeof header->dims) != 0)
+        return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: dataset '%s' changed while it was read",
+                         v->path, reln_quote(a->dataset, strlen(a->dataset)).text);
+    return RELN_OK;
+}
+
+static RelnStatus prepare_dataset(const RelnArchive *v, Array *a)
+{
+    const uint64_t room = (uint64_t)a->header.count * a->header.kind->width + RELN_NPY_OWN_HEADER;
+    RelnNpyHeader header;
+    Spill s;
+    RelnStatus status = spill_begin(v, room, &s);
+
+    if (status == RELN_OK)
+        status = reln_h5_run(v->ctx, v->h5, "cat", v->h5_path, a->dataset, spill_put, &s);
+    if (status == RELN_OK)
+        status = check_sent(v, a, &s, &header);
+    if (status != RELN_OK) {
+        discard(&s);
+        return status;
+    }
+    a->header = header;
+    adopt(a, &s, header.data);
+    return RELN_OK;
+}
+
+RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsigned char *to)
+{
+    if (!a->memory)
+        return reln_source_read(a->source, (size_t)(a->begin + at), n_bytes, to);
+    memcpy(to, a->memory + a->begin + at, n_bytes);
+    return RELN_OK;
+}
+
+/* Fortran's first index is the fastest; ours is the last. Element by element, widths apart. */
+static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned char *to)
+{
+    const size_t width = h->kind->width;
+    ptrdiff_t index[RELN_ARRAY_MAX_RANK] = {0};
+
+    for (ptrdiff_t i = 0; i < h->count; i++) {
+        ptrdiff_t at = 0;
+
+        for (int d = 0; d < h->rank; d++)
+            at = at * h->dims[d] + index[d];
+        memcpy(to + (size_t)at * width, from + (size_t)i * width, width);
+        for (int d = 0; d < h->rank && ++index[d] == h->dims[d]; d++)
+            index[d] = 0;
+    }
+}
+
+/* Its rows lie scattered, so it is turned once, in memory. */
+static RelnStatus turn(const RelnArchive *v, Array *a)
+{
+    const uint64_t n_bytes = (uint64_t)a->header.count * a->header.kind->width;
+    unsigned char *from, *to;
+    RelnStatus status = RELN_ERR_NOMEM;
+
+    if (n_bytes > RELN_FILE_MAX_BYTES)
+        return reln_fail(
+            v->ctx, RELN_ERR_UNSUPPORTED,
+            "%s: array '%s' of %llu bytes is in fortran order, which is read up to %llu", v->path,
+            reln_quote(a->info.name, strlen(a->info.name)).text, (unsigned long long)n_bytes,
+            (unsigned long long)RELN_FILE_MAX_BYTES);
+    from = reln_alloc_raw(v->ctx, (size_t)n_bytes, 1);
+    to = from ? reln_alloc_raw(v->ctx, (size_t)n_bytes, 1) : NULL;
+    if (to)
+        status = reln_archive_bytes(a, 0, (size_t)n_bytes, from);
+    if (status == RELN_OK) {
+        reorder(&a->header, from, to);
+        reln_free(v->ctx, a->memory);
+        a->memory = to;
+        a->begin = 0;
+        a->header.fortran = false;
+    } else
+        reln_free(v->ctx, to);
+    reln_free(v->ctx, from);
+    return status;
+}
+
+RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a)
+{
+    if (a->ready)
+        return RELN_OK;
+    if (!a->memory && !a->spilled) {
+        if (a->entry)
+            RELN_TRY(prepare_entry(v, a));
+        if (a->dataset)
+            RELN_TRY(prepare_dataset(v, a));
+    }
+    if (a->header.fortran && a->header.rank > 1 && a->header.count > 0)
+        RELN_TRY(turn(v, a));
+    a->ready = true;
+    return RELN_OK;
+}
