@@ -34,10 +34,8 @@ typedef struct Checker {
     int draws, n_inputs;
     RelnPool *pool;
     Net own, wide; /* in its own precision and in double; one and the same when that is double */
-    RelnFeed feed; /* the caller's samples, or */
-    RelnNamed *random; /* our own */
-    RelnDataSource source;
-    RelnDataMemory memory;
+    RelnArchive *archive;  /* the caller's samples, or */
+    RelnNamed *random;     /* our own */
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
     double *mask;          /* (draws, points), or NULL */
     ptrdiff_t
@@ -96,9 +94,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
                 (RelnNamed){spec->input[i].mask, RELN_F64, 2, {c->draws, shape->points}, ones};
         }
     }
-    c->memory = (RelnDataMemory){c->ctx, count, c->random};
-    c->source = reln_data_memory(&c->memory, "random inputs");
-    return RELN_OK;
+    return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
 }
 
 /* ---- networks ----------------------------------------------------------------------------------------------------- */
@@ -113,7 +109,7 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
     if (net->graph.n_taps < RELN_MODEL_TAPS)
         net->graph.taps[net->graph.n_taps++] = (RelnTap){"y", net->graph.y};
     RELN_TRY(reln_plan_create(net->graph.graph, &(RelnPlanOptions){.pool = c->pool}, &net->plan));
-    return reln_data_open(model, &c->source, &(RelnDataOptions){.without_target = true},
+    return reln_data_open(model, c->archive, &(RelnDataOptions){.without_target = true},
                           &net->data);
 }
 
@@ -471,9 +467,7 @@ static RelnStatus open_source(Checker *c, const RelnCheckOptions *options)
 {
     if (!options->data_path)
         return make_random(c, options->seed);
-    RELN_TRY(reln_feed_open(c->ctx, options->data_path, &c->feed));
-    c->source = c->feed.source;
-    return RELN_OK;
+    return reln_archive_open(c->ctx, options->data_path, &c->archive);
 }
 
 static RelnStatus open_nets(Checker *c)
@@ -546,7 +540,7 @@ RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnChe
     status = check(&c, &given, out);
     net_close(&c.own, c.draws);
     net_close(&c.wide, c.draws);
-    reln_feed_close(&c.feed);
+    reln_archive_destroy(c.archive);
     reln_pool_destroy(c.pool);
     reln_arena_clear(&c.arena);
     return status;

@@ -215,22 +215,38 @@ static RelnStatus open_npz(RelnArchive *v)
 
 /* ---- opening: .safetensors ---------------------------------------------------------------------------------------- */
 
-static RelnStatus take_tensor(void *self, const RelnNamed *tensor, uint64_t begin)
+/* An array whose numbers need no preparing. */
+static RelnStatus take_named(RelnArchive *v, const RelnNamed *array, Array **out)
 {
-    RelnArchive *const v = self;
     Array *const a = &v->arrays[v->n++];
-    const char *const name = reln_arena_printf(&v->arena, "%s", tensor->name);
+    const char *const name = reln_arena_printf(&v->arena, "%s", array->name);
 
     if (!name)
         return RELN_ERR_NOMEM;
-    a->header.kind = reln_kind_of(tensor->dtype);
-    a->header.rank = tensor->rank;
-    memcpy(a->header.dims, tensor->dims, sizeof a->header.dims);
-    reln_dims_count(tensor->rank, tensor->dims, &a->header.count);
-    a->source = &v->sources[0];
-    a->begin = begin;
+    *out = a;
+    a->header.kind = reln_kind_of(array->dtype);
+    a->header.rank = array->rank;
+    if (!a->header.kind || array->rank < 0 || array->rank > RELN_ARRAY_MAX_RANK)
+        return reln_fail(v->ctx, RELN_ERR_ARG, "%s: array '%s' has %d axes of dtype %d", v->path,
+                         reln_quote(name, strlen(name)).text, array->rank, (int)array->dtype);
+    memcpy(a->header.dims, array->dims, sizeof a->header.dims);
+    if (!reln_dims_count(array->rank, array->dims, &a->header.count))
+        return reln_fail(v->ctx, RELN_ERR_ARG,
+                         "%s: array '%s' has more numbers than can be counted", v->path,
+                         reln_quote(name, strlen(name)).text);
     a->ready = true;
     set_info(a, name);
+    return RELN_OK;
+}
+
+static RelnStatus take_tensor(void *self, const RelnNamed *tensor, uint64_t begin)
+{
+    RelnArchive *const v = self;
+    Array *a = NULL;
+
+    RELN_TRY(take_named(v, tensor, &a));
+    a->source = &v->sources[0];
+    a->begin = begin;
     return RELN_OK;
 }
 
@@ -353,4 +369,27 @@ RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5)
     v->n_sources = 1;
     v->sources[0].name = v->path;
     return open_by_content(v, path, h5);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
+                                     const RelnNamed *arrays)
+{
+    const uint16_t one = 1;
+
+    v->path = reln_arena_printf(&v->arena, "%s", what);
+    v->buffer = v->path ? reln_alloc_raw(v->ctx, BUFFER, 1) : NULL;
+    if (!v->buffer)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(make_arrays(v, (size_t)n));
+    for (int i = 0; i < n; i++) {
+        Array *a = NULL;
+
+        RELN_TRY(take_named(v, &arrays[i], &a));
+        a->memory = arrays[i].values;
+        a->borrowed = true;
+        a->header.big_endian = *(const unsigned char *)&one == 0; /* as this machine has them */
+    }
+    return check_names(v);
 }

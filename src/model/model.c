@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/data.h"
 #include "model/keys.h"
 #include "model/kinds.h"
 
@@ -144,6 +145,33 @@ RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShape
     return finish(m, status, out);
 }
 
+static RelnStatus make_for(RelnModel *m, const RelnArchive *archive)
+{
+    RelnDataFound found;
+
+    RELN_TRY(reln_model_make_symmetry(m));
+    RELN_TRY(reln_data_find(m->ctx, &m->spec, m->n, reln_group_n_lie(m->symmetry), archive, &found,
+                            &m->shapes));
+    if (found.target < 0)
+        return reln_fail(m->ctx, RELN_ERR_FORMAT, "%s: no array '%s', which is the target",
+                         reln_archive_name(archive), m->spec.target.name);
+    return make(m);
+}
+
+RelnStatus reln_model_for(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive, RelnModel **out)
+{
+    const RelnShapes none = {0};
+    RelnModel *m = NULL;
+    RelnStatus status;
+
+    *out = NULL;
+    reln_ctx_clear(ctx);
+    status = create(ctx, spec, &none, &m);
+    if (status == RELN_OK)
+        status = make_for(m, archive);
+    return finish(m, status, out);
+}
+
 void reln_model_destroy(RelnModel *m)
 {
     if (!m)
@@ -151,7 +179,8 @@ void reln_model_destroy(RelnModel *m)
     reln_store_destroy(m->store);
     reln_algebra_destroy(m->algebra);
     reln_algebra_destroy(m->own);
-    reln_group_destroy(m->group);
+    if (m->group != m->symmetry)
+        reln_group_destroy(m->group);
     reln_group_destroy(m->symmetry);
     reln_arena_clear(&m->arena);
     reln_free(m->ctx, m);

@@ -52,12 +52,14 @@ struct RelnModel {
     RelnSpec spec;
     RelnShapes shapes;
     RelnConstants constants;
-    int basis_dim, n;     /* n: size of the symmetry's matrices */
-    double *basis;        /* (basis_dim, n, n), of a symmetry given by one */
-    RelnGroup *symmetry;  /* acts on raw data */
-    RelnGroup *group;     /* of graphs: diag(g, 1, ...) as large as features are; none for an mlp */
-    RelnAlgebra *own;     /* the symmetry's algebra; NULL when it has no Lie generators */
-    RelnAlgebra *algebra; /* of features; NULL for an mlp and for vector neurons */
+    int basis_dim, n;    /* n: size of the symmetry's matrices */
+    double *basis;       /* (basis_dim, n, n), of a symmetry given by one */
+    RelnGroup *symmetry; /* acts on raw data */
+    RelnGroup *
+        group; /* of graphs: diag(g, 1, ...) as large as features are, the symmetry itself where those are no
+                             larger; none for an mlp */
+    RelnAlgebra *own;      /* the symmetry's algebra; NULL when it has no Lie generators */
+    RelnAlgebra *algebra;  /* of features; NULL for an mlp and for vector neurons */
     const RelnRep *vector; /* raw vectors, under `group` */
     const RelnRep *rep;    /* features */
     int points;            /* places for points of a sample; 0: no sets */

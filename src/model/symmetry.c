@@ -47,6 +47,8 @@ static RelnStatus make_own(RelnModel *m)
 
 RelnStatus reln_model_make_symmetry(RelnModel *m)
 {
+    if (m->symmetry)
+        return RELN_OK;
     if (m->spec.basis[0]) {
         if (!m->basis)
             RELN_TRY(load_basis(m));
@@ -225,10 +227,7 @@ static RelnStatus make_group(RelnModel *m)
     if (size > m->n)
         RELN_TRY(reln_group_embed(m->symmetry, size, &m->group));
     else
-        RELN_TRY(reln_group_from_matrices(
-            m->ctx, reln_group_name(m->symmetry), m->n, reln_group_n_lie(m->symmetry),
-            reln_group_lie(m->symmetry), reln_group_n_discrete(m->symmetry),
-            reln_group_discrete(m->symmetry), &m->group));
+        m->group = m->symmetry;
     RELN_TRY(make_vector_rep(m));
     return make_feature_rep(m);
 }

@@ -23,6 +23,7 @@ static void set_value(World *w, const char *name, ptrdiff_t at, double value)
 static void set_dim(World *w, const char *name, int axis, ptrdiff_t extent)
 {
     world_find(w, name)->dims[axis] = extent;
+    world_forget(w);
 }
 
 static void set_rank(World *w, const char *name, int rank)
@@ -33,6 +34,7 @@ static void set_rank(World *w, const char *name, int rank)
 static void rename_array(World *w, const char *name, const char *other)
 {
     world_find(w, name)->name = other;
+    world_forget(w);
 }
 
 typedef struct Bad {

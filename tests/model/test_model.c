@@ -108,8 +108,7 @@ static void a_basis_is_kept_in_the_description(void **state)
                                 " inputs: [{name: X, as: element}], target: {name: y},"
                                 " model: {width: 3}, train: {dtype: f64}}",
                                 &w.spec));
-    w.memory = (RelnDataMemory){w.ctx, 2, arrays};
-    w.source = reln_data_memory(&w.memory, "data.npz");
+    assert_ok(w.ctx, reln_archive_from_arrays(w.ctx, "data.npz", 2, arrays, &w.archive));
     assert_ok(w.ctx, world_model(&w));
     assert_int_equal(remove(path), 0);
     {

@@ -18,8 +18,7 @@ typedef struct World {
     int samples, n, dim;
     RelnNamed arrays[WORLD_ARRAYS];
     int n_arrays;
-    RelnDataMemory memory;
-    RelnDataSource source;
+    RelnArchive *archive; /* made when it is first asked for: a test may change arrays before */
     RelnShapes shapes;
     RelnModel *model;
     RelnData *data;
@@ -179,21 +178,37 @@ static inline RelnStatus world_init(World *w, RelnCtx *ctx, const char *yaml, in
             break;
         }
     world_target(w, &rng);
-    w->memory = (RelnDataMemory){w->ctx, w->n_arrays, w->arrays};
-    w->source = reln_data_memory(&w->memory, "data.npz");
     return RELN_OK;
+}
+
+static inline RelnStatus world_archive(World *w)
+{
+    if (w->archive)
+        return RELN_OK;
+    return reln_archive_from_arrays(w->ctx, "data.npz", w->n_arrays, w->arrays, &w->archive);
+}
+
+/* Names or shapes of arrays have changed. */
+static inline void world_forget(World *w)
+{
+    reln_archive_destroy(w->archive);
+    w->archive = NULL;
 }
 
 static inline RelnStatus world_model(World *w)
 {
-    RelnStatus status = reln_data_shapes(w->ctx, &w->spec, &w->source, &w->shapes);
+    RelnStatus status = world_archive(w);
 
+    if (status == RELN_OK)
+        status = reln_data_shapes(w->ctx, &w->spec, w->archive, &w->shapes);
     return status == RELN_OK ? reln_model_create(w->ctx, &w->spec, &w->shapes, &w->model) : status;
 }
 
 static inline RelnStatus world_data(World *w, const RelnDataOptions *options)
 {
-    return reln_data_open(w->model, &w->source, options, &w->data);
+    const RelnStatus status = world_archive(w);
+
+    return status == RELN_OK ? reln_data_open(w->model, w->archive, options, &w->data) : status;
 }
 
 static inline RelnNamed *world_find(World *w, const char *name)
@@ -208,6 +223,7 @@ static inline void world_clear(World *w)
 {
     reln_data_destroy(w->data);
     reln_model_destroy(w->model);
+    reln_archive_destroy(w->archive);
     for (int i = 0; i < w->n_arrays; i++)
         free(w->arrays[i].values);
     if (w->owns_ctx)
