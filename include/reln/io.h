@@ -134,6 +134,8 @@ RELN_API const char *reln_archive_name(const RelnArchive *archive); /* in messag
 RELN_API int reln_archive_count(const RelnArchive *archive);
 RELN_API const RelnArchiveInfo *reln_archive_info(const RelnArchive *archive, int index);
 RELN_API int reln_archive_find(const RelnArchive *archive, const char *name); /* -1: none */
+/* Why there is an array of that name that cannot be read, as in "an enumeration"; NULL when there is none. */
+RELN_API const char *reln_archive_unread(const RelnArchive *archive, const char *name);
 /* out (n_rows, row_size). Rows in any order, also more than once. */
 RELN_API RelnStatus reln_archive_rows(RelnArchive *archive, int index, ptrdiff_t n_rows,
                                       const ptrdiff_t *rows, double *out);

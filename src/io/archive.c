@@ -89,6 +89,14 @@ int reln_archive_find(const RelnArchive *v, const char *name)
     return i;
 }
 
+const char *reln_archive_unread(const RelnArchive *v, const char *name)
+{
+    for (int i = 0; i < v->n_unread; i++)
+        if (strcmp(v->unread[i].name, name) == 0)
+            return v->unread[i].why;
+    return NULL;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus fail_row(const RelnArchive *v, const Array *a, const char *what, ptrdiff_t row)

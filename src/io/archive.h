@@ -24,14 +24,20 @@ typedef struct Array {
     bool ready;
 } Array;
 
+/* An array that is there and cannot be read. */
+typedef struct Unread {
+    const char *name, *why;
+} Unread;
+
 struct RelnArchive {
     RelnCtx *ctx;
     RelnArena arena;
     const char *path;
     const char *h5, *h5_path; /* the program, and its file */
     RelnSource *sources;
-    int n_sources, n;
+    int n_sources, n, n_unread;
     Array *arrays;
+    Unread *unread; /* of a .h5 */
     unsigned char *buffer;
 };
 

@@ -267,30 +267,55 @@ static RelnStatus keep_text(void *self, const unsigned char *bytes, size_t n_byt
     return text->failed ? RELN_ERR_NOMEM : RELN_OK;
 }
 
-/* The child lists [name, kind, [extents]] for each dataset. */
-static RelnStatus take_dataset(RelnArchive *v, const RelnDocNode *item, Array *a)
+static RelnStatus nonsense(const RelnArchive *v)
 {
-    const RelnDocNode *const name = item->first, *const kind = name ? name->next : NULL,
-                             *const shape = kind ? kind->next : NULL;
-    RelnNpyHeader *const h = &a->header;
+    return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense", v->path);
+}
 
-    if (item->kind != RELN_DOC_LIST || item->count != 3 || !name || name->kind != RELN_DOC_TEXT ||
-        !kind || kind->kind != RELN_DOC_TEXT || !shape || shape->kind != RELN_DOC_LIST ||
-        shape->count > RELN_ARRAY_MAX_RANK || !(h->kind = reln_kind_named(kind->text)))
-        return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense",
-                         v->path);
+static const char *without_slash(const char *name)
+{
+    return name[0] == '/' ? name + 1 : name;
+}
+
+static RelnStatus take_shape(RelnArchive *v, const RelnDocNode *shape, RelnNpyHeader *h)
+{
+    if (!h->kind || shape->kind != RELN_DOC_LIST || shape->count > RELN_ARRAY_MAX_RANK)
+        return nonsense(v);
     for (const RelnDocNode *d = shape->first; d; d = d->next) {
         if (d->kind != RELN_DOC_NUMBER || d->number < 0 || d->number > 0x1p53)
-            return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense",
-                             v->path);
+            return nonsense(v);
         h->dims[h->rank++] = (ptrdiff_t)d->number;
     }
     if (!reln_dims_count(h->rank, h->dims, &h->count) || h->count > PTRDIFF_MAX / 8)
         return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: a dataset is too large", v->path);
-    a->dataset = reln_arena_printf(&v->arena, "%s", name->text);
-    if (!a->dataset)
+    return RELN_OK;
+}
+
+/* The child lists [name, kind, [extents]] for each dataset, [name, "", why] for one that cannot be read. */
+static RelnStatus take_dataset(RelnArchive *v, const RelnDocNode *item)
+{
+    const RelnDocNode *const name = item->first, *const kind = name ? name->next : NULL,
+                             *const shape = kind ? kind->next : NULL;
+    const char *copy;
+    Array *a;
+
+    if (item->kind != RELN_DOC_LIST || item->count != 3 || !name || name->kind != RELN_DOC_TEXT ||
+        !kind || kind->kind != RELN_DOC_TEXT || !shape)
+        return nonsense(v);
+    copy = reln_arena_printf(&v->arena, "%s", name->text);
+    if (!copy)
         return RELN_ERR_NOMEM;
-    set_info(a, a->dataset[0] == '/' ? a->dataset + 1 : a->dataset);
+    if (shape->kind == RELN_DOC_TEXT) {
+        const char *const why = reln_arena_printf(&v->arena, "%s", shape->text);
+
+        v->unread[v->n_unread++] = (Unread){without_slash(copy), why};
+        return why ? RELN_OK : RELN_ERR_NOMEM;
+    }
+    a = &v->arrays[v->n++];
+    a->header.kind = reln_kind_named(kind->text);
+    a->dataset = copy;
+    RELN_TRY(take_shape(v, shape, &a->header));
+    set_info(a, without_slash(copy));
     return RELN_OK;
 }
 
@@ -300,8 +325,11 @@ static RelnStatus take_datasets(RelnArchive *v, const RelnDocNode *root)
         return reln_fail(v->ctx, RELN_ERR_UNSUPPORTED, "%s: more than %d datasets", v->path,
                          (int)RELN_ZIP_MAX_ENTRIES);
     RELN_TRY(make_arrays(v, (size_t)root->count));
+    v->unread = reln_arena_alloc(&v->arena, (size_t)root->count, sizeof *v->unread);
+    if (!v->unread)
+        return RELN_ERR_NOMEM;
     for (const RelnDocNode *item = root->first; item; item = item->next)
-        RELN_TRY(take_dataset(v, item, &v->arrays[v->n++]));
+        RELN_TRY(take_dataset(v, item));
     return check_names(v);
 }
 
@@ -319,7 +347,7 @@ static RelnStatus open_h5(RelnArchive *v, const char *path, const char *given)
     reln_text_init(&list, v->ctx);
     status = reln_h5_run(v->ctx, v->h5, "list", path, NULL, keep_text, &list);
     if (status == RELN_OK)
-        status = reln_doc_parse_json(v->ctx, list.bytes ? list.bytes : "", list.n, "reln-h5", &doc);
+        status = reln_doc_parse_json(v->ctx, list.bytes ? list.bytes : "", list.n, v->path, &doc);
     if (status == RELN_OK)
         status = take_datasets(v, reln_doc_root(doc));
     reln_doc_destroy(doc);

@@ -62,6 +62,17 @@ static RelnStatus fill_store(RelnModel *m)
     return RELN_OK;
 }
 
+/* Numbers of an input or a target of one sample: so many that no product of extents overflows. */
+enum { MOST_NUMBERS = 1 << 24 };
+
+static RelnStatus check_count(const RelnModel *m, const char *name, double count)
+{
+    if (count <= MOST_NUMBERS)
+        return RELN_OK;
+    return reln_fail(m->ctx, RELN_ERR_SHAPE, "%s: %.3g numbers for each sample; wanted up to %d",
+                     name, count, MOST_NUMBERS);
+}
+
 static RelnStatus check_shape(const RelnModel *m, int input, int points)
 {
     const RelnSpecInput *in = &m->spec.input[input];
@@ -85,12 +96,16 @@ static RelnStatus check_shapes(const RelnModel *m)
         points = m->spec.input[i].points && points == 0 ? m->shapes.input[i].points : points;
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(check_shape(m, i, points));
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        RELN_TRY(
+            check_count(m, m->spec.input[i].name, (double)reln_input_count(&m->shapes.input[i])));
     if (m->shapes.target_channels < 1)
         return reln_fail(m->ctx, RELN_ERR_SHAPE,
                          "target %s: its shape is not known; wanted data "
                          "with a target",
                          m->spec.target.name);
-    return RELN_OK;
+    return check_count(m, m->spec.target.name,
+                       (double)m->shapes.target_channels * reln_model_target_size(m));
 }
 
 static RelnStatus make(RelnModel *m)

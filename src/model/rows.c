@@ -79,15 +79,25 @@ RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 
 /* ---- checking --------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus check_finite(const RelnData *d, const char *name, ptrdiff_t row, ptrdiff_t count,
-                               const double *x)
+/* Larger numbers have no square, or no inverse, in the dtype of the model: their size could not be divided out. */
+static double most(const RelnData *d)
 {
-    for (ptrdiff_t i = 0; i < count; i++)
+    return d->item == sizeof(float) ? 1e37 : 1e150;
+}
+
+static RelnStatus check_numbers(const RelnData *d, const char *name, ptrdiff_t row, ptrdiff_t count,
+                                const double *x)
+{
+    for (ptrdiff_t i = 0; i < count; i++) {
         if (!isfinite(x[i]))
             return reln_fail(d->ctx, RELN_ERR_FORMAT,
-                             "%s: row %td has a number that is %s; finite "
-                             "ones were wanted",
-                             name, row, isnan(x[i]) ? "not a number" : "infinite");
+                             "%s: row %td has a number that is %s; finite ones were wanted", name,
+                             row, isnan(x[i]) ? "not a number" : "infinite");
+        if (fabs(x[i]) > most(d))
+            return reln_fail(d->ctx, RELN_ERR_NUMERIC,
+                             "%s: row %td has %.3g; numbers up to %g were wanted, for dtype %s",
+                             name, row, x[i], most(d), d->item == sizeof(float) ? "f32" : "f64");
+    }
     return RELN_OK;
 }
 
@@ -98,7 +108,7 @@ static RelnStatus check_point(const RelnData *d, int input, ptrdiff_t row, const
     const InputKind *kind = reln_input_kind(in->as);
     const RelnInputShape *shape = &d->m->shapes.input[input];
 
-    RELN_TRY(check_finite(d, in->name, row, (ptrdiff_t)shape->channels * shape->size, x));
+    RELN_TRY(check_numbers(d, in->name, row, (ptrdiff_t)shape->channels * shape->size, x));
     for (int c = 0; kind->check && c < shape->channels; c++)
         RELN_TRY(kind->check(d->ctx, d->m->n, in->name, row, x + (ptrdiff_t)c * shape->size));
     return RELN_OK;
@@ -140,7 +150,7 @@ static RelnStatus check_target(const RelnData *d, ptrdiff_t row, const double *t
 {
     const RelnSpecTarget *spec = &d->m->spec.target;
 
-    RELN_TRY(check_finite(d, spec->name, row, reln_data_target_count(d), t));
+    RELN_TRY(check_numbers(d, spec->name, row, reln_data_target_count(d), t));
     if (spec->as != RELN_TARGET_CLASS || (t[0] == floor(t[0]) && t[0] >= 0 && t[0] < spec->classes))
         return RELN_OK;
     return reln_fail(d->ctx, RELN_ERR_FORMAT,

@@ -1,6 +1,7 @@
 /* setup.c -- the symmetry of a model, the algebra its features live in, and the group of its graphs. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/kinds.h"
@@ -33,7 +34,7 @@ static RelnStatus load_basis(RelnModel *m)
     return status;
 }
 
-/* A group without Lie generators has no algebra of its own. */
+/* A group without Lie generators has no algebra of its own. Elements have their coordinates in the basis as it is given. */
 static RelnStatus make_own(RelnModel *m)
 {
     const int dim = reln_group_n_lie(m->symmetry);
@@ -41,22 +42,50 @@ static RelnStatus make_own(RelnModel *m)
 
     if (dim == 0)
         return RELN_OK;
-    return reln_algebra_from_basis(m->ctx, dim, m->n, reln_group_lie(m->symmetry), &options,
-                                   &m->own);
+    return reln_algebra_from_basis(
+        m->ctx, dim, m->n, m->basis ? m->basis : reln_group_lie(m->symmetry), &options, &m->own);
+}
+
+/* A copy of the basis in which elements of unusual size are multiplied by a power of two: they generate the same group, and
+ * maps that are solved with generators of one size are as exact as the basis. */
+static RelnStatus evened_basis(RelnModel *m, double **out)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
+
+    *out = reln_arena_copy(&m->arena, m->basis, (size_t)(m->basis_dim * n2), sizeof **out);
+    for (int e = 0; *out && e < m->basis_dim; e++) {
+        double *x = *out + e * n2, largest = 0;
+        int exponent = 0;
+
+        for (ptrdiff_t i = 0; i < n2; i++)
+            largest = fmax(largest, fabs(x[i]));
+        if (isfinite(largest))
+            frexp(largest, &exponent);
+        for (ptrdiff_t i = 0; abs(exponent) > 8 && i < n2; i++)
+            x[i] = ldexp(x[i], -exponent);
+    }
+    return *out ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+static RelnStatus symmetry_of_basis(RelnModel *m)
+{
+    double *basis;
+
+    if (!m->basis)
+        RELN_TRY(load_basis(m));
+    RELN_TRY(evened_basis(m, &basis));
+    return reln_group_from_matrices(m->ctx, "basis", m->n, m->basis_dim, basis, 0, NULL,
+                                    &m->symmetry);
 }
 
 RelnStatus reln_model_make_symmetry(RelnModel *m)
 {
     if (m->symmetry)
         return RELN_OK;
-    if (m->spec.basis[0]) {
-        if (!m->basis)
-            RELN_TRY(load_basis(m));
-        RELN_TRY(reln_group_from_matrices(m->ctx, "basis", m->n, m->basis_dim, m->basis, 0, NULL,
-                                          &m->symmetry));
-    } else {
+    if (m->spec.basis[0])
+        RELN_TRY(symmetry_of_basis(m));
+    else
         RELN_TRY(reln_group_create(m->ctx, m->spec.symmetry, &m->symmetry));
-    }
     m->n = reln_group_n(m->symmetry);
     RELN_TRY(make_own(m));
     return reln_kinds_fit(m);
@@ -163,7 +192,7 @@ static RelnStatus own_features(RelnModel *m)
     const RelnBasisOptions options = {.name = reln_group_name(m->symmetry)};
 
     return reln_algebra_from_basis(m->ctx, reln_algebra_dim(m->own), m->n,
-                                   reln_algebra_basis(m->own), &options, &m->algebra);
+                                   reln_group_lie(m->symmetry), &options, &m->algebra);
 }
 
 static RelnStatus make_algebra(RelnModel *m)
