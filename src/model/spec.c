@@ -10,30 +10,83 @@
 #include "model/keys.h"
 #include "model/kinds.h"
 
-/* ---- words: in the order of their enums --------------------------------------------------------------------------- */
+/* ---- words -------------------------------------------------------------------------------------------------------- */
 
-static const char *const reference_words[] = {"none", "mean", NULL};
-static const char *const model_words[] = {"reln", "lie-neurons", "vector-neurons", "mlp", NULL};
-static const char *const step_words[] = {"relu",    "leaky",  "rms",    "project", "bracket",
-                                         "product", "jordan", "triple", "gate",    NULL};
-static const char *const pool_words[] = {"mean", "max", "softmax", NULL};
-static const char *const form_words[] = {"completed", "no-center", "no-semisimple",
-                                         "definite",  "trace",     NULL};
-static const char *const activation_words[] = {"relu", "silu", "tanh", "softplus", NULL};
-static const char *const optimizer_words[] = {"adam", "adamw", "sgd", NULL};
-static const char *const schedule_words[] = {"constant",    "warmup", "cosine",  "restarts",
-                                             "exponential", "steps",  "plateau", NULL};
-static const char *const loss_words[] = {"mse", "mae", "huber", "cross-entropy", NULL};
+/* Each list names the enumerator of each word. From it come the table of words and a switch without a default, so that an
+ * enumerator that has no word does not compile. */
+#define WORD_ENTRY(id, text) [id] = text,
+#define WORD_CASE(id, text) case id:
+#define WORD_TABLE(name, type, LIST)                                                               \
+    static const char *const name##_words[] = {LIST(WORD_ENTRY) NULL};                             \
+    static inline const char *name##_word(type value)                                              \
+    {                                                                                              \
+        switch (value) {                                                                           \
+            LIST(WORD_CASE)                                                                        \
+            break;                                                                                 \
+        }                                                                                          \
+        return name##_words[value];                                                                \
+    }
+
+/* clang-format off */
+#define REFERENCE_WORDS(WORD) \
+    WORD(RELN_REFERENCE_NONE, "none") WORD(RELN_REFERENCE_MEAN, "mean")
+WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
+
+#define MODEL_WORDS(WORD) \
+    WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
+    WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp")
+WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
+
+#define STEP_WORDS(WORD) \
+    WORD(RELN_STEP_RELU, "relu") WORD(RELN_STEP_LEAKY, "leaky") WORD(RELN_STEP_RMS, "rms") \
+    WORD(RELN_STEP_PROJECT, "project") WORD(RELN_STEP_BRACKET, "bracket") \
+    WORD(RELN_STEP_PRODUCT, "product") WORD(RELN_STEP_JORDAN, "jordan") \
+    WORD(RELN_STEP_TRIPLE, "triple") WORD(RELN_STEP_GATE, "gate")
+WORD_TABLE(step, RelnStepKind, STEP_WORDS)
+
+#define POOL_WORDS(WORD) \
+    WORD(RELN_POOL_MEAN, "mean") WORD(RELN_POOL_MAX, "max") WORD(RELN_POOL_SOFTMAX, "softmax")
+WORD_TABLE(pool, RelnPoolKind, POOL_WORDS)
+
+#define FORM_WORDS(WORD) \
+    WORD(RELN_FORM_COMPLETED, "completed") WORD(RELN_FORM_NO_CENTER, "no-center") \
+    WORD(RELN_FORM_NO_SEMISIMPLE, "no-semisimple") WORD(RELN_FORM_DEFINITE, "definite") \
+    WORD(RELN_FORM_TRACE, "trace")
+WORD_TABLE(form, RelnForm, FORM_WORDS)
+
+#define OPTIMIZER_WORDS(WORD) \
+    WORD(RELN_SPEC_ADAM, "adam") WORD(RELN_SPEC_ADAMW, "adamw") WORD(RELN_SPEC_SGD, "sgd")
+WORD_TABLE(optimizer, RelnSpecOptimiser, OPTIMIZER_WORDS)
+
+#define SCHEDULE_WORDS(WORD) \
+    WORD(RELN_SCHEDULE_CONSTANT, "constant") WORD(RELN_SCHEDULE_WARMUP, "warmup") \
+    WORD(RELN_SCHEDULE_COSINE, "cosine") WORD(RELN_SCHEDULE_RESTARTS, "restarts") \
+    WORD(RELN_SCHEDULE_EXPONENTIAL, "exponential") WORD(RELN_SCHEDULE_STEPS, "steps") \
+    WORD(RELN_SCHEDULE_PLATEAU, "plateau")
+WORD_TABLE(schedule, RelnScheduleKind, SCHEDULE_WORDS)
+
+#define LOSS_WORDS(WORD) \
+    WORD(RELN_LOSS_MSE, "mse") WORD(RELN_LOSS_MAE, "mae") WORD(RELN_LOSS_HUBER, "huber") \
+    WORD(RELN_LOSS_CROSS_ENTROPY, "cross-entropy")
+WORD_TABLE(loss, RelnLossKind, LOSS_WORDS)
+/* clang-format on */
+
+/* RELN_ACT_NONE is no word of a SPEC. */
+static const char *const activation_words[] = {[RELN_ACT_RELU] = "relu",
+                                               [RELN_ACT_SILU] = "silu",
+                                               [RELN_ACT_TANH] = "tanh",
+                                               [RELN_ACT_SOFTPLUS] = "softplus",
+                                               NULL};
 static const char *const dtype_words[] = {"f32", "f64", NULL};
 
 const char *reln_model_kind_text(RelnModelKind kind)
 {
-    return model_words[kind];
+    return model_word(kind);
 }
 
 const char *reln_step_text(RelnStepKind step)
 {
-    return step_words[step];
+    return step_word(step);
 }
 
 /* ---- the tables --------------------------------------------------------------------------------------------------- */
@@ -48,8 +101,14 @@ const char *reln_step_text(RelnStepKind step)
 #define WHOLE(type, field, from, to) .kind = KEY_WHOLE, AT(type, field), .low = (from), .high = (to)
 #define NUMBER(type, field, from, to)                                                              \
     .kind = KEY_NUMBER, AT(type, field), .low = (from), .high = (to)
-#define ABOVE_ZERO DBL_MIN
-#define BELOW_ONE (1 - DBL_EPSILON)
+/* Defaults of keys that have no single number for one. */
+#define SHARE 0.1
+#define BETA_1 0.9
+#define BETA_2 0.999
+#define AS_TEXT(x) #x
+#define TEXT_OF(x) AS_TEXT(x)
+#define ABOVE_ZERO KEY_ABOVE_ZERO
+#define BELOW_ONE KEY_BELOW_ONE
 #define SECTION(title, keys)                                                                       \
     {                                                                                              \
         title, keys, (int)(sizeof(keys) / sizeof(keys)[0])                                         \
@@ -72,7 +131,6 @@ static const Key target_keys[] = {
     {.name = "as", WORD(RelnSpecTarget, as, reln_target_words), .help = "what it is"},
     {.name = "classes",
      WHOLE(RelnSpecTarget, classes, 2, 4096),
-     .wanted = "a whole number from 2 to 4096",
      .example = "2",
      .help = "of a class: how many"},
     {.name = "weights",
@@ -82,7 +140,6 @@ static const Key target_keys[] = {
      .count_at = offsetof(RelnSpecTarget, n_weights),
      .low = ABOVE_ZERO,
      .high = DBL_MAX,
-     .wanted = "a number above 0",
      .example = "[1, 1]",
      .help = "of classes, in the loss"},
     {.name = "normalise",
@@ -95,12 +152,10 @@ static const Section target_section = SECTION("target", target_keys);
 static const Key head_keys[] = {
     {.name = "hidden",
      WHOLE(RelnSpecModel, head_hidden, 0, 16),
-     .wanted = "a whole number from 0 to 16",
      .otherwise = 2,
      .help = "hidden layers on the invariants"},
     {.name = "width",
      WHOLE(RelnSpecModel, head_width, 1, 4096),
-     .wanted = "a whole number from 1 to 4096",
      .example = "64",
      .help = "of those; left out: the model's"},
     {.name = "activation",
@@ -112,21 +167,12 @@ static const Section head_section = SECTION("head", head_keys);
 
 static const Key model_keys[] = {
     {.name = "kind", WORD(RelnSpecModel, kind, model_words), .help = "the network"},
-    {.name = "width",
-     WHOLE(RelnSpecModel, width, 1, 4096),
-     .wanted = "a whole number from 1 to 4096",
-     .otherwise = 64,
-     .help = "channels"},
+    {.name = "width", WHOLE(RelnSpecModel, width, 1, 4096), .otherwise = 64, .help = "channels"},
     {.name = "parameters",
      WHOLE(RelnSpecModel, parameters, 1, 1000000000),
-     .wanted = "a whole number from 1 to 1000000000",
      .example = "20000",
      .help = "instead of width: the width that comes nearest"},
-    {.name = "depth",
-     WHOLE(RelnSpecModel, depth, 1, 64),
-     .wanted = "a whole number from 1 to 64",
-     .otherwise = 2,
-     .help = "blocks"},
+    {.name = "depth", WHOLE(RelnSpecModel, depth, 1, 64), .otherwise = 2, .help = "blocks"},
     {.name = "nonlinearity",
      WORDS(RelnSpecModel, steps, n_steps, step_words),
      .example = "[rms, bracket]",
@@ -135,7 +181,6 @@ static const Key model_keys[] = {
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
-     .wanted = "a number from 0 to below 1",
      .otherwise = 0.2,
      .help = "of the step leaky"},
     {.name = "head", .kind = KEY_SECTION, .section = &head_section, .help = "after the blocks"},
@@ -144,31 +189,20 @@ static const Section model_section = SECTION("model", model_keys);
 
 static const Key piece_keys[] = {
     {.name = "kind", WORD(RelnSpecPiece, kind, schedule_words), .help = ""},
-    {.name = "length",
-     NUMBER(RelnSpecPiece, length, ABOVE_ZERO, 1e15),
-     .wanted = "a number above 0"},
+    {.name = "length", NUMBER(RelnSpecPiece, length, ABOVE_ZERO, 1e15)},
     {.name = "floor",
      NUMBER(RelnSpecPiece, floor, 0, 1),
      .wanted = "a number from 0 to 1 (a share of the rate)"},
-    {.name = "factor",
-     NUMBER(RelnSpecPiece, factor, ABOVE_ZERO, 1000),
-     .wanted = "a number above 0, up to 1000"},
-    {.name = "period",
-     NUMBER(RelnSpecPiece, period, ABOVE_ZERO, 1e15),
-     .wanted = "a number above 0"},
-    {.name = "patience",
-     WHOLE(RelnSpecPiece, patience, 1, 1000000),
-     .wanted = "a whole number from 1 to 1000000"},
-    {.name = "scale",
-     NUMBER(RelnSpecPiece, scale, ABOVE_ZERO, 1000),
-     .wanted = "a number above 0, up to 1000"},
+    {.name = "factor", NUMBER(RelnSpecPiece, factor, ABOVE_ZERO, 1000)},
+    {.name = "period", NUMBER(RelnSpecPiece, period, ABOVE_ZERO, 1e15)},
+    {.name = "patience", WHOLE(RelnSpecPiece, patience, 1, 1000000)},
+    {.name = "scale", NUMBER(RelnSpecPiece, scale, ABOVE_ZERO, 1000)},
 };
 static const Section piece_section = SECTION("a piece of the schedule", piece_keys);
 
 static const Key augment_keys[] = {
     {.name = "cond",
      NUMBER(RelnSpecTrain, augment, 1, 1e6),
-     .wanted = "a number from 1 to 1e6",
      .example = "10",
      .help = "condition number of random frames put on every sample"},
 };
@@ -182,23 +216,19 @@ static void write_validation(RelnDoc *, RelnDocNode *, const Key *, const void *
 static const Key train_keys[] = {
     {.name = "epochs",
      WHOLE(RelnSpecTrain, epochs, 1, 100000000),
-     .wanted = "a whole number from 1 to 100000000",
      .otherwise = 100,
      .help = "passes over the training data"},
     {.name = "steps",
      WHOLE(RelnSpecTrain, steps, 1, 2000000000),
-     .wanted = "a whole number from 1 to 2000000000",
      .example = "10000",
      .help = "instead of epochs: batches"},
     {.name = "batch",
      WHOLE(RelnSpecTrain, batch, 1, 1 << 20),
-     .wanted = "a whole number from 1 to 1048576",
      .otherwise = 100,
      .help = "samples for each step"},
     {.name = "optimizer", WORD(RelnSpecTrain, optimizer, optimizer_words), .help = "which"},
     {.name = "lr",
      NUMBER(RelnSpecTrain, lr, ABOVE_ZERO, 1e3),
-     .wanted = "a number above 0, up to 1000",
      .otherwise = 1e-3,
      .help = "rate of learning"},
     {.name = "schedule",
@@ -215,51 +245,41 @@ static const Key train_keys[] = {
      .count_at = KEY_FIXED,
      .low = 0,
      .high = BELOW_ONE,
-     .wanted = "a number from 0 to below 1",
-     .example = "[0.9, 0.999]",
+     .example = "[" TEXT_OF(BETA_1) ", " TEXT_OF(BETA_2) "]",
      .shown = true,
      .help = "of adam and adamw"},
     {.name = "epsilon",
      NUMBER(RelnSpecTrain, epsilon, ABOVE_ZERO, 1),
-     .wanted = "a number above 0, up to 1",
      .otherwise = 1e-8,
      .help = "of adam and adamw"},
     {.name = "epsilon_inside", FLAG(RelnSpecTrain, epsilon_inside), .help = "of the square root"},
     {.name = "decay",
      NUMBER(RelnSpecTrain, decay, 0, 1e3),
-     .wanted = "a number from 0 to 1000",
      .help = "of weights; adamw takes 0.01 when this is left out"},
-    {.name = "momentum",
-     NUMBER(RelnSpecTrain, momentum, 0, BELOW_ONE),
-     .wanted = "a number from 0 to below 1",
-     .help = "of sgd"},
+    {.name = "momentum", NUMBER(RelnSpecTrain, momentum, 0, BELOW_ONE), .help = "of sgd"},
     {.name = "nesterov", FLAG(RelnSpecTrain, nesterov), .help = "of sgd"},
     {.name = "clip",
      NUMBER(RelnSpecTrain, clip, ABOVE_ZERO, DBL_MAX),
-     .wanted = "a number above 0",
      .example = "1",
      .help = "largest norm of the gradient; lie-neurons take 1 when this is left out"},
     {.name = "loss", WORD(RelnSpecTrain, loss, loss_words), .help = "classes have cross-entropy"},
     {.name = "delta",
      NUMBER(RelnSpecTrain, delta, ABOVE_ZERO, DBL_MAX),
-     .wanted = "a number above 0",
      .otherwise = 1,
      .help = "of huber"},
     {.name = "validation",
      .kind = KEY_OWN,
      .read = read_validation,
      .write = write_validation,
-     .example = "0.1",
+     .example = TEXT_OF(SHARE),
      .shown = true,
      .help = "share of the samples kept for it, or a data file of its own"},
     {.name = "evaluate",
      WHOLE(RelnSpecTrain, evaluate, 1, 100000000),
-     .wanted = "a whole number from 1 to 100000000",
      .otherwise = 1,
      .help = "epochs (or steps) between evaluations"},
     {.name = "patience",
      WHOLE(RelnSpecTrain, patience, 1, 1000000),
-     .wanted = "a whole number from 1 to 1000000",
      .example = "20",
      .help = "stop after this many evaluations without a better one"},
     {.name = "dtype",
@@ -575,7 +595,7 @@ static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *
         return reln_keys_fail(r, given,
                               "loss is %s and the target a %s; wanted cross-entropy for "
                               "classes and nothing else",
-                              loss_words[spec->train.loss], reln_target_text(spec->target.as));
+                              loss_word(spec->train.loss), reln_target_text(spec->target.as));
     return RELN_OK;
 }
 
@@ -613,9 +633,9 @@ void reln_spec_init(RelnSpec *spec)
 {
     memset(spec, 0, sizeof *spec);
     reln_keys_init(&spec_section, spec);
-    spec->train.betas[0] = 0.9;
-    spec->train.betas[1] = 0.999;
-    spec->train.validation = 0.1;
+    spec->train.betas[0] = BETA_1;
+    spec->train.betas[1] = BETA_2;
+    spec->train.validation = SHARE;
 }
 
 RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,

@@ -113,7 +113,7 @@ static const Bad bad[] = {
     {GOOD "train: {dtype: f16}\n", "spec.yaml:4: unknown word 'f16' for dtype; known are f32, f64"},
     {GOOD "train: {seed: 1.5}\n", "spec.yaml:4: seed is 1.5; wanted a whole number from 0 to 2^53"},
     {GOOD "train: {augment: {cond: 0.5}}\n",
-     "spec.yaml:4: cond is 0.5; wanted a number from 1 to 1e6"},
+     "spec.yaml:4: cond is 0.5; wanted a number from 1 to 1000000"},
     {GOOD "train: {schedule: cosin}\n",
      "spec.yaml:4: unknown word 'cosin' for schedule; did you mean 'cosine'?"},
     {GOOD "train:\n  schedule:\n    - {kind: warmup, length: 2}\n    - {kind: cosine, floor: 2}\n",
