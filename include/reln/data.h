@@ -1,9 +1,10 @@
 /* data.h -- arrays against a SPEC: checked when opened, lifted into features, handed to plans batch by batch.
  *
  *     RelnShapes shapes;
- *     reln_data_shapes(ctx, &spec, &source, &shapes);              // "X: shape (100, 3, 2); wanted (N, 3, 3) ..."
+ *     reln_archive_open(ctx, "data.npz", &archive);                // or reln_archive_from_arrays()
+ *     reln_data_shapes(ctx, &spec, archive, &shapes);              // "X: shape (100, 3, 2); wanted (N, 3, 3) ..."
  *     reln_model_create(ctx, &spec, &shapes, &model);
- *     reln_data_open(model, &source, NULL, &data);                 // every number is looked at once
+ *     reln_data_open(model, archive, NULL, &data);                 // every number is looked at once
  *     reln_data_normalise(data, n_train, rows);                    // constants of the model
  *     reln_data_bind(data, plan, 100, rows, epoch);                // a batch, into buffers that are there already
  *
@@ -14,6 +15,7 @@
 #ifndef RELN_DATA_H
 #define RELN_DATA_H
 
+#include "reln/io.h"
 #include "reln/model.h"
 #include "reln/plan.h"
 
@@ -21,46 +23,26 @@
 extern "C" {
 #endif
 
-enum { RELN_DATA_MAX_RANK = 8 };
-
-typedef struct RelnDataArray {
-    int rank;
-    ptrdiff_t dims[RELN_DATA_MAX_RANK];
-} RelnDataArray;
-
-/* Where named arrays come from. Rows are those of the leading axis, as doubles. */
-typedef struct RelnDataSource {
-    const char *what; /* its name in messages */
-    void *self;
-    /* The number of the array, or -1 when there is none of that name. */
-    int (*find)(void *self, const char *name, RelnDataArray *out);
-    RelnStatus (*read)(void *self, int array, ptrdiff_t first, ptrdiff_t count, double *out);
-} RelnDataSource;
-
-/* Arrays in memory (f32, f64, i32, i64), which must outlive it. */
-typedef struct RelnDataMemory {
-    RelnCtx *ctx;
-    int count;
-    const RelnNamed *arrays;
-} RelnDataMemory;
-RELN_API RelnDataSource reln_data_memory(RelnDataMemory *memory, const char *what);
-
 /* Extents of every input and the target; the numbers are not looked at. The target may be missing (predictions): its
  * channels are then 0. */
-RELN_API RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec,
-                                     const RelnDataSource *source, RelnShapes *shapes);
+RELN_API RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
+                                     RelnShapes *shapes);
 
 typedef struct RelnDataOptions {
     bool without_target; /* it is not looked for: predictions */
     size_t budget;       /* bytes that lifted data may take; 0: 1 GiB */
     double augment;      /* condition number of random frames; 0: none */
-    uint64_t seed;       /* of the frames */
+    uint64_t seed;       /* of the frames, and of the split */
+    /* Find the constants of the model (reln_data_normalise()) in the same pass, on the rows that reln_data_split() with
+     * this seed leaves for training when it takes this share for validation. */
+    bool normalise;
+    double validation;
 } RelnDataOptions;
 
 typedef struct RelnData RelnData;
 
-/* Model and source must outlive it. options NULL: all defaults. Caller destroys. */
-RELN_API RelnStatus reln_data_open(RelnModel *model, const RelnDataSource *source,
+/* Model and archive must outlive it. options NULL: all defaults. Caller destroys. */
+RELN_API RelnStatus reln_data_open(RelnModel *model, RelnArchive *archive,
                                    const RelnDataOptions *options, RelnData **out);
 RELN_API void reln_data_destroy(RelnData *data); /* NULL is fine */
 RELN_API ptrdiff_t reln_data_count(const RelnData *data);

@@ -94,7 +94,7 @@ RELN_API const char *reln_tensors_meta(const RelnTensors *tensors,
 RELN_API const RelnMeta *reln_tensors_metadata(const RelnTensors *tensors);
 RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a checksum */
 
-/* ---- arrays by rows, from any file of arrays ------------------------------------------------------------------------ */
+/* ---- arrays by rows, from any file of arrays, or from memory ------------------------------------------------------------------------ */
 
 /* A .npz, a .npy (one array, named after the file), a folder of .npy, a .safetensors, or a .h5:
  *
@@ -125,11 +125,17 @@ RELN_API RelnStatus reln_archive_open(RelnCtx *ctx, const char *path, RelnArchiv
 /* h5 is the path of the program reln-h5; NULL: beside the running program, or in ../libexec/reln. */
 RELN_API RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5,
                                            RelnArchive **out);
+/* Arrays in memory (f32, f64, i32, i64), whose values must outlive it; `what` names them in messages. */
+RELN_API RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n,
+                                             const RelnNamed *arrays, RelnArchive **out);
 RELN_API void reln_archive_destroy(RelnArchive *archive); /* NULL is fine */
 
+RELN_API const char *reln_archive_name(const RelnArchive *archive); /* in messages */
 RELN_API int reln_archive_count(const RelnArchive *archive);
 RELN_API const RelnArchiveInfo *reln_archive_info(const RelnArchive *archive, int index);
 RELN_API int reln_archive_find(const RelnArchive *archive, const char *name); /* -1: none */
+/* Why there is an array of that name that cannot be read, as in "an enumeration"; NULL when there is none. */
+RELN_API const char *reln_archive_unread(const RelnArchive *archive, const char *name);
 /* out (n_rows, row_size). Rows in any order, also more than once. */
 RELN_API RelnStatus reln_archive_rows(RelnArchive *archive, int index, ptrdiff_t n_rows,
                                       const ptrdiff_t *rows, double *out);

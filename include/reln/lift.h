@@ -6,6 +6,7 @@
  *
  *     data                            lift                            frames                  read-out
  *     vector in space                 reln_lift_hat                   SO(3)                   reln_readout_hat
+ *     attitude as quaternion          reln_lift_quaternion            SO(3), on three vectors reln_readout_quaternion
  *     vector, four-momentum           reln_lift_embed                 O(n), O(p,q)            reln_readout_embed_column
  *     covariance                      reln_lift_covariance_log        O(n)                    reln_readout_covariance_exp
  *     covariances with a reference    reln_lift_congruence, _log      GL(n)                   reln_readout_positive, ...
@@ -43,6 +44,19 @@ RELN_API RelnStatus reln_lift_hat(RelnCtx *ctx, ptrdiff_t count, const double *v
  * Shapes  x (count,3,3) -> v (count,3)
  * Group   SO(3), as above. */
 RELN_API void reln_readout_hat(ptrdiff_t count, const double *x, double *v);
+
+/* -- attitudes: three vectors ------------------------------------------------------------------ */
+
+/* x = R(q), the rotation matrix of q = (w, x, y, z) divided by its length; R(q) = R(-q). Its columns are the body's axes
+ * seen from the world, so a rotation g of the world does g x: each column is a vector, which reln_lift_hat takes.
+ * Shapes  q (count,4) -> x (count,3,3)
+ * Group   SO(3), from the left.
+ * Fails   RELN_ERR_NUMERIC when a quaternion is 0. */
+RELN_API RelnStatus reln_lift_quaternion(RelnCtx *ctx, ptrdiff_t count, const double *q, double *x);
+
+/* The q with w >= 0 whose rotation is x, for x a rotation up to rounding; accurate for every angle.
+ * Shapes  x (count,3,3) -> q (count,4) */
+RELN_API void reln_readout_quaternion(ptrdiff_t count, const double *x, double *q);
 
 /* -- vectors with a metric: O(n), O(p,q) ----------------------------------------------------- */
 

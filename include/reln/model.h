@@ -1,7 +1,7 @@
 /* model.h -- a network made from a SPEC, with everything that is needed to make it again.
  *
  *     RelnModel *model = NULL;
- *     reln_data_shapes(ctx, &spec, &source, &shapes);                  // data.h: what the arrays are
+ *     reln_data_shapes(ctx, &spec, archive, &shapes);                  // data.h: what the arrays are
  *     reln_model_create(ctx, &spec, &shapes, &model);
  *     RelnModelGraph net;
  *     reln_model_build(model, &(RelnModelOptions){.train = true, .loss = true}, &net);
@@ -21,6 +21,7 @@
 #ifndef RELN_MODEL_H
 #define RELN_MODEL_H
 
+#include "reln/io.h"
 #include "reln/spec.h"
 
 #ifdef __cplusplus
@@ -50,6 +51,9 @@ typedef struct RelnModel RelnModel;
 /* The width is found where the SPEC gives a number of parameters. Caller destroys. */
 RELN_API RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *shapes,
                                       RelnModel **out);
+/* The same for the arrays of a file, with the extents that they have; the target must be among them. */
+RELN_API RelnStatus reln_model_for(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
+                                   RelnModel **out);
 RELN_API void reln_model_destroy(RelnModel *model); /* NULL is fine */
 
 /* Everything but the weights, in the doc's memory; NULL when memory is out. reln_model_from_doc() makes the same model

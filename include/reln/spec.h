@@ -41,7 +41,8 @@ typedef enum RelnAs {
     RELN_AS_VECTOR,  /* (n): v -> g v */
     RELN_AS_COVARIANCE, /* (n, n), symmetric positive definite: S -> g S g^T */
     RELN_AS_FOURVECTOR, /* (4): p -> g p, for lorentz */
-    RELN_AS_SCALAR      /* a number that stays as it is */
+    RELN_AS_SCALAR,     /* a number that stays as it is */
+    RELN_AS_QUATERNION /* (4), w x y z of length 1, q and -q the same attitude R: R -> g R, for so:3 */
 } RelnAs;
 
 typedef enum RelnReference { RELN_REFERENCE_NONE, RELN_REFERENCE_MEAN } RelnReference;

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "fit/fit.h"
+#include "model/kinds.h"
 #include "reln/fit.h"
 #include "reln/random.h"
 
@@ -33,10 +34,8 @@ typedef struct Checker {
     int draws, n_inputs;
     RelnPool *pool;
     Net own, wide; /* in its own precision and in double; one and the same when that is double */
-    RelnFeed feed; /* the caller's samples, or */
-    RelnNamed *random; /* our own */
-    RelnDataSource source;
-    RelnDataMemory memory;
+    RelnArchive *archive;  /* the caller's samples, or */
+    RelnNamed *random;     /* our own */
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
     double *mask;          /* (draws, points), or NULL */
     ptrdiff_t
@@ -47,57 +46,22 @@ typedef struct Checker {
 
 /* ---- samples ------------------------------------------------------------------------------------------------------ */
 
-static void random_covariance(RelnRng *rng, int n, double *s)
-{
-    double l[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
-
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < n; k++)
-            l[i * n + k] = reln_rng_normal(rng) / sqrt(n);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            s[i * n + j] = i == j ? 0.1 : 0;
-            for (int k = 0; k < n; k++)
-                s[i * n + j] += l[i * n + k] * l[j * n + k];
-        }
-}
-
-/* Numbers as large as those of training, of the kind that the input wants. */
-static void random_input(const RelnModel *model, int input, RelnRng *rng, ptrdiff_t count,
-                         double *x)
-{
-    const RelnSpecInput *spec = &reln_model_spec(model)->input[input];
-    const RelnInputShape *shape = &reln_model_shapes(model)->input[input];
-    const double scale = reln_model_constants(model)->scale[input];
-    const int n = reln_model_n(model);
-
-    if (spec->as == RELN_AS_COVARIANCE) {
-        for (ptrdiff_t i = 0; i < count / shape->size; i++)
-            random_covariance(rng, n, x + i * shape->size);
-        return;
-    }
-    for (ptrdiff_t i = 0; i < count; i++)
-        x[i] = scale * reln_rng_normal(rng);
-}
-
 /* The shape that the SPEC wants of an array: (draws, [points,] [channels,] ...). */
 static void describe(const Checker *c, int input, RelnNamed *array)
 {
     const RelnSpecInput *spec = &reln_model_spec(c->model)->input[input];
     const RelnInputShape *shape = &reln_model_shapes(c->model)->input[input];
-    const int n = reln_model_n(c->model);
-    const bool square = spec->as == RELN_AS_MATRIX || spec->as == RELN_AS_COVARIANCE;
+    int dims[KIND_AXES];
+    const int rank = reln_kind_dims(spec->as, reln_model_n(c->model), shape->size, dims);
 
     *array = (RelnNamed){.name = spec->name, .dtype = RELN_F64};
     array->dims[array->rank++] = c->draws;
     if (shape->points)
         array->dims[array->rank++] = shape->points;
-    if (shape->channels > 1 || spec->as == RELN_AS_SCALAR)
+    if (shape->channels > 1 || rank == 0)
         array->dims[array->rank++] = shape->channels;
-    if (square)
-        array->dims[array->rank++] = n;
-    if (spec->as != RELN_AS_SCALAR)
-        array->dims[array->rank++] = square ? n : shape->size;
+    for (int i = 0; i < rank; i++)
+        array->dims[array->rank++] = dims[i];
 }
 
 static RelnStatus make_random(Checker *c, uint64_t seed)
@@ -116,7 +80,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
 
         if (!values)
             return RELN_ERR_NOMEM;
-        random_input(c->model, i, &rng, size, values);
+        reln_input_draw(c->model, i, &rng, size, values);
         describe(c, i, &c->random[count]);
         c->random[count++].values = values;
         if (spec->input[i].mask[0] != '\0') {
@@ -130,9 +94,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
                 (RelnNamed){spec->input[i].mask, RELN_F64, 2, {c->draws, shape->points}, ones};
         }
     }
-    c->memory = (RelnDataMemory){c->ctx, count, c->random};
-    c->source = reln_data_memory(&c->memory, "random inputs");
-    return RELN_OK;
+    return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
 }
 
 /* ---- networks ----------------------------------------------------------------------------------------------------- */
@@ -147,7 +109,7 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
     if (net->graph.n_taps < RELN_MODEL_TAPS)
         net->graph.taps[net->graph.n_taps++] = (RelnTap){"y", net->graph.y};
     RELN_TRY(reln_plan_create(net->graph.graph, &(RelnPlanOptions){.pool = c->pool}, &net->plan));
-    return reln_data_open(model, &c->source, &(RelnDataOptions){.without_target = true},
+    return reln_data_open(model, c->archive, &(RelnDataOptions){.without_target = true},
                           &net->data);
 }
 
@@ -323,17 +285,11 @@ static RelnStatus gains(Checker *c, double *out)
     RelnRng rng = reln_rng(7, 0);
 
     for (int i = 0; i < c->n_inputs; i++) {
-        const RelnSpecInput *spec = &reln_model_spec(c->model)->input[i];
         const ptrdiff_t size = reln_input_count(&reln_model_shapes(c->model)->input[i]);
-        const int n = spec->as == RELN_AS_COVARIANCE ? reln_model_n(c->model) : 0;
 
         for (ptrdiff_t k = 0; k < c->draws * size; k++)
             c->moved[i][k] = c->raw[i][k] * (1 + change * reln_rng_normal(&rng));
-        /* a covariance stays symmetric */
-        for (ptrdiff_t at = 0; n && at < c->draws * size; at += n * n)
-            for (int a = 0; a < n; a++)
-                for (int b = 0; b < a; b++)
-                    c->moved[i][at + a * n + b] = c->moved[i][at + b * n + a];
+        reln_input_mend(c->model, i, c->draws * size, c->moved[i]);
     }
     RELN_TRY(net_run(c, &c->wide, c->moved));
     for (int t = 0; t < c->wide.graph.n_taps; t++)
@@ -511,9 +467,7 @@ static RelnStatus open_source(Checker *c, const RelnCheckOptions *options)
 {
     if (!options->data_path)
         return make_random(c, options->seed);
-    RELN_TRY(reln_feed_open(c->ctx, options->data_path, &c->feed));
-    c->source = c->feed.source;
-    return RELN_OK;
+    return reln_archive_open(c->ctx, options->data_path, &c->archive);
 }
 
 static RelnStatus open_nets(Checker *c)
@@ -586,7 +540,7 @@ RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnChe
     status = check(&c, &given, out);
     net_close(&c.own, c.draws);
     net_close(&c.wide, c.draws);
-    reln_feed_close(&c.feed);
+    reln_archive_destroy(c.archive);
     reln_pool_destroy(c.pool);
     reln_arena_clear(&c.arena);
     return status;

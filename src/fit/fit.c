@@ -166,7 +166,7 @@ static RelnStatus enter_folder(RelnFit *fit)
 }
 
 /* A run may be resumed from another place than where it began. */
-static RelnStatus open_feed(RelnFit *fit, const char *path, char **full_path, RelnFeed *feed)
+static RelnStatus open_archive(RelnFit *fit, const char *path, char **full_path, RelnArchive **out)
 {
     char full[4096];
 
@@ -174,16 +174,16 @@ static RelnStatus open_feed(RelnFit *fit, const char *path, char **full_path, Re
     *full_path = copy_text(fit, full);
     if (!*full_path)
         return RELN_ERR_NOMEM;
-    return reln_feed_open(fit->ctx, *full_path, feed);
+    return reln_archive_open(fit->ctx, *full_path, out);
 }
 
 /* `validation` is the path of a file of its own, "" when there is none. */
 static RelnStatus open_files(RelnFit *fit, const char *data, const char *validation)
 {
-    RELN_TRY(open_feed(fit, data, &fit->data_path, &fit->feed));
+    RELN_TRY(open_archive(fit, data, &fit->data_path, &fit->archive));
     if (validation[0] == '\0')
         return RELN_OK;
-    return open_feed(fit, validation, &fit->validation_path, &fit->validation_feed);
+    return open_archive(fit, validation, &fit->validation_path, &fit->validation_archive);
 }
 
 /* Of all arrays that the run depends on. */
@@ -191,10 +191,10 @@ static RelnStatus take_fingerprint(RelnFit *fit)
 {
     uint64_t other = 0;
 
-    RELN_TRY(reln_feed_fingerprint(&fit->feed, fit->ctx, &fit->fingerprint));
-    if (!fit->validation_feed.archive)
+    RELN_TRY(reln_archive_fingerprint(fit->archive, fit->ctx, &fit->fingerprint));
+    if (!fit->validation_archive)
         return RELN_OK;
-    RELN_TRY(reln_feed_fingerprint(&fit->validation_feed, fit->ctx, &other));
+    RELN_TRY(reln_archive_fingerprint(fit->validation_archive, fit->ctx, &other));
     fit->fingerprint = reln_hash(fit->fingerprint, &other, sizeof other);
     return RELN_OK;
 }
@@ -209,7 +209,7 @@ static RelnDataOptions data_options(const RelnFit *fit, bool augment)
 static RelnStatus split(RelnFit *fit)
 {
     const ptrdiff_t count = reln_data_count(fit->data);
-    const bool own = fit->validation_feed.archive != NULL;
+    const bool own = fit->validation_archive != NULL;
     const ptrdiff_t extra = own ? reln_data_count(fit->plain) : 0;
     ptrdiff_t n = 0;
 
@@ -225,15 +225,17 @@ static RelnStatus split(RelnFit *fit)
     return RELN_OK;
 }
 
-static RelnStatus open_sets(RelnFit *fit)
+static RelnStatus open_sets(RelnFit *fit, bool normalise)
 {
-    const RelnDataOptions moved = data_options(fit, true), still = data_options(fit, false);
-    const bool own = fit->validation_feed.archive != NULL;
+    RelnDataOptions moved = data_options(fit, true), still = data_options(fit, false);
+    const bool own = fit->validation_archive != NULL;
 
-    RELN_TRY(reln_data_open(fit->model, &fit->feed.source, &moved, &fit->data));
+    moved.normalise = normalise;
+    moved.validation = own ? 0 : fit->spec.train.validation;
+    RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
     if (own || moved.augment > 0)
-        RELN_TRY(reln_data_open(fit->model, own ? &fit->validation_feed.source : &fit->feed.source,
-                                &still, &fit->plain));
+        RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
+                                &fit->plain));
     return split(fit);
 }
 
@@ -335,9 +337,7 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
 
     if (fit->options.threads > 1)
         RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
-    RELN_TRY(open_sets(fit));
-    if (normalise)
-        RELN_TRY(reln_data_normalise(fit->data, fit->n_train, fit->rows + fit->n_validation));
+    RELN_TRY(open_sets(fit, normalise));
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
@@ -366,13 +366,7 @@ static RelnStatus read_spec(RelnFit *fit, const char *path)
 
 static RelnStatus make_model(RelnFit *fit)
 {
-    RelnShapes shapes;
-
-    RELN_TRY(reln_data_shapes(fit->ctx, &fit->spec, &fit->feed.source, &shapes));
-    if (shapes.target_channels == 0)
-        return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no array '%s', which is the target",
-                         fit->data_path, fit->spec.target.name);
-    RELN_TRY(reln_model_create(fit->ctx, &fit->spec, &shapes, &fit->model));
+    RELN_TRY(reln_model_for(fit->ctx, &fit->spec, fit->archive, &fit->model));
     fit->spec = *reln_model_spec(fit->model);
     return RELN_OK;
 }
@@ -446,8 +440,8 @@ void reln_fit_close(RelnFit *fit)
     reln_data_destroy(fit->plain);
     reln_data_destroy(fit->data);
     reln_model_destroy(fit->model);
-    reln_feed_close(&fit->validation_feed);
-    reln_feed_close(&fit->feed);
+    reln_archive_destroy(fit->validation_archive);
+    reln_archive_destroy(fit->archive);
     reln_pool_destroy(fit->pool);
     reln_folder_unlock(fit->lock);
     reln_arena_clear(&fit->arena);

@@ -7,18 +7,8 @@
 #include "reln/fit.h"
 #include "reln/io.h"
 
-/* ---- data from a file ---------------------------------------------------------------------------------------------- */
-
-/* A file of arrays as a source of rows. */
-typedef struct RelnFeed {
-    RelnArchive *archive;
-    RelnDataSource source;
-} RelnFeed;
-
-RelnStatus reln_feed_open(RelnCtx *ctx, const char *path, RelnFeed *out);
-void reln_feed_close(RelnFeed *feed); /* all zero is fine */
 /* A number that changes with what the arrays are called, their shapes and their numbers (large ones: of some rows). */
-RelnStatus reln_feed_fingerprint(const RelnFeed *feed, RelnCtx *ctx, uint64_t *out);
+RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, uint64_t *out);
 
 /* ---- errors of predictions ----------------------------------------------------------------------------------------- */
 
@@ -45,7 +35,7 @@ typedef struct RelnReader {
     RelnCtx *ctx;
     RelnModel *model;
     RelnPool *pool;
-    RelnFeed feed;
+    RelnArchive *archive;
     RelnData *data;
     bool borrowed; /* pool and data are somebody else's */
     RelnModelGraph net;
@@ -94,7 +84,7 @@ struct RelnFit {
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
-    RelnFeed feed, validation_feed;
+    RelnArchive *archive, *validation_archive; /* the latter NULL: none of its own */
     uint64_t fingerprint;
     RelnModel *model;
     RelnData *data, *plain; /* training data; the same without random frames, for evaluation */

@@ -68,7 +68,7 @@ static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, cons
 static RelnStatus gather_metrics(Outcome *o)
 {
     RelnFit *fit = o->fit;
-    const bool own = fit->validation_feed.archive != NULL;
+    const bool own = fit->validation_archive != NULL;
     RelnReader reader = {.ctx = fit->ctx,
                          .model = fit->model,
                          .pool = fit->pool,

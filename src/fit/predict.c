@@ -13,8 +13,8 @@ RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads
     *r = (RelnReader){.model = model, .ctx = reln_model_ctx(model)};
     if (threads > 1)
         RELN_TRY(reln_pool_create(r->ctx, threads, &r->pool));
-    RELN_TRY(reln_feed_open(r->ctx, data_path, &r->feed));
-    RELN_TRY(reln_data_open(model, &r->feed.source, options, &r->data));
+    RELN_TRY(reln_archive_open(r->ctx, data_path, &r->archive));
+    RELN_TRY(reln_data_open(model, r->archive, options, &r->data));
     return reln_reader_plan(r);
 }
 
@@ -41,7 +41,7 @@ void reln_reader_close(RelnReader *r)
     reln_model_graph_clear(&r->net);
     if (!r->borrowed) {
         reln_data_destroy(r->data);
-        reln_feed_close(&r->feed);
+        reln_archive_destroy(r->archive);
         reln_pool_destroy(r->pool);
     }
 }

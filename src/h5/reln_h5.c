@@ -90,6 +90,7 @@ typedef struct Dataset {
     int rank;
     hsize_t dims[MAX_RANK];
     size_t width;
+    const char *why; /* it cannot be read, when it cannot */
 } Dataset;
 
 static void close_dataset(const Dataset *d)
@@ -114,24 +115,97 @@ static bool is_stored_here(hid_t dataset)
     return here;
 }
 
-/* false when it is nothing that a .npy can hold. */
+/* A type that is not read, in words. */
+static const char *type_text(hid_t type)
+{
+    switch (H5Tget_class(type)) {
+    case H5T_ENUM:
+        return "an enumeration";
+    case H5T_STRING:
+        return "text";
+    case H5T_COMPOUND:
+        return "a compound of fields";
+    case H5T_BITFIELD:
+        return "a bit field";
+    case H5T_OPAQUE:
+        return "opaque bytes";
+    case H5T_REFERENCE:
+        return "references";
+    case H5T_VLEN:
+        return "lists of different length";
+    case H5T_ARRAY:
+        return "an array in each place";
+    case H5T_INTEGER:
+    case H5T_FLOAT:
+        return "of numbers of an unusual width";
+    default:
+        return "of an unknown type";
+    }
+}
+
+static herr_t refuse_link(const char *parent, const char *group, const char *file,
+                          const char *object, unsigned *flags, hid_t access, void *self)
+{
+    (void)parent, (void)group, (void)file, (void)object, (void)flags, (void)access, (void)self;
+    return -1;
+}
+
+/* A list of access properties with which no link leads to another file, whatever stands between. */
+static hid_t stay_inside(hid_t class)
+{
+    const hid_t access = H5Pcreate(class);
+
+    if (access >= 0 && H5Pset_elink_cb(access, refuse_link, NULL) < 0) {
+        H5Pclose(access);
+        return -1;
+    }
+    return access;
+}
+
+static hid_t open_inside(hid_t group, const char *name)
+{
+    const hid_t access = stay_inside(H5P_DATASET_ACCESS);
+    const hid_t dataset = access >= 0 ? H5Dopen2(group, name, access) : -1;
+
+    if (access >= 0)
+        H5Pclose(access);
+    return dataset;
+}
+
+static const char *shape_fault(const Dataset *d)
+{
+    if (d->type < 0 || d->space < 0 || d->rank < 0)
+        return "damaged";
+    if (H5Sget_simple_extent_type(d->space) == H5S_NULL)
+        return "without a shape";
+    return d->rank > MAX_RANK ? "of more than 8 axes" : NULL;
+}
+
+/* false, with the reason, when it is nothing that a .npy can hold. */
 static bool open_dataset(hid_t group, const char *name, Dataset *d)
 {
-    *d = (Dataset){.id = H5Dopen2(group, name, H5P_DEFAULT), .type = -1, .space = -1};
-    if (d->id < 0 || !is_stored_here(d->id))
+    *d = (Dataset){.id = open_inside(group, name), .type = -1, .space = -1};
+    if (d->id < 0)
+        d->why = "damaged";
+    else if (!is_stored_here(d->id))
+        d->why = "kept outside of the file, or a view of others";
+    if (d->why)
         return false;
     d->type = H5Dget_type(d->id);
     d->space = H5Dget_space(d->id);
-    if (d->type < 0 || d->space < 0 || H5Sget_simple_extent_type(d->space) == H5S_NULL)
-        return false;
-    d->rank = H5Sget_simple_extent_ndims(d->space);
-    if (d->rank < 0 || d->rank > MAX_RANK || H5Sget_simple_extent_dims(d->space, d->dims, NULL) < 0)
+    d->rank = d->space >= 0 ? H5Sget_simple_extent_ndims(d->space) : -1;
+    d->why = shape_fault(d);
+    if (!d->why && H5Sget_simple_extent_dims(d->space, d->dims, NULL) < 0)
+        d->why = "damaged";
+    if (d->why)
         return false;
     if (is_boolean(d->type)) {
         memcpy(d->code, "b1", 3);
         d->file_order = d->type;
-    } else if (!kind_of(d->type, d->code, &d->file_order))
+    } else if (!kind_of(d->type, d->code, &d->file_order)) {
+        d->why = type_text(d->type);
         return false;
+    }
     d->width = (size_t)(d->code[1] - '0');
     return true;
 }
@@ -165,6 +239,14 @@ static void print_dataset(Walk *w, const Dataset *d)
     printf("]]");
 }
 
+/* One that cannot be read is listed with the reason instead of a shape. */
+static void print_unread(Walk *w, const Dataset *d)
+{
+    printf("%s[", w->count++ > 0 ? ",\n" : "");
+    print_quoted(w->path);
+    printf(", \"\", \"%s\"]", d->why);
+}
+
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *self);
 
 static void enter(hid_t group, const char *name, Walk *w)
@@ -181,8 +263,19 @@ static void enter(hid_t group, const char *name, Walk *w)
     H5Gclose(inner);
 }
 
-/* Only what is linked firmly: soft and external links may lead to other files. A group inside itself ends by depth,
- * all of it by the number of datasets. */
+/* What a link leads to inside of this file; false when it leads nowhere or out of it. */
+static bool target_of(hid_t group, const char *name, H5O_info_t *info)
+{
+    const hid_t access = stay_inside(H5P_LINK_ACCESS);
+    const bool found = access >= 0 && H5Oget_info_by_name(group, name, info, access) >= 0;
+
+    if (access >= 0)
+        H5Pclose(access);
+    return found;
+}
+
+/* Datasets linked firmly or softly, and groups linked firmly: soft links to groups could lead in circles. A group inside
+ * itself ends by depth, all of it by the number of datasets. */
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *self)
 {
     Walk *const w = self;
@@ -190,16 +283,17 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void 
     H5O_info_t info;
     Dataset d;
 
-    if (link->type != H5L_TYPE_HARD || w->count >= MAX_DATASETS ||
-        length + strlen(name) + 2 > sizeof w->path ||
-        H5Oget_info_by_name(group, name, &info, H5P_DEFAULT) < 0)
+    if ((link->type != H5L_TYPE_HARD && link->type != H5L_TYPE_SOFT) || w->count >= MAX_DATASETS ||
+        length + strlen(name) + 2 > sizeof w->path || !target_of(group, name, &info))
         return 0;
     snprintf(w->path + length, sizeof w->path - length, "/%s", name);
-    if (info.type == H5O_TYPE_GROUP)
+    if (info.type == H5O_TYPE_GROUP && link->type == H5L_TYPE_HARD)
         enter(group, name, w);
     if (info.type == H5O_TYPE_DATASET) {
         if (open_dataset(group, name, &d))
             print_dataset(w, &d);
+        else
+            print_unread(w, &d);
         close_dataset(&d);
     }
     w->path[length] = '\0';

@@ -1,4 +1,4 @@
-/* archive.c -- one view of files of named arrays: .npz, .npy, folders of .npy, .safetensors, .h5.
+/* archive.c -- one view of named arrays: .npz, .npy, folders of .npy, .safetensors, .h5, memory.
  *
  * An array is a header and a place of its numbers: a stretch of a file, or memory. Those that are packed, in Fortran's
  * order or in HDF5 are brought to such a place when they are first asked for; after that reading allocates nothing.
@@ -14,7 +14,8 @@ void reln_archive_destroy(RelnArchive *v)
     if (!v)
         return;
     for (int i = 0; i < v->n; i++) {
-        reln_free(v->ctx, v->arrays[i].memory);
+        if (!v->arrays[i].borrowed)
+            reln_free(v->ctx, v->arrays[i].memory);
         if (v->arrays[i].spilled)
             reln_source_close(&v->arrays[i].spill);
     }
@@ -25,27 +26,48 @@ void reln_archive_destroy(RelnArchive *v)
     reln_free(v->ctx, v);
 }
 
-RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5, RelnArchive **out)
+static RelnArchive *create(RelnCtx *ctx)
 {
     RelnArchive *v = reln_alloc(ctx, 1, sizeof *v);
-    RelnStatus status;
 
-    *out = NULL;
     if (!v)
-        return RELN_ERR_NOMEM;
+        return NULL;
     v->ctx = ctx;
     reln_arena_init(&v->arena, ctx);
-    status = reln_archive_begin(v, path, h5);
-    if (status == RELN_OK)
-        *out = v;
-    else
+    return v;
+}
+
+static RelnStatus finish(RelnArchive *v, RelnStatus status, RelnArchive **out)
+{
+    *out = status == RELN_OK ? v : NULL;
+    if (status != RELN_OK)
         reln_archive_destroy(v);
     return status;
+}
+
+RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5, RelnArchive **out)
+{
+    RelnArchive *v = create(ctx);
+
+    return finish(v, v ? reln_archive_begin(v, path, h5) : RELN_ERR_NOMEM, out);
 }
 
 RelnStatus reln_archive_open(RelnCtx *ctx, const char *path, RelnArchive **out)
 {
     return reln_archive_open_with(ctx, path, NULL, out);
+}
+
+RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n, const RelnNamed *arrays,
+                                    RelnArchive **out)
+{
+    RelnArchive *v = create(ctx);
+
+    return finish(v, v ? reln_archive_begin_memory(v, what, n, arrays) : RELN_ERR_NOMEM, out);
+}
+
+const char *reln_archive_name(const RelnArchive *v)
+{
+    return v->path;
 }
 
 int reln_archive_count(const RelnArchive *v)
@@ -65,6 +87,14 @@ int reln_archive_find(const RelnArchive *v, const char *name)
     while (i >= 0 && strcmp(v->arrays[i].info.name, name) != 0)
         i--;
     return i;
+}
+
+const char *reln_archive_unread(const RelnArchive *v, const char *name)
+{
+    for (int i = 0; i < v->n_unread; i++)
+        if (strcmp(v->unread[i].name, name) == 0)
+            return v->unread[i].why;
+    return NULL;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */

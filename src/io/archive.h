@@ -16,13 +16,18 @@ typedef struct Array {
     RelnNpyHeader header; /* its `data` counts from the beginning of the entry */
     RelnSource *source;
     uint64_t begin;        /* of the numbers in the source */
-    unsigned char *memory; /* or here */
+    unsigned char *memory; /* or here, ours unless `borrowed` */
     RelnSource spill;      /* or in a file of our own without a name, when `spilled` */
-    bool spilled;
+    bool spilled, borrowed;
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
 } Array;
+
+/* An array that is there and cannot be read. */
+typedef struct Unread {
+    const char *name, *why;
+} Unread;
 
 struct RelnArchive {
     RelnCtx *ctx;
@@ -30,13 +35,17 @@ struct RelnArchive {
     const char *path;
     const char *h5, *h5_path; /* the program, and its file */
     RelnSource *sources;
-    int n_sources, n;
+    int n_sources, n, n_unread;
     Array *arrays;
+    Unread *unread; /* of a .h5 */
     unsigned char *buffer;
 };
 
 /* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */
 RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);
+/* The same for arrays in memory. */
+RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
+                                     const RelnNamed *arrays);
 /* archive_place.c: brings the numbers of an array to a place where they can be read from. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
 /* Bytes from there. */

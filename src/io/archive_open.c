@@ -215,22 +215,38 @@ static RelnStatus open_npz(RelnArchive *v)
 
 /* ---- opening: .safetensors ---------------------------------------------------------------------------------------- */
 
-static RelnStatus take_tensor(void *self, const RelnNamed *tensor, uint64_t begin)
+/* An array whose numbers need no preparing. */
+static RelnStatus take_named(RelnArchive *v, const RelnNamed *array, Array **out)
 {
-    RelnArchive *const v = self;
     Array *const a = &v->arrays[v->n++];
-    const char *const name = reln_arena_printf(&v->arena, "%s", tensor->name);
+    const char *const name = reln_arena_printf(&v->arena, "%s", array->name);
 
     if (!name)
         return RELN_ERR_NOMEM;
-    a->header.kind = reln_kind_of(tensor->dtype);
-    a->header.rank = tensor->rank;
-    memcpy(a->header.dims, tensor->dims, sizeof a->header.dims);
-    reln_dims_count(tensor->rank, tensor->dims, &a->header.count);
-    a->source = &v->sources[0];
-    a->begin = begin;
+    *out = a;
+    a->header.kind = reln_kind_of(array->dtype);
+    a->header.rank = array->rank;
+    if (!a->header.kind || array->rank < 0 || array->rank > RELN_ARRAY_MAX_RANK)
+        return reln_fail(v->ctx, RELN_ERR_ARG, "%s: array '%s' has %d axes of dtype %d", v->path,
+                         reln_quote(name, strlen(name)).text, array->rank, (int)array->dtype);
+    memcpy(a->header.dims, array->dims, sizeof a->header.dims);
+    if (!reln_dims_count(array->rank, array->dims, &a->header.count))
+        return reln_fail(v->ctx, RELN_ERR_ARG,
+                         "%s: array '%s' has more numbers than can be counted", v->path,
+                         reln_quote(name, strlen(name)).text);
     a->ready = true;
     set_info(a, name);
+    return RELN_OK;
+}
+
+static RelnStatus take_tensor(void *self, const RelnNamed *tensor, uint64_t begin)
+{
+    RelnArchive *const v = self;
+    Array *a = NULL;
+
+    RELN_TRY(take_named(v, tensor, &a));
+    a->source = &v->sources[0];
+    a->begin = begin;
     return RELN_OK;
 }
 
@@ -251,30 +267,55 @@ static RelnStatus keep_text(void *self, const unsigned char *bytes, size_t n_byt
     return text->failed ? RELN_ERR_NOMEM : RELN_OK;
 }
 
-/* The child lists [name, kind, [extents]] for each dataset. */
-static RelnStatus take_dataset(RelnArchive *v, const RelnDocNode *item, Array *a)
+static RelnStatus nonsense(const RelnArchive *v)
 {
-    const RelnDocNode *const name = item->first, *const kind = name ? name->next : NULL,
-                             *const shape = kind ? kind->next : NULL;
-    RelnNpyHeader *const h = &a->header;
+    return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense", v->path);
+}
 
-    if (item->kind != RELN_DOC_LIST || item->count != 3 || !name || name->kind != RELN_DOC_TEXT ||
-        !kind || kind->kind != RELN_DOC_TEXT || !shape || shape->kind != RELN_DOC_LIST ||
-        shape->count > RELN_ARRAY_MAX_RANK || !(h->kind = reln_kind_named(kind->text)))
-        return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense",
-                         v->path);
+static const char *without_slash(const char *name)
+{
+    return name[0] == '/' ? name + 1 : name;
+}
+
+static RelnStatus take_shape(RelnArchive *v, const RelnDocNode *shape, RelnNpyHeader *h)
+{
+    if (!h->kind || shape->kind != RELN_DOC_LIST || shape->count > RELN_ARRAY_MAX_RANK)
+        return nonsense(v);
     for (const RelnDocNode *d = shape->first; d; d = d->next) {
         if (d->kind != RELN_DOC_NUMBER || d->number < 0 || d->number > 0x1p53)
-            return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the reader of HDF5 listed nonsense",
-                             v->path);
+            return nonsense(v);
         h->dims[h->rank++] = (ptrdiff_t)d->number;
     }
     if (!reln_dims_count(h->rank, h->dims, &h->count) || h->count > PTRDIFF_MAX / 8)
         return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: a dataset is too large", v->path);
-    a->dataset = reln_arena_printf(&v->arena, "%s", name->text);
-    if (!a->dataset)
+    return RELN_OK;
+}
+
+/* The child lists [name, kind, [extents]] for each dataset, [name, "", why] for one that cannot be read. */
+static RelnStatus take_dataset(RelnArchive *v, const RelnDocNode *item)
+{
+    const RelnDocNode *const name = item->first, *const kind = name ? name->next : NULL,
+                             *const shape = kind ? kind->next : NULL;
+    const char *copy;
+    Array *a;
+
+    if (item->kind != RELN_DOC_LIST || item->count != 3 || !name || name->kind != RELN_DOC_TEXT ||
+        !kind || kind->kind != RELN_DOC_TEXT || !shape)
+        return nonsense(v);
+    copy = reln_arena_printf(&v->arena, "%s", name->text);
+    if (!copy)
         return RELN_ERR_NOMEM;
-    set_info(a, a->dataset[0] == '/' ? a->dataset + 1 : a->dataset);
+    if (shape->kind == RELN_DOC_TEXT) {
+        const char *const why = reln_arena_printf(&v->arena, "%s", shape->text);
+
+        v->unread[v->n_unread++] = (Unread){without_slash(copy), why};
+        return why ? RELN_OK : RELN_ERR_NOMEM;
+    }
+    a = &v->arrays[v->n++];
+    a->header.kind = reln_kind_named(kind->text);
+    a->dataset = copy;
+    RELN_TRY(take_shape(v, shape, &a->header));
+    set_info(a, without_slash(copy));
     return RELN_OK;
 }
 
@@ -284,8 +325,11 @@ static RelnStatus take_datasets(RelnArchive *v, const RelnDocNode *root)
         return reln_fail(v->ctx, RELN_ERR_UNSUPPORTED, "%s: more than %d datasets", v->path,
                          (int)RELN_ZIP_MAX_ENTRIES);
     RELN_TRY(make_arrays(v, (size_t)root->count));
+    v->unread = reln_arena_alloc(&v->arena, (size_t)root->count, sizeof *v->unread);
+    if (!v->unread)
+        return RELN_ERR_NOMEM;
     for (const RelnDocNode *item = root->first; item; item = item->next)
-        RELN_TRY(take_dataset(v, item, &v->arrays[v->n++]));
+        RELN_TRY(take_dataset(v, item));
     return check_names(v);
 }
 
@@ -303,7 +347,7 @@ static RelnStatus open_h5(RelnArchive *v, const char *path, const char *given)
     reln_text_init(&list, v->ctx);
     status = reln_h5_run(v->ctx, v->h5, "list", path, NULL, keep_text, &list);
     if (status == RELN_OK)
-        status = reln_doc_parse_json(v->ctx, list.bytes ? list.bytes : "", list.n, "reln-h5", &doc);
+        status = reln_doc_parse_json(v->ctx, list.bytes ? list.bytes : "", list.n, v->path, &doc);
     if (status == RELN_OK)
         status = take_datasets(v, reln_doc_root(doc));
     reln_doc_destroy(doc);
@@ -353,4 +397,27 @@ RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5)
     v->n_sources = 1;
     v->sources[0].name = v->path;
     return open_by_content(v, path, h5);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
+                                     const RelnNamed *arrays)
+{
+    const uint16_t one = 1;
+
+    v->path = reln_arena_printf(&v->arena, "%s", what);
+    v->buffer = v->path ? reln_alloc_raw(v->ctx, BUFFER, 1) : NULL;
+    if (!v->buffer)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(make_arrays(v, (size_t)n));
+    for (int i = 0; i < n; i++) {
+        Array *a = NULL;
+
+        RELN_TRY(take_named(v, &arrays[i], &a));
+        a->memory = arrays[i].values;
+        a->borrowed = true;
+        a->header.big_endian = *(const unsigned char *)&one == 0; /* as this machine has them */
+    }
+    return check_names(v);
 }

@@ -187,12 +187,32 @@ static RelnStatus read_word(const Reader *r, const Key *key, const RelnDocNode *
     return RELN_OK;
 }
 
+/* "a whole number from 1 to 64", "a number above 0, up to 1000" */
+static const char *wanted_text(const Key *key, char *out, size_t size)
+{
+    const bool above = key->low == KEY_ABOVE_ZERO;
+    char low[40] = "above 0", high[48] = "";
+
+    if (key->wanted)
+        return key->wanted;
+    if (!above)
+        snprintf(low, sizeof low, "from %.15g", key->low);
+    if (key->high == KEY_BELOW_ONE)
+        snprintf(high, sizeof high, " to below 1");
+    else if (key->high < KEY_NO_LIMIT)
+        snprintf(high, sizeof high, "%s %.15g", above ? ", up to" : " to", key->high);
+    snprintf(out, size, "a %snumber %s%s", key->kind == KEY_WHOLE ? "whole " : "", low, high);
+    return out;
+}
+
 static RelnStatus read_number(const Reader *r, const Key *key, const RelnDocNode *node, double *out)
 {
-    RELN_TRY(reln_keys_want(r, node, key->name, RELN_DOC_NUMBER, key->wanted));
+    char text[96];
+    const char *wanted = wanted_text(key, text, sizeof text);
+
+    RELN_TRY(reln_keys_want(r, node, key->name, RELN_DOC_NUMBER, wanted));
     if (!(node->number >= key->low && node->number <= key->high))
-        return reln_keys_fail(r, node, "%s is %.40s; wanted %s", key->name, node->text,
-                              key->wanted);
+        return reln_keys_fail(r, node, "%s is %.40s; wanted %s", key->name, node->text, wanted);
     *out = node->number;
     return RELN_OK;
 }
@@ -200,11 +220,12 @@ static RelnStatus read_number(const Reader *r, const Key *key, const RelnDocNode
 static RelnStatus read_whole(const Reader *r, const Key *key, const RelnDocNode *node, int *out)
 {
     double value = 0;
+    char text[96];
 
     RELN_TRY(read_number(r, key, node, &value));
     if (value != floor(value))
         return reln_keys_fail(r, node, "%s is %.40s; wanted %s", key->name, node->text,
-                              key->wanted);
+                              wanted_text(key, text, sizeof text));
     *out = (int)value;
     return RELN_OK;
 }

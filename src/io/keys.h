@@ -2,6 +2,8 @@
 #ifndef IO_KEYS_H
 #define IO_KEYS_H
 
+#include <float.h>
+
 #include "base/base.h"
 #include "reln/doc.h"
 
@@ -35,6 +37,11 @@ typedef enum KeyKind {
 
 enum { KEY_FIXED = -1 };
 
+/* Ends of ranges that are not in them. */
+#define KEY_ABOVE_ZERO DBL_MIN
+#define KEY_BELOW_ONE (1 - DBL_EPSILON)
+#define KEY_NO_LIMIT 1e15 /* and larger: not worth a word */
+
 /* A value outside its range is "not given": it is left out when written, and cannot be read. */
 struct Key {
     const char *name;
@@ -44,7 +51,7 @@ struct Key {
     ptrdiff_t count_at; /* of a list: where its length is kept */
     double low, high;   /* of numbers, inclusive */
     double otherwise;   /* the default of numbers, words and flags */
-    const char *wanted; /* "a number above 0" */
+    const char *wanted; /* "seconds"; NULL: "a number above 0", from the range */
     const char *const *words;
     const Section *section;
     RelnStatus (*read)(const Reader *r, const Key *key, const RelnDocNode *node, void *base);

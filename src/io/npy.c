@@ -327,6 +327,8 @@ bool reln_dims_count(int rank, const ptrdiff_t *dims, ptrdiff_t *count)
     *count = 1;
     for (int d = 0; d < rank; d++) {
         empty = empty || dims[d] == 0;
+        if (dims[d] < 0)
+            return false;
         if (dims[d] != 0 && __builtin_mul_overflow(*count, dims[d], count))
             return false;
     }

@@ -195,6 +195,11 @@ RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes, c
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: %zu bytes, at most %d are read", what, n_bytes,
                          (int)RELN_DOC_MAX_YAML);
     RELN_TRY(reln_doc_begin(ctx, &tree.doc));
+    if (n_bytes >= 3 &&
+        memcmp(text, "\xEF\xBB\xBF", 3) == 0) { /* a mark of UTF-8, by some editors */
+        text += 3;
+        n_bytes -= 3;
+    }
     status = read_text(&tree, text, n_bytes);
     if (status == RELN_OK)
         *out = tree.doc;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/op.h"
+#include "model/kinds.h"
 #include "model/model.h"
 #include "reln/ops.h"
 
@@ -297,9 +298,7 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
 int reln_model_target_size(const RelnModel *m)
 {
-    if (m->spec.target.as == RELN_TARGET_VECTOR)
-        return m->n;
-    return m->spec.target.as == RELN_TARGET_MATRIX ? m->n * m->n : 1;
+    return reln_kind_size(reln_target_kind(m->spec.target.as)->as, m->n, 0);
 }
 
 int reln_model_target_channels(const RelnModel *m)

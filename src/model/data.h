@@ -1,21 +1,111 @@
-/* data.h -- arrays found for a SPEC. */
+/* data.h -- what the files of data share: arrays found for a SPEC, rows of them raw and lifted. */
 #ifndef MODEL_DATA_H
 #define MODEL_DATA_H
 
+#include "base/base.h"
+#include "model/model.h"
 #include "reln/data.h"
 
-/* Numbers of the arrays in their source; -1: not there. */
+/* Numbers of the arrays in their archive; -1: not there. */
 typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
     int mask, target;
     ptrdiff_t count; /* samples */
 } RelnDataFound;
 
-/* Fails when an input is missing or does not fit; a missing target is for the caller. */
-RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSource *source,
-                          RelnDataFound *found, RelnShapes *shapes);
+/* shapes.c: for a symmetry of n x n matrices with dim Lie generators. Fails when an input is missing or does not fit; a
+ * missing target is for the caller. */
+RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
+                          const RelnArchive *archive, RelnDataFound *found, RelnShapes *shapes);
 
-/* "(100, 3, 2)" */
-const char *reln_data_shape_text(const RelnDataArray *a, char *out, size_t size);
+/* Raw numbers of some rows, as files have them. */
+typedef struct Raw {
+    double *input[RELN_SPEC_INPUTS];
+    double *mask, *target;
+} Raw;
+
+/* Lifted numbers, in the dtype of the model; of sets only the points that are there. */
+typedef struct Lifted {
+    char *slot[SLOT_COUNT];
+    char *target; /* (K, C) of an item; i32 for classes */
+    int32_t *points;
+} Lifted;
+
+struct RelnData {
+    RelnCtx *ctx;
+    RelnModel *m;
+    RelnArena arena;
+    RelnArchive *archive;
+    RelnDataFound found;
+    RelnDataOptions options;
+    size_t item; /* bytes of a number */
+    ptrdiff_t piece;
+    Raw raw; /* `piece` rows */
+    LiftWork work;
+    double *lifted[SLOT_COUNT]; /* one sample */
+    int32_t *points;            /* of every row; NULL without a mask */
+    ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
+    bool resident;
+    Lifted all, batch;
+    ptrdiff_t room; /* samples of the batch */
+    double *metric; /* the identity, for errors without a length of their own */
+    size_t metric_count;
+};
+
+/* ---- rows.c --------------------------------------------------------------------------------------------------------- */
+
+ptrdiff_t reln_data_input_count(const RelnData *d, int input); /* numbers of one sample */
+/* Of a target as the file has it: a class is one. */
+ptrdiff_t reln_data_target_count(const RelnData *d);
+/* Points of a sample that are there. */
+int reln_data_points(const RelnData *d, ptrdiff_t row);
+
+/* Room for rows and for one lifted sample. */
+RelnStatus reln_data_make_rows(RelnData *d);
+/* Rows of one array; of one that is not there, nothing. */
+RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
+/* Rows first .. first+n-1, at most a piece, into d->raw. */
+RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
+/* Every row in turn: visit() gets its number and its place in d->raw. */
+typedef RelnStatus Visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self);
+RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self);
+/* Every mask is of 0 and 1 and has a point: counts into d->points and d->first. */
+RelnStatus reln_data_count_points(RelnData *d);
+/* Row i of d->raw is as the SPEC wants it. */
+RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
+/* The same row, into d->lifted. */
+RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
+
+/* ---- kept.c --------------------------------------------------------------------------------------------------------- */
+
+/* Numbers that a slot takes for so many samples, all of whose points are there. */
+ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples);
+/* `rows` points in all, where points have rows of their own. */
+double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
+RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out);
+void reln_lifted_free(const RelnData *d, Lifted *l);
+/* d->lifted as sample number `sample`, with `rows` points before it. */
+void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
+                     int points);
+void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sample, const double *t);
+/* A sample that is kept, to another place. */
+void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
+                      ptrdiff_t rows);
+
+/* ---- normalise.c ----------------------------------------------------------------------------------------------------- */
+
+/* Sums over the training rows, as they pass by. */
+typedef struct Sums {
+    bool *counts; /* rows that do */
+    double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
+    double target, target_square, target_numbers;
+} Sums;
+
+/* The rows that `options` leave for training. */
+RelnStatus reln_sums_begin(const RelnData *d, Sums *sums);
+/* Row i of d->raw, which is in d->lifted. */
+void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
+/* Into the constants of the model. */
+void reln_sums_finish(const RelnData *d, const Sums *sums);
 
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "io/keys.h"
+#include "model/data.h"
+#include "model/kinds.h"
 
 /* ---- widths ------------------------------------------------------------------------------------------------------- */
 
@@ -60,29 +62,22 @@ static RelnStatus fill_store(RelnModel *m)
     return RELN_OK;
 }
 
-int reln_input_size(RelnAs as, int n, int dim)
+/* Numbers of an input or a target of one sample: so many that no product of extents overflows. */
+enum { MOST_NUMBERS = 1 << 24 };
+
+static RelnStatus check_count(const RelnModel *m, const char *name, double count)
 {
-    switch (as) {
-    case RELN_AS_MATRIX:
-    case RELN_AS_COVARIANCE:
-        return n * n;
-    case RELN_AS_ELEMENT:
-        return dim;
-    case RELN_AS_VECTOR:
-        return n;
-    case RELN_AS_FOURVECTOR:
-        return 4;
-    case RELN_AS_SCALAR:
-        break;
-    }
-    return 1;
+    if (count <= MOST_NUMBERS)
+        return RELN_OK;
+    return reln_fail(m->ctx, RELN_ERR_SHAPE, "%s: %.3g numbers for each sample; wanted up to %d",
+                     name, count, MOST_NUMBERS);
 }
 
 static RelnStatus check_shape(const RelnModel *m, int input, int points)
 {
     const RelnSpecInput *in = &m->spec.input[input];
     const RelnInputShape *s = &m->shapes.input[input];
-    const int size = reln_input_size(in->as, m->n, reln_group_n_lie(m->symmetry));
+    const int size = reln_kind_size(in->as, m->n, reln_group_n_lie(m->symmetry));
 
     if (s->size == size && s->channels >= 1 && in->points == (s->points > 0) &&
         (!in->points || s->points == points))
@@ -101,12 +96,16 @@ static RelnStatus check_shapes(const RelnModel *m)
         points = m->spec.input[i].points && points == 0 ? m->shapes.input[i].points : points;
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(check_shape(m, i, points));
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        RELN_TRY(
+            check_count(m, m->spec.input[i].name, (double)reln_input_count(&m->shapes.input[i])));
     if (m->shapes.target_channels < 1)
         return reln_fail(m->ctx, RELN_ERR_SHAPE,
                          "target %s: its shape is not known; wanted data "
                          "with a target",
                          m->spec.target.name);
-    return RELN_OK;
+    return check_count(m, m->spec.target.name,
+                       (double)m->shapes.target_channels * reln_model_target_size(m));
 }
 
 static RelnStatus make(RelnModel *m)
@@ -161,6 +160,33 @@ RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShape
     return finish(m, status, out);
 }
 
+static RelnStatus make_for(RelnModel *m, const RelnArchive *archive)
+{
+    RelnDataFound found;
+
+    RELN_TRY(reln_model_make_symmetry(m));
+    RELN_TRY(reln_data_find(m->ctx, &m->spec, m->n, reln_group_n_lie(m->symmetry), archive, &found,
+                            &m->shapes));
+    if (found.target < 0)
+        return reln_fail(m->ctx, RELN_ERR_FORMAT, "%s: no array '%s', which is the target",
+                         reln_archive_name(archive), m->spec.target.name);
+    return make(m);
+}
+
+RelnStatus reln_model_for(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive, RelnModel **out)
+{
+    const RelnShapes none = {0};
+    RelnModel *m = NULL;
+    RelnStatus status;
+
+    *out = NULL;
+    reln_ctx_clear(ctx);
+    status = create(ctx, spec, &none, &m);
+    if (status == RELN_OK)
+        status = make_for(m, archive);
+    return finish(m, status, out);
+}
+
 void reln_model_destroy(RelnModel *m)
 {
     if (!m)
@@ -168,7 +194,8 @@ void reln_model_destroy(RelnModel *m)
     reln_store_destroy(m->store);
     reln_algebra_destroy(m->algebra);
     reln_algebra_destroy(m->own);
-    reln_group_destroy(m->group);
+    if (m->group != m->symmetry)
+        reln_group_destroy(m->group);
     reln_group_destroy(m->symmetry);
     reln_arena_clear(&m->arena);
     reln_free(m->ctx, m);

@@ -23,20 +23,23 @@ typedef struct Slot {
     ptrdiff_t count; /* numbers for each sample, at most */
 } Slot;
 
-/* How raw numbers become coordinates: something done to the matrix first, then a linear map. */
-typedef enum Before {
-    BEFORE_NOTHING,
-    BEFORE_LOG,          /* log S */
-    BEFORE_RELATIVE,     /* S Sbar^-1 */
-    BEFORE_RELATIVE_LOG, /* log(S Sbar^-1) */
-    BEFORE_PAIRS         /* v w^T Sbar^-1, for all v, w of the input at one point */
-} Before;
+/* Room for one sample on its way into features. */
+typedef struct LiftWork {
+    double *block;       /* things of one point of an input, prepared */
+    double *coordinates; /* of one matrix */
+    double *covariances; /* all of the sample */
+    double *sbar;        /* their mean */
+} LiftWork;
+
+/* How raw numbers become coordinates: something done to the `count` things of one point, then a linear map. */
+typedef RelnStatus Prepare(const RelnModel *m, const LiftWork *w, int count, const double *x,
+                           double *out);
 
 typedef struct Lift {
-    Before before;
-    bool inside;  /* only some matrices are features: each is looked at */
-    int size;     /* numbers that the linear map takes */
-    int channels; /* after the lift */
+    Prepare *prepare; /* NULL: nothing is done before the map */
+    bool inside;      /* only some matrices are features: each is looked at */
+    int size;         /* numbers of one thing that the map takes */
+    int channels;     /* such things, at one point */
     SlotId slot;
     int first;            /* its first channel there */
     int vectors;          /* its first channel in SLOT_V; -1: not there */
@@ -49,12 +52,14 @@ struct RelnModel {
     RelnSpec spec;
     RelnShapes shapes;
     RelnConstants constants;
-    int basis_dim, n;     /* n: size of the symmetry's matrices */
-    double *basis;        /* (basis_dim, n, n), of a symmetry given by one */
-    RelnGroup *symmetry;  /* acts on raw data */
-    RelnGroup *group;     /* of graphs: diag(g, 1, ...) as large as features are; none for an mlp */
-    RelnAlgebra *own;     /* the symmetry's algebra; NULL when it has no Lie generators */
-    RelnAlgebra *algebra; /* of features; NULL for an mlp and for vector neurons */
+    int basis_dim, n;    /* n: size of the symmetry's matrices */
+    double *basis;       /* (basis_dim, n, n), of a symmetry given by one */
+    RelnGroup *symmetry; /* acts on raw data */
+    RelnGroup *
+        group; /* of graphs: diag(g, 1, ...) as large as features are, the symmetry itself where those are no
+                             larger; none for an mlp */
+    RelnAlgebra *own;      /* the symmetry's algebra; NULL when it has no Lie generators */
+    RelnAlgebra *algebra;  /* of features; NULL for an mlp and for vector neurons */
     const RelnRep *vector; /* raw vectors, under `group` */
     const RelnRep *rep;    /* features */
     int points;            /* places for points of a sample; 0: no sets */
@@ -79,19 +84,18 @@ static inline int reln_model_k(const RelnModel *m)
 /* The name of the array of points' masks, "" when there is none. */
 const char *reln_model_mask(const RelnModel *m);
 
-/* model.c: numbers of one thing of a kind, for n x n matrices and an algebra of that dimension. */
-int reln_input_size(RelnAs as, int n, int dim);
-/* Size and dimension of a SPEC's symmetry. */
+/* model.c: size and dimension of a SPEC's symmetry. */
 RelnStatus reln_model_probe(RelnCtx *ctx, const RelnSpec *spec, int *n, int *dim);
-/* setup.c: symmetry, features, group. */
+/* symmetry.c: symmetry, features, group. */
 RelnStatus reln_model_make_symmetry(RelnModel *m);
 RelnStatus reln_model_setup(RelnModel *m);
-/* lift.c: the lift of every input, checked with the generators; the slots. */
-RelnStatus reln_model_plan_lifts(RelnModel *m);
 /* Diagonal metric eta with g^T eta g = eta for the whole symmetry; false when there is none. metric has n places. */
 bool reln_model_metric(const RelnModel *m, double *metric);
 /* Vectors lifted by hat follow the symmetry. */
-bool reln_model_hat_fits(RelnModel *m);
+bool reln_model_hat_fits(const RelnModel *m);
+
+/* slots.c: the lift of every input, checked with the generators; the slots. */
+RelnStatus reln_model_plan_lifts(RelnModel *m);
 
 /* build.c: in a store of one's own choice and with a width, to count. */
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
@@ -100,12 +104,7 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
 int reln_model_target_size(const RelnModel *m);
 int reln_model_target_channels(const RelnModel *m);
 
-/* apply.c: one sample lifted. */
-typedef struct LiftWork {
-    double *block; /* matrices in between */
-    double *covariances;
-    double *sbar;
-} LiftWork;
+/* sample.c: one sample lifted. */
 RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w);
 /* raw[i]: the numbers of input i; mask: (points), NULL when all are there. out[slot]: room for slots[].count numbers,
  * of which points that are not there are left out (zero in SLOT_FLAT). `row` is for messages. */

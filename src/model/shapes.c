@@ -1,14 +1,15 @@
-/* shapes.c -- the extents of arrays against a SPEC; arrays in memory as a source. */
+/* shapes.c -- the extents of arrays against a SPEC. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "model/data.h"
+#include "model/kinds.h"
 #include "model/model.h"
 
 /* ---- texts ------------------------------------------------------------------------------------------------------------- */
 
-const char *reln_data_shape_text(const RelnDataArray *a, char *out, size_t size)
+static const char *shape_text(const RelnArchiveInfo *a, char *out, size_t size)
 {
     size_t used = (size_t)snprintf(out, size, "(");
 
@@ -34,17 +35,22 @@ static const char *wanted_text(bool points, int n_tail, const int *tail, char *o
 
 /* ---- one array ----------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus find(RelnCtx *ctx, const RelnDataSource *source, const char *name,
-                       RelnDataArray *a, int *index)
+static RelnStatus find(RelnCtx *ctx, const RelnArchive *archive, const char *name,
+                       const RelnArchiveInfo **a, int *index)
 {
-    *index = source->find(source->self, name, a);
-    if (*index >= 0)
+    *index = reln_archive_find(archive, name);
+    *a = reln_archive_info(archive, *index);
+    if (*a)
         return RELN_OK;
-    return reln_fail(ctx, RELN_ERR_FORMAT, "%s: there is no array %s", source->what, name);
+    if (reln_archive_unread(archive, name))
+        return reln_fail(ctx, RELN_ERR_UNSUPPORTED, "%s: array %s is %s, which is not read",
+                         reln_archive_name(archive), name, reln_archive_unread(archive, name));
+    return reln_fail(ctx, RELN_ERR_FORMAT, "%s: there is no array %s", reln_archive_name(archive),
+                     name);
 }
 
 /* (N, [P,] [M,] tail...) */
-static bool fits(const RelnDataArray *a, bool points, int n_tail, const int *tail,
+static bool fits(const RelnArchiveInfo *a, bool points, int n_tail, const int *tail,
                  RelnInputShape *shape)
 {
     const int lead = points ? 2 : 1, middle = a->rank - lead - n_tail;
@@ -62,28 +68,18 @@ static bool fits(const RelnDataArray *a, bool points, int n_tail, const int *tai
     return true;
 }
 
-/* Extents of one thing of a kind: n n, n, dim, none. */
-static int tail_of(RelnAs as, int n, int dim, int *tail)
-{
-    tail[0] = as == RELN_AS_ELEMENT ? dim : as == RELN_AS_FOURVECTOR ? 4 : n;
-    tail[1] = n;
-    if (as == RELN_AS_SCALAR)
-        return 0;
-    return as == RELN_AS_MATRIX || as == RELN_AS_COVARIANCE ? 2 : 1;
-}
-
 static RelnStatus shape_of(RelnCtx *ctx, const char *name, RelnAs as, bool points, int n, int dim,
-                           const RelnDataArray *a, RelnInputShape *shape)
+                           const RelnArchiveInfo *a, RelnInputShape *shape)
 {
     char seen[96], wanted[128];
-    int tail[2];
-    const int n_tail = tail_of(as, n, dim, tail);
+    int tail[KIND_AXES];
+    const int n_tail = reln_kind_dims(as, n, dim, tail);
 
-    shape->size = reln_input_size(as, n, dim);
+    shape->size = reln_kind_size(as, n, dim);
     if (fits(a, points, n_tail, tail, shape))
         return RELN_OK;
     return reln_fail(ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s (as: %s)", name,
-                     reln_data_shape_text(a, seen, sizeof seen),
+                     shape_text(a, seen, sizeof seen),
                      wanted_text(points, n_tail, tail, wanted, sizeof wanted), reln_as_text(as));
 }
 
@@ -92,14 +88,14 @@ static RelnStatus shape_of(RelnCtx *ctx, const char *name, RelnAs as, bool point
 typedef struct Survey {
     RelnCtx *ctx;
     const RelnSpec *spec;
-    const RelnDataSource *source;
+    const RelnArchive *archive;
     int n, dim;
     RelnDataFound *found;
     RelnShapes *shapes;
 } Survey;
 
 /* Every array has as many samples as the first input. */
-static RelnStatus check_count(Survey *s, const char *name, const RelnDataArray *a)
+static RelnStatus check_count(Survey *s, const char *name, const RelnArchiveInfo *a)
 {
     if (s->found->count < 0)
         s->found->count = a->dims[0];
@@ -112,25 +108,23 @@ static RelnStatus check_count(Survey *s, const char *name, const RelnDataArray *
 static RelnStatus survey_input(Survey *s, int i)
 {
     const RelnSpecInput *in = &s->spec->input[i];
-    RelnDataArray a = {0};
+    const RelnArchiveInfo *a;
 
-    RELN_TRY(find(s->ctx, s->source, in->name, &a, &s->found->input[i]));
-    RELN_TRY(
-        shape_of(s->ctx, in->name, in->as, in->points, s->n, s->dim, &a, &s->shapes->input[i]));
-    return check_count(s, in->name, &a);
+    RELN_TRY(find(s->ctx, s->archive, in->name, &a, &s->found->input[i]));
+    RELN_TRY(shape_of(s->ctx, in->name, in->as, in->points, s->n, s->dim, a, &s->shapes->input[i]));
+    return check_count(s, in->name, a);
 }
 
 static RelnStatus survey_mask(Survey *s, const RelnSpecInput *in, int points)
 {
-    RelnDataArray a = {0};
+    const RelnArchiveInfo *a;
     char seen[96];
 
-    RELN_TRY(find(s->ctx, s->source, in->mask, &a, &s->found->mask));
-    if (a.rank == 2 && a.dims[0] == s->found->count && a.dims[1] == points)
+    RELN_TRY(find(s->ctx, s->archive, in->mask, &a, &s->found->mask));
+    if (a->rank == 2 && a->dims[0] == s->found->count && a->dims[1] == points)
         return RELN_OK;
     return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (%td, %d), a mask for %s",
-                     in->mask, reln_data_shape_text(&a, seen, sizeof seen), s->found->count, points,
-                     in->name);
+                     in->mask, shape_text(a, seen, sizeof seen), s->found->count, points, in->name);
 }
 
 static RelnStatus survey_points(Survey *s)
@@ -154,88 +148,43 @@ static RelnStatus survey_points(Survey *s)
 
 static RelnStatus survey_target(Survey *s)
 {
-    static const RelnAs as[] = {RELN_AS_SCALAR, RELN_AS_SCALAR, RELN_AS_VECTOR, RELN_AS_MATRIX};
     const RelnSpecTarget *t = &s->spec->target;
     RelnInputShape shape = {0};
-    RelnDataArray a = {0};
+    const RelnArchiveInfo *a;
     char seen[96];
 
-    s->found->target = s->source->find(s->source->self, t->name, &a);
-    if (s->found->target < 0)
+    s->found->target = reln_archive_find(s->archive, t->name);
+    a = reln_archive_info(s->archive, s->found->target);
+    if (!a)
         return RELN_OK;
-    if (t->as == RELN_TARGET_CLASS && a.rank != 1)
+    if (t->as == RELN_TARGET_CLASS && a->rank != 1)
         return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N,), a class for each row",
-                         t->name, reln_data_shape_text(&a, seen, sizeof seen));
-    RELN_TRY(shape_of(s->ctx, t->name, as[t->as], false, s->n, s->dim, &a, &shape));
+                         t->name, shape_text(a, seen, sizeof seen));
+    RELN_TRY(
+        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, false, s->n, s->dim, a, &shape));
     s->shapes->target_channels = shape.channels;
-    return check_count(s, t->name, &a);
+    return check_count(s, t->name, a);
 }
 
-RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSource *source,
-                          RelnDataFound *found, RelnShapes *shapes)
+RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
+                          const RelnArchive *archive, RelnDataFound *found, RelnShapes *shapes)
 {
-    Survey s = {ctx, spec, source, 0, 0, found, shapes};
+    Survey s = {ctx, spec, archive, n, dim, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
     *found = (RelnDataFound){.mask = -1, .target = -1, .count = -1};
-    RELN_TRY(reln_model_probe(ctx, spec, &s.n, &s.dim));
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));
     return survey_target(&s);
 }
 
-RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSource *source,
+RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
                             RelnShapes *shapes)
 {
     RelnDataFound found;
+    int n, dim;
 
-    return reln_data_find(ctx, spec, source, &found, shapes);
-}
-
-/* ---- arrays in memory ------------------------------------------------------------------------------------------------------------ */
-
-static int memory_find(void *self, const char *name, RelnDataArray *out)
-{
-    const RelnDataMemory *memory = self;
-
-    for (int i = 0; i < memory->count; i++)
-        if (strcmp(memory->arrays[i].name, name) == 0) {
-            out->rank = memory->arrays[i].rank;
-            memcpy(out->dims, memory->arrays[i].dims, sizeof out->dims);
-            return out->rank > 0 ? i : -1;
-        }
-    return -1;
-}
-
-static double value_at(const RelnNamed *a, ptrdiff_t i)
-{
-    switch (a->dtype) {
-    case RELN_F32:
-        return (double)((const float *)a->values)[i];
-    case RELN_I32:
-        return ((const int32_t *)a->values)[i];
-    case RELN_I64:
-        return (double)((const int64_t *)a->values)[i];
-    default:
-        return ((const double *)a->values)[i];
-    }
-}
-
-static RelnStatus memory_read(void *self, int array, ptrdiff_t first, ptrdiff_t count, double *out)
-{
-    const RelnDataMemory *memory = self;
-    const RelnNamed *a = &memory->arrays[array];
-    ptrdiff_t size = 1;
-
-    for (int d = 1; d < a->rank; d++)
-        size *= a->dims[d];
-    for (ptrdiff_t i = 0; i < count * size; i++)
-        out[i] = value_at(a, first * size + i);
-    return RELN_OK;
-}
-
-RelnDataSource reln_data_memory(RelnDataMemory *memory, const char *what)
-{
-    return (RelnDataSource){what, memory, memory_find, memory_read};
+    RELN_TRY(reln_model_probe(ctx, spec, &n, &dim));
+    return reln_data_find(ctx, spec, n, dim, archive, &found, shapes);
 }

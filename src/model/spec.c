@@ -8,44 +8,85 @@
 #include <string.h>
 
 #include "io/keys.h"
+#include "model/kinds.h"
 
-/* ---- words: in the order of their enums --------------------------------------------------------------------------- */
+/* ---- words -------------------------------------------------------------------------------------------------------- */
 
-static const char *const as_words[] = {"matrix",     "element", "vector", "covariance",
-                                       "fourvector", "scalar",  NULL};
-static const char *const reference_words[] = {"none", "mean", NULL};
-static const char *const target_words[] = {"scalar", "class", "vector", "matrix", NULL};
-static const char *const model_words[] = {"reln", "lie-neurons", "vector-neurons", "mlp", NULL};
-static const char *const step_words[] = {"relu",    "leaky",  "rms",    "project", "bracket",
-                                         "product", "jordan", "triple", "gate",    NULL};
-static const char *const pool_words[] = {"mean", "max", "softmax", NULL};
-static const char *const form_words[] = {"completed", "no-center", "no-semisimple",
-                                         "definite",  "trace",     NULL};
-static const char *const activation_words[] = {"relu", "silu", "tanh", "softplus", NULL};
-static const char *const optimizer_words[] = {"adam", "adamw", "sgd", NULL};
-static const char *const schedule_words[] = {"constant",    "warmup", "cosine",  "restarts",
-                                             "exponential", "steps",  "plateau", NULL};
-static const char *const loss_words[] = {"mse", "mae", "huber", "cross-entropy", NULL};
+/* Each list names the enumerator of each word. From it come the table of words and a switch without a default, so that an
+ * enumerator that has no word does not compile. */
+#define WORD_ENTRY(id, text) [id] = text,
+#define WORD_CASE(id, text) case id:
+#define WORD_TABLE(name, type, LIST)                                                               \
+    static const char *const name##_words[] = {LIST(WORD_ENTRY) NULL};                             \
+    static inline const char *name##_word(type value)                                              \
+    {                                                                                              \
+        switch (value) {                                                                           \
+            LIST(WORD_CASE)                                                                        \
+            break;                                                                                 \
+        }                                                                                          \
+        return name##_words[value];                                                                \
+    }
+
+/* clang-format off */
+#define REFERENCE_WORDS(WORD) \
+    WORD(RELN_REFERENCE_NONE, "none") WORD(RELN_REFERENCE_MEAN, "mean")
+WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
+
+#define MODEL_WORDS(WORD) \
+    WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
+    WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp")
+WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
+
+#define STEP_WORDS(WORD) \
+    WORD(RELN_STEP_RELU, "relu") WORD(RELN_STEP_LEAKY, "leaky") WORD(RELN_STEP_RMS, "rms") \
+    WORD(RELN_STEP_PROJECT, "project") WORD(RELN_STEP_BRACKET, "bracket") \
+    WORD(RELN_STEP_PRODUCT, "product") WORD(RELN_STEP_JORDAN, "jordan") \
+    WORD(RELN_STEP_TRIPLE, "triple") WORD(RELN_STEP_GATE, "gate")
+WORD_TABLE(step, RelnStepKind, STEP_WORDS)
+
+#define POOL_WORDS(WORD) \
+    WORD(RELN_POOL_MEAN, "mean") WORD(RELN_POOL_MAX, "max") WORD(RELN_POOL_SOFTMAX, "softmax")
+WORD_TABLE(pool, RelnPoolKind, POOL_WORDS)
+
+#define FORM_WORDS(WORD) \
+    WORD(RELN_FORM_COMPLETED, "completed") WORD(RELN_FORM_NO_CENTER, "no-center") \
+    WORD(RELN_FORM_NO_SEMISIMPLE, "no-semisimple") WORD(RELN_FORM_DEFINITE, "definite") \
+    WORD(RELN_FORM_TRACE, "trace")
+WORD_TABLE(form, RelnForm, FORM_WORDS)
+
+#define OPTIMIZER_WORDS(WORD) \
+    WORD(RELN_SPEC_ADAM, "adam") WORD(RELN_SPEC_ADAMW, "adamw") WORD(RELN_SPEC_SGD, "sgd")
+WORD_TABLE(optimizer, RelnSpecOptimiser, OPTIMIZER_WORDS)
+
+#define SCHEDULE_WORDS(WORD) \
+    WORD(RELN_SCHEDULE_CONSTANT, "constant") WORD(RELN_SCHEDULE_WARMUP, "warmup") \
+    WORD(RELN_SCHEDULE_COSINE, "cosine") WORD(RELN_SCHEDULE_RESTARTS, "restarts") \
+    WORD(RELN_SCHEDULE_EXPONENTIAL, "exponential") WORD(RELN_SCHEDULE_STEPS, "steps") \
+    WORD(RELN_SCHEDULE_PLATEAU, "plateau")
+WORD_TABLE(schedule, RelnScheduleKind, SCHEDULE_WORDS)
+
+#define LOSS_WORDS(WORD) \
+    WORD(RELN_LOSS_MSE, "mse") WORD(RELN_LOSS_MAE, "mae") WORD(RELN_LOSS_HUBER, "huber") \
+    WORD(RELN_LOSS_CROSS_ENTROPY, "cross-entropy")
+WORD_TABLE(loss, RelnLossKind, LOSS_WORDS)
+/* clang-format on */
+
+/* RELN_ACT_NONE is no word of a SPEC. */
+static const char *const activation_words[] = {[RELN_ACT_RELU] = "relu",
+                                               [RELN_ACT_SILU] = "silu",
+                                               [RELN_ACT_TANH] = "tanh",
+                                               [RELN_ACT_SOFTPLUS] = "softplus",
+                                               NULL};
 static const char *const dtype_words[] = {"f32", "f64", NULL};
-
-const char *reln_as_text(RelnAs as)
-{
-    return as_words[as];
-}
-
-const char *reln_target_text(RelnTargetAs as)
-{
-    return target_words[as];
-}
 
 const char *reln_model_kind_text(RelnModelKind kind)
 {
-    return model_words[kind];
+    return model_word(kind);
 }
 
 const char *reln_step_text(RelnStepKind step)
 {
-    return step_words[step];
+    return step_word(step);
 }
 
 /* ---- the tables --------------------------------------------------------------------------------------------------- */
@@ -60,8 +101,14 @@ const char *reln_step_text(RelnStepKind step)
 #define WHOLE(type, field, from, to) .kind = KEY_WHOLE, AT(type, field), .low = (from), .high = (to)
 #define NUMBER(type, field, from, to)                                                              \
     .kind = KEY_NUMBER, AT(type, field), .low = (from), .high = (to)
-#define ABOVE_ZERO DBL_MIN
-#define BELOW_ONE (1 - DBL_EPSILON)
+/* Defaults of keys that have no single number for one. */
+#define SHARE 0.1
+#define BETA_1 0.9
+#define BETA_2 0.999
+#define AS_TEXT(x) #x
+#define TEXT_OF(x) AS_TEXT(x)
+#define ABOVE_ZERO KEY_ABOVE_ZERO
+#define BELOW_ONE KEY_BELOW_ONE
 #define SECTION(title, keys)                                                                       \
     {                                                                                              \
         title, keys, (int)(sizeof(keys) / sizeof(keys)[0])                                         \
@@ -69,7 +116,7 @@ const char *reln_step_text(RelnStepKind step)
 
 static const Key input_keys[] = {
     {.name = "name", TEXT(RelnSpecInput, name), .help = "array of the data file"},
-    {.name = "as", WORD(RelnSpecInput, as, as_words), .help = "what its numbers are"},
+    {.name = "as", WORD(RelnSpecInput, as, reln_input_words), .help = "what its numbers are"},
     {.name = "log", FLAG(RelnSpecInput, log), .help = "of a covariance: take the logarithm"},
     {.name = "reference",
      WORD(RelnSpecInput, reference, reference_words),
@@ -81,10 +128,9 @@ static const Section input_section = SECTION("an input", input_keys);
 
 static const Key target_keys[] = {
     {.name = "name", TEXT(RelnSpecTarget, name), .example = "y", .help = "array of the data file"},
-    {.name = "as", WORD(RelnSpecTarget, as, target_words), .help = "what it is"},
+    {.name = "as", WORD(RelnSpecTarget, as, reln_target_words), .help = "what it is"},
     {.name = "classes",
      WHOLE(RelnSpecTarget, classes, 2, 4096),
-     .wanted = "a whole number from 2 to 4096",
      .example = "2",
      .help = "of a class: how many"},
     {.name = "weights",
@@ -94,7 +140,6 @@ static const Key target_keys[] = {
      .count_at = offsetof(RelnSpecTarget, n_weights),
      .low = ABOVE_ZERO,
      .high = DBL_MAX,
-     .wanted = "a number above 0",
      .example = "[1, 1]",
      .help = "of classes, in the loss"},
     {.name = "normalise",
@@ -107,12 +152,10 @@ static const Section target_section = SECTION("target", target_keys);
 static const Key head_keys[] = {
     {.name = "hidden",
      WHOLE(RelnSpecModel, head_hidden, 0, 16),
-     .wanted = "a whole number from 0 to 16",
      .otherwise = 2,
      .help = "hidden layers on the invariants"},
     {.name = "width",
      WHOLE(RelnSpecModel, head_width, 1, 4096),
-     .wanted = "a whole number from 1 to 4096",
      .example = "64",
      .help = "of those; left out: the model's"},
     {.name = "activation",
@@ -124,21 +167,12 @@ static const Section head_section = SECTION("head", head_keys);
 
 static const Key model_keys[] = {
     {.name = "kind", WORD(RelnSpecModel, kind, model_words), .help = "the network"},
-    {.name = "width",
-     WHOLE(RelnSpecModel, width, 1, 4096),
-     .wanted = "a whole number from 1 to 4096",
-     .otherwise = 64,
-     .help = "channels"},
+    {.name = "width", WHOLE(RelnSpecModel, width, 1, 4096), .otherwise = 64, .help = "channels"},
     {.name = "parameters",
      WHOLE(RelnSpecModel, parameters, 1, 1000000000),
-     .wanted = "a whole number from 1 to 1000000000",
      .example = "20000",
      .help = "instead of width: the width that comes nearest"},
-    {.name = "depth",
-     WHOLE(RelnSpecModel, depth, 1, 64),
-     .wanted = "a whole number from 1 to 64",
-     .otherwise = 2,
-     .help = "blocks"},
+    {.name = "depth", WHOLE(RelnSpecModel, depth, 1, 64), .otherwise = 2, .help = "blocks"},
     {.name = "nonlinearity",
      WORDS(RelnSpecModel, steps, n_steps, step_words),
      .example = "[rms, bracket]",
@@ -147,7 +181,6 @@ static const Key model_keys[] = {
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
-     .wanted = "a number from 0 to below 1",
      .otherwise = 0.2,
      .help = "of the step leaky"},
     {.name = "head", .kind = KEY_SECTION, .section = &head_section, .help = "after the blocks"},
@@ -156,31 +189,20 @@ static const Section model_section = SECTION("model", model_keys);
 
 static const Key piece_keys[] = {
     {.name = "kind", WORD(RelnSpecPiece, kind, schedule_words), .help = ""},
-    {.name = "length",
-     NUMBER(RelnSpecPiece, length, ABOVE_ZERO, 1e15),
-     .wanted = "a number above 0"},
+    {.name = "length", NUMBER(RelnSpecPiece, length, ABOVE_ZERO, 1e15)},
     {.name = "floor",
      NUMBER(RelnSpecPiece, floor, 0, 1),
      .wanted = "a number from 0 to 1 (a share of the rate)"},
-    {.name = "factor",
-     NUMBER(RelnSpecPiece, factor, ABOVE_ZERO, 1000),
-     .wanted = "a number above 0, up to 1000"},
-    {.name = "period",
-     NUMBER(RelnSpecPiece, period, ABOVE_ZERO, 1e15),
-     .wanted = "a number above 0"},
-    {.name = "patience",
-     WHOLE(RelnSpecPiece, patience, 1, 1000000),
-     .wanted = "a whole number from 1 to 1000000"},
-    {.name = "scale",
-     NUMBER(RelnSpecPiece, scale, ABOVE_ZERO, 1000),
-     .wanted = "a number above 0, up to 1000"},
+    {.name = "factor", NUMBER(RelnSpecPiece, factor, ABOVE_ZERO, 1000)},
+    {.name = "period", NUMBER(RelnSpecPiece, period, ABOVE_ZERO, 1e15)},
+    {.name = "patience", WHOLE(RelnSpecPiece, patience, 1, 1000000)},
+    {.name = "scale", NUMBER(RelnSpecPiece, scale, ABOVE_ZERO, 1000)},
 };
 static const Section piece_section = SECTION("a piece of the schedule", piece_keys);
 
 static const Key augment_keys[] = {
     {.name = "cond",
      NUMBER(RelnSpecTrain, augment, 1, 1e6),
-     .wanted = "a number from 1 to 1e6",
      .example = "10",
      .help = "condition number of random frames put on every sample"},
 };
@@ -194,23 +216,19 @@ static void write_validation(RelnDoc *, RelnDocNode *, const Key *, const void *
 static const Key train_keys[] = {
     {.name = "epochs",
      WHOLE(RelnSpecTrain, epochs, 1, 100000000),
-     .wanted = "a whole number from 1 to 100000000",
      .otherwise = 100,
      .help = "passes over the training data"},
     {.name = "steps",
      WHOLE(RelnSpecTrain, steps, 1, 2000000000),
-     .wanted = "a whole number from 1 to 2000000000",
      .example = "10000",
      .help = "instead of epochs: batches"},
     {.name = "batch",
      WHOLE(RelnSpecTrain, batch, 1, 1 << 20),
-     .wanted = "a whole number from 1 to 1048576",
      .otherwise = 100,
      .help = "samples for each step"},
     {.name = "optimizer", WORD(RelnSpecTrain, optimizer, optimizer_words), .help = "which"},
     {.name = "lr",
      NUMBER(RelnSpecTrain, lr, ABOVE_ZERO, 1e3),
-     .wanted = "a number above 0, up to 1000",
      .otherwise = 1e-3,
      .help = "rate of learning"},
     {.name = "schedule",
@@ -227,51 +245,41 @@ static const Key train_keys[] = {
      .count_at = KEY_FIXED,
      .low = 0,
      .high = BELOW_ONE,
-     .wanted = "a number from 0 to below 1",
-     .example = "[0.9, 0.999]",
+     .example = "[" TEXT_OF(BETA_1) ", " TEXT_OF(BETA_2) "]",
      .shown = true,
      .help = "of adam and adamw"},
     {.name = "epsilon",
      NUMBER(RelnSpecTrain, epsilon, ABOVE_ZERO, 1),
-     .wanted = "a number above 0, up to 1",
      .otherwise = 1e-8,
      .help = "of adam and adamw"},
     {.name = "epsilon_inside", FLAG(RelnSpecTrain, epsilon_inside), .help = "of the square root"},
     {.name = "decay",
      NUMBER(RelnSpecTrain, decay, 0, 1e3),
-     .wanted = "a number from 0 to 1000",
      .help = "of weights; adamw takes 0.01 when this is left out"},
-    {.name = "momentum",
-     NUMBER(RelnSpecTrain, momentum, 0, BELOW_ONE),
-     .wanted = "a number from 0 to below 1",
-     .help = "of sgd"},
+    {.name = "momentum", NUMBER(RelnSpecTrain, momentum, 0, BELOW_ONE), .help = "of sgd"},
     {.name = "nesterov", FLAG(RelnSpecTrain, nesterov), .help = "of sgd"},
     {.name = "clip",
      NUMBER(RelnSpecTrain, clip, ABOVE_ZERO, DBL_MAX),
-     .wanted = "a number above 0",
      .example = "1",
      .help = "largest norm of the gradient; lie-neurons take 1 when this is left out"},
     {.name = "loss", WORD(RelnSpecTrain, loss, loss_words), .help = "classes have cross-entropy"},
     {.name = "delta",
      NUMBER(RelnSpecTrain, delta, ABOVE_ZERO, DBL_MAX),
-     .wanted = "a number above 0",
      .otherwise = 1,
      .help = "of huber"},
     {.name = "validation",
      .kind = KEY_OWN,
      .read = read_validation,
      .write = write_validation,
-     .example = "0.1",
+     .example = TEXT_OF(SHARE),
      .shown = true,
      .help = "share of the samples kept for it, or a data file of its own"},
     {.name = "evaluate",
      WHOLE(RelnSpecTrain, evaluate, 1, 100000000),
-     .wanted = "a whole number from 1 to 100000000",
      .otherwise = 1,
      .help = "epochs (or steps) between evaluations"},
     {.name = "patience",
      WHOLE(RelnSpecTrain, patience, 1, 1000000),
-     .wanted = "a whole number from 1 to 1000000",
      .example = "20",
      .help = "stop after this many evaluations without a better one"},
     {.name = "dtype",
@@ -358,17 +366,31 @@ static void write_symmetry(RelnDoc *doc, RelnDocNode *map, const Key *key, const
         reln_doc_set_text(doc, map, key->name, spec->symmetry);
 }
 
+/* "a, b or c" */
+static const char *join(const char *const *words, char *out, size_t size)
+{
+    size_t used = 0;
+
+    for (int i = 0; words[i] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 i == 0         ? ""
+                                 : words[i + 1] ? ", "
+                                                : " or ",
+                                 words[i]);
+    return out;
+}
+
 static RelnStatus read_input(const Reader *r, const RelnDocNode *node, RelnSpecInput *in)
 {
+    char known[160];
+
     reln_keys_init(&input_section, in);
     RELN_TRY(reln_keys_read(r, &input_section, node, in));
     if (!in->name[0])
         return reln_keys_fail(r, node, "an input has no name; wanted {name: ARRAY, as: ...}");
     if (!reln_doc_get(node, "as"))
-        return reln_keys_fail(r, node,
-                              "input %s does not say what it is; wanted as: matrix, element, "
-                              "vector, covariance, fourvector or scalar",
-                              in->name);
+        return reln_keys_fail(r, node, "input %s does not say what it is; wanted as: %s", in->name,
+                              join(reln_input_words, known, sizeof known));
     return RELN_OK;
 }
 
@@ -573,7 +595,7 @@ static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *
         return reln_keys_fail(r, given,
                               "loss is %s and the target a %s; wanted cross-entropy for "
                               "classes and nothing else",
-                              loss_words[spec->train.loss], reln_target_text(spec->target.as));
+                              loss_word(spec->train.loss), reln_target_text(spec->target.as));
     return RELN_OK;
 }
 
@@ -611,9 +633,9 @@ void reln_spec_init(RelnSpec *spec)
 {
     memset(spec, 0, sizeof *spec);
     reln_keys_init(&spec_section, spec);
-    spec->train.betas[0] = 0.9;
-    spec->train.betas[1] = 0.999;
-    spec->train.validation = 0.1;
+    spec->train.betas[0] = BETA_1;
+    spec->train.betas[1] = BETA_2;
+    spec->train.validation = SHARE;
 }
 
 RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
@@ -659,11 +681,9 @@ static const char opening[] =
     "                                      #   gl:2+so:3, {algebra: gl, n: 3}, or {basis: "
     "FILE.npy} (dim, n, n)\n"
     "# features: gl:3                      # where features live; left out: the smallest that "
-    "takes all inputs\n"
-    "inputs:                               # each {name, as}: matrix (n, n), element (dim), vector "
-    "(n), covariance\n"
-    "                                      #   (n, n), fourvector (4), scalar; (N, M, ...) for M "
-    "of a kind\n"
+    "takes all inputs\n";
+
+static const char examples[] =
     "  - {name: X, as: matrix}\n"
     "# - {name: S, as: covariance, log: true}                 # under rotations and reflections\n"
     "# - {name: S, as: covariance, log: true, reference: mean} # under gl:n: relative to the "
@@ -671,15 +691,29 @@ static const char opening[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n";
 
+/* Every kind of input on a line of its own. */
+static void print_inputs(Page *page)
+{
+    char extents[32];
+
+    reln_page_print(page, "%-37s # each {name, as}; (N, M, ...) for M of a kind; as:\n", "inputs:");
+    for (int i = 0; reln_input_words[i]; i++)
+        reln_page_print(page, "%-37s #   %-10s %-7s %s\n", "", reln_input_words[i],
+                        reln_kind_extents((RelnAs)i, extents, sizeof extents),
+                        reln_input_kind((RelnAs)i)->help);
+    reln_page_print(page, "%s", examples);
+}
+
 size_t reln_spec_template(char *text, size_t size)
 {
     Page page = {text, size, 0};
+    char words[160];
 
     reln_page_print(&page, "%s", opening);
-    reln_page_print(&page,
-                    "target:\n  name: y                             # array of the data file\n");
-    reln_page_print(&page,
-                    "  as: scalar                          # scalar, class, vector, matrix\n");
+    print_inputs(&page);
+    reln_page_print(&page, "target:\n  %-35s # array of the data file\n", "name: y");
+    reln_page_print(&page, "  as: %-31s # %s\n", reln_target_words[0],
+                    join(reln_target_words, words, sizeof words));
     reln_keys_template(&page, &(Section){"target", target_keys + 2, target_section.n_keys - 2}, 2);
     reln_page_print(&page, "model:\n");
     reln_keys_template(&page, &model_section, 2);

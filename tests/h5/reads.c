@@ -82,7 +82,18 @@ static void put_booleans(hid_t file)
     H5Tclose(type);
 }
 
-/* Ways out of the file: storage elsewhere, links of both soft kinds. */
+static void put_colours(hid_t file)
+{
+    const hsize_t n = 4;
+    const hid_t type = H5Tenum_create(H5T_STD_I8LE), space = H5Screate_simple(1, &n, NULL);
+
+    H5Tenum_insert(type, "RED", &(int8_t){0});
+    H5Dclose(H5Dcreate2(file, "colours", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+/* A soft link inside of the file, one that leads out of it by an external one, and storage elsewhere. */
 static void put_ways_out(hid_t file)
 {
     const hsize_t n = 8;
@@ -93,6 +104,8 @@ static void put_ways_out(hid_t file)
     H5Sclose(space);
     H5Pclose(plan);
     H5Lcreate_soft("/f8", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/external", file, "roundabout", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/", file, "circle", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_external("/elsewhere.h5", "/x", file, "external", H5P_DEFAULT, H5P_DEFAULT);
 }
 
@@ -111,20 +124,27 @@ static void make_file(const Fixture *f)
     put(file, "one", H5T_IEEE_F64LE, 0, 0);
     put(file, "words", H5T_C_S1, 1, 0);
     put_booleans(file);
+    put_colours(file);
     put_ways_out(file);
     H5Fclose(file);
 }
 
 static void datasets_of_every_kind_are_read(void **state)
 {
-    static const char *const names[] = {"f8", "f4", "group/inner/u1", "i8"};
+    static const char *const names[] = {"f8", "f4", "group/inner/u1", "i8", "soft"};
     static double out[ROWS][COLUMNS];
     Fixture *f = *state;
     RelnArchive *a = NULL;
 
     make_file(f);
     assert_ok(f->ctx, reln_archive_open_with(f->ctx, f->path, RELN_H5, &a));
-    assert_int_equal(reln_archive_count(a), 6); /* no words, nothing outside, no soft links */
+    assert_int_equal(reln_archive_count(a), 7); /* no words, nothing outside */
+    assert_string_equal(reln_archive_unread(a, "words"), "text");
+    assert_string_equal(reln_archive_unread(a, "colours"), "an enumeration");
+    assert_string_equal(reln_archive_unread(a, "outside"),
+                        "kept outside of the file, or a view of others");
+    assert_null(reln_archive_unread(a, "external")); /* as if it were not there */
+    assert_null(reln_archive_unread(a, "f8"));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const int x = reln_archive_find(a, names[i]);
 

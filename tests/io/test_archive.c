@@ -650,9 +650,38 @@ static void a_reader_of_hdf5_that_misbehaves_is_an_error(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
+static void arrays_in_memory_are_read_as_those_of_files(void **state)
+{
+    static float x[6] = {1, 2, 3, 4, 5, 6};
+    static int32_t y[3] = {7, -8, 9};
+    const ptrdiff_t large = (ptrdiff_t)1 << 32;
+    RelnNamed arrays[] = {{"x", RELN_F32, 2, {3, 2}, x}, {"y", RELN_I32, 1, {3}, y}};
+    RelnArchive *a = NULL;
+    RelnCtx *ctx = NULL;
+    double out[4];
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_ok(ctx, reln_archive_from_arrays(ctx, "memory", 2, arrays, &a));
+    assert_string_equal(reln_archive_name(a), "memory");
+    assert_ok(ctx, reln_archive_range(a, reln_archive_find(a, "x"), 1, 2, out));
+    assert_memory_equal(out, ((double[]){3, 4, 5, 6}), 4 * sizeof *out);
+    assert_ok(ctx, reln_archive_rows(a, reln_archive_find(a, "y"), 2, (ptrdiff_t[]){2, 1}, out));
+    assert_memory_equal(out, ((double[]){9, -8}), 2 * sizeof *out);
+    reln_archive_destroy(a);
+    arrays[0].dims[0] = arrays[0].dims[1] = large;
+    assert_int_equal(reln_archive_from_arrays(ctx, "memory", 2, arrays, &a), RELN_ERR_ARG);
+    assert_null(a);
+    assert_string_equal(reln_ctx_error(ctx),
+                        "memory: array 'x' has more numbers than can be counted");
+    assert_int_equal(reln_ctx_live_blocks(ctx), 0);
+    reln_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_in_memory_are_read_as_those_of_files),
         TEST(rows_are_the_same_from_every_format),
         TEST(packed_and_wide_and_turned_arrays_are_the_same),
         TEST(every_kind_of_number_becomes_doubles),

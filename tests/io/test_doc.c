@@ -632,6 +632,16 @@ static void every_allocation_may_fail(void **state)
     assert_true(fail_every_allocation(read_both) > 4);
 }
 
+static void a_mark_of_utf8_before_yaml_is_skipped(void **state)
+{
+    RelnDoc *doc = parse(*state, reln_doc_parse_yaml, "\xEF\xBB\xBFsymmetry: gl:3\n");
+    const RelnDocNode *node = reln_doc_get(reln_doc_root(doc), "symmetry");
+
+    assert_non_null(node);
+    assert_int_equal(node->line, 1);
+    reln_doc_destroy(doc);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -639,6 +649,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_spec_is_read_as_a_tree_with_lines),
         TEST(plain_words_of_yaml_are_what_they_look_like),
+        TEST(a_mark_of_utf8_before_yaml_is_skipped),
         TEST(what_is_not_plain_yaml_is_refused_with_its_line),
         TEST(what_is_not_json_is_refused_with_its_line),
         TEST(texts_beyond_their_limit_are_refused_unread),

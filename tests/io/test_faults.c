@@ -20,6 +20,7 @@ static struct {
     int fail_at; /* 1-based */
     int error;   /* errno of the failing call; 0: it transfers one byte only */
     int n_open;  /* descriptors opened and not closed */
+    int folder;  /* errno of syncing a folder, when not 0 */
     off_t size;  /* what fstat says instead of the truth, when not 0 */
 } fault;
 
@@ -107,6 +108,12 @@ int __wrap_fchmod(int fd, mode_t mode)
 
 int __wrap_fsync(int fd)
 {
+    struct stat info;
+
+    if (fault.on && fault.folder && __real_fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        errno = fault.folder;
+        return -1;
+    }
     return fails() ? -1 : __real_fsync(fd);
 }
 
@@ -243,6 +250,23 @@ static void a_save_whose_kth_system_call_fails_leaves_a_whole_file(void **state)
         }
 }
 
+/* A new name that did not reach the disk may be gone after the next crash. */
+static void a_folder_that_cannot_be_synced_is_an_error(void **state)
+{
+    Fixture *f = *state;
+
+    assert_ok(f->ctx, save(f, old_values));
+    begin(0, EIO);
+    fault.folder = EIO;
+    assert_int_equal(save(f, new_values), RELN_ERR_IO);
+    assert_non_null(strstr(reln_ctx_error(f->ctx), "Input/output error"));
+    fault.folder = EINVAL; /* a file system that cannot sync folders */
+    assert_ok(f->ctx, save(f, new_values));
+    fault.folder = 0;
+    end(f);
+    assert_int_equal(content(f), 'n');
+}
+
 static void a_load_whose_kth_system_call_fails_is_an_error_without_values(void **state)
 {
     Fixture *f = *state;
@@ -372,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_save_whose_kth_system_call_fails_leaves_a_whole_file),
+        TEST(a_folder_that_cannot_be_synced_is_an_error),
         TEST(a_load_whose_kth_system_call_fails_is_an_error_without_values),
         TEST(short_and_interrupted_transfers_are_continued),
         TEST(a_file_that_becomes_shorter_while_it_is_read_is_an_error),

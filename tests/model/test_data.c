@@ -23,6 +23,7 @@ static void set_value(World *w, const char *name, ptrdiff_t at, double value)
 static void set_dim(World *w, const char *name, int axis, ptrdiff_t extent)
 {
     world_find(w, name)->dims[axis] = extent;
+    world_forget(w);
 }
 
 static void set_rank(World *w, const char *name, int rank)
@@ -33,6 +34,7 @@ static void set_rank(World *w, const char *name, int rank)
 static void rename_array(World *w, const char *name, const char *other)
 {
     world_find(w, name)->name = other;
+    world_forget(w);
 }
 
 typedef struct Bad {
@@ -80,6 +82,10 @@ static void empty(World *w)
 static void not_a_number(World *w)
 {
     set_value(w, "X", 2 * 18 + 5, (double)NAN);
+}
+static void far_too_large(World *w)
+{
+    set_value(w, "X", 2 * 18 + 5, 1e300);
 }
 static void infinite_target(World *w)
 {
@@ -137,6 +143,11 @@ static void identity(World *w)
     for (int i = 0; i < 9; i++)
         set_value(w, "X", i, i % 4 == 0);
 }
+static void long_quaternion(World *w)
+{
+    for (int i = 0; i < 4; i++)
+        set_value(w, "q", i, i < 2);
+}
 static void nothing(World *w)
 {
     (void)w;
@@ -146,6 +157,10 @@ static void nothing(World *w)
 #define GL3(inputs) "{symmetry: gl:3, inputs: [" inputs "], target: {name: y, as: scalar}," SMALL
 
 static const Bad bad[] = {
+    {MATRICES SMALL, far_too_large,
+     "X: row 2 has 1e+300; numbers up to 1e+150 were wanted, for dtype f64"},
+    {MATRICES " model: {width: 2}, train: {dtype: f32}}", far_too_large,
+     "X: row 2 has 1e+300; numbers up to 1e+37 were wanted, for dtype f32"},
     {MATRICES SMALL, no_input, "data.npz: there is no array X"},
     {MATRICES SMALL, no_target, "target y: its shape is not known; wanted data with a target"},
     {SETS, no_mask, "data.npz: there is no array m"},
@@ -204,6 +219,12 @@ static const Bad bad[] = {
      nothing,
      "v: a fourvector (E, px, py, pz) does not follow sp:4; wanted symmetry: lorentz, so:1,3 or "
      "o:1,3"},
+    {"{symmetry: o:3, inputs: [{name: q, as: quaternion}], target: {name: y, as: scalar}," SMALL,
+     nothing,
+     "q: a quaternion is an attitude in space, which o:3 does not turn into another; wanted "
+     "symmetry: so:3"},
+    {"{symmetry: so:3, inputs: [{name: q, as: quaternion}], target: {name: y, as: scalar}," SMALL,
+     long_quaternion, "q: row 0 has length 1.41421; a unit quaternion (w, x, y, z) was wanted"},
     {"{symmetry: gl:3, inputs: [{name: X, as: matrix}], target: {name: y, as: vector}," SMALL,
      nothing,
      "target y: no map leads from features gl:3 to vectors under gl:3; wanted a vector among the "
@@ -524,6 +545,88 @@ static void random_frames_belong_to_epoch_and_row(void **state)
     }
 }
 
+/* The loss of a network that follows rotations does not change when input and target turn together, and only then. */
+static void random_frames_move_a_vector_as_target(void **state)
+{
+    static const ptrdiff_t rows[] = {0, 1, 2};
+    double still[MOST], moved[MOST];
+    World w;
+    Run r;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL,
+                               "{symmetry: so:3, inputs: [{name: v, as: vector}],"
+                               " target: {name: y, as: vector}," SMALL,
+                               SAMPLES));
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    run_init(&r, &w);
+    predict(&r, &w, 3, rows, 0, still);
+    reln_data_destroy(w.data);
+    w.data = NULL;
+    assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.augment = 1, .seed = 1}));
+    predict(&r, &w, 3, rows, 1, moved);
+    assert_true(fabs(still[0] - moved[0]) > 1e-3);
+    assert_near(&moved[18], &still[18], 1, 2.3e-16 * 1e4 * (1 + still[18]));
+    run_clear(&r);
+    world_clear(&w);
+}
+
+/* Coordinates of so:3 are those of the vectors: the scale is the root mean square of those that are there. */
+static void padding_has_no_part_in_the_scale(void **state)
+{
+    ptrdiff_t rows[SAMPLES];
+    double square = 0, *v;
+    const double *mask;
+    int count = 0;
+    World w;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL,
+                               "{symmetry: so:3, inputs: [{name: v, as: vector, points: true,"
+                               " mask: m}], target: {name: y, as: scalar}," SMALL,
+                               SAMPLES));
+    v = world_find(&w, "v")->values;
+    mask = world_find(&w, "m")->values;
+    for (int i = 0; i < SAMPLES * WORLD_POINTS; i++)
+        for (int k = 0; k < WORLD_CHANNELS * 3; k++) {
+            double *x = &v[i * WORLD_CHANNELS * 3 + k];
+
+            if (mask[i] == 0)
+                *x = 1000;
+            square += mask[i] * *x * *x;
+            count += mask[i] != 0;
+        }
+    for (int i = 0; i < SAMPLES; i++)
+        rows[i] = i;
+    assert_true(count < SAMPLES * WORLD_POINTS * WORLD_CHANNELS * 3);
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    assert_ok(w.ctx, reln_data_normalise(w.data, SAMPLES, rows));
+    assert_near(reln_model_constants(w.model)->scale, (double[]){sqrt(square / count)}, 1, 1e-13);
+    world_clear(&w);
+}
+
+/* Constants found while data are opened are those of a pass of its own over the rows for training. */
+static void constants_found_when_opening_are_the_same(void **state)
+{
+    ptrdiff_t rows[SAMPLES], n = 0;
+    RelnConstants at_once;
+    World w;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL, MATRICES SMALL, SAMPLES));
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx,
+              world_data(&w, &(RelnDataOptions){.normalise = true, .validation = 0.3, .seed = 7}));
+    at_once = *reln_model_constants(w.model);
+    assert_ok(w.ctx, reln_data_split(w.ctx, SAMPLES, 0.3, 7, rows, &n));
+    assert_ok(w.ctx, reln_data_normalise(w.data, SAMPLES - n, rows + n));
+    assert_memory_equal(&at_once, reln_model_constants(w.model), sizeof at_once);
+    assert_true(at_once.scale[0] != 1);
+    world_clear(&w);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------------ */
 
 static const char *fault_spec;
@@ -581,6 +684,9 @@ int main(void)
         cmocka_unit_test(splits_are_disjoint_and_belong_to_the_seed),
         cmocka_unit_test(constants_are_sizes_of_the_training_rows),
         cmocka_unit_test(random_frames_belong_to_epoch_and_row),
+        cmocka_unit_test(random_frames_move_a_vector_as_target),
+        cmocka_unit_test(padding_has_no_part_in_the_scale),
+        cmocka_unit_test(constants_found_when_opening_are_the_same),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
 

@@ -39,6 +39,14 @@ static const Case cases[] = {
     {"{symmetry: so:3, inputs: [{name: v, as: vector}, {name: C, as: covariance, log: true}],"
      " target: {name: y, as: vector},",
      "", "gl:3"},
+    {"{symmetry: so:3, inputs: [{name: q, as: quaternion}, {name: v, as: vector}],"
+     " target: {name: y, as: vector},",
+     "", "so:3"},
+    {"{symmetry: so:3, inputs: [{name: q, as: quaternion, points: true, mask: m}],"
+     " target: {name: y, as: matrix},",
+     ", pool: max", "so:3"},
+    {"{symmetry: so:3, inputs: [{name: q, as: quaternion}], target: {name: y, as: vector},",
+     ", kind: vector-neurons", "vectors"},
     {"{symmetry: so:3, inputs: [{name: v, as: vector}, {name: s, as: scalar}],"
      " target: {name: y, as: vector},",
      ", kind: vector-neurons", "vectors"},

@@ -108,8 +108,7 @@ static void a_basis_is_kept_in_the_description(void **state)
                                 " inputs: [{name: X, as: element}], target: {name: y},"
                                 " model: {width: 3}, train: {dtype: f64}}",
                                 &w.spec));
-    w.memory = (RelnDataMemory){w.ctx, 2, arrays};
-    w.source = reln_data_memory(&w.memory, "data.npz");
+    assert_ok(w.ctx, reln_archive_from_arrays(w.ctx, "data.npz", 2, arrays, &w.archive));
     assert_ok(w.ctx, world_model(&w));
     assert_int_equal(remove(path), 0);
     {
@@ -119,6 +118,36 @@ static void a_basis_is_kept_in_the_description(void **state)
         assert_int_equal(reln_model_parameters(model), reln_model_parameters(w.model));
         reln_model_destroy(model);
     }
+    world_clear(&w);
+}
+
+/* Two elements that are much smaller than the third span the same algebra, and generate the same group. */
+static void a_basis_of_elements_of_different_size_is_taken(void **state)
+{
+    double hat[27] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0,
+                      0, -1, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0};
+    static double v[4 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 3, 5}, y[4] = {1, 2, 3, 4};
+    RelnNamed arrays[] = {{"v", RELN_F64, 2, {4, 3}, v}, {"y", RELN_F64, 1, {4}, y}};
+    const char *path = "test_model_small_basis.npy";
+    RelnAlgebra *algebra = NULL;
+    World w = {0};
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &w.ctx), RELN_OK);
+    w.owns_ctx = true;
+    for (int i = 9; i < 27; i++)
+        hat[i] *= 1e-13;
+    assert_ok(w.ctx, reln_algebra_from_basis(w.ctx, 3, 3, hat, NULL, &algebra));
+    reln_algebra_destroy(algebra);
+    assert_ok(w.ctx, reln_npy_save(w.ctx, path, 3, (ptrdiff_t[]){3, 3, 3}, hat));
+    assert_ok(w.ctx, world_spec(w.ctx,
+                                "{symmetry: {basis: test_model_small_basis.npy},"
+                                " inputs: [{name: v, as: vector}], target: {name: y},"
+                                " model: {width: 3}, train: {dtype: f64}}",
+                                &w.spec));
+    assert_ok(w.ctx, reln_archive_from_arrays(w.ctx, "data.npz", 2, arrays, &w.archive));
+    assert_ok(w.ctx, reln_model_for(w.ctx, &w.spec, w.archive, &w.model));
+    assert_int_equal(remove(path), 0);
     world_clear(&w);
 }
 
@@ -135,6 +164,9 @@ static void broken_descriptions_are_refused(void **state)
         " target: {channels: 1, mean: 0, deviation: 1}}",
         "{spec: {symmetry: gl:3, inputs: [{name: X, as: matrix}], target: {name: y}},"
         " shapes: [{points: 0, channels: 1.5, size: 9, scale: 1}]}",
+        "{spec: {symmetry: gl:3, inputs: [{name: X, as: matrix, points: true}], target: {name: y}},"
+        " shapes: [{points: 1048576, channels: 1048576, size: 9, scale: 1}],"
+        " target: {channels: 1, mean: 0, deviation: 1}}",
         "{spec: {symmetry: {basis: b.npy}, inputs: [{name: X, as: matrix}], target: {name: y}},"
         " shapes: [{points: 0, channels: 1, size: 9, scale: 1}],"
         " target: {channels: 1, mean: 0, deviation: 1}}"};
@@ -264,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_described_model_predicts_the_same_bits),
         cmocka_unit_test(a_basis_is_kept_in_the_description),
+        cmocka_unit_test(a_basis_of_elements_of_different_size_is_taken),
         cmocka_unit_test(broken_descriptions_are_refused),
         cmocka_unit_test(the_width_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),

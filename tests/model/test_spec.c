@@ -31,13 +31,12 @@ static const Bad bad[] = {
      "spec.yaml:2: an input has no name; wanted {name: ARRAY, as: ...}"},
     {"symmetry: gl:3\ninputs: [{name: X}]\n" GOOD_TARGET,
      "spec.yaml:2: input X does not say what it is; wanted as: matrix, element, vector, "
-     "covariance, "
-     "fourvector or scalar"},
+     "covariance, fourvector, scalar or quaternion"},
     {"symmetry: gl:3\ninputs: [{name: X, as: martix}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown word 'martix' for as; did you mean 'matrix'?"},
-    {"symmetry: gl:3\ninputs: [{name: X, as: quaternions}]\n" GOOD_TARGET,
-     "spec.yaml:2: unknown word 'quaternions' for as; known are matrix, element, vector, "
-     "covariance, fourvector, scalar"},
+    {"symmetry: gl:3\ninputs: [{name: X, as: spinor}]\n" GOOD_TARGET,
+     "spec.yaml:2: unknown word 'spinor' for as; known are matrix, element, vector, "
+     "covariance, fourvector, scalar, quaternion"},
     {"symmetry: gl:3\ninputs:\n  - {name: X, as: matrix}\n  - {name: X, as: scalar}\n" GOOD_TARGET,
      "spec.yaml:4: input X is there twice"},
     {"symmetry: gl:3\ninputs: [{name: y, as: matrix}]\n" GOOD_TARGET,
@@ -114,7 +113,7 @@ static const Bad bad[] = {
     {GOOD "train: {dtype: f16}\n", "spec.yaml:4: unknown word 'f16' for dtype; known are f32, f64"},
     {GOOD "train: {seed: 1.5}\n", "spec.yaml:4: seed is 1.5; wanted a whole number from 0 to 2^53"},
     {GOOD "train: {augment: {cond: 0.5}}\n",
-     "spec.yaml:4: cond is 0.5; wanted a number from 1 to 1e6"},
+     "spec.yaml:4: cond is 0.5; wanted a number from 1 to 1000000"},
     {GOOD "train: {schedule: cosin}\n",
      "spec.yaml:4: unknown word 'cosin' for schedule; did you mean 'cosine'?"},
     {GOOD "train:\n  schedule:\n    - {kind: warmup, length: 2}\n    - {kind: cosine, floor: 2}\n",

@@ -18,8 +18,7 @@ typedef struct World {
     int samples, n, dim;
     RelnNamed arrays[WORLD_ARRAYS];
     int n_arrays;
-    RelnDataMemory memory;
-    RelnDataSource source;
+    RelnArchive *archive; /* made when it is first asked for: a test may change arrays before */
     RelnShapes shapes;
     RelnModel *model;
     RelnData *data;
@@ -49,6 +48,14 @@ static inline void random_covariance(RelnRng *rng, int n, double *s)
             for (int l = 0; l < n; l++)
                 s[i * n + j] += a[i * n + l] * a[j * n + l];
         }
+}
+
+static inline void unit_quaternion(double *q)
+{
+    const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+
+    for (int i = 0; i < 4; i++)
+        q[i] /= length;
 }
 
 static inline double *world_array(World *w, const char *name, int rank, const ptrdiff_t *dims)
@@ -86,11 +93,14 @@ static inline void world_input(World *w, const RelnSpecInput *in, RelnRng *rng)
         dims[rank++] = WORLD_POINTS;
     dims[rank++] = WORLD_CHANNELS;
     if (in->as != RELN_AS_SCALAR)
-        dims[rank++] = in->as == RELN_AS_ELEMENT ? w->dim : w->n;
+        dims[rank++] = in->as == RELN_AS_ELEMENT ? w->dim : in->as == RELN_AS_QUATERNION ? 4 : w->n;
     if (square)
         dims[rank++] = w->n;
     x = world_array(w, in->name, rank, dims);
     fill_normal(rng, array_count(&w->arrays[w->n_arrays - 1]), x);
+    if (in->as == RELN_AS_QUATERNION)
+        for (ptrdiff_t i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i += 4)
+            unit_quaternion(x + i);
     if (in->as == RELN_AS_COVARIANCE)
         for (ptrdiff_t i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i += w->n * w->n)
             random_covariance(rng, w->n, x + i);
@@ -168,21 +178,37 @@ static inline RelnStatus world_init(World *w, RelnCtx *ctx, const char *yaml, in
             break;
         }
     world_target(w, &rng);
-    w->memory = (RelnDataMemory){w->ctx, w->n_arrays, w->arrays};
-    w->source = reln_data_memory(&w->memory, "data.npz");
     return RELN_OK;
+}
+
+static inline RelnStatus world_archive(World *w)
+{
+    if (w->archive)
+        return RELN_OK;
+    return reln_archive_from_arrays(w->ctx, "data.npz", w->n_arrays, w->arrays, &w->archive);
+}
+
+/* Names or shapes of arrays have changed. */
+static inline void world_forget(World *w)
+{
+    reln_archive_destroy(w->archive);
+    w->archive = NULL;
 }
 
 static inline RelnStatus world_model(World *w)
 {
-    RelnStatus status = reln_data_shapes(w->ctx, &w->spec, &w->source, &w->shapes);
+    RelnStatus status = world_archive(w);
 
+    if (status == RELN_OK)
+        status = reln_data_shapes(w->ctx, &w->spec, w->archive, &w->shapes);
     return status == RELN_OK ? reln_model_create(w->ctx, &w->spec, &w->shapes, &w->model) : status;
 }
 
 static inline RelnStatus world_data(World *w, const RelnDataOptions *options)
 {
-    return reln_data_open(w->model, &w->source, options, &w->data);
+    const RelnStatus status = world_archive(w);
+
+    return status == RELN_OK ? reln_data_open(w->model, w->archive, options, &w->data) : status;
 }
 
 static inline RelnNamed *world_find(World *w, const char *name)
@@ -197,6 +223,7 @@ static inline void world_clear(World *w)
 {
     reln_data_destroy(w->data);
     reln_model_destroy(w->model);
+    reln_archive_destroy(w->archive);
     for (int i = 0; i < w->n_arrays; i++)
         free(w->arrays[i].values);
     if (w->owns_ctx)

@@ -1,8 +1,10 @@
 /* setup.c -- the symmetry of a model, the algebra its features live in, and the group of its graphs. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "model/kinds.h"
 #include "model/model.h"
 #include "reln/io.h"
 
@@ -32,7 +34,7 @@ static RelnStatus load_basis(RelnModel *m)
     return status;
 }
 
-/* A group without Lie generators has no algebra of its own. */
+/* A group without Lie generators has no algebra of its own. Elements have their coordinates in the basis as it is given. */
 static RelnStatus make_own(RelnModel *m)
 {
     const int dim = reln_group_n_lie(m->symmetry);
@@ -40,41 +42,120 @@ static RelnStatus make_own(RelnModel *m)
 
     if (dim == 0)
         return RELN_OK;
-    return reln_algebra_from_basis(m->ctx, dim, m->n, reln_group_lie(m->symmetry), &options,
-                                   &m->own);
+    return reln_algebra_from_basis(
+        m->ctx, dim, m->n, m->basis ? m->basis : reln_group_lie(m->symmetry), &options, &m->own);
 }
 
-static RelnStatus check_elements(const RelnModel *m)
+/* A copy of the basis in which elements of unusual size are multiplied by a power of two: they generate the same group, and
+ * maps that are solved with generators of one size are as exact as the basis. */
+static RelnStatus evened_basis(RelnModel *m, double **out)
 {
-    for (int i = 0; i < m->spec.n_inputs; i++)
-        if (m->spec.input[i].as == RELN_AS_ELEMENT && !m->own)
-            return reln_fail(m->ctx, RELN_ERR_UNSUPPORTED,
-                             "%s: %s has no algebra that elements could be in; wanted as: matrix",
-                             m->spec.input[i].name, reln_group_name(m->symmetry));
-    return RELN_OK;
+    const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
+
+    *out = reln_arena_copy(&m->arena, m->basis, (size_t)(m->basis_dim * n2), sizeof **out);
+    for (int e = 0; *out && e < m->basis_dim; e++) {
+        double *x = *out + e * n2, largest = 0;
+        int exponent = 0;
+
+        for (ptrdiff_t i = 0; i < n2; i++)
+            largest = fmax(largest, fabs(x[i]));
+        if (isfinite(largest))
+            frexp(largest, &exponent);
+        for (ptrdiff_t i = 0; abs(exponent) > 8 && i < n2; i++)
+            x[i] = ldexp(x[i], -exponent);
+    }
+    return *out ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+static RelnStatus symmetry_of_basis(RelnModel *m)
+{
+    double *basis;
+
+    if (!m->basis)
+        RELN_TRY(load_basis(m));
+    RELN_TRY(evened_basis(m, &basis));
+    return reln_group_from_matrices(m->ctx, "basis", m->n, m->basis_dim, basis, 0, NULL,
+                                    &m->symmetry);
 }
 
 RelnStatus reln_model_make_symmetry(RelnModel *m)
 {
-    if (m->spec.basis[0]) {
-        if (!m->basis)
-            RELN_TRY(load_basis(m));
-        RELN_TRY(reln_group_from_matrices(m->ctx, "basis", m->n, m->basis_dim, m->basis, 0, NULL,
-                                          &m->symmetry));
-    } else {
+    if (m->symmetry)
+        return RELN_OK;
+    if (m->spec.basis[0])
+        RELN_TRY(symmetry_of_basis(m));
+    else
         RELN_TRY(reln_group_create(m->ctx, m->spec.symmetry, &m->symmetry));
-    }
     m->n = reln_group_n(m->symmetry);
     RELN_TRY(make_own(m));
-    return check_elements(m);
+    return reln_kinds_fit(m);
+}
+
+/* ---- metric and hat, asked of the symmetry alone --------------------------------------------------------------------- */
+
+/* Largest entry of E^T eta + eta E over the Lie generators, and of g^T eta g - eta over the discrete ones. */
+static double metric_residual(const RelnGroup *group, int n, const double *eta)
+{
+    double worst = 0;
+
+    for (int e = 0; e < reln_group_n_lie(group); e++) {
+        const double *x = reln_group_lie(group) + (ptrdiff_t)e * n * n;
+
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                worst = fmax(worst, fabs(x[j * n + i] * eta[j] + eta[i] * x[i * n + j]));
+    }
+    for (int e = 0; e < reln_group_n_discrete(group); e++) {
+        const double *x = reln_group_discrete(group) + (ptrdiff_t)e * n * n;
+
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                double sum = i == j ? -eta[i] : 0;
+
+                for (int l = 0; l < n; l++)
+                    sum += x[l * n + i] * eta[l] * x[l * n + j];
+                worst = fmax(worst, fabs(sum));
+            }
+    }
+    return worst;
+}
+
+/* diag(-1 p times, +1 q times), for the p that fits. */
+bool reln_model_metric(const RelnModel *m, double *metric)
+{
+    for (int p = 0; p < m->n; p++) {
+        for (int i = 0; i < m->n; i++)
+            metric[i] = i < p ? -1 : 1;
+        if (metric_residual(m->symmetry, m->n, metric) < RELN_INTERTWINER_TOLERANCE)
+            return true;
+    }
+    return false;
+}
+
+/* hat(g v) = g hat(v) g^-1 for all of SO(3), and no reflection: g keeps lengths and det g = 1. */
+bool reln_model_hat_fits(const RelnModel *m)
+{
+    static const double ones[3] = {1, 1, 1};
+
+    if (m->n != 3 || metric_residual(m->symmetry, m->n, ones) >= RELN_INTERTWINER_TOLERANCE)
+        return false;
+    for (int e = 0; e < reln_group_n_discrete(m->symmetry); e++) {
+        const double *x = reln_group_discrete(m->symmetry) + (ptrdiff_t)e * 9;
+        const double det = x[0] * (x[4] * x[8] - x[5] * x[7]) - x[1] * (x[3] * x[8] - x[5] * x[6]) +
+                           x[2] * (x[3] * x[7] - x[4] * x[6]);
+
+        if (det < 0)
+            return false;
+    }
+    return true;
 }
 
 /* ---- the feature algebra -------------------------------------------------------------------------------------------- */
 
-static bool has(const RelnSpec *spec, RelnAs as)
+static bool has(const RelnSpec *spec, Feature feature)
 {
     for (int i = 0; i < spec->n_inputs; i++)
-        if (spec->input[i].as == as)
+        if (reln_input_kind(spec->input[i].as)->feature == feature)
             return true;
     return false;
 }
@@ -88,22 +169,19 @@ static bool has_reference(const RelnSpec *spec)
 }
 
 /* Vectors need one place more unless hat takes them, or they come in pairs relative to a covariance. */
-static bool wants_embedding(RelnModel *m)
+static bool wants_embedding(const RelnModel *m)
 {
-    const bool vectors = has(&m->spec, RELN_AS_VECTOR) || has(&m->spec, RELN_AS_FOURVECTOR);
-
-    return vectors && !m->relative && !reln_model_hat_fits(m);
+    return has(&m->spec, FEATURE_VECTOR) && !m->relative && !reln_model_hat_fits(m);
 }
 
 /* The smallest algebra that takes all inputs: the symmetry's own for elements, and for vectors by hat; all matrices where
  * there are matrices or covariances; all that are one larger where vectors are embedded. NULL: the symmetry's own. */
 static const char *default_features(RelnModel *m, char *name, size_t size)
 {
-    const bool matrices = has(&m->spec, RELN_AS_MATRIX) || has(&m->spec, RELN_AS_COVARIANCE);
-    const bool vectors = has(&m->spec, RELN_AS_VECTOR) || has(&m->spec, RELN_AS_FOURVECTOR);
     const bool larger = wants_embedding(m);
 
-    if (!larger && !matrices && m->own && (!vectors || m->n == 3))
+    if (!larger && !has(&m->spec, FEATURE_MATRIX) && m->own &&
+        (!has(&m->spec, FEATURE_VECTOR) || m->n == 3))
         return NULL;
     snprintf(name, size, "gl:%d", larger ? m->n + 1 : m->n);
     return name;
@@ -114,7 +192,7 @@ static RelnStatus own_features(RelnModel *m)
     const RelnBasisOptions options = {.name = reln_group_name(m->symmetry)};
 
     return reln_algebra_from_basis(m->ctx, reln_algebra_dim(m->own), m->n,
-                                   reln_algebra_basis(m->own), &options, &m->algebra);
+                                   reln_group_lie(m->symmetry), &options, &m->algebra);
 }
 
 static RelnStatus make_algebra(RelnModel *m)
@@ -178,10 +256,7 @@ static RelnStatus make_group(RelnModel *m)
     if (size > m->n)
         RELN_TRY(reln_group_embed(m->symmetry, size, &m->group));
     else
-        RELN_TRY(reln_group_from_matrices(
-            m->ctx, reln_group_name(m->symmetry), m->n, reln_group_n_lie(m->symmetry),
-            reln_group_lie(m->symmetry), reln_group_n_discrete(m->symmetry),
-            reln_group_discrete(m->symmetry), &m->group));
+        m->group = m->symmetry;
     RELN_TRY(make_vector_rep(m));
     return make_feature_rep(m);
 }
@@ -224,8 +299,9 @@ static RelnStatus check_vector_neurons(const RelnModel *m)
 {
     for (int i = 0; i < m->spec.n_inputs; i++) {
         const RelnSpecInput *in = &m->spec.input[i];
+        const Feature feature = reln_input_kind(in->as)->feature;
 
-        if (in->as != RELN_AS_VECTOR && in->as != RELN_AS_SCALAR)
+        if (feature != FEATURE_VECTOR && feature != FEATURE_SCALAR)
             return reln_fail(
                 m->ctx, RELN_ERR_UNSUPPORTED,
                 "%s: vector-neurons take vectors and scalars, and this is a %s; wanted "

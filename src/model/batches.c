@@ -1,0 +1,134 @@
+/* batches.c -- samples of a batch into buffers that are there already, and those bound to a plan. */
+#include <string.h>
+
+#include "graph/plan.h"
+#include "model/data.h"
+
+RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
+{
+    if (n <= d->room)
+        return RELN_OK;
+    d->room = 0;
+    reln_lifted_free(d, &d->batch);
+    RELN_TRY(reln_lifted_allocate(d, n, n * d->m->points, &d->batch));
+    d->room = n;
+    return RELN_OK;
+}
+
+/* A random frame for a sample: its own in every epoch. */
+static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
+{
+    const uint64_t key[2] = {epoch, (uint64_t)row};
+    RelnRng rng = reln_rng(d->options.seed, reln_hash(RELN_HASH_SEED, key, sizeof key));
+    RelnElement *g = NULL;
+    RelnStatus status = reln_model_element(d->m, &rng, d->options.augment, &g);
+
+    for (int i = 0; status == RELN_OK && i < d->m->spec.n_inputs; i++)
+        status = reln_model_act(d->m, i, g, d->raw.input[i]);
+    if (status == RELN_OK && d->found.target >= 0 && d->m->spec.target.as != RELN_TARGET_CLASS)
+        status = reln_model_act_target(d->m, g, d->raw.target);
+    reln_element_destroy(g);
+    return status;
+}
+
+/* A sample from the source, into place `at` of the batch. */
+static RelnStatus load_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
+                              uint64_t epoch)
+{
+    RELN_TRY(reln_data_read(d, row, 1));
+    if (d->options.augment > 0)
+        RELN_TRY(augment(d, row, epoch));
+    RELN_TRY(reln_data_lift(d, row, 0));
+    reln_lifted_put(d, &d->batch, at, rows, reln_data_points(d, row));
+    if (d->found.target >= 0)
+        reln_lifted_put_target(d, &d->batch, at, d->raw.target);
+    return RELN_OK;
+}
+
+static bool has_input(const RelnPlan *plan, const char *name)
+{
+    for (int i = 0; i < plan->graph->sources.count; i++)
+        if (strcmp(plan->graph->sources.items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static RelnStatus bind_target(const RelnData *d, RelnPlan *plan)
+{
+    const bool is_class = d->m->spec.target.as == RELN_TARGET_CLASS;
+
+    if (has_input(plan, "metric"))
+        RELN_TRY(reln_plan_bind_sized(plan, "metric", d->metric, RELN_F64, d->metric_count));
+    if (!has_input(plan, "target"))
+        return RELN_OK;
+    return reln_plan_bind_sized(plan, "target", d->batch.target,
+                                is_class ? RELN_I32 : d->m->spec.train.dtype,
+                                (size_t)(d->room * reln_data_target_count(d)));
+}
+
+static RelnStatus bind(const RelnData *d, RelnPlan *plan)
+{
+    for (int s = 0; s < SLOT_COUNT; s++)
+        if (d->m->slots[s].c)
+            RELN_TRY(reln_plan_bind_sized(plan, d->m->slots[s].name, d->batch.slot[s],
+                                          d->m->spec.train.dtype,
+                                          (size_t)reln_slot_room(d, s, d->room)));
+    if (d->m->masked)
+        RELN_TRY(reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room));
+    return bind_target(d, plan);
+}
+
+static RelnStatus fill_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
+                              uint64_t epoch)
+{
+    if (row < 0 || row >= d->found.count)
+        return reln_fail(d->ctx, RELN_ERR_ARG, "row %td of %td; wanted one from 0", row,
+                         d->found.count);
+    if (!d->resident)
+        return load_sample(d, row, at, rows, epoch);
+    reln_lifted_copy(d, row, &d->batch, at, rows);
+    return RELN_OK;
+}
+
+RelnStatus reln_data_bind(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
+                          uint64_t epoch)
+{
+    ptrdiff_t points = 0;
+
+    RELN_TRY(reln_data_reserve(d, n));
+    for (ptrdiff_t i = 0; i < n; i++) {
+        RELN_TRY(fill_sample(d, rows[i], i, points, epoch));
+        d->batch.points[i] = reln_data_points(d, rows[i]);
+        points += d->batch.points[i];
+    }
+    return bind(d, plan);
+}
+
+static int count_mask(int n, const double *mask)
+{
+    int count = 0;
+
+    for (int p = 0; p < n; p++)
+        count += !mask || mask[p] != 0;
+    return count;
+}
+
+RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const double *const *values,
+                              const double *mask)
+{
+    ptrdiff_t points = 0;
+
+    RELN_TRY(reln_data_reserve(d, n));
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double *raw[RELN_SPEC_INPUTS] = {0};
+        const double *own = mask && d->m->masked ? mask + i * d->m->points : NULL;
+
+        for (int in = 0; in < d->m->spec.n_inputs; in++)
+            raw[in] = values[in] + i * reln_data_input_count(d, in);
+        RELN_TRY(reln_model_lift(d->m, &d->work, i, raw, own, d->lifted));
+        d->batch.points[i] = count_mask(d->m->points, own);
+        reln_lifted_put(d, &d->batch, i, points, d->batch.points[i]);
+        points += d->batch.points[i];
+    }
+    return bind(d, plan);
+}

@@ -1,0 +1,119 @@
+/* kept.c -- lifted samples in the dtype of the model: those of a batch, or all of them. */
+#include <string.h>
+
+#include "model/data.h"
+
+static bool in_rows(const RelnData *d, int id)
+{
+    return d->m->masked && d->m->slots[id].by_point;
+}
+
+/* Numbers of a slot for one sample, or one point where only those that are there are kept. */
+static ptrdiff_t slot_count(const RelnData *d, int id)
+{
+    const Slot *s = &d->m->slots[id];
+
+    return in_rows(d, id) ? (ptrdiff_t)s->k * s->c : s->count;
+}
+
+/* Where a sample's numbers begin, with `sample` samples or `rows` points before it; then how many there are. */
+static ptrdiff_t slot_start(const RelnData *d, int id, ptrdiff_t sample, ptrdiff_t rows)
+{
+    return (in_rows(d, id) ? rows : sample) * slot_count(d, id);
+}
+
+static ptrdiff_t slot_length(const RelnData *d, int id, int points)
+{
+    return (in_rows(d, id) ? points : 1) * slot_count(d, id);
+}
+
+ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples)
+{
+    return slot_start(d, slot, samples, samples * d->m->points);
+}
+
+/* ---- room ------------------------------------------------------------------------------------------------------------- */
+
+double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows)
+{
+    double numbers = (double)samples * (double)reln_data_target_count(d);
+
+    for (int s = 0; s < SLOT_COUNT; s++)
+        numbers += (double)slot_start(d, s, samples, rows);
+    return numbers * (double)d->item;
+}
+
+RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out)
+{
+    for (int s = 0; s < SLOT_COUNT; s++)
+        if (d->m->slots[s].c) {
+            out->slot[s] = reln_alloc(d->ctx, (size_t)slot_start(d, s, samples, rows), d->item);
+            if (!out->slot[s])
+                return RELN_ERR_NOMEM;
+        }
+    out->target = reln_alloc(d->ctx, (size_t)(samples * reln_data_target_count(d)), d->item);
+    out->points = reln_alloc(d->ctx, (size_t)samples, sizeof *out->points);
+    return out->target && out->points ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+void reln_lifted_free(const RelnData *d, Lifted *l)
+{
+    for (int s = 0; s < SLOT_COUNT; s++)
+        reln_free(d->ctx, l->slot[s]);
+    reln_free(d->ctx, l->target);
+    reln_free(d->ctx, l->points);
+    memset(l, 0, sizeof *l);
+}
+
+/* ---- samples ----------------------------------------------------------------------------------------------------------- */
+
+/* Doubles as the dtype of the model. */
+static void convert(const RelnData *d, ptrdiff_t count, const double *from, char *to)
+{
+    if (d->item == sizeof(double))
+        memcpy(to, from, (size_t)count * sizeof *from);
+    else
+        for (ptrdiff_t i = 0; i < count; i++)
+            ((float *)(void *)to)[i] = (float)from[i];
+}
+
+void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
+                     int points)
+{
+    for (int s = 0; s < SLOT_COUNT; s++)
+        if (d->m->slots[s].c)
+            convert(d, slot_length(d, s, points), d->lifted[s],
+                    to->slot[s] + (size_t)slot_start(d, s, sample, rows) * d->item);
+}
+
+/* (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
+void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sample, const double *t)
+{
+    const ptrdiff_t count = reln_data_target_count(d);
+    const ptrdiff_t size = reln_model_is_mlp(d->m) ? 1 : reln_model_target_size(d->m);
+
+    if (d->m->spec.target.as == RELN_TARGET_CLASS) {
+        ((int32_t *)(void *)to->target)[sample] = (int32_t)t[0];
+        return;
+    }
+    for (ptrdiff_t c = 0; c < count / size; c++)
+        for (ptrdiff_t k = 0; k < size; k++)
+            convert(d, 1, &t[c * size + k],
+                    to->target + (size_t)(sample * count + k * (count / size) + c) * d->item);
+}
+
+void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
+                      ptrdiff_t rows)
+{
+    const ptrdiff_t from = d->m->masked ? d->first[row] : 0;
+    const int points = reln_data_points(d, row);
+    const size_t bytes = (size_t)reln_data_target_count(d) *
+                         (d->m->spec.target.as == RELN_TARGET_CLASS ? sizeof(int32_t) : d->item);
+
+    for (int s = 0; s < SLOT_COUNT; s++)
+        if (d->m->slots[s].c)
+            memcpy(to->slot[s] + (size_t)slot_start(d, s, sample, rows) * d->item,
+                   d->all.slot[s] + (size_t)slot_start(d, s, row, from) * d->item,
+                   (size_t)slot_length(d, s, points) * d->item);
+    memcpy(to->target + (size_t)sample * bytes, d->all.target + (size_t)row * bytes, bytes);
+}

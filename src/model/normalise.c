@@ -1,0 +1,136 @@
+/* normalise.c -- rows for validation and training, and the constants of a model found on the latter. */
+#include <math.h>
+#include <string.h>
+
+#include "model/data.h"
+
+/* ---- splitting ---------------------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t seed,
+                           ptrdiff_t *rows, ptrdiff_t *n_validation)
+{
+    ptrdiff_t n = (ptrdiff_t)floor(share * (double)count + 0.5), at = 0, rest;
+    bool *chosen;
+
+    if (share > 0 && count < 2)
+        return reln_fail(ctx, RELN_ERR_ARG, "%td samples; wanted at least 2, one for validation",
+                         count);
+    n = share <= 0 ? 0 : n < 1 ? 1 : n > count - 1 ? count - 1 : n;
+    chosen = reln_alloc(ctx, (size_t)count, sizeof *chosen);
+    if (!chosen)
+        return RELN_ERR_NOMEM;
+    reln_shuffle(seed, UINT64_MAX, count, 0, n, rows);
+    for (ptrdiff_t i = 0; i < n; i++)
+        chosen[rows[i]] = true;
+    rest = n;
+    for (ptrdiff_t i = 0; i < count; i++)
+        rows[chosen[i] ? at++ : rest++] = i;
+    reln_free(ctx, chosen);
+    *n_validation = n;
+    return RELN_OK;
+}
+
+/* ---- sums --------------------------------------------------------------------------------------------------------------- */
+
+/* Of the channels of an input in its slot. */
+static void add_input(const RelnData *d, int input, int points, Sums *sums)
+{
+    const Lift *lift = &d->m->lift[input];
+    const Slot *slot = &d->m->slots[lift->slot];
+    const ptrdiff_t items = (slot->by_point ? points : 1) * (ptrdiff_t)slot->k;
+
+    for (ptrdiff_t i = 0; i < items; i++)
+        for (int c = 0; c < lift->channels; c++) {
+            const double x = d->lifted[lift->slot][i * slot->c + lift->first + c];
+
+            sums->square[input] += x * x;
+        }
+    sums->numbers[input] += (double)(items * lift->channels);
+}
+
+static void add_target(const RelnData *d, const double *t, Sums *sums)
+{
+    for (ptrdiff_t i = 0; i < reln_data_target_count(d); i++) {
+        sums->target += t[i];
+        sums->target_square += t[i] * t[i];
+    }
+    sums->target_numbers += (double)reln_data_target_count(d);
+}
+
+void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
+{
+    if (!sums->counts[row])
+        return;
+    for (int in = 0; in < d->m->spec.n_inputs; in++)
+        add_input(d, in, reln_data_points(d, row), sums);
+    if (d->found.target >= 0)
+        add_target(d, d->raw.target + i * reln_data_target_count(d), sums);
+}
+
+/* The root of a mean square; 1 for what is always 0. */
+static double root(double square, double numbers)
+{
+    return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
+}
+
+void reln_sums_finish(const RelnData *d, const Sums *s)
+{
+    RelnConstants c = d->m->constants;
+    const bool scalar = d->m->spec.target.as == RELN_TARGET_SCALAR;
+
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        c.scale[i] = root(s->square[i], s->numbers[i]);
+    if (d->m->spec.target.normalise && d->m->spec.target.as != RELN_TARGET_CLASS &&
+        s->target_numbers > 0) {
+        c.mean = scalar ? s->target / s->target_numbers : 0;
+        c.deviation =
+            root(s->target_square - c.mean * c.mean * s->target_numbers, s->target_numbers);
+    }
+    reln_model_set_constants(d->m, &c);
+}
+
+static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Sums *sums)
+{
+    *sums = (Sums){.counts = reln_alloc(d->ctx, (size_t)d->found.count, sizeof *sums->counts)};
+    for (ptrdiff_t i = 0; sums->counts && i < n; i++)
+        sums->counts[rows[i]] = true;
+    return sums->counts ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+RelnStatus reln_sums_begin(const RelnData *d, Sums *sums)
+{
+    const ptrdiff_t count = d->found.count;
+    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0;
+    RelnStatus status = rows ? RELN_OK : RELN_ERR_NOMEM;
+
+    if (status == RELN_OK)
+        status = reln_data_split(d->ctx, count, d->options.validation, d->options.seed, rows, &n);
+    if (status == RELN_OK)
+        status = mark(d, count - n, rows + n, sums);
+    reln_free(d->ctx, rows);
+    return status;
+}
+
+static RelnStatus visit_add(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
+{
+    Sums *sums = self;
+
+    if (!sums->counts[row])
+        return RELN_OK;
+    RELN_TRY(reln_data_lift(d, row, i));
+    reln_sums_add(d, row, i, sums);
+    return RELN_OK;
+}
+
+RelnStatus reln_data_normalise(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows)
+{
+    Sums sums;
+    RelnStatus status = mark(d, n, rows, &sums);
+
+    if (status == RELN_OK)
+        status = reln_data_walk(d, visit_add, &sums);
+    if (status == RELN_OK)
+        reln_sums_finish(d, &sums);
+    reln_free(d->ctx, sums.counts);
+    return status;
+}

@@ -1,0 +1,230 @@
+/* rows.c -- rows of an archive: read, checked, lifted. */
+#include <math.h>
+#include <string.h>
+
+#include "model/data.h"
+#include "model/kinds.h"
+
+/* ---- extents --------------------------------------------------------------------------------------------------------- */
+
+ptrdiff_t reln_data_input_count(const RelnData *d, int i)
+{
+    return reln_input_count(&d->m->shapes.input[i]);
+}
+
+ptrdiff_t reln_data_target_count(const RelnData *d)
+{
+    return d->m->spec.target.as == RELN_TARGET_CLASS ? 1 : reln_model_outputs(d->m);
+}
+
+static ptrdiff_t row_count(const RelnData *d)
+{
+    ptrdiff_t count = reln_data_target_count(d) + d->m->points;
+
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        count += reln_data_input_count(d, i);
+    return count;
+}
+
+int reln_data_points(const RelnData *d, ptrdiff_t row)
+{
+    return d->m->masked ? d->points[row] : d->m->points;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus allocate_raw(RelnData *d)
+{
+    const ptrdiff_t fit = ((ptrdiff_t)1 << 19) / row_count(d);
+
+    d->piece = fit < 1 ? 1 : fit > 4096 ? 4096 : fit;
+    for (int i = 0; i < d->m->spec.n_inputs; i++) {
+        d->raw.input[i] = reln_arena_alloc(
+            &d->arena, (size_t)(d->piece * reln_data_input_count(d, i)), sizeof(double));
+        if (!d->raw.input[i])
+            return RELN_ERR_NOMEM;
+    }
+    d->raw.mask =
+        reln_arena_alloc(&d->arena, (size_t)(d->piece * d->m->points) + 1, sizeof(double));
+    d->raw.target =
+        reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_target_count(d)), sizeof(double));
+    return d->raw.mask && d->raw.target ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out)
+{
+    return array < 0 ? RELN_OK : reln_archive_range(d->archive, array, first, n, out);
+}
+
+RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
+{
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        RELN_TRY(reln_data_array(d, d->found.input[i], first, n, d->raw.input[i]));
+    RELN_TRY(reln_data_array(d, d->found.mask, first, n, d->raw.mask));
+    return reln_data_array(d, d->found.target, first, n, d->raw.target);
+}
+
+/* Whole pieces at a time. */
+RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
+{
+    for (ptrdiff_t first = 0; first < d->found.count; first += d->piece) {
+        const ptrdiff_t left = d->found.count - first, n = left < d->piece ? left : d->piece;
+
+        RELN_TRY(reln_data_read(d, first, n));
+        for (ptrdiff_t i = 0; i < n; i++)
+            RELN_TRY(visit(d, first + i, i, self));
+    }
+    return RELN_OK;
+}
+
+/* ---- checking --------------------------------------------------------------------------------------------------------- */
+
+/* Larger numbers have no square, or no inverse, in the dtype of the model: their size could not be divided out. */
+static double most(const RelnData *d)
+{
+    return d->item == sizeof(float) ? 1e37 : 1e150;
+}
+
+static RelnStatus check_numbers(const RelnData *d, const char *name, ptrdiff_t row, ptrdiff_t count,
+                                const double *x)
+{
+    for (ptrdiff_t i = 0; i < count; i++) {
+        if (!isfinite(x[i]))
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "%s: row %td has a number that is %s; finite ones were wanted", name,
+                             row, isnan(x[i]) ? "not a number" : "infinite");
+        if (fabs(x[i]) > most(d))
+            return reln_fail(d->ctx, RELN_ERR_NUMERIC,
+                             "%s: row %td has %.3g; numbers up to %g were wanted, for dtype %s",
+                             name, row, x[i], most(d), d->item == sizeof(float) ? "f32" : "f64");
+    }
+    return RELN_OK;
+}
+
+/* What is at one point of an input. */
+static RelnStatus check_point(const RelnData *d, int input, ptrdiff_t row, const double *x)
+{
+    const RelnSpecInput *in = &d->m->spec.input[input];
+    const InputKind *kind = reln_input_kind(in->as);
+    const RelnInputShape *shape = &d->m->shapes.input[input];
+
+    RELN_TRY(check_numbers(d, in->name, row, (ptrdiff_t)shape->channels * shape->size, x));
+    for (int c = 0; kind->check && c < shape->channels; c++)
+        RELN_TRY(kind->check(d->ctx, d->m->n, in->name, row, x + (ptrdiff_t)c * shape->size));
+    return RELN_OK;
+}
+
+static RelnStatus check_input(const RelnData *d, int input, ptrdiff_t row, const double *x,
+                              const double *mask)
+{
+    const RelnInputShape *shape = &d->m->shapes.input[input];
+    const ptrdiff_t step = (ptrdiff_t)shape->channels * shape->size;
+
+    for (int p = 0; p < (shape->points ? shape->points : 1); p++)
+        if (!shape->points || !mask || mask[p] != 0)
+            RELN_TRY(check_point(d, input, row, x + p * step));
+    return RELN_OK;
+}
+
+static RelnStatus check_mask(const RelnData *d, ptrdiff_t row, const double *mask)
+{
+    const char *name = reln_model_mask(d->m);
+    int count = 0;
+
+    for (int p = 0; p < d->m->points; p++) {
+        if (mask[p] != 0 && mask[p] != 1)
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "%s: row %td has %g; a mask of 0 and 1 was "
+                             "wanted",
+                             name, row, mask[p]);
+        count += mask[p] != 0;
+    }
+    if (count == 0)
+        return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                         "%s: row %td has no point; at least one was wanted", name, row);
+    d->points[row] = count;
+    return RELN_OK;
+}
+
+static RelnStatus check_target(const RelnData *d, ptrdiff_t row, const double *t)
+{
+    const RelnSpecTarget *spec = &d->m->spec.target;
+
+    RELN_TRY(check_numbers(d, spec->name, row, reln_data_target_count(d), t));
+    if (spec->as != RELN_TARGET_CLASS || (t[0] == floor(t[0]) && t[0] >= 0 && t[0] < spec->classes))
+        return RELN_OK;
+    return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                     "%s: row %td is %g; a class, a whole number from 0 to %d, was wanted",
+                     spec->name, row, t[0], spec->classes - 1);
+}
+
+static const double *mask_of(const RelnData *d, ptrdiff_t i)
+{
+    return d->m->masked ? d->raw.mask + i * d->m->points : NULL;
+}
+
+RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
+{
+    for (int in = 0; in < d->m->spec.n_inputs; in++)
+        RELN_TRY(check_input(d, in, row, d->raw.input[in] + i * reln_data_input_count(d, in),
+                             mask_of(d, i)));
+    if (d->found.target >= 0)
+        RELN_TRY(check_target(d, row, d->raw.target + i * reln_data_target_count(d)));
+    return RELN_OK;
+}
+
+RelnStatus reln_data_count_points(RelnData *d)
+{
+    const ptrdiff_t count = d->found.count;
+
+    if (!d->m->masked)
+        return RELN_OK;
+    d->points = reln_arena_alloc(&d->arena, (size_t)count, sizeof *d->points);
+    d->first = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof *d->first);
+    if (!d->points || !d->first)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t first = 0; first < count; first += d->piece) {
+        const ptrdiff_t left = count - first, n = left < d->piece ? left : d->piece;
+
+        RELN_TRY(reln_data_array(d, d->found.mask, first, n, d->raw.mask));
+        for (ptrdiff_t i = 0; i < n; i++) {
+            RELN_TRY(check_mask(d, first + i, mask_of(d, i)));
+            d->first[first + i + 1] = d->first[first + i] + d->points[first + i];
+        }
+    }
+    return RELN_OK;
+}
+
+/* ---- lifting ---------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus allocate_lifted(RelnData *d)
+{
+    RELN_TRY(reln_lift_work_init(d->m, &d->arena, &d->work));
+    for (int s = 0; s < SLOT_COUNT; s++) {
+        d->lifted[s] =
+            reln_arena_alloc(&d->arena, (size_t)d->m->slots[s].count + 1, sizeof(double));
+        if (!d->lifted[s])
+            return RELN_ERR_NOMEM;
+    }
+    return RELN_OK;
+}
+
+static void pointers(const RelnData *d, ptrdiff_t i, const double **out)
+{
+    for (int in = 0; in < d->m->spec.n_inputs; in++)
+        out[in] = d->raw.input[in] + i * reln_data_input_count(d, in);
+}
+
+RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i)
+{
+    const double *raw[RELN_SPEC_INPUTS] = {0};
+
+    pointers(d, i, raw);
+    return reln_model_lift(d->m, &d->work, row, raw, mask_of(d, i), d->lifted);
+}
+
+RelnStatus reln_data_make_rows(RelnData *d)
+{
+    RELN_TRY(allocate_raw(d));
+    return allocate_lifted(d);
+}

@@ -1,0 +1,200 @@
+/* sample.c -- raw numbers of one sample into features. */
+#include <string.h>
+
+#include "model/model.h"
+#include "reln/lift.h"
+
+/* ---- room --------------------------------------------------------------------------------------------------------- */
+
+/* The most numbers that one point of an input is prepared to. */
+static size_t most_prepared(const RelnModel *m)
+{
+    size_t most = 1;
+
+    for (int i = 0; i < m->spec.n_inputs; i++) {
+        const Lift *lift = &m->lift[i];
+        const size_t count = (size_t)lift->channels * (size_t)lift->size;
+
+        most = lift->prepare && count > most ? count : most;
+    }
+    return most;
+}
+
+static ptrdiff_t count_covariances(const RelnModel *m)
+{
+    ptrdiff_t count = 0;
+
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->spec.input[i].as == RELN_AS_COVARIANCE)
+            count += reln_input_count(&m->shapes.input[i]);
+    return count;
+}
+
+RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w)
+{
+    const size_t n2 = (size_t)m->n * (size_t)m->n;
+
+    w->block = reln_arena_alloc(arena, most_prepared(m), sizeof *w->block);
+    w->coordinates = reln_arena_alloc(arena, m->algebra ? (size_t)reln_algebra_dim(m->algebra) : 1,
+                                      sizeof *w->coordinates);
+    w->covariances =
+        reln_arena_alloc(arena, (size_t)count_covariances(m) + 1, sizeof *w->covariances);
+    w->sbar = reln_arena_alloc(arena, n2, sizeof *w->sbar);
+    return w->block && w->coordinates && w->covariances && w->sbar ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+/* ---- lifting ------------------------------------------------------------------------------------------------------ */
+
+/* Numbers of an input at one point. */
+static ptrdiff_t at_point(const RelnModel *m, int input)
+{
+    return (ptrdiff_t)m->shapes.input[input].channels * m->shapes.input[input].size;
+}
+
+static int places(const RelnModel *m, int input)
+{
+    return m->shapes.input[input].points > 0 ? m->shapes.input[input].points : 1;
+}
+
+static bool present(const RelnModel *m, int input, const double *mask, int point)
+{
+    return !m->spec.input[input].points || !mask || mask[point] != 0;
+}
+
+/* The mean of all covariances of the sample. */
+static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double *const *raw,
+                            const double *mask)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
+    ptrdiff_t used = 0;
+
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        for (int p = 0; m->spec.input[i].as == RELN_AS_COVARIANCE && p < places(m, i); p++)
+            if (present(m, i, mask, p)) {
+                memcpy(w->covariances + used, raw[i] + p * at_point(m, i),
+                       (size_t)at_point(m, i) * sizeof *w->covariances);
+                used += at_point(m, i);
+            }
+    return reln_reference_mean(m->ctx, m->n, used / n2, w->covariances, 0, NULL, w->sbar);
+}
+
+/* y = matrix x, into channel c of an item (K, C). */
+static void put(const RelnModel *m, const Lift *lift, const double *x, double *item, int c)
+{
+    const int width = m->slots[lift->slot].c, k = m->slots[lift->slot].k;
+
+    for (int i = 0; i < k; i++) {
+        double sum = 0;
+
+        for (int j = 0; j < lift->size; j++)
+            sum += lift->matrix[(ptrdiff_t)i * lift->size + j] * x[j];
+        item[(ptrdiff_t)i * width + c] = sum;
+    }
+}
+
+/* The things of one point as the linear map takes them: x itself where nothing comes before it. */
+static RelnStatus prepare(const RelnModel *m, const LiftWork *w, int input, const double *x,
+                          const double **out)
+{
+    const Lift *lift = &m->lift[input];
+
+    *out = lift->prepare ? w->block : x;
+    return lift->prepare ? lift->prepare(m, w, m->shapes.input[input].channels, x, w->block)
+                         : RELN_OK;
+}
+
+/* A matrix that the features do not hold. */
+static RelnStatus look_inside(const RelnModel *m, const LiftWork *w, int input, ptrdiff_t row,
+                              const double *x)
+{
+    double distance;
+
+    if (reln_algebra_n(m->algebra) != m->n)
+        return reln_fail(m->ctx, RELN_ERR_SHAPE, "%s: features %s do not hold %d x %d matrices",
+                         m->spec.input[input].name, reln_algebra_name(m->algebra), m->n, m->n);
+    distance = reln_algebra_vee(m->algebra, x, w->coordinates);
+    if (distance <= 1e-5)
+        return RELN_OK;
+    return reln_fail(m->ctx, RELN_ERR_SHAPE,
+                     "%s: row %td is not in %s (distance %.2g of its size); an element of the "
+                     "features was wanted",
+                     m->spec.input[input].name, row, reln_algebra_name(m->algebra), distance);
+}
+
+static RelnStatus put_point(const RelnModel *m, const LiftWork *w, int input, ptrdiff_t row,
+                            const double *raw, double *item)
+{
+    const Lift *lift = &m->lift[input];
+    const double *x;
+
+    RELN_TRY(prepare(m, w, input, raw, &x));
+    for (int c = 0; c < lift->channels; c++)
+        if (!lift->matrix) {
+            item[lift->first + c] = x[c];
+        } else {
+            if (lift->inside)
+                RELN_TRY(look_inside(m, w, input, row, x + (ptrdiff_t)c * lift->size));
+            put(m, lift, x + (ptrdiff_t)c * lift->size, item, lift->first + c);
+        }
+    return RELN_OK;
+}
+
+/* Vectors as they are, (n, C). */
+static void put_vectors(const RelnModel *m, int input, const double *raw, double *item)
+{
+    const int width = m->slots[SLOT_V].c, first = m->lift[input].vectors;
+
+    for (int c = 0; c < m->shapes.input[input].channels; c++)
+        for (int i = 0; i < m->n; i++)
+            item[i * width + first + c] = raw[c * m->n + i];
+}
+
+/* An mlp gets every number in its place, zeros where no point is. */
+static RelnStatus put_flat(const RelnModel *m, const LiftWork *w, int input, const double *raw,
+                           const double *mask, double *item)
+{
+    const Lift *lift = &m->lift[input];
+    const ptrdiff_t count = lift->channels / places(m, input);
+    double *out = item + lift->first;
+
+    for (int p = 0; p < places(m, input); p++, out += count) {
+        const double *x;
+
+        if (present(m, input, mask, p)) {
+            RELN_TRY(prepare(m, w, input, raw + p * at_point(m, input), &x));
+            memcpy(out, x, (size_t)count * sizeof *out);
+        } else {
+            memset(out, 0, (size_t)count * sizeof *out);
+        }
+    }
+    return RELN_OK;
+}
+
+static RelnStatus lift_input(const RelnModel *m, const LiftWork *w, int input, ptrdiff_t row,
+                             const double *raw, const double *mask, double *const *out)
+{
+    const Lift *lift = &m->lift[input];
+    const Slot *slot = &m->slots[lift->slot];
+    double *item = out[lift->slot];
+
+    if (lift->slot == SLOT_FLAT)
+        return put_flat(m, w, input, raw, mask, item);
+    for (int p = 0; p < places(m, input); p++)
+        if (present(m, input, mask, p)) {
+            RELN_TRY(put_point(m, w, input, row, raw + p * at_point(m, input), item));
+            item += (ptrdiff_t)slot->k * slot->c;
+        }
+    if (lift->vectors >= 0)
+        put_vectors(m, input, raw, out[SLOT_V]);
+    return RELN_OK;
+}
+
+RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
+                           const double *const *raw, const double *mask, double *const *out)
+{
+    if (m->relative)
+        RELN_TRY(reference(m, w, raw, mask));
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        RELN_TRY(lift_input(m, w, i, row, raw[i], mask, out));
+    return RELN_OK;
+}

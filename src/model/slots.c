@@ -1,0 +1,90 @@
+/* slots.c -- which inputs of the graph take which inputs of a SPEC, and in which channels. */
+#include "model/kinds.h"
+#include "model/model.h"
+
+static const char *const slot_names[SLOT_COUNT] = {"x.points", "x", "s.points", "s", "v", "flat"};
+
+static SlotId slot_of(const RelnModel *m, const RelnSpecInput *in)
+{
+    if (reln_model_is_mlp(m))
+        return SLOT_FLAT;
+    if (reln_input_kind(in->as)->feature == FEATURE_SCALAR)
+        return in->points ? SLOT_S_POINTS : SLOT_S;
+    return in->points ? SLOT_X_POINTS : SLOT_X;
+}
+
+static void put_in_slot(RelnModel *m, int input)
+{
+    const RelnSpecInput *in = &m->spec.input[input];
+    const RelnInputShape *shape = &m->shapes.input[input];
+    Lift *lift = &m->lift[input];
+
+    lift->slot = slot_of(m, in);
+    lift->first = m->slots[lift->slot].c;
+    if (lift->slot == SLOT_FLAT)
+        lift->channels *= (shape->points ? shape->points : 1) * lift->size;
+    m->slots[lift->slot].c += lift->channels;
+    lift->vectors = -1;
+    if (reln_input_kind(in->as)->as_is && !in->points && m->algebra &&
+        m->spec.target.as == RELN_TARGET_VECTOR) {
+        lift->vectors = m->slots[SLOT_V].c;
+        m->slots[SLOT_V].c += shape->channels;
+    }
+}
+
+static void size_slots(RelnModel *m)
+{
+    for (int s = 0; s < SLOT_COUNT; s++) {
+        Slot *slot = &m->slots[s];
+
+        slot->name = slot_names[s];
+        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS;
+        slot->k = s == SLOT_X_POINTS || s == SLOT_X ? reln_model_k(m) : s == SLOT_V ? m->n : 1;
+        slot->count = (ptrdiff_t)slot->k * slot->c * (slot->by_point ? m->points : 1);
+    }
+}
+
+static void find_points(RelnModel *m)
+{
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->spec.input[i].points) {
+            m->points = m->shapes.input[i].points;
+            m->masked = m->spec.input[i].mask[0] != '\0';
+        }
+}
+
+const char *reln_model_mask(const RelnModel *m)
+{
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->spec.input[i].mask[0])
+            return m->spec.input[i].mask;
+    return "";
+}
+
+static RelnStatus want_features(const RelnModel *m)
+{
+    if (reln_model_is_mlp(m) || m->slots[SLOT_X].c || m->slots[SLOT_X_POINTS].c)
+        return RELN_OK;
+    return reln_fail(m->ctx, RELN_ERR_ARG,
+                     "every input is a scalar, on which %s does nothing; wanted kind: mlp",
+                     reln_group_name(m->symmetry));
+}
+
+RelnStatus reln_model_plan_lifts(RelnModel *m)
+{
+    find_points(m);
+    for (int i = 0; i < m->spec.n_inputs; i++) {
+        const RelnSpecInput *in = &m->spec.input[i];
+        const InputKind *kind = reln_input_kind(in->as);
+
+        m->lift[i].channels = m->shapes.input[i].channels;
+        m->lift[i].size = m->shapes.input[i].size;
+        if (kind->before)
+            kind->before(m, in, &m->lift[i]);
+        if (kind->lift && !reln_model_is_mlp(m))
+            RELN_TRY(kind->lift(m, in, &m->lift[i]));
+        put_in_slot(m, i);
+    }
+    size_slots(m);
+    return want_features(m);
+}
