@@ -66,7 +66,8 @@ RELN_API RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const cha
 RELN_API RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out);
 RELN_API void reln_fit_close(RelnFit *fit); /* NULL is fine */
 
-/* Train until it ends or is asked to stop. A run that ended otherwise than by being asked leaves the finished files. */
+/* Train until it ends or is asked to stop. A run that ended otherwise than by being asked leaves the finished files, with
+ * the model of the best evaluation. RELN_TRAIN_DIVERGED without one (result.best is NULL): there is no model to leave. */
 RELN_API RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end);
 RELN_API RelnFitResult reln_fit_result(const RelnFit *fit);
 RELN_API RelnModel *reln_fit_model(const RelnFit *fit);
@@ -106,7 +107,8 @@ typedef struct RelnPredictions {
     double *values;                          /* (n_samples, dims...), in the units of the data */
 } RelnPredictions;
 
-/* Predictions for every sample of a file of arrays; the target need not be there. Clear them. */
+/* Predictions for every sample of a file of arrays; the target need not be there. Clear them.
+ * Fails   RELN_ERR_NUMERIC when one of them is not finite, with the sample; reln_evaluate() likewise */
 RELN_API RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads,
                                  RelnPredictions *out);
 RELN_API void reln_predictions_clear(RelnPredictions *predictions);

@@ -20,15 +20,16 @@ enum {
     CLI_DATA = 1 << 4,
     CLI_DRAWS = 1 << 5,
     CLI_TASK = 1 << 6,
-    CLI_BENCH = 1 << 7
+    CLI_BENCH = 1 << 7,
+    CLI_DTYPE = 1 << 8
 };
 
 typedef struct CliArgs {
     bool help;
     bool json;
     bool quiet, print_spec, quick, finished, seed_given;
-    const char *basis, *out, *resume, *data, *scale, *models, *group, *target, *only,
-        *report;                          /* or NULL */
+    const char *basis, *out, *resume, *data, *scale, *models, *group, *target, *only, *report,
+        *dtype;                           /* or NULL */
     uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;

@@ -17,16 +17,19 @@ typedef struct RelnFeed {
 
 RelnStatus reln_feed_open(RelnCtx *ctx, const char *path, RelnFeed *out);
 void reln_feed_close(RelnFeed *feed); /* all zero is fine */
-/* A number that changes with what the arrays are called, their shapes and their numbers (large ones: of some rows). */
-RelnStatus reln_feed_fingerprint(const RelnFeed *feed, RelnCtx *ctx, uint64_t *out);
+/* A number that changes with what the arrays are called, their shapes and their numbers. Version 1 looks at some rows of
+ * large arrays only: it is for runs that began with it. */
+enum { RELN_FINGERPRINT = 2 };
+RelnStatus reln_feed_fingerprint(const RelnFeed *feed, RelnCtx *ctx, int version, uint64_t *out);
 
 /* ---- errors of predictions ----------------------------------------------------------------------------------------- */
 
 typedef struct RelnTally {
     const RelnSpec *spec;
     ptrdiff_t outputs, n_samples, right;
-    double mean, deviation; /* of the training data */
-    double loss, weight;    /* sums */
+    ptrdiff_t lost, first_lost; /* samples whose outputs are not finite, and the first of them */
+    double mean, deviation;     /* of the training data */
+    double loss, weight;        /* sums */
     double square, absolute;
     double sum, sum_square; /* of targets less the mean: no digits are lost where it is large */
 } RelnTally;
@@ -73,6 +76,9 @@ RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t 
 /* The version of model files and checkpoints that is written; older ones are read. */
 #define RELN_FORMAT "1"
 
+/* Scales of inputs and target that are numbers up to `most`: those of training data whose squares overflow are not.
+ * RELN_ERR_NUMERIC with the name of the array. */
+RelnStatus reln_check_constants(const RelnModel *model, double most);
 /* Is it a file of this format and kind, "model" or "checkpoint"? */
 RelnStatus reln_format_check(RelnCtx *ctx, const RelnTensors *file, const char *path,
                              const char *kind);

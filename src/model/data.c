@@ -423,7 +423,7 @@ static RelnStatus find(RelnData *d)
 {
     RelnShapes shapes;
 
-    RELN_TRY(reln_data_find(d->ctx, &d->m->spec, &d->source, &d->found, &shapes));
+    RELN_TRY(reln_data_find(d->ctx, d->m, &d->m->spec, &d->source, &d->found, &shapes));
     if (d->options.without_target)
         d->found.target = -1;
     else if (d->found.target < 0)

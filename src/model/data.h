@@ -11,9 +11,10 @@ typedef struct RelnDataFound {
     ptrdiff_t count; /* samples */
 } RelnDataFound;
 
-/* Fails when an input is missing or does not fit; a missing target is for the caller. */
-RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSource *source,
-                          RelnDataFound *found, RelnShapes *shapes);
+/* Fails when an input is missing or does not fit; a missing target is for the caller. model NULL: the size of matrices is
+ * that of the SPEC's symmetry, whose basis is read if it is a file. */
+RelnStatus reln_data_find(RelnCtx *ctx, const RelnModel *model, const RelnSpec *spec,
+                          const RelnDataSource *source, RelnDataFound *found, RelnShapes *shapes);
 
 /* "(100, 3, 2)" */
 const char *reln_data_shape_text(const RelnDataArray *a, char *out, size_t size);

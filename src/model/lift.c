@@ -237,9 +237,26 @@ static RelnStatus lift_pairs(RelnModel *m, const RelnSpecInput *in, Lift *lift)
     return RELN_OK;
 }
 
+/* In one sample; sets of points count once. */
+static int n_covariances(const RelnModel *m)
+{
+    int count = 0;
+
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->spec.input[i].as == RELN_AS_COVARIANCE)
+            count += m->spec.input[i].points ? 2 : m->shapes.input[i].channels;
+    return count;
+}
+
 static RelnStatus lift_covariance(RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
     RELN_TRY(lift_matrix(m, in->name, lift));
+    if (in->reference == RELN_REFERENCE_MEAN && !in->points && n_covariances(m) == 1)
+        return reln_fail(
+            m->ctx, RELN_ERR_UNSUPPORTED,
+            "%s: one covariance in a sample is its own mean, and S S^-1 = 1 says nothing "
+            "of it; wanted two or more with reference: mean",
+            in->name);
     if (in->reference == RELN_REFERENCE_MEAN)
         lift->before = in->log ? BEFORE_RELATIVE_LOG : BEFORE_RELATIVE;
     else if (!reln_rep_is_orthogonal(m->vector))

@@ -171,14 +171,19 @@ static RelnStatus survey_target(Survey *s)
     return check_count(s, t->name, &a);
 }
 
-RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSource *source,
-                          RelnDataFound *found, RelnShapes *shapes)
+RelnStatus reln_data_find(RelnCtx *ctx, const RelnModel *model, const RelnSpec *spec,
+                          const RelnDataSource *source, RelnDataFound *found, RelnShapes *shapes)
 {
     Survey s = {ctx, spec, source, 0, 0, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
     *found = (RelnDataFound){.mask = -1, .target = -1, .count = -1};
-    RELN_TRY(reln_model_probe(ctx, spec, &s.n, &s.dim));
+    if (!model)
+        RELN_TRY(reln_model_probe(ctx, spec, &s.n, &s.dim));
+    else {
+        s.n = model->n;
+        s.dim = reln_group_n_lie(model->symmetry);
+    }
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));
@@ -190,7 +195,7 @@ RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSo
 {
     RelnDataFound found;
 
-    return reln_data_find(ctx, spec, source, &found, shapes);
+    return reln_data_find(ctx, NULL, spec, source, &found, shapes);
 }
 
 /* ---- arrays in memory ------------------------------------------------------------------------------------------------------------ */
