@@ -576,6 +576,7 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
                        .peak_bytes = fit->peak_bytes,
                        .note = fit->note};
 
+    memcpy(r.warning, fit->warning, sizeof r.warning);
     r.n_rows = reln_trainer_rows(fit->trainer, &r.rows);
     for (int i = 0; i < r.n_rows; i++)
         if (r.rows[i].best)

@@ -71,6 +71,11 @@ RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *r
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
+/* reln_check() on the given rows of a source; source NULL: as the options say. */
+RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options,
+                           const RelnDataSource *source, ptrdiff_t n, const ptrdiff_t *rows,
+                           RelnCheck *out);
+
 /* ---- files of a run ------------------------------------------------------------------------------------------------ */
 
 /* The version of model files and checkpoints that is written; older ones are read. */
@@ -114,6 +119,7 @@ struct RelnFit {
     RelnTrainer *trainer;
     uint64_t n_steps, steps_per_epoch;
     size_t planned_bytes, peak_bytes;
+    char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
 };
 
