@@ -147,6 +147,7 @@ static RelnStatus save_checkpoint(RelnFit *fit)
     RelnDoc *doc = NULL;
     RelnStatus status;
 
+    RELN_TRY(reln_folder_held(fit->lock, fit->folder));
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", fit->folder);
     status = reln_doc_create(fit->ctx, &doc);
     if (status == RELN_OK)
