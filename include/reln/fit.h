@@ -51,10 +51,12 @@ typedef struct RelnFitResult {
     double seconds;
     int n_rows; /* of the record */
     const RelnTrainRow *rows;
-    const RelnTrainRow *best;         /* NULL before the first evaluation */
-    size_t planned_bytes, peak_bytes; /* memory of the process in training: said before, and seen */
+    const RelnTrainRow *best; /* NULL before the first evaluation */
+    size_t planned_bytes,
+        peak_bytes; /* memory of the process: said before for training; the most there was */
     const char
         *note; /* something to tell the user: that an older checkpoint had to be taken; or "" */
+    char warning[256]; /* of a finished run: reln_check_note() on the validation data; or "" */
 } RelnFitResult;
 
 typedef struct RelnFit RelnFit;
@@ -66,7 +68,8 @@ RELN_API RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const cha
 RELN_API RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out);
 RELN_API void reln_fit_close(RelnFit *fit); /* NULL is fine */
 
-/* Train until it ends or is asked to stop. A run that ended otherwise than by being asked leaves the finished files. */
+/* Train until it ends or is asked to stop. A run that ended otherwise than by being asked leaves the finished files, with
+ * the model of the best evaluation. RELN_TRAIN_DIVERGED without one (result.best is NULL): there is no model to leave. */
 RELN_API RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end);
 RELN_API RelnFitResult reln_fit_result(const RelnFit *fit);
 RELN_API RelnModel *reln_fit_model(const RelnFit *fit);
@@ -106,7 +109,8 @@ typedef struct RelnPredictions {
     double *values;                          /* (n_samples, dims...), in the units of the data */
 } RelnPredictions;
 
-/* Predictions for every sample of a file of arrays; the target need not be there. Clear them. */
+/* Predictions for every sample of a file of arrays; the target need not be there. Clear them.
+ * Fails   RELN_ERR_NUMERIC when one of them is not finite, with the sample; reln_evaluate() likewise */
 RELN_API RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads,
                                  RelnPredictions *out);
 RELN_API void reln_predictions_clear(RelnPredictions *predictions);
@@ -129,6 +133,7 @@ RELN_API RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int t
  * for every layer. In double precision rounding explains eps (64 L + 2 cond^3) of it after L layers; more is a broken
  * promise. The same in the model's own precision is for knowing what to expect of it. */
 enum { RELN_CHECK_CONDS = 4, RELN_CHECK_MAX_LAYERS = 128 };
+#define RELN_CHECK_PARTS 1e-3
 
 typedef struct RelnCheckLayer {
     char name[64];
@@ -145,6 +150,10 @@ typedef struct RelnCheck {
     bool kept;
     double conds[RELN_CHECK_CONDS]; /* compact groups: only the first */
     int n_conds, n_layers, draws;
+    /* The smallest condition number at which the output in the model's own precision moves by more than RELN_CHECK_PARTS of
+     * its size, in one draw of twenty or more, where in double it moves by less than a tenth of that; and by how much. 0:
+     * there is none, and predictions are as equivariant as their users will notice. */
+    double parts_at, parts_by;
     RelnCheckLayer layers[RELN_CHECK_MAX_LAYERS];
 } RelnCheck;
 
@@ -155,6 +164,8 @@ typedef struct RelnCheckOptions {
     uint64_t seed;
 } RelnCheckOptions;
 
+/* A line about parts_at, "" where there is none; `text` is returned. 256 bytes are enough. */
+RELN_API const char *reln_check_note(const RelnCheck *check, char *text, size_t size);
 /* options NULL: all defaults. */
 RELN_API RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnCheck *out);
 

@@ -165,6 +165,8 @@ RELN_API RelnStatus reln_folder_make(RelnCtx *ctx, const char *path);
 /* A folder for oneself: RELN_ERR_IO as long as somebody has it. The system lets go of it when the process dies. */
 typedef struct RelnFolderLock RelnFolderLock;
 RELN_API RelnStatus reln_folder_lock(RelnCtx *ctx, const char *path, RelnFolderLock **out);
+/* RELN_ERR_IO when another folder is there by now, or none. */
+RELN_API RelnStatus reln_folder_held(const RelnFolderLock *lock, const char *path);
 RELN_API void reln_folder_unlock(RelnFolderLock *lock); /* NULL is fine */
 
 /* Remove the temporary files in it that saves of processes now dead have left. */

@@ -54,6 +54,9 @@ RELN_API RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const 
 /* The same for the arrays of a file, with the extents that they have; the target must be among them. */
 RELN_API RelnStatus reln_model_for(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
                                    RelnModel **out);
+/* The same network in another precision, with its constants and with parameters as they are at the start. It is made from
+ * the model alone: a basis that came from a file is not read again. Caller destroys. */
+RELN_API RelnStatus reln_model_retype(const RelnModel *model, RelnDtype dtype, RelnModel **out);
 RELN_API void reln_model_destroy(RelnModel *model); /* NULL is fine */
 
 /* Everything but the weights, in the doc's memory; NULL when memory is out. reln_model_from_doc() makes the same model

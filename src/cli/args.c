@@ -32,6 +32,8 @@ static const Option options[] = {
      "samples to use instead of random ones"},
     {"--draws", NUMBER, "N", offsetof(CliArgs, draws), CLI_DRAWS, 1, 1000000,
      "group elements for each condition number"},
+    {"--dtype", TEXT, "f32|f64", offsetof(CliArgs, dtype), CLI_DTYPE, 0, 0,
+     "precision to compute in (default: that of training)"},
     {"--scale", TEXT, "SIZE", offsetof(CliArgs, scale), CLI_TASK, 0, 0,
      "smoke (seconds), quick (minutes) or full (the paper's protocol)"},
     {"--seeds", NUMBER, "N", offsetof(CliArgs, seeds), CLI_TASK, 1, 1000, "runs of each model"},

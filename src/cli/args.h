@@ -21,15 +21,16 @@ enum {
     CLI_DRAWS = 1 << 5,
     CLI_TASK = 1 << 6,
     CLI_BENCH = 1 << 7,
-    CLI_OWN = 1 << 8 /* and others with values, which the command looks at itself */
+    CLI_DTYPE = 1 << 8,
+    CLI_OWN = 1 << 9 /* and others with values, which the command looks at itself */
 };
 
 typedef struct CliArgs {
     bool help;
     bool json;
     bool quiet, print_spec, quick, finished, seed_given;
-    const char *basis, *out, *resume, *data, *scale, *models, *only, *report; /* or NULL */
-    uint64_t threads, draws, seeds, jobs;                                     /* 0: not given */
+    const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype; /* or NULL */
+    uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];

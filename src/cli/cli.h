@@ -15,6 +15,7 @@
     X(CLI_INPUT, 3, "the input is bad or refused")                                                 \
     X(CLI_IO, 4, "input or output failed")                                                         \
     X(CLI_NOMEM, 5, "out of memory")                                                               \
+    X(CLI_NUMERIC, 6, "numbers that are not finite: training diverged, or a model gives them")     \
     X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
     X(CLI_TERMINATED, 143, "terminated (SIGTERM), likewise")
 
@@ -37,6 +38,8 @@ struct CliCommand {
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
 extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench;
 
+/* --dtype: RELN_DEFAULT when it is not given. False: it is no such word, and that was said. */
+bool cli_dtype(const CliArgs *args, RelnDtype *out);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 
 /* One line of JSON; lets go of the doc. */

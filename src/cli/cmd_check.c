@@ -9,7 +9,9 @@ static const char help[] =
     "judged\n"
     "in double precision, where rounding explains no more than eps (64 L + 2 cond^3) after L\n"
     "layers, times what the network amplifies; the errors in the precision the model was trained\n"
-    "in are shown beside. Exit code 1 when the promise is broken. A baseline without a symmetry\n"
+    "in are shown beside, with a note where they matter: predictions that move by more than a\n"
+    "thousandth of their size. Exit code 1 when the promise is broken. A baseline without a "
+    "symmetry\n"
     "(mlp) promises nothing: its error is shown and nothing is judged.\n"
     "\n"
     "  reln check run\n"
@@ -35,6 +37,8 @@ static CliExit print_json(RelnCtx *ctx, const RelnModel *model, const RelnCheck 
     if (c->promises)
         reln_doc_set_bool(doc, root, "kept", c->kept);
     reln_doc_set_number(doc, root, "draws", c->draws);
+    if (c->parts_at > 0)
+        reln_doc_set_number(doc, root, "parts_at", c->parts_at);
     layers = reln_doc_set(doc, root, "layers", reln_doc_list(doc));
     for (int l = 0; l < c->n_layers; l++) {
         RelnDocNode *layer = reln_doc_set(doc, layers, NULL, reln_doc_map(doc)), *rows;
@@ -88,6 +92,7 @@ static void fill(const RelnCheck *c, RelnTable *table)
 static CliExit print_text(RelnCtx *ctx, const RelnModel *model, const RelnCheck *c)
 {
     RelnTable *table = NULL;
+    char note[256];
     const CliExit code = reln_table_create(ctx, &table) == RELN_OK
                              ? (fill(c, table), cli_print_table(ctx, table))
                              : cli_fail(CLI_NOMEM, "out of memory");
@@ -103,6 +108,8 @@ static CliExit print_text(RelnCtx *ctx, const RelnModel *model, const RelnCheck 
                c->kept ? "kept" : "BROKEN",
                c->kept ? "equivariant to rounding" : "errors beyond rounding",
                reln_model_symmetry(model), c->draws);
+    if (c->parts_at > 0)
+        printf("note: %s\n", reln_check_note(c, note, sizeof note));
     return verdict(c);
 }
 

@@ -57,16 +57,20 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     RelnModel *model = NULL;
     RelnMetrics m;
+    RelnDtype dtype;
     RelnStatus status;
 
     if (args->n_operands != 2)
         return cli_fail(CLI_USAGE, "eval: wanted MODEL and DATA");
-    status = reln_model_load(ctx, args->operands[0], RELN_DEFAULT, &model);
+    if (!cli_dtype(args, &dtype))
+        return CLI_USAGE;
+    status = reln_model_load(ctx, args->operands[0], dtype, &model);
     if (status == RELN_OK)
         status = reln_evaluate(model, args->operands[1], cli_threads(args), &m);
     reln_model_destroy(model);
     if (status != RELN_OK)
-        return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+        return cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",
+                        reln_ctx_error(ctx));
     if (args->json)
         return print_json(ctx, &m);
     print_text(&m);
@@ -75,10 +79,10 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 
 const CliCommand cli_cmd_eval = {
     .name = "eval",
-    .synopsis = "eval MODEL DATA",
+    .synopsis = "eval MODEL DATA [--dtype f32|f64]",
     .purpose = "errors of a trained model on data with known targets",
     .help = help,
-    .options = CLI_EVERY,
+    .options = CLI_DTYPE,
     .max_operands = 2,
     .run = run,
 };

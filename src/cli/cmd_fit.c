@@ -108,12 +108,24 @@ static void print_text(const char *folder, const RelnFitResult *r)
     if (r->best)
         printf("%s loss %.6g at epoch %.4g%s\n", r->n_validation > 0 ? "validation" : "training",
                r->best->evaluation.score, (double)r->best->step / (double)r->steps_per_epoch,
-               r->end == RELN_TRAIN_PATIENCE   ? "; stopped early, it got no better"
-               : r->end == RELN_TRAIN_DIVERGED ? "; the loss then stopped being finite"
-                                               : "");
+               r->end == RELN_TRAIN_PATIENCE ? "; stopped early, it got no better" : "");
     printf("memory %.1f MB (planned %.1f MB)\n", 1e-6 * (double)r->peak_bytes,
            1e-6 * (double)r->planned_bytes);
     printf("report %s/report.html\n", folder);
+}
+
+/* What is left of it, in a line. */
+static CliExit diverged(const char *folder, const RelnFitResult *r)
+{
+    if (!r->best)
+        return cli_fail(CLI_NUMERIC,
+                        "diverged: loss or gradient were not finite at step %llu, before an "
+                        "evaluation gave a number; there is no model in %s",
+                        (unsigned long long)r->step, folder);
+    return cli_fail(CLI_NUMERIC,
+                    "diverged: loss or gradient were not finite at step %llu; the model in %s is "
+                    "that of the best evaluation, at step %llu",
+                    (unsigned long long)r->step, folder, (unsigned long long)r->best->step);
 }
 
 static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char *folder,
@@ -121,6 +133,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char
 {
     RelnTrainEnd end;
     RelnFitResult r = reln_fit_result(fit);
+    CliExit code = CLI_DONE;
     RelnStatus status;
 
     if (r.note[0] != '\0')
@@ -132,16 +145,20 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char
     if (status != RELN_OK)
         return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     r = reln_fit_result(fit);
+    if (r.warning[0] != '\0' && !args->quiet)
+        fprintf(stderr, "reln: note: on validation data, %s\n", r.warning);
     if (end == RELN_TRAIN_ASKED) {
         fprintf(stderr, "reln: stopped at step %llu of %llu; go on with: reln fit --resume %s\n",
                 (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);
         return cli_exit_of_signal();
     }
+    if (end == RELN_TRAIN_DIVERGED && !r.best)
+        return diverged(folder, &r);
     if (args->json)
-        return print_json(ctx, folder, &r);
-    if (!args->quiet)
+        code = print_json(ctx, folder, &r);
+    else if (!args->quiet)
         print_text(folder, &r);
-    return CLI_DONE;
+    return end == RELN_TRAIN_DIVERGED ? diverged(folder, &r) : code;
 }
 
 static CliExit run(RelnCtx *ctx, const CliArgs *args)

@@ -98,16 +98,21 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     RelnModel *model = NULL;
     RelnPredictions p = {0};
+    RelnDtype dtype;
     RelnStatus status;
     CliExit code;
 
     if (args->n_operands != 2)
         return cli_fail(CLI_USAGE, "predict: wanted MODEL and DATA");
-    status = reln_model_load(ctx, args->operands[0], RELN_DEFAULT, &model);
+    if (!cli_dtype(args, &dtype))
+        return CLI_USAGE;
+    status = reln_model_load(ctx, args->operands[0], dtype, &model);
     if (status == RELN_OK)
         status = reln_predict(model, args->operands[1], cli_threads(args), &p);
-    code = status == RELN_OK ? write_out(ctx, args, model, &p)
-                             : cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    code = status == RELN_OK
+               ? write_out(ctx, args, model, &p)
+               : cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",
+                          reln_ctx_error(ctx));
     reln_predictions_clear(&p);
     reln_model_destroy(model);
     return code;
@@ -115,10 +120,10 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 
 const CliCommand cli_cmd_predict = {
     .name = "predict",
-    .synopsis = "predict MODEL DATA [--out FILE.npz|FILE.npy]",
+    .synopsis = "predict MODEL DATA [--out FILE.npz|FILE.npy] [--dtype f32|f64]",
     .purpose = "predictions of a trained model",
     .help = help,
-    .options = CLI_OUT,
+    .options = CLI_OUT | CLI_DTYPE,
     .max_operands = 2,
     .run = run,
 };

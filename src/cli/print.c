@@ -1,4 +1,5 @@
 /* print.c -- results on standard output: trees as JSON, tables as text. A failed write is noticed when the program ends. */
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -27,6 +28,16 @@ CliExit cli_print_table(RelnCtx *ctx, RelnTable *table)
         return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     (void)fwrite(text, 1, n_bytes, stdout);
     return CLI_DONE;
+}
+
+bool cli_dtype(const CliArgs *args, RelnDtype *out)
+{
+    const char *word = args->dtype ? args->dtype : "";
+
+    *out = strcmp(word, "f32") == 0 ? RELN_F32 : strcmp(word, "f64") == 0 ? RELN_F64 : RELN_DEFAULT;
+    if (*out == RELN_DEFAULT && args->dtype)
+        cli_fail(CLI_USAGE, "--dtype is '%.60s'; wanted f32 or f64", args->dtype);
+    return *out != RELN_DEFAULT || !args->dtype;
 }
 
 int cli_threads(const CliArgs *args)

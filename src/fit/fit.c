@@ -97,19 +97,48 @@ static bool holds_run(const char *folder)
 
 /* ---- keeping it ------------------------------------------------------------------------------------------------------ */
 
+enum { FINGERPRINT = 32 };
+
+/* Of all arrays that the run depends on. */
+static RelnStatus fingerprint(RelnFit *fit, int version, uint64_t *out)
+{
+    uint64_t other = 0;
+
+    RELN_TRY(reln_archive_fingerprint(fit->archive, fit->ctx, version, out));
+    if (!fit->validation_archive)
+        return RELN_OK;
+    RELN_TRY(reln_archive_fingerprint(fit->validation_archive, fit->ctx, version, &other));
+    *out = reln_hash(*out, &other, sizeof other);
+    return RELN_OK;
+}
+
+/* With its version, which the first had not. */
+static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT])
+{
+    if (version == 1)
+        snprintf(text, FINGERPRINT, "%016llx", (unsigned long long)value);
+    else
+        snprintf(text, FINGERPRINT, "%d:%016llx", version, (unsigned long long)value);
+}
+
+static RelnStatus take_fingerprint(RelnFit *fit)
+{
+    return fingerprint(fit, RELN_FINGERPRINT, &fit->fingerprint);
+}
+
 static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
 {
-    char fingerprint[24];
+    char print[FINGERPRINT];
     const char *text = reln_model_text(fit->model, doc);
     const char *validation = fit->validation_path ? fit->validation_path : "";
     const RelnMetaItem items[] = {{"reln.model", text},
                                   {"reln.data", fit->data_path},
                                   {"reln.validation", validation},
-                                  {"reln.fingerprint", fingerprint}};
+                                  {"reln.fingerprint", print}};
 
     if (!text)
         return reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left for a checkpoint", path);
-    snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)fit->fingerprint);
+    fingerprint_text(fit->fingerprint, RELN_FINGERPRINT, print);
     return reln_checkpoint_save(fit->ctx, path, fit->trainer, &(RelnMeta){4, items});
 }
 
@@ -119,6 +148,7 @@ static RelnStatus save_checkpoint(RelnFit *fit)
     RelnDoc *doc = NULL;
     RelnStatus status;
 
+    RELN_TRY(reln_folder_held(fit->lock, fit->folder));
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", fit->folder);
     status = reln_doc_create(fit->ctx, &doc);
     if (status == RELN_OK)
@@ -184,19 +214,6 @@ static RelnStatus open_files(RelnFit *fit, const char *data, const char *validat
     if (validation[0] == '\0')
         return RELN_OK;
     return open_archive(fit, validation, &fit->validation_path, &fit->validation_archive);
-}
-
-/* Of all arrays that the run depends on. */
-static RelnStatus take_fingerprint(RelnFit *fit)
-{
-    uint64_t other = 0;
-
-    RELN_TRY(reln_archive_fingerprint(fit->archive, fit->ctx, &fit->fingerprint));
-    if (!fit->validation_archive)
-        return RELN_OK;
-    RELN_TRY(reln_archive_fingerprint(fit->validation_archive, fit->ctx, &other));
-    fit->fingerprint = reln_hash(fit->fingerprint, &other, sizeof other);
-    return RELN_OK;
 }
 
 static RelnDataOptions data_options(const RelnFit *fit, bool augment)
@@ -338,6 +355,7 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     if (fit->options.threads > 1)
         RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
     RELN_TRY(open_sets(fit, normalise));
+    RELN_TRY(reln_check_constants(fit->model, 1e150)); /* whose square is a number, too */
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
@@ -453,9 +471,13 @@ void reln_fit_close(RelnFit *fit)
 static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *then = reln_tensors_meta(file, "reln.fingerprint");
-    char text[24];
+    const int version = then && strchr(then, ':') ? RELN_FINGERPRINT : 1;
+    char text[FINGERPRINT];
+    uint64_t value = fit->fingerprint;
 
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)fit->fingerprint);
+    if (version != RELN_FINGERPRINT)
+        RELN_TRY(fingerprint(fit, version, &value));
+    fingerprint_text(value, version, text);
     if (!then || strcmp(then, text) != 0)
         return reln_fail(fit->ctx, RELN_ERR_FORMAT,
                          "%s: the arrays are not those that the run in %s began with", path,
@@ -529,8 +551,12 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 {
     RELN_TRY(reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end));
     fit->peak_bytes = reln_peak_bytes();
+    /* scores that are no numbers, to the end: the weights are those of the start, and nothing was learned */
+    if (fit->end != RELN_TRAIN_ASKED && !reln_fit_result(fit).best)
+        fit->end = RELN_TRAIN_DIVERGED;
     *end = fit->end;
-    return fit->end == RELN_TRAIN_ASKED ? RELN_OK : reln_fit_write_outputs(fit);
+    return reln_fit_result(fit).best && fit->end != RELN_TRAIN_ASKED ? reln_fit_write_outputs(fit)
+                                                                     : RELN_OK;
 }
 
 RelnFitResult reln_fit_result(const RelnFit *fit)
@@ -546,6 +572,7 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
                        .peak_bytes = fit->peak_bytes,
                        .note = fit->note};
 
+    memcpy(r.warning, fit->warning, sizeof r.warning);
     r.n_rows = reln_trainer_rows(fit->trainer, &r.rows);
     for (int i = 0; i < r.n_rows; i++)
         if (r.rows[i].best)

@@ -7,16 +7,19 @@
 #include "reln/fit.h"
 #include "reln/io.h"
 
-/* A number that changes with what the arrays are called, their shapes and their numbers (large ones: of some rows). */
-RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, uint64_t *out);
+/* A number that changes with what the arrays are called, their shapes and their numbers. Version 1 looks at some rows of
+ * large arrays only: it is for runs that began with it. */
+enum { RELN_FINGERPRINT = 2 };
+RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int version, uint64_t *out);
 
 /* ---- errors of predictions ----------------------------------------------------------------------------------------- */
 
 typedef struct RelnTally {
     const RelnSpec *spec;
     ptrdiff_t outputs, n_samples, right;
-    double mean, deviation; /* of the training data */
-    double loss, weight;    /* sums */
+    ptrdiff_t lost, first_lost; /* samples whose outputs are not finite, and the first of them */
+    double mean, deviation;     /* of the training data */
+    double loss, weight;        /* sums */
     double square, absolute;
     double sum, sum_square; /* of targets less the mean: no digits are lost where it is large */
 } RelnTally;
@@ -58,11 +61,19 @@ RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *r
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
+/* reln_check() on the given rows of an archive; archive NULL: as the options say. */
+RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options,
+                           RelnArchive *archive, ptrdiff_t n, const ptrdiff_t *rows,
+                           RelnCheck *out);
+
 /* ---- files of a run ------------------------------------------------------------------------------------------------ */
 
 /* The version of model files and checkpoints that is written; older ones are read. */
 #define RELN_FORMAT "1"
 
+/* Scales of inputs and target that are numbers up to `most`: those of training data whose squares overflow are not.
+ * RELN_ERR_NUMERIC with the name of the array. */
+RelnStatus reln_check_constants(const RelnModel *model, double most);
 /* Is it a file of this format and kind, "model" or "checkpoint"? */
 RelnStatus reln_format_check(RelnCtx *ctx, const RelnTensors *file, const char *path,
                              const char *kind);
@@ -98,6 +109,7 @@ struct RelnFit {
     RelnTrainer *trainer;
     uint64_t n_steps, steps_per_epoch;
     size_t planned_bytes, peak_bytes;
+    char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
 };
 

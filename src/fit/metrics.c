@@ -62,11 +62,21 @@ static void add_numbers(RelnTally *t, const double *y, const double *target)
     t->weight += 1;
 }
 
+static bool all_finite(ptrdiff_t n, const double *y)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (!isfinite(y[i]))
+            return false;
+    return true;
+}
+
 void reln_tally_add(RelnTally *t, ptrdiff_t n, const double *y, const double *target)
 {
     const bool class = t->spec->target.as == RELN_TARGET_CLASS;
 
     for (ptrdiff_t i = 0; i < n; i++) {
+        if (!all_finite(t->outputs, y + i * t->outputs) && t->lost++ == 0)
+            t->first_lost = t->n_samples + i;
         if (class)
             add_class(t, y + i * t->outputs, (int)target[i]);
         else

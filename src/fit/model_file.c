@@ -1,4 +1,5 @@
 /* model_file.c -- models as files: weights by name, and in the metadata everything to build the network again. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,30 @@ static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *pa
     return RELN_OK;
 }
 
+/* ---- constants ------------------------------------------------------------------------------------------------------ */
+
+static RelnStatus check_scale(RelnCtx *ctx, const char *name, double scale, double most)
+{
+    return scale <= most
+               ? RELN_OK
+               : reln_fail(ctx, RELN_ERR_NUMERIC,
+                           "%s: its numbers are too large, their squares overflow; wanted a root "
+                           "mean square of at most %g: take other units",
+                           name, most);
+}
+
+RelnStatus reln_check_constants(const RelnModel *model, double most)
+{
+    const RelnSpec *spec = reln_model_spec(model);
+    const RelnConstants *c = reln_model_constants(model);
+    RelnCtx *ctx = reln_model_ctx(model);
+
+    for (int i = 0; i < spec->n_inputs; i++)
+        RELN_TRY(check_scale(ctx, spec->input[i].name, c->scale[i], most));
+    RELN_TRY(check_scale(ctx, spec->target.name, fabs(c->mean), most));
+    return check_scale(ctx, spec->target.name, c->deviation, most);
+}
+
 /* ---- saving --------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus save(const RelnModel *model, const char *path, RelnArena *arena, RelnDoc *doc)
@@ -108,6 +133,7 @@ static RelnStatus save(const RelnModel *model, const char *path, RelnArena *aren
     if (!text)
         return reln_fail(arena->ctx, RELN_ERR_NOMEM, "%s: no memory left to describe the model",
                          path);
+    RELN_TRY(reln_check_constants(model, 1e300));
     RELN_TRY(weights(model, arena, &n, &list));
     return reln_tensors_save(arena->ctx, path, n, list, &(RelnMeta){3, items});
 }
@@ -140,17 +166,6 @@ static RelnStatus make_entries(RelnModel *model)
     return status;
 }
 
-/* The same model in another precision, still without weights. */
-static RelnStatus remake(RelnModel *model, RelnDtype dtype, RelnModel **out)
-{
-    RelnSpec spec = *reln_model_spec(model);
-
-    spec.train.dtype = dtype;
-    RELN_TRY(reln_model_create(reln_model_ctx(model), &spec, reln_model_shapes(model), out));
-    reln_model_set_constants(*out, reln_model_constants(model));
-    return RELN_OK;
-}
-
 RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const char *path,
                                 const char *kind, RelnDtype dtype, RelnModel **out)
 {
@@ -169,7 +184,7 @@ RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const cha
     if (status == RELN_OK && dtype != RELN_DEFAULT &&
         dtype != reln_model_spec(model)->train.dtype) {
         RelnModel *other = NULL;
-        status = remake(model, dtype, &other);
+        status = reln_model_retype(model, dtype, &other);
         reln_model_destroy(model);
         model = other;
     }
@@ -219,7 +234,7 @@ RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype, Reln
 RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out)
 {
     RelnModel *other = NULL;
-    RelnStatus status = remake(model, dtype, &other);
+    RelnStatus status = reln_model_retype(model, dtype, &other);
 
     if (status == RELN_OK)
         status = make_entries(other);

@@ -12,7 +12,8 @@ typedef struct Outcome {
     RelnFit *fit;
     RelnFitResult result;
     RelnMetrics train, validation; /* of the best weights; n_samples 0: none */
-    RelnCheck check;
+    RelnCheck check,
+        seen; /* on random inputs; on validation data, or those of training where there are none */
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
@@ -88,6 +89,20 @@ static RelnStatus gather_metrics(Outcome *o)
     return gather_pairs(o, &fit->reader, fit->n_validation, fit->rows);
 }
 
+/* The promise on samples as they will come, in the precision that predictions use. */
+static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
+{
+    RelnFit *fit = o->fit;
+    const bool own = fit->validation_archive != NULL;
+    const ptrdiff_t n = fit->n_validation > 0 ? fit->n_validation : fit->n_train;
+
+    RELN_TRY(reln_check_rows(fit->model, options,
+                             own ? fit->validation_archive : fit->archive, n, fit->rows,
+                             &o->seen));
+    reln_check_note(&o->seen, fit->warning, sizeof fit->warning);
+    return RELN_OK;
+}
+
 static RelnStatus gather(Outcome *o)
 {
     RelnFit *fit = o->fit;
@@ -101,7 +116,10 @@ static RelnStatus gather(Outcome *o)
     if (!o->spec)
         return reln_fail(fit->ctx, RELN_ERR_NOMEM, "no memory left for the results");
     RELN_TRY(gather_metrics(o));
-    return reln_check(fit->model, &options, &o->check);
+    RELN_TRY(reln_check(fit->model, &options, &o->check));
+    RELN_TRY(check_data(o, &options));
+    fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes(); /* evaluation and check included */
+    return RELN_OK;
 }
 
 /* ---- results.json ------------------------------------------------------------------------------------------------------ */
@@ -121,15 +139,17 @@ static void set_metrics(RelnDoc *doc, RelnDocNode *parent, const char *key, cons
     }
 }
 
-static void set_check(RelnDoc *doc, RelnDocNode *parent, const RelnCheck *check)
+static void set_check(RelnDoc *doc, RelnDocNode *parent, const char *key, const RelnCheck *check)
 {
-    RelnDocNode *map = reln_doc_set(doc, parent, "equivariance", reln_doc_map(doc));
+    RelnDocNode *map = reln_doc_set(doc, parent, key, reln_doc_map(doc));
     RelnDocNode *list;
 
     reln_doc_set_bool(doc, map, "promised", check->promises);
     if (check->promises)
         reln_doc_set_bool(doc, map, "kept", check->kept);
     reln_doc_set_number(doc, map, "draws", check->draws);
+    if (check->parts_at > 0)
+        reln_doc_set_number(doc, map, "parts_at", check->parts_at);
     list = reln_doc_set(doc, map, "output", reln_doc_list(doc));
     for (int k = 0; k < check->n_conds && check->n_layers > 0; k++) {
         const RelnCheckLayer *last = &check->layers[check->n_layers - 1];
@@ -177,7 +197,8 @@ static RelnStatus write_results(const Outcome *o)
     set_metrics(doc, root, "train", &o->train);
     if (o->validation.n_samples > 0)
         set_metrics(doc, root, "validation", &o->validation);
-    set_check(doc, root, &o->check);
+    set_check(doc, root, "equivariance", &o->check);
+    set_check(doc, root, "equivariance_on_data", &o->seen);
     reln_doc_set(doc, root, "spec", reln_spec_to_doc(&o->fit->spec, doc));
     return path ? reln_doc_save(doc, root, path) : RELN_ERR_NOMEM;
 }
@@ -238,7 +259,9 @@ static void facts(const Outcome *o, RelnPage *page)
     reln_page_fact(page, "seed", "%.0f", fit->spec.train.seed);
     reln_page_fact(page, "training", "%llu steps in %s, %s", (unsigned long long)r->step,
                    reln_report_duration(text, r->seconds), end_text(fit->end));
-    reln_page_fact(page, "memory", "%.1f MB in training, %.1f MB planned",
+    if (fit->warning[0] != '\0')
+        reln_page_fact(page, "precision", "%s", fit->warning);
+    reln_page_fact(page, "memory", "%.1f MB at most, %.1f MB planned for training",
                    1e-6 * (double)r->peak_bytes, 1e-6 * (double)r->planned_bytes);
     reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step",
                    o->cost.flops_sample);

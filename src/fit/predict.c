@@ -90,6 +90,20 @@ RelnStatus reln_reader_predict(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows
     return RELN_OK;
 }
 
+/* How many samples have an output that is no number, and the first of them. */
+static RelnStatus refuse_lost(const RelnReader *r, ptrdiff_t lost, ptrdiff_t first, ptrdiff_t n)
+{
+    const bool narrow = reln_model_spec(r->model)->train.dtype != RELN_F64;
+
+    return lost == 0
+               ? RELN_OK
+               : reln_fail(r->ctx, RELN_ERR_NUMERIC,
+                           "%s: the model's output is not finite for %td of %td samples, sample "
+                           "%td the first%s",
+                           reln_archive_name(r->archive), lost, n, first,
+                           narrow ? "; it was computed in f32, double precision may do" : "");
+}
+
 /* ---- predictions --------------------------------------------------------------------------------------------------- */
 
 static void softmax(ptrdiff_t n, double *y)
@@ -124,6 +138,7 @@ static void shape_of(const RelnModel *model, RelnPredictions *p)
 static RelnStatus predict(RelnReader *r, RelnPredictions *p)
 {
     const bool class = reln_model_spec(r->model)->target.as == RELN_TARGET_CLASS;
+    ptrdiff_t lost = 0, first = 0, last = -1;
 
     p->n_samples = reln_data_count(r->data);
     shape_of(r->model, p);
@@ -131,6 +146,13 @@ static RelnStatus predict(RelnReader *r, RelnPredictions *p)
     if (!p->values)
         return RELN_ERR_NOMEM;
     RELN_TRY(reln_reader_predict(r, p->n_samples, NULL, p->values));
+    for (ptrdiff_t i = 0; i < p->n_samples * p->size; i++)
+        if (!isfinite(p->values[i])) {
+            first = lost == 0 ? i / p->size : first;
+            lost += last != i / p->size;
+            last = i / p->size;
+        }
+    RELN_TRY(refuse_lost(r, lost, first, p->n_samples));
     for (ptrdiff_t i = 0; class && i < p->n_samples; i++)
         softmax(p->size, p->values + i * p->size);
     return RELN_OK;
@@ -169,6 +191,8 @@ RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, R
     reln_tally_init(&tally, model);
     if (status == RELN_OK)
         status = reln_reader_tally(&r, reln_data_count(r.data), NULL, &tally);
+    if (status == RELN_OK)
+        status = refuse_lost(&r, tally.lost, tally.first_lost, tally.n_samples);
     reln_reader_close(&r);
     if (status == RELN_OK)
         *out = reln_tally_metrics(&tally);

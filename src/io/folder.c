@@ -120,6 +120,20 @@ RelnStatus reln_folder_lock(RelnCtx *ctx, const char *path, RelnFolderLock **out
     return status;
 }
 
+RelnStatus reln_folder_held(const RelnFolderLock *lock, const char *path)
+{
+    char name[4096];
+    struct stat ours, there;
+
+    snprintf(name, sizeof name, "%s/.reln-lock", path);
+    if (fstat(lock->fd, &ours) == 0 && stat(name, &there) == 0 && ours.st_dev == there.st_dev &&
+        ours.st_ino == there.st_ino)
+        return RELN_OK;
+    return reln_fail(lock->ctx, RELN_ERR_IO,
+                     "%s: the folder was moved away or replaced while a run was working in it",
+                     path);
+}
+
 /* The file stays: removing it could take away the lock that somebody has just got. */
 void reln_folder_unlock(RelnFolderLock *lock)
 {

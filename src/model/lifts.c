@@ -200,9 +200,26 @@ void reln_before_covariance(const RelnModel *m, const RelnSpecInput *in, Lift *l
         lift->prepare = logs;
 }
 
+/* In one sample; a set of points counts as two. */
+static int n_covariances(const RelnModel *m)
+{
+    int count = 0;
+
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->spec.input[i].as == RELN_AS_COVARIANCE)
+            count += m->spec.input[i].points ? 2 : m->shapes.input[i].channels;
+    return count;
+}
+
 RelnStatus reln_plan_covariance(RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
     RELN_TRY(reln_plan_matrix(m, in, lift));
+    if (in->reference == RELN_REFERENCE_MEAN && n_covariances(m) == 1)
+        return reln_fail(
+            m->ctx, RELN_ERR_UNSUPPORTED,
+            "%s: one covariance in a sample is its own mean, and S S^-1 = 1 says nothing "
+            "of it; wanted two or more with reference: mean",
+            in->name);
     if (in->reference == RELN_REFERENCE_NONE && !reln_rep_is_orthogonal(m->vector))
         return reln_fail(
             m->ctx, RELN_ERR_REP,

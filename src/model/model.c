@@ -187,6 +187,36 @@ RelnStatus reln_model_for(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archi
     return finish(m, status, out);
 }
 
+static RelnStatus take_basis(RelnModel *m, const RelnModel *from)
+{
+    const size_t count = (size_t)from->basis_dim * (size_t)from->n * (size_t)from->n;
+
+    if (!from->basis)
+        return RELN_OK;
+    m->basis_dim = from->basis_dim;
+    m->n = from->n;
+    m->basis = reln_arena_copy(&m->arena, from->basis, count, sizeof *m->basis);
+    return m->basis ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+RelnStatus reln_model_retype(const RelnModel *model, RelnDtype dtype, RelnModel **out)
+{
+    RelnModel *m = NULL;
+    RelnStatus status;
+
+    *out = NULL;
+    reln_ctx_clear(model->ctx);
+    status = create(model->ctx, &model->spec, &model->shapes, &m);
+    if (status == RELN_OK) {
+        m->spec.train.dtype = dtype;
+        m->constants = model->constants;
+        status = take_basis(m, model);
+    }
+    if (status == RELN_OK)
+        status = make(m);
+    return finish(m, status, out);
+}
+
 void reln_model_destroy(RelnModel *m)
 {
     if (!m)

@@ -45,7 +45,8 @@ run 0 fit pairs.yaml pairs.npz --out pairs
 check "fit: steps, loss, memory, report" sh -c 'grep -q "^300 of 300 steps in " out &&
     grep -q "^validation loss [0-9.e-]* at epoch " out && grep -q "^memory [0-9.]* MB (planned " out &&
     grep -q "^report pairs/report.html$" out'
-check "no progress in a pipe" [ ! -s err ]
+check "no progress in a pipe, one line about precision: $(cat err)" sh -c '[ "$(wc -l <err)" -eq 1 ] &&
+    grep -q "^reln: note: on validation data, in f32 the output moves by .* --dtype f64$" err'
 for file in spec.yaml checkpoint.safetensors model.safetensors results.json metrics.csv report.html; do
     check "$file is there" [ -s pairs/$file ]
 done
@@ -134,6 +135,21 @@ run 0 check mlp-vector --quiet
 sed 's/validation: 0.2/validation: 0/' pairs.yaml >all.yaml
 run 0 fit all.yaml pairs.npz --out all
 check "no validation: the loss is that of training" grep -q '^training loss ' out
+
+# ---- numbers that are not finite, and precision ----------------------------------------------------------------------
+
+pairs "width: 4, depth: 6" | sed 's/1e-2/1000/' >wild.yaml
+run 6 fit wild.yaml pairs.npz --out wild
+check "divergence in one line: '$(cat err)'" grep -q '^reln: diverged: .* at step [0-9]*, before an evaluation gave a number; there is no model in wild$' err
+check "no more than that line" [ "$(wc -l <err)" -eq 1 ]
+check "no model" [ ! -e wild/model.safetensors ]
+for dtype in f32 f64; do
+    run 0 predict pairs test.npz --out $dtype.npz --dtype $dtype
+done
+"$helper" near y f32.npz f64.npz 1e-4 >/dev/null || check "f32 and f64 predict the same to f32" false
+"$helper" near y f32.npz f64.npz 1e-12 >/dev/null && check "f64 is no other precision than f32" false
+run 0 eval pairs test.npz --dtype f64
+refused 2 "--dtype is 'f16'; wanted f32 or f64" eval pairs test.npz --dtype f16
 
 # ---- what is refused ---------------------------------------------------------------------------------------------------
 

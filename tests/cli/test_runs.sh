@@ -141,6 +141,18 @@ refused 3 'nothing: no checkpoint in this folder' fit --resume nothing
 check "no lock where there is no run" [ ! -e nothing/.reln-lock ]
 refused 4 'absent: no such folder' fit --resume absent
 
+# moved away, and another run in its place: nothing of the first is written into it
+spec 100000 0.05 >moving.yaml
+"$reln" fit moving.yaml data.npz --out moving --threads 1 --quiet 2>err &
+pid=$!
+while [ ! -e moving/checkpoint.safetensors.previous ]; do sleep 0.02; done
+mv moving moved
+cp -r threads-1 moving
+wait $pid
+check "a folder that was replaced: exit code $?, wanted 4" [ $? -eq 4 ]
+check "a folder that was replaced: '$(cat err)'" grep -q '^reln: moving: the folder was moved away or replaced while a run' err
+check "the run in its place is as it was" cmp threads-1/checkpoint.safetensors moving/checkpoint.safetensors
+
 # ---- data that changed ----------------------------------------------------------------------------------------------
 
 "$make_data" gl3 500 1 own.npz
