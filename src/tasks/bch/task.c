@@ -34,7 +34,9 @@ static const TaskModel models[] = {
     {.name = "best", .label = "quaternion (ours)", .settings = MODEL(.kind = BCH_COEFFICIENTS)},
 };
 
-static const char *const kinds[] = {"series", "layers", "vectors", "coefficients", "mlp", NULL};
+static const char *const kinds[] = {[BCH_SERIES] = "series",   [BCH_LAYERS] = "layers",
+                                    [BCH_VECTORS] = "vectors", [BCH_COEFFICIENTS] = "coefficients",
+                                    [BCH_MLP] = "mlp",         NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(BchModel, rate), TASK_WORD(BchModel, kind, kinds), TASK_WHOLE(BchModel, order),

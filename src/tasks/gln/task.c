@@ -36,9 +36,10 @@ static const TaskModel models[] = {
      .settings = MODEL(.width = 24, .center = true, .lift = GLN_LIFT_LOG)},
 };
 
-static const char *const kinds[] = {"layers", "complete", "mlp", NULL}, *const lifts[] = {
-                                                                            "reference", "log",
-                                                                            NULL};
+static const char *const kinds[] = {
+    [GLN_LAYERS] = "layers", [GLN_COMPLETE] = "complete", [GLN_MLP] = "mlp", NULL};
+static const char *const lifts[] = {
+    [GLN_LIFT_REFERENCE] = "reference", [GLN_LIFT_LOG] = "log", NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(GlnModel, rate),

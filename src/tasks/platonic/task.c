@@ -70,7 +70,8 @@ static const TaskModel models[] = {
          &(const PlatonicModel){.kind = PLATONIC_BEST, .width = 64, .rate = 3e-3, .cosine = true}},
 };
 
-static const char *const kinds[] = {"layers", "mlp", "best", NULL};
+static const char *const kinds[] = {
+    [PLATONIC_LAYERS] = "layers", [PLATONIC_MLP] = "mlp", [PLATONIC_BEST] = "best", NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(PlatonicModel, rate), TASK_WORD(PlatonicModel, kind, kinds),

@@ -42,7 +42,11 @@ static const TaskModel models[] = {
      .settings = MODEL(.kind = RIGID_PAIR, .rate = 2e-2, .dtype = RELN_F64)},
 };
 
-static const char *const kinds[] = {"bracket", "mixed", "pair", "mlp", NULL};
+static const char *const kinds[] = {[RIGID_BRACKET] = "bracket",
+                                    [RIGID_MIXED] = "mixed",
+                                    [RIGID_PAIR] = "pair",
+                                    [RIGID_MLP] = "mlp",
+                                    NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(RigidModel, rate),

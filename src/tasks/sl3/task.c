@@ -65,7 +65,11 @@ static const TaskModel equivariant_models[] = {
      .settings = MODEL(SL3_EQUIVARIANT, 8, 1e-2, .cosine = true, .blocks = "bb")},
 };
 
-static const char *const kinds[] = {"invariant", "equivariant", "complete", "mlp", NULL};
+static const char *const kinds[] = {[SL3_INVARIANT] = "invariant",
+                                    [SL3_EQUIVARIANT] = "equivariant",
+                                    [SL3_COMPLETE] = "complete",
+                                    [SL3_MLP] = "mlp",
+                                    NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(Sl3Model, rate),   TASK_WORD(Sl3Model, kind, kinds), TASK_WHOLE(Sl3Model, width),

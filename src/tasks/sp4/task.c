@@ -79,7 +79,11 @@ static const TaskModel models[] = {
              .kind = SP4_BEST, .width = 64, .channels = 8, .rate = 3e-3, .cosine = true}},
 };
 
-static const char *const kinds[] = {"layers", "mlp", "invariants", "best", NULL};
+static const char *const kinds[] = {[SP4_LAYERS] = "layers",
+                                    [SP4_MLP] = "mlp",
+                                    [SP4_INVARIANTS] = "invariants",
+                                    [SP4_BEST] = "best",
+                                    NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(Sp4Model, form),  TASK_NUMBER(Sp4Model, rate),    TASK_WORD(Sp4Model, kind, kinds),
