@@ -426,6 +426,17 @@ void exp_destroy(Exp *e)
     free(e);
 }
 
+RelnStatus exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *self)
+{
+    Exp *e = NULL;
+    RelnStatus status = exp_fit(run, job, &e);
+
+    if (status == RELN_OK)
+        status = judge(run, e, self);
+    exp_destroy(e);
+    return status;
+}
+
 /* ---- afterwards ---------------------------------------------------------------------------------------------------- */
 
 RelnStore *exp_store(const Exp *e)

@@ -4,11 +4,10 @@
  *                           .schedule = task_schedule(1e-3, true, 2000)};
  *     const ExpJob job = {.symmetry = "so:3", .features = "so:3", .dtype = RELN_F32, .network = network, .model = model,
  *                         .n_parts = 1, .parts = &part};
- *     Exp *e = NULL;
- *     status = exp_fit(run, &job, &e);                  // planned, trained, the best weights taken and kept
+ *     return exp_run(run, &job, judge, self);           // planned, trained, the best weights taken and kept; judged:
+ *     ...
  *     exp_predict(e, EXP_NETWORK, &set, out);           // as often as wanted, on whatever was moved
  *     exp_act(e, &action, &rng, n, 1, sums);            // by n elements g: errors, and f(g x) against g f(x)
- *     exp_destroy(e);
  *
  * A network is a function that declares its inputs and returns its output; it is called for training and for judging. An
  * input gets its numbers from the column of its name: samples are a list of named arrays, not one x. Two parts in one
@@ -119,6 +118,10 @@ RelnNode *exp_elements(const RelnNet *net, const char *name, RelnDims dims);
 /* Fills params, params_used, seconds and curves of the run, and keeps the weights. Destroy *out, also when this fails. */
 RelnStatus exp_fit(TaskRun *run, const ExpJob *job, Exp **out);
 void exp_destroy(Exp *e); /* NULL is fine */
+
+/* All of it: fitted, judged, destroyed. judge() fills the metrics of the run. */
+typedef RelnStatus (*ExpJudge)(TaskRun *run, Exp *e, const void *self);
+RelnStatus exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *self);
 
 /* ---- afterwards ---------------------------------------------------------------------------------------------------- */
 

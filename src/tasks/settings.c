@@ -8,10 +8,17 @@
 #include "io/sha256.h"
 #include "tasks/files.h"
 
-const char *const task_form_words[] = {"completed", "no-center", "no-semisimple",
-                                       "definite",  "trace",     NULL};
-const char *const task_dtype_words[] = {"default", "f32", "f64", NULL};
-const char *const task_activation_words[] = {"relu", "silu", "tanh", "softplus", "none", NULL};
+const char *const task_form_words[] = {[RELN_FORM_COMPLETED] = "completed",
+                                       [RELN_FORM_NO_CENTER] = "no-center",
+                                       [RELN_FORM_NO_SEMISIMPLE] = "no-semisimple",
+                                       [RELN_FORM_DEFINITE] = "definite",
+                                       [RELN_FORM_TRACE] = "trace",
+                                       NULL};
+const char *const task_dtype_words[] = {
+    [RELN_DEFAULT] = "default", [RELN_F32] = "f32", [RELN_F64] = "f64", NULL};
+const char *const task_activation_words[] = {
+    [RELN_ACT_RELU] = "relu",         [RELN_ACT_SILU] = "silu", [RELN_ACT_TANH] = "tanh",
+    [RELN_ACT_SOFTPLUS] = "softplus", [RELN_ACT_NONE] = "none", NULL};
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 

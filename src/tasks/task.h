@@ -1,9 +1,12 @@
 /* task.h -- a task: data, models and metrics of one table, and how its runs are made.
  *
+ *     static RelnStatus judge(TaskRun *r, Exp *e, const void *self) // experiment.h
+ *     {
+ *         r->metrics[0] = ...;                                // in the order of the task's metrics
+ *     }
  *     static RelnStatus run(TaskRun *r, const void *data)     // one model, one seed
  *     {
- *         TRY(exp_fit(r, &job, &e));                          // experiment.h: the network of r->model, trained and kept
- *         r->metrics[0] = ...;                                // in the order of the task's metrics
+ *         return exp_run(r, &job, judge, self);               // its network, trained, kept and judged
  *     }
  *     const Task task_sp4 = {.name = "sp4", ..., .run = run};   // and its line in the list of tasks.c
  *

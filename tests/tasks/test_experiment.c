@@ -131,8 +131,9 @@ static void turn(const void *self, const void *g, const double *y, double *out)
     turn_vectors(g, 1, y, out);
 }
 
-static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
+    const Data *d = self;
     const Scale *scale = task_scale(run->env);
     const ExpSet set = exp_set(&d->sets[TEST]);
     ExpAction action = {.self = d,
@@ -175,16 +176,10 @@ static RelnStatus run(TaskRun *run, const void *data)
                         .model = row,
                         .n_parts = row->parts,
                         .parts = parts};
-    Exp *e = NULL;
-    RelnStatus status;
 
     parts[1] = parts[0];
     parts[1].validation = NULL; /* the last weights, which began from those of the first part */
-    status = exp_fit(run, &job, &e);
-    if (status == RELN_OK)
-        status = judge(run, d, e);
-    exp_destroy(e);
-    return status;
+    return exp_run(run, &job, judge, d);
 }
 
 static const Task task = {

@@ -34,7 +34,9 @@ static const TaskModel models[] = {
     {.name = "best", .label = "quaternion (ours)", .settings = MODEL(.kind = BCH_COEFFICIENTS)},
 };
 
-static const char *const kinds[] = {"series", "layers", "vectors", "coefficients", "mlp", NULL};
+static const char *const kinds[] = {[BCH_SERIES] = "series",   [BCH_LAYERS] = "layers",
+                                    [BCH_VECTORS] = "vectors", [BCH_COEFFICIENTS] = "coefficients",
+                                    [BCH_MLP] = "mlp",         NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(BchModel, rate), TASK_WORD(BchModel, kind, kinds), TASK_WHOLE(BchModel, order),
@@ -164,34 +166,6 @@ static void expand_series(const void *model, ptrdiff_t n, const double *x, doubl
     }
 }
 
-/* One root over the whole batch, as published: |exp(a) exp(b) exp(-guess) - 1| = |exp(a) exp(b) - exp(guess)|. */
-static RelnStatus train(TaskRun *run, const Data *d, const BchNetwork *network, Exp **e)
-{
-    const Scale *scale = task_scale(run->env);
-    const BchModel *m = network->model;
-    const ExpSet set = exp_set(&d->sets[TRAIN]), validation = exp_set(&d->sets[VALIDATION]);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = scale->batch,
-                          .move = m->augment ? augment : NULL,
-                          .root = true,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, true, steps)};
-
-    return exp_fit(run,
-                   &(ExpJob){.symmetry = m->kind == BCH_MLP ? "none:3" : "so:3",
-                             .features = "so:3",
-                             .dtype = RELN_F32,
-                             .network = m->kind == BCH_SERIES ? NULL : bch_network,
-                             .estimate = expand_series,
-                             .model = network,
-                             .n_parts = 1,
-                             .parts = &part},
-                   e);
-}
-
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
@@ -231,8 +205,9 @@ static void add_distance(const double *a, const double *b, ptrdiff_t n, int size
     *sum += mean_of(bch_distance, a, b, n) / share;
 }
 
-static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
+    const Data *d = self;
     const Scale *scale = task_scale(run->env);
     const ExpSamples *test = &d->sets[TEST];
     const ExpSet set = exp_set(test);
@@ -256,17 +231,34 @@ static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
     return RELN_OK;
 }
 
+/* One root over the whole batch, as published: |exp(a) exp(b) exp(-guess) - 1| = |exp(a) exp(b) - exp(guess)|. */
 static RelnStatus run(TaskRun *run, const void *data)
 {
     const Scale *scale = task_scale(run->env);
-    const BchNetwork network = {.model = run->model->settings, .width = scale->width};
-    Exp *e = NULL;
-    RelnStatus status = train(run, data, &network, &e);
+    const BchModel *m = run->model->settings;
+    const BchNetwork network = {.model = m, .width = scale->width};
+    const Data *d = data;
+    const ExpSet set = exp_set(&d->sets[TRAIN]), validation = exp_set(&d->sets[VALIDATION]);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = scale->batch,
+                          .move = m->augment ? augment : NULL,
+                          .root = true,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, true, steps)};
 
-    if (status == RELN_OK)
-        status = judge(run, data, e);
-    exp_destroy(e);
-    return status;
+    return exp_run(run,
+                   &(ExpJob){.symmetry = m->kind == BCH_MLP ? "none:3" : "so:3",
+                             .features = "so:3",
+                             .dtype = RELN_F32,
+                             .network = m->kind == BCH_SERIES ? NULL : bch_network,
+                             .estimate = expand_series,
+                             .model = &network,
+                             .n_parts = 1,
+                             .parts = &part},
+                   judge, d);
 }
 
 const Task task_bch = {

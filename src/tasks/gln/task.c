@@ -36,9 +36,10 @@ static const TaskModel models[] = {
      .settings = MODEL(.width = 24, .center = true, .lift = GLN_LIFT_LOG)},
 };
 
-static const char *const kinds[] = {"layers", "complete", "mlp", NULL}, *const lifts[] = {
-                                                                            "reference", "log",
-                                                                            NULL};
+static const char *const kinds[] = {
+    [GLN_LAYERS] = "layers", [GLN_COMPLETE] = "complete", [GLN_MLP] = "mlp", NULL};
+static const char *const lifts[] = {
+    [GLN_LIFT_REFERENCE] = "reference", [GLN_LIFT_LOG] = "log", NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(GlnModel, rate),
@@ -248,34 +249,6 @@ static const char *symmetry_of(const Fit *f)
                                           : groups[f->data->group].name;
 }
 
-static RelnStatus train(TaskRun *run, Fit *f, Exp **e)
-{
-    const Data *d = f->data;
-    const GlnNetwork network = {.model = f->model, .target = d->target, .n = d->n};
-    const ExpSet set = exp_set(&d->lifted[f->model->lift][TRAIN]),
-                 validation = exp_set(&d->lifted[f->model->lift][VALIDATION]);
-    const uint64_t steps = (uint64_t)d->scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = d->scale->batch,
-                          .move = f->model->kind == GLN_MLP ? augment : NULL,
-                          .self = f,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)d->scale->evaluate_every,
-                          .schedule = task_schedule(f->model->rate, true, steps)};
-
-    return exp_fit(run,
-                   &(ExpJob){.symmetry = symmetry_of(f),
-                             .features = groups[d->group].name,
-                             .form = f->model->form,
-                             .dtype = RELN_F64, /* what is seen is the model, not rounding */
-                             .network = gln_network,
-                             .model = &network,
-                             .n_parts = 1,
-                             .parts = &part},
-                   e);
-}
-
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
@@ -344,8 +317,9 @@ static RelnStatus judge_cond(TaskRun *run, Fit *f, Exp *e, const double *before)
     return RELN_OK;
 }
 
-static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
+    Fit copy = *(const Fit *)self, *f = &copy;
     const ExpSamples *test = &f->data->lifted[f->model->lift][TEST];
     const ExpSet set = exp_set(test);
     double *before = NULL;
@@ -360,16 +334,39 @@ static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
     return RELN_OK;
 }
 
+static RelnStatus fit(TaskRun *run, Fit *f)
+{
+    const Data *d = f->data;
+    const GlnNetwork network = {.model = f->model, .target = d->target, .n = d->n};
+    const ExpSet set = exp_set(&d->lifted[f->model->lift][TRAIN]),
+                 validation = exp_set(&d->lifted[f->model->lift][VALIDATION]);
+    const uint64_t steps = (uint64_t)d->scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = d->scale->batch,
+                          .move = f->model->kind == GLN_MLP ? augment : NULL,
+                          .self = f,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)d->scale->evaluate_every,
+                          .schedule = task_schedule(f->model->rate, true, steps)};
+
+    return exp_run(run,
+                   &(ExpJob){.symmetry = symmetry_of(f),
+                             .features = groups[d->group].name,
+                             .form = f->model->form,
+                             .dtype = RELN_F64, /* what is seen is the model, not rounding */
+                             .network = gln_network,
+                             .model = &network,
+                             .n_parts = 1,
+                             .parts = &part},
+                   judge, f);
+}
+
 static RelnStatus run(TaskRun *run, const void *data)
 {
     Fit f = {.data = data, .model = run->model->settings};
-    Exp *e = NULL;
-    RelnStatus status = train(run, &f, &e);
 
-    if (status == RELN_OK)
-        status = judge(run, &f, e);
-    exp_destroy(e);
-    return status;
+    return fit(run, &f);
 }
 
 static const TaskFigure figures[] = {

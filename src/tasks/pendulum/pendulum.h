@@ -113,8 +113,8 @@ typedef enum PendSymmetry {
     PEND_SYMMETRIES
 } PendSymmetry;
 
-const char *pend_symmetry_text(PendSymmetry s); /* "o2", "so2", "d6", "none" */
-bool pend_symmetry_find(const char *text, PendSymmetry *out);
+/* "o2", "so2", "d6", "none", and NULL behind them. */
+extern const char *const pend_symmetry_words[PEND_SYMMETRIES + 1];
 
 /* As 3 x 3 matrices. Caller destroys. */
 RelnStatus pend_symmetry_group(RelnCtx *ctx, PendSymmetry s, RelnGroup **out);

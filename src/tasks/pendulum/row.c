@@ -2,19 +2,29 @@
 #include "tasks/pendulum/pendulum.h"
 #include "tasks/settings.h"
 
-static const char *const archs[] = {"mlp",       "mlp-ode",     "emlp", "emlp-ode",
-                                    "invariant", "equivariant", NULL},
-                         *const features[] = {"none", "pairings", "lengths", "scalars", NULL},
-                         *const symmetries[] = {"o2", "so2", "d6", "none", NULL},
-                         *const schedules[] = {"cosine", "constant",
-                                               "0.4 from a tenth, 0.1 from half", NULL};
+static const char *const archs[] = {[PEND_ARCH_MLP] = "mlp",
+                                    [PEND_ARCH_MLP_ODE] = "mlp-ode",
+                                    [PEND_ARCH_EMLP] = "emlp",
+                                    [PEND_ARCH_EMLP_ODE] = "emlp-ode",
+                                    [PEND_ARCH_INVARIANT] = "invariant",
+                                    [PEND_ARCH_EQUIVARIANT] = "equivariant",
+                                    NULL};
+static const char *const features[] = {[PEND_FEATURES_NONE] = "none",
+                                       [PEND_FEATURES_PAIRINGS] = "pairings",
+                                       [PEND_FEATURES_LENGTHS] = "lengths",
+                                       [PEND_FEATURES_SCALARS] = "scalars",
+                                       NULL};
+static const char *const schedules[] = {[PEND_COSINE] = "cosine",
+                                        [PEND_CONSTANT] = "constant",
+                                        [PEND_PIECES] = "0.4 from a tenth, 0.1 from half",
+                                        NULL};
 
 static const Key keys[] = {
     TASK_NUMBER(PendRowSettings, share),
     TASK_NUMBER(PendRowSettings, rate),
     TASK_WORD(PendRowSettings, arch, archs),
     TASK_WORD(PendRowSettings, features, features),
-    TASK_WORD(PendRowSettings, symmetry, symmetries),
+    TASK_WORD(PendRowSettings, symmetry, pend_symmetry_words),
     TASK_WHOLE(PendRowSettings, hidden),
     TASK_WHOLE(PendRowSettings, width),
     TASK_WHOLE(PendRowSettings, channels),

@@ -1,25 +1,10 @@
 /* symmetry.c -- generators of O(2), SO(2) and D6 about the vertical axis. */
 #include <math.h>
-#include <string.h>
 
 #include "tasks/pendulum/pendulum.h"
 
-static const char *const names[PEND_SYMMETRIES] = {"o2", "so2", "d6", "none"};
-
-const char *pend_symmetry_text(PendSymmetry s)
-{
-    return names[s];
-}
-
-bool pend_symmetry_find(const char *text, PendSymmetry *out)
-{
-    for (int s = 0; s < PEND_SYMMETRIES; s++)
-        if (strcmp(text, names[s]) == 0) {
-            *out = (PendSymmetry)s;
-            return true;
-        }
-    return false;
-}
+const char *const pend_symmetry_words[PEND_SYMMETRIES + 1] = {
+    [PEND_O2] = "o2", [PEND_SO2] = "so2", [PEND_D6] = "d6", [PEND_NONE] = "none"};
 
 RelnStatus pend_symmetry_group(RelnCtx *ctx, PendSymmetry s, RelnGroup **out)
 {
@@ -31,5 +16,6 @@ RelnStatus pend_symmetry_group(RelnCtx *ctx, PendSymmetry s, RelnGroup **out)
 
     if (s == PEND_NONE)
         return reln_group_create(ctx, "none:3", out);
-    return reln_group_from_matrices(ctx, names[s], 3, n_lie, turn, n_discrete, discrete, out);
+    return reln_group_from_matrices(ctx, pend_symmetry_words[s], 3, n_lie, turn, n_discrete,
+                                    discrete, out);
 }

@@ -337,33 +337,6 @@ static RelnSchedule schedule_of(const Fit *f)
     return s;
 }
 
-static RelnStatus train(Fit *f, RelnGroup *group, Exp **e)
-{
-    const ExpPart part = {.load = load,
-                          .steps_per_epoch = 1,
-                          .loss_of = itself,
-                          .eps_inside = f->row->published,
-                          .evaluate = evaluate,
-                          .curve = "validation loss",
-                          .last = f->row->published,
-                          .steps = (uint64_t)f->scale->steps,
-                          .evaluate_every = (uint64_t)f->scale->evaluate_every,
-                          .schedule = schedule_of(f),
-                          .self = f};
-
-    TRY(pack(f));
-    return exp_fit(f->run,
-                   &(ExpJob){.group = group,
-                             .dtype = RELN_F32,
-                             .network = loss_of_chunks,
-                             .others = {velocity},
-                             .model = f,
-                             .start = f->choice.arch->start ? start : NULL,
-                             .n_parts = 1,
-                             .parts = &part},
-                   e);
-}
-
 /* ---- curves ---------------------------------------------------------------------------------------------------- */
 
 #define ERROR_AT "error of a state"
@@ -471,22 +444,50 @@ static RelnStatus draw_motion(Fit *f)
     return RELN_OK;
 }
 
-static RelnStatus judge(Exp *e, Fit *f)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
+    Fit copy = *(const Fit *)self, *f = &copy;
     const size_t n = (size_t)f->data->sets.n;
 
     f->starts = exp_room(e, n * PEND_STATE * sizeof *f->starts);
     f->z = exp_room(e, n * PEND_ROLLOUT * PEND_STATE * sizeof *f->z);
     if (!f->starts || !f->z)
-        return task_nomem(f->run->env);
+        return task_nomem(run->env);
     for (size_t i = 0; i < n; i++)
         memcpy(f->starts + i * PEND_STATE, f->data->sets.truth + i * PEND_ROLLOUT * PEND_STATE,
                PEND_STATE * sizeof *f->starts);
-    TRY(chunk_loss(e, f, PEND_TEST, &f->run->metrics[CHUNK]));
+    TRY(chunk_loss(e, f, PEND_TEST, &run->metrics[CHUNK]));
     TRY(judge_rollouts(e, f));
-    if (f->run->seed == 1) /* one motion of each row is enough to look at */
+    if (run->seed == 1) /* one motion of each row is enough to look at */
         TRY(draw_motion(f));
     return judge_symmetry(e, f);
+}
+
+static RelnStatus fit(Fit *f, RelnGroup *group)
+{
+    const ExpPart part = {.load = load,
+                          .steps_per_epoch = 1,
+                          .loss_of = itself,
+                          .eps_inside = f->row->published,
+                          .evaluate = evaluate,
+                          .curve = "validation loss",
+                          .last = f->row->published,
+                          .steps = (uint64_t)f->scale->steps,
+                          .evaluate_every = (uint64_t)f->scale->evaluate_every,
+                          .schedule = schedule_of(f),
+                          .self = f};
+
+    TRY(pack(f));
+    return exp_run(f->run,
+                   &(ExpJob){.group = group,
+                             .dtype = RELN_F32,
+                             .network = loss_of_chunks,
+                             .others = {velocity},
+                             .model = f,
+                             .start = f->choice.arch->start ? start : NULL,
+                             .n_parts = 1,
+                             .parts = &part},
+                   judge, f);
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
@@ -498,15 +499,11 @@ static RelnStatus run(TaskRun *run, const void *data)
              .scale = task_scale(run->env),
              .build = &build};
     RelnGroup *group = NULL;
-    Exp *e = NULL;
     RelnStatus status = pend_row_group(run->env->ctx, f.row, &group);
 
     f.choice = pend_choose(f.row);
     if (status == RELN_OK)
-        status = train(&f, group, &e);
-    if (status == RELN_OK)
-        status = judge(e, &f);
-    exp_destroy(e);
+        status = fit(&f, group);
     reln_group_destroy(group);
     for (int s = 0; s < PEND_SPLITS; s++)
         free(f.chunks[s]);

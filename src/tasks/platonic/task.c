@@ -70,7 +70,8 @@ static const TaskModel models[] = {
          &(const PlatonicModel){.kind = PLATONIC_BEST, .width = 64, .rate = 3e-3, .cosine = true}},
 };
 
-static const char *const kinds[] = {"layers", "mlp", "best", NULL};
+static const char *const kinds[] = {
+    [PLATONIC_LAYERS] = "layers", [PLATONIC_MLP] = "mlp", [PLATONIC_BEST] = "best", NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(PlatonicModel, rate), TASK_WORD(PlatonicModel, kind, kinds),
@@ -264,7 +265,30 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return judge_on(e, f, f->data->elements.x, &f->data->test, &entropy, &out->metrics[0]);
 }
 
-static RelnStatus train(Fit *f, Exp **e)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
+{
+    Fit copy = *(const Fit *)self, *f = &copy;
+    const Scale *scale = task_scale(run->env);
+    const Sample *test = &f->data->test;
+    const double n = (double)test->n;
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, /*stream=*/4);
+    double ad[PLATONIC_K * PLATONIC_K], entropy, share, sum = 0;
+
+    TRY(judge_on(e, f, f->data->elements.x, test, &entropy, &run->metrics[ID]));
+    for (int r = 0; r < scale->rotations; r++) {
+        TRY(exp_go_on(e));
+        TRY(platonic_rotation(f->data->sl3, &rng, false, ad));
+        platonic_rotate(ad, &f->data->elements, f->turned);
+        TRY(judge_on(e, f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, test,
+                     &entropy, &share));
+        sum += share * n; /* whole numbers of right answers add up exactly */
+    }
+    run->metrics[RC] = sum / n / scale->rotations;
+    run->metrics[ID_PUBLISHED] = exp_best_metric(e, 0, true);
+    return RELN_OK;
+}
+
+static RelnStatus fit(Fit *f)
 {
     const Scale *scale = task_scale(f->run->env);
     const PlatonicModel *m = f->model;
@@ -280,7 +304,7 @@ static RelnStatus train(Fit *f, Exp **e)
                           .evaluate_every = (uint64_t)scale->evaluate_every,
                           .schedule = task_schedule(m->rate, m->cosine, steps)};
 
-    return exp_fit(f->run,
+    return exp_run(f->run,
                    &(ExpJob){.symmetry = m->kind == PLATONIC_MLP ? "none:3" : "sl:3",
                              .features = "sl:3",
                              .dtype = RELN_F32,
@@ -289,29 +313,7 @@ static RelnStatus train(Fit *f, Exp **e)
                              .model = m,
                              .n_parts = 1,
                              .parts = &part},
-                   e);
-}
-
-static RelnStatus judge(Fit *f, Exp *e)
-{
-    const Scale *scale = task_scale(f->run->env);
-    const Sample *test = &f->data->test;
-    const double n = (double)test->n;
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, /*stream=*/4);
-    double ad[PLATONIC_K * PLATONIC_K], entropy, share, sum = 0;
-
-    TRY(judge_on(e, f, f->data->elements.x, test, &entropy, &f->run->metrics[ID]));
-    for (int r = 0; r < scale->rotations; r++) {
-        TRY(exp_go_on(e));
-        TRY(platonic_rotation(f->data->sl3, &rng, false, ad));
-        platonic_rotate(ad, &f->data->elements, f->turned);
-        TRY(judge_on(e, f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, test,
-                     &entropy, &share));
-        sum += share * n; /* whole numbers of right answers add up exactly */
-    }
-    f->run->metrics[RC] = sum / n / scale->rotations;
-    f->run->metrics[ID_PUBLISHED] = exp_best_metric(e, 0, true);
-    return RELN_OK;
+                   judge, f);
 }
 
 /* Room for a batch, and for what is judged. */
@@ -331,14 +333,10 @@ static bool open_fit(Fit *f)
 static RelnStatus run(TaskRun *run, const void *data)
 {
     Fit f = {.run = run, .data = data, .model = run->model->settings};
-    Exp *e = NULL;
     RelnStatus status;
 
     f.shared = f.model->kind != PLATONIC_MLP;
-    status = open_fit(&f) ? train(&f, &e) : task_nomem(run->env);
-    if (status == RELN_OK)
-        status = judge(&f, e);
-    exp_destroy(e);
+    status = open_fit(&f) ? fit(&f) : task_nomem(run->env);
     free(f.batch.labels);
     free(f.batch.which);
     free(f.logits);

@@ -42,7 +42,11 @@ static const TaskModel models[] = {
      .settings = MODEL(.kind = RIGID_PAIR, .rate = 2e-2, .dtype = RELN_F64)},
 };
 
-static const char *const kinds[] = {"bracket", "mixed", "pair", "mlp", NULL};
+static const char *const kinds[] = {[RIGID_BRACKET] = "bracket",
+                                    [RIGID_MIXED] = "mixed",
+                                    [RIGID_PAIR] = "pair",
+                                    [RIGID_MLP] = "mlp",
+                                    NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(RigidModel, rate),
@@ -155,31 +159,6 @@ static void release(void *data)
 
 /* ---- one run ------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus train(TaskRun *run, const Data *d, Exp **e)
-{
-    const RigidModel *m = run->model->settings;
-    const Scale *scale = task_scale(run->env);
-    const ExpSet set = exp_set(&d->train), validation = exp_set(&d->validation);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = scale->batch,
-                          .loss = RELN_LOSS_MAE,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, true, steps)};
-
-    return exp_fit(run,
-                   &(ExpJob){.symmetry = "none:3",
-                             .features = "so:3",
-                             .dtype = m->dtype,
-                             .network = rigid_network,
-                             .model = m,
-                             .n_parts = 1,
-                             .parts = &part},
-                   e);
-}
-
 static void turn(const double *r, const double *v, double *out)
 {
     for (int i = 0; i < 3; i++)
@@ -235,8 +214,9 @@ static RelnStatus judge_still(TaskRun *run, const double *errors)
 }
 
 /* The body as it is, and seen from other frames: the network's own vectors are turned with it, and turned back. */
-static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
+    const Data *d = self;
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const RigidModel *m = run->model->settings;
     const Scale *scale = task_scale(run->env);
@@ -263,13 +243,28 @@ static RelnStatus judge(TaskRun *run, const Data *d, Exp *e)
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
-    Exp *e = NULL;
-    RelnStatus status = train(run, data, &e);
+    const Data *d = data;
+    const RigidModel *m = run->model->settings;
+    const Scale *scale = task_scale(run->env);
+    const ExpSet set = exp_set(&d->train), validation = exp_set(&d->validation);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = scale->batch,
+                          .loss = RELN_LOSS_MAE,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, true, steps)};
 
-    if (status == RELN_OK)
-        status = judge(run, data, e);
-    exp_destroy(e);
-    return status;
+    return exp_run(run,
+                   &(ExpJob){.symmetry = "none:3",
+                             .features = "so:3",
+                             .dtype = m->dtype,
+                             .network = rigid_network,
+                             .model = m,
+                             .n_parts = 1,
+                             .parts = &part},
+                   judge, d);
 }
 
 static const TaskFigure figures[] = {

@@ -65,7 +65,11 @@ static const TaskModel equivariant_models[] = {
      .settings = MODEL(SL3_EQUIVARIANT, 8, 1e-2, .cosine = true, .blocks = "bb")},
 };
 
-static const char *const kinds[] = {"invariant", "equivariant", "complete", "mlp", NULL};
+static const char *const kinds[] = {[SL3_INVARIANT] = "invariant",
+                                    [SL3_EQUIVARIANT] = "equivariant",
+                                    [SL3_COMPLETE] = "complete",
+                                    [SL3_MLP] = "mlp",
+                                    NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(Sl3Model, rate),   TASK_WORD(Sl3Model, kind, kinds), TASK_WHOLE(Sl3Model, width),
@@ -201,33 +205,6 @@ static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns
     return RELN_OK;
 }
 
-static RelnStatus train(TaskRun *run, Fit *f, Exp **e)
-{
-    const Sl3Model *m = f->model;
-    const Scale *scale = f->data->scale;
-    const ExpSamples *sets = m->matrices ? f->data->matrices : f->data->coordinates;
-    const ExpSet set = exp_set(&sets[TRAIN]), validation = exp_set(&sets[VALIDATION]);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = scale->batch,
-                          .move = m->augment ? augment : NULL,
-                          .self = f,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, m->cosine, steps)};
-
-    return exp_fit(run,
-                   &(ExpJob){.symmetry = m->kind == SL3_MLP ? "none:3" : "sl:3",
-                             .features = m->matrices ? "gl:3" : "sl:3",
-                             .dtype = RELN_F32,
-                             .network = sl3_network,
-                             .model = m,
-                             .n_parts = 1,
-                             .parts = &part},
-                   e);
-}
-
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
@@ -269,8 +246,9 @@ static void add_distance(const double *a, const double *b, ptrdiff_t n, int size
     *total += sum / (double)n / share;
 }
 
-static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
+    const Fit *f = self;
     const Data *d = f->data;
     const ExpSamples *test = &d->coordinates[TEST],
                      *seen = f->model->matrices ? &d->matrices[TEST] : test;
@@ -297,16 +275,38 @@ static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
     return RELN_OK;
 }
 
+static RelnStatus fit(TaskRun *run, Fit *f)
+{
+    const Sl3Model *m = f->model;
+    const Scale *scale = f->data->scale;
+    const ExpSamples *sets = m->matrices ? f->data->matrices : f->data->coordinates;
+    const ExpSet set = exp_set(&sets[TRAIN]), validation = exp_set(&sets[VALIDATION]);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .validation = &validation,
+                          .batch = scale->batch,
+                          .move = m->augment ? augment : NULL,
+                          .self = f,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, m->cosine, steps)};
+
+    return exp_run(run,
+                   &(ExpJob){.symmetry = m->kind == SL3_MLP ? "none:3" : "sl:3",
+                             .features = m->matrices ? "gl:3" : "sl:3",
+                             .dtype = RELN_F32,
+                             .network = sl3_network,
+                             .model = m,
+                             .n_parts = 1,
+                             .parts = &part},
+                   judge, f);
+}
+
 static RelnStatus run(TaskRun *run, const void *data)
 {
     Fit f = {.data = data, .model = run->model->settings};
-    Exp *e = NULL;
-    RelnStatus status = train(run, &f, &e);
 
-    if (status == RELN_OK)
-        status = judge(run, &f, e);
-    exp_destroy(e);
-    return status;
+    return fit(run, &f);
 }
 
 #define SHARED                                                                                     \

@@ -79,7 +79,11 @@ static const TaskModel models[] = {
              .kind = SP4_BEST, .width = 64, .channels = 8, .rate = 3e-3, .cosine = true}},
 };
 
-static const char *const kinds[] = {"layers", "mlp", "invariants", "best", NULL};
+static const char *const kinds[] = {[SP4_LAYERS] = "layers",
+                                    [SP4_MLP] = "mlp",
+                                    [SP4_INVARIANTS] = "invariants",
+                                    [SP4_BEST] = "best",
+                                    NULL};
 
 static const Key model_keys[] = {
     TASK_NUMBER(Sp4Model, form),  TASK_NUMBER(Sp4Model, rate),    TASK_WORD(Sp4Model, kind, kinds),
@@ -200,33 +204,6 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return error_on(e, f, &f->data->test, &out->metrics[0]);
 }
 
-static RelnStatus train(TaskRun *run, Fit *f, Exp **e)
-{
-    const Scale *scale = task_scale(run->env);
-    const Sp4Model *m = run->model->settings;
-    const ExpSet set = set_of(f, m->augment ? &f->data->augmented : &f->data->train);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .batch = scale->batch,
-                          .evaluate = evaluate,
-                          .metric = "test mse",
-                          .self = f,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, m->cosine, steps)};
-
-    return exp_fit(run,
-                   &(ExpJob){.symmetry = m->kind == SP4_MLP ? "none:4" : "sp:4",
-                             .features = "sp:4",
-                             .dtype = RELN_F32,
-                             .network = network,
-                             .others = {plain_network},
-                             .model = m,
-                             .n_parts = 1,
-                             .parts = &part},
-                   e);
-}
-
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
@@ -249,8 +226,9 @@ static void add_difference(const double *a, const double *b, ptrdiff_t n, int si
         *sum += fabs(a[i] - b[i]) / (double)n / share;
 }
 
-static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
+static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
+    const Fit *f = self;
     const Scale *scale = task_scale(run->env);
     const Sp4Set *test = &f->data->test;
     const ExpSamples samples = {test->n, 2 * SP4_K, 1, test->x, test->y};
@@ -277,6 +255,33 @@ static RelnStatus judge(TaskRun *run, Fit *f, Exp *e)
     return RELN_OK;
 }
 
+static RelnStatus fit(TaskRun *run, Fit *f)
+{
+    const Scale *scale = task_scale(run->env);
+    const Sp4Model *m = run->model->settings;
+    const ExpSet set = set_of(f, m->augment ? &f->data->augmented : &f->data->train);
+    const uint64_t steps = (uint64_t)scale->steps;
+    const ExpPart part = {.train = &set,
+                          .batch = scale->batch,
+                          .evaluate = evaluate,
+                          .metric = "test mse",
+                          .self = f,
+                          .steps = steps,
+                          .evaluate_every = (uint64_t)scale->evaluate_every,
+                          .schedule = task_schedule(m->rate, m->cosine, steps)};
+
+    return exp_run(run,
+                   &(ExpJob){.symmetry = m->kind == SP4_MLP ? "none:4" : "sp:4",
+                             .features = "sp:4",
+                             .dtype = RELN_F32,
+                             .network = network,
+                             .others = {plain_network},
+                             .model = m,
+                             .n_parts = 1,
+                             .parts = &part},
+                   judge, f);
+}
+
 static RelnStatus run(TaskRun *run, const void *data)
 {
     const Sp4Model *m = run->model->settings;
@@ -284,12 +289,8 @@ static RelnStatus run(TaskRun *run, const void *data)
     const ptrdiff_t most = d->validation.n > d->test.n ? d->validation.n : d->test.n;
     Fit f = {
         .data = d, .words = m->kind == SP4_LAYERS, .guess = malloc((size_t)most * sizeof *f.guess)};
-    Exp *e = NULL;
-    RelnStatus status = f.guess ? train(run, &f, &e) : task_nomem(run->env);
+    const RelnStatus status = f.guess ? fit(run, &f) : task_nomem(run->env);
 
-    if (status == RELN_OK)
-        status = judge(run, &f, e);
-    exp_destroy(e);
     free(f.guess);
     return status;
 }
