@@ -575,6 +575,8 @@ static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *
 
 RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnCheck *out)
 {
+    RELN_NEED(model, RELN_ERR_ARG);
+
     const RelnCheckOptions given = options ? *options : (RelnCheckOptions){0};
     Checker c = {.ctx = reln_model_ctx(model), .model = model};
     RelnStatus status;

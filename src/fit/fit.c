@@ -376,6 +376,8 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
 RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
                          const RelnFitOptions *options, RelnFit **out)
 {
+    RELN_NEED(ctx && spec_path && data_path && options && out, reln_null(ctx, __func__));
+
     RelnFit *fit = NULL;
     RelnStatus status = create(ctx, options, &fit);
 
@@ -499,6 +501,8 @@ static RelnStatus resume(RelnFit *fit)
 
 RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
 {
+    RELN_NEED(ctx && options && out, reln_null(ctx, __func__));
+
     RelnFit *fit = NULL;
     RelnStatus status = RELN_OK;
 
@@ -541,6 +545,8 @@ static bool watch(void *self, const RelnTrainProgress *progress)
 
 RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 {
+    RELN_NEED(fit, RELN_ERR_ARG);
+
     Watch w = {fit->options.observe, fit->options.self, false};
     RelnStatus status = RELN_OK;
 
@@ -562,6 +568,8 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 
 RelnFitResult reln_fit_result(const RelnFit *fit)
 {
+    RELN_NEED(fit, (RelnFitResult){0});
+
     RelnFitResult r = {.end = fit->end,
                        .step = reln_trainer_step(fit->trainer),
                        .n_steps = fit->n_steps,
@@ -584,5 +592,7 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
 
 RelnModel *reln_fit_model(const RelnFit *fit)
 {
+    RELN_NEED(fit, NULL);
+
     return fit->model;
 }

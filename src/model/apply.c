@@ -227,6 +227,8 @@ RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
 
 RelnStatus reln_model_element(const RelnModel *m, RelnRng *rng, double cond, RelnElement **out)
 {
+    RELN_NEED(m, RELN_ERR_ARG);
+
     return reln_group_random(reln_model_is_mlp(m) ? m->symmetry : m->group, rng, cond, out);
 }
 
@@ -336,6 +338,8 @@ static RelnStatus act_one(const RelnModel *m, RelnAs as, const Frame *f, double 
 
 RelnStatus reln_model_act(const RelnModel *m, int input, const RelnElement *g, double *values)
 {
+    RELN_NEED(m && g, RELN_ERR_ARG);
+
     const RelnInputShape *shape = &m->shapes.input[input];
     const Frame f = frame_of(m, g);
 
@@ -346,6 +350,8 @@ RelnStatus reln_model_act(const RelnModel *m, int input, const RelnElement *g, d
 
 RelnStatus reln_model_act_target(const RelnModel *m, const RelnElement *g, double *values)
 {
+    RELN_NEED(m && g, RELN_ERR_ARG);
+
     static const RelnAs as[] = {RELN_AS_SCALAR, RELN_AS_SCALAR, RELN_AS_VECTOR, RELN_AS_MATRIX};
     const Frame f = frame_of(m, g);
     const ptrdiff_t size = reln_model_target_size(m);

@@ -572,6 +572,8 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
 
 RelnStatus reln_model_build(RelnModel *m, const RelnModelOptions *options, RelnModelGraph *out)
 {
+    RELN_NEED(m, RELN_ERR_ARG);
+
     const RelnModelOptions none = {0};
 
     return reln_model_build_in(m, m->store, m->spec.model.width, options ? options : &none, out);
@@ -579,6 +581,8 @@ RelnStatus reln_model_build(RelnModel *m, const RelnModelOptions *options, RelnM
 
 void reln_model_graph_clear(RelnModelGraph *graph)
 {
+    if (!graph)
+        return;
     reln_graph_destroy(graph->graph);
     memset(graph, 0, sizeof *graph);
 }

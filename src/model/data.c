@@ -458,6 +458,8 @@ static RelnStatus open_data(RelnData *d)
 RelnStatus reln_data_open(RelnModel *model, const RelnDataSource *source,
                           const RelnDataOptions *options, RelnData **out)
 {
+    RELN_NEED(model, RELN_ERR_ARG);
+
     RelnData *d = reln_alloc(model->ctx, 1, sizeof *d);
     RelnStatus status;
 
@@ -491,11 +493,15 @@ void reln_data_destroy(RelnData *d)
 
 ptrdiff_t reln_data_count(const RelnData *d)
 {
+    RELN_NEED(d, 0);
+
     return d->found.count;
 }
 
 size_t reln_data_bytes(const RelnData *d)
 {
+    RELN_NEED(d, 0);
+
     const ptrdiff_t points = d->m->masked ? d->first[d->found.count] : 0;
     const double all = d->resident ? lifted_bytes(d, d->found.count, points) : 0;
 
@@ -504,11 +510,15 @@ size_t reln_data_bytes(const RelnData *d)
 
 bool reln_data_resident(const RelnData *d)
 {
+    RELN_NEED(d, false);
+
     return d->resident;
 }
 
 bool reln_data_has_target(const RelnData *d)
 {
+    RELN_NEED(d, false);
+
     return d->found.target >= 0;
 }
 
@@ -608,6 +618,8 @@ static void set_constants(RelnData *d, const Sums *s)
 
 RelnStatus reln_data_normalise(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows)
 {
+    RELN_NEED(d, RELN_ERR_ARG);
+
     bool *counts = reln_alloc(d->ctx, (size_t)d->found.count, sizeof *counts);
     Sums sums = {.counts = counts};
     RelnStatus status;
@@ -627,6 +639,8 @@ RelnStatus reln_data_normalise(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows)
 
 RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
 {
+    RELN_NEED(d, RELN_ERR_ARG);
+
     if (n <= d->room)
         return RELN_OK;
     d->room = 0;
@@ -730,6 +744,8 @@ static RelnStatus fill_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_
 RelnStatus reln_data_bind(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                           uint64_t epoch)
 {
+    RELN_NEED(d, RELN_ERR_ARG);
+
     ptrdiff_t points = 0;
 
     RELN_TRY(reln_data_reserve(d, n));
@@ -753,6 +769,8 @@ static int count_mask(int n, const double *mask)
 RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const double *const *values,
                               const double *mask)
 {
+    RELN_NEED(d, RELN_ERR_ARG);
+
     ptrdiff_t points = 0;
 
     RELN_TRY(reln_data_reserve(d, n));
@@ -774,11 +792,15 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
 
 RelnStatus reln_data_raw(RelnData *d, int input, ptrdiff_t row, double *values)
 {
+    RELN_NEED(d, RELN_ERR_ARG);
+
     return read_array(d, d->found.input[input], row, 1, values);
 }
 
 RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 {
+    RELN_NEED(d, RELN_ERR_ARG);
+
     for (int p = 0; p < d->m->points; p++)
         values[p] = 1;
     return read_array(d, d->found.mask, row, 1, values);
@@ -786,6 +808,8 @@ RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 
 RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, double *values)
 {
+    RELN_NEED(d, RELN_ERR_ARG);
+
     if (d->found.target < 0)
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
     for (ptrdiff_t i = 0; i < n; i++)

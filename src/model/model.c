@@ -150,6 +150,8 @@ static RelnStatus finish(RelnModel *m, RelnStatus status, RelnModel **out)
 RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *shapes,
                              RelnModel **out)
 {
+    RELN_NEED(ctx && spec && shapes && out, reln_null(ctx, __func__));
+
     RelnModel *m = NULL;
     RelnStatus status;
 
@@ -204,21 +206,29 @@ const RelnShapes *reln_model_shapes(const RelnModel *m)
 
 RelnStore *reln_model_store(const RelnModel *m)
 {
+    RELN_NEED(m, NULL);
+
     return m->store;
 }
 
 RelnCtx *reln_model_ctx(const RelnModel *m)
 {
+    RELN_NEED(m, NULL);
+
     return m->ctx;
 }
 
 const char *reln_model_symmetry(const RelnModel *m)
 {
+    RELN_NEED(m, "");
+
     return reln_group_name(m->symmetry);
 }
 
 const char *reln_model_features(const RelnModel *m)
 {
+    RELN_NEED(m, "");
+
     if (m->algebra)
         return reln_algebra_name(m->algebra);
     return reln_model_is_mlp(m) ? "none" : "vectors";
@@ -226,21 +236,29 @@ const char *reln_model_features(const RelnModel *m)
 
 int reln_model_n(const RelnModel *m)
 {
+    RELN_NEED(m, 0);
+
     return m->n;
 }
 
 bool reln_model_promises(const RelnModel *m)
 {
+    RELN_NEED(m, false);
+
     return !reln_model_is_mlp(m);
 }
 
 size_t reln_model_parameters(const RelnModel *m)
 {
+    RELN_NEED(m, 0);
+
     return reln_store_parameters(m->store);
 }
 
 ptrdiff_t reln_model_outputs(const RelnModel *m)
 {
+    RELN_NEED(m, 0);
+
     return (ptrdiff_t)reln_model_target_channels(m) * reln_model_target_size(m);
 }
 
@@ -251,12 +269,16 @@ const RelnConstants *reln_model_constants(const RelnModel *m)
 
 void reln_model_set_constants(RelnModel *m, const RelnConstants *constants)
 {
+    if (!m)
+        return;
     m->constants = *constants;
 }
 
 /* An item of a graph is (K, C), the arrays of files are (channels, size). */
 void reln_model_predictions(const RelnModel *m, const void *y, ptrdiff_t n, double *out)
 {
+    if (!m)
+        return;
     const bool f32 = m->spec.train.dtype == RELN_F32;
     const ptrdiff_t size = reln_model_is_mlp(m) ? 1 : reln_model_target_size(m);
     const ptrdiff_t channels = reln_model_outputs(m) / size;
@@ -313,6 +335,8 @@ static void describe_basis(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
 
 RelnDocNode *reln_model_describe(const RelnModel *m, RelnDoc *doc)
 {
+    RELN_NEED(m && doc, NULL);
+
     RelnDocNode *map = reln_doc_map(doc);
 
     reln_doc_set(doc, map, "spec", reln_spec_to_doc(&m->spec, doc));

@@ -188,6 +188,8 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSour
 RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, const RelnDataSource *source,
                             RelnShapes *shapes)
 {
+    RELN_NEED(ctx && spec && source && shapes, reln_null(ctx, __func__));
+
     RelnDataFound found;
 
     return reln_data_find(ctx, spec, source, &found, shapes);

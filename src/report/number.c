@@ -58,6 +58,8 @@ static void scaled(char *buf, size_t size, double value, int exponent, int decim
 
 char *reln_report_number(char buf[RELN_NUMBER_TEXT], double value, int digits)
 {
+    RELN_NEED(buf, NULL);
+
     const int n = clamp(digits, 1, 17);
     int e;
 
@@ -76,6 +78,8 @@ char *reln_report_number(char buf[RELN_NUMBER_TEXT], double value, int digits)
 
 char *reln_report_mean(char buf[RELN_NUMBER_TEXT], double mean, double spread, int digits)
 {
+    RELN_NEED(buf, NULL);
+
     const int n = clamp(digits, 1, 6);
     const double size = fabs(spread);
     char left[RELN_NUMBER_TEXT / 2], right[RELN_NUMBER_TEXT / 2 - 4];
@@ -98,6 +102,8 @@ char *reln_report_mean(char buf[RELN_NUMBER_TEXT], double mean, double spread, i
 
 char *reln_report_count(char buf[RELN_NUMBER_TEXT], int64_t count)
 {
+    RELN_NEED(buf, NULL);
+
     char digits[24];
     const char *d = digits;
     char *p = buf;
@@ -130,6 +136,8 @@ static char *two_units(char *buf, double seconds, double big, const char *big_na
 
 char *reln_report_duration(char buf[RELN_NUMBER_TEXT], double seconds)
 {
+    RELN_NEED(buf, NULL);
+
     static const struct {
         double size;
         const char *name;
@@ -181,6 +189,8 @@ static int width_of(uint32_t code)
 
 ptrdiff_t reln_report_width(const char *text)
 {
+    RELN_NEED(text, 0);
+
     ptrdiff_t width = 0;
     int n;
 

@@ -28,6 +28,8 @@ struct RelnPage {
 
 RelnStatus reln_page_create(RelnCtx *ctx, const char *title, RelnPage **out)
 {
+    RELN_NEED(ctx && title && out, reln_null(ctx, __func__));
+
     RelnPage *page = *out = reln_alloc(ctx, 1, sizeof *page);
 
     if (!page)
@@ -91,6 +93,8 @@ static void end(RelnPage *page, Kind kind)
 
 void reln_page_section(RelnPage *page, const char *title)
 {
+    if (!page)
+        return;
     reln_markup_escape(begin(page), RELN_ESCAPE_HTML, title);
     end(page, SECTION);
     page->n_sections++;
@@ -132,6 +136,8 @@ static const char *format_escaped(RelnMarkup *raw, RelnMarkup *escaped, RelnFaul
 
 void reln_page_text(RelnPage *page, const char *format, ...)
 {
+    if (!page)
+        return;
     RelnMarkup raw, escaped;
     const char *text;
     va_list args;
@@ -149,6 +155,8 @@ void reln_page_text(RelnPage *page, const char *format, ...)
 
 void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
 {
+    if (!page)
+        return;
     RelnMarkup raw, escaped;
     const char *text;
     va_list args;
@@ -170,6 +178,8 @@ void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
 
 void reln_page_code(RelnPage *page, const char *title, const char *code)
 {
+    if (!page)
+        return;
     RelnMarkup *const text = begin(page);
 
     reln_markup_add(text, "<div class=\"code\">");
@@ -187,6 +197,8 @@ void reln_page_code(RelnPage *page, const char *title, const char *code)
 
 void reln_page_table(RelnPage *page, RelnTable *table)
 {
+    if (!page || !table)
+        return;
     if (table->fault.status != RELN_OK)
         reln_fault(&page->fault, table->fault.status, "%s", table->fault.message);
     if (page->fault.status != RELN_OK)
@@ -197,6 +209,8 @@ void reln_page_table(RelnPage *page, RelnTable *table)
 
 void reln_page_columns(RelnPage *page, int columns)
 {
+    if (!page)
+        return;
     if (columns < 1 || columns > 4)
         reln_fault(&page->fault, RELN_ERR_ARG, "a grid of %d columns: wanted 1 to 4", columns);
     else
@@ -205,6 +219,8 @@ void reln_page_columns(RelnPage *page, int columns)
 
 RelnPlot *reln_page_plot(RelnPage *page, const char *title)
 {
+    RELN_NEED(page, NULL);
+
     Block *b = add_block(page, PLOT);
     RelnPlot *plot = NULL;
 
@@ -299,6 +315,8 @@ static void put_blocks(RelnPage *page)
 
 RelnStatus reln_page_html(RelnPage *page, const char **text, size_t *n_bytes)
 {
+    RELN_NEED(page, RELN_ERR_ARG);
+
     *text = "";
     *n_bytes = 0;
     RELN_TRY(reln_fault_report(&page->fault));

@@ -8,6 +8,8 @@
 
 RelnStatus reln_table_create(RelnCtx *ctx, RelnTable **out)
 {
+    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+
     RelnTable *table = *out = reln_alloc(ctx, 1, sizeof *table);
 
     if (!table)
@@ -35,12 +37,16 @@ static const char *copy(RelnTable *table, const char *text)
 
 void reln_table_title(RelnTable *table, const char *title)
 {
+    if (!table)
+        return;
     if (table->fault.status == RELN_OK)
         table->title = copy(table, title);
 }
 
 void reln_table_column(RelnTable *table, const char *name, unsigned flags)
 {
+    if (!table)
+        return;
     if (table->fault.status != RELN_OK)
         return;
     if (table->rows || table->n_columns == RELN_TABLE_COLUMNS) {
@@ -55,11 +61,15 @@ void reln_table_column(RelnTable *table, const char *name, unsigned flags)
 
 void reln_table_width(RelnTable *table, int columns)
 {
+    if (!table)
+        return;
     table->width = columns;
 }
 
 void reln_table_note(RelnTable *table, const char *note)
 {
+    if (!table)
+        return;
     RelnNote *n = NULL;
 
     if (table->fault.status == RELN_OK)
@@ -87,6 +97,8 @@ static RelnRow *add_row(RelnTable *table)
 
 void reln_table_row(RelnTable *table)
 {
+    if (!table)
+        return;
     const size_t n = (size_t)table->n_columns;
     RelnRow *row = add_row(table);
 
@@ -100,6 +112,8 @@ void reln_table_row(RelnTable *table)
 
 void reln_table_group(RelnTable *table, const char *name)
 {
+    if (!table)
+        return;
     RelnRow *row = add_row(table);
 
     if (row)
@@ -108,6 +122,8 @@ void reln_table_group(RelnTable *table, const char *name)
 
 void reln_table_value(RelnTable *table, double value, const char *text)
 {
+    if (!table)
+        return;
     RelnCell *cell;
 
     if (table->fault.status != RELN_OK)
@@ -125,11 +141,15 @@ void reln_table_value(RelnTable *table, double value, const char *text)
 
 void reln_table_text(RelnTable *table, const char *text)
 {
+    if (!table)
+        return;
     reln_table_value(table, (double)NAN, text);
 }
 
 void reln_table_number(RelnTable *table, double value, int digits)
 {
+    if (!table)
+        return;
     char buf[RELN_NUMBER_TEXT];
 
     reln_table_value(table, value, reln_report_number(buf, value, digits));
@@ -137,6 +157,8 @@ void reln_table_number(RelnTable *table, double value, int digits)
 
 void reln_table_mean(RelnTable *table, double mean, double spread, int digits)
 {
+    if (!table)
+        return;
     char buf[RELN_NUMBER_TEXT];
 
     reln_table_value(table, mean, reln_report_mean(buf, mean, spread, digits));
@@ -144,6 +166,8 @@ void reln_table_mean(RelnTable *table, double mean, double spread, int digits)
 
 void reln_table_count(RelnTable *table, int64_t count)
 {
+    if (!table)
+        return;
     char buf[RELN_NUMBER_TEXT];
 
     reln_table_value(table, (double)count, reln_report_count(buf, count));
@@ -395,6 +419,8 @@ static void put_blocks(RelnTable *table, RelnTableFormat format, const ptrdiff_t
 RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char **text,
                             size_t *n_bytes)
 {
+    RELN_NEED(table, RELN_ERR_ARG);
+
     ptrdiff_t widths[RELN_TABLE_COLUMNS] = {0};
 
     *text = "";
