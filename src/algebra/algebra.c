@@ -42,6 +42,8 @@ static RelnStatus build(RelnAlgebra *a, int dim, int n, const double *basis,
 RelnStatus reln_algebra_from_basis(RelnCtx *ctx, int dim, int n, const double *basis,
                                    const RelnBasisOptions *options, RelnAlgebra **out)
 {
+    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+
     RelnAlgebra *a = reln_alloc(ctx, 1, sizeof *a);
     RelnStatus status;
 
@@ -59,6 +61,8 @@ RelnStatus reln_algebra_from_basis(RelnCtx *ctx, int dim, int n, const double *b
 
 RelnStatus reln_algebra_create(RelnCtx *ctx, const char *name, RelnAlgebra **out)
 {
+    RELN_NEED(out, reln_null(ctx, __func__));
+
     const RelnBasisOptions options = {.name = name};
     RelnNamedBasis named = {0, 0, NULL};
     RelnArena tmp;
@@ -84,6 +88,8 @@ void reln_algebra_destroy(RelnAlgebra *algebra)
 RelnStatus reln_algebra_inspect(RelnCtx *ctx, int dim, int n, const double *basis,
                                 const RelnBasisOptions *options, RelnAlgebraInfo *info)
 {
+    RELN_NEED(ctx && info, reln_null(ctx, __func__));
+
     RelnAnalysis facts;
     RelnArena tmp;
     RelnStatus status;
@@ -104,46 +110,64 @@ const RelnAlgebraInfo *reln_algebra_info(const RelnAlgebra *algebra)
 
 RelnCtx *reln_algebra_ctx(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, NULL);
+
     return algebra->arena.ctx;
 }
 
 const char *reln_algebra_name(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, "");
+
     return algebra->name;
 }
 
 int reln_algebra_n(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, 0);
+
     return algebra->n;
 }
 
 int reln_algebra_dim(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, 0);
+
     return algebra->dim;
 }
 
 const double *reln_algebra_basis(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, NULL);
+
     return algebra->basis;
 }
 
 const double *reln_algebra_killing(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, NULL);
+
     return algebra->facts.killing;
 }
 
 const double *reln_algebra_center(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, NULL);
+
     return algebra->facts.center;
 }
 
 const double *reln_algebra_derived(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, NULL);
+
     return algebra->facts.derived;
 }
 
 const double *reln_algebra_center_projector(const RelnAlgebra *algebra)
 {
+    RELN_NEED(algebra, NULL);
+
     return algebra->facts.projector;
 }
 
@@ -154,6 +178,8 @@ const RelnTensor3 *reln_algebra_structure(const RelnAlgebra *algebra)
 
 RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form, const double **out)
 {
+    RELN_NEED(algebra && out, RELN_ERR_ARG);
+
     const RelnAnalysis *const f = &algebra->facts;
     const double *const grams[] = {
         [RELN_FORM_COMPLETED] = f->completed,
@@ -178,6 +204,8 @@ RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form, const do
 
 double reln_algebra_form(const RelnAlgebra *algebra, const double *x, const double *y)
 {
+    RELN_NEED(algebra && x && y, 0);
+
     const ptrdiff_t k = algebra->dim;
     double sum = 0;
 
@@ -191,6 +219,8 @@ double reln_algebra_form(const RelnAlgebra *algebra, const double *x, const doub
 
 void reln_algebra_hat(const RelnAlgebra *algebra, const double *x, double *matrix)
 {
+    if (!algebra || !x || !matrix)
+        return;
     const ptrdiff_t nn = (ptrdiff_t)algebra->n * algebra->n;
 
     reln_mat_mul(1, algebra->dim, nn, x, algebra->basis, matrix);
@@ -219,6 +249,8 @@ static double distance(const RelnAlgebra *a, const double *matrix)
 
 double reln_algebra_vee(const RelnAlgebra *algebra, const double *matrix, double *x)
 {
+    RELN_NEED(algebra && matrix && x, 0);
+
     const ptrdiff_t nn = (ptrdiff_t)algebra->n * algebra->n;
 
     reln_mat_mul(algebra->dim, nn, 1, algebra->facts.dual, matrix, x);
@@ -227,6 +259,8 @@ double reln_algebra_vee(const RelnAlgebra *algebra, const double *matrix, double
 
 void reln_algebra_bracket(const RelnAlgebra *algebra, const double *x, const double *y, double *z)
 {
+    if (!algebra || !x || !y || !z)
+        return;
     const RelnTensor3 *const c = &algebra->facts.structure;
 
     memset(z, 0, (size_t)algebra->dim * sizeof *z);
@@ -236,6 +270,8 @@ void reln_algebra_bracket(const RelnAlgebra *algebra, const double *x, const dou
 
 RelnStatus reln_algebra_exp(const RelnAlgebra *algebra, const double *x, double *g)
 {
+    RELN_NEED(algebra && x && g, RELN_ERR_ARG);
+
     reln_algebra_hat(algebra, x, g);
     return reln_matrix_exp(algebra->arena.ctx, algebra->n, g, g);
 }
@@ -277,6 +313,8 @@ static RelnStatus adjoint_columns(const RelnAlgebra *a, const double *g, double 
 
 RelnStatus reln_algebra_adjoint(const RelnAlgebra *algebra, const double *g, double *ad)
 {
+    RELN_NEED(algebra && g, RELN_ERR_ARG);
+
     const size_t nn = (size_t)algebra->n * (size_t)algebra->n;
     double tolerance = 0, *tmp = NULL;
     RelnStatus status;
@@ -293,6 +331,8 @@ RelnStatus reln_algebra_adjoint(const RelnAlgebra *algebra, const double *g, dou
 RelnStatus reln_algebra_random_group(const RelnAlgebra *algebra, RelnRng *rng, double cond,
                                      double *g, double *inverse, double *reached)
 {
+    RELN_NEED(algebra && rng && g, RELN_ERR_ARG);
+
     return reln_sample_factors(algebra->arena.ctx, algebra->n, algebra->dim, algebra->facts.ortho,
                                rng, cond, NULL, g, inverse, reached);
 }

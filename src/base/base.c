@@ -46,6 +46,8 @@ static void default_release(void *user, void *block)
 
 RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out)
 {
+    RELN_NEED(out, RELN_ERR_ARG);
+
     const RelnAllocator a =
         allocator ? *allocator : (RelnAllocator){default_alloc, default_release, NULL};
     /* aligned_alloc wants whole multiples of the alignment */
@@ -73,29 +75,44 @@ const char *reln_ctx_error(const RelnCtx *ctx)
 
 RelnStatus reln_ctx_status(const RelnCtx *ctx)
 {
+    RELN_NEED(ctx, RELN_ERR_ARG);
+
     return ctx->status;
 }
 
 void reln_ctx_clear(RelnCtx *ctx)
 {
+    if (!ctx)
+        return;
     ctx->status = RELN_OK;
     ctx->message[0] = '\0';
 }
 
 uint64_t reln_ctx_allocations(const RelnCtx *ctx)
 {
+    RELN_NEED(ctx, 0);
+
     return atomic_load_explicit(&ctx->n_allocations, memory_order_relaxed);
 }
 
 uint64_t reln_ctx_live_blocks(const RelnCtx *ctx)
 {
+    RELN_NEED(ctx, 0);
+
     return atomic_load_explicit(&ctx->n_live, memory_order_relaxed);
+}
+
+RelnStatus reln_null(RelnCtx *ctx, const char *function)
+{
+    return reln_fail(ctx, RELN_ERR_ARG, "%s: NULL where a pointer is needed", function);
 }
 
 RelnStatus(reln_fail)(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 {
     va_list args;
 
+    if (!ctx)
+        return status;
     ctx->status = status;
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);

@@ -12,6 +12,16 @@
             return try_status_;                                                                    \
     } while (0)
 
+/* The first line of a public function: leave with a result when a pointer that it cannot do without is NULL. What is
+ * behind an output pointer then stays as it was. */
+#define RELN_NEED(pointers, result)                                                                \
+    do {                                                                                           \
+        if (!(pointers))                                                                           \
+            return result;                                                                         \
+    } while (0)
+/* RELN_ERR_ARG for it, with a line where there is a context. */
+RelnStatus reln_null(RelnCtx *ctx, const char *function);
+
 /* Record one line about what was seen and what was wanted, and return the code: `return reln_fail(ctx, ...)`. */
 RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

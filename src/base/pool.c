@@ -90,6 +90,8 @@ static bool start(struct Worker *w)
 
 RelnStatus reln_pool_create(RelnCtx *ctx, int n_threads, RelnPool **out)
 {
+    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+
     RelnPool *pool;
 
     *out = NULL;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/base.h"
+
 /* One round: two 32x32 -> 64 bit products, halves crossed, keys mixed in. */
 static void round_once(uint32_t c[4], const uint32_t k[2])
 {
@@ -19,6 +21,8 @@ static void round_once(uint32_t c[4], const uint32_t k[2])
 
 void reln_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
+    if (!counter || !key || !out)
+        return;
     uint32_t k[2] = {key[0], key[1]};
 
     for (int i = 0; i < 4; i++)
@@ -37,6 +41,8 @@ RelnRng reln_rng(uint64_t seed, uint64_t stream)
 
 uint64_t reln_rng_bits(RelnRng *rng)
 {
+    RELN_NEED(rng, 0);
+
     const uint64_t block = rng->next / 2;
     const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)rng->stream,
                                  (uint32_t)(rng->stream >> 32)};
@@ -54,6 +60,8 @@ static double to_uniform(uint64_t bits)
 
 double reln_rng_uniform(RelnRng *rng)
 {
+    RELN_NEED(rng, 0);
+
     return to_uniform(reln_rng_bits(rng));
 }
 
@@ -96,6 +104,8 @@ static void draw_blocks(const RelnRng *rng, uint64_t block, double *out)
 
 void reln_rng_uniforms(RelnRng *rng, ptrdiff_t n, double *out)
 {
+    if (!rng || !out)
+        return;
     ptrdiff_t i = 0;
 
     if (rng->next % 2 && n > 0)
@@ -109,6 +119,8 @@ void reln_rng_uniforms(RelnRng *rng, ptrdiff_t n, double *out)
 /* Box-Muller; 1 - u keeps the logarithm finite. One of the pair is thrown away, so that draws do not depend on history. */
 double reln_rng_normal(RelnRng *rng)
 {
+    RELN_NEED(rng, 0);
+
     const double radius = sqrt(-2.0 * log(1.0 - reln_rng_uniform(rng)));
 
     return radius * cos(6.283185307179586 * reln_rng_uniform(rng));
@@ -117,6 +129,8 @@ double reln_rng_normal(RelnRng *rng)
 /* Rejection of the last, incomplete run of n values. */
 uint64_t reln_rng_below(RelnRng *rng, uint64_t n)
 {
+    RELN_NEED(rng, 0);
+
     uint64_t bits;
 
     if (n == 0)

@@ -608,6 +608,8 @@ RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options,
                            RelnArchive *archive, ptrdiff_t n, const ptrdiff_t *rows,
                            RelnCheck *out)
 {
+    RELN_NEED(model, RELN_ERR_ARG);
+
     const RelnCheckOptions given = options ? *options : (RelnCheckOptions){0};
     Checker c = {.ctx = reln_model_ctx(model), .model = model, .rows = rows};
     RelnStatus status;

@@ -432,6 +432,8 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
 RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
                          const RelnFitOptions *options, RelnFit **out)
 {
+    RELN_NEED(ctx && spec_path && data_path && options && out, reln_null(ctx, __func__));
+
     RelnFit *fit = NULL;
     RelnStatus status = create(ctx, options, &fit);
 
@@ -523,6 +525,8 @@ static RelnStatus resume(RelnFit *fit)
 
 RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
 {
+    RELN_NEED(ctx && options && out, reln_null(ctx, __func__));
+
     RelnFit *fit = NULL;
     RelnStatus status = RELN_OK;
 
@@ -549,6 +553,7 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
 
 RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 {
+    RELN_NEED(fit && end, RELN_ERR_ARG);
     RELN_TRY(reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end));
     fit->peak_bytes = reln_peak_bytes();
     /* scores that are no numbers, to the end: the weights are those of the start, and nothing was learned */
@@ -561,6 +566,8 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 
 RelnFitResult reln_fit_result(const RelnFit *fit)
 {
+    RELN_NEED(fit, (RelnFitResult){0});
+
     RelnFitResult r = {.end = fit->end,
                        .step = reln_trainer_step(fit->trainer),
                        .n_steps = fit->n_steps,
@@ -584,5 +591,7 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
 
 RelnModel *reln_fit_model(const RelnFit *fit)
 {
+    RELN_NEED(fit, NULL);
+
     return fit->model;
 }

@@ -140,6 +140,8 @@ static RelnStatus save(const RelnModel *model, const char *path, RelnArena *aren
 
 RelnStatus reln_model_save(const RelnModel *model, const char *path)
 {
+    RELN_NEED(model, RELN_ERR_ARG);
+
     RelnCtx *ctx = reln_model_ctx(model);
     RelnArena arena;
     RelnDoc *doc = NULL;
@@ -218,6 +220,8 @@ static RelnStatus load_file(RelnCtx *ctx, const char *path, RelnDtype dtype, Rel
 
 RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype, RelnModel **out)
 {
+    RELN_NEED(out, reln_null(ctx, __func__));
+
     RelnArena arena;
     RelnStatus status;
     const char *file = path;

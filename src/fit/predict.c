@@ -160,6 +160,8 @@ static RelnStatus predict(RelnReader *r, RelnPredictions *p)
 
 RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnPredictions *out)
 {
+    RELN_NEED(model, RELN_ERR_ARG);
+
     const RelnDataOptions options = {.without_target = true};
     RelnReader r;
     RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
@@ -175,6 +177,8 @@ RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, Re
 
 void reln_predictions_clear(RelnPredictions *p)
 {
+    if (!p)
+        return;
     if (p->ctx)
         reln_free(p->ctx, p->values);
     *p = (RelnPredictions){0};
@@ -184,6 +188,8 @@ void reln_predictions_clear(RelnPredictions *p)
 
 RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, RelnMetrics *out)
 {
+    RELN_NEED(model, RELN_ERR_ARG);
+
     RelnReader r;
     RelnTally tally;
     RelnStatus status = reln_reader_open(model, data_path, threads, NULL, &r);

@@ -108,6 +108,8 @@ static bool want_number(RelnGraph *g, const RelnNode *x, const char *what, int i
 bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *cotangents, int n_x,
               RelnNode *const *xs, RelnNode **out)
 {
+    RELN_NEED(graph && ys && out, reln_graph_null(graph, __func__));
+
     Sweep s = {.g = graph, .first = graph->nodes.count, .last = -1};
     const size_t count = (size_t)graph->nodes.count + 1;
 
@@ -135,6 +137,8 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
 
 bool reln_grad(RelnGraph *graph, RelnNode *y, int n, RelnNode *const *xs, RelnNode **out)
 {
+    RELN_NEED(graph && out, reln_graph_null(graph, __func__));
+
     RelnNode *one;
 
     for (int i = 0; i < n; i++)

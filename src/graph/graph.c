@@ -44,6 +44,8 @@ RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, Reln
 
 RelnStatus reln_graph_create(RelnGroup *group, RelnStore *store, RelnDtype dtype, RelnGraph **out)
 {
+    RELN_NEED(group && out, RELN_ERR_ARG);
+
     RelnCtx *ctx = reln_group_ctx(group);
 
     *out = NULL;
@@ -66,26 +68,36 @@ void reln_graph_destroy(RelnGraph *graph)
 
 RelnCtx *reln_graph_ctx(const RelnGraph *graph)
 {
+    RELN_NEED(graph, NULL);
+
     return graph->ctx;
 }
 
 RelnGroup *reln_graph_group(const RelnGraph *graph)
 {
+    RELN_NEED(graph, NULL);
+
     return graph->group;
 }
 
 RelnStore *reln_graph_store(const RelnGraph *graph)
 {
+    RELN_NEED(graph, NULL);
+
     return graph->store;
 }
 
 RelnDtype reln_graph_dtype(const RelnGraph *graph)
 {
+    RELN_NEED(graph, RELN_DEFAULT);
+
     return graph->dtype;
 }
 
 int reln_graph_size(const RelnGraph *graph)
 {
+    RELN_NEED(graph, 0);
+
     return graph->nodes.count;
 }
 
@@ -128,6 +140,11 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     return false;
 }
 
+bool reln_graph_null(RelnGraph *g, const char *function)
+{
+    return g && reln_graph_fail(g, RELN_ERR_ARG, "%s: NULL where a pointer is needed", function);
+}
+
 bool reln_graph_nomem(RelnGraph *g)
 {
     return reln_graph_fail(g, RELN_ERR_NOMEM, "%s", reln_ctx_error(g->ctx));
@@ -135,6 +152,8 @@ bool reln_graph_nomem(RelnGraph *g)
 
 RelnStatus reln_graph_status(const RelnGraph *graph)
 {
+    RELN_NEED(graph, RELN_ERR_ARG);
+
     if (graph->status == RELN_OK)
         return RELN_OK;
     return reln_fail(graph->ctx, graph->status, "%s", graph->message);
@@ -266,11 +285,13 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
 static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in)
 {
     assert(op->n_in < 0 || op->n_in == n_in);
+    if (!g)
+        return false;
     if (n_in > RELN_INPUTS_MAX)
         return reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d",
                                op->name, n_in, RELN_INPUTS_MAX);
     for (int i = 0; i < n_in; i++) {
-        if (!in[i])
+        if (!in[i]) /* it passes through; outputs and assignments do not take it */
             return false;
         if (in[i]->graph != g)
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph",
@@ -339,6 +360,8 @@ bool reln_want_size(RelnGraph *g, const char *op, const RelnShape *s)
 
 RelnDims reln_node_dims(const RelnNode *node)
 {
+    RELN_NEED(node, (RelnDims){0});
+
     const int *d = node->shape.dims;
 
     return (RelnDims){d[RELN_P], d[RELN_Q], d[RELN_R], d[RELN_K], d[RELN_C]};
@@ -346,26 +369,36 @@ RelnDims reln_node_dims(const RelnNode *node)
 
 const RelnRep *reln_node_rep(const RelnNode *node)
 {
+    RELN_NEED(node, NULL);
+
     return node->rep;
 }
 
 RelnDomain reln_node_domain(const RelnNode *node)
 {
+    RELN_NEED(node, 0);
+
     return node->domain;
 }
 
 RelnDtype reln_node_dtype(const RelnNode *node)
 {
+    RELN_NEED(node, RELN_DEFAULT);
+
     return node->dtype;
 }
 
 RelnGraph *reln_node_graph(const RelnNode *node)
 {
+    RELN_NEED(node, NULL);
+
     return node->graph;
 }
 
 const char *reln_node_name(const RelnNode *node)
 {
+    RELN_NEED(node, "");
+
     const RelnGraph *g = node->graph;
 
     for (int i = 0; i < g->sources.count; i++)
@@ -376,6 +409,8 @@ const char *reln_node_name(const RelnNode *node)
 
 RelnNode *reln_graph_param(const RelnGraph *graph, int index)
 {
+    RELN_NEED(graph, NULL);
+
     for (int i = 0; i < graph->sources.count; i++)
         if (graph->sources.items[i].node->op == &reln_op_param && index-- == 0)
             return graph->sources.items[i].node;
@@ -424,6 +459,8 @@ const char *reln_shape_text(const RelnNode *x)
 
 RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
 {
+    RELN_NEED(graph && name, (reln_graph_null(graph, __func__), RELN_STEP));
+
     RelnRowDomain rows = {NULL, capacity};
 
     for (int i = 0; i < graph->rows.count; i++)
@@ -460,7 +497,11 @@ void reln_output(RelnGraph *graph, const char *name, RelnNode *node)
 {
     RelnNamedNode named = {NULL, node};
 
-    if (!node || graph->status != RELN_OK)
+    if (!graph || !name || !node) {
+        reln_graph_null(graph, __func__);
+        return;
+    }
+    if (graph->status != RELN_OK)
         return;
     if (graph->parent || node->graph != graph) {
         reln_graph_fail(graph, RELN_ERR_ARG, "output %s: %s", name,
@@ -485,7 +526,11 @@ void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value)
 {
     const RelnAssign assign = {state, value};
 
-    if (!state || !value || graph->status != RELN_OK)
+    if (!graph || !state || !value) {
+        reln_graph_null(graph, __func__);
+        return;
+    }
+    if (graph->status != RELN_OK)
         return;
     if (state->graph != graph || value->graph != graph)
         reln_graph_fail(graph, RELN_ERR_ARG, "assign: state or value belongs to another graph");

@@ -96,6 +96,8 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
 /* Record the first error of a graph. Returns false, for infer. */
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same for a builder that was given NULL; g may be NULL, too. */
+bool reln_graph_null(RelnGraph *g, const char *function);
 /* The same after an allocation that failed, with the context's message. */
 bool reln_graph_nomem(RelnGraph *g);
 RelnArena *reln_graph_arena(RelnGraph *g);

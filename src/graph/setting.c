@@ -34,6 +34,8 @@ static RelnStatus make_parts(RelnSetting *s, const char *symmetry, const char *f
 RelnStatus reln_setting_init(RelnSetting *s, const char *symmetry, const char *features,
                              RelnDtype dtype, uint64_t seed)
 {
+    RELN_NEED(s, RELN_ERR_ARG);
+
     memset(s, 0, sizeof *s);
     RELN_TRY(reln_ctx_create(NULL, &s->ctx));
     s->owns_ctx = true;
@@ -43,6 +45,8 @@ RelnStatus reln_setting_init(RelnSetting *s, const char *symmetry, const char *f
 RelnStatus reln_setting_init_in(RelnSetting *s, RelnCtx *ctx, const char *symmetry,
                                 const char *features, RelnDtype dtype, uint64_t seed)
 {
+    RELN_NEED(s && ctx, RELN_ERR_ARG);
+
     memset(s, 0, sizeof *s);
     s->ctx = ctx;
     return make_parts(s, symmetry, features, dtype, seed);
@@ -50,6 +54,8 @@ RelnStatus reln_setting_init_in(RelnSetting *s, RelnCtx *ctx, const char *symmet
 
 void reln_setting_clear(RelnSetting *s)
 {
+    if (!s)
+        return;
     reln_graph_destroy(s->graph);
     reln_store_destroy(s->store);
     reln_algebra_destroy(s->algebra);

@@ -76,6 +76,8 @@ static RelnNode *enter(RelnGraph *g, const RelnOp *op, const char *name, const v
 RelnNode *reln_input(RelnGraph *graph, const char *name, RelnDomain domain, RelnDims dims,
                      const RelnRep *rep, RelnDtype dtype)
 {
+    RELN_NEED(graph && name, (reln_graph_null(graph, __func__), NULL));
+
     Draft d;
 
     memset(&d, 0, sizeof d);
@@ -93,6 +95,8 @@ RelnNode *reln_input(RelnGraph *graph, const char *name, RelnDomain domain, Reln
 RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain, RelnDims dims,
                            RelnDomain target, int limit)
 {
+    RELN_NEED(graph && name, (reln_graph_null(graph, __func__), NULL));
+
     Draft d;
 
     memset(&d, 0, sizeof d);
@@ -116,6 +120,8 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
 RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims, const RelnRep *rep,
                         RelnDtype dtype)
 {
+    RELN_NEED(body, (reln_graph_null(body, __func__), NULL));
+
     Draft d;
     RelnNode *z;
 
@@ -204,11 +210,15 @@ static RelnNode *entry_node(RelnGraph *g, const RelnOp *op, const char *name, Re
 
 RelnNode *reln_param(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init)
 {
+    RELN_NEED(graph && name, (reln_graph_null(graph, __func__), NULL));
+
     return entry_node(graph, &reln_op_param, name, dims, init, RELN_ENTRY_PARAM);
 }
 
 RelnNode *reln_state(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init)
 {
+    RELN_NEED(graph && name, (reln_graph_null(graph, __func__), NULL));
+
     return entry_node(graph, &reln_op_state, name, dims, init, RELN_ENTRY_STATE);
 }
 
@@ -342,6 +352,8 @@ static const double *settled_values(RelnGraph *g, const RelnShape *s, const Reln
 
 RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep, const double *values)
 {
+    RELN_NEED(graph && values, (reln_graph_null(graph, __func__), NULL));
+
     ConstDraft d;
 
     memset(&d, 0, sizeof d);
@@ -355,6 +367,8 @@ RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep, const 
 
 RelnNode *reln_scalar(RelnGraph *graph, double value)
 {
+    RELN_NEED(graph, (reln_graph_null(graph, __func__), NULL));
+
     return reln_const(graph, (RelnDims){1, 1, 1, 1, 1}, NULL, &value);
 }
 

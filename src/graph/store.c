@@ -5,6 +5,8 @@
 
 RelnStatus reln_store_create(RelnCtx *ctx, uint64_t seed, RelnStore **out)
 {
+    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+
     RelnStore *store = reln_alloc(ctx, 1, sizeof *store);
 
     *out = store;
@@ -109,6 +111,8 @@ RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *s
 
 int reln_store_count(const RelnStore *store)
 {
+    RELN_NEED(store, 0);
+
     return store->entries.count;
 }
 
@@ -124,11 +128,15 @@ static RelnEntryInfo info(const RelnStoreEntry *e)
 
 RelnEntryInfo reln_store_entry(const RelnStore *store, int index)
 {
+    RELN_NEED(store, (RelnEntryInfo){0});
+
     return info(store->entries.items[index]);
 }
 
 bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out)
 {
+    RELN_NEED(store, false);
+
     const RelnStoreEntry *entry = lookup(store, name);
 
     if (entry)
@@ -146,6 +154,8 @@ RelnNamed reln_entry_named(const RelnEntryInfo *entry)
 
 size_t reln_store_parameters(const RelnStore *store)
 {
+    RELN_NEED(store, 0);
+
     size_t count = 0;
 
     for (int i = 0; i < store->entries.count; i++)

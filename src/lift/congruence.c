@@ -108,6 +108,8 @@ static RelnStatus check_some(RelnCtx *ctx, const char *what, ptrdiff_t count, co
 RelnStatus reln_reference_mean(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *s,
                                double eps, const double *prior, double *sbar)
 {
+    RELN_NEED(ctx && s && sbar, reln_null(ctx, __func__));
+
     RELN_TRY(reln_lift_check_symmetric(ctx, "mean covariance", n, count, s));
     RELN_TRY(check_some(ctx, "mean covariance", count, prior));
     memset(sbar, 0, (size_t)(n * n) * sizeof *sbar);
@@ -120,6 +122,8 @@ RelnStatus reln_reference_mean(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const
 RelnStatus reln_reference_scatter(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *v,
                                   double eps, const double *prior, double *sbar)
 {
+    RELN_NEED(ctx && v && sbar, reln_null(ctx, __func__));
+
     RELN_TRY(reln_lift_check(ctx, "scatter of vectors", n, count, n, v));
     RELN_TRY(check_some(ctx, "scatter of vectors", count, prior));
     memset(sbar, 0, (size_t)(n * n) * sizeof *sbar);
@@ -131,6 +135,8 @@ RelnStatus reln_reference_scatter(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, co
 
 void reln_regularise(ptrdiff_t n, const double *sbar, ptrdiff_t count, double eps, double *s)
 {
+    if (!sbar || !s)
+        return;
     for (ptrdiff_t k = 0; k < count; k++)
         for (ptrdiff_t i = 0; i < n * n; i++)
             s[k * n * n + i] += eps * sbar[i];
@@ -171,18 +177,24 @@ static RelnStatus lift(RelnCtx *ctx, ptrdiff_t n, const double *sbar, bool logar
 RelnStatus reln_lift_congruence(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                 const double *s, double *x)
 {
+    RELN_NEED(ctx && sbar && s, reln_null(ctx, __func__));
+
     return lift(ctx, n, sbar, false, count, s, x);
 }
 
 RelnStatus reln_lift_congruence_log(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                     const double *s, double *x)
 {
+    RELN_NEED(ctx && sbar && s, reln_null(ctx, __func__));
+
     return lift(ctx, n, sbar, true, count, s, x);
 }
 
 RelnStatus reln_lift_congruence_pair(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                      const double *v, const double *w, double *x)
 {
+    RELN_NEED(ctx && sbar && v && w, reln_null(ctx, __func__));
+
     Reference r;
     RelnStatus status = RELN_OK;
 
@@ -201,6 +213,8 @@ RelnStatus reln_lift_congruence_pair(RelnCtx *ctx, ptrdiff_t n, const double *sb
 
 void reln_readout_vector(ptrdiff_t n, ptrdiff_t count, const double *x, const double *v, double *y)
 {
+    if (!x || !v || !y)
+        return;
     for (ptrdiff_t k = 0; k < count; k++)
         reln_mat_mul(n, n, 1, x + k * n * n, v + k * n, y + k * n);
 }
@@ -208,6 +222,8 @@ void reln_readout_vector(ptrdiff_t n, ptrdiff_t count, const double *x, const do
 RelnStatus reln_readout_covector(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                  const double *x, const double *v, double *y)
 {
+    RELN_NEED(ctx && sbar && x && v, reln_null(ctx, __func__));
+
     Reference r;
     RelnStatus status = RELN_OK;
 
@@ -226,6 +242,8 @@ RelnStatus reln_readout_covector(RelnCtx *ctx, ptrdiff_t n, const double *sbar, 
 void reln_readout_symmetric(ptrdiff_t n, const double *sbar, ptrdiff_t count, const double *x,
                             double *s)
 {
+    if (!sbar || !x || !s)
+        return;
     for (ptrdiff_t k = 0; k < count; k++, x += n * n, s += n * n) {
         reln_mat_mul(n, n, n, x, sbar, s);
         for (ptrdiff_t i = 0; i < n; i++)
@@ -254,6 +272,8 @@ static RelnStatus positive_items(Reference *r, ptrdiff_t count, const double *x,
 RelnStatus reln_readout_positive(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                  const double *x, double *s)
 {
+    RELN_NEED(ctx && sbar && x, reln_null(ctx, __func__));
+
     Reference r;
     RelnStatus status = RELN_OK;
 
@@ -269,6 +289,8 @@ RelnStatus reln_readout_positive(RelnCtx *ctx, ptrdiff_t n, const double *sbar, 
 RelnStatus reln_readout_norm(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                              const double *x, double *y)
 {
+    RELN_NEED(ctx && sbar && x, reln_null(ctx, __func__));
+
     Reference r;
     RelnStatus status = RELN_OK;
 

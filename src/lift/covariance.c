@@ -8,6 +8,8 @@
 RelnStatus reln_lift_covariance_log(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *s,
                                     double *x)
 {
+    RELN_NEED(ctx && s, reln_null(ctx, __func__));
+
     const char *what = "covariance logarithm";
 
     RELN_TRY(reln_lift_check_symmetric(ctx, what, n, count, s));
@@ -19,6 +21,8 @@ RelnStatus reln_lift_covariance_log(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, 
 RelnStatus reln_readout_covariance_exp(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *x,
                                        double *s)
 {
+    RELN_NEED(ctx && x && s, reln_null(ctx, __func__));
+
     const char *what = "covariance exponential";
 
     RELN_TRY(reln_lift_check(ctx, what, n, count, n * n, x));

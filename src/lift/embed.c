@@ -23,6 +23,8 @@ static RelnStatus check_metric(RelnCtx *ctx, ptrdiff_t n, const double *metric)
 RelnStatus reln_lift_embed(RelnCtx *ctx, ptrdiff_t n, const double *metric, ptrdiff_t count,
                            const double *v, double *x)
 {
+    RELN_NEED(v, reln_null(ctx, __func__));
+
     const ptrdiff_t m = n + 1;
 
     RELN_TRY(reln_lift_check(ctx, "embedding", n, count, n, v));
@@ -39,6 +41,8 @@ RelnStatus reln_lift_embed(RelnCtx *ctx, ptrdiff_t n, const double *metric, ptrd
 
 void reln_readout_embed_column(ptrdiff_t n, ptrdiff_t count, const double *x, double *v)
 {
+    if (!x || !v)
+        return;
     const ptrdiff_t m = n + 1;
 
     for (ptrdiff_t k = 0; k < count; k++)
@@ -50,6 +54,8 @@ void reln_readout_embed_column(ptrdiff_t n, ptrdiff_t count, const double *x, do
 void reln_readout_embed_row(ptrdiff_t n, const double *metric, ptrdiff_t count, const double *x,
                             double *v)
 {
+    if (!x || !v)
+        return;
     const ptrdiff_t m = n + 1;
 
     for (ptrdiff_t k = 0; k < count; k++)

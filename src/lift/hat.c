@@ -4,6 +4,8 @@
 
 RelnStatus reln_lift_hat(RelnCtx *ctx, ptrdiff_t count, const double *v, double *x)
 {
+    RELN_NEED(v && x, reln_null(ctx, __func__));
+
     RELN_TRY(reln_lift_check(ctx, "hat", 3, count, 3, v));
     for (ptrdiff_t k = 0; k < count; k++, v += 3, x += 9) {
         x[0] = x[4] = x[8] = 0;
@@ -19,6 +21,8 @@ RelnStatus reln_lift_hat(RelnCtx *ctx, ptrdiff_t count, const double *v, double 
 
 void reln_readout_hat(ptrdiff_t count, const double *x, double *v)
 {
+    if (!x || !v)
+        return;
     for (ptrdiff_t k = 0; k < count; k++, v += 3, x += 9) {
         v[0] = 0.5 * (x[7] - x[5]);
         v[1] = 0.5 * (x[2] - x[6]);

@@ -4,6 +4,8 @@
 /* The order is that of the published code, [x Wb, x Wa]. */
 RelnNode *reln_nn_bracket(const RelnNet *net, const char *name, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     const int c = reln_nn_channels(x);
     RelnNode *a, *b;
 

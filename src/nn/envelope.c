@@ -127,11 +127,15 @@ static RelnNode *product(const RelnNet *net, const char *layer, const char *name
 
 RelnNode *reln_nn_product(const RelnNet *net, const char *name, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     return product(net, "product", name, x, 1.0, 0.0);
 }
 
 RelnNode *reln_nn_jordan(const RelnNet *net, const char *name, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     return product(net, "jordan", name, x, 0.5, 0.5);
 }
 
@@ -265,6 +269,8 @@ static const RelnRep *matrix_rep(const RelnNet *net)
 /* abc + cba = [[a,b],c]/2 + (sc + cs), s = (ab + ba)/2: each part is in the algebra when the whole is. */
 RelnNode *reln_nn_triple(const RelnNet *net, const char *name, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     const int channels = reln_nn_channels(x);
     RelnGraph *g = net->graph;
     RelnNode *a, *b, *c, *s, *double_bracket;
@@ -290,6 +296,8 @@ RelnNode *reln_nn_triple(const RelnNet *net, const char *name, RelnNode *x)
 
 RelnNode *reln_nn_hat(const RelnNet *net, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     const RelnRep *matrix;
     double *columns;
     int n, dim;

@@ -16,6 +16,8 @@ static RelnNode *along(const RelnNet *net, RelnNode *x, RelnNode *amount, RelnNo
 
 RelnNode *reln_nn_relu(const RelnNet *net, const char *name, RelnNode *x, const RelnRelu *options)
 {
+    RELN_NEED(net, NULL);
+
     const RelnRelu o = options ? *options : (RelnRelu){0};
     RelnNode *d = direction(net, name, x, o.shared);
     RelnNode *t = reln_relu(net->graph, reln_nn_form(net, x, d));
@@ -35,6 +37,8 @@ static RelnNode *size_of(const RelnNet *net, RelnNode *t, RelnNode *qx, RelnNode
 
 RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x, const RelnRms *options)
 {
+    RELN_NEED(net, NULL);
+
     const RelnRms defaults = RELN_RMS_DEFAULTS, o = options ? *options : defaults;
     RelnNode *d = direction(net, name, x, o.shared);
     RelnNode *t = reln_nn_form(net, x, d);
@@ -60,6 +64,8 @@ static RelnNode *ratio(const RelnNet *net, RelnNode *t, RelnNode *q, double delt
 RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
                           const RelnProject *options)
 {
+    RELN_NEED(net, NULL);
+
     const RelnProject defaults = RELN_PROJECT_DEFAULTS, o = options ? *options : defaults;
     RelnGraph *g = net->graph;
     RelnNode *d = direction(net, name, x, o.shared);
@@ -73,6 +79,8 @@ RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
 
 RelnNode *reln_nn_gate(const RelnNet *net, const char *name, RelnNode *x, RelnNode *s, int width)
 {
+    RELN_NEED(net, NULL);
+
     const RelnMlp mlp = {1, width, reln_nn_channels(x), RELN_ACT_SILU};
 
     if (!x)

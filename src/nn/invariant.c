@@ -12,6 +12,8 @@ bool reln_nn_want_algebra(const RelnNet *net, const char *layer)
 /* The sum of products over K is invariant where the rep is orthogonal, which contract() asks the generators. */
 RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
+    RELN_NEED(net, NULL);
+
     return net->algebra ? reln_form(net->graph, net->algebra, net->form, x, y)
                         : reln_pair(net->graph, x, y);
 }
@@ -37,6 +39,8 @@ static RelnNode *lower_dot(const RelnNet *net, RelnNode *x, const RelnRep *dual)
 
 RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     const RelnRep *dual = x ? reln_dual(net->graph, x->rep) : NULL;
     const double *gram = NULL;
     RelnStatus status;
@@ -59,6 +63,8 @@ RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x)
 
 RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     return reln_nn_form(net, x, x);
 }
 
@@ -66,6 +72,8 @@ RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
 RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNode *x,
                                     int directions)
 {
+    RELN_NEED(net, NULL);
+
     RelnGraph *g = net->graph;
     RelnNode *d = reln_nn_relu(net, name, reln_nn_linear(net, name, x, directions),
                                &(RelnRelu){.shared = true});
@@ -89,6 +97,8 @@ RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNo
  * The flattened identity leads from numbers to their multiples of I, and from matrices to traces. */
 RelnNode *reln_nn_invariant_det(const RelnNet *net, RelnNode *x)
 {
+    RELN_NEED(net, NULL);
+
     RelnGraph *g = net->graph;
     RelnNode *X = reln_nn_hat(net, x), *M = X, *c = NULL;
     const int n = X ? reln_algebra_n(net->algebra) : 0;

@@ -49,6 +49,8 @@ RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, 
 
 RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels)
 {
+    RELN_NEED(net, NULL);
+
     return reln_nn_mixed(net, name, "W", x, channels);
 }
 
@@ -64,6 +66,8 @@ bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x
 
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
 {
+    RELN_NEED(net && conv, NULL);
+
     if (!reln_nn_want_points(net, name, x))
         return NULL;
     return reln_nn_mixed(net, name, "W",
@@ -75,6 +79,8 @@ RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const 
 
 RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels)
 {
+    RELN_NEED(net, NULL);
+
     RelnNode *y = reln_nn_mixed(net, name, "W", s, channels);
 
     return y ? reln_add(net->graph, y, reln_nn_bias(net, name, "b", channels, reln_nn_channels(s)))
@@ -100,6 +106,8 @@ RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s)
 
 RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s, const RelnMlp *mlp)
 {
+    RELN_NEED(net && mlp, NULL);
+
     for (int i = 0; i <= mlp->hidden && s; i++) {
         const char *layer = reln_arena_printf(reln_graph_arena(net->graph), "%s.%d", name, i);
 

@@ -117,6 +117,8 @@ static RelnNode *published_norm(const RelnNet *net, const char *name, RelnNode *
 
 RelnNode *reln_nn_batch_norm(const RelnNet *net, const char *name, RelnNode *x, RelnNorm norm)
 {
+    RELN_NEED(net, NULL);
+
     if (!x)
         return NULL;
     return norm == RELN_NORM_PUBLISHED ? published_norm(net, name, x)

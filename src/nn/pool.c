@@ -22,6 +22,8 @@ static RelnNode *scores(const RelnNet *net, const char *name, RelnNode *x)
 RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, int over,
                            bool absolute)
 {
+    RELN_NEED(net, NULL);
+
     RelnGraph *g = net->graph;
     RelnNode *t;
 
@@ -38,6 +40,8 @@ RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, in
 
 RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x, int over)
 {
+    RELN_NEED(net, NULL);
+
     RelnGraph *g = net->graph;
     RelnNode *t, *rows;
 
@@ -53,6 +57,8 @@ RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x
 
 RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over)
 {
+    RELN_NEED(net, NULL);
+
     RelnGraph *g = net->graph;
 
     if (!x || !want_place(net, "pool_mean", x, over))

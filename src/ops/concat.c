@@ -162,6 +162,8 @@ const RelnOp reln_op_concat = {
 
 RelnNode *reln_concat(RelnGraph *g, int n, RelnNode *const *xs, RelnAxis axis)
 {
+    RELN_NEED(xs, (reln_graph_null(g, __func__), NULL));
+
     const Attr attr = {axis};
 
     if (n < 1 || n > MOST) {

@@ -174,6 +174,8 @@ const RelnOp reln_op_contract = {
 RelnNode *reln_contract(RelnGraph *g, const RelnTensor3 *T, RelnNode *x, RelnNode *y,
                         const RelnRep *w)
 {
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
     const Attr attr = {T && x && y ? reln_graph_settled(g, "contract", T, x->rep, y->rep, w)
                                    : NULL};
 
@@ -193,6 +195,8 @@ static RelnNode *contract_entries(RelnGraph *g, RelnEntry *entries, int count, i
 
 RelnNode *reln_pair(RelnGraph *g, RelnNode *x, RelnNode *y)
 {
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
     const int k = x && y ? x->shape.dims[RELN_K] : 0;
     RelnEntry *entries = k ? reln_graph_alloc(g, (size_t)k, sizeof *entries) : NULL;
 
@@ -205,12 +209,16 @@ RelnNode *reln_pair(RelnGraph *g, RelnNode *x, RelnNode *y)
 
 RelnNode *reln_bracket(RelnGraph *g, const RelnAlgebra *algebra, RelnNode *x, RelnNode *y)
 {
+    RELN_NEED(g && algebra, (reln_graph_null(g, __func__), NULL));
+
     return x && y ? reln_contract(g, reln_algebra_structure(algebra), x, y, x->rep) : NULL;
 }
 
 RelnNode *reln_form(RelnGraph *g, const RelnAlgebra *algebra, RelnForm form, RelnNode *x,
                     RelnNode *y)
 {
+    RELN_NEED(g && algebra, (reln_graph_null(g, __func__), NULL));
+
     const int k = reln_algebra_dim(algebra);
     const double *gram = NULL;
     const RelnStatus status = reln_algebra_gram(algebra, form, &gram);

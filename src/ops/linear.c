@@ -153,6 +153,8 @@ static bool given(RelnGraph *g, const RelnNode *x, const RelnRep *out)
 
 RelnNode *reln_linear_map(RelnGraph *g, RelnNode *x, const double *m, const RelnRep *out)
 {
+    RELN_NEED(g && m, (reln_graph_null(g, __func__), NULL));
+
     const int in = x ? x->shape.dims[RELN_K] : 0, to = out ? reln_rep_dim(out) : 0;
     RelnEntry *entries =
         given(g, x, out) ? reln_graph_alloc(g, (size_t)in * (size_t)to, sizeof *entries) : NULL;
@@ -169,6 +171,8 @@ RelnNode *reln_linear_map(RelnGraph *g, RelnNode *x, const double *m, const Reln
 
 RelnNode *reln_slice_k(RelnGraph *g, RelnNode *x, int first, const RelnRep *part)
 {
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
     const int count = part ? reln_rep_dim(part) : 0;
     RelnEntry *entries;
 
@@ -188,6 +192,8 @@ RelnNode *reln_slice_k(RelnGraph *g, RelnNode *x, int first, const RelnRep *part
 
 RelnNode *reln_transpose_matrix(RelnGraph *g, RelnNode *x)
 {
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
     const int k = x && x->rep ? x->shape.dims[RELN_K] : 0;
     RelnEntry *entries;
     int n = 0;
@@ -210,6 +216,8 @@ RelnNode *reln_transpose_matrix(RelnGraph *g, RelnNode *x)
 
 RelnNode *reln_center_part(RelnGraph *g, const RelnAlgebra *algebra, RelnNode *x)
 {
+    RELN_NEED(g && algebra, (reln_graph_null(g, __func__), NULL));
+
     if (!x)
         return NULL;
     if (x->shape.dims[RELN_K] != reln_algebra_dim(algebra)) {

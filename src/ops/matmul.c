@@ -21,6 +21,8 @@ static void fill(int n, RelnEntry *entries)
 
 RelnNode *reln_matmul(RelnGraph *g, int n, RelnNode *x, RelnNode *y)
 {
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
     enum { LARGEST = 64 };
     RelnEntry *entries;
 

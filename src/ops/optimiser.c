@@ -193,6 +193,10 @@ static bool want_param(RelnGraph *g, const char *op, const RelnNode *rate, const
 void reln_adam(RelnGraph *g, const RelnAdam *options, RelnNode *rate, RelnNode *param,
                RelnNode *grad)
 {
+    if (!g) {
+        reln_graph_null(g, __func__);
+        return;
+    }
     static const RelnAdam defaults = RELN_ADAM_DEFAULTS;
     const RelnAdam *o = options ? options : &defaults;
     RelnAdam attr;
@@ -227,6 +231,10 @@ static bool sgd_fits(RelnGraph *g, const RelnSgd *o)
 
 void reln_sgd(RelnGraph *g, const RelnSgd *options, RelnNode *rate, RelnNode *param, RelnNode *grad)
 {
+    if (!g) {
+        reln_graph_null(g, __func__);
+        return;
+    }
     RelnSgd attr;
     RelnNode *in[4];
     int n = FIRST;
@@ -272,6 +280,10 @@ static RelnNode **gradients(RelnGraph *g, RelnNode *loss, int n)
 
 void reln_adam_groups(RelnGraph *g, int n, const RelnAdamGroup *groups, RelnNode *loss)
 {
+    if (!g) {
+        reln_graph_null(g, __func__);
+        return;
+    }
     const int count = count_params(g);
     RelnNode **nodes = gradients(g, loss, count);
 
@@ -288,6 +300,10 @@ void reln_adam_groups(RelnGraph *g, int n, const RelnAdamGroup *groups, RelnNode
 
 void reln_adam_all(RelnGraph *g, const RelnAdam *options, RelnNode *rate, RelnNode *loss)
 {
+    if (!g) {
+        reln_graph_null(g, __func__);
+        return;
+    }
     static const RelnAdam defaults = RELN_ADAM_DEFAULTS;
     const RelnAdamGroup all = {"", options ? *options : defaults, rate};
 
@@ -296,6 +312,10 @@ void reln_adam_all(RelnGraph *g, const RelnAdam *options, RelnNode *rate, RelnNo
 
 void reln_sgd_all(RelnGraph *g, const RelnSgd *options, RelnNode *rate, RelnNode *loss)
 {
+    if (!g) {
+        reln_graph_null(g, __func__);
+        return;
+    }
     const int count = count_params(g);
     RelnNode **nodes = gradients(g, loss, count);
 

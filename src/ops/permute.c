@@ -159,6 +159,8 @@ static bool is_view(const RelnNode *x, const RelnAxis *axes)
 
 RelnNode *reln_permute(RelnGraph *g, RelnNode *x, const RelnAxis axes[RELN_AXES])
 {
+    RELN_NEED(axes, (reln_graph_null(g, __func__), NULL));
+
     Attr attr;
     const int *d = x ? x->shape.dims : NULL;
 

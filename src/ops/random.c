@@ -188,6 +188,8 @@ RelnNode *reln_random_bernoulli(RelnGraph *g, double p, RelnDomain domain, RelnD
 
 RelnNode *reln_dropout(RelnGraph *g, RelnNode *x, double p, uint64_t key)
 {
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
     RelnDims dims;
     RelnNode *kept;
 

@@ -165,6 +165,8 @@ static RelnNode *or_one(RelnGraph *g, RelnNode *x)
 
 RelnNode *reln_segment_mean(RelnGraph *g, RelnNode *x, RelnNode *index, RelnDomain target)
 {
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
     RelnNode *one = x ? reln_cast(g, reln_scalar(g, 1.0), x->dtype) : NULL;
     RelnNode *count = reln_scatter_add(g, reln_expand(g, one, index), index, target);
 

@@ -186,6 +186,8 @@ RelnStatus reln_group_from_matrices(RelnCtx *ctx, const char *name, int n, int n
                                     const double *lie, int n_discrete, const double *discrete,
                                     RelnGroup **out)
 {
+    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+
     RelnArena scratch;
     RelnStatus status = RELN_ERR_NOMEM;
     Plan plan = {n, n_lie, n_discrete, NULL, NULL};
@@ -370,6 +372,8 @@ static RelnStatus read_plan(RelnArena *scratch, const char *name, Plan *plan)
 
 RelnStatus reln_group_create(RelnCtx *ctx, const char *name, RelnGroup **out)
 {
+    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+
     Plan plan = {0, 0, 0, NULL, NULL};
     RelnArena scratch;
     RelnStatus status;
@@ -404,6 +408,8 @@ static RelnStatus embed(RelnArena *scratch, const RelnGroup *g, int n, RelnGroup
 
 RelnStatus reln_group_embed(const RelnGroup *group, int n, RelnGroup **out)
 {
+    RELN_NEED(group && out, RELN_ERR_ARG);
+
     RelnArena scratch;
     RelnStatus status;
 
@@ -421,36 +427,50 @@ RelnStatus reln_group_embed(const RelnGroup *group, int n, RelnGroup **out)
 
 RelnCtx *reln_group_ctx(const RelnGroup *group)
 {
+    RELN_NEED(group, NULL);
+
     return group->ctx;
 }
 
 const char *reln_group_name(const RelnGroup *group)
 {
+    RELN_NEED(group, "");
+
     return group->name;
 }
 
 int reln_group_n(const RelnGroup *group)
 {
+    RELN_NEED(group, 0);
+
     return group->n;
 }
 
 int reln_group_n_lie(const RelnGroup *group)
 {
+    RELN_NEED(group, 0);
+
     return group->n_lie;
 }
 
 int reln_group_n_discrete(const RelnGroup *group)
 {
+    RELN_NEED(group, 0);
+
     return group->n_discrete;
 }
 
 const double *reln_group_lie(const RelnGroup *group)
 {
+    RELN_NEED(group, NULL);
+
     return group->lie;
 }
 
 const double *reln_group_discrete(const RelnGroup *group)
 {
+    RELN_NEED(group, NULL);
+
     return group->discrete;
 }
 
@@ -503,6 +523,8 @@ static RelnStatus draw(RelnElement *e, RelnRng *rng, double cond)
 
 RelnStatus reln_group_random(const RelnGroup *group, RelnRng *rng, double cond, RelnElement **out)
 {
+    RELN_NEED(group && rng && out, RELN_ERR_ARG);
+
     RelnElement *e = reln_alloc(group->ctx, 1, sizeof *e);
     RelnStatus status;
 
@@ -530,16 +552,22 @@ void reln_element_destroy(RelnElement *element)
 
 const double *reln_element_matrix(const RelnElement *element)
 {
+    RELN_NEED(element, NULL);
+
     return element->matrix;
 }
 
 const double *reln_element_inverse(const RelnElement *element)
 {
+    RELN_NEED(element, NULL);
+
     return element->inverse;
 }
 
 double reln_element_cond(const RelnElement *element)
 {
+    RELN_NEED(element, 0);
+
     return element->cond;
 }
 

@@ -257,36 +257,50 @@ const RelnRep *reln_rep_make(RelnGroup *group, int dim, Fill fill, const void *g
 
 RelnGroup *reln_rep_group(const RelnRep *rep)
 {
+    RELN_NEED(rep, NULL);
+
     return rep->group;
 }
 
 int reln_rep_dim(const RelnRep *rep)
 {
+    RELN_NEED(rep, 0);
+
     return rep->dim;
 }
 
 const char *reln_rep_name(const RelnRep *rep)
 {
+    RELN_NEED(rep, "");
+
     return rep->name;
 }
 
 const double *reln_rep_lie(const RelnRep *rep, int generator)
 {
+    RELN_NEED(rep, NULL);
+
     return rep->lie + generator * square(rep->dim);
 }
 
 const double *reln_rep_discrete(const RelnRep *rep, int generator)
 {
+    RELN_NEED(rep, NULL);
+
     return rep->discrete + generator * square(rep->dim);
 }
 
 bool reln_rep_is_trivial(const RelnRep *rep)
 {
+    RELN_NEED(rep, false);
+
     return rep->trivial;
 }
 
 bool reln_rep_is_orthogonal(const RelnRep *rep)
 {
+    RELN_NEED(rep, false);
+
     return rep->orthogonal;
 }
 

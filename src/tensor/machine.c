@@ -47,6 +47,8 @@ static size_t cache_size(int name)
 
 void reln_machine_describe(RelnMachine *out)
 {
+    if (!out)
+        return;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     *out = (RelnMachine){.cpu = "unknown", .cores = cores > 0 ? (int)cores : 1};
@@ -101,6 +103,8 @@ static bool fits(int extent)
 RelnStatus reln_gemm_probe_create(RelnCtx *ctx, RelnDtype dtype, int m, int n, int k,
                                   RelnGemmProbe **out)
 {
+    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+
     RelnGemmProbe *p;
 
     *out = NULL;
@@ -138,6 +142,8 @@ void reln_gemm_probe_destroy(RelnGemmProbe *p)
 
 double reln_gemm_probe_run(RelnGemmProbe *p)
 {
+    RELN_NEED(p, 0);
+
     double start;
 
     if (openblas_get_num_threads() != 1)
@@ -154,6 +160,8 @@ double reln_gemm_probe_run(RelnGemmProbe *p)
 
 double reln_gemm_probe_value(const RelnGemmProbe *p, int i, int j)
 {
+    RELN_NEED(p, 0);
+
     const ptrdiff_t at = (ptrdiff_t)i * p->n + j;
 
     return p->is_double ? ((const double *)p->c)[at] : (double)((const float *)p->c)[at];
@@ -173,6 +181,8 @@ static double triad(size_t n, double *restrict x, const double *restrict y,
 
 RelnStatus reln_machine_bandwidth(RelnCtx *ctx, size_t n_bytes, double *out)
 {
+    RELN_NEED(out, reln_null(ctx, __func__));
+
     enum { REPEATS = 5, LEAST = 3072 };
     const size_t n = n_bytes / (3 * sizeof(double));
     double best = 0, *x;

@@ -226,6 +226,8 @@ static RelnStatus exponential(RelnArena *tmp, int n, const double *x, double *ou
 
 RelnStatus reln_matrix_exp(RelnCtx *ctx, int n, const double *x, double *out)
 {
+    RELN_NEED(ctx && x && out, reln_null(ctx, __func__));
+
     RelnArena tmp;
     RelnStatus status = RELN_OK;
 
@@ -470,11 +472,15 @@ static RelnStatus log_in_arena(RelnCtx *ctx, int n, const double *x, bool princi
 
 RelnStatus reln_matrix_log(RelnCtx *ctx, int n, const double *x, double *out)
 {
+    RELN_NEED(ctx && x, reln_null(ctx, __func__));
+
     return log_in_arena(ctx, n, x, true, out);
 }
 
 RelnStatus reln_matrix_log_real(RelnCtx *ctx, int n, const double *x, double *out)
 {
+    RELN_NEED(ctx && x, reln_null(ctx, __func__));
+
     return log_in_arena(ctx, n, x, false, out);
 }
 
@@ -519,6 +525,8 @@ static RelnStatus square_root(RelnArena *tmp, int n, const double *x, double *ou
 
 RelnStatus reln_matrix_sqrt(RelnCtx *ctx, int n, const double *x, double *out)
 {
+    RELN_NEED(ctx && x && out, reln_null(ctx, __func__));
+
     RelnArena tmp;
     RelnStatus status = RELN_OK;
 
@@ -606,6 +614,8 @@ static RelnStatus sym_in_arena(RelnCtx *ctx, int n, const double *x, double (*f)
 
 RelnStatus reln_matrix_sym(RelnCtx *ctx, int n, const double *x, double (*f)(double), double *out)
 {
+    RELN_NEED(ctx && x && out, reln_null(ctx, __func__));
+
     if (!f)
         return reln_fail(ctx, RELN_ERR_ARG, "symmetric matrix function: no function given");
     return sym_in_arena(ctx, n, x, f, out);
@@ -613,5 +623,7 @@ RelnStatus reln_matrix_sym(RelnCtx *ctx, int n, const double *x, double (*f)(dou
 
 RelnStatus reln_matrix_log_spd(RelnCtx *ctx, int n, const double *x, double *out)
 {
+    RELN_NEED(ctx && x, reln_null(ctx, __func__));
+
     return sym_in_arena(ctx, n, x, NULL, out);
 }

@@ -149,6 +149,8 @@ static bool want_loss(RelnGraph *g, const RelnLoss *loss)
 
 RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
 {
+    RELN_NEED(g && loss, (reln_graph_null(g, __func__), NULL));
+
     if (!y || !target || !want_loss(g, loss))
         return NULL;
     return loss->kind == RELN_LOSS_CROSS_ENTROPY ? classified(g, loss, y, target)
@@ -164,6 +166,8 @@ static RelnNode *weighted_mean(RelnGraph *g, RelnNode *l, RelnNode *w)
 
 RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
 {
+    RELN_NEED(g && loss, (reln_graph_null(g, __func__), NULL));
+
     RelnNode *l = reln_loss(g, loss, y, target), *w;
 
     if (!l)

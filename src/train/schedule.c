@@ -81,6 +81,8 @@ RelnSchedulePlace reln_schedule_find(const RelnSchedule *schedule, uint64_t step
 
 double reln_schedule_rate(const RelnSchedule *schedule, uint64_t step, uint64_t n_steps, int cuts)
 {
+    RELN_NEED(schedule, 0);
+
     const RelnSchedulePlace at = reln_schedule_find(schedule, step, n_steps);
     const RelnSchedulePiece *p;
 
@@ -186,6 +188,8 @@ static RelnStatus check_lengths(RelnCtx *ctx, const RelnSchedule *s, uint64_t n_
 
 RelnStatus reln_schedule_check(RelnCtx *ctx, const RelnSchedule *schedule, uint64_t n_steps)
 {
+    RELN_NEED(ctx && schedule, reln_null(ctx, __func__));
+
     if (!(schedule->rate > 0.0 && isfinite(schedule->rate)))
         return reln_fail(ctx, RELN_ERR_ARG, "schedule: rate %g, wanted a number above 0",
                          schedule->rate);

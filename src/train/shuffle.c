@@ -37,6 +37,8 @@ static int rounds_for(uint64_t n)
 void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first, ptrdiff_t count,
                   ptrdiff_t *rows)
 {
+    if (!rows)
+        return;
     RelnRng rng = reln_rng(seed, reln_hash(RELN_HASH_SEED, "shuffle", 7) + epoch);
     const uint64_t size = n > 0 ? (uint64_t)n : 0;
     const int rounds = rounds_for(size);

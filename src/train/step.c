@@ -88,6 +88,8 @@ static bool want_step(RelnGraph *g, const RelnOptimiser *o, const RelnNode *loss
 
 bool reln_train_step(RelnGraph *g, const RelnOptimiser *optimiser, RelnNode *loss)
 {
+    RELN_NEED(g && optimiser, reln_graph_null(g, __func__));
+
     RelnNode *rate, *norm;
     Slope *slopes;
     int n;

@@ -215,6 +215,8 @@ static RelnStatus add_parts(RelnTrainer *t)
 /* An empty record is left out: not every file likes arrays without elements. */
 RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays)
 {
+    RELN_NEED(trainer, RELN_ERR_ARG);
+
     const Record *record = &trainer->record;
 
     trainer->state[trainer->n_state] =
@@ -324,6 +326,8 @@ static void copy_arrays(RelnTrainer *t, int n, const RelnNamed *arrays)
 
 RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays)
 {
+    RELN_NEED(trainer, RELN_ERR_ARG);
+
     RelnTrainer *t = trainer;
     const RelnNamed *rows = find(n, arrays, "trainer/rows");
     const int64_t *counters;
@@ -379,6 +383,8 @@ static RelnStatus init(RelnTrainer *t)
 
 RelnStatus reln_trainer_create(RelnCtx *ctx, const RelnTrainJob *job, RelnTrainer **out)
 {
+    RELN_NEED(ctx && job && out, reln_null(ctx, __func__));
+
     RelnTrainer *t;
     RelnStatus status;
 
@@ -609,6 +615,8 @@ static RelnStatus go(RelnTrainer *t, uint64_t n, RelnTrainEnd *end)
 
 RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd *end)
 {
+    RELN_NEED(trainer, RELN_ERR_ARG);
+
     RelnTrainer *t = trainer;
     RelnTrainEnd why = RELN_TRAIN_GOING;
     RelnStatus status;
@@ -633,11 +641,15 @@ RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd
 
 uint64_t reln_trainer_step(const RelnTrainer *trainer)
 {
+    RELN_NEED(trainer, 0);
+
     return step_of(trainer);
 }
 
 int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **rows)
 {
+    RELN_NEED(trainer, 0);
+
     if (rows)
         *rows = trainer->record.rows;
     return trainer->record.count;
@@ -646,6 +658,8 @@ int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **rows)
 /* Before the first step the store has what there is. */
 RelnStatus reln_trainer_take_best(RelnTrainer *trainer)
 {
+    RELN_NEED(trainer, RELN_ERR_ARG);
+
     if (step_of(trainer) > 0)
         recall_best(trainer);
     return RELN_OK;

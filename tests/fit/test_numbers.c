@@ -48,7 +48,7 @@ static void numbers_whose_squares_overflow_are_refused_before_training(void **st
         scale_array(&r, names[k / 2], factors[k % 2]);
         assert_int_equal(open_run(&r, &fit), RELN_ERR_NUMERIC);
         assert_null(strstr(reln_ctx_error(r.world.ctx), "infinite"));
-        assert_non_null(strstr(reln_ctx_error(r.world.ctx), "their squares overflow"));
+        assert_non_null(strstr(reln_ctx_error(r.world.ctx), "were wanted, for dtype"));
         assert_true(strncmp(reln_ctx_error(r.world.ctx), names[k / 2], 1) == 0);
         assert_false(exists(r.model));
         room_clear(&r);
@@ -111,7 +111,7 @@ static void outputs_that_are_not_finite_are_no_results(void **state)
     model = room_load(&r, RELN_DEFAULT);
     assert_ok(r.world.ctx, reln_predict(model, r.data, 1, &p));
     reln_predictions_clear(&p);
-    ((double *)r.world.arrays[0].values)[5 * WORLD_CHANNELS * 4] = 1e200; /* sample 5, beyond f32 */
+    ((double *)r.world.arrays[0].values)[5 * WORLD_CHANNELS * 4] = 1e36; /* sample 5: its square is beyond f32 */
     put(&r);
     assert_int_equal(reln_predict(model, r.data, 1, &p), RELN_ERR_NUMERIC);
     assert_non_null(strstr(reln_ctx_error(r.world.ctx), "1 of 16 samples, sample 5 the first"));
