@@ -65,6 +65,8 @@ typedef struct RelnAssign {
 typedef struct RelnChecked {
     const RelnTensor3 *t;
     const RelnRep *u, *v, *w;
+    const struct RelnSettled
+        *settled; /* with its exact form: rep/settle.h; NULL: turned by a gradient */
 } RelnChecked;
 
 struct RelnGraph {

@@ -208,7 +208,7 @@ static bool refuse_constant(RelnGraph *g, const char *op, const RelnTensor3 *t, 
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w)
 {
-    const RelnChecked check = {t, u, v, w};
+    const RelnChecked check = {.t = t, .u = u, .v = v, .w = w};
     RelnVerdict verdict;
     RelnStatus status;
 
@@ -236,7 +236,7 @@ static bool settles(const RelnGraph *g, const RelnTensor3 *t, const RelnRep *u, 
 const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTensor3 *t,
                                       const RelnRep *u, const RelnRep *v, const RelnRep *w)
 {
-    RelnChecked check = {reln_graph_tensor(g, t), u, v, w};
+    RelnChecked check = {.t = reln_graph_tensor(g, t), .u = u, .v = v, .w = w};
     const bool linear = settles(g, t, u, v, w) && t->j == 1 && reln_rep_is_trivial(v);
     RelnTensor3 stored;
     RelnSettled settled;
@@ -258,7 +258,10 @@ const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTe
     stored = (RelnTensor3){t->i, t->j, t->k, settled.count, settled.entries};
     check.t = settled.entries == t->entries ? check.t : reln_graph_tensor(g, &stored);
     g = reln_graph_home(g);
-    return check.t && RELN_GRAPH_ADD(g, &g->checked, check) ? check.t : NULL;
+    check.settled = reln_arena_copy(&g->arena, &settled, 1, sizeof settled);
+    if (!check.settled)
+        reln_graph_nomem(g);
+    return check.t && check.settled && RELN_GRAPH_ADD(g, &g->checked, check) ? check.t : NULL;
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */

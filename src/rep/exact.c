@@ -28,9 +28,8 @@ bool reln_read_dyadic(double x, int64_t *num, int64_t *den)
 }
 
 /* Continued fractions: the first convergent that is near enough. */
-bool reln_read_fraction(double x, int64_t *num, int64_t *den)
+static bool read_near(double x, double tolerance, int64_t *num, int64_t *den)
 {
-    const double tolerance = RELN_FRACTION_ROUNDING * fmax(1, fabs(x));
     int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
     double rest = x;
 
@@ -55,6 +54,16 @@ bool reln_read_fraction(double x, int64_t *num, int64_t *den)
     *num = p1;
     *den = q1;
     return true;
+}
+
+bool reln_read_fraction(double x, int64_t *num, int64_t *den)
+{
+    return read_near(x, RELN_FRACTION_ROUNDING * fmax(1, fabs(x)), num, den);
+}
+
+bool reln_read_ratio(double x, int64_t *num, int64_t *den)
+{
+    return read_near(x, RELN_FRACTION_ROUNDING * fabs(x), num, den);
 }
 
 static int64_t gcd(int64_t a, int64_t b)

@@ -25,6 +25,8 @@ struct ExactAction {
 /* x = num / den: as the dyadic number that the double is, with small terms; or as a fraction up to rounding. */
 bool reln_read_dyadic(double x, int64_t *num, int64_t *den);
 bool reln_read_fraction(double x, int64_t *num, int64_t *den);
+bool reln_read_ratio(double x, int64_t *num,
+                     int64_t *den); /* up to rounding of x itself, not of 1 */
 /* All of them over one denominator; false when one is no fraction, or terms grow too large. */
 typedef bool (*ReadNumber)(double x, int64_t *num, int64_t *den);
 bool reln_read_numbers(ReadNumber read, ptrdiff_t count, const double *x, int64_t *num,
