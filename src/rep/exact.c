@@ -63,7 +63,7 @@ bool reln_read_fraction(double x, int64_t *num, int64_t *den)
 
 bool reln_read_ratio(double x, int64_t *num, int64_t *den)
 {
-    return read_near(x, RELN_FRACTION_ROUNDING * fabs(x), num, den);
+    return read_near(x, RELN_RATIO_ROUNDING * fabs(x), num, den);
 }
 
 static int64_t gcd(int64_t a, int64_t b)

@@ -15,6 +15,9 @@
 
 enum { RELN_FRACTION_DENOMINATOR = 4096 };
 #define RELN_FRACTION_ROUNDING 1e-13
+/* A constant is the rounding of a fraction within this share of itself: 16 units in the last place, what the sums of products
+ * leave that forms and structure constants are made by. */
+#define RELN_RATIO_ROUNDING (16 * 2.220446049250313e-16)
 
 /* One generator in a rep: numerators of the entries of Action.rows and Action.columns, over one denominator. */
 struct ExactAction {
@@ -41,6 +44,20 @@ RelnStatus reln_exact_actions(const RelnRep *rep, bool made, const ExactAction *
  * rounding; v NULL: linear. *holds is also false where a rep is not exact or a number grows beyond 127 bits. */
 RelnStatus reln_exact_verify(const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
                              const RelnEntry *entries, const int64_t *num, bool *holds);
+
+/* What became of an attempt to prove something. */
+typedef struct RelnProof {
+    bool holds;
+    bool rational; /* false: there are no fractions to prove it with */
+    int relations; /* verified, each in integers */
+    char text[192];
+} RelnProof;
+
+/* Are the matrices of a rep a homomorphism: brackets of Lie generators, their conjugation by discrete ones, inverses? */
+RelnStatus reln_exact_homomorphism(const RelnRep *rep, RelnProof *out);
+
+/* Does every generator of an exact rep act as nothing, exactly? */
+bool reln_exact_trivial(const RelnRep *rep);
 
 /* Blocks of three legs whose invariant tensors are wanted. */
 typedef struct ExactLeg {

@@ -112,7 +112,8 @@ static RelnStatus store(RelnArena *arena, int count, const RelnEntry *entries, c
     return RELN_OK;
 }
 
-/* *done: the numbers as they are, or the fractions that they are the rounding of, are an intertwiner. */
+/* *done: the fractions that the numbers are the rounding of, or the numbers as they are, are an intertwiner. Fractions come
+ * first, so that 2.9999999999999996 out of a sum of products is 3. */
 static RelnStatus settle_exactly(RelnArena *arena, const RelnRep *u, const RelnRep *v,
                                  const RelnRep *w, int count, const RelnEntry *entries,
                                  RelnSettled *out, bool *done)
@@ -124,10 +125,10 @@ static RelnStatus settle_exactly(RelnArena *arena, const RelnRep *u, const RelnR
     *done = false;
     if (!num || !x)
         return RELN_ERR_NOMEM;
-    if (read_mantissas(count, entries, num, &exponent))
+    if (read_ratios(count, entries, x, num, &den))
         RELN_TRY(reln_exact_verify(u, v, w, count, entries, num, done));
-    if (!*done && read_ratios(count, entries, x, num, &den)) {
-        exponent = 0;
+    if (!*done && read_mantissas(count, entries, num, &exponent)) {
+        den = 1;
         RELN_TRY(reln_exact_verify(u, v, w, count, entries, num, done));
     }
     return *done ? store(arena, count, entries, num, den, exponent, out) : RELN_OK;
@@ -360,4 +361,21 @@ RelnStatus reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v, con
         return RELN_OK;
     }
     return take_projection(u, v, w, &projected, own, out);
+}
+
+RelnStatus reln_settled_holds(const RelnRep *u, const RelnRep *v, const RelnRep *w,
+                              const RelnSettled *settled, const RelnEntry *entries, int units,
+                              bool *holds)
+{
+    *holds = settled->numerators != NULL;
+    for (int e = 0; e < settled->count && *holds; e++) {
+        const double wanted =
+            rounded(settled->numerators[e], settled->denominator, settled->exponent);
+        *holds = entries[e].i == settled->entries[e].i && entries[e].j == settled->entries[e].j &&
+                 entries[e].k == settled->entries[e].k &&
+                 fabs(entries[e].value - wanted) <= units * DBL_EPSILON * fabs(wanted);
+    }
+    return *holds ? reln_exact_verify(u, v, w, settled->count, settled->entries,
+                                      settled->numerators, holds)
+                  : RELN_OK;
 }

@@ -26,4 +26,10 @@ typedef struct RelnSettled {
 RelnStatus reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v, const RelnRep *w,
                        int count, const RelnEntry *entries, RelnSettled *out, RelnVerdict *verdict);
 
+/* Does the carried exact form hold: is it an intertwiner, in integers, and are the entries its rounding, to within `units`
+ * units in the last place? False too where there is none. */
+RelnStatus reln_settled_holds(const RelnRep *u, const RelnRep *v, const RelnRep *w,
+                              const RelnSettled *settled, const RelnEntry *entries, int units,
+                              bool *holds);
+
 #endif
