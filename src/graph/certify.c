@@ -198,6 +198,18 @@ static bool all_trivial(const RelnNode *z)
     return trivial(z);
 }
 
+/* A constant of zeros is of any rep. */
+static bool is_zero(const RelnNode *x)
+{
+    const double *values =
+        x->op == &reln_op_const ? ((const RelnConstAttr *)x->attr)->values : NULL;
+
+    for (ptrdiff_t e = 0; values && e < reln_shape_count(&x->shape); e++)
+        if (values[e] != 0)
+            return false;
+    return values != NULL;
+}
+
 /* Every input has the rep of z, or is trivial if that is allowed; one at least has it. */
 static bool carried(const RelnNode *z, bool others)
 {
@@ -205,12 +217,22 @@ static bool carried(const RelnNode *z, bool others)
 
     for (int i = 0; i < z->n_in; i++) {
         const RelnNode *x = z->in[i];
-        if (x->rep == z->rep && x->dtype != RELN_I32)
+        if (x->dtype != RELN_I32 && (x->rep == z->rep || is_zero(x)))
             some = true;
         else if (x->dtype != RELN_I32 && !(others && trivial(x)))
             return false;
     }
     return some;
+}
+
+/* Coordinates behind each other: the rep of z is the sum of those of its inputs. */
+static bool is_sum(const RelnNode *z)
+{
+    const RelnRep *sum = z->n_in > 0 ? z->in[0]->rep : NULL;
+
+    for (int i = 1; i < z->n_in && sum; i++)
+        sum = z->in[i]->rep ? reln_rep_sum(sum, z->in[i]->rep) : NULL;
+    return sum && z->rep == sum;
 }
 
 static bool is_conjugated(const RelnNode *z)
@@ -248,7 +270,7 @@ static bool rule_holds(const RelnNode *z)
         return true;
     switch (z->op->rule) {
     case RELN_RULE_LINEAR:
-        return all_trivial(z) || carried(z, false);
+        return all_trivial(z) || carried(z, false) || is_sum(z);
     case RELN_RULE_FACTOR:
         return all_trivial(z) || carried(z, true);
     case RELN_RULE_INVARIANTS:

@@ -47,9 +47,9 @@ enum {
 
 /* Why a node of an op is equivariant: what the certificate lists and asks of the reps of its inputs. */
 typedef enum RelnRule {
-    RELN_RULE_NONE, /* a source, or unknown */
-    RELN_RULE_LINEAR, /* the same linear map for every coordinate: all inputs are of the result's rep */
-    RELN_RULE_FACTOR,     /* one input has the result's rep, the others are invariants or indices */
+    RELN_RULE_NONE,   /* a source, or unknown */
+    RELN_RULE_LINEAR, /* the same linear map for every coordinate: all inputs are of the result's rep, or it is their sum */
+    RELN_RULE_FACTOR, /* one input has the result's rep, the others are invariants or indices */
     RELN_RULE_INVARIANTS, /* any function of invariants */
     RELN_RULE_PAIRING,    /* the inputs are of dual reps, the result is invariant; or as FACTOR */
     RELN_RULE_CONSTANT, /* a constant tensor between the reps, itself an intertwiner: `constant` */
