@@ -78,8 +78,15 @@ run 0 check --exact pairs
 check "check --exact: proved" grep -q '^proved: equivariant under gl:3 for all inputs and weights$' out
 run 0 check --exact pairs --json
 check "check --exact: nodes with their rules" grep -q '"verdict": "proved".*"kind": "node".*"rule": "function of invariants"' out
-pairs "width: 4, depth: 1" | sed "s|^symmetry: .*|symmetry: {basis: $bases/so3_skew.npy}|; s|epochs: 30|epochs: 1|" >floats.yaml
-run 0 fit floats.yaml pairs.npz --out floats
+mkdir bases && "$helper" make bases
+for name in so3-floats so3-whole; do
+    pairs "width: 4, depth: 1" | sed "s|^symmetry: .*|symmetry: {basis: bases/$name.npy}|; s|epochs: 30|epochs: 1|" >$name.yaml
+done
+cp "$bases/so3_skew.npy" bases/so3-whole.npy
+run 0 fit so3-whole.yaml pairs.npz --out whole
+run 0 check --exact whole
+check "check --exact: a basis of whole numbers is proved" grep -q '^proved: ' out
+run 0 fit so3-floats.yaml pairs.npz --out floats
 run 1 check --exact floats
 check "check --exact: floats are not provable" grep -q '^not provable: .*floats' out
 run 0 check pairs --data test.npz --draws 20 --json
