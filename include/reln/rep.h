@@ -148,6 +148,11 @@ RELN_API RelnStatus reln_maps_bilinear(const RelnRep *u, const RelnRep *v, const
 /* One of the bilinear maps as a sparse tensor, borrowed from the group. NULL with the message on failure. */
 RELN_API const RelnTensor3 *reln_maps_tensor(const RelnRep *owner, const RelnMaps *maps, int index);
 
+/* The orthogonal projector (d, d) on the span of maps, d the product of their dims. Where maps are fractions its entries are
+ * the rounding of fractions, verified in integers. */
+RELN_API RelnStatus reln_maps_projector(const RelnRep *owner, const RelnMaps *maps,
+                                        double *projector);
+
 /* Finite groups: P (K, K), the average of the rep over all elements, which projects on its invariants; *order is the
  * number of elements of its image. RELN_ERR_UNSUPPORTED with Lie generators or more than 4096 elements. */
 RELN_API RelnStatus reln_rep_projector(const RelnRep *rep, double *projector, int *order);

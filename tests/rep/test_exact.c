@@ -263,6 +263,33 @@ static void a_changed_numerator_is_noticed(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* The projector on what so(3) keeps of V (x) V is 1/3 on the diagonal entries, to the bit. */
+static void projectors_are_fractions(void **state)
+{
+    const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0};
+    RelnCtx *ctx = NULL;
+    RelnGroup *g = NULL;
+    const RelnMaps *m = NULL;
+    double p[81];
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_ok(ctx, reln_group_create(ctx, "so:3", &g));
+    assert_ok(ctx, reln_maps_linear(reln_rep_vector(g), reln_rep_vector(g), &m));
+    assert_ok(ctx, reln_maps_projector(reln_rep_vector(g), m, p));
+    for (int e = 0; e < 81; e++)
+        assert_true(p[e] == (e / 9 % 4 == 0 && e % 9 % 4 == 0 ? 1.0 / 3 : 0));
+    reln_group_destroy(g);
+    assert_ok(ctx, reln_group_from_matrices(ctx, "turns", 3, 1, turn, 0, NULL, &g));
+    assert_ok(ctx, reln_maps_linear(reln_rep_vector(g), reln_rep_vector(g), &m));
+    assert_int_equal(m->count, 3);
+    assert_ok(ctx, reln_maps_projector(reln_rep_vector(g), m, p));
+    for (int e = 0; e < 81; e++)
+        assert_true(p[e] == 0 || p[e] == 1 || fabs(p[e]) == 0.5);
+    reln_group_destroy(g);
+    reln_ctx_destroy(ctx);
+}
+
 /* Fractions come back from the field, and nothing else is taken for one. */
 static void fractions_survive_the_prime(void **state)
 {
@@ -288,6 +315,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(doubles_are_read_as_what_they_store),
         cmocka_unit_test(a_given_third_is_not_a_third),
         cmocka_unit_test(a_changed_numerator_is_noticed),
+        cmocka_unit_test(projectors_are_fractions),
         cmocka_unit_test(fractions_survive_the_prime),
     };
 
