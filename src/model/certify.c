@@ -86,25 +86,24 @@ static RelnStatus claim_orthogonal(const RelnModel *m, RelnClaims *claims, const
                         reln_rep_dual(m->vector), one);
 }
 
+/* A vector that something is done to before the map is one of a pair. */
+static bool in_pairs(const RelnSpecInput *in, const Lift *lift)
+{
+    return (in->as == RELN_AS_VECTOR || in->as == RELN_AS_FOURVECTOR) && lift->prepare;
+}
+
+/* What is done to the numbers before the linear map. */
 static RelnStatus claim_before(const RelnModel *m, RelnClaims *claims, const RelnSpecInput *in,
                                const Lift *lift)
 {
-    RelnClaim *c;
+    const char *rule = NULL;
 
-    switch (lift->before) {
-    case BEFORE_RELATIVE:
-    case BEFORE_RELATIVE_LOG:
-        c = reln_claim(claims, "lift", in->name, "g S g^T (g Sbar g^T)^-1 = g (S Sbar^-1) g^-1",
-                       NULL);
-        return c ? RELN_OK : RELN_ERR_NOMEM;
-    case BEFORE_PAIRS:
-        c = reln_claim(claims, "lift", in->name,
-                       "(g v)(g w)^T (g Sbar g^T)^-1 = g (v w^T Sbar^-1) g^-1", NULL);
-        return c ? RELN_OK : RELN_ERR_NOMEM;
-    case BEFORE_LOG:
-    case BEFORE_NOTHING:
-        break;
-    }
+    if (in_pairs(in, lift))
+        rule = "(g v)(g w)^T (g Sbar g^T)^-1 = g (v w^T Sbar^-1) g^-1";
+    else if (in->as == RELN_AS_COVARIANCE && m->relative && in->reference == RELN_REFERENCE_MEAN)
+        rule = "g S g^T (g Sbar g^T)^-1 = g (S Sbar^-1) g^-1";
+    if (rule)
+        return reln_claim(claims, "lift", in->name, rule, NULL) ? RELN_OK : RELN_ERR_NOMEM;
     return in->as == RELN_AS_COVARIANCE ? claim_orthogonal(m, claims, in->name) : RELN_OK;
 }
 
@@ -112,7 +111,7 @@ static RelnStatus claim_lift(const RelnModel *m, RelnClaims *claims, const RelnS
                              const Lift *lift)
 {
     const bool vector =
-        (in->as == RELN_AS_VECTOR || in->as == RELN_AS_FOURVECTOR) && lift->before != BEFORE_PAIRS;
+        (in->as == RELN_AS_VECTOR || in->as == RELN_AS_FOURVECTOR) && !in_pairs(in, lift);
 
     if (!lift->matrix) {
         RelnClaim *c = reln_claim(claims, "lift", in->name, "scalars as they are", NULL);
