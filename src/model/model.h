@@ -3,7 +3,7 @@
 #define MODEL_MODEL_H
 
 #include "base/base.h"
-#include "reln/model.h"
+#include "kit/model.h"
 
 /* Inputs of a graph. An item is (K, C); inputs of one kind are channels of one slot. */
 typedef enum SlotId {
