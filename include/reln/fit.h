@@ -169,6 +169,46 @@ RELN_API const char *reln_check_note(const RelnCheck *check, char *text, size_t 
 /* options NULL: all defaults. */
 RELN_API RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnCheck *out);
 
+/* ---- proving it -------------------------------------------------------------------------------------------------- */
+
+/* The graph of a model is built again and proved equivariant in exact arithmetic, for all inputs and all weights: reps are
+ * homomorphisms, constants are the rounding of exact intertwiners, lifts follow the symmetry, and every node passes the
+ * rule of its op. docs/soundness.md says what that means. */
+typedef enum RelnProved {
+    RELN_PROVED,
+    RELN_PROVED_BUT, /* for constants near which no exact intertwiner is known: n_inexact, residual */
+    RELN_NOT_PROVABLE, /* generators or reps are floats, and floats have no exact relations: reason */
+    RELN_NOT_PROMISED, /* an mlp */
+    RELN_REFUTED       /* a claim is false: reason */
+} RelnProved;
+
+/* One thing that the proof consists of. */
+typedef struct RelnCertificateLine {
+    const char *kind; /* "lift", "rep", "constant", "node" */
+    char name[64];
+    char rule[64];
+    char rep[64]; /* how it transforms, or "" */
+    bool proved;
+    double residual; /* of a constant that is not exact */
+    char text[192];  /* why it is not proved, or "" */
+} RelnCertificateLine;
+
+typedef struct RelnCertificate {
+    RelnCtx *ctx;
+    RelnProved verdict;
+    char reason[256]; /* "" when proved */
+    int n_inexact;
+    double residual; /* the largest of inexact constants */
+    int n_lines;
+    RelnCertificateLine *lines;
+} RelnCertificate;
+
+/* Clear it. */
+RELN_API RelnStatus reln_certify(RelnModel *model, RelnCertificate *out);
+RELN_API void reln_certificate_clear(RelnCertificate *certificate);
+/* "proved", "proved but for 2 constants, residual 3e-13", "not provable: ...". */
+RELN_API void reln_certificate_text(const RelnCertificate *certificate, size_t size, char *text);
+
 #ifdef __cplusplus
 }
 #endif

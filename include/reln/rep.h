@@ -127,11 +127,16 @@ RELN_API RelnStatus reln_check_bilinear(const RelnRep *u, const RelnRep *v, cons
 /* ---- finding maps ----------------------------------------------------------------------------------------- */
 
 /* A canonical basis of a space of equivariant maps: reduced echelon form, so the same space gives the same basis.
- * Entries within rounding (1e-12) of a fraction with a denominator up to 64 are that fraction. */
+ * Where all generators are fractions, so are the maps: solved modulo a prime, reconstructed, verified in integers; the
+ * double is the rounding of the fraction. Elsewhere they are solved in doubles, and entries within rounding (1e-12) of a
+ * fraction with a denominator up to 64 are the double of that fraction. */
 typedef struct RelnMaps {
     int count;
     int dims[3];          /* linear: (out, in, 1); bilinear: (w, u, v) */
     const double *values; /* (count, dims[0], dims[1], dims[2]), row-major */
+    const int32_t
+        *numerators; /* the same over denominators (count); both NULL: not known exactly */
+    const int32_t *denominators;
 } RelnMaps;
 
 /* Every equivariant linear map in -> out, every bilinear map u x v -> w. Borrowed from the group, solved once, checked.
@@ -142,6 +147,11 @@ RELN_API RelnStatus reln_maps_bilinear(const RelnRep *u, const RelnRep *v, const
                                        const RelnMaps **maps);
 /* One of the bilinear maps as a sparse tensor, borrowed from the group. NULL with the message on failure. */
 RELN_API const RelnTensor3 *reln_maps_tensor(const RelnRep *owner, const RelnMaps *maps, int index);
+
+/* The orthogonal projector (d, d) on the span of maps, d the product of their dims. Where maps are fractions its entries are
+ * the rounding of fractions, verified in integers. */
+RELN_API RelnStatus reln_maps_projector(const RelnRep *owner, const RelnMaps *maps,
+                                        double *projector);
 
 /* Finite groups: P (K, K), the average of the rep over all elements, which projects on its invariants; *order is the
  * number of elements of its image. RELN_ERR_UNSUPPORTED with Lie generators or more than 4096 elements. */

@@ -30,6 +30,8 @@ static const Option options[] = {
      "print a SPEC to start from, with comments"},
     {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,
      "samples to use instead of random ones"},
+    {"--exact", FLAG, NULL, offsetof(CliArgs, exact), CLI_EXACT, 0, 0,
+     "prove it in exact arithmetic, for all inputs and weights, instead of measuring"},
     {"--draws", NUMBER, "N", offsetof(CliArgs, draws), CLI_DRAWS, 1, 1000000,
      "group elements for each condition number"},
     {"--dtype", TEXT, "f32|f64", offsetof(CliArgs, dtype), CLI_DTYPE, 0, 0,

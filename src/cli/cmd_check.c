@@ -1,5 +1,6 @@
 /* cmd_check.c -- `reln check`: does a model keep its promise of equivariance? */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -14,7 +15,18 @@ static const char help[] =
     "symmetry\n"
     "(mlp) promises nothing: its error is shown and nothing is judged.\n"
     "\n"
+    "With --exact nothing is measured: the graph is built again from the file and proved "
+    "equivariant\n"
+    "in exact arithmetic, for all inputs and all weights. Reps must be homomorphisms, constants "
+    "and\n"
+    "lifts exact intertwiners, each verified in integers with every generator, and every node "
+    "must\n"
+    "pass the rule of its op. --json lists all of it. Exit code 0 when it is proved (but for "
+    "constants\n"
+    "that it counts), 1 when it is not, or cannot be since the generators are floats.\n"
+    "\n"
     "  reln check run\n"
+    "  reln check --exact run\n"
     "  reln check run --data test.npz --draws 500\n"
     "  reln check run --json\n";
 
@@ -136,6 +148,128 @@ static CliExit check(RelnCtx *ctx, const CliArgs *args, RelnModel *model)
     return code;
 }
 
+/* ---- the certificate ---------------------------------------------------------------------------------------- */
+
+static CliExit proved(const RelnCertificate *c)
+{
+    return c->verdict == RELN_REFUTED || c->verdict == RELN_NOT_PROVABLE ? CLI_BROKEN : CLI_DONE;
+}
+
+static CliExit print_certificate_json(RelnCtx *ctx, const RelnModel *model,
+                                      const RelnCertificate *c)
+{
+    static const char *const words[] = {"proved", "proved-but", "not-provable", "not-promised",
+                                        "refuted"};
+    RelnDoc *doc = NULL;
+    RelnDocNode *root, *lines;
+    CliExit code;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    root = reln_doc_root_map(doc);
+    reln_doc_set_text(doc, root, "symmetry", reln_model_symmetry(model));
+    reln_doc_set_text(doc, root, "verdict", words[c->verdict]);
+    reln_doc_set_text(doc, root, "reason", c->reason);
+    reln_doc_set_number(doc, root, "inexact", c->n_inexact);
+    reln_doc_set_number(doc, root, "residual", c->residual);
+    lines = reln_doc_set(doc, root, "claims", reln_doc_list(doc));
+    for (int i = 0; i < c->n_lines; i++) {
+        const RelnCertificateLine *line = &c->lines[i];
+        RelnDocNode *claim = reln_doc_set(doc, lines, NULL, reln_doc_map(doc));
+
+        reln_doc_set_text(doc, claim, "kind", line->kind);
+        reln_doc_set_text(doc, claim, "name", line->name);
+        reln_doc_set_text(doc, claim, "rule", line->rule);
+        reln_doc_set_text(doc, claim, "rep", line->rep);
+        reln_doc_set_bool(doc, claim, "proved", line->proved);
+        if (!line->proved) {
+            reln_doc_set_number(doc, claim, "residual", line->residual);
+            reln_doc_set_text(doc, claim, "why", line->text);
+        }
+    }
+    code = cli_print_doc(doc, root);
+    return code == CLI_DONE ? proved(c) : code;
+}
+
+/* Is line i the first of its kind and rule? */
+static bool is_first(const RelnCertificate *c, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (strcmp(c->lines[j].kind, c->lines[i].kind) == 0 &&
+            strcmp(c->lines[j].rule, c->lines[i].rule) == 0)
+            return false;
+    return true;
+}
+
+/* One row for each kind and rule: how many there are, and how many of them are proved. */
+static void fill_rules(const RelnCertificate *c, RelnTable *table)
+{
+    reln_table_column(table, "claim", RELN_COL_LEFT);
+    reln_table_column(table, "rule", RELN_COL_LEFT);
+    reln_table_column(table, "number", RELN_COL_RIGHT);
+    reln_table_column(table, "proved", RELN_COL_RIGHT);
+    for (int i = 0; i < c->n_lines; i++) {
+        char text[32];
+        int count = 0, good = 0;
+
+        if (!is_first(c, i))
+            continue;
+        for (int j = i; j < c->n_lines; j++)
+            if (strcmp(c->lines[j].kind, c->lines[i].kind) == 0 &&
+                strcmp(c->lines[j].rule, c->lines[i].rule) == 0) {
+                count++;
+                good += c->lines[j].proved;
+            }
+        reln_table_row(table);
+        reln_table_text(table, c->lines[i].kind);
+        reln_table_text(table, c->lines[i].rule);
+        snprintf(text, sizeof text, "%d", count);
+        reln_table_text(table, text);
+        snprintf(text, sizeof text, "%d", good);
+        reln_table_text(table, text);
+    }
+}
+
+static CliExit print_certificate(RelnCtx *ctx, const RelnModel *model, const RelnCertificate *c)
+{
+    RelnTable *table = NULL;
+    char text[320];
+    CliExit code = CLI_DONE;
+
+    if (c->n_lines > 0) {
+        code = reln_table_create(ctx, &table) == RELN_OK
+                   ? (fill_rules(c, table), cli_print_table(ctx, table))
+                   : cli_fail(CLI_NOMEM, "out of memory");
+        reln_table_destroy(table);
+        printf("\n");
+    }
+    if (code != CLI_DONE)
+        return code;
+    reln_certificate_text(c, sizeof text, text);
+    if (c->verdict == RELN_PROVED || c->verdict == RELN_PROVED_BUT)
+        printf("%s: equivariant under %s for all inputs and weights\n", text,
+               reln_model_symmetry(model));
+    else
+        printf("%s\n", text);
+    return proved(c);
+}
+
+static CliExit certify(RelnCtx *ctx, const CliArgs *args, RelnModel *model)
+{
+    RelnCertificate c;
+    const RelnStatus status = reln_certify(model, &c);
+    CliExit code;
+
+    if (status != RELN_OK)
+        code = cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    else if (args->json)
+        code = print_certificate_json(ctx, model, &c);
+    else
+        code = args->quiet ? proved(&c) : print_certificate(ctx, model, &c);
+    reln_certificate_clear(&c);
+    return code;
+}
+
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     RelnModel *model = NULL;
@@ -146,7 +280,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return cli_fail(CLI_USAGE,
                         "check: wanted MODEL, a folder of `reln fit` or its model.safetensors");
     status = reln_model_load(ctx, args->operands[0], RELN_DEFAULT, &model);
-    code = status == RELN_OK ? check(ctx, args, model)
+    code = status == RELN_OK ? (args->exact ? certify : check)(ctx, args, model)
                              : cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     reln_model_destroy(model);
     return code;
@@ -154,10 +288,10 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 
 const CliCommand cli_cmd_check = {
     .name = "check",
-    .synopsis = "check MODEL [--data FILE] [--draws N]",
+    .synopsis = "check MODEL [--data FILE] [--draws N]\ncheck --exact MODEL",
     .purpose = "the equivariance error of a model, layer by layer; exit 1 if it breaks its promise",
     .help = help,
-    .options = CLI_DATA | CLI_DRAWS,
+    .options = CLI_DATA | CLI_DRAWS | CLI_EXACT,
     .max_operands = 1,
     .run = run,
 };

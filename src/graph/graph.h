@@ -61,10 +61,15 @@ typedef struct RelnAssign {
     RelnNode *state, *value;
 } RelnAssign;
 
+typedef struct RelnSettled RelnSettled;
+
 /* A check that has been made. */
 typedef struct RelnChecked {
     const RelnTensor3 *t;
+    const RelnTensor3 *given; /* what t was settled from; NULL: only checked */
     const RelnRep *u, *v, *w;
+    const struct RelnSettled
+        *settled; /* with its exact form: rep/settle.h; NULL: turned by a gradient */
 } RelnChecked;
 
 struct RelnGraph {

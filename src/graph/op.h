@@ -45,8 +45,20 @@ enum {
     RELN_OP_PLACE = 128   /* an item's value depends on its place in the batch: random numbers */
 };
 
+/* Why a node of an op is equivariant: what the certificate lists and asks of the reps of its inputs. */
+typedef enum RelnRule {
+    RELN_RULE_NONE,   /* a source, or unknown */
+    RELN_RULE_LINEAR, /* the same linear map for every coordinate: all inputs are of the result's rep, or it is their sum */
+    RELN_RULE_FACTOR, /* one input has the result's rep, the others are invariants or indices */
+    RELN_RULE_INVARIANTS, /* any function of invariants */
+    RELN_RULE_PAIRING,    /* the inputs are of dual reps, the result is invariant; or as FACTOR */
+    RELN_RULE_CONSTANT, /* a constant tensor between the reps, itself an intertwiner: `constant` */
+    RELN_RULE_CONJUGATION /* a function of a matrix that goes to g X g^-1, or a derivative of it */
+} RelnRule;
+
 struct RelnOp {
     const char *name;
+    RelnRule rule;
     int n_in; /* -1: any number */
     unsigned flags;
 
@@ -75,6 +87,9 @@ struct RelnOp {
 
     /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
     double (*flops)(const RelnNode *z);
+
+    /* The constant of RELN_RULE_CONSTANT: from in[0] (and in[1]) to z. */
+    const RelnTensor3 *(*constant)(const RelnNode *z);
 
     /* The index-th case for the generic tests, built with reln_sample_*(); NULL when there are no more. */
     RelnNode *(*sample)(RelnSampler *s, int index);

@@ -208,7 +208,7 @@ static bool refuse_constant(RelnGraph *g, const char *op, const RelnTensor3 *t, 
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w)
 {
-    const RelnChecked check = {t, u, v, w};
+    const RelnChecked check = {.t = t, .u = u, .v = v, .w = w};
     RelnVerdict verdict;
     RelnStatus status;
 
@@ -233,10 +233,46 @@ static bool settles(const RelnGraph *g, const RelnTensor3 *t, const RelnRep *u, 
            reln_rep_group(u) == reln_rep_group(w) && reln_rep_group(v) == reln_rep_group(w);
 }
 
+/* The settled form of an interned tensor, with its numerators in the order of the tensor's entries. */
+static const RelnSettled *keep_settled(RelnGraph *g, const RelnTensor3 *t, RelnSettled settled)
+{
+    RelnEntry *order = reln_graph_alloc(g, (size_t)t->count, sizeof *order);
+    int64_t *num = reln_graph_alloc(g, (size_t)t->count, sizeof *num);
+    const RelnSettled *kept;
+
+    if (!order || !num)
+        return NULL;
+    for (int e = 0; e < t->count; e++) {
+        order[e] = settled.entries[e];
+        order[e].value = e;
+    }
+    sort_entries(order, t->count);
+    for (int e = 0; e < t->count && settled.numerators; e++)
+        num[e] = settled.numerators[(int)order[e].value];
+    settled.numerators = settled.numerators ? num : NULL;
+    settled.entries = t->entries;
+    kept = reln_arena_copy(&g->arena, &settled, 1, sizeof settled);
+    if (!kept)
+        reln_graph_nomem(g);
+    return kept;
+}
+
+/* What a constant was settled to before; NULL: it was not. */
+static const RelnTensor3 *settled_before(const RelnGraph *g, const RelnChecked *c)
+{
+    for (int i = 0; i < g->checked.count; i++) {
+        const RelnChecked *k = &g->checked.items[i];
+
+        if (k->given == c->given && k->u == c->u && k->v == c->v && k->w == c->w)
+            return k->t;
+    }
+    return NULL;
+}
+
 const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTensor3 *t,
                                       const RelnRep *u, const RelnRep *v, const RelnRep *w)
 {
-    RelnChecked check = {reln_graph_tensor(g, t), u, v, w};
+    RelnChecked check = {.t = reln_graph_tensor(g, t), .u = u, .v = v, .w = w};
     const bool linear = settles(g, t, u, v, w) && t->j == 1 && reln_rep_is_trivial(v);
     RelnTensor3 stored;
     RelnSettled settled;
@@ -245,6 +281,9 @@ const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTe
 
     if (!settles(g, check.t, u, v, w) || already_checked(reln_graph_home(g), &check))
         return check.t;
+    check.given = check.t;
+    if (settled_before(reln_graph_home(g), &check))
+        return settled_before(reln_graph_home(g), &check);
     status =
         reln_settle(&g->arena, u, linear ? NULL : v, w, t->count, t->entries, &settled, &verdict);
     if (status != RELN_OK) {
@@ -258,7 +297,8 @@ const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTe
     stored = (RelnTensor3){t->i, t->j, t->k, settled.count, settled.entries};
     check.t = settled.entries == t->entries ? check.t : reln_graph_tensor(g, &stored);
     g = reln_graph_home(g);
-    return check.t && RELN_GRAPH_ADD(g, &g->checked, check) ? check.t : NULL;
+    check.settled = check.t ? keep_settled(g, check.t, settled) : NULL;
+    return check.t && check.settled && RELN_GRAPH_ADD(g, &g->checked, check) ? check.t : NULL;
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */

@@ -104,6 +104,10 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
 int reln_model_target_size(const RelnModel *m);
 int reln_model_target_channels(const RelnModel *m);
 
+/* certify.c: that every lift follows the symmetry. */
+struct RelnClaims;
+RelnStatus reln_model_claim_lifts(const RelnModel *m, struct RelnClaims *claims);
+
 /* sample.c: one sample lifted. */
 RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w);
 /* raw[i]: the numbers of input i; mask: (points), NULL when all are there. out[slot]: room for slots[].count numbers,

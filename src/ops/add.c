@@ -90,6 +90,7 @@ static RelnNode *sample_sub(RelnSampler *s, int index)
 
 const RelnOp reln_op_add = {
     .name = "add",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .flags = RELN_OP_SUM,
     .infer = infer,
@@ -101,6 +102,7 @@ const RelnOp reln_op_add = {
 
 const RelnOp reln_op_sub = {
     .name = "sub",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .infer = infer,
     .forward = forward_sub,

@@ -72,6 +72,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_argmax = {
     .name = "argmax",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 1,
     .infer = infer,
     .forward = forward,

@@ -54,6 +54,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_cast = {
     .name = "cast",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer,
     .forward = forward,

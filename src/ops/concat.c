@@ -152,6 +152,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_concat = {
     .name = "concat",
+    .rule = RELN_RULE_LINEAR,
     .n_in = -1,
     .infer = infer,
     .forward = forward,

@@ -124,6 +124,11 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
     gin[1] = reln_contract(g, reln_tensor3_turn(g, T, "ikj"), x, gz, reln_dual(g, y->rep));
 }
 
+static const RelnTensor3 *constant(const RelnNode *z)
+{
+    return ((const Attr *)z->attr)->t;
+}
+
 static double flops(const RelnNode *z)
 {
     const ptrdiff_t rows = reln_shape_count(&z->shape) / z->shape.dims[RELN_K];
@@ -162,12 +167,14 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_contract = {
     .name = "contract",
+    .rule = RELN_RULE_CONSTANT,
     .n_in = 2,
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
     .prepare = prepare,
     .flops = flops,
+    .constant = constant,
     .sample = sample,
 };
 

@@ -95,6 +95,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_expand = {
     .name = "expand",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer,
     .forward = forward,

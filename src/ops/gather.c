@@ -123,6 +123,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_gather = {
     .name = "gather",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
     .infer = infer,
@@ -176,6 +177,7 @@ static RelnNode *sample_scatter(RelnSampler *s, int index)
 
 const RelnOp reln_op_scatter_add = {
     .name = "scatter_add",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
     .infer = infer_scatter,

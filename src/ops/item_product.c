@@ -284,6 +284,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_item_product = {
     .name = "item_product",
+    .rule = RELN_RULE_PAIRING,
     .n_in = 2,
     .infer = infer,
     .forward = forward,

@@ -101,6 +101,7 @@ static RelnNode *sample_minimum(RelnSampler *s, int index)
 
 const RelnOp reln_op_less = {
     .name = "less",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 2,
     .infer = infer_less,
     .forward = forward_less,
@@ -110,6 +111,7 @@ const RelnOp reln_op_less = {
 
 const RelnOp reln_op_maximum = {
     .name = "maximum",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 2,
     .infer = infer,
     .forward = forward_maximum,
@@ -120,6 +122,7 @@ const RelnOp reln_op_maximum = {
 
 const RelnOp reln_op_minimum = {
     .name = "minimum",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 2,
     .infer = infer,
     .forward = forward_minimum,

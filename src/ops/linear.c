@@ -84,6 +84,11 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
                     reln_dual(g, z->in[0]->rep));
 }
 
+static const RelnTensor3 *constant(const RelnNode *z)
+{
+    return ((const Attr *)z->attr)->t;
+}
+
 static double flops(const RelnNode *z)
 {
     const ptrdiff_t rows = reln_shape_count(&z->shape) / z->shape.dims[RELN_K];
@@ -125,11 +130,13 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_linear = {
     .name = "linear",
+    .rule = RELN_RULE_CONSTANT,
     .n_in = 1,
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
     .flops = flops,
+    .constant = constant,
     .sample = sample,
 };
 

@@ -123,6 +123,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_map = {
     .name = "map",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 1,
     .infer = infer,
     .forward = forward,

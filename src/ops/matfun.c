@@ -329,6 +329,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_matfun = {
     .name = "matfun",
+    .rule = RELN_RULE_CONJUGATION,
     .n_in = -1,
     .infer = infer,
     .forward = forward,

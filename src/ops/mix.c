@@ -164,6 +164,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_mix = {
     .name = "mix",
+    .rule = RELN_RULE_FACTOR,
     .n_in = 2,
     .infer = infer,
     .forward = forward,
@@ -233,6 +234,7 @@ static RelnNode *sample_outer(RelnSampler *s, int index)
 
 const RelnOp reln_op_outer = {
     .name = "outer",
+    .rule = RELN_RULE_PAIRING,
     .n_in = 2,
     .flags = RELN_OP_REDUCE,
     .infer = infer_outer,

@@ -120,6 +120,7 @@ static RelnNode *sample_div(RelnSampler *s, int index)
 
 const RelnOp reln_op_mul = {
     .name = "mul",
+    .rule = RELN_RULE_FACTOR,
     .n_in = 2,
     .infer = infer,
     .forward = forward,
@@ -130,6 +131,7 @@ const RelnOp reln_op_mul = {
 
 const RelnOp reln_op_div = {
     .name = "div",
+    .rule = RELN_RULE_FACTOR,
     .n_in = 2,
     .infer = infer_div,
     .forward = forward_div,

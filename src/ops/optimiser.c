@@ -136,6 +136,7 @@ static double flops_sgd(const RelnNode *z)
 
 const RelnOp reln_op_adam = {
     .name = "adam",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 5,
     .flags = RELN_OP_EFFECT | RELN_OP_FRESH,
     .infer = infer,
@@ -145,6 +146,7 @@ const RelnOp reln_op_adam = {
 
 const RelnOp reln_op_sgd = {
     .name = "sgd",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = -1,
     .flags = RELN_OP_EFFECT | RELN_OP_FRESH,
     .infer = infer,

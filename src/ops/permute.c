@@ -132,6 +132,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_permute = {
     .name = "permute",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer,
     .forward = forward,

@@ -297,6 +297,7 @@ static RelnNode *sample_place(RelnSampler *s, int index)
 
 const RelnOp reln_op_pick = {
     .name = "pick",
+    .rule = RELN_RULE_FACTOR,
     .n_in = 2,
     .infer = infer,
     .forward = forward,
@@ -308,6 +309,7 @@ const RelnOp reln_op_pick = {
 
 const RelnOp reln_op_place = {
     .name = "place",
+    .rule = RELN_RULE_FACTOR,
     .n_in = 2,
     .flags = RELN_OP_REDUCE,
     .infer = infer_place,

@@ -149,6 +149,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_random = {
     .name = "random",
+    .rule = RELN_RULE_INVARIANTS,
     .flags = RELN_OP_PLACE,
     .n_in = 0,
     .infer = infer,

@@ -93,6 +93,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_reshape = {
     .name = "reshape",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .flags = RELN_OP_ALIAS,
     .infer = infer,

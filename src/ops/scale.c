@@ -67,6 +67,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_scale = {
     .name = "scale",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer,
     .forward = forward,

@@ -135,6 +135,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_segment_argmax = {
     .name = "segment_argmax",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
     .infer = infer,

@@ -145,6 +145,7 @@ static RelnNode *sample_mask(RelnSampler *s, int index)
 
 const RelnOp reln_op_select = {
     .name = "select",
+    .rule = RELN_RULE_FACTOR,
     .n_in = 3,
     .infer = infer,
     .forward = forward,
@@ -155,6 +156,7 @@ const RelnOp reln_op_select = {
 
 const RelnOp reln_op_mask = {
     .name = "mask",
+    .rule = RELN_RULE_FACTOR,
     .n_in = 2,
     .infer = infer_masked,
     .forward = forward_mask,

@@ -159,6 +159,7 @@ static RelnNode *sample_pad(RelnSampler *s, int index)
 
 const RelnOp reln_op_slice = {
     .name = "slice",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer,
     .forward = forward,
@@ -169,6 +170,7 @@ const RelnOp reln_op_slice = {
 
 const RelnOp reln_op_pad = {
     .name = "pad",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer_pad,
     .forward = forward_pad,

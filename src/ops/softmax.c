@@ -139,6 +139,7 @@ static RelnNode *sample_logsumexp(RelnSampler *s, int index)
 
 const RelnOp reln_op_softmax = {
     .name = "softmax",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 1,
     .infer = infer,
     .forward = forward,
@@ -149,6 +150,7 @@ const RelnOp reln_op_softmax = {
 
 const RelnOp reln_op_logsumexp = {
     .name = "logsumexp",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 1,
     .infer = infer_logsumexp,
     .forward = forward_logsumexp,

@@ -119,6 +119,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_squash = {
     .name = "squash",
+    .rule = RELN_RULE_INVARIANTS,
     .n_in = 2,
     .infer = infer,
     .forward = forward,

@@ -40,6 +40,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_stop_gradient = {
     .name = "stop_gradient",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .flags = RELN_OP_ALIAS,
     .infer = infer,

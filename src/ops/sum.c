@@ -147,6 +147,7 @@ static RelnNode *sample(RelnSampler *s, int index)
 
 const RelnOp reln_op_sum = {
     .name = "sum",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .flags = RELN_OP_REDUCE,
     .infer = infer,

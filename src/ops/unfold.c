@@ -205,6 +205,7 @@ static RelnNode *sample_fold(RelnSampler *s, int index)
 
 const RelnOp reln_op_unfold = {
     .name = "unfold",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer,
     .forward = forward,
@@ -215,6 +216,7 @@ const RelnOp reln_op_unfold = {
 
 const RelnOp reln_op_fold = {
     .name = "fold",
+    .rule = RELN_RULE_LINEAR,
     .n_in = 1,
     .infer = infer_fold,
     .forward = forward_fold,

@@ -1,6 +1,7 @@
 /* adjoint.c -- the adjoint rep of a group on an algebra that it normalises. */
 #include <math.h>
 
+#include "rep/exact.h"
 #include "rep/make.h"
 #include "tensor/linalg.h"
 
@@ -78,6 +79,7 @@ static RelnStatus fill_adjoint(const void *given, Candidate *c)
 
     if (!a.image || !a.half || !a.column || !a.norms)
         return RELN_ERR_NOMEM;
+    c->made = g->dyadic && reln_all_dyadic(c->dim * n2, reln_algebra_basis(a.algebra));
     for (int b = 0; b < c->dim; b++)
         a.norms[b] = reln_mat_norm(n2, reln_algebra_basis(a.algebra) + b * n2);
     for (int i = 0; i < g->n_lie; i++) {

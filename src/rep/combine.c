@@ -43,6 +43,7 @@ static RelnStatus fill_dual(const void *given, Candidate *c)
     const RelnRep *r = given;
     const ptrdiff_t size = square(c->dim);
 
+    c->made = r->exact;
     for (int i = 0; i < c->group->n_lie; i++)
         minus_transposed(c->dim, -1, r->lie + i * size, c->lie + i * size);
     for (int i = 0; i < c->group->n_discrete; i++) {
@@ -97,6 +98,7 @@ static RelnStatus fill_sum(const void *given, Candidate *c)
     const RelnRep *a = ((const Pair *)given)->a, *b = ((const Pair *)given)->b;
     const ptrdiff_t na = square(a->dim), nb = square(b->dim), size = square(c->dim);
 
+    c->made = a->exact && b->exact;
     for (int i = 0; i < c->group->n_lie; i++)
         direct_sum(a->dim, a->lie + i * na, b->dim, b->lie + i * nb, c->lie + i * size);
     for (int i = 0; i < c->group->n_discrete; i++) {
@@ -112,6 +114,7 @@ static RelnStatus fill_product(const void *given, Candidate *c)
     const RelnRep *a = ((const Pair *)given)->a, *b = ((const Pair *)given)->b;
     const ptrdiff_t na = square(a->dim), nb = square(b->dim), size = square(c->dim);
 
+    c->made = a->exact && b->exact;
     for (int i = 0; i < c->group->n_lie; i++)
         reln_kron_sum(a->dim, a->lie + i * na, b->dim, b->lie + i * nb, c->lie + i * size);
     for (int i = 0; i < c->group->n_discrete; i++) {

@@ -29,6 +29,7 @@ static RelnStatus fill_vector(const void *given, Candidate *c)
     const size_t size = (size_t)square(c->dim) * sizeof(double);
 
     (void)given;
+    c->made = g->dyadic;
     memcpy(c->lie, g->lie, (size_t)g->n_lie * size);
     memcpy(c->discrete, g->discrete, (size_t)g->n_discrete * size);
     memcpy(c->inverse, g->inverse, (size_t)g->n_discrete * size);
@@ -77,6 +78,7 @@ static RelnStatus fill_matrix(const void *given, Candidate *c)
     (void)given;
     if (!minus)
         return RELN_ERR_NOMEM;
+    c->made = g->dyadic;
     for (int i = 0; i < g->n_lie; i++) {
         const double *e = g->lie + i * n2;
         for (ptrdiff_t a = 0; a < g->n; a++)

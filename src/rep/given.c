@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "reln/matrix.h"
+#include "rep/exact.h"
 #include "rep/make.h"
 #include "tensor/linalg.h"
 
@@ -65,6 +66,7 @@ static RelnStatus fill_character(const void *given, Candidate *c)
 {
     const double *values = given;
 
+    c->made = c->group->n_discrete == 0 || reln_all_dyadic(c->group->n_discrete, values);
     for (int i = 0; i < c->group->n_discrete; i++) {
         if (!isfinite(values[i]) || values[i] == 0)
             return reln_fail(c->group->ctx, RELN_ERR_ARG,

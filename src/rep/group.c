@@ -7,6 +7,7 @@
 #include "algebra/family.h"
 #include "algebra/sampler.h"
 #include "reln/matrix.h"
+#include "rep/exact.h"
 #include "rep/rep.h"
 #include "tensor/linalg.h"
 
@@ -88,6 +89,8 @@ static RelnStatus fill_group(RelnGroup *g, const char *name, const Plan *p)
     if (!g->name || !g->lie || !g->discrete || !inverse || !size)
         return RELN_ERR_NOMEM;
     measure_lie(p, size);
+    g->dyadic = reln_all_dyadic((ptrdiff_t)(n_lie * n2), g->lie) &&
+                reln_all_dyadic((ptrdiff_t)(n_discrete * n2), g->discrete);
     return invert(g, inverse);
 }
 

@@ -15,6 +15,7 @@ typedef struct Candidate {
     RelnArena *scratch;
     int dim;
     double *lie, *discrete, *inverse;
+    bool made; /* from exact parts, so that its entries are fractions and doubles their rounding */
 } Candidate;
 
 /* Fills the matrices of a candidate from what a maker was given. */

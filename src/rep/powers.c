@@ -217,6 +217,7 @@ static RelnStatus fill_power(const void *given, Candidate *c)
     const ptrdiff_t small = square(p.rep->dim), size = square(c->dim);
     Poly poly[2];
 
+    c->made = p.rep->exact;
     RELN_TRY(power_levels(c->scratch, &p, level, poly));
     p.tuples = level[p.power].tuples;
     assert(p.tuples); /* there is a level for every power */

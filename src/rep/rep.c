@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rep/exact.h"
 #include "rep/make.h"
 
 /* Reps whose matrices agree within this share of their size are one. */
@@ -175,7 +176,8 @@ static const RelnRep *adopt(const Candidate *c, const char *name)
     rep->lie = reln_arena_copy(&g->arena, c->lie, n_lie * size, sizeof(double));
     rep->discrete = reln_arena_copy(&g->arena, c->discrete, n_discrete * size, sizeof(double));
     rep->inverse = reln_arena_copy(&g->arena, c->inverse, n_discrete * size, sizeof(double));
-    if (!rep->name || !rep->lie || !rep->discrete || !rep->inverse || make_actions(rep) != RELN_OK)
+    if (!rep->name || !rep->lie || !rep->discrete || !rep->inverse ||
+        make_actions(rep) != RELN_OK || reln_exact_actions(rep, c->made, &rep->exact) != RELN_OK)
         return NULL;
     rep->trivial = acts_as_nothing(rep);
     rep->orthogonal = acts_orthogonally(rep);
@@ -199,7 +201,7 @@ bool reln_candidate_finite(const Candidate *c)
 
 static const RelnRep *intern(const Candidate *c, const char *name)
 {
-    const RelnRep *rep;
+    RelnRep *rep;
 
     if (!reln_candidate_finite(c)) {
         (void)reln_fail(c->group->ctx, RELN_ERR_NUMERIC,
@@ -207,6 +209,8 @@ static const RelnRep *intern(const Candidate *c, const char *name)
         return NULL;
     }
     rep = find(c);
+    if (rep && !rep->exact && c->made && reln_exact_actions(rep, true, &rep->exact) != RELN_OK)
+        return NULL;
     return rep ? rep : adopt(c, name);
 }
 
@@ -233,7 +237,7 @@ const RelnRep *reln_rep_make(RelnGroup *group, int dim, Fill fill, const void *g
                              const char *format, ...)
 {
     RelnArena scratch;
-    Candidate c = {group, &scratch, dim, NULL, NULL, NULL};
+    Candidate c = {group, &scratch, dim, NULL, NULL, NULL, false};
     const RelnRep *rep = NULL;
     va_list args;
     int length;

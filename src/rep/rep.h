@@ -18,6 +18,8 @@ typedef struct Action {
     double norm;
 } Action;
 
+typedef struct ExactAction ExactAction; /* the same in integers: rep/exact.h */
+
 struct RelnRep {
     RelnGroup *group;
     RelnRep *next; /* in the group's list */
@@ -28,6 +30,7 @@ struct RelnRep {
     const double *discrete; /* (n_discrete, K, K) */
     const double *inverse;  /* (n_discrete, K, K): of the discrete ones, so that duals are exact */
     const Action *actions;  /* Lie generators, then discrete ones */
+    const ExactAction *exact; /* for each action; NULL: not all entries are known as fractions */
     bool trivial, orthogonal;
 };
 
@@ -52,6 +55,7 @@ struct RelnGroup {
     const double *discrete; /* (n_discrete, n, n) */
     const double *inverse;  /* of the discrete ones */
     const double *size;     /* (n_lie): norm of each, 1 for zero: the unit of its actions */
+    bool dyadic; /* every entry is a dyadic number with small terms: see rep/exact.h */
     RelnRep *reps;
     Memo *memos;
     MapsNode *maps;

@@ -5,11 +5,14 @@
  * rounding is taken out of the constant before it enters a graph.
  */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "rep/exact.h"
 #include "rep/settle.h"
+#include "tensor/linalg.h"
 
 /* Spaces of maps with more coordinates are not solved for this. */
 enum { SOLVED_AT_MOST = 4096 };
@@ -55,30 +58,148 @@ static RelnStatus solve(const RelnRep *u, const RelnRep *v, const RelnRep *w, co
     return RELN_OK;
 }
 
-/* The position where map m is 1 and all others are 0, which an echelon form has; -1: none. */
-static ptrdiff_t pivot_of(const RelnMaps *maps, ptrdiff_t volume, int m)
-{
-    for (ptrdiff_t e = 0; e < volume; e++) {
-        bool alone = maps->values[m * volume + e] == 1;
-        for (int other = 0; other < maps->count && alone; other++)
-            alone = other == m || maps->values[other * volume + e] == 0;
-        if (alone)
-            return e;
-    }
-    return -1;
-}
+/* ---- exact forms ------------------------------------------------------------------------------------------ */
 
-/* out = sum_m t[pivot of m] M_m. False when a map has no pivot of its own. */
-static bool project(const RelnMaps *maps, ptrdiff_t volume, const double *t, double *out)
+/* The mantissas of doubles over one power of two, where they fit. */
+static bool read_mantissas(int count, const RelnEntry *entries, int64_t *num, int *exponent)
 {
-    for (int m = 0; m < maps->count; m++) {
-        const ptrdiff_t at = pivot_of(maps, volume, m);
-        if (at < 0)
+    int low = INT_MAX;
+
+    for (int e = 0; e < count; e++) {
+        int own = 0;
+        if (!isfinite(entries[e].value))
             return false;
-        for (ptrdiff_t e = 0; e < volume && t[at] != 0; e++)
-            out[e] += t[at] * maps->values[m * volume + e];
+        (void)frexp(entries[e].value, &own);
+        if (entries[e].value != 0)
+            low = own - DBL_MANT_DIG < low ? own - DBL_MANT_DIG : low;
+    }
+    *exponent = low == INT_MAX ? 0 : low;
+    for (int e = 0; e < count; e++) {
+        const double whole = ldexp(entries[e].value, -*exponent);
+        if (!(fabs(whole) < 0x1p62))
+            return false;
+        num[e] = (int64_t)whole;
     }
     return true;
+}
+
+static bool read_ratios(int count, const RelnEntry *entries, double *x, int64_t *num, int64_t *den)
+{
+    for (int e = 0; e < count; e++)
+        x[e] = entries[e].value;
+    return reln_read_numbers(reln_read_ratio, count, x, num, den);
+}
+
+static double rounded(int64_t num, int64_t den, int exponent)
+{
+    return ldexp((double)((long double)num / (long double)den), exponent);
+}
+
+/* The entries with the values of their numerators. */
+static RelnStatus store(RelnArena *arena, int count, const RelnEntry *entries, const int64_t *num,
+                        int64_t den, int exponent, RelnSettled *out)
+{
+    RelnEntry *copy = reln_arena_copy(arena, entries, (size_t)count, sizeof *copy);
+    bool same = true;
+
+    if (!copy)
+        return RELN_ERR_NOMEM;
+    for (int e = 0; e < count; e++) {
+        copy[e].value = rounded(num[e], den, exponent);
+        same = same && copy[e].value == entries[e].value;
+    }
+    *out = (RelnSettled){count, same ? entries : copy, 0, num, den, exponent};
+    return RELN_OK;
+}
+
+/* *done: the fractions that the numbers are the rounding of, or the numbers as they are, are an intertwiner. Fractions come
+ * first, so that 2.9999999999999996 out of a sum of products is 3. */
+static RelnStatus settle_exactly(RelnArena *arena, const RelnRep *u, const RelnRep *v,
+                                 const RelnRep *w, int count, const RelnEntry *entries,
+                                 RelnSettled *out, bool *done)
+{
+    int64_t *num = reln_arena_alloc(arena, (size_t)count, sizeof *num), den = 1;
+    double *x = reln_arena_alloc(arena, (size_t)count, sizeof *x);
+    int exponent = 0;
+
+    *done = false;
+    if (!num || !x)
+        return RELN_ERR_NOMEM;
+    if (read_ratios(count, entries, x, num, &den))
+        RELN_TRY(reln_exact_verify(u, v, w, count, entries, num, done));
+    if (!*done && read_mantissas(count, entries, num, &exponent)) {
+        den = 1;
+        RELN_TRY(reln_exact_verify(u, v, w, count, entries, num, done));
+    }
+    return *done ? store(arena, count, entries, num, den, exponent, out) : RELN_OK;
+}
+
+/* ---- projections ------------------------------------------------------------------------------------------ */
+
+/* Where map m is 1 and all others are 0: at its first entry, since maps are in echelon form. */
+static ptrdiff_t pivot_of(const RelnMaps *maps, ptrdiff_t volume, int m)
+{
+    ptrdiff_t e = 0;
+
+    while (e < volume && maps->values[m * volume + e] == 0)
+        e++;
+    return e;
+}
+
+static void combine(const RelnMaps *maps, ptrdiff_t volume, const double *c, double *out)
+{
+    memset(out, 0, (size_t)volume * sizeof *out);
+    for (int m = 0; m < maps->count; m++)
+        for (ptrdiff_t e = 0; e < volume && c[m] != 0; e++)
+            out[e] += c[m] * maps->values[m * volume + e];
+}
+
+/* c += (M M^T)^-1 M (t - p): the coefficients of the nearest combination. */
+static RelnStatus least_squares(RelnArena *arena, const RelnMaps *maps, ptrdiff_t volume,
+                                const double *t, const double *p, double *c)
+{
+    const size_t n = (size_t)maps->count;
+    double *gram = reln_arena_alloc(arena, n * n, sizeof *gram);
+    double *right = reln_arena_alloc(arena, n, sizeof *right);
+    double *step = reln_arena_alloc(arena, n, sizeof *step);
+
+    if (!gram || !right || !step)
+        return RELN_ERR_NOMEM;
+    for (size_t a = 0; a < n; a++)
+        for (ptrdiff_t e = 0; e < volume; e++) {
+            const double x = maps->values[(ptrdiff_t)a * volume + e];
+            right[a] += x * (t[e] - p[e]);
+            for (size_t b = 0; b < n && x != 0; b++)
+                gram[a * n + b] += x * maps->values[(ptrdiff_t)b * volume + e];
+        }
+    RELN_TRY(reln_solve(arena->ctx, maps->count, 1, gram, right, step));
+    for (size_t a = 0; a < n; a++)
+        c[a] += step[a];
+    return RELN_OK;
+}
+
+static double distance(ptrdiff_t volume, const double *x, const double *y)
+{
+    double largest = 0;
+
+    for (ptrdiff_t e = 0; e < volume; e++)
+        largest = fmax(largest, fabs(x[e] - y[e]));
+    return largest;
+}
+
+/* The coefficients of the projection, and its values p. What lies in the space up to rounding is read off at the pivots,
+ * so that its numbers there stay as they are. */
+static RelnStatus project(RelnArena *arena, const RelnMaps *maps, ptrdiff_t volume, const double *t,
+                          double *c, double *p)
+{
+    for (int m = 0; m < maps->count; m++)
+        c[m] = t[pivot_of(maps, volume, m)];
+    combine(maps, volume, c, p);
+    if (maps->count == 0 || distance(volume, t, p) <= 4 * DBL_EPSILON * reln_largest(volume, t))
+        return RELN_OK;
+    RELN_TRY(least_squares(arena, maps, volume, t, p, c));
+    combine(maps, volume, c, p);
+    return RELN_OK;
 }
 
 /* Dense numbers (k, i, j) as entries. */
@@ -98,23 +219,86 @@ static RelnStatus list(RelnArena *arena, const RelnMaps *maps, const double *x, 
     return RELN_OK;
 }
 
-/* The projection of the constant, and its largest distance from it; *found is false where there is none. */
-static RelnStatus nearest(RelnArena *arena, const RelnMaps *maps, int count,
-                          const RelnEntry *entries, RelnSettled *out, double *away, bool *found)
+/* num = sum_m whole_m M_m over the maps' common denominator, for coefficients whole_m 2^exponent; false when numbers grow
+ * too large. Coefficients are rounded to 52 bits of the largest. */
+static bool exact_sum(const RelnMaps *maps, ptrdiff_t volume, const double *c, int64_t *num,
+                      int64_t *den, int *exponent)
+{
+    int64_t common = 1;
+
+    (void)frexp(reln_largest(maps->count, c), exponent);
+    *exponent -= DBL_MANT_DIG - 1;
+    for (int m = 0; m < maps->count; m++) {
+        int64_t a = common, b = maps->denominators[m];
+        while (b != 0) {
+            const int64_t r = a % b;
+            a = b;
+            b = r;
+        }
+        if (__builtin_mul_overflow(common, maps->denominators[m] / a, &common) || common > 1 << 24)
+            return false;
+    }
+    for (int m = 0; m < maps->count; m++) {
+        const int64_t whole = (int64_t)nearbyint(ldexp(c[m], -*exponent));
+        const int64_t f = common / maps->denominators[m];
+        for (ptrdiff_t e = 0; e < volume && whole != 0; e++) {
+            int64_t term;
+            if (maps->numerators[m * volume + e] == 0)
+                continue;
+            if (__builtin_mul_overflow(whole, f * maps->numerators[m * volume + e], &term) ||
+                __builtin_add_overflow(num[e], term, &num[e]))
+                return false;
+        }
+    }
+    *den = common;
+    return true;
+}
+
+/* The projection with its exact form, where maps have one and it is verified. */
+static RelnStatus list_exactly(RelnArena *arena, const RelnRep *u, const RelnRep *v,
+                               const RelnRep *w, const RelnMaps *maps, const double *c,
+                               RelnSettled *out)
+{
+    const ptrdiff_t nu = maps->dims[1], nv = maps->dims[2], volume = maps->dims[0] * nu * nv;
+    int64_t *num = reln_arena_alloc(arena, (size_t)volume, sizeof *num), den = 1;
+    RelnEntry *entries = reln_arena_alloc(arena, (size_t)volume, sizeof *entries);
+    int exponent = 0, count = 0;
+    bool holds = false;
+
+    if (!num || !entries)
+        return RELN_ERR_NOMEM;
+    if (!maps->numerators || !exact_sum(maps, volume, c, num, &den, &exponent))
+        return RELN_OK;
+    for (ptrdiff_t e = 0; e < volume; e++)
+        if (num[e] != 0) {
+            entries[count] = (RelnEntry){(int)(e / nv % nu), (int)(e % nv), (int)(e / nv / nu),
+                                         rounded(num[e], den, exponent)};
+            num[count++] = num[e];
+        }
+    RELN_TRY(reln_exact_verify(u, v, w, count, entries, num, &holds));
+    if (holds)
+        *out = (RelnSettled){count, entries, 0, num, den, exponent};
+    return RELN_OK;
+}
+
+/* The projection of the constant, and its largest distance from it. */
+static RelnStatus nearest(RelnArena *arena, const RelnRep *u, const RelnRep *v, const RelnRep *w,
+                          const RelnMaps *maps, int count, const RelnEntry *entries,
+                          RelnSettled *out, double *away)
 {
     const ptrdiff_t nu = maps->dims[1], nv = maps->dims[2], volume = maps->dims[0] * nu * nv;
     double *t = reln_arena_alloc(arena, (size_t)volume, sizeof *t);
     double *p = reln_arena_alloc(arena, (size_t)volume, sizeof *p);
+    double *c = reln_arena_alloc(arena, (size_t)maps->count, sizeof *c);
 
-    if (!t || !p)
+    if (!t || !p || !c)
         return RELN_ERR_NOMEM;
     for (int e = 0; e < count; e++)
         t[(entries[e].k * nu + entries[e].i) * nv + entries[e].j] += entries[e].value;
-    *found = project(maps, volume, t, p);
-    *away = 0;
-    for (ptrdiff_t e = 0; e < volume; e++)
-        *away = fmax(*away, fabs(p[e] - t[e]));
-    return list(arena, maps, p, out);
+    RELN_TRY(project(arena, maps, volume, t, c, p));
+    *away = distance(volume, p, t);
+    RELN_TRY(list(arena, maps, p, out));
+    return list_exactly(arena, u, v, w, maps, c, out);
 }
 
 static void refuse(RelnVerdict *verdict, double away)
@@ -126,34 +310,72 @@ static void refuse(RelnVerdict *verdict, double away)
              away, verdict->residual);
 }
 
+static bool all_exact(const RelnRep *u, const RelnRep *v, const RelnRep *w)
+{
+    return u->exact && w->exact && (!v || v->exact);
+}
+
+/* Takes the projection where it is better: exact, or with a smaller residual. */
+static RelnStatus take_projection(const RelnRep *u, const RelnRep *v, const RelnRep *w,
+                                  const RelnSettled *projected, double own, RelnSettled *out)
+{
+    RelnVerdict again;
+    double own_again = 0;
+
+    if (projected->numerators) {
+        *out = *projected;
+        return RELN_OK;
+    }
+    RELN_TRY(reln_check_cells(u, v, w, projected->count, projected->entries, &again, &own_again));
+    if (again.equivariant && own_again < own) {
+        *out = *projected;
+        out->residual = own_again;
+    }
+    return RELN_OK;
+}
+
 RelnStatus reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v, const RelnRep *w,
                        int count, const RelnEntry *entries, RelnSettled *out, RelnVerdict *verdict)
 {
     const double size = largest_entry(count, entries);
     const RelnMaps *maps;
     RelnSettled projected = {0};
-    RelnVerdict again;
-    double own = 0, own_again = 0, away = 0;
-    bool found = false;
+    double own = 0, away = 0;
+    bool done = false;
 
-    *out = (RelnSettled){count, entries, 0};
+    *out = (RelnSettled){.count = count, .entries = entries};
     RELN_TRY(reln_check_cells(u, v, w, count, entries, verdict, &own));
     out->residual = own;
-    if (!verdict->equivariant || own <= rounding(u, v, w))
+    if (!verdict->equivariant)
+        return RELN_OK;
+    if (all_exact(u, v, w))
+        RELN_TRY(settle_exactly(arena, u, v, w, count, entries, out, &done));
+    if (done || (own <= rounding(u, v, w) && !all_exact(u, v, w)))
         return RELN_OK;
     RELN_TRY(solve(u, v, w, &maps));
-    if (maps)
-        RELN_TRY(nearest(arena, maps, count, entries, &projected, &away, &found));
-    if (!found)
+    if (!maps)
         return RELN_OK;
+    RELN_TRY(nearest(arena, u, v, w, maps, count, entries, &projected, &away));
     if (!(away <= NEAR * size)) {
         refuse(verdict, away / size);
         return RELN_OK;
     }
-    RELN_TRY(reln_check_cells(u, v, w, projected.count, projected.entries, &again, &own_again));
-    if (again.equivariant && own_again < own) {
-        *out = projected;
-        out->residual = own_again;
+    return take_projection(u, v, w, &projected, own, out);
+}
+
+RelnStatus reln_settled_holds(const RelnRep *u, const RelnRep *v, const RelnRep *w,
+                              const RelnSettled *settled, const RelnEntry *entries, int units,
+                              bool *holds)
+{
+    *holds = settled->numerators != NULL;
+    for (int e = 0; e < settled->count && *holds; e++) {
+        const double wanted =
+            rounded(settled->numerators[e], settled->denominator, settled->exponent);
+        *holds = entries[e].i == settled->entries[e].i && entries[e].j == settled->entries[e].j &&
+                 entries[e].k == settled->entries[e].k &&
+                 fabs(entries[e].value - wanted) <= units * DBL_EPSILON * fabs(wanted);
     }
-    return RELN_OK;
+    return *holds ? reln_exact_verify(u, v, w, settled->count, settled->entries,
+                                      settled->numerators, holds)
+                  : RELN_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rep/exact.h"
 #include "rep/invariants.h"
 #include "rep/rep.h"
 #include "tensor/linalg.h"
@@ -261,6 +262,8 @@ typedef struct Solution {
     int count;
     double *rows;      /* (count, size0 * size1 * size2), echelon form */
     ptrdiff_t *pivots; /* (count) */
+    int32_t *num,
+        *den; /* the same as fractions, num (count, ...) over den (count); NULL: unknown */
 } Solution;
 
 /* One map of the whole: row `row` of a triple's solution. */
@@ -278,13 +281,14 @@ typedef struct Solver {
     Blocks leg[3];
     const Closure *elements;
     int rank;
+    bool exact; /* every solution so far is known as fractions */
     Solution *solutions;
     Found *found;
     int n_found, capacity;
 } Solver;
 
-/* Copies what is kept out of the scratch of one triple. */
-static RelnStatus keep_solution(Solver *s, const Problem *p, RelnArena *scratch, Solution *out)
+/* In floating point: copies what is kept out of the scratch of one triple. */
+static RelnStatus solve_floats(Solver *s, const Problem *p, RelnArena *scratch, Solution *out)
 {
     const ptrdiff_t d = (ptrdiff_t)p->leg[0].dim * p->leg[1].dim * p->leg[2].dim;
     double *rows = NULL;
@@ -297,6 +301,54 @@ static RelnStatus keep_solution(Solver *s, const Problem *p, RelnArena *scratch,
         RELN_TRY(echelon(scratch, out->count, d, rows, out->pivots));
     out->rows = reln_arena_copy(s->arena, rows, (size_t)(out->count * d), sizeof *rows);
     return out->rows ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+/* In fractions; the double is the rounding of the fraction, since both terms are doubles. */
+static RelnStatus solve_exactly(Solver *s, const int type[3], Solution *out, bool *solved)
+{
+    ExactLeg legs[3];
+    ExactRows rows;
+    ptrdiff_t d = 1;
+
+    for (int l = 0; l < 3; l++) {
+        const Blocks *b = &s->leg[l];
+        legs[l] = (ExactLeg){b->rep, b->size[type[l]], b->coords[type[l]]};
+        d *= legs[l].size;
+    }
+    RELN_TRY(reln_exact_invariants(s->arena, legs, &rows, solved));
+    if (!*solved)
+        return RELN_OK;
+    out->rows = reln_arena_alloc(s->arena, (size_t)(rows.count * d), sizeof *out->rows);
+    if (!out->rows)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t e = 0; e < rows.count * d; e++)
+        if (rows.num[e] != 0)
+            out->rows[e] = (double)rows.num[e] / (double)rows.den[e / d];
+    out->count = rows.count;
+    out->pivots = rows.pivots;
+    out->num = rows.num;
+    out->den = rows.den;
+    return RELN_OK;
+}
+
+/* A finite group is averaged over in any case: the trace of the average tells matrices that are no representation. */
+static RelnStatus solve_either(Solver *s, const Problem *p, RelnArena *scratch, Solution *out)
+{
+    double *rows = NULL;
+    bool solved = false;
+    int count = -1;
+
+    if (s->exact && p->elements)
+        RELN_TRY(reln_invariants(scratch, p, &count, &rows));
+    if (s->exact)
+        RELN_TRY(solve_exactly(s, out->type, out, &solved));
+    if (solved && count >= 0 && count != out->count)
+        return reln_fail(s->group->ctx, RELN_ERR_NUMERIC,
+                         "the average over %s leaves %d maps, its generators %d: not a "
+                         "representation",
+                         s->group->name, count, out->count);
+    s->exact = s->exact && solved;
+    return solved ? RELN_OK : solve_floats(s, p, scratch, out);
 }
 
 static RelnStatus solve_triple(Solver *s, const int type[3], Solution **out)
@@ -313,7 +365,7 @@ static RelnStatus solve_triple(Solver *s, const int type[3], Solution **out)
         (*out)->type[l] = type[l];
     }
     reln_arena_init(&scratch, s->group->ctx);
-    status = keep_solution(s, &p, &scratch, *out);
+    status = solve_either(s, &p, &scratch, *out);
     reln_arena_clear(&scratch);
     if (status == RELN_OK) {
         (*out)->next = s->solutions;
@@ -420,7 +472,7 @@ static RelnStatus solve_blocks(Solver *s)
 
 /* ---- the result ------------------------------------------------------------------------------------------- */
 
-static void write_map(const Solver *s, const Found *f, double *out)
+static void write_map(const Solver *s, const Found *f, double *out, int32_t *num)
 {
     ptrdiff_t d = 1;
 
@@ -428,8 +480,11 @@ static void write_map(const Solver *s, const Found *f, double *out)
         d *= s->leg[l].size[f->block[l]];
     for (ptrdiff_t e = 0; e < d; e++) {
         const double x = f->solution->rows[f->row * d + e];
+        const ptrdiff_t at = x != 0 ? whole_position(s, f->block, e) : 0;
         if (x != 0)
-            out[whole_position(s, f->block, e)] = x;
+            out[at] = x;
+        if (x != 0 && num)
+            num[at] = f->solution->num[f->row * d + e];
     }
 }
 
@@ -450,43 +505,93 @@ static int list_entries(const RelnMaps *maps, const double *map, RelnEntry *entr
     return count;
 }
 
-static RelnStatus verify(RelnArena *scratch, const MapsNode *node)
+static RelnStatus verify_floats(const MapsNode *node, int t, int count, const RelnEntry *entries)
+{
+    RelnVerdict verdict;
+
+    RELN_TRY(reln_check_entries(node->u, node->v, node->w, count, entries, &verdict));
+    if (verdict.equivariant)
+        return RELN_OK;
+    return reln_fail(node->u->group->ctx, RELN_ERR_NUMERIC,
+                     "map %d of %d found for %s x %s -> %s is inexact: %s", t, node->maps.count,
+                     node->u->name, node->v ? node->v->name : "1", node->w->name, verdict.text);
+}
+
+/* The numerators of the entries that are listed. */
+static void list_numerators(const RelnMaps *m, ptrdiff_t first, int64_t *num)
+{
+    const ptrdiff_t d = (ptrdiff_t)m->dims[0] * m->dims[1] * m->dims[2];
+
+    for (ptrdiff_t e = 0; e < d; e++)
+        if (m->values[first + e] != 0)
+            *num++ = m->numerators[first + e];
+}
+
+/* Modulo a prime nothing is proved: every map is verified in integers. *exact false: one was not. */
+static RelnStatus verify(RelnArena *scratch, const MapsNode *node, bool *exact)
 {
     const RelnMaps *m = &node->maps;
     const ptrdiff_t d = (ptrdiff_t)m->dims[0] * m->dims[1] * m->dims[2];
     RelnEntry *entries = reln_arena_alloc(scratch, (size_t)d, sizeof *entries);
-    RelnVerdict verdict;
+    int64_t *num = reln_arena_alloc(scratch, *exact ? (size_t)d : 0, sizeof *num);
 
-    if (!entries)
+    if (!entries || !num)
         return RELN_ERR_NOMEM;
     for (int t = 0; t < m->count; t++) {
         const int count = list_entries(m, m->values + t * d, entries);
-        RELN_TRY(reln_check_entries(node->u, node->v, node->w, count, entries, &verdict));
-        if (!verdict.equivariant)
-            return reln_fail(scratch->ctx, RELN_ERR_NUMERIC,
-                             "map %d of %d found for %s x %s -> %s is inexact: %s", t, m->count,
-                             node->u->name, node->v ? node->v->name : "1", node->w->name,
-                             verdict.text);
+        if (*exact) {
+            list_numerators(m, t * d, num);
+            RELN_TRY(reln_exact_verify(node->u, node->v, node->w, count, entries, num, exact));
+        }
+        if (!*exact)
+            RELN_TRY(verify_floats(node, t, count, entries));
     }
     return RELN_OK;
 }
 
-/* The values live in a block of their own until they are known to be right, then in the group. */
+static RelnStatus collect(const Solver *s, MapsNode *node, ptrdiff_t d)
+{
+    double *values = reln_arena_alloc(s->arena, (size_t)(s->n_found * d), sizeof *values);
+    const size_t exact = s->exact ? (size_t)s->n_found : 0;
+    int32_t *num = reln_arena_alloc(s->arena, exact * (size_t)d, sizeof *num);
+    int32_t *den = reln_arena_alloc(s->arena, exact, sizeof *den);
+
+    if (!values || !num || !den)
+        return RELN_ERR_NOMEM;
+    for (int t = 0; t < s->n_found; t++) {
+        write_map(s, &s->found[t], values + t * d, s->exact ? num + t * d : NULL);
+        if (s->exact)
+            den[t] = s->found[t].solution->den[s->found[t].row];
+    }
+    node->maps = (RelnMaps){.count = s->n_found,
+                            .dims = {s->rep[0]->dim, s->rep[1]->dim, s->rep[2]->dim},
+                            .values = values,
+                            .numerators = s->exact ? num : NULL,
+                            .denominators = s->exact ? den : NULL};
+    return RELN_OK;
+}
+
+/* The numbers live in blocks of their own until they are known to be right, then in the group. */
 static RelnStatus finish(Solver *s, MapsNode *node)
 {
     const ptrdiff_t d = (ptrdiff_t)s->rep[0]->dim * s->rep[1]->dim * s->rep[2]->dim;
-    double *values = reln_arena_alloc(s->arena, (size_t)(s->n_found * d), sizeof *values);
+    const size_t count = (size_t)s->n_found;
+    RelnArena *arena = &s->group->arena;
+    RelnMaps *m = &node->maps;
+    bool exact = s->exact;
 
-    if (!values)
-        return RELN_ERR_NOMEM;
-    for (int t = 0; t < s->n_found; t++)
-        write_map(s, &s->found[t], values + t * d);
-    node->maps = (RelnMaps){s->n_found, {s->rep[0]->dim, s->rep[1]->dim, s->rep[2]->dim}, values};
-    RELN_TRY(verify(s->arena, node));
-    node->maps.values =
-        reln_arena_copy(&s->group->arena, values, (size_t)(s->n_found * d), sizeof *values);
-    node->tensors = reln_arena_alloc(&s->group->arena, (size_t)s->n_found, sizeof *node->tensors);
-    return node->maps.values && node->tensors ? RELN_OK : RELN_ERR_NOMEM;
+    RELN_TRY(collect(s, node, d));
+    RELN_TRY(verify(s->arena, node, &exact));
+    m->values = reln_arena_copy(arena, m->values, count * (size_t)d, sizeof *m->values);
+    m->numerators =
+        exact ? reln_arena_copy(arena, m->numerators, count * (size_t)d, sizeof *m->numerators)
+              : NULL;
+    m->denominators =
+        exact ? reln_arena_copy(arena, m->denominators, count, sizeof *m->denominators) : NULL;
+    node->tensors = reln_arena_alloc(arena, count, sizeof *node->tensors);
+    return m->values && node->tensors && (!exact || (m->numerators && m->denominators))
+               ? RELN_OK
+               : RELN_ERR_NOMEM;
 }
 
 static RelnStatus solve(RelnArena *arena, const RelnRep *u, const RelnRep *v, const RelnRep *w,
@@ -501,6 +606,7 @@ static RelnStatus solve(RelnArena *arena, const RelnRep *u, const RelnRep *v, co
     s.rep[2] = v ? reln_rep_dual(v) : reln_rep_trivial(g, 1);
     if (!s.rep[1] || !s.rep[2])
         return RELN_ERR_NOMEM; /* the only way in which these can fail */
+    s.exact = u->exact && w->exact && (!v || v->exact) && s.rep[1]->exact && s.rep[2]->exact;
     RELN_TRY(solve_blocks(&s));
     RELN_TRY(finish(&s, &made));
     node = reln_arena_copy(&g->arena, &made, 1, sizeof made);

@@ -73,8 +73,12 @@ static void make_good(RelnCtx *ctx)
         [4 * 0 + 3] = 1,    [4 * 7 + 3] = 1,    [4 * 5 + 3] = 1,    [4 * 9 + 0] = 0xff,
         [4 * 9 + 1] = 0xff, [4 * 9 + 2] = 0xff, [4 * 9 + 3] = 0xff,
     };
+    /* rotations in the frame diag(1, 1.1, 0.7): no entry but 0 and 1 is a dyadic number */
+    static const double floats[27] = {[5] = -1.1 / 0.7, [7] = 0.7 / 1.1,     [9 + 2] = 1 / 0.7,
+                                      [9 + 6] = -0.7,   [18 + 1] = -1 / 1.1, [18 + 3] = 1.1};
     float single[12];
 
+    save(ctx, "so3-floats", 3, 3, 3, 3, floats);
     save(ctx, "sl2", 3, 3, 2, 2, sl2);
     save(ctx, "heisenberg", 3, 3, 3, 3, heisenberg);
     save(ctx, "open", 3, 2, 2, 2, open);

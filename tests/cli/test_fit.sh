@@ -5,6 +5,7 @@ set -u
 reln=$1
 helper=$2
 make_data=$3
+bases=$(cd "$(dirname "$0")/../../examples/bases" && pwd)
 . "$(dirname "$0")/program.sh"
 
 pairs() { # pairs MODEL [TRAIN]
@@ -73,6 +74,21 @@ check "quiet is quiet" [ ! -s out ]
 check "the same as .npy" "$helper" near y predictions.npz y.npy 0
 run 0 check pairs
 check "check: kept" grep -q '^kept: equivariant to rounding under gl:3 (50 draws' out
+run 0 check --exact pairs
+check "check --exact: proved" grep -q '^proved: equivariant under gl:3 for all inputs and weights$' out
+run 0 check --exact pairs --json
+check "check --exact: nodes with their rules" grep -q '"verdict": "proved".*"kind": "node".*"rule": "function of invariants"' out
+mkdir bases && "$helper" make bases
+for name in so3-floats so3-whole; do
+    pairs "width: 4, depth: 1" | sed "s|^symmetry: .*|symmetry: {basis: bases/$name.npy}|; s|epochs: 30|epochs: 1|" >$name.yaml
+done
+cp "$bases/so3_skew.npy" bases/so3-whole.npy
+run 0 fit so3-whole.yaml pairs.npz --out whole
+run 0 check --exact whole
+check "check --exact: a basis of whole numbers is proved" grep -q '^proved: ' out
+run 0 fit so3-floats.yaml pairs.npz --out floats
+run 1 check --exact floats
+check "check --exact: floats are not provable" grep -q '^not provable: .*floats' out
 run 0 check pairs --data test.npz --draws 20 --json
 json promised=true kept=true draws=20 'symmetry="gl:3"' layers
 run 0 info pairs

@@ -1,5 +1,6 @@
 /* Every op, from its descriptor alone: derivatives, precision, equivariance, and that neither threads nor the batch
  * change a bit. And the checks themselves, on ops that are wrong. */
+#include "graph/certify.h"
 #include "ops/ops.h"
 #include "property/case.h"
 #include "property/check.h"
@@ -197,6 +198,33 @@ static void wrong_ops_are_seen(void **state)
     assert_seen(check_shape, &shorter);
 }
 
+/* Each node of each case by its rule, gradients of gradients included; constants in integers. */
+static void prove(const RelnOp *op, int index, const char *algebra)
+{
+    RelnArena arena;
+    RelnClaims claims = {.arena = &arena};
+    Case c;
+
+    assert_true(op->rule != RELN_RULE_NONE);
+    assert_true(case_make(&c, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 2}));
+    reln_arena_init(&arena, c.ctx);
+    assert_ok(c.ctx, reln_claim_graph(&claims, c.graph));
+    for (int i = 0; i < claims.count; i++)
+        if (claims.items[i].state != RELN_CLAIM_PROVED) {
+            print_message("%s, case %d, %s: %s %s: %s\n", op->name, index, algebra,
+                          claims.items[i].kind, claims.items[i].name, claims.items[i].text);
+            complaints++;
+        }
+    reln_arena_clear(&arena);
+    case_clear(&c);
+}
+
+static void every_node_is_proved_equivariant(void **state)
+{
+    (void)state;
+    every_case(prove);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +238,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_sample_does_not_depend_on_its_batch),
         cmocka_unit_test(outputs_transform_as_declared),
+        cmocka_unit_test(every_node_is_proved_equivariant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,10 +257,11 @@ static void a_change_of_frame_does_not_change_the_number_of_maps(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* What commutes with a nilpotent N or with 1 + N is a + b N: neither can be diagonalised. */
+/* What commutes with a nilpotent N or with 1 + N is a + b N: neither can be diagonalised. Entries that are no fractions keep
+ * the solver in floating point. */
 static void generators_that_cannot_be_diagonalised_are_solved_directly(void **state)
 {
-    const double nilpotent[4] = {0, 1, 0, 0}, shear[4] = {1, 1, 0, 1};
+    const double nilpotent[4] = {0, sqrt(2), 0, 0}, shear[4] = {1, sqrt(2), 0, 1};
     const double wanted[8] = {1, 0, 0, 1, 0, 1, 0, 0};
     RelnCtx *ctx = NULL;
     RelnGroup *g = NULL;

@@ -67,39 +67,6 @@ int pend_tensors_chosen(const PendTensors *t, int rank)
 
 /* ---- projectors -------------------------------------------------------------------------------------------------- */
 
-/* Rows made orthonormal in their order, twice to be so up to rounding. */
-static void orthonormalise(int rows, int columns, double *x)
-{
-    for (int i = 0; i < 2 * rows; i++) {
-        double *a = x + (ptrdiff_t)(i / 2) * columns, norm = 0;
-
-        for (int j = 0; j < i / 2; j++) {
-            const double *b = x + (ptrdiff_t)j * columns;
-            double dot = 0;
-
-            for (int k = 0; k < columns; k++)
-                dot += a[k] * b[k];
-            for (int k = 0; k < columns; k++)
-                a[k] -= dot * b[k];
-        }
-        for (int k = 0; k < columns; k++)
-            norm += a[k] * a[k];
-        for (int k = 0; k < columns; k++)
-            a[k] /= sqrt(norm);
-    }
-}
-
-/* P = Q^T Q for rows of Q; what is rounding of 0 is 0, so that P stays sparse. */
-static void project_on(int rows, int n, const double *q, double *p)
-{
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n && q[r * n + i] != 0.0; j++)
-                p[i * n + j] += q[r * n + i] * q[r * n + j];
-    for (int i = 0; i < n * n; i++)
-        p[i] = fabs(p[i]) < 1e-14 ? 0.0 : p[i];
-}
-
 static RelnStatus solve(RelnGroup *group, int rank, const RelnMaps **maps)
 {
     const RelnRep *v = reln_rep_vector(group), *in = reln_rep_trivial(group, 1), *out = in;
@@ -120,7 +87,6 @@ RelnStatus pend_projector(RelnCtx *ctx, PendSymmetry symmetry, int rank, double 
     RelnGroup *group = NULL;
     const RelnMaps *maps = NULL;
     RelnStatus status = pend_symmetry_group(ctx, symmetry, &group);
-    double *q = NULL;
 
     *out = NULL;
     if (status == RELN_OK)
@@ -128,15 +94,8 @@ RelnStatus pend_projector(RelnCtx *ctx, PendSymmetry symmetry, int rank, double 
     if (status == RELN_OK) {
         *count = maps->count;
         *out = calloc((size_t)n * (size_t)n, sizeof **out);
-        q = malloc((size_t)maps->count * (size_t)n * sizeof *q);
-        status = *out && q ? RELN_OK : RELN_ERR_NOMEM;
+        status = *out ? reln_maps_projector(reln_rep_vector(group), maps, *out) : RELN_ERR_NOMEM;
     }
-    if (status == RELN_OK) {
-        memcpy(q, maps->values, (size_t)maps->count * (size_t)n * sizeof *q);
-        orthonormalise(maps->count, n, q);
-        project_on(maps->count, n, q, *out);
-    }
-    free(q);
     reln_group_destroy(group);
     return status;
 }
@@ -539,6 +498,28 @@ static bool store_matrix(RelnStore *store, const char *layer, const PendTensors 
                                                         m + row * columns + column, columns))
                 return false;
     return true;
+}
+
+/* Rows made orthonormal in their order, twice to be so up to rounding. */
+static void orthonormalise(int rows, int columns, double *x)
+{
+    for (int i = 0; i < 2 * rows; i++) {
+        double *a = x + (ptrdiff_t)(i / 2) * columns, norm = 0;
+
+        for (int j = 0; j < i / 2; j++) {
+            const double *b = x + (ptrdiff_t)j * columns;
+            double dot = 0;
+
+            for (int k = 0; k < columns; k++)
+                dot += a[k] * b[k];
+            for (int k = 0; k < columns; k++)
+                a[k] -= dot * b[k];
+        }
+        for (int k = 0; k < columns; k++)
+            norm += a[k] * a[k];
+        for (int k = 0; k < columns; k++)
+            a[k] /= sqrt(norm);
+    }
 }
 
 /* Rows (or columns, where there are fewer) orthonormal: normals made so. */

@@ -1,0 +1,158 @@
+/* The certificate: every kind of model is proved, and a false numerator, rep or lift is not.
+ *
+ * No false constant can be built, so one is made: the linker leads reln_settle(), which gives constants their fractions,
+ * through this test. */
+#include "fit/room.h"
+#include "rep/settle.h"
+
+#define TRAIN " train: {epochs: 1, batch: 4, validation: 0.25}}"
+
+static bool certifying;
+static int settled;      /* constants so far */
+static int n_numerators; /* of all of them */
+static int falsified =
+    -1; /* the number of the numerator that is made false, counted over all constants */
+
+RelnStatus __real_reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v,
+                              const RelnRep *w, int count, const RelnEntry *entries,
+                              RelnSettled *out, RelnVerdict *verdict);
+RelnStatus __wrap_reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v,
+                              const RelnRep *w, int count, const RelnEntry *entries,
+                              RelnSettled *out, RelnVerdict *verdict);
+
+RelnStatus __wrap_reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v,
+                              const RelnRep *w, int count, const RelnEntry *entries,
+                              RelnSettled *out, RelnVerdict *verdict)
+{
+    const RelnStatus status = __real_reln_settle(arena, u, v, w, count, entries, out, verdict);
+
+    if (!certifying || status != RELN_OK || !out->numerators)
+        return status;
+    settled++;
+    if (falsified >= n_numerators && falsified < n_numerators + out->count) {
+        int64_t *copy = reln_arena_copy(arena, out->numerators, (size_t)out->count, sizeof *copy);
+        copy[falsified - n_numerators] = 3 * copy[falsified - n_numerators] + 1;
+        out->numerators = copy;
+    }
+    n_numerators += out->count;
+    return status;
+}
+
+static const char *const specs[] = {
+    PAIRS TRAIN,
+    VECTORS TRAIN,
+    CLASSES TRAIN,
+    "{symmetry: gl:2, inputs: [{name: C, as: covariance, log: true, reference: mean},"
+    " {name: D, as: covariance, log: true, reference: mean}], target: {name: y, as: scalar},"
+    " model: {width: 3, depth: 1}," TRAIN,
+    "{symmetry: o:3, inputs: [{name: C, as: covariance, log: true}], target: {name: y, as: scalar},"
+    " model: {width: 3, depth: 1}," TRAIN,
+    "{symmetry: lorentz, inputs: [{name: p, as: fourvector}], target: {name: y, as: scalar},"
+    " model: {width: 3, depth: 1}," TRAIN,
+    "{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: vector},"
+    " model: {kind: vector-neurons, width: 3, depth: 1}," TRAIN,
+    "{symmetry: sl:3, inputs: [{name: e, as: element}], target: {name: y, as: scalar},"
+    " model: {kind: lie-neurons, width: 3, depth: 1}," TRAIN,
+    "{symmetry: sl:2, inputs: [{name: e, as: element}], target: {name: y, as: scalar},"
+    " model: {width: 3, depth: 1}," TRAIN,
+    "{symmetry: sp:4, inputs: [{name: e, as: element}], target: {name: y, as: scalar},"
+    " model: {width: 3, depth: 1}," TRAIN,
+    "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: matrix},"
+    " model: {width: 3, depth: 1}," TRAIN,
+};
+enum { N_SPECS = sizeof specs / sizeof specs[0] };
+
+static void certify_room(Room *r, RelnCertificate *out)
+{
+    RelnModel *model;
+
+    model = room_load(r, RELN_DEFAULT);
+    settled = n_numerators = 0;
+    certifying = true;
+    assert_ok(r->world.ctx, reln_certify(model, out));
+    certifying = false;
+    reln_model_destroy(model);
+}
+
+static void every_kind_of_model_is_proved(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_SPECS; k++) {
+        RelnCertificate c;
+        Room r;
+
+        room_init(&r, specs[k], 16);
+        room_train(&r, 1);
+        certify_room(&r, &c);
+        if (c.verdict != RELN_PROVED)
+            print_message("%s\n%s\n", specs[k], c.reason);
+        assert_int_equal(c.verdict, RELN_PROVED);
+        assert_true(c.n_lines > 10 && c.n_inexact == 0 && c.reason[0] == '\0');
+        for (int i = 0; i < c.n_lines; i++)
+            assert_true(c.lines[i].proved && c.lines[i].rule[0]);
+        reln_certificate_clear(&c);
+        room_clear(&r);
+    }
+}
+
+/* Any one of them, in any constant or lift. */
+static void a_false_numerator_is_refuted(void **state)
+{
+    static const int chosen[] = {0, 5, 7};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        RelnCertificate c;
+        Room r;
+        int all;
+
+        room_init(&r, specs[chosen[k]], 16);
+        room_train(&r, 1);
+        certify_room(&r, &c);
+        assert_int_equal(c.verdict, RELN_PROVED);
+        reln_certificate_clear(&c);
+        all = n_numerators;
+        assert_true(settled > 2 && all > 20);
+        for (falsified = 0; falsified < all; falsified += 1 + all / 60) {
+            certify_room(&r, &c);
+            if (c.verdict != RELN_REFUTED)
+                print_message("numerator %d of %d\n", falsified, all);
+            assert_int_equal(c.verdict, RELN_REFUTED);
+            assert_true(c.reason[0] != '\0');
+            reln_certificate_clear(&c);
+        }
+        falsified = -1;
+        room_clear(&r);
+    }
+}
+
+static void what_promises_nothing_has_nothing_to_prove(void **state)
+{
+    RelnCertificate c;
+    char text[320];
+    Room r;
+
+    (void)state;
+    room_init(&r,
+              "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
+              " model: {kind: mlp, width: 3, depth: 1}," TRAIN,
+              16);
+    room_train(&r, 1);
+    certify_room(&r, &c);
+    assert_int_equal(c.verdict, RELN_NOT_PROMISED);
+    reln_certificate_text(&c, sizeof text, text);
+    assert_non_null(strstr(text, "promises nothing"));
+    reln_certificate_clear(&c);
+    room_clear(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_of_model_is_proved),
+        cmocka_unit_test(a_false_numerator_is_refuted),
+        cmocka_unit_test(what_promises_nothing_has_nothing_to_prove),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
