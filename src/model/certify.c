@@ -89,31 +89,14 @@ static RelnStatus claim_orthogonal(const RelnModel *m, RelnClaims *claims, const
 static RelnStatus claim_before(const RelnModel *m, RelnClaims *claims, const RelnSpecInput *in,
                                const Lift *lift)
 {
-    RelnClaim *c;
-
-    switch (lift->before) {
-    case BEFORE_RELATIVE:
-    case BEFORE_RELATIVE_LOG:
-        c = reln_claim(claims, "lift", in->name, "g S g^T (g Sbar g^T)^-1 = g (S Sbar^-1) g^-1",
-                       NULL);
-        return c ? RELN_OK : RELN_ERR_NOMEM;
-    case BEFORE_PAIRS:
-        c = reln_claim(claims, "lift", in->name,
-                       "(g v)(g w)^T (g Sbar g^T)^-1 = g (v w^T Sbar^-1) g^-1", NULL);
-        return c ? RELN_OK : RELN_ERR_NOMEM;
-    case BEFORE_LOG:
-    case BEFORE_NOTHING:
-        break;
-    }
+    if (lift->law)
+        return reln_claim(claims, "lift", in->name, lift->law, NULL) ? RELN_OK : RELN_ERR_NOMEM;
     return in->as == RELN_AS_COVARIANCE ? claim_orthogonal(m, claims, in->name) : RELN_OK;
 }
 
 static RelnStatus claim_lift(const RelnModel *m, RelnClaims *claims, const RelnSpecInput *in,
                              const Lift *lift)
 {
-    const bool vector =
-        (in->as == RELN_AS_VECTOR || in->as == RELN_AS_FOURVECTOR) && lift->before != BEFORE_PAIRS;
-
     if (!lift->matrix) {
         RelnClaim *c = reln_claim(claims, "lift", in->name, "scalars as they are", NULL);
         return c ? RELN_OK : RELN_ERR_NOMEM;
@@ -122,7 +105,7 @@ static RelnStatus claim_lift(const RelnModel *m, RelnClaims *claims, const RelnS
     if (in->as == RELN_AS_ELEMENT)
         return claim_matrix(m, claims, in->name, "coordinates of elements", element_rep(m), m->rep,
                             lift->matrix);
-    if (vector)
+    if (!lift->matrices)
         return claim_matrix(m, claims, in->name, "linear lift of vectors", m->vector, m->rep,
                             lift->matrix);
     if (lift->inside)
