@@ -14,7 +14,7 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
-#include "reln/reln.h"
+#include "kit/kit.h"
 
 typedef enum BenchPass {
     BENCH_FORWARD,  /* outputs */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/args.h"
-#include "reln/reln.h"
+#include "kit/kit.h"
 
 /* Every exit code with its text: the one list from which the enum and the help are made. */
 #define CLI_EXIT_LIST(X)                                                                           \

@@ -3,8 +3,9 @@
 #define FIT_FIT_H
 
 #include "base/base.h"
-#include "reln/data.h"
+#include "kit/data.h"
 #include "reln/fit.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 /* A number that changes with what the arrays are called, their shapes and their numbers. Version 1 looks at some rows of

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fit/fit.h"
-#include "reln/report.h"
+#include "kit/report.h"
 
 /* What the files are made of, gathered once. */
 typedef struct Outcome {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "kit/files.h"
 #include "io/archive.h"
 #include "io/doc.h"
 #include "io/h5.h"

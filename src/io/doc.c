@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/sort.h"
 #include "io/text.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 enum { NODES = 62, TEXTS = 3960 }; /* of a block: small enough to share a chunk of the arena */

@@ -3,7 +3,7 @@
 #define IO_DOC_H
 
 #include "base/base.h"
-#include "reln/doc.h"
+#include "kit/doc.h"
 
 enum { RELN_DOC_MAX_DEPTH = 16, RELN_DOC_MAX_YAML = 1 << 20, RELN_DOC_MAX_JSON = 8 << 20 };
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kit/files.h"
 #include "reln/io.h"
 
 const char *reln_path_tail(const char *path)

@@ -2,6 +2,7 @@
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
+#include "kit/files.h"
 #include "base/base.h"
 
 /* A regular file of at most RELN_FILE_MAX_BYTES, opened for reading. Nothing to close when it fails. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "io/file.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */

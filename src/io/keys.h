@@ -5,7 +5,7 @@
 #include <float.h>
 
 #include "base/base.h"
-#include "reln/doc.h"
+#include "kit/doc.h"
 
 typedef struct Key Key;
 

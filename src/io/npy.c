@@ -5,6 +5,7 @@
  *
  * The dictionary is read by a grammar of its own that knows these three keys and nothing else.
  */
+#include "kit/files.h"
 #include "reln/io.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #define IO_NPY_H
 
 #include "base/base.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 /* How numbers are stored in files. */

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/text.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 enum {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 bool reln_file_exists(const char *path)

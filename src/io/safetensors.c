@@ -20,6 +20,7 @@
 #include "io/sort.h"
 #include "io/tensors.h"
 #include "io/text.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 struct RelnTensors {

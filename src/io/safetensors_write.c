@@ -9,6 +9,7 @@
 #include "io/safetensors.h"
 #include "io/sha256.h"
 #include "io/text.h"
+#include "kit/files.h"
 #include "reln/io.h"
 
 enum { CHUNK = 65536 /* bytes at a time, a multiple of every width */ };

@@ -86,33 +86,17 @@ static RelnStatus claim_orthogonal(const RelnModel *m, RelnClaims *claims, const
                         reln_rep_dual(m->vector), one);
 }
 
-/* A vector that something is done to before the map is one of a pair. */
-static bool in_pairs(const RelnSpecInput *in, const Lift *lift)
-{
-    return (in->as == RELN_AS_VECTOR || in->as == RELN_AS_FOURVECTOR) && lift->prepare;
-}
-
-/* What is done to the numbers before the linear map. */
 static RelnStatus claim_before(const RelnModel *m, RelnClaims *claims, const RelnSpecInput *in,
                                const Lift *lift)
 {
-    const char *rule = NULL;
-
-    if (in_pairs(in, lift))
-        rule = "(g v)(g w)^T (g Sbar g^T)^-1 = g (v w^T Sbar^-1) g^-1";
-    else if (in->as == RELN_AS_COVARIANCE && m->relative && in->reference == RELN_REFERENCE_MEAN)
-        rule = "g S g^T (g Sbar g^T)^-1 = g (S Sbar^-1) g^-1";
-    if (rule)
-        return reln_claim(claims, "lift", in->name, rule, NULL) ? RELN_OK : RELN_ERR_NOMEM;
+    if (lift->law)
+        return reln_claim(claims, "lift", in->name, lift->law, NULL) ? RELN_OK : RELN_ERR_NOMEM;
     return in->as == RELN_AS_COVARIANCE ? claim_orthogonal(m, claims, in->name) : RELN_OK;
 }
 
 static RelnStatus claim_lift(const RelnModel *m, RelnClaims *claims, const RelnSpecInput *in,
                              const Lift *lift)
 {
-    const bool vector =
-        (in->as == RELN_AS_VECTOR || in->as == RELN_AS_FOURVECTOR) && !in_pairs(in, lift);
-
     if (!lift->matrix) {
         RelnClaim *c = reln_claim(claims, "lift", in->name, "scalars as they are", NULL);
         return c ? RELN_OK : RELN_ERR_NOMEM;
@@ -121,7 +105,7 @@ static RelnStatus claim_lift(const RelnModel *m, RelnClaims *claims, const RelnS
     if (in->as == RELN_AS_ELEMENT)
         return claim_matrix(m, claims, in->name, "coordinates of elements", element_rep(m), m->rep,
                             lift->matrix);
-    if (vector)
+    if (!lift->matrices)
         return claim_matrix(m, claims, in->name, "linear lift of vectors", m->vector, m->rep,
                             lift->matrix);
     if (lift->inside)

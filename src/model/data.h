@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "model/model.h"
-#include "reln/data.h"
+#include "kit/data.h"
 
 /* Numbers of the arrays in their archive; -1: not there. */
 typedef struct RelnDataFound {

@@ -64,6 +64,7 @@ RelnStatus reln_plan_matrix(RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
     double *all, outside;
 
+    lift->matrices = true;
     RELN_TRY(identity(m, m->n * m->n, &all));
     RELN_TRY(map_of(m, lift, m->n * m->n, m->n, all, &outside));
     lift->inside = outside > INSIDE;
@@ -153,6 +154,7 @@ static RelnStatus lift_pairs(RelnModel *m, const RelnSpecInput *in, Lift *lift)
             lift->channels);
     RELN_TRY(reln_plan_matrix(m, in, lift));
     lift->prepare = pairs;
+    lift->law = "(g v)(g w)^T (g Sbar g^T)^-1 = g (v w^T Sbar^-1) g^-1";
     lift->channels *= lift->channels;
     return RELN_OK;
 }
@@ -194,9 +196,10 @@ static RelnStatus relative_logs(const RelnModel *m, const LiftWork *w, int count
 
 void reln_before_covariance(const RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
-    if (m->relative && in->reference == RELN_REFERENCE_MEAN)
+    if (m->relative && in->reference == RELN_REFERENCE_MEAN) {
         lift->prepare = in->log ? relative_logs : relative;
-    else if (in->log)
+        lift->law = "g S g^T (g Sbar g^T)^-1 = g (S Sbar^-1) g^-1";
+    } else if (in->log)
         lift->prepare = logs;
 }
 
@@ -251,6 +254,7 @@ void reln_before_attitude(const RelnModel *m, const RelnSpecInput *in, Lift *lif
     (void)m;
     (void)in;
     lift->prepare = columns;
+    lift->law = "R(g q) = g R(q): the columns are vectors";
     lift->channels *= 3;
     lift->size = 3;
 }

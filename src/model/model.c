@@ -271,11 +271,15 @@ RelnCtx *reln_model_ctx(const RelnModel *m)
 
 const char *reln_model_symmetry(const RelnModel *m)
 {
+    RELN_NEED(m, "");
+
     return reln_group_name(m->symmetry);
 }
 
 const char *reln_model_features(const RelnModel *m)
 {
+    RELN_NEED(m, "");
+
     if (m->algebra)
         return reln_algebra_name(m->algebra);
     return reln_model_is_mlp(m) ? "none" : "vectors";
@@ -283,16 +287,22 @@ const char *reln_model_features(const RelnModel *m)
 
 int reln_model_n(const RelnModel *m)
 {
+    RELN_NEED(m, 0);
+
     return m->n;
 }
 
 bool reln_model_promises(const RelnModel *m)
 {
+    RELN_NEED(m, false);
+
     return !reln_model_is_mlp(m);
 }
 
 size_t reln_model_parameters(const RelnModel *m)
 {
+    RELN_NEED(m, 0);
+
     return reln_store_parameters(m->store);
 }
 

@@ -3,7 +3,7 @@
 #define MODEL_MODEL_H
 
 #include "base/base.h"
-#include "reln/model.h"
+#include "kit/model.h"
 
 /* Inputs of a graph. An item is (K, C); inputs of one kind are channels of one slot. */
 typedef enum SlotId {
@@ -37,6 +37,8 @@ typedef RelnStatus Prepare(const RelnModel *m, const LiftWork *w, int count, con
 
 typedef struct Lift {
     Prepare *prepare; /* NULL: nothing is done before the map */
+    const char *law;  /* the identity by which `prepare` follows the symmetry; NULL: it needs none */
+    bool matrices;    /* the map takes n x n matrices */
     bool inside;      /* only some matrices are features: each is looked at */
     int size;         /* numbers of one thing that the map takes */
     int channels;     /* such things, at one point */

@@ -1,5 +1,5 @@
 /* spec.c -- the keys of a SPEC: one table of names, ranges, defaults and help; and what must hold between them. */
-#include "reln/spec.h"
+#include "kit/spec.h"
 
 #include <float.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reln/report.h"
+#include "kit/report.h"
 
 /* 10^e of the first digit after rounding to so many digits: 9.996 with three is 1 (10.0). */
 static int exponent_of(double value, int digits)

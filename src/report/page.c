@@ -1,5 +1,5 @@
 /* page.c -- a page: blocks in their order, written as one HTML file that needs nothing else. */
-#include "reln/report.h"
+#include "kit/report.h"
 
 #include <string.h>
 

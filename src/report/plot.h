@@ -2,7 +2,7 @@
 #ifndef REPORT_PLOT_H
 #define REPORT_PLOT_H
 
-#include "reln/report.h"
+#include "kit/report.h"
 #include "report/text.h"
 
 /* Marks of our own after the public ones. RELN_MARK_HISTOGRAM: x holds n + 1 edges of n bins. */

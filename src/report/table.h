@@ -2,7 +2,7 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
-#include "reln/report.h"
+#include "kit/report.h"
 #include "report/text.h"
 
 enum { RELN_TABLE_COLUMNS = 64 };

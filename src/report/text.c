@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reln/report.h"
+#include "kit/report.h"
 
 /* ---- failures ------------------------------------------------------------------------------------------------ */
 

@@ -19,7 +19,7 @@
 #ifndef TASKS_TASK_H
 #define TASKS_TASK_H
 
-#include "reln/reln.h"
+#include "kit/kit.h"
 
 /* Return the status of a call that failed; go on otherwise. */
 #define TRY(call)                                                                                  \

@@ -1,5 +1,5 @@
 /* machine.c -- see machine.h. The processor names itself (cpuid), the C library knows its caches. */
-#include "reln/machine.h"
+#include "kit/machine.h"
 
 #include <cblas.h>
 #include <stdio.h>

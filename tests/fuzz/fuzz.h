@@ -21,7 +21,7 @@
 #include <sys/time.h>
 
 #include "reln/base.h"
-#include "reln/doc.h"
+#include "kit/doc.h"
 #include "reln/io.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

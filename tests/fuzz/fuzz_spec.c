@@ -1,6 +1,6 @@
 /* fuzz_spec.c -- any bytes at all, read as a SPEC: one that writes and reads back as it was, or one line of refusal. */
 #include "fuzz.h"
-#include "reln/spec.h"
+#include "kit/spec.h"
 
 static RelnStatus read_spec(RelnCtx *ctx, const char *text, size_t size, RelnSpec *spec)
 {

@@ -1,4 +1,5 @@
 /* test_archive.c -- files of arrays by rows: every format gives the same numbers, and what is damaged says so. */
+#include "kit/files.h"
 #include "support/folder.h"
 
 #include <math.h>

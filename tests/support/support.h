@@ -11,7 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "reln/reln.h"
+#include "kit/kit.h"
 
 /* Fails the test, with place and numbers, unless |got - want| <= tol * max(1, largest |want|), element by element. */
 #define assert_near(got, want, count, tol) assert_near_(got, want, count, tol, __FILE__, __LINE__)

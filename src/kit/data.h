@@ -12,11 +12,11 @@
  * eigenvalue -0.3); a covariance was wanted". Data that fit the budget are lifted once and kept in the model's dtype;
  * larger ones are read and lifted batch by batch, and so are data with random frames.
  */
-#ifndef RELN_DATA_H
-#define RELN_DATA_H
+#ifndef KIT_DATA_H
+#define KIT_DATA_H
 
 #include "reln/io.h"
-#include "reln/model.h"
+#include "kit/model.h"
 #include "reln/plan.h"
 
 #ifdef __cplusplus
@@ -25,7 +25,7 @@ extern "C" {
 
 /* Extents of every input and the target; the numbers are not looked at. The target may be missing (predictions): its
  * channels are then 0. */
-RELN_API RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
+RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
                                      RelnShapes *shapes);
 
 typedef struct RelnDataOptions {
@@ -42,40 +42,40 @@ typedef struct RelnDataOptions {
 typedef struct RelnData RelnData;
 
 /* Model and archive must outlive it. options NULL: all defaults. Caller destroys. */
-RELN_API RelnStatus reln_data_open(RelnModel *model, RelnArchive *archive,
+RelnStatus reln_data_open(RelnModel *model, RelnArchive *archive,
                                    const RelnDataOptions *options, RelnData **out);
-RELN_API void reln_data_destroy(RelnData *data); /* NULL is fine */
-RELN_API ptrdiff_t reln_data_count(const RelnData *data);
+void reln_data_destroy(RelnData *data); /* NULL is fine */
+ptrdiff_t reln_data_count(const RelnData *data);
 /* Memory that the lifted samples take, those of a batch included. */
-RELN_API size_t reln_data_bytes(const RelnData *data);
-RELN_API bool reln_data_resident(const RelnData *data); /* lifted once and kept */
-RELN_API bool reln_data_has_target(const RelnData *data);
+size_t reln_data_bytes(const RelnData *data);
+bool reln_data_resident(const RelnData *data); /* lifted once and kept */
+bool reln_data_has_target(const RelnData *data);
 
 /* The rows of validation and of training: the first round(share N) of the shuffle that belongs to the seed, at least one
  * of each when share > 0, and the others; both in rising order. Arrays of N, *n_validation of which are validation, first. */
-RELN_API RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t seed,
+RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t seed,
                                     ptrdiff_t *rows, ptrdiff_t *n_validation);
 
 /* Sizes of inputs and target over these rows, into the model's constants. */
-RELN_API RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);
+RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);
 
 /* Room for batches of n samples, so that binding allocates nothing (with data that are resident). */
-RELN_API RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
+RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
 
 /* Fill the buffers with these samples and bind them to the inputs of a plan made from the model. With random frames,
  * `epoch` chooses them, together with seed and row. Buffers are good until the next call. */
-RELN_API RelnStatus reln_data_bind(RelnData *data, RelnPlan *plan, ptrdiff_t n,
+RelnStatus reln_data_bind(RelnData *data, RelnPlan *plan, ptrdiff_t n,
                                    const ptrdiff_t *rows, uint64_t epoch);
 
 /* The same with raw numbers of your own instead of the file's: values[i] has the n samples of input i one after another,
  * mask (n, points) or NULL. No target is bound. */
-RELN_API RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
+RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
                                        const double *const *values, const double *mask);
 
 /* Raw numbers: of an input, of the mask (1 or 0 for each point; all ones without one), of the target in its own units. */
-RELN_API RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
-RELN_API RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
-RELN_API RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows,
+RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
+RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
+RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows,
                                      double *values);
 
 #ifdef __cplusplus

@@ -14,8 +14,8 @@
  * documents or keys twice. What is wrong is RELN_ERR_FORMAT, with the name of the file and the line. Builders return NULL
  * when memory is out, and NULL passes through them: the writer reports it.
  */
-#ifndef RELN_DOC_H
-#define RELN_DOC_H
+#ifndef KIT_DOC_H
+#define KIT_DOC_H
 
 #include "reln/base.h"
 
@@ -50,42 +50,42 @@ typedef struct RelnDocNode {
 
 /* `what` names the text in messages. Caller destroys. YAML scalars: null ~, true false, numbers as in JSON and with a
  * leading + or . or a trailing one; inf and nan are refused; everything quoted is text. */
-RELN_API RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes,
+RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes,
                                         const char *what, RelnDoc **out);
-RELN_API RelnStatus reln_doc_parse_json(RelnCtx *ctx, const char *text, size_t n_bytes,
+RelnStatus reln_doc_parse_json(RelnCtx *ctx, const char *text, size_t n_bytes,
                                         const char *what, RelnDoc **out);
 /* By the file's name: .json is JSON, everything else YAML. */
-RELN_API RelnStatus reln_doc_load(RelnCtx *ctx, const char *path, RelnDoc **out);
+RelnStatus reln_doc_load(RelnCtx *ctx, const char *path, RelnDoc **out);
 
-RELN_API const RelnDocNode *reln_doc_root(const RelnDoc *doc);
+const RelnDocNode *reln_doc_root(const RelnDoc *doc);
 /* The item of that name; NULL when there is none, or node is NULL or no map. */
-RELN_API const RelnDocNode *reln_doc_get(const RelnDocNode *node, const char *key);
+const RelnDocNode *reln_doc_get(const RelnDocNode *node, const char *key);
 /* The same with a default, for items that may be left out. */
-RELN_API double reln_doc_number(const RelnDocNode *node, const char *key, double otherwise);
-RELN_API const char *reln_doc_text(const RelnDocNode *node, const char *key, const char *otherwise);
-RELN_API const char *reln_doc_kind_text(RelnDocKind kind); /* "a number", "a list", ... */
+double reln_doc_number(const RelnDocNode *node, const char *key, double otherwise);
+const char *reln_doc_text(const RelnDocNode *node, const char *key, const char *otherwise);
+const char *reln_doc_kind_text(RelnDocKind kind); /* "a number", "a list", ... */
 
 /* ---- building --------------------------------------------------------------------------------------------------- */
 
-RELN_API RelnStatus reln_doc_create(RelnCtx *ctx, RelnDoc **out); /* its root is an empty map */
-RELN_API void reln_doc_destroy(RelnDoc *doc);                     /* NULL is fine */
+RelnStatus reln_doc_create(RelnCtx *ctx, RelnDoc **out); /* its root is an empty map */
+void reln_doc_destroy(RelnDoc *doc);                     /* NULL is fine */
 
 /* New nodes, in the doc's memory and not yet part of the tree; texts are copied. Numbers that are not finite are null. */
-RELN_API RelnDocNode *reln_doc_map(RelnDoc *doc);
-RELN_API RelnDocNode *reln_doc_list(RelnDoc *doc);
+RelnDocNode *reln_doc_map(RelnDoc *doc);
+RelnDocNode *reln_doc_list(RelnDoc *doc);
 
 /* Put into a map under a key (a second one of that key replaces the first), or with key NULL at the end of a list. */
-RELN_API RelnDocNode *reln_doc_set(RelnDoc *doc, RelnDocNode *parent, const char *key,
+RelnDocNode *reln_doc_set(RelnDoc *doc, RelnDocNode *parent, const char *key,
                                    RelnDocNode *value);
-RELN_API void reln_doc_set_number(RelnDoc *doc, RelnDocNode *parent, const char *key, double value);
-RELN_API void reln_doc_set_text(RelnDoc *doc, RelnDocNode *parent, const char *key,
+void reln_doc_set_number(RelnDoc *doc, RelnDocNode *parent, const char *key, double value);
+void reln_doc_set_text(RelnDoc *doc, RelnDocNode *parent, const char *key,
                                 const char *value);
-RELN_API void reln_doc_set_bool(RelnDoc *doc, RelnDocNode *parent, const char *key, bool value);
-RELN_API void reln_doc_set_null(RelnDoc *doc, RelnDocNode *parent, const char *key);
+void reln_doc_set_bool(RelnDoc *doc, RelnDocNode *parent, const char *key, bool value);
+void reln_doc_set_null(RelnDoc *doc, RelnDocNode *parent, const char *key);
 /* The root as a map to build in. */
-RELN_API RelnDocNode *reln_doc_root_map(RelnDoc *doc);
+RelnDocNode *reln_doc_root_map(RelnDoc *doc);
 /* A deep copy of a node of any doc, in this doc's memory. */
-RELN_API RelnDocNode *reln_doc_copy(RelnDoc *doc, const RelnDocNode *node);
+RelnDocNode *reln_doc_copy(RelnDoc *doc, const RelnDocNode *node);
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
@@ -93,9 +93,9 @@ typedef enum RelnDocStyle { RELN_DOC_ONE_LINE, RELN_DOC_INDENTED, RELN_DOC_YAML 
 
 /* The text of a node, ended by 0, in the doc's memory; NULL when memory was out at any time. Numbers have the fewest digits
  * that read back as the same double. */
-RELN_API const char *reln_doc_write(RelnDoc *doc, const RelnDocNode *node, RelnDocStyle style);
+const char *reln_doc_write(RelnDoc *doc, const RelnDocNode *node, RelnDocStyle style);
 /* As a file, whole or not at all; indented JSON, or YAML when the name ends in .yaml or .yml. */
-RELN_API RelnStatus reln_doc_save(RelnDoc *doc, const RelnDocNode *node, const char *path);
+RelnStatus reln_doc_save(RelnDoc *doc, const RelnDocNode *node, const char *path);
 
 #ifdef __cplusplus
 }

@@ -15,10 +15,10 @@
  * reln_spec_template() is a SPEC with every key, its default and a line of help. Keys, ranges, defaults and help are one
  * table (src/model/spec.c), from which reading, writing and the template are made.
  */
-#ifndef RELN_SPEC_H
-#define RELN_SPEC_H
+#ifndef KIT_SPEC_H
+#define KIT_SPEC_H
 
-#include "reln/doc.h"
+#include "kit/doc.h"
 #include "reln/nn.h"
 #include "reln/train.h"
 
@@ -159,35 +159,35 @@ typedef struct RelnSpec {
 } RelnSpec;
 
 /* Every default; no inputs and no symmetry yet. */
-RELN_API void reln_spec_init(RelnSpec *spec);
+void reln_spec_init(RelnSpec *spec);
 
 /* Read and check. `what` names the text in messages. RELN_ERR_FORMAT, with file and line. */
-RELN_API RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
+RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
                                        RelnSpec *spec);
-RELN_API RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec);
+RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec);
 
 /* Everything in it, defaults too: reading it back gives the same struct. NULL when memory is out. */
-RELN_API RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc);
+RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc);
 
 /* A commented SPEC, which is valid itself: its length, and as much of it as fits, ended by 0, as snprintf() does. */
-RELN_API size_t reln_spec_template(char *text, size_t size);
+size_t reln_spec_template(char *text, size_t size);
 
 /* ---- for those who train --------------------------------------------------------------------------------------- */
 
-RELN_API uint64_t reln_spec_steps(const RelnSpec *spec,
+uint64_t reln_spec_steps(const RelnSpec *spec,
                                   uint64_t steps_per_epoch); /* of the whole run */
 /* Steps between evaluations. */
-RELN_API uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
-RELN_API RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);
-RELN_API RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch);
+uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
+RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);
+RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch);
 /* The weights are the spec's. */
-RELN_API RelnLoss reln_spec_loss(const RelnSpec *spec);
+RelnLoss reln_spec_loss(const RelnSpec *spec);
 
 /* The words of the SPEC: "matrix", "class", "lie-neurons", "rms". */
-RELN_API const char *reln_as_text(RelnAs as);
-RELN_API const char *reln_target_text(RelnTargetAs as);
-RELN_API const char *reln_model_kind_text(RelnModelKind kind);
-RELN_API const char *reln_step_text(RelnStepKind step);
+const char *reln_as_text(RelnAs as);
+const char *reln_target_text(RelnTargetAs as);
+const char *reln_model_kind_text(RelnModelKind kind);
+const char *reln_step_text(RelnStepKind step);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,8 @@
  * Pages, plots and tables remember their first failure: calls after it do nothing, and the call that asks for the result
  * (reln_page_html, reln_table_write) returns it. A NULL plot is ignored, so one check at the end is enough.
  */
-#ifndef RELN_REPORT_H
-#define RELN_REPORT_H
+#ifndef KIT_REPORT_H
+#define KIT_REPORT_H
 
 #include "reln/base.h"
 
@@ -35,17 +35,17 @@ extern "C" {
 #define RELN_NUMBER_TEXT 64
 
 /* At least so many significant digits (1 to 17), short: 98.3, 0.0123, 5.14e-4, 1.2e9; nan, inf, -inf. */
-RELN_API char *reln_report_number(char buf[RELN_NUMBER_TEXT], double value, int digits);
+char *reln_report_number(char buf[RELN_NUMBER_TEXT], double value, int digits);
 /* "5.14e-4 ± 0.23e-4", "98.31 ± 0.12": the spread with so many significant digits, the mean with as many decimals.
  * A spread that is not finite is left out (one seed has none). */
-RELN_API char *reln_report_mean(char buf[RELN_NUMBER_TEXT], double mean, double spread, int digits);
+char *reln_report_mean(char buf[RELN_NUMBER_TEXT], double mean, double spread, int digits);
 /* "263,170" */
-RELN_API char *reln_report_count(char buf[RELN_NUMBER_TEXT], int64_t count);
+char *reln_report_count(char buf[RELN_NUMBER_TEXT], int64_t count);
 /* "12.3 µs", "48.1 s", "1 h 23 min" */
-RELN_API char *reln_report_duration(char buf[RELN_NUMBER_TEXT], double seconds);
+char *reln_report_duration(char buf[RELN_NUMBER_TEXT], double seconds);
 
 /* Columns that a text takes on a terminal: combining marks take none, East Asian wide characters two. */
-RELN_API ptrdiff_t reln_report_width(const char *text);
+ptrdiff_t reln_report_width(const char *text);
 
 /* ---- tables --------------------------------------------------------------------------------------------------
  *
@@ -77,31 +77,31 @@ typedef enum RelnTableFormat {
     RELN_TABLE_MARKDOWN  /* GitHub's; the best values are bold */
 } RelnTableFormat;
 
-RELN_API RelnStatus reln_table_create(RelnCtx *ctx, RelnTable **out); /* caller destroys */
-RELN_API void reln_table_destroy(RelnTable *table);                   /* NULL is fine */
+RelnStatus reln_table_create(RelnCtx *ctx, RelnTable **out); /* caller destroys */
+void reln_table_destroy(RelnTable *table);                   /* NULL is fine */
 
-RELN_API void reln_table_title(RelnTable *table, const char *title);
+void reln_table_title(RelnTable *table, const char *title);
 /* Columns come before the first row: RELN_ERR_ARG otherwise. flags: RelnColumnFlags, or-ed. */
-RELN_API void reln_table_column(RelnTable *table, const char *name, unsigned flags);
-RELN_API void reln_table_note(RelnTable *table, const char *note); /* a line below; any number */
+void reln_table_column(RelnTable *table, const char *name, unsigned flags);
+void reln_table_note(RelnTable *table, const char *note); /* a line below; any number */
 
 /* For plain and terminal text: at most so many columns of the screen where that is possible. What does not fit goes below,
  * as tables of the same rows that begin with the first column again. 0, as at the start: no limit. */
-RELN_API void reln_table_width(RelnTable *table, int columns);
+void reln_table_width(RelnTable *table, int columns);
 
 /* Begin a row, then give its cells from the left: RELN_ERR_ARG for a cell too many. Cells not given stay empty. */
-RELN_API void reln_table_row(RelnTable *table);
-RELN_API void reln_table_text(RelnTable *table, const char *text);
-RELN_API void reln_table_number(RelnTable *table, double value, int digits);
-RELN_API void reln_table_mean(RelnTable *table, double mean, double spread, int digits);
-RELN_API void reln_table_count(RelnTable *table, int64_t count);
+void reln_table_row(RelnTable *table);
+void reln_table_text(RelnTable *table, const char *text);
+void reln_table_number(RelnTable *table, double value, int digits);
+void reln_table_mean(RelnTable *table, double mean, double spread, int digits);
+void reln_table_count(RelnTable *table, int64_t count);
 /* A text of your own with the value that it stands for, which bars and best values use. */
-RELN_API void reln_table_value(RelnTable *table, double value, const char *text);
+void reln_table_value(RelnTable *table, double value, const char *text);
 /* A heading over the rows that follow. A best value is the best of the whole column. */
-RELN_API void reln_table_group(RelnTable *table, const char *name);
+void reln_table_group(RelnTable *table, const char *name);
 
 /* *text is NUL-terminated, n_bytes without the NUL; borrowed until the next call with this table. */
-RELN_API RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char **text,
+RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char **text,
                                      size_t *n_bytes);
 
 /* ---- pages --------------------------------------------------------------------------------------------------- */
@@ -109,27 +109,27 @@ RELN_API RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, c
 typedef struct RelnPage RelnPage;
 typedef struct RelnPlot RelnPlot;
 
-RELN_API RelnStatus reln_page_create(RelnCtx *ctx, const char *title,
+RelnStatus reln_page_create(RelnCtx *ctx, const char *title,
                                      RelnPage **out); /* caller destroys */
-RELN_API void reln_page_destroy(RelnPage *page);      /* NULL is fine */
+void reln_page_destroy(RelnPage *page);      /* NULL is fine */
 
 /* Blocks, in the order in which they will stand. */
-RELN_API void reln_page_section(RelnPage *page, const char *title); /* listed in the contents */
-RELN_API void reln_page_text(RelnPage *page, const char *format, ...)
+void reln_page_section(RelnPage *page, const char *title); /* listed in the contents */
+void reln_page_text(RelnPage *page, const char *format, ...)
     RELN_PRINTF(2, 3); /* a paragraph; an empty line begins another */
-RELN_API void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
+void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
     RELN_PRINTF(3, 4); /* neighbours form one list */
-RELN_API void reln_page_code(RelnPage *page, const char *title,
+void reln_page_code(RelnPage *page, const char *title,
                              const char *code);                  /* title or NULL */
-RELN_API void reln_page_table(RelnPage *page, RelnTable *table); /* as it is now */
+void reln_page_table(RelnPage *page, RelnTable *table); /* as it is now */
 
 /* Plots that follow each other stand in a grid of so many columns (1 to 4; 1 at first). On narrow screens, in one. */
-RELN_API void reln_page_columns(RelnPage *page, int columns);
+void reln_page_columns(RelnPage *page, int columns);
 /* Borrowed from the page; NULL after a failure. Drawn when the page is written, so it may be filled until then. */
-RELN_API RelnPlot *reln_page_plot(RelnPage *page, const char *title);
+RelnPlot *reln_page_plot(RelnPage *page, const char *title);
 
 /* The whole file, NUL-terminated, n_bytes without the NUL; borrowed until the next call with this page. */
-RELN_API RelnStatus reln_page_html(RelnPage *page, const char **text, size_t *n_bytes);
+RelnStatus reln_page_html(RelnPage *page, const char **text, size_t *n_bytes);
 
 /* ---- plots --------------------------------------------------------------------------------------------------
  *
@@ -140,18 +140,18 @@ RELN_API RelnStatus reln_page_html(RelnPage *page, const char **text, size_t *n_
 typedef enum RelnScale { RELN_AXIS_LINEAR, RELN_AXIS_LOG } RelnScale;
 
 /* Axes: label (may be NULL) and scale. */
-RELN_API void reln_plot_x(RelnPlot *plot, const char *label, RelnScale scale);
-RELN_API void reln_plot_y(RelnPlot *plot, const char *label, RelnScale scale);
+void reln_plot_x(RelnPlot *plot, const char *label, RelnScale scale);
+void reln_plot_y(RelnPlot *plot, const char *label, RelnScale scale);
 /* Fixed ends instead of those of the data: low < high, and low > 0 on a logarithmic axis, or RELN_ERR_ARG. */
-RELN_API void reln_plot_x_range(RelnPlot *plot, double low, double high);
-RELN_API void reln_plot_y_range(RelnPlot *plot, double low, double high);
+void reln_plot_x_range(RelnPlot *plot, double low, double high);
+void reln_plot_y_range(RelnPlot *plot, double low, double high);
 /* x = 0, 1, 2 ... are these things: their names stand at the axis. For bars. */
-RELN_API void reln_plot_categories(RelnPlot *plot, ptrdiff_t n, const char *const *names);
-RELN_API void
+void reln_plot_categories(RelnPlot *plot, ptrdiff_t n, const char *const *names);
+void
 reln_plot_equal_aspect(RelnPlot *plot); /* trajectories: one unit is as long on both axes */
-RELN_API void
+void
 reln_plot_direct_labels(RelnPlot *plot); /* names at the ends of lines, not in a legend */
-RELN_API void reln_plot_note(RelnPlot *plot, const char *note); /* said below the plot */
+void reln_plot_note(RelnPlot *plot, const char *note); /* said below the plot */
 
 typedef enum RelnMark {
     RELN_MARK_LINE,
@@ -174,29 +174,29 @@ typedef struct RelnSeries {
     int colour;  /* 1, 2, ...: the same number is the same colour in every plot; 0: the next one */
 } RelnSeries;
 
-RELN_API void reln_plot_series(RelnPlot *plot, const RelnSeries *series);
-RELN_API void reln_plot_line(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
+void reln_plot_series(RelnPlot *plot, const RelnSeries *series);
+void reln_plot_line(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
                              const double *y);
-RELN_API void reln_plot_points(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
+void reln_plot_points(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
                                const double *y);
 /* A line with its band, as median and p10..p90. */
-RELN_API void reln_plot_band(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
+void reln_plot_band(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
                              const double *y, const double *low, const double *high);
 /* How often values fall into bins of equal width (of equal ratio on a logarithmic x axis, so set the axis first).
  * n_bins = 0: 2 n^(1/3), between 5 and 60. */
-RELN_API void reln_plot_histogram(RelnPlot *plot, const char *name, ptrdiff_t n,
+void reln_plot_histogram(RelnPlot *plot, const char *name, ptrdiff_t n,
                                   const double *values, ptrdiff_t n_bins);
 /* Predicted against true, with the diagonal and equal axes. */
-RELN_API void reln_plot_parity(RelnPlot *plot, const char *name, ptrdiff_t n, const double *truth,
+void reln_plot_parity(RelnPlot *plot, const char *name, ptrdiff_t n, const double *truth,
                                const double *predicted);
 
 /* Reference lines: dashed, with a label (or NULL). The diagonal is y = x. */
-RELN_API void reln_plot_hline(RelnPlot *plot, double y, const char *label);
-RELN_API void reln_plot_vline(RelnPlot *plot, double x, const char *label);
-RELN_API void reln_plot_diagonal(RelnPlot *plot, const char *label);
+void reln_plot_hline(RelnPlot *plot, double y, const char *label);
+void reln_plot_vline(RelnPlot *plot, double x, const char *label);
+void reln_plot_diagonal(RelnPlot *plot, const char *label);
 /* y = min(peak, bandwidth x); both axes become logarithmic. x in operations per byte, y and peak in the same unit of speed,
  * bandwidth in that unit's bytes: Gflop/s with GB/s. Labels of the two limits, or NULL. */
-RELN_API void reln_plot_roof(RelnPlot *plot, double peak, const char *peak_label, double bandwidth,
+void reln_plot_roof(RelnPlot *plot, double peak, const char *peak_label, double bandwidth,
                              const char *bandwidth_label);
 
 #ifdef __cplusplus

@@ -11,8 +11,8 @@
  *
  * Rates are of one thread and in time of the processor, so that what others do on the machine counts little.
  */
-#ifndef RELN_MACHINE_H
-#define RELN_MACHINE_H
+#ifndef KIT_MACHINE_H
+#define KIT_MACHINE_H
 
 #include "reln/base.h"
 
@@ -26,22 +26,22 @@ typedef struct RelnMachine {
     int cores;       /* that are online */
     size_t cache[3]; /* bytes of the first (data), second and third level; 0: not known */
 } RelnMachine;
-RELN_API void reln_machine_describe(RelnMachine *out);
+void reln_machine_describe(RelnMachine *out);
 
 /* A product c (m,n) = a (m,k) b (k,n) of BLAS, row-major, with memory of its own. Caller destroys.
  * RELN_ERR_ARG unless the extents are 1 .. 16384 and dtype is RELN_F32 or RELN_F64. */
 typedef struct RelnGemmProbe RelnGemmProbe;
-RELN_API RelnStatus reln_gemm_probe_create(RelnCtx *ctx, RelnDtype dtype, int m, int n, int k,
+RelnStatus reln_gemm_probe_create(RelnCtx *ctx, RelnDtype dtype, int m, int n, int k,
                                            RelnGemmProbe **out);
-RELN_API void reln_gemm_probe_destroy(RelnGemmProbe *probe); /* NULL is fine */
+void reln_gemm_probe_destroy(RelnGemmProbe *probe); /* NULL is fine */
 /* Seconds of one product. Allocates nothing of ours, so it may stand between runs that are measured. */
-RELN_API double reln_gemm_probe_run(RelnGemmProbe *probe);
+double reln_gemm_probe_run(RelnGemmProbe *probe);
 /* An element of the last product. a[i,l] = (i + l) mod 7, b[l,j] = (l + 2 j) mod 5. */
-RELN_API double reln_gemm_probe_value(const RelnGemmProbe *probe, int i, int j);
+double reln_gemm_probe_value(const RelnGemmProbe *probe, int i, int j);
 
 /* Bytes a second of x = y + a z on three arrays of n_bytes together, best of a few: memory's where they are larger
  * than the last cache. RELN_ERR_ARG below 3 kB. */
-RELN_API RelnStatus reln_machine_bandwidth(RelnCtx *ctx, size_t n_bytes, double *out);
+RelnStatus reln_machine_bandwidth(RelnCtx *ctx, size_t n_bytes, double *out);
 
 #ifdef __cplusplus
 }

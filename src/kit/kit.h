@@ -1,0 +1,23 @@
+/* kit.h -- all that the program is made of: the library's public headers, and what is shared inside and not installed.
+ *
+ *     kit/doc.h      trees of settings and results, as YAML and JSON
+ *     kit/files.h    whole files, folders, locks
+ *     kit/report.h   numbers, tables, plots and pages for people
+ *     kit/machine.h  what this machine is and how fast it can be
+ *     kit/spec.h, kit/model.h, kit/data.h   a SPEC, the network it describes, the arrays it takes
+ *
+ * The functions are part of the library and not exported by it: nothing of them is promised to a user.
+ */
+#ifndef KIT_KIT_H
+#define KIT_KIT_H
+
+#include "kit/data.h"
+#include "kit/doc.h"
+#include "kit/files.h"
+#include "kit/machine.h"
+#include "kit/model.h"
+#include "kit/report.h"
+#include "kit/spec.h"
+#include "reln/reln.h"
+
+#endif
