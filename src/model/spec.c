@@ -18,7 +18,7 @@
 #define WORD_CASE(id, text) case id:
 #define WORD_TABLE(name, type, LIST)                                                               \
     static const char *const name##_words[] = {LIST(WORD_ENTRY) NULL};                             \
-    static inline const char *name##_word(type value)                                              \
+    __attribute__((unused)) static const char *name##_word(type value)                             \
     {                                                                                              \
         switch (value) {                                                                           \
             LIST(WORD_CASE)                                                                        \
