@@ -148,7 +148,7 @@ static double difference(ptrdiff_t n, const double *moved, const double *want, d
 
     for (ptrdiff_t i = 0; i < n; i++) {
         if (!isfinite(moved[i]) || !isfinite(want[i]))
-            return NAN;
+            return (double)NAN;
         size = fmax(size, fabs(want[i]));
         most = fmax(most, fabs(moved[i] - want[i]));
     }

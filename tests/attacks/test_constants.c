@@ -6,43 +6,44 @@
 
 static RelnNode *infinite_vector(Lab *l)
 {
-    return reln_add(l->g, l->x, lab_const(l, l->v, NUMBERS(INFINITY, 0, 0)));
+    return reln_add(l->g, l->x, lab_const(l, l->v, NUMBERS((double)INFINITY, 0, 0)));
 }
 
 static RelnNode *nan_vector(Lab *l)
 {
-    return reln_add(l->g, l->x, lab_const(l, l->v, NUMBERS(NAN, 1, 0)));
+    return reln_add(l->g, l->x, lab_const(l, l->v, NUMBERS((double)NAN, 1, 0)));
 }
 
 static RelnNode *infinite_invariant(Lab *l)
 {
-    return reln_mul(l->g, l->x, reln_scalar(l->g, INFINITY));
+    return reln_mul(l->g, l->x, reln_scalar(l->g, (double)INFINITY));
 }
 
 static RelnNode *scale_infinite(Lab *l)
 {
-    return reln_scale(l->g, l->x, INFINITY);
+    return reln_scale(l->g, l->x, (double)INFINITY);
 }
 
 static RelnNode *scale_nan(Lab *l)
 {
-    return reln_scale(l->g, l->x, NAN);
+    return reln_scale(l->g, l->x, (double)NAN);
 }
 
 static RelnNode *shift_nan(Lab *l)
 {
-    return reln_shift(l->g, l->s, 1, NAN);
+    return reln_shift(l->g, l->s, 1, (double)NAN);
 }
 
 static RelnNode *linear_infinite(Lab *l)
 {
-    return reln_linear_map(l->g, l->x, NUMBERS(INFINITY, 0, 0, 0, INFINITY, 0, 0, 0, INFINITY),
-                           l->v);
+    return reln_linear_map(
+        l->g, l->x, NUMBERS((double)INFINITY, 0, 0, 0, (double)INFINITY, 0, 0, 0, (double)INFINITY),
+        l->v);
 }
 
 static RelnNode *linear_nan(Lab *l)
 {
-    return reln_linear_map(l->g, l->x, NUMBERS(1, 0, 0, 0, NAN, 0, 0, 0, 1), l->v);
+    return reln_linear_map(l->g, l->x, NUMBERS(1, 0, 0, 0, (double)NAN, 0, 0, 0, 1), l->v);
 }
 
 static RelnNode *linear_huge(Lab *l)
@@ -52,7 +53,8 @@ static RelnNode *linear_huge(Lab *l)
 
 static RelnNode *contract_infinite(Lab *l)
 {
-    const RelnEntry e[] = {{0, 0, 0, INFINITY}, {1, 1, 0, INFINITY}, {2, 2, 0, INFINITY}};
+    const RelnEntry e[] = {
+        {0, 0, 0, (double)INFINITY}, {1, 1, 0, (double)INFINITY}, {2, 2, 0, (double)INFINITY}};
 
     return reln_contract(l->g, &(RelnTensor3){3, 3, 1, 3, e}, l->x, l->y,
                          reln_rep_trivial(l->group, 1));

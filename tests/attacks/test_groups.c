@@ -37,7 +37,7 @@ static RelnStatus small_generator(RelnCtx *ctx, RelnGroup **out)
 
 static RelnStatus infinite_generator(RelnCtx *ctx, RelnGroup **out)
 {
-    return scaled_turn(ctx, INFINITY, out);
+    return scaled_turn(ctx, (double)INFINITY, out);
 }
 
 static RelnStatus huge_discrete(RelnCtx *ctx, RelnGroup **out)
@@ -210,14 +210,14 @@ static RelnNode *weak_character(Lab *l)
 
 static RelnNode *character_not_finite(Lab *l)
 {
-    RelnNode *z = of_rep(l, "z", reln_rep_character(l->group, NUMBERS(NAN)));
+    RelnNode *z = of_rep(l, "z", reln_rep_character(l->group, NUMBERS((double)NAN)));
 
     return z ? reln_tanh(l->g, z) : NULL;
 }
 
 static RelnNode *rep_of_infinity(Lab *l)
 {
-    return of_rep(l, "z", weights(l, 1, INFINITY));
+    return of_rep(l, "z", weights(l, 1, (double)INFINITY));
 }
 
 static RelnNode *rep_too_large(Lab *l)

@@ -173,8 +173,8 @@ static RelnNode *param_as_vector(Lab *l)
 
 static RelnNode *infinite_param(Lab *l)
 {
-    RelnNode *p =
-        reln_param(l->g, "p", (RelnDims){1, 1, 1, 1, 1}, (RelnInit){RELN_INIT_CONSTANT, INFINITY});
+    RelnNode *p = reln_param(l->g, "p", (RelnDims){1, 1, 1, 1, 1},
+                             (RelnInit){RELN_INIT_CONSTANT, (double)INFINITY});
 
     return reln_mul(l->g, l->x, p);
 }
@@ -183,7 +183,7 @@ static RelnNode *infinite_decay(Lab *l)
 {
     RelnNode *p = lab_param(l, 1, 1);
 
-    reln_sgd(l->g, &(RelnSgd){.decay = INFINITY}, reln_scalar(l->g, 0.1), p,
+    reln_sgd(l->g, &(RelnSgd){.decay = (double)INFINITY}, reln_scalar(l->g, 0.1), p,
              total(l, reln_pair(l->g, l->x, l->x)));
     return reln_mul(l->g, l->x, p);
 }

@@ -193,8 +193,8 @@ static void doubles_are_read_as_what_they_store(void **state)
     assert_true(num == 1 && den == 3);
     assert_false(reln_read_fraction(sqrt(2), &num, &den));
     assert_false(reln_read_fraction(1e300, &num, &den));
-    assert_false(reln_read_fraction(NAN, &num, &den));
-    assert_false(reln_read_dyadic(INFINITY, &num, &den));
+    assert_false(reln_read_fraction((double)NAN, &num, &den));
+    assert_false(reln_read_dyadic((double)INFINITY, &num, &den));
 }
 
 /* A user's third is a double and no third; the library's own is one. */
