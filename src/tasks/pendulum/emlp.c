@@ -35,20 +35,11 @@ int pend_tensors_size(const PendTensors *t)
     return size;
 }
 
-/* The largest r with (r + 1) 3^r <= width: 3^(r-j) tensors of each rank j <= r, and so on with the rest. */
 PendTensors pend_tensors_uniform(int width)
 {
-    PendTensors t = {{0}};
+    PendTensors t;
 
-    while (width > 0) {
-        int r = 0;
-
-        while (r + 1 < PEND_RANKS && (r + 2) * power3(r + 1) <= width)
-            r++;
-        for (int j = 0; j <= r; j++)
-            t.n[j] += power3(r - j);
-        width -= (r + 1) * power3(r);
-    }
+    reln_emlp_uniform(3, width, PEND_RANKS, t.n);
     return t;
 }
 
