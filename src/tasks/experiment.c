@@ -172,13 +172,14 @@ static RelnStatus bind_frame(Part *p, int k)
         return task_nomem(p->e->run->env);
     for (int i = 0; i < k; i++)
         frame[i * k + i] = 1;
-    return reln_plan_bind(p->plan, "frame", frame, RELN_F64);
+    return reln_plan_bind_sized(p->plan, "frame", frame, RELN_F64, (size_t)k * (size_t)k);
 }
 
-static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values)
+/* Values of n samples, or those that all of them share. */
+static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values, ptrdiff_t n)
 {
-    return c->rows ? reln_plan_bind_rows(plan, c->name, values)
-                   : reln_plan_bind(plan, c->name, values, c->dtype);
+    return reln_plan_bind_sized(plan, c->name, values, c->dtype,
+                                c->size > 0 ? (size_t)n * (size_t)c->size : c->all);
 }
 
 /* A batch is a copy of rows; what all samples share is bound as it is. */
@@ -189,7 +190,7 @@ static RelnStatus bind_batch(Part *p)
 
         if (c->size > 0 && !(p->column[i] = exp_room(p->e, (size_t)p->job->batch * bytes_of(c))))
             return task_nomem(p->e->run->env);
-        TRY(bind(p->plan, c, c->size > 0 ? p->column[i] : c->values));
+        TRY(bind(p->plan, c, c->size > 0 ? p->column[i] : c->values, p->job->batch));
     }
     return RELN_OK;
 }
@@ -463,7 +464,7 @@ RelnStatus exp_bind(RelnPlan *plan, const ExpSet *set)
 {
     for (int i = 0; i < set->n_columns; i++)
         if (!set->column[i].target)
-            TRY(bind(plan, &set->column[i], set->column[i].values));
+            TRY(bind(plan, &set->column[i], set->column[i].values, set->n));
     return RELN_OK;
 }
 
@@ -563,8 +564,7 @@ static RelnStatus act_all(Exp *e, Moved *m, RelnRng *rng, int n, double share, d
 
 RelnStatus exp_go_on(Exp *e)
 {
-    return task_asked(e->run) ? task_fail(e->run->env, RELN_ERR_STOPPED, "asked to stop")
-                              : RELN_OK;
+    return task_asked(e->run) ? task_fail(e->run->env, RELN_ERR_STOPPED, "asked to stop") : RELN_OK;
 }
 
 RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share, double sums[2])

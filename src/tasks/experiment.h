@@ -22,14 +22,15 @@ enum { EXP_COLUMNS = 8, EXP_PARTS = 4, EXP_OTHERS = 2 };
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
 
-/* The array of one input: `size` numbers or indices for each sample; 0: one array for all of them, of the step. */
+/* The array of one input: `size` numbers or indices for each sample; 0: one array of `all` numbers for all of them, of the
+ * step. */
 typedef struct ExpColumn {
     const char *name;
     RelnDtype dtype; /* RELN_F64 or RELN_I32 */
     int size;
     const void *values;
+    size_t all;
     bool target; /* training alone sees it */
-    bool rows;   /* not an input: how many rows of a row domain each sample has */
 } ExpColumn;
 #define EXP_NUMBERS(name_, size_, values_)                                                         \
     .name = (name_), .dtype = RELN_F64, .size = (size_), .values = (values_)

@@ -108,6 +108,7 @@ typedef struct Bench {
     int abreast, groups; /* of a batch of states */
     RelnGraph *graph[PLANS];
     RelnPlan *plan[PLANS];
+    size_t n_states; /* numbers of them */
     double rate,
         *states; /* (batch, 5, 12), in any order: what they are does not change what they cost */
 } Bench;
@@ -140,8 +141,8 @@ static RelnStatus open_plan(Bench *b, int which)
     if (which == ONE_H && b->choice.arch->start)
         TRY(b->choice.arch->start(&m.build, b->store, b->scale->batch * PEND_CHUNK, b->states));
     if (which == TRAINING)
-        TRY(reln_plan_bind(b->plan[which], "rate", &b->rate, RELN_F64));
-    return reln_plan_bind(b->plan[which], "z", b->states, RELN_F64);
+        TRY(reln_plan_bind_sized(b->plan[which], "rate", &b->rate, RELN_F64, 1));
+    return reln_plan_bind_sized(b->plan[which], "z", b->states, RELN_F64, b->n_states);
 }
 
 /* The shortest of `rounds` means over `times` runs, in seconds: what the machine can do when nothing disturbs it. */
@@ -221,7 +222,8 @@ static RelnStatus run(TaskRun *r, const void *data)
     b.choice = pend_choose(b.row);
     b.abreast = b.choice.abreast;
     b.groups = pend_groups(b.scale->batch, b.abreast);
-    b.states = malloc((size_t)(b.groups * b.abreast) * PER * sizeof *b.states);
+    b.n_states = (size_t)(b.groups * b.abreast) * PER;
+    b.states = malloc(b.n_states * sizeof *b.states);
     if (!b.states)
         return task_nomem(r->env);
     pend_pack(b.scale->batch, b.abreast, PER, data, b.states);

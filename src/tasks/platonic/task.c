@@ -191,10 +191,11 @@ static void lay_out(const Elements elements, const Sample *sample, double *x)
 static ExpSet set_of(Fit *f, const Elements elements, const Sample *sample)
 {
     if (f->shared)
-        return (ExpSet){sample->n,
-                        2,
-                        {{EXP_NUMBERS("elements", 0, elements)},
-                         {EXP_INDICES("which", PLATONIC_SET, sample->which)}}};
+        return (ExpSet){
+            sample->n,
+            2,
+            {{EXP_NUMBERS("elements", 0, elements), .all = sizeof(Elements) / sizeof(double)},
+             {EXP_INDICES("which", PLATONIC_SET, sample->which)}}};
     lay_out(elements, sample, f->x);
     return (ExpSet){sample->n, 1, {{EXP_NUMBERS("x", PLATONIC_SET * PLATONIC_ROW, f->x)}}};
 }
@@ -215,7 +216,8 @@ static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
         platonic_rotate(ad, &f->data->elements, f->turned);
     }
     set = set_of(f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, &f->batch);
-    TRY(reln_plan_bind(exp_plan(e, 0), "label", f->batch.labels, RELN_I32));
+    TRY(reln_plan_bind_sized(exp_plan(e, 0), "label", f->batch.labels, RELN_I32,
+                             (size_t)f->batch.n));
     return exp_bind(exp_plan(e, 0), &set);
 }
 
