@@ -95,6 +95,21 @@ void exp_add_mse(const double *a, const double *b, ptrdiff_t n, int size, double
     *sum += exp_mse(a, b, n, size) / share;
 }
 
+ExpPart exp_part(const ExpScale *scale, double rate, bool cosine)
+{
+    const uint64_t steps = (uint64_t)scale->steps;
+
+    return (ExpPart){.batch = scale->batch,
+                     .steps = steps,
+                     .evaluate_every = (uint64_t)scale->evaluate_every,
+                     .schedule = task_schedule(rate, cosine, steps, scale->warmup, scale->floor)};
+}
+
+RelnRng exp_rng(const ExpScale *scale, uint64_t stream)
+{
+    return reln_rng((uint64_t)scale->data_seed, stream);
+}
+
 static size_t bytes_of(const ExpColumn *c)
 {
     return (size_t)c->size * (c->dtype == RELN_F64 ? sizeof(double) : sizeof(int32_t));

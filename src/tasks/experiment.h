@@ -94,6 +94,24 @@ typedef struct ExpPart {
     void *self; /* of move(), load() and evaluate() */
 } ExpPart;
 
+/* The numbers of a scale that every training has; the first field, `exp`, of a task's own struct, with EXP_SCALE_KEYS() in
+ * its table. */
+typedef struct ExpScale {
+    double floor; /* of the rate, at the end of a cosine */
+    int batch, steps, evaluate_every, data_seed;
+    int warmup; /* one of so many steps */
+    char pad[4];
+} ExpScale;
+#define EXP_SCALE(...)                                                                             \
+    {                                                                                              \
+        .floor = TASK_FLOOR, .warmup = TASK_WARMUP, __VA_ARGS__                                    \
+    }
+
+/* A part with the scale's batch, steps and schedule; samples, loss and evaluation are for the task to fill in. */
+ExpPart exp_part(const ExpScale *scale, double rate, bool cosine);
+/* The random numbers of data and of judging: one stream for each purpose of a task. */
+RelnRng exp_rng(const ExpScale *scale, uint64_t stream);
+
 typedef RelnNode *(*ExpNetwork)(const RelnNet *net, const void *model);
 
 typedef struct ExpJob {
