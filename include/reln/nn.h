@@ -111,6 +111,53 @@ typedef struct RelnMlp {
 RELN_API RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s,
                                const RelnMlp *mlp);
 
+/* ---- EMLP --------------------------------------------------------------------------------------------------------- */
+
+/* `channels` tensors of a rank over a rep: elements of rep x ... x rep, rank times. Rank 0 are invariants, of no rep. */
+typedef struct RelnTensors {
+    const RelnRep *rep;
+    int rank, channels;
+} RelnTensors;
+
+/* EMLP (Finzi, Welling and Wilson, 2021): any group and rep, dense layers of all equivariant linear maps.
+ *
+ *     RelnNode *h = reln_nn_emlp(&net, "h", x, &(RelnEmlp){.layers = 3, .width = 128, .channels = 1});
+ *
+ * Hidden features are tensors of several kinds. A layer is
+ *     lin = W x + b,   pre = lin + B(lin) lin / 10,   out = gated pre
+ * W and b: every equivariant linear map between two kinds, and every constant, that reln_maps_linear() finds, as an
+ *     orthonormal basis with a weight for each and each pair of tensors; starts as a matrix of N(0, 1 / max(rows,
+ *     columns)) projected on the equivariant ones, biases from U(-a, a), a = 1 / sqrt(rows).
+ * B(x): tensors of x, drawn once with `seed` and with replacement, as matrices from rank b to rank a: those of rank
+ *     a + b over one rep, as many as they have coordinates at most, with weights theta from N(0, 1). Indices are lowered
+ *     by the identity where the group keeps the dot product, and by the invariant form that the solver finds otherwise
+ *     (sp:4); a rep without one (the vectors of gl:n) has only products with invariants.
+ * gated: an invariant s is s sigmoid(s); every other tensor is multiplied by the sigmoid of an invariant of its own.
+ * A last layer W h + b reads out.
+ *
+ * Shapes  x (..., K, C) in any rep -> (..., dim rep, channels); leading axes stay
+ * Parameters  of layer i = 0, 1, ..., "out", with kinds numbered from 1 in their order and 0 for invariants: "i.Wa.b.m"
+ *         from kind b to a, "i.ba.m", "i.thetaa.b.k". Published weights are free matrices that are projected at every
+ *         step: the same functions, with other steps of Adam
+ * Fails   RELN_ERR_ARG when nothing leads from x to the output, RELN_ERR_UNSUPPORTED when the solver finds tensors
+ *         of so high a rank too large
+ * Cost    2 K C C' for each map between C and C' tensors, K the smaller number of coordinates */
+typedef struct RelnEmlp {
+    int layers;                /* hidden ones, all of the same kinds */
+    int n_hidden;              /* kinds in the list */
+    const RelnTensors *hidden; /* NULL: `width` numbers, distributed over powers of x's rep */
+    int width, ranks;          /* ranks 0 .. ranks - 1; 0 means 4 */
+    const RelnRep *rep;        /* of the output; NULL: invariants */
+    int channels;              /* of the output */
+    uint64_t seed;
+} RelnEmlp;
+RELN_API RelnNode *reln_nn_emlp(const RelnNet *net, const char *name, RelnNode *x,
+                                const RelnEmlp *emlp);
+
+/* The published distribution of `width` numbers over tensors of a rep of dimension dim: dim^(r-j) tensors of each rank
+ * j <= r for the largest r < ranks with (r + 1) dim^r <= width, and so on with the rest. 128 of dim 3: 38, 12, 3, 1. */
+RELN_API void reln_emlp_uniform(int dim, int width, int ranks, int *channels /* (ranks) */);
+
 /* ---- gates ------------------------------------------------------------------------------------------------------ */
 
 /* ReLN-ReLU: y = x + (1 - leak) max(0, t) d, with d = x U and t = B(x, d), channel by channel; x itself where t <= 0.

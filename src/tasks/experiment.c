@@ -95,6 +95,21 @@ void exp_add_mse(const double *a, const double *b, ptrdiff_t n, int size, double
     *sum += exp_mse(a, b, n, size) / share;
 }
 
+ExpPart exp_part(const ExpScale *scale, double rate, bool cosine)
+{
+    const uint64_t steps = (uint64_t)scale->steps;
+
+    return (ExpPart){.batch = scale->batch,
+                     .steps = steps,
+                     .evaluate_every = (uint64_t)scale->evaluate_every,
+                     .schedule = task_schedule(rate, cosine, steps, scale->warmup, scale->floor)};
+}
+
+RelnRng exp_rng(const ExpScale *scale, uint64_t stream)
+{
+    return reln_rng((uint64_t)scale->data_seed, stream);
+}
+
 static size_t bytes_of(const ExpColumn *c)
 {
     return (size_t)c->size * (c->dtype == RELN_F64 ? sizeof(double) : sizeof(int32_t));
@@ -172,13 +187,14 @@ static RelnStatus bind_frame(Part *p, int k)
         return task_nomem(p->e->run->env);
     for (int i = 0; i < k; i++)
         frame[i * k + i] = 1;
-    return reln_plan_bind(p->plan, "frame", frame, RELN_F64);
+    return reln_plan_bind_sized(p->plan, "frame", frame, RELN_F64, (size_t)k * (size_t)k);
 }
 
-static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values)
+/* Values of n samples, or those that all of them share. */
+static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values, ptrdiff_t n)
 {
-    return c->rows ? reln_plan_bind_rows(plan, c->name, values)
-                   : reln_plan_bind(plan, c->name, values, c->dtype);
+    return reln_plan_bind_sized(plan, c->name, values, c->dtype,
+                                c->size > 0 ? (size_t)n * (size_t)c->size : c->all);
 }
 
 /* A batch is a copy of rows; what all samples share is bound as it is. */
@@ -189,7 +205,7 @@ static RelnStatus bind_batch(Part *p)
 
         if (c->size > 0 && !(p->column[i] = exp_room(p->e, (size_t)p->job->batch * bytes_of(c))))
             return task_nomem(p->e->run->env);
-        TRY(bind(p->plan, c, c->size > 0 ? p->column[i] : c->values));
+        TRY(bind(p->plan, c, c->size > 0 ? p->column[i] : c->values, p->job->batch));
     }
     return RELN_OK;
 }
@@ -463,7 +479,7 @@ RelnStatus exp_bind(RelnPlan *plan, const ExpSet *set)
 {
     for (int i = 0; i < set->n_columns; i++)
         if (!set->column[i].target)
-            TRY(bind(plan, &set->column[i], set->column[i].values));
+            TRY(bind(plan, &set->column[i], set->column[i].values, set->n));
     return RELN_OK;
 }
 
@@ -563,8 +579,7 @@ static RelnStatus act_all(Exp *e, Moved *m, RelnRng *rng, int n, double share, d
 
 RelnStatus exp_go_on(Exp *e)
 {
-    return task_asked(e->run) ? task_fail(e->run->env, RELN_ERR_STOPPED, "asked to stop")
-                              : RELN_OK;
+    return task_asked(e->run) ? task_fail(e->run->env, RELN_ERR_STOPPED, "asked to stop") : RELN_OK;
 }
 
 RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share, double sums[2])

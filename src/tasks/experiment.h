@@ -22,14 +22,15 @@ enum { EXP_COLUMNS = 8, EXP_PARTS = 4, EXP_OTHERS = 2 };
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
 
-/* The array of one input: `size` numbers or indices for each sample; 0: one array for all of them, of the step. */
+/* The array of one input: `size` numbers or indices for each sample; 0: one array of `all` numbers for all of them, of the
+ * step. */
 typedef struct ExpColumn {
     const char *name;
     RelnDtype dtype; /* RELN_F64 or RELN_I32 */
     int size;
     const void *values;
+    size_t all;
     bool target; /* training alone sees it */
-    bool rows;   /* not an input: how many rows of a row domain each sample has */
 } ExpColumn;
 #define EXP_NUMBERS(name_, size_, values_)                                                         \
     .name = (name_), .dtype = RELN_F64, .size = (size_), .values = (values_)
@@ -92,6 +93,24 @@ typedef struct ExpPart {
     RelnSchedule schedule;
     void *self; /* of move(), load() and evaluate() */
 } ExpPart;
+
+/* The numbers of a scale that every training has; the first field, `exp`, of a task's own struct, with EXP_SCALE_KEYS() in
+ * its table. */
+typedef struct ExpScale {
+    double floor; /* of the rate, at the end of a cosine */
+    int batch, steps, evaluate_every, data_seed;
+    int warmup; /* one of so many steps */
+    char pad[4];
+} ExpScale;
+#define EXP_SCALE(...)                                                                             \
+    {                                                                                              \
+        .floor = TASK_FLOOR, .warmup = TASK_WARMUP, __VA_ARGS__                                    \
+    }
+
+/* A part with the scale's batch, steps and schedule; samples, loss and evaluation are for the task to fill in. */
+ExpPart exp_part(const ExpScale *scale, double rate, bool cosine);
+/* The random numbers of data and of judging: one stream for each purpose of a task. */
+RelnRng exp_rng(const ExpScale *scale, uint64_t stream);
 
 typedef RelnNode *(*ExpNetwork)(const RelnNet *net, const void *model);
 

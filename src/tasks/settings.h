@@ -27,14 +27,33 @@
     TASK_FIELD(type, field, .kind = KEY_NUMBERS, .room = (count), .count_at = KEY_FIXED)
 #define TASK_FLAG(type, field) TASK_FIELD(type, field, .kind = KEY_FLAG)
 #define TASK_TEXT(type, field)                                                                     \
-    TASK_FIELD(type, field, .kind = KEY_TEXT, .room = sizeof((type){0}.field))
+    TASK_FIELD(type, field, .kind = KEY_TEXT, .room = sizeof(((type *)0)->field))
 #define TASK_PAD(type, field)                                                                      \
-    TASK_FIELD(type, field, .kind = KEY_PADDING, .room = sizeof((type){0}.field))
+    TASK_FIELD(type, field, .kind = KEY_PADDING, .room = sizeof(((type *)0)->field))
 /* An enum, its words in order and ended by NULL. */
 #define TASK_WORD(type, field, words_)                                                             \
     {                                                                                              \
         .name = #field, .kind = KEY_WORD, .at = offsetof(type, field), .words = (words_)           \
     }
+
+/* A field of the struct `part` within the settings, by its own name. */
+#define TASK_PART(type, part, field, ...)                                                          \
+    {                                                                                              \
+        .name = #field, .at = offsetof(type, part.field), .low = -HUGE_VAL, .high = HUGE_VAL,      \
+        __VA_ARGS__                                                                                \
+    }
+/* Of a struct with an ExpScale `exp`. */
+#define EXP_SCALE_KEYS(type)                                                                       \
+    TASK_PART(type, exp, floor, .kind = KEY_NUMBER),                                               \
+        TASK_PART(type, exp, batch, .kind = KEY_WHOLE),                                            \
+        TASK_PART(type, exp, steps, .kind = KEY_WHOLE),                                            \
+        TASK_PART(type, exp, evaluate_every, .kind = KEY_WHOLE),                                   \
+        TASK_PART(type, exp, data_seed, .kind = KEY_WHOLE),                                        \
+        TASK_PART(type, exp, warmup, .kind = KEY_WHOLE),                                           \
+        TASK_PART(type, exp, pad, .kind = KEY_PADDING, .room = sizeof(((type *)0)->exp.pad))
+/* Of a row with dense layers: how many hidden ones, and the activation between them. */
+#define TASK_DENSE_KEYS(type)                                                                      \
+    TASK_WHOLE(type, hidden), TASK_WORD(type, activation, task_activation_words)
 
 #define TASK_FIELDS(type, keys_)                                                                   \
     {                                                                                              \

@@ -107,18 +107,18 @@ RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char 
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps)
+RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps, int warmup, double floor)
 {
-    const uint64_t warm = n_steps / 50;
+    const uint64_t warm = n_steps / (uint64_t)warmup;
     RelnSchedule schedule = {.rate = rate};
 
     if (!cosine)
         return schedule;
     if (warm > 0)
         schedule.piece[schedule.n_pieces++] =
-            (RelnSchedulePiece){.kind = RELN_SCHEDULE_WARMUP, .steps = warm, .floor = 0.01};
+            (RelnSchedulePiece){.kind = RELN_SCHEDULE_WARMUP, .steps = warm, .floor = floor};
     schedule.piece[schedule.n_pieces++] =
-        (RelnSchedulePiece){.kind = RELN_SCHEDULE_COSINE, .floor = 0.01};
+        (RelnSchedulePiece){.kind = RELN_SCHEDULE_COSINE, .floor = floor};
     return schedule;
 }
 

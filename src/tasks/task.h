@@ -183,8 +183,10 @@ const void *task_scale(const TaskEnv *env);
  * RELN_ERR_STOPPED: return it. job->watch belongs to this function, and *out is not run again after it. A second training in one run has another `part`. */
 RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out);
 
-/* A constant rate, or a warm-up over a fiftieth of the steps and a cosine down to a hundredth. */
-RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps);
+/* A constant rate, or a warm-up over one of `warmup` steps and a cosine down to `floor` of the rate. */
+RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps, int warmup, double floor);
+enum { TASK_WARMUP = 50 };
+#define TASK_FLOOR 0.01
 
 /* The highest or lowest value of the first metric that any evaluation gave, as a table that chooses on test data has. */
 double task_best_metric(const RelnTrainer *trainer, bool highest);

@@ -167,7 +167,8 @@ static RelnStatus run(TaskRun *run, const void *data)
                          .batch = scale->batch,
                          .steps = (uint64_t)scale->steps,
                          .evaluate_every = 50,
-                         .schedule = task_schedule(row->rate, true, (uint64_t)scale->steps)}};
+                         .schedule = task_schedule(row->rate, true, (uint64_t)scale->steps,
+                                                   TASK_WARMUP, TASK_FLOOR)}};
     const ExpJob job = {.symmetry = row->kind == BRACKET ? "so:3" : "none:3",
                         .features = "so:3",
                         .dtype = RELN_F64,

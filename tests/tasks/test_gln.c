@@ -149,13 +149,28 @@ static void lifted_pairs_come_back(void **state)
 
 /* ---- networks ------------------------------------------------------------------------------------------------------ */
 
-static const GlnModel paper = {.kind = GLN_LAYERS, .width = WIDTH, .head = 32},
+static const GlnModel paper = {.kind = GLN_LAYERS,
+                               .width = WIDTH,
+                               .head = 32,
+                               .hidden = 2,
+                               .activation = RELN_ACT_SILU},
                       lie = {.kind = GLN_LAYERS,
                              .width = WIDTH,
                              .head = 32,
+                             .hidden = 2,
+                             .activation = RELN_ACT_SILU,
                              .form = RELN_FORM_NO_CENTER},
-                      center = {.kind = GLN_LAYERS, .width = WIDTH, .head = 32, .center = true},
-                      complete = {.kind = GLN_COMPLETE, .width = WIDTH, .head = 32};
+                      center = {.kind = GLN_LAYERS,
+                                .width = WIDTH,
+                                .head = 32,
+                                .hidden = 2,
+                                .activation = RELN_ACT_SILU,
+                                .center = true},
+                      complete = {.kind = GLN_COMPLETE,
+                                  .width = WIDTH,
+                                  .head = 32,
+                                  .hidden = 2,
+                                  .activation = RELN_ACT_SILU};
 
 /* Outputs with random weights, before and after something was done to the inputs: the larger change, relative. */
 typedef void (*Change)(double *matrix); /* 3 x 3 */

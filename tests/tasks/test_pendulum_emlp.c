@@ -7,12 +7,14 @@
 #include "tasks/pendulum.h"
 #include "tasks/pendulum/pendulum.h"
 
-enum { SEED = 3, MAX = 160 };
+enum { SEED = 3, MAX = 256, CHOSEN = 27 };
 
-static const PendEmlp width = {108}; /* 27 scalars, 9 vectors, 3 and 1 of ranks 2 and 3 */
+/* 27 scalars, 9 vectors, 3 and 1 of ranks 2 and 3; twice as many, of which six are chosen of rank 2. */
+static const PendEmlp narrow = {108}, wide = {216};
 
 typedef struct Reference {
     const RelnStore *store;
+    const PendEmlp *width;
     double *P[2 * PEND_RANKS - 1];
 } Reference;
 
@@ -88,7 +90,7 @@ static void linear(const Reference *r, const char *layer, const PendTensors *in,
 }
 
 /* The tensors of x that B(x) is filled with: drawn with the seed, rank after rank. */
-static void draw_chosen(int block, const PendTensors *t, int chosen[PEND_RANKS][3])
+static void draw_chosen(int block, const PendTensors *t, int chosen[PEND_RANKS][CHOSEN])
 {
     RelnRng rng = reln_rng(SEED, /*stream=*/2 + (uint64_t)block);
 
@@ -142,7 +144,7 @@ static void gate(const PendTensors *t, const PendTensors *gated, const double *x
 
 static double energy(const Reference *r, const double *z)
 {
-    const PendTensors hidden = pend_tensors_uniform(width.width);
+    const PendTensors hidden = pend_tensors_uniform(r->width->width);
     const PendTensors gated = pend_tensors_gated(&hidden), one = {{1, 0, 0, 0}};
     PendTensors in = {{0, PEND_VECTORS, 0, 0}};
     double x[MAX] = {0}, lin[MAX], pre[MAX];
@@ -151,7 +153,7 @@ static double energy(const Reference *r, const double *z)
     assert_true(pend_tensors_size(&gated) <= MAX);
     memcpy(x, z, PEND_STATE * sizeof *z);
     for (int block = 0; block < PEND_EMLP_BLOCKS; block++) {
-        int chosen[PEND_RANKS][3];
+        int chosen[PEND_RANKS][CHOSEN];
 
         snprintf(layer, sizeof layer, "emlp.%d", block);
         linear(r, layer, &in, &gated, x, lin);
@@ -168,22 +170,21 @@ static double energy(const Reference *r, const double *z)
     return lin[0];
 }
 
-/* Sums of up to 144 terms, four after another, and squares of them: 1e-12 of the value. */
-static void energies_are_those_of_dense_matrices(void **state)
+/* Sums of up to 242 terms, four after another, and squares of them: 1e-12 of the value. */
+static void compare_energies(const PendEmlp *width)
 {
     double z[2 * PEND_STATE];
     RelnRng rng = reln_rng(9, 0);
     RelnPlan *plan = NULL;
-    Reference r = {0};
+    Reference r = {.width = width};
     PendModel m;
     Lab lab;
     int count;
 
-    (void)state;
     lab_init(&lab, PEND_NONE);
     fill_normal(&rng, 2 * PEND_STATE, z);
     assert_true(pend_model_open(
-        &m, &(PendBuild){.graph = lab.graph, .symmetry = PEND_D6, .settings = &width, .seed = SEED},
+        &m, &(PendBuild){.graph = lab.graph, .symmetry = PEND_D6, .settings = width, .seed = SEED},
         &pend_emlp));
     reln_output(lab.graph, "H",
                 pend_model_energy(&m, reln_input(lab.graph, "z", RELN_SAMPLES, pend_state_dims(1),
@@ -205,6 +206,13 @@ static void energies_are_those_of_dense_matrices(void **state)
         free(r.P[k]);
     reln_plan_destroy(plan);
     lab_clear(&lab);
+}
+
+static void energies_are_those_of_dense_matrices(void **state)
+{
+    (void)state;
+    compare_energies(&narrow);
+    compare_energies(&wide);
 }
 
 int main(void)

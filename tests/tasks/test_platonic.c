@@ -195,7 +195,7 @@ static void networks_have_the_published_numbers_of_parameters(void **state)
     assert_int_equal(count(&m, "sl:3"), 134664);
     m.bracket = true, m.relu = false;
     assert_int_equal(count(&m, "sl:3"), 200200);
-    m = (PlatonicModel){.kind = PLATONIC_MLP, .width = 256};
+    m = (PlatonicModel){.kind = PLATONIC_MLP, .hidden = 3, .width = 256};
     assert_int_equal(count(&m, "none:3"), 206339);
     m.width = 386;
     assert_int_equal(count(&m, "none:3"), 411479);
@@ -331,7 +331,7 @@ static void the_network_gives_the_published_logits_and_gradients(void **state)
 /* Must fail: an MLP of coordinates promises an invariance that it has not. */
 static void an_mlp_is_refused_under_the_symmetry(void **state)
 {
-    const PlatonicModel mlp = {.kind = PLATONIC_MLP, .width = WIDTH};
+    const PlatonicModel mlp = {.kind = PLATONIC_MLP, .hidden = 3, .width = WIDTH};
     Network n;
 
     (void)state;

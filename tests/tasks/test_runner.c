@@ -61,7 +61,7 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
                               .seed = run->seed,
                               .n_steps = steps,
                               .evaluate_every = 10,
-                              .schedule = task_schedule(0.1, true, steps),
+                              .schedule = task_schedule(0.1, true, steps, TASK_WARMUP, TASK_FLOOR),
                               .load = load};
     const RelnTrainRow *rows = NULL;
     int n;

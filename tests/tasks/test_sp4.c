@@ -109,7 +109,7 @@ static void networks_have_the_published_numbers_of_parameters(void **state)
     assert_int_equal(count(&m, "sp:4"), 66562);
     m.bracket = true, m.relu = false;
     assert_int_equal(count(&m, "sp:4"), 132098);
-    m = (Sp4Model){.kind = SP4_MLP, .width = 256};
+    m = (Sp4Model){.kind = SP4_MLP, .hidden = 3, .width = 256};
     assert_int_equal(count(&m, "none:4"), 137217);
     m.width = 512;
     assert_int_equal(count(&m, "none:4"), 536577);
@@ -347,9 +347,11 @@ static double change_under_action(const Sp4Model *model, const char *symmetry)
 
 static void equivariant_networks_do_not_see_the_action_and_an_mlp_does(void **state)
 {
-    const Sp4Model best = {.kind = SP4_BEST, .width = WIDTH, .channels = 8};
-    const Sp4Model traces = {.kind = SP4_INVARIANTS, .width = WIDTH};
-    const Sp4Model mlp = {.kind = SP4_MLP, .width = WIDTH};
+    const Sp4Model best = {
+        .kind = SP4_BEST, .hidden = 3, .activation = RELN_ACT_SILU, .width = WIDTH, .channels = 8};
+    const Sp4Model traces = {
+        .kind = SP4_INVARIANTS, .hidden = 3, .activation = RELN_ACT_SILU, .width = WIDTH};
+    const Sp4Model mlp = {.kind = SP4_MLP, .hidden = 3, .width = WIDTH};
 
     (void)state;
     assert_small(change_under_action(&both, "sp:4"), acting);
@@ -361,7 +363,7 @@ static void equivariant_networks_do_not_see_the_action_and_an_mlp_does(void **st
 /* Must fail: an MLP of coordinates promises an invariance that it has not. */
 static void an_mlp_is_refused_under_the_symmetry(void **state)
 {
-    const Sp4Model mlp = {.kind = SP4_MLP, .width = WIDTH};
+    const Sp4Model mlp = {.kind = SP4_MLP, .hidden = 3, .width = WIDTH};
     Network n;
 
     (void)state;

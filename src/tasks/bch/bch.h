@@ -37,7 +37,9 @@ typedef enum BchKind {
 typedef struct BchModel {
     double rate;
     BchKind kind;
-    int order;      /* BCH_SERIES */
+    int order;  /* BCH_SERIES */
+    int hidden; /* dense layers, and what is between them */
+    RelnActivation activation;
     char blocks[8]; /* BCH_LAYERS: 'b' and 'r' */
     bool augment;
     char pad[7];

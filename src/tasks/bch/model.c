@@ -52,8 +52,10 @@ static RelnNode *rotation(const RelnNet *net, RelnNode *w, RelnNode *v)
 static RelnNode *coefficients(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
     RelnGraph *g = net->graph;
-    const RelnMlp mlp = {
-        .hidden = 3, .width = of->width, .channels = 4, .activation = RELN_ACT_SILU};
+    const RelnMlp mlp = {.hidden = of->model->hidden,
+                         .width = of->width,
+                         .channels = 4,
+                         .activation = of->model->activation};
     const RelnNet traces = {.graph = g, .algebra = net->algebra, .form = RELN_FORM_TRACE};
     RelnNode *a = reln_slice(g, x, RELN_C, 0, 1), *b = reln_slice(g, x, RELN_C, 1, 1);
     RelnNode *const invariants[] = {reln_nn_form(&traces, a, a), reln_nn_form(&traces, a, b),
@@ -69,8 +71,10 @@ static RelnNode *coefficients(const RelnNet *net, const BchNetwork *of, RelnNode
 
 static RelnNode *mlp(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
-    const RelnMlp shape = {
-        .hidden = 3, .width = 2 * of->width, .channels = BCH_K, .activation = RELN_ACT_SILU};
+    const RelnMlp shape = {.hidden = of->model->hidden,
+                           .width = 2 * of->width,
+                           .channels = BCH_K,
+                           .activation = of->model->activation};
     RelnNode *v =
         reln_nn_mlp(net, "mlp", reln_reshape(net->graph, x, (RelnDims){.c = 2 * BCH_K}), &shape);
     RelnNode *k = reln_reshape(net->graph, v, (RelnDims){.k = BCH_K, .c = 1});

@@ -11,6 +11,8 @@
 
 enum { DISTANCE, ANGLE, TURNED, EQUIVARIANCE };
 
+#define DENSE .hidden = 3, .activation = RELN_ACT_SILU
+#define NO_DENSE .activation = RELN_ACT_NONE
 #define MODEL(...)                                                                                 \
     &(const BchModel)                                                                              \
     {                                                                                              \
@@ -18,20 +20,28 @@ enum { DISTANCE, ANGLE, TURNED, EQUIVARIANCE };
     }
 
 static const TaskModel models[] = {
-    {.name = "series-1", .label = "a + b", .settings = MODEL(.kind = BCH_SERIES, .order = 1)},
-    {.name = "series-2", .label = "and [a,b]/2", .settings = MODEL(.kind = BCH_SERIES, .order = 2)},
+    {.name = "series-1",
+     .label = "a + b",
+     .settings = MODEL(.kind = BCH_SERIES, NO_DENSE, .order = 1)},
+    {.name = "series-2",
+     .label = "and [a,b]/2",
+     .settings = MODEL(.kind = BCH_SERIES, NO_DENSE, .order = 2)},
     {.name = "series-3",
      .label = "and ([a,[a,b]] + [b,[b,a]])/12",
-     .settings = MODEL(.kind = BCH_SERIES, .order = 3)},
-    {.name = "mlp", .label = "MLP", .settings = MODEL(.kind = BCH_MLP)},
+     .settings = MODEL(.kind = BCH_SERIES, NO_DENSE, .order = 3)},
+    {.name = "mlp", .label = "MLP", .settings = MODEL(.kind = BCH_MLP, DENSE)},
     {.name = "mlp-aug",
      .label = "MLP + augmentation",
-     .settings = MODEL(.kind = BCH_MLP, .augment = true)},
-    {.name = "vector-neurons", .label = "Vector Neurons", .settings = MODEL(.kind = BCH_VECTORS)},
+     .settings = MODEL(.kind = BCH_MLP, DENSE, .augment = true)},
+    {.name = "vector-neurons",
+     .label = "Vector Neurons",
+     .settings = MODEL(.kind = BCH_VECTORS, NO_DENSE)},
     {.name = "reln",
      .label = "ReLN = Lie Neurons",
-     .settings = MODEL(.kind = BCH_LAYERS, .blocks = "brbr")},
-    {.name = "best", .label = "quaternion (ours)", .settings = MODEL(.kind = BCH_COEFFICIENTS)},
+     .settings = MODEL(.kind = BCH_LAYERS, NO_DENSE, .blocks = "brbr")},
+    {.name = "best",
+     .label = "quaternion (ours)",
+     .settings = MODEL(.kind = BCH_COEFFICIENTS, DENSE)},
 };
 
 static const char *const kinds[] = {[BCH_SERIES] = "series",   [BCH_LAYERS] = "layers",
@@ -41,24 +51,35 @@ static const char *const kinds[] = {[BCH_SERIES] = "series",   [BCH_LAYERS] = "l
 static const Key model_keys[] = {
     TASK_NUMBER(BchModel, rate), TASK_WORD(BchModel, kind, kinds), TASK_WHOLE(BchModel, order),
     TASK_TEXT(BchModel, blocks), TASK_FLAG(BchModel, augment),     TASK_PAD(BchModel, pad),
+    TASK_DENSE_KEYS(BchModel),
 };
 
 /* ---- scales -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    int train, validation, test, steps, evaluate_every, width, frames, batch, data_seed;
+    ExpScale exp;
+    RelnDtype dtype;
+    int train, validation, test, width, frames;
 } Scale;
 
+#define SCALE(steps_, every_, ...)                                                                 \
+    {                                                                                              \
+        .exp = EXP_SCALE(.batch = 100, .data_seed = 20231101, .steps = steps_,                     \
+                         .evaluate_every = every_),                                                \
+        .dtype = RELN_F32, __VA_ARGS__                                                             \
+    }
 static const Scale scales[TASK_SCALES] = {
-    {200, 100, 100, 20, 10, 16, 2, 100, 20231101},
-    {10000, 1000, 2000, 8000, 400, 64, 5, 100, 20231101},
-    {10000, 2000, 10000, 50000, 500, 256, 100, 100, 20231101},
+    SCALE(20, 10, .train = 200, .validation = 100, .test = 100, .width = 16, .frames = 2),
+    SCALE(8000, 400, .train = 10000, .validation = 1000, .test = 2000, .width = 64, .frames = 5),
+    SCALE(50000, 500, .train = 10000, .validation = 2000, .test = 10000, .width = 256,
+          .frames = 100),
 };
 
 static const Key scale_keys[] = {
-    TASK_WHOLE(Scale, train),  TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),
-    TASK_WHOLE(Scale, steps),  TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, width),
-    TASK_WHOLE(Scale, frames), TASK_WHOLE(Scale, batch),          TASK_WHOLE(Scale, data_seed),
+    EXP_SCALE_KEYS(Scale),     TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_WHOLE(Scale, train),  TASK_WHOLE(Scale, validation),
+    TASK_WHOLE(Scale, test),   TASK_WHOLE(Scale, width),
+    TASK_WHOLE(Scale, frames),
 };
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -73,7 +94,7 @@ static RelnStatus fill_set(TaskEnv *env, int which, ExpSamples *set)
 {
     const Scale *scale = task_scale(env);
     const ptrdiff_t n[SETS] = {scale->train, scale->validation, scale->test};
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, (uint64_t)which);
+    RelnRng rng = exp_rng(&scale->exp, (uint64_t)which);
     double a[BCH_K], b[BCH_K], v[BCH_K];
 
     TRY(exp_samples_init(env, n[which], 2 * BCH_K, BCH_MATRIX, set));
@@ -218,7 +239,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
                         .turn = turn,
                         .error = add_distance,
                         .broken = add_distance};
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 11);
+    RelnRng rng = exp_rng(&scale->exp, 11);
     double sums[2] = {0, 0}, *before = NULL;
 
     TRY(exp_outputs(e, EXP_NETWORK, &set, BCH_MATRIX, &before));
@@ -239,20 +260,16 @@ static RelnStatus run(TaskRun *run, const void *data)
     const BchNetwork network = {.model = m, .width = scale->width};
     const Data *d = data;
     const ExpSet set = exp_set(&d->sets[TRAIN]), validation = exp_set(&d->sets[VALIDATION]);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = scale->batch,
-                          .move = m->augment ? augment : NULL,
-                          .root = true,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, true, steps)};
+    ExpPart part = exp_part(&scale->exp, m->rate, /*cosine=*/true);
 
+    part.train = &set;
+    part.validation = &validation;
+    part.move = m->augment ? augment : NULL;
+    part.root = true;
     return exp_run(run,
                    &(ExpJob){.symmetry = m->kind == BCH_MLP ? "none:3" : "so:3",
                              .features = "so:3",
-                             .dtype = RELN_F32,
+                             .dtype = scale->dtype,
                              .network = m->kind == BCH_SERIES ? NULL : bch_network,
                              .estimate = expand_series,
                              .model = &network,

@@ -56,7 +56,9 @@ typedef struct GlnModel {
     double rate;
     GlnKind kind;
     int width;
-    int head; /* width of the function of invariants */
+    int head;   /* width of the function of invariants */
+    int hidden; /* dense layers, and what is between them */
+    RelnActivation activation;
     RelnForm form;
     GlnLift lift; /* of covariances */
     bool center;  /* GLN_LAYERS: linear layers see the centre by itself, too */

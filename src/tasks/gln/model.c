@@ -8,8 +8,10 @@
 /* A smooth function of invariants: what a network may make of them is not what is compared. */
 static RelnNode *head(const RelnNet *net, const GlnModel *model, RelnNode *s)
 {
-    const RelnMlp mlp = {
-        .hidden = 2, .width = model->head, .channels = 1, .activation = RELN_ACT_SILU};
+    const RelnMlp mlp = {.hidden = model->hidden,
+                         .width = model->head,
+                         .channels = 1,
+                         .activation = model->activation};
 
     return reln_add(net->graph, reln_nn_mlp(net, "head", s, &mlp), reln_nn_dense(net, "out", s, 1));
 }
@@ -59,8 +61,10 @@ static RelnNode *complete(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
 static RelnNode *mlp(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
 {
     const int k = of->n * of->n, outputs = gln_outputs(of->target, of->n);
-    const RelnMlp shape = {
-        .hidden = 3, .width = of->model->width, .channels = outputs, .activation = RELN_ACT_SILU};
+    const RelnMlp shape = {.hidden = of->model->hidden,
+                           .width = of->model->width,
+                           .channels = outputs,
+                           .activation = of->model->activation};
     RelnNode *y =
         reln_nn_mlp(net, "mlp", reln_reshape(net->graph, x, (RelnDims){.c = 2 * k}), &shape);
 

@@ -14,26 +14,26 @@ enum { AT_1, AT_10, AT_100, EQUIVARIANCE };
 #define MODEL(...)                                                                                 \
     &(const GlnModel)                                                                              \
     {                                                                                              \
-        .rate = 3e-3, .head = 32, __VA_ARGS__                                                      \
+        .rate = 3e-3, .head = 32, .activation = RELN_ACT_SILU, __VA_ARGS__                         \
     }
 
 static const TaskModel models[] = {
     {.name = "mlp-aug",
      .label = "MLP + augmentation",
-     .settings = MODEL(.kind = GLN_MLP, .width = 128, .lift = GLN_LIFT_LOG)},
+     .settings = MODEL(.kind = GLN_MLP, .hidden = 3, .width = 128, .lift = GLN_LIFT_LOG)},
     {.name = "lie-neurons",
      .label = "ReLN without centre (Lie Neurons)",
-     .settings = MODEL(.width = 24, .form = RELN_FORM_NO_CENTER)},
-    {.name = "reln", .label = "ReLN", .settings = MODEL(.width = 24)},
+     .settings = MODEL(.hidden = 2, .width = 24, .form = RELN_FORM_NO_CENTER)},
+    {.name = "reln", .label = "ReLN", .settings = MODEL(.hidden = 2, .width = 24)},
     {.name = "reln-center",
      .label = "ReLN, centre apart (ours)",
-     .settings = MODEL(.width = 24, .center = true)},
+     .settings = MODEL(.hidden = 2, .width = 24, .center = true)},
     {.name = "complete",
      .label = "Affine and Product (ours)",
-     .settings = MODEL(.kind = GLN_COMPLETE, .width = 24)},
+     .settings = MODEL(.kind = GLN_COMPLETE, .hidden = 2, .width = 24)},
     {.name = "reln-log",
      .label = "ReLN on log S, for O(n) only",
-     .settings = MODEL(.width = 24, .center = true, .lift = GLN_LIFT_LOG)},
+     .settings = MODEL(.hidden = 2, .width = 24, .center = true, .lift = GLN_LIFT_LOG)},
 };
 
 static const char *const kinds[] = {
@@ -42,13 +42,10 @@ static const char *const lifts[] = {
     [GLN_LIFT_REFERENCE] = "reference", [GLN_LIFT_LOG] = "log", NULL};
 
 static const Key model_keys[] = {
-    TASK_NUMBER(GlnModel, rate),
-    TASK_WORD(GlnModel, kind, kinds),
-    TASK_WHOLE(GlnModel, width),
-    TASK_WHOLE(GlnModel, head),
-    TASK_WORD(GlnModel, form, task_form_words),
-    TASK_WORD(GlnModel, lift, lifts),
-    TASK_FLAG(GlnModel, center),
+    TASK_NUMBER(GlnModel, rate),      TASK_WORD(GlnModel, kind, kinds),
+    TASK_WHOLE(GlnModel, width),      TASK_WHOLE(GlnModel, head),
+    TASK_DENSE_KEYS(GlnModel),        TASK_WORD(GlnModel, form, task_form_words),
+    TASK_WORD(GlnModel, lift, lifts), TASK_FLAG(GlnModel, center),
     TASK_PAD(GlnModel, pad),
 };
 
@@ -59,31 +56,39 @@ enum { CONDS = 7 };
 typedef struct Scale {
     double conds[CONDS]; /* condition numbers of the frames that networks are judged in */
     double augment_cond; /* those of augmentation go up to this one */
-    int train, validation, test, steps, evaluate_every;
-    int frames;           /* for each condition number */
-    int batch, pool;      /* pool: frames for augmentation */
-    int data_seed, shown; /* shown: points of the plot of predictions */
+    ExpScale exp;
+    RelnDtype dtype; /* f64: what is seen is the model, not rounding */
+    int train, validation, test;
+    int frames;      /* for each condition number */
+    int pool, shown; /* frames for augmentation; points of the plot of predictions */
+    char pad[4];
 } Scale;
 
-#define SCALE(...)                                                                                 \
+#define SCALE(steps_, every_, ...)                                                                 \
     {                                                                                              \
-        .conds = {1, 3, 10, 30, 100, 300, 1000}, .augment_cond = 100, .batch = 100, .pool = 256,   \
-        .data_seed = 20240701, .shown = 200, __VA_ARGS__                                           \
+        .conds = {1, 3, 10, 30, 100, 300, 1000}, .augment_cond = 100,                              \
+        .exp = EXP_SCALE(.batch = 100, .data_seed = 20240701, .steps = steps_,                     \
+                         .evaluate_every = every_),                                                \
+        .dtype = RELN_F64, .pool = 256, .shown = 200, __VA_ARGS__                                  \
     }
 static const Scale scales[TASK_SCALES] = {
-    SCALE(.train = 200, .validation = 100, .test = 100, .steps = 20, .evaluate_every = 10,
-          .frames = 2),
-    SCALE(.train = 4000, .validation = 1000, .test = 1000, .steps = 3000, .evaluate_every = 250,
-          .frames = 5),
-    SCALE(.train = 10000, .validation = 2000, .test = 4000, .steps = 6000, .evaluate_every = 250,
-          .frames = 50),
+    SCALE(20, 10, .train = 200, .validation = 100, .test = 100, .frames = 2),
+    SCALE(3000, 250, .train = 4000, .validation = 1000, .test = 1000, .frames = 5),
+    SCALE(6000, 250, .train = 10000, .validation = 2000, .test = 4000, .frames = 50),
 };
 
 static const Key scale_keys[] = {
-    TASK_NUMBERS(Scale, conds, CONDS), TASK_NUMBER(Scale, augment_cond), TASK_WHOLE(Scale, train),
-    TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),          TASK_WHOLE(Scale, steps),
-    TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, frames),        TASK_WHOLE(Scale, batch),
-    TASK_WHOLE(Scale, pool),           TASK_WHOLE(Scale, data_seed),     TASK_WHOLE(Scale, shown),
+    TASK_NUMBERS(Scale, conds, CONDS),
+    TASK_NUMBER(Scale, augment_cond),
+    EXP_SCALE_KEYS(Scale),
+    TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_WHOLE(Scale, train),
+    TASK_WHOLE(Scale, validation),
+    TASK_WHOLE(Scale, test),
+    TASK_WHOLE(Scale, frames),
+    TASK_WHOLE(Scale, pool),
+    TASK_WHOLE(Scale, shown),
+    TASK_PAD(Scale, pad),
 };
 
 static const struct {
@@ -124,7 +129,7 @@ static RelnStatus draw_set(TaskEnv *env, const Data *d, int which, ExpSamples *s
 {
     const ptrdiff_t n[SETS] = {d->scale->train, d->scale->validation, d->scale->test};
     const int size = 2 * d->n * d->n;
-    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, (uint64_t)(10 + which));
+    RelnRng rng = exp_rng(&d->scale->exp, (uint64_t)(10 + which));
 
     TRY(exp_samples_init(env, n[which], size, d->outputs, set));
     for (ptrdiff_t i = 0; i < set->n; i++) {
@@ -162,7 +167,7 @@ static RelnStatus lift_set(TaskEnv *env, const Data *d, GlnLift lift, const ExpS
 
 static RelnStatus fill_pool(TaskEnv *env, Data *d)
 {
-    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, 20);
+    RelnRng rng = exp_rng(&d->scale->exp, 20);
 
     d->pool = calloc((size_t)d->scale->pool, sizeof *d->pool);
     if (!d->pool)
@@ -299,7 +304,7 @@ static RelnStatus judge_cond(TaskRun *run, Fit *f, Exp *e, const double *before)
                               .turn = turn,
                               .error = add_share,
                               .broken = add_share};
-    RelnRng rng = reln_rng((uint64_t)f->data->scale->data_seed, (uint64_t)f->cond + 30);
+    RelnRng rng = exp_rng(&f->data->scale->exp, (uint64_t)f->cond + 30);
     double sums[2] = {0, 0}, broken;
 
     TRY(exp_act(e, &action, &rng, n, 1, sums));
@@ -340,21 +345,17 @@ static RelnStatus fit(TaskRun *run, Fit *f)
     const GlnNetwork network = {.model = f->model, .target = d->target, .n = d->n};
     const ExpSet set = exp_set(&d->lifted[f->model->lift][TRAIN]),
                  validation = exp_set(&d->lifted[f->model->lift][VALIDATION]);
-    const uint64_t steps = (uint64_t)d->scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = d->scale->batch,
-                          .move = f->model->kind == GLN_MLP ? augment : NULL,
-                          .self = f,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)d->scale->evaluate_every,
-                          .schedule = task_schedule(f->model->rate, true, steps)};
+    ExpPart part = exp_part(&d->scale->exp, f->model->rate, /*cosine=*/true);
 
+    part.train = &set;
+    part.validation = &validation;
+    part.move = f->model->kind == GLN_MLP ? augment : NULL;
+    part.self = f;
     return exp_run(run,
                    &(ExpJob){.symmetry = symmetry_of(f),
                              .features = groups[d->group].name,
                              .form = f->model->form,
-                             .dtype = RELN_F64, /* what is seen is the model, not rounding */
+                             .dtype = d->scale->dtype,
                              .network = gln_network,
                              .model = &network,
                              .n_parts = 1,

@@ -83,14 +83,22 @@ typedef struct Scale {
         many; /* the shortest of so many means, over so many runs of one state and of a batch */
     int step_rounds; /* the same for training steps, one by one */
     int step_groups; /* samples of a training step at most; 0: all */
+    int data_seed;
+    RelnDtype dtype;
 } Scale;
 
-static const Scale scales[TASK_SCALES] = {
-    {PEND_SPLIT, 1, 1, 1, 1, 1}, {PEND_SPLIT, 20, 500, 5, 3, 0}, {PEND_SPLIT, 20, 500, 5, 3, 0}};
+#define SCALE(...)                                                                                 \
+    {                                                                                              \
+        PEND_SPLIT, __VA_ARGS__, .data_seed = 1, .dtype = RELN_F32                                 \
+    }
+static const Scale scales[TASK_SCALES] = {SCALE(1, 1, 1, 1, 1), SCALE(20, 500, 5, 3, 0),
+                                          SCALE(20, 500, 5, 3, 0)};
 
 static const Key scale_keys[] = {
-    TASK_WHOLE(Scale, batch), TASK_WHOLE(Scale, rounds),      TASK_WHOLE(Scale, one),
-    TASK_WHOLE(Scale, many),  TASK_WHOLE(Scale, step_rounds), TASK_WHOLE(Scale, step_groups),
+    TASK_WHOLE(Scale, batch),       TASK_WHOLE(Scale, rounds),
+    TASK_WHOLE(Scale, one),         TASK_WHOLE(Scale, many),
+    TASK_WHOLE(Scale, step_rounds), TASK_WHOLE(Scale, step_groups),
+    TASK_WHOLE(Scale, data_seed),   TASK_WORD(Scale, dtype, task_dtype_words),
 };
 
 /* ---- one row --------------------------------------------------------------------------------------------------- */
@@ -108,6 +116,7 @@ typedef struct Bench {
     int abreast, groups; /* of a batch of states */
     RelnGraph *graph[PLANS];
     RelnPlan *plan[PLANS];
+    size_t n_states; /* numbers of them */
     double rate,
         *states; /* (batch, 5, 12), in any order: what they are does not change what they cost */
 } Bench;
@@ -121,7 +130,7 @@ static RelnStatus open_plan(Bench *b, int which)
     RelnNode *z;
     PendModel m = {.build = build};
 
-    TRY(reln_graph_create(b->group, b->store, RELN_F32, &b->graph[which]));
+    TRY(reln_graph_create(b->group, b->store, b->scale->dtype, &b->graph[which]));
     g = b->graph[which];
     m.build.graph = g;
     dims.p = which == TRAINING ? PEND_CHUNK : 1;
@@ -140,8 +149,8 @@ static RelnStatus open_plan(Bench *b, int which)
     if (which == ONE_H && b->choice.arch->start)
         TRY(b->choice.arch->start(&m.build, b->store, b->scale->batch * PEND_CHUNK, b->states));
     if (which == TRAINING)
-        TRY(reln_plan_bind(b->plan[which], "rate", &b->rate, RELN_F64));
-    return reln_plan_bind(b->plan[which], "z", b->states, RELN_F64);
+        TRY(reln_plan_bind_sized(b->plan[which], "rate", &b->rate, RELN_F64, 1));
+    return reln_plan_bind_sized(b->plan[which], "z", b->states, RELN_F64, b->n_states);
 }
 
 /* The shortest of `rounds` means over `times` runs, in seconds: what the machine can do when nothing disturbs it. */
@@ -221,7 +230,8 @@ static RelnStatus run(TaskRun *r, const void *data)
     b.choice = pend_choose(b.row);
     b.abreast = b.choice.abreast;
     b.groups = pend_groups(b.scale->batch, b.abreast);
-    b.states = malloc((size_t)(b.groups * b.abreast) * PER * sizeof *b.states);
+    b.n_states = (size_t)(b.groups * b.abreast) * PER;
+    b.states = malloc(b.n_states * sizeof *b.states);
     if (!b.states)
         return task_nomem(r->env);
     pend_pack(b.scale->batch, b.abreast, PER, data, b.states);
@@ -239,8 +249,9 @@ static RelnStatus run(TaskRun *r, const void *data)
 /* States like those of the data set: what they are does not change what they cost. */
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    const int count = ((const Scale *)task_scale(env))->batch * PER;
-    RelnRng rng = reln_rng(1, 0);
+    const Scale *scale = task_scale(env);
+    const int count = scale->batch * PER;
+    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 0);
     double *z = malloc((size_t)count * sizeof *z);
 
     *data = z;

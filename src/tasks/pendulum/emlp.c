@@ -3,6 +3,10 @@
  * Most of its maps are between a few tensors of each state, too few to fill a vector of the processor. So states lie
  * abreast, one in each channel, and numbers of a feature on the axis R: all scalars, then each rank's tensors, each with
  * its coordinates; a part of them is a node (R = tensors, K = 3^rank) without moving anything.
+ *
+ * reln_nn_emlp() is the same network for any group, typed. This variant stays because its table is about the published
+ * weights and their cost: free matrices, projected once a step (55,569 numbers that Adam moves, more than there are
+ * equivariant maps), which start orthogonal; a list of weights that a function of the velocity takes; states abreast.
  */
 #include "tasks/pendulum/pendulum.h"
 
@@ -11,9 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
+
 const PendEmlp pend_emlp_published = {128};
 
-enum { ABREAST = 64 };
+/* MOST: coordinates of the highest rank, and so the most tensors that pend_tensors_chosen() allows of any. */
+enum { ABREAST = 64, MOST = 27 };
 
 static int power3(int k)
 {
@@ -35,20 +42,11 @@ int pend_tensors_size(const PendTensors *t)
     return size;
 }
 
-/* The largest r with (r + 1) 3^r <= width: 3^(r-j) tensors of each rank j <= r, and so on with the rest. */
 PendTensors pend_tensors_uniform(int width)
 {
-    PendTensors t = {{0}};
+    PendTensors t;
 
-    while (width > 0) {
-        int r = 0;
-
-        while (r + 1 < PEND_RANKS && (r + 2) * power3(r + 1) <= width)
-            r++;
-        for (int j = 0; j <= r; j++)
-            t.n[j] += power3(r - j);
-        width -= (r + 1) * power3(r);
-    }
+    reln_emlp_uniform(3, width, PEND_RANKS, t.n);
     return t;
 }
 
@@ -196,7 +194,8 @@ static RelnNode *bias(const PendBuild *build, const Projectors *p, const char *l
 /* ---- the bilinear layer ------------------------------------------------------------------------------------------ */
 
 /* B(x) is filled with a few tensors of x itself, chosen once and with replacement. */
-static void choose(const PendBuild *b, int layer, const PendTensors *t, int chosen[PEND_RANKS][27])
+static void choose(const PendBuild *b, int layer, const PendTensors *t,
+                   int chosen[PEND_RANKS][MOST])
 {
     RelnRng rng = reln_rng(b->seed, /*stream=*/2 + (uint64_t)layer);
 
@@ -286,7 +285,7 @@ static RelnNode *join(RelnGraph *g, const PendTensors *t, const Parts *p)
 /* X (K = n 3^k): the chosen tensors of rank k. */
 static RelnNode *chosen_tensors(RelnGraph *g, const Parts *p, int k, int n, const int *chosen)
 {
-    RelnNode *each[27];
+    RelnNode *each[MOST];
 
     for (int i = 0; i < n; i++)
         each[i] = reln_slice(g, p->x[k], RELN_R, chosen[i], 1);
@@ -297,7 +296,7 @@ static RelnNode *chosen_tensors(RelnGraph *g, const Parts *p, int k, int n, cons
 static RelnNode *products(RelnGraph *g, int k, int n, RelnNode *X, RelnNode *x)
 {
     const int size = power3(k);
-    RelnEntry entries[27];
+    RelnEntry entries[MOST * MOST];
     const RelnTensor3 T = {n * size, size, n, n * size, entries};
 
     for (int i = 0; i < n * size; i++)
@@ -309,7 +308,7 @@ static RelnNode *products(RelnGraph *g, int k, int n, RelnNode *X, RelnNode *x)
 static RelnNode *apply_tensors(RelnGraph *g, int a, int b, int n, RelnNode *X, RelnNode *u)
 {
     const int rows = power3(a), columns = power3(b), count = n * rows * columns;
-    RelnEntry entries[27];
+    RelnEntry entries[MOST * MOST];
     const RelnTensor3 T = {count, n * columns, rows, count, entries};
 
     for (int e = 0; e < count; e++) {
@@ -369,7 +368,7 @@ static Parts bilinear(const PendBuild *build, int layer, const PendTensors *t, P
                       PendWeights *w)
 {
     RelnGraph *g = build->graph;
-    int chosen[PEND_RANKS][27];
+    int chosen[PEND_RANKS][MOST];
     RelnNode *X[PEND_RANKS] = {NULL};
     Parts out = p;
 
@@ -467,12 +466,19 @@ static RelnNode *velocity(const PendBuild *b, RelnNode *z, PendWeights *w)
 
 /* ---- starting values --------------------------------------------------------------------------------------------- */
 
+/* What starting values are drawn with, and where they go. */
+typedef struct Start {
+    RelnCtx *ctx;
+    RelnStore *store;
+    RelnRng rng;
+} Start;
+
 /* A matrix (rows = outputs, columns = inputs) into the parameters of its parts, in the layout of matrix_part(). */
-static bool store_part(RelnStore *store, const char *layer, int a, int n_a, int b, int n_b,
+static bool store_part(const Start *s, const char *layer, int a, int n_a, int b, int n_b,
                        const double *m, int columns)
 {
     const int count = power3(a + b) * n_a * n_b;
-    double *w = malloc((size_t)count * sizeof *w);
+    double *w = reln_alloc(s->ctx, (size_t)count, sizeof *w);
     char name[32];
     bool good;
 
@@ -482,19 +488,19 @@ static bool store_part(RelnStore *store, const char *layer, int a, int n_a, int 
         w[i] = m[(o * power3(a) + k / power3(b)) * columns + in * power3(b) + k % power3(b)];
     }
     snprintf(name, sizeof name, "%s.W%d%d", layer, a, b);
-    good = w && pend_store_fill(store, name, (size_t)count, w);
-    free(w);
+    good = w && pend_store_fill(s->store, name, (size_t)count, w);
+    reln_free(s->ctx, w);
     return good;
 }
 
-static bool store_matrix(RelnStore *store, const char *layer, const PendTensors *in,
+static bool store_matrix(const Start *s, const char *layer, const PendTensors *in,
                          const PendTensors *out, const double *m)
 {
     const int columns = pend_tensors_size(in);
 
     for (int a = 0, row = 0; a < PEND_RANKS; row += power3(a) * out->n[a], a++)
         for (int b = 0, column = 0; b < PEND_RANKS; column += power3(b) * in->n[b], b++)
-            if (in->n[b] * out->n[a] > 0 && !store_part(store, layer, a, out->n[a], b, in->n[b],
+            if (in->n[b] * out->n[a] > 0 && !store_part(s, layer, a, out->n[a], b, in->n[b],
                                                         m + row * columns + column, columns))
                 return false;
     return true;
@@ -523,49 +529,50 @@ static void orthonormalise(int rows, int columns, double *x)
 }
 
 /* Rows (or columns, where there are fewer) orthonormal: normals made so. */
-static bool orthogonal(RelnRng *rng, int rows, int columns, double *m)
+static bool orthogonal(Start *s, int rows, int columns, double *m)
 {
     const int few = rows < columns ? rows : columns, many = rows < columns ? columns : rows;
-    double *q = calloc((size_t)few * (size_t)many, sizeof *q);
+    double *q = reln_alloc(s->ctx, (size_t)few * (size_t)many, sizeof *q);
 
     if (!q)
         return false;
     for (int i = 0; i < few * many; i++)
-        q[i] = reln_rng_normal(rng);
+        q[i] = reln_rng_normal(&s->rng);
     orthonormalise(few, many, q);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
             m[i * columns + j] = rows < columns ? q[i * many + j] : q[j * many + i];
-    free(q);
+    reln_free(s->ctx, q);
     return true;
 }
 
 /* Biases are uniform in [0, 1) / sqrt(size of out). */
-static bool store_bias(RelnStore *store, RelnRng *rng, const char *layer, const PendTensors *out)
+static bool store_bias(Start *s, const char *layer, const PendTensors *out)
 {
-    for (int a = 0; a < PEND_RANKS; a++) {
+    bool good = true;
+
+    for (int a = 0; a < PEND_RANKS && good; a++) {
         const int count = power3(a) * out->n[a];
-        double b[256];
+        double *b = reln_alloc(s->ctx, (size_t)count, sizeof *b);
         char name[32];
 
-        for (int i = 0; i < count && count <= 256; i++)
-            b[i] = reln_rng_uniform(rng) / sqrt(pend_tensors_size(out));
+        for (int i = 0; i < count && b; i++)
+            b[i] = reln_rng_uniform(&s->rng) / sqrt(pend_tensors_size(out));
         snprintf(name, sizeof name, "%s.b%d", layer, a);
-        if (count > 0 && (count > 256 || !pend_store_fill(store, name, (size_t)count, b)))
-            return false;
+        good = b && (count == 0 || pend_store_fill(s->store, name, (size_t)count, b));
+        reln_free(s->ctx, b);
     }
-    return true;
+    return good;
 }
 
-static bool start_layer(RelnStore *store, RelnRng *rng, const char *layer, const PendTensors *in,
-                        const PendTensors *out)
+static bool start_layer(Start *s, const char *layer, const PendTensors *in, const PendTensors *out)
 {
     const int rows = pend_tensors_size(out), columns = pend_tensors_size(in);
-    double *m = malloc((size_t)rows * (size_t)columns * sizeof *m);
-    const bool good = m && orthogonal(rng, rows, columns, m) &&
-                      store_matrix(store, layer, in, out, m) && store_bias(store, rng, layer, out);
+    double *m = reln_alloc(s->ctx, (size_t)rows * (size_t)columns, sizeof *m);
+    const bool good = m && orthogonal(s, rows, columns, m) && store_matrix(s, layer, in, out, m) &&
+                      store_bias(s, layer, out);
 
-    free(m);
+    reln_free(s->ctx, m);
     return good;
 }
 
@@ -573,12 +580,12 @@ static RelnStatus start(const PendBuild *b, RelnStore *store, const PendTensors 
 {
     const PendTensors hidden = pend_tensors_uniform(((const PendEmlp *)b->settings)->width);
     const PendTensors gated = pend_tensors_gated(&hidden);
-    RelnRng rng = reln_rng(b->seed, /*stream=*/1);
+    Start s = {reln_graph_ctx(b->graph), store, reln_rng(b->seed, /*stream=*/1)};
 
-    return start_layer(store, &rng, "emlp.0", &state_tensors, &gated) &&
-                   start_layer(store, &rng, "emlp.1", &hidden, &gated) &&
-                   start_layer(store, &rng, "emlp.2", &hidden, &gated) &&
-                   start_layer(store, &rng, "emlp.out", &hidden, output)
+    return start_layer(&s, "emlp.0", &state_tensors, &gated) &&
+                   start_layer(&s, "emlp.1", &hidden, &gated) &&
+                   start_layer(&s, "emlp.2", &hidden, &gated) &&
+                   start_layer(&s, "emlp.out", &hidden, output)
                ? RELN_OK
                : RELN_ERR_NOMEM;
 }

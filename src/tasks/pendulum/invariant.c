@@ -170,7 +170,7 @@ static RelnStatus gradients_of(RelnCtx *ctx, const PendInvariant *s, int n_state
     if (status == RELN_OK)
         status = plan_gradients(g, s, &plan);
     if (status == RELN_OK)
-        status = reln_plan_bind(plan, "z", states, RELN_F64);
+        status = reln_plan_bind_sized(plan, "z", states, RELN_F64, (size_t)n_states * PEND_STATE);
     if (status == RELN_OK)
         status = reln_plan_run(plan, &(RelnRun){.n_samples = n_states});
     if (status == RELN_OK)

@@ -70,7 +70,7 @@ static void record(const Mover *m, int t, double *z)
 static RelnStatus move(Mover *m, double *z)
 {
     const int substeps = (int)ceil(PEND_INTERVAL / m->r->h - 1e-9);
-    RelnStatus status = reln_plan_bind(m->r->plan, "z", m->at, RELN_F64);
+    RelnStatus status = reln_plan_bind_sized(m->r->plan, "z", m->at, RELN_F64, m->count);
 
     for (int t = 0; t < PEND_ROLLOUT && status == RELN_OK; t++) {
         for (int s = 0; s < substeps && t > 0 && status == RELN_OK; s++)

@@ -137,18 +137,22 @@ static bool wanted(const TaskEnv *env, const TaskModel *model)
 typedef struct Scale {
     double rollout_step;
     double interval; /* between states of the data */
+    double floor;    /* of the rate, at the end of a cosine */
+    double turn;     /* by which the symmetry is judged, where any turn is one */
     int rows;        /* of each split */
     int steps, evaluate_every;
-    int most_substeps;  /* of training */
-    int chunk, rollout; /* states of a piece to learn from, and of a motion to be judged by */
-    int data_seed;
+    int most_substeps;     /* of training */
+    int chunk, rollout;    /* states of a piece to learn from, and of a motion to be judged by */
+    int data_seed, warmup; /* warmup: one of so many steps */
+    RelnDtype dtype;
     char pad[4];
 } Scale;
 
 #define SCALE(...)                                                                                 \
     {                                                                                              \
         .interval = PEND_INTERVAL, .chunk = PEND_CHUNK, .rollout = PEND_ROLLOUT,                   \
-        .data_seed = PEND_DATA_SEED, __VA_ARGS__                                                   \
+        .data_seed = PEND_DATA_SEED, .floor = TASK_FLOOR, .warmup = TASK_WARMUP, .turn = 0.7,      \
+        .dtype = RELN_F32, __VA_ARGS__                                                             \
     }
 static const Scale scales[TASK_SCALES] = {
     SCALE(.rows = 8, .most_substeps = 1, .rollout_step = 0.2, .steps = 4, .evaluate_every = 2),
@@ -158,11 +162,20 @@ static const Scale scales[TASK_SCALES] = {
 };
 
 static const Key scale_keys[] = {
-    TASK_NUMBER(Scale, rollout_step),  TASK_NUMBER(Scale, interval),
-    TASK_WHOLE(Scale, rows),           TASK_WHOLE(Scale, steps),
-    TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, most_substeps),
-    TASK_WHOLE(Scale, chunk),          TASK_WHOLE(Scale, rollout),
-    TASK_WHOLE(Scale, data_seed),      TASK_PAD(Scale, pad),
+    TASK_NUMBER(Scale, rollout_step),
+    TASK_NUMBER(Scale, interval),
+    TASK_WHOLE(Scale, rows),
+    TASK_WHOLE(Scale, steps),
+    TASK_WHOLE(Scale, evaluate_every),
+    TASK_WHOLE(Scale, most_substeps),
+    TASK_WHOLE(Scale, chunk),
+    TASK_WHOLE(Scale, rollout),
+    TASK_WHOLE(Scale, data_seed),
+    TASK_NUMBER(Scale, floor),
+    TASK_NUMBER(Scale, turn),
+    TASK_WHOLE(Scale, warmup),
+    TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_PAD(Scale, pad),
 };
 
 static const struct {
@@ -329,7 +342,8 @@ static RelnSchedule schedule_of(const Fit *f)
     RelnSchedule s = {.rate = f->row->rate, .n_pieces = 3};
 
     if (f->row->schedule != PEND_PIECES)
-        return task_schedule(f->row->rate, f->row->schedule == PEND_COSINE, n);
+        return task_schedule(f->row->rate, f->row->schedule == PEND_COSINE, n, f->scale->warmup,
+                             f->scale->floor);
     s.piece[0] = (RelnSchedulePiece){.kind = RELN_SCHEDULE_CONSTANT, .steps = first};
     s.piece[1] = (RelnSchedulePiece){
         .kind = RELN_SCHEDULE_CONSTANT, .steps = at_least_one(n / 2 - first), .scale = 0.4};
@@ -380,12 +394,12 @@ static void turn(double angle, int count, const double *from, double *to)
     }
 }
 
-/* Largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn by 0.7 about the vertical (60 degrees for
+/* Largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn about the vertical (60 degrees for
  * D6): what single precision leaves of the symmetry, or that there is none. */
 static RelnStatus judge_symmetry(Exp *e, Fit *f)
 {
     const int n = f->data->sets.n * PEND_STATE, n_packed = f->groups * f->abreast * PEND_STATE;
-    const double angle = f->row->symmetry == PEND_D6 ? acos(-1.0) / 3 : 0.7;
+    const double angle = f->row->symmetry == PEND_D6 ? acos(-1.0) / 3 : f->scale->turn;
     double worst = 0, size = 0, *before, *after, *packed;
 
     before = exp_room(e, (size_t)(2 * n + n_packed) * sizeof *before);
@@ -409,7 +423,7 @@ static RelnStatus judge_rollouts(Exp *e, Fit *f)
 {
     const int n = f->data->sets.n;
     RelnPlan *plan = exp_judge(e, EXP_OTHER);
-    const PendRollout rollout = {plan, RELN_F32, n, f->abreast, f->scale->rollout_step};
+    const PendRollout rollout = {plan, f->scale->dtype, n, f->abreast, f->scale->rollout_step};
     PendErrors errors;
 
     TRY(reln_plan_freeze(plan));
@@ -480,7 +494,7 @@ static RelnStatus fit(Fit *f, RelnGroup *group)
     TRY(pack(f));
     return exp_run(f->run,
                    &(ExpJob){.group = group,
-                             .dtype = RELN_F32,
+                             .dtype = f->scale->dtype,
                              .network = loss_of_chunks,
                              .others = {velocity},
                              .model = f,

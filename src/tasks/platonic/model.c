@@ -64,10 +64,10 @@ static RelnNode *classify(const RelnNet *net, const PlatonicModel *model, RelnNo
 
 static RelnNode *mlp(const RelnNet *net, const PlatonicModel *model, RelnNode *x)
 {
-    const RelnMlp shape = {.hidden = 3,
+    const RelnMlp shape = {.hidden = model->hidden,
                            .width = model->width,
                            .channels = PLATONIC_CLASSES,
-                           .activation = RELN_ACT_RELU};
+                           .activation = model->activation};
     RelnNode *flat = reln_reshape(net->graph, x, (RelnDims){.c = PLATONIC_SET * PLATONIC_ROW});
 
     return reln_nn_mlp(net, "mlp", flat, &shape);

@@ -54,7 +54,9 @@ typedef struct PlatonicModel {
     double rate;
     PlatonicKind kind;
     int width;
-    int stream;         /* added to the seed: two rows that are one function begin differently */
+    int stream; /* added to the seed: two rows that are one function begin differently */
+    int hidden; /* dense layers, and what is between them */
+    RelnActivation activation;
     bool cosine;        /* from a warm-up down to 0, instead of a constant rate */
     bool augment;       /* PLATONIC_MLP: each batch of training is rotated */
     bool relu, bracket; /* PLATONIC_LAYERS: which of the two blocks there are */

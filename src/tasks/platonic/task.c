@@ -14,12 +14,13 @@ enum { ID, RC, ID_PUBLISHED };
 #define LAYERS(...)                                                                                \
     &(const PlatonicModel)                                                                         \
     {                                                                                              \
-        .kind = PLATONIC_LAYERS, .width = 256, .rate = 3e-6, __VA_ARGS__                           \
+        .kind = PLATONIC_LAYERS, .width = 256, .rate = 3e-6, .activation = RELN_ACT_NONE,          \
+        __VA_ARGS__                                                                                \
     }
 #define MLP(...)                                                                                   \
     &(const PlatonicModel)                                                                         \
     {                                                                                              \
-        .kind = PLATONIC_MLP, .rate = 1e-4, __VA_ARGS__                                            \
+        .kind = PLATONIC_MLP, .rate = 1e-4, .hidden = 3, .activation = RELN_ACT_RELU, __VA_ARGS__  \
     }
 
 static const TaskModel models[] = {
@@ -66,8 +67,11 @@ static const TaskModel models[] = {
      .settings = LAYERS(.bracket = true)},
     {.name = "best",
      .label = "bounded sizes (ours)",
-     .settings =
-         &(const PlatonicModel){.kind = PLATONIC_BEST, .width = 64, .rate = 3e-3, .cosine = true}},
+     .settings = &(const PlatonicModel){.kind = PLATONIC_BEST,
+                                        .activation = RELN_ACT_NONE,
+                                        .width = 64,
+                                        .rate = 3e-3,
+                                        .cosine = true}},
 };
 
 static const char *const kinds[] = {
@@ -78,23 +82,31 @@ static const Key model_keys[] = {
     TASK_WHOLE(PlatonicModel, width), TASK_WHOLE(PlatonicModel, stream),
     TASK_FLAG(PlatonicModel, cosine), TASK_FLAG(PlatonicModel, augment),
     TASK_FLAG(PlatonicModel, relu),   TASK_FLAG(PlatonicModel, bracket),
+    TASK_DENSE_KEYS(PlatonicModel),
 };
 
 /* ---- scales -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    int batch, steps, evaluate_every, rotations;
+    ExpScale exp;
+    RelnDtype dtype;
+    int rotations;
     int samples; /* drawn once: validation's for choosing weights, test's for judging them */
-    int data_seed;
+    char pad[4];
 } Scale;
 
-static const Scale scales[TASK_SCALES] = {{100, 8, 4, 2, 1000, 20231004},
-                                          {100, 500, 50, 20, 1000, 20231004},
-                                          {100, 5000, 50, 500, 1000, 20231004}};
+#define SCALE(steps_, every_, rotations_)                                                          \
+    {                                                                                              \
+        .exp = EXP_SCALE(.batch = 100, .data_seed = 20231004, .steps = steps_,                     \
+                         .evaluate_every = every_),                                                \
+        .dtype = RELN_F32, .rotations = rotations_, .samples = 1000                                \
+    }
+static const Scale scales[TASK_SCALES] = {SCALE(8, 4, 2), SCALE(500, 50, 20), SCALE(5000, 50, 500)};
 
 static const Key scale_keys[] = {
-    TASK_WHOLE(Scale, batch),     TASK_WHOLE(Scale, steps),   TASK_WHOLE(Scale, evaluate_every),
-    TASK_WHOLE(Scale, rotations), TASK_WHOLE(Scale, samples), TASK_WHOLE(Scale, data_seed),
+    EXP_SCALE_KEYS(Scale),        TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_WHOLE(Scale, rotations), TASK_WHOLE(Scale, samples),
+    TASK_PAD(Scale, pad),
 };
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -115,7 +127,7 @@ typedef struct Data {
 static RelnStatus draw_sample(TaskEnv *env, const Data *d, uint64_t stream, Sample *sample)
 {
     const Scale *scale = task_scale(env);
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, stream);
+    RelnRng rng = exp_rng(&scale->exp, stream);
 
     sample->n = scale->samples;
     sample->labels = calloc((size_t)sample->n, sizeof *sample->labels);
@@ -191,10 +203,11 @@ static void lay_out(const Elements elements, const Sample *sample, double *x)
 static ExpSet set_of(Fit *f, const Elements elements, const Sample *sample)
 {
     if (f->shared)
-        return (ExpSet){sample->n,
-                        2,
-                        {{EXP_NUMBERS("elements", 0, elements)},
-                         {EXP_INDICES("which", PLATONIC_SET, sample->which)}}};
+        return (ExpSet){
+            sample->n,
+            2,
+            {{EXP_NUMBERS("elements", 0, elements), .all = sizeof(Elements) / sizeof(double)},
+             {EXP_INDICES("which", PLATONIC_SET, sample->which)}}};
     lay_out(elements, sample, f->x);
     return (ExpSet){sample->n, 1, {{EXP_NUMBERS("x", PLATONIC_SET * PLATONIC_ROW, f->x)}}};
 }
@@ -215,7 +228,8 @@ static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
         platonic_rotate(ad, &f->data->elements, f->turned);
     }
     set = set_of(f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, &f->batch);
-    TRY(reln_plan_bind(exp_plan(e, 0), "label", f->batch.labels, RELN_I32));
+    TRY(reln_plan_bind_sized(exp_plan(e, 0), "label", f->batch.labels, RELN_I32,
+                             (size_t)f->batch.n));
     return exp_bind(exp_plan(e, 0), &set);
 }
 
@@ -271,7 +285,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     const Scale *scale = task_scale(run->env);
     const Sample *test = &f->data->test;
     const double n = (double)test->n;
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, /*stream=*/4);
+    RelnRng rng = exp_rng(&scale->exp, /*stream=*/4);
     double ad[PLATONIC_K * PLATONIC_K], entropy, share, sum = 0;
 
     TRY(judge_on(e, f, f->data->elements.x, test, &entropy, &run->metrics[ID]));
@@ -292,22 +306,19 @@ static RelnStatus fit(Fit *f)
 {
     const Scale *scale = task_scale(f->run->env);
     const PlatonicModel *m = f->model;
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.load = load,
-                          .loss_of = loss,
-                          .evaluate = evaluate,
-                          .metric = "test accuracy",
-                          .curve = "accuracy on the test samples",
-                          .curve_metric = true,
-                          .self = f,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, m->cosine, steps)};
+    ExpPart part = exp_part(&scale->exp, m->rate, m->cosine);
 
+    part.load = load;
+    part.loss_of = loss;
+    part.evaluate = evaluate;
+    part.metric = "test accuracy";
+    part.curve = "accuracy on the test samples";
+    part.curve_metric = true;
+    part.self = f;
     return exp_run(f->run,
                    &(ExpJob){.symmetry = m->kind == PLATONIC_MLP ? "none:3" : "sl:3",
                              .features = "sl:3",
-                             .dtype = RELN_F32,
+                             .dtype = scale->dtype,
                              .stream = (uint64_t)m->stream,
                              .network = network,
                              .model = m,
@@ -320,11 +331,12 @@ static RelnStatus fit(Fit *f)
 static bool open_fit(Fit *f)
 {
     const Scale *scale = task_scale(f->run->env);
-    const size_t most = (size_t)(scale->samples > scale->batch ? scale->samples : scale->batch);
+    const size_t most =
+        (size_t)(scale->samples > scale->exp.batch ? scale->samples : scale->exp.batch);
 
-    f->batch.n = scale->batch;
-    f->batch.labels = calloc((size_t)scale->batch, sizeof *f->batch.labels);
-    f->batch.which = calloc((size_t)scale->batch, PLATONIC_SET * sizeof *f->batch.which);
+    f->batch.n = scale->exp.batch;
+    f->batch.labels = calloc((size_t)scale->exp.batch, sizeof *f->batch.labels);
+    f->batch.which = calloc((size_t)scale->exp.batch, PLATONIC_SET * sizeof *f->batch.which);
     f->logits = calloc(most, PLATONIC_CLASSES * sizeof *f->logits);
     f->x = calloc(f->shared ? 1 : most, PLATONIC_SET * PLATONIC_ROW * sizeof *f->x);
     return f->batch.labels && f->batch.which && f->logits && f->x;

@@ -83,8 +83,10 @@ static RelnNode *pair(const RelnNet *net, RelnNode *x)
 
 static RelnNode *mlp(const RelnNet *net, const RigidModel *model, RelnNode *x)
 {
-    const RelnMlp shape = {
-        .hidden = 2, .width = model->width, .channels = 3, .activation = RELN_ACT_TANH};
+    const RelnMlp shape = {.hidden = model->hidden,
+                           .width = model->width,
+                           .channels = 3,
+                           .activation = model->activation};
     RelnGraph *g = net->graph;
     RelnNode *y = reln_nn_mlp(net, "mlp", reln_reshape(g, x, (RelnDims){.c = 3}), &shape);
 

@@ -34,6 +34,8 @@ typedef struct RigidModel {
     RigidKind kind;
     int width, channels; /* of an MLP; of elements */
     RelnDtype dtype;
+    int hidden; /* dense layers, and what is between them */
+    RelnActivation activation;
 } RigidModel;
 
 /* From "x" (3, 1) to the RIGID_STEPS velocities after it, (3, RIGID_STEPS), by Runge-Kutta steps of the learned field. */

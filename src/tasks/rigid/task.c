@@ -20,26 +20,31 @@ enum { AT_5, AT_10, AT_15, AT_20, AT_25, AT_25_TURNED };
 static const TaskModel models[] = {
     {.name = "mlp-64",
      .label = "MLP 64",
-     .settings = MODEL(.kind = RIGID_MLP, .width = 64, .rate = 1e-3, .dtype = RELN_F32)},
+     .settings = MODEL(.kind = RIGID_MLP, .hidden = 2, .activation = RELN_ACT_TANH, .width = 64,
+                       .rate = 1e-3, .dtype = RELN_F32)},
     {.name = "mlp-512",
      .label = "MLP 512",
      .from = TASK_FULL,
      .params = 266243,
      .paper = {{0.428, 0}, {0.656, 0}, {0.717, 0}, {0.763, 0}, {0.799, 0}},
-     .settings = MODEL(.kind = RIGID_MLP, .width = 512, .rate = 1e-3, .dtype = RELN_F32)},
+     .settings = MODEL(.kind = RIGID_MLP, .hidden = 2, .activation = RELN_ACT_TANH, .width = 512,
+                       .rate = 1e-3, .dtype = RELN_F32)},
     {.name = "plain",
      .label = "Lie Neurons, no mixing",
      .params = 840,
      .paper = {{0.739, 0}, {0.842, 0}, {0.791, 0}, {0.805, 0}, {0.809, 0}},
-     .settings = MODEL(.kind = RIGID_BRACKET, .channels = 20, .rate = 1e-2, .dtype = RELN_F64)},
+     .settings = MODEL(.kind = RIGID_BRACKET, .activation = RELN_ACT_NONE, .channels = 20,
+                       .rate = 1e-2, .dtype = RELN_F64)},
     {.name = "mixed",
      .label = "Lie Neurons",
      .params = 1038,
      .paper = {{0.005, 0}, {0.011, 0}, {0.014, 0}, {0.016, 0}, {0.018, 0}, {0.018, 0}},
-     .settings = MODEL(.kind = RIGID_MIXED, .channels = 20, .rate = 1e-2, .dtype = RELN_F64)},
+     .settings = MODEL(.kind = RIGID_MIXED, .activation = RELN_ACT_NONE, .channels = 20,
+                       .rate = 1e-2, .dtype = RELN_F64)},
     {.name = "best",
      .label = "(A w) x (B w) (ours)",
-     .settings = MODEL(.kind = RIGID_PAIR, .rate = 2e-2, .dtype = RELN_F64)},
+     .settings =
+         MODEL(.kind = RIGID_PAIR, .activation = RELN_ACT_NONE, .rate = 2e-2, .dtype = RELN_F64)},
 };
 
 static const char *const kinds[] = {[RIGID_BRACKET] = "bracket",
@@ -49,36 +54,35 @@ static const char *const kinds[] = {[RIGID_BRACKET] = "bracket",
                                     NULL};
 
 static const Key model_keys[] = {
-    TASK_NUMBER(RigidModel, rate),
-    TASK_WORD(RigidModel, kind, kinds),
-    TASK_WHOLE(RigidModel, width),
-    TASK_WHOLE(RigidModel, channels),
-    TASK_WORD(RigidModel, dtype, task_dtype_words),
+    TASK_NUMBER(RigidModel, rate), TASK_WORD(RigidModel, kind, kinds),
+    TASK_WHOLE(RigidModel, width), TASK_WHOLE(RigidModel, channels),
+    TASK_DENSE_KEYS(RigidModel),   TASK_WORD(RigidModel, dtype, task_dtype_words),
 };
 
 /* ---- scales -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    int batch, steps, evaluate_every;
+    ExpScale exp;
     int trained, validated, tested; /* motions */
     int stride;                     /* from a validated window to the next, in points */
     int points, window;             /* of a motion; learned points of a window */
-    int turns, data_seed;           /* turned frames */
+    int turns;                      /* turned frames */
+    char pad[4];
 } Scale;
 
-#define SCALE(steps_, evaluate_every_)                                                             \
+#define SCALE(steps_, every_)                                                                      \
     {                                                                                              \
-        .batch = 20, .steps = steps_, .evaluate_every = evaluate_every_, .trained = 10,            \
-        .validated = 3, .tested = 10, .stride = 10, .points = RIGID_POINTS, .window = RIGID_STEPS, \
-        .turns = 10, .data_seed = 5566                                                             \
+        .exp =                                                                                     \
+            EXP_SCALE(.batch = 20, .data_seed = 5566, .steps = steps_, .evaluate_every = every_),  \
+        .trained = 10, .validated = 3, .tested = 10, .stride = 10, .points = RIGID_POINTS,         \
+        .window = RIGID_STEPS, .turns = 10                                                         \
     }
 static const Scale scales[TASK_SCALES] = {SCALE(10, 5), SCALE(2000, 100), SCALE(20000, 500)};
 
 static const Key scale_keys[] = {
-    TASK_WHOLE(Scale, batch),   TASK_WHOLE(Scale, steps),     TASK_WHOLE(Scale, evaluate_every),
-    TASK_WHOLE(Scale, trained), TASK_WHOLE(Scale, validated), TASK_WHOLE(Scale, tested),
-    TASK_WHOLE(Scale, stride),  TASK_WHOLE(Scale, points),    TASK_WHOLE(Scale, window),
-    TASK_WHOLE(Scale, turns),   TASK_WHOLE(Scale, data_seed),
+    EXP_SCALE_KEYS(Scale),     TASK_WHOLE(Scale, trained), TASK_WHOLE(Scale, validated),
+    TASK_WHOLE(Scale, tested), TASK_WHOLE(Scale, stride),  TASK_WHOLE(Scale, points),
+    TASK_WHOLE(Scale, window), TASK_WHOLE(Scale, turns),   TASK_PAD(Scale, pad),
 };
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -127,7 +131,7 @@ static RelnStatus fill(TaskEnv *env, RelnRng *rng, int n_motions, int stride, Ex
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
-    const uint64_t seed = (uint64_t)scale->data_seed;
+    const uint64_t seed = (uint64_t)scale->exp.data_seed;
     Data *d = calloc(1, sizeof *d);
     RelnRng train = reln_rng(seed, 1), validation = reln_rng(seed, 2), test = reln_rng(seed, 3);
 
@@ -221,7 +225,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     const RigidModel *m = run->model->settings;
     const Scale *scale = task_scale(run->env);
     const int n = scale->tested;
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 4);
+    RelnRng rng = exp_rng(&scale->exp, 4);
     double errors[RIGID_POINTS], r[9], back[9], sum = 0;
     double *x = exp_room(e, (size_t)n * 3 * (1 + RIGID_STEPS) * sizeof *x), *y = x + 3 * n;
 
@@ -247,15 +251,11 @@ static RelnStatus run(TaskRun *run, const void *data)
     const RigidModel *m = run->model->settings;
     const Scale *scale = task_scale(run->env);
     const ExpSet set = exp_set(&d->train), validation = exp_set(&d->validation);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = scale->batch,
-                          .loss = RELN_LOSS_MAE,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, true, steps)};
+    ExpPart part = exp_part(&scale->exp, m->rate, /*cosine=*/true);
 
+    part.train = &set;
+    part.validation = &validation;
+    part.loss = RELN_LOSS_MAE;
     return exp_run(run,
                    &(ExpJob){.symmetry = "none:3",
                              .features = "so:3",

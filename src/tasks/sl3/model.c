@@ -49,7 +49,10 @@ static RelnNode *powers(const RelnNet *net, RelnNode *u)
 /* A Product and the traces after it and another: words of up to four letters, tr X^3 = 3 det X among them. */
 static RelnNode *complete(const RelnNet *net, const Sl3Model *model, RelnNode *x)
 {
-    const RelnMlp mlp = {.hidden = 3, .width = 64, .channels = 1, .activation = RELN_ACT_SILU};
+    const RelnMlp mlp = {.hidden = model->hidden,
+                         .width = model->head,
+                         .channels = 1,
+                         .activation = model->activation};
     RelnFeatures h = reln_nn_affine(net, "one", (RelnFeatures){.x = x}, model->width, 0);
 
     h.x = reln_nn_product(net, "one", h.x);
@@ -62,10 +65,10 @@ static RelnNode *complete(const RelnNet *net, const Sl3Model *model, RelnNode *x
 /* Not equivariant: all sixteen coordinates as they come. */
 static RelnNode *mlp(const RelnNet *net, const Sl3Model *model, RelnNode *x)
 {
-    const RelnMlp shape = {.hidden = 3,
+    const RelnMlp shape = {.hidden = model->hidden,
                            .width = model->width,
                            .channels = model->outputs,
-                           .activation = RELN_ACT_RELU};
+                           .activation = model->activation};
     RelnNode *flat = reln_reshape(net->graph, x, (RelnDims){.c = 2 * SL3_K});
 
     return reln_reshape(net->graph, reln_nn_mlp(net, "mlp", flat, &shape),

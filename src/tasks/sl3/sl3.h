@@ -34,11 +34,14 @@ typedef struct Sl3Model {
     double rate;
     Sl3Kind kind;
     int width;
-    int outputs;    /* SL3_MLP */
+    int outputs; /* SL3_MLP */
+    int head;    /* SL3_COMPLETE: width of the function of invariants */
+    int hidden;  /* dense layers, and what is between them */
+    RelnActivation activation;
     char blocks[8]; /* SL3_EQUIVARIANT: 'b' bracket, 'r' leaky ReLU, from the input on */
     bool matrices;  /* the input is (9, 2) */
     bool augment, cosine;
-    char pad;
+    char pad[5];
 } Sl3Model;
 
 /* From "x" (8, 2), or (9, 2) of matrices. */

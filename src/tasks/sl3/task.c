@@ -17,52 +17,58 @@ enum { ID, MOVED, EQUIVARIANCE };
         .kind = kind_, .width = width_, .rate = rate_, __VA_ARGS__                                 \
     }
 
+#define DENSE(activation_) .hidden = 3, .activation = RELN_ACT_##activation_
+#define NO_DENSE .activation = RELN_ACT_NONE
+
 static const TaskModel invariant_models[] = {
     {.name = "mlp-256",
      .label = "MLP 256",
      .params = 136193,
-     .settings = MODEL(SL3_MLP, 256, 1e-3, .cosine = true, .outputs = 1)},
+     .settings = MODEL(SL3_MLP, 256, 1e-3, DENSE(RELU), .cosine = true, .outputs = 1)},
     {.name = "mlp-256-aug",
      .label = "MLP 256 + augmentation",
      .params = 136193,
-     .settings = MODEL(SL3_MLP, 256, 1e-3, .cosine = true, .outputs = 1, .augment = true)},
+     .settings =
+         MODEL(SL3_MLP, 256, 1e-3, DENSE(RELU), .cosine = true, .outputs = 1, .augment = true)},
     {.name = "reln",
      .label = "ReLN = Lie Neurons",
      .params = 263170,
-     .settings = MODEL(SL3_INVARIANT, 256, 1e-3, .cosine = true)},
+     .settings = MODEL(SL3_INVARIANT, 256, 1e-3, NO_DENSE, .cosine = true)},
     {.name = "reln-published",
      .label = "the same, constant rate 1e-4",
      .params = 263170,
      .from = TASK_FULL,
-     .settings = MODEL(SL3_INVARIANT, 256, 1e-4, .cosine = false)},
+     .settings = MODEL(SL3_INVARIANT, 256, 1e-4, NO_DENSE, .cosine = false)},
     {.name = "best",
      .label = "Affine and Product (ours)",
-     .settings = MODEL(SL3_COMPLETE, 8, 3e-3, .cosine = true, .matrices = true)},
+     .settings =
+         MODEL(SL3_COMPLETE, 8, 3e-3, .cosine = true, .matrices = true, .head = 64, DENSE(SILU))},
 };
 
 static const TaskModel equivariant_models[] = {
     {.name = "mlp-256",
      .label = "MLP 256",
-     .settings = MODEL(SL3_MLP, 256, 1e-3, .cosine = true, .outputs = SL3_K)},
+     .settings = MODEL(SL3_MLP, 256, 1e-3, DENSE(RELU), .cosine = true, .outputs = SL3_K)},
     {.name = "mlp-256-aug",
      .label = "MLP 256 + augmentation",
-     .settings = MODEL(SL3_MLP, 256, 1e-3, .cosine = true, .outputs = SL3_K, .augment = true)},
+     .settings =
+         MODEL(SL3_MLP, 256, 1e-3, DENSE(RELU), .cosine = true, .outputs = SL3_K, .augment = true)},
     {.name = "reln-relu",
      .label = "ReLN, two ReLU",
-     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-3, .cosine = true, .blocks = "rr")},
+     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-3, NO_DENSE, .cosine = true, .blocks = "rr")},
     {.name = "reln-bracket",
      .label = "ReLN, two brackets",
-     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-3, .cosine = true, .blocks = "bb")},
+     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-3, NO_DENSE, .cosine = true, .blocks = "bb")},
     {.name = "reln",
      .label = "ReLN, bracket ReLU bracket ReLU",
-     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-3, .cosine = true, .blocks = "brbr")},
+     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-3, NO_DENSE, .cosine = true, .blocks = "brbr")},
     {.name = "reln-published",
      .label = "two brackets, constant rate 1e-5",
      .from = TASK_FULL,
-     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-5, .cosine = false, .blocks = "bb")},
+     .settings = MODEL(SL3_EQUIVARIANT, 256, 1e-5, NO_DENSE, .cosine = false, .blocks = "bb")},
     {.name = "best",
      .label = "two brackets of 8 channels (ours)",
-     .settings = MODEL(SL3_EQUIVARIANT, 8, 1e-2, .cosine = true, .blocks = "bb")},
+     .settings = MODEL(SL3_EQUIVARIANT, 8, 1e-2, NO_DENSE, .cosine = true, .blocks = "bb")},
 };
 
 static const char *const kinds[] = {[SL3_INVARIANT] = "invariant",
@@ -75,19 +81,24 @@ static const Key model_keys[] = {
     TASK_NUMBER(Sl3Model, rate),   TASK_WORD(Sl3Model, kind, kinds), TASK_WHOLE(Sl3Model, width),
     TASK_WHOLE(Sl3Model, outputs), TASK_TEXT(Sl3Model, blocks),      TASK_FLAG(Sl3Model, matrices),
     TASK_FLAG(Sl3Model, augment),  TASK_FLAG(Sl3Model, cosine),      TASK_PAD(Sl3Model, pad),
+    TASK_DENSE_KEYS(Sl3Model),     TASK_WHOLE(Sl3Model, head),
 };
 
 /* ---- scales -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    int train, validation, test, steps, evaluate_every, actions;
-    int batch, pool; /* pool: elements for augmentation */
-    int data_seed;
+    ExpScale exp;
+    RelnDtype dtype;
+    int train, validation, test, actions;
+    int pool; /* elements for augmentation */
 } Scale;
 
-#define SCALE(...)                                                                                 \
+#define SCALE(train_, validation_, test_, steps_, every_, actions_)                                \
     {                                                                                              \
-        __VA_ARGS__, .batch = 100, .pool = 256, .data_seed = 20231015                              \
+        .exp = EXP_SCALE(.batch = 100, .data_seed = 20231015, .steps = steps_,                     \
+                         .evaluate_every = every_),                                                \
+        .dtype = RELN_F32, .train = train_, .validation = validation_, .test = test_,              \
+        .actions = actions_, .pool = 256                                                           \
     }
 
 /* In the order of TaskScale. The published protocols have 600 epochs (invariant) and 1500 (equivariant) of 100 steps. */
@@ -99,9 +110,10 @@ static const Scale equivariant_scales[TASK_SCALES] = {SCALE(200, 100, 100, 10, 5
                                                       SCALE(10000, 2000, 5000, 150000, 1000, 500)};
 
 static const Key scale_keys[] = {
-    TASK_WHOLE(Scale, train), TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),
-    TASK_WHOLE(Scale, steps), TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, actions),
-    TASK_WHOLE(Scale, batch), TASK_WHOLE(Scale, pool),           TASK_WHOLE(Scale, data_seed),
+    EXP_SCALE_KEYS(Scale),    TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_WHOLE(Scale, train), TASK_WHOLE(Scale, validation),
+    TASK_WHOLE(Scale, test),  TASK_WHOLE(Scale, actions),
+    TASK_WHOLE(Scale, pool),
 };
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -121,7 +133,7 @@ typedef struct Data {
 static RelnStatus fill_set(TaskEnv *env, const Data *d, int which, ExpSamples *set)
 {
     const ptrdiff_t n[SETS] = {d->scale->train, d->scale->validation, d->scale->test};
-    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, (uint64_t)which);
+    RelnRng rng = exp_rng(&d->scale->exp, (uint64_t)which);
 
     TRY(exp_samples_init(env, n[which], 2 * SL3_K, d->invariant ? 1 : SL3_K, set));
     for (ptrdiff_t i = 0; i < set->n; i++) {
@@ -150,7 +162,7 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
     Data *d = calloc(1, sizeof *d);
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, 10);
+    RelnRng rng = exp_rng(&scale->exp, 10);
 
     if (!d)
         return task_nomem(env);
@@ -263,7 +275,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
                         .turn = d->invariant ? NULL : turn,
                         .error = exp_add_mse,
                         .broken = add_distance};
-    RelnRng rng = reln_rng((uint64_t)d->scale->data_seed, 11);
+    RelnRng rng = exp_rng(&d->scale->exp, 11);
     double sums[2] = {0, 0}, *before = NULL;
 
     TRY(exp_outputs(e, EXP_NETWORK, &set, test->size_y, &before));
@@ -281,20 +293,16 @@ static RelnStatus fit(TaskRun *run, Fit *f)
     const Scale *scale = f->data->scale;
     const ExpSamples *sets = m->matrices ? f->data->matrices : f->data->coordinates;
     const ExpSet set = exp_set(&sets[TRAIN]), validation = exp_set(&sets[VALIDATION]);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .validation = &validation,
-                          .batch = scale->batch,
-                          .move = m->augment ? augment : NULL,
-                          .self = f,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, m->cosine, steps)};
+    ExpPart part = exp_part(&scale->exp, m->rate, m->cosine);
 
+    part.train = &set;
+    part.validation = &validation;
+    part.move = m->augment ? augment : NULL;
+    part.self = f;
     return exp_run(run,
                    &(ExpJob){.symmetry = m->kind == SL3_MLP ? "none:3" : "sl:3",
                              .features = m->matrices ? "gl:3" : "sl:3",
-                             .dtype = RELN_F32,
+                             .dtype = scale->dtype,
                              .network = sl3_network,
                              .model = m,
                              .n_parts = 1,

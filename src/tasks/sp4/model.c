@@ -61,8 +61,10 @@ static RelnNode *powers(const RelnNet *net, RelnNode *u)
  * Linear, ReLU and Bracket cannot; a smooth function of the invariants does the rest. */
 static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
-    const RelnMlp mlp = {
-        .hidden = 3, .width = model->width, .channels = 1, .activation = RELN_ACT_SILU};
+    const RelnMlp mlp = {.hidden = model->hidden,
+                         .width = model->width,
+                         .channels = 1,
+                         .activation = model->activation};
     const RelnNet traces = {.graph = net->graph, .algebra = net->algebra, .form = RELN_FORM_TRACE};
     RelnNode *h = reln_nn_triple(net, "one", reln_nn_linear(net, "one", x, model->channels));
     RelnNode *u = reln_nn_dense(net, "two", reln_nn_invariant(&traces, h), model->channels);
@@ -74,8 +76,10 @@ static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 /* The plain way: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all that the paper's layers can see, and a smooth function of them. */
 static RelnNode *invariants(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
-    const RelnMlp mlp = {
-        .hidden = 3, .width = model->width, .channels = 1, .activation = RELN_ACT_SILU};
+    const RelnMlp mlp = {.hidden = model->hidden,
+                         .width = model->width,
+                         .channels = 1,
+                         .activation = model->activation};
     const RelnNet traces = {.graph = net->graph, .algebra = net->algebra, .form = RELN_FORM_TRACE};
     RelnNode *X = reln_slice(net->graph, x, RELN_C, 0, 1);
     RelnNode *Y = reln_slice(net->graph, x, RELN_C, 1, 1);
@@ -89,8 +93,10 @@ static RelnNode *invariants(const RelnNet *net, const Sp4Model *model, RelnNode 
 /* Not equivariant: all twenty coordinates as they come. */
 static RelnNode *mlp(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
-    const RelnMlp shape = {
-        .hidden = 3, .width = model->width, .channels = 1, .activation = RELN_ACT_RELU};
+    const RelnMlp shape = {.hidden = model->hidden,
+                           .width = model->width,
+                           .channels = 1,
+                           .activation = model->activation};
 
     return reln_nn_mlp(net, "mlp", reln_reshape(net->graph, x, (RelnDims){.c = 2 * SP4_K}), &shape);
 }

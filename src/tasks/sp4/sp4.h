@@ -48,8 +48,10 @@ typedef struct Sp4Model {
     Sp4Kind kind;
     int width;
     int channels; /* SP4_BEST: of elements; width is that of the function of their invariants */
-    bool cosine;  /* from a warm-up down to 0, instead of a constant rate */
-    bool augment; /* SP4_MLP: half of the training set are conjugates of the other half */
+    int hidden;   /* dense layers, and what is between them */
+    RelnActivation activation;
+    bool cosine;        /* from a warm-up down to 0, instead of a constant rate */
+    bool augment;       /* SP4_MLP: half of the training set are conjugates of the other half */
     bool relu, bracket; /* SP4_LAYERS: which of the two blocks there are */
 } Sp4Model;
 

@@ -14,12 +14,12 @@ enum { ID, SP4, INVARIANCE, ID_PUBLISHED };
 #define LAYERS(...)                                                                                \
     &(const Sp4Model)                                                                              \
     {                                                                                              \
-        .kind = SP4_LAYERS, .width = 256, __VA_ARGS__                                              \
+        .kind = SP4_LAYERS, .width = 256, .activation = RELN_ACT_NONE, __VA_ARGS__                 \
     }
 #define MLP(...)                                                                                   \
     &(const Sp4Model)                                                                              \
     {                                                                                              \
-        .kind = SP4_MLP, .rate = 1e-4, __VA_ARGS__                                                 \
+        .kind = SP4_MLP, .rate = 1e-4, .hidden = 3, .activation = RELN_ACT_RELU, __VA_ARGS__       \
     }
 
 static const TaskModel models[] = {
@@ -70,13 +70,21 @@ static const TaskModel models[] = {
      .settings = LAYERS(.relu = true, .bracket = true, .form = 8, .rate = 1e-3, .cosine = true)},
     {.name = "invariants",
      .label = "MLP of four invariants",
-     .settings =
-         &(const Sp4Model){.kind = SP4_INVARIANTS, .width = 64, .rate = 3e-3, .cosine = true}},
+     .settings = &(const Sp4Model){.kind = SP4_INVARIANTS,
+                                   .hidden = 3,
+                                   .activation = RELN_ACT_SILU,
+                                   .width = 64,
+                                   .rate = 3e-3,
+                                   .cosine = true}},
     {.name = "best",
      .label = "Triple and powers (ours)",
-     .settings =
-         &(const Sp4Model){
-             .kind = SP4_BEST, .width = 64, .channels = 8, .rate = 3e-3, .cosine = true}},
+     .settings = &(const Sp4Model){.kind = SP4_BEST,
+                                   .hidden = 3,
+                                   .activation = RELN_ACT_SILU,
+                                   .width = 64,
+                                   .channels = 8,
+                                   .rate = 3e-3,
+                                   .cosine = true}},
 };
 
 static const char *const kinds[] = {[SP4_LAYERS] = "layers",
@@ -87,28 +95,37 @@ static const char *const kinds[] = {[SP4_LAYERS] = "layers",
 
 static const Key model_keys[] = {
     TASK_NUMBER(Sp4Model, form),  TASK_NUMBER(Sp4Model, rate),    TASK_WORD(Sp4Model, kind, kinds),
-    TASK_WHOLE(Sp4Model, width),  TASK_WHOLE(Sp4Model, channels), TASK_FLAG(Sp4Model, cosine),
-    TASK_FLAG(Sp4Model, augment), TASK_FLAG(Sp4Model, relu),      TASK_FLAG(Sp4Model, bracket),
+    TASK_WHOLE(Sp4Model, width),  TASK_WHOLE(Sp4Model, channels), TASK_DENSE_KEYS(Sp4Model),
+    TASK_FLAG(Sp4Model, cosine),  TASK_FLAG(Sp4Model, augment),   TASK_FLAG(Sp4Model, relu),
+    TASK_FLAG(Sp4Model, bracket),
 };
 
 /* ---- scales -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    int train, validation, test, steps, evaluate_every;
+    ExpScale exp;
+    RelnDtype dtype;
+    int train, validation, test;
     int actions, blocks; /* each action on one of so many parts of the test set, in turn */
-    int batch, data_seed;
 } Scale;
 
+#define SCALE(steps_, every_, ...)                                                                 \
+    {                                                                                              \
+        .exp = EXP_SCALE(.batch = 100, .data_seed = 20230601, .steps = steps_,                     \
+                         .evaluate_every = every_),                                                \
+        .dtype = RELN_F32, .blocks = 5, __VA_ARGS__                                                \
+    }
 static const Scale scales[TASK_SCALES] = {
-    {400, 200, 200, 20, 10, 2, 5, 100, 20230601},
-    {10000, 2000, 10000, 5000, 250, 20, 5, 100, 20230601},
-    {10000, 2000, 10000, 60000, 100, 500, 5, 100, 20230601},
+    SCALE(20, 10, .train = 400, .validation = 200, .test = 200, .actions = 2),
+    SCALE(5000, 250, .train = 10000, .validation = 2000, .test = 10000, .actions = 20),
+    SCALE(60000, 100, .train = 10000, .validation = 2000, .test = 10000, .actions = 500),
 };
 
 static const Key scale_keys[] = {
-    TASK_WHOLE(Scale, train),  TASK_WHOLE(Scale, validation),     TASK_WHOLE(Scale, test),
-    TASK_WHOLE(Scale, steps),  TASK_WHOLE(Scale, evaluate_every), TASK_WHOLE(Scale, actions),
-    TASK_WHOLE(Scale, blocks), TASK_WHOLE(Scale, batch),          TASK_WHOLE(Scale, data_seed),
+    EXP_SCALE_KEYS(Scale),     TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_WHOLE(Scale, train),  TASK_WHOLE(Scale, validation),
+    TASK_WHOLE(Scale, test),   TASK_WHOLE(Scale, actions),
+    TASK_WHOLE(Scale, blocks),
 };
 
 static const char *const targets[] = {[SP4_TARGET_CODE] = "code", [SP4_TARGET_PAPER] = "paper"};
@@ -123,7 +140,7 @@ static RelnStatus fill_set(TaskEnv *env, const Data *d, int stream, ptrdiff_t n,
                            Sp4Set *set)
 {
     const Scale *scale = task_scale(env);
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, (uint64_t)stream);
+    RelnRng rng = exp_rng(&scale->exp, (uint64_t)stream);
 
     return sp4_set_init(set, d->sp4, &rng, n, (Sp4Target)task_choice(env, "target"), conjugates);
 }
@@ -242,7 +259,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
                         .move = move,
                         .error = exp_add_mse,
                         .broken = add_difference};
-    RelnRng rng = reln_rng((uint64_t)scale->data_seed, /*stream=*/4);
+    RelnRng rng = exp_rng(&scale->exp, /*stream=*/4);
     double sums[2] = {0, 0}, *before = NULL;
 
     TRY(exp_outputs(e, EXP_OTHER, &set, 1, &before));
@@ -260,20 +277,16 @@ static RelnStatus fit(TaskRun *run, Fit *f)
     const Scale *scale = task_scale(run->env);
     const Sp4Model *m = run->model->settings;
     const ExpSet set = set_of(f, m->augment ? &f->data->augmented : &f->data->train);
-    const uint64_t steps = (uint64_t)scale->steps;
-    const ExpPart part = {.train = &set,
-                          .batch = scale->batch,
-                          .evaluate = evaluate,
-                          .metric = "test mse",
-                          .self = f,
-                          .steps = steps,
-                          .evaluate_every = (uint64_t)scale->evaluate_every,
-                          .schedule = task_schedule(m->rate, m->cosine, steps)};
+    ExpPart part = exp_part(&scale->exp, m->rate, m->cosine);
 
+    part.train = &set;
+    part.evaluate = evaluate;
+    part.metric = "test mse";
+    part.self = f;
     return exp_run(run,
                    &(ExpJob){.symmetry = m->kind == SP4_MLP ? "none:4" : "sp:4",
                              .features = "sp:4",
-                             .dtype = RELN_F32,
+                             .dtype = scale->dtype,
                              .network = network,
                              .others = {plain_network},
                              .model = m,
