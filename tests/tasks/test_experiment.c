@@ -24,20 +24,53 @@ typedef enum Kind { BRACKET, MLP, HALF_SUM } Kind;
 typedef struct Row {
     double rate;
     Kind kind;
-    int parts; /* trainings, one after the other */
+    int parts;    /* trainings, one after the other */
+    int steps;    /* at a constant rate; 0: as the scale says, with a cosine */
+    int contrary; /* validation has the opposite targets: what is learned is worse by it */
+    int last;     /* the last weights, not the best */
+    int every;    /* steps from an evaluation to the next; 0: 50 */
 } Row;
 static const char *const kinds[] = {"bracket", "mlp", "half-sum", NULL};
-static const Key row_keys[] = {TASK_NUMBER(Row, rate), TASK_WORD(Row, kind, kinds),
-                               TASK_WHOLE(Row, parts)};
+static const Key row_keys[] = {TASK_NUMBER(Row, rate),    TASK_WORD(Row, kind, kinds),
+                               TASK_WHOLE(Row, parts),    TASK_WHOLE(Row, steps),
+                               TASK_WHOLE(Row, contrary), TASK_WHOLE(Row, last),
+                               TASK_WHOLE(Row, every)};
 
 static const TaskModel models[] = {
-    {.name = "bracket", .label = "Bracket", .settings = &(const Row){1e-2, BRACKET, 1}},
-    {.name = "twice", .label = "Bracket, two parts", .settings = &(const Row){1e-2, BRACKET, 2}},
-    {.name = "mlp", .label = "MLP", .settings = &(const Row){1e-2, MLP, 1}},
-    {.name = "half-sum", .label = "(a + b + c) / 2", .settings = &(const Row){0, HALF_SUM, 0}},
+    {.name = "bracket",
+     .label = "Bracket",
+     .settings = &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1}},
+    {.name = "twice",
+     .label = "Bracket, two parts",
+     .settings = &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 2}},
+    {.name = "mlp",
+     .label = "MLP",
+     .settings = &(const Row){.rate = 1e-2, .kind = MLP, .parts = 1}},
+    {.name = "half-sum", .label = "(a + b + c) / 2", .settings = &(const Row){.kind = HALF_SUM}},
+    {.name = "early",
+     .label = "20 steps",
+     .settings = &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 20, .every = 20}},
+    {.name = "late",
+     .label = "100 steps",
+     .settings =
+         &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 100, .every = 100}},
+    {.name = "contrary",
+     .label = "100 steps, against validation",
+     .settings =
+         &(const Row){
+             .rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 100, .contrary = 1, .every = 20}},
+    {.name = "contrary-last",
+     .label = "the same, the last weights",
+     .settings = &(const Row){.rate = 1e-2,
+                              .kind = BRACKET,
+                              .parts = 1,
+                              .steps = 100,
+                              .contrary = 1,
+                              .last = 1,
+                              .every = 20}},
 };
 
-enum { TRAIN, VALIDATION, TEST, SETS };
+enum { TRAIN, VALIDATION, TEST, CONTRARY, SETS };
 typedef struct Data {
     RelnAlgebra *so3;
     ExpSamples sets[SETS]; /* x (3, 3): corners are channels; y (3) */
@@ -56,7 +89,7 @@ static void area(const double *x, double *y)
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
-    const int n[SETS] = {scale->train, scale->validation, scale->test};
+    const int n[SETS] = {scale->train, scale->validation, scale->test, scale->validation};
     RelnRng rng = reln_rng((uint64_t)scale->data_seed, 0);
     Data *d = calloc(1, sizeof *d);
 
@@ -71,6 +104,8 @@ static RelnStatus prepare(TaskEnv *env, void **data)
         for (int i = 0; i < n[s]; i++)
             area(d->sets[s].x + 9 * i, d->sets[s].y + 3 * i);
     }
+    for (int i = 0; i < 3 * n[CONTRARY]; i++)
+        d->sets[CONTRARY].y[i] *= -1;
     return RELN_OK;
 }
 
@@ -161,13 +196,16 @@ static RelnStatus run(TaskRun *run, const void *data)
     const Data *d = data;
     const Row *row = run->model->settings;
     const Scale *scale = task_scale(run->env);
-    const ExpSet set = exp_set(&d->sets[TRAIN]), validation = exp_set(&d->sets[VALIDATION]);
+    const ExpSet set = exp_set(&d->sets[TRAIN]),
+                 validation = exp_set(&d->sets[row->contrary ? CONTRARY : VALIDATION]);
+    const uint64_t steps = (uint64_t)(row->steps > 0 ? row->steps : scale->steps);
     ExpPart parts[2] = {{.train = &set,
                          .validation = &validation,
                          .batch = scale->batch,
-                         .steps = (uint64_t)scale->steps,
-                         .evaluate_every = 50,
-                         .schedule = task_schedule(row->rate, true, (uint64_t)scale->steps)}};
+                         .last = row->last,
+                         .steps = steps,
+                         .evaluate_every = row->every > 0 ? (uint64_t)row->every : 50,
+                         .schedule = task_schedule(row->rate, row->steps == 0, steps)}};
     const ExpJob job = {.symmetry = row->kind == BRACKET ? "so:3" : "none:3",
                         .features = "so:3",
                         .dtype = RELN_F64,
@@ -274,6 +312,17 @@ static void a_second_part_goes_on_from_the_weights_of_the_first(void **state)
     assert_true(twice.metrics[0] < once.metrics[0]);
 }
 
+/* By a validation set with the opposite targets the first evaluation is the best, and by the test set the last. */
+static void the_weights_that_validation_finds_best_are_kept(void **state)
+{
+    const TaskRun early = row(*state, "early"), late = row(*state, "late"),
+                  contrary = row(*state, "contrary"), last = row(*state, "contrary-last");
+
+    assert_true(late.metrics[0] < early.metrics[0] / 2);
+    assert_true(contrary.metrics[0] == early.metrics[0]);
+    assert_true(last.metrics[0] == late.metrics[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_network_without_the_symmetry_is_seen),
         cmocka_unit_test(a_row_that_trains_nothing_is_judged_like_the_others),
         cmocka_unit_test(a_second_part_goes_on_from_the_weights_of_the_first),
+        cmocka_unit_test(the_weights_that_validation_finds_best_are_kept),
     };
 
     return cmocka_run_group_tests(tests, lab_open, lab_close);
