@@ -29,14 +29,26 @@ typedef struct Row {
     int contrary; /* validation has the opposite targets: what is learned is worse by it */
     int last;     /* the last weights, not the best */
     int every;    /* steps from an evaluation to the next; 0: 50 */
+    int batch;    /* 0: the scale's */
+    int watched;  /* samples of batches are noted */
 } Row;
 static const char *const kinds[] = {"bracket", "mlp", "half-sum", NULL};
-static const Key row_keys[] = {TASK_NUMBER(Row, rate),    TASK_WORD(Row, kind, kinds),
-                               TASK_WHOLE(Row, parts),    TASK_WHOLE(Row, steps),
-                               TASK_WHOLE(Row, contrary), TASK_WHOLE(Row, last),
-                               TASK_WHOLE(Row, every)};
+static const Key row_keys[] = {
+    TASK_NUMBER(Row, rate), TASK_WORD(Row, kind, kinds), TASK_WHOLE(Row, parts),
+    TASK_WHOLE(Row, steps), TASK_WHOLE(Row, contrary),   TASK_WHOLE(Row, last),
+    TASK_WHOLE(Row, every), TASK_WHOLE(Row, batch),      TASK_WHOLE(Row, watched)};
+
+enum { ALL = 400, EPOCHS = 2 };
 
 static const TaskModel models[] = {
+    {.name = "watched",
+     .label = "all samples in each step",
+     .settings = &(const Row){.rate = 1e-3,
+                              .kind = BRACKET,
+                              .parts = 1,
+                              .steps = EPOCHS,
+                              .batch = ALL,
+                              .watched = 1}},
     {.name = "bracket",
      .label = "Bracket",
      .settings = &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1}},
@@ -166,6 +178,22 @@ static void turn(const void *self, const void *g, const double *y, double *out)
     turn_vectors(g, 1, y, out);
 }
 
+/* What load() made of batches, in their order. */
+static struct {
+    int n;
+    double x[EPOCHS * ALL], y[EPOCHS * ALL], drawn[EPOCHS * ALL];
+} noted;
+
+static RelnStatus note(const void *self, RelnRng *rng, double *const *columns)
+{
+    (void)self;
+    assert_true(noted.n < EPOCHS * ALL);
+    noted.x[noted.n] = columns[0][0];
+    noted.y[noted.n] = columns[1][0];
+    noted.drawn[noted.n++] = reln_rng_uniform(rng);
+    return RELN_OK;
+}
+
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     const Data *d = self;
@@ -201,7 +229,8 @@ static RelnStatus run(TaskRun *run, const void *data)
     const uint64_t steps = (uint64_t)(row->steps > 0 ? row->steps : scale->steps);
     ExpPart parts[2] = {{.train = &set,
                          .validation = &validation,
-                         .batch = scale->batch,
+                         .batch = row->batch > 0 ? row->batch : scale->batch,
+                         .move = row->watched ? note : NULL,
                          .last = row->last,
                          .steps = steps,
                          .evaluate_every = row->every > 0 ? (uint64_t)row->every : 50,
@@ -323,6 +352,45 @@ static void the_weights_that_validation_finds_best_are_kept(void **state)
     assert_true(last.metrics[0] == late.metrics[0]);
 }
 
+static int of_sample(const Data *d, double x)
+{
+    int found = -1;
+
+    for (int i = 0; i < ALL; i++)
+        if (d->sets[TRAIN].x[9 * i] == x) {
+            assert_int_equal(found, -1);
+            found = i;
+        }
+    assert_true(found >= 0);
+    return found;
+}
+
+/* Also in batches that are not drawn at once; and what moves a sample is drawn anew for each of them. */
+static void an_epoch_has_every_sample_once_with_its_target(void **state)
+{
+    const Data *d = ((Lab *)*state)->data;
+    int same = 0;
+
+    noted.n = 0;
+    row(*state, "watched");
+    assert_int_equal(noted.n, EPOCHS * ALL);
+    for (int e = 0; e < EPOCHS; e++) {
+        bool seen[ALL] = {false};
+        for (int i = e * ALL; i < (e + 1) * ALL; i++) {
+            const int sample = of_sample(d, noted.x[i]);
+            assert_false(seen[sample]);
+            seen[sample] = true;
+            assert_true(noted.y[i] == d->sets[TRAIN].y[3 * sample]);
+        }
+    }
+    for (int i = 0; i < ALL; i++)
+        same += noted.x[i] == noted.x[ALL + i];
+    assert_true(same < ALL / 10); /* another order */
+    for (int i = 0; i < noted.n; i++)
+        for (int j = 0; j < i; j++)
+            assert_true(noted.drawn[i] != noted.drawn[j]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_row_that_trains_nothing_is_judged_like_the_others),
         cmocka_unit_test(a_second_part_goes_on_from_the_weights_of_the_first),
         cmocka_unit_test(the_weights_that_validation_finds_best_are_kept),
+        cmocka_unit_test(an_epoch_has_every_sample_once_with_its_target),
     };
 
     return cmocka_run_group_tests(tests, lab_open, lab_close);
