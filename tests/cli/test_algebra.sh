@@ -113,6 +113,11 @@ for file in sl2 sl2-f4 sl2-i4-columns; do
     says "$dir/$file.npy"
 done
 
+# what rounding leaves of a zero of the form is a point
+run 0 0 algebra --basis "$dir/so3-turned.npy"
+got=$(sed -n '/^form B~/,$p' "$dir/out" | sed -n '2,4p' | tr -s ' ' | tr '\n' ';')
+[ "$got" = ' -2.42 . .; . -0.98 .; . . -3.38;' ] || problem "the form is '$got'"
+
 refused heisenberg.npy "$dir/heisenberg.npy" n=3 dim=3 center_dim=1 derived_dim=1 reductive=false \
     semisimple=false
 refused open.npy "$dir/open.npy" n=2 dim=2 closed=false center_dim=null
