@@ -183,6 +183,10 @@ usage "--seed is '-1'" algebra gl:3 --seed -1
 usage "--seed is ''" algebra gl:3 --seed=
 usage "--seed is '18446744073709551616'" algebra gl:3 --seed 18446744073709551616
 usage "--seed is ' 1'" algebra gl:3 --seed ' 1'
+usage "--seed is '7x'" algebra gl:3 --seed 7x
+usage "--seed is '1e3'" algebra gl:3 --seed 1e3
+usage "--threads is '0'" algebra gl:3 --threads 0
+usage "--threads is '1025'" algebra gl:3 --threads 1025
 
 run 0 0 --help
 says 'exit codes'
