@@ -572,15 +572,34 @@ static double relative(const double *z, const double *truth)
     return isfinite(off) ? off : 1;
 }
 
-/* Geometric means over motions and times: above 1e-5, above 1e-7, and the latter without the first time. After
- * four steps of training the field is weak, and rounding is not drawn apart by it. */
+/* Mean square of all numbers of the pieces of motion, the given first states among them. */
+static double error_of_pieces(const Field *f, const double *pieces)
+{
+    static double z[STATES];
+    double sum = 0;
+
+    for (int t = 0; t < PEND_CHUNK; t++) {
+        for (int i = 0; i < STATES; i++) {
+            const double truth =
+                pieces[(i / PEND_STATE * PEND_CHUNK + t) * PEND_STATE + i % PEND_STATE];
+            z[i] = t == 0 ? truth : z[i];
+            sum += pow(z[i] - truth, 2) / (STATES * PEND_CHUNK);
+        }
+        roll(f, z);
+    }
+    return sum;
+}
+
+/* Geometric means over motions and times: above 1e-5, above 1e-7, and the latter without the first time.
+ * Drifts are means over motions of the largest change; those of the other row are of motions that are lost. */
 static void judge_pendulum(const char *row)
 {
     static double z[STATES], turned[STATES], zdot[STATES], rotated[STATES];
     const PendRowSettings *settings = settings_of("pendulum", row);
     const PendSystem system = {.stiffness = 2};
     const double n = MOTIONS * PEND_ROLLOUT, c = cos(0.7), s = sin(0.7);
-    double table = 0, log_ = 0, moving = 0, worst = 0, size = 0;
+    double table = 0, log_ = 0, moving = 0, worst = 0, size = 0, energy = 0, spin = 0;
+    double first[MOTIONS][2], drift[MOTIONS][2] = {{0}};
     PendData data;
     Field f;
     Kept k;
@@ -599,6 +618,12 @@ static void judge_pendulum(const char *row)
             table += log(fmax(off, 1e-5)) / n;
             log_ += log(fmax(off, 1e-7)) / n;
             moving += t > 0 ? log(fmax(off, 1e-7)) / (n - MOTIONS) : 0;
+            const double now[2] = {pend_energy(&system, z + i * PEND_STATE),
+                                   pend_spin(z + i * PEND_STATE)};
+            for (int d = 0; d < 2; d++) {
+                first[i][d] = t == 0 ? now[d] : first[i][d];
+                drift[i][d] = fmax(drift[i][d], fabs(now[d] - first[i][d]));
+            }
         }
         if (t == 0) {
             field_apply(&f, z, zdot);
@@ -618,13 +643,21 @@ static void judge_pendulum(const char *row)
         }
         roll(&f, z);
     }
+    for (int i = 0; i < MOTIONS; i++) {
+        energy += drift[i][0] / MOTIONS;
+        spin += drift[i][1] / MOTIONS;
+    }
     assert_metric(k.metrics[0], exp(table), single);
     assert_metric(k.metrics[1], exp(log_), single);
     assert_metric(k.metrics[2], exp(moving), single);
-    if (settings->arch == PEND_ARCH_MLP)
+    assert_metric(k.metrics[3], error_of_pieces(&f, data.chunks[PEND_TEST]), single);
+    if (settings->arch == PEND_ARCH_MLP) {
+        assert_metric(k.metrics[4], energy, single);
+        assert_metric(k.metrics[5], spin, single);
         assert_metric(k.metrics[6], worst / size, single);
-    else
+    } else {
         assert_small(k.metrics[6] - worst / size, worst / size / 2); /* it is rounding itself */
+    }
     pend_data_clear(&data);
     field_close(&f);
     kept_clear(&k);
