@@ -159,9 +159,13 @@ RelnStatus task_run_find(TaskCall *call, TaskRun *run)
     return with_files(call, run, look_up, NULL);
 }
 
+/* The status decides: a run that was asked to stop and failed, or ended none the less, was not stopped. */
 RelnStatus task_run_make(TaskCall *call, TaskRun *run, const void *data)
 {
-    return with_files(call, run, make, data);
+    const RelnStatus status = with_files(call, run, make, data);
+
+    run->stopped = status == RELN_ERR_STOPPED;
+    return status;
 }
 
 RelnStatus task_pool_open(TaskCall *call)

@@ -61,6 +61,23 @@ static void save(RelnCtx *ctx, const char *name, int rank, ptrdiff_t a, ptrdiff_
     require(reln_npy_save(ctx, path, rank, dims, x) == RELN_OK, reln_ctx_error(ctx));
 }
 
+/* so(3) in a turned frame: hats of the rows of a rotation, times lengths; the form is diagonal but for rounding. */
+static void make_turned(RelnCtx *ctx)
+{
+    const double c = cos(0.7), s = sin(0.7), d = cos(0.4), t = sin(0.4);
+    const double rows[3][3] = {{c, -s * d, s * t}, {s, c * d, -c * t}, {0, t, d}};
+    const double length[3] = {1.1, 0.7, 1.3};
+    double x[27] = {0};
+
+    for (int i = 0; i < 3; i++) {
+        const double v[3] = {length[i] * rows[i][0], length[i] * rows[i][1],
+                             length[i] * rows[i][2]};
+        const double hat[9] = {0, -v[2], v[1], v[2], 0, -v[0], -v[1], v[0], 0};
+        memcpy(x + 9 * i, hat, sizeof hat);
+    }
+    save(ctx, "so3-turned", 3, 3, 3, 3, x);
+}
+
 static void make_good(RelnCtx *ctx)
 {
     static const double sl2[] = {1, 0, 0, -1, 0, 1, 0, 0, 0, 0, 1, 0};
@@ -142,6 +159,7 @@ static int make(const char *name)
     directory = name;
     require(reln_ctx_create(NULL, &ctx) == RELN_OK, "out of memory");
     make_good(ctx);
+    make_turned(ctx);
     make_bad(ctx);
     make_huge();
     reln_ctx_destroy(ctx);

@@ -113,6 +113,11 @@ for file in sl2 sl2-f4 sl2-i4-columns; do
     says "$dir/$file.npy"
 done
 
+# what rounding leaves of a zero of the form is a point
+run 0 0 algebra --basis "$dir/so3-turned.npy"
+got=$(sed -n '/^form B~/,$p' "$dir/out" | sed -n '2,4p' | tr -s ' ' | tr '\n' ';')
+[ "$got" = ' -2.42 . .; . -0.98 .; . . -3.38;' ] || problem "the form is '$got'"
+
 refused heisenberg.npy "$dir/heisenberg.npy" n=3 dim=3 center_dim=1 derived_dim=1 reductive=false \
     semisimple=false
 refused open.npy "$dir/open.npy" n=2 dim=2 closed=false center_dim=null
@@ -178,6 +183,10 @@ usage "--seed is '-1'" algebra gl:3 --seed -1
 usage "--seed is ''" algebra gl:3 --seed=
 usage "--seed is '18446744073709551616'" algebra gl:3 --seed 18446744073709551616
 usage "--seed is ' 1'" algebra gl:3 --seed ' 1'
+usage "--seed is '7x'" algebra gl:3 --seed 7x
+usage "--seed is '1e3'" algebra gl:3 --seed 1e3
+usage "--threads is '0'" algebra gl:3 --threads 0
+usage "--threads is '1025'" algebra gl:3 --threads 1025
 
 run 0 0 --help
 says 'exit codes'

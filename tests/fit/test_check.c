@@ -16,10 +16,36 @@ static bool poison; /* they are no numbers then */
 
 enum { DRAWS = 40 };
 
+static bool moving; /* inputs, not what layers gave */
+static int layers,
+    carried; /* of DRAWS each: the outputs of the last of so many layers are carried falsely; 0: none */
+
+RelnStatus __real_reln_rep_act(const RelnRep *rep, const RelnElement *g, double *rho);
+RelnStatus __wrap_reln_rep_act(const RelnRep *rep, const RelnElement *g, double *rho);
+
+RelnStatus __wrap_reln_rep_act(const RelnRep *rep, const RelnElement *g, double *rho)
+{
+    const RelnStatus status = __real_reln_rep_act(rep, g, rho);
+
+    if (layers > 0 && !moving && carried++ / DRAWS % layers == layers - 1)
+        rho[0] *= 1.001;
+    return status;
+}
+
 RelnStatus __real_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
                                  double *values);
 RelnStatus __wrap_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
                                  double *values);
+
+static RelnStatus act(const RelnModel *model, int input, const RelnElement *g, double *values)
+{
+    RelnStatus status;
+
+    moving = true;
+    status = __real_reln_model_act(model, input, g, values);
+    moving = false;
+    return status;
+}
 
 RelnStatus __wrap_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
                                  double *values)
@@ -29,12 +55,12 @@ RelnStatus __wrap_reln_model_act(const RelnModel *model, int input, const RelnEl
     if (input == forgotten)
         return RELN_OK;
     if (false_draws > 0 && draws_moved++ % DRAWS >= false_draws)
-        return __real_reln_model_act(model, input, g, values);
+        return act(model, input, g, values);
     if (poison)
         values[0] = (double)NAN;
     for (ptrdiff_t i = 0; i < count; i += 2)
         values[i] *= 1 + falsity;
-    return __real_reln_model_act(model, input, g, values);
+    return act(model, input, g, values);
 }
 
 static void check_room(Room *r, const char *data, RelnCheck *out)
@@ -152,6 +178,36 @@ static void all_but_one_draw_in_twenty_are_judged(void **state)
     assert_false(check->kept);
     falsity = 0;
     room_clear(&r);
+    free(check);
+}
+
+/* Every layer before the output follows the group, and the output does not. */
+static void the_output_alone_can_break_the_promise(void **state)
+{
+    RelnCheck *check = malloc(sizeof *check);
+
+    (void)state;
+    assert_non_null(check);
+    for (int k = 0; k < N_SPECS; k++) {
+        Room r;
+        int n;
+
+        room_init(&r, specs[k], 16);
+        room_train(&r, 1);
+        check_with_false_draws(&r, 0, check);
+        assert_true(check->kept);
+        layers = n = check->n_layers;
+        carried = 0;
+        check_with_false_draws(&r, 0, check);
+        layers = 0;
+        assert_int_equal(carried, 2 * n * check->n_conds * DRAWS); /* two precisions */
+        assert_false(check->kept);
+        for (int l = 0; l < n - 1; l++)
+            for (int c = 0; c < check->n_conds; c++)
+                assert_true(check->layers[l].at[c].median < 1e-4);
+        assert_true(check->layers[n - 1].at[0].median > 1e-5);
+        room_clear(&r);
+    }
     free(check);
 }
 
@@ -283,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_group_that_is_false_by_a_billionth_is_seen),
         cmocka_unit_test(an_input_that_does_not_move_is_seen),
         cmocka_unit_test(all_but_one_draw_in_twenty_are_judged),
+        cmocka_unit_test(the_output_alone_can_break_the_promise),
         cmocka_unit_test(one_draw_that_is_no_number_breaks_the_promise),
         cmocka_unit_test(where_single_precision_parts_from_double_is_told),
         cmocka_unit_test(a_model_without_a_promise_is_measured_only),

@@ -148,6 +148,23 @@ static void long_quaternion(World *w)
     for (int i = 0; i < 4; i++)
         set_value(w, "q", i, i < 2);
 }
+static void slightly_long_quaternion(World *w)
+{
+    for (int i = 0; i < 4; i++)
+        set_value(w, "q", i, i == 0 ? 1.001 : 0);
+}
+static void zero_eigenvalue(World *w)
+{
+    static const double s[9] = {1, 0, 0, 0, 1, 0, 0, 0, 0};
+
+    memcpy((double *)world_find(w, "C")->values + 4 * 18 + 9, s, sizeof s);
+}
+static void slightly_asymmetric(World *w)
+{
+    static const double s[9] = {1, 0, 0, 1e-3, 1, 0, 0, 0, 1};
+
+    memcpy((double *)world_find(w, "C")->values, s, sizeof s);
+}
 static void nothing(World *w)
 {
     (void)w;
@@ -177,6 +194,10 @@ static const Bad bad[] = {
      "y: row 3 has a number that is infinite; finite ones were wanted"},
     {COVARIANCES, negative_eigenvalue,
      "C: row 4 is not positive definite (smallest eigenvalue -0.3); a covariance was wanted"},
+    {COVARIANCES, zero_eigenvalue,
+     "C: row 4 is not positive definite (smallest eigenvalue 0); a covariance was wanted"},
+    {COVARIANCES, slightly_asymmetric,
+     "C: row 0 is not symmetric (by 0.00041 of its size); a covariance was wanted"},
     {COVARIANCES, not_symmetric,
      "C: row 3 is not symmetric (by 0.081 of its size); a covariance was wanted"},
     {COVARIANCES, class_too_large,
@@ -219,6 +240,13 @@ static const Bad bad[] = {
      nothing,
      "v: a fourvector (E, px, py, pz) does not follow sp:4; wanted symmetry: lorentz, so:1,3 or "
      "o:1,3"},
+    {"{symmetry: so:4, inputs: [{name: v, as: fourvector}], target: {name: y, as: scalar}," SMALL,
+     nothing,
+     "v: a fourvector (E, px, py, pz) does not follow so:4; wanted symmetry: lorentz, so:1,3 or "
+     "o:1,3"},
+    {"{symmetry: so:3, inputs: [{name: q, as: quaternion}], target: {name: y, as: scalar}," SMALL,
+     slightly_long_quaternion,
+     "q: row 0 has length 1.001; a unit quaternion (w, x, y, z) was wanted"},
     {"{symmetry: o:3, inputs: [{name: q, as: quaternion}], target: {name: y, as: scalar}," SMALL,
      nothing,
      "q: a quaternion is an attitude in space, which o:3 does not turn into another; wanted "

@@ -291,6 +291,66 @@ static void every_kind_of_target_is_learnt(void **state)
     }
 }
 
+/* ---- units of features ------------------------------------------------------------------------------------------------ */
+
+/* |B| over the basis: the root of the sum of squares of the form's matrix */
+static double size_of_form(const RelnAlgebra *a)
+{
+    double square = 0;
+
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const double x[3] = {i == 0, i == 1, i == 2}, y[3] = {j == 0, j == 1, j == 2};
+            square += pow(reln_algebra_form(a, x, y), 2);
+        }
+    return sqrt(square);
+}
+
+/* The first layer of Lie Neurons is a linear map of x / 4, in units in which the form is of size 1. */
+static void lie_neurons_see_features_of_a_quarter(void **state)
+{
+    enum { N = 4, K = 3, C = WORLD_CHANNELS, WIDTH = 5 };
+    static const ptrdiff_t rows[N] = {0, 1, 2, 3};
+    RelnModelGraph net = {0};
+    RelnPlan *plan = NULL;
+    RelnAlgebra *sl2 = NULL;
+    RelnEntryInfo weights;
+    char name[64];
+    World w;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL,
+                               "{symmetry: sl:2, inputs: [{name: e, as: element}],"
+                               " target: {name: y, as: scalar}, model: {kind: lie-neurons,"
+                               " width: 5, depth: 1}, train: {dtype: f64}}",
+                               N));
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    assert_ok(w.ctx, reln_data_normalise(w.data, N, rows));
+    assert_ok(w.ctx, reln_model_build(w.model, &(RelnModelOptions){.taps = true}, &net));
+    assert_ok(w.ctx, reln_plan_create(net.graph, NULL, &plan));
+    assert_ok(w.ctx, reln_data_bind(w.data, plan, N, rows, 0));
+    assert_ok(w.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = N}));
+    assert_ok(w.ctx, reln_algebra_create(w.ctx, "sl:2", &sl2));
+    snprintf(name, sizeof name, "%s.W", net.taps[0].name);
+    assert_true(reln_store_find(reln_model_store(w.model), name, &weights));
+    assert_int_equal(weights.count, C * WIDTH);
+    const double unit = 0.25 / sqrt(size_of_form(sl2)) / reln_model_constants(w.model)->scale[0];
+    const double *x = world_find(&w, "e")->values, *got;
+    double want[N * K * WIDTH] = {0};
+
+    for (int i = 0; i < N * K * WIDTH; i++)
+        for (int c = 0; c < C; c++)
+            want[i] += unit * x[(i / (K * WIDTH) * C + c) * K + i / WIDTH % K] *
+                       ((const double *)weights.values)[c * WIDTH + i % WIDTH];
+    got = reln_plan_output(plan, net.taps[0].name, NULL);
+    assert_near(got, want, N * K * WIDTH, 16 * 0x1p-52);
+    reln_algebra_destroy(sl2);
+    reln_plan_destroy(plan);
+    reln_model_graph_clear(&net);
+    world_clear(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +360,7 @@ int main(void)
         cmocka_unit_test(broken_descriptions_are_refused),
         cmocka_unit_test(the_width_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),
+        cmocka_unit_test(lie_neurons_see_features_of_a_quarter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

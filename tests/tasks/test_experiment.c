@@ -24,20 +24,65 @@ typedef enum Kind { BRACKET, MLP, HALF_SUM } Kind;
 typedef struct Row {
     double rate;
     Kind kind;
-    int parts; /* trainings, one after the other */
+    int parts;    /* trainings, one after the other */
+    int steps;    /* at a constant rate; 0: as the scale says, with a cosine */
+    int contrary; /* validation has the opposite targets: what is learned is worse by it */
+    int last;     /* the last weights, not the best */
+    int every;    /* steps from an evaluation to the next; 0: 50 */
+    int batch;    /* 0: the scale's */
+    int watched;  /* samples of batches are noted */
 } Row;
 static const char *const kinds[] = {"bracket", "mlp", "half-sum", NULL};
-static const Key row_keys[] = {TASK_NUMBER(Row, rate), TASK_WORD(Row, kind, kinds),
-                               TASK_WHOLE(Row, parts)};
+static const Key row_keys[] = {
+    TASK_NUMBER(Row, rate), TASK_WORD(Row, kind, kinds), TASK_WHOLE(Row, parts),
+    TASK_WHOLE(Row, steps), TASK_WHOLE(Row, contrary),   TASK_WHOLE(Row, last),
+    TASK_WHOLE(Row, every), TASK_WHOLE(Row, batch),      TASK_WHOLE(Row, watched)};
+
+enum { ALL = 400, EPOCHS = 2 };
 
 static const TaskModel models[] = {
-    {.name = "bracket", .label = "Bracket", .settings = &(const Row){1e-2, BRACKET, 1}},
-    {.name = "twice", .label = "Bracket, two parts", .settings = &(const Row){1e-2, BRACKET, 2}},
-    {.name = "mlp", .label = "MLP", .settings = &(const Row){1e-2, MLP, 1}},
-    {.name = "half-sum", .label = "(a + b + c) / 2", .settings = &(const Row){0, HALF_SUM, 0}},
+    {.name = "watched",
+     .label = "all samples in each step",
+     .settings = &(const Row){.rate = 1e-3,
+                              .kind = BRACKET,
+                              .parts = 1,
+                              .steps = EPOCHS,
+                              .batch = ALL,
+                              .watched = 1}},
+    {.name = "bracket",
+     .label = "Bracket",
+     .settings = &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1}},
+    {.name = "twice",
+     .label = "Bracket, two parts",
+     .settings = &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 2}},
+    {.name = "mlp",
+     .label = "MLP",
+     .settings = &(const Row){.rate = 1e-2, .kind = MLP, .parts = 1}},
+    {.name = "half-sum", .label = "(a + b + c) / 2", .settings = &(const Row){.kind = HALF_SUM}},
+    {.name = "early",
+     .label = "20 steps",
+     .settings = &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 20, .every = 20}},
+    {.name = "late",
+     .label = "100 steps",
+     .settings =
+         &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 100, .every = 100}},
+    {.name = "contrary",
+     .label = "100 steps, against validation",
+     .settings =
+         &(const Row){
+             .rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 100, .contrary = 1, .every = 20}},
+    {.name = "contrary-last",
+     .label = "the same, the last weights",
+     .settings = &(const Row){.rate = 1e-2,
+                              .kind = BRACKET,
+                              .parts = 1,
+                              .steps = 100,
+                              .contrary = 1,
+                              .last = 1,
+                              .every = 20}},
 };
 
-enum { TRAIN, VALIDATION, TEST, SETS };
+enum { TRAIN, VALIDATION, TEST, CONTRARY, SETS };
 typedef struct Data {
     RelnAlgebra *so3;
     ExpSamples sets[SETS]; /* x (3, 3): corners are channels; y (3) */
@@ -56,7 +101,7 @@ static void area(const double *x, double *y)
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
-    const int n[SETS] = {scale->train, scale->validation, scale->test};
+    const int n[SETS] = {scale->train, scale->validation, scale->test, scale->validation};
     RelnRng rng = reln_rng((uint64_t)scale->data_seed, 0);
     Data *d = calloc(1, sizeof *d);
 
@@ -71,6 +116,8 @@ static RelnStatus prepare(TaskEnv *env, void **data)
         for (int i = 0; i < n[s]; i++)
             area(d->sets[s].x + 9 * i, d->sets[s].y + 3 * i);
     }
+    for (int i = 0; i < 3 * n[CONTRARY]; i++)
+        d->sets[CONTRARY].y[i] *= -1;
     return RELN_OK;
 }
 
@@ -131,6 +178,22 @@ static void turn(const void *self, const void *g, const double *y, double *out)
     turn_vectors(g, 1, y, out);
 }
 
+/* What load() made of batches, in their order. */
+static struct {
+    int n;
+    double x[EPOCHS * ALL], y[EPOCHS * ALL], drawn[EPOCHS * ALL];
+} noted;
+
+static RelnStatus note(const void *self, RelnRng *rng, double *const *columns)
+{
+    (void)self;
+    assert_true(noted.n < EPOCHS * ALL);
+    noted.x[noted.n] = columns[0][0];
+    noted.y[noted.n] = columns[1][0];
+    noted.drawn[noted.n++] = reln_rng_uniform(rng);
+    return RELN_OK;
+}
+
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     const Data *d = self;
@@ -161,14 +224,18 @@ static RelnStatus run(TaskRun *run, const void *data)
     const Data *d = data;
     const Row *row = run->model->settings;
     const Scale *scale = task_scale(run->env);
-    const ExpSet set = exp_set(&d->sets[TRAIN]), validation = exp_set(&d->sets[VALIDATION]);
+    const ExpSet set = exp_set(&d->sets[TRAIN]),
+                 validation = exp_set(&d->sets[row->contrary ? CONTRARY : VALIDATION]);
+    const uint64_t steps = (uint64_t)(row->steps > 0 ? row->steps : scale->steps);
     ExpPart parts[2] = {{.train = &set,
                          .validation = &validation,
-                         .batch = scale->batch,
-                         .steps = (uint64_t)scale->steps,
-                         .evaluate_every = 50,
-                         .schedule = task_schedule(row->rate, true, (uint64_t)scale->steps,
-                                                   TASK_WARMUP, TASK_FLOOR)}};
+                         .batch = row->batch > 0 ? row->batch : scale->batch,
+                         .move = row->watched ? note : NULL,
+                         .last = row->last,
+                         .steps = steps,
+                         .evaluate_every = row->every > 0 ? (uint64_t)row->every : 50,
+                         .schedule = task_schedule(row->rate, row->steps == 0, steps, TASK_WARMUP,
+                                                   TASK_FLOOR)}};
     const ExpJob job = {.symmetry = row->kind == BRACKET ? "so:3" : "none:3",
                         .features = "so:3",
                         .dtype = RELN_F64,
@@ -275,6 +342,56 @@ static void a_second_part_goes_on_from_the_weights_of_the_first(void **state)
     assert_true(twice.metrics[0] < once.metrics[0]);
 }
 
+/* By a validation set with the opposite targets the first evaluation is the best, and by the test set the last. */
+static void the_weights_that_validation_finds_best_are_kept(void **state)
+{
+    const TaskRun early = row(*state, "early"), late = row(*state, "late"),
+                  contrary = row(*state, "contrary"), last = row(*state, "contrary-last");
+
+    assert_true(late.metrics[0] < early.metrics[0] / 2);
+    assert_true(contrary.metrics[0] == early.metrics[0]);
+    assert_true(last.metrics[0] == late.metrics[0]);
+}
+
+static int of_sample(const Data *d, double x)
+{
+    int found = -1;
+
+    for (int i = 0; i < ALL; i++)
+        if (d->sets[TRAIN].x[9 * i] == x) {
+            assert_int_equal(found, -1);
+            found = i;
+        }
+    assert_true(found >= 0);
+    return found;
+}
+
+/* Also in batches that are not drawn at once; and what moves a sample is drawn anew for each of them. */
+static void an_epoch_has_every_sample_once_with_its_target(void **state)
+{
+    const Data *d = ((Lab *)*state)->data;
+    int same = 0;
+
+    noted.n = 0;
+    row(*state, "watched");
+    assert_int_equal(noted.n, EPOCHS * ALL);
+    for (int e = 0; e < EPOCHS; e++) {
+        bool seen[ALL] = {false};
+        for (int i = e * ALL; i < (e + 1) * ALL; i++) {
+            const int sample = of_sample(d, noted.x[i]);
+            assert_false(seen[sample]);
+            seen[sample] = true;
+            assert_true(noted.y[i] == d->sets[TRAIN].y[3 * sample]);
+        }
+    }
+    for (int i = 0; i < ALL; i++)
+        same += noted.x[i] == noted.x[ALL + i];
+    assert_true(same < ALL / 10); /* another order */
+    for (int i = 0; i < noted.n; i++)
+        for (int j = 0; j < i; j++)
+            assert_true(noted.drawn[i] != noted.drawn[j]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +399,8 @@ int main(void)
         cmocka_unit_test(a_network_without_the_symmetry_is_seen),
         cmocka_unit_test(a_row_that_trains_nothing_is_judged_like_the_others),
         cmocka_unit_test(a_second_part_goes_on_from_the_weights_of_the_first),
+        cmocka_unit_test(the_weights_that_validation_finds_best_are_kept),
+        cmocka_unit_test(an_epoch_has_every_sample_once_with_its_target),
     };
 
     return cmocka_run_group_tests(tests, lab_open, lab_close);

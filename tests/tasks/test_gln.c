@@ -253,6 +253,50 @@ static void layers_of_the_paper_commute_with_both_reflections(void **state)
         }
 }
 
+/* The paper's layers as nn.h has them, from matrices as they are given. */
+static RelnNode *own_layers(const RelnNet *net)
+{
+    RelnNode *x =
+        reln_input(net->graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = 2},
+                   reln_rep_adjoint(reln_graph_group(net->graph), net->algebra), RELN_DEFAULT);
+    RelnNode *h = reln_nn_relu(net, "one", reln_nn_linear(net, "one", x, paper.width), NULL);
+
+    h = reln_nn_bracket(net, "two", reln_nn_linear(net, "two", h, paper.width));
+    h = reln_nn_bracket(net, "three", reln_nn_linear(net, "three", h, paper.width));
+    return reln_nn_linear(net, "out", h, 1);
+}
+
+/* One seed and the same names are the same weights: 6 = 2 n, by which the form on gl(3) is larger than the trace. */
+static void layers_see_matrices_over_the_root_of_the_form(void **state)
+{
+    const GlnNetwork of = {.model = &paper, .target = gln_target("commutator"), .n = 3};
+    double x[SAMPLES * 18], scaled[SAMPLES * 18];
+    RelnRng rng = reln_rng(1, 6);
+    Network n, own;
+
+    (void)state;
+    network_init(&n, "gl:3", "gl:3");
+    network_init(&own, "gl:3", "gl:3");
+    n.plan = network_plan(n.s.graph, gln_network(&n.net, &of), NULL);
+    own.plan = network_plan(own.s.graph, own_layers(&own.net), NULL);
+    fill_normal(&rng, SAMPLES * 18, x);
+    for (int i = 0; i < SAMPLES * 18; i++)
+        scaled[i] = x[i] / sqrt(6);
+    assert_ok(n.s.ctx, reln_plan_bind(n.plan, "x", x, RELN_F64));
+    assert_ok(n.s.ctx, reln_plan_run(n.plan, &(RelnRun){.n_samples = SAMPLES}));
+    assert_ok(own.s.ctx, reln_plan_bind(own.plan, "x", scaled, RELN_F64));
+    assert_ok(own.s.ctx, reln_plan_run(own.plan, &(RelnRun){.n_samples = SAMPLES}));
+    const double *want = reln_plan_output(own.plan, "out", NULL);
+    double size = 0;
+
+    for (int i = 0; i < SAMPLES * 9; i++)
+        size = fmax(size, fabs(want[i]));
+    assert_true(size > 1e-3);
+    assert_near(reln_plan_output(n.plan, "out", NULL), want, SAMPLES * 9, rounding * size);
+    network_clear(&own);
+    network_clear(&n);
+}
+
 /* Must fail: with products neither reflection is a symmetry, and all the targets that are not even can be learned. */
 static void affine_and_product_commute_with_neither(void **state)
 {
@@ -311,6 +355,7 @@ int main(void)
         cmocka_unit_test(only_the_lift_with_a_reference_follows_a_congruence),
         cmocka_unit_test(lifted_pairs_come_back),
         cmocka_unit_test(layers_of_the_paper_commute_with_both_reflections),
+        cmocka_unit_test(layers_see_matrices_over_the_root_of_the_form),
         cmocka_unit_test(affine_and_product_commute_with_neither),
         cmocka_unit_test(only_the_completed_form_sees_a_trace),
         cmocka_unit_test(rows_are_equivariant_but_for_those_that_do_not_say_so),

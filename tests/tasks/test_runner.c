@@ -20,6 +20,7 @@ typedef struct Line {
 } Line;
 
 static int n_prepared, n_run, n_loaded;
+static bool stop_fails;   /* a run that is asked to stop then fails for another reason */
 static bool stop_judging; /* asked to stop when training is over and the evaluation has begun */
 typedef struct Scale {
     double rate;
@@ -70,6 +71,8 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     run->params_used = task_trained(s->store);
     TRY(task_train(run, 0, &job, trainer));
     run->stopped = stop_judging;
+    if (stop_fails)
+        return task_fail(run->env, RELN_ERR_IO, "the disk is full");
     if (run->stopped)
         return task_fail(run->env, RELN_ERR_STOPPED, "asked to stop");
     n = reln_trainer_rows(*trainer, &rows);
@@ -553,6 +556,24 @@ static void training_that_is_over_is_not_done_again_for_the_evaluation(void **st
     place_clear(&p);
 }
 
+/* Stopped is what a run says by its status: one that could not keep its state is no run that can be gone on with. */
+static void a_run_that_fails_while_it_is_stopped_has_failed(void **state)
+{
+    (void)state;
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        Place p;
+
+        place_init(&p);
+        p.request.jobs = jobs;
+        stop_judging = stop_fails = true;
+        assert_int_equal(go(&p), RELN_ERR_IO);
+        assert_false(p.outcome.stopped);
+        assert_non_null(strstr(p.outcome.message, "the disk is full"));
+        stop_judging = stop_fails = false;
+        place_clear(&p);
+    }
+}
+
 static void what_is_asked_wrongly_is_told(void **state)
 {
     Place p;
@@ -632,6 +653,7 @@ int main(void)
         cmocka_unit_test(runs_at_a_time_are_stopped_together_and_go_on),
         cmocka_unit_test(a_run_that_fails_or_dies_among_others_is_told),
         cmocka_unit_test(training_that_is_over_is_not_done_again_for_the_evaluation),
+        cmocka_unit_test(a_run_that_fails_while_it_is_stopped_has_failed),
         cmocka_unit_test(what_is_asked_wrongly_is_told),
         cmocka_unit_test(a_damaged_checkpoint_is_refused),
         cmocka_unit_test(memory_that_is_not_there_is_told_and_nothing_leaks),
