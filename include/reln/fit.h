@@ -77,7 +77,7 @@ RELN_API RelnModel *reln_fit_model(const RelnFit *fit);
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 /* The state of a trainer as one safetensors file, for training of your own: what reln_fit_run() and every task write. The
- * file that was there stays as path.previous. `about` is for the caller: at most 14 items that say which run it is. */
+ * file that was there stays as path.previous. `about` is for the caller: at most 14 items that say which run it is; NULL: none. */
 RELN_API RelnStatus reln_checkpoint_save(RelnCtx *ctx, const char *path, RelnTrainer *trainer,
                                          const RelnMeta *about);
 /* The file, or path.previous as reln_tensors_load_or_previous(). RELN_ERR_FORMAT when it is no checkpoint. Caller

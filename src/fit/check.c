@@ -604,11 +604,11 @@ static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *
     return fill(c, options->seed, out);
 }
 
-RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options,
-                           RelnArchive *archive, ptrdiff_t n, const ptrdiff_t *rows,
-                           RelnCheck *out)
+RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options, RelnArchive *archive,
+                           ptrdiff_t n, const ptrdiff_t *rows, RelnCheck *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(out, reln_null(reln_model_ctx(model), "reln_check"));
 
     const RelnCheckOptions given = options ? *options : (RelnCheckOptions){0};
     Checker c = {.ctx = reln_model_ctx(model), .model = model, .rows = rows};
@@ -639,8 +639,9 @@ RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnChe
 
 const char *reln_check_note(const RelnCheck *check, char *text, size_t size)
 {
+    RELN_NEED(text && size > 0, "");
     text[0] = '\0';
-    if (check->parts_at > 0)
+    if (check && check->parts_at > 0)
         snprintf(text, size,
                  "in f32 the output moves by %.2g of its size where cond(g) is %g, and in f64 it "
                  "does not; predict and eval take --dtype f64",

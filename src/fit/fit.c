@@ -432,7 +432,8 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
 RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
                          const RelnFitOptions *options, RelnFit **out)
 {
-    RELN_NEED(ctx && spec_path && data_path && options && out, reln_null(ctx, __func__));
+    RELN_NEED(ctx && spec_path && data_path && options && options->folder && out,
+              reln_null(ctx, __func__));
 
     RelnFit *fit = NULL;
     RelnStatus status = create(ctx, options, &fit);
@@ -525,7 +526,7 @@ static RelnStatus resume(RelnFit *fit)
 
 RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
 {
-    RELN_NEED(ctx && options && out, reln_null(ctx, __func__));
+    RELN_NEED(ctx && options && options->folder && out, reln_null(ctx, __func__));
 
     RelnFit *fit = NULL;
     RelnStatus status = RELN_OK;

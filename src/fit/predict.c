@@ -161,6 +161,7 @@ static RelnStatus predict(RelnReader *r, RelnPredictions *p)
 RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnPredictions *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
 
     const RelnDataOptions options = {.without_target = true};
     RelnReader r;
@@ -189,6 +190,7 @@ void reln_predictions_clear(RelnPredictions *p)
 RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, RelnMetrics *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
 
     RelnReader r;
     RelnTally tally;
