@@ -118,7 +118,10 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
     /* the output is the last layer */
     if (net->graph.n_taps < RELN_MODEL_TAPS)
         net->graph.taps[net->graph.n_taps++] = (RelnTap){"y", net->graph.y};
-    RELN_TRY(reln_plan_create(net->graph.graph, &(RelnPlanOptions){.pool = c->pool}, &net->plan));
+    RELN_TRY(reln_plan_create(
+        net->graph.graph,
+        &(RelnPlanOptions){.pool = c->pool, .reference = reln_model_reference(c->model)},
+        &net->plan));
     return reln_data_open(model, c->archive, &(RelnDataOptions){.without_target = true},
                           &net->data);
 }

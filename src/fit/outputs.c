@@ -180,6 +180,7 @@ static void set_run(const Outcome *o, RelnDoc *doc, RelnDocNode *root)
     reln_doc_set_number(doc, root, "epochs", (double)r->step / (double)r->steps_per_epoch);
     reln_doc_set_number(doc, root, "seconds", r->seconds);
     reln_doc_set_number(doc, root, "threads", fit->options.threads > 1 ? fit->options.threads : 1);
+    reln_doc_set_text(doc, root, "kernels", reln_kernels_text(reln_model_reference(fit->model)));
     memory = reln_doc_set(doc, root, "memory", reln_doc_map(doc));
     reln_doc_set_number(doc, memory, "planned_bytes", (double)r->planned_bytes);
     reln_doc_set_number(doc, memory, "peak_bytes", (double)r->peak_bytes);
@@ -257,6 +258,7 @@ static void facts(const Outcome *o, RelnPage *page)
     reln_page_fact(page, "data", "%s: %td samples for training, %td for validation", fit->data_path,
                    fit->n_train, fit->n_validation);
     reln_page_fact(page, "seed", "%.0f", fit->spec.train.seed);
+    reln_page_fact(page, "kernels", "%s", reln_kernels_text(reln_model_reference(fit->model)));
     reln_page_fact(page, "training", "%llu steps in %s, %s", (unsigned long long)r->step,
                    reln_report_duration(text, r->seconds), end_text(fit->end));
     if (fit->warning[0] != '\0')

@@ -23,7 +23,10 @@ RelnStatus reln_reader_plan(RelnReader *r)
     const size_t outputs = (size_t)reln_model_outputs(r->model);
 
     RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){0}, &r->net));
-    RELN_TRY(reln_plan_create(r->net.graph, &(RelnPlanOptions){.pool = r->pool}, &r->plan));
+    RELN_TRY(reln_plan_create(
+        r->net.graph,
+        &(RelnPlanOptions){.pool = r->pool, .reference = reln_model_reference(r->model)},
+        &r->plan));
     RELN_TRY(reln_plan_reserve(r->plan, BATCH, 0));
     RELN_TRY(reln_data_reserve(r->data, BATCH));
     r->y = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->y);
