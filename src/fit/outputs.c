@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "fit/fit.h"
 #include "kit/report.h"
 
@@ -219,21 +220,21 @@ static RelnStatus write_record(const Outcome *o)
     if (!path || !text)
         return RELN_ERR_NOMEM;
     used =
-        (size_t)snprintf(text, room, "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
+        (size_t)reln_format(text, room, "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
                          class ? "accuracy" : "mse,mae");
     for (int i = 0; i < r->n_rows; i++) {
         const RelnTrainRow *row = &r->rows[i];
         const RelnEvaluation *e = &row->evaluation;
 
-        used += (size_t)snprintf(text + used, room - used, "%llu,%.6g,%.9g,%.9g,%.9g,%.3f,%.9g",
+        used += (size_t)reln_format(text + used, room - used, "%llu,%.6g,%.9g,%.9g,%.9g,%.3f,%.9g",
                                  (unsigned long long)row->step,
                                  (double)row->step / (double)r->steps_per_epoch, row->loss,
                                  row->rate, row->gradient_norm, row->seconds, e->score);
         for (int m = 0; m < (class ? 1 : 2); m++)
             used += m < e->n_metrics
-                        ? (size_t)snprintf(text + used, room - used, ",%.9g", e->metrics[m])
-                        : (size_t)snprintf(text + used, room - used, ",");
-        used += (size_t)snprintf(text + used, room - used, ",%d\n", row->best);
+                        ? (size_t)reln_format(text + used, room - used, ",%.9g", e->metrics[m])
+                        : (size_t)reln_format(text + used, room - used, ",");
+        used += (size_t)reln_format(text + used, room - used, ",%d\n", row->best);
     }
     return reln_file_write(o->fit->ctx, path, text, used);
 }
@@ -429,7 +430,7 @@ static void layers_by_cond(const RelnCheck *check, RelnTable *table)
 
     reln_table_title(table, "Equivariance error by layer, median of the draws (double precision)");
     for (int k = 0; k < check->n_conds; k++) {
-        snprintf(name, sizeof name, "cond %g", check->conds[k]);
+        reln_format(name, sizeof name, "cond %g", check->conds[k]);
         reln_table_column(table, name, RELN_COL_RIGHT);
     }
     for (int l = 0; l < check->n_layers; l++) {
