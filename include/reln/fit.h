@@ -34,6 +34,7 @@ typedef struct RelnFitOptions {
     int threads;        /* 0 counts as 1; results do not depend on it */
     bool seed_given;    /* `seed` instead of the SPEC's */
     uint64_t seed;
+    bool reference;            /* the reference kernels; a resumed run has those it began with */
     double checkpoint_seconds; /* between checkpoints; 0: those of the SPEC */
     void *self;
     /* After every step; false: stop, with a checkpoint. */
@@ -64,7 +65,8 @@ typedef struct RelnFit RelnFit;
 /* A new run. RELN_ERR_ARG when the folder holds one already. */
 RELN_API RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
                                   const RelnFitOptions *options, RelnFit **out);
-/* The run in options->folder, from its last good checkpoint. RELN_ERR_FORMAT when the data have changed meanwhile. */
+/* The run in options->folder, from its last good checkpoint. RELN_ERR_FORMAT when the data have changed meanwhile,
+ * RELN_ERR_UNSUPPORTED when it began with kernels that this machine has not, or others than options ask for. */
 RELN_API RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out);
 RELN_API void reln_fit_close(RelnFit *fit); /* NULL is fine */
 
@@ -77,7 +79,7 @@ RELN_API RelnModel *reln_fit_model(const RelnFit *fit);
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 /* The state of a trainer as one safetensors file, for training of your own: what reln_fit_run() and every task write. The
- * file that was there stays as path.previous. `about` is for the caller: at most 14 items that say which run it is. */
+ * file that was there stays as path.previous. `about` is for the caller: at most 14 items that say which run it is; NULL: none. */
 RELN_API RelnStatus reln_checkpoint_save(RelnCtx *ctx, const char *path, RelnTrainer *trainer,
                                          const RelnMeta *about);
 /* The file, or path.previous as reln_tensors_load_or_previous(). RELN_ERR_FORMAT when it is no checkpoint. Caller

@@ -16,6 +16,9 @@ RELN_API const char *reln_model_symmetry(const RelnModel *model); /* its name */
 RELN_API const char *reln_model_features(const RelnModel *model); /* "gl:3"; "vectors"; "none" */
 RELN_API int reln_model_n(const RelnModel *model);         /* size of the symmetry's matrices */
 RELN_API bool reln_model_promises(const RelnModel *model); /* false: an mlp */
+/* Predictions, evaluations and checks of this model take the reference kernels: see RelnPlanOptions. */
+RELN_API void reln_model_use_reference(RelnModel *model, bool reference);
+RELN_API bool reln_model_reference(const RelnModel *model);
 RELN_API size_t reln_model_parameters(const RelnModel *model);
 
 #ifdef __cplusplus

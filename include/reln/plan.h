@@ -26,8 +26,11 @@ typedef struct RelnPlan RelnPlan;
 typedef struct RelnPlanOptions {
     RelnPool *pool; /* NULL: the calling thread alone */
     int shard;      /* samples per shard; 0: derived from the graph */
-    bool reference; /* the plain kernels, whatever this machine can do */
+    bool reference; /* the plain kernels, whatever this machine can do; docs/bits.md */
 } RelnPlanOptions;
+
+/* The name of the kernels that plans take on this machine: "avx2" or "reference"; the latter where they are asked for. */
+RELN_API const char *reln_kernels_text(bool reference);
 
 /* options NULL: all defaults. The graph must outlive the plan and not change. Caller destroys. */
 RELN_API RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options,

@@ -61,7 +61,7 @@ RelnStatus reln_algebra_from_basis(RelnCtx *ctx, int dim, int n, const double *b
 
 RelnStatus reln_algebra_create(RelnCtx *ctx, const char *name, RelnAlgebra **out)
 {
-    RELN_NEED(out, reln_null(ctx, __func__));
+    RELN_NEED(ctx && name && out, reln_null(ctx, __func__));
 
     const RelnBasisOptions options = {.name = name};
     RelnNamedBasis named = {0, 0, NULL};
@@ -178,7 +178,7 @@ const RelnTensor3 *reln_algebra_structure(const RelnAlgebra *algebra)
 
 RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form, const double **out)
 {
-    RELN_NEED(algebra && out, RELN_ERR_ARG);
+    RELN_NEED(algebra && out, reln_null(reln_algebra_ctx(algebra), __func__));
 
     const RelnAnalysis *const f = &algebra->facts;
     const double *const grams[] = {
@@ -270,7 +270,7 @@ void reln_algebra_bracket(const RelnAlgebra *algebra, const double *x, const dou
 
 RelnStatus reln_algebra_exp(const RelnAlgebra *algebra, const double *x, double *g)
 {
-    RELN_NEED(algebra && x && g, RELN_ERR_ARG);
+    RELN_NEED(algebra && x && g, reln_null(reln_algebra_ctx(algebra), __func__));
 
     reln_algebra_hat(algebra, x, g);
     return reln_matrix_exp(algebra->arena.ctx, algebra->n, g, g);
@@ -313,7 +313,7 @@ static RelnStatus adjoint_columns(const RelnAlgebra *a, const double *g, double 
 
 RelnStatus reln_algebra_adjoint(const RelnAlgebra *algebra, const double *g, double *ad)
 {
-    RELN_NEED(algebra && g, RELN_ERR_ARG);
+    RELN_NEED(algebra && g && ad, reln_null(reln_algebra_ctx(algebra), __func__));
 
     const size_t nn = (size_t)algebra->n * (size_t)algebra->n;
     double tolerance = 0, *tmp = NULL;
@@ -331,7 +331,7 @@ RelnStatus reln_algebra_adjoint(const RelnAlgebra *algebra, const double *g, dou
 RelnStatus reln_algebra_random_group(const RelnAlgebra *algebra, RelnRng *rng, double cond,
                                      double *g, double *inverse, double *reached)
 {
-    RELN_NEED(algebra && rng && g, RELN_ERR_ARG);
+    RELN_NEED(algebra && rng && g, reln_null(reln_algebra_ctx(algebra), __func__));
 
     return reln_sample_factors(algebra->arena.ctx, algebra->n, algebra->dim, algebra->facts.ortho,
                                rng, cond, NULL, g, inverse, reached);

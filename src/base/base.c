@@ -70,7 +70,7 @@ void reln_ctx_destroy(RelnCtx *ctx)
 
 const char *reln_ctx_error(const RelnCtx *ctx)
 {
-    return ctx->message;
+    return ctx ? ctx->message : "";
 }
 
 RelnStatus reln_ctx_status(const RelnCtx *ctx)

@@ -90,6 +90,7 @@ RelnNode *bench_loss_pairing(BenchNet *b, RelnNode *y);
 /* A case that can be run: opened once for its algebra, then planned for each pass. */
 typedef struct BenchRig {
     const BenchCase *c;
+    bool reference; /* kernels; set between bench_rig_open() and bench_rig_plan() */
     RelnSetting setting;
     RelnGraph *graph;
     RelnPlan *plan;
@@ -158,6 +159,7 @@ enum { BENCH_GEMMS = 16, BENCH_PROCESSES = 8, BENCH_SETUPS = 8 };
 
 typedef struct BenchResult {
     RelnMachine machine;
+    const char *kernels;
     int threads;
     double bandwidth; /* bytes a second */
     int n_gemms, n_rows, room, n_processes, n_setups;
@@ -169,7 +171,9 @@ typedef struct BenchResult {
 
 typedef struct BenchOptions {
     bool quick;
-    int threads;      /* of the runs with several */
+    bool
+        reference; /* kernels, of rows and not of the processes that are started for their memory */
+    int threads;   /* of the runs with several */
     const char *only; /* or NULL */
     /* Called before every row; false ends the run, with what there is. NULL: never asked. */
     bool (*observe)(void *self, int done, int all, const char *name);

@@ -232,6 +232,7 @@ static RelnStatus measure_case(Run *run, const BenchCase *c)
     BenchRig rig;
     RelnStatus status = bench_rig_open(&rig, c);
 
+    rig.reference = run->options->reference;
     if (status != RELN_OK)
         fail(run, &rig, status);
     for (int pass = 0; pass < passes(c) && status == RELN_OK && !run->ended; pass++) {
@@ -379,6 +380,7 @@ RelnStatus bench_run(RelnCtx *ctx, const BenchOptions *options, BenchResult *out
     *out = (BenchResult){0};
     why[0] = '\0';
     reln_machine_describe(&out->machine);
+    out->kernels = reln_kernels_text(options->reference);
     out->threads = options->threads ? options->threads : out->machine.cores;
     measure_processes(&run); /* first, while this one is small */
     status = open_run(&run);

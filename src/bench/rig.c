@@ -178,7 +178,8 @@ RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool
     b.net = (RelnNet){
         .graph = rig->graph, .algebra = rig->setting.algebra, .train = pass != BENCH_FORWARD};
     build(&b);
-    status = reln_plan_create(rig->graph, &(RelnPlanOptions){.pool = pool}, &rig->plan);
+    status = reln_plan_create(
+        rig->graph, &(RelnPlanOptions){.pool = pool, .reference = rig->reference}, &rig->plan);
     rig->build = bench_clock(1) - start;
     if (status != RELN_OK)
         return status;

@@ -36,6 +36,8 @@ static const Option options[] = {
      "group elements for each condition number"},
     {"--dtype", TEXT, "f32|f64", offsetof(CliArgs, dtype), CLI_DTYPE, 0, 0,
      "precision to compute in (default: that of training)"},
+    {"--kernels", TEXT, "NAME", offsetof(CliArgs, kernels), CLI_KERNELS, 0, 0,
+     "fastest (default) or reference: the same bits on every machine (docs/bits.md)"},
     {"--scale", TEXT, "SIZE", offsetof(CliArgs, scale), CLI_TASK, 0, 0,
      "smoke (seconds), quick (minutes) or full (the paper's protocol)"},
     {"--seeds", NUMBER, "N", offsetof(CliArgs, seeds), CLI_TASK, 1, 1000, "runs of each model"},

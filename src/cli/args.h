@@ -23,14 +23,16 @@ enum {
     CLI_BENCH = 1 << 7,
     CLI_DTYPE = 1 << 8,
     CLI_EXACT = 1 << 9,
-    CLI_OWN = 1 << 10 /* and others with values, which the command looks at itself */
+    CLI_KERNELS = 1 << 10,
+    CLI_OWN = 1 << 11 /* and others with values, which the command looks at itself */
 };
 
 typedef struct CliArgs {
     bool help;
     bool json;
     bool quiet, print_spec, quick, finished, seed_given, exact;
-    const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype; /* or NULL */
+    const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype,
+        *kernels;                         /* or NULL */
     uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;

@@ -40,6 +40,8 @@ extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench;
 
 /* --dtype: RELN_DEFAULT when it is not given. False: it is no such word, and that was said. */
 bool cli_dtype(const CliArgs *args, RelnDtype *out);
+/* --kernels; false, with a line, when it is neither "fastest" nor "reference". */
+bool cli_reference(const CliArgs *args, bool *out);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 
 /* One line of JSON; lets go of the doc. */

@@ -101,6 +101,7 @@ static void add_machine(RelnDoc *doc, RelnDocNode *root, const BenchResult *r)
 
     reln_doc_set_text(doc, map, "cpu", r->machine.cpu);
     reln_doc_set_text(doc, map, "blas", r->machine.blas);
+    reln_doc_set_text(doc, map, "kernels", r->kernels);
     reln_doc_set_number(doc, map, "cores", r->machine.cores);
     reln_doc_set_number(doc, map, "threads", r->threads);
     list = new_list(doc, map, "cache_bytes");
@@ -277,16 +278,18 @@ static CliExit show(RelnCtx *ctx, const BenchResult *result, const CliArgs *args
 static CliExit measure(RelnCtx *ctx, const CliArgs *args)
 {
     CliProgress progress = cli_progress_begin(args->quiet, 0);
-    const BenchOptions options = {.quick = args->quick,
-                                  .threads = (int)args->threads,
-                                  .only = args->only,
-                                  .observe = observe,
-                                  .self = &progress};
+    BenchOptions options = {.quick = args->quick,
+                            .threads = (int)args->threads,
+                            .only = args->only,
+                            .observe = observe,
+                            .self = &progress};
     BenchResult result;
     char why[512];
     RelnStatus status;
     CliExit code;
 
+    if (!cli_reference(args, &options.reference))
+        return CLI_USAGE;
     cli_catch_signals();
     status = bench_run(ctx, &options, &result, why, sizeof why);
     cli_progress_end(&progress);
@@ -334,7 +337,7 @@ const CliCommand cli_cmd_bench = {
                 "bench once NAME/PASS/BATCH",
     .purpose = "speed of networks, layers and kernels, against the machine's own limits",
     .help = help,
-    .options = CLI_BENCH,
+    .options = CLI_BENCH | CLI_KERNELS,
     .max_operands = 2,
     .run = run,
 };

@@ -273,13 +273,17 @@ static CliExit certify(RelnCtx *ctx, const CliArgs *args, RelnModel *model)
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     RelnModel *model = NULL;
+    bool reference;
     RelnStatus status;
     CliExit code;
 
     if (args->n_operands != 1)
         return cli_fail(CLI_USAGE,
                         "check: wanted MODEL, a folder of `reln fit` or its model.safetensors");
+    if (!cli_reference(args, &reference))
+        return CLI_USAGE;
     status = reln_model_load(ctx, args->operands[0], RELN_DEFAULT, &model);
+    reln_model_use_reference(model, reference);
     code = status == RELN_OK ? (args->exact ? certify : check)(ctx, args, model)
                              : cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     reln_model_destroy(model);
@@ -291,7 +295,7 @@ const CliCommand cli_cmd_check = {
     .synopsis = "check MODEL [--data FILE] [--draws N]\ncheck --exact MODEL",
     .purpose = "the equivariance error of a model, layer by layer; exit 1 if it breaks its promise",
     .help = help,
-    .options = CLI_DATA | CLI_DRAWS | CLI_EXACT,
+    .options = CLI_DATA | CLI_DRAWS | CLI_EXACT | CLI_KERNELS,
     .max_operands = 1,
     .run = run,
 };

@@ -58,13 +58,15 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     RelnModel *model = NULL;
     RelnMetrics m;
     RelnDtype dtype;
+    bool reference;
     RelnStatus status;
 
     if (args->n_operands != 2)
         return cli_fail(CLI_USAGE, "eval: wanted MODEL and DATA");
-    if (!cli_dtype(args, &dtype))
+    if (!cli_dtype(args, &dtype) || !cli_reference(args, &reference))
         return CLI_USAGE;
     status = reln_model_load(ctx, args->operands[0], dtype, &model);
+    reln_model_use_reference(model, reference);
     if (status == RELN_OK)
         status = reln_evaluate(model, args->operands[1], cli_threads(args), &m);
     reln_model_destroy(model);
@@ -82,7 +84,7 @@ const CliCommand cli_cmd_eval = {
     .synopsis = "eval MODEL DATA [--dtype f32|f64]",
     .purpose = "errors of a trained model on data with known targets",
     .help = help,
-    .options = CLI_DTYPE,
+    .options = CLI_DTYPE | CLI_KERNELS,
     .max_operands = 2,
     .run = run,
 };

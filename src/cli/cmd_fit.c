@@ -165,13 +165,13 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     Watch watch = {0};
     const char *folder = args->resume ? args->resume : args->out ? args->out : "run";
-    const RelnFitOptions options = {.folder = folder,
-                                    .threads = cli_threads(args),
-                                    .seed_given = args->seed_given,
-                                    .seed = args->seed,
-                                    .self = &watch,
-                                    .observe = observe,
-                                    .asked = asked};
+    RelnFitOptions options = {.folder = folder,
+                              .threads = cli_threads(args),
+                              .seed_given = args->seed_given,
+                              .seed = args->seed,
+                              .self = &watch,
+                              .observe = observe,
+                              .asked = asked};
     RelnFit *fit = NULL;
     RelnStatus status;
     CliExit code;
@@ -180,8 +180,10 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return print_spec(ctx);
     if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
         return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
-    if (args->resume && (args->seed_given || args->out))
-        return cli_fail(CLI_USAGE, "fit: a resumed run has its seed and its folder");
+    if (args->resume && (args->seed_given || args->out || args->kernels))
+        return cli_fail(CLI_USAGE, "fit: a resumed run has its seed, its folder and its kernels");
+    if (!cli_reference(args, &options.reference))
+        return CLI_USAGE;
     cli_catch_signals();
     status = args->resume
                  ? reln_fit_resume(ctx, &options, &fit)
@@ -198,7 +200,7 @@ const CliCommand cli_cmd_fit = {
     .synopsis = "fit SPEC DATA [--out DIR]\nfit --resume DIR\nfit --print-spec",
     .purpose = "train a network on your own arrays",
     .help = help,
-    .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC,
+    .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS,
     .max_operands = 2,
     .run = run,
 };

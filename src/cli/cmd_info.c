@@ -56,6 +56,7 @@ static CliExit print_json(RelnCtx *ctx, const Info *info)
     reln_doc_set_text(doc, root, "features", reln_model_features(info->model));
     reln_doc_set_bool(doc, root, "promises", reln_model_promises(info->model));
     reln_doc_set_number(doc, root, "parameters", (double)reln_model_parameters(info->model));
+    reln_doc_set_text(doc, root, "kernels", reln_kernels_text(false));
     reln_doc_set_number(doc, root, "flops_step", info->cost.flops_step);
     reln_doc_set_number(doc, root, "flops_sample", info->cost.flops_sample);
     reln_doc_set_number(doc, root, "bytes_sample", info->cost.bytes_sample);
@@ -93,6 +94,7 @@ static void print_head(const Info *info)
     printf("parameters  %zu\n", reln_model_parameters(info->model));
     printf("cost        %.4g FLOP and %.4g bytes for each sample, %.4g FLOP once\n",
            info->cost.flops_sample, info->cost.bytes_sample, info->cost.flops_step);
+    printf("kernels     %s, on this machine\n", reln_kernels_text(false));
     printf("memory      %.1f kB for each thread, %.1f kB shared\n\n",
            1e-3 * (double)info->cost.bytes_worker, 1e-3 * (double)info->cost.bytes_shared);
 }

@@ -99,14 +99,16 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     RelnModel *model = NULL;
     RelnPredictions p = {0};
     RelnDtype dtype;
+    bool reference;
     RelnStatus status;
     CliExit code;
 
     if (args->n_operands != 2)
         return cli_fail(CLI_USAGE, "predict: wanted MODEL and DATA");
-    if (!cli_dtype(args, &dtype))
+    if (!cli_dtype(args, &dtype) || !cli_reference(args, &reference))
         return CLI_USAGE;
     status = reln_model_load(ctx, args->operands[0], dtype, &model);
+    reln_model_use_reference(model, reference);
     if (status == RELN_OK)
         status = reln_predict(model, args->operands[1], cli_threads(args), &p);
     code = status == RELN_OK
@@ -123,7 +125,7 @@ const CliCommand cli_cmd_predict = {
     .synopsis = "predict MODEL DATA [--out FILE.npz|FILE.npy] [--dtype f32|f64]",
     .purpose = "predictions of a trained model",
     .help = help,
-    .options = CLI_OUT | CLI_DTYPE,
+    .options = CLI_OUT | CLI_DTYPE | CLI_KERNELS,
     .max_operands = 2,
     .run = run,
 };

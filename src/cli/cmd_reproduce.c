@@ -193,6 +193,8 @@ static void command_text(const CliArgs *args, const TaskRequest *request, char *
         n += snprintf(out + n, size - (size_t)n, " --models %s", args->models);
     if (args->seeds && n < (int)size)
         n += snprintf(out + n, size - (size_t)n, " --seeds %llu", (unsigned long long)args->seeds);
+    if (request->reference && n < (int)size)
+        n += snprintf(out + n, size - (size_t)n, " --kernels reference");
     for (int i = 0; i < task->n_options && n < (int)size; i++)
         if (request->values[i])
             n += snprintf(out + n, size - (size_t)n, " --%s %s", task->options[i].name,
@@ -237,6 +239,8 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
 
     if (code != CLI_DONE)
         return code;
+    if (!cli_reference(args, &request.reference))
+        return CLI_USAGE;
     snprintf(folder, sizeof folder, "reln-%s-%s", task->name, task_scale_text(request.scale));
     command_text(args, &request, command, sizeof command);
     request.out = args->out ? args->out : folder;
@@ -264,7 +268,7 @@ const CliCommand cli_cmd_reproduce = {
                 "[--jobs N] [--finished] [--out DIR] [--json]\nreproduce TASK --help",
     .purpose = "tables of the paper, ours beside theirs",
     .help = help,
-    .options = CLI_OUT | CLI_TASK | CLI_OWN,
+    .options = CLI_OUT | CLI_TASK | CLI_KERNELS | CLI_OWN,
     .max_operands = 1,
     .run = run,
     .more_help = more_help,

@@ -40,6 +40,16 @@ bool cli_dtype(const CliArgs *args, RelnDtype *out)
     return *out != RELN_DEFAULT || !args->dtype;
 }
 
+bool cli_reference(const CliArgs *args, bool *out)
+{
+    const char *word = args->kernels ? args->kernels : "fastest";
+
+    *out = strcmp(word, "reference") == 0;
+    if (!*out && strcmp(word, "fastest") != 0)
+        cli_fail(CLI_USAGE, "--kernels is '%.60s'; wanted fastest or reference", word);
+    return *out || strcmp(word, "fastest") == 0;
+}
+
 int cli_threads(const CliArgs *args)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -118,7 +118,10 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
     /* the output is the last layer */
     if (net->graph.n_taps < RELN_MODEL_TAPS)
         net->graph.taps[net->graph.n_taps++] = (RelnTap){"y", net->graph.y};
-    RELN_TRY(reln_plan_create(net->graph.graph, &(RelnPlanOptions){.pool = c->pool}, &net->plan));
+    RELN_TRY(reln_plan_create(
+        net->graph.graph,
+        &(RelnPlanOptions){.pool = c->pool, .reference = reln_model_reference(c->model)},
+        &net->plan));
     return reln_data_open(model, c->archive, &(RelnDataOptions){.without_target = true},
                           &net->data);
 }
@@ -604,11 +607,11 @@ static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *
     return fill(c, options->seed, out);
 }
 
-RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options,
-                           RelnArchive *archive, ptrdiff_t n, const ptrdiff_t *rows,
-                           RelnCheck *out)
+RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options, RelnArchive *archive,
+                           ptrdiff_t n, const ptrdiff_t *rows, RelnCheck *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(out, reln_null(reln_model_ctx(model), "reln_check"));
 
     const RelnCheckOptions given = options ? *options : (RelnCheckOptions){0};
     Checker c = {.ctx = reln_model_ctx(model), .model = model, .rows = rows};
@@ -639,8 +642,9 @@ RelnStatus reln_check(RelnModel *model, const RelnCheckOptions *options, RelnChe
 
 const char *reln_check_note(const RelnCheck *check, char *text, size_t size)
 {
+    RELN_NEED(text && size > 0, "");
     text[0] = '\0';
-    if (check->parts_at > 0)
+    if (check && check->parts_at > 0)
         snprintf(text, size,
                  "in f32 the output moves by %.2g of its size where cond(g) is %g, and in f64 it "
                  "does not; predict and eval take --dtype f64",

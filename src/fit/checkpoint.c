@@ -28,16 +28,18 @@ RelnStatus reln_checkpoint_save(RelnCtx *ctx, const char *path, RelnTrainer *tra
                                 const RelnMeta *about)
 {
     RelnMetaItem items[MOST_ITEMS] = {{"reln.format", RELN_FORMAT}, {"reln.kind", "checkpoint"}};
+    const int n_about = about ? about->n : 0;
     const RelnNamed *arrays;
     int n;
 
-    if (about->n < 0 || about->n > MOST_ITEMS - 2)
+    RELN_NEED(ctx && path && trainer && (n_about <= 0 || about->items), reln_null(ctx, __func__));
+    if (n_about < 0 || n_about > MOST_ITEMS - 2)
         return reln_fail(ctx, RELN_ERR_ARG, "%s: %d items about a checkpoint, wanted 0 to %d", path,
-                         about->n, MOST_ITEMS - 2);
-    if (about->n > 0)
-        memcpy(items + 2, about->items, (size_t)about->n * sizeof *items);
+                         n_about, MOST_ITEMS - 2);
+    if (n_about > 0)
+        memcpy(items + 2, about->items, (size_t)n_about * sizeof *items);
     RELN_TRY(reln_trainer_state(trainer, &n, &arrays));
-    return reln_tensors_save_keeping(ctx, path, n, arrays, &(RelnMeta){about->n + 2, items});
+    return reln_tensors_save_keeping(ctx, path, n, arrays, &(RelnMeta){n_about + 2, items});
 }
 
 /* Runs of tasks once wrote a single item, "settings", and no format. */
@@ -51,6 +53,7 @@ RelnStatus reln_checkpoint_load(RelnCtx *ctx, const char *path, RelnTensors **ou
     RelnTensors *file = NULL;
     RelnStatus status;
 
+    RELN_NEED(ctx && path && out && previous, reln_null(ctx, __func__));
     *out = NULL;
     RELN_TRY(reln_tensors_load_or_previous(ctx, path, &file, previous));
     status = is_old_task(file) ? RELN_OK : reln_format_check(ctx, file, path, "checkpoint");
@@ -65,6 +68,7 @@ const char *reln_checkpoint_about(const RelnTensors *file, const char *key)
 {
     const char *value = reln_tensors_meta(file, key);
 
+    RELN_NEED(file && key, NULL);
     if (!value && is_old_task(file) && strncmp(key, "reln.", 5) == 0)
         value = reln_tensors_meta(file, key + 5);
     return value;

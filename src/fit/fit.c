@@ -131,15 +131,17 @@ static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
     char print[FINGERPRINT];
     const char *text = reln_model_text(fit->model, doc);
     const char *validation = fit->validation_path ? fit->validation_path : "";
-    const RelnMetaItem items[] = {{"reln.model", text},
-                                  {"reln.data", fit->data_path},
-                                  {"reln.validation", validation},
-                                  {"reln.fingerprint", print}};
+    const RelnMetaItem items[] = {
+        {"reln.model", text},
+        {"reln.data", fit->data_path},
+        {"reln.validation", validation},
+        {"reln.fingerprint", print},
+        {"reln.kernels", reln_kernels_text(reln_model_reference(fit->model))}};
 
     if (!text)
         return reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left for a checkpoint", path);
     fingerprint_text(fit->fingerprint, RELN_FINGERPRINT, print);
-    return reln_checkpoint_save(fit->ctx, path, fit->trainer, &(RelnMeta){4, items});
+    return reln_checkpoint_save(fit->ctx, path, fit->trainer, &(RelnMeta){5, items});
 }
 
 static RelnStatus save_checkpoint(RelnFit *fit)
@@ -259,7 +261,8 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
 static RelnStatus plan(RelnFit *fit)
 {
     const RelnOptimiser optimiser = reln_spec_optimiser(&fit->spec);
-    const RelnPlanOptions options = {.pool = fit->pool};
+    const RelnPlanOptions options = {.pool = fit->pool,
+                                     .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
     RELN_TRY(
@@ -385,6 +388,7 @@ static RelnStatus read_spec(RelnFit *fit, const char *path)
 static RelnStatus make_model(RelnFit *fit)
 {
     RELN_TRY(reln_model_for(fit->ctx, &fit->spec, fit->archive, &fit->model));
+    reln_model_use_reference(fit->model, fit->options.reference);
     fit->spec = *reln_model_spec(fit->model);
     return RELN_OK;
 }
@@ -432,7 +436,8 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
 RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
                          const RelnFitOptions *options, RelnFit **out)
 {
-    RELN_NEED(ctx && spec_path && data_path && options && out, reln_null(ctx, __func__));
+    RELN_NEED(ctx && spec_path && data_path && options && options->folder && out,
+              reln_null(ctx, __func__));
 
     RelnFit *fit = NULL;
     RelnStatus status = create(ctx, options, &fit);
@@ -487,6 +492,25 @@ static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *p
     return RELN_OK;
 }
 
+/* A run goes on with the kernels that it began with, or its bits would be others. Older checkpoints do not name them. */
+static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
+{
+    const char *then = reln_tensors_meta(file, "reln.kernels");
+    const bool reference =
+        then ? strcmp(then, reln_kernels_text(true)) == 0 : fit->options.reference;
+
+    if (then && strcmp(then, reln_kernels_text(reference)) != 0)
+        return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
+                         "the run in %s began with the %.20s kernels, which this machine has not",
+                         fit->folder, then);
+    if (fit->options.reference && !reference)
+        return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
+                         "the run in %s began with the %.20s kernels; wanted to go on with the %s",
+                         fit->folder, then, reln_kernels_text(true));
+    reln_model_use_reference(fit->model, reference);
+    return RELN_OK;
+}
+
 static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *data = reln_tensors_meta(file, "reln.data");
@@ -495,6 +519,7 @@ static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *pat
     RELN_TRY(reln_model_from_meta(fit->ctx, file, path, "checkpoint", RELN_DEFAULT, &fit->model));
     if (!data)
         return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no checkpoint of ours", path);
+    RELN_TRY(same_kernels(fit, file));
     fit->spec = *reln_model_spec(fit->model);
     RELN_TRY(open_files(fit, data, validation ? validation : ""));
     RELN_TRY(take_fingerprint(fit));
@@ -525,7 +550,7 @@ static RelnStatus resume(RelnFit *fit)
 
 RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
 {
-    RELN_NEED(ctx && options && out, reln_null(ctx, __func__));
+    RELN_NEED(ctx && options && options->folder && out, reln_null(ctx, __func__));
 
     RelnFit *fit = NULL;
     RelnStatus status = RELN_OK;

@@ -141,6 +141,7 @@ static RelnStatus save(const RelnModel *model, const char *path, RelnArena *aren
 RelnStatus reln_model_save(const RelnModel *model, const char *path)
 {
     RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(path, reln_null(reln_model_ctx(model), __func__));
 
     RelnCtx *ctx = reln_model_ctx(model);
     RelnArena arena;
@@ -220,7 +221,7 @@ static RelnStatus load_file(RelnCtx *ctx, const char *path, RelnDtype dtype, Rel
 
 RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype, RelnModel **out)
 {
-    RELN_NEED(out, reln_null(ctx, __func__));
+    RELN_NEED(ctx && path && out, reln_null(ctx, __func__));
 
     RelnArena arena;
     RelnStatus status;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "fit/fit.h"
 #include "kit/report.h"
 
@@ -180,6 +181,7 @@ static void set_run(const Outcome *o, RelnDoc *doc, RelnDocNode *root)
     reln_doc_set_number(doc, root, "epochs", (double)r->step / (double)r->steps_per_epoch);
     reln_doc_set_number(doc, root, "seconds", r->seconds);
     reln_doc_set_number(doc, root, "threads", fit->options.threads > 1 ? fit->options.threads : 1);
+    reln_doc_set_text(doc, root, "kernels", reln_kernels_text(reln_model_reference(fit->model)));
     memory = reln_doc_set(doc, root, "memory", reln_doc_map(doc));
     reln_doc_set_number(doc, memory, "planned_bytes", (double)r->planned_bytes);
     reln_doc_set_number(doc, memory, "peak_bytes", (double)r->peak_bytes);
@@ -218,21 +220,21 @@ static RelnStatus write_record(const Outcome *o)
     if (!path || !text)
         return RELN_ERR_NOMEM;
     used =
-        (size_t)snprintf(text, room, "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
+        (size_t)reln_format(text, room, "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
                          class ? "accuracy" : "mse,mae");
     for (int i = 0; i < r->n_rows; i++) {
         const RelnTrainRow *row = &r->rows[i];
         const RelnEvaluation *e = &row->evaluation;
 
-        used += (size_t)snprintf(text + used, room - used, "%llu,%.6g,%.9g,%.9g,%.9g,%.3f,%.9g",
+        used += (size_t)reln_format(text + used, room - used, "%llu,%.6g,%.9g,%.9g,%.9g,%.3f,%.9g",
                                  (unsigned long long)row->step,
                                  (double)row->step / (double)r->steps_per_epoch, row->loss,
                                  row->rate, row->gradient_norm, row->seconds, e->score);
         for (int m = 0; m < (class ? 1 : 2); m++)
             used += m < e->n_metrics
-                        ? (size_t)snprintf(text + used, room - used, ",%.9g", e->metrics[m])
-                        : (size_t)snprintf(text + used, room - used, ",");
-        used += (size_t)snprintf(text + used, room - used, ",%d\n", row->best);
+                        ? (size_t)reln_format(text + used, room - used, ",%.9g", e->metrics[m])
+                        : (size_t)reln_format(text + used, room - used, ",");
+        used += (size_t)reln_format(text + used, room - used, ",%d\n", row->best);
     }
     return reln_file_write(o->fit->ctx, path, text, used);
 }
@@ -257,6 +259,7 @@ static void facts(const Outcome *o, RelnPage *page)
     reln_page_fact(page, "data", "%s: %td samples for training, %td for validation", fit->data_path,
                    fit->n_train, fit->n_validation);
     reln_page_fact(page, "seed", "%.0f", fit->spec.train.seed);
+    reln_page_fact(page, "kernels", "%s", reln_kernels_text(reln_model_reference(fit->model)));
     reln_page_fact(page, "training", "%llu steps in %s, %s", (unsigned long long)r->step,
                    reln_report_duration(text, r->seconds), end_text(fit->end));
     if (fit->warning[0] != '\0')
@@ -427,7 +430,7 @@ static void layers_by_cond(const RelnCheck *check, RelnTable *table)
 
     reln_table_title(table, "Equivariance error by layer, median of the draws (double precision)");
     for (int k = 0; k < check->n_conds; k++) {
-        snprintf(name, sizeof name, "cond %g", check->conds[k]);
+        reln_format(name, sizeof name, "cond %g", check->conds[k]);
         reln_table_column(table, name, RELN_COL_RIGHT);
     }
     for (int l = 0; l < check->n_layers; l++) {

@@ -23,7 +23,10 @@ RelnStatus reln_reader_plan(RelnReader *r)
     const size_t outputs = (size_t)reln_model_outputs(r->model);
 
     RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){0}, &r->net));
-    RELN_TRY(reln_plan_create(r->net.graph, &(RelnPlanOptions){.pool = r->pool}, &r->plan));
+    RELN_TRY(reln_plan_create(
+        r->net.graph,
+        &(RelnPlanOptions){.pool = r->pool, .reference = reln_model_reference(r->model)},
+        &r->plan));
     RELN_TRY(reln_plan_reserve(r->plan, BATCH, 0));
     RELN_TRY(reln_data_reserve(r->data, BATCH));
     r->y = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->y);
@@ -161,6 +164,7 @@ static RelnStatus predict(RelnReader *r, RelnPredictions *p)
 RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnPredictions *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
 
     const RelnDataOptions options = {.without_target = true};
     RelnReader r;
@@ -189,6 +193,7 @@ void reln_predictions_clear(RelnPredictions *p)
 RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, RelnMetrics *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
 
     RelnReader r;
     RelnTally tally;

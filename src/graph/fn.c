@@ -149,6 +149,7 @@ bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, Reln
     RelnNode *call, *args[64] = {0};
     RelnDomain domain = RELN_STEP;
 
+    RELN_NEED(graph && (in || n_in <= 0) && out, reln_graph_null(graph, __func__));
     if (!fn || graph->status != RELN_OK)
         return false;
     if (fn->home != reln_graph_home(graph))

@@ -108,7 +108,8 @@ static bool want_number(RelnGraph *g, const RelnNode *x, const char *what, int i
 bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *cotangents, int n_x,
               RelnNode *const *xs, RelnNode **out)
 {
-    RELN_NEED(graph && ys && out, reln_graph_null(graph, __func__));
+    RELN_NEED(graph && ((ys && cotangents) || n_y <= 0) && ((xs && out) || n_x <= 0),
+              reln_graph_null(graph, __func__));
 
     Sweep s = {.g = graph, .first = graph->nodes.count, .last = -1};
     const size_t count = (size_t)graph->nodes.count + 1;
@@ -137,7 +138,7 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
 
 bool reln_grad(RelnGraph *graph, RelnNode *y, int n, RelnNode *const *xs, RelnNode **out)
 {
-    RELN_NEED(graph && out, reln_graph_null(graph, __func__));
+    RELN_NEED(graph && ((xs && out) || n <= 0), reln_graph_null(graph, __func__));
 
     RelnNode *one;
 

@@ -44,7 +44,7 @@ RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, Reln
 
 RelnStatus reln_graph_create(RelnGroup *group, RelnStore *store, RelnDtype dtype, RelnGraph **out)
 {
-    RELN_NEED(group && out, RELN_ERR_ARG);
+    RELN_NEED(group && out, reln_null(reln_group_ctx(group), __func__));
 
     RelnCtx *ctx = reln_group_ctx(group);
 

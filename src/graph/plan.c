@@ -147,6 +147,11 @@ static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
     return give_memory(plan);
 }
 
+const char *reln_kernels_text(bool reference)
+{
+    return reln_kernels(reference)->name;
+}
+
 RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options, RelnPlan **out)
 {
     static const RelnPlanOptions defaults = {0};

@@ -135,17 +135,19 @@ RelnEntryInfo reln_store_entry(const RelnStore *store, int index)
 
 bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out)
 {
-    RELN_NEED(store, false);
+    RELN_NEED(store && name, false);
 
     const RelnStoreEntry *entry = lookup(store, name);
 
-    if (entry)
+    if (entry && out)
         *out = info(entry);
     return entry != NULL;
 }
 
 RelnNamed reln_entry_named(const RelnEntryInfo *entry)
 {
+    RELN_NEED(entry, (RelnNamed){0});
+
     const RelnDims d = entry->dims;
 
     return (RelnNamed){

@@ -47,6 +47,8 @@ static RelnStatus finish(RelnArchive *v, RelnStatus status, RelnArchive **out)
 
 RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5, RelnArchive **out)
 {
+    RELN_NEED(ctx && path && out, reln_null(ctx, __func__));
+
     RelnArchive *v = create(ctx);
 
     return finish(v, v ? reln_archive_begin(v, path, h5) : RELN_ERR_NOMEM, out);
@@ -60,6 +62,8 @@ RelnStatus reln_archive_open(RelnCtx *ctx, const char *path, RelnArchive **out)
 RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n, const RelnNamed *arrays,
                                     RelnArchive **out)
 {
+    RELN_NEED(ctx && what && (arrays || n <= 0) && out, reln_null(ctx, __func__));
+
     RelnArchive *v = create(ctx);
 
     return finish(v, v ? reln_archive_begin_memory(v, what, n, arrays) : RELN_ERR_NOMEM, out);
@@ -67,21 +71,23 @@ RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n, const
 
 const char *reln_archive_name(const RelnArchive *v)
 {
-    return v->path;
+    return v ? v->path : "";
 }
 
 int reln_archive_count(const RelnArchive *v)
 {
-    return v->n;
+    return v ? v->n : 0;
 }
 
 const RelnArchiveInfo *reln_archive_info(const RelnArchive *v, int index)
 {
-    return index >= 0 && index < v->n ? &v->arrays[index].info : NULL;
+    return v && index >= 0 && index < v->n ? &v->arrays[index].info : NULL;
 }
 
 int reln_archive_find(const RelnArchive *v, const char *name)
 {
+    RELN_NEED(v && name, -1);
+
     int i = v->n - 1;
 
     while (i >= 0 && strcmp(v->arrays[i].info.name, name) != 0)
@@ -91,6 +97,8 @@ int reln_archive_find(const RelnArchive *v, const char *name)
 
 const char *reln_archive_unread(const RelnArchive *v, const char *name)
 {
+    RELN_NEED(v && name, NULL);
+
     for (int i = 0; i < v->n_unread; i++)
         if (strcmp(v->unread[i].name, name) == 0)
             return v->unread[i].why;
@@ -130,9 +138,12 @@ static RelnStatus get_array(RelnArchive *v, int index, Array **out)
 RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdiff_t n_rows,
                               double *out)
 {
+    RELN_NEED(v, RELN_ERR_ARG);
+
     Array *a = NULL;
 
     RELN_TRY(get_array(v, index, &a));
+    RELN_NEED(out || n_rows <= 0 || a->info.row_size == 0, reln_null(v->ctx, __func__));
     if (first < 0 || n_rows < 0 || first > a->info.n_rows || n_rows > a->info.n_rows - first)
         return fail_row(v, a, "rows up to", first + (n_rows > 0 ? n_rows - 1 : 0));
     RELN_TRY(reln_archive_prepare(v, a));
@@ -143,9 +154,12 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
 RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const ptrdiff_t *rows,
                              double *out)
 {
+    RELN_NEED(v, RELN_ERR_ARG);
+
     Array *a = NULL;
 
     RELN_TRY(get_array(v, index, &a));
+    RELN_NEED(n_rows <= 0 || (rows && (out || a->info.row_size == 0)), reln_null(v->ctx, __func__));
     for (ptrdiff_t i = 0; i < n_rows; i++)
         if (rows[i] < 0 || rows[i] >= a->info.n_rows)
             return fail_row(v, a, "row", rows[i]);

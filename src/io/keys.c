@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
+
 static bool is_control(char c)
 {
     return (unsigned char)c < ' ' || c == 127;
@@ -196,11 +198,11 @@ static const char *wanted_text(const Key *key, char *out, size_t size)
     if (key->wanted)
         return key->wanted;
     if (!above)
-        snprintf(low, sizeof low, "from %.15g", key->low);
+        reln_format(low, sizeof low, "from %.15g", key->low);
     if (key->high == KEY_BELOW_ONE)
         snprintf(high, sizeof high, " to below 1");
     else if (key->high < KEY_NO_LIMIT)
-        snprintf(high, sizeof high, "%s %.15g", above ? ", up to" : " to", key->high);
+        reln_format(high, sizeof high, "%s %.15g", above ? ", up to" : " to", key->high);
     snprintf(out, size, "a %snumber %s%s", key->kind == KEY_WHOLE ? "whole " : "", low, high);
     return out;
 }
@@ -511,7 +513,7 @@ static const char *default_text(const Key *key, char *out, size_t size)
         return word_of(key, (int)key->otherwise);
     if (key->kind == KEY_FLAG)
         return key->otherwise != 0 ? "true" : "false";
-    snprintf(out, size, "%g", key->otherwise);
+    reln_format(out, size, "%g", key->otherwise);
     return out;
 }
 

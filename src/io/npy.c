@@ -539,6 +539,8 @@ static RelnStatus array_init(RelnCtx *ctx, const Header *h, RelnArray *out)
 
 void reln_array_clear(RelnArray *array)
 {
+    if (!array)
+        return;
     if (array->values)
         reln_free(array->ctx, array->values);
     *array = (RelnArray){0};
@@ -553,6 +555,7 @@ RelnStatus reln_npy_parse(RelnCtx *ctx, const void *bytes, size_t n_bytes, const
     Header h;
     Cursor c;
 
+    RELN_NEED(ctx && (bytes || n_bytes == 0) && what && out, reln_null(ctx, __func__));
     *out = (RelnArray){0};
     RELN_TRY(reln_npy_read_header(ctx, what, b, n_bytes, n_bytes, false, &h));
     RELN_TRY(array_init(ctx, &h, out));
@@ -592,6 +595,7 @@ RelnStatus reln_npy_load(RelnCtx *ctx, const char *path, RelnArray *out)
     RelnSource source;
     RelnStatus status = RELN_ERR_NOMEM;
 
+    RELN_NEED(ctx && path && out, reln_null(ctx, __func__));
     *out = (RelnArray){0};
     RELN_TRY(reln_source_open(ctx, path, &source));
     buffer = reln_alloc(ctx, LEAD_2 + MAX_HEADER, 1);
@@ -683,7 +687,9 @@ RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, int rank, const ptrdiff
     unsigned char *buffer;
     RelnStatus status;
 
+    RELN_NEED(ctx && path && (dims || rank <= 0), reln_null(ctx, __func__));
     RELN_TRY(check_saved(ctx, path, rank, dims, &count));
+    RELN_NEED(values || count == 0, reln_null(ctx, __func__));
     buffer = reln_alloc(ctx, CHUNK, 1);
     if (!buffer)
         return RELN_ERR_NOMEM;

@@ -206,6 +206,7 @@ RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnNamed 
     Output o = {.ctx = ctx, .path = path, .n = n};
     RelnStatus status = RELN_ERR_NOMEM;
 
+    RELN_NEED(ctx && path && (arrays || n <= 0), reln_null(ctx, __func__));
     if (n < 0 || n > MAX_ENTRIES)
         return reln_fail(ctx, RELN_ERR_ARG, "%s: %d arrays; wanted at most %d", path, n,
                          (int)MAX_ENTRIES);

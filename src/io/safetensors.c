@@ -313,6 +313,7 @@ RelnStatus reln_tensors_parse(RelnCtx *ctx, const void *bytes, size_t n_bytes, c
 {
     const Input in = {ctx, what, n_bytes, bytes ? bytes : "", NULL};
 
+    RELN_NEED(ctx && (bytes || n_bytes == 0) && what && out, reln_null(ctx, __func__));
     *out = NULL;
     return create(&in, out);
 }
@@ -322,6 +323,7 @@ RelnStatus reln_tensors_load(RelnCtx *ctx, const char *path, RelnTensors **out)
     RelnSource source;
     RelnStatus status;
 
+    RELN_NEED(ctx && path && out, reln_null(ctx, __func__));
     *out = NULL;
     RELN_TRY(reln_source_open(ctx, path, &source));
     status = create(&(Input){ctx, source.name, source.n_bytes, NULL, &source}, out);
@@ -354,6 +356,8 @@ static RelnStatus load_previous(RelnCtx *ctx, const char *path, RelnStatus first
 RelnStatus reln_tensors_load_or_previous(RelnCtx *ctx, const char *path, RelnTensors **out,
                                          bool *previous)
 {
+    RELN_NEED(ctx && path && out && previous, reln_null(ctx, __func__));
+
     RelnStatus status = reln_tensors_load(ctx, path, out);
 
     *previous = false;
@@ -366,16 +370,18 @@ RelnStatus reln_tensors_load_or_previous(RelnCtx *ctx, const char *path, RelnTen
 
 int reln_tensors_count(const RelnTensors *t)
 {
-    return t->n;
+    return t ? t->n : 0;
 }
 
 const RelnNamed *reln_tensors_get(const RelnTensors *t, int index)
 {
-    return index >= 0 && index < t->n ? &t->arrays[index] : NULL;
+    return t && index >= 0 && index < t->n ? &t->arrays[index] : NULL;
 }
 
 const RelnNamed *reln_tensors_find(const RelnTensors *t, const char *name)
 {
+    RELN_NEED(t && name, NULL);
+
     int low = 0, high = t->n;
 
     while (low < high) {
@@ -395,11 +401,13 @@ const RelnNamed *reln_tensors_find(const RelnTensors *t, const char *name)
 
 const RelnMeta *reln_tensors_metadata(const RelnTensors *t)
 {
-    return &t->meta;
+    return t ? &t->meta : NULL;
 }
 
 const char *reln_tensors_meta(const RelnTensors *t, const char *key)
 {
+    RELN_NEED(t && key, NULL);
+
     for (int i = 0; i < t->meta.n; i++)
         if (strcmp(t->items[i].key, key) == 0)
             return t->items[i].value;
@@ -408,5 +416,5 @@ const char *reln_tensors_meta(const RelnTensors *t, const char *key)
 
 bool reln_tensors_verified(const RelnTensors *t)
 {
-    return t->verified;
+    return t && t->verified;
 }

@@ -278,6 +278,8 @@ static RelnStatus save_tensors(RelnCtx *ctx, const char *path, int n, const Reln
     Output o = {.ctx = ctx, .path = path, .n = n, .arrays = arrays, .meta = meta ? meta : &none};
     RelnStatus status;
 
+    RELN_NEED(ctx && path && (arrays || n <= 0) && (o.meta->items || o.meta->n <= 0),
+              reln_null(ctx, "reln_tensors_save"));
     reln_text_init(&o.header, ctx);
     status = save(&o, keep);
     reln_free(ctx, o.buffer);

@@ -2,11 +2,12 @@
 #include "io/text.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/format.h"
 
 RelnQuote reln_quote(const char *text, size_t length)
 {
@@ -65,27 +66,12 @@ size_t reln_number_length(const char *p, const char *end, bool loose)
     return leads ? (size_t)(skip_exponent(p, end) - start) : 0;
 }
 
-/* A decimal comma of the user's must not get into files, so the calls below run in the C locale, which is there
- * without an allocation; the thread's own comes back afterwards. */
-static locale_t enter_c_locale(void)
-{
-    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-
-    return c ? uselocale(c) : (locale_t)0;
-}
-
-static void leave_c_locale(locale_t before)
-{
-    if (before)
-        freelocale(uselocale(before));
-}
-
 double reln_number_parse(const char *text)
 {
-    const locale_t before = enter_c_locale();
+    const locale_t before = reln_c_locale_enter();
     const double value = strtod(text, NULL);
 
-    leave_c_locale(before);
+    reln_c_locale_leave(before);
     return value;
 }
 
@@ -93,14 +79,14 @@ double reln_number_parse(const char *text)
  * to be tried only for subnormal numbers, which have less precision. */
 void reln_number_write(double value, char text[RELN_NUMBER_TEXT])
 {
-    const locale_t before = enter_c_locale();
+    const locale_t before = reln_c_locale_enter();
 
     for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         snprintf(text, RELN_NUMBER_TEXT, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
     }
-    leave_c_locale(before);
+    reln_c_locale_leave(before);
 }
 
 /* ---- a growing text --------------------------------------------------------------------------------------------- */

@@ -108,7 +108,7 @@ static RelnStatus check_some(RelnCtx *ctx, const char *what, ptrdiff_t count, co
 RelnStatus reln_reference_mean(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *s,
                                double eps, const double *prior, double *sbar)
 {
-    RELN_NEED(ctx && s && sbar, reln_null(ctx, __func__));
+    RELN_NEED(ctx && (s || count <= 0) && sbar, reln_null(ctx, __func__));
 
     RELN_TRY(reln_lift_check_symmetric(ctx, "mean covariance", n, count, s));
     RELN_TRY(check_some(ctx, "mean covariance", count, prior));
@@ -122,7 +122,7 @@ RelnStatus reln_reference_mean(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const
 RelnStatus reln_reference_scatter(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *v,
                                   double eps, const double *prior, double *sbar)
 {
-    RELN_NEED(ctx && v && sbar, reln_null(ctx, __func__));
+    RELN_NEED(ctx && (v || count <= 0) && sbar, reln_null(ctx, __func__));
 
     RELN_TRY(reln_lift_check(ctx, "scatter of vectors", n, count, n, v));
     RELN_TRY(check_some(ctx, "scatter of vectors", count, prior));
@@ -177,7 +177,7 @@ static RelnStatus lift(RelnCtx *ctx, ptrdiff_t n, const double *sbar, bool logar
 RelnStatus reln_lift_congruence(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                 const double *s, double *x)
 {
-    RELN_NEED(ctx && sbar && s, reln_null(ctx, __func__));
+    RELN_NEED(ctx && sbar && ((s && x) || count <= 0), reln_null(ctx, __func__));
 
     return lift(ctx, n, sbar, false, count, s, x);
 }
@@ -185,7 +185,7 @@ RelnStatus reln_lift_congruence(RelnCtx *ctx, ptrdiff_t n, const double *sbar, p
 RelnStatus reln_lift_congruence_log(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                     const double *s, double *x)
 {
-    RELN_NEED(ctx && sbar && s, reln_null(ctx, __func__));
+    RELN_NEED(ctx && sbar && ((s && x) || count <= 0), reln_null(ctx, __func__));
 
     return lift(ctx, n, sbar, true, count, s, x);
 }
@@ -193,7 +193,7 @@ RelnStatus reln_lift_congruence_log(RelnCtx *ctx, ptrdiff_t n, const double *sba
 RelnStatus reln_lift_congruence_pair(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                      const double *v, const double *w, double *x)
 {
-    RELN_NEED(ctx && sbar && v && w, reln_null(ctx, __func__));
+    RELN_NEED(ctx && sbar && ((v && w && x) || count <= 0), reln_null(ctx, __func__));
 
     Reference r;
     RelnStatus status = RELN_OK;
@@ -222,7 +222,7 @@ void reln_readout_vector(ptrdiff_t n, ptrdiff_t count, const double *x, const do
 RelnStatus reln_readout_covector(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                  const double *x, const double *v, double *y)
 {
-    RELN_NEED(ctx && sbar && x && v, reln_null(ctx, __func__));
+    RELN_NEED(ctx && sbar && ((x && v && y) || count <= 0), reln_null(ctx, __func__));
 
     Reference r;
     RelnStatus status = RELN_OK;
@@ -272,7 +272,7 @@ static RelnStatus positive_items(Reference *r, ptrdiff_t count, const double *x,
 RelnStatus reln_readout_positive(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                                  const double *x, double *s)
 {
-    RELN_NEED(ctx && sbar && x, reln_null(ctx, __func__));
+    RELN_NEED(ctx && sbar && ((x && s) || count <= 0), reln_null(ctx, __func__));
 
     Reference r;
     RelnStatus status = RELN_OK;
@@ -289,7 +289,7 @@ RelnStatus reln_readout_positive(RelnCtx *ctx, ptrdiff_t n, const double *sbar, 
 RelnStatus reln_readout_norm(RelnCtx *ctx, ptrdiff_t n, const double *sbar, ptrdiff_t count,
                              const double *x, double *y)
 {
-    RELN_NEED(ctx && sbar && x, reln_null(ctx, __func__));
+    RELN_NEED(ctx && sbar && ((x && y) || count <= 0), reln_null(ctx, __func__));
 
     Reference r;
     RelnStatus status = RELN_OK;

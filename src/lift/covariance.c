@@ -8,7 +8,7 @@
 RelnStatus reln_lift_covariance_log(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *s,
                                     double *x)
 {
-    RELN_NEED(ctx && s, reln_null(ctx, __func__));
+    RELN_NEED(ctx && ((s && x) || count <= 0), reln_null(ctx, __func__));
 
     const char *what = "covariance logarithm";
 
@@ -21,7 +21,7 @@ RelnStatus reln_lift_covariance_log(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, 
 RelnStatus reln_readout_covariance_exp(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t count, const double *x,
                                        double *s)
 {
-    RELN_NEED(ctx && x && s, reln_null(ctx, __func__));
+    RELN_NEED(ctx && ((x && s) || count <= 0), reln_null(ctx, __func__));
 
     const char *what = "covariance exponential";
 

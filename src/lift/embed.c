@@ -23,7 +23,7 @@ static RelnStatus check_metric(RelnCtx *ctx, ptrdiff_t n, const double *metric)
 RelnStatus reln_lift_embed(RelnCtx *ctx, ptrdiff_t n, const double *metric, ptrdiff_t count,
                            const double *v, double *x)
 {
-    RELN_NEED(v, reln_null(ctx, __func__));
+    RELN_NEED(ctx && ((v && x) || count <= 0), reln_null(ctx, __func__));
 
     const ptrdiff_t m = n + 1;
 

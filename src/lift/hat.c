@@ -4,7 +4,7 @@
 
 RelnStatus reln_lift_hat(RelnCtx *ctx, ptrdiff_t count, const double *v, double *x)
 {
-    RELN_NEED(v && x, reln_null(ctx, __func__));
+    RELN_NEED(ctx && ((v && x) || count <= 0), reln_null(ctx, __func__));
 
     RELN_TRY(reln_lift_check(ctx, "hat", 3, count, 3, v));
     for (ptrdiff_t k = 0; k < count; k++, v += 3, x += 9) {

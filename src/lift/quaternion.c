@@ -21,6 +21,7 @@ static void rotation(double w, double a, double b, double c, double *x)
 
 RelnStatus reln_lift_quaternion(RelnCtx *ctx, ptrdiff_t count, const double *q, double *x)
 {
+    RELN_NEED(ctx && ((q && x) || count <= 0), reln_null(ctx, __func__));
     RELN_TRY(reln_lift_check(ctx, "quaternion", 3, count, 4, q));
     for (ptrdiff_t k = 0; k < count; k++, q += 4, x += 9) {
         const double length = reln_mat_norm(4, q);
@@ -35,6 +36,8 @@ RelnStatus reln_lift_quaternion(RelnCtx *ctx, ptrdiff_t count, const double *q, 
 /* 4 q_i q_j for all j, for the i with the largest 4 q_i^2: that one is at least 1, so nothing cancels. */
 void reln_readout_quaternion(ptrdiff_t count, const double *x, double *q)
 {
+    RELN_NEED(x && q, );
+
     for (ptrdiff_t k = 0; k < count; k++, q += 4, x += 9) {
         const double products[4][4] = {
             {1 + x[0] + x[4] + x[8], x[7] - x[5], x[2] - x[6], x[3] - x[1]},

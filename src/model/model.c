@@ -210,6 +210,7 @@ RelnStatus reln_model_retype(const RelnModel *model, RelnDtype dtype, RelnModel 
     if (status == RELN_OK) {
         m->spec.train.dtype = dtype;
         m->constants = model->constants;
+        m->reference = model->reference;
         status = take_basis(m, model);
     }
     if (status == RELN_OK)
@@ -290,6 +291,17 @@ int reln_model_n(const RelnModel *m)
     RELN_NEED(m, 0);
 
     return m->n;
+}
+
+void reln_model_use_reference(RelnModel *m, bool reference)
+{
+    if (m)
+        m->reference = reference;
+}
+
+bool reln_model_reference(const RelnModel *m)
+{
+    return m && m->reference;
 }
 
 bool reln_model_promises(const RelnModel *m)

@@ -66,6 +66,7 @@ struct RelnModel {
     const RelnRep *rep;    /* features */
     int points;            /* places for points of a sample; 0: no sets */
     bool masked, relative; /* relative: lifts have a reference */
+    bool reference;        /* plans of it take the reference kernels */
     Slot slots[SLOT_COUNT];
     Lift lift[RELN_SPEC_INPUTS];
     int n_steps;

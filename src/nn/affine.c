@@ -109,7 +109,7 @@ static RelnNode *sum_up(Sum *s, const RelnFeatures *in, const RelnRep *number,
 RelnFeatures reln_nn_affine(const RelnNet *net, const char *name, RelnFeatures in, int channels,
                             int invariants)
 {
-    RELN_NEED(net, (RelnFeatures){0});
+    RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
 
     static const char *const to_x[3] = {"xx", "sx", "bx"}, *const to_s[3] = {"xs", "ss", "bs"};
     const RelnRep *number = reln_invariant(net->graph, 1);

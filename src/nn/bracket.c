@@ -4,7 +4,7 @@
 /* The order is that of the published code, [x Wb, x Wa]. */
 RelnNode *reln_nn_bracket(const RelnNet *net, const char *name, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     const int c = reln_nn_channels(x);
     RelnNode *a, *b;

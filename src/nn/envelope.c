@@ -127,14 +127,14 @@ static RelnNode *product(const RelnNet *net, const char *layer, const char *name
 
 RelnNode *reln_nn_product(const RelnNet *net, const char *name, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     return product(net, "product", name, x, 1.0, 0.0);
 }
 
 RelnNode *reln_nn_jordan(const RelnNet *net, const char *name, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     return product(net, "jordan", name, x, 0.5, 0.5);
 }
@@ -269,7 +269,7 @@ static const RelnRep *matrix_rep(const RelnNet *net)
 /* abc + cba = [[a,b],c]/2 + (sc + cs), s = (ab + ba)/2: each part is in the algebra when the whole is. */
 RelnNode *reln_nn_triple(const RelnNet *net, const char *name, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     const int channels = reln_nn_channels(x);
     RelnGraph *g = net->graph;
@@ -296,7 +296,7 @@ RelnNode *reln_nn_triple(const RelnNet *net, const char *name, RelnNode *x)
 
 RelnNode *reln_nn_hat(const RelnNet *net, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
 
     const RelnRep *matrix;
     double *columns;

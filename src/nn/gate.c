@@ -16,7 +16,7 @@ static RelnNode *along(const RelnNet *net, RelnNode *x, RelnNode *amount, RelnNo
 
 RelnNode *reln_nn_relu(const RelnNet *net, const char *name, RelnNode *x, const RelnRelu *options)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     const RelnRelu o = options ? *options : (RelnRelu){0};
     RelnNode *d = direction(net, name, x, o.shared);
@@ -37,7 +37,7 @@ static RelnNode *size_of(const RelnNet *net, RelnNode *t, RelnNode *qx, RelnNode
 
 RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x, const RelnRms *options)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     const RelnRms defaults = RELN_RMS_DEFAULTS, o = options ? *options : defaults;
     RelnNode *d = direction(net, name, x, o.shared);
@@ -64,7 +64,7 @@ static RelnNode *ratio(const RelnNet *net, RelnNode *t, RelnNode *q, double delt
 RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
                           const RelnProject *options)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     const RelnProject defaults = RELN_PROJECT_DEFAULTS, o = options ? *options : defaults;
     RelnGraph *g = net->graph;
@@ -79,7 +79,7 @@ RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
 
 RelnNode *reln_nn_gate(const RelnNet *net, const char *name, RelnNode *x, RelnNode *s, int width)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     const RelnMlp mlp = {1, width, reln_nn_channels(x), RELN_ACT_SILU};
 

@@ -12,7 +12,7 @@ bool reln_nn_want_algebra(const RelnNet *net, const char *layer)
 /* The sum of products over K is invariant where the rep is orthogonal, which contract() asks the generators. */
 RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
 
     return net->algebra ? reln_form(net->graph, net->algebra, net->form, x, y)
                         : reln_pair(net->graph, x, y);
@@ -39,7 +39,7 @@ static RelnNode *lower_dot(const RelnNet *net, RelnNode *x, const RelnRep *dual)
 
 RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
 
     const RelnRep *dual = x ? reln_dual(net->graph, x->rep) : NULL;
     const double *gram = NULL;
@@ -63,7 +63,7 @@ RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x)
 
 RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
 
     return reln_nn_form(net, x, x);
 }
@@ -72,7 +72,7 @@ RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
 RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNode *x,
                                     int directions)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     RelnGraph *g = net->graph;
     RelnNode *d = reln_nn_relu(net, name, reln_nn_linear(net, name, x, directions),
@@ -97,7 +97,7 @@ RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNo
  * The flattened identity leads from numbers to their multiples of I, and from matrices to traces. */
 RelnNode *reln_nn_invariant_det(const RelnNet *net, RelnNode *x)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
 
     RelnGraph *g = net->graph;
     RelnNode *X = reln_nn_hat(net, x), *M = X, *c = NULL;

@@ -49,7 +49,7 @@ RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, 
 
 RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     return reln_nn_mixed(net, name, "W", x, channels);
 }
@@ -66,7 +66,7 @@ bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x
 
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
 {
-    RELN_NEED(net && conv, NULL);
+    RELN_NEED(reln_nn_ready(net, name && conv, __func__), NULL);
 
     if (!reln_nn_want_points(net, name, x))
         return NULL;
@@ -79,7 +79,7 @@ RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const 
 
 RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     RelnNode *y = reln_nn_mixed(net, name, "W", s, channels);
 
@@ -106,7 +106,7 @@ RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s)
 
 RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s, const RelnMlp *mlp)
 {
-    RELN_NEED(net && mlp, NULL);
+    RELN_NEED(reln_nn_ready(net, name && mlp, __func__), NULL);
 
     for (int i = 0; i <= mlp->hidden && s; i++) {
         const char *layer = reln_arena_printf(reln_graph_arena(net->graph), "%s.%d", name, i);

@@ -22,7 +22,7 @@ static RelnNode *scores(const RelnNet *net, const char *name, RelnNode *x)
 RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, int over,
                            bool absolute)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     RelnGraph *g = net->graph;
     RelnNode *t;
@@ -40,7 +40,7 @@ RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, in
 
 RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x, int over)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
 
     RelnGraph *g = net->graph;
     RelnNode *t, *rows;
@@ -57,7 +57,7 @@ RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x
 
 RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over)
 {
-    RELN_NEED(net, NULL);
+    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
 
     RelnGraph *g = net->graph;
 

@@ -375,7 +375,7 @@ static RelnStatus read_plan(RelnArena *scratch, const char *name, Plan *plan)
 
 RelnStatus reln_group_create(RelnCtx *ctx, const char *name, RelnGroup **out)
 {
-    RELN_NEED(ctx && out, reln_null(ctx, __func__));
+    RELN_NEED(ctx && name && out, reln_null(ctx, __func__));
 
     Plan plan = {0, 0, 0, NULL, NULL};
     RelnArena scratch;
@@ -411,7 +411,7 @@ static RelnStatus embed(RelnArena *scratch, const RelnGroup *g, int n, RelnGroup
 
 RelnStatus reln_group_embed(const RelnGroup *group, int n, RelnGroup **out)
 {
-    RELN_NEED(group && out, RELN_ERR_ARG);
+    RELN_NEED(group && out, reln_null(reln_group_ctx(group), __func__));
 
     RelnArena scratch;
     RelnStatus status;
@@ -526,7 +526,7 @@ static RelnStatus draw(RelnElement *e, RelnRng *rng, double cond)
 
 RelnStatus reln_group_random(const RelnGroup *group, RelnRng *rng, double cond, RelnElement **out)
 {
-    RELN_NEED(group && rng && out, RELN_ERR_ARG);
+    RELN_NEED(group && rng && out, reln_null(reln_group_ctx(group), __func__));
 
     RelnElement *e = reln_alloc(group->ctx, 1, sizeof *e);
     RelnStatus status;
@@ -604,8 +604,8 @@ RelnStatus reln_rep_act(const RelnRep *rep, const RelnElement *element, double *
     RelnArena scratch;
     RelnStatus status;
 
-    if (!rep || !element || !out)
-        return RELN_ERR_ARG;
+    RELN_NEED(element, RELN_ERR_ARG);
+    RELN_NEED(rep && out, reln_null(element->ctx, __func__));
     if (rep->group != element->group)
         return reln_fail(element->ctx, RELN_ERR_ARG, "an element of %s in a rep of %s",
                          element->group->name, rep->group->name);

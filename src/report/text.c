@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "kit/report.h"
 
 /* ---- failures ------------------------------------------------------------------------------------------------ */
@@ -91,12 +92,12 @@ void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)
     int length;
 
     va_copy(again, args);
-    length = vsnprintf(NULL, 0, format, again);
+    length = reln_vformat(NULL, 0, format, again);
     va_end(again);
     if (length < 0)
         reln_fault(text->fault, RELN_ERR_ARG, "format \"%.60s\" cannot be written", format);
     else if (reserve(text, (size_t)length)) {
-        vsnprintf(text->bytes + text->n, (size_t)length + 1, format, args);
+        reln_vformat(text->bytes + text->n, (size_t)length + 1, format, args);
         text->n += (size_t)length;
     }
 }
@@ -204,26 +205,12 @@ void reln_markup_fixed(RelnMarkup *text, double value)
         reln_markup_addf(text, "%s%ld.%02ld", sign, size / 100, size % 100);
 }
 
-/* A locale's decimal point may be several bytes; what is not of a number becomes one '.'. */
-static void fix_point(char *buf)
-{
-    const size_t before = strspn(buf, "+-0123456789");
-    const size_t point = strcspn(buf + before, "+-0123456789e");
-
-    if (point == 0)
-        return;
-    buf[before] = '.';
-    memmove(buf + before + 1, buf + before + point, strlen(buf + before + point) + 1);
-}
-
 void reln_format_fixed(char *buf, size_t size, double value, int decimals)
 {
-    snprintf(buf, size, "%.*f", decimals, value);
-    fix_point(buf);
+    reln_format(buf, size, "%.*f", decimals, value);
 }
 
 void reln_format_exponent(char *buf, size_t size, double value, int decimals)
 {
-    snprintf(buf, size, "%.*e", decimals, value);
-    fix_point(buf);
+    reln_format(buf, size, "%.*e", decimals, value);
 }

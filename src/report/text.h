@@ -32,7 +32,7 @@ void reln_markup_init(RelnMarkup *text, RelnFault *fault);
 void reln_markup_clear(RelnMarkup *text);
 void reln_markup_put(RelnMarkup *text, const char *bytes, size_t n);
 void reln_markup_add(RelnMarkup *text, const char *string);
-/* Not for %f, %e, %g: their decimal point is the locale's. */
+/* In the C locale. */
 void reln_markup_addf(RelnMarkup *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)

@@ -1,6 +1,7 @@
 /* checkpoint.c -- runs that are not finished, and trained weights, as files of named arrays. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tasks/files.h"
@@ -18,11 +19,12 @@ static RelnStatus checkpoint_path(const TaskRun *run, int part, char path[TASK_P
 RelnStatus task_checkpoint_save(const TaskRun *run, int part, RelnTrainer *trainer)
 {
     const RelnMetaItem items[] = {{"reln.settings", run->files->settings},
-                                  {"reln.program", task_program()}};
+                                  {"reln.program", task_program()},
+                                  {"reln.kernels", reln_kernels_text(run->env->reference)}};
     char path[TASK_PATH];
 
     TRY(checkpoint_path(run, part, path));
-    return reln_checkpoint_save(run->env->ctx, path, trainer, &(RelnMeta){2, items});
+    return reln_checkpoint_save(run->env->ctx, path, trainer, &(RelnMeta){3, items});
 }
 
 /* "PATH.previous", which is there when a run was killed between two renamings. */
@@ -39,7 +41,15 @@ static bool exists(const char *path)
     return reln_file_exists(path) || reln_file_exists(previous);
 }
 
-/* One of other settings is of no use here, and will be written over. */
+/* A checkpoint that does not name its kernels is from before there was a choice. */
+static bool same_kernels(const TaskRun *run, const RelnTensors *file)
+{
+    const char *then = reln_checkpoint_about(file, "reln.kernels");
+
+    return !then || strcmp(then, reln_kernels_text(run->env->reference)) == 0;
+}
+
+/* One of other settings or kernels is of no use here, and will be written over. */
 RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *trainer)
 {
     RelnTensors *file = NULL;
@@ -57,7 +67,7 @@ RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *train
     if (settings)
         status =
             task_settings_agree(run, settings, !reln_tensors_meta(file, "reln.program"), &agree);
-    if (status == RELN_OK && agree)
+    if (status == RELN_OK && agree && same_kernels(run, file))
         status = reln_checkpoint_restore(file, trainer);
     reln_tensors_destroy(file);
     return status;

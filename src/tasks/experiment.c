@@ -221,7 +221,7 @@ static RelnStatus build_part(Part *p)
 
     optimiser.adam.eps_inside = p->job->eps_inside;
     reln_train_step(p->graph, &optimiser, loss);
-    TRY(reln_plan_create(p->graph, &(RelnPlanOptions){.pool = e->run->env->pool}, &p->plan));
+    TRY(reln_plan_create(p->graph, &(RelnPlanOptions){TASK_PLAN(e->run->env)}, &p->plan));
     if (needs_frame(p->job, out))
         TRY(bind_frame(p, reln_node_dims(out).k));
     return p->job->load ? RELN_OK : bind_batch(p);
@@ -236,7 +236,7 @@ static RelnStatus build_judge(Exp *e, int which, ExpNetwork network)
     net = net_of(e, e->graph[which], false);
     out = network(&net, e->job.model);
     reln_output(e->graph[which], "out", out);
-    TRY(reln_plan_create(e->graph[which], &(RelnPlanOptions){.pool = e->run->env->pool},
+    TRY(reln_plan_create(e->graph[which], &(RelnPlanOptions){TASK_PLAN(e->run->env)},
                          &e->plan[which]));
     e->size[which] = size_of(out);
     return RELN_OK;

@@ -53,6 +53,7 @@ RelnStatus task_record_save(TaskRun *run)
     root = reln_doc_root_map(doc);
     reln_doc_set(doc, root, "settings", task_settings(run, doc));
     reln_doc_set_text(doc, root, "program", run->program);
+    reln_doc_set_text(doc, root, "kernels", reln_kernels_text(run->env->reference));
     reln_doc_set_number(doc, root, "params", (double)run->params);
     reln_doc_set_number(doc, root, "params_used", (double)run->params_used);
     reln_doc_set_number(doc, root, "seconds", run->seconds);

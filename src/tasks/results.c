@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/format.h"
 #include "tasks/files.h"
 
 static const TaskRun *run_of(const TaskCall *call, int model, int seed)
@@ -295,6 +296,7 @@ static RelnStatus results_doc(const TaskCall *call, RelnDoc **out)
 static void csv(const TaskCall *call, FILE *out)
 {
     const Task *task = call->env.task;
+    const locale_t before = reln_c_locale_enter();
 
     fputs("model,seed,params,params_used,seconds", out);
     for (int i = 0; i < task->n_metrics; i++)
@@ -310,6 +312,7 @@ static void csv(const TaskCall *call, FILE *out)
             fprintf(out, ",%.9g", run->metrics[i]);
         fputc('\n', out);
     }
+    reln_c_locale_leave(before);
 }
 
 static RelnStatus csv_save(const TaskCall *call, const char *path)

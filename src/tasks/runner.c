@@ -272,7 +272,10 @@ static void call_clear(TaskCall *call)
 RelnStatus task_reproduce(RelnCtx *ctx, const TaskRequest *request, TaskOutcome *outcome)
 {
     TaskCall call = {.request = request,
-                     .env = {.ctx = ctx, .task = request->task, .scale = request->scale}};
+                     .env = {.ctx = ctx,
+                             .task = request->task,
+                             .scale = request->scale,
+                             .reference = request->reference}};
     RelnStatus status;
 
     *outcome = (TaskOutcome){0};

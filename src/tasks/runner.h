@@ -31,6 +31,7 @@ typedef struct TaskRequest {
     bool finished;                    /* the tables of runs that are finished; none is made */
     const char *out;                  /* folder, made when it is not there */
     const char *values[TASK_OPTIONS]; /* of the task's options; NULL: not given */
+    bool reference;                   /* kernels */
     int threads;                      /* 0 counts as 1 */
     int jobs; /* runs at a time, 0 counts as 1; they share the threads. Each is a process of its own */
     const char *command; /* how it was called, for the record */

@@ -90,6 +90,8 @@ RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc)
     reln_doc_set_text(doc, map, "scale", task_scale_text(env->scale));
     reln_doc_set_text(doc, map, "model", run->model->name);
     reln_doc_set_number(doc, map, "seed", (double)run->seed);
+    if (env->reference) /* not there otherwise: records from before there was a choice are still good */
+        reln_doc_set_text(doc, map, "kernels", reln_kernels_text(true));
     for (int i = 0; i < task->n_options; i++)
         put_option(env, i, doc, map);
     if (task->scale_fields.section)

@@ -104,10 +104,14 @@ typedef struct TaskEnv {
     const Task *task;
     TaskScale scale;
     RelnPool *pool;                   /* for plans */
+    bool reference;                   /* plans take the reference kernels */
     const char *values[TASK_OPTIONS]; /* of the task's options, in their order; NULL: not given */
     char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* of files that options name: SHA-256 */
     char message[TASK_MESSAGE];                        /* of task_fail(); "" while nothing failed */
 } TaskEnv;
+
+/* Options of every plan of a task. */
+#define TASK_PLAN(env) .pool = (env)->pool, .reference = (env)->reference
 
 typedef struct TaskCurve {
     const char *name;

@@ -115,7 +115,7 @@ typedef struct RelnRealKernels {
 } RelnRealKernels;
 
 typedef struct RelnKernels {
-    const char *name; /* "base", "avx2" */
+    const char *name; /* "reference", "avx2" */
     const RelnRealKernels *f32, *f64;
 } RelnKernels;
 

@@ -2,7 +2,7 @@
 #include "tensor/kern_all.inc"
 #include "tensor/kernels_avx2.h"
 
-static const RelnKernels base = {"base", &table_f32, &table_f64};
+static const RelnKernels base = {"reference", &table_f32, &table_f64};
 
 const RelnKernels *reln_kernels(bool reference)
 {

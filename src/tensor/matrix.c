@@ -472,14 +472,14 @@ static RelnStatus log_in_arena(RelnCtx *ctx, int n, const double *x, bool princi
 
 RelnStatus reln_matrix_log(RelnCtx *ctx, int n, const double *x, double *out)
 {
-    RELN_NEED(ctx && x, reln_null(ctx, __func__));
+    RELN_NEED(ctx && x && out, reln_null(ctx, __func__));
 
     return log_in_arena(ctx, n, x, true, out);
 }
 
 RelnStatus reln_matrix_log_real(RelnCtx *ctx, int n, const double *x, double *out)
 {
-    RELN_NEED(ctx && x, reln_null(ctx, __func__));
+    RELN_NEED(ctx && x && out, reln_null(ctx, __func__));
 
     return log_in_arena(ctx, n, x, false, out);
 }
@@ -623,7 +623,7 @@ RelnStatus reln_matrix_sym(RelnCtx *ctx, int n, const double *x, double (*f)(dou
 
 RelnStatus reln_matrix_log_spd(RelnCtx *ctx, int n, const double *x, double *out)
 {
-    RELN_NEED(ctx && x, reln_null(ctx, __func__));
+    RELN_NEED(ctx && x && out, reln_null(ctx, __func__));
 
     return sym_in_arena(ctx, n, x, NULL, out);
 }

@@ -216,6 +216,7 @@ static RelnStatus add_parts(RelnTrainer *t)
 RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays)
 {
     RELN_NEED(trainer, RELN_ERR_ARG);
+    RELN_NEED(n && arrays, reln_null(trainer->ctx, __func__));
 
     const Record *record = &trainer->record;
 
@@ -327,6 +328,7 @@ static void copy_arrays(RelnTrainer *t, int n, const RelnNamed *arrays)
 RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays)
 {
     RELN_NEED(trainer, RELN_ERR_ARG);
+    RELN_NEED(arrays || n <= 0, reln_null(trainer->ctx, __func__));
 
     RelnTrainer *t = trainer;
     const RelnNamed *rows = find(n, arrays, "trainer/rows");

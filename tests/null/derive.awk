@@ -67,7 +67,8 @@ function case_of(s,    i, n, part, name, head, arguments, list, result) {
     if (pointers == "")
         return
     printf "    case %d: {\n%s", count, result
-    printf "        (void)null;\n        %s%s(%s);\n        break;\n    }\n", (head ~ /^void [a-z]/ ? "" : "(void)"), name, arguments
+    printf "        (void)null;\n        %s(%s)%s;\n        break;\n    }\n", (head ~ /^void [a-z]/ ? "" : head ~ /^const char \*/ ? "read_text(" : "(void)") name, \
+           arguments, (head ~ /^const char \*/ ? ")" : "")
     for (i = 0; i < n; i++)
         if (i in is_pointer)
             table = table sprintf("    {\"%s\", %d, %d},\n", name, count, i)
