@@ -96,9 +96,8 @@ static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
     const bool own = fit->validation_archive != NULL;
     const ptrdiff_t n = fit->n_validation > 0 ? fit->n_validation : fit->n_train;
 
-    RELN_TRY(reln_check_rows(fit->model, options,
-                             own ? fit->validation_archive : fit->archive, n, fit->rows,
-                             &o->seen));
+    RELN_TRY(reln_check_rows(fit->model, options, own ? fit->validation_archive : fit->archive, n,
+                             fit->rows, &o->seen));
     reln_check_note(&o->seen, fit->warning, sizeof fit->warning);
     return RELN_OK;
 }
@@ -110,7 +109,7 @@ static RelnStatus gather(Outcome *o)
                                       .seed = (uint64_t)fit->spec.train.seed};
 
     o->result = reln_fit_result(fit);
-    o->cost = reln_plan_cost(fit->plan);
+    o->cost = reln_model_cost(fit->model, fit->plan);
     RELN_TRY(reln_doc_create(fit->ctx, &o->doc));
     o->spec = reln_doc_write(o->doc, reln_spec_to_doc(&fit->spec, o->doc), RELN_DOC_YAML);
     if (!o->spec)
@@ -263,8 +262,12 @@ static void facts(const Outcome *o, RelnPage *page)
         reln_page_fact(page, "precision", "%s", fit->warning);
     reln_page_fact(page, "memory", "%.1f MB at most, %.1f MB planned for training",
                    1e-6 * (double)r->peak_bytes, 1e-6 * (double)r->planned_bytes);
-    reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step",
-                   o->cost.flops_sample);
+    if (reln_model_points(fit->model) > 0)
+        reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step, with %d points",
+                       o->cost.flops_sample, reln_model_points(fit->model));
+    else
+        reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step",
+                       o->cost.flops_sample);
 }
 
 static void row_of_metrics(RelnTable *table, const char *name, const RelnMetrics *m)
