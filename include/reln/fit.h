@@ -57,7 +57,7 @@ typedef struct RelnFitResult {
         peak_bytes; /* memory of the process: said before for training; the most there was */
     const char
         *note; /* something to tell the user: that an older checkpoint had to be taken; or "" */
-    char warning[256]; /* of a finished run: reln_check_note() on the validation data; or "" */
+    char warning[256]; /* of a finished run: reln_check_note(), with the data it is about; or "" */
 } RelnFitResult;
 
 typedef struct RelnFit RelnFit;

@@ -72,15 +72,23 @@ RELN_API RelnStatus reln_plan_freeze(RelnPlan *plan);
  * the next run. NULL when there is no such output. */
 RELN_API const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *n_items);
 
-/* What it costs, known before it runs. */
+/* What each row of a domain costs, beside its sample. */
+typedef struct RelnRowCost {
+    const char *name; /* of the domain */
+    double flops, bytes;
+} RelnRowCost;
+
+/* What it costs, known before it runs. A sample with r rows costs flops_sample + r rows[i].flops. */
 typedef struct RelnCost {
-    double flops_step;   /* once a run: multiplications and additions */
-    double flops_sample; /* for each sample (row domains: at capacity, divided by the shard) */
-    double bytes_sample; /* kernels read and write for each sample, weights once a shard */
-    size_t parameters;   /* trainable elements used */
-    size_t bytes_worker; /* for each worker: slab, packed weights, room for matrix products */
-    size_t bytes_shared; /* step-level values, lanes, constants, copies of a frozen plan */
-    size_t bytes_kept;   /* per-sample values kept across phases, at the capacity reserved */
+    double flops_step;       /* once a run: multiplications and additions */
+    double flops_sample;     /* for each sample, without its rows */
+    double bytes_sample;     /* kernels read and write for each sample, weights once a shard */
+    int n_rows;              /* row domains of the graph, in the order they were made */
+    const RelnRowCost *rows; /* the plan's */
+    size_t parameters;       /* trainable elements used */
+    size_t bytes_worker;     /* for each worker: slab, packed weights, room for matrix products */
+    size_t bytes_shared;     /* step-level values, lanes, constants, copies of a frozen plan */
+    size_t bytes_kept;       /* per-sample values kept across phases, at the capacity reserved */
     int shard, lanes, phases, instructions;
 } RelnCost;
 RELN_API RelnCost reln_plan_cost(const RelnPlan *plan);

@@ -146,7 +146,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char
         return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     r = reln_fit_result(fit);
     if (r.warning[0] != '\0' && !args->quiet)
-        fprintf(stderr, "reln: note: on validation data, %s\n", r.warning);
+        fprintf(stderr, "reln: note: %s\n", r.warning);
     if (end == RELN_TRAIN_ASKED) {
         fprintf(stderr, "reln: stopped at step %llu of %llu; go on with: reln fit --resume %s\n",
                 (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);

@@ -5,7 +5,7 @@
 
 static const char help[] =
     "Parameters, symmetry, inputs and their lifts, layers with their reps, and the cost of one\n"
-    "prediction: FLOPs, bytes, memory. All from the same plan that runs.\n"
+    "prediction: FLOPs, bytes, memory. All from the same plan that runs. Sets are counted full.\n"
     "\n"
     "  reln info run\n"
     "  reln info run/model.safetensors --json\n";
@@ -26,7 +26,7 @@ static RelnStatus open_info(RelnCtx *ctx, const char *path, Info *info)
     if (status == RELN_OK)
         status = reln_plan_create(info->net.graph, NULL, &info->plan);
     if (status == RELN_OK)
-        info->cost = reln_plan_cost(info->plan);
+        info->cost = reln_model_cost(info->model, info->plan);
     return status;
 }
 
@@ -35,6 +35,16 @@ static void close_info(Info *info)
     reln_plan_destroy(info->plan);
     reln_model_graph_clear(&info->net);
     reln_model_destroy(info->model);
+}
+
+/* The extents of what a layer gives for a sample, a full set where it has points. */
+static RelnDims layer_dims(const Info *info, const RelnNode *node)
+{
+    RelnDims d = reln_node_dims(node);
+
+    if (reln_node_domain(node) != RELN_SAMPLES)
+        d.p = reln_model_points(info->model);
+    return d;
 }
 
 static void shape_text(RelnDims d, char *text, size_t size)
@@ -57,6 +67,7 @@ static CliExit print_json(RelnCtx *ctx, const Info *info)
     reln_doc_set_bool(doc, root, "promises", reln_model_promises(info->model));
     reln_doc_set_number(doc, root, "parameters", (double)reln_model_parameters(info->model));
     reln_doc_set_text(doc, root, "kernels", reln_kernels_text(false));
+    reln_doc_set_number(doc, root, "points", reln_model_points(info->model));
     reln_doc_set_number(doc, root, "flops_step", info->cost.flops_step);
     reln_doc_set_number(doc, root, "flops_sample", info->cost.flops_sample);
     reln_doc_set_number(doc, root, "bytes_sample", info->cost.bytes_sample);
@@ -65,7 +76,7 @@ static CliExit print_json(RelnCtx *ctx, const Info *info)
     layers = reln_doc_set(doc, root, "layers", reln_doc_list(doc));
     for (int t = 0; t < info->net.n_taps; t++) {
         const RelnNode *node = info->net.taps[t].node;
-        const RelnDims d = reln_node_dims(node);
+        const RelnDims d = layer_dims(info, node);
         RelnDocNode *layer = reln_doc_set(doc, layers, NULL, reln_doc_map(doc));
 
         reln_doc_set_text(doc, layer, "name", info->net.taps[t].name);
@@ -87,13 +98,19 @@ static void print_head(const Info *info)
     printf("symmetry    %s%s\n", reln_model_symmetry(info->model),
            reln_model_promises(info->model) ? "" : " (of the data; this model promises nothing)");
     printf("features    %s\n", reln_model_features(info->model));
-    for (int i = 0; i < spec->n_inputs; i++)
-        printf("%-11s %s, %s%s\n", i ? "" : "inputs", spec->input[i].name,
-               reln_as_text(spec->input[i].as), spec->input[i].points ? ", a set of points" : "");
+    for (int i = 0; i < spec->n_inputs; i++) {
+        printf("%-11s %s, %s", i ? "" : "inputs", spec->input[i].name,
+               reln_as_text(spec->input[i].as));
+        if (spec->input[i].points)
+            printf(", a set of %s%d points", spec->input[i].mask[0] != '\0' ? "up to " : "",
+                   reln_model_points(info->model));
+        putchar('\n');
+    }
     printf("target      %s, %s\n", spec->target.name, reln_target_text(spec->target.as));
     printf("parameters  %zu\n", reln_model_parameters(info->model));
-    printf("cost        %.4g FLOP and %.4g bytes for each sample, %.4g FLOP once\n",
-           info->cost.flops_sample, info->cost.bytes_sample, info->cost.flops_step);
+    printf("cost        %.4g FLOP and %.4g bytes for each %s, %.4g FLOP once\n",
+           info->cost.flops_sample, info->cost.bytes_sample,
+           reln_model_points(info->model) > 0 ? "full set" : "sample", info->cost.flops_step);
     printf("kernels     %s, on this machine\n", reln_kernels_text(false));
     printf("memory      %.1f kB for each thread, %.1f kB shared\n\n",
            1e-3 * (double)info->cost.bytes_worker, 1e-3 * (double)info->cost.bytes_shared);
@@ -115,7 +132,7 @@ static CliExit print_text(RelnCtx *ctx, const Info *info)
         reln_table_row(table);
         reln_table_text(table, info->net.taps[t].name);
         reln_table_text(table, reln_rep_name(reln_node_rep(info->net.taps[t].node)));
-        shape_text(reln_node_dims(info->net.taps[t].node), text, sizeof text);
+        shape_text(layer_dims(info, info->net.taps[t].node), text, sizeof text);
         reln_table_text(table, text);
     }
     code = cli_print_table(ctx, table);

@@ -496,10 +496,11 @@ static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
     return RELN_OK;
 }
 
-/* Draws at a time whose values, in about four copies of every layer, fill this much memory. */
+/* Draws at a time whose values fill this much memory, or four. Every number of a layer is there six times: as both plans
+ * keep it, as both gave it for the samples as they are, moved, and as it is wanted. */
 static int block_size(const Checker *c)
 {
-    const double most = 32e6;
+    const double most = 32e6, copies = 6 * sizeof(double);
     const RelnShapes *shapes = reln_model_shapes(c->model);
     double bytes = 1, points = 1;
 
@@ -509,7 +510,7 @@ static int block_size(const Checker *c)
         const RelnNode *node = c->wide.graph.taps[t].node;
         const RelnDims d = reln_node_dims(node);
 
-        bytes += 4.0 * 8.0 * d.p * d.q * d.r * d.k * d.c *
+        bytes += copies * d.p * d.q * d.r * d.k * d.c *
                  (reln_node_domain(node) == RELN_SAMPLES ? 1 : points);
     }
     return (int)fmax(4, fmin(c->total, most / bytes));

@@ -13,8 +13,7 @@ typedef struct Outcome {
     RelnFit *fit;
     RelnFitResult result;
     RelnMetrics train, validation; /* of the best weights; n_samples 0: none */
-    RelnCheck check,
-        seen; /* on random inputs; on validation data, or those of training where there are none */
+    RelnCheck check, seen;         /* on random inputs; on the data of seen_text() */
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
@@ -90,18 +89,30 @@ static RelnStatus gather_metrics(Outcome *o)
     return gather_pairs(o, &fit->reader, fit->n_validation, fit->rows);
 }
 
+/* The data that plots and checks show: those of training where there are no others. */
+static const char *seen_text(const RelnFit *fit)
+{
+    return fit->n_validation > 0 ? "validation data" : "training data";
+}
+
 /* The promise on samples as they will come, in the precision that predictions use. */
 static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
 {
     RelnFit *fit = o->fit;
     const bool own = fit->validation_archive != NULL;
     const ptrdiff_t n = fit->n_validation > 0 ? fit->n_validation : fit->n_train;
+    char note[sizeof fit->warning - 32];
 
-    RELN_TRY(reln_check_rows(fit->model, options,
-                             own ? fit->validation_archive : fit->archive, n, fit->rows,
-                             &o->seen));
-    reln_check_note(&o->seen, fit->warning, sizeof fit->warning);
+    RELN_TRY(reln_check_rows(fit->model, options, own ? fit->validation_archive : fit->archive, n,
+                             fit->rows, &o->seen));
+    if (reln_check_note(&o->seen, note, sizeof note)[0] != '\0')
+        snprintf(fit->warning, sizeof fit->warning, "on %s, %s", seen_text(fit), note);
     return RELN_OK;
+}
+
+static void note_peak(Outcome *o)
+{
+    o->fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes();
 }
 
 static RelnStatus gather(Outcome *o)
@@ -111,7 +122,7 @@ static RelnStatus gather(Outcome *o)
                                       .seed = (uint64_t)fit->spec.train.seed};
 
     o->result = reln_fit_result(fit);
-    o->cost = reln_plan_cost(fit->plan);
+    o->cost = reln_model_cost(fit->model, fit->plan);
     RELN_TRY(reln_doc_create(fit->ctx, &o->doc));
     o->spec = reln_doc_write(o->doc, reln_spec_to_doc(&fit->spec, o->doc), RELN_DOC_YAML);
     if (!o->spec)
@@ -119,7 +130,7 @@ static RelnStatus gather(Outcome *o)
     RELN_TRY(gather_metrics(o));
     RELN_TRY(reln_check(fit->model, &options, &o->check));
     RELN_TRY(check_data(o, &options));
-    fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes(); /* evaluation and check included */
+    note_peak(o);
     return RELN_OK;
 }
 
@@ -266,8 +277,12 @@ static void facts(const Outcome *o, RelnPage *page)
         reln_page_fact(page, "precision", "%s", fit->warning);
     reln_page_fact(page, "memory", "%.1f MB at most, %.1f MB planned for training",
                    1e-6 * (double)r->peak_bytes, 1e-6 * (double)r->planned_bytes);
-    reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step",
-                   o->cost.flops_sample);
+    if (reln_model_points(fit->model) > 0)
+        reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step, with %d points",
+                       o->cost.flops_sample, reln_model_points(fit->model));
+    else
+        reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step",
+                       o->cost.flops_sample);
 }
 
 static void row_of_metrics(RelnTable *table, const char *name, const RelnMetrics *m)
@@ -376,7 +391,8 @@ static void check_plot(const Outcome *o, RelnPage *page)
         reln_plot_line(plot, "what rounding allows in double", check->n_conds, check->conds, y[2]);
     reln_plot_note(
         plot, check->promises
-                  ? "Random elements of the model's own symmetry; bands reach to the worst draw."
+                  ? "Random inputs and elements of the model's own symmetry; bands reach to the "
+                    "worst draw."
                   : "This model promises nothing; its error is shown for comparison.");
 }
 
@@ -384,12 +400,13 @@ static void parity_plot(const Outcome *o, RelnPage *page)
 {
     const ptrdiff_t outputs = reln_model_outputs(o->fit->model);
     RelnPlot *plot = reln_page_plot(page, "Predicted against true");
+    char note[64];
 
     reln_plot_x(plot, "true", RELN_AXIS_LINEAR);
     reln_plot_y(plot, "predicted", RELN_AXIS_LINEAR);
     reln_plot_parity(plot, NULL, o->n_shown * outputs, o->truth, o->predicted);
-    reln_plot_note(plot, o->fit->n_validation > 0 ? "Validation data, every number of the target."
-                                                  : "Training data, every number of the target.");
+    snprintf(note, sizeof note, "Every number of the target, on %s.", seen_text(o->fit));
+    reln_plot_note(plot, note);
 }
 
 /* How often each class is taken for each. */
@@ -424,11 +441,13 @@ static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
     reln_page_table(page, table);
 }
 
-static void layers_by_cond(const RelnCheck *check, RelnTable *table)
+static void layers_by_cond(const RelnCheck *check, const char *on, RelnTable *table)
 {
-    char name[64];
+    char name[128];
 
-    reln_table_title(table, "Equivariance error by layer, median of the draws (double precision)");
+    snprintf(name, sizeof name,
+             "Equivariance error by layer on %s, median of the draws (double precision)", on);
+    reln_table_title(table, name);
     for (int k = 0; k < check->n_conds; k++) {
         reln_format(name, sizeof name, "cond %g", check->conds[k]);
         reln_table_column(table, name, RELN_COL_RIGHT);
@@ -443,9 +462,13 @@ static void layers_by_cond(const RelnCheck *check, RelnTable *table)
 }
 
 /* Of a compact group there is one column of errors, and room for all about it. */
-static void layers_of_compact(const RelnCheck *check, RelnTable *table)
+static void layers_of_compact(const RelnCheck *check, const char *on, RelnTable *table)
 {
-    reln_table_title(table, "Equivariance error by layer (double precision; as trained)");
+    char title[128];
+
+    snprintf(title, sizeof title,
+             "Equivariance error by layer on %s (double precision; as trained)", on);
+    reln_table_title(table, title);
     reln_table_column(table, "median", RELN_COL_RIGHT);
     reln_table_column(table, "worst", RELN_COL_RIGHT);
     if (check->promises)
@@ -465,21 +488,29 @@ static void layers_of_compact(const RelnCheck *check, RelnTable *table)
     }
 }
 
-static void layers_table(const Outcome *o, RelnPage *page, RelnTable *table)
+static void layers_table(const RelnCheck *check, const char *on, RelnPage *page, RelnTable *table)
 {
-    const RelnCheck *check = &o->check;
-
     reln_table_column(table, "layer", RELN_COL_LEFT);
     reln_table_column(table, "transforms as", RELN_COL_LEFT);
     if (check->n_conds > 1)
-        layers_by_cond(check, table);
+        layers_by_cond(check, on, table);
     else
-        layers_of_compact(check, table);
+        layers_of_compact(check, on, table);
     if (!check->promises)
         reln_table_note(table, "This model promises nothing; its error is shown for comparison.");
     else
         reln_table_note(table, check->kept ? "The promise is kept." : "THE PROMISE IS BROKEN.");
     reln_page_table(page, table);
+}
+
+static void layers_on_random(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    layers_table(&o->check, "random inputs", page, table);
+}
+
+static void layers_on_data(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    layers_table(&o->seen, seen_text(o->fit), page, table);
 }
 
 /* A table of its own for every use. */
@@ -511,7 +542,8 @@ static RelnStatus fill_page(const Outcome *o, RelnPage *page)
         if (o->check.n_conds > 1)
             check_plot(o, page);
         reln_page_section(page, "Equivariance");
-        RELN_TRY(with_table(o, page, layers_table));
+        RELN_TRY(with_table(o, page, layers_on_random));
+        RELN_TRY(with_table(o, page, layers_on_data));
     }
     reln_page_section(page, "Settings");
     reln_page_code(page, "SPEC, complete", o->spec);
@@ -550,9 +582,10 @@ static RelnStatus write_all(Outcome *o)
         return RELN_ERR_NOMEM;
     RELN_TRY(reln_model_save(o->fit->model, model));
     RELN_TRY(gather(o));
-    RELN_TRY(write_results(o));
     RELN_TRY(write_record(o));
-    return write_report(o);
+    RELN_TRY(write_report(o));
+    note_peak(o); /* of all that took memory: training, evaluation, checks, the page */
+    return write_results(o);
 }
 
 RelnStatus reln_fit_write_outputs(RelnFit *fit)

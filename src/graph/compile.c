@@ -10,8 +10,12 @@ bool reln_plan_compile(RelnPlan *plan)
     Planner p = {.plan = plan, .g = g};
 
     p.info = reln_arena_alloc(&plan->arena, (size_t)g->nodes.count + 1, sizeof *p.info);
-    if (!p.info)
+    plan->row_costs =
+        reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->row_costs);
+    if (!p.info || !plan->row_costs)
         return nomem(&p);
+    for (int i = 0; i < g->rows.count; i++)
+        plan->row_costs[i].name = g->rows.items[i].name;
     reln_pass_measure(&p);
     reln_pass_mark_roots(&p);
     reln_pass_mark_needed(&p);

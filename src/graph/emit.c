@@ -61,28 +61,52 @@ static RelnDomain work_domain(const RelnNode *x)
     return is_reduction(x) ? x->in[0]->domain : x->domain;
 }
 
-/* Items of x for each item that the program is counted in: a sample, an item of a function, or the step itself. */
-static double items_each(const Planner *p, const RelnNode *x, RelnDomain work)
+/* The cost of one item of a domain. A program counts what it does for a sample, for the step, or for one of the items of a
+ * function, which share what is done once for all of them. Rows have counts of their own. */
+static void add_cost(Planner *p, RelnDomain domain, double flops, double bytes)
 {
-    const ptrdiff_t unit = p->body ? p->items : work == RELN_STEP ? 1 : p->plan->shard;
+    const double share = p->body && domain == RELN_STEP ? 1 / (double)p->items : 1;
 
-    return (double)capacity_of(p, x) / (double)unit;
+    if (!p->body && domain > RELN_SAMPLES) {
+        p->plan->row_costs[domain - 2].flops += flops;
+        p->plan->row_costs[domain - 2].bytes += bytes;
+    } else {
+        p->program->flops += share * flops;
+        p->program->bytes += share * bytes;
+    }
 }
 
+/* Of which are there more? Rows before samples, samples before the step, and the larger capacity of two kinds of rows. */
+static const RelnNode *more_of(const Planner *p, const RelnNode *a, const RelnNode *b)
+{
+    if (a->domain > RELN_SAMPLES && b->domain > RELN_SAMPLES)
+        return capacity_of(p, b) > capacity_of(p, a) ? b : a;
+    return b->domain > a->domain ? b : a;
+}
+
+/* What is read or written: once for each item, or, from step level, once for all items of a shard. */
+static void count_bytes(Planner *p, const RelnNode *x, const RelnNode *most)
+{
+    const double bytes = (double)reln_node_bytes(x);
+
+    if (x->domain == RELN_STEP)
+        add_cost(p, most->domain, 0, bytes / (double)capacity_of(p, most));
+    else
+        add_cost(p, x->domain, 0, bytes);
+}
+
+/* The work of an op is done for each item of that node, x or an input, which has most. */
 static void count_cost(Planner *p, const RelnNode *x)
 {
-    const RelnDomain work = work_domain(x);
-    double most = items_each(p, x, work), bytes = most * (double)reln_node_bytes(x);
+    const RelnNode *most = x;
 
-    for (int i = 0; i < x->n_in; i++) {
-        const double each = items_each(p, x->in[i], work);
-
-        most = each > most ? each : most;
-        bytes += each * (double)reln_node_bytes(x->in[i]);
-    }
-    p->program->flops +=
-        most * (x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape));
-    p->program->bytes += bytes;
+    for (int i = 0; i < x->n_in; i++)
+        most = more_of(p, most, x->in[i]);
+    add_cost(p, most->domain, x->op->flops ? x->op->flops(x) : (double)reln_shape_count(&x->shape),
+             0);
+    count_bytes(p, x, most);
+    for (int i = 0; i < x->n_in; i++)
+        count_bytes(p, x->in[i], most);
 }
 
 /* Is everything steady that it reads at step level? */
@@ -175,7 +199,6 @@ bool reln_emit_call(Planner *p, const RelnNode *x)
         return false;
     assert(callee); /* a body that compiles has a program */
     instr.callee = callee;
-    p->program->flops += items_each(p, x, x->domain) * callee->flops;
-    p->program->bytes += items_each(p, x, x->domain) * callee->bytes;
+    add_cost(p, x->domain, callee->flops, callee->bytes);
     return emit(p, instr);
 }

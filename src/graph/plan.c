@@ -408,6 +408,8 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
         return cost;
     cost.flops_step = plan->commit.flops;
     cost.shard = (int)plan->shard;
+    cost.n_rows = plan->graph->rows.count;
+    cost.rows = plan->row_costs;
     for (int i = 0; i < plan->phases.count; i++) {
         const Phase *phase = &plan->phases.items[i];
 

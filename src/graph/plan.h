@@ -160,6 +160,7 @@ struct RelnPlan {
     size_t slab;
     Bound *bound; /* by source index */
     BoundRows *row_counts;
+    RelnRowCost *row_costs; /* by row domain */
     /* of the batch at hand */
     RelnRun run;
     ptrdiff_t n_shards;

@@ -24,6 +24,7 @@
 #include "reln/io.h"
 #include "kit/spec.h"
 #include "reln/model.h"
+#include "reln/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,6 +116,11 @@ void reln_model_graph_clear(RelnModelGraph *graph); /* all zero is fine */
  * an item of the graph is (size, channels). */
 void reln_model_predictions(const RelnModel *model, const void *y, ptrdiff_t n,
                                      double *out);
+
+/* Places for points of a sample; 0: there are no sets. */
+int reln_model_points(const RelnModel *model);
+/* reln_plan_cost() of a graph of this model, where the points of a full set are part of flops_sample and bytes_sample. */
+RelnCost reln_model_cost(const RelnModel *model, const RelnPlan *plan);
 
 /* ---- the action -------------------------------------------------------------------------------------------------- */
 

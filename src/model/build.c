@@ -576,6 +576,17 @@ RelnStatus reln_model_build(RelnModel *m, const RelnModelOptions *options, RelnM
     return reln_model_build_in(m, m->store, m->spec.model.width, options ? options : &none, out);
 }
 
+RelnCost reln_model_cost(const RelnModel *m, const RelnPlan *plan)
+{
+    RelnCost cost = reln_plan_cost(plan);
+
+    for (int i = 0; i < cost.n_rows; i++) { /* masked points are the only rows */
+        cost.flops_sample += m->points * cost.rows[i].flops;
+        cost.bytes_sample += m->points * cost.rows[i].bytes;
+    }
+    return cost;
+}
+
 void reln_model_graph_clear(RelnModelGraph *graph)
 {
     reln_graph_destroy(graph->graph);

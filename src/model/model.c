@@ -323,6 +323,11 @@ ptrdiff_t reln_model_outputs(const RelnModel *m)
     return (ptrdiff_t)reln_model_target_channels(m) * reln_model_target_size(m);
 }
 
+int reln_model_points(const RelnModel *m)
+{
+    return m->points;
+}
+
 const RelnConstants *reln_model_constants(const RelnModel *m)
 {
     return &m->constants;

@@ -54,6 +54,8 @@ done
 check "a row for each evaluation" [ "$(wc -l <pairs/metrics.csv)" -eq 31 ]
 check "the page is whole and needs nothing" sh -c 'grep -q "</html>" pairs/report.html &&
     ! grep -qE "(src|href)=\"https?:" pairs/report.html'
+check "the page shows both checks" sh -c 'grep -q "by layer on random inputs" pairs/report.html &&
+    grep -q "by layer on validation data" pairs/report.html'
 cp pairs/results.json out
 json 'steps=300' 'epochs=30' 'seed=1' 'end="done"' parameters memory train validation equivariance spec version
 
@@ -151,6 +153,8 @@ run 0 check mlp-vector --quiet
 sed 's/validation: 0.2/validation: 0/' pairs.yaml >all.yaml
 run 0 fit all.yaml pairs.npz --out all
 check "no validation: the loss is that of training" grep -q '^training loss ' out
+check "and so are the data of the note: $(cat err)" grep -q '^reln: note: on training data, in f32 ' err
+check "and those of the page" grep -q 'by layer on training data' all/report.html
 
 # ---- numbers that are not finite, and precision ----------------------------------------------------------------------
 

@@ -1,6 +1,4 @@
 /* What a plan says it costs: operations by hand count, memory as it is allocated. */
-#include <stdlib.h>
-
 #include "graph/fixture.h"
 
 /* ---- operations ----------------------------------------------------------------------------------------------------- */
@@ -100,12 +98,29 @@ static RelnFn *square_fn(RelnGraph *g)
     return reln_fn_end(body, 1, &out);
 }
 
-/* 40 rows for 10 samples, squared, summed to their samples, and a function of 6 channels called on rows. Its product of
- * weights is made once for 40 rows: 2 * 6 * 6 * 6. */
-static void rows_cost_their_capacity(void **state)
+/* The plan's cost with those of its rows, of which there is one kind. */
+static RelnRowCost row_cost_of(Fixture *f, int shard, double *flops_sample)
+{
+    RelnPlan *plan = NULL;
+    RelnRowCost row;
+
+    assert_ok(f->ctx, reln_plan_create(f->graph, &(RelnPlanOptions){.shard = shard}, &plan));
+    assert_int_equal(reln_plan_cost(plan).n_rows, 1);
+    row = reln_plan_cost(plan).rows[0];
+    *flops_sample = reln_plan_cost(plan).flops_sample;
+    reln_plan_destroy(plan);
+    return row;
+}
+
+/* Rows of 6 numbers are squared and summed to their samples: 6 + 6 for each row, however many rows and samples a shard
+ * has room for; what is squared again for each sample is the sample's. Then a function of 6 channels is called on rows:
+ * 2 * 6 * 6, and its product of weights is made once for 40 rows, 2 * 6 * 6 * 6. */
+static void rows_are_counted_by_row(void **state)
 {
     RelnNode *x, *w, *y = NULL, *of;
     RelnDomain rows;
+    RelnRowCost row;
+    double sample;
     Fixture f;
 
     (void)state;
@@ -115,42 +130,23 @@ static void rows_cost_their_capacity(void **state)
     x = reln_input(f.graph, "x", rows, (RelnDims){.c = 6}, NULL, RELN_DEFAULT);
     w = reln_param(f.graph, "w", (RelnDims){.r = 6, .c = 6}, (RelnInit){RELN_INIT_UNIFORM, 0.5});
     x = reln_square(f.graph, x);
-    reln_output(f.graph, "sum", reln_segment_sum(f.graph, x, of, RELN_SAMPLES));
-    assert_true(cost_of(&f, &(RelnPlanOptions){.shard = 10}).flops_sample == 4 * (6 + 6));
+    reln_output(f.graph, "sum",
+                reln_square(f.graph, reln_segment_sum(f.graph, x, of, RELN_SAMPLES)));
+    for (int shard = 1; shard <= 100; shard *= 10) {
+        row = row_cost_of(&f, shard, &sample);
+        assert_string_equal(row.name, "rows");
+        assert_true(row.flops == 6 + 6 && sample == 6);
+        assert_true(row.bytes == 8 * 3 * 6 + 4); /* x, its square twice, and whose it is */
+    }
     assert_true(reln_call(f.graph, square_fn(f.graph), 2, (RelnNode *[]){x, w}, &y));
     reln_output(f.graph, "y", y);
-    assert_near(&(double){cost_of(&f, &(RelnPlanOptions){.shard = 10}).flops_sample},
-                &(double){4 * (6 + 6) + 4 * 2 * 36 + 2 * 216 / 10.0}, 1, 1e-12);
+    row = row_cost_of(&f, 10, &sample);
+    assert_near(&row.flops, &(double){6 + 6 + 2 * 36 + 2 * 216 / 40.0}, 1, 1e-12);
+    assert_true(sample == 6);
     fixture_clear(&f);
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
-
-/* A heap that knows how many bytes are out, and the most there ever were. */
-typedef struct Heap {
-    size_t live, peak;
-} Heap;
-
-static void *take(void *user, size_t n_bytes)
-{
-    Heap *heap = user;
-    char *block = aligned_alloc(RELN_ALIGN, (n_bytes / RELN_ALIGN + 2) * RELN_ALIGN);
-
-    if (!block)
-        return NULL;
-    *(size_t *)(void *)block = n_bytes;
-    heap->live += n_bytes;
-    heap->peak = heap->live > heap->peak ? heap->live : heap->peak;
-    return block + RELN_ALIGN;
-}
-
-static void give_back(void *user, void *block)
-{
-    char *begin = (char *)block - RELN_ALIGN;
-
-    ((Heap *)user)->live -= *(size_t *)(void *)begin;
-    free(begin);
-}
 
 /* Four brackets of 64 channels and all gradients. The programs themselves take room too: 1 kB for an instruction is
  * plenty; and a plan has a list of at most one shard for each sample. */
@@ -158,7 +154,8 @@ static void memory_is_as_planned(void **state)
 {
     enum { SAMPLES = 200, WIDTH = 64, THREADS = 3 };
     static float x[SAMPLES * 9 * WIDTH];
-    Heap heap = {0, 0};
+    CountingHeap heap = {0, 0};
+    const RelnAllocator allocator = counting_allocator(&heap);
     RelnCtx *ctx = NULL;
     RelnPool *pool = NULL;
     RelnPlan *plan = NULL;
@@ -168,7 +165,7 @@ static void memory_is_as_planned(void **state)
     size_t before, planned;
 
     (void)state;
-    assert_int_equal(reln_ctx_create(&(RelnAllocator){take, give_back, &heap}, &ctx), RELN_OK);
+    assert_int_equal(reln_ctx_create(&allocator, &ctx), RELN_OK);
     assert_ok(ctx, fixture_build(&f, ctx, "gl:3", "gl:3", RELN_F32));
     assert_ok(ctx, reln_pool_create(ctx, THREADS, &pool));
     y = reln_input(f.graph, "x", RELN_SAMPLES, (RelnDims){.k = 9, .c = WIDTH}, f.adjoint,
@@ -204,7 +201,7 @@ int main(void)
         cmocka_unit_test(a_small_network_costs_what_it_does_by_hand),
         cmocka_unit_test(a_hamiltonian_costs_two_passes),
         cmocka_unit_test(features_cost_coordinates_and_points),
-        cmocka_unit_test(rows_cost_their_capacity),
+        cmocka_unit_test(rows_are_counted_by_row),
         cmocka_unit_test(memory_is_as_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,6 +351,43 @@ static void lie_neurons_see_features_of_a_quarter(void **state)
     world_clear(&w);
 }
 
+/* ---- cost -------------------------------------------------------------------------------------------------------------- */
+
+static RelnCost cost_of(const char *spec)
+{
+    RelnModelGraph net = {0};
+    RelnPlan *plan = NULL;
+    RelnCost cost;
+    World w;
+
+    assert_int_equal(world_init(&w, NULL, spec, 6), RELN_OK);
+    assert_ok(w.ctx, world_model(&w));
+    assert_int_equal(reln_model_points(w.model), WORLD_POINTS);
+    assert_ok(w.ctx, reln_model_build(w.model, NULL, &net));
+    assert_ok(w.ctx, reln_plan_create(net.graph, NULL, &plan));
+    cost = reln_model_cost(w.model, plan);
+    reln_plan_destroy(plan);
+    reln_model_graph_clear(&net);
+    world_clear(&w);
+    return cost;
+}
+
+/* With a mask points are rows, without one they are an axis; the network is the same. The mean of a masked set counts its
+ * points, too: one addition each, and at most four operations to divide by their number. */
+static void a_full_set_costs_the_same_with_and_without_a_mask(void **state)
+{
+    const double masked =
+        cost_of("{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}],"
+                " target: {name: y, as: scalar}, model: {width: 5}}")
+            .flops_sample;
+    const double plain = cost_of("{symmetry: so:3, inputs: [{name: v, as: vector, points: true}],"
+                                 " target: {name: y, as: scalar}, model: {width: 5}}")
+                             .flops_sample;
+
+    (void)state;
+    assert_true(masked >= plain + WORLD_POINTS && masked <= plain + WORLD_POINTS + 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +398,7 @@ int main(void)
         cmocka_unit_test(the_width_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),
         cmocka_unit_test(lie_neurons_see_features_of_a_quarter),
+        cmocka_unit_test(a_full_set_costs_the_same_with_and_without_a_mask),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,33 @@ RelnAllocator faulty_allocator(FaultyHeap *heap)
     return (RelnAllocator){faulty_alloc, faulty_release, heap};
 }
 
+/* The size of a block stands before it. Threads of a pool allocate nothing. */
+static void *counting_alloc(void *user, size_t n_bytes)
+{
+    CountingHeap *heap = user;
+    char *block = aligned_alloc(RELN_ALIGN, (n_bytes / RELN_ALIGN + 2) * RELN_ALIGN);
+
+    if (!block)
+        return NULL;
+    *(size_t *)(void *)block = n_bytes;
+    heap->live += n_bytes;
+    heap->peak = heap->live > heap->peak ? heap->live : heap->peak;
+    return block + RELN_ALIGN;
+}
+
+static void counting_release(void *user, void *block)
+{
+    char *begin = (char *)block - RELN_ALIGN;
+
+    ((CountingHeap *)user)->live -= *(size_t *)(void *)begin;
+    free(begin);
+}
+
+RelnAllocator counting_allocator(CountingHeap *heap)
+{
+    return (RelnAllocator){counting_alloc, counting_release, heap};
+}
+
 uint64_t fail_every_allocation(RelnStatus (*body)(RelnCtx *ctx))
 {
     for (uint64_t k = 1;; k++) {

@@ -33,6 +33,12 @@ typedef struct FaultyHeap {
 } FaultyHeap;
 RelnAllocator faulty_allocator(FaultyHeap *heap);
 
+/* A heap that knows how many bytes are out, and the most there ever were. */
+typedef struct CountingHeap {
+    size_t live, peak;
+} CountingHeap;
+RelnAllocator counting_allocator(CountingHeap *heap);
+
 /* Runs body(ctx) with the 1st, 2nd, ... allocation failing until it returns RELN_OK. Each failing run must return
  * RELN_ERR_NOMEM and leave nothing allocated. Returns the number of failing runs. */
 uint64_t fail_every_allocation(RelnStatus (*body)(RelnCtx *ctx));
