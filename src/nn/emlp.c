@@ -50,9 +50,10 @@ void reln_emlp_uniform(int dim, int width, int ranks, int *channels)
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
-static bool fail_rep(const RelnNet *net, const char *name)
+/* The graph fails as the context did, with its message. */
+static bool fail_as(const RelnNet *net, const char *name, RelnStatus status)
 {
-    return reln_graph_fail(net->graph, RELN_ERR_REP, "%s: no rep of a tensor: %s", name,
+    return reln_graph_fail(net->graph, status, "%s: %s", name,
                            reln_ctx_error(reln_graph_ctx(net->graph)));
 }
 
@@ -72,7 +73,7 @@ static bool kind_init(const RelnNet *net, const char *name, const RelnTensors *t
     kind->rep = scalar ? reln_invariant(net->graph, 1) : t->rep;
     for (int i = 1; i < kind->rank && kind->rep; i++)
         kind->rep = reln_rep_product(kind->rep, t->rep);
-    return kind->rep || fail_rep(net, name);
+    return kind->rep || fail_as(net, name, reln_ctx_status(reln_graph_ctx(net->graph)));
 }
 
 /* Scalars of all entries are one kind, the first. */
@@ -179,8 +180,7 @@ static int basis_of(const RelnNet *net, const char *name, const RelnRep *in, con
     const size_t size = (size_t)reln_rep_dim(in) * (size_t)reln_rep_dim(out);
 
     if (status != RELN_OK) {
-        reln_graph_fail(net->graph, status, "%s: %s", name,
-                        reln_ctx_error(reln_graph_ctx(net->graph)));
+        fail_as(net, name, status);
         return -1;
     }
     *basis = reln_graph_alloc(net->graph, (size_t)maps->count * size + 1, sizeof **basis);
@@ -282,7 +282,7 @@ static bool is_invertible(const RelnNet *net, const char *name, int n, const dou
     const RelnStatus status = s ? reln_svd(ctx, n, n, m, false, s, NULL, NULL) : RELN_ERR_NOMEM;
 
     if (status != RELN_OK)
-        return reln_graph_fail(net->graph, status, "%s: %s", name, reln_ctx_error(ctx));
+        return fail_as(net, name, status);
     return s[n - 1] > RELN_INTERTWINER_TOLERANCE * s[0];
 }
 
@@ -295,13 +295,19 @@ static double *form_of(const RelnNet *net, const char *name, const RelnRep *rep)
     const RelnRep *dual = reln_dual(net->graph, rep);
     double *f = reln_graph_alloc(net->graph, (size_t)size, sizeof *f), *basis = NULL;
     RelnVerdict verdict = {.equivariant = false};
+    RelnStatus status;
     int count;
 
     if (!f || !dual)
         return NULL;
     for (int i = 0; i < d; i++)
         f[i * d + i] = 1.0;
-    if (reln_check_linear(rep, dual, f, &verdict) == RELN_OK && verdict.equivariant)
+    status = reln_check_linear(rep, dual, f, &verdict);
+    if (status != RELN_OK) {
+        fail_as(net, name, status);
+        return NULL;
+    }
+    if (verdict.equivariant)
         return f;
     memset(f, 0, (size_t)size * sizeof *f);
     count = basis_of(net, name, rep, dual, &basis);

@@ -595,3 +595,13 @@ RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share
     close_moved(&m);
     return status;
 }
+
+RelnStatus exp_act_on(Exp *e, const ExpSet *seen, ExpAction *a, RelnRng *rng, int n, double share,
+                      double sums[2])
+{
+    double *before = NULL;
+
+    TRY(exp_outputs(e, a->plan, seen, a->test->size_y, &before));
+    a->before = before;
+    return exp_act(e, a, rng, n, share, sums);
+}

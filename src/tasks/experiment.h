@@ -187,5 +187,8 @@ typedef struct ExpAction {
 
 /* Adds to sums, for each of n elements, both errors divided by `share`. Stops when it is asked to. */
 RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share, double sums[2]);
+/* The same after a->before was computed: the outputs for `seen`, the test samples as the network takes them. */
+RelnStatus exp_act_on(Exp *e, const ExpSet *seen, ExpAction *a, RelnRng *rng, int n, double share,
+                      double sums[2]);
 
 #endif

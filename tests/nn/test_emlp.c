@@ -199,6 +199,26 @@ static void emlp_commutes_with_the_symplectic_group(void **state)
     check_group("sp:4", 10.0);
 }
 
+/* Vectors of gl:3 have no invariant form: products with invariants are left, and nothing leads to an invariant. */
+static void without_a_form_vectors_still_lead_to_vectors(void **state)
+{
+    Lab l;
+
+    (void)state;
+    lab_init(&l, "gl:3", RELN_F64);
+    lab_input(&l, l.rep);
+    lab_output(&l,
+               reln_nn_emlp(
+                   &l.net, "vector", l.x,
+                   &(RelnEmlp){.layers = 2, .width = 40, .ranks = 3, .rep = l.rep, .channels = 2}));
+    assert_ok(l.f.ctx, reln_plan_create(l.f.graph, NULL, &l.plan));
+    lab_draw(&l, 10.0);
+    compare(&l, 0, l.rep, 0);
+    assert_null(reln_nn_emlp(&l.net, "none", l.x,
+                             &(RelnEmlp){.layers = 2, .width = 40, .ranks = 3, .channels = 1}));
+    lab_clear(&l);
+}
+
 /* Coordinates declared as invariants pass the builder; moved as vectors, a plain network on them is found out. */
 static void a_plain_network_in_its_place_is_caught(void **state)
 {
@@ -293,6 +313,31 @@ static void gradients_are_slopes(void **state)
     check_gradient("sp:4");
 }
 
+/* Forms of the solver, lists and products of tensors: all of them are allocated by the context. */
+static RelnStatus build_small(RelnCtx *ctx)
+{
+    Fixture f;
+    RelnStatus status = fixture_build(&f, ctx, "sp:2", "sp:2", RELN_F64);
+
+    if (status == RELN_OK) {
+        const RelnRep *rep = reln_rep_vector(f.group);
+        RelnNode *x =
+            reln_input(f.graph, "x", RELN_SAMPLES, (RelnDims){.k = 2, .c = 2}, rep, RELN_DEFAULT);
+
+        reln_nn_emlp(&(RelnNet){.graph = f.graph}, "f", x,
+                     &(RelnEmlp){.layers = 1, .width = 12, .ranks = 3, .channels = 1});
+        status = rep ? reln_graph_status(f.graph) : RELN_ERR_NOMEM;
+    }
+    fixture_release(&f);
+    return status;
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_true(fail_every_allocation(build_small) > 20);
+}
+
 static void channels_are_distributed_as_published(void **state)
 {
     static const int want[4] = {38, 12, 3, 1};
@@ -308,9 +353,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(emlp_commutes_with_rotations_and_reflections),
         cmocka_unit_test(emlp_commutes_with_the_symplectic_group),
+        cmocka_unit_test(without_a_form_vectors_still_lead_to_vectors),
         cmocka_unit_test(a_plain_network_in_its_place_is_caught),
         cmocka_unit_test(invariants_of_vectors_come_from_the_bilinear_layer),
         cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(channels_are_distributed_as_published),
     };
 

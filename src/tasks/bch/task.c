@@ -240,13 +240,11 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
                         .error = add_distance,
                         .broken = add_distance};
     RelnRng rng = exp_rng(&scale->exp, 11);
-    double sums[2] = {0, 0}, *before = NULL;
+    double sums[2] = {0, 0};
 
-    TRY(exp_outputs(e, EXP_NETWORK, &set, BCH_MATRIX, &before));
-    action.before = before;
-    TRY(exp_act(e, &action, &rng, scale->frames, scale->frames, sums));
-    run->metrics[DISTANCE] = mean_of(bch_distance, before, test->y, test->n);
-    run->metrics[ANGLE] = mean_of(bch_angle, before, test->y, test->n);
+    TRY(exp_act_on(e, &set, &action, &rng, scale->frames, scale->frames, sums));
+    run->metrics[DISTANCE] = mean_of(bch_distance, action.before, test->y, test->n);
+    run->metrics[ANGLE] = mean_of(bch_angle, action.before, test->y, test->n);
     run->metrics[TURNED] = sums[0];
     run->metrics[EQUIVARIANCE] = sums[1];
     return RELN_OK;

@@ -276,12 +276,10 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
                         .error = exp_add_mse,
                         .broken = add_distance};
     RelnRng rng = exp_rng(&d->scale->exp, 11);
-    double sums[2] = {0, 0}, *before = NULL;
+    double sums[2] = {0, 0};
 
-    TRY(exp_outputs(e, EXP_NETWORK, &set, test->size_y, &before));
-    action.before = before;
-    TRY(exp_act(e, &action, &rng, n, n, sums));
-    run->metrics[ID] = exp_mse(before, test->y, test->n, test->size_y);
+    TRY(exp_act_on(e, &set, &action, &rng, n, n, sums));
+    run->metrics[ID] = exp_mse(action.before, test->y, test->n, test->size_y);
     run->metrics[MOVED] = sums[0];
     run->metrics[EQUIVARIANCE] = sums[1];
     return RELN_OK;

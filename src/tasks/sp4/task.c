@@ -260,12 +260,10 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
                         .error = exp_add_mse,
                         .broken = add_difference};
     RelnRng rng = exp_rng(&scale->exp, /*stream=*/4);
-    double sums[2] = {0, 0}, *before = NULL;
+    double sums[2] = {0, 0};
 
-    TRY(exp_outputs(e, EXP_OTHER, &set, 1, &before));
-    action.before = before;
-    TRY(exp_act(e, &action, &rng, scale->actions, 1, sums));
-    run->metrics[ID] = exp_mse(before, test->y, test->n, 1);
+    TRY(exp_act_on(e, &set, &action, &rng, scale->actions, 1, sums));
+    run->metrics[ID] = exp_mse(action.before, test->y, test->n, 1);
     run->metrics[SP4] = sums[0] / scale->actions;
     run->metrics[INVARIANCE] = sums[1] / scale->actions;
     run->metrics[ID_PUBLISHED] = exp_best_metric(e, 0, false);
