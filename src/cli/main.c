@@ -138,7 +138,7 @@ static CliExit run(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return show_help();
     if (strcmp(argv[1], "--version") == 0) {
-        printf("reln %s, %s kernels\n", task_program(), reln_kernels_text(false));
+        printf("reln %s\nkernels: %s\n", task_program(), reln_kernels_text(false));
         return CLI_DONE;
     }
     for (int i = 0; i < N_COMMANDS; i++)

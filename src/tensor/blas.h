@@ -6,7 +6,11 @@
 
 /* OpenBLAS takes a buffer of 128 MB from the system at its first call, and for every further thread that is inside it
  * at the same time; where mmap() fails it tries again for ever. So whoever calls it asks first whether a buffer could
- * be had: it costs two system calls. Sets one thread for each call, too: bits must not depend on their number. */
+ * be had: it costs two system calls. Sets one thread for each call, too: bits must not depend on their number.
+ *
+ * The answer is not remembered. A buffer that OpenBLAS has already would do for one thread at a time, but nothing tells
+ * whether another thread is inside at this moment, and being wrong about that is a hang. So the program is refused where
+ * less than a second buffer is left: `reln fit` needs about 280 MB of addresses, of which it uses 200. */
 bool reln_blas_ready(void);
 RelnStatus reln_blas_want(RelnCtx *ctx); /* the same as a status: RELN_ERR_NOMEM */
 

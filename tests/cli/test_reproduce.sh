@@ -60,7 +60,8 @@ check "help of a task" grep -q -- '--group gl:3|gl:4 ' out
 check "and its models" grep -q 'reln-center  *ReLN, centre apart' out
 run 0 --version
 check "the version has a commit" grep -qE '^reln [0-9.]+ \(([0-9a-f]+(-dirty)?|unknown)\)$' out
-check "and so have records" grep -q "\"program\": \"$(sed 's/^reln //' out)\"" sp4/runs/best-1.json
+check "and so have records" grep -q "\"program\": \"$(sed -n 's/^reln //p' out)\"" sp4/runs/best-1.json
+check "the version names the kernels" grep -qE '^kernels: (avx2|reference)$' out
 run 4 reproduce sp4 --scale smoke --out /dev/null/x
 
 # stopped: a checkpoint, the code of the signal, and it goes on from there

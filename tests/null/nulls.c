@@ -157,9 +157,10 @@ static RelnStatus make_files(void)
     return reln_model_load(s.ctx, "run", RELN_DEFAULT, &model);
 }
 
+static char folder[] = "/tmp/reln-nulls-XXXXXX";
+
 static RelnStatus set_up(void)
 {
-    char folder[] = "/tmp/reln-nulls-XXXXXX";
     RelnRng rng;
 
     if (!mkdtemp(folder) || chdir(folder) != 0)
@@ -178,6 +179,7 @@ static RelnStatus set_up(void)
 int main(int argc, char **argv)
 {
     const size_t n = sizeof calls / sizeof calls[0];
+    char clean[64];
     int crashed = 0;
 
     if (set_up() != RELN_OK) {
@@ -190,5 +192,8 @@ int main(int argc, char **argv)
             crashed++;
         }
     printf("%zu calls with NULL, %d crash\n", n, crashed);
+    snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
+    if (system(clean) != 0)
+        return 2;
     return crashed ? 1 : 0;
 }
