@@ -109,6 +109,11 @@ static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
     return RELN_OK;
 }
 
+static void note_peak(Outcome *o)
+{
+    o->fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes();
+}
+
 static RelnStatus gather(Outcome *o)
 {
     RelnFit *fit = o->fit;
@@ -124,7 +129,7 @@ static RelnStatus gather(Outcome *o)
     RELN_TRY(gather_metrics(o));
     RELN_TRY(reln_check(fit->model, &options, &o->check));
     RELN_TRY(check_data(o, &options));
-    fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes(); /* evaluation and check included */
+    note_peak(o);
     return RELN_OK;
 }
 
@@ -574,9 +579,10 @@ static RelnStatus write_all(Outcome *o)
         return RELN_ERR_NOMEM;
     RELN_TRY(reln_model_save(o->fit->model, model));
     RELN_TRY(gather(o));
-    RELN_TRY(write_results(o));
     RELN_TRY(write_record(o));
-    return write_report(o);
+    RELN_TRY(write_report(o));
+    note_peak(o); /* of all that took memory: training, evaluation, checks, the page */
+    return write_results(o);
 }
 
 RelnStatus reln_fit_write_outputs(RelnFit *fit)

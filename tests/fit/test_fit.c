@@ -217,6 +217,75 @@ static void an_allocation_that_fails_leaves_no_leak_and_no_half_file(void **stat
     room_clear(&r);
 }
 
+/* ---- memory of the end ---------------------------------------------------------------------------------------------- */
+
+enum { SETS = 40, PLACES = 64 };
+
+/* data.npz anew: whole sets of 64 vectors. */
+static void write_sets(Room *r)
+{
+    static double v[SETS * PLACES * 3], m[SETS * PLACES], y[SETS];
+    const RelnNamed arrays[] = {{"v", RELN_F64, 3, {SETS, PLACES, 3}, v},
+                                {"m", RELN_F64, 2, {SETS, PLACES}, m},
+                                {"y", RELN_F64, 1, {SETS}, y}};
+    RelnRng rng = reln_rng(3, 1);
+
+    fill_normal(&rng, SETS * PLACES * 3, v);
+    for (int i = 0; i < SETS * PLACES; i++)
+        m[i] = 1;
+    for (int i = 0; i < SETS; i++)
+        y[i] = i % 3;
+    assert_ok(r->world.ctx, reln_npz_save(r->world.ctx, r->data, 3, arrays));
+}
+
+typedef struct Watch {
+    const CountingHeap *heap;
+    size_t trained; /* the peak after the last step */
+} Watch;
+
+static bool note_peak(void *self, const RelnTrainProgress *progress)
+{
+    Watch *watch = self;
+
+    (void)progress;
+    watch->trained = watch->heap->peak;
+    return true;
+}
+
+/* A check holds 16 MB of values at a time, or those of four draws. Here a draw has 12 layers of 64 points, 3 coordinates and
+ * 64 channels, each four times and one of them six times in double precision: 4.9 MB, 20 MB for four. Beside them are
+ * inputs of two networks, read in pieces of 4 MB, two plans and the weights in double precision: 20 MB are plenty. */
+static void the_end_of_a_run_takes_bounded_memory(void **state)
+{
+    static const char spec[] =
+        "{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}],"
+        " target: {name: y, as: class, classes: 3}, model: {width: 64, depth: 4},"
+        " train: {epochs: 1, batch: 10, validation: 0.25}}";
+    CountingHeap heap = {0, 0};
+    const RelnAllocator allocator = counting_allocator(&heap);
+    Watch watch = {&heap, 0};
+    RelnCtx *ctx = NULL;
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    Room r;
+
+    (void)state;
+    room_init(&r, spec, 4);
+    write_sets(&r);
+    assert_int_equal(reln_ctx_create(&allocator, &ctx), RELN_OK);
+    assert_ok(
+        ctx, reln_fit_open(ctx, r.spec, r.data,
+                           &(RelnFitOptions){.folder = r.run, .self = &watch, .observe = note_peak},
+                           &fit));
+    assert_ok(ctx, reln_fit_run(fit, &end));
+    assert_true(watch.trained > 0);
+    assert_true(heap.peak - watch.trained < 40 * 1000 * 1000);
+    reln_fit_close(fit);
+    reln_ctx_destroy(ctx);
+    assert_int_equal(heap.live, 0);
+    room_clear(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +294,7 @@ int main(void)
         cmocka_unit_test(a_run_notices_that_its_data_changed),
         cmocka_unit_test(the_loss_falls_and_the_record_says_so),
         cmocka_unit_test(an_allocation_that_fails_leaves_no_leak_and_no_half_file),
+        cmocka_unit_test(the_end_of_a_run_takes_bounded_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
