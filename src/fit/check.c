@@ -496,24 +496,26 @@ static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
     return RELN_OK;
 }
 
-/* Draws at a time whose values fill this much memory, or four. Every number of a layer is there six times: as both plans
- * keep it, as both gave it for the samples as they are, moved, and as it is wanted. */
+/* Draws at a time whose values fill this much memory, or four. Every layer is there four times, as both plans keep it and as
+ * both gave it for the samples as they are; and one of them twice more, moved and as it is wanted. */
 static int block_size(const Checker *c)
 {
-    const double most = 32e6, copies = 6 * sizeof(double);
+    const double most = 16e6;
     const RelnShapes *shapes = reln_model_shapes(c->model);
-    double bytes = 1, points = 1;
+    double numbers = 1, largest = 0, points = 1;
 
     for (int i = 0; i < c->n_inputs; i++)
         points = fmax(points, shapes->input[i].points);
     for (int t = 0; t < c->wide.graph.n_taps; t++) {
         const RelnNode *node = c->wide.graph.taps[t].node;
         const RelnDims d = reln_node_dims(node);
+        const double count = (double)d.p * d.q * d.r * d.k * d.c *
+                             (reln_node_domain(node) == RELN_SAMPLES ? 1 : points);
 
-        bytes += copies * d.p * d.q * d.r * d.k * d.c *
-                 (reln_node_domain(node) == RELN_SAMPLES ? 1 : points);
+        numbers += count;
+        largest = fmax(largest, count);
     }
-    return (int)fmax(4, fmin(c->total, most / bytes));
+    return (int)fmax(4, fmin(c->total, most / (sizeof(double) * (4 * numbers + 2 * largest))));
 }
 
 static RelnStatus allocate(Checker *c, int n_conds)

@@ -49,29 +49,26 @@ void reln_reader_close(RelnReader *r)
     }
 }
 
-/* A batch into r->y; its rows are in r->rows. */
-static RelnStatus run(RelnReader *r, ptrdiff_t n)
+/* The batch that begins at `first` into r->y, its rows into r->rows. */
+static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
+                      ptrdiff_t *count)
 {
-    RELN_TRY(reln_data_bind(r->data, r->plan, n, r->rows, 0));
-    RELN_TRY(
-        reln_plan_run(r->plan, &(RelnRun){.n_samples = n, .asked = r->asked, .self = r->self}));
-    reln_model_predictions(r->model, reln_plan_output(r->plan, "y", NULL), n, r->y);
+    *count = n - first < BATCH ? n - first : BATCH;
+    for (ptrdiff_t i = 0; i < *count; i++)
+        r->rows[i] = rows ? rows[first + i] : first + i;
+    RELN_TRY(reln_data_bind(r->data, r->plan, *count, r->rows, 0));
+    RELN_TRY(reln_plan_run(r->plan,
+                           &(RelnRun){.n_samples = *count, .asked = r->asked, .self = r->self}));
+    reln_model_predictions(r->model, reln_plan_output(r->plan, "y", NULL), *count, r->y);
     return RELN_OK;
-}
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
 }
 
 RelnStatus reln_reader_tally(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, RelnTally *tally)
 {
-    for (ptrdiff_t first = 0; first < n; first += BATCH) {
-        const ptrdiff_t count = smaller(BATCH, n - first);
+    ptrdiff_t count;
 
-        for (ptrdiff_t i = 0; i < count; i++)
-            r->rows[i] = rows ? rows[first + i] : first + i;
-        RELN_TRY(run(r, count));
+    for (ptrdiff_t first = 0; first < n; first += BATCH) {
+        RELN_TRY(run(r, first, n, rows, &count));
         RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
         reln_tally_add(tally, count, r->y, r->target);
     }
@@ -81,13 +78,10 @@ RelnStatus reln_reader_tally(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, 
 RelnStatus reln_reader_predict(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, double *y)
 {
     const ptrdiff_t outputs = reln_model_outputs(r->model);
+    ptrdiff_t count;
 
     for (ptrdiff_t first = 0; first < n; first += BATCH) {
-        const ptrdiff_t count = smaller(BATCH, n - first);
-
-        for (ptrdiff_t i = 0; i < count; i++)
-            r->rows[i] = rows ? rows[first + i] : first + i;
-        RELN_TRY(run(r, count));
+        RELN_TRY(run(r, first, n, rows, &count));
         memcpy(y + first * outputs, r->y, (size_t)(count * outputs) * sizeof *y);
     }
     return RELN_OK;

@@ -252,9 +252,9 @@ static bool note_peak(void *self, const RelnTrainProgress *progress)
     return true;
 }
 
-/* A check holds 32 MB of values at a time, or those of four draws. Here a draw has 12 layers of 64 points, 3 coordinates and
- * 64 channels, six times in double precision: 7 MB, and 354 MB for all 50 of them. What is there beside them are inputs,
- * two plans and the weights in double precision: 8 MB are plenty. */
+/* A check holds 16 MB of values at a time, or those of four draws. Here a draw has 12 layers of 64 points, 3 coordinates and
+ * 64 channels, each four times and one of them six times in double precision: 4.9 MB, 20 MB for four. Beside them are
+ * inputs of two networks, read in pieces of 4 MB, two plans and the weights in double precision: 20 MB are plenty. */
 static void the_end_of_a_run_takes_bounded_memory(void **state)
 {
     static const char spec[] =
