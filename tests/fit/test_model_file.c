@@ -50,6 +50,35 @@ static void a_model_saved_again_is_the_same_file(void **state)
     }
 }
 
+/* Not a model, nor arrays that somebody else wrote; nor one of another format. */
+static void only_a_checkpoint_is_read_as_one(void **state)
+{
+    static const RelnMetaItem other[] = {{"reln.format", "999"}, {"reln.kind", "checkpoint"}};
+    double x[2] = {1, 2};
+    const RelnNamed array = {"x", RELN_F64, 1, {2}, x};
+    RelnTensors *file = NULL;
+    bool previous;
+    char path[512];
+    Room r;
+
+    (void)state;
+    room_init(&r, PAIRS TRAIN32, 12);
+    room_train(&r, 1);
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", r.run);
+    assert_ok(r.world.ctx, reln_checkpoint_load(r.world.ctx, path, &file, &previous));
+    assert_false(previous);
+    reln_tensors_destroy(file);
+    assert_int_equal(reln_checkpoint_load(r.world.ctx, r.model, &file, &previous), RELN_ERR_FORMAT);
+    assert_null(file);
+    snprintf(path, sizeof path, "%s/other.safetensors", r.folder);
+    assert_ok(r.world.ctx, reln_tensors_save(r.world.ctx, path, 1, &array, &(RelnMeta){0, NULL}));
+    assert_int_equal(reln_checkpoint_load(r.world.ctx, path, &file, &previous), RELN_ERR_FORMAT);
+    assert_ok(r.world.ctx, reln_tensors_save(r.world.ctx, path, 1, &array, &(RelnMeta){2, other}));
+    assert_int_equal(reln_checkpoint_load(r.world.ctx, path, &file, &previous),
+                     RELN_ERR_UNSUPPORTED);
+    room_clear(&r);
+}
+
 /* From f32 to f64 no weight changes, and the prediction by rounding of the f32 network only. */
 static void a_model_in_double_precision_predicts_the_same_to_single(void **state)
 {
@@ -352,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_saved_again_is_the_same_file),
+        cmocka_unit_test(only_a_checkpoint_is_read_as_one),
         cmocka_unit_test(a_model_in_double_precision_predicts_the_same_to_single),
         cmocka_unit_test(an_edited_description_is_refused),
         cmocka_unit_test(predictions_do_not_depend_on_threads_or_neighbours),

@@ -66,6 +66,10 @@ static const TaskModel models[] = {
      .label = "100 steps",
      .settings =
          &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 100, .every = 100}},
+    {.name = "steady",
+     .label = "100 steps, looked at on the way",
+     .settings =
+         &(const Row){.rate = 1e-2, .kind = BRACKET, .parts = 1, .steps = 100, .every = 20}},
     {.name = "contrary",
      .label = "100 steps, against validation",
      .settings =
@@ -346,9 +350,11 @@ static void a_second_part_goes_on_from_the_weights_of_the_first(void **state)
 static void the_weights_that_validation_finds_best_are_kept(void **state)
 {
     const TaskRun early = row(*state, "early"), late = row(*state, "late"),
-                  contrary = row(*state, "contrary"), last = row(*state, "contrary-last");
+                  steady = row(*state, "steady"), contrary = row(*state, "contrary"),
+                  last = row(*state, "contrary-last");
 
     assert_true(late.metrics[0] < early.metrics[0] / 2);
+    assert_true(steady.metrics[0] == late.metrics[0]);
     assert_true(contrary.metrics[0] == early.metrics[0]);
     assert_true(last.metrics[0] == late.metrics[0]);
 }

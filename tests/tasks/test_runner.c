@@ -28,6 +28,7 @@ typedef struct Scale {
 static Scale scales[TASK_SCALES] = {{0.1}, {0.1}, {0.1}};
 static const Key scale_keys[] = {TASK_NUMBER(Scale, rate)};
 static const char *failing, *dying; /* models whose runs do */
+static uint64_t wild;               /* the seed whose training diverges; 0: none */
 static uint64_t endless;            /* the seed whose share is not finite; 0: none */
 
 static RelnStatus prepare(TaskEnv *env, void **data)
@@ -62,7 +63,8 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
                               .seed = run->seed,
                               .n_steps = steps,
                               .evaluate_every = 10,
-                              .schedule = task_schedule(0.1, true, steps, TASK_WARMUP, TASK_FLOOR),
+                              .schedule = task_schedule(run->seed == wild ? 1e200 : 0.1, true,
+                                                        steps, TASK_WARMUP, TASK_FLOOR),
                               .load = load};
     const RelnTrainRow *rows = NULL;
     int n;
@@ -556,6 +558,55 @@ static void training_that_is_over_is_not_done_again_for_the_evaluation(void **st
     place_clear(&p);
 }
 
+static void a_checkpoint_of_other_settings_is_not_gone_on_from(void **state)
+{
+    int looks = 6;
+    uint64_t first = 1;
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.values[0] = "long";
+    p.request.models = "plain";
+    p.request.seeds = 1;
+    p.request.watch = (TaskWatch){.self = &looks, .asked = asked_after};
+    assert_ok(p.ctx, go(&p));
+    assert_true(p.outcome.stopped && n_loaded > 0 && n_loaded < 4000);
+    scales[TASK_QUICK].rate = 0.3;
+    n_loaded = 0;
+    p.request.watch = (TaskWatch){.self = &first, .begin = note_first};
+    assert_ok(p.ctx, go(&p));
+    assert_int_equal(first, 0);
+    assert_int_equal(n_loaded, 4000);
+    place_clear(&p);
+}
+
+/* It keeps its best weights, and the table says how many of the runs did, also when their records are read. */
+static void a_run_that_diverged_is_told(void **state)
+{
+    static const char *const note = ": 1 of the runs diverged and kept their best weights";
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.models = "plain";
+    p.request.seeds = 3;
+    assert_ok(p.ctx, go(&p));
+    assert_null(strstr(content(&p, "table.md"), "diverged"));
+    place_clear(&p);
+    place_init(&p);
+    p.request.models = "plain";
+    p.request.seeds = 3;
+    wild = 2;
+    for (int again = 0; again < 2; again++) {
+        assert_ok(p.ctx, go(&p));
+        assert_int_equal(p.outcome.found, again * 3);
+        assert_non_null(strstr(content(&p, "table.md"), note));
+    }
+    wild = 0;
+    place_clear(&p);
+}
+
 /* Stopped is what a run says by its status: one that could not keep its state is no run that can be gone on with. */
 static void a_run_that_fails_while_it_is_stopped_has_failed(void **state)
 {
@@ -653,6 +704,8 @@ int main(void)
         cmocka_unit_test(runs_at_a_time_are_stopped_together_and_go_on),
         cmocka_unit_test(a_run_that_fails_or_dies_among_others_is_told),
         cmocka_unit_test(training_that_is_over_is_not_done_again_for_the_evaluation),
+        cmocka_unit_test(a_checkpoint_of_other_settings_is_not_gone_on_from),
+        cmocka_unit_test(a_run_that_diverged_is_told),
         cmocka_unit_test(a_run_that_fails_while_it_is_stopped_has_failed),
         cmocka_unit_test(what_is_asked_wrongly_is_told),
         cmocka_unit_test(a_damaged_checkpoint_is_refused),

@@ -189,6 +189,26 @@ static void a_change_of_any_field_of_any_row_is_another_run(void **state)
             check_row(task_at(t), &task_at(t)->models[m]);
 }
 
+/* A setting that there is no more decided the result of then. */
+static void a_setting_that_is_gone_is_another_run(void **state)
+{
+    Copy c;
+    char *settings, more[8192];
+
+    (void)state;
+    copy_init(&c, task_find("sp4"), &task_find("sp4")->models[0]);
+    settings = task_settings_text(&c.run);
+    assert_non_null(settings);
+    assert_true(is_gone_on_from(&c, settings, false));
+    assert_int_equal(settings[0], '{');
+    assert_true(snprintf(more, sizeof more, "{\"momentum\": 0.9, %s", settings + 1) <
+                (int)sizeof more);
+    assert_false(is_gone_on_from(&c, more, false));
+    assert_false(is_gone_on_from(&c, more, true));
+    free(settings);
+    copy_clear(&c);
+}
+
 /* ---- records of the form before --------------------------------------------------------------------------------------- */
 
 /* What programs of then wrote: some settings, "version", no "program". */
@@ -294,6 +314,7 @@ int main(void)
         cmocka_unit_test(no_field_is_missing_in_a_table),
         cmocka_unit_test(names_of_settings_are_unique),
         cmocka_unit_test(a_change_of_any_field_of_any_row_is_another_run),
+        cmocka_unit_test(a_setting_that_is_gone_is_another_run),
         cmocka_unit_test(settings_that_a_record_never_had_are_assumed_and_said_to_be),
         cmocka_unit_test(a_file_is_known_by_its_content),
         cmocka_unit_test(words_of_options_are_unique),
