@@ -62,6 +62,8 @@ static RelnStatus write_lines(const RelnClaims *claims, RelnCertificate *out)
 
 RelnStatus reln_certify(RelnModel *model, RelnCertificate *out)
 {
+    RELN_NEED(model && out, RELN_ERR_ARG);
+
     RelnArena arena;
     RelnClaims claims = {.arena = &arena};
     RelnStatus status;
@@ -82,6 +84,8 @@ RelnStatus reln_certify(RelnModel *model, RelnCertificate *out)
 
 void reln_certificate_clear(RelnCertificate *certificate)
 {
+    if (!certificate)
+        return;
     if (certificate->ctx)
         reln_free(certificate->ctx, certificate->lines);
     *certificate = (RelnCertificate){0};
@@ -89,6 +93,8 @@ void reln_certificate_clear(RelnCertificate *certificate)
 
 void reln_certificate_text(const RelnCertificate *certificate, size_t size, char *text)
 {
+    if (!certificate || !text)
+        return;
     switch (certificate->verdict) {
     case RELN_PROVED:
         snprintf(text, size, "proved");

@@ -166,7 +166,8 @@ static void score_sp4(const Kept *k, const void *model, uint64_t seed, double *v
 
 static void sp4_keeps_the_best_weights_by_validation(void **state)
 {
-    static const Sp4Model model = {.kind = SP4_MLP, .width = WIDTH, .rate = 0.1};
+    static const Sp4Model model = {
+        .kind = SP4_MLP, .width = WIDTH, .hidden = 3, .activation = RELN_ACT_RELU, .rate = 0.1};
     static Small s;
 
     (void)state;
@@ -230,7 +231,11 @@ static void score_platonic(const Kept *k, const void *model, uint64_t seed, doub
 
 static void platonic_keeps_the_best_weights_by_validation(void **state)
 {
-    static const PlatonicModel model = {.kind = PLATONIC_MLP, .width = WIDTH, .rate = 0.1};
+    static const PlatonicModel model = {.kind = PLATONIC_MLP,
+                                        .width = WIDTH,
+                                        .hidden = 2,
+                                        .activation = RELN_ACT_RELU,
+                                        .rate = 0.1};
     static Small s;
 
     (void)state;

@@ -15,6 +15,12 @@
 
 enum { SAMPLES = 32 };
 
+#ifdef __clang__
+enum { GCC = 0 };
+#else
+enum { GCC = 1 };
+#endif
+
 typedef struct Line {
     double x[SAMPLES], y[SAMPLES];
 } Line;
@@ -392,7 +398,8 @@ static void note_first(void *self, const char *what, uint64_t first)
 }
 
 /* The file was written by reln 0.1.0 before runs of tasks and of `fit` had one layout. Bits are those of the machine's
- * kernels: it was made with AVX2. */
+ * kernels and of the compiler: it was made with AVX2 by a program that gcc compiled. Elsewhere both runs end at the minimum of
+ * a convex loss to its own rounding: some 1e-6 of f32 numbers. */
 static void a_checkpoint_of_the_first_layout_goes_on(void **state)
 {
     uint64_t first = 0;
@@ -417,8 +424,10 @@ static void a_checkpoint_of_the_first_layout_goes_on(void **state)
     assert_int_equal(system(command), 0);
     assert_ok(q.ctx, go(&q));
     assert_int_equal(first, 255); /* of 4000 */
-    if (system("grep -q avx2 /proc/cpuinfo") == 0)
+    if (GCC && system("grep -q avx2 /proc/cpuinfo") == 0)
         assert_true(result(&q, 0, "mse", "mean") == whole);
+    else
+        assert_true(fabs(result(&q, 0, "mse", "mean") - whole) <= 1e-6);
     assert_false(exists(&q, "runs/plain-1.part0.safetensors"));
     place_clear(&q);
     place_clear(&p);
