@@ -105,7 +105,7 @@ RelnStatus reln_algebra_inspect(RelnCtx *ctx, int dim, int n, const double *basi
 
 const RelnAlgebraInfo *reln_algebra_info(const RelnAlgebra *algebra)
 {
-    return &algebra->facts.info;
+    return algebra ? &algebra->facts.info : NULL;
 }
 
 RelnCtx *reln_algebra_ctx(const RelnAlgebra *algebra)
@@ -173,7 +173,7 @@ const double *reln_algebra_center_projector(const RelnAlgebra *algebra)
 
 const RelnTensor3 *reln_algebra_structure(const RelnAlgebra *algebra)
 {
-    return &algebra->facts.structure;
+    return algebra ? &algebra->facts.structure : NULL;
 }
 
 RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form, const double **out)

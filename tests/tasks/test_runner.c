@@ -84,7 +84,7 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     if (run->stopped)
         return task_fail(run->env, RELN_ERR_STOPPED, "asked to stop");
     n = reln_trainer_rows(*trainer, &rows);
-    run->metrics[0] = rows[n - 1].loss;
+    run->metrics[0] = n > 0 ? rows[n - 1].loss : (double)NAN;
     run->metrics[1] = run->seed == endless ? (double)NAN : 0.5 + 0.01 * (double)run->seed;
     TRY(task_curve_rows(run, *trainer, "score", false));
     return task_keep(run, s->store);
