@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 #include "kit/data.h"
-#include "reln/fit.h"
 #include "kit/files.h"
+#include "reln/fit.h"
 #include "reln/io.h"
 
 /* A number that changes with what the arrays are called, their shapes and their numbers. Version 1 looks at some rows of
@@ -63,9 +63,8 @@ RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *r
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
 /* reln_check() on the given rows of an archive; archive NULL: as the options say. */
-RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options,
-                           RelnArchive *archive, ptrdiff_t n, const ptrdiff_t *rows,
-                           RelnCheck *out);
+RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options, RelnArchive *archive,
+                           ptrdiff_t n, const ptrdiff_t *rows, RelnCheck *out);
 
 /* ---- files of a run ------------------------------------------------------------------------------------------------ */
 

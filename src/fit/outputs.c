@@ -230,17 +230,17 @@ static RelnStatus write_record(const Outcome *o)
 
     if (!path || !text)
         return RELN_ERR_NOMEM;
-    used =
-        (size_t)reln_format(text, room, "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
-                         class ? "accuracy" : "mse,mae");
+    used = (size_t)reln_format(text, room,
+                               "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
+                               class ? "accuracy" : "mse,mae");
     for (int i = 0; i < r->n_rows; i++) {
         const RelnTrainRow *row = &r->rows[i];
         const RelnEvaluation *e = &row->evaluation;
 
         used += (size_t)reln_format(text + used, room - used, "%llu,%.6g,%.9g,%.9g,%.9g,%.3f,%.9g",
-                                 (unsigned long long)row->step,
-                                 (double)row->step / (double)r->steps_per_epoch, row->loss,
-                                 row->rate, row->gradient_norm, row->seconds, e->score);
+                                    (unsigned long long)row->step,
+                                    (double)row->step / (double)r->steps_per_epoch, row->loss,
+                                    row->rate, row->gradient_norm, row->seconds, e->score);
         for (int m = 0; m < (class ? 1 : 2); m++)
             used += m < e->n_metrics
                         ? (size_t)reln_format(text + used, room - used, ",%.9g", e->metrics[m])

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kit/files.h"
 #include "io/archive.h"
 #include "io/doc.h"
 #include "io/h5.h"
 #include "io/sort.h"
 #include "io/tensors.h"
 #include "io/text.h"
+#include "kit/files.h"
 
 enum {
     MAX_FOLDER = 256,  /* files of a folder: each stays open */

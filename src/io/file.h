@@ -2,8 +2,8 @@
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
-#include "kit/files.h"
 #include "base/base.h"
+#include "kit/files.h"
 
 /* A regular file of at most RELN_FILE_MAX_BYTES, opened for reading. Nothing to close when it fails. */
 typedef struct RelnSource {

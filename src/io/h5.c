@@ -1,7 +1,7 @@
 /* h5.c -- see h5.h. HDF5 is a large format with a history of crashes on bad files; here it runs in another process that
  * limits itself before it opens one. No shell is involved, and it gets an environment of our own. */
-#include "kit/files.h"
 #include "io/h5.h"
+#include "kit/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

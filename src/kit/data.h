@@ -15,8 +15,8 @@
 #ifndef KIT_DATA_H
 #define KIT_DATA_H
 
-#include "reln/io.h"
 #include "kit/model.h"
+#include "reln/io.h"
 #include "reln/plan.h"
 
 #ifdef __cplusplus
@@ -26,7 +26,7 @@ extern "C" {
 /* Extents of every input and the target; the numbers are not looked at. The target may be missing (predictions): its
  * channels are then 0. */
 RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
-                                     RelnShapes *shapes);
+                            RelnShapes *shapes);
 
 typedef struct RelnDataOptions {
     bool without_target; /* it is not looked for: predictions */
@@ -42,8 +42,8 @@ typedef struct RelnDataOptions {
 typedef struct RelnData RelnData;
 
 /* Model and archive must outlive it. options NULL: all defaults. Caller destroys. */
-RelnStatus reln_data_open(RelnModel *model, RelnArchive *archive,
-                                   const RelnDataOptions *options, RelnData **out);
+RelnStatus reln_data_open(RelnModel *model, RelnArchive *archive, const RelnDataOptions *options,
+                          RelnData **out);
 void reln_data_destroy(RelnData *data); /* NULL is fine */
 ptrdiff_t reln_data_count(const RelnData *data);
 /* Memory that the lifted samples take, those of a batch included. */
@@ -54,7 +54,7 @@ bool reln_data_has_target(const RelnData *data);
 /* The rows of validation and of training: the first round(share N) of the shuffle that belongs to the seed, at least one
  * of each when share > 0, and the others; both in rising order. Arrays of N, *n_validation of which are validation, first. */
 RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t seed,
-                                    ptrdiff_t *rows, ptrdiff_t *n_validation);
+                           ptrdiff_t *rows, ptrdiff_t *n_validation);
 
 /* Sizes of inputs and target over these rows, into the model's constants. */
 RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);
@@ -64,19 +64,18 @@ RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
 
 /* Fill the buffers with these samples and bind them to the inputs of a plan made from the model. With random frames,
  * `epoch` chooses them, together with seed and row. Buffers are good until the next call. */
-RelnStatus reln_data_bind(RelnData *data, RelnPlan *plan, ptrdiff_t n,
-                                   const ptrdiff_t *rows, uint64_t epoch);
+RelnStatus reln_data_bind(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
+                          uint64_t epoch);
 
 /* The same with raw numbers of your own instead of the file's: values[i] has the n samples of input i one after another,
  * mask (n, points) or NULL. No target is bound. */
 RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
-                                       const double *const *values, const double *mask);
+                              const double *const *values, const double *mask);
 
 /* Raw numbers: of an input, of the mask (1 or 0 for each point; all ones without one), of the target in its own units. */
 RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
 RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
-RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows,
-                                     double *values);
+RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows, double *values);
 
 #ifdef __cplusplus
 }

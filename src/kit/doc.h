@@ -50,10 +50,10 @@ typedef struct RelnDocNode {
 
 /* `what` names the text in messages. Caller destroys. YAML scalars: null ~, true false, numbers as in JSON and with a
  * leading + or . or a trailing one; inf and nan are refused; everything quoted is text. */
-RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes,
-                                        const char *what, RelnDoc **out);
-RelnStatus reln_doc_parse_json(RelnCtx *ctx, const char *text, size_t n_bytes,
-                                        const char *what, RelnDoc **out);
+RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes, const char *what,
+                               RelnDoc **out);
+RelnStatus reln_doc_parse_json(RelnCtx *ctx, const char *text, size_t n_bytes, const char *what,
+                               RelnDoc **out);
 /* By the file's name: .json is JSON, everything else YAML. */
 RelnStatus reln_doc_load(RelnCtx *ctx, const char *path, RelnDoc **out);
 
@@ -75,11 +75,9 @@ RelnDocNode *reln_doc_map(RelnDoc *doc);
 RelnDocNode *reln_doc_list(RelnDoc *doc);
 
 /* Put into a map under a key (a second one of that key replaces the first), or with key NULL at the end of a list. */
-RelnDocNode *reln_doc_set(RelnDoc *doc, RelnDocNode *parent, const char *key,
-                                   RelnDocNode *value);
+RelnDocNode *reln_doc_set(RelnDoc *doc, RelnDocNode *parent, const char *key, RelnDocNode *value);
 void reln_doc_set_number(RelnDoc *doc, RelnDocNode *parent, const char *key, double value);
-void reln_doc_set_text(RelnDoc *doc, RelnDocNode *parent, const char *key,
-                                const char *value);
+void reln_doc_set_text(RelnDoc *doc, RelnDocNode *parent, const char *key, const char *value);
 void reln_doc_set_bool(RelnDoc *doc, RelnDocNode *parent, const char *key, bool value);
 void reln_doc_set_null(RelnDoc *doc, RelnDocNode *parent, const char *key);
 /* The root as a map to build in. */

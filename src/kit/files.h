@@ -9,11 +9,9 @@ extern "C" {
 #endif
 
 /* Whole or not at all, as reln_npy_save(). */
-RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *bytes,
-                                    size_t n_bytes);
+RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *bytes, size_t n_bytes);
 /* At the end of a file, which is made if it is not there; when it fails nothing was added. */
-RelnStatus reln_file_append(RelnCtx *ctx, const char *path, const void *bytes,
-                                     size_t n_bytes);
+RelnStatus reln_file_append(RelnCtx *ctx, const char *path, const void *bytes, size_t n_bytes);
 
 bool reln_file_exists(const char *path);
 bool reln_folder_exists(const char *path);

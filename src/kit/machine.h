@@ -32,7 +32,7 @@ void reln_machine_describe(RelnMachine *out);
  * RELN_ERR_ARG unless the extents are 1 .. 16384 and dtype is RELN_F32 or RELN_F64. */
 typedef struct RelnGemmProbe RelnGemmProbe;
 RelnStatus reln_gemm_probe_create(RelnCtx *ctx, RelnDtype dtype, int m, int n, int k,
-                                           RelnGemmProbe **out);
+                                  RelnGemmProbe **out);
 void reln_gemm_probe_destroy(RelnGemmProbe *probe); /* NULL is fine */
 /* Seconds of one product. Allocates nothing of ours, so it may stand between runs that are measured. */
 double reln_gemm_probe_run(RelnGemmProbe *probe);

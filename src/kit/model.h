@@ -21,8 +21,8 @@
 #ifndef KIT_MODEL_H
 #define KIT_MODEL_H
 
-#include "reln/io.h"
 #include "kit/spec.h"
+#include "reln/io.h"
 #include "reln/model.h"
 #include "reln/plan.h"
 
@@ -48,13 +48,12 @@ static inline ptrdiff_t reln_input_count(const RelnInputShape *s)
     return (ptrdiff_t)(s->points ? s->points : 1) * s->channels * s->size;
 }
 
-
 /* The width is found where the SPEC gives a number of parameters. Caller destroys. */
 RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *shapes,
-                                      RelnModel **out);
+                             RelnModel **out);
 /* The same for the arrays of a file, with the extents that they have; the target must be among them. */
 RelnStatus reln_model_for(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
-                                   RelnModel **out);
+                          RelnModel **out);
 /* The same network in another precision, with its constants and with parameters as they are at the start. It is made from
  * the model alone: a basis that came from a file is not read again. Caller destroys. */
 RelnStatus reln_model_retype(const RelnModel *model, RelnDtype dtype, RelnModel **out);
@@ -63,7 +62,7 @@ RelnStatus reln_model_retype(const RelnModel *model, RelnDtype dtype, RelnModel 
  * from it (with fresh weights, to be filled by name). */
 RelnDocNode *reln_model_describe(const RelnModel *model, RelnDoc *doc);
 RelnStatus reln_model_from_doc(RelnCtx *ctx, const RelnDocNode *node, const char *what,
-                                        RelnModel **out);
+                               RelnModel **out);
 
 RelnCtx *reln_model_ctx(const RelnModel *model);
 const RelnSpec *reln_model_spec(const RelnModel *model); /* with the width it has */
@@ -108,14 +107,12 @@ typedef struct RelnModelGraph {
 } RelnModelGraph;
 
 /* The graph's inputs are bound by reln_data_bind(). */
-RelnStatus reln_model_build(RelnModel *model, const RelnModelOptions *options,
-                                     RelnModelGraph *out);
+RelnStatus reln_model_build(RelnModel *model, const RelnModelOptions *options, RelnModelGraph *out);
 void reln_model_graph_clear(RelnModelGraph *graph); /* all zero is fine */
 
 /* The output "y" of n samples, in the model's dtype, as arrays of files have it: (n, classes) or (n, channels, size), where
  * an item of the graph is (size, channels). */
-void reln_model_predictions(const RelnModel *model, const void *y, ptrdiff_t n,
-                                     double *out);
+void reln_model_predictions(const RelnModel *model, const void *y, ptrdiff_t n, double *out);
 
 /* Places for points of a sample; 0: there are no sets. */
 int reln_model_points(const RelnModel *model);
@@ -125,14 +122,11 @@ RelnCost reln_model_cost(const RelnModel *model, const RelnPlan *plan);
 /* ---- the action -------------------------------------------------------------------------------------------------- */
 
 /* A random element of the symmetry with condition number cond; acts in the reps of taps by reln_rep_act(). Caller destroys. */
-RelnStatus reln_model_element(const RelnModel *model, RelnRng *rng, double cond,
-                                       RelnElement **out);
+RelnStatus reln_model_element(const RelnModel *model, RelnRng *rng, double cond, RelnElement **out);
 /* In place, on the raw numbers of one sample of an input; `masked` points are zeros and stay so. */
-RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g,
-                                   double *values);
+RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g, double *values);
 /* In place, on predictions or targets of one sample: reln_model_outputs() numbers. */
-RelnStatus reln_model_act_target(const RelnModel *model, const RelnElement *g,
-                                          double *values);
+RelnStatus reln_model_act_target(const RelnModel *model, const RelnElement *g, double *values);
 
 #ifdef __cplusplus
 }

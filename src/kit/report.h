@@ -102,16 +102,15 @@ void reln_table_group(RelnTable *table, const char *name);
 
 /* *text is NUL-terminated, n_bytes without the NUL; borrowed until the next call with this table. */
 RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char **text,
-                                     size_t *n_bytes);
+                            size_t *n_bytes);
 
 /* ---- pages --------------------------------------------------------------------------------------------------- */
 
 typedef struct RelnPage RelnPage;
 typedef struct RelnPlot RelnPlot;
 
-RelnStatus reln_page_create(RelnCtx *ctx, const char *title,
-                                     RelnPage **out); /* caller destroys */
-void reln_page_destroy(RelnPage *page);      /* NULL is fine */
+RelnStatus reln_page_create(RelnCtx *ctx, const char *title, RelnPage **out); /* caller destroys */
+void reln_page_destroy(RelnPage *page);                                       /* NULL is fine */
 
 /* Blocks, in the order in which they will stand. */
 void reln_page_section(RelnPage *page, const char *title); /* listed in the contents */
@@ -119,9 +118,8 @@ void reln_page_text(RelnPage *page, const char *format, ...)
     RELN_PRINTF(2, 3); /* a paragraph; an empty line begins another */
 void reln_page_fact(RelnPage *page, const char *key, const char *format, ...)
     RELN_PRINTF(3, 4); /* neighbours form one list */
-void reln_page_code(RelnPage *page, const char *title,
-                             const char *code);                  /* title or NULL */
-void reln_page_table(RelnPage *page, RelnTable *table); /* as it is now */
+void reln_page_code(RelnPage *page, const char *title, const char *code); /* title or NULL */
+void reln_page_table(RelnPage *page, RelnTable *table);                   /* as it is now */
 
 /* Plots that follow each other stand in a grid of so many columns (1 to 4; 1 at first). On narrow screens, in one. */
 void reln_page_columns(RelnPage *page, int columns);
@@ -147,10 +145,8 @@ void reln_plot_x_range(RelnPlot *plot, double low, double high);
 void reln_plot_y_range(RelnPlot *plot, double low, double high);
 /* x = 0, 1, 2 ... are these things: their names stand at the axis. For bars. */
 void reln_plot_categories(RelnPlot *plot, ptrdiff_t n, const char *const *names);
-void
-reln_plot_equal_aspect(RelnPlot *plot); /* trajectories: one unit is as long on both axes */
-void
-reln_plot_direct_labels(RelnPlot *plot); /* names at the ends of lines, not in a legend */
+void reln_plot_equal_aspect(RelnPlot *plot);  /* trajectories: one unit is as long on both axes */
+void reln_plot_direct_labels(RelnPlot *plot); /* names at the ends of lines, not in a legend */
 void reln_plot_note(RelnPlot *plot, const char *note); /* said below the plot */
 
 typedef enum RelnMark {
@@ -176,19 +172,19 @@ typedef struct RelnSeries {
 
 void reln_plot_series(RelnPlot *plot, const RelnSeries *series);
 void reln_plot_line(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
-                             const double *y);
+                    const double *y);
 void reln_plot_points(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
-                               const double *y);
+                      const double *y);
 /* A line with its band, as median and p10..p90. */
-void reln_plot_band(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x,
-                             const double *y, const double *low, const double *high);
+void reln_plot_band(RelnPlot *plot, const char *name, ptrdiff_t n, const double *x, const double *y,
+                    const double *low, const double *high);
 /* How often values fall into bins of equal width (of equal ratio on a logarithmic x axis, so set the axis first).
  * n_bins = 0: 2 n^(1/3), between 5 and 60. */
-void reln_plot_histogram(RelnPlot *plot, const char *name, ptrdiff_t n,
-                                  const double *values, ptrdiff_t n_bins);
+void reln_plot_histogram(RelnPlot *plot, const char *name, ptrdiff_t n, const double *values,
+                         ptrdiff_t n_bins);
 /* Predicted against true, with the diagonal and equal axes. */
 void reln_plot_parity(RelnPlot *plot, const char *name, ptrdiff_t n, const double *truth,
-                               const double *predicted);
+                      const double *predicted);
 
 /* Reference lines: dashed, with a label (or NULL). The diagonal is y = x. */
 void reln_plot_hline(RelnPlot *plot, double y, const char *label);
@@ -197,7 +193,7 @@ void reln_plot_diagonal(RelnPlot *plot, const char *label);
 /* y = min(peak, bandwidth x); both axes become logarithmic. x in operations per byte, y and peak in the same unit of speed,
  * bandwidth in that unit's bytes: Gflop/s with GB/s. Labels of the two limits, or NULL. */
 void reln_plot_roof(RelnPlot *plot, double peak, const char *peak_label, double bandwidth,
-                             const char *bandwidth_label);
+                    const char *bandwidth_label);
 
 #ifdef __cplusplus
 }

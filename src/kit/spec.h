@@ -163,7 +163,7 @@ void reln_spec_init(RelnSpec *spec);
 
 /* Read and check. `what` names the text in messages. RELN_ERR_FORMAT, with file and line. */
 RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
-                                       RelnSpec *spec);
+                              RelnSpec *spec);
 RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec);
 
 /* Everything in it, defaults too: reading it back gives the same struct. NULL when memory is out. */
@@ -174,8 +174,7 @@ size_t reln_spec_template(char *text, size_t size);
 
 /* ---- for those who train --------------------------------------------------------------------------------------- */
 
-uint64_t reln_spec_steps(const RelnSpec *spec,
-                                  uint64_t steps_per_epoch); /* of the whole run */
+uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch); /* of the whole run */
 /* Steps between evaluations. */
 uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
 RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);

@@ -3,8 +3,8 @@
 #define MODEL_DATA_H
 
 #include "base/base.h"
-#include "model/model.h"
 #include "kit/data.h"
+#include "model/model.h"
 
 /* Numbers of the arrays in their archive; -1: not there. */
 typedef struct RelnDataFound {

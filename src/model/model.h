@@ -37,11 +37,11 @@ typedef RelnStatus Prepare(const RelnModel *m, const LiftWork *w, int count, con
 
 typedef struct Lift {
     Prepare *prepare; /* NULL: nothing is done before the map */
-    const char *law;  /* the identity by which `prepare` follows the symmetry; NULL: it needs none */
-    bool matrices;    /* the map takes n x n matrices */
-    bool inside;      /* only some matrices are features: each is looked at */
-    int size;         /* numbers of one thing that the map takes */
-    int channels;     /* such things, at one point */
+    const char *law; /* the identity by which `prepare` follows the symmetry; NULL: it needs none */
+    bool matrices;   /* the map takes n x n matrices */
+    bool inside;     /* only some matrices are features: each is looked at */
+    int size;        /* numbers of one thing that the map takes */
+    int channels;    /* such things, at one point */
     SlotId slot;
     int first;            /* its first channel there */
     int vectors;          /* its first channel in SLOT_V; -1: not there */

@@ -58,10 +58,11 @@ bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x
 {
     if (!x || x->domain == RELN_STEP || x->domain == RELN_SAMPLES)
         return true;
-    return reln_graph_fail(net->graph, RELN_ERR_UNSUPPORTED,
-                           "%s: %s are rows, each an item by itself, and this works along axis P of "
-                           "an item; wanted points on axis P of a sample",
-                           name, reln_shape_text(x));
+    return reln_graph_fail(
+        net->graph, RELN_ERR_UNSUPPORTED,
+        "%s: %s are rows, each an item by itself, and this works along axis P of "
+        "an item; wanted points on axis P of a sample",
+        name, reln_shape_text(x));
 }
 
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)

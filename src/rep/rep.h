@@ -55,7 +55,7 @@ struct RelnGroup {
     const double *discrete; /* (n_discrete, n, n) */
     const double *inverse;  /* of the discrete ones */
     const double *size;     /* (n_lie): norm of each, 1 for zero: the unit of its actions */
-    bool dyadic; /* every entry is a dyadic number with small terms: see rep/exact.h */
+    bool dyadic;            /* every entry is a dyadic number with small terms: see rep/exact.h */
     RelnRep *reps;
     Memo *memos;
     MapsNode *maps;

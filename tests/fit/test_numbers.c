@@ -111,7 +111,8 @@ static void outputs_that_are_not_finite_are_no_results(void **state)
     model = room_load(&r, RELN_DEFAULT);
     assert_ok(r.world.ctx, reln_predict(model, r.data, 1, &p));
     reln_predictions_clear(&p);
-    ((double *)r.world.arrays[0].values)[5 * WORLD_CHANNELS * 4] = 1e36; /* sample 5: its square is beyond f32 */
+    ((double *)r.world.arrays[0].values)[5 * WORLD_CHANNELS * 4] =
+        1e36; /* sample 5: its square is beyond f32 */
     put(&r);
     assert_int_equal(reln_predict(model, r.data, 1, &p), RELN_ERR_NUMERIC);
     assert_non_null(strstr(reln_ctx_error(r.world.ctx), "1 of 16 samples, sample 5 the first"));

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "reln/base.h"
 #include "kit/doc.h"
+#include "reln/base.h"
 #include "reln/io.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -231,15 +231,15 @@ static RelnStatus run(TaskRun *run, const void *data)
     const ExpSet set = exp_set(&d->sets[TRAIN]),
                  validation = exp_set(&d->sets[row->contrary ? CONTRARY : VALIDATION]);
     const uint64_t steps = (uint64_t)(row->steps > 0 ? row->steps : scale->steps);
-    ExpPart parts[2] = {{.train = &set,
-                         .validation = &validation,
-                         .batch = row->batch > 0 ? row->batch : scale->batch,
-                         .move = row->watched ? note : NULL,
-                         .last = row->last,
-                         .steps = steps,
-                         .evaluate_every = row->every > 0 ? (uint64_t)row->every : 50,
-                         .schedule = task_schedule(row->rate, row->steps == 0, steps, TASK_WARMUP,
-                                                   TASK_FLOOR)}};
+    ExpPart parts[2] = {
+        {.train = &set,
+         .validation = &validation,
+         .batch = row->batch > 0 ? row->batch : scale->batch,
+         .move = row->watched ? note : NULL,
+         .last = row->last,
+         .steps = steps,
+         .evaluate_every = row->every > 0 ? (uint64_t)row->every : 50,
+         .schedule = task_schedule(row->rate, row->steps == 0, steps, TASK_WARMUP, TASK_FLOOR)}};
     const ExpJob job = {.symmetry = row->kind == BRACKET ? "so:3" : "none:3",
                         .features = "so:3",
                         .dtype = RELN_F64,
