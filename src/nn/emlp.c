@@ -148,28 +148,6 @@ static RelnNode *parameter(const RelnNet *net, const char *name, const char *par
     return full ? reln_param(net->graph, full, dims, init) : NULL;
 }
 
-/* Rows made orthonormal in their order, twice to be so up to rounding. */
-static void orthonormalise(int rows, ptrdiff_t columns, double *x)
-{
-    for (int i = 0; i < 2 * rows; i++) {
-        double *a = x + (i / 2) * columns, norm = 0;
-
-        for (int j = 0; j < i / 2; j++) {
-            const double *b = x + j * columns;
-            double dot = 0;
-
-            for (ptrdiff_t k = 0; k < columns; k++)
-                dot += a[k] * b[k];
-            for (ptrdiff_t k = 0; k < columns; k++)
-                a[k] -= dot * b[k];
-        }
-        for (ptrdiff_t k = 0; k < columns; k++)
-            norm += a[k] * a[k];
-        for (ptrdiff_t k = 0; k < columns; k++)
-            a[k] /= sqrt(norm);
-    }
-}
-
 /* An orthonormal basis of the maps in -> out: normals as coordinates in it are a matrix of normals, projected on the
  * equivariant ones. -1 with the graph failed. */
 static int basis_of(const RelnNet *net, const char *name, const RelnRep *in, const RelnRep *out,
@@ -187,7 +165,7 @@ static int basis_of(const RelnNet *net, const char *name, const RelnRep *in, con
     if (!*basis)
         return -1;
     memcpy(*basis, maps->values, (size_t)maps->count * size * sizeof **basis);
-    orthonormalise(maps->count, (ptrdiff_t)size, *basis);
+    reln_rows_orthonormalise(maps->count, (ptrdiff_t)size, *basis);
     return maps->count;
 }
 

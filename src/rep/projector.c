@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rep/exact.h"
+#include "tensor/linalg.h"
 
 /* Denominators of a projector, and what its entries are zero below in floating point. */
 #define LARGEST_COMMON ((int64_t)1 << 30)
@@ -138,28 +139,6 @@ static RelnStatus project_exactly(RelnArena *arena, const RelnMaps *maps, ptrdif
 
 /* ---- in floating point ------------------------------------------------------------------------------------ */
 
-/* Rows made orthonormal in their order, twice to be so up to rounding. */
-static void orthonormalise(ptrdiff_t rows, ptrdiff_t columns, double *x)
-{
-    for (ptrdiff_t i = 0; i < 2 * rows; i++) {
-        double *a = x + i / 2 * columns, norm = 0;
-
-        for (ptrdiff_t j = 0; j < i / 2; j++) {
-            const double *b = x + j * columns;
-            double dot = 0;
-
-            for (ptrdiff_t k = 0; k < columns; k++)
-                dot += a[k] * b[k];
-            for (ptrdiff_t k = 0; k < columns; k++)
-                a[k] -= dot * b[k];
-        }
-        for (ptrdiff_t k = 0; k < columns; k++)
-            norm += a[k] * a[k];
-        for (ptrdiff_t k = 0; k < columns; k++)
-            a[k] /= sqrt(norm);
-    }
-}
-
 /* P = Q^T Q for rows of Q; what is rounding of 0 is 0, so that P stays sparse. */
 static RelnStatus project_floats(RelnArena *arena, const RelnMaps *maps, ptrdiff_t d, double *out)
 {
@@ -168,7 +147,7 @@ static RelnStatus project_floats(RelnArena *arena, const RelnMaps *maps, ptrdiff
 
     if (!q)
         return RELN_ERR_NOMEM;
-    orthonormalise(m, d, q);
+    reln_rows_orthonormalise(m, d, q);
     memset(out, 0, (size_t)(d * d) * sizeof *out);
     for (ptrdiff_t r = 0; r < m; r++)
         for (ptrdiff_t i = 0; i < d; i++)

@@ -93,6 +93,27 @@ double reln_mat_trace(ptrdiff_t n, const double *a)
     return sum;
 }
 
+void reln_rows_orthonormalise(ptrdiff_t rows, ptrdiff_t columns, double *x)
+{
+    for (ptrdiff_t i = 0; i < 2 * rows; i++) {
+        double *a = x + i / 2 * columns, norm = 0;
+
+        for (ptrdiff_t j = 0; j < i / 2; j++) {
+            const double *b = x + j * columns;
+            double dot = 0;
+
+            for (ptrdiff_t k = 0; k < columns; k++)
+                dot += a[k] * b[k];
+            for (ptrdiff_t k = 0; k < columns; k++)
+                a[k] -= dot * b[k];
+        }
+        for (ptrdiff_t k = 0; k < columns; k++)
+            norm += a[k] * a[k];
+        for (ptrdiff_t k = 0; k < columns; k++)
+            a[k] /= sqrt(norm);
+    }
+}
+
 /* The same product without BLAS, where that has no room. */
 static void gemm_loops(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
                        const double *a, ptrdiff_t lda, const double *b, ptrdiff_t ldb, double beta,

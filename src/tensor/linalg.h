@@ -18,6 +18,8 @@ void reln_mat_identity(ptrdiff_t n, double *a);
 double reln_mat_norm(ptrdiff_t count,
                      const double *a); /* sqrt of the sum of squares, scaled: no overflow */
 double reln_mat_trace(ptrdiff_t n, const double *a);
+/* Make the rows of x orthonormal in their order; each is reduced twice, so they are so up to rounding. */
+void reln_rows_orthonormalise(ptrdiff_t rows, ptrdiff_t columns, double *x);
 
 /* c (m,n) = alpha op(a) op(b) + beta c through BLAS, for large products; ta, tb: transpose. */
 void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
