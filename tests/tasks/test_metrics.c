@@ -631,7 +631,7 @@ static void judge_pendulum(const char *row)
 
     kept_run(&k, task_find("pendulum"), row);
     field_open(&f, &k, settings);
-    assert_true(pend_data_init(&data, &system, MOTIONS));
+    assert_true(pend_data_init(&data, &system, PEND_DATA_SEED, MOTIONS));
     for (int t = 0; t < PEND_ROLLOUT; t++) {
         for (int i = 0; i < MOTIONS; i++) {
             const double *truth = data.truth + ((ptrdiff_t)i * PEND_ROLLOUT + t) * PEND_STATE;

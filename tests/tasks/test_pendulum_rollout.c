@@ -92,7 +92,7 @@ static double rollout_error(double h)
     PendErrors errors;
 
     lab_init(&lab, PEND_O2);
-    assert_true(pend_data_init(&data, &PEND_AS_PUBLISHED, 4));
+    assert_true(pend_data_init(&data, &PEND_AS_PUBLISHED, PEND_DATA_SEED, 4));
     assert_true(pend_model_open(
         &m, &(PendBuild){.graph = lab.graph, .symmetry = PEND_O2, .settings = &pend_lengths},
         &pend_invariant));

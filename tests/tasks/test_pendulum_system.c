@@ -98,7 +98,7 @@ static void the_published_splits_follow_from_their_seed(void **state)
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     index = pendulum_golden(ctx, "index", 2 * PEND_SPLITS * PEND_SPLIT);
     chunks = pendulum_golden(ctx, "mlp/target", 4 * PEND_CHUNK * PEND_STATE);
-    assert_true(pend_data_init(&data, &PEND_AS_PUBLISHED, 4));
+    assert_true(pend_data_init(&data, &PEND_AS_PUBLISHED, PEND_DATA_SEED, 4));
     for (int i = 0; i < PEND_SPLITS * PEND_SPLIT; i++) {
         const PendRow row = data.rows[i / PEND_SPLIT][i % PEND_SPLIT];
 

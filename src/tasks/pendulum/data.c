@@ -94,7 +94,7 @@ static bool reserve(PendData *data)
     return good && data->truth;
 }
 
-bool pend_data_init(PendData *data, const PendSystem *system, int n)
+bool pend_data_init(PendData *data, const PendSystem *system, int seed, int n)
 {
     Draft *draft = malloc(sizeof *draft);
     PendDraw draw;
@@ -104,7 +104,7 @@ bool pend_data_init(PendData *data, const PendSystem *system, int n)
     data->n = n;
     good = reserve(data) && draft;
     if (good) {
-        pend_draw_init(&draw, PEND_DATA_SEED);
+        pend_draw_init(&draw, (uint32_t)seed);
         draw_systems(&draw, draft);
         draw_splits(&draw, draft, data);
         good = fill(data, system, draft);

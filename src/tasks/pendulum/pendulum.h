@@ -72,7 +72,7 @@ bool pend_can_move(void);
 /* The published data set, made again from its seed.
  *
  *     PendData data;
- *     if (pend_data_init(&data, &PEND_AS_PUBLISHED, 500)) ... data.chunks[PEND_TRAIN] ...
+ *     if (pend_data_init(&data, &PEND_AS_PUBLISHED, PEND_DATA_SEED, 500)) ... data.chunks[PEND_TRAIN] ...
  *     pend_data_clear(&data);
  *
  * 5000 systems start at x1 = (0,0,-1.5) + 0.2 N, x2 = (0,0,-3) + 0.2 N, p = 0.4 N and move for 30 time units, seen
@@ -97,8 +97,8 @@ typedef struct PendData {
     double *truth;               /* (n, 150, 12): what follows the first state of each test chunk */
 } PendData;
 
-/* The first n rows of each split, 1 to PEND_SPLIT. False when memory was out; clear it in either case. */
-bool pend_data_init(PendData *data, const PendSystem *system, int n);
+/* The first n rows of each split, 1 to PEND_SPLIT, of the systems drawn from the seed. False when memory was out; clear it in either case. */
+bool pend_data_init(PendData *data, const PendSystem *system, int seed, int n);
 void pend_data_clear(PendData *data);
 
 /* ---- symmetry.c ---------------------------------------------------------------------------------------------------- */

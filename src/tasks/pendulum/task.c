@@ -200,7 +200,8 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     if (!pend_can_move())
         return task_fail(env, RELN_ERR_UNSUPPORTED,
                          "true motions need SUNDIALS, which this build of reln does not have");
-    return pend_data_init(&d->sets, &d->system, scale->rows) ? RELN_OK : task_nomem(env);
+    return pend_data_init(&d->sets, &d->system, scale->data_seed, scale->rows) ? RELN_OK
+                                                                               : task_nomem(env);
 }
 
 static void release(void *data)
