@@ -373,7 +373,7 @@ static RelnStatus read_plain(Checker *c, Net *net, double **plain, RelnArena *ar
 
 /* Rounding that is there before the network runs grows with cond^3 at most: two factors from g X g^-1 and one from
  * seeing the result relative to its size. A pool may choose another point where two are equal to rounding, which
- * moves a few draws by more: the promise is judged by all but one in twenty. No draw may give what is no number. */
+ * moves a few draws by more: the promise is judged by all but one in twenty. A draw that gives NaN or infinity breaks the promise. */
 static void judge(RelnCheck *out, int cond_index, double cond, int layer, double gain, double most)
 {
     const double allowed = DBL_EPSILON * (64.0 * (layer + 1) + 2 * cond * cond * cond) * gain;

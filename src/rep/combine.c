@@ -53,7 +53,7 @@ static RelnStatus fill_dual(const void *given, Candidate *c)
     return RELN_OK;
 }
 
-/* The group's list holds its reps without const: the dual of a rep is noted in it. */
+/* Find the writable rep behind a constant one in the list of the group, so that its dual can be noted in it. */
 static RelnRep *writable(const RelnRep *rep)
 {
     RelnRep *r = rep->group->reps;

@@ -210,7 +210,8 @@ RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int su
 void pend_weights_add(PendWeights *w, RelnNode *node);
 RelnNode *pend_weights_take(PendWeights *w);
 
-/* A vector as one of its own rep again where rounding made the dual of an orthogonal rep another object. */
+/* Return x with the rep of vectors. The dual of an orthogonal rep equals the rep, but rounding can make it another object;
+ * the identity map between the two turns a covector back into a vector. */
 RelnNode *pend_as_vector(RelnGraph *g, RelnNode *x);
 
 /* A stack of dense layers on invariants, an activation between them: widths[0] numbers to widths[n]. Weights
