@@ -70,7 +70,7 @@ RELN_API RelnEntryInfo reln_store_entry(const RelnStore *store, int index);
 /* False when there is no such name. */
 RELN_API bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out);
 /* The entry as an array (P, Q, R, K, C), with the store's own name and values. */
-RELN_API RelnNamed reln_entry_named(const RelnEntryInfo *entry);
+RELN_API RelnArray reln_entry_array(const RelnEntryInfo *entry);
 /* Number of elements of parameters. */
 RELN_API size_t reln_store_parameters(const RelnStore *store);
 

@@ -21,7 +21,7 @@ enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* An array as the header has it. */
 typedef struct Entry {
-    RelnNamed array;
+    RelnArray array;
     const char *what; /* the file */
     size_t width, begin, end;
 } Entry;

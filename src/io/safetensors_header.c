@@ -50,7 +50,7 @@ static RelnStatus read_shape(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
 
     if (!node || node->kind != RELN_DOC_LIST)
         return bad_entry(ctx, e, "has no shape");
-    if (node->count > RELN_NAMED_MAX_RANK)
+    if (node->count > RELN_ARRAY_MAX_RANK)
         return bad_entry(ctx, e, "has more than 8 axes");
     for (const RelnDocNode *item = node->first; item; item = item->next) {
         if (!read_count(item, &extent))
@@ -63,15 +63,14 @@ static RelnStatus read_shape(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
 /* The range must be as long as the shape says, to the byte. */
 static RelnStatus read_range(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
 {
-    ptrdiff_t count = 0;
+    const ptrdiff_t count = reln_array_count(&e->array);
     size_t n_bytes = 0;
 
     if (!node || node->kind != RELN_DOC_LIST || node->count != 2 ||
         !read_count(node->first, &e->begin) || !read_count(node->last, &e->end) ||
         e->end < e->begin)
         return bad_entry(ctx, e, "has no range of bytes");
-    if (!reln_dims_count(e->array.rank, e->array.dims, &count) ||
-        __builtin_mul_overflow((size_t)count, e->width, &n_bytes))
+    if (count < 0 || __builtin_mul_overflow((size_t)count, e->width, &n_bytes))
         return bad_entry(ctx, e, "has a shape that is too large");
     if (n_bytes != e->end - e->begin)
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: array '%s' needs %zu bytes and has %zu",

@@ -58,7 +58,7 @@ static bool same_weights(const Kept *a, const Kept *b)
     assert_ok(a->ctx, reln_tensors_load(a->ctx, a->weights, &x));
     assert_ok(b->ctx, reln_tensors_load(b->ctx, b->weights, &y));
     for (int i = 0; i < reln_tensors_count(x); i++) {
-        const RelnNamed *w = reln_tensors_get(x, i), *v = reln_tensors_find(y, w->name);
+        const RelnArray *w = reln_tensors_get(x, i), *v = reln_tensors_find(y, w->name);
         size_t bytes = sizeof(float);
 
         assert_non_null(v);

@@ -26,10 +26,10 @@ static void targets_are_those_of_the_published_code(void **state)
     RelnArray x = golden(s.ctx, "sp4_net/x"), code = golden(s.ctx, "sp4_net/y_code"),
               paper = golden(s.ctx, "sp4_net/y_paper");
     for (ptrdiff_t i = 0; i < x.dims[0]; i++) {
-        const double *X = x.values + i * 2 * SP4_K, *Y = X + SP4_K;
+        const double *X = x.f64 + i * 2 * SP4_K, *Y = X + SP4_K;
         const double got[2] = {sp4_target(s.algebra, X, Y, SP4_TARGET_CODE),
                                sp4_target(s.algebra, X, Y, SP4_TARGET_PAPER)};
-        const double want[2] = {code.values[i], paper.values[i]};
+        const double want[2] = {code.f64[i], paper.f64[i]};
         assert_near(got, want, 2, 100 * DBL_EPSILON);
     }
     reln_array_clear(&x);
@@ -276,7 +276,7 @@ static RelnArray golden_of(RelnCtx *ctx, const char *kind, int i)
 static void words_of_golden(const RelnAlgebra *sp4, const RelnArray *x, double *words)
 {
     for (ptrdiff_t i = 0; i < x->dims[0]; i++) {
-        const double *X = x->values + i * 2 * SP4_K, *Y = X + SP4_K;
+        const double *X = x->f64 + i * 2 * SP4_K, *Y = X + SP4_K;
         double z[SP4_K];
         reln_algebra_bracket(sp4, X, Y, z);
         words[i * SP4_WORDS] = reln_algebra_form(sp4, X, X);
@@ -304,7 +304,7 @@ static void words_give_the_published_outputs_and_gradients(void **state)
               want = golden(n.s.ctx, "sp4_net/out0");
     words_of_golden(n.s.algebra, &x, words);
     run(n.s.ctx, n.plan, "words", words, y.values, x.dims[0]);
-    assert_near(reln_plan_output(n.plan, "out", NULL), want.values, want.count, rounding);
+    assert_near(reln_plan_output(n.plan, "out", NULL), want.f64, reln_array_count(&want), rounding);
     for (int i = 0; i < N_NAMES; i++) {
         RelnArray grad = golden_of(n.s.ctx, "grad0", i);
         assert_golden_grad(network_grad(n.plan, names[i].parameter), &grad, rounding);
