@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/sort.h"
 #include "io/archive.h"
 #include "io/doc.h"
 #include "io/h5.h"
-#include "io/sort.h"
 #include "io/tensors.h"
 #include "io/text.h"
 #include "kit/files.h"
@@ -59,7 +59,7 @@ static RelnStatus open_one_npy(RelnArchive *v)
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(a, b);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Names of the .npy files, sorted: the order in which a folder lists them is nobody's. */
@@ -78,7 +78,7 @@ static RelnStatus list_folder(RelnArchive *v, DIR *folder, const void **names, s
         }
     if (*n == 0)
         return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: a folder without .npy files", v->path);
-    reln_sort(names, *n, by_text);
+    reln_sort(names, *n, sizeof *names, by_text);
     return RELN_OK;
 }
 
@@ -155,7 +155,8 @@ static RelnStatus open_entry(RelnArchive *v, const RelnZipEntry *entry, Array *a
 
 static int by_array_name(const void *a, const void *b)
 {
-    return strcmp(((const Array *)a)->header.array.name, ((const Array *)b)->header.array.name);
+    return strcmp((*(const Array *const *)a)->header.array.name,
+                  (*(const Array *const *)b)->header.array.name);
 }
 
 static RelnStatus check_names(const RelnArchive *v)
@@ -167,9 +168,9 @@ static RelnStatus check_names(const RelnArchive *v)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < v->n; i++)
         sorted[i] = &v->arrays[i];
-    reln_sort(sorted, (size_t)v->n, by_array_name);
+    reln_sort(sorted, (size_t)v->n, sizeof *sorted, by_array_name);
     for (int i = 1; i < v->n && status == RELN_OK; i++)
-        if (by_array_name(sorted[i - 1], sorted[i]) == 0) {
+        if (by_array_name(&sorted[i - 1], &sorted[i]) == 0) {
             const char *const name = ((const Array *)sorted[i])->header.array.name;
 
             status = reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the array '%s' is there twice",

@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/sort.h"
 #include "io/doc.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "io/sha256.h"
-#include "io/sort.h"
 #include "io/tensors.h"
 #include "io/text.h"
 #include "kit/files.h"
@@ -160,7 +160,7 @@ static RelnStatus place(RelnTensors *t, const Entry *e, RelnArray *out)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const RelnArray *)a)->name, ((const RelnArray *)b)->name);
+    return strcmp((*(const RelnArray *const *)a)->name, (*(const RelnArray *const *)b)->name);
 }
 
 static RelnStatus place_all(RelnTensors *t, const Entry *entries)
@@ -169,7 +169,7 @@ static RelnStatus place_all(RelnTensors *t, const Entry *entries)
         RELN_TRY(place(t, &entries[i], &t->arrays[i]));
         t->by_name[i] = &t->arrays[i];
     }
-    reln_sort(t->by_name, (size_t)t->n, by_name);
+    reln_sort(t->by_name, (size_t)t->n, sizeof *t->by_name, by_name);
     return RELN_OK;
 }
 

@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/sort.h"
 #include "io/doc.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "io/sha256.h"
-#include "io/sort.h"
 #include "io/text.h"
 
 static RelnStatus bad_entry(RelnCtx *ctx, const Entry *e, const char *problem)
@@ -97,7 +97,7 @@ static RelnStatus read_entry(RelnCtx *ctx, const char *what, const RelnDocNode *
 /* Of one array, so that equal ranges stay in the order of the header. */
 static int by_range(const void *a, const void *b)
 {
-    const Entry *x = a, *y = b;
+    const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
 
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
@@ -112,7 +112,7 @@ static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entri
 {
     size_t at = 0;
 
-    reln_sort(entries, n, by_range);
+    reln_sort(entries, n, sizeof *entries, by_range);
     for (size_t i = 0; i < n; i++) {
         const Entry *const e = entries[i];
 
