@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/clock.h"
+#include "kit/clock.h"
 #include "train/train.h"
 
 /* Counters and sums travel as two arrays: every one of them has a place, and the lists are their format. */
