@@ -42,7 +42,7 @@ RelnStatus task_save(const TaskCall *call); /* the tables and the page of what i
 /* The n_missing that are missing. No other threads may be in this process. */
 RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, bool *stopped);
 
-/* ---- settings.c ---------------------------------------------------------------------------------------------------- */
+/* ---- settings.c -------------------------------------------------------------------------------------------------- */
 
 /* The fingerprint of the file that option i names. */
 RelnStatus task_fingerprint(TaskEnv *env, int i);

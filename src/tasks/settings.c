@@ -1,4 +1,5 @@
-/* settings.c -- what decides a run's result: written from the tables of its fields, and compared with what a file has. */
+/* settings.c -- what decides a run's result: written from the tables of its fields, and compared with what a file
+ * has. */
 #include "tasks/settings.h"
 
 #include <stdio.h>

@@ -145,7 +145,8 @@ static double error_of_sp4(Judge *j, uint64_t seed, uint64_t stream)
     double out[SAMPLES], sum = 0;
     Sp4Set set;
 
-    assert_ok(j->s.ctx, sp4_set_init(&set, j->s.algebra, &rng, SAMPLES, SP4_TARGET_CODE, false));
+    assert_ok(j->s.ctx,
+              sp4_set_init(&set, j->s.algebra, &rng, 0.5, SAMPLES, SP4_TARGET_CODE, false));
     judge_apply(j, SAMPLES, set.x, 1, out);
     for (int i = 0; i < SAMPLES; i++)
         sum += (out[i] - set.y[i]) * (out[i] - set.y[i]) / SAMPLES;

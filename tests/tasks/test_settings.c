@@ -216,8 +216,7 @@ static void a_record_from_before_a_setting_is_good_while_the_setting_is_as_befor
         double rate, spread;
     } Row;
     static const Row row = {1e-3, 0.5};
-    const Key keys[] = {TASK_NUMBER(Row, rate),
-                        TASK_FIELD(Row, spread, .kind = KEY_NUMBER, .before = "0.5")};
+    const Key keys[] = {TASK_NUMBER(Row, rate), TASK_NUMBER_BEFORE(Row, spread, "0.5")};
     const Section known = {"Row", keys, 2}, unknown = {"Row", keys, 1};
     Task task = *task_find("bch");
     TaskModel model = task.models[0];
