@@ -1,5 +1,5 @@
-/* sort.c -- heap sort. What is sorted may come from files, and must not be able to make it slow; the C library's qsort may
- * ask for memory past the context. */
+/* sort.c -- heap sort. What is sorted may come from files, and must not be able to make it slow; the C library's qsort
+ * may ask for memory past the context. */
 #include "base/sort.h"
 
 #include <assert.h>

@@ -194,7 +194,7 @@ static RelnStatus open_npz(RelnArchive *v)
     return check_names(v);
 }
 
-/* ---- opening: .safetensors ---------------------------------------------------------------------------------------- */
+/* ---- opening: .safetensors --------------------------------------------------------------------------------------- */
 
 /* The shape of an array of a known kind, as the archive tells it. */
 static void set_shape(Array *a, const char *name, int rank, const ptrdiff_t *dims)
@@ -392,7 +392,7 @@ RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5)
     return open_by_content(v, path, h5);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays)

@@ -71,8 +71,8 @@ RelnStatus reln_keys_read(const Reader *r, const Section *section, const RelnDoc
                           void *base);
 void reln_keys_write(RelnDoc *doc, RelnDocNode *map, const Section *section, const void *base);
 
-/* Bytes of all fields of the table, padding included: equal to sizeof its struct if no field has been forgotten. -1 when
- * a field has a kind whose size the table does not know (sections, functions of its own, lists with a length). */
+/* Bytes of all fields of the table, padding included: equal to sizeof its struct if no field has been forgotten. -1
+ * when a field has a kind whose size the table does not know (sections, functions of its own, lists with a length). */
 ptrdiff_t reln_keys_size(const Section *section);
 
 /* For readers of their own. */

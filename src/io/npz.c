@@ -39,7 +39,7 @@ typedef struct Output {
     uint64_t at; /* bytes written */
 } Output;
 
-/* ---- what is written ---------------------------------------------------------------------------------------------- */
+/* ---- what is written --------------------------------------------------------------------------------------------- */
 
 static RelnStatus check_name(const Output *o, const RelnArray *a, int i)
 {
@@ -87,7 +87,7 @@ static RelnStatus make_entry(Output *o, const RelnArray *a, int i)
     return reln_array_pass(a, add_to_crc, &e->crc);
 }
 
-/* ---- bytes -------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static unsigned char *put(unsigned char *p, uint64_t value, int width)
 {

@@ -289,7 +289,7 @@ RelnStatus reln_tensors_index(const RelnSource *source, RelnStatus (*count)(void
     return status;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------ */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus create(const Input *in, RelnTensors **out)
 {

@@ -128,7 +128,8 @@ static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entri
     return RELN_OK;
 }
 
-/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many pointers. */
+/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many
+ * pointers. */
 RelnStatus reln_safetensors_entries(RelnCtx *ctx, const char *what, const RelnDocNode *root,
                                     size_t n_data, Entry *entries, const void **sorted, int *n)
 {
