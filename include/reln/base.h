@@ -63,9 +63,9 @@ typedef struct RelnCtx RelnCtx;
 
 enum { RELN_ARRAY_MAX_RANK = 8 };
 
-/* Numbers in row-major order, with their shape: how data, weights, states and predictions travel between files, archives,
- * stores, trainers and models. An array with an owner is released by reln_array_clear(); without one, name and values
- * belong to someone else, who says how long they stay. The name is always someone else's. */
+/* Numbers in row-major order, with their shape: how data, weights, states and predictions travel between files,
+ * archives, stores, trainers and models. An array with an owner is released by reln_array_clear(); without one, name
+ * and values belong to someone else, who says how long they stay. The name is always someone else's. */
 typedef struct RelnArray {
     const char *name; /* NULL: none */
     RelnDtype dtype;  /* of the values */

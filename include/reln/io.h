@@ -40,7 +40,7 @@ RELN_API RelnStatus reln_npy_parse(RelnCtx *ctx, const void *bytes, size_t n_byt
  * reach the disk, and then take its name (and its mode, where there was one). */
 RELN_API RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, const RelnArray *array);
 
-/* ---- named arrays in one file: .safetensors ----------------------------------------------------------------------- */
+/* ---- named arrays in one file: .safetensors ---------------------------------------------------------------------- */
 
 /* Texts that go with the arrays, UTF-8. The keys reln.sha256 and reln.writer are the file's own. */
 typedef struct RelnMetaItem {
@@ -82,7 +82,7 @@ RELN_API const char *reln_tensors_meta(const RelnTensors *tensors,
 RELN_API const RelnMeta *reln_tensors_metadata(const RelnTensors *tensors);
 RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a checksum */
 
-/* ---- arrays by rows, from any file of arrays, or from memory ------------------------------------------------------------------------ */
+/* ---- arrays by rows, from any file of arrays, or from memory ----------------------------------------------------- */
 
 /* A .npz, a .npy (one array, named after the file), a folder of .npy, a .safetensors, or a .h5:
  *
