@@ -126,6 +126,8 @@ const RelnOp reln_op_gather = {
     .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
+    .tiling = RELN_TILED_BY_RESULT,
+    .whole = 1, /* any item of x */
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
@@ -157,7 +159,8 @@ static RelnStatus forward_scatter(const RelnExec *e)
     const RelnLoops *loops = e->prepared;
     const RelnRealKernels *k = reln_kern(e);
 
-    memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
+    if (!e->accumulate)
+        memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
     for (RelnWalk w = reln_walk_items(loops, e->n_in[0]); !w.done; reln_walk_next(&w, 1))
         k->scatter_add(w.run, reln_row_index(&w, e->in[1], e->n), reln_walk_stride(&w, 0),
                        loops->item, reln_at(e->in[0], w.out, k->size),
@@ -180,6 +183,7 @@ const RelnOp reln_op_scatter_add = {
     .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
+    .tiling = RELN_TILED_BY_FIRST,
     .infer = infer_scatter,
     .forward = forward_scatter,
     .vjp = vjp_scatter,
