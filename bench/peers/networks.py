@@ -8,7 +8,7 @@ POINTS, NEIGHBOURS = 64, 16            # set64-C
 TOKENS, CHANNELS, HEADS = 64, 48, 6    # transformer64
 STEPS, WIDTH = 200, 64                 # resnet1d
 
-BATCH = {"mp50": 32, "set64-24": 32, "set64-64": 32, "transformer64": 32, "resnet1d": 64}
+BATCH = {"mp50": 32, "set64-24": 16, "set64-64": 16, "transformer64": 32, "resnet1d": 64}
 
 
 def mp50():
@@ -30,8 +30,8 @@ def set64(c):
     out = [("embed.W", 2, c)]
     for i in range(2):
         b = f"block{i}."
-        out += [(b + "pair.W1", c, c), (b + "pair.W2", c, c), (b + "pair.U", c, c), (b + "mean.W", c, c),
-                (b + "bracket.Wa", c, c), (b + "bracket.Wb", c, c)]
+        out += [(b + "ends.W1", c, c), (b + "ends.W2", c, c), (b + "ends.U", c, c), (b + "pair.W", c, c),
+                (b + "pair.U", c, c), (b + "mean.W", c, c), (b + "bracket.Wa", c, c), (b + "bracket.Wb", c, c)]
     return out + [("out.W", c, 10), ("out.b", 0, 10)]
 
 
@@ -100,7 +100,7 @@ def fused(name, w):
         if name == "mp50":
             join(b + "edge.W12", b + "edge.W1", b + "edge.W2")
         elif name.startswith("set64"):
-            join(b + "pair.W12", b + "pair.W1", b + "pair.W2")
+            join(b + "ends.W12", b + "ends.W1", b + "ends.W2")
             join(b + "bracket.W", b + "bracket.Wb", b + "bracket.Wa")
     if name == "transformer64":
         join("attention.W", "attention.Wq", "attention.Wk", "attention.Wv")

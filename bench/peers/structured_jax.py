@@ -140,9 +140,12 @@ def bracket(x, y):
                       for i in range(3) for j in range(3)], -2)
 
 
-def reln_relu(x, u, form):
-    d = rows_times(x, u)
+def along(x, d, form):
     return x + jax.nn.relu(form(x, d))[..., None, :] * d
+
+
+def reln_relu(x, u, form):
+    return along(x, rows_times(x, u), form)
 
 
 # ---- sets -----------------------------------------------------------------------------------------------------------------
@@ -162,12 +165,16 @@ def take_along(x, near):
 
 
 def set64(w, x, take=take_flat, form=form_unrolled):
+    """The first layer on pairs is split by its ends, and so is its direction, (h_i W1 + h_j W2) U."""
     h = rows_times(x["x"], w["embed.W"])
     for i in range(2):
         b = f"block{i}."
-        first, second = jnp.split(rows_times(h, w[b + "pair.W12"]), 2, -1)
-        y = first[:, :, None] + take(second, x["near"])
-        h = h + rows_times(reln_relu(y, w[b + "pair.U"], form).mean(2), w[b + "mean.W"])
+        w1, w2 = jnp.split(w[b + "ends.W12"], 2, -1)
+        u = w[b + "ends.U"]
+        first, second = jnp.split(rows_times(h, jnp.concatenate((w1, w1 @ u, w2, w2 @ u), -1)), 2, -1)
+        y, d = jnp.split(first[:, :, None] + take(second, x["near"]), 2, -1)
+        y = reln_relu(rows_times(along(y, d, form), w[b + "pair.W"]), w[b + "pair.U"], form)
+        h = h + rows_times(y.mean(2), w[b + "mean.W"])
         h = h + bracket(*jnp.split(rows_times(h, w[b + "bracket.W"]), 2, -1))
     h = h.mean(1)
     return cross_entropy(dense(w, "out", form(h, h)), x["label"])

@@ -194,9 +194,12 @@ def bracket_bmm(x, y):
     return (x @ y - y @ x).movedim(-3, -1).flatten(-3, -2)
 
 
-def reln_relu(x, u, form):
-    d = x @ u
+def along(x, d, form):
     return x + torch.relu(form(x, d)).unsqueeze(-2) * d
+
+
+def reln_relu(x, u, form):
+    return along(x, x @ u, form)
 
 
 def classes(w, x, label):
@@ -213,16 +216,22 @@ def take_embedding(x, flat):
     return F.embedding(flat, x.reshape(-1, x.shape[-2] * x.shape[-1]))
 
 
+def with_directions(w12, u):
+    """[W1, W1 U, W2, W2 U]"""
+    w1, w2 = w12.chunk(2, -1)
+    return torch.cat((w1, w1 @ u, w2, w2 @ u), -1)
+
+
 def set64(w, x, take=take_select, form=form_view, bracket=bracket_unrolled):
-    """Pairs (B, P, N, 9, C)."""
+    """Pairs (B, P, N, 9, C). The first layer is split by its ends, and so is its direction, (h_i W1 + h_j W2) U."""
     batch = x["x"].shape[0]
     flat = (x["near"] + (POINTS * torch.arange(batch))[:, None, None]).flatten()
     h = x["x"] @ w["embed.W"]
     for i in range(2):
         b = f"block{i}."
-        first, second = (h @ w[b + "pair.W12"]).chunk(2, -1)
-        y = first[:, :, None] + take(second, flat).view(batch, POINTS, NEIGHBOURS, 9, -1)
-        m = reln_relu(y, w[b + "pair.U"], form).mean(2)
+        first, second = (h @ with_directions(w[b + "ends.W12"], w[b + "ends.U"])).chunk(2, -1)
+        y, d = (first[:, :, None] + take(second, flat).view(batch, POINTS, NEIGHBOURS, 9, -1)).chunk(2, -1)
+        m = reln_relu(along(y, d, form) @ w[b + "pair.W"], w[b + "pair.U"], form).mean(2)
         h = h + m @ w[b + "mean.W"]
         v, u = (h @ w[b + "bracket.W"]).chunk(2, -1)
         h = h + bracket(v, u)
