@@ -163,6 +163,12 @@ static RelnNode *not_self(BenchNet *b)
     return reln_const(b->net.graph, (RelnDims){.p = n, .q = n}, NULL, values);
 }
 
+/* Layers on all pairs have been counted since `before`; those of i = j are not nominal. */
+static void count_not_self(BenchNet *b, double before)
+{
+    b->flops -= (b->flops - before) / b->c->points;
+}
+
 /* m_ij, gated: h (P = n, C) -> (P = n, Q = n, C), 0 for i = j. The first layer is split by its ends; its batch norm is over
  * the pairs i != j, that is all pairs without the diagonal. */
 static RelnNode *messages(BenchNet *b, int block, RelnNode *h, const Pairs *pairs)
@@ -171,6 +177,7 @@ static RelnNode *messages(BenchNet *b, int block, RelnNode *h, const Pairs *pair
     const int n = b->c->points, c = b->c->width;
     const Name edge = block_name(block, "edge");
     RelnNode *first = mixed(b, edge.text, "W1", h, c), *second = mixed(b, edge.text, "W2", h, c);
+    const double before = b->flops;
     RelnNode *y = mixed(b, edge.text, "W3", pairs->all, c);
     RelnNode *own = reln_mix(g, pairs->own, matrix(b, edge.text, "W3", 2, c)), *m, *gate;
 
@@ -179,6 +186,7 @@ static RelnNode *messages(BenchNet *b, int block, RelnNode *h, const Pairs *pair
     y = reln_relu(g, batch_norm(b, edge.text, y, own, (double)n * (n - 1)));
     m = reln_relu(g, bench_dense(b, block_name(block, "message").text, y, c));
     gate = reln_sigmoid(g, bench_dense(b, block_name(block, "gate").text, m, 1));
+    count_not_self(b, before);
     return reln_mul(g, m, reln_mul(g, gate, not_self(b)));
 }
 
@@ -187,9 +195,11 @@ static RelnNode *moved(BenchNet *b, int block, RelnNode *x, RelnNode *m)
 {
     RelnGraph *g = b->net.graph;
     const int n = b->c->points;
+    const double before = b->flops;
     RelnNode *f = reln_relu(g, bench_dense(b, block_name(block, "move").text, m, b->c->width));
 
     f = mixed(b, block_name(block, "size").text, "W", f, 1);
+    count_not_self(b, before);
     f = reln_reshape(g, f, (RelnDims){.r = n, .c = n});
     return reln_add(
         g, x,
