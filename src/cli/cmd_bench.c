@@ -312,8 +312,8 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
 {
     char why[512];
     BenchProcess process;
-    const RelnStatus status =
-        bench_once(ctx, args->operands[1], (int)args->threads, args->out, &process, why, sizeof why);
+    const RelnStatus status = bench_once(ctx, args->operands[1], (int)args->threads, args->out,
+                                         &process, why, sizeof why);
 
     if (status != RELN_OK)
         return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
