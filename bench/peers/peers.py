@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""peers.py [--reln PROGRAM] [--threads 1,2] [--networks sp4,platonic,mlp] [--json FILE] -- reln and its rivals, one run.
+"""peers.py [--reln PROGRAM] [--threads 1,2] [--networks sp4,mp50] [--layouts] [--json FILE] -- reln and its rivals, one run.
 
 The same networks in reln (`reln bench`), PyTorch and JAX, where these can be imported by this Python, network by network
 and in turns, so that all meet the same machine. Every rival gets the best of its variants (eager, unrolled, compiled) and
-of the allocators found. One thread is timed on the processor, several by the clock on the wall; no number of a rival is
-left out, and rows where one is faster are marked and repeated at the end."""
+of the allocators found; of the structured networks (networks.py) training is measured, each rival in the fastest of its
+layouts, or in all of them with --layouts. One thread is timed on the processor, several by the clock on the wall; no number
+of a rival is left out, and rows where one is faster are marked and repeated at the end, before a table of memory."""
 
 import argparse
 import glob
@@ -14,6 +15,8 @@ import os
 import pathlib
 import subprocess
 import sys
+
+import networks as structured
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -30,7 +33,17 @@ AUTHORS = {("sp4", "forward", 1, 1): 0.65e-3,
            ("mlp", "forward", 100, 2): 0.310e-3, ("mlp", "train", 100, 2): 1.54e-3,
            ("mlp", "forward", 1000, 1): 3.42e-3, ("mlp", "train", 1000, 1): 11.7e-3,
            ("mlp", "forward", 1000, 2): 2.0e-3, ("mlp", "train", 1000, 2): 8.3e-3}
-BATCHES = {"sp4": "1,10,100,1000", "mlp": "1,10,100,1000", "platonic": "1,10,100"}
+BATCHES = {"sp4": "1,10,100,1000", "mlp": "1,10,100,1000", "platonic": "1,10,100",
+           **{name: str(batch) for name, batch in structured.BATCH.items()}}
+
+# The layouts of the structured networks that were fastest; README.md has the others.
+FASTEST = {("torch", "mp50"): ["eager/rows", "compiled/dense-plain"],
+           ("torch", "set64-24"): ["eager/select-gram", "compiled/embedding-unrolled"],
+           ("torch", "set64-64"): ["eager/select-gram", "compiled/embedding-unrolled"],
+           ("torch", "transformer64"): ["eager/matmul-gram", "compiled/matmul-unrolled"],
+           ("torch", "resnet1d"): ["eager/conv2d-last", "compiled/conv2d-last"],
+           ("jax", "mp50"): ["jit/dense"], ("jax", "set64-24"): ["jit/flat-view"], ("jax", "set64-64"): ["jit/flat-view"],
+           ("jax", "transformer64"): ["jit/matmul"], ("jax", "resnet1d"): ["jit/unfold"]}
 
 
 def allocators():
@@ -78,6 +91,13 @@ def reln_rows(program, network, threads):
     return json.loads(done.stdout)
 
 
+def reln_memory(program, network, batch, threads):
+    """Peak resident memory of a process that trains three steps, in bytes."""
+    done = subprocess.run([program, "bench", "once", f"{network}/train/{batch}", "--threads", str(threads)],
+                          capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[0])
+
+
 def key(row):
     return row["name"], row["pass"], row["batch"], row["threads"]
 
@@ -89,18 +109,37 @@ def collect(args, rivals):
     for rival in rivals:
         for threads in args.threads:
             first = "eager" if rival == "torch" else "jit"
-            chosen[rival, threads] = best_allocator(rival, threads, first)
+            chosen[rival, threads] = args.allocator or best_allocator(rival, threads, first)
     for network in args.networks:
         for round_ in range(args.rounds):
             result = reln_rows(args.reln, network, args.threads)
             notes["reln"] = f"reln {result['version']}: {result['machine']['cpu']}, {result['machine']['blas']}"
             for row in result["rows"]:
-                if row["name"] == network and row["pass"] != "gradient" and row["threads"] in args.threads:
+                if row["name"] == network and is_measured(row) and row["threads"] in args.threads:
+                    if network in structured.BATCH:
+                        row["peak_bytes"] = reln_memory(args.reln, network, row["batch"], row["threads"])
                     keep(table, row, "reln")
             for rival in rivals:
                 for threads in args.threads:
-                    add_rival(table, notes, rival, threads, network, chosen[rival, threads])
+                    add_rival(table, notes, rival, threads, network, chosen[rival, threads], args.layouts)
     return table, notes, chosen
+
+
+def is_measured(row):
+    """Do rivals have this row of reln's?"""
+    if row["name"] in structured.BATCH:
+        return row["pass"] == "train" and row["batch"] == structured.BATCH[row["name"]]
+    return row["pass"] != "gradient"
+
+
+def todo(rival, network, all_layouts):
+    """Variants to measure."""
+    if network not in structured.BATCH:
+        every = ["eager", "unrolled", "compiled"] if rival == "torch" else ["jit"]
+        return [v for v in every if not (network == "mlp" and v == "unrolled")]
+    if not all_layouts:
+        return FASTEST[rival, network]
+    return importlib.import_module(f"rival_{rival}").layouts(network)
 
 
 def keep(table, row, column):
@@ -110,20 +149,20 @@ def keep(table, row, column):
         cell[column] = row
 
 
-def add_rival(table, notes, rival, threads, network, allocator):
+def add_rival(table, notes, rival, threads, network, allocator, all_layouts):
     if allocator is None:
         return
     env = allocators()[allocator]
-    todo = ["eager", "unrolled", "compiled"] if rival == "torch" else ["jit"]
-    for variant in todo:
-        if network == "mlp" and variant == "unrolled":
-            continue
+    for variant in todo(rival, network, all_layouts):
         for line in worker(rival, threads, variant, network, BATCHES[network], env):
             if "describe" in line:
                 notes[f"{rival}, {threads}"] = (f"{line['describe']}, {allocator}, its product 1008 x 256 x 256: "
                                                 f"{line['sgemm_gflops']:.1f} GFLOP/s")
             else:
-                keep(table, line, f"{rival} {variant}")
+                if all_layouts:
+                    print(f"  {rival} {network} {variant}: {1e3 * line['seconds']:.1f} ms, "
+                          f"{line['peak_bytes'] / 2**20:.0f} MiB", flush=True)
+                keep(table, line, f"{rival} {variant.split('/')[0]}")
 
 
 def milliseconds(cell, column):
@@ -134,14 +173,14 @@ def show(table, notes):
     columns = sorted({c for cell in table.values() for c in cell if c != "reln"})
     for note in notes.values():
         print(note)
-    print(f"\nmilliseconds\n{'network':<10}{'pass':<9}{'batch':>5}{'thr':>4}{'reln':>10}" +
+    print(f"\nmilliseconds\n{'network':<14}{'pass':<9}{'batch':>5}{'thr':>4}{'reln':>10}" +
           "".join(f"{c.replace('torch ', 't.').replace('jax ', 'j.'):>11}" for c in columns) +
           f"{'authors':>10}  best rival / reln")
     slower = []
     for k in sorted(table, key=lambda k: (k[0], k[3], k[1], k[2])):
         cell = table[k]
         rivals = {c: cell[c]["seconds"] for c in columns if c in cell}
-        line = f"{k[0]:<10}{k[1]:<9}{k[2]:>5}{k[3]:>4}{milliseconds(cell, 'reln')}"
+        line = f"{k[0]:<14}{k[1]:<9}{k[2]:>5}{k[3]:>4}{milliseconds(cell, 'reln')}"
         line += "".join(f" {milliseconds(cell, c)}" for c in columns)
         line += f"{1e3 * AUTHORS[k]:10.2f}" if k in AUTHORS else f"{'-':>10}"
         if rivals and "reln" in cell:
@@ -156,11 +195,29 @@ def show(table, notes):
         print("  " + line)
 
 
+def show_memory(table):
+    """Peak resident memory where it was measured on both sides. A rival's beginning is what it has before its network is
+    built: the interpreter and its libraries."""
+    rows = [(k, cell) for k, cell in sorted(table.items()) if "peak_bytes" in cell.get("reln", {})]
+    if rows:
+        print("\npeak resident memory of the process, MiB (in brackets: at its beginning)")
+    for k, cell in rows:
+        mine = cell["reln"]["peak_bytes"]
+        line = f"{k[0]:<14}{k[1]:<9}{k[2]:>5}{k[3]:>4}  reln {mine / 2**20:.0f}"
+        for column in sorted(c for c in cell if c != "reln"):
+            row = cell[column]
+            line += f"   {column} {row['peak_bytes'] / 2**20:.0f} [{row['base_bytes'] / 2**20:.0f}]"
+        least = min((cell[c]["peak_bytes"] for c in cell if c != "reln"), default=None)
+        print(line + (f"   least rival / reln {least / mine:.1f}" if least else ""))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reln", default=str(HERE.parent.parent / "build" / "reln"))
     parser.add_argument("--threads", default=None, help="such as 1,2; default: one and all")
-    parser.add_argument("--networks", default="sp4,platonic,mlp")
+    parser.add_argument("--networks", default=",".join(BATCHES))
+    parser.add_argument("--allocator", choices=list(allocators()), help="of rivals; default: the fastest in a trial")
+    parser.add_argument("--layouts", action="store_true", help="every layout of the structured networks, not the fastest")
     parser.add_argument("--rounds", type=int, default=1, help="times everything is measured, in turns")
     parser.add_argument("--json", help="also write everything that was measured")
     args = parser.parse_args()
@@ -171,6 +228,7 @@ def main():
         sys.exit("neither PyTorch nor JAX can be imported by this Python; bench/peers/README.md says how to get them")
     table, notes, chosen = collect(args, rivals)
     show(table, notes)
+    show_memory(table)
     if args.json:
         rows = [{**row, "column": c} for cell in table.values() for c, row in cell.items()]
         pathlib.Path(args.json).write_text(json.dumps({"notes": notes, "rows": rows}))

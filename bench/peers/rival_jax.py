@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import networks as structured
+import structured_jax
 from algebras import SL3, SP4, check
 
 CLOCK = time.process_time  # XLA works in threads of its own
@@ -114,16 +116,39 @@ def setup(threads):
         check(make_bracket(algebra), make_form(algebra), algebra, np.asarray, jnp.asarray)
 
 
+def first_state(w):
+    zeros = jax.tree.map(jnp.zeros_like, w)
+    return w, zeros, jax.tree.map(jnp.copy, zeros), jnp.float32(0)
+
+
+def structured_program(name, batch, variant):
+    """None and train; variant: jit/LAYOUT"""
+    rng = np.random.default_rng(0)
+    w = jax.tree.map(jnp.asarray, structured.fused(name, structured.parameters(name, rng)))
+    x = jax.tree.map(jnp.asarray, structured.inputs(name, batch, rng))
+    loss = structured_jax.layouts(name)[variant.split("/")[1]]
+    step = step_of(lambda w, x, t: loss(w, x))
+    state = [first_state(w)]
+
+    def train():
+        state[0] = step(state[0], x, None)
+        jax.block_until_ready(state[0])
+
+    return None, train
+
+
 def programs(name, batch, variant):
+    """(forward, train), each a function of no arguments; None where a pass is not measured."""
+    if name in structured.BATCH:
+        return structured_program(name, batch, variant)
     rng = np.random.default_rng(0)
     apply, w, shape, kind = network(name, rng)
     x = jnp.asarray(0.3 * rng.normal(size=(batch, *shape)), jnp.float32)
     t = jnp.asarray(rng.integers(3, size=batch)) if kind == "classes" else jnp.asarray(rng.normal(size=(batch, 1)),
                                                                                       jnp.float32)
     run, step = jax.jit(apply), step_of(loss_of(apply, kind))
-    zeros = jax.tree.map(jnp.zeros_like, w)
     kept = jax.tree.map(jnp.copy, w)
-    state = [(w, zeros, jax.tree.map(jnp.copy, zeros), jnp.float32(0))]
+    state = [first_state(w)]
 
     def forward():
         return run(kept, x).block_until_ready()
@@ -137,3 +162,8 @@ def programs(name, batch, variant):
 
 def variants():
     return ["jit"]
+
+
+def layouts(network):
+    """Every variant of a structured network that was tried."""
+    return [f"jit/{layout}" for layout in structured_jax.layouts(network)]

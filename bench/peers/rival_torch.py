@@ -3,9 +3,12 @@
 
 import time
 
+import numpy as np
 import torch
 from torch import nn
 
+import networks as structured
+import structured_torch
 from algebras import SL3, SP4, check
 
 CLOCK = time.thread_time  # with one thread the caller does all the work, backwards too; compilers' helpers do not count
@@ -119,16 +122,48 @@ def setup(threads):
             check(make(algebra), make_form(algebra), algebra, lambda t: t.numpy(), torch.from_numpy)
 
 
+def optimiser(weights):
+    try:
+        return torch.optim.Adam(weights, lr=1e-7, fused=True)
+    except (RuntimeError, TypeError):
+        return torch.optim.Adam(weights, lr=1e-7)
+
+
+def from_numpy(arrays):
+    """Indices become int64, which PyTorch's kernels want."""
+    return {k: torch.from_numpy(v.astype(np.int64) if v.dtype == np.int32 else v) for k, v in arrays.items()}
+
+
+def structured_program(name, batch, variant):
+    """None and train; variant: eager/LAYOUT or compiled/LAYOUT"""
+    rng = np.random.default_rng(0)
+    how, layout = variant.split("/")
+    w = from_numpy(structured.fused(name, structured.parameters(name, rng)))
+    w = {k: v.requires_grad_() for k, v in w.items()}
+    x = from_numpy(structured.inputs(name, batch, rng))
+    loss = structured_torch.layouts(name)[layout]
+    if how == "compiled":
+        torch._dynamo.reset()
+        loss = torch.compile(loss, dynamic=False)
+    adam = optimiser(list(w.values()))
+
+    def train():
+        adam.zero_grad(set_to_none=True)
+        loss(w, x).backward()
+        adam.step()
+
+    return None, train
+
+
 def programs(name, batch, variant):
-    """(forward, train), each a function of no arguments."""
+    """(forward, train), each a function of no arguments; None where a pass is not measured."""
+    if name in structured.BATCH:
+        return structured_program(name, batch, variant)
     net, shape, kind = networks(variant != "eager")[name]
     x = 0.3 * torch.randn(batch, *shape)
     t = torch.randint(3, (batch,)) if kind == "classes" else 0.3 * torch.randn(batch, 1)
     loss = nn.functional.cross_entropy if kind == "classes" else nn.functional.mse_loss
-    try:
-        adam = torch.optim.Adam(net.parameters(), lr=1e-7, fused=True)
-    except (RuntimeError, TypeError):
-        adam = torch.optim.Adam(net.parameters(), lr=1e-7)
+    adam = optimiser(net.parameters())
     predict, evaluate = net, lambda x, t: loss(net(x), t)
     if variant == "compiled":  # for this batch alone
         torch._dynamo.reset()
@@ -149,3 +184,8 @@ def programs(name, batch, variant):
 
 def variants():
     return ["eager", "unrolled", "compiled"] if hasattr(torch, "compile") else ["eager", "unrolled"]
+
+
+def layouts(network):
+    """Every variant of a structured network that was tried."""
+    return [f"{how}/{layout}" for how in ("eager", "compiled") for layout in structured_torch.layouts(network)]

@@ -35,7 +35,8 @@ typedef struct BenchNet BenchNet;
 typedef struct BenchCase {
     BenchKind kind;
     char name[40];       /* "sp4", "gl3/64", "kernel/bracket/sp:4/256" */
-    const char *algebra; /* of symmetry and features */
+    const char *algebra; /* of the symmetry, and of features unless they have one of their own: */
+    const char *features;
     int points, channels, width;
     int batches[BENCH_MAX_BATCHES];  /* 0: no more */
     RelnNode *(*build)(BenchNet *b); /* the output */
@@ -66,6 +67,7 @@ RelnNode *bench_index(BenchNet *b, const char *name, RelnDims dims, int limit); 
 
 /* What the files of cases offer. */
 int bench_network_cases(BenchCase *out, int room);
+int bench_structured_cases(BenchCase *out, int room);
 int bench_layer_cases(BenchCase *out, int room);
 int bench_kernel_cases(BenchCase *out, int room);
 
@@ -95,6 +97,7 @@ typedef struct BenchRig {
     RelnGraph *graph;
     RelnPlan *plan;
     void *data[BENCH_MAX_INPUTS]; /* of the inputs, for the largest batch */
+    const RelnNode *inputs[BENCH_MAX_INPUTS];
     int n_inputs;
     double flops, bytes; /* nominal operations, and traffic of kernels, of one sample */
     double build;        /* seconds for graph, gradient and plan */
@@ -105,6 +108,7 @@ typedef struct BenchRig {
 RelnStatus bench_rig_open(BenchRig *rig, const BenchCase *c);
 RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool *pool);
 RelnStatus bench_rig_run(BenchRig *rig); /* rig->batch samples */
+RelnStatus bench_rig_save(const BenchRig *rig, const char *path);
 void bench_rig_close(BenchRig *rig);
 const char *bench_rig_error(const BenchRig *rig);
 
@@ -189,9 +193,10 @@ RelnStatus bench_report(RelnCtx *ctx, const BenchResult *result, const char *pat
                         size_t size);
 
 /* Three runs of the case that is named, such as "sp4/train/100", one for forward: what a process of ours is started for.
- * out->seconds stays 0. */
-RelnStatus bench_once(RelnCtx *ctx, const char *name, int threads, BenchProcess *out, char *why,
-                      size_t size);
+ * out->seconds stays 0. With a path, the arrays of the last run are kept there as .npz, for comparison with other software:
+ * "in.NAME" the inputs, "w.NAME" the parameters, and of a gradient pass "loss" and "g.NAME". */
+RelnStatus bench_once(RelnCtx *ctx, const char *name, int threads, const char *path,
+                      BenchProcess *out, char *why, size_t size);
 /* The most memory that this process has had resident, in bytes; 0 when not known. */
 double bench_peak_bytes(void);
 /* Starts this program as "reln bench once NAME". False when it could not be started or failed. */

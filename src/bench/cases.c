@@ -14,6 +14,7 @@ BenchCase *bench_cases(int *n)
     if (!out)
         return NULL;
     *n += bench_network_cases(out, ROOM);
+    *n += bench_structured_cases(out + *n, ROOM - *n);
     *n += bench_layer_cases(out + *n, ROOM - *n);
     *n += bench_kernel_cases(out + *n, ROOM - *n);
     return out;
@@ -73,7 +74,7 @@ static bool split(const char *text, const BenchCase *cases, int n, const BenchCa
 }
 
 static RelnStatus run_once(const BenchCase *c, BenchPass pass, int batch, RelnPool *pool,
-                           BenchProcess *out, char *why, size_t size)
+                           const char *path, BenchProcess *out, char *why, size_t size)
 {
     BenchRig rig;
     RelnStatus status = bench_rig_open(&rig, c);
@@ -82,6 +83,8 @@ static RelnStatus run_once(const BenchCase *c, BenchPass pass, int batch, RelnPo
         status = bench_rig_plan(&rig, pass, batch, pool);
     for (int i = 0; i < (pass == BENCH_FORWARD ? 1 : 3) && status == RELN_OK; i++)
         status = bench_rig_run(&rig);
+    if (status == RELN_OK && path)
+        status = bench_rig_save(&rig, path);
     if (status != RELN_OK)
         snprintf(why, size, "%s: %s", c->name, bench_rig_error(&rig));
     out->build = rig.build;
@@ -90,8 +93,8 @@ static RelnStatus run_once(const BenchCase *c, BenchPass pass, int batch, RelnPo
     return status;
 }
 
-RelnStatus bench_once(RelnCtx *ctx, const char *name, int threads, BenchProcess *out, char *why,
-                      size_t size)
+RelnStatus bench_once(RelnCtx *ctx, const char *name, int threads, const char *path,
+                      BenchProcess *out, char *why, size_t size)
 {
     const BenchCase *c = NULL;
     BenchPass pass = BENCH_FORWARD;
@@ -110,7 +113,7 @@ RelnStatus bench_once(RelnCtx *ctx, const char *name, int threads, BenchProcess 
         snprintf(why, size, "out of memory");
         status = RELN_ERR_NOMEM;
     } else {
-        status = run_once(c, pass, batch, pool, out, why, size);
+        status = run_once(c, pass, batch, pool, path, out, why, size);
     }
     reln_pool_destroy(pool);
     free(cases);

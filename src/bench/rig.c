@@ -10,7 +10,7 @@ const char *const bench_pass_names[BENCH_PASSES] = {"forward", "gradient", "trai
 RelnStatus bench_rig_open(BenchRig *rig, const BenchCase *c)
 {
     *rig = (BenchRig){.c = c};
-    return reln_setting_init(&rig->setting, c->algebra, NULL, RELN_F32, 1);
+    return reln_setting_init(&rig->setting, c->algebra, c->features, RELN_F32, 1);
 }
 
 static void drop_plan(BenchRig *rig)
@@ -50,7 +50,7 @@ static void output_all(RelnGraph *g, int n, RelnNode *const *nodes)
 }
 
 /* Everything there is to differentiate by: weights, and what comes in unless it is data. */
-enum { MOST = 32 };
+enum { MOST = 64 };
 static int variables(const BenchNet *b, int n_inputs, RelnNode **out)
 {
     int n = 0;
@@ -142,9 +142,11 @@ static RelnStatus bind(BenchRig *rig, const BenchNet *b, int batch)
         const size_t count = item_size(b->inputs[i]) * (size_t)batch;
         RelnStatus status;
 
+        rig->inputs[i] = b->inputs[i];
         rig->data[i] = random_data(count, b->limits[i], (uint64_t)i);
         if (!rig->data[i])
             return RELN_ERR_NOMEM;
+        rig->n_inputs = i + 1;
         status = reln_plan_bind_sized(rig->plan, reln_node_name(b->inputs[i]), rig->data[i],
                                       b->limits[i] ? RELN_I32 : RELN_F32, count);
         if (status != RELN_OK)
@@ -194,4 +196,94 @@ RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool
 RelnStatus bench_rig_run(BenchRig *rig)
 {
     return reln_plan_run(rig->plan, &(RelnRun){.n_samples = rig->batch, .step = rig->step++});
+}
+
+/* ---- arrays of a run ------------------------------------------------------------------------------------------------ */
+
+/* An array with its name, "<kind>.<name>", in the caller's storage. */
+typedef struct Kept {
+    RelnNamed array;
+    char name[80];
+} Kept;
+
+static void keep(Kept *out, const char *kind, const char *name, RelnDtype dtype, ptrdiff_t items,
+                 RelnDims d, void *values)
+{
+    snprintf(out->name, sizeof out->name, "%s%s", kind, name);
+    out->array = (RelnNamed){
+        .dtype = dtype, .rank = 6, .dims = {items, d.p, d.q, d.r, d.k, d.c}, .values = values};
+}
+
+/* The output as floats of our own, since those of a plan are to be read only; NULL when there is none or no memory. */
+static float *copy_of(const BenchRig *rig, const char *output, size_t count)
+{
+    const float *values = reln_plan_output(rig->plan, output, NULL);
+    float *copy = values ? malloc(count * sizeof *copy) : NULL;
+
+    if (copy)
+        memcpy(copy, values, count * sizeof *copy);
+    return copy;
+}
+
+/* The gradients by all parameters, as differentiate() has named them; their number. */
+static int keep_gradients(const BenchRig *rig, Kept *out, float *owned[MOST])
+{
+    char output[16];
+    int n = 0;
+
+    for (const RelnNode *w; n < MOST && (w = reln_graph_param(rig->graph, n)) != NULL; n++) {
+        const RelnDims d = reln_node_dims(w);
+
+        snprintf(output, sizeof output, "g%d", n);
+        owned[n] = copy_of(rig, output,
+                           (size_t)d.p * (size_t)d.q * (size_t)d.r * (size_t)d.k * (size_t)d.c);
+        if (!owned[n])
+            break;
+        keep(&out[n], "g.", reln_node_name(w), RELN_F32, 1, d, owned[n]);
+    }
+    return n;
+}
+
+static int keep_parameters(const BenchRig *rig, Kept *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < reln_store_count(rig->setting.store) && n < MOST; i++) {
+        const RelnEntryInfo e = reln_store_entry(rig->setting.store, i);
+
+        if (e.kind == RELN_ENTRY_PARAM)
+            keep(&out[n++], "w.", e.name, e.dtype, 1, e.dims, e.values);
+    }
+    return n;
+}
+
+RelnStatus bench_rig_save(const BenchRig *rig, const char *path)
+{
+    enum { ALL = 2 * MOST + BENCH_MAX_INPUTS + 1 };
+    Kept *kept = calloc(ALL, sizeof *kept);
+    RelnNamed *arrays = calloc(ALL, sizeof *arrays);
+    float *owned[MOST + 1] = {NULL};
+    RelnStatus status = RELN_ERR_NOMEM;
+    int n = 0;
+
+    for (; arrays && kept && n < rig->n_inputs; n++)
+        keep(&kept[n], "in.", reln_node_name(rig->inputs[n]), reln_node_dtype(rig->inputs[n]),
+             rig->batch, reln_node_dims(rig->inputs[n]), rig->data[n]);
+    if (arrays && kept) {
+        n += keep_parameters(rig, kept + n);
+        n += keep_gradients(rig, kept + n, owned);
+        owned[MOST] = copy_of(rig, "loss", 1);
+        if (owned[MOST])
+            keep(&kept[n++], "", "loss", RELN_F32, 1, (RelnDims){1, 1, 1, 1, 1}, owned[MOST]);
+        for (int i = 0; i < n; i++) {
+            arrays[i] = kept[i].array;
+            arrays[i].name = kept[i].name;
+        }
+        status = reln_npz_save(rig->setting.ctx, path, n, arrays);
+    }
+    for (int i = 0; i <= MOST; i++)
+        free(owned[i]);
+    free(arrays);
+    free(kept);
+    return status;
 }

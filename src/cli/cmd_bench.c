@@ -21,11 +21,14 @@ static const char help[] =
     "  hnn                 H(z) of 12 numbers; its gradient pass is the field dH/dz, training fits "
     "that\n"
     "  rollout             eight RK4 steps of such a field, 32 evaluations\n"
+    "  mp50, set64-C, transformer64, resnet1d   sets, pairs and sequences (bench/peers/README.md)\n"
     "  layer/..., kernel/...   kernels are plans of one op, data in and out\n"
     "\n"
     "`once` runs one of them in this process, three times when it learns, and prints the peak of "
     "its\n"
-    "memory in bytes and the seconds of building it: what is started to measure a cold start.\n"
+    "memory in bytes and the seconds of building it: what is started to measure a cold start. With "
+    "--out\n"
+    "it keeps its inputs, weights and gradients, for comparison with other software.\n"
     "\n"
     "examples:\n"
     "  reln bench                            all of it, about two minutes\n"
@@ -309,8 +312,8 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
 {
     char why[512];
     BenchProcess process;
-    const RelnStatus status =
-        bench_once(ctx, args->operands[1], (int)args->threads, &process, why, sizeof why);
+    const RelnStatus status = bench_once(ctx, args->operands[1], (int)args->threads, args->out,
+                                         &process, why, sizeof why);
 
     if (status != RELN_OK)
         return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
@@ -334,10 +337,10 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 const CliCommand cli_cmd_bench = {
     .name = "bench",
     .synopsis = "bench [--quick] [--only TEXT,...] [--report FILE] [--json]\n"
-                "bench once NAME/PASS/BATCH",
+                "bench once NAME/PASS/BATCH [--out FILE.npz]",
     .purpose = "speed of networks, layers and kernels, against the machine's own limits",
     .help = help,
-    .options = CLI_BENCH | CLI_KERNELS,
+    .options = CLI_BENCH | CLI_KERNELS | CLI_OUT,
     .max_operands = 2,
     .run = run,
 };

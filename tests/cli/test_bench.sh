@@ -45,6 +45,7 @@ whole_run() {
             row mlp "$pass" 100 "$threads"
             row hnn "$pass" 1 "$threads"
             row rollout "$pass" 10 "$threads"
+            for name in mp50 set64-24 set64-64 transformer64 resnet1d; do row "$name" "$pass" 1 "$threads"; done
         done
         for layer in linear relu bracket attention conv; do
             grep -F "\"name\": \"layer/$layer/" rows | grep -F "\"$pass\"" >/dev/null || problem "no layer $layer $pass"
@@ -66,7 +67,7 @@ whole_run() {
 }
 
 every_case_once() {
-    for name in sp4 platonic mlp hnn rollout gl3/32 gln/5 layer/linear/256 layer/relu/256 layer/rms/256 layer/project/256 \
+    for name in sp4 platonic mlp hnn rollout mp50 set64-24 set64-64 transformer64 resnet1d gl3/32 gln/5 layer/linear/256 layer/relu/256 layer/rms/256 layer/project/256 \
         layer/bracket/256 layer/product/256 layer/linear-invariant/256 layer/linear-norm/256 layer/linear-pool-max/64 \
         layer/pool-softmax/64 layer/attention/64 layer/conv/64; do
         run 0 bench once "$name/train/2"
@@ -110,6 +111,12 @@ refused 4 'none/page.html: cannot be written' bench --quick --threads 1 --only k
 
 run 0 bench once sp4/train/10
 awk 'NF != 2 || !($1 > 1e6) || !($2 > 0) { exit 1 } END { exit NR != 1 }' out || problem "once: not memory and time"
+# With --out: inputs, weights and gradients, by their names.
+run 0 bench once mp50/gradient/2 --out kept.npz
+for name in in.s in.p in.label w.embed.W w.block1.edge.W3 g.embed.W g.block1.edge.W3 g.out.b loss; do
+    grep -a -F "$name.npy" kept.npz >/dev/null || problem "once --out: no array $name"
+done
+refused 4 'none/kept.npz' bench once sp4/gradient/2 --out none/kept.npz
 refused 2 'wanted NAME/PASS/BATCH' bench once sp4/train
 refused 2 'wanted NAME/PASS/BATCH' bench once kernel/exp/so:3/256/train/10
 refused 2 "'twice' is not understood" bench twice
