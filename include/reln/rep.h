@@ -153,6 +153,26 @@ RELN_API const RelnTensor3 *reln_maps_tensor(const RelnRep *owner, const RelnMap
 RELN_API RelnStatus reln_maps_projector(const RelnRep *owner, const RelnMaps *maps,
                                         double *projector);
 
+/* ---- forms ------------------------------------------------------------------------------------------------ */
+
+/* The bilinear forms B(x, y) = x^T B y of a rep with B(g x, g y) = B(x, y): a canonical basis (reduced echelon form) of the
+ * symmetric ones and one of the antisymmetric ones. Vectors of so:3 and lorentz have 1 and 0, of sp:4 0 and 1, of gl:3
+ * none; all matrices of gl:3, tr XY and tr X tr Y, have 2 and 0. */
+typedef struct RelnForms {
+    int symmetric, antisymmetric; /* dimensions of the two spaces */
+    const double *values;         /* (symmetric + antisymmetric, K, K), the symmetric ones first */
+} RelnForms;
+/* Borrowed from the group, solved once. Fails as reln_maps_linear(). */
+RELN_API RelnStatus reln_rep_forms(const RelnRep *rep, const RelnForms **forms);
+
+/* The form that a rep brings with it, *form (K, K), borrowed from the group:
+ *   the dot product where the group keeps it;
+ *   elsewhere the symmetric invariant form, if there is one up to a factor and it is not degenerate. Its largest entry is 1
+ *   in absolute value; it has more positive than negative eigenvalues, and where they are as many its first entry that is
+ *   not 0 is positive. Four-vectors have diag(-1, 1, 1, 1) = reln_metric_mostly_plus.
+ * RELN_ERR_REP otherwise, with the rep, how many forms it has, and what is wrong with them. */
+RELN_API RelnStatus reln_rep_form(const RelnRep *rep, const double **form);
+
 /* Finite groups: P (K, K), the average of the rep over all elements, which projects on its invariants; *order is the
  * number of elements of its image. RELN_ERR_UNSUPPORTED with Lie generators or more than 4096 elements. */
 RELN_API RelnStatus reln_rep_projector(const RelnRep *rep, double *projector, int *order);
