@@ -29,9 +29,10 @@ typedef struct RelnSetting {
     bool owns_ctx;
 } RelnSetting;
 
-/* symmetry: a name of reln_group_create(); features: of reln_algebra_create(), NULL for the symmetry's own. Where the
- * matrices of features are larger, the group acts on them as diag(g, 1, ...): "lorentz" on "gl:5". dtype is the graph's,
- * seed the store's. When it fails, s->ctx has the message (it may be NULL when there was no memory at all). Call
+/* symmetry: a name of reln_group_create(); features: of reln_algebra_create(), NULL for the symmetry's own: the span of its
+ * Lie generators (so:3 for "o:3", so:1,3 for "lorentz"), or all matrices of its size where it has none (gl:3 for "none:3").
+ * Where the matrices of features are larger, the group acts on them as diag(g, 1, ...): "lorentz" on "gl:5". dtype is the
+ * graph's, seed the store's. When it fails, s->ctx has the message (it may be NULL when there was no memory at all). Call
  * reln_setting_clear() in either case. */
 RELN_API RelnStatus reln_setting_init(RelnSetting *s, const char *symmetry, const char *features,
                                       RelnDtype dtype, uint64_t seed);

@@ -1,9 +1,24 @@
 /* setting.c -- see setting.h. */
 #include "reln/setting.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
+
+/* The algebra of the symmetry: its Lie generators, under the symmetry's name. A group without any has all matrices of its
+ * size. */
+static RelnStatus own_algebra(RelnSetting *s)
+{
+    const RelnBasisOptions options = {.name = reln_group_name(s->group)};
+    char all[16];
+
+    if (reln_group_n_lie(s->group) > 0)
+        return reln_algebra_from_basis(s->ctx, reln_group_n_lie(s->group), reln_group_n(s->group),
+                                       reln_group_lie(s->group), &options, &s->algebra);
+    snprintf(all, sizeof all, "gl:%d", reln_group_n(s->group));
+    return reln_algebra_create(s->ctx, all, &s->algebra);
+}
 
 /* diag(g, 1, ...) where features are larger matrices than the group's. */
 static RelnStatus fit_group(RelnSetting *s)
@@ -22,7 +37,7 @@ static RelnStatus make_parts(RelnSetting *s, const char *symmetry, const char *f
                              RelnDtype dtype, uint64_t seed)
 {
     RELN_TRY(reln_group_create(s->ctx, symmetry, &s->group));
-    RELN_TRY(reln_algebra_create(s->ctx, features ? features : symmetry, &s->algebra));
+    RELN_TRY(features ? reln_algebra_create(s->ctx, features, &s->algebra) : own_algebra(s));
     RELN_TRY(fit_group(s));
     s->rep = reln_rep_adjoint(s->group, s->algebra);
     if (!s->rep)
