@@ -31,6 +31,11 @@
  *     const RelnRepForm eta = {p, values};                                     // B of the rep p, (K, K)
  *     RelnNet net = {.graph = g, .forms = &eta, .n_forms = 1};
  *
+ * Features that lifts produce often need less than all matrices: reln_setting_init_closed() finds the smallest algebra that
+ * the layers in use do not lead out of (four-vectors: 10 coordinates of 25). A network on it computes what it does on all
+ * matrices, where layers do not depend on K (attention and reln_nn_pool_softmax() divide scores by its root) and B is the
+ * larger algebra's, reln_algebra_gram_within() in `forms`.
+ *
  * Where B is not definite, B(x, x) = 0 for more than x = 0: light-like four-vectors, nilpotent matrices. No layer divides
  * by a form alone: every denominator has a positive number added, stated with the layer, so values and derivatives of every
  * order are finite there. RELN_NORM_PUBLISHED divides by a form that is kept 1e-6 away from 0, which is finite too but jumps.
