@@ -100,12 +100,18 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 
 static RelnStatus in_context(RelnCtx *ctx)
 {
+    static const double embedded[9] = {0, 0, 1, 0, 0, 0, 1, 0, 0};
+    const RelnClosing of = {.count = 1, .matrices = embedded};
     RelnSetting s;
     RelnStatus status = reln_setting_init_in(&s, ctx, "o:2", "gl:3", RELN_F64, 1);
 
     reln_setting_clear(&s);
     if (status == RELN_OK) {
         status = reln_setting_init_in(&s, ctx, "lorentz", NULL, RELN_F64, 1);
+        reln_setting_clear(&s);
+    }
+    if (status == RELN_OK) {
+        status = reln_setting_init_closed(&s, ctx, "so:2", 3, &of, RELN_F64, 1);
         reln_setting_clear(&s);
     }
     return status;

@@ -318,6 +318,7 @@ static void four_vectors_close_in_vectors_and_bivectors(void **state)
 {
     RelnAlgebra *a, *gl5 = NULL;
     const RelnMaps *maps = NULL;
+    const RelnForms *forms = NULL;
     const RelnRep *rep;
     RelnGroup *g = NULL;
     RelnCtx *ctx = NULL;
@@ -331,6 +332,9 @@ static void four_vectors_close_in_vectors_and_bivectors(void **state)
     rep = reln_rep_adjoint(g, a);
     assert_ok(ctx, reln_maps_linear(rep, rep, &maps));
     assert_int_equal(maps->count, 3);
+    assert_ok(ctx, reln_rep_forms(rep, &forms)); /* p.q, tr FG and tr F *G */
+    assert_int_equal(forms->symmetric, 3);
+    assert_int_equal(forms->antisymmetric, 0);
     assert_non_null(maps->numerators); /* fractions, so a certificate is possible */
     assert_int_equal(reln_algebra_info(a)->semisimple, RELN_YES);
     assert_ok(ctx, reln_algebra_create(ctx, "gl:5", &gl5));

@@ -176,6 +176,10 @@ static void none_several_and_degenerate_forms_are_refused(void **state)
     close_room(&r);
     r = open_room("lorentz");
     assert_refused(r.ctx, pair(r.group), "of lorentz has 3 symmetric invariant forms");
+    assert_ok(r.ctx,
+              reln_group_embed(r.group, 5, &g)); /* diag(g, 1): p.p and the square of the rest */
+    assert_refused(r.ctx, reln_rep_vector(g), "has 2 symmetric invariant forms");
+    reln_group_destroy(g);
     /* x2^2 alone is left alone by (x1, x2) -> (x1 + a x2, x2) */
     assert_ok(r.ctx, reln_group_from_matrices(r.ctx, "shear", 2, 1, shear, 0, NULL, &g));
     assert_refused(r.ctx, reln_rep_vector(g),
