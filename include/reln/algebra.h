@@ -106,6 +106,11 @@ typedef enum RelnForm {
 /* (K, K) Gram matrix in the basis given, borrowed; RELN_ERR_UNSUPPORTED for DEFINITE where there is none. */
 RELN_API RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form,
                                       const double **out);
+/* gram (K, K): the form of a larger algebra on this one's basis: B~ of gl:5 on lifted four-vectors is 20 p.q, that of so(3,2)
+ * itself 6 p.q. With it in RelnNet.forms a network on the smaller algebra computes what it does on the larger one.
+ * RELN_ERR_ALGEBRA when an element is not in the larger one, with its distance. */
+RELN_API RelnStatus reln_algebra_gram_within(const RelnAlgebra *algebra, const RelnAlgebra *larger,
+                                             RelnForm form, double *gram);
 /* B~(x, y) */
 RELN_API double reln_algebra_form(const RelnAlgebra *algebra, const double *x, const double *y);
 

@@ -18,6 +18,27 @@
  *
  * Whose layers these are is a choice of form: RELN_FORM_COMPLETED is ReLN, RELN_FORM_NO_CENTER Lie Neurons; features
  * of the vector rep of so:3 and no algebra (the dot product), with reln_nn_project(), are Vector Neurons.
+ *
+ * Which form B is used depends on the rep of the features, and is the first of these:
+ *   1. the one that the net's `forms` have for this rep;
+ *   2. the algebra's, where the rep has as many coordinates as the algebra and keeps its form: elements of the algebra;
+ *   3. the rep's own, reln_rep_form(): the dot product where the group keeps it (vectors of so:n and o:n), elsewhere the
+ *      symmetric invariant form that the solver finds, if there is one up to a factor (four-vectors: diag(-1, 1, 1, 1)).
+ * A layer that needs a form and finds none of these fails with RELN_ERR_REP: the message names the rep and says how many
+ * forms it has (none: vectors of gl:n; several: sums of reps; a single one that is degenerate). reln_rep_forms() lists
+ * them, to choose from:
+ *
+ *     const RelnRepForm eta = {p, values};                                     // B of the rep p, (K, K)
+ *     RelnNet net = {.graph = g, .forms = &eta, .n_forms = 1};
+ *
+ * Features that lifts produce often need less than all matrices: reln_setting_init_closed() finds the smallest algebra that
+ * the layers in use do not lead out of (four-vectors: 10 coordinates of 25). A network on it computes what it does on all
+ * matrices, where layers do not depend on K (attention and reln_nn_pool_softmax() divide scores by its root) and B is the
+ * larger algebra's, reln_algebra_gram_within() in `forms`.
+ *
+ * Where B is not definite, B(x, x) = 0 for more than x = 0: light-like four-vectors, nilpotent matrices. No layer divides
+ * by a form alone: every denominator has a positive number added, stated with the layer, so values and derivatives of every
+ * order are finite there. RELN_NORM_PUBLISHED divides by a form that is kept 1e-6 away from 0, which is finite too but jumps.
  */
 #ifndef RELN_NN_H
 #define RELN_NN_H
@@ -28,12 +49,20 @@
 extern "C" {
 #endif
 
+/* A form of your choice for features of a rep: symmetric and invariant, which the builder checks. It may be degenerate. */
+typedef struct RelnRepForm {
+    const RelnRep *rep;
+    const double *values; /* (K, K): B(x, y) = x^T B y */
+} RelnRepForm;
+
 /* What layers are built with. */
 typedef struct RelnNet {
     RelnGraph *graph;
-    const RelnAlgebra *algebra; /* NULL: the dot product is the form, for reps that keep it */
+    const RelnAlgebra *algebra; /* where brackets and products live; NULL: nowhere */
     RelnForm form;              /* of the algebra; 0 is the completed one, B~ */
     bool train;                 /* batch statistics are computed and remembered, not recalled */
+    const RelnRepForm *forms;   /* (n_forms), chosen for reps, before any other; may be NULL */
+    int n_forms;
 } RelnNet;
 
 /* A feature and invariants beside it, of the same leading axes; either may be NULL. */
@@ -71,7 +100,8 @@ RELN_API RelnFeatures reln_nn_affine(const RelnNet *net, const char *name, RelnF
 
 /* ---- invariants ------------------------------------------------------------------------------------------------ */
 
-/* B(x, y), channel by channel: the net's form. Shapes (..., K, C) -> (..., 1, C); no parameters. */
+/* B(x, y), channel by channel: the net's form for x's rep. Shapes (..., K, C) -> (..., 1, C); no parameters. Without an
+ * algebra, x and y in dual reps pair as they are. */
 RELN_API RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y);
 /* B(x, .), the element of the dual rep that pairs as x does. */
 RELN_API RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x);
@@ -174,7 +204,9 @@ RELN_API RelnNode *reln_nn_relu(const RelnNet *net, const char *name, RelnNode *
 
 /* The same divided by a size, of degree one and bounded: y = x + f(t / M) d,
  *     M = sqrt(eps^2 + mean_c(t^2 + B(x,x)^2 + B(d,d)^2)),   f = max(0, .), softplus or tanh
- * Parameters, shapes, cost as reln_nn_relu(). options NULL: RELN_RMS_DEFAULTS. */
+ * Parameters, shapes, cost as reln_nn_relu(). options NULL: RELN_RMS_DEFAULTS.
+ * Notes   where t, B(x,x) and B(d,d) vanish together (x = 0; multiples of one light-like vector), M = eps. Take eps above
+ *         the rounding of a form, u |x|^2, u the unit round-off: what is rounding then stays small */
 typedef struct RelnRms {
     bool shared;
     double eps;
@@ -188,16 +220,19 @@ RELN_API RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x
                                const RelnRms *options);
 
 /* What points against d is taken out: y = x - clip(r, -clip, 0) d,
- *     r = t q / (q^2 + delta^2 mean_c q^2),   q = B(d,d);   r = 0 where the denominator is
- * For a definite form, delta = 0 and clip = HUGE_VAL this is the ReLU of Vector Neurons.
- * Parameters, shapes, cost as reln_nn_relu(). options NULL: RELN_PROJECT_DEFAULTS. */
+ *     r = t q / (q^2 + delta^2 mean_c q^2 + eps^2),   q = B(d,d);   r = 0 where the denominator is
+ * For a definite form, delta = 0, eps = 0 and clip = HUGE_VAL this is the ReLU of Vector Neurons.
+ * Parameters, shapes, cost as reln_nn_relu(). options NULL: RELN_PROJECT_DEFAULTS.
+ * Notes   eps 0 is 0 for a definite form, where q is small only with d, and 1e-6 for every other: there all q may vanish
+ *         while t d does not, and r would be a quotient of roundings */
 typedef struct RelnProject {
     bool shared;
     double delta, clip;
+    double eps;
 } RelnProject;
 #define RELN_PROJECT_DEFAULTS                                                                      \
     {                                                                                              \
-        false, 0.1, 4.0                                                                            \
+        false, 0.1, 4.0, 0.0                                                                       \
     }
 RELN_API RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
                                    const RelnProject *options);
@@ -259,6 +294,10 @@ RELN_API RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, Re
                                         int heads);
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
+
+/* Layer norm, each point by itself: y_c = gamma_c x_c / (1e-5 + mean_c B(x_c,x_c)^2)^(1/4). Shapes x's. Parameters gamma: C,
+ * from 1. A light-like vector, whose channels have no size that the group keeps, is multiplied by 1e-5^(-1/4) = 17.8. */
+RELN_API RelnNode *reln_nn_layer_norm(const RelnNet *net, const char *name, RelnNode *x);
 
 typedef enum RelnNorm {
     /* y = gamma_c x / (1e-5 + E[B(x_c,x_c)^2])^(1/4). Parameters gamma: C, from 1. State "square": C */

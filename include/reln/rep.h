@@ -153,6 +153,59 @@ RELN_API const RelnTensor3 *reln_maps_tensor(const RelnRep *owner, const RelnMap
 RELN_API RelnStatus reln_maps_projector(const RelnRep *owner, const RelnMaps *maps,
                                         double *projector);
 
+/* ---- forms ------------------------------------------------------------------------------------------------ */
+
+/* The bilinear forms B(x, y) = x^T B y of a rep with B(g x, g y) = B(x, y): a canonical basis (reduced echelon form) of the
+ * symmetric ones and one of the antisymmetric ones. Vectors of so:3 and lorentz have 1 and 0, of sp:4 0 and 1, of gl:3
+ * none; all matrices of gl:3, tr XY and tr X tr Y, have 2 and 0. */
+typedef struct RelnForms {
+    int symmetric, antisymmetric; /* dimensions of the two spaces */
+    const double *values;         /* (symmetric + antisymmetric, K, K), the symmetric ones first */
+} RelnForms;
+/* Borrowed from the group, solved once. Fails as reln_maps_linear(). */
+RELN_API RelnStatus reln_rep_forms(const RelnRep *rep, const RelnForms **forms);
+
+/* The form that a rep brings with it, *form (K, K), borrowed from the group:
+ *   the dot product where the group keeps it;
+ *   elsewhere the symmetric invariant form, if there is one up to a factor and it is not degenerate. Its largest entry is 1
+ *   in absolute value; it has more positive than negative eigenvalues, and where they are as many its first entry that is
+ *   not 0 is positive. Four-vectors have diag(-1, 1, 1, 1) = reln_metric_mostly_plus.
+ * RELN_ERR_REP otherwise, with the rep, how many forms it has, and what is wrong with them. */
+RELN_API RelnStatus reln_rep_form(const RelnRep *rep, const double **form);
+
+/* ---- the smallest algebra that closes ---------------------------------------------------------------------- */
+
+/* Layers that must not lead out of the features, joined with |. The bracket always is one of them. */
+enum {
+    RELN_CLOSED_BRACKET = 0,
+    RELN_CLOSED_PRODUCT = 1, /* a b: Product, Jordan */
+    RELN_CLOSED_TRIPLE = 2,  /* a b c + c b a: Triple */
+    RELN_CLOSED_TRACE = 4    /* tr(a) 1 */
+};
+
+/* What features must hold: the matrices that lifts make of unit data, of the group's size. */
+typedef struct RelnClosing {
+    int count;
+    const double *matrices; /* (count, n, n) */
+    unsigned layers;
+    const char *
+        name; /* of the algebra, for messages; NULL: "closed span of 10 in gl:5", or "gl:n" when it is that */
+} RelnClosing;
+
+/* The smallest algebra that holds the matrices, and that neither the group (acting by conjugation) nor the layers lead out
+ * of. Four-vectors lifted to gl:5 generate so(3,2), 10 dimensions of 25; symmetric matrices all of gl:n; antisymmetric ones
+ * so:n, and with products gl:n. Its adjoint rep is where features live; reln_algebra_vee() gives the coordinates of lifted
+ * data, and reln_algebra_gram_within() the form of the larger algebra on it.
+ *
+ * The basis is canonical, the same for the same span: the reduced echelon form of its matrices read row by row. Where the
+ * matrices and the generators are dyadic fractions (1, -2, 0.5) each is scaled to whole numbers without a common factor,
+ * and *exact (may be NULL) is true: that the span is closed, and that none smaller is, is proved in integers. Elsewhere it
+ * is found in doubles; RELN_ERR_NUMERIC where a matrix is neither inside nor clearly outside.
+ * RELN_ERR_ALGEBRA when the span is no reductive algebra, with the reason; RELN_ERR_UNSUPPORTED when it has more than
+ * RELN_ALGEBRA_MAX_DIM dimensions. Caller destroys *out. */
+RELN_API RelnStatus reln_algebra_closed(const RelnGroup *group, const RelnClosing *of, bool *exact,
+                                        RelnAlgebra **out);
+
 /* Finite groups: P (K, K), the average of the rep over all elements, which projects on its invariants; *order is the
  * number of elements of its image. RELN_ERR_UNSUPPORTED with Lie generators or more than 4096 elements. */
 RELN_API RelnStatus reln_rep_projector(const RelnRep *rep, double *projector, int *order);

@@ -29,15 +29,27 @@ typedef struct RelnSetting {
     bool owns_ctx;
 } RelnSetting;
 
-/* symmetry: a name of reln_group_create(); features: of reln_algebra_create(), NULL for the symmetry's own. Where the
- * matrices of features are larger, the group acts on them as diag(g, 1, ...): "lorentz" on "gl:5". dtype is the graph's,
- * seed the store's. When it fails, s->ctx has the message (it may be NULL when there was no memory at all). Call
+/* symmetry: a name of reln_group_create(); features: of reln_algebra_create(), NULL for the symmetry's own: the span of its
+ * Lie generators (so:3 for "o:3", so:1,3 for "lorentz"), or all matrices of its size where it has none (gl:3 for "none:3").
+ * Where the matrices of features are larger, the group acts on them as diag(g, 1, ...): "lorentz" on "gl:5". dtype is the
+ * graph's, seed the store's. When it fails, s->ctx has the message (it may be NULL when there was no memory at all). Call
  * reln_setting_clear() in either case. */
 RELN_API RelnStatus reln_setting_init(RelnSetting *s, const char *symmetry, const char *features,
                                       RelnDtype dtype, uint64_t seed);
 /* The same in a context of yours, which outlives it. */
 RELN_API RelnStatus reln_setting_init_in(RelnSetting *s, RelnCtx *ctx, const char *symmetry,
                                          const char *features, RelnDtype dtype, uint64_t seed);
+/* The same with the smallest features that lifted data and layers need, reln_algebra_closed(): matrices of size n, on which
+ * the group acts as diag(g, 1, ...) where they are larger than its own. ctx NULL: a context of its own.
+ *
+ *     double unit[4][4] = {{1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}}, lifted[4][5][5];
+ *     reln_lift_embed(ctx, 4, reln_metric_mostly_plus, 4, &unit[0][0], &lifted[0][0][0]);
+ *     const RelnClosing of = {.count = 4, .matrices = &lifted[0][0][0], .layers = RELN_CLOSED_BRACKET};
+ *     reln_setting_init_closed(&s, ctx, "lorentz", 5, &of, RELN_F32, 1);        // 10 coordinates of 25
+ */
+RELN_API RelnStatus reln_setting_init_closed(RelnSetting *s, RelnCtx *ctx, const char *symmetry,
+                                             int n, const RelnClosing *closing, RelnDtype dtype,
+                                             uint64_t seed);
 RELN_API void reln_setting_clear(RelnSetting *s);
 
 #ifdef __cplusplus

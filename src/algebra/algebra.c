@@ -202,6 +202,54 @@ RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form, const do
     return RELN_OK;
 }
 
+/* Row i of x (K, L): coordinates of E_i in the larger algebra. */
+static RelnStatus coordinates_within(const RelnAlgebra *a, const RelnAlgebra *larger, double *x)
+{
+    const ptrdiff_t nn = (ptrdiff_t)a->n * a->n;
+    const double allowed = fmax(1e-10, a->facts.tau + larger->facts.tau);
+
+    for (ptrdiff_t i = 0; i < a->dim; i++) {
+        const double outside = reln_algebra_vee(larger, a->basis + i * nn, x + i * larger->dim);
+
+        if (!(outside <= allowed))
+            return reln_fail(a->arena.ctx, RELN_ERR_ALGEBRA,
+                             "element %td of %.80s lies outside of %.80s by %.2g of itself", i,
+                             a->name, larger->name, outside);
+    }
+    return RELN_OK;
+}
+
+/* G' = X G X^T */
+RelnStatus reln_algebra_gram_within(const RelnAlgebra *algebra, const RelnAlgebra *larger,
+                                    RelnForm form, double *gram)
+{
+    RELN_NEED(algebra && larger && gram, reln_null(reln_algebra_ctx(algebra), __func__));
+
+    const ptrdiff_t k = algebra->dim, l = larger->dim;
+    const double *of = NULL;
+    double *x, *xt, *gx;
+    RelnStatus status;
+    RelnArena tmp;
+
+    if (algebra->n != larger->n)
+        return reln_fail(algebra->arena.ctx, RELN_ERR_SHAPE,
+                         "%.80s has matrices of size %d, %.80s of size %d", algebra->name,
+                         algebra->n, larger->name, larger->n);
+    RELN_TRY(reln_algebra_gram(larger, form, &of));
+    reln_arena_init(&tmp, algebra->arena.ctx);
+    x = reln_arena_alloc(&tmp, (size_t)(k * l), sizeof *x);
+    xt = reln_arena_alloc(&tmp, (size_t)(k * l), sizeof *xt);
+    gx = reln_arena_alloc(&tmp, (size_t)(k * l), sizeof *gx);
+    status = x && xt && gx ? coordinates_within(algebra, larger, x) : RELN_ERR_NOMEM;
+    if (status == RELN_OK) {
+        reln_mat_transpose(k, l, x, xt);
+        reln_mat_mul(l, l, k, of, xt, gx);
+        reln_mat_mul(k, l, k, x, gx, gram);
+    }
+    reln_arena_clear(&tmp);
+    return status;
+}
+
 double reln_algebra_form(const RelnAlgebra *algebra, const double *x, const double *y)
 {
     RELN_NEED(algebra && x && y, 0);

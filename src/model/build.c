@@ -561,7 +561,10 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
     memset(out, 0, sizeof *out);
     RELN_TRY(reln_graph_create(m->group, store, m->spec.train.dtype, &out->graph));
     b.g = out->graph;
-    b.net = (RelnNet){out->graph, m->algebra, m->spec.model.form, options->train};
+    b.net = (RelnNet){.graph = out->graph,
+                      .algebra = m->algebra,
+                      .form = m->spec.model.form,
+                      .train = options->train};
     build(&b, options->loss);
     status = reln_graph_status(out->graph);
     if (status != RELN_OK)

@@ -47,17 +47,22 @@ RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x, const R
     return along(net, x, reln_nn_activate(net->graph, o.f, reln_div(net->graph, t, M)), d);
 }
 
-/* r = t q / (q^2 + delta^2 mean_c q^2). A denominator of 0 is replaced by 1 before the division, so that neither the
+#define NULL_EPS 1e-6 /* of project, where the form is not definite */
+
+/* r = t q / (q^2 + delta^2 mean_c q^2 + eps^2). A denominator of 0 is replaced by 1 before the division, so that neither the
  * value nor a derivative sees it. */
-static RelnNode *ratio(const RelnNet *net, RelnNode *t, RelnNode *q, double delta)
+static RelnNode *ratio(const RelnNet *net, RelnNode *t, RelnNode *q, double delta, double eps)
 {
     RelnGraph *g = net->graph;
     RelnNode *square = reln_square(g, q);
     RelnNode *below =
         reln_add(g, square, reln_scale(g, reln_mean(g, square, RELN_C), delta * delta));
-    RelnNode *good = reln_step(g, below);
-    RelnNode *one = below ? reln_cast(g, reln_scalar(g, 1.0), below->dtype) : NULL;
+    RelnNode *good, *one;
 
+    if (eps > 0)
+        return reln_div(g, reln_mul(g, t, q), reln_shift(g, below, 1.0, eps * eps));
+    good = reln_step(g, below);
+    one = below ? reln_cast(g, reln_scalar(g, 1.0), below->dtype) : NULL;
     return reln_mask(g, good, reln_div(g, reln_mul(g, t, q), reln_select(g, good, below, one)));
 }
 
@@ -68,10 +73,14 @@ RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
 
     const RelnProject defaults = RELN_PROJECT_DEFAULTS, o = options ? *options : defaults;
     RelnGraph *g = net->graph;
-    RelnNode *d = direction(net, name, x, o.shared);
-    RelnNode *r = ratio(net, reln_nn_form(net, x, d), reln_nn_form(net, d, d), o.delta);
-    RelnNode *amount = reln_relu(g, reln_scale(g, r, -1.0)); /* -min(r, 0) */
+    RelnNode *d = direction(net, name, x, o.shared), *r, *amount;
+    bool definite = true;
 
+    if (!reln_nn_is_definite(net, x, &definite))
+        return NULL;
+    r = ratio(net, reln_nn_form(net, x, d), reln_nn_form(net, d, d), o.delta,
+              o.eps > 0 || definite ? o.eps : NULL_EPS);
+    amount = reln_relu(g, reln_scale(g, r, -1.0)); /* -min(r, 0) */
     if (amount && isfinite(o.clip))
         amount = reln_minimum(g, amount, reln_cast(g, reln_scalar(g, o.clip), amount->dtype));
     return along(net, x, amount, d);

@@ -1,4 +1,4 @@
-/* invariant.c -- the form of a net, and the invariants made of it. */
+/* invariant.c -- the invariants made of a net's form, and the determinant. */
 #include "nn/nn.h"
 
 bool reln_nn_want_algebra(const RelnNet *net, const char *layer)
@@ -9,15 +9,6 @@ bool reln_nn_want_algebra(const RelnNet *net, const char *layer)
                            "%s: the net has no algebra, in which alone it is defined", layer);
 }
 
-/* The sum of products over K is invariant where the rep is orthogonal, which contract() asks the generators. */
-RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y)
-{
-    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
-
-    return net->algebra ? reln_form(net->graph, net->algebra, net->form, x, y)
-                        : reln_pair(net->graph, x, y);
-}
-
 static double *identity(const RelnNet *net, int n)
 {
     double *one = reln_graph_alloc(net->graph, (size_t)n * (size_t)n, sizeof *one);
@@ -25,40 +16,6 @@ static double *identity(const RelnNet *net, int n)
     for (int i = 0; i < n && one; i++)
         one[i * n + i] = 1.0;
     return one;
-}
-
-/* 1 in the net's basis of constants: the matrix of the dot product. */
-static RelnNode *lower_dot(const RelnNet *net, RelnNode *x, const RelnRep *dual)
-{
-    const double *one = dual == x->rep ? NULL : identity(net, x->shape.dims[RELN_K]);
-
-    if (dual == x->rep)
-        return x;
-    return one ? reln_linear_map(net->graph, x, one, dual) : NULL;
-}
-
-RelnNode *reln_nn_lower(const RelnNet *net, RelnNode *x)
-{
-    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
-
-    const RelnRep *dual = x ? reln_dual(net->graph, x->rep) : NULL;
-    const double *gram = NULL;
-    RelnStatus status;
-
-    if (!dual)
-        return NULL;
-    if (!net->algebra)
-        return lower_dot(net, x, dual);
-    status = reln_algebra_gram(net->algebra, net->form, &gram);
-    if (status == RELN_OK && x->shape.dims[RELN_K] == reln_algebra_dim(net->algebra))
-        return reln_linear_map(net->graph, x, gram, dual);
-    if (status != RELN_OK)
-        reln_graph_fail(net->graph, status, "%s", reln_ctx_error(reln_algebra_ctx(net->algebra)));
-    else
-        reln_graph_fail(net->graph, RELN_ERR_SHAPE, "form: %s has %d coordinates, %s has %d",
-                        reln_shape_text(x), x->shape.dims[RELN_K], reln_algebra_name(net->algebra),
-                        reln_algebra_dim(net->algebra));
-    return NULL;
 }
 
 RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)

@@ -29,6 +29,16 @@ static inline int reln_nn_channels(const RelnNode *x)
 /* Fails for features of a row domain: layers that work along axis P would see one row at a time. */
 bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x);
 
+/* The form that a net has for features of a rep. */
+typedef struct NnForm {
+    enum { NN_FORM_DOT, NN_FORM_ALGEBRA, NN_FORM_GRAM } kind;
+    const double *gram; /* (K, K); NULL for the dot product */
+} NnForm;
+/* False with the graph failed: "form: ..." */
+bool reln_nn_find_form(const RelnNet *net, const RelnRep *rep, NnForm *out);
+/* Is B(x, x) of one sign, 0 only for x = 0? False with the graph failed, or for x NULL. */
+bool reln_nn_is_definite(const RelnNet *net, const RelnNode *x, bool *definite);
+
 /* Fails when the net has no algebra: "bracket: ..." */
 bool reln_nn_want_algebra(const RelnNet *net, const char *layer);
 

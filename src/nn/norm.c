@@ -48,25 +48,43 @@ static void remember(const RelnNet *net, RelnNode *old, RelnNode *value)
 
 /* ---- y = gamma x / (eps + E q^2)^(1/4) ---------------------------------------------------------------------------- */
 
+/* gamma x / (eps + square)^(1/4): the root of a number above eps, so that every derivative is finite */
+static RelnNode *divided(const RelnNet *net, const char *name, RelnNode *x, RelnNode *square)
+{
+    RelnGraph *g = net->graph;
+    const char *full = reln_nn_name(net, name, "gamma");
+    RelnNode *gamma = full ? reln_param(g, full, (RelnDims){.c = reln_nn_channels(x)},
+                                        (RelnInit){RELN_INIT_CONSTANT, 1.0})
+                           : NULL;
+
+    return reln_mul(
+        g, x, reln_div(g, gamma, reln_sqrt(g, reln_sqrt(g, reln_shift(g, square, 1.0, EPS)))));
+}
+
 static RelnNode *invariant_norm(const RelnNet *net, const char *name, RelnNode *x)
 {
     RelnGraph *g = net->graph;
-    const int c = reln_nn_channels(x);
-    RelnNode *square = state(net, name, "square", c, 1.0);
-    const char *gamma_name = reln_nn_name(net, name, "gamma");
-    RelnNode *gamma, *size;
+    RelnNode *square = state(net, name, "square", reln_nn_channels(x), 1.0);
 
-    if (!square || !gamma_name)
+    if (!square)
         return NULL;
-    gamma = reln_param(g, gamma_name, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, 1.0});
     if (net->train) {
         RelnNode *now =
             reln_div(g, total(net, reln_square(g, reln_nn_form(net, x, x))), count_of(net, x));
         remember(net, square, now);
         square = now;
     }
-    size = reln_sqrt(g, reln_sqrt(g, reln_shift(g, square, 1.0, EPS)));
-    return reln_mul(g, x, reln_div(g, gamma, size));
+    return divided(net, name, x, square);
+}
+
+RelnNode *reln_nn_layer_norm(const RelnNet *net, const char *name, RelnNode *x)
+{
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+
+    RelnGraph *g = net->graph;
+    RelnNode *square = reln_mean(g, reln_square(g, reln_nn_form(net, x, x)), RELN_C);
+
+    return square ? divided(net, name, x, square) : NULL;
 }
 
 /* ---- as published --------------------------------------------------------------------------------------------------- */

@@ -49,6 +49,10 @@ void reln_combine_rows(ptrdiff_t m, ptrdiff_t count, ptrdiff_t first, const doub
 /* An orthonormal basis of the span of rows x (m, d), whose dimension `count` is known. */
 RelnStatus reln_orthonormal_rows(RelnArena *arena, ptrdiff_t m, ptrdiff_t d, const double *x,
                                  ptrdiff_t count, double *out);
+/* solve.c: the reduced echelon form of orthonormal rows x (count, d), in place, entries within rounding of a small fraction
+ * being that fraction; pivots (count) rise. RELN_ERR_NUMERIC when an entry is neither zero nor not. */
+RelnStatus reln_echelon_rows(RelnArena *arena, ptrdiff_t count, ptrdiff_t d, double *x,
+                             ptrdiff_t *pivots);
 
 /* weights.c: *good becomes false where a leg cannot be diagonalised or the problem is too large. */
 RelnStatus reln_by_weights(RelnArena *arena, const Problem *p, int *count, double **rows,

@@ -43,8 +43,9 @@ typedef struct Span {
     const double *regular;
 } Span;
 
-typedef struct Memo Memo;         /* reps made from reps */
-typedef struct MapsNode MapsNode; /* solved maps */
+typedef struct Memo Memo;           /* reps made from reps */
+typedef struct MapsNode MapsNode;   /* solved maps */
+typedef struct FormsNode FormsNode; /* the invariant forms of reps, and the one that layers use */
 
 struct RelnGroup {
     RelnCtx *ctx;
@@ -59,6 +60,7 @@ struct RelnGroup {
     RelnRep *reps;
     Memo *memos;
     MapsNode *maps;
+    FormsNode *forms;
     const Span *span;
 };
 

@@ -113,9 +113,8 @@ static double tidy(double x)
     return x;
 }
 
-/* Reduced echelon form, in place. */
-static RelnStatus echelon(RelnArena *arena, ptrdiff_t count, ptrdiff_t d, double *x,
-                          ptrdiff_t *pivots)
+RelnStatus reln_echelon_rows(RelnArena *arena, ptrdiff_t count, ptrdiff_t d, double *x,
+                             ptrdiff_t *pivots)
 {
     RELN_TRY(find_pivots(arena, count, d, x, pivots));
     back_substitute(count, d, x, pivots);
@@ -298,7 +297,7 @@ static RelnStatus solve_floats(Solver *s, const Problem *p, RelnArena *scratch, 
     if (!out->pivots)
         return RELN_ERR_NOMEM;
     if (out->count > 0)
-        RELN_TRY(echelon(scratch, out->count, d, rows, out->pivots));
+        RELN_TRY(reln_echelon_rows(scratch, out->count, d, rows, out->pivots));
     out->rows = reln_arena_copy(s->arena, rows, (size_t)(out->count * d), sizeof *rows);
     return out->rows ? RELN_OK : RELN_ERR_NOMEM;
 }

@@ -222,6 +222,22 @@ static RelnNode *gathered_by_argmax(Lab *l)
     return reln_gather(l->g, l->row, which);
 }
 
+/* A form for vectors that the attacker chooses: diag(first, 1, ...). */
+static RelnNode *chosen_form(Lab *l, double first)
+{
+    double values[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N] = {first};
+    const RelnRepForm form = {l->v, values};
+    const RelnNet net = {.graph = l->g, .forms = &form, .n_forms = 1};
+
+    for (int k = 1; k < reln_rep_dim(l->v); k++)
+        values[k * (reln_rep_dim(l->v) + 1)] = 1;
+    return reln_nn_rms(&net, "r", l->x, NULL);
+}
+OF_ONE(chosen_euclid, chosen_form(l, 1))
+OF_ONE(chosen_minkowski, chosen_form(l, -1))
+OF_ONE(chosen_weights, chosen_form(l, 2))
+OF_ONE(found_form, reln_nn_rms(&(RelnNet){.graph = l->g}, "r", l->x, NULL))
+
 static RelnNode *attention_in_rows(Lab *l)
 {
     const RelnNet net = {.graph = l->g};
@@ -309,6 +325,11 @@ int main(void)
         ATTACK(REFUSED, "gl:3", dotted, "the dot product is none under gl(3)"),
         ATTACK(REFUSED, "lorentz", dotted, "the dot product is none under boosts"),
         ATTACK(EQUIVARIANT, "so:3", dotted, "the dot product is one under rotations"),
+        ATTACK(REFUSED, "lorentz", chosen_euclid, "a chosen form must be kept by boosts"),
+        ATTACK(REFUSED, "o:3", chosen_weights, "a chosen form must be kept by rotations"),
+        ATTACK(EQUIVARIANT, "lorentz", chosen_minkowski, "Minkowski's form may be chosen"),
+        ATTACK(EQUIVARIANT, "o:1,3", found_form, "four-vectors have a form of their own"),
+        ATTACK(REFUSED, "gl:3", found_form, "vectors of gl(3) have no form of their own"),
         ATTACK(REFUSED, "gl:3", gram, "a gram matrix pairs with the dual only"),
         ATTACK(REFUSED, "gl:3", channel_gram, "a gram matrix of channels pairs with the dual only"),
         ATTACK(REFUSED, "sl:3", outer, "an outer product pairs with the dual only"),

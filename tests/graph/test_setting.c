@@ -18,6 +18,67 @@ static void groups_are_embedded_where_features_are_larger(void **state)
     reln_setting_clear(&s);
 }
 
+/* Are the two bases the same numbers? */
+static void assert_same_basis(const RelnAlgebra *a, const RelnAlgebra *b)
+{
+    const int n = reln_algebra_n(b);
+
+    assert_int_equal(reln_algebra_n(a), n);
+    assert_int_equal(reln_algebra_dim(a), reln_algebra_dim(b));
+    assert_memory_equal(reln_algebra_basis(a), reln_algebra_basis(b),
+                        (size_t)(reln_algebra_dim(b) * n * n) * sizeof(double));
+}
+
+/* Every name of a group, with the name of its algebra. */
+static void features_left_out_are_the_algebra_of_the_symmetry(void **state)
+{
+    static const char *const cases[][2] = {
+        {"so:3", "so:3"},   {"gl:2", "gl:2"},          {"su:3", "su:3"},
+        {"o:3", "so:3"},    {"o:2", "so:2"},           {"o:1,3", "so:1,3"},
+        {"o:1", "gl:1"},    {"lorentz", "so:1,3"},     {"none:3", "gl:3"},
+        {"none:1", "gl:1"}, {"gl:2+o:3", "gl:2+so:3"}, {"lorentz+o:2", "so:1,3+so:2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RelnAlgebra *want = NULL;
+        RelnSetting s;
+
+        assert_int_equal(reln_setting_init(&s, cases[i][0], NULL, RELN_F64, 1), RELN_OK);
+        assert_ok(s.ctx, reln_algebra_create(s.ctx, cases[i][1], &want));
+        assert_same_basis(s.algebra, want);
+        assert_int_equal(reln_rep_dim(s.rep), reln_algebra_dim(want));
+        assert_int_equal(reln_group_n_lie(s.group),
+                         strncmp(cases[i][0], "none", 4) == 0 || strcmp(cases[i][0], "o:1") == 0
+                             ? 0
+                             : reln_algebra_dim(want));
+        reln_algebra_destroy(want);
+        reln_setting_clear(&s);
+    }
+}
+
+/* Symmetries whose name is that of no algebra: with reflections, connected, and without generators. */
+static void layers_are_built_in_such_settings(void **state)
+{
+    static const char *const names[] = {"o:3", "lorentz", "none:3"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        RelnSetting s;
+        RelnNode *x;
+        RelnNet net;
+
+        assert_int_equal(reln_setting_init(&s, names[i], NULL, RELN_F32, 1), RELN_OK);
+        net = (RelnNet){.graph = s.graph, .algebra = s.algebra, .train = true};
+        x = reln_input(s.graph, "x", RELN_SAMPLES, (RelnDims){.k = reln_rep_dim(s.rep), .c = 4},
+                       s.rep, RELN_DEFAULT);
+        x = reln_nn_relu(&net, "a", reln_nn_bracket(&net, "a", x), NULL);
+        assert_non_null(reln_nn_invariant(&net, x));
+        assert_ok(s.ctx, reln_graph_status(s.graph));
+        reln_setting_clear(&s);
+    }
+}
+
 static void assert_refused(const char *symmetry, const char *features, RelnStatus status,
                            const char *words)
 {
@@ -39,10 +100,20 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 
 static RelnStatus in_context(RelnCtx *ctx)
 {
+    static const double embedded[9] = {0, 0, 1, 0, 0, 0, 1, 0, 0};
+    const RelnClosing of = {.count = 1, .matrices = embedded};
     RelnSetting s;
-    const RelnStatus status = reln_setting_init_in(&s, ctx, "o:2", "gl:3", RELN_F64, 1);
+    RelnStatus status = reln_setting_init_in(&s, ctx, "o:2", "gl:3", RELN_F64, 1);
 
     reln_setting_clear(&s);
+    if (status == RELN_OK) {
+        status = reln_setting_init_in(&s, ctx, "lorentz", NULL, RELN_F64, 1);
+        reln_setting_clear(&s);
+    }
+    if (status == RELN_OK) {
+        status = reln_setting_init_closed(&s, ctx, "so:2", 3, &of, RELN_F64, 1);
+        reln_setting_clear(&s);
+    }
     return status;
 }
 
@@ -56,6 +127,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_are_embedded_where_features_are_larger),
+        cmocka_unit_test(features_left_out_are_the_algebra_of_the_symmetry),
+        cmocka_unit_test(layers_are_built_in_such_settings),
         cmocka_unit_test(what_does_not_fit_is_refused_with_the_reason),
         cmocka_unit_test(every_allocation_may_fail),
     };

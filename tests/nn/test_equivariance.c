@@ -1,4 +1,5 @@
-/* Every layer commutes with the group, each sample moved by an element of its own, up to condition 1000. */
+/* Every layer commutes with the group, each sample moved by an element of its own, up to condition 1000: on elements of an
+ * algebra with its form, and on vectors with theirs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,14 @@ static const Closed algebras[] = {
     {"su:3", false, false, true, true},
 };
 enum { N_ALGEBRAS = sizeof algebras / sizeof *algebras };
+
+/* Vectors, in nets without an algebra: rotations, reflections, boosts, reflections of space and time. */
+static const Closed vectors[] = {
+    {"so:3", false, false, true, true},    {"o:3", false, false, true, false},
+    {"o:5", false, false, true, false},    {"lorentz", false, false, false, true},
+    {"o:1,3", false, false, false, false}, {"o:2,3", false, false, false, false},
+};
+enum { N_VECTORS = sizeof vectors / sizeof *vectors };
 
 /* Outputs of one graph, and what they were for x itself. */
 typedef struct Out {
@@ -100,13 +109,15 @@ static void add_maps(World *w, const RelnNet *net, RelnNode *x)
     add(w, "affine invariants", y.s);
     add(w, "invariant", s);
     add(w, "invariant learned", reln_nn_invariant_learned(net, "learned", x, 3));
-    if (reln_algebra_n(net->algebra) % 2 == 0 || reln_algebra_dim(net->algebra) > 3)
+    if (net->algebra &&
+        (reln_algebra_n(net->algebra) % 2 == 0 || reln_algebra_dim(net->algebra) > 3))
         add(w, "det", reln_nn_invariant_det(net, x)); /* 0 on so(3) */
 }
 
 static void add_products(World *w, const RelnNet *net, RelnNode *x, const Closed *closed)
 {
-    add(w, "bracket", reln_nn_bracket(net, "bracket", x));
+    if (net->algebra)
+        add(w, "bracket", reln_nn_bracket(net, "bracket", x));
     if (closed->product) {
         add(w, "product", reln_nn_product(net, "product", x));
         add(w, "jordan", reln_nn_jordan(net, "jordan", x));
@@ -117,7 +128,9 @@ static void add_products(World *w, const RelnNet *net, RelnNode *x, const Closed
 
 static void build(World *w, const Closed *closed)
 {
-    const RelnNet net = {.graph = w->f.graph, .algebra = w->f.algebra, .train = true};
+    const RelnNet net = {.graph = w->f.graph,
+                         .algebra = w->rep == w->f.adjoint ? w->f.algebra : NULL,
+                         .train = true};
     RelnNode *x = input(w, w->rep);
 
     add_maps(w, &net, x);
@@ -125,6 +138,7 @@ static void build(World *w, const Closed *closed)
     add_products(w, &net, x, closed);
     add_sets(w, &net, x);
     add(w, "norm", reln_nn_batch_norm(&net, "norm", x, RELN_NORM_INVARIANT));
+    add(w, "layer norm", reln_nn_layer_norm(&net, "layer", x));
     add(w, "norm published", reln_nn_batch_norm(&net, "old", x, RELN_NORM_PUBLISHED));
     add(w, "scores",
         reln_nn_form(&net, x,
@@ -143,15 +157,37 @@ static void *room(ptrdiff_t count, size_t size)
     return block;
 }
 
-static void world_init(World *w, const char *algebra)
+static void world_fill(World *w, const RelnRep *rep)
 {
-    memset(w, 0, sizeof *w);
-    fixture_init(&w->f, algebra, algebra, RELN_F64);
-    w->rep = w->f.adjoint;
+    w->rep = rep;
     w->k = reln_rep_dim(w->rep);
     w->x = room((ptrdiff_t)DRAWS * P * w->k * C, sizeof(double));
     w->moved = room((ptrdiff_t)DRAWS * P * w->k * C, sizeof(double));
     w->act = room((ptrdiff_t)DRAWS * w->k * w->k, sizeof(double));
+}
+
+static void world_init(World *w, const char *algebra)
+{
+    memset(w, 0, sizeof *w);
+    fixture_init(&w->f, algebra, algebra, RELN_F64);
+    world_fill(w, w->f.adjoint);
+}
+
+/* All matrices stand in for an algebra, so that the adjoint rep is another than that of vectors. */
+static void world_init_vectors(World *w, const char *group)
+{
+    char all[16];
+    RelnGroup *g = NULL;
+    RelnCtx *ctx = NULL;
+
+    memset(w, 0, sizeof *w);
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_ok(ctx, reln_group_create(ctx, group, &g));
+    snprintf(all, sizeof all, "gl:%d", reln_group_n(g));
+    reln_group_destroy(g);
+    reln_ctx_destroy(ctx);
+    fixture_init(&w->f, all, group, RELN_F64);
+    world_fill(w, reln_rep_vector(w->f.group));
 }
 
 static void world_clear(World *w)
@@ -180,7 +216,7 @@ static void move(const World *w, int draw, ptrdiff_t points, int channels, const
                         rho[i * w->k + j] * x[(p * w->k + j) * channels + c];
 }
 
-/* Of gl(n), a determinant below 0; of SO(1,3), time reversed. */
+/* A determinant below 0; of SO(1,3), time reversed. */
 static bool is_outside(const World *w, const RelnElement *g)
 {
     double sign = 0;
@@ -334,25 +370,43 @@ static void compare(const World *w, const char *algebra, int level)
     }
 }
 
+/* Clears the world. */
+static void check(World *w, const Closed *of, uint64_t stream)
+{
+    RelnRng rng = reln_rng(7, stream);
+
+    build(w, of);
+    assert_ok(w->f.ctx, reln_plan_create(w->f.graph, NULL, &w->plan));
+    for (int level = 0; level < (of->compact ? 1 : 4); level++) {
+        draw(w, &rng, conds[level]);
+        run(w, w->x);
+        keep_plain(w);
+        run(w, w->moved);
+        compare(w, of->name, level);
+    }
+    assert_true(of->one_component ? w->reflected == 0 : w->reflected > DRAWS / 10);
+    world_clear(w);
+}
+
 static void every_layer_commutes_with_the_group(void **state)
 {
     (void)state;
     for (int a = 0; a < N_ALGEBRAS; a++) {
-        RelnRng rng = reln_rng(7, (uint64_t)a);
         World w;
 
         world_init(&w, algebras[a].name);
-        build(&w, &algebras[a]);
-        assert_ok(w.f.ctx, reln_plan_create(w.f.graph, NULL, &w.plan));
-        for (int level = 0; level < (algebras[a].compact ? 1 : 4); level++) {
-            draw(&w, &rng, conds[level]);
-            run(&w, w.x);
-            keep_plain(&w);
-            run(&w, w.moved);
-            compare(&w, algebras[a].name, level);
-        }
-        assert_true(algebras[a].one_component ? w.reflected == 0 : w.reflected > DRAWS / 10);
-        world_clear(&w);
+        check(&w, &algebras[a], (uint64_t)a);
+    }
+}
+
+static void every_layer_of_vectors_commutes_with_the_group(void **state)
+{
+    (void)state;
+    for (int v = 0; v < N_VECTORS; v++) {
+        World w;
+
+        world_init_vectors(&w, vectors[v].name);
+        check(&w, &vectors[v], (uint64_t)(100 + v));
     }
 }
 
@@ -411,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_commutes_with_the_group),
+        cmocka_unit_test(every_layer_of_vectors_commutes_with_the_group),
         cmocka_unit_test(a_layer_that_is_not_equivariant_is_caught),
         cmocka_unit_test(products_that_leave_the_algebra_are_refused),
     };

@@ -96,7 +96,7 @@ static double project_amount(const Numbers *n, int c)
 
     for (int i = 0; i < C; i++)
         mean += n->d[i] * n->d[i] / C;
-    r = n->t[c] * n->d[c] / (n->d[c] * n->d[c] + 0.01 * mean);
+    r = n->t[c] * n->d[c] / (n->d[c] * n->d[c] + 0.01 * mean + 1e-12);
     return -fmax(-4, fmin(0, r));
 }
 
@@ -524,8 +524,10 @@ static void what_cannot_be_built_is_said(void **state)
     one_init_vectors(&o, P, C);
     expect(&o, reln_nn_bracket(&o.net, "b", o.x), RELN_ERR_ARG, "bracket: the net has no algebra");
     one_init(&o, "gl:2", P, C);
-    o.net.algebra = NULL; /* the dot product of gl(2) elements is no invariant of GL(2) */
-    expect(&o, reln_nn_invariant(&o.net, o.x), RELN_ERR_REP, "not equivariant under gl:2");
+    o.net.algebra = NULL; /* tr XY and tr X tr Y, and no reason to take either */
+    expect(&o, reln_nn_invariant(&o.net, o.x), RELN_ERR_REP,
+           "form: adjoint(gl:2) of gl:2 has 2 symmetric invariant forms (and 0 antisymmetric), not "
+           "one up to a factor; wanted one in the net's forms");
     one_init(&o, "gl:2", P, C);
     expect(&o, reln_nn_attention(&o.net, "a", (RelnFeatures){.x = o.x}, 3).x, RELN_ERR_SHAPE,
            "4 channels do not split into 3 heads");
