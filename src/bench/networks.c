@@ -161,6 +161,53 @@ static RelnNode *rollout(BenchNet *b)
     return in[0];
 }
 
+/* ---- a residual network along time --------------------------------------------------------------------------------- */
+
+/* A part's name: "g0b1.one". Borrowed; as long as the buffer. */
+typedef struct PartName {
+    char text[24];
+} PartName;
+
+static const char *part_name(PartName *name, int group, int block, const char *part)
+{
+    snprintf(name->text, sizeof name->text, "g%db%d.%s", group, block, part);
+    return name->text;
+}
+
+static RelnNode *conv_norm(BenchNet *b, const char *name, RelnNode *x, int taps, int stride)
+{
+    x = bench_conv(b, name, x, taps, stride);
+    return reln_nn_batch_norm(&b->net, name, x, RELN_NORM_INVARIANT);
+}
+
+/* Convolution, norm, ReLU, convolution, norm; and x beside it, through a convolution of one tap where steps are left
+ * out. */
+static RelnNode *residual_block(BenchNet *b, int group, int block, RelnNode *x, int stride)
+{
+    PartName name;
+    RelnNode *y = conv_norm(b, part_name(&name, group, block, "one"), x, 3, stride);
+
+    y = bench_relu(b, part_name(&name, group, block, "one"), y);
+    y = conv_norm(b, part_name(&name, group, block, "two"), y, 3, 1);
+    if (stride > 1)
+        x = conv_norm(b, part_name(&name, group, block, "skip"), x, 1, stride);
+    return bench_relu(b, part_name(&name, group, block, "two"), reln_add(b->net.graph, x, y));
+}
+
+/* A ResNet along the points: 7 taps with stride 2, three groups of two blocks, the later two of half the length each, and
+ * one feature for the whole window. */
+static RelnNode *resnet(BenchNet *b)
+{
+    RelnNode *x =
+        first_input(b, (RelnDims){.p = b->c->points, .k = dim_of(b), .c = b->c->channels}, b->rep);
+
+    x = bench_relu(b, "in", conv_norm(b, "in", x, 7, 2));
+    for (int group = 0; group < 3; group++)
+        for (int block = 0; block < 2; block++)
+            x = residual_block(b, group, block, x, group > 0 && block == 0 ? 2 : 1);
+    return bench_linear(b, "out", reln_nn_pool_mean(&b->net, x, RELN_P), 1);
+}
+
 /* ---- the sweep over n ------------------------------------------------------------------------------------------- */
 
 enum { BUDGET = 2304, SWEEP_FROM = 2, SWEEP_TO = 8 };
@@ -254,6 +301,14 @@ static const BenchCase fixed[] = {
      .batches = {10, 500},
      .build = rollout,
      .loss = bench_loss_squares},
+    {.name = "resnet",
+     .algebra = "so:3",
+     .points = 200,
+     .channels = 2,
+     .width = 64,
+     .batches = {1, 64},
+     .build = resnet,
+     .loss = bench_loss_pairing},
 };
 enum { N_FIXED = sizeof fixed / sizeof fixed[0] };
 

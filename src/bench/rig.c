@@ -50,7 +50,7 @@ static void output_all(RelnGraph *g, int n, RelnNode *const *nodes)
 }
 
 /* Everything there is to differentiate by: weights, and what comes in unless it is data. */
-enum { MOST = 32 };
+enum { MOST = 64 };
 static int variables(const BenchNet *b, int n_inputs, RelnNode **out)
 {
     int n = 0;
