@@ -61,7 +61,10 @@ RelnNode *bench_relu(BenchNet *b, const char *name, RelnNode *x)
 RelnNode *bench_conv(BenchNet *b, const char *name, RelnNode *x, int taps, int stride)
 {
     const int channels = b->c->width;
-    RelnNode *y = reln_nn_conv(&b->net, name, x, &(RelnConv){channels, taps, stride, taps / 2});
+    RelnNode *y = reln_nn_conv(
+        &b->net, name, x,
+        &(RelnConv){
+            .channels = channels, .width = taps, .stride = stride, .padding = RELN_PAD_SAME});
 
     if (y)
         count_points(b, x, reln_node_dims(y).p, taps, channels, true);

@@ -233,7 +233,7 @@ static RelnNode *conv_in_rows(Lab *l)
 {
     const RelnNet net = {.graph = l->g};
 
-    return reln_nn_conv(&net, "c", l->row, &(RelnConv){2, 3, 1, 1});
+    return reln_nn_conv(&net, "c", l->row, &(RelnConv){.channels = 2, .width = 3, .pad = 1});
 }
 
 int main(void)

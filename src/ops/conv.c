@@ -1,0 +1,537 @@
+/* conv.c -- convolutions along an axis, their adjoints in the features and in the weights. */
+#include <string.h>
+
+#include "ops/window.h"
+
+/*!
+ * reln_conv() -- y[t, ..., k, d] = sum over i and c of x[stride t + dilation i - before, ..., k, c] W[i C + c, d], the
+ * windows of `window` along an axis, zeros outside
+ *
+ * Shapes  x (P, Q, R, K, C), W (R = width C, K = 1, C = D) at step level -> y with as many windows as there are on the
+ *         axis, P, Q or R, and D channels. `window` as in RelnWindow: stride, dilation, padding at either end
+ * Rep     x's: points and channels are mixed, coordinates are not
+ * Fails   RELN_ERR_SHAPE when not one window fits, or W has other channels
+ * Cost    2 width C D for each row. Windows are made matrices for a few rows at a time, in the cache: memory has x, W
+ *         and y only
+ */
+RELN_API RelnNode *reln_conv(RelnGraph *g, RelnNode *x, RelnNode *W, RelnAxis axis,
+                             RelnWindow window);
+
+/*!
+ * reln_conv_t() -- x[p, ..., k, c] = sum of y[t, ..., k, d] W[i C + c, d] over d and stride t + dilation i - before = p:
+ * the adjoint of reln_conv() in x
+ *
+ * Shapes  y with as many points on the axis as there are windows over `extent` points, W as reln_conv() -> x with `extent`
+ *         points on the axis and C channels. With a stride it makes the axis longer
+ * Rep     y's
+ * Fails   RELN_ERR_SHAPE when y is not made of such windows
+ */
+RELN_API RelnNode *reln_conv_t(RelnGraph *g, RelnNode *y, RelnNode *W, RelnAxis axis,
+                               RelnWindow window, int extent);
+
+/*!
+ * reln_conv_outer() -- W[i C + c, d] = sum over all items, windows t, other axes and coordinates of
+ * x[stride t + dilation i - before, ..., k, c] y[t, ..., k, d]: the adjoint of reln_conv() in W
+ *
+ * Shapes  x, and y as reln_conv() makes it of x -> W (R = width C, K = 1, C = D) at step level
+ * Rep     y's is the dual of x's; W is invariant
+ */
+RELN_API RelnNode *reln_conv_outer(RelnGraph *g, RelnNode *x, RelnNode *y, RelnAxis axis,
+                                   RelnWindow window);
+
+/* ---- typing ---------------------------------------------------------------------------------------------------------- */
+
+static bool want_weights(RelnGraph *g, const RelnNode *z, const RelnNode *w)
+{
+    if (w->domain != RELN_STEP ||
+        w->shape.dims[RELN_P] * w->shape.dims[RELN_Q] * w->shape.dims[RELN_K] != 1)
+        return reln_graph_fail(g, RELN_ERR_SHAPE,
+                               "%s: the weights are %s, wanted one matrix (R, K = 1, C) at step "
+                               "level",
+                               z->op->name, reln_shape_text(w));
+    return reln_want_invariant(g, z, w);
+}
+
+/* C of weights (width C, D); 0 when their rows are not so many. */
+static int weight_channels(const RelnNode *z, const RelnNode *w)
+{
+    const int width = ((const RelnWindows *)z->attr)->window.width;
+
+    return w->shape.dims[RELN_R] % width ? 0 : w->shape.dims[RELN_R] / width;
+}
+
+static bool fail_channels(RelnGraph *g, const RelnNode *z, const RelnNode *w)
+{
+    return reln_graph_fail(g, RELN_ERR_SHAPE,
+                           "%s: %s has %d channels; the weights are %s, for windows of width %d",
+                           z->op->name, reln_shape_text(z->in[0]), z->in[0]->shape.dims[RELN_C],
+                           reln_shape_text(w), ((const RelnWindows *)z->attr)->window.width);
+}
+
+static bool infer(RelnGraph *g, RelnNode *z)
+{
+    const RelnWindows *a = z->attr;
+    const RelnNode *x = z->in[0], *w = z->in[1];
+
+    if (!reln_want_float(g, z) || !reln_want_windows(g, z, x, 0) || !want_weights(g, z, w))
+        return false;
+    if (x->shape.dims[RELN_C] != weight_channels(z, w))
+        return fail_channels(g, z, w);
+    z->shape = x->shape;
+    z->shape.dims[a->axis] = reln_windows_count(a);
+    z->shape.dims[RELN_C] = w->shape.dims[RELN_C];
+    z->rep = x->rep;
+    return true;
+}
+
+static bool infer_t(RelnGraph *g, RelnNode *z)
+{
+    const RelnWindows *a = z->attr;
+    const RelnNode *y = z->in[0], *w = z->in[1];
+
+    if (!reln_want_float(g, z) || !reln_want_axis(g, z, a->axis) ||
+        !reln_want_windows(g, z, y, y->shape.dims[a->axis]) || !want_weights(g, z, w))
+        return false;
+    if (y->shape.dims[RELN_C] != w->shape.dims[RELN_C] || weight_channels(z, w) == 0)
+        return fail_channels(g, z, w);
+    z->shape = y->shape;
+    z->shape.dims[a->axis] = a->extent;
+    z->shape.dims[RELN_C] = weight_channels(z, w);
+    z->rep = y->rep;
+    return true;
+}
+
+static bool infer_outer(RelnGraph *g, RelnNode *z)
+{
+    const RelnWindows *a = z->attr;
+    const RelnNode *x = z->in[0], *y = z->in[1];
+    const RelnRep *dual = reln_dual(g, x->rep);
+    int rows;
+
+    if (!dual || !reln_want_float(g, z) || !reln_want_axis(g, z, a->axis) ||
+        !reln_want_windows(g, z, y, y->shape.dims[a->axis]))
+        return false;
+    for (int i = 0; i < RELN_C; i++)
+        if ((i != (int)a->axis && x->shape.dims[i] != y->shape.dims[i]) || x->domain != y->domain)
+            return reln_graph_fail(g, RELN_ERR_SHAPE,
+                                   "conv_outer: %s and %s differ in more than windows and channels",
+                                   reln_shape_text(x), reln_shape_text(y));
+    if (y->rep != dual)
+        return reln_graph_fail(g, RELN_ERR_REP, "conv_outer: %s and %s are not dual to each other",
+                               reln_rep_name(x->rep), reln_rep_name(y->rep));
+    if (__builtin_mul_overflow(x->shape.dims[RELN_C], a->window.width, &rows))
+        return reln_graph_fail(g, RELN_ERR_SHAPE, "conv_outer: windows of width %d of %s",
+                               a->window.width, reln_shape_text(x));
+    z->shape = (RelnShape){{1, 1, rows, 1, y->shape.dims[RELN_C]}};
+    z->domain = RELN_STEP;
+    z->rep = reln_invariant(g, 1);
+    return z->rep != NULL;
+}
+
+/* ---- windows as rows ------------------------------------------------------------------------------------------------- */
+
+/* Both sides as arrays of rows of channels: x (outer, extent, rest, c), y (outer, count, rest, d). A row of y belongs to
+ * one window of x, `width` rows of c: a row of a matrix, which is made for BLOCK rows of y at a time. Rows of several
+ * samples are in one block, so that short axes make full products too. */
+enum { BLOCK = 96 };
+typedef struct Rows {
+    const RelnWindows *a;
+    ptrdiff_t count, rest, c, d;
+} Rows;
+
+/* x and y: the side that the windows look at, and the side that has one row for each window. */
+static Rows rows_of(const RelnNode *z, const RelnNode *x, const RelnNode *y)
+{
+    const RelnWindows *a = z->attr;
+
+    return (Rows){a, y->shape.dims[a->axis],
+                  reln_shape_behind(&x->shape, a->axis) / x->shape.dims[RELN_C],
+                  x->shape.dims[RELN_C], y->shape.dims[RELN_C]};
+}
+
+static ptrdiff_t rows_count(const RelnExec *e, const RelnNode *y)
+{
+    return e->n * (reln_shape_count(&y->shape) / y->shape.dims[RELN_C]);
+}
+
+/* n rows of the i-th points, from that of window t and row r within a point, all inside: copied to the matrix, or, when
+ * `back`, added from it. Rows of neighbouring points are behind each other unless the stride leaves some out. */
+static void move_points(const Rows *v, const RelnRealKernels *k, bool back, ptrdiff_t n,
+                        ptrdiff_t row, ptrdiff_t r, void *x, void *matrix)
+{
+    const ptrdiff_t stride = v->a->window.stride, pitch = v->a->window.width * v->c;
+    const bool even = stride == 1 || v->rest == 1; /* one distance from row to row */
+    const ptrdiff_t ldx = (v->rest == 1 ? stride : 1) * v->c;
+
+    while (n > 0) {
+        const ptrdiff_t run = even || n < v->rest - r ? n : v->rest - r;
+        void *points = reln_at(x, row * v->c, k->size);
+
+        if (back)
+            k->add_rows(run, v->c, matrix, pitch, points, ldx);
+        else
+            k->copy_rows(run, v->c, points, ldx, matrix, pitch);
+        matrix = reln_at(matrix, run * pitch, k->size);
+        row += run + (stride - 1) * v->rest;
+        n -= run;
+        r = 0;
+    }
+}
+
+static void clear_points(const Rows *v, const RelnRealKernels *k, ptrdiff_t n, void *matrix)
+{
+    for (ptrdiff_t j = 0; j < n; j++)
+        memset(reln_at(matrix, j * v->a->window.width * v->c, k->size), 0, (size_t)v->c * k->size);
+}
+
+/* Windows of n rows of y from the first on, and the matrix (n, width c) of them: filled from x, or added to x. A point
+ * that is the i-th of one window is an earlier one of the next, so going from the last i to the first adds the terms of a
+ * point in the order of the windows, wherever blocks begin. */
+static void move_windows(const Rows *v, const RelnRealKernels *k, bool back, ptrdiff_t first,
+                         ptrdiff_t n, void *x, void *matrix)
+{
+    for (int i = v->a->window.width - 1; i >= 0; i--) {
+        const RelnTap tap = reln_window_tap(v->a, i);
+        ptrdiff_t run;
+
+        for (ptrdiff_t j = 0; j < n; j += run) {
+            const ptrdiff_t r = (first + j) % v->rest, t = (first + j) / v->rest % v->count;
+            const ptrdiff_t outer = (first + j) / v->rest / v->count;
+            const ptrdiff_t end = t < tap.first ? tap.first : t < tap.end ? tap.end : v->count;
+            const ptrdiff_t point = outer * v->a->extent + t * v->a->window.stride + tap.point;
+            void *to = reln_at(matrix, (j * v->a->window.width + i) * v->c, k->size);
+
+            run = (end - t) * v->rest - r;
+            run = run < n - j ? run : n - j;
+            if (t >= tap.first && t < tap.end)
+                move_points(v, k, back, run, point * v->rest + r, r, x, to);
+            else if (!back)
+                clear_points(v, k, run, to);
+        }
+    }
+}
+
+static size_t matrix_bytes(const RelnNode *z, const RelnNode *x)
+{
+    const size_t width = (size_t)((const RelnWindows *)z->attr)->window.width;
+
+    return BLOCK * width * (size_t)x->shape.dims[RELN_C] * reln_dtype_size(z->dtype);
+}
+
+static size_t scratch(const RelnNode *z, ptrdiff_t n)
+{
+    (void)n;
+    return matrix_bytes(z, z->in[0]);
+}
+
+static size_t scratch_t(const RelnNode *z, ptrdiff_t n)
+{
+    (void)n;
+    return matrix_bytes(z, z);
+}
+
+/* ---- products -------------------------------------------------------------------------------------------------------- */
+
+/* c (m, n) = a b, a (m, k) and b the weights or their transpose: packed once in a run, unless a function computes them in
+ * the worker's own memory. */
+static void multiply(const RelnExec *e, bool transposed, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
+                     const void *a, void *c)
+{
+    const bool is_double = e->node->dtype == RELN_F64;
+    const ptrdiff_t ld = e->node->in[1]->shape.dims[RELN_C];
+    RelnPack *pack = e->pack;
+
+    if (!pack) {
+        reln_gemm(e->gemm, is_double, false, transposed, m, n, k, a, k, e->in[1], ld, false, c, n);
+        return;
+    }
+    if (pack->source != e->in[1] || pack->run != e->run) {
+        reln_gemm_pack(e->gemm, is_double, transposed, n, k, e->in[1], ld, pack->values);
+        pack->source = e->in[1];
+        pack->run = e->passing[1] ? 0 : e->run;
+    }
+    reln_gemm_packed(e->gemm, is_double, false, m, n, k, a, k, pack->values, false, c, n);
+}
+
+static size_t packs(const RelnNode *z, const RelnKernels *kern)
+{
+    const RelnShape *w = &z->in[1]->shape;
+
+    return reln_gemm_packed_size(kern, z->dtype == RELN_F64, w->dims[RELN_C], w->dims[RELN_R]);
+}
+
+static size_t packs_t(const RelnNode *z, const RelnKernels *kern)
+{
+    const RelnShape *w = &z->in[1]->shape;
+
+    return reln_gemm_packed_size(kern, z->dtype == RELN_F64, w->dims[RELN_R], w->dims[RELN_C]);
+}
+
+static ptrdiff_t block_at(ptrdiff_t i, ptrdiff_t rows)
+{
+    return rows - i < BLOCK ? rows - i : BLOCK;
+}
+
+static RelnStatus forward(const RelnExec *e)
+{
+    const Rows v = rows_of(e->node, e->node->in[0], e->node);
+    const RelnRealKernels *k = reln_kern(e);
+    const ptrdiff_t rows = rows_count(e, e->node), wide = v.a->window.width * v.c;
+
+    for (ptrdiff_t i = 0; i < rows; i += BLOCK) {
+        move_windows(&v, k, false, i, block_at(i, rows), e->in[0], e->scratch);
+        multiply(e, false, block_at(i, rows), v.d, wide, e->scratch,
+                 reln_at(e->out, i * v.d, k->size));
+    }
+    return RELN_OK;
+}
+
+static RelnStatus forward_t(const RelnExec *e)
+{
+    const Rows v = rows_of(e->node, e->node, e->node->in[0]);
+    const RelnRealKernels *k = reln_kern(e);
+    const ptrdiff_t rows = rows_count(e, e->node->in[0]), wide = v.a->window.width * v.c;
+
+    memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
+    for (ptrdiff_t i = 0; i < rows; i += BLOCK) {
+        multiply(e, true, block_at(i, rows), wide, v.d, reln_at(e->in[0], i * v.d, k->size),
+                 e->scratch);
+        move_windows(&v, k, true, i, block_at(i, rows), e->out, e->scratch);
+    }
+    return RELN_OK;
+}
+
+static RelnStatus forward_outer(const RelnExec *e)
+{
+    const Rows v = rows_of(e->node, e->node->in[0], e->node->in[1]);
+    const RelnRealKernels *k = reln_kern(e);
+    const ptrdiff_t rows = rows_count(e, e->node->in[1]), wide = v.a->window.width * v.c;
+    ptrdiff_t i = 0;
+
+    do { /* once without rows too, which clears the result */
+        move_windows(&v, k, false, i, block_at(i, rows), e->in[0], e->scratch);
+        reln_gemm(e->gemm, e->node->dtype == RELN_F64, true, false, wide, v.d, block_at(i, rows),
+                  e->scratch, wide, reln_at(e->in[1], i * v.d, k->size), v.d,
+                  e->accumulate || i > 0, e->out, v.d);
+        i += BLOCK;
+    } while (i < rows);
+    return RELN_OK;
+}
+
+/* ---- gradients ------------------------------------------------------------------------------------------------------- */
+
+static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    const RelnWindows *a = z->attr;
+
+    gin[0] = reln_conv_t(g, gz, z->in[1], a->axis, a->window, a->extent);
+    gin[1] = reln_conv_outer(g, z->in[0], gz, a->axis, a->window);
+}
+
+static void vjp_t(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    const RelnWindows *a = z->attr;
+
+    gin[0] = reln_conv(g, gz, z->in[1], a->axis, a->window);
+    gin[1] = reln_conv_outer(g, gz, z->in[0], a->axis, a->window);
+}
+
+static void vjp_outer(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
+{
+    const RelnWindows *a = z->attr;
+
+    gin[0] = reln_conv_t(g, z->in[1], gz, a->axis, a->window, a->extent);
+    gin[1] = reln_conv(g, z->in[0], gz, a->axis, a->window);
+}
+
+/* Windows that reach over an end are counted whole: their padding is multiplied, too. */
+static double flops(const RelnNode *z)
+{
+    return 2.0 * (double)reln_shape_count(&z->shape) * z->in[1]->shape.dims[RELN_R];
+}
+
+static double flops_t(const RelnNode *z)
+{
+    const double added = (double)reln_shape_count(&z->in[0]->shape) / z->in[0]->shape.dims[RELN_C];
+
+    return (2.0 * z->in[1]->shape.dims[RELN_C] + 1.0) * added * z->in[1]->shape.dims[RELN_R];
+}
+
+static double flops_outer(const RelnNode *z)
+{
+    return 2.0 * (double)reln_shape_count(&z->in[1]->shape) * z->shape.dims[RELN_R];
+}
+
+/* ---- samples --------------------------------------------------------------------------------------------------------- */
+
+/* The index-th case: x, its windows, and the domain; y is what reln_conv() makes of x and `to` channels. */
+typedef struct Case {
+    RelnDims x;
+    RelnAxis axis;
+    RelnWindow window;
+    RelnDomain domain;
+    int to;
+} Case;
+
+static bool case_at(int index, int k, Case *out)
+{
+    const Case cases[] = {
+        {{5, 1, 1, k, 2}, RELN_P, reln_window_same(3, 1, 1), RELN_SAMPLES, 3},
+        /* a stride that leaves out the last point, rows behind the axis */
+        {{6, 1, 2, k, 1}, RELN_P, reln_window_valid(3, 2, 1), RELN_SAMPLES, 2},
+        /* rows before the axis, gaps inside of the windows */
+        {{2, 1, 7, k, 2}, RELN_R, reln_window_causal(3, 2, 2), RELN_SAMPLES, 2},
+        /* windows longer than the axis, some of nothing but padding */
+        {{1, 2, 1, 1, 3}, RELN_Q, {4, 1, 1, 5, 5}, RELN_STEP, 2},
+        /* a stride longer than the windows */
+        {{7, 1, 1, k, 2}, RELN_P, {2, 3, 1, 1, 0}, RELN_SAMPLES, 1},
+    };
+
+    if (index >= (int)(sizeof cases / sizeof cases[0]))
+        return false;
+    *out = cases[index];
+    return true;
+}
+
+/* An input of a case: x, or with `windows` y, which has `channels`. */
+static RelnNode *sample_side(RelnSampler *s, const Case *c, bool windows, int channels,
+                             const RelnRep *rep)
+{
+    RelnShape shape = reln_shape_from(c->x);
+    const RelnWindows a = reln_windows(c->axis, shape.dims[c->axis], c->window);
+
+    if (windows)
+        shape.dims[c->axis] = reln_windows_count(&a);
+    return reln_sample_normal(s, c->domain,
+                              (RelnDims){shape.dims[RELN_P], shape.dims[RELN_Q], shape.dims[RELN_R],
+                                         shape.dims[RELN_K], channels},
+                              c->x.k == 1 ? NULL : rep);
+}
+
+static RelnNode *sample_weights(RelnSampler *s, const Case *c)
+{
+    return reln_sample_normal(s, RELN_STEP, (RelnDims){.r = c->window.width * c->x.c, .c = c->to},
+                              NULL);
+}
+
+static RelnNode *sample(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    RelnNode *x;
+    Case c;
+
+    if (!case_at(index, reln_rep_dim(adjoint), &c))
+        return NULL;
+    x = sample_side(s, &c, false, c.x.c, adjoint);
+    return reln_conv(s->graph, x, sample_weights(s, &c), c.axis, c.window);
+}
+
+static RelnNode *sample_t(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    RelnNode *y;
+    Case c;
+
+    if (!case_at(index, reln_rep_dim(adjoint), &c))
+        return NULL;
+    y = sample_side(s, &c, true, c.to, adjoint);
+    return reln_conv_t(s->graph, y, sample_weights(s, &c), c.axis, c.window,
+                       reln_shape_from(c.x).dims[c.axis]);
+}
+
+static RelnNode *sample_outer(RelnSampler *s, int index)
+{
+    const RelnRep *adjoint = reln_sample_adjoint(s);
+    RelnNode *x, *y;
+    Case c;
+
+    if (!case_at(index, reln_rep_dim(adjoint), &c))
+        return NULL;
+    x = sample_side(s, &c, false, c.x.c, adjoint);
+    y = sample_side(s, &c, true, c.to, reln_rep_dual(adjoint));
+    return reln_conv_outer(s->graph, x, y, c.axis, c.window);
+}
+
+/* ---- descriptors and builders ---------------------------------------------------------------------------------------- */
+
+const RelnOp reln_op_conv = {
+    .name = "conv",
+    .rule = RELN_RULE_FACTOR,
+    .n_in = 2,
+    .infer = infer,
+    .forward = forward,
+    .vjp = vjp,
+    .scratch = scratch,
+    .packs = packs,
+    .flops = flops,
+    .sample = sample,
+};
+
+const RelnOp reln_op_conv_t = {
+    .name = "conv_t",
+    .rule = RELN_RULE_FACTOR,
+    .n_in = 2,
+    .infer = infer_t,
+    .forward = forward_t,
+    .vjp = vjp_t,
+    .scratch = scratch_t,
+    .packs = packs_t,
+    .flops = flops_t,
+    .sample = sample_t,
+};
+
+const RelnOp reln_op_conv_outer = {
+    .name = "conv_outer",
+    .rule = RELN_RULE_PAIRING,
+    .n_in = 2,
+    .flags = RELN_OP_REDUCE,
+    .infer = infer_outer,
+    .forward = forward_outer,
+    .vjp = vjp_outer,
+    .scratch = scratch,
+    .flops = flops_outer,
+    .sample = sample_outer,
+};
+
+/* One point in each window, and each point in one: a product of matrices as it stands. */
+static bool is_mix(const RelnWindows *a)
+{
+    const RelnWindow *w = &a->window;
+
+    return a->axis <= RELN_R && a->extent >= 1 && w->width == 1 && w->stride == 1 &&
+           w->before == 0 && w->after == 0;
+}
+
+/* Points of x on an axis that may be no axis. */
+static int extent_of(const RelnNode *x, RelnAxis axis)
+{
+    return x && axis >= RELN_P && axis <= RELN_C ? x->shape.dims[axis] : 0;
+}
+
+RelnNode *reln_conv(RelnGraph *g, RelnNode *x, RelnNode *W, RelnAxis axis, RelnWindow window)
+{
+    const RelnWindows attr = reln_windows(axis, extent_of(x, axis), window);
+
+    if (is_mix(&attr))
+        return reln_mix(g, x, W);
+    return reln_node(g, &reln_op_conv, 2, (RelnNode *[]){x, W}, &attr, sizeof attr, NULL);
+}
+
+RelnNode *reln_conv_t(RelnGraph *g, RelnNode *y, RelnNode *W, RelnAxis axis, RelnWindow window,
+                      int extent)
+{
+    const RelnWindows attr = reln_windows(axis, extent, window);
+
+    if (is_mix(&attr) && extent == extent_of(y, axis))
+        return reln_mix_t(g, y, W);
+    return reln_node(g, &reln_op_conv_t, 2, (RelnNode *[]){y, W}, &attr, sizeof attr, NULL);
+}
+
+RelnNode *reln_conv_outer(RelnGraph *g, RelnNode *x, RelnNode *y, RelnAxis axis, RelnWindow window)
+{
+    const RelnWindows attr = reln_windows(axis, extent_of(x, axis), window);
+
+    if (is_mix(&attr) && extent_of(x, axis) == extent_of(y, axis))
+        return reln_outer(g, x, y);
+    return reln_node(g, &reln_op_conv_outer, 2, (RelnNode *[]){x, y}, &attr, sizeof attr, NULL);
+}

@@ -1,0 +1,27 @@
+/* window.h -- windows along an axis: what convolutions and pools share. */
+#ifndef OPS_WINDOW_H
+#define OPS_WINDOW_H
+
+#include "ops/ops.h"
+
+/* The attributes of such an op. */
+typedef struct RelnWindows {
+    RelnAxis axis;
+    int extent; /* points on the axis of x, the side that the windows look at */
+    RelnWindow window;
+} RelnWindows;
+
+/* Attributes with the zeros of the user's window replaced; equal windows have equal bytes. */
+RelnWindows reln_windows(RelnAxis axis, int extent, RelnWindow window);
+/* Number of windows; 0 when there is none, or a number is out of range. */
+int reln_windows_count(const RelnWindows *a);
+/* The axis is P, Q or R and has `points` windows; x is for the message. points 0: as many as there are, but one or more. */
+bool reln_want_windows(RelnGraph *g, const RelnNode *z, const RelnNode *x, int points);
+
+/* The windows whose i-th point, the tap, is inside: t in [first, end); and that point for window 0, which may be negative. */
+typedef struct RelnTap {
+    ptrdiff_t first, end, point;
+} RelnTap;
+RelnTap reln_window_tap(const RelnWindows *a, int i);
+
+#endif
