@@ -28,12 +28,12 @@ static bool read_in_phase(const Planner *p, const RelnNode *x, int phase)
     return false;
 }
 
-static bool keep(Planner *p, const RelnNode *x)
+/* Where a value of the shard program is computed: in its array over the whole batch, if it has one, else in the slab. */
+static void place_in_shard(Planner *p, const RelnNode *x)
 {
-    const int array = p->info[x->id].array;
+    Info *f = &p->info[x->id];
 
-    return array < 0 || reln_emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x),
-                                         (Place){AT_KEPT, (size_t)array});
+    f->place = f->array >= 0 ? (Place){AT_KEPT, (size_t)f->array} : in_slab;
 }
 
 /* ---- shards --------------------------------------------------------------------------------------------------- */
@@ -47,7 +47,9 @@ static bool shard_load(Planner *p, const RelnNode *x, int phase)
     if (!keep_here && !read_in_phase(p, x, phase))
         return true;
     f->place = in_slab;
-    return reln_emit_load(p, x) && (!keep_here || keep(p, x));
+    return reln_emit_load(p, x) &&
+           (!keep_here || reln_emit_simple(p, DO_KEEP, x, x->domain, f->place,
+                                           (Place){AT_KEPT, (size_t)f->array}));
 }
 
 static bool shard_call(Planner *p, const RelnNode *x)
@@ -58,24 +60,19 @@ static bool shard_call(Planner *p, const RelnNode *x)
         const RelnNode *r = result_of(p, x, i);
 
         if (r->domain != RELN_STEP && p->info[r->id].needed)
-            p->info[r->id].place = in_slab;
+            place_in_shard(p, r);
     }
-    if (!reln_emit_call(p, x))
-        return false;
-    for (int i = 0; i < n_out; i++)
-        if (!keep(p, result_of(p, x, i)))
-            return false;
-    return true;
+    return reln_emit_call(p, x);
 }
 
 static bool shard_op(Planner *p, const RelnNode *x)
 {
-    Info *f = &p->info[x->id];
+    const Info *f = &p->info[x->id];
 
     if (is_reduction(x))
         return reln_emit_op(p, x, f->lane, true);
-    f->place = in_slab;
-    return reln_emit_op(p, x, f->place, false) && keep(p, x);
+    place_in_shard(p, x);
+    return reln_emit_op(p, x, f->place, false);
 }
 
 static bool shard_node(Planner *p, const RelnNode *x, int phase)
@@ -97,16 +94,7 @@ bool reln_pass_shard_program(Planner *p, int phase)
     for (int id = 0; id < p->g->nodes.count; id++)
         if (!shard_node(p, p->g->nodes.items[id], phase))
             return false;
-    if (!reln_pass_lay_out(p, p->program))
-        return false;
-    /* later phases read from the array over the whole batch */
-    for (int id = 0; id < p->g->nodes.count; id++) {
-        Info *f = &p->info[id];
-
-        if (f->array >= 0 && f->place.kind == AT_SLAB && !is_load(p->g->nodes.items[id]))
-            f->place = (Place){AT_KEPT, (size_t)f->array};
-    }
-    return true;
+    return reln_pass_lay_out(p, p->program);
 }
 
 /* ---- the step ------------------------------------------------------------------------------------------------- */
