@@ -191,7 +191,7 @@ static void move_windows(const Rows *v, const RelnRealKernels *k, bool back, ptr
                          ptrdiff_t n, void *x, void *matrix)
 {
     for (int i = v->a->window.width - 1; i >= 0; i--) {
-        const RelnTap tap = reln_window_tap(v->a, i);
+        const RelnInside tap = reln_window_tap(v->a, i);
         ptrdiff_t run;
 
         for (ptrdiff_t j = 0; j < n; j += run) {
@@ -502,15 +502,9 @@ static bool is_mix(const RelnWindows *a)
            w->before == 0 && w->after == 0;
 }
 
-/* Points of x on an axis that may be no axis. */
-static int extent_of(const RelnNode *x, RelnAxis axis)
-{
-    return x && axis >= RELN_P && axis <= RELN_C ? x->shape.dims[axis] : 0;
-}
-
 RelnNode *reln_conv(RelnGraph *g, RelnNode *x, RelnNode *W, RelnAxis axis, RelnWindow window)
 {
-    const RelnWindows attr = reln_windows(axis, extent_of(x, axis), window);
+    const RelnWindows attr = reln_windows(axis, reln_window_extent(x, axis), window);
 
     if (is_mix(&attr))
         return reln_mix(g, x, W);
@@ -522,16 +516,16 @@ RelnNode *reln_conv_t(RelnGraph *g, RelnNode *y, RelnNode *W, RelnAxis axis, Rel
 {
     const RelnWindows attr = reln_windows(axis, extent, window);
 
-    if (is_mix(&attr) && extent == extent_of(y, axis))
+    if (is_mix(&attr) && extent == reln_window_extent(y, axis))
         return reln_mix_t(g, y, W);
     return reln_node(g, &reln_op_conv_t, 2, (RelnNode *[]){y, W}, &attr, sizeof attr, NULL);
 }
 
 RelnNode *reln_conv_outer(RelnGraph *g, RelnNode *x, RelnNode *y, RelnAxis axis, RelnWindow window)
 {
-    const RelnWindows attr = reln_windows(axis, extent_of(x, axis), window);
+    const RelnWindows attr = reln_windows(axis, reln_window_extent(x, axis), window);
 
-    if (is_mix(&attr) && extent_of(x, axis) == extent_of(y, axis))
+    if (is_mix(&attr) && reln_window_extent(x, axis) == reln_window_extent(y, axis))
         return reln_outer(g, x, y);
     return reln_node(g, &reln_op_conv_outer, 2, (RelnNode *[]){x, y}, &attr, sizeof attr, NULL);
 }

@@ -66,8 +66,9 @@ int reln_windows_count(const RelnWindows *a)
         return 0;
     room = (ptrdiff_t)a->extent + w->before + w->after - 1 -
            (ptrdiff_t)w->dilation * (ptrdiff_t)(w->width - 1);
-    return a->extent < 1 || room < 0 || room / w->stride >= INT_MAX ? 0
-                                                                    : (int)(room / w->stride) + 1;
+    if (a->extent < 1 || room < 0 || room / w->stride >= INT_MAX)
+        return 0;
+    return (int)(room / w->stride) + 1;
 }
 
 bool reln_want_windows(RelnGraph *g, const RelnNode *z, const RelnNode *x, int points)
@@ -96,19 +97,27 @@ bool reln_want_windows(RelnGraph *g, const RelnNode *z, const RelnNode *x, int p
                            a -> extent);
 }
 
-/* Smallest t >= 0 with stride t >= from. */
-static ptrdiff_t reach(ptrdiff_t from, ptrdiff_t stride)
+/* Numbers j in [0, count) for which point + step j is a place on an axis. */
+static RelnInside inside(ptrdiff_t extent, ptrdiff_t point, ptrdiff_t step, ptrdiff_t count)
 {
-    return from <= 0 ? 0 : (from + stride - 1) / stride;
+    const ptrdiff_t first = point >= 0 ? 0 : (-point + step - 1) / step;
+    const ptrdiff_t end = point >= extent ? 0 : (extent - point + step - 1) / step;
+    const ptrdiff_t last = end < count ? end : count;
+
+    return (RelnInside){first < last ? first : last, last, point};
 }
 
-RelnTap reln_window_tap(const RelnWindows *a, int i)
+RelnInside reln_window_tap(const RelnWindows *a, int i)
 {
     const RelnWindow *w = &a->window;
-    const ptrdiff_t count = reln_windows_count(a);
-    const ptrdiff_t point = (ptrdiff_t)w->dilation * i - w->before;
-    const ptrdiff_t end = reach(a->extent - point, w->stride), last = end < count ? end : count;
-    const ptrdiff_t first = reach(-point, w->stride);
 
-    return (RelnTap){first < last ? first : last, last, point};
+    return inside(a->extent, (ptrdiff_t)w->dilation * i - w->before, w->stride,
+                  reln_windows_count(a));
+}
+
+RelnInside reln_window_points(const RelnWindows *a, ptrdiff_t t)
+{
+    const RelnWindow *w = &a->window;
+
+    return inside(a->extent, w->stride * t - w->before, w->dilation, w->width);
 }

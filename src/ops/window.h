@@ -11,6 +11,11 @@ typedef struct RelnWindows {
     RelnWindow window;
 } RelnWindows;
 
+/* Points of x on an axis that may be no axis; 0 then, and for NULL. */
+static inline int reln_window_extent(const RelnNode *x, RelnAxis axis)
+{
+    return x && axis >= RELN_P && axis <= RELN_C ? x->shape.dims[axis] : 0;
+}
 /* Attributes with the zeros of the user's window replaced; equal windows have equal bytes. */
 RelnWindows reln_windows(RelnAxis axis, int extent, RelnWindow window);
 /* Number of windows; 0 when there is none, or a number is out of range. */
@@ -19,9 +24,12 @@ int reln_windows_count(const RelnWindows *a);
 bool reln_want_windows(RelnGraph *g, const RelnNode *z, const RelnNode *x, int points);
 
 /* The windows whose i-th point, the tap, is inside: t in [first, end); and that point for window 0, which may be negative. */
-typedef struct RelnTap {
+typedef struct RelnInside {
     ptrdiff_t first, end, point;
-} RelnTap;
-RelnTap reln_window_tap(const RelnWindows *a, int i);
+} RelnInside;
+RelnInside reln_window_tap(const RelnWindows *a, int i);
+
+/* The points of window t that are inside: i in [first, end), and the place on the axis of i = 0, which may be negative. */
+RelnInside reln_window_points(const RelnWindows *a, ptrdiff_t t);
 
 #endif
