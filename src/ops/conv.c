@@ -11,8 +11,8 @@
  *         axis, P, Q or R, and D channels. `window` as in RelnWindow: stride, dilation, padding at either end
  * Rep     x's: points and channels are mixed, coordinates are not
  * Fails   RELN_ERR_SHAPE when not one window fits, or W has other channels
- * Cost    2 width C D for each row. Windows are made matrices for a few rows at a time, in the cache: memory has x, W
- *         and y only
+ * Cost    2 width C D for each row. Taps are multiplied one by one where x lies, or windows made a matrix for a few rows
+ *         at a time, in the cache: memory has x, W and y only
  */
 RELN_API RelnNode *reln_conv(RelnGraph *g, RelnNode *x, RelnNode *W, RelnAxis axis,
                              RelnWindow window);
@@ -211,6 +211,130 @@ static void move_windows(const Rows *v, const RelnRealKernels *k, bool back, ptr
     }
 }
 
+/* ---- products --------------------------------------------------------------------------------------------------------- */
+
+/* The weights in equal parts, each (k, n) or with `transposed` (n, k), packed once in a run unless a function computes
+ * them in the worker's own memory. */
+static const char *packed_weights(const RelnExec *e, int parts, bool transposed, ptrdiff_t n,
+                                  ptrdiff_t k)
+{
+    const RelnNode *w = e->node->in[1];
+    const bool is_double = e->node->dtype == RELN_F64;
+    const ptrdiff_t part = reln_shape_count(&w->shape) / parts;
+    const size_t bytes = reln_gemm_packed_size(e->kern, is_double, n, k);
+    RelnPack *pack = e->pack;
+
+    if (pack->source == e->in[1] && pack->run == e->run)
+        return pack->values;
+    for (int i = 0; i < parts; i++)
+        reln_gemm_pack(e->gemm, is_double, transposed, n, k,
+                       reln_at(e->in[1], i * part, reln_dtype_size(w->dtype)),
+                       w->shape.dims[RELN_C], (char *)pack->values + (size_t)i * bytes);
+    pack->source = e->in[1];
+    pack->run = e->passing[1] ? 0 : e->run;
+    return pack->values;
+}
+
+/* c (m, n) = a b, a (m, k) and b all weights or their transpose */
+static void multiply(const RelnExec *e, bool transposed, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
+                     const void *a, void *c)
+{
+    const bool is_double = e->node->dtype == RELN_F64;
+
+    if (e->pack)
+        reln_gemm_packed(e->gemm, is_double, false, m, n, k, a, k,
+                         packed_weights(e, 1, transposed, n, k), false, c, n);
+    else
+        reln_gemm(e->gemm, is_double, false, transposed, m, n, k, a, k, e->in[1],
+                  e->node->in[1]->shape.dims[RELN_C], false, c, n);
+}
+
+static ptrdiff_t block_at(ptrdiff_t i, ptrdiff_t rows)
+{
+    return rows - i < BLOCK ? rows - i : BLOCK;
+}
+
+/* ---- tap by tap, in place ------------------------------------------------------------------------------------------- */
+
+/* With stride 1 the rows that one tap multiplies are the rows of the input, shifted: no matrix of windows is needed where a
+ * product of one tap fills the registers for long enough, and a sample has rows for a block. */
+enum { DEEP = 16 };
+
+static bool is_by_taps(const RelnNode *z)
+{
+    const RelnWindows *a = z->attr;
+    const ptrdiff_t rows = reln_shape_behind(&z->shape, a->axis) / z->shape.dims[RELN_C];
+
+    return z->domain != RELN_STEP && a->window.stride == 1 &&
+           z->in[0]->shape.dims[RELN_C] >= DEEP && rows * z->shape.dims[a->axis] >= BLOCK;
+}
+
+/* Rows of the input (n_in, k) and of the result (n_out, n) along the axis. Row j of the result takes row j + shift of the
+ * input: one point of the axis is `rest` rows. */
+typedef struct Taps {
+    ptrdiff_t n_in, n_out, rest, k, n;
+    bool back; /* the adjoint: shifts the other way, weights transposed */
+} Taps;
+
+static Taps taps_of(const RelnNode *z, bool back)
+{
+    const RelnAxis axis = ((const RelnWindows *)z->attr)->axis;
+    const RelnNode *in = z->in[0];
+    const ptrdiff_t k = in->shape.dims[RELN_C], rest = reln_shape_behind(&in->shape, axis) / k;
+
+    return (Taps){in->shape.dims[axis] * rest,
+                  z->shape.dims[axis] * rest,
+                  rest,
+                  k,
+                  z->shape.dims[RELN_C],
+                  back};
+}
+
+/* Rows first to end of the result. Where the first tap does not reach all of them, they start from zeros. */
+static void add_taps(const RelnExec *e, const Taps *v, ptrdiff_t first, ptrdiff_t end,
+                     const void *in, void *out)
+{
+    const RelnWindow *w = &((const RelnWindows *)e->node->attr)->window;
+    const bool is_double = e->node->dtype == RELN_F64;
+    const size_t size = reln_dtype_size(e->node->dtype),
+                 bytes = reln_gemm_packed_size(e->kern, is_double, v->n, v->k);
+    const char *weights = packed_weights(e, w->width, v->back, v->n, v->k);
+    bool set = false;
+
+    for (int i = 0; i < w->width; i++, weights += bytes) {
+        const ptrdiff_t ahead = ((ptrdiff_t)w->dilation * i - w->before) * v->rest;
+        const ptrdiff_t shift = v->back ? -ahead : ahead;
+        const ptrdiff_t lo = first > -shift ? first : -shift,
+                        hi = end < v->n_in - shift ? end : v->n_in - shift;
+
+        if (!set && (lo > first || hi < end)) {
+            memset(reln_at(out, first * v->n, size), 0, (size_t)((end - first) * v->n) * size);
+            set = true;
+        }
+        if (lo < hi)
+            reln_gemm_packed(e->gemm, is_double, false, hi - lo, v->n, v->k,
+                             reln_at(in, (lo + shift) * v->k, size), v->k, weights, set,
+                             reln_at(out, lo * v->n, size), v->n);
+        set = true;
+    }
+}
+
+/* Blocks begin with the axis of a sample, wherever that is in the batch. */
+static RelnStatus run_by_taps(const RelnExec *e, bool back)
+{
+    const RelnNode *z = e->node;
+    const Taps v = taps_of(z, back);
+    const ptrdiff_t outer =
+        e->n * reln_shape_before(&z->shape, ((const RelnWindows *)z->attr)->axis);
+    const size_t size = reln_dtype_size(z->dtype);
+
+    for (ptrdiff_t o = 0; o < outer; o++)
+        for (ptrdiff_t j = 0; j < v.n_out; j += BLOCK)
+            add_taps(e, &v, j, j + block_at(j, v.n_out), reln_at(e->in[0], o * v.n_in * v.k, size),
+                     reln_at(e->out, o * v.n_out * v.n, size));
+    return RELN_OK;
+}
+
 static size_t matrix_bytes(const RelnNode *z, const RelnNode *x)
 {
     const size_t width = (size_t)((const RelnWindows *)z->attr)->window.width;
@@ -221,56 +345,40 @@ static size_t matrix_bytes(const RelnNode *z, const RelnNode *x)
 static size_t scratch(const RelnNode *z, ptrdiff_t n)
 {
     (void)n;
-    return matrix_bytes(z, z->in[0]);
+    return is_by_taps(z) ? 0 : matrix_bytes(z, z->in[0]);
 }
 
 static size_t scratch_t(const RelnNode *z, ptrdiff_t n)
 {
     (void)n;
-    return matrix_bytes(z, z);
+    return is_by_taps(z) ? 0 : matrix_bytes(z, z);
 }
 
-/* ---- products -------------------------------------------------------------------------------------------------------- */
-
-/* c (m, n) = a b, a (m, k) and b the weights or their transpose: packed once in a run, unless a function computes them in
- * the worker's own memory. */
-static void multiply(const RelnExec *e, bool transposed, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
-                     const void *a, void *c)
+static size_t scratch_outer(const RelnNode *z, ptrdiff_t n)
 {
-    const bool is_double = e->node->dtype == RELN_F64;
-    const ptrdiff_t ld = e->node->in[1]->shape.dims[RELN_C];
-    RelnPack *pack = e->pack;
-
-    if (!pack) {
-        reln_gemm(e->gemm, is_double, false, transposed, m, n, k, a, k, e->in[1], ld, false, c, n);
-        return;
-    }
-    if (pack->source != e->in[1] || pack->run != e->run) {
-        reln_gemm_pack(e->gemm, is_double, transposed, n, k, e->in[1], ld, pack->values);
-        pack->source = e->in[1];
-        pack->run = e->passing[1] ? 0 : e->run;
-    }
-    reln_gemm_packed(e->gemm, is_double, false, m, n, k, a, k, pack->values, false, c, n);
+    (void)n;
+    return matrix_bytes(z, z->in[0]);
 }
 
 static size_t packs(const RelnNode *z, const RelnKernels *kern)
 {
     const RelnShape *w = &z->in[1]->shape;
+    const int parts = is_by_taps(z) ? ((const RelnWindows *)z->attr)->window.width : 1;
 
-    return reln_gemm_packed_size(kern, z->dtype == RELN_F64, w->dims[RELN_C], w->dims[RELN_R]);
+    return (size_t)parts * reln_gemm_packed_size(kern, z->dtype == RELN_F64, w->dims[RELN_C],
+                                                 w->dims[RELN_R] / parts);
 }
 
 static size_t packs_t(const RelnNode *z, const RelnKernels *kern)
 {
     const RelnShape *w = &z->in[1]->shape;
+    const int parts = is_by_taps(z) ? ((const RelnWindows *)z->attr)->window.width : 1;
 
-    return reln_gemm_packed_size(kern, z->dtype == RELN_F64, w->dims[RELN_R], w->dims[RELN_C]);
+    return (size_t)parts * reln_gemm_packed_size(kern, z->dtype == RELN_F64,
+                                                 w->dims[RELN_R] / parts, w->dims[RELN_C]);
 }
 
-static ptrdiff_t block_at(ptrdiff_t i, ptrdiff_t rows)
-{
-    return rows - i < BLOCK ? rows - i : BLOCK;
-}
+/* ---- running --------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus forward(const RelnExec *e)
 {
@@ -278,6 +386,8 @@ static RelnStatus forward(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
     const ptrdiff_t rows = rows_count(e, e->node), wide = v.a->window.width * v.c;
 
+    if (is_by_taps(e->node))
+        return run_by_taps(e, false);
     for (ptrdiff_t i = 0; i < rows; i += BLOCK) {
         move_windows(&v, k, false, i, block_at(i, rows), e->in[0], e->scratch);
         multiply(e, false, block_at(i, rows), v.d, wide, e->scratch,
@@ -292,6 +402,8 @@ static RelnStatus forward_t(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
     const ptrdiff_t rows = rows_count(e, e->node->in[0]), wide = v.a->window.width * v.c;
 
+    if (is_by_taps(e->node))
+        return run_by_taps(e, true);
     memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
     for (ptrdiff_t i = 0; i < rows; i += BLOCK) {
         multiply(e, true, block_at(i, rows), wide, v.d, reln_at(e->in[0], i * v.d, k->size),
@@ -488,7 +600,7 @@ const RelnOp reln_op_conv_outer = {
     .infer = infer_outer,
     .forward = forward_outer,
     .vjp = vjp_outer,
-    .scratch = scratch,
+    .scratch = scratch_outer,
     .flops = flops_outer,
     .sample = sample_outer,
 };
