@@ -136,17 +136,31 @@ static bool infer_outer(RelnGraph *g, RelnNode *z)
 enum { BLOCK = 96 };
 typedef struct Rows {
     const RelnWindows *a;
-    ptrdiff_t count, rest, c, d;
+    ptrdiff_t count, rest, c, d, pitch; /* of the matrix */
 } Rows;
+
+/* Elements from row to row of the matrix: an odd number of cache lines, so that columns, which the gradient by the weights
+ * reads, do not crowd into a few sets of the nearest cache. */
+static ptrdiff_t pitch_of(const RelnNode *z, const RelnNode *x)
+{
+    const size_t size = reln_dtype_size(z->dtype), line = 64 / size;
+    const size_t wide =
+        (size_t)((const RelnWindows *)z->attr)->window.width * (size_t)x->shape.dims[RELN_C];
+
+    return (ptrdiff_t)(((wide + line - 1) / line | 1) * line);
+}
 
 /* x and y: the side that the windows look at, and the side that has one row for each window. */
 static Rows rows_of(const RelnNode *z, const RelnNode *x, const RelnNode *y)
 {
     const RelnWindows *a = z->attr;
 
-    return (Rows){a, y->shape.dims[a->axis],
+    return (Rows){a,
+                  y->shape.dims[a->axis],
                   reln_shape_behind(&x->shape, a->axis) / x->shape.dims[RELN_C],
-                  x->shape.dims[RELN_C], y->shape.dims[RELN_C]};
+                  x->shape.dims[RELN_C],
+                  y->shape.dims[RELN_C],
+                  pitch_of(z, x)};
 }
 
 static ptrdiff_t rows_count(const RelnExec *e, const RelnNode *y)
@@ -159,7 +173,7 @@ static ptrdiff_t rows_count(const RelnExec *e, const RelnNode *y)
 static void move_points(const Rows *v, const RelnRealKernels *k, bool back, ptrdiff_t n,
                         ptrdiff_t row, ptrdiff_t r, void *x, void *matrix)
 {
-    const ptrdiff_t stride = v->a->window.stride, pitch = v->a->window.width * v->c;
+    const ptrdiff_t stride = v->a->window.stride;
     const bool even = stride == 1 || v->rest == 1; /* one distance from row to row */
     const ptrdiff_t ldx = (v->rest == 1 ? stride : 1) * v->c;
 
@@ -168,10 +182,10 @@ static void move_points(const Rows *v, const RelnRealKernels *k, bool back, ptrd
         void *points = reln_at(x, row * v->c, k->size);
 
         if (back)
-            k->add_rows(run, v->c, matrix, pitch, points, ldx);
+            k->add_rows(run, v->c, matrix, v->pitch, points, ldx);
         else
-            k->copy_rows(run, v->c, points, ldx, matrix, pitch);
-        matrix = reln_at(matrix, run * pitch, k->size);
+            k->copy_rows(run, v->c, points, ldx, matrix, v->pitch);
+        matrix = reln_at(matrix, run * v->pitch, k->size);
         row += run + (stride - 1) * v->rest;
         n -= run;
         r = 0;
@@ -181,7 +195,7 @@ static void move_points(const Rows *v, const RelnRealKernels *k, bool back, ptrd
 static void clear_points(const Rows *v, const RelnRealKernels *k, ptrdiff_t n, void *matrix)
 {
     for (ptrdiff_t j = 0; j < n; j++)
-        memset(reln_at(matrix, j * v->a->window.width * v->c, k->size), 0, (size_t)v->c * k->size);
+        memset(reln_at(matrix, j * v->pitch, k->size), 0, (size_t)v->c * k->size);
 }
 
 /* Windows of n rows of y from the first on, and the matrix (n, width c) of them: filled from x, or added to x. A point
@@ -199,7 +213,7 @@ static void move_windows(const Rows *v, const RelnRealKernels *k, bool back, ptr
             const ptrdiff_t outer = (first + j) / v->rest / v->count;
             const ptrdiff_t end = t < tap.first ? tap.first : t < tap.end ? tap.end : v->count;
             const ptrdiff_t point = outer * v->a->extent + t * v->a->window.stride + tap.point;
-            void *to = reln_at(matrix, (j * v->a->window.width + i) * v->c, k->size);
+            void *to = reln_at(matrix, j * v->pitch + i * v->c, k->size);
 
             run = (end - t) * v->rest - r;
             run = run < n - j ? run : n - j;
@@ -237,16 +251,16 @@ static const char *packed_weights(const RelnExec *e, int parts, bool transposed,
 
 /* c (m, n) = a b, a (m, k) and b all weights or their transpose */
 static void multiply(const RelnExec *e, bool transposed, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
-                     const void *a, void *c)
+                     const void *a, ptrdiff_t lda, void *c, ptrdiff_t ldc)
 {
     const bool is_double = e->node->dtype == RELN_F64;
 
     if (e->pack)
-        reln_gemm_packed(e->gemm, is_double, false, m, n, k, a, k,
-                         packed_weights(e, 1, transposed, n, k), false, c, n);
+        reln_gemm_packed(e->gemm, is_double, false, m, n, k, a, lda,
+                         packed_weights(e, 1, transposed, n, k), false, c, ldc);
     else
-        reln_gemm(e->gemm, is_double, false, transposed, m, n, k, a, k, e->in[1],
-                  e->node->in[1]->shape.dims[RELN_C], false, c, n);
+        reln_gemm(e->gemm, is_double, false, transposed, m, n, k, a, lda, e->in[1],
+                  e->node->in[1]->shape.dims[RELN_C], false, c, ldc);
 }
 
 static ptrdiff_t block_at(ptrdiff_t i, ptrdiff_t rows)
@@ -337,9 +351,7 @@ static RelnStatus run_by_taps(const RelnExec *e, bool back)
 
 static size_t matrix_bytes(const RelnNode *z, const RelnNode *x)
 {
-    const size_t width = (size_t)((const RelnWindows *)z->attr)->window.width;
-
-    return BLOCK * width * (size_t)x->shape.dims[RELN_C] * reln_dtype_size(z->dtype);
+    return BLOCK * (size_t)pitch_of(z, x) * reln_dtype_size(z->dtype);
 }
 
 static size_t scratch(const RelnNode *z, ptrdiff_t n)
@@ -390,8 +402,8 @@ static RelnStatus forward(const RelnExec *e)
         return run_by_taps(e, false);
     for (ptrdiff_t i = 0; i < rows; i += BLOCK) {
         move_windows(&v, k, false, i, block_at(i, rows), e->in[0], e->scratch);
-        multiply(e, false, block_at(i, rows), v.d, wide, e->scratch,
-                 reln_at(e->out, i * v.d, k->size));
+        multiply(e, false, block_at(i, rows), v.d, wide, e->scratch, v.pitch,
+                 reln_at(e->out, i * v.d, k->size), v.d);
     }
     return RELN_OK;
 }
@@ -406,8 +418,8 @@ static RelnStatus forward_t(const RelnExec *e)
         return run_by_taps(e, true);
     memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
     for (ptrdiff_t i = 0; i < rows; i += BLOCK) {
-        multiply(e, true, block_at(i, rows), wide, v.d, reln_at(e->in[0], i * v.d, k->size),
-                 e->scratch);
+        multiply(e, true, block_at(i, rows), wide, v.d, reln_at(e->in[0], i * v.d, k->size), v.d,
+                 e->scratch, v.pitch);
         move_windows(&v, k, true, i, block_at(i, rows), e->out, e->scratch);
     }
     return RELN_OK;
@@ -423,7 +435,7 @@ static RelnStatus forward_outer(const RelnExec *e)
     do { /* once without rows too, which clears the result */
         move_windows(&v, k, false, i, block_at(i, rows), e->in[0], e->scratch);
         reln_gemm(e->gemm, e->node->dtype == RELN_F64, true, false, wide, v.d, block_at(i, rows),
-                  e->scratch, wide, reln_at(e->in[1], i * v.d, k->size), v.d,
+                  e->scratch, v.pitch, reln_at(e->in[1], i * v.d, k->size), v.d,
                   e->accumulate || i > 0, e->out, v.d);
         i += BLOCK;
     } while (i < rows);
