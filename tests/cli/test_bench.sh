@@ -66,7 +66,7 @@ whole_run() {
 }
 
 every_case_once() {
-    for name in sp4 platonic mlp hnn rollout gl3/32 gln/5 layer/linear/256 layer/relu/256 layer/rms/256 layer/project/256 \
+    for name in sp4 platonic mlp hnn rollout resnet gl3/32 gln/5 layer/linear/256 layer/relu/256 layer/rms/256 layer/project/256 \
         layer/bracket/256 layer/product/256 layer/linear-invariant/256 layer/linear-norm/256 layer/linear-pool-max/64 \
         layer/pool-softmax/64 layer/attention/64 layer/conv/64; do
         run 0 bench once "$name/train/2"
