@@ -40,6 +40,15 @@ typedef struct RelnDims {
     int p, q, r, k, c;
 } RelnDims;
 
+/* Windows along an axis, for convolutions and pools. Window t has the points stride t + dilation i - before, i = 0 to
+ * width - 1; those outside of the axis are padding. There are as many windows as `before` points of padding at the
+ * beginning and `after` at the end make room for, on an axis of P points
+ *     (P + before + after - dilation (width - 1) - 1) / stride + 1, rounded down.
+ * A stride or dilation of 0 counts as 1. reln_window_valid(), _same() and _causal() make the usual ones. */
+typedef struct RelnWindow {
+    int width, stride, dilation, before, after;
+} RelnWindow;
+
 typedef int RelnDomain;
 enum { RELN_STEP = 0, RELN_SAMPLES = 1 };
 

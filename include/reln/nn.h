@@ -78,12 +78,28 @@ typedef struct RelnFeatures {
  * Cost    2 K C channels for each point */
 RELN_API RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels);
 
-/* 1-D convolution along P: y[p] = sum_w x[p stride + w - pad] W_w, no bias; zeros outside.
- * Shapes  x (P, Q, R, K, C) -> (P', Q, R, K, channels), P' = (P + 2 pad - width) / stride + 1, any rep
- * Parameters  W: (width C) channels, window by window      Cost  2 K width C channels for each point
- * Fails   RELN_ERR_UNSUPPORTED for features of a row domain, whose rows are not on P */
+/* Convolution along one axis: y[t] = sum_i x[stride t + dilation i - before] W_i, i = 0 to width - 1, no bias; zeros
+ * outside of the axis.
+ *
+ *     reln_nn_conv(&net, "c", x, &(RelnConv){.channels = 64, .width = 3, .padding = RELN_PAD_SAME});
+ *
+ * Shapes  x (P, Q, R, K, C) -> (P', Q, R, K, channels) along P, any rep; P' is P / stride, rounded up, with
+ *         RELN_PAD_SAME and RELN_PAD_CAUSAL, and with `pad` zeros at either end what RelnWindow says
+ * Parameters  W: (width C) channels, tap by tap      Cost  2 K width C channels for each window
+ * Fails   RELN_ERR_SHAPE when not one window fits; RELN_ERR_UNSUPPORTED for features of a row domain, whose rows are
+ *         not on an axis
+ * Notes   other padding: reln_conv(), whose RelnWindow has a number for either end */
+typedef enum RelnPadding {
+    RELN_PAD_EACH,  /* `pad` zeros at either end; none with 0 */
+    RELN_PAD_SAME,  /* dilation (width - 1) zeros, half of them at either end, an odd one behind */
+    RELN_PAD_CAUSAL /* as many, all before: y[t] is made of no point behind stride t */
+} RelnPadding;
 typedef struct RelnConv {
-    int channels, width, stride, pad;
+    int channels, width;
+    int stride, pad; /* a stride of 0 counts as 1 */
+    int dilation;    /* distance of neighbouring taps; 0 counts as 1 */
+    RelnPadding padding;
+    RelnAxis axis; /* P, unless it is set to Q or R */
 } RelnConv;
 RELN_API RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x,
                                 const RelnConv *conv);

@@ -71,10 +71,11 @@ int bench_structured_cases(BenchCase *out, int room);
 int bench_layer_cases(BenchCase *out, int room);
 int bench_kernel_cases(BenchCase *out, int room);
 
-/* Layers that also count their products: 2 P K in out operations forward, as many for the gradient of the weights, and
+/* Layers that also count their products: 2 P K in out operations forward (a convolution: that for each tap), as many for the gradient of the weights, and
  * as many for the gradient of what comes in unless that is data. */
 RelnNode *bench_linear(BenchNet *b, const char *name, RelnNode *x, int channels);
 RelnNode *bench_relu(BenchNet *b, const char *name, RelnNode *x);
+RelnNode *bench_conv(BenchNet *b, const char *name, RelnNode *x, int taps, int stride);
 RelnNode *bench_bracket(BenchNet *b, const char *name, RelnNode *x);
 RelnNode *bench_pool(BenchNet *b, const char *name, RelnNode *x);
 RelnNode *bench_dense(BenchNet *b, const char *name, RelnNode *x, int channels);

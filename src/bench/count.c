@@ -23,17 +23,21 @@ static bool is_data(const BenchNet *b, const RelnNode *x)
     return b->c->kind == BENCH_NETWORK && x == b->x;
 }
 
-void bench_count(BenchNet *b, const RelnNode *x, int products, int channels, bool learns)
+static void count_points(BenchNet *b, const RelnNode *x, int points, int products, int channels,
+                         bool learns)
 {
-    RelnDims d;
+    const RelnDims d = reln_node_dims(x);
     int times = 1;
 
-    if (!x)
-        return;
-    d = reln_node_dims(x);
     if (b->pass != BENCH_FORWARD && learns)
         times += is_data(b, x) ? 1 : 2;
-    b->flops += 2.0 * times * products * d.p * d.q * d.r * d.k * d.c * channels;
+    b->flops += 2.0 * times * products * points * d.q * d.r * d.k * d.c * channels;
+}
+
+void bench_count(BenchNet *b, const RelnNode *x, int products, int channels, bool learns)
+{
+    if (x)
+        count_points(b, x, reln_node_dims(x).p, products, channels, learns);
 }
 
 static int channels_of(const RelnNode *x)
@@ -51,6 +55,20 @@ RelnNode *bench_relu(BenchNet *b, const char *name, RelnNode *x)
 {
     bench_count(b, x, 1, channels_of(x), true);
     return reln_nn_relu(&b->net, name, x, NULL);
+}
+
+/* Counted by the windows that come out; those that reach over an end are counted whole. */
+RelnNode *bench_conv(BenchNet *b, const char *name, RelnNode *x, int taps, int stride)
+{
+    const int channels = b->c->width;
+    RelnNode *y = reln_nn_conv(
+        &b->net, name, x,
+        &(RelnConv){
+            .channels = channels, .width = taps, .stride = stride, .padding = RELN_PAD_SAME});
+
+    if (y)
+        count_points(b, x, reln_node_dims(y).p, taps, channels, true);
+    return y;
 }
 
 RelnNode *bench_bracket(BenchNet *b, const char *name, RelnNode *x)

@@ -75,7 +75,9 @@ static RelnNode *mix(BenchNet *b)
 
 static RelnNode *conv(BenchNet *b)
 {
-    return reln_nn_conv(&b->net, "w", operand(b, "x"), &(RelnConv){b->c->channels, 3, 1, 1});
+    return reln_nn_conv(
+        &b->net, "w", operand(b, "x"),
+        &(RelnConv){.channels = b->c->channels, .width = 3, .padding = RELN_PAD_SAME});
 }
 
 static const struct {

@@ -93,7 +93,9 @@ static RelnNode *conv(BenchNet *b)
     RelnNode *x = feature(b);
 
     bench_count(b, x, WIDTH, b->c->channels, true);
-    return reln_nn_conv(&b->net, "w", x, &(RelnConv){b->c->channels, WIDTH, 1, 1});
+    return reln_nn_conv(
+        &b->net, "w", x,
+        &(RelnConv){.channels = b->c->channels, .width = WIDTH, .padding = RELN_PAD_SAME});
 }
 
 static const struct {

@@ -202,7 +202,7 @@ RelnStatus bench_rig_run(BenchRig *rig)
 
 /* An array with its name, "<kind>.<name>", in the caller's storage. */
 typedef struct Kept {
-    RelnNamed array;
+    RelnArray array;
     char name[80];
 } Kept;
 
@@ -210,7 +210,7 @@ static void keep(Kept *out, const char *kind, const char *name, RelnDtype dtype,
                  RelnDims d, void *values)
 {
     snprintf(out->name, sizeof out->name, "%s%s", kind, name);
-    out->array = (RelnNamed){
+    out->array = (RelnArray){
         .dtype = dtype, .rank = 6, .dims = {items, d.p, d.q, d.r, d.k, d.c}, .values = values};
 }
 
@@ -261,7 +261,7 @@ RelnStatus bench_rig_save(const BenchRig *rig, const char *path)
 {
     enum { ALL = 2 * MOST + BENCH_MAX_INPUTS + 1 };
     Kept *kept = calloc(ALL, sizeof *kept);
-    RelnNamed *arrays = calloc(ALL, sizeof *arrays);
+    RelnArray *arrays = calloc(ALL, sizeof *arrays);
     float *owned[MOST + 1] = {NULL};
     RelnStatus status = RELN_ERR_NOMEM;
     int n = 0;

@@ -336,7 +336,8 @@ static RelnNode *transformer(BenchNet *b)
 /* Convolution along P, then the norm that divides by the size of a channel over batch and time. */
 static RelnNode *conv_norm(BenchNet *b, const char *name, RelnNode *x, int width, int stride)
 {
-    const RelnConv conv = {b->c->width, width, stride, width / 2};
+    const RelnConv conv = {
+        .channels = b->c->width, .width = width, .stride = stride, .pad = width / 2};
     RelnNode *y = reln_nn_conv(&b->net, name, x, &conv);
     RelnDims d;
 

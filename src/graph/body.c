@@ -126,13 +126,6 @@ static bool before_body_loop(Planner *p, const RelnNode *x)
     return true;
 }
 
-static bool after_body_loop(Planner *p, const RelnNode *x)
-{
-    (void)p;
-    (void)x;
-    return true;
-}
-
 static bool is_of_body(const Planner *p, const RelnNode *x)
 {
     const Info *f = &p->info[x->id];
@@ -169,7 +162,7 @@ static bool compile_body_nodes(Planner *p, const RelnFn *fn)
     }
     if (!place_results(p, fn) || !schedule_body(p))
         return false;
-    return reln_emit_order(p, before_body_loop, body_node, after_body_loop) &&
+    return reln_emit_order(p, before_body_loop, body_node) &&
            finish_results(p, fn) && reln_pass_lay_out(p, p->program);
 }
 

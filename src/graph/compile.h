@@ -272,9 +272,8 @@ bool reln_emit_sum(Planner *p, const RelnNode *x);
 bool reln_emit_call(Planner *p, const RelnNode *x);
 /* out = 0, for all items. */
 bool reln_emit_zero(Planner *p, const RelnNode *x, Place out);
-/* All nodes in their order, with `node` for each; `before` and `after` are called for each node of a loop when it begins
- * and when it has ended. */
+/* All nodes in their order, with `node` for each; `before` is called for each node of a loop when it begins. */
 typedef bool (*EmitNode)(Planner *p, const RelnNode *x);
-bool reln_emit_order(Planner *p, EmitNode before, EmitNode node, EmitNode after);
+bool reln_emit_order(Planner *p, EmitNode before, EmitNode node);
 
 #endif

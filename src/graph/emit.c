@@ -25,7 +25,7 @@ bool reln_emit_zero(Planner *p, const RelnNode *x, Place out)
     return emit(p, (Instr){.kind = DO_ZERO, .node = x, .domain = x->domain, .out = out});
 }
 
-static bool emit_loop(Planner *p, int from, int end, EmitNode before, EmitNode node, EmitNode after)
+static bool emit_loop(Planner *p, int from, int end, EmitNode before, EmitNode node)
 {
     RelnNode *const *nodes = p->g->nodes.items;
     const int index = p->info[p->order[from]].loop;
@@ -41,20 +41,17 @@ static bool emit_loop(Planner *p, int from, int end, EmitNode before, EmitNode n
             return false;
     p->open = 0;
     loop->end = p->program->code.count;
-    for (int at = from; at < end; at++)
-        if (!after(p, nodes[p->order[at]]))
-            return false;
     return true;
 }
 
-bool reln_emit_order(Planner *p, EmitNode before, EmitNode node, EmitNode after)
+bool reln_emit_order(Planner *p, EmitNode before, EmitNode node)
 {
     for (int at = 0, end; at < p->n_order; at = end) {
         const int loop = p->info[p->order[at]].loop;
 
         for (end = at + 1; loop >= 0 && end < p->n_order && p->info[p->order[end]].loop == loop;)
             end++;
-        if (loop >= 0 ? !emit_loop(p, at, end, before, node, after)
+        if (loop >= 0 ? !emit_loop(p, at, end, before, node)
                       : !node(p, p->g->nodes.items[p->order[at]]))
             return false;
     }

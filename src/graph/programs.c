@@ -28,12 +28,12 @@ static bool read_in_phase(const Planner *p, const RelnNode *x, int phase)
     return false;
 }
 
-static bool keep(Planner *p, const RelnNode *x)
+/* Where a value of the shard program is computed: in its array over the whole batch, if it has one, else in the slab. */
+static void place_in_shard(Planner *p, const RelnNode *x)
 {
-    const int array = p->info[x->id].array;
+    Info *f = &p->info[x->id];
 
-    return array < 0 || reln_emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x),
-                                         (Place){AT_KEPT, (size_t)array, 0});
+    f->place = f->array >= 0 ? (Place){AT_KEPT, (size_t)f->array, 0} : in_slab;
 }
 
 /* ---- shards --------------------------------------------------------------------------------------------------- */
@@ -41,8 +41,13 @@ static bool keep(Planner *p, const RelnNode *x)
 /* Loaded again in each phase that reads it, which costs no more than keeping it. */
 static bool shard_load(Planner *p, const RelnNode *x)
 {
+    const Info *f = &p->info[x->id];
+
     p->info[x->id].place = in_slab;
-    return reln_emit_load(p, x) && (p->phase > 0 || keep(p, x));
+    return reln_emit_load(p, x) &&
+           (p->phase > 0 || f->array < 0 ||
+            reln_emit_simple(p, DO_KEEP, x, x->domain, in_slab,
+                             (Place){AT_KEPT, (size_t)f->array, 0}));
 }
 
 static bool shard_call(Planner *p, const RelnNode *x)
@@ -53,14 +58,9 @@ static bool shard_call(Planner *p, const RelnNode *x)
         const RelnNode *r = result_of(p, x, i);
 
         if (r->domain != RELN_STEP && p->info[r->id].needed)
-            p->info[r->id].place = in_slab;
+            place_in_shard(p, r);
     }
-    if (!reln_emit_call(p, x))
-        return false;
-    for (int i = 0; i < n_out; i++)
-        if (!keep(p, result_of(p, x, i)))
-            return false;
-    return true;
+    return reln_emit_call(p, x);
 }
 
 /* Is it complete only when its loop has ended? */
@@ -71,27 +71,22 @@ static bool ends_with_loop(const Planner *p, const RelnNode *x)
 
 static bool shard_op(Planner *p, const RelnNode *x)
 {
-    Info *f = &p->info[x->id];
+    const Info *f = &p->info[x->id];
 
     if (is_reduction(x))
         return reln_emit_op(p, x, f->lane, true);
     if (ends_with_loop(p, x))
         return reln_emit_op(p, x, f->place, true);
-    f->place = in_slab;
-    return reln_emit_op(p, x, f->place, false) && keep(p, x);
+    place_in_shard(p, x);
+    return reln_emit_op(p, x, f->place, false);
 }
 
 static bool before_shard_loop(Planner *p, const RelnNode *x)
 {
     if (!ends_with_loop(p, x))
         return true;
-    p->info[x->id].place = in_slab;
-    return reln_emit_zero(p, x, in_slab);
-}
-
-static bool after_shard_loop(Planner *p, const RelnNode *x)
-{
-    return !ends_with_loop(p, x) || keep(p, x);
+    place_in_shard(p, x);
+    return reln_emit_zero(p, x, p->info[x->id].place);
 }
 
 static bool shard_node(Planner *p, const RelnNode *x)
@@ -124,17 +119,10 @@ bool reln_pass_shard_program(Planner *p, int phase)
     for (int id = 0; id < p->g->nodes.count; id++)
         mine[id] = is_of_phase(p, p->g->nodes.items[id], phase);
     if (!reln_pass_schedule(p, mine) ||
-        !reln_emit_order(p, before_shard_loop, shard_node, after_shard_loop) ||
+        !reln_emit_order(p, before_shard_loop, shard_node) ||
         !reln_pass_lay_out(p, p->program))
         return false;
     reln_no_loops(p);
-    /* later phases read from the array over the whole batch */
-    for (int id = 0; id < p->g->nodes.count; id++) {
-        Info *f = &p->info[id];
-
-        if (f->array >= 0 && f->place.kind == AT_SLAB && !is_load(p->g->nodes.items[id]))
-            f->place = (Place){AT_KEPT, (size_t)f->array, 0};
-    }
     return true;
 }
 

@@ -65,15 +65,36 @@ bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x
         name, reln_shape_text(x));
 }
 
+static RelnWindow window_of(const RelnConv *conv)
+{
+    switch (conv->padding) {
+    case RELN_PAD_SAME:
+        return reln_window_same(conv->width, conv->stride, conv->dilation);
+    case RELN_PAD_CAUSAL:
+        return reln_window_causal(conv->width, conv->stride, conv->dilation);
+    case RELN_PAD_EACH:
+        break;
+    }
+    return (RelnWindow){conv->width, conv->stride, conv->dilation, conv->pad, conv->pad};
+}
+
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
 {
     RELN_NEED(reln_nn_ready(net, name && conv, __func__), NULL);
 
-    if (!reln_nn_want_points(net, name, x))
+    const RelnWindow window = window_of(conv);
+    const int from = reln_nn_channels(x);
+    int rows;
+
+    if (!x || !reln_nn_want_points(net, name, x))
         return NULL;
-    return reln_nn_mixed(net, name, "W",
-                         reln_unfold(net->graph, x, conv->width, conv->stride, conv->pad),
-                         conv->channels);
+    if (window.width < 1 || __builtin_mul_overflow(window.width, from, &rows)) {
+        reln_graph_fail(net->graph, RELN_ERR_SHAPE, "%s: a convolution of %d taps of %s", name,
+                        window.width, reln_shape_text(x));
+        return NULL;
+    }
+    return reln_conv(net->graph, x, reln_nn_weight(net, name, "W", rows, conv->channels, rows),
+                     conv->axis, window);
 }
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */

@@ -99,6 +99,11 @@ typedef struct RelnRealKernels {
     /* z[i * sz + index[i * si] * step] += y[i * sy], one after another */
     void (*scatter)(ptrdiff_t n, const void *y, ptrdiff_t sy, const int32_t *index, ptrdiff_t si,
                     ptrdiff_t step, void *z, ptrdiff_t sz);
+    /* to[i * ldt + c] = from[i * ldf + c], and +=, for n rows of n_c */
+    void (*copy_rows)(ptrdiff_t n, ptrdiff_t n_c, const void *from, ptrdiff_t ldf, void *to,
+                      ptrdiff_t ldt);
+    void (*add_rows)(ptrdiff_t n, ptrdiff_t n_c, const void *from, ptrdiff_t ldf, void *to,
+                     ptrdiff_t ldt);
     /* Items of `item` elements chosen one by one, index[i * si] for element i; -1: none. x, y and z point at element 0
      * of the elements meant, in item 0.
      * y[i] = x[index item + i], 0 for none */

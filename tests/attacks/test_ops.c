@@ -128,8 +128,15 @@ static RelnNode *joined_right(Lab *l)
     return reln_add(l->g, l->big, reln_concat_k(l->g, l->s, l->x));
 }
 
-OF_ONE(unfolded, reln_tanh(l->g, reln_unfold(l->g, l->x, 2, 1, 1)))
-OF_ONE(unfolded_right, reln_unfold(l->g, l->x, 2, 1, 1))
+#define IN_PAIRS                                                                                   \
+    (RelnWindow)                                                                                   \
+    {                                                                                              \
+        2, 1, 1, 1, 1                                                                              \
+    }
+OF_ONE(windowed, reln_tanh(l->g, reln_window_mean(l->g, l->x, RELN_P, IN_PAIRS)))
+OF_ONE(windowed_right, reln_window_mean(l->g, l->x, RELN_P, IN_PAIRS))
+OF_ONE(windowed_largest, reln_window_max(l->g, l->x, RELN_P, IN_PAIRS))
+OF_ONE(convolved_k, reln_conv(l->g, l->x, lab_param(l, 1, 1), RELN_K, IN_PAIRS))
 
 /* ---- products ------------------------------------------------------------------------------------------------------ */
 
@@ -249,7 +256,7 @@ static RelnNode *conv_in_rows(Lab *l)
 {
     const RelnNet net = {.graph = l->g};
 
-    return reln_nn_conv(&net, "c", l->row, &(RelnConv){2, 3, 1, 1});
+    return reln_nn_conv(&net, "c", l->row, &(RelnConv){.channels = 2, .width = 3, .pad = 1});
 }
 
 int main(void)
@@ -318,8 +325,10 @@ int main(void)
         ATTACK(REFUSED, "so:3", joined_k, "three invariants are no vector"),
         ATTACK(REFUSED, "so:3", joined_order, "a sum of reps has an order"),
         ATTACK(EQUIVARIANT, "so:3", joined_right, "a sum of reps in its order may be added"),
-        ATTACK(REFUSED, "so:3", unfolded, "windows of vectors are vectors"),
-        ATTACK(EQUIVARIANT, "so:3", unfolded_right, "vectors may be unfolded"),
+        ATTACK(REFUSED, "so:3", windowed, "means of vectors are vectors"),
+        ATTACK(EQUIVARIANT, "so:3", windowed_right, "vectors of a window may be averaged"),
+        ATTACK(REFUSED, "so:3", windowed_largest, "coordinates are not compared"),
+        ATTACK(REFUSED, "so:3", convolved_k, "no windows of coordinates"),
         ATTACK(REFUSED, "gl:3", transposed, "a transpose is none under gl(3)"),
         ATTACK(EQUIVARIANT, "so:3", transposed, "a transpose is one under rotations"),
         ATTACK(REFUSED, "gl:3", dotted, "the dot product is none under gl(3)"),

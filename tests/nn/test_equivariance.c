@@ -103,7 +103,7 @@ static void add_maps(World *w, const RelnNet *net, RelnNode *x)
     RelnFeatures y;
 
     add(w, "linear", reln_nn_linear(net, "linear", x, 5));
-    add(w, "conv", reln_nn_conv(net, "conv", x, &(RelnConv){5, 3, 1, 1}));
+    add(w, "conv", reln_nn_conv(net, "conv", x, &(RelnConv){.channels = 5, .width = 3, .pad = 1}));
     y = reln_nn_affine(net, "affine", (RelnFeatures){x, s}, 5, 3);
     add(w, "affine", y.x);
     add(w, "affine invariants", y.s);

@@ -306,7 +306,9 @@ static void convolution_is_the_sum_over_its_window(void **state)
 
     (void)state;
     one_init(&o, "so:3", POINTS, C);
-    y = one_run(&o, reln_nn_conv(&o.net, "conv", o.x, &(RelnConv){OUT, WIDTH, 2, 1}));
+    y = one_run(&o,
+                reln_nn_conv(&o.net, "conv", o.x,
+                             &(RelnConv){.channels = OUT, .width = WIDTH, .stride = 2, .pad = 1}));
     w = one_parameter(&o, "conv.W");
     for (int i = 0; i < ONE_SAMPLES * AT * 3 * OUT; i++) {
         const int d = i % OUT, k = i / OUT % 3, p = i / OUT / 3 % AT, s = i / OUT / 3 / AT;

@@ -32,7 +32,7 @@ function declare(parameter, index_,    name, type) {
     if (parameter ~ /\]$/)
         type = type " *"
     if (type !~ /\*/)
-        return "        " type " a" index_ " = " (type ~ /^Reln(Dims|Features|Init)$/ ? "(" type "){0}" : "(" type ")1") ";\n"
+        return "        " type " a" index_ " = " (type ~ /^Reln(Dims|Features|Init|Window)$/ ? "(" type "){0}" : "(" type ")1") ";\n"
     base = type
     gsub(/const|\*| /, "", base)
     stars = gsub(/\*/, "*", type)

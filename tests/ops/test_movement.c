@@ -536,77 +536,6 @@ static void cross_entropy_of_no_preference_is_the_log_of_the_classes(void **stat
     trial_clear(&t);
 }
 
-/* ---- convolution --------------------------------------------------------------------------------------------- */
-
-enum { POINTS = 7, COORDS = 3, IN = 2, OUT = 4, WIDTH = 3 };
-
-/* y[p, k, d] = sum_w,c x[p stride + w - pad, k, c] W[w C + c, d] */
-static void plain_convolution(const double *x, const double *w, int stride, int pad, double *y)
-{
-    for (int p = 0; p * stride + WIDTH <= POINTS + 2 * pad; p++)
-        for (int k = 0; k < COORDS; k++)
-            for (int d = 0; d < OUT; d++) {
-                double sum = 0;
-
-                for (int v = 0; v < WIDTH; v++) {
-                    const int at = p * stride + v - pad;
-
-                    for (int c = 0; c < IN && at >= 0 && at < POINTS; c++)
-                        sum += x[(at * COORDS + k) * IN + c] * w[(v * IN + c) * OUT + d];
-                }
-                y[(p * COORDS + k) * OUT + d] = sum;
-            }
-}
-
-static void unfolding_and_mixing_is_a_convolution(void **state)
-{
-    static const int stride[] = {1, 2, 3}, pad[] = {1, 0, 2};
-    double x[2 * POINTS * COORDS * IN], w[WIDTH * IN * OUT], want[2 * POINTS * COORDS * OUT];
-    RelnRng rng = reln_rng(4, 0);
-
-    (void)state;
-    fill_normal(&rng, 2 * POINTS * COORDS * IN, x);
-    fill_normal(&rng, WIDTH * IN * OUT, w);
-    for (int i = 0; i < 3; i++) {
-        const int n = (POINTS + 2 * pad[i] - WIDTH) / stride[i] + 1, item = n * COORDS * OUT;
-        Trial t;
-        RelnNode *z;
-
-        trial_init(&t, "so:3", "so:3");
-        z = reln_mix(t.f.graph,
-                     reln_unfold(t.f.graph,
-                                 numbers(&t, "x", (RelnDims){.p = POINTS, .k = COORDS, .c = IN},
-                                         t.f.adjoint, x),
-                                 WIDTH, stride[i], pad[i]),
-                     reln_const(t.f.graph, (RelnDims){.r = WIDTH * IN, .c = OUT}, NULL, w));
-        reln_output(t.f.graph, "z", z);
-        assert_ok(t.f.ctx, trial_run(&t, 2));
-        assert_int_equal(reln_node_dims(z).p, n);
-        plain_convolution(x, w, stride[i], pad[i], want);
-        plain_convolution(x + POINTS * COORDS * IN, w, stride[i], pad[i], want + item);
-        /* six terms in another order */
-        assert_near(reln_plan_output(t.plan, "z", NULL), want, 2 * item, 16 * 0x1p-53);
-        trial_clear(&t);
-    }
-}
-
-static void windows_that_do_not_fit_are_refused(void **state)
-{
-    Trial t;
-    RelnNode *x;
-
-    (void)state;
-    trial_init(&t, "so:3", "so:3");
-    x = numbers(&t, "x", (RelnDims){.p = 2, .c = 6}, NULL, NULL);
-    assert_refused(&t, reln_unfold(t.f.graph, x, 3, 1, 0), RELN_ERR_SHAPE, "no window of width 3");
-    trial_init(&t, "so:3", "so:3");
-    x = numbers(&t, "x", (RelnDims){.p = 2, .c = 6}, NULL, NULL);
-    assert_refused(&t, reln_unfold(t.f.graph, x, 1, 0, 0), RELN_ERR_SHAPE, "stride 0");
-    trial_init(&t, "so:3", "so:3");
-    x = numbers(&t, "x", (RelnDims){.p = 2, .c = 6}, NULL, NULL);
-    assert_refused(&t, reln_fold(t.f.graph, x, 5, 3, 1, 0), RELN_ERR_SHAPE, "over 5 points");
-}
-
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
 /* A function whose result is a product of matrices seen with another shape. */
@@ -653,7 +582,10 @@ static void a_view_as_result_of_a_function_overwrites_nothing(void **state)
 static RelnNode *everything(Fixture *f, RelnNode *x, RelnNode *label)
 {
     RelnGraph *g = f->graph;
-    RelnNode *y = reln_unfold(g, reln_sub(g, x, reln_center_part(g, f->algebra, x)), 2, 1, 1);
+    RelnNode *w =
+        reln_param(g, "w", (RelnDims){.r = 4, .c = 4}, (RelnInit){RELN_INIT_UNIFORM, 1.0});
+    RelnNode *y = reln_conv(g, reln_sub(g, x, reln_center_part(g, f->algebra, x)), w, RELN_P,
+                            (RelnWindow){2, 1, 1, 1, 1});
     RelnNode *s = reln_form(g, f->algebra, RELN_FORM_COMPLETED, y, y);
     RelnNode *best = reln_pick(g, y, reln_argmax(g, s, RELN_P), RELN_P), *both[2];
 
@@ -730,8 +662,6 @@ int main(void)
         cmocka_unit_test(masks_and_comparisons_want_invariants),
         cmocka_unit_test(softmax_neither_overflows_nor_minds_minus_infinity),
         cmocka_unit_test(cross_entropy_of_no_preference_is_the_log_of_the_classes),
-        cmocka_unit_test(unfolding_and_mixing_is_a_convolution),
-        cmocka_unit_test(windows_that_do_not_fit_are_refused),
         cmocka_unit_test(a_view_as_result_of_a_function_overwrites_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };

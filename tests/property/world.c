@@ -14,7 +14,7 @@ static Make *const makers[] = {
     world_make_sum,     world_make_sum_all, world_make_batch,      world_make_batch,
     world_make_batch,   world_make_expand,  world_make_batch_sums, world_make_reshape,
     world_make_reshape, world_make_permute, world_make_slice,      world_make_pad,
-    world_make_softmax, world_make_unfold,  world_make_cast,       world_make_center,
+    world_make_softmax, world_make_window,  world_make_cast,       world_make_center,
     world_make_add,     world_make_add,     world_make_mul,        world_make_mul,
     world_make_select,  world_make_concat,  world_make_concat_k,   world_make_bracket,
     world_make_pair,    world_make_gram,    world_make_outer,      world_make_weigh,

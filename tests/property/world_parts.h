@@ -84,7 +84,7 @@ RelnNode *world_make_permute(World *w);
 RelnNode *world_make_slice(World *w);
 RelnNode *world_make_pad(World *w);
 RelnNode *world_make_softmax(World *w);
-RelnNode *world_make_unfold(World *w);
+RelnNode *world_make_window(World *w);
 RelnNode *world_make_cast(World *w);
 RelnNode *world_make_center(World *w);
 RelnNode *world_make_random(World *w);

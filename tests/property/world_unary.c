@@ -1,6 +1,8 @@
 /* world_unary.c -- makers of nodes with one operand. */
 #include "property/world_parts.h"
 
+#include "ops/window.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -212,13 +214,25 @@ RelnNode *world_make_softmax(World *w)
     return chance(w, 0.5) ? reln_softmax(w->graph, x, axis) : reln_logsumexp(w->graph, x, axis);
 }
 
-RelnNode *world_make_unfold(World *w)
+RelnNode *world_make_window(World *w)
 {
     RelnNode *x = world_find(w, any, NULL), *y;
-    const int width = 1 + below(w, 2), stride = 1 + below(w, 2), pad = 1 + below(w, 2);
+    const RelnAxis axis = (RelnAxis)below(w, RELN_K);
+    const int width = 1 + below(w, 3);
+    const RelnWindow window = {width, 1 + below(w, 2), 1 + below(w, 2), below(w, width),
+                               width - 1 + below(w, 2)};
+    const RelnWindows windows = reln_windows(axis, extent(x, axis), window);
 
-    y = reln_unfold(w->graph, x, width, stride, pad);
-    return reln_shape_count(&y->shape) > ITEM ? NULL : y;
+    if (reln_windows_count(&windows) == 0 || reln_shape_count(&x->shape) * 3 > ITEM)
+        return NULL;
+    if (chance(w, 0.3) && window.dilation == 1 && windows.extent >= width)
+        return reln_window_mean(w->graph, x, axis,
+                                (RelnWindow){width, window.stride, 1, window.before, 0});
+    y = reln_conv(
+        w->graph, x,
+        world_param(w, (RelnDims){.r = width * extent(x, RELN_C), .c = 1 + below(w, 2)}, false),
+        axis, window);
+    return y && reln_shape_count(&y->shape) > ITEM ? NULL : y;
 }
 
 RelnNode *world_make_cast(World *w)

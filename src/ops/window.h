@@ -1,0 +1,35 @@
+/* window.h -- windows along an axis: what convolutions and pools share. */
+#ifndef OPS_WINDOW_H
+#define OPS_WINDOW_H
+
+#include "ops/ops.h"
+
+/* The attributes of such an op. */
+typedef struct RelnWindows {
+    RelnAxis axis;
+    int extent; /* points on the axis of x, the side that the windows look at */
+    RelnWindow window;
+} RelnWindows;
+
+/* Points of x on an axis that may be no axis; 0 then, and for NULL. */
+static inline int reln_window_extent(const RelnNode *x, RelnAxis axis)
+{
+    return x && axis >= RELN_P && axis <= RELN_C ? x->shape.dims[axis] : 0;
+}
+/* Attributes with the zeros of the user's window replaced; equal windows have equal bytes. */
+RelnWindows reln_windows(RelnAxis axis, int extent, RelnWindow window);
+/* Number of windows; 0 when there is none, or a number is out of range. */
+int reln_windows_count(const RelnWindows *a);
+/* The axis is P, Q or R and has `points` windows; x is for the message. points 0: as many as there are, but one or more. */
+bool reln_want_windows(RelnGraph *g, const RelnNode *z, const RelnNode *x, int points);
+
+/* The windows whose i-th point, the tap, is inside: t in [first, end); and that point for window 0, which may be negative. */
+typedef struct RelnInside {
+    ptrdiff_t first, end, point;
+} RelnInside;
+RelnInside reln_window_tap(const RelnWindows *a, int i);
+
+/* The points of window t that are inside: i in [first, end), and the place on the axis of i = 0, which may be negative. */
+RelnInside reln_window_points(const RelnWindows *a, ptrdiff_t t);
+
+#endif
