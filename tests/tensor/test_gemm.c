@@ -68,7 +68,8 @@ static void products_are_right_in_every_shape_and_transposition(void **state)
     static const ptrdiff_t shapes[][3] = {{1, 1, 1},     {1, 1, 0},    {6, 16, 8}, {7, 17, 3},
                                           {5, 3, 300},   {ROWS, N, K}, {13, 8, 1}, {12, 300, 257},
                                           {61, 15, 256}, {1, N, K},    {2, N, K},  {3, N, K},
-                                          {4, N, 9},     {8, N, 9},    {9, N, 9}};
+                                          {4, N, 9},     {8, N, 9},    {9, N, 9},  {25, 7, 40},
+                                          {25, 24, 40},  {13, 40, 40}, {14, 20, 9}};
     static double a[ROWS * K], b[300 * K];
     RelnRng rng = reln_rng(2, 0);
 
@@ -113,6 +114,44 @@ static void a_row_has_the_same_bits_in_any_company_and_place(void **state)
     reln_gemm(&p.gemm, false, false, false, ROWS, N, K, a + 3, K, b, N, false, some, N);
     assert_memory_equal(some, all, sizeof all);
     clear(&p);
+}
+
+/* Panels of every width, and rows that fill tiles or do not: a column is the same bits in all of them, added to or not,
+ * and what is beyond the last column is left alone. */
+static void a_column_has_the_same_bits_at_every_width(void **state)
+{
+    enum { WIDE = 67, DEEP = 259, TALL = 51, GUARD = 9 };
+    static const ptrdiff_t heights[] = {1, 2, 3, 4, 5, 6, 11, 12, 13, TALL};
+    static float a[TALL * DEEP], b[DEEP * WIDE], all[TALL * WIDE], some[TALL * (WIDE + GUARD)];
+    RelnRng rng = reln_rng(5, 0);
+
+    (void)state;
+    fill_floats(&rng, TALL * DEEP, a);
+    fill_floats(&rng, DEEP * WIDE, b);
+    for (int t = 0; t < 4; t++) {
+        const bool add = t & 1;
+        Products p;
+
+        make(&p, t & 2);
+        for (ptrdiff_t i = 0; i < TALL * WIDE; i++)
+            all[i] = 0.5F;
+        reln_gemm(&p.gemm, false, false, false, TALL, WIDE, DEEP, a, DEEP, b, WIDE, add, all, WIDE);
+        for (ptrdiff_t n = 1; n < WIDE; n++)
+            for (size_t h = 0; h < sizeof heights / sizeof *heights; h++) {
+                const ptrdiff_t m = heights[h], ldc = n + GUARD;
+
+                for (ptrdiff_t i = 0; i < m * ldc; i++)
+                    some[i] = 0.5F;
+                reln_gemm(&p.gemm, false, false, false, m, n, DEEP, a, DEEP, b, WIDE, add, some,
+                          ldc);
+                for (ptrdiff_t i = 0; i < m; i++) {
+                    assert_memory_equal(some + i * ldc, all + i * WIDE, sizeof(float) * (size_t)n);
+                    for (ptrdiff_t j = n; j < ldc; j++)
+                        assert_true(some[i * ldc + j] == 0.5F);
+                }
+            }
+        clear(&p);
+    }
 }
 
 /* Every thread has data of its own and knows the answer. */
@@ -164,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_right_in_every_shape_and_transposition),
         cmocka_unit_test(a_row_has_the_same_bits_in_any_company_and_place),
+        cmocka_unit_test(a_column_has_the_same_bits_at_every_width),
         cmocka_unit_test(seven_threads_get_their_own_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
