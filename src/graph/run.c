@@ -316,10 +316,24 @@ static RelnStatus run_instr(const Frame *f, const Instr *instr)
     return RELN_OK;
 }
 
+/* What an instruction has just written. Calls are looked at from inside, optimisers write what they were given. */
+static RelnStatus look(const Frame *f, const Instr *instr)
+{
+    const RelnNode *x = instr->node;
+
+    if (!f->plan->finite || instr->kind == DO_CALL || x->op->flags & RELN_OP_EFFECT ||
+        instr->out.kind == AT_NOWHERE)
+        return RELN_OK;
+    return reln_plan_finite(x, resolve(f, &instr->out), n_items(f, x->domain),
+                            first_item(f, x->domain), f->worker->message);
+}
+
 static RelnStatus run_range(const Program *program, const Frame *f, int first, int end)
 {
-    for (int i = first; i < end; i++)
+    for (int i = first; i < end; i++) {
         RELN_TRY(run_instr(f, &program->code.items[i]));
+        RELN_TRY(look(f, &program->code.items[i]));
+    }
     return RELN_OK;
 }
 
@@ -332,7 +346,7 @@ static RelnStatus run_step(const Program *program, const Frame *f)
 {
     for (int i = 0; i < program->code.count; i++)
         if (!(f->plan->settled && program->code.items[i].steady))
-            RELN_TRY(run_instr(f, &program->code.items[i]));
+            RELN_TRY(run_range(program, f, i, i + 1));
     return RELN_OK;
 }
 

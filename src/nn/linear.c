@@ -50,6 +50,7 @@ RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, 
 RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     return reln_nn_mixed(net, name, "W", x, channels);
 }
@@ -68,6 +69,7 @@ bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
 {
     RELN_NEED(reln_nn_ready(net, name && conv, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     if (!reln_nn_want_points(net, name, x))
         return NULL;
@@ -78,12 +80,25 @@ RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const 
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
+bool reln_nn_want_invariants(const RelnNet *net, const char *layer, const RelnNode *s)
+{
+    if (s->dtype != RELN_I32 && reln_is_invariant(s))
+        return true;
+    return reln_graph_fail(net->graph, RELN_ERR_REP,
+                           "%s: wanted invariants, saw %s as %s; reln_nn_invariant() makes them",
+                           layer, reln_shape_text(s), s->rep ? reln_rep_name(s->rep) : "indices");
+}
+
 RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
-    RelnNode *y = reln_nn_mixed(net, name, "W", s, channels);
+    RelnNode *y;
 
+    if (s && !reln_nn_want_invariants(net, "dense", s))
+        return NULL;
+    y = reln_nn_mixed(net, name, "W", s, channels);
     return y ? reln_add(net->graph, y, reln_nn_bias(net, name, "b", channels, reln_nn_channels(s)))
              : NULL;
 }
@@ -108,6 +123,7 @@ RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s)
 RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s, const RelnMlp *mlp)
 {
     RELN_NEED(reln_nn_ready(net, name && mlp, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     for (int i = 0; i <= mlp->hidden && s; i++) {
         const char *layer = reln_arena_printf(reln_graph_arena(net->graph), "%s.%d", name, i);

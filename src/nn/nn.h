@@ -29,6 +29,9 @@ static inline int reln_nn_channels(const RelnNode *x)
 /* Fails for features of a row domain: layers that work along axis P would see one row at a time. */
 bool reln_nn_want_points(const RelnNet *net, const char *name, const RelnNode *x);
 
+/* Fails when s transforms: "dense: wanted invariants, saw ..." */
+bool reln_nn_want_invariants(const RelnNet *net, const char *layer, const RelnNode *s);
+
 /* Fails when the net has no algebra: "bracket: ..." */
 bool reln_nn_want_algebra(const RelnNet *net, const char *layer);
 
