@@ -3,7 +3,7 @@
 #include <reln/reln.h>
 #include <stdio.h>
 
-enum { SETS = 256, MOST = 20, CHANNELS = 8, STEPS = 300 };
+enum { SETS = 256, MOST = 20, CHANNELS = 8, STEPS = 400 };
 
 static double points[SETS * MOST][3], spread[SETS];
 static int32_t sizes[SETS];
@@ -61,7 +61,7 @@ static RelnStatus train(RelnSetting *s, double *loss)
     RelnNode *error = reln_loss_mean(g, &(RelnLoss){.kind = RELN_LOSS_MSE}, y, t);
     RelnStatus status;
 
-    reln_adam_all(g, NULL, reln_scalar(g, 2e-2), error);
+    reln_adam_all(g, NULL, reln_scalar(g, 4e-2), error);
     reln_output(g, "loss", error);
     status = reln_plan_create(g, NULL, &plan);
     if (status == RELN_OK)

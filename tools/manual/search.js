@@ -7,8 +7,8 @@
     function score(entry, words) {
         var name = entry[0].toLowerCase(), all = name + " " + entry[2].toLowerCase(), sum = 0;
         for (var i = 0; i < words.length; i++) {
-            if (all.indexOf(words[i]) < 0) return 0;
-            sum += name === words[i] ? 8 : name.indexOf(words[i]) >= 0 ? 4 : 1;
+            if (all.indexOf(words[i]) < 0) continue;
+            sum += 2 + name === words[i] ? 8 : name.indexOf(words[i]) >= 0 ? 4 : 1;
         }
         return sum / (1 + name.length / 100);
     }
