@@ -122,6 +122,17 @@ void reln_curve_labels(RelnCanvas *canvas); /* names of points, after all curves
 /* The mark of a curve at a place: its shape goes by its colour. */
 void reln_curve_marker(RelnCanvas *canvas, const RelnCurve *curve, double px, double py);
 
+/* ---- many curves (picks.c) ----------------------------------------------------------------------------------- */
+
+/* Curves that can be shown and hidden each by itself; further ones share the boxes of the first. */
+enum { RELN_PLOT_PICKS = 32 };
+/* Has the plot so many named curves that boxes take the place of the legend? */
+bool reln_plot_has_picks(const RelnPlot *plot);
+/* The number of a curve's box: curves without a name go with the named one before them. -1: none. */
+int reln_plot_pick(const RelnPlot *plot, const RelnCurve *curve);
+void reln_picks_boxes(const RelnCanvas *canvas);  /* before the drawing, which they rule */
+void reln_picks_labels(const RelnCanvas *canvas); /* below it, in place of the legend */
+
 double reln_label_width(const char *text); /* in pixels, as far as one can know */
 
 #endif
