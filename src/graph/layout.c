@@ -160,7 +160,7 @@ static void settle(const Planner *p, Instr *instr)
             instr->outs[i] = p->info[result_of(p, x, i)->id].place;
 }
 
-/* Who lives when, then where; and let every instruction know. */
+/* Compute lifetimes, assign slab offsets, and write them into the instructions. */
 bool reln_pass_lay_out(Planner *p, Program *program)
 {
     Layout l = {.p = p};

@@ -6,7 +6,7 @@ size_t reln_plan_room(const RelnNode *x, ptrdiff_t n)
     return align((size_t)n * reln_node_bytes(x));
 }
 
-/* Room for every value and everything that is it seen with another shape. */
+/* The size of each buffer: the largest of a value and its aliases. */
 void reln_pass_measure(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {

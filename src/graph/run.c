@@ -199,7 +199,8 @@ static void find_inputs(const Frame *f, const Instr *instr, Inputs *out)
     }
 }
 
-/* What is packed holds for a run, or as long as a plan is frozen: numbers that never meet. */
+/* The id under which packed weights are valid. Run ids count up from 1, freeze ids down from UINT64_MAX, so a stale pack is
+ * never taken for a fresh one. */
 static uint64_t pack_run(const RelnPlan *plan, const Instr *instr)
 {
     return plan->frozen && instr->steady_pack ? UINT64_MAX - plan->n_freezes : plan->n_runs;

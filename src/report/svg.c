@@ -90,7 +90,7 @@ static double direct_width(const RelnCanvas *canvas)
     return fmin(width, 0.35 * canvas->width);
 }
 
-/* Names of things lie slanted where they would touch. */
+/* Names of categories are slanted where they would overlap. */
 static bool is_slanted(const RelnCanvas *canvas)
 {
     const RelnPlotAxis *axis = &canvas->plot->x;
@@ -113,7 +113,7 @@ typedef struct Place {
     double x, y;
 } Place;
 
-/* Where the next entry of the legend goes; a line that is full ends. */
+/* Position of the next entry of the legend; begins a new line when the current one is full. */
 static Place next_entry(const RelnCanvas *canvas, Place *pen, const char *name)
 {
     const double width = 30.0 + reln_label_width(name) + 16.0;
@@ -189,7 +189,7 @@ static double data_height(const RelnCanvas *canvas)
 
 static void divide(RelnCanvas *canvas, double width, double height)
 {
-    const bool equal = is_equal(canvas->plot); /* then steps are equal, too */
+    const bool equal = is_equal(canvas->plot); /* equal scales have equal tick steps, too */
 
     reln_ruler_divide(&canvas->x, fmax(2.0, width / (equal ? 50.0 : 90.0)));
     reln_ruler_divide(&canvas->y, fmax(2.0, height / (equal ? 50.0 : 45.0)));
@@ -440,7 +440,7 @@ static void draw_refs(RelnCanvas *canvas)
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-/* What the curve looks like, in 22 by 10 pixels. */
+/* Draw a sample of the curve for the legend, 22 by 10 pixels. */
 static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, double py)
 {
     const int colour = c->colour % RELN_PLOT_COLOURS;

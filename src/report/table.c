@@ -151,7 +151,7 @@ void reln_table_count(RelnTable *table, int64_t count)
 
 /* ---- best values --------------------------------------------------------------------------------------------- */
 
-/* Seen from above: the better value is the larger one. */
+/* A value turned so that larger is better. */
 static double merit(const RelnTable *table, int column, const RelnCell *cell)
 {
     return table->columns[column].flags & RELN_COL_LOWEST ? -cell->value : cell->value;
