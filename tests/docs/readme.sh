@@ -43,3 +43,9 @@ PATH=$work/bin:$PATH bash -euo pipefail commands >log 2>&1 || {
     cat log >&2
     exit 1
 }
+
+# A network drawn for Graphviz, and node by node.
+"$work/bin/reln" info run --dot >network.dot
+grep -q '^digraph' network.dot && grep -q -- '->' network.dot
+"$work/bin/reln" info run --graph --nodes >nodes
+grep -q 'block1.affine.xx0' nodes
