@@ -67,7 +67,7 @@ function close_paragraph() { if (paragraph != "") print "<p>" inline(paragraph) 
 function close_item() { if (item != "") print "<li>" inline(item) "</li>"; item = "" }
 function close_list() { close_item(); if (list) print "</" list ">"; list = "" }
 function close_table() { if (table) print "</tbody></table></div>"; table = 0 }
-function close_code() { if (indented) print "</pre>"; indented = 0 }
+function close_code() { if (indented) print "</pre>"; indented = blanks = 0 }
 function close_all() { close_paragraph(); close_list(); close_table(); close_code() }
 
 function row(s, cell,    n, i, cells, out) {
@@ -102,8 +102,8 @@ fence { print escape($0); next }
     next
 }
 /^\|/ { if (table) print row($0, "td"); else { close_all(); held = $0 } next }
-/^    / && !list && paragraph == "" { close_table(); if (!indented) printf "<pre>"; indented = 1; print escape(substr($0, 5)); next }
-/^$/ { close_paragraph(); close_item(); close_table(); if (indented) print ""; blank = 1; next }
+/^    / && !list && paragraph == "" { close_table(); if (!indented) printf "<pre>"; indented = 1; for (; blanks > 0; blanks--) print ""; print escape(substr($0, 5)); next }
+/^$/ { close_paragraph(); close_item(); close_table(); blanks += indented; blank = 1; next }
 /^(- |[0-9]+\. )/ {
     close_paragraph(); close_table(); close_code(); close_item()
     kind = /^- / ? "ul" : "ol"
