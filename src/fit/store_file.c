@@ -14,7 +14,7 @@ RelnStatus reln_store_save(const RelnStore *store, const char *path)
     RELN_NEED(store && path, store ? reln_null(store->ctx, __func__) : RELN_ERR_ARG);
 
     const int count = reln_store_count(store);
-    RelnNamed *arrays = reln_alloc(store->ctx, (size_t)count, sizeof *arrays);
+    RelnArray *arrays = reln_alloc(store->ctx, (size_t)count, sizeof *arrays);
     RelnStatus status;
     int n = 0;
 
@@ -24,7 +24,7 @@ RelnStatus reln_store_save(const RelnStore *store, const char *path)
         const RelnEntryInfo entry = reln_store_entry(store, i);
 
         if (is_kept(&entry))
-            arrays[n++] = reln_entry_named(&entry);
+            arrays[n++] = reln_entry_array(&entry);
     }
     status = reln_tensors_save(store->ctx, path, n, arrays, NULL);
     reln_free(store->ctx, arrays);
@@ -33,10 +33,10 @@ RelnStatus reln_store_save(const RelnStore *store, const char *path)
 
 /* The array of an entry, of the same dtype and the same extents (P, Q, R, K, C). */
 static RelnStatus find_array(const RelnStore *store, const RelnTensors *file,
-                             const RelnEntryInfo *entry, const char *path, const RelnNamed **out)
+                             const RelnEntryInfo *entry, const char *path, const RelnArray **out)
 {
-    const RelnNamed wanted = reln_entry_named(entry);
-    const RelnNamed *x = reln_tensors_find(file, entry->name);
+    const RelnArray wanted = reln_entry_array(entry);
+    const RelnArray *x = reln_tensors_find(file, entry->name);
     bool fits = x && x->dtype == wanted.dtype && x->rank == wanted.rank;
 
     for (int i = 0; i < wanted.rank && fits; i++)
@@ -54,7 +54,7 @@ static RelnStatus take(const RelnStore *store, const RelnTensors *file, const ch
 {
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        const RelnNamed *x = NULL;
+        const RelnArray *x = NULL;
 
         if (!is_kept(&entry))
             continue;

@@ -77,7 +77,7 @@ static void refuses(RelnSetting *s, const char *file, RelnStatus wanted, const c
 static void what_does_not_fit_is_refused(void **state)
 {
     static double one[1] = {1};
-    const RelnNamed few = {"out.b", RELN_F64, 5, {1, 1, 1, 1, 1}, one};
+    const RelnArray few = RELN_ARRAY("out.b", RELN_F64, one, 1, 1, 1, 1, 1);
     const Folder *f = *state;
     const char *path = path_in(f, "weights.safetensors");
     const char *other_path = path_in(f, "few.safetensors");
