@@ -23,7 +23,7 @@ endef
 check = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(JOBS)
 
 .PHONY: help demo test test-long test-clang test-asan test-tsan bench peers fmt fmt-check tidy includes \
-	install clean setup setup-long
+	docs dist deb install clean setup setup-long
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
@@ -71,12 +71,22 @@ tidy: setup-long ## static analysis
 includes: ## does every include look downwards?
 	tools/check-includes
 
-install: setup ## install library, headers and program (PREFIX=/usr/local, DESTDIR=)
+docs: setup ## the manual as HTML that needs no network: build-release/docs/index.html
+	$(call build,build-release,$(RELEASE))
+	tools/manual/build.sh . build-release build-release/docs
+
+dist: ## the sources of the last commit as reln-VERSION.tar.gz
+	tools/dist.sh
+
+deb: ## Debian packages, into build-deb
+	tools/deb.sh
+
+install: setup ## install library, headers, program and man pages (PREFIX=/usr/local, DESTDIR=)
 	$(call build,build-release,$(RELEASE))
 	DESTDIR=$(DESTDIR) cmake --install build-release
 
 clean: ## remove everything that was built
-	rm -rf build build-clang build-asan build-tsan build-release
+	rm -rf build build-deb build-clang build-asan build-tsan build-release
 
 setup:
 	@tools/setup.sh

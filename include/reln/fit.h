@@ -91,6 +91,15 @@ RELN_API const char *reln_checkpoint_about(const RelnTensors *file, const char *
 /* reln_trainer_restore() from its arrays. */
 RELN_API RelnStatus reln_checkpoint_restore(const RelnTensors *file, RelnTrainer *trainer);
 
+/* ---- weights of a network of your own ---------------------------------------------------------------------------- */
+
+/* The parameters and states of a store, as one safetensors file. Moments of optimisers are left out: a checkpoint has them. */
+RELN_API RelnStatus reln_store_save(const RelnStore *store, const char *path);
+/* The values of a file into the parameters and states that the store has now, so build the network before. Other arrays of
+ * the file are ignored.
+ * Fails   RELN_ERR_FORMAT when one is missing or of another shape or dtype; nothing has changed then */
+RELN_API RelnStatus reln_store_load(RelnStore *store, const char *path);
+
 /* ---- model files ------------------------------------------------------------------------------------------------ */
 
 /* One safetensors file: weights and states, and in its metadata the whole description, the version of the format and a

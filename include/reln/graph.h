@@ -204,6 +204,31 @@ RELN_API RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs);
 RELN_API bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in,
                         RelnNode **out);
 
+/* ---- seeing inside ---------------------------------------------------------------------------------------- */
+
+/* A named part of a network. Nodes that are made between the two calls belong to it: messages, prints and
+ * reln_graph_find() know it. Parts nest. Every layer of nn.h is one: reln_nn_relu() named "one" is "one.relu". */
+RELN_API void reln_scope_begin(RelnGraph *graph, const char *name);
+RELN_API void reln_scope_end(RelnGraph *graph);
+
+/* The node of a name, to be made an output: an input, parameter or state; an output; a layer or part, "one.relu" or with
+ * the parts around it "encoder/one.relu", which gives the last node made in it; or "#57", the number that prints show.
+ * NULL when there is none, with the nearest name in the context's message. */
+RELN_API RelnNode *reln_graph_find(const RelnGraph *graph, const char *name);
+
+/* How a graph is printed. `put` gets the text piece by piece. */
+typedef struct RelnPrint {
+    void (*put)(void *self, const char *text);
+    void *self;
+    bool dot;         /* for Graphviz: `dot -Tsvg`; otherwise a table for people */
+    bool layers;      /* a line or box for each layer or part instead of each node */
+    bool derivatives; /* nodes of derivatives and optimisers, too */
+} RelnPrint;
+/* The nodes of a graph with shape, rep, cost, inputs and the layer of each. Cost is multiplications and additions for one
+ * item; B in a shape stands for the samples of the batch. A graph that has failed prints what was built.
+ * Fails   RELN_ERR_ARG without `put`, RELN_ERR_NOMEM */
+RELN_API RelnStatus reln_graph_print(const RelnGraph *graph, const RelnPrint *how);
+
 #ifdef __cplusplus
 }
 #endif

@@ -28,6 +28,9 @@ typedef struct RelnPlanOptions {
     int shard;      /* samples per shard; 0: derived from the graph */
     int tile;       /* rows at a time in loops over rows and pairs; 0: derived from the graph */
     bool reference; /* the plain kernels, whatever this machine can do; docs/bits.md */
+    /* For finding a NaN: every value is looked at when it is computed, and a run stops at the first NaN or infinity with
+     * RELN_ERR_NUMERIC and a message that names the node, its layer and the sample. Slow: on one thread. */
+    bool finite;
 } RelnPlanOptions;
 
 /* The name of the kernels that plans take on this machine: "avx2" or "reference"; the latter where they are asked for. */
@@ -37,6 +40,23 @@ RELN_API const char *reln_kernels_text(bool reference);
 RELN_API RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options,
                                      RelnPlan **out);
 RELN_API void reln_plan_destroy(RelnPlan *plan); /* NULL is fine */
+
+/* What a plan takes and gives, in the order in which it was declared. Names are borrowed from the graph. */
+typedef struct RelnPort {
+    const char *name;
+    RelnDomain
+        domain; /* how many items: RELN_STEP one, RELN_SAMPLES one for each sample, else rows */
+    const char *rows;   /* name of the row domain; "" for the other two */
+    RelnDims dims;      /* of one item */
+    RelnDtype dtype;    /* outputs are given in it, f32 and f64 inputs converted to it */
+    const RelnRep *rep; /* NULL for indices */
+    bool bound;         /* an input that has been bound */
+} RelnPort;
+RELN_API int reln_plan_input_count(const RelnPlan *plan);
+RELN_API int reln_plan_output_count(const RelnPlan *plan);
+/* All zero, with a name of "", past the last. */
+RELN_API RelnPort reln_plan_input_port(const RelnPlan *plan, int index);
+RELN_API RelnPort reln_plan_output_port(const RelnPlan *plan, int index);
 
 /* Bind an input to memory of yours, which is read during runs. Floats are converted to the node's dtype. `count` is the
  * number of elements there are: a run that would read more fails with RELN_ERR_ARG before it reads. */

@@ -1,6 +1,6 @@
 /* analyse.c -- is it a reductive Lie algebra, and what are its centre, derived ideal and forms?
  *
- * Everything is decided in an orthonormal basis Q of the span, where rounding is all that separates a zero from none:
+ * Everything is decided in an orthonormal basis Q of the span, where only rounding separates zero from non-zero:
  * in a basis of condition 1e6 the ranks of brackets and of the Killing form say nothing. Results go back to the basis
  * given at the end.
  */
@@ -23,7 +23,7 @@ typedef struct Work {
     const RelnBasisOptions *options;
     double precision;
     bool
-        orthogonal; /* the E_i are so already, exactly: then Q_i = E_i / |E_i| and results stay exact */
+        orthogonal; /* the E_i are orthogonal already, exactly: then Q_i = E_i / |E_i| and results stay exact */
     double *norm;              /* (K) of E_i */
     double *unit;              /* (K, n, n), E_i / |E_i| */
     double *left, *sigma;      /* E_i / |E_i| = sum_a left_ia sigma_a Q_a */
@@ -166,7 +166,7 @@ static bool independent(Work *w)
     return false;
 }
 
-/* Numbers as coarse as this decide nothing: a unit bracket would be allowed to leave the span by a hundredth. */
+/* Input precision above which no question is decided: a unit bracket would be allowed to leave the span by a hundredth. */
 static bool precise_enough(Work *w)
 {
     if (w->out->tau < 1e-2)
@@ -176,7 +176,7 @@ static bool precise_enough(Work *w)
     return false;
 }
 
-/* Which of the brackets given leaves the span the most. */
+/* Find the bracket [E_i, E_j] that leaves the span the most. */
 static RelnStatus say_not_closed(Work *w)
 {
     const double residual = w->out->info.closure_residual;
@@ -207,7 +207,7 @@ static RelnStatus closed(Work *w, bool *go_on)
 
 /* ---- derived ideal, centre, Killing form ------------------------------------------------------------------ */
 
-/* How many of the values (largest first) are not zero; one between zero and certain is reported. */
+/* Count the values (largest first) that are not zero. A value between the bounds for "zero" and "not zero" is reported. */
 static int rank_of(Work *w, const char *what, double scale, const double *values, bool *decided)
 {
     const double zero = w->out->tau * scale, certain = sqrt(w->out->tau) * scale;
@@ -226,7 +226,8 @@ static int rank_of(Work *w, const char *what, double scale, const double *values
     return rank;
 }
 
-/* [g, g] is what the c_ij. span: the left vectors of (k, ij) -> c_ijk. Each bracket is there twice, hence the root. */
+/* [g, g] is the span of the vectors c_ij.: the left singular vectors of the matrix (k, ij) -> c_ijk. Each bracket occurs
+ * twice in it, as [i,j] and [j,i], hence the factor sqrt(2). */
 static RelnStatus find_derived(Work *w, bool *decided)
 {
     const ptrdiff_t k = w->dim;
@@ -243,7 +244,7 @@ static RelnStatus find_derived(Work *w, bool *decided)
     return RELN_OK;
 }
 
-/* z is where sum_i x_i c_ijk = 0: the left null space of (i, jk) -> c_ijk. */
+/* The centre consists of the x with sum_i x_i c_ijk = 0: the left null space of the matrix (i, jk) -> c_ijk. */
 static RelnStatus find_center(Work *w, bool *decided)
 {
     const ptrdiff_t k = w->dim;
@@ -433,7 +434,7 @@ static void transition(const Work *w, double *t, double *t_inverse)
         }
 }
 
-/* Entries that are rounding and nothing else become 0: with x_ij in units of row_i column_j, below noise times the
+/* Set entries that are pure rounding to 0: with x_ij in units of row_i column_j, below noise times the
  * largest. `power` is +1 or -1: whether units are norms or their inverses. */
 static void clean(const Work *w, ptrdiff_t rows, int row_power, int column_power, double noise,
                   double *x)
@@ -698,7 +699,7 @@ static RelnStatus analyse(Work *w, RelnArena *arena)
     return go_back(w, arena);
 }
 
-/* Nothing known yet: numbers -1, answers undecided. */
+/* Start with nothing known: every number is -1, every answer undecided. */
 static void start(RelnAlgebraInfo *info, int dim, int n)
 {
     *info = (RelnAlgebraInfo){.n = n,

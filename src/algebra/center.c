@@ -298,8 +298,8 @@ static RelnStatus diagonalise(RelnArena *tmp, int dim, int n, const double *z, d
     return RELN_OK;
 }
 
-/* One draw that diagonalises every Z_a is proof. One that does not may have put two joint eigenvalues too close to each
- * other by accident, so others get their turn. */
+/* One draw that diagonalises every Z_a is proof. A draw that does not may have put two joint eigenvalues too
+ * close to each other by accident, so more draws are tried. */
 static RelnStatus try_draws(RelnCtx *ctx, int dim, int n, const double *z, double noise,
                             double *form, bool *semisimple)
 {
@@ -387,7 +387,7 @@ static RelnStatus close_actions(RelnCtx *ctx, int dim, int n_generators, const d
     return RELN_OK;
 }
 
-/* n tr(Z1 Z2^T), averaged over what the discrete matrices do to the centre: n/|G| sum_g m_g^T m_g */
+/* Average n tr(Z1 Z2^T) over the action of the discrete group on the centre: n/|G| sum_g m_g^T m_g */
 static RelnStatus average(RelnArena *tmp, int dim, int n, const double *z, double noise,
                           const RelnBasisOptions *options, double *form)
 {

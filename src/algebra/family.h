@@ -30,7 +30,7 @@ typedef struct RelnFamily {
     const char *forms;  /* how it is written: "so:n, so:p,q" */
     const char *wanted; /* admissible sizes in words: "n >= 2, or p + q >= 2" */
     const char *about;  /* one line */
-    /* whether the sizes make an algebra of dimension one or more; all below may rely on it */
+    /* Do the sizes give an algebra of dimension 1 or more? The functions below are called only then. */
     bool (*admits)(const RelnTerm *term);
     int (*n)(const RelnTerm *term);                            /* size of the matrices */
     int (*dim)(const RelnTerm *term);                          /* number of basis matrices */

@@ -134,7 +134,7 @@ static RelnStatus spread(const Sampler *m, double *x, double cond, bool scalars,
 
 static RelnStatus polar(const Sampler *m, RelnRng *rng, double cond, double *reached)
 {
-    /* |X| of a rotation by an angle a is sqrt(2) a: this makes angles go around */
+    /* |X| of a rotation by an angle a is sqrt(2) a: this scale makes angles cover the whole circle. */
     const double turns = 6;
     const bool scalars = contains_scalars(m);
     double *const x2 = m->x + m->nn;
@@ -205,7 +205,8 @@ static RelnStatus bisect(const Sampler *m, const double *x, double cond, double 
     return RELN_OK;
 }
 
-/* Some directions turn and never stretch: try a few, and keep the one that goes furthest if none goes far enough. */
+/* Some directions x are rotations, whose exp(t x) never stretches. Try several, and if none reaches the condition number,
+ * keep the one that comes closest. */
 static RelnStatus search(const Sampler *m, RelnRng *rng, double cond, double *reached)
 {
     enum { TRIES = 12 };

@@ -11,7 +11,7 @@
  *   g        (n, n)
  *   inverse  (n, n), from the factors, not by inverting g; may be NULL
  *   reached  the condition number of g: `cond` where the group has such elements; 1 for a compact one of orthogonal
- *            matrices; what was found for a compact one in a skewed frame. May be NULL.
+ *            matrices; the largest found for a compact group in a skewed frame. May be NULL.
  *
  * RELN_ERR_ARG unless cond is finite and at least 1. */
 RelnStatus reln_sample_factors(RelnCtx *ctx, int n, int n_lie, const double *lie, RelnRng *rng,

@@ -31,7 +31,7 @@ static void row_of(ptrdiff_t dim, ptrdiff_t n, const double *e, const double *f,
             c[(j * dim + i) * dim + k] = -ci[(j - i - 1) * dim + k];
 }
 
-/* rows - c F, and the longest of what remains */
+/* Subtract c F from the rows, and return the length of the longest remaining row. */
 static void look_outside(ptrdiff_t dim, ptrdiff_t n, const double *f, ptrdiff_t i, double *rows,
                          const double *c, RelnWorst *worst)
 {

@@ -37,7 +37,7 @@ static RelnStatus turn(RelnCtx *ctx, Wide *w, ptrdiff_t done, const double *b, p
     for (*accepted = 0; *accepted < d && s[*accepted] >= 0.1 * s[0];)
         ++*accepted;
     if (s[0] <= (double)k * DBL_EPSILON * w->s[0])
-        *accepted = d; /* rounding, all of it */
+        *accepted = d; /* Everything left is rounding. */
     return RELN_OK;
 }
 

@@ -192,7 +192,7 @@ static RelnChunk *chunk_add(RelnArena *arena, size_t n_bytes)
     if (!chunk)
         return NULL;
     chunk->size = size;
-    /* a block of its own size is full at once: keep filling the chunk in front */
+    /* A large allocation gets a chunk of exactly its size, which is full at once: keep filling the chunk in front. */
     if (arena->head && size != CHUNK_SIZE) {
         chunk->next = arena->head->next;
         arena->head->next = chunk;

@@ -13,27 +13,26 @@
             return try_status_;                                                                    \
     } while (0)
 
-/* The first line of a public function: leave with a result when a pointer that it cannot do without is NULL. What is
- * behind an output pointer then stays as it was. */
+/* The first line of a public function: return `result` when a required pointer is NULL. Outputs are not touched then. */
 #define RELN_NEED(pointers, result)                                                                \
     do {                                                                                           \
         if (!(pointers))                                                                           \
             return result;                                                                         \
     } while (0)
-/* RELN_ERR_ARG for it, with a line where there is a context. */
+/* Records "FUNCTION: NULL where a pointer is needed" when ctx is not NULL, and returns RELN_ERR_ARG. */
 RelnStatus reln_null(RelnCtx *ctx, const char *function);
 
 /* Record one line about what was seen and what was wanted, and return the code: `return reln_fail(ctx, ...)`. */
 RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#ifdef __clang_analyzer__ /* it looks at one file at a time and has to be told that the code comes back */
+#ifdef __clang_analyzer__ /* The analyzer sees one file at a time: tell it that reln_fail() returns its argument. */
 #define reln_fail(ctx, status, ...) ((void)(reln_fail)(ctx, status, __VA_ARGS__), (status))
 #endif
 
 /* Zeroed memory for count elements, aligned to RELN_ALIGN; NULL with the error recorded when there is none left or
  * the product overflows. count = 0 gives a valid block. */
 void *reln_alloc(RelnCtx *ctx, size_t count, size_t size);
-/* The same, not zeroed: large blocks that are written first. */
+/* The same without zeroing, for large blocks that the caller fills. */
 void *reln_alloc_raw(RelnCtx *ctx, size_t count, size_t size);
 void reln_free(RelnCtx *ctx, void *block); /* NULL is fine */
 

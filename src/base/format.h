@@ -1,5 +1,5 @@
-/* format.h -- numbers as text with a decimal point, whatever locale the host program has set. The one home of it: what
- * is written to files and pages goes through here; messages for people may have the locale's comma. */
+/* format.h -- numbers as text with a decimal point, whatever locale the host program has set. Everything
+ * written to files and pages goes through these functions; error messages may have the locale's comma. */
 #ifndef BASE_FORMAT_H
 #define BASE_FORMAT_H
 
@@ -13,7 +13,7 @@ int reln_format(char *out, size_t size, const char *format, ...)
 int reln_vformat(char *out, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* The C locale for this thread, which is there without an allocation, until the locale it had comes back. */
+/* Set the C locale for this thread, and set the previous one again. Neither allocates. */
 locale_t reln_c_locale_enter(void);
 void reln_c_locale_leave(locale_t before);
 

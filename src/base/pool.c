@@ -1,10 +1,10 @@
-/* pool.c -- see pool.h. A generation number tells the sleepers that there is new work. */
+/* pool.c -- see pool.h. The caller raises a generation number to tell sleeping workers that there is new work. */
 #include "base/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Work often follows work at once: who waits looks this many times before going to sleep, some ten microseconds. */
+/* A waiting worker polls this many times, about ten microseconds, before it sleeps: the next job often follows at once. */
 enum { MAX_THREADS = 256, LOOKS = 1000 };
 
 struct RelnPool {
@@ -73,7 +73,8 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* A stack of our own size: that of the process may be limited to less than a kernel needs, or be far more. */
+/* Give worker threads a fixed stack size. The default follows the limits of the process, which may be too small for a kernel
+ * or far too large. */
 static bool start(struct Worker *w)
 {
     enum { STACK = 1 << 20 };
@@ -103,7 +104,7 @@ RelnStatus reln_pool_create(RelnCtx *ctx, int n_threads, RelnPool **out)
         return RELN_ERR_NOMEM;
     pool->ctx = ctx;
     pool->n_threads = n_threads;
-    /* with default attributes none of these can fail */
+    /* With default attributes none of these calls can fail. */
     (void)pthread_mutex_init(&pool->lock, NULL);
     (void)pthread_cond_init(&pool->wake, NULL);
     (void)pthread_cond_init(&pool->done, NULL);

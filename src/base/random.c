@@ -67,7 +67,8 @@ double reln_rng_uniform(RelnRng *rng)
 
 /* ---- many at once --------------------------------------------------------------------------------------------- */
 
-/* Blocks of counters that go through the rounds side by side: each waits for its own products, not for the others'. */
+/* Number of counter blocks that go through the rounds side by side, so that the multiplications of one block overlap with
+ * those of the others. */
 enum { SIDE = 8 };
 
 static void rounds(uint32_t c[4][SIDE], uint32_t k0, uint32_t k1)
@@ -84,7 +85,7 @@ static void rounds(uint32_t c[4][SIDE], uint32_t k0, uint32_t k1)
         }
 }
 
-/* The 2 SIDE draws of the blocks that begin with this one. */
+/* Draw 2 * SIDE numbers from SIDE blocks, beginning with this one. */
 static void draw_blocks(const RelnRng *rng, uint64_t block, double *out)
 {
     uint32_t c[4][SIDE];
@@ -116,8 +117,8 @@ void reln_rng_uniforms(RelnRng *rng, ptrdiff_t n, double *out)
         out[i] = reln_rng_uniform(rng);
 }
 
-/* Box-Muller; 1 - u keeps the logarithm finite. One of the pair is thrown away, so that draws do not depend on
- * history. */
+/* Box-Muller; 1 - u keeps the logarithm finite. The second number of each pair is thrown away, so that a draw
+ * depends on its position alone. */
 double reln_rng_normal(RelnRng *rng)
 {
     RELN_NEED(rng, 0);
@@ -127,7 +128,7 @@ double reln_rng_normal(RelnRng *rng)
     return radius * cos(6.283185307179586 * reln_rng_uniform(rng));
 }
 
-/* Rejection of the last, incomplete run of n values. */
+/* Reject draws from the last, incomplete run of n values, which would favour small results. */
 uint64_t reln_rng_below(RelnRng *rng, uint64_t n)
 {
     RELN_NEED(rng, 0);

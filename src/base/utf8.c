@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* By the first byte; 0 for one that begins nothing. */
+/* Length of a character from its first byte; 0 when the byte begins no character. */
 static size_t claimed_length(unsigned char first)
 {
     if (first < 0x80)

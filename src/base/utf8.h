@@ -9,9 +9,9 @@
 /* Bytes of the UTF-8 character at p (1 to 4), 0 when there is no valid one: overlong, a surrogate, beyond U+10FFFF, or
  * cut off by the end. */
 size_t reln_utf8_length(const char *p, const char *end);
-/* The same for a whole text. */
+/* Is the whole text valid UTF-8? */
 bool reln_utf8_valid(const char *text, size_t length);
-/* The character there, which must be valid. */
+/* The code of the character at p, which must be valid. */
 uint32_t reln_utf8_decode(const char *p, size_t length);
 /* Writes a character below 0x110000; returns its bytes, 1 to 4. */
 size_t reln_utf8_encode(uint32_t character, char out[4]);

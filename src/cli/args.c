@@ -36,10 +36,10 @@ static const Option options[] = {
      "group elements for each condition number"},
     {"--dtype", TEXT, "f32|f64", offsetof(CliArgs, dtype), CLI_DTYPE, 0, 0,
      "precision to compute in (default: that of training)"},
-    {"--kernels", TEXT, "NAME", offsetof(CliArgs, kernels), CLI_KERNELS, 0, 0,
-     "fastest (default) or reference: the same bits on every machine (docs/bits.md)"},
-    {"--scale", TEXT, "SIZE", offsetof(CliArgs, scale), CLI_TASK, 0, 0,
-     "smoke (seconds), quick (minutes) or full (the paper's protocol)"},
+    {"--kernels", TEXT, "fastest|reference", offsetof(CliArgs, kernels), CLI_KERNELS, 0, 0,
+     "kernels to run with; reference: the same bits on every machine (docs/bits.md)"},
+    {"--scale", TEXT, "smoke|quick|full", offsetof(CliArgs, scale), CLI_TASK, 0, 0,
+     "how much to run: seconds, minutes, or the paper's protocol"},
     {"--seeds", NUMBER, "N", offsetof(CliArgs, seeds), CLI_TASK, 1, 1000, "runs of each model"},
     {"--jobs", NUMBER, "N", offsetof(CliArgs, jobs), CLI_TASK, 1, 256,
      "N runs at a time, which share the threads"},
@@ -47,6 +47,12 @@ static const Option options[] = {
      "only these, separated by commas"},
     {"--finished", FLAG, NULL, offsetof(CliArgs, finished), CLI_TASK, 0, 0,
      "tables of the runs that are finished; make none"},
+    {"--graph", FLAG, NULL, offsetof(CliArgs, graph), CLI_GRAPH, 0, 0,
+     "draw the network: layer by layer, shapes, reps, parameters, cost"},
+    {"--dot", FLAG, NULL, offsetof(CliArgs, dot), CLI_GRAPH, 0, 0,
+     "the same for Graphviz: reln info run --dot | dot -Tsvg > network.svg"},
+    {"--nodes", FLAG, NULL, offsetof(CliArgs, nodes), CLI_GRAPH, 0, 0,
+     "with --graph or --dot: every node instead of every layer"},
     {"--quick", FLAG, NULL, offsetof(CliArgs, quick), CLI_BENCH, 0, 0,
      "fewer and smaller measurements"},
     {"--only", TEXT, "TEXT", offsetof(CliArgs, only), CLI_BENCH, 0, 0,
@@ -203,8 +209,23 @@ bool cli_args_parse(const CliCommand *command, int argc, char **argv, CliArgs *o
 
 void cli_args_print(const CliCommand *command, FILE *stream)
 {
+    enum { WIDTH = 17 };
+    CliOption o;
+
+    for (int i = 0; cli_args_option(command, i, &o); i++) {
+        const int used = fprintf(stream, "  %s %s", o.name, o.value ? o.value : "");
+
+        fprintf(stream, "%s%*s  %s\n", used > WIDTH + 2 ? "\n" : "",
+                used > WIDTH + 2 ? WIDTH + 2 : WIDTH + 2 - used, "", o.help);
+    }
+}
+
+bool cli_args_option(const CliCommand *command, int index, CliOption *out)
+{
     for (int i = 0; i < N_OPTIONS; i++)
-        if (takes(command, &options[i]))
-            fprintf(stream, "  %s %-*s  %s\n", options[i].name, (int)(16 - strlen(options[i].name)),
-                    options[i].value ? options[i].value : "", options[i].help);
+        if (takes(command, &options[i]) && index-- == 0) {
+            *out = (CliOption){options[i].name, options[i].value, options[i].help};
+            return true;
+        }
+    return false;
 }

@@ -24,13 +24,14 @@ enum {
     CLI_DTYPE = 1 << 8,
     CLI_EXACT = 1 << 9,
     CLI_KERNELS = 1 << 10,
+    CLI_GRAPH = 1 << 12,
     CLI_OWN = 1 << 11 /* and others with values, which the command looks at itself */
 };
 
 typedef struct CliArgs {
     bool help;
     bool json;
-    bool quiet, print_spec, quick, finished, seed_given, exact;
+    bool quiet, print_spec, quick, finished, seed_given, exact, graph, dot, nodes;
     const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype,
         *kernels;                         /* or NULL */
     uint64_t threads, draws, seeds, jobs; /* 0: not given */
@@ -49,6 +50,16 @@ bool cli_args_parse(const CliCommand *command, int argc, char **argv, CliArgs *o
 /* Says that a command has no such option, and the nearest that it has: of all commands' and of `more`. */
 void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
                       const char *const *more);
+
+/* An option in words. */
+typedef struct CliOption {
+    const char *name;
+    const char *
+        value; /* what its value is called, or "a|b|c", the words to choose from; NULL for a flag */
+    const char *help;
+} CliOption;
+/* The index-th option that a command takes; false past the last. */
+bool cli_args_option(const CliCommand *command, int index, CliOption *out);
 
 /* The options that a command takes, a line each. */
 void cli_args_print(const CliCommand *command, FILE *stream);

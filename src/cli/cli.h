@@ -17,7 +17,7 @@
     X(CLI_NOMEM, 5, "out of memory")                                                               \
     X(CLI_NUMERIC, 6, "numbers that are not finite: training diverged, or a model gives them")     \
     X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
-    X(CLI_TERMINATED, 143, "terminated (SIGTERM), likewise")
+    X(CLI_TERMINATED, 143, "terminated (SIGTERM), with a checkpoint to go on from")
 
 #define CLI_EXIT_ENUM(name, code, text) name = (code),
 typedef enum CliExit { CLI_EXIT_LIST(CLI_EXIT_ENUM) } CliExit;

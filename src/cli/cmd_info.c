@@ -8,6 +8,9 @@ static const char help[] =
     "prediction: FLOPs, bytes, memory. All from the same plan that runs. Sets are counted full.\n"
     "\n"
     "  reln info run\n"
+    "  reln info run --graph                            the network, layer by layer\n"
+    "  reln info run --graph --nodes                    and node by node\n"
+    "  reln info run --dot | dot -Tsvg > network.svg    drawn by Graphviz\n"
     "  reln info run/model.safetensors --json\n";
 
 typedef struct Info {
@@ -140,6 +143,20 @@ static CliExit print_text(RelnCtx *ctx, const Info *info)
     return code;
 }
 
+static void put(void *self, const char *text)
+{
+    (void)self;
+    fputs(text, stdout);
+}
+
+static CliExit print_graph(RelnCtx *ctx, const Info *info, const CliArgs *args)
+{
+    const RelnStatus status = reln_graph_print(
+        info->net.graph, &(RelnPrint){.put = put, .dot = args->dot, .layers = !args->nodes});
+
+    return status == RELN_OK ? CLI_DONE : cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+}
+
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     Info info = {0};
@@ -152,6 +169,8 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     status = open_info(ctx, args->operands[0], &info);
     if (status != RELN_OK)
         code = cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    else if (args->graph || args->dot || args->nodes)
+        code = print_graph(ctx, &info, args);
     else
         code = args->json ? print_json(ctx, &info) : print_text(ctx, &info);
     close_info(&info);
@@ -160,10 +179,10 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 
 const CliCommand cli_cmd_info = {
     .name = "info",
-    .synopsis = "info MODEL",
+    .synopsis = "info MODEL\ninfo MODEL --graph [--nodes]\ninfo MODEL --dot [--nodes]",
     .purpose = "parameters, cost, symmetry and layers of a model",
     .help = help,
-    .options = CLI_EVERY,
+    .options = CLI_GRAPH,
     .max_operands = 1,
     .run = run,
 };

@@ -8,6 +8,7 @@
 
 #include "cli/blas.h"
 #include "cli/cli.h"
+#include "cli/manual.h"
 #include "tasks/task.h"
 
 static const CliCommand *const commands[] = {
@@ -15,6 +16,14 @@ static const CliCommand *const commands[] = {
     &cli_cmd_info, &cli_cmd_algebra, &cli_cmd_reproduce, &cli_cmd_bench,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const char *task_operand(const CliCommand *command, int index)
+{
+    return command == &cli_cmd_reproduce && index < task_count() ? task_at(index)->name : NULL;
+}
+
+static const CliProgram program = {"neural networks that are exactly equivariant to a matrix group",
+                                   N_COMMANDS, commands, task_operand};
 
 void cli_print_clean(FILE *stream, const char *text)
 {
@@ -52,11 +61,13 @@ CliExit cli_exit_of(RelnStatus status)
 
 static CliExit show_help(void)
 {
-    puts("reln -- neural networks that are exactly equivariant to a matrix group\n"
-         "\n"
+    printf("reln -- %s\n", program.purpose);
+    puts("\n"
          "usage: reln COMMAND [ARGUMENTS] [OPTIONS]\n"
          "       reln COMMAND --help\n"
          "       reln --help | --version\n"
+         "       reln --completion bash|zsh|fish\n"
+         "       reln --man [COMMAND]\n"
          "\n"
          "commands:");
     for (int i = 0; i < N_COMMANDS; i++)
@@ -119,20 +130,40 @@ static CliExit run_command(const CliCommand *command, int argc, char **argv)
 
 static CliExit fail_unknown(const char *word)
 {
-    static const char *const own[] = {"--help", "--version"};
+    static const char *const own[] = {"--help", "--version", "--completion", "--man"};
     const char *names[N_COMMANDS];
 
     if (word[0] == '-')
         return cli_fail(CLI_USAGE, "unknown option '%.60s'; the nearest is %s", word,
-                        own[reln_nearest(word, own, 2)]);
+                        own[reln_nearest(word, own, 4)]);
     for (int i = 0; i < N_COMMANDS; i++)
         names[i] = commands[i]->name;
     return cli_fail(CLI_USAGE, "unknown command '%.60s'; the nearest is %s", word,
                     names[reln_nearest(word, names, N_COMMANDS)]);
 }
 
+static const CliCommand *find_command(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static CliExit show_man(const char *name)
+{
+    const CliCommand *command = name ? find_command(name) : NULL;
+
+    if (name && !command)
+        return fail_unknown(name);
+    cli_print_man(&program, command);
+    return CLI_DONE;
+}
+
 static CliExit run(int argc, char **argv)
 {
+    const CliCommand *command;
+
     if (argc < 2)
         return cli_fail(CLI_USAGE, "no command given; reln --help lists them");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -141,10 +172,14 @@ static CliExit run(int argc, char **argv)
         printf("reln %s\nkernels: %s\n", task_program(), reln_kernels_text(false));
         return CLI_DONE;
     }
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(argv[1], commands[i]->name) == 0)
-            return run_command(commands[i], argc - 2, argv + 2);
-    return fail_unknown(argv[1]);
+    if (strcmp(argv[1], "--man") == 0)
+        return show_man(argc > 2 ? argv[2] : NULL);
+    if (strcmp(argv[1], "--completion") == 0)
+        return cli_print_completion(&program, argc > 2 ? argv[2] : "")
+                   ? CLI_DONE
+                   : cli_fail(CLI_USAGE, "--completion: wanted bash, zsh or fish");
+    command = find_command(argv[1]);
+    return command ? run_command(command, argc - 2, argv + 2) : fail_unknown(argv[1]);
 }
 
 /* A stream that came closed would give its number to the next file that is opened, and messages would go into that

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "kit/data.h"
 #include "kit/files.h"
+#include "kit/report.h"
 #include "reln/fit.h"
 #include "reln/io.h"
 
@@ -117,5 +118,8 @@ char *reln_fit_path(RelnFit *fit, const char *name); /* in the folder; NULL when
 /* model.safetensors, results.json, metrics.csv, report.html */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);
 size_t reln_peak_bytes(void); /* the most memory this process has had so far */
+
+/* The network on the page of a run. */
+RelnStatus reln_fit_draw(const RelnFit *fit, RelnPage *page);
 
 #endif

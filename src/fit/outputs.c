@@ -545,6 +545,8 @@ static RelnStatus fill_page(const Outcome *o, RelnPage *page)
         RELN_TRY(with_table(o, page, layers_on_random));
         RELN_TRY(with_table(o, page, layers_on_data));
     }
+    reln_page_section(page, "Network");
+    RELN_TRY(reln_fit_draw(o->fit, page));
     reln_page_section(page, "Settings");
     reln_page_code(page, "SPEC, complete", o->spec);
     return RELN_OK;

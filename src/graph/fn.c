@@ -16,6 +16,7 @@ static RelnFn *fn_new(RelnGraph *home, RelnGraph *parent, const char *name)
     fn->body = body;
     body->fn = fn;
     body->parent = parent;
+    body->scope = parent->scope;
     if (!RELN_GRAPH_ADD(home, &home->fns, fn)) {
         reln_graph_destroy(body);
         return NULL;
@@ -245,6 +246,7 @@ static bool copy_body(const RelnFn *fn, RelnGraph *to, RelnNode **map)
             return false;
         for (int i = 0; i < x->n_in; i++)
             in[i] = map[x->in[i]->id];
+        to->scope = x->scope;
         if (x->op == &reln_op_argument) {
             map[id] = reln_argument(to, x->domain, reln_node_dims(x), x->rep, x->dtype);
             if (map[id]) {

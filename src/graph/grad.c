@@ -44,6 +44,7 @@ static bool sweep_node(Sweep *s, const RelnNode *z)
 
     if (!gin)
         return false;
+    s->g->scope = z->scope;
     if (z->op == &reln_op_call)
         sweep_call(s, z, gin);
     else if (z->op->vjp)
@@ -113,6 +114,9 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
 
     Sweep s = {.g = graph, .first = graph->nodes.count, .last = -1};
     const size_t count = (size_t)graph->nodes.count + 1;
+    const RelnScope *const scope = graph->scope;
+    const bool deriving = graph->deriving;
+    bool done;
 
     for (int i = 0; i < n_x; i++)
         out[i] = NULL;
@@ -133,7 +137,13 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
         return false;
     s.depends = reln_graph_alloc(graph, count, sizeof *s.depends);
     s.cot = reln_graph_alloc(graph, count, sizeof *s.cot);
-    return s.depends && s.cot && sweep(&s, n_y, ys, cotangents, n_x, xs, out);
+    if (!s.depends || !s.cot)
+        return false;
+    graph->deriving = true;
+    done = sweep(&s, n_y, ys, cotangents, n_x, xs, out);
+    graph->deriving = deriving;
+    graph->scope = scope;
+    return done;
 }
 
 bool reln_grad(RelnGraph *graph, RelnNode *y, int n, RelnNode *const *xs, RelnNode **out)

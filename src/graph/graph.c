@@ -131,6 +131,17 @@ const RelnGraph *reln_graph_home_of(const RelnGraph *g)
 
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
+/* The message of a graph says in which layer it happened. */
+static void name_layer(RelnGraph *g)
+{
+    const size_t used = strlen(g->message);
+    char path[128];
+
+    reln_scope_text(g->scope, path, sizeof path);
+    snprintf(g->message + used, sizeof g->message - used, "; in %slayer %s",
+             g->deriving ? "the derivative of " : "", path);
+}
+
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
 {
     va_list args;
@@ -141,6 +152,8 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     va_start(args, format);
     vsnprintf(g->message, sizeof g->message, format, args);
     va_end(args);
+    if (g->scope && status != RELN_ERR_NOMEM)
+        name_layer(g);
     /* what breaks in a function's body breaks the graph it belongs to */
     if (g->parent)
         reln_graph_fail(g->parent, status, "in function %s: %s", g->name, g->message);
@@ -286,6 +299,8 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
     z->attr = attrs;
     z->attr_size = attr_size;
     z->rep = rep;
+    z->scope = g->scope;
+    z->derived = g->deriving;
     return z;
 }
 
@@ -455,20 +470,27 @@ RelnNode *reln_graph_param(const RelnGraph *graph, int index)
 }
 
 /* "(B, 12, 9, 256)": the leading axes from the first that is not 1 on. */
-const char *reln_shape_text(const RelnNode *x)
+void reln_shape_write(const RelnNode *x, char *text, size_t size)
 {
     const int *d = x->shape.dims;
-    char text[128] = "(";
-    size_t used = 1;
     const char *unit = x->domain == RELN_SAMPLES ? "B" : reln_domain_name(x->graph, x->domain);
-    const char *copy;
+    char leading[3][16] = {"", "", ""}, item[48] = "";
 
     if (x->domain != RELN_STEP)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%.40s, ", unit);
+        snprintf(item, sizeof item, "%.40s, ", unit);
     for (int a = 0; a < RELN_K; a++)
         if (d[a] != 1 || (a > 0 && d[0] != 1) || (a > 1 && d[1] != 1))
-            used += (size_t)snprintf(text + used, sizeof text - used, "%d, ", d[a]);
-    snprintf(text + used, sizeof text - used, "%d, %d)", d[RELN_K], d[RELN_C]);
+            snprintf(leading[a], sizeof leading[a], "%d, ", d[a]);
+    snprintf(text, size, "(%s%s%s%s%d, %d)", item, leading[0], leading[1], leading[2], d[RELN_K],
+             d[RELN_C]);
+}
+
+const char *reln_shape_text(const RelnNode *x)
+{
+    char text[128];
+    const char *copy;
+
+    reln_shape_write(x, text, sizeof text);
     copy = reln_arena_printf(&x->graph->arena, "%s", text);
     return copy ? copy : "(?)";
 }

@@ -75,6 +75,15 @@ typedef struct RelnAssign {
 
 typedef struct RelnSettled RelnSettled;
 
+/* A named part of a network: a layer, or what is between reln_scope_begin() and reln_scope_end(). */
+struct RelnScope {
+    const RelnScope *parent; /* NULL: outermost */
+    const char *name;
+};
+
+/* The path of a scope, outermost name first: "encoder/one.relu". */
+void reln_scope_text(const RelnScope *scope, char *text, size_t size);
+
 /* A check that has been made. */
 typedef struct RelnChecked {
     const RelnTensor3 *t;
@@ -111,6 +120,8 @@ struct RelnGraph {
     RelnGraph *parent; /* of a function's body: the graph it was begun in */
     RelnFn *fn;
     const char *name;
+    const RelnScope *scope; /* of the nodes that are made now; NULL: none */
+    bool deriving;          /* reln_vjp() makes them */
 };
 
 /* A list of a graph; false with the graph failed. */

@@ -10,6 +10,7 @@
 typedef struct RelnOp RelnOp;
 typedef struct RelnExec RelnExec;
 typedef struct RelnSampler RelnSampler;
+typedef struct RelnScope RelnScope;
 
 /* Extents of one item, by axis. */
 typedef struct RelnShape {
@@ -30,6 +31,9 @@ struct RelnNode {
     const void *attr;   /* constants of the op, plain bytes: equal bytes mean equal nodes */
     size_t attr_size;
     bool needs_grad; /* float, and not cut off by stop_gradient or an index */
+    bool derived;    /* made by reln_vjp() */
+    const RelnScope
+        *scope; /* the layer it was made in, of a derivative the layer differentiated; NULL: none */
 };
 
 /* ---- an op ---------------------------------------------------------------------------------------------------- */
@@ -103,6 +107,9 @@ struct RelnOp {
     /* The constant of RELN_RULE_CONSTANT: from in[0] (and in[1]) to z. */
     const RelnTensor3 *(*constant)(const RelnNode *z);
 
+    /* The word for what this node computes, where one op has several: "sqrt". NULL: the op's name. */
+    const char *(*word)(const RelnNode *z);
+
     /* The index-th case for the generic tests, built with reln_sample_*(); NULL when there are no more. */
     RelnNode *(*sample)(RelnSampler *s, int index);
 };
@@ -139,6 +146,20 @@ uint64_t reln_graph_key(RelnGraph *g);
 /* Let z, an effect on the parameter in[0], run after everything else. One effect for each parameter. */
 bool reln_graph_effect(RelnGraph *g, RelnNode *z);
 
+/* A layer is a scope that ends where its function returns: RELN_LAYER(net->graph, name) is the first statement of
+ * reln_nn_relu(), and makes the scope "<name>.relu"; "relu" for a layer without a name. */
+RelnGraph *reln_layer_begin(RelnGraph *g, const char *name, const char *function);
+void reln_layer_end(RelnGraph **g);
+#define RELN_LAYER(g, name)                                                                        \
+    __attribute__((cleanup(reln_layer_end))) RelnGraph *layer_of_ =                                \
+        reln_layer_begin((g), (name), __func__)
+static inline const char *reln_op_word(const RelnNode *x)
+{
+    return x->op->word ? x->op->word(x) : x->op->name;
+}
+/* A node in words, for messages: "input X", "mul (#57) of layer one.relu". */
+void reln_node_text(const RelnNode *x, char *text, size_t size);
+
 /* A state that belongs to an optimiser, zeros at first. */
 RelnNode *reln_moment(RelnGraph *g, const char *name, RelnDims dims);
 
@@ -159,6 +180,8 @@ bool reln_want_size(RelnGraph *g, const char *op, const RelnShape *s);
 
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);
+/* The same text into `text`. */
+void reln_shape_write(const RelnNode *x, char *text, size_t size);
 
 static inline ptrdiff_t reln_shape_count(const RelnShape *s)
 {

@@ -121,7 +121,7 @@ static RelnStatus give_memory(RelnPlan *plan)
     const int threads = reln_pool_threads(plan->pool);
 
     plan->slab = largest_slab(plan);
-    plan->n_workers = threads < LANES ? threads : LANES;
+    plan->n_workers = plan->finite ? 1 : threads < LANES ? threads : LANES;
     plan->memory = reln_alloc_raw(plan->ctx, plan->memory_size, 1);
     plan->lanes = reln_alloc_raw(plan->ctx, plan->lane_size * LANES, 1);
     plan->workers = reln_arena_alloc(&plan->arena, (size_t)plan->n_workers, sizeof *plan->workers);
@@ -148,6 +148,7 @@ static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
     RELN_TRY(reln_graph_status(plan->graph));
     plan->pool = options->pool;
     plan->kern = reln_kernels(options->reference);
+    plan->finite = options->finite;
     plan->tile = options->tile;
     plan->shard = options->shard > 0 ? options->shard : choose_shard(plan->graph);
     RELN_TRY(check_size(plan));
@@ -230,8 +231,7 @@ RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *v
     if (!plan)
         return RELN_ERR_ARG;
     if (!x || (x->op != &reln_op_input && x->op != &reln_op_index_input))
-        return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no input %s",
-                         input ? input : "without a name");
+        return reln_plan_no_input(plan, input);
     fits = x->dtype == RELN_I32 ? dtype == RELN_I32 : dtype == RELN_F32 || dtype == RELN_F64;
     if (!fits)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: input %s wants %s", input,

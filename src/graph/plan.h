@@ -156,6 +156,7 @@ struct RelnPlan {
     RELN_LIST(size_t) packs; /* offsets in a worker's memory */
     size_t pack_size;
     uint64_t n_runs;
+    bool finite; /* runs stop at the first value that is not */
     ptrdiff_t shard;
     ptrdiff_t tile; /* asked for; 0: from the graph */
     RELN_LIST(Phase) phases;
@@ -195,6 +196,11 @@ struct RelnPlan {
 
 /* Fill in phases, programs and sizes from the graph; false with the graph failed. */
 bool reln_plan_compile(RelnPlan *plan);
+/* Fails for a name that is no input, with the nearest that is. */
+RelnStatus reln_plan_no_input(const RelnPlan *plan, const char *name);
+/* Looks at n items of x that begin with the item `first` of the batch. Writes a line where one is not finite. */
+RelnStatus reln_plan_finite(const RelnNode *x, const void *values, ptrdiff_t n, ptrdiff_t first,
+                            char message[RELN_MESSAGE]);
 /* Bytes for n items of x. */
 size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
 

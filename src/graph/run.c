@@ -88,7 +88,8 @@ static void find_inputs(const Frame *f, const Instr *instr, Inputs *out)
     }
 }
 
-/* What is packed holds for a run, or as long as a plan is frozen: numbers that never meet. */
+/* The id under which packed weights are valid. Run ids count up from 1, freeze ids down from UINT64_MAX, so a stale pack is
+ * never taken for a fresh one. */
 static uint64_t pack_run(const RelnPlan *plan, const Instr *instr)
 {
     return plan->frozen && instr->steady_pack ? UINT64_MAX - plan->n_freezes : plan->n_runs;
@@ -228,6 +229,25 @@ static RelnStatus run_instr(const Frame *f, const Instr *instr)
     return RELN_OK;
 }
 
+/* Look at the values that an instruction has just written. Calls are looked at from inside, optimisers write the values that
+ * they were given, and an output for all rows of a shard is not complete before the last tile: its reader is looked at. */
+static RelnStatus look(const Frame *f, const Instr *instr)
+{
+    const RelnNode *x = instr->node;
+
+    if (!f->plan->finite || instr->kind == DO_CALL || x->op->flags & RELN_OP_EFFECT ||
+        instr->out.kind == AT_NOWHERE || instr->out_whole)
+        return RELN_OK;
+    return reln_plan_finite(x, reln_resolve(f, &instr->out), n_items(f, x->domain),
+                            first_item(f, x->domain), f->worker->message);
+}
+
+static RelnStatus run_looking(const Frame *f, const Instr *instr)
+{
+    RELN_TRY(run_instr(f, instr));
+    return look(f, instr);
+}
+
 static RelnStatus run_loop(const Program *program, const Frame *f, const Loop *loop)
 {
     const ptrdiff_t all = all_items(f, loop->domain);
@@ -238,7 +258,7 @@ static RelnStatus run_loop(const Program *program, const Frame *f, const Loop *l
         tile.tile_first = first;
         tile.tile_count = reln_tile_end(f, loop, first) - first;
         for (int i = loop->first; i < loop->end; i++)
-            RELN_TRY(run_instr(&tile, &program->code.items[i]));
+            RELN_TRY(run_looking(&tile, &program->code.items[i]));
     }
     return RELN_OK;
 }
@@ -249,7 +269,7 @@ static RelnStatus run_range(const Program *program, const Frame *f, int first, i
         const int loop = program->code.items[i].loop;
 
         if (loop < 0) {
-            RELN_TRY(run_instr(f, &program->code.items[i]));
+            RELN_TRY(run_looking(f, &program->code.items[i]));
             continue;
         }
         RELN_TRY(run_loop(program, f, &program->loops.items[loop]));
@@ -267,7 +287,7 @@ static RelnStatus run_step(const Program *program, const Frame *f)
 {
     for (int i = 0; i < program->code.count; i++)
         if (!(f->plan->settled && program->code.items[i].steady))
-            RELN_TRY(run_instr(f, &program->code.items[i]));
+            RELN_TRY(run_range(program, f, i, i + 1));
     return RELN_OK;
 }
 

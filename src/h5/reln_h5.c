@@ -90,7 +90,7 @@ typedef struct Dataset {
     int rank;
     hsize_t dims[MAX_RANK];
     size_t width;
-    const char *why; /* it cannot be read, when it cannot */
+    const char *why; /* the reason why it cannot be read; NULL when it can */
 } Dataset;
 
 static void close_dataset(const Dataset *d)
@@ -103,7 +103,7 @@ static void close_dataset(const Dataset *d)
         H5Dclose(d->id);
 }
 
-/* Its bytes are in this file: neither external storage nor a view of other datasets. */
+/* Are the bytes of the dataset in this file? False for external storage and for views of other datasets. */
 static bool is_stored_here(hid_t dataset)
 {
     const hid_t plan = H5Dget_create_plist(dataset);
@@ -115,7 +115,7 @@ static bool is_stored_here(hid_t dataset)
     return here;
 }
 
-/* A type that is not read, in words. */
+/* The name of a type that is not supported, for the message. */
 static const char *type_text(hid_t type)
 {
     switch (H5Tget_class(type)) {
@@ -181,7 +181,7 @@ static const char *shape_fault(const Dataset *d)
     return d->rank > MAX_RANK ? "of more than 8 axes" : NULL;
 }
 
-/* false, with the reason, when it is nothing that a .npy can hold. */
+/* Open a dataset. False, with the reason in `why`, when a .npy file cannot hold it. */
 static bool open_dataset(hid_t group, const char *name, Dataset *d)
 {
     *d = (Dataset){.id = open_inside(group, name), .type = -1, .space = -1};
@@ -239,7 +239,7 @@ static void print_dataset(Walk *w, const Dataset *d)
     printf("]]");
 }
 
-/* One that cannot be read is listed with the reason instead of a shape. */
+/* List a dataset. When it cannot be read, the reason takes the place of the shape. */
 static void print_unread(Walk *w, const Dataset *d)
 {
     printf("%s[", w->count++ > 0 ? ",\n" : "");
@@ -263,7 +263,7 @@ static void enter(hid_t group, const char *name, Walk *w)
     H5Gclose(inner);
 }
 
-/* What a link leads to inside of this file; false when it leads nowhere or out of it. */
+/* Follow a link within this file; false when it leads nowhere or to another file. */
 static bool target_of(hid_t group, const char *name, H5O_info_t *info)
 {
     const hid_t access = stay_inside(H5P_LINK_ACCESS);
@@ -274,8 +274,8 @@ static bool target_of(hid_t group, const char *name, H5O_info_t *info)
     return found;
 }
 
-/* Datasets linked firmly or softly, and groups linked firmly: soft links to groups could lead in circles. A group inside
- * itself ends by depth, all of it by the number of datasets. */
+/* Datasets linked firmly or softly, and groups linked firmly: soft links to groups could lead in circles. A group that contains
+ * itself is stopped by the limit of depth, the whole walk by the limit on the number of datasets. */
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *self)
 {
     Walk *const w = self;
@@ -348,7 +348,7 @@ static bool read_rows(const Dataset *d, hsize_t first, hsize_t n, void *to)
     return read;
 }
 
-/* Some rows at a time, one at least; a single number is a row. */
+/* Read as many rows at a time as fit the buffer, at least one. A single number counts as one row. */
 static int print_rows(const Dataset *d)
 {
     const hsize_t n_rows = d->rank > 0 ? d->dims[0] : 1;
@@ -410,7 +410,8 @@ int main(int argc, char **argv)
     if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISREG(output.st_mode))
         limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_CORE, 0);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* one line of ours instead of pages */
+    H5Eset_auto2(H5E_DEFAULT, NULL,
+                 NULL); /* no error stack of HDF5 on stderr: main() prints one line */
     file = H5Fopen(argv[2], H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0)
         return fail("damaged HDF5: it cannot be opened", NULL);

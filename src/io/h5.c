@@ -172,7 +172,7 @@ static RelnStatus judge(RelnCtx *ctx, const char *path, int code, const char *li
                      line[0] ? line : "the reader of HDF5 failed without a reason");
 }
 
-/* A reader that says too much is stopped; it is ours, and by its number. */
+/* Kill the child, by its pid, if it sends more than it announced. */
 static RelnStatus finish(RelnCtx *ctx, const char *path, const Child *child, RelnStatus status)
 {
     char line[256];

@@ -83,7 +83,7 @@ static void solve_vector(Reference *r, const double *v, double *y)
 
 /* -- references ------------------------------------------------------------------------------ */
 
-/* Adds the prior and makes sure that the sum can serve. */
+/* Add the prior to the mean, and check that the sum is positive definite. */
 static RelnStatus complete(RelnCtx *ctx, ptrdiff_t n, double eps, const double *prior, double *sbar)
 {
     Reference r;

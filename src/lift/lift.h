@@ -6,7 +6,7 @@
 
 enum {
     LIFT_MAX_SIZE = 1024
-}; /* of a matrix: these are small, and n * n * count must not overflow */
+}; /* Largest n of an n x n matrix: lifts are for small matrices, and n * n * count must not overflow. */
 
 /* 1 <= n <= LIFT_MAX_SIZE, count >= 0, and every one of the `size` numbers of each item finite. */
 RelnStatus reln_lift_check(RelnCtx *ctx, const char *what, ptrdiff_t n, ptrdiff_t count,

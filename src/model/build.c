@@ -243,15 +243,19 @@ static RelnFeatures complete_block(Build *b, const char *block, RelnFeatures f)
 {
     const Name name = name_of("%s.affine", block);
 
+    reln_scope_begin(b->g, name_of("%s.invariants", block).text);
     f.s = invariants(b, f);
+    reln_scope_end(b->g);
     f = reln_nn_affine(&b->net, name.text, f, b->width, b->width);
     tap(b, name, f.x);
+    reln_scope_begin(b->g, name_of("%s.silu", block).text);
     f.s = silu(b->g, f.s);
+    reln_scope_end(b->g);
     f.x = steps(b, block, f.x);
     return f;
 }
 
-/* As published: scalars wait beside. */
+/* As published. Scalar inputs bypass the block and join its output. */
 static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
 {
     const Name name = name_of("%s.linear", block);
@@ -436,7 +440,7 @@ static RelnNode *read_matrix(Build *b, RelnFeatures f)
     return block_of(b, f.x);
 }
 
-static RelnNode *read_out(Build *b, RelnFeatures f)
+static RelnNode *read_target(Build *b, RelnFeatures f)
 {
     switch (b->m->spec.target.as) {
     case RELN_TARGET_VECTOR:
@@ -450,12 +454,25 @@ static RelnNode *read_out(Build *b, RelnFeatures f)
     return read_invariants(b, f);
 }
 
+static RelnNode *read_out(Build *b, RelnFeatures f)
+{
+    RelnNode *y;
+
+    reln_scope_begin(b->g, "read-out");
+    y = read_target(b, f);
+    reln_scope_end(b->g);
+    return y;
+}
+
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
 
 static RelnNode *equivariant_network(Build *b)
 {
-    RelnFeatures f = features(b);
+    RelnFeatures f;
 
+    reln_scope_begin(b->g, "lift");
+    f = features(b);
+    reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, name_of("block%d", i + 1).text, f);
     return read_out(b, pool(b, f));

@@ -78,6 +78,7 @@ enum { MAX_HEADS = 64 };
 RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeatures in, int heads)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
+    RELN_LAYER(net->graph, name);
 
     static const char *const of_x[4] = {"Wq", "Wk", "Wv", "Wo"}, *const of_s[4] = {"Sq", "Sk", "Sv",
                                                                                    "So"};

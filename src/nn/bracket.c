@@ -5,6 +5,7 @@
 RelnNode *reln_nn_bracket(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     const int c = reln_nn_channels(x);
     RelnNode *a, *b;

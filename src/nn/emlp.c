@@ -482,6 +482,7 @@ static RelnNode *read_out(const RelnNet *net, const char *name, const Feature *i
 RelnNode *reln_nn_emlp(const RelnNet *net, const char *name, RelnNode *x, const RelnEmlp *emlp)
 {
     RELN_NEED(net && name && emlp, NULL);
+    RELN_LAYER(net->graph, name);
 
     Feature in, hidden;
     Kind out;

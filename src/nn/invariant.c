@@ -21,6 +21,7 @@ static double *identity(const RelnNet *net, int n)
 RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
+    RELN_LAYER(net->graph, NULL);
 
     return reln_nn_form(net, x, x);
 }
@@ -30,6 +31,7 @@ RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNo
                                     int directions)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     RelnGraph *g = net->graph;
     RelnNode *d = reln_nn_relu(net, name, reln_nn_linear(net, name, x, directions),
@@ -55,6 +57,7 @@ RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNo
 RelnNode *reln_nn_invariant_det(const RelnNet *net, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
+    RELN_LAYER(net->graph, NULL);
 
     RelnGraph *g = net->graph;
     RelnNode *X = reln_nn_hat(net, x), *M = X, *c = NULL;

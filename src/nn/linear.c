@@ -50,6 +50,7 @@ RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, 
 RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     return reln_nn_mixed(net, name, "W", x, channels);
 }
@@ -81,6 +82,7 @@ static RelnWindow window_of(const RelnConv *conv)
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
 {
     RELN_NEED(reln_nn_ready(net, name && conv, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     const RelnWindow window = window_of(conv);
     const int from = reln_nn_channels(x);
@@ -99,12 +101,25 @@ RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const 
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
+bool reln_nn_want_invariants(const RelnNet *net, const char *layer, const RelnNode *s)
+{
+    if (s->dtype != RELN_I32 && reln_is_invariant(s))
+        return true;
+    return reln_graph_fail(net->graph, RELN_ERR_REP,
+                           "%s: wanted invariants, saw %s as %s; reln_nn_invariant() makes them",
+                           layer, reln_shape_text(s), s->rep ? reln_rep_name(s->rep) : "indices");
+}
+
 RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
-    RelnNode *y = reln_nn_mixed(net, name, "W", s, channels);
+    RelnNode *y;
 
+    if (s && !reln_nn_want_invariants(net, "dense", s))
+        return NULL;
+    y = reln_nn_mixed(net, name, "W", s, channels);
     return y ? reln_add(net->graph, y, reln_nn_bias(net, name, "b", channels, reln_nn_channels(s)))
              : NULL;
 }
@@ -129,6 +144,7 @@ RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s)
 RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s, const RelnMlp *mlp)
 {
     RELN_NEED(reln_nn_ready(net, name && mlp, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     for (int i = 0; i <= mlp->hidden && s; i++) {
         const char *layer = reln_arena_printf(reln_graph_arena(net->graph), "%s.%d", name, i);

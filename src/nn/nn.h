@@ -39,6 +39,9 @@ bool reln_nn_find_form(const RelnNet *net, const RelnRep *rep, NnForm *out);
 /* Is B(x, x) of one sign, 0 only for x = 0? False with the graph failed, or for x NULL. */
 bool reln_nn_is_definite(const RelnNet *net, const RelnNode *x, bool *definite);
 
+/* Fails when s transforms: "dense: wanted invariants, saw ..." */
+bool reln_nn_want_invariants(const RelnNet *net, const char *layer, const RelnNode *s);
+
 /* Fails when the net has no algebra: "bracket: ..." */
 bool reln_nn_want_algebra(const RelnNet *net, const char *layer);
 

@@ -136,6 +136,7 @@ static RelnNode *published_norm(const RelnNet *net, const char *name, RelnNode *
 RelnNode *reln_nn_batch_norm(const RelnNet *net, const char *name, RelnNode *x, RelnNorm norm)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     if (!x)
         return NULL;

@@ -23,6 +23,7 @@ RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, in
                            bool absolute)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     RelnGraph *g = net->graph;
     RelnNode *t;
@@ -41,6 +42,7 @@ RelnNode *reln_nn_pool_max(const RelnNet *net, const char *name, RelnNode *x, in
 RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x, int over)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, name);
 
     RelnGraph *g = net->graph;
     RelnNode *t, *rows;
@@ -58,6 +60,7 @@ RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, RelnNode *x
 RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over)
 {
     RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
+    RELN_LAYER(net->graph, NULL);
 
     RelnGraph *g = net->graph;
 

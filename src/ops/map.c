@@ -121,6 +121,11 @@ static RelnNode *sample(RelnSampler *s, int index)
         reln_sample_input(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 1, 7}, NULL, 0.4, 2.5, positive));
 }
 
+static const char *word(const RelnNode *z)
+{
+    return names[((const Attr *)z->attr)->f];
+}
+
 const RelnOp reln_op_map = {
     .name = "map",
     .rule = RELN_RULE_INVARIANTS,
@@ -128,6 +133,7 @@ const RelnOp reln_op_map = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
+    .word = word,
     .sample = sample,
 };
 

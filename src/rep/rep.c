@@ -172,7 +172,7 @@ static const RelnRep *adopt(const Candidate *c, const char *name)
         return NULL;
     rep->group = g;
     rep->dim = c->dim;
-    rep->name = reln_arena_copy(&g->arena, name, strlen(name) + 1, 1);
+    rep->name = rep->shown = reln_arena_copy(&g->arena, name, strlen(name) + 1, 1);
     rep->lie = reln_arena_copy(&g->arena, c->lie, n_lie * size, sizeof(double));
     rep->discrete = reln_arena_copy(&g->arena, c->discrete, n_discrete * size, sizeof(double));
     rep->inverse = reln_arena_copy(&g->arena, c->inverse, n_discrete * size, sizeof(double));
@@ -199,6 +199,22 @@ bool reln_candidate_finite(const Candidate *c)
     return true;
 }
 
+/* Equal reps are one object, whichever way they were made: the vectors of so:3 are its adjoint rep. People are shown both
+ * names of an adjoint rep and vectors; other coincidences are left under the first name. */
+static bool learn_name(RelnRep *rep, const char *name)
+{
+    static const char *const kinds[] = {"adjoint(", "vector"};
+    const char *both = rep->shown;
+
+    for (int i = 0; i < 2; i++)
+        if (rep->shown == rep->name && strncmp(rep->name, kinds[i], strlen(kinds[i])) == 0 &&
+            strncmp(name, kinds[1 - i], strlen(kinds[1 - i])) == 0)
+            both = reln_arena_printf(&rep->group->arena, "%s = %s", rep->name, name);
+    if (both)
+        rep->shown = both;
+    return both != NULL;
+}
+
 static const RelnRep *intern(const Candidate *c, const char *name)
 {
     RelnRep *rep;
@@ -210,6 +226,8 @@ static const RelnRep *intern(const Candidate *c, const char *name)
     }
     rep = find(c);
     if (rep && !rep->exact && c->made && reln_exact_actions(rep, true, &rep->exact) != RELN_OK)
+        return NULL;
+    if (rep && !learn_name(rep, name))
         return NULL;
     return rep ? rep : adopt(c, name);
 }
@@ -277,7 +295,7 @@ const char *reln_rep_name(const RelnRep *rep)
 {
     RELN_NEED(rep, "");
 
-    return rep->name;
+    return rep->shown;
 }
 
 const double *reln_rep_lie(const RelnRep *rep, int generator)

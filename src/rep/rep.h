@@ -25,6 +25,8 @@ struct RelnRep {
     RelnRep *next; /* in the group's list */
     RelnRep *dual; /* NULL until asked for */
     const char *name;
+    const char
+        *shown; /* the name for people: with a second one where the rep was asked for in two ways */
     int dim;
     const double *lie;      /* (n_lie, K, K) */
     const double *discrete; /* (n_discrete, K, K) */

@@ -17,7 +17,7 @@ double reln_ruler_unit(const RelnRuler *ruler, double value)
 
 double reln_ruler_pixel(const RelnRuler *ruler, double value)
 {
-    /* halves: differences of numbers of 1e300 stay finite in any case */
+    /* Halve the numbers first, so that the difference of two numbers near 1e300 stays finite. */
     const double u = 0.5 * reln_ruler_unit(ruler, value) - 0.5 * ruler->from;
     const double t = u / (0.5 * ruler->to - 0.5 * ruler->from);
 
@@ -42,7 +42,7 @@ static bool is_inside(const RelnPlotAxis *axis, double value)
     return !axis->fixed || (value >= axis->low && value <= axis->high);
 }
 
-/* The y axis follows what is seen of x. */
+/* The ends of y come from the points within the ends of x. */
 static void grow_points(RelnRuler *x, RelnRuler *y, const RelnCurve *c)
 {
     for (ptrdiff_t i = 0; i < c->n; i++) {
@@ -71,7 +71,7 @@ static void grow_bars(RelnRuler *x, RelnRuler *y, const RelnCurve *c)
     }
 }
 
-/* A roof is seen with both of its sides: a factor of four around its ridge. */
+/* Show both sides of a roof line: a factor of four on either side of its ridge. */
 static void grow_ref(RelnRuler *x, RelnRuler *y, const RelnRef *r)
 {
     if (r->kind == RELN_REF_HLINE || r->kind == RELN_REF_ROOF)
@@ -84,7 +84,7 @@ static void grow_ref(RelnRuler *x, RelnRuler *y, const RelnRef *r)
     }
 }
 
-/* No data, or all the same: an interval around it. */
+/* Without data, or when all values are equal, take an interval around the value. */
 static void widen(RelnRuler *r)
 {
     const bool log = r->axis->scale == RELN_AXIS_LOG;
@@ -99,7 +99,7 @@ static void widen(RelnRuler *r)
     r->from -= half, r->to += half;
 }
 
-/* Air around the data; an end at zero that bars stand on stays. */
+/* Add a margin around the data, except at an end of zero on which bars stand. */
 static void pad(RelnRuler *r, double share, bool on_zero)
 {
     const double air = share * (r->to - r->from);
@@ -248,7 +248,8 @@ static void divide_decades(RelnRuler *r, int first, int last, double wanted)
     }
 }
 
-/* Less than two powers of ten in sight: round numbers, as on a linear axis, at their logarithmic places. */
+/* When the axis shows fewer than two powers of ten, put ticks at round numbers, as on a linear axis, at their logarithmic
+ * positions. */
 static void divide_short(RelnRuler *r, double wanted)
 {
     const double low = pow(10.0, r->from), high = pow(10.0, r->to);

@@ -27,7 +27,7 @@ static double y_of(const RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
     return reln_ruler_pixel(&canvas->y, c->y[i]);
 }
 
-/* What lies below a logarithmic axis is drawn down to its end. */
+/* Draw a value below the end of a logarithmic axis at that end. */
 static double y_or_end(const RelnCanvas *canvas, double value)
 {
     return reln_ruler_shows(&canvas->y, value) ? reln_ruler_pixel(&canvas->y, value)
@@ -166,7 +166,7 @@ static void pen_to(Pen *pen, ptrdiff_t i)
     }
 }
 
-/* A point without neighbours is a dot: a line of length 0 with round ends. */
+/* Draw a point without neighbours as a dot: a line of length 0 with round ends. */
 static void pen_up(Pen *pen)
 {
     if (pen->n_down == 1)
@@ -174,7 +174,8 @@ static void pen_up(Pen *pen)
     pen->n_down = 0;
 }
 
-/* First, extremes and last of a group, in their order: what its column of pixels looks like. */
+/* Draw the first, the lowest, the highest and the last point of a group in their order: its column of pixels then looks the
+ * same as with all points. */
 static void draw_bucket(Pen *pen, ptrdiff_t begin, ptrdiff_t end)
 {
     const double *y = pen->curve->y;
@@ -210,7 +211,7 @@ static void draw_line(RelnCanvas *canvas, const RelnCurve *c)
     reln_markup_add(canvas->text, "\"/>\n");
 }
 
-/* Every now and then the mark of the line, at other places for other lines. A trajectory has one at its beginning. */
+/* Draw a few markers on a line, at different places for different lines. A trajectory has one at its beginning. */
 static void draw_sparse_markers(RelnCanvas *canvas, const RelnCurve *c)
 {
     const double step = (canvas->right - canvas->left) / MARKERS;
@@ -370,7 +371,7 @@ static void draw_cloud(RelnCanvas *canvas, const RelnCurve *c)
     reln_markup_add(canvas->text, " d=\"");
     walk_cells(canvas, c, &cells, true);
     reln_markup_add(canvas->text, "\"/>\n");
-    if (cells.size > 0.5) /* else one lies exactly on the other */
+    if (cells.size > 0.5) /* otherwise points left out lie exactly on points drawn */
         canvas->n_thinned += c->n - n_kept;
     reln_free(fault->ctx, cells.taken);
 }
@@ -521,7 +522,8 @@ ptrdiff_t reln_curve_points_in(const RelnCanvas *canvas, RelnBox box)
     return n;
 }
 
-/* Right of the point, left, above, below: the first place that is free; none, and the name is only to hover over. */
+/* Put the name right of the point, left, above or below: the first free place. Without one, the name shows only when the
+ * pointer rests on the point. */
 static void put_label(RelnCanvas *canvas, double px, double py, const char *label)
 {
     const double w = reln_label_width(label);

@@ -19,7 +19,7 @@ typedef struct Block {
 struct RelnPage {
     RelnFault fault;
     RelnArena arena;
-    RelnMarkup scratch, text; /* of a block, and what was written last */
+    RelnMarkup scratch, text; /* the block being made; the page as last written */
     const char *title;
     Block *blocks, *last;
     int n_sections;
@@ -79,7 +79,7 @@ static RelnMarkup *begin(RelnPage *page)
     return &page->scratch;
 }
 
-/* What is in the scratch becomes a block. */
+/* Make a block of the text in `scratch`. */
 static void end(RelnPage *page, Kind kind)
 {
     Block *b = add_block(page, kind);
@@ -97,7 +97,7 @@ void reln_page_section(RelnPage *page, const char *title)
     page->n_sections++;
 }
 
-/* An empty line, in what is escaped already, is where one paragraph ends and the next begins. */
+/* Put escaped text as paragraphs, which empty lines separate. */
 static void put_paragraphs(RelnMarkup *text, const char *escaped)
 {
     const char *s = escaped;
@@ -179,7 +179,7 @@ void reln_page_code(RelnPage *page, const char *title, const char *code)
         reln_markup_escape(text, RELN_ESCAPE_HTML, title);
         reln_markup_add(text, "</b>");
     }
-    /* HTML drops a line end that stands first in <pre>: this one, not the code's */
+    /* HTML drops a line end directly after <pre>. This one is dropped, and a first line end of the code stays. */
     reln_markup_add(text, "<pre>\n");
     reln_markup_escape(text, RELN_ESCAPE_HTML, code);
     reln_markup_add(text, "</pre></div>\n");

@@ -219,7 +219,7 @@ void reln_plot_parity(RelnPlot *plot, const char *name, ptrdiff_t n, const doubl
 
 /* ---- histograms ---------------------------------------------------------------------------------------------- */
 
-/* In units of the axis; false for what cannot be shown. */
+/* Convert a value to units of the axis; false when the axis cannot show it. */
 static bool unit_of(const RelnPlot *plot, double value, double *unit)
 {
     const bool log = plot->x.scale == RELN_AXIS_LOG;

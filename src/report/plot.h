@@ -8,7 +8,7 @@
 /* Marks of our own after the public ones. RELN_MARK_HISTOGRAM: x holds n + 1 edges of n bins. */
 enum { RELN_MARK_HISTOGRAM = RELN_MARK_BARS + 1 };
 
-/* Colours of the style sheet; after them they begin again, dashed, then dotted, then as lines once more. */
+/* Number of colours in the style sheet. Further curves use the colours again with dashed, then dotted, then solid lines. */
 enum { RELN_PLOT_COLOURS = 7 };
 
 typedef struct RelnCurve {
@@ -19,7 +19,7 @@ typedef struct RelnCurve {
     const double *x, *y, *low, *high;
     const char **labels;
     int colour; /* from 0 */
-    int group;  /* bars: the how many'th of them */
+    int group;  /* of bars: their position among the series of bars */
 } RelnCurve;
 
 /* " dash", " dot" or "": the class of a line by how often the colours have been used up. */
@@ -49,7 +49,7 @@ typedef struct RelnPlotAxis {
 } RelnPlotAxis;
 
 struct RelnPlot {
-    RelnFault *fault; /* the page's, as the arena */
+    RelnFault *fault; /* the page's; so is the arena */
     RelnArena *arena;
     const char *title, *note;
     RelnPlotAxis x, y;
@@ -64,7 +64,7 @@ struct RelnPlot {
 
 typedef struct RelnTick {
     double value;
-    bool major; /* has a text */
+    bool major; /* labelled with its value */
     bool power; /* the text is 10 with the exponent */
     int exponent;
     char text[32];
@@ -107,7 +107,7 @@ typedef struct RelnCanvas {
     double width, height, left, right, top, bottom; /* the whole, and the rectangle of the data */
     RelnRuler x, y;
     ptrdiff_t n_hidden;  /* points that cannot be drawn */
-    ptrdiff_t n_thinned; /* points that other points stand for */
+    ptrdiff_t n_thinned; /* points left out because drawn points cover them */
     int n_boxes;         /* places that names of points must leave free */
     RelnBox boxes[RELN_BOXES];
 } RelnCanvas;
@@ -122,6 +122,17 @@ void reln_curve_labels(RelnCanvas *canvas); /* names of points, after all curves
 /* The mark of a curve at a place: its shape goes by its colour. */
 void reln_curve_marker(RelnCanvas *canvas, const RelnCurve *curve, double px, double py);
 
-double reln_label_width(const char *text); /* in pixels, as far as one can know */
+/* ---- many curves (picks.c) ----------------------------------------------------------------------------------- */
+
+/* Curves that can be shown and hidden each by itself; further ones share the boxes of the first. */
+enum { RELN_PLOT_PICKS = 32 };
+/* Has the plot so many named curves that boxes take the place of the legend? */
+bool reln_plot_has_picks(const RelnPlot *plot);
+/* The number of a curve's box: curves without a name go with the named one before them. -1: none. */
+int reln_plot_pick(const RelnPlot *plot, const RelnCurve *curve);
+void reln_picks_boxes(const RelnCanvas *canvas);  /* before the drawing, which they rule */
+void reln_picks_labels(const RelnCanvas *canvas); /* below it, in place of the legend */
+
+double reln_label_width(const char *text); /* estimated width in pixels */
 
 #endif

@@ -42,7 +42,16 @@ static const char body[] =
     "color:var(--soft)}\n";
 
 static const char tables[] =
-    ".table{margin:1.6rem 0}.scroll{overflow-x:auto}\n"
+    /* a wide table may leave the column of text, so that none of its columns is hidden on a screen that has the room; where it
+     * scrolls all the same, the names of its rows stay */
+    ".table{margin:1.6rem 0}.table>.scroll{width:max-content;min-width:100%;"
+    "max-width:calc(100vw - 2.5rem);position:relative;left:50%;transform:translateX(-50%)}"
+    ".scroll{overflow-x:auto}.table>.scroll>table{margin:0 auto}\n"
+    ".many th,.many td{padding:.3rem .55rem;white-space:normal}.many table{font-size:.8rem;"
+    "border-collapse:separate;border-spacing:0}\n"
+    ".many td span{white-space:nowrap}"
+    ".many td:first-child,.many thead th:first-child{position:sticky;left:0;background:var(--bg);"
+    "min-width:8rem}\n"
     "table{border-collapse:collapse;font-size:.875rem;line-height:1.4;"
     "font-variant-numeric:tabular-nums;border-top:1.5px solid var(--ink);"
     "border-bottom:1.5px solid var(--ink)}\n"
@@ -95,6 +104,21 @@ static const char plots[] =
     "stroke-width:1.3;stroke-linejoin:round}\n"
     "svg .i{fill:var(--k);font-weight:600}svg g:hover>.m,svg .r:hover{stroke:var(--ink)}\n";
 
+/* A box that is not ticked hides the curve of its number, and dims its name. */
+#define PICK(n)                                                                                    \
+    ".q" #n ":not(:checked)~.scroll .q" #n "{display:none}"                                        \
+    ".q" #n ":not(:checked)~.picks .q" #n "{opacity:.45}"                                          \
+    ".q" #n ":focus-visible~.picks .q" #n "{outline:2px solid var(--link)}\n"
+static const char picks[] =
+    ".pick{position:absolute;opacity:0;width:1px;height:1px}\n"
+    ".picks{font:.82rem/1.6 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;"
+    "color:var(--soft);margin-top:.4rem}\n"
+    ".picks label{display:inline-block;margin:.1rem .3rem;padding:0 .5rem;cursor:pointer;"
+    "color:var(--ink);border:1px solid var(--rule);border-radius:4px}\n"
+    ".picks label::before{content:'';display:inline-block;width:1.3rem;margin-right:.4rem;"
+    "vertical-align:middle;border-top:3px solid var(--k)}\n"
+    ".picks .dash::before{border-top-style:dashed}.picks .dot::before{border-top-style:dotted}\n";
+
 static const char elsewhere[] =
     "@media(max-width:760px){body{font-size:16px}main{padding:1.4rem 1rem 2rem}h1{font-size:1.6rem}"
     ".g2,.g3,.g4{grid-template-columns:minmax(0,1fr)}dl{grid-template-columns:1fr;gap:0}"
@@ -105,4 +129,9 @@ static const char elsewhere[] =
     ".55rem}td.bar{min-width:5rem}a{color:inherit}.scroll{overflow:visible}svg{min-width:0!"
     "important}}\n";
 
-const char *const reln_style[] = {colours, body, tables, plots, elsewhere, NULL};
+const char *const reln_style[] = {
+    colours,  body,     tables,   plots,    picks,    PICK(0),   PICK(1),  PICK(2),
+    PICK(3),  PICK(4),  PICK(5),  PICK(6),  PICK(7),  PICK(8),   PICK(9),  PICK(10),
+    PICK(11), PICK(12), PICK(13), PICK(14), PICK(15), PICK(16),  PICK(17), PICK(18),
+    PICK(19), PICK(20), PICK(21), PICK(22), PICK(23), PICK(24),  PICK(25), PICK(26),
+    PICK(27), PICK(28), PICK(29), PICK(30), PICK(31), elsewhere, NULL};

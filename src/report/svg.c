@@ -77,7 +77,7 @@ static bool is_line(const RelnCurve *c)
 
 static bool is_direct(const RelnCanvas *canvas, const RelnCurve *c)
 {
-    return canvas->plot->direct && c->name && is_line(c);
+    return canvas->plot->direct && c->name && is_line(c) && !reln_plot_has_picks(canvas->plot);
 }
 
 static double direct_width(const RelnCanvas *canvas)
@@ -90,7 +90,7 @@ static double direct_width(const RelnCanvas *canvas)
     return fmin(width, 0.35 * canvas->width);
 }
 
-/* Names of things lie slanted where they would touch. */
+/* Names of categories are slanted where they would overlap. */
 static bool is_slanted(const RelnCanvas *canvas)
 {
     const RelnPlotAxis *axis = &canvas->plot->x;
@@ -113,7 +113,7 @@ typedef struct Place {
     double x, y;
 } Place;
 
-/* Where the next entry of the legend goes; a line that is full ends. */
+/* Position of the next entry of the legend; begins a new line when the current one is full. */
 static Place next_entry(const RelnCanvas *canvas, Place *pen, const char *name)
 {
     const double width = 30.0 + reln_label_width(name) + 16.0;
@@ -128,7 +128,9 @@ static Place next_entry(const RelnCanvas *canvas, Place *pen, const char *name)
 
 static bool is_in_legend(const RelnCanvas *canvas, const RelnCurve *c)
 {
-    return c->name && !is_direct(canvas, c);
+    const bool picked = reln_plot_has_picks(canvas->plot) && c->mark < RELN_MARK_BARS;
+
+    return c->name && !is_direct(canvas, c) && !picked;
 }
 
 static double legend_height(const RelnCanvas *canvas)
@@ -187,7 +189,7 @@ static double data_height(const RelnCanvas *canvas)
 
 static void divide(RelnCanvas *canvas, double width, double height)
 {
-    const bool equal = is_equal(canvas->plot); /* then steps are equal, too */
+    const bool equal = is_equal(canvas->plot); /* equal scales have equal tick steps, too */
 
     reln_ruler_divide(&canvas->x, fmax(2.0, width / (equal ? 50.0 : 90.0)));
     reln_ruler_divide(&canvas->y, fmax(2.0, height / (equal ? 50.0 : 45.0)));
@@ -438,7 +440,7 @@ static void draw_refs(RelnCanvas *canvas)
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-/* What the curve looks like, in 22 by 10 pixels. */
+/* Draw a sample of the curve for the legend, 22 by 10 pixels. */
 static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, double py)
 {
     const int colour = c->colour % RELN_PLOT_COLOURS;
@@ -603,8 +605,10 @@ static void open_svg(const RelnCanvas *canvas)
     RelnMarkup *const text = canvas->text;
     const int wide = (int)ceil(canvas->width), high = (int)ceil(canvas->height);
 
+    reln_markup_add(text, "<figure>");
+    reln_picks_boxes(canvas);
     reln_markup_addf(text,
-                     "<figure><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
+                     "<div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
                      "aria-labelledby=\"p%dt p%dd\" style=\"max-width:%dpx;min-width:%dpx\">\n",
                      wide, high, canvas->number, canvas->number, wide,
                      wide > 560 ? 560 : wide * 3 / 4);
@@ -626,6 +630,17 @@ static void open_clip(const RelnCanvas *canvas)
     reln_markup_addf(text, "\"/></clipPath>\n<g clip-path=\"url(#p%dc)\">\n", canvas->number);
 }
 
+static void draw_pickable(RelnCanvas *canvas, const RelnCurve *c)
+{
+    const int pick = reln_plot_has_picks(canvas->plot) ? reln_plot_pick(canvas->plot, c) : -1;
+
+    if (pick >= 0)
+        reln_markup_addf(canvas->text, "<g class=\"q%d\">\n", pick);
+    reln_curve_draw(canvas, c);
+    if (pick >= 0)
+        reln_markup_add(canvas->text, "</g>\n");
+}
+
 void reln_plot_svg(const RelnPlot *plot, int number, RelnMarkup *text)
 {
     RelnCanvas canvas = {.plot = plot, .text = text, .number = number};
@@ -637,11 +652,12 @@ void reln_plot_svg(const RelnPlot *plot, int number, RelnMarkup *text)
     draw_legend(&canvas);
     open_clip(&canvas);
     for (const RelnCurve *c = plot->curves; c; c = c->next)
-        reln_curve_draw(&canvas, c);
+        draw_pickable(&canvas, c);
     draw_refs(&canvas);
     reln_markup_add(text, "</g>\n");
     reln_curve_labels(&canvas);
     draw_direct(&canvas);
     reln_markup_add(text, "</svg></div>\n");
+    reln_picks_labels(&canvas);
     put_caption(&canvas);
 }

@@ -151,7 +151,7 @@ void reln_table_count(RelnTable *table, int64_t count)
 
 /* ---- best values --------------------------------------------------------------------------------------------- */
 
-/* Seen from above: the better value is the larger one. */
+/* A value turned so that larger is better. */
 static double merit(const RelnTable *table, int column, const RelnCell *cell)
 {
     return table->columns[column].flags & RELN_COL_LOWEST ? -cell->value : cell->value;
@@ -416,6 +416,8 @@ RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char
 
 /* ---- HTML ---------------------------------------------------------------------------------------------------- */
 
+enum { MANY = 7 }; /* columns that fit a page as wide as its text */
+
 static void html_class(RelnMarkup *text, unsigned flags, const RelnCell *cell)
 {
     const char *align = flags & RELN_COL_RIGHT ? "r" : flags & RELN_COL_CENTRE ? "c" : "";
@@ -424,6 +426,26 @@ static void html_class(RelnMarkup *text, unsigned flags, const RelnCell *cell)
     if (*align || bar || (cell && cell->best))
         reln_markup_addf(text, " class=\"%s%s%s\"", align, bar ? " bar" : "",
                          cell && cell->best ? " best" : "");
+}
+
+/* A value with its spread may break before the spread, and nowhere else. */
+static void html_value(const RelnTable *table, RelnMarkup *text, const char *value)
+{
+    static const char sign[] = " ± ";
+    const char *spread = table->n_columns > MANY ? strstr(value, sign) : NULL;
+    char mean[RELN_NUMBER_TEXT];
+
+    if (!spread || spread - value >= RELN_NUMBER_TEXT) {
+        reln_markup_escape(text, RELN_ESCAPE_HTML, value);
+        return;
+    }
+    memcpy(mean, value, (size_t)(spread - value));
+    mean[spread - value] = '\0';
+    reln_markup_add(text, "<span>");
+    reln_markup_escape(text, RELN_ESCAPE_HTML, mean);
+    reln_markup_add(text, "</span> <span>±\302\240");
+    reln_markup_escape(text, RELN_ESCAPE_HTML, spread + sizeof sign - 1);
+    reln_markup_add(text, "</span>");
 }
 
 static void html_cell(const RelnTable *table, RelnMarkup *text, int column, const RelnCell *cell)
@@ -440,7 +462,7 @@ static void html_cell(const RelnTable *table, RelnMarkup *text, int column, cons
     }
     reln_markup_add(text, ">");
     if (cell->text)
-        reln_markup_escape(text, RELN_ESCAPE_HTML, cell->text);
+        html_value(table, text, cell->text);
     reln_markup_add(text, "</td>");
 }
 
@@ -480,7 +502,8 @@ void reln_table_html(RelnTable *table, RelnMarkup *text)
         reln_markup_escape(text, RELN_ESCAPE_HTML, table->title);
         reln_markup_add(text, "</p>\n");
     }
-    reln_markup_add(text, "<div class=\"scroll\"><table>\n");
+    reln_markup_addf(text, "<div class=\"scroll%s\"><table>\n",
+                     table->n_columns > MANY ? " many" : "");
     html_head(table, text);
     reln_markup_add(text, "<tbody>\n");
     for (const RelnRow *row = table->rows; row; row = row->next)

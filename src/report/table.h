@@ -1,4 +1,4 @@
-/* table.h -- the parts of a table, for those who write it out. */
+/* table.h -- the parts of a table, for the code that writes it. */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
@@ -41,7 +41,7 @@ struct RelnTable {
     RelnNote *notes, *last_note;
 };
 
-/* table has no failure: that is for the caller to see first. */
+/* The caller has checked that the table has no failure. */
 void reln_table_html(RelnTable *table, RelnMarkup *text);
 
 #endif

@@ -17,9 +17,9 @@ typedef struct RelnFault {
 
 void reln_fault(RelnFault *fault, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Remembers what the context says when block is NULL; returns block. */
+/* When block is NULL, remembers the failure that the context has; returns block. */
 void *reln_fault_check(RelnFault *fault, void *block);
-/* The failure, as the context's last one. */
+/* Returns the remembered failure and records it in the context. */
 RelnStatus reln_fault_report(const RelnFault *fault);
 
 /* A text of a page or a table. After a failure of theirs nothing more is put. */

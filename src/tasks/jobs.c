@@ -128,7 +128,7 @@ static void give_up(Jobs *jobs, RelnStatus status)
     close_all(jobs);
 }
 
-/* What a child that has ended left: a record, a checkpoint, or a reason. */
+/* Collect the result of a finished child: its record, its checkpoint or its error. */
 static RelnStatus take(Jobs *jobs, const Job *job, int how)
 {
     TaskCall *call = jobs->call;

@@ -7,13 +7,14 @@
 
 /* ---- errors of numbers and features ----------------------------------------------------------------------------- */
 
-/* |r|^2: of every number where nothing acts on them, of every channel's vector where something does. */
+/* |r|^2: of each number where the rep is trivial, of each channel's vector otherwise. */
 static RelnNode *size_squared(RelnGraph *g, RelnNode *r)
 {
     return reln_is_invariant(r) ? reln_square(g, r) : reln_pair(g, r, r);
 }
 
-/* |r|, with derivatives 0 at r = 0: what the root would do there is kept out of value and gradient. */
+/* |r|, with derivatives 0 at r = 0: the root is taken of a replaced value there, so its infinite derivative enters neither
+ * value nor gradient. */
 static RelnNode *size(RelnGraph *g, RelnNode *r)
 {
     RelnNode *square, *positive, *one;
@@ -102,7 +103,7 @@ static bool want_classes(RelnGraph *g, const RelnLoss *loss, const RelnNode *y, 
     return true;
 }
 
-/* w_t for every row; NULL where there are none */
+/* The class weight w_t of every row; NULL when the loss has no class weights. */
 static RelnNode *class_weights(RelnGraph *g, const RelnLoss *loss, const RelnNode *y,
                                RelnNode *target)
 {

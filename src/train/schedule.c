@@ -106,7 +106,7 @@ static bool has_period(RelnScheduleKind kind)
            kind == RELN_SCHEDULE_STEPS;
 }
 
-/* 0 is what was left out: restarts then keep their period. */
+/* A factor of 0 means "not given": restarts then keep their period. */
 static bool factor_fits(const RelnSchedulePiece *p)
 {
     switch (p->kind) {
@@ -152,7 +152,7 @@ static RelnStatus check_piece(RelnCtx *ctx, const RelnSchedulePiece *p, int inde
     return RELN_OK;
 }
 
-/* One number counts the cuts, so one piece can make them. */
+/* A single counter counts the cuts of the rate, so only one piece may be a plateau. */
 static RelnStatus check_plateaus(RelnCtx *ctx, const RelnSchedule *s)
 {
     int count = 0;

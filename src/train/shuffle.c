@@ -1,7 +1,7 @@
 /* shuffle.c -- permutations that are computed, not stored: the swap-or-not shuffle (Hoang, Morris, Rogaway, 2012).
  *
  * A round pairs every x of 0..n-1 with k - x mod n, for a random k, and exchanges the two with probability 1/2. Both
- * toss the same coin, that of the larger one, so a round is a bijection of any n, and needs no table. */
+ * elements use the coin of the larger one, so a round is a bijection of any n, and needs no table. */
 #include "base/base.h"
 #include "reln/random.h"
 #include "reln/train.h"
@@ -15,7 +15,7 @@ static uint64_t coin(uint64_t key, uint64_t x)
     return (x ^ (x >> 31)) >> 63;
 }
 
-/* Without branches, which coins would make wrong half of the time. */
+/* Written without branches: a branch on a coin would be mispredicted half of the time. */
 static uint64_t swap_or_not(uint64_t n, uint64_t k, uint64_t key, uint64_t x)
 {
     const uint64_t other = k - x + (k < x ? n : 0);
@@ -24,7 +24,8 @@ static uint64_t swap_or_not(uint64_t n, uint64_t k, uint64_t key, uint64_t x)
     return x ^ ((x ^ other) & (0 - coin(key, larger)));
 }
 
-/* A place is spread evenly after about 2 log2(n) rounds; twice that and some more for what places share. */
+/* Number of rounds. After about 2 log2(n) rounds a single element is spread evenly; twice that and a few more make pairs of
+ * elements independent as well. */
 static int rounds_for(uint64_t n)
 {
     int rounds = 24;

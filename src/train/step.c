@@ -9,7 +9,8 @@ typedef struct Slope {
     RelnNode *param, *grad;
 } Slope;
 
-/* The sweep's answer where the loss does not depend on x; equal nodes are one. */
+/* The gradient node that reln_grad() gives when the loss does not depend on x: a zero node. Equal nodes are one object, so it
+ * can be recognised. */
 static bool is_zero(RelnGraph *g, RelnNode *grad, const RelnNode *x)
 {
     const RelnRep *dual = reln_dual(g, x->rep);

@@ -1,6 +1,6 @@
-/* trainer.c -- the loop: steps, evaluations, the best weights, and all of it as arrays that can be taken up again.
+/* trainer.c -- the loop: steps, evaluations, the best weights; its whole state as arrays from which a run goes on.
  *
- * What the rest of a run depends on is the store, the counters, the sums and the record; everything else is computed
+ * The rest of a run depends on the store, the counters, the sums and the record; everything else is computed
  * from the number of the step. Nothing is allocated after reln_trainer_create(), but for the record in a restore. */
 #include <limits.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "kit/clock.h"
 #include "train/train.h"
 
-/* Counters and sums travel as two arrays: every one of them has a place, and the lists are their format. */
+/* Counters and sums are saved as two arrays. These lists give each its position, and so are the file format. */
 enum { SEED, STEP, SINCE_BEST, SINCE_CUT, CUTS, SINCE_ROW, DIVERGED, N_COUNTERS };
 enum { LOSS_SUM, LAST_LOSS, LAST_RATE, LAST_NORM, BEST_SCORE, SECONDS, N_SUMS };
 /* A row of the record as numbers */
@@ -73,7 +73,7 @@ static void record_clear(RelnCtx *ctx, Record *record)
     *record = (Record){0};
 }
 
-/* Not zeroed, so that pages of rows to come are not touched. */
+/* Not zeroed, so that memory pages of future rows are not touched yet. */
 static RelnStatus record_init(RelnCtx *ctx, uint64_t capacity, Record *out)
 {
     *out = (Record){0};
@@ -295,7 +295,7 @@ static RelnStatus check_counters(const RelnTrainer *t, const int64_t *counters)
     return RELN_OK;
 }
 
-/* The record that the rest of the run has room in; the old one stays as it is. */
+/* Make a record with room for the rest of the run. The old record is not changed. */
 static RelnStatus read_record(const RelnTrainer *t, const RelnArray *rows, uint64_t step,
                               Record *out)
 {
@@ -311,7 +311,7 @@ static RelnStatus read_record(const RelnTrainer *t, const RelnArray *rows, uint6
     return RELN_OK;
 }
 
-/* Arrays may be our own, as they came from reln_trainer_state(). */
+/* The given arrays may be the trainer's own, as reln_trainer_state() returned them. */
 static void copy_arrays(RelnTrainer *t, int n, const RelnArray *arrays)
 {
     for (int i = 0; i < t->n_state; i++) {
@@ -417,7 +417,8 @@ void reln_trainer_destroy(RelnTrainer *trainer)
 
 /* ---- evaluations ------------------------------------------------------------------------------------------------ */
 
-/* One is due at every multiple and at the end; it may still be due when the last call was interrupted by a failure. */
+/* An evaluation is due at every multiple of evaluate_every and at the end. It is still due when the previous call failed
+ * before it was done. */
 static bool evaluation_due(const RelnTrainer *t)
 {
     const uint64_t step = step_of(t), every = t->job.evaluate_every;
@@ -447,7 +448,8 @@ static RelnStatus judge(RelnTrainer *t, RelnEvaluation *out)
                            RELN_TRAIN_METRICS);
 }
 
-/* An evaluation without a better score: patience wears out, and so does that of a plateau in its own piece. */
+/* Count an evaluation without a better score against the patience of the job and, within a plateau piece, against that of
+ * the plateau. */
 static void lose_patience(RelnTrainer *t)
 {
     const RelnSchedule *s = &t->job.schedule;
@@ -469,7 +471,7 @@ static void gain(RelnTrainer *t, double score)
     keep_best(t);
 }
 
-/* Wall time, brought up to date. */
+/* Add the time since the last call to `seconds`. */
 static void tick(RelnTrainer *t, bool start)
 {
     const double seconds = reln_wall_seconds();
@@ -507,7 +509,7 @@ static double output(const RelnTrainer *t, const char *name)
     return *(const double *)reln_plan_output(t->job.plan, name, NULL);
 }
 
-/* The optimiser has seen it already: back to the last weights that were good for something. */
+/* The optimiser has already used the gradient that is not finite: restore the weights of the best evaluation. */
 static void diverge(RelnTrainer *t)
 {
     t->counters[DIVERGED] = 1;
@@ -537,7 +539,7 @@ static RelnStatus train(RelnTrainer *t)
     return RELN_OK;
 }
 
-/* Tell the watch how far it is, if it is time to. False: it wants an end. */
+/* Tell the watch about the progress, if it is time to. False: the watch wants to stop. */
 static bool observe(RelnTrainer *t, bool evaluated, bool last)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -555,7 +557,7 @@ static bool observe(RelnTrainer *t, bool evaluated, bool last)
     return w->observe(w->self, &progress);
 }
 
-/* Let the watch keep the state, if it is time to or the last time. */
+/* Let the watch save the state, if it is time to or if the run ends. */
 static RelnStatus save(RelnTrainer *t, bool last)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -657,7 +659,7 @@ int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **rows)
     return trainer->record.count;
 }
 
-/* Before the first step the store has what there is. */
+/* Before the first step the record is empty, and the store holds the starting weights. */
 RelnStatus reln_trainer_take_best(RelnTrainer *trainer)
 {
     RELN_NEED(trainer, RELN_ERR_ARG);

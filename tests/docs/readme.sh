@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# readme.sh -- the programs in README.md compile without a warning and print what README.md says they print.
+# readme.sh -- the programs in README.md compile without a warning and print what README.md says they print; its commands run.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -30,3 +30,22 @@ for program in 1 2; do
     LD_LIBRARY_PATH=$(dirname "$pc") "$work/readme" >"$work/got"
     diff "$work/wanted" "$work/got"
 done
+
+# The SPEC and the commands, in their order.
+mkdir "$work/bin" "$work/first"
+ln -s "$work/prefix/bin/reln" "$work/bin/reln"
+ln -s "$BUILD_DIR/examples/example_make_data" "$work/bin/make_data"
+cd "$work/first"
+block yaml 1 >spec.yaml
+block sh 1 >commands
+[ "$(grep -c '^reln ' commands)" -ge 7 ]
+PATH=$work/bin:$PATH bash -euo pipefail commands >log 2>&1 || {
+    cat log >&2
+    exit 1
+}
+
+# A network drawn for Graphviz, and node by node.
+"$work/bin/reln" info run --dot >network.dot
+grep -q '^digraph' network.dot && grep -q -- '->' network.dot
+"$work/bin/reln" info run --graph --nodes >nodes
+grep -q 'block1.affine.xx0' nodes

@@ -256,7 +256,7 @@ static const Bad bad[] = {
     {"{symmetry: gl:3, inputs: [{name: X, as: matrix}], target: {name: y, as: vector}," SMALL,
      nothing,
      "target y: no map leads from features gl:3 to vectors under gl:3; wanted a vector among the "
-     "inputs"},
+     "inputs; in layer read-out"},
     {"{symmetry: so:3, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
      " model: {kind: vector-neurons}}",
      nothing,

@@ -542,7 +542,7 @@ static void what_cannot_be_built_is_said(void **state)
     expect(&o, reln_nn_affine(&o.net, "a", (RelnFeatures){.x = o.x}, 0, 2).s, RELN_ERR_ARG,
            "no equivariant linear map leads to");
     one_init(&o, "so:3", P, C);
-    expect(&o, reln_nn_dense(&o.net, "d", o.x, 2), RELN_ERR_REP, "add");
+    expect(&o, reln_nn_dense(&o.net, "d", o.x, 2), RELN_ERR_REP, "wanted invariants");
 }
 
 static RelnStatus build_everything(RelnCtx *ctx)

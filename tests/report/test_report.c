@@ -623,9 +623,44 @@ static void another_locale_changes_nothing(void **state)
     reln_page_destroy(page);
 }
 
+/* Up to eight curves have a legend. Of more, five are ticked, the first and the last among them, and the rest are hidden by the
+ * style sheet until they are. */
+static void many_curves_can_be_chosen(void **state)
+{
+    const double y[3] = {1, 2, 3};
+
+    (void)state;
+    for (int n = 8; n <= 40; n += 9) {
+        RelnPage *page = NULL;
+        RelnPlot *plot;
+        const char *html = NULL;
+        size_t n_bytes = 0;
+        char name[32];
+        int boxes = 0, ticked = 0;
+
+        assert_ok(ctx, reln_page_create(ctx, "many", &page));
+        plot = reln_page_plot(page, "curves");
+        for (int i = 0; i < n; i++) {
+            snprintf(name, sizeof name, "row %d", i);
+            reln_plot_line(plot, name, 3, NULL, y);
+        }
+        assert_ok(ctx, reln_page_html(page, &html, &n_bytes));
+        for (const char *at = html; (at = strstr(at, "<input ")) != NULL; at++)
+            boxes++;
+        for (const char *at = html; (at = strstr(at, "checked=\"checked\"")) != NULL; at++)
+            ticked++;
+        assert_int_equal(boxes, n <= 8 ? 0 : n < 32 ? n : 32);
+        assert_int_equal(ticked, n <= 8 ? 0 : n < 32 ? 5 : 4);
+        if (n > 8)
+            assert_non_null(strstr(html, "id=\"p1q0\" checked"));
+        reln_page_destroy(page);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_curves_can_be_chosen),
         cmocka_unit_test(numbers_are_short_and_keep_their_digits),
         cmocka_unit_test(mean_and_spread_have_the_same_decimals),
         cmocka_unit_test(counts_and_durations_read_well),
