@@ -114,12 +114,12 @@ static RelnStatus body(Set *s, ptrdiff_t i)
 
 static RelnStatus save(const Set *s, bool so3, const char *path)
 {
-    const RelnNamed pairs[] = {{"X", RELN_F64, 3, {s->n, 3, 3}, s->a},
-                               {"Y", RELN_F64, 3, {s->n, 3, 3}, s->b},
-                               {"y", RELN_F64, 1, {s->n}, s->y}};
-    const RelnNamed bodies[] = {{"C", RELN_F64, 3, {s->n, 3, 3}, s->a},
-                                {"v", RELN_F64, 2, {s->n, 3}, s->b},
-                                {"y", RELN_F64, 2, {s->n, 3}, s->y}};
+    const RelnArray pairs[] = {RELN_ARRAY("X", RELN_F64, s->a, s->n, 3, 3),
+                               RELN_ARRAY("Y", RELN_F64, s->b, s->n, 3, 3),
+                               RELN_ARRAY("y", RELN_F64, s->y, s->n)};
+    const RelnArray bodies[] = {RELN_ARRAY("C", RELN_F64, s->a, s->n, 3, 3),
+                                RELN_ARRAY("v", RELN_F64, s->b, s->n, 3),
+                                RELN_ARRAY("y", RELN_F64, s->y, s->n, 3)};
 
     return reln_npz_save(s->ctx, path, 3, so3 ? bodies : pairs);
 }

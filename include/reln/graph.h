@@ -71,7 +71,7 @@ RELN_API RelnEntryInfo reln_store_entry(const RelnStore *store, int index);
 /* False when there is no such name. */
 RELN_API bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out);
 /* The entry as an array (P, Q, R, K, C), with the store's own name and values. */
-RELN_API RelnNamed reln_entry_named(const RelnEntryInfo *entry);
+RELN_API RelnArray reln_entry_array(const RelnEntryInfo *entry);
 /* Number of elements of parameters. */
 RELN_API size_t reln_store_parameters(const RelnStore *store);
 
@@ -179,9 +179,8 @@ RELN_API bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode 
 /* A subgraph that is planned once and called often, in shared scratch memory; its gradient is a call of the
  * differentiated subgraph, which recomputes from the inputs: between the call and its gradient nothing of it is kept.
  *
- * A function whose nodes are at step level and of RELN_SAMPLES alone works on single items, of whatever domain it is
- * called in. One that has nodes of row domains works on the samples themselves, and everything in it is of the domain
- * that it says. */
+ * A function with arguments of RELN_SAMPLES and without nodes of row domains works on single items, of whatever domain it
+ * is called in. Any other works on the samples themselves, and everything in it is of the domain that it says. */
 typedef struct RelnFn RelnFn;
 
 /* Begin one: a graph of its own. Declare its arguments in order with reln_argument(), build, and close it with

@@ -13,9 +13,9 @@ const char *reln_model_text(const RelnModel *model, RelnDoc *doc)
 /* ---- weights by name ------------------------------------------------------------------------------------------------ */
 
 /* The array of an entry as model files have it: axes of one element are left out. */
-static RelnNamed squeezed(const RelnEntryInfo *entry)
+static RelnArray squeezed(const RelnEntryInfo *entry)
 {
-    RelnNamed array = reln_entry_named(entry);
+    RelnArray array = reln_entry_array(entry);
     int rank = 0;
 
     for (int a = 0; a < array.rank; a++)
@@ -26,11 +26,11 @@ static RelnNamed squeezed(const RelnEntryInfo *entry)
 }
 
 /* What a network computes with: parameters, and states that are no moments of an optimiser. */
-static RelnStatus weights(const RelnModel *model, RelnArena *arena, int *n, RelnNamed **out)
+static RelnStatus weights(const RelnModel *model, RelnArena *arena, int *n, RelnArray **out)
 {
     const RelnStore *store = reln_model_store(model);
     const int count = reln_store_count(store);
-    RelnNamed *list = reln_arena_alloc(arena, (size_t)count + 1, sizeof *list);
+    RelnArray *list = reln_arena_alloc(arena, (size_t)count + 1, sizeof *list);
 
     if (!list)
         return RELN_ERR_NOMEM;
@@ -44,7 +44,7 @@ static RelnStatus weights(const RelnModel *model, RelnArena *arena, int *n, Reln
     return RELN_OK;
 }
 
-static bool same_shape(const RelnNamed *a, const RelnNamed *b)
+static bool same_shape(const RelnArray *a, const RelnArray *b)
 {
     bool same = a->rank == b->rank;
 
@@ -53,7 +53,7 @@ static bool same_shape(const RelnNamed *a, const RelnNamed *b)
     return same;
 }
 
-static void copy(const RelnNamed *from, const RelnEntryInfo *to)
+static void copy(const RelnArray *from, const RelnEntryInfo *to)
 {
     const bool narrow = to->dtype == RELN_F32;
 
@@ -76,7 +76,7 @@ static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *pa
 
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        const RelnNamed want = squeezed(&entry), *have = reln_tensors_find(file, entry.name);
+        const RelnArray want = squeezed(&entry), *have = reln_tensors_find(file, entry.name);
 
         if (!have)
             return reln_fail(ctx, RELN_ERR_FORMAT, "%s: no tensor '%s', which the model has", path,
@@ -127,7 +127,7 @@ static RelnStatus save(const RelnModel *model, const char *path, RelnArena *aren
     const char *text = reln_model_text(model, doc);
     const RelnMetaItem items[] = {
         {"reln.format", RELN_FORMAT}, {"reln.kind", "model"}, {"reln.model", text}};
-    RelnNamed *list;
+    RelnArray *list;
     int n;
 
     if (!text)
@@ -247,7 +247,7 @@ RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out
         const RelnEntryInfo to = reln_store_entry(reln_model_store(other), i);
         RelnEntryInfo from;
         if (reln_store_find(reln_model_store(model), to.name, &from)) {
-            const RelnNamed array = reln_entry_named(&from);
+            const RelnArray array = reln_entry_array(&from);
             copy(&array, &to);
         }
     }

@@ -47,6 +47,10 @@ static bool fn_close(RelnFn *fn, int n_out, RelnNode *const *outs)
     fn->n_out = n_out;
     fn->in = body->arguments.items;
     fn->captured = body->captured.items;
+    /* samples that come from no argument are those of the batch */
+    fn->placed = true;
+    for (int i = 0; i < fn->n_in; i++)
+        fn->placed = fn->placed && fn->in[i]->domain == RELN_STEP;
     for (int id = 0; id < body->nodes.count; id++)
         fn->placed = fn->placed || body->nodes.items[id]->domain > RELN_SAMPLES;
     fn->out = reln_arena_copy(&body->arena, outs, (size_t)n_out, sizeof *outs);

@@ -168,7 +168,7 @@ struct RelnFn {
     int n_in, n_out;
     RelnNode **in, **out;
     RelnNode **captured; /* by argument: the node that every call passes; NULL: the caller says */
-    bool placed;         /* has nodes of row domains, so that its samples are samples */
+    bool placed;         /* its samples are those of the batch, not the items it is called for */
     RELN_LIST(RelnFnVjp) vjps;
 };
 
