@@ -299,15 +299,24 @@ RELN_API RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, Re
 
 RELN_API RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over);
 
-/* Attention among the points on P, with residual: for each head, with queries q = x Wq, keys k = x Wk, values v = x Wv,
+/* Attention among the points on P, or among the rows of each sample when x and s are of a row domain, with residual: for
+ * each head, with queries q = x Wq, keys k = x Wk, values v = x Wv,
  *     a_ij = softmax_j( sum_c B(q_ic, k_jc) / sqrt(K C) + (s Sq)_i (s Sk)_j / sqrt(D) )
  *     y.x = x + (sum_j a_ij v_j) Wo,   y.s = s + (sum_j a_ij (s Sv)_j) So
  * C and D are the channels of one head. Either of x and s may be missing.
  * Shapes  as they come in; heads divides C and D
  * Parameters  Wq, Wk, Wv, Wo: C C;  Sq, Sk, Sv, So: D D      Cost  8 K C C + 4 P K C for each point
- * Fails   RELN_ERR_UNSUPPORTED for features of a row domain, whose rows are not on P */
+ * Notes   of rows, nothing as large as the pairs is kept: gradients compute the scores again */
 RELN_API RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeatures in,
                                         int heads);
+
+/* The same between two sets of a sample: rows of `in` look at rows of `from`, whose keys are k = from Wk and values
+ * v = from Wv. A row that finds nobody to look at stays as it is.
+ * Shapes  in's; from may have other numbers of channels, C' and D'
+ * Parameters  as reln_nn_attention(), but Wk, Wv: C' C and Sk, Sv: D' D
+ * Fails   RELN_ERR_ARG when one of the two sets has x or s and the other has not, RELN_ERR_UNSUPPORTED when they are no rows */
+RELN_API RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *name, RelnFeatures in,
+                                              RelnFeatures from, int heads);
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 

@@ -43,6 +43,30 @@ bool reln_domain_is_above(const RelnGraph *g, RelnDomain ancestor, RelnDomain do
     return false;
 }
 
+bool reln_domain_pairs(const RelnGraph *g, RelnDomain domain, RelnDomain *first, RelnDomain *second,
+                       bool *self)
+{
+    const RelnRowDomain *d;
+
+    if (domain <= RELN_SAMPLES || !reln_domain_known(g, domain))
+        return false;
+    d = reln_row_domain(g, domain);
+    *first = d->parent;
+    *second = d->second;
+    *self = d->self;
+    return d->kind == RELN_ROWS_PAIRS;
+}
+
+int reln_domain_fixed(const RelnGraph *g, RelnDomain domain, RelnDomain parent)
+{
+    const RelnRowDomain *d;
+
+    if (domain <= RELN_SAMPLES || !reln_domain_known(g, domain))
+        return 0;
+    d = reln_row_domain(g, domain);
+    return d->kind == RELN_ROWS_FIXED && d->parent == parent ? d->most : 0;
+}
+
 /* ---- how many ------------------------------------------------------------------------------------------------- */
 
 /* Products of extents that a machine never has stay at the largest number there is. */

@@ -141,6 +141,11 @@ void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size);
 /* "the step", "samples", or the name of a row domain. */
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
 bool reln_domain_known(const RelnGraph *g, RelnDomain domain);
+/* The ends of a domain of pairs; false for other domains. */
+bool reln_domain_pairs(const RelnGraph *g, RelnDomain domain, RelnDomain *first, RelnDomain *second,
+                       bool *self);
+/* How many items of a reln_fixed() domain are below each item of `parent`; 0 where it is none, or not below it. */
+int reln_domain_fixed(const RelnGraph *g, RelnDomain domain, RelnDomain parent);
 /* A key for a random node, the next of the graph: equal for models that are built alike, never one of a user's. */
 uint64_t reln_graph_key(RelnGraph *g);
 /* Let z, an effect on the parameter in[0], run after everything else. One effect for each parameter. */

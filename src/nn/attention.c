@@ -1,4 +1,4 @@
-/* attention.c -- points that look at each other with invariant scores. */
+/* attention.c -- points of an axis, or rows of sets, that look at each other with invariant scores. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -75,24 +75,147 @@ static RelnNode *finish(const RelnNet *net, const char *name, const char *part, 
 
 enum { MAX_HEADS = 64 };
 
+static const char *const of_x[4] = {"Wq", "Wk", "Wv", "Wo"}, *const of_s[4] = {"Sq", "Sk", "Sv",
+                                                                               "So"};
+
+/* ---- rows of sets ----------------------------------------------------------------------------------------------- */
+
+/* The rows that look, those that are looked at, and a matrix of pairs for each head. */
+typedef struct Pairing {
+    RelnDomain rows, from;
+    RelnDomain parents; /* (row, head) */
+    RelnDomain pairs;
+} Pairing;
+
+static Pairing pairing(RelnGraph *g, RelnDomain rows, RelnDomain from, int heads)
+{
+    Pairing p = {rows, from, rows, RELN_STEP};
+    RelnArena *arena = reln_graph_arena(g);
+    const char *parts =
+        reln_arena_printf(arena, "%d heads of %s", heads, reln_domain_name(g, rows));
+    const char *pairs = reln_arena_printf(arena, "%d heads of %s to %s", heads,
+                                          reln_domain_name(g, rows), reln_domain_name(g, from));
+
+    if (!parts || !pairs) {
+        reln_graph_nomem(g);
+        return p;
+    }
+    if (heads > 1)
+        p.parents = reln_fixed(g, parts, rows, heads);
+    if (p.parents != RELN_STEP)
+        p.pairs = reln_pairs(g, pairs, p.parents, from, true);
+    return p;
+}
+
+/* Queries of the rows that look, keys and values of the others; the scale of the scores is in the weights of q. */
+static Look look_across(const RelnNet *net, const char *name, const char *const parts[4],
+                        RelnNode *x, RelnNode *from,
+                        RelnNode *(*lower)(const RelnNet *net, RelnNode *x), int heads)
+{
+    const int c = reln_nn_channels(x), d = reln_nn_channels(from);
+    Look l = {.each = c / heads};
+    RelnNode *w;
+
+    if (!x || !from)
+        return l;
+    l.scale = 1.0 / sqrt((double)x->shape.dims[RELN_K] * l.each);
+    w = reln_nn_weight(net, name, parts[0], c, c, c);
+    l.q = reln_mix(net->graph, x, reln_scale(net->graph, w, l.scale));
+    l.k = lower(net, reln_mix(net->graph, from, reln_nn_weight(net, name, parts[1], d, c, d)));
+    l.v = reln_mix(net->graph, from, reln_nn_weight(net, name, parts[2], d, c, d));
+    return l;
+}
+
+/* A function, so that its gradient computes the scores again, tile by tile: nothing of the size of the pairs is kept. */
+static bool sums_of_values(const RelnNet *net, const char *name, const Pairing *p, const Look *lx,
+                           const Look *ls, RelnNode **out)
+{
+    RelnGraph *g = reln_fn_begin(net->graph, name);
+    RelnNode *t = lx->q ? reln_pair_gram(g, lx->q, lx->k, p->pairs) : NULL;
+    RelnNode *u = ls->q ? reln_pair_gram(g, ls->q, ls->k, p->pairs) : NULL;
+    RelnNode *a = reln_softmax_within(g, t && u ? reln_add(g, t, u) : t ? t : u, p->parents);
+    RelnNode *sums[2];
+    int n = 0;
+
+    if (lx->q)
+        sums[n++] = reln_pair_weigh(g, a, lx->v, p->rows);
+    if (ls->q)
+        sums[n++] = reln_pair_weigh(g, a, ls->v, p->rows);
+    return g && reln_call(net->graph, reln_fn_end(g, n, sums), 0, NULL, out);
+}
+
+static RelnNode *finish_rows(const RelnNet *net, const char *name, const char *part, RelnNode *x,
+                             RelnNode *sum)
+{
+    return reln_add(net->graph, x, reln_nn_mixed(net, name, part, sum, reln_nn_channels(x)));
+}
+
+static RelnFeatures attend_rows(const RelnNet *net, const char *name, RelnFeatures in,
+                                RelnFeatures from, int heads)
+{
+    const RelnFeatures none = {NULL, NULL};
+    const Pairing p = pairing(net->graph, (in.x ? in.x : in.s)->domain,
+                              (from.x ? from.x : from.s)->domain, heads);
+    const Look lx = look_across(net, name, of_x, in.x, from.x, reln_nn_lower, heads);
+    const Look ls = look_across(net, name, of_s, in.s, from.s, same, heads);
+    RelnNode *sums[2] = {NULL, NULL};
+
+    if (reln_graph_status(net->graph) != RELN_OK || !sums_of_values(net, name, &p, &lx, &ls, sums))
+        return none;
+    return (RelnFeatures){in.x ? finish_rows(net, name, of_x[3], in.x, sums[0]) : NULL,
+                          in.s ? finish_rows(net, name, of_s[3], in.s, sums[in.x != NULL]) : NULL};
+}
+
+static bool is_rows(const RelnNode *x)
+{
+    return x && x->domain > RELN_SAMPLES;
+}
+
+static bool want_heads(const RelnNet *net, const char *name, RelnFeatures in, int heads)
+{
+    if (heads < 1 || heads > MAX_HEADS)
+        return reln_graph_fail(net->graph, RELN_ERR_ARG, "%s: %d heads, wanted 1 to %d", name,
+                               heads, MAX_HEADS);
+    return splits(net, name, in.x, heads) && splits(net, name, in.s, heads);
+}
+
+RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *name, RelnFeatures in,
+                                     RelnFeatures from, int heads)
+{
+    RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
+
+    const RelnFeatures none = {NULL, NULL};
+
+    if (reln_graph_status(net->graph) != RELN_OK || !want_heads(net, name, in, heads))
+        return none;
+    if ((!in.x && !in.s) || !in.x != !from.x || !in.s != !from.s) {
+        reln_graph_fail(net->graph, RELN_ERR_ARG, "%s: wanted features or invariants of both sets",
+                        name);
+        return none;
+    }
+    if (!is_rows(in.x ? in.x : in.s) || !is_rows(from.x ? from.x : from.s)) {
+        reln_graph_fail(net->graph, RELN_ERR_UNSUPPORTED, "%s: %s look at %s, wanted rows of sets",
+                        name, reln_shape_text(in.x ? in.x : in.s),
+                        reln_shape_text(from.x ? from.x : from.s));
+        return none;
+    }
+    return attend_rows(net, name, in, from, heads);
+}
+
+/* ---- points of an axis ------------------------------------------------------------------------------------------ */
+
 RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeatures in, int heads)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
     RELN_LAYER(net->graph, name);
 
-    static const char *const of_x[4] = {"Wq", "Wk", "Wv", "Wo"}, *const of_s[4] = {"Sq", "Sk", "Sv",
-                                                                                   "So"};
     const RelnFeatures none = {NULL, NULL};
     RelnNode *x[MAX_HEADS], *s[MAX_HEADS];
     Look lx, ls;
 
-    if (heads < 1 || heads > MAX_HEADS)
-        reln_graph_fail(net->graph, RELN_ERR_ARG, "%s: %d heads, wanted 1 to %d", name, heads,
-                        MAX_HEADS);
-    if (!reln_nn_want_points(net, name, in.x) || !reln_nn_want_points(net, name, in.s))
-        return none;
-    if (heads < 1 || heads > MAX_HEADS || !splits(net, name, in.x, heads) ||
-        !splits(net, name, in.s, heads))
+    if (is_rows(in.x) || is_rows(in.s))
+        return reln_nn_cross_attention(net, name, in, in, heads);
+    if (!want_heads(net, name, in, heads))
         return none;
     lx = look(net, name, of_x, in.x, reln_nn_lower, heads);
     ls = look(net, name, of_s, in.s, same, heads);

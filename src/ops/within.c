@@ -75,7 +75,7 @@ static void each_group(const RelnExec *e,
 
 static RelnStatus forward_softmax(const RelnExec *e)
 {
-    each_group(e, reln_kern(e)->softmax);
+    each_group(e, reln_kern(e)->softmax_within);
     return RELN_OK;
 }
 

@@ -54,6 +54,29 @@ typedef struct RelnSgdStep {
     bool nesterov;
 } RelnSgdStep;
 
+/* An axis in pieces: index t is at (t / run) outer + (t % run) step. */
+typedef struct RelnSplit {
+    ptrdiff_t run, outer, step;
+} RelnSplit;
+/* A part of a matrix b, packed: its rows l and columns j, at most RELN_CHAIN_PIECE of either. */
+typedef struct RelnChainPiece {
+    ptrdiff_t l_from, l_to, j_from, j_to;
+    void *packed; /* room for RELN_CHAIN_PIECE squared */
+} RelnChainPiece;
+enum { RELN_CHAIN_PIECE = 256 };
+/* Rows i of a product with it, for l and j in a range: c[i, j - j_from] = sum_l a[i, l - l_from] b[l, j]; the sum is one
+ * chain of multiply-adds, which begins with what is in c if `add`. */
+typedef struct RelnChain {
+    ptrdiff_t m, l_from, l_to, j_from, j_to;
+    const void *a;
+    ptrdiff_t row; /* of a */
+    RelnSplit inner;
+    void *c;
+    ptrdiff_t ldc;
+    RelnSplit columns; /* of c; its step is 1 */
+    bool add;
+} RelnChain;
+
 typedef struct RelnRealKernels {
     size_t size; /* of real */
     /* y[i] = f(x[i * sx]); exp to softplus are our own, within 2 ulp, and the same bits wherever a number stands */
@@ -87,13 +110,18 @@ typedef struct RelnRealKernels {
                       void *packed);
     void (*gemm)(bool ta, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void *a, ptrdiff_t lda,
                  const void *packed, bool accumulate, void *c, ptrdiff_t ldc);
+    /* Pack the piece p of b, whose elements are at inner(l) + columns(j); and the part of a product that it makes */
+    void (*chain_pack)(const RelnChainPiece *p, const void *b, const RelnSplit *inner,
+                       const RelnSplit *columns);
+    void (*chain)(const RelnChain *q, const RelnChainPiece *p);
     /* Along the first axis of x (extent, inner): the place of the largest (least: smallest) number, the first of equal
      * ones; a NaN never wins against a number. */
     void (*arg)(ptrdiff_t extent, ptrdiff_t inner, bool least, const void *x, int32_t *out);
     /* z = exp(x - m) / sum exp(x - m), (extent, inner), and m + log sum exp(x - m), (inner), m the largest */
     void (*softmax)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
     void (*logsumexp)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
-    /* of (rows, item): every row the sum of all; 1 at the first largest of each column, 0 elsewhere */
+    /* of (rows, item): softmax of each column; every row the sum of all; 1 at the first largest of each column, 0 elsewhere */
+    void (*softmax_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
     void (*sum_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
     void (*is_max_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
     /* z[i * sz + index[i * si] * step] += y[i * sy], one after another */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/plan.h"
 #include "property/act.h"
 #include "property/case.h"
 #include "reln/plan.h"
@@ -175,6 +176,8 @@ static char *forward_alone(const Case *c, const RelnNode *z, RelnGemm *gemm, int
     const size_t scratch = z->op->scratch ? z->op->scratch(z, n) : 0;
     char *ready = guarded(prepared, fill), *spare = guarded(scratch, fill);
     char *out = guarded(reln_node_bytes(z) * (size_t)case_items(z, FEW), fill);
+    const RelnSpans spans = {.n_samples = FEW,
+                             .first = (const ptrdiff_t *const *)c->plan->row_first};
     const RelnExec e = {.node = z,
                         .prepared = ready + GUARD,
                         .in = in,
@@ -182,6 +185,7 @@ static char *forward_alone(const Case *c, const RelnNode *z, RelnGemm *gemm, int
                         .n = n,
                         .n_in = n_in,
                         .passing = passing,
+                        .spans = &spans,
                         .scratch = spare + GUARD,
                         .kern = gemm->kern,
                         .gemm = gemm,
