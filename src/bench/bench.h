@@ -28,7 +28,7 @@ typedef enum BenchKind { BENCH_NETWORK, BENCH_LAYER, BENCH_KERNEL } BenchKind;
 
 /* ---- cases ----------------------------------------------------------------------------------------------------- */
 
-enum { BENCH_MAX_BATCHES = 4, BENCH_MAX_INPUTS = 4 };
+enum { BENCH_MAX_BATCHES = 4, BENCH_MAX_INPUTS = 4, BENCH_MAX_DOMAINS = 8 };
 
 typedef struct BenchNet BenchNet;
 
@@ -58,11 +58,17 @@ struct BenchNet {
     int n_inputs;
     RelnNode *inputs[BENCH_MAX_INPUTS];
     int limits[BENCH_MAX_INPUTS]; /* of indices; 0: numbers */
+    int per[BENCH_MAX_DOMAINS];   /* items of each domain in a sample; 0: one */
     RelnNode *x;                  /* the first one */
     bool is_gradient;             /* what build() returned is what the gradient pass is about */
 };
 
 RelnNode *bench_input(BenchNet *b, const char *name, RelnDims dims, const RelnRep *rep);
+RelnNode *bench_input_rows(BenchNet *b, const char *name, RelnDomain rows, RelnDims dims,
+                           const RelnRep *rep);
+/* Note that a domain has so many items in every sample. */
+RelnDomain bench_domain(BenchNet *b, RelnDomain domain, int per);
+int bench_per(const BenchNet *b, const RelnNode *x);
 RelnNode *bench_index(BenchNet *b, const char *name, RelnDims dims, int limit); /* below limit */
 
 /* What the files of cases offer. */
@@ -99,6 +105,7 @@ typedef struct BenchRig {
     RelnPlan *plan;
     void *data[BENCH_MAX_INPUTS]; /* of the inputs, for the largest batch */
     const RelnNode *inputs[BENCH_MAX_INPUTS];
+    int per[BENCH_MAX_INPUTS]; /* rows of each in a sample; 1: it is of samples */
     int n_inputs;
     double flops, bytes; /* nominal operations, and traffic of kernels, of one sample */
     double build;        /* seconds for graph, gradient and plan */

@@ -1,12 +1,31 @@
 /* count.c -- layers of the networks, each with the nominal operations of its products; inputs and losses. */
 #include "bench/bench.h"
 
-RelnNode *bench_input(BenchNet *b, const char *name, RelnDims dims, const RelnRep *rep)
+RelnNode *bench_input_rows(BenchNet *b, const char *name, RelnDomain rows, RelnDims dims,
+                           const RelnRep *rep)
 {
-    RelnNode *x = reln_input(b->net.graph, name, RELN_SAMPLES, dims, rep, RELN_DEFAULT);
+    RelnNode *x = reln_input(b->net.graph, name, rows, dims, rep, RELN_DEFAULT);
 
     b->inputs[b->n_inputs++] = x;
     return x;
+}
+
+RelnNode *bench_input(BenchNet *b, const char *name, RelnDims dims, const RelnRep *rep)
+{
+    return bench_input_rows(b, name, RELN_SAMPLES, dims, rep);
+}
+
+RelnDomain bench_domain(BenchNet *b, RelnDomain domain, int per)
+{
+    b->per[domain < BENCH_MAX_DOMAINS ? domain : 0] = per;
+    return domain;
+}
+
+int bench_per(const BenchNet *b, const RelnNode *x)
+{
+    const RelnDomain d = reln_node_domain(x);
+
+    return d > RELN_SAMPLES && d < BENCH_MAX_DOMAINS && b->per[d] ? b->per[d] : 1;
 }
 
 RelnNode *bench_index(BenchNet *b, const char *name, RelnDims dims, int limit)
@@ -31,7 +50,8 @@ static void count_points(BenchNet *b, const RelnNode *x, int points, int product
 
     if (b->pass != BENCH_FORWARD && learns)
         times += is_data(b, x) ? 1 : 2;
-    b->flops += 2.0 * times * products * points * d.q * d.r * d.k * d.c * channels;
+    b->flops +=
+        2.0 * times * products * bench_per(b, x) * points * d.q * d.r * d.k * d.c * channels;
 }
 
 void bench_count(BenchNet *b, const RelnNode *x, int products, int channels, bool learns)

@@ -139,10 +139,12 @@ static void *random_data(size_t count, int limit, uint64_t stream)
 static RelnStatus bind(BenchRig *rig, const BenchNet *b, int batch)
 {
     for (int i = 0; i < b->n_inputs; i++) {
-        const size_t count = item_size(b->inputs[i]) * (size_t)batch;
+        const int per = bench_per(b, b->inputs[i]);
+        const size_t count = item_size(b->inputs[i]) * (size_t)per * (size_t)batch;
         RelnStatus status;
 
         rig->inputs[i] = b->inputs[i];
+        rig->per[i] = per;
         rig->data[i] = random_data(count, b->limits[i], (uint64_t)i);
         if (!rig->data[i])
             return RELN_ERR_NOMEM;
@@ -257,6 +259,15 @@ static int keep_parameters(const BenchRig *rig, Kept *out)
     return n;
 }
 
+/* Rows of a sample are written as its points. */
+static RelnDims with_rows(const BenchRig *rig, int input)
+{
+    RelnDims d = reln_node_dims(rig->inputs[input]);
+
+    d.p *= rig->per[input];
+    return d;
+}
+
 RelnStatus bench_rig_save(const BenchRig *rig, const char *path)
 {
     enum { ALL = 2 * MOST + BENCH_MAX_INPUTS + 1 };
@@ -268,7 +279,7 @@ RelnStatus bench_rig_save(const BenchRig *rig, const char *path)
 
     for (; arrays && kept && n < rig->n_inputs; n++)
         keep(&kept[n], "in.", reln_node_name(rig->inputs[n]), reln_node_dtype(rig->inputs[n]),
-             rig->batch, reln_node_dims(rig->inputs[n]), rig->data[n]);
+             rig->batch, with_rows(rig, n), rig->data[n]);
     if (arrays && kept) {
         n += keep_parameters(rig, kept + n);
         n += keep_gradients(rig, kept + n, owned);

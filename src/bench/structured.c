@@ -63,22 +63,17 @@ static RelnNode *total(RelnGraph *g, RelnNode *x)
     return reln_batch_sum(g, reln_sum(g, reln_sum(g, x, RELN_Q), RELN_P));
 }
 
-/* Mean over `each` items of a sample: all of x without those of `left_out`, which may be NULL. */
-static RelnNode *mean_of(RelnGraph *g, RelnNode *x, RelnNode *left_out, double each)
+/* Mean over `each` items of a sample. */
+static RelnNode *mean_of(RelnGraph *g, RelnNode *x, double each)
 {
-    RelnNode *sum = total(g, x);
-
-    if (left_out)
-        sum = reln_sub(g, sum, total(g, left_out));
-    return reln_div(g, sum, reln_scale(g, reln_batch_count(g), each));
+    return reln_div(g, total(g, x), reln_scale(g, reln_batch_count(g), each));
 }
 
-static Moments moments(RelnGraph *g, RelnNode *x, RelnNode *left_out, double each)
+static Moments moments(RelnGraph *g, RelnNode *x, double each)
 {
-    RelnNode *mean = mean_of(g, x, left_out, each);
-    RelnNode *own = left_out ? reln_square(g, reln_sub(g, left_out, mean)) : NULL;
+    RelnNode *mean = mean_of(g, x, each);
 
-    return (Moments){mean, mean_of(g, reln_square(g, reln_sub(g, x, mean)), own, each)};
+    return (Moments){mean, mean_of(g, reln_square(g, reln_sub(g, x, mean)), each)};
 }
 
 static RelnNode *statistic(BenchNet *b, const char *name, const char *part, int channels,
@@ -97,8 +92,7 @@ static void remember(RelnGraph *g, RelnNode *kept, RelnNode *now)
 }
 
 /* gamma (x - mean) / sqrt(var + 1e-5) + beta, with statistics of the batch when it trains, recalled ones otherwise. */
-static RelnNode *batch_norm(BenchNet *b, const char *name, RelnNode *x, RelnNode *left_out,
-                            double each)
+static RelnNode *batch_norm(BenchNet *b, const char *name, RelnNode *x, double each)
 {
     RelnGraph *g = b->net.graph;
     const int c = x ? reln_node_dims(x).c : 1;
@@ -107,7 +101,7 @@ static RelnNode *batch_norm(BenchNet *b, const char *name, RelnNode *x, RelnNode
     RelnNode *gamma = row(b, name, "gamma", c, 1.0), *beta = row(b, name, "beta", c, 0.0), *scale;
 
     if (b->net.train) {
-        m = moments(g, x, left_out, each);
+        m = moments(g, x, each);
         remember(g, kept.mean, m.mean);
         remember(g, kept.var, m.var);
     }
@@ -123,125 +117,150 @@ static RelnNode *psi(RelnGraph *g, RelnNode *x)
     return reln_mul(g, reln_sign(g, x), reln_log(g, reln_shift(g, reln_abs(g, x), 1.0, 1.0)));
 }
 
-/* Invariants of pairs, n particles: of (i, j) as (P = n, Q = n, C = 2), and of (i, i) as (P = n, C = 2). */
-typedef struct Pairs {
-    RelnNode *all, *own;
-} Pairs;
+/* The rows of the network, all pairs of them, and what it knows of each. */
+typedef struct Particles {
+    RelnDomain rows, pairs;
+    RelnNode *s, *x, *h;
+} Particles;
 
-/* psi(<x_i - x_j, x_i - x_j>) and psi(<x_i, x_j>) of four-vectors x (R = n, K = 4) */
-static Pairs minkowski(BenchNet *b, RelnNode *x)
+/* <x, y> with the signs (+, -, -, -) */
+static RelnNode *minkowski(RelnGraph *g, RelnNode *x, RelnNode *y)
 {
     static const double eta[16] = {1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1};
-    RelnGraph *g = b->net.graph;
-    const int n = b->c->points;
-    RelnNode *low, *dot, *q, *sums, *all[2], *own[2];
 
-    if (!x)
-        return (Pairs){NULL, NULL};
-    low = reln_linear_map(g, x, eta, reln_rep_dual(reln_node_rep(x)));
-    dot = reln_gram(g, x, low); /* (R = n, C = n) */
-    q = reln_pair(g, x, low);   /* (R = n) */
-    sums = reln_add(g, q, reln_reshape(g, q, (RelnDims){.c = n}));
-    all[0] = psi(g, reln_sub(g, sums, reln_scale(g, dot, 2.0)));
-    all[1] = psi(g, dot);
-    for (int i = 0; i < 2; i++)
-        all[i] = reln_reshape(g, all[i], (RelnDims){.p = n, .q = n});
-    own[1] = reln_reshape(g, psi(g, q), (RelnDims){.p = n});
-    own[0] = reln_scale(g, own[1], 0.0);
-    return (Pairs){reln_concat(g, 2, all, RELN_C), reln_concat(g, 2, own, RELN_C)};
+    return y ? reln_pair(g, x, reln_linear_map(g, y, eta, reln_rep_dual(reln_node_rep(y)))) : NULL;
 }
 
-/* 1 for i != j, (P = n, Q = n) */
-static RelnNode *not_self(BenchNet *b)
+/* Of a pair: its invariants psi(<x_i - x_j, x_i - x_j>), psi(<x_i, x_j>), and x_i - x_j. */
+static RelnNode *invariants(RelnGraph *g, const Particles *p, RelnNode **difference)
 {
-    enum { MOST = 64 };
-    const int n = b->c->points;
-    double values[MOST * MOST];
+    RelnNode *xi = reln_spread(g, p->x, p->pairs), *xj = reln_spread_second(g, p->x, p->pairs);
+    RelnNode *d = reln_sub(g, xi, xj);
+    RelnNode *s[2] = {psi(g, minkowski(g, d, d)), psi(g, minkowski(g, xi, xj))};
 
-    for (int i = 0; i < n * n; i++)
-        values[i] = i % (n + 1) ? 1.0 : 0.0;
-    return reln_const(b->net.graph, (RelnDims){.p = n, .q = n}, NULL, values);
+    *difference = d;
+    return reln_concat(g, 2, s, RELN_C);
 }
 
-/* Layers on all pairs have been counted since `before`; those of i = j are not nominal. */
-static void count_not_self(BenchNet *b, double before)
+/* The first layer of messages, split by its ends: y_ij = a_i + b_j + (n_ij, d_ij) W3. */
+typedef struct FirstLayer {
+    RelnNode *a, *b, *w3;
+} FirstLayer;
+
+static RelnNode *first_layer(RelnGraph *g, const Particles *p, const FirstLayer *f,
+                             RelnNode **difference)
 {
-    b->flops -= (b->flops - before) / b->c->points;
-}
+    RelnNode *s = invariants(g, p, difference);
 
-/* m_ij, gated: h (P = n, C) -> (P = n, Q = n, C), 0 for i = j. The first layer is split by its ends; its batch norm is over
- * the pairs i != j, that is all pairs without the diagonal. */
-static RelnNode *messages(BenchNet *b, int block, RelnNode *h, const Pairs *pairs)
-{
-    RelnGraph *g = b->net.graph;
-    const int n = b->c->points, c = b->c->width;
-    const Name edge = block_name(block, "edge");
-    RelnNode *first = mixed(b, edge.text, "W1", h, c), *second = mixed(b, edge.text, "W2", h, c);
-    const double before = b->flops;
-    RelnNode *y = mixed(b, edge.text, "W3", pairs->all, c);
-    RelnNode *own = reln_mix(g, pairs->own, matrix(b, edge.text, "W3", 2, c)), *m, *gate;
-
-    y = reln_add(g, reln_add(g, y, first), reln_reshape(g, second, (RelnDims){.q = n, .c = c}));
-    own = reln_add(g, reln_add(g, own, first), second);
-    y = reln_relu(g, batch_norm(b, edge.text, y, own, (double)n * (n - 1)));
-    m = reln_relu(g, bench_dense(b, block_name(block, "message").text, y, c));
-    gate = reln_sigmoid(g, bench_dense(b, block_name(block, "gate").text, m, 1));
-    count_not_self(b, before);
-    return reln_mul(g, m, reln_mul(g, gate, not_self(b)));
-}
-
-/* x_i + 0.005 mean over j of (x_i - x_j) f_ij, f from the messages; x (R = n, K = 4) */
-static RelnNode *moved(BenchNet *b, int block, RelnNode *x, RelnNode *m)
-{
-    RelnGraph *g = b->net.graph;
-    const int n = b->c->points;
-    const double before = b->flops;
-    RelnNode *f = reln_relu(g, bench_dense(b, block_name(block, "move").text, m, b->c->width));
-
-    f = mixed(b, block_name(block, "size").text, "W", f, 1);
-    count_not_self(b, before);
-    f = reln_reshape(g, f, (RelnDims){.r = n, .c = n});
     return reln_add(
-        g, x,
-        reln_scale(g, reln_sub(g, reln_mul(g, reln_sum(g, f, RELN_C), x), reln_weigh(g, f, x)),
-                   0.005 / (n - 1)));
+        g, reln_add(g, reln_spread(g, f->a, p->pairs), reln_spread_second(g, f->b, p->pairs)),
+        reln_mix(g, s, f->w3));
+}
+
+/* The mean of y over all pairs: each row is the first of n - 1 pairs and the second of as many, so that only the sums of
+ * the invariants go over pairs. The variance is the mean of (y - mean)^2, a function that is computed tile by tile. */
+static Moments pair_moments(BenchNet *b, const Particles *p, const FirstLayer *f)
+{
+    RelnGraph *g = b->net.graph, *body;
+    const double n = b->c->points, each = n * (n - 1);
+    RelnNode *count = reln_scale(g, reln_batch_count(g), each), *sum, *ends, *unused, *mean;
+
+    body = reln_fn_begin(g, "sums");
+    sum = reln_batch_sum(body, invariants(body, p, &unused));
+    if (!reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
+        return (Moments){NULL, NULL};
+    ends = reln_scale(g, reln_batch_sum(g, reln_add(g, f->a, f->b)), n - 1);
+    mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, f->w3)), count);
+    body = reln_fn_begin(g, "squares");
+    sum = reln_batch_sum(body,
+                         reln_square(body, reln_sub(body, first_layer(body, p, f, &unused), mean)));
+    if (!reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
+        return (Moments){NULL, NULL};
+    return (Moments){mean, reln_div(g, sum, count)};
+}
+
+/* What becomes of the messages of a block: their sums, and sum_j (x_i - x_j) f_ij; moved may be NULL. */
+static bool messages(BenchNet *b, int block, const Particles *p, RelnNode **sums, RelnNode **moved)
+{
+    RelnGraph *g = b->net.graph, *body;
+    const int c = b->c->width;
+    const Name edge = block_name(block, "edge");
+    const FirstLayer f = {mixed(b, edge.text, "W1", p->h, c), mixed(b, edge.text, "W2", p->h, c),
+                          matrix(b, edge.text, "W3", 2, c)};
+    const Moments kept = {statistic(b, edge.text, "mean", c, 0.0),
+                          statistic(b, edge.text, "var", c, 1.0)};
+    RelnNode *gamma = row(b, edge.text, "gamma", c, 1.0), *beta = row(b, edge.text, "beta", c, 0.0);
+    RelnNode *outs[2], *y, *m, *scale, *d;
+    Moments now = kept;
+
+    if (b->net.train) {
+        now = pair_moments(b, p, &f);
+        remember(g, kept.mean, now.mean);
+        remember(g, kept.var, now.var);
+    }
+    scale = reln_div(g, gamma, reln_sqrt(g, reln_shift(g, now.var, 1.0, 1e-5)));
+    body = b->net.graph = reln_fn_begin(g, "messages");
+    y = first_layer(body, p, &f, &d);
+    if (y)
+        b->flops += (b->pass == BENCH_FORWARD ? 1 : 3) * 2.0 * bench_per(b, y) * 2 * c;
+    y = reln_add(body, reln_mul(body, reln_sub(body, y, now.mean), scale), beta);
+    m = reln_relu(body, bench_dense(b, block_name(block, "message").text, reln_relu(body, y), c));
+    m = reln_mul(body, m, reln_sigmoid(body, bench_dense(b, block_name(block, "gate").text, m, 1)));
+    outs[0] = reln_reduce(body, m, p->rows);
+    if (moved) {
+        m = reln_relu(body, bench_dense(b, block_name(block, "move").text, m, c));
+        m = mixed(b, block_name(block, "size").text, "W", m, 1);
+        outs[1] = reln_reduce(body, reln_mul(body, m, d), p->rows);
+    }
+    b->net.graph = g;
+    if (!reln_call(g, reln_fn_end(body, moved ? 2 : 1, outs), 0, NULL, outs))
+        return false;
+    *sums = outs[0];
+    if (moved)
+        *moved = outs[1];
+    return true;
 }
 
 /* h + phi([h, sum_j m_ij, s]) */
-static RelnNode *updated(BenchNet *b, int block, RelnNode *h, RelnNode *m, RelnNode *s)
+static RelnNode *updated(BenchNet *b, int block, const Particles *p, RelnNode *sums)
 {
     RelnGraph *g = b->net.graph;
     const int c = b->c->width;
     const Name node = block_name(block, "node");
-    RelnNode *y = reln_add(g, mixed(b, node.text, "W1", h, c),
-                           mixed(b, node.text, "W2", reln_sum(g, m, RELN_Q), c));
+    RelnNode *y =
+        reln_add(g, mixed(b, node.text, "W1", p->h, c), mixed(b, node.text, "W2", sums, c));
 
-    y = reln_add(g, y, mixed(b, node.text, "W3", s, c));
+    y = reln_add(g, y, mixed(b, node.text, "W3", p->s, c));
     y = reln_add(g, y, row(b, node.text, "b", c, 0.0));
-    y = reln_relu(g, batch_norm(b, node.text, y, NULL, b->c->points));
-    return reln_add(g, h, bench_dense(b, block_name(block, "update").text, y, c));
+    y = reln_relu(g, batch_norm(b, node.text, y, b->c->points));
+    return reln_add(g, p->h, bench_dense(b, block_name(block, "update").text, y, c));
 }
 
 /* LorentzNet with two blocks: particles with four-momenta and two numbers each, all pairs, two classes. */
 static RelnNode *message_passing(BenchNet *b)
 {
     enum { BLOCKS = 2 };
+    RelnGraph *g = b->net.graph;
     const int n = b->c->points, c = b->c->width;
-    RelnNode *s = b->x = bench_input(b, "s", (RelnDims){.p = n, .c = 2}, NULL);
-    RelnNode *x = bench_input(b, "p", (RelnDims){.r = n, .k = 4},
-                              reln_rep_vector(reln_graph_group(b->net.graph)));
-    RelnNode *h = bench_dense(b, "embed", s, c), *m;
+    Particles p = {.rows = bench_domain(b, reln_fixed(g, "particles", RELN_SAMPLES, n), n)};
+    RelnNode *sums, *moved;
 
+    p.pairs = bench_domain(b, reln_pairs(g, "pairs", p.rows, p.rows, false), n * (n - 1));
+    p.s = b->x = bench_input_rows(b, "s", p.rows, (RelnDims){.c = 2}, NULL);
+    p.x =
+        bench_input_rows(b, "p", p.rows, (RelnDims){.k = 4}, reln_rep_vector(reln_graph_group(g)));
+    p.h = bench_dense(b, "embed", p.s, c);
     for (int i = 0; i < BLOCKS; i++) {
-        const Pairs pairs = minkowski(b, x);
+        const bool moves = i + 1 < BLOCKS;
 
-        m = messages(b, i, h, &pairs);
-        if (i + 1 < BLOCKS)
-            x = moved(b, i, x, m);
-        h = updated(b, i, h, m, s);
+        if (!messages(b, i, &p, &sums, moves ? &moved : NULL))
+            return NULL;
+        if (moves)
+            p.x = reln_add(g, p.x, reln_scale(g, moved, 0.005 / (n - 1)));
+        p.h = updated(b, i, &p, sums);
     }
-    h = bench_dense(b, "decode", reln_mean(b->net.graph, h, RELN_P), c);
-    return bench_dense(b, "out", reln_relu(b->net.graph, h), 2);
+    p.h = bench_dense(b, "decode", reln_reduce_mean(g, p.h, RELN_SAMPLES), c);
+    return bench_dense(b, "out", reln_relu(g, p.h), 2);
 }
 
 /* ---- sets -------------------------------------------------------------------------------------------------------------- */
