@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Kind { FLAG, TEXT, NUMBER } Kind;
+typedef enum Kind { FLAG, TEXT, TEXTS, NUMBER } Kind;
 
 typedef struct Option {
     const char *name;
@@ -28,6 +28,12 @@ static const Option options[] = {
      "go on with the run in this folder"},
     {"--print-spec", FLAG, NULL, offsetof(CliArgs, print_spec), CLI_PRINT_SPEC, 0, 0,
      "print a SPEC to start from, with comments"},
+    {"--set", TEXTS, "KEY=VALUE", offsetof(CliArgs, sets), CLI_SET, 0, 0,
+     "a key of the SPEC, as train.lr=1e-3 or inputs.0.as=vector; any number of them"},
+    {"--progress", TEXT, "HOW", offsetof(CliArgs, progress), CLI_PROGRESS, 0, 0,
+     "auto (default), bar, plain (a line for each evaluation) or none"},
+    {"--no-check", FLAG, NULL, offsetof(CliArgs, no_check), CLI_NO_CHECK, 0, 0,
+     "leave out the check of equivariance at the end"},
     {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,
      "samples to use instead of random ones"},
     {"--exact", FLAG, NULL, offsetof(CliArgs, exact), CLI_EXACT, 0, 0,
@@ -74,6 +80,7 @@ void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
                       const char *const *more)
 {
     const char *known[N_OPTIONS + CLI_MAX_OWN];
+    char what[64];
     int count = 0;
 
     for (int i = 0; i < N_OPTIONS; i++)
@@ -81,8 +88,8 @@ void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
             known[count++] = options[i].name;
     for (int i = 0; i < n_more && i < CLI_MAX_OWN; i++)
         known[count++] = more[i];
-    cli_fail(CLI_USAGE, "%s: unknown option '%.60s'; the nearest is %s", command->name, word,
-             known[reln_nearest(word, known, count)]);
+    snprintf(what, sizeof what, "%s: unknown option", command->name);
+    cli_fail_unknown(what, word, known, count);
 }
 
 /* Is the word "--name" or "--name=value"? */
@@ -124,6 +131,17 @@ static bool set_number(const CliCommand *command, const Option *option, const ch
     return true;
 }
 
+static bool add_text(const CliCommand *command, const Option *option, const char *text,
+                     CliList *list)
+{
+    if (list->n == CLI_MAX_SETS) {
+        cli_fail(CLI_USAGE, "%s: more than %d times %s", command->name, CLI_MAX_SETS, option->name);
+        return false;
+    }
+    list->items[list->n++] = text;
+    return true;
+}
+
 static bool set(const CliCommand *command, const Option *option, const char *value, CliArgs *out)
 {
     void *field = (char *)out + option->offset;
@@ -132,6 +150,8 @@ static bool set(const CliCommand *command, const Option *option, const char *val
         out->seed_given = true;
     if (option->kind == NUMBER)
         return set_number(command, option, value, field);
+    if (option->kind == TEXTS)
+        return add_text(command, option, value, field);
     if (option->kind == TEXT)
         *(const char **)field = value;
     else

@@ -51,6 +51,9 @@ CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);
 /* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* "fit: unknown option '--resum'; the nearest is --resume", or where none is near "...; there are --json, ...". */
+CliExit cli_fail_unknown(const char *what, const char *word, const char *const *known, int count);
+
 CliExit cli_exit_of(RelnStatus status); /* the code for a call that failed */
 
 /* Text with control characters shown as '?': names of files may hold any byte. */

@@ -73,8 +73,7 @@ static CliExit fail_task(const char *word)
 
     for (; count < task_count() && count < 16; count++)
         names[count] = task_at(count)->name;
-    return cli_fail(CLI_USAGE, "reproduce: there is no task '%.60s'; the nearest is %s", word,
-                    names[reln_nearest(word, names, count)]);
+    return cli_fail_unknown("reproduce: there is no task", word, names, count);
 }
 
 /* ---- watching ------------------------------------------------------------------------------------------------------ */

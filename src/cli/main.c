@@ -36,6 +36,25 @@ CliExit cli_fail(CliExit code, const char *format, ...)
     return code;
 }
 
+CliExit cli_fail_unknown(const char *what, const char *word, const char *const *known, int count)
+{
+    char name[64], list[800] = "";
+    size_t used = 0;
+    int near;
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    near = reln_nearest(name, known, count);
+    if (near >= 0)
+        return cli_fail(CLI_USAGE, "%s '%.60s'; the nearest is %s", what, word, known[near]);
+    for (int i = 0; i < count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i == count - 1 ? " and "
+                                                  : ", ",
+                                 known[i]);
+    return cli_fail(CLI_USAGE, "%s '%.60s'; there are %s", what, word, list);
+}
+
 CliExit cli_exit_of(RelnStatus status)
 {
     switch (status) {
@@ -123,12 +142,10 @@ static CliExit fail_unknown(const char *word)
     const char *names[N_COMMANDS];
 
     if (word[0] == '-')
-        return cli_fail(CLI_USAGE, "unknown option '%.60s'; the nearest is %s", word,
-                        own[reln_nearest(word, own, 2)]);
+        return cli_fail_unknown("unknown option", word, own, 2);
     for (int i = 0; i < N_COMMANDS; i++)
         names[i] = commands[i]->name;
-    return cli_fail(CLI_USAGE, "unknown command '%.60s'; the nearest is %s", word,
-                    names[reln_nearest(word, names, N_COMMANDS)]);
+    return cli_fail_unknown("unknown command", word, names, N_COMMANDS);
 }
 
 static CliExit run(int argc, char **argv)

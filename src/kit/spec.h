@@ -165,6 +165,12 @@ void reln_spec_init(RelnSpec *spec);
 RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
                               RelnSpec *spec);
 RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec);
+/* The same with keys put into what the file says before it is read: "train.lr=1e-3", "inputs.0.as=vector". RELN_ERR_ARG or
+ * RELN_ERR_FORMAT names the one that is wrong. */
+RelnStatus reln_spec_load_with(RelnCtx *ctx, const char *path, int n, const char *const *sets,
+                               RelnSpec *spec);
+/* Of a part of a SPEC: that its keys are known and their values in range. */
+RelnStatus reln_spec_check_keys(RelnCtx *ctx, const RelnDocNode *root, const char *what);
 
 /* Everything in it, defaults too: reading it back gives the same struct. NULL when memory is out. */
 RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc);

@@ -654,15 +654,18 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
 
+RelnStatus reln_spec_check_keys(RelnCtx *ctx, const RelnDocNode *root, const char *what)
+{
+    const Reader r = {ctx, what};
+    RelnSpec spec;
+
+    reln_spec_init(&spec);
+    return reln_keys_read(&r, &spec_section, root, &spec);
+}
+
 RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec)
 {
-    RelnDoc *doc = NULL;
-    RelnStatus status;
-
-    RELN_TRY(reln_doc_load(ctx, path, &doc));
-    status = reln_spec_from_doc(ctx, reln_doc_root(doc), path, spec);
-    reln_doc_destroy(doc);
-    return status;
+    return reln_spec_load_with(ctx, path, 0, NULL, spec);
 }
 
 RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc)
