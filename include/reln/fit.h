@@ -136,6 +136,54 @@ typedef struct RelnMetrics {
 RELN_API RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads,
                                   RelnMetrics *out);
 
+/* ---- judging classifiers ----------------------------------------------------------------------------------------- */
+
+enum { RELN_SCORE_BINS = 10 };
+
+/* A score and its error: the deviation over bootstrap draws, whose unit is the sample. NAN where a class has no samples. */
+typedef struct RelnScore {
+    double value, error;
+} RelnScore;
+
+/* Of a class against all others: precision = hits / taken for it, recall = hits / samples of it, f1 their harmonic mean; auc
+ * = the area under the curve of true against false positives, ties counted half; average_precision = sum over thresholds
+ * of (R_k - R_k-1) P_k. 0/0 is 0. */
+typedef struct RelnClassScores {
+    ptrdiff_t n_samples;
+    RelnScore precision, recall, f1, auc, average_precision;
+} RelnClassScores;
+
+/* Of the samples in a bin: how sure the model was, and how often that came true. */
+typedef struct RelnCalibrationBin {
+    double weight, confidence, frequency;
+} RelnCalibrationBin;
+
+typedef struct RelnScores {
+    RelnCtx *ctx;
+    ptrdiff_t n_samples;
+    int n_classes;
+    int draws; /* of the bootstrap: 200, fewer of very many samples */
+    uint64_t seed;
+    RelnScore accuracy;
+    RelnScore f1;                     /* mean over classes */
+    RelnScore auc, average_precision; /* of two classes: of class 1; of more: mean over classes */
+    /* Samples in ten bins of equal count, by the probability of class 1 (two classes) or of the class that is taken; the
+     * mean over samples of |frequency - confidence| of their bin. */
+    RelnScore calibration_error;
+    RelnCalibrationBin bins[RELN_SCORE_BINS];
+    RelnClassScores *classes; /* (n_classes) */
+    ptrdiff_t *
+        confusion; /* (n_classes, n_classes): of the class of the row, taken for that of the column */
+} RelnScores;
+
+/* From probabilities (n, classes) and labels (n). Clear them. */
+RELN_API RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                                const int *labels, uint64_t seed, RelnScores *out);
+/* Of a model whose target is a class, on a file of arrays. Clear them. */
+RELN_API RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int threads,
+                                          uint64_t seed, RelnScores *out);
+RELN_API void reln_scores_clear(RelnScores *scores); /* NULL is fine */
+
 /* ---- checking its promise ---------------------------------------------------------------------------------------- */
 
 /* f(g x) against g f(x): the relative difference, for random g of the model's own symmetry and growing condition number,

@@ -42,6 +42,8 @@ extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench;
 bool cli_dtype(const CliArgs *args, RelnDtype *out);
 /* --kernels; false, with a line, when it is neither "fastest" nor "reference". */
 bool cli_reference(const CliArgs *args, bool *out);
+/* A line on stderr when a model has the weights of the start: its run has not been evaluated yet. */
+void cli_note_untrained(const RelnModel *model);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 
 /* One line of JSON; lets go of the doc. */

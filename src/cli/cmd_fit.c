@@ -45,16 +45,14 @@ static void show_row(Watch *watch, const RelnTrainProgress *p)
 
     cli_duration(row->seconds, time, sizeof time);
     if (watch->class && row->evaluation.n_metrics > 0)
-        snprintf(accuracy, sizeof accuracy, "  accuracy %.4f", row->evaluation.metrics[0]);
+        snprintf(accuracy, sizeof accuracy, " accuracy %.4f", row->evaluation.metrics[0]);
     if (watch->validated)
-        snprintf(text, sizeof text,
-                 "epoch %-6.4g step %-8llu loss %-10.4g validation %-10.4g%s  %s%s",
-                 (double)row->step / (double)watch->steps_per_epoch, (unsigned long long)row->step,
-                 row->loss, row->evaluation.score, accuracy, time, row->best ? "  best" : "");
+        snprintf(text, sizeof text, "epoch %-6.5g loss %-10.4g validation %-10.4g%s  %s%s",
+                 (double)row->step / (double)watch->steps_per_epoch, row->loss,
+                 row->evaluation.score, accuracy, time, row->best ? "  best" : "");
     else
-        snprintf(text, sizeof text, "epoch %-6.4g step %-8llu loss %-10.4g  %s",
-                 (double)row->step / (double)watch->steps_per_epoch, (unsigned long long)row->step,
-                 row->loss, time);
+        snprintf(text, sizeof text, "epoch %-6.5g loss %-10.4g  %s",
+                 (double)row->step / (double)watch->steps_per_epoch, row->loss, time);
     cli_progress_line(&watch->progress, text);
 }
 

@@ -30,6 +30,10 @@ void reln_tally_init(RelnTally *tally, const RelnModel *model);
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *target);
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
 
+/* The curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most `room` points. */
+RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                    const int *labels, int class, int room, double *x, double *y, int *count);
+
 /* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
 
 /* Samples at a time; a multiple of what plans work on together, for no other reason. */
@@ -59,6 +63,9 @@ void reln_reader_close(RelnReader *reader);
 /* rows NULL: the first n. */
 RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
                              RelnTally *tally);
+/* Probabilities into p (n, classes), of a model of classes, and labels into label (n). */
+RelnStatus reln_reader_classes(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *p,
+                               int *label);
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "fit/fit.h"
 #include "kit/report.h"
+#include "kit/scores.h"
 
 /* What the files are made of, gathered once. */
 typedef struct Outcome {
@@ -20,8 +21,12 @@ typedef struct Outcome {
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
-    ptrdiff_t n_shown; /* samples whose predictions are plotted */
-    double *truth, *predicted;
+    ptrdiff_t n_shown;         /* samples whose predictions are plotted */
+    double *truth, *predicted; /* of classes: none, but the following */
+    RelnScores scores;         /* of classes; n_samples 0: none */
+    double *probabilities;     /* (n_scored, classes) */
+    int *labels;               /* (n_scored) */
+    ptrdiff_t n_scored;
 } Outcome;
 
 static const char *end_text(RelnTrainEnd end)
@@ -54,6 +59,21 @@ static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, 
     return RELN_OK;
 }
 
+/* Probabilities and labels of all samples, and their scores. */
+static RelnStatus gather_classes(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
+{
+    const ptrdiff_t classes = reln_model_outputs(o->fit->model);
+
+    o->probabilities = reln_arena_alloc(&o->arena, (size_t)(n * classes), sizeof *o->probabilities);
+    o->labels = reln_arena_alloc(&o->arena, (size_t)n, sizeof *o->labels);
+    if (!o->probabilities || !o->labels)
+        return RELN_ERR_NOMEM;
+    o->n_scored = n;
+    RELN_TRY(reln_reader_classes(reader, n, rows, o->probabilities, o->labels));
+    return reln_scores(o->fit->ctx, n, (int)classes, o->probabilities, o->labels,
+                       (uint64_t)o->fit->spec.train.seed, &o->scores);
+}
+
 /* Predictions beside the truth, for the plot: some thousand samples are enough to see. */
 static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
 {
@@ -61,6 +81,8 @@ static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, cons
     const ptrdiff_t shown = n < SHOWN ? n : SHOWN;
     const size_t size = (size_t)(shown * reln_model_outputs(o->fit->model));
 
+    if (o->fit->spec.target.as == RELN_TARGET_CLASS)
+        return gather_classes(o, reader, n, rows);
     o->truth = reln_arena_alloc(&o->arena, size, sizeof *o->truth);
     o->predicted = reln_arena_alloc(&o->arena, size, sizeof *o->predicted);
     if (!o->truth || !o->predicted)
@@ -266,6 +288,9 @@ static RelnStatus write_results(Outcome *o)
         set_metrics(doc, root, "train", &o->train);
     if (o->validation.n_samples > 0)
         set_metrics(doc, root, "validation", &o->validation);
+    if (o->scores.n_samples > 0)
+        reln_scores_doc(&o->scores, &o->fit->spec.target, doc,
+                        reln_doc_set(doc, root, "scores", reln_doc_map(doc)));
     if (o->check.n_layers > 0) {
         set_check(doc, root, "equivariance", &o->check);
         set_check(doc, root, "equivariance_on_data", &o->seen);
@@ -436,36 +461,56 @@ static void parity_plot(const Outcome *o, RelnPage *page)
     reln_plot_note(plot, note);
 }
 
-/* How often each class is taken for each. */
+static void scores_table(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    char title[64];
+
+    snprintf(title, sizeof title, "Scores on %s", seen_text(o->fit));
+    reln_table_title(table, title);
+    reln_scores_summary(&o->scores, table);
+    reln_page_table(page, table);
+}
+
+static void classes_table(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    reln_scores_classes(&o->scores, &o->fit->spec.target, table);
+    reln_page_table(page, table);
+}
+
 static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
 {
-    const ptrdiff_t classes = reln_model_outputs(o->fit->model);
-    char name[32];
-
-    reln_table_title(table, "True class (rows) and predicted class (columns)");
-    reln_table_column(table, "", RELN_COL_LEFT);
-    for (ptrdiff_t j = 0; j < classes; j++) {
-        snprintf(name, sizeof name, "%td", j);
-        reln_table_column(table, name, RELN_COL_RIGHT);
-    }
-    for (ptrdiff_t i = 0; i < classes; i++) {
-        int64_t counts[RELN_SPEC_WEIGHTS] = {0};
-
-        for (ptrdiff_t s = 0; s < o->n_shown; s++) {
-            const double *y = o->predicted + s * classes;
-            ptrdiff_t best = 0;
-            for (ptrdiff_t j = 1; j < classes; j++)
-                best = y[j] > y[best] ? j : best;
-            if ((ptrdiff_t)o->truth[s] == i && best < RELN_SPEC_WEIGHTS)
-                counts[best]++;
-        }
-        reln_table_row(table);
-        snprintf(name, sizeof name, "%td", i);
-        reln_table_text(table, name);
-        for (ptrdiff_t j = 0; j < classes; j++)
-            reln_table_count(table, counts[j]);
-    }
+    reln_scores_confusion(&o->scores, &o->fit->spec.target, table);
     reln_page_table(page, table);
+}
+
+/* Of two classes the curve of class 1, of more one for each. */
+static RelnStatus roc_plot(Outcome *o, RelnPage *page)
+{
+    enum { ROOM = 400, MOST = 10 };
+    const int classes = o->scores.n_classes;
+    double *x = reln_arena_alloc(&o->arena, 2 * ROOM, sizeof *x);
+    RelnPlot *plot = reln_page_plot(page, "True against false positives (ROC)");
+    char name[RELN_SPEC_CLASS_NAME];
+    int n;
+
+    if (!x)
+        return RELN_ERR_NOMEM;
+    reln_plot_x(plot, "false positive rate", RELN_AXIS_LINEAR);
+    reln_plot_y(plot, "true positive rate", RELN_AXIS_LINEAR);
+    reln_plot_diagonal(plot, NULL);
+    for (int k = classes == 2 ? 1 : 0; k < classes && k < MOST; k++) {
+        RELN_TRY(reln_roc(o->fit->ctx, o->n_scored, classes, o->probabilities, o->labels, k, ROOM,
+                          x, x + ROOM, &n));
+        reln_plot_line(plot, reln_spec_class_name(&o->fit->spec.target, k, name), n, x, x + ROOM);
+    }
+    return RELN_OK;
+}
+
+static RelnStatus class_plots(Outcome *o, RelnPage *page)
+{
+    RELN_TRY(roc_plot(o, page));
+    reln_scores_reliability(&o->scores, reln_page_plot(page, "Calibration"));
+    return RELN_OK;
 }
 
 static void layers_by_cond(const RelnCheck *check, const char *on, RelnTable *table)
@@ -563,9 +608,15 @@ static RelnStatus fill_page(Outcome *o, RelnPage *page)
     reln_page_section(page, "Result");
     if (o->train.n_samples + o->validation.n_samples > 0)
         RELN_TRY(with_table(o, page, metrics_table));
-    if (class && !o->so_far && reln_model_outputs(o->fit->model) <= 16)
-        RELN_TRY(with_table(o, page, confusion));
+    if (o->scores.n_samples > 0) {
+        RELN_TRY(with_table(o, page, scores_table));
+        RELN_TRY(with_table(o, page, classes_table));
+        if (o->scores.n_classes <= 16)
+            RELN_TRY(with_table(o, page, confusion));
+    }
     RELN_TRY(curves(o, page));
+    if (o->scores.n_samples > 0)
+        RELN_TRY(class_plots(o, page));
     if (!class && !o->so_far)
         parity_plot(o, page);
     if (o->check.n_layers > 0) {
@@ -632,6 +683,7 @@ static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outc
     reln_arena_init(&o->arena, fit->ctx);
     status = use(o);
     reln_doc_destroy(o->doc);
+    reln_scores_clear(&o->scores);
     reln_arena_clear(&o->arena);
     reln_free(fit->ctx, o);
     return status;

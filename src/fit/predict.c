@@ -115,6 +115,24 @@ static void softmax(ptrdiff_t n, double *y)
         y[i] /= sum;
 }
 
+RelnStatus reln_reader_classes(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, double *p,
+                               int *label)
+{
+    const ptrdiff_t classes = reln_model_outputs(r->model);
+    ptrdiff_t count;
+
+    for (ptrdiff_t first = 0; first < n; first += BATCH) {
+        RELN_TRY(run(r, first, n, rows, &count));
+        RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
+        for (ptrdiff_t i = 0; i < count; i++) {
+            softmax(classes, r->y + i * classes);
+            label[first + i] = (int)r->target[i];
+        }
+        memcpy(p + first * classes, r->y, (size_t)(count * classes) * sizeof *p);
+    }
+    return RELN_OK;
+}
+
 /* (channels,) ..., as the target's array has it: one channel is no axis. */
 static void shape_of(const RelnModel *model, RelnPredictions *p)
 {
@@ -201,5 +219,43 @@ RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, R
     reln_reader_close(&r);
     if (status == RELN_OK)
         *out = reln_tally_metrics(&tally);
+    return status;
+}
+
+static RelnStatus score_classes(RelnReader *r, uint64_t seed, RelnScores *out)
+{
+    const ptrdiff_t n = reln_data_count(r->data), classes = reln_model_outputs(r->model);
+    double *p = reln_alloc_raw(r->ctx, (size_t)(n * classes), sizeof *p);
+    int *label = reln_alloc_raw(r->ctx, (size_t)n, sizeof *label);
+    RelnStatus status = p && label ? RELN_OK : RELN_ERR_NOMEM;
+
+    if (status == RELN_OK)
+        status = reln_reader_classes(r, n, NULL, p, label);
+    if (status == RELN_OK)
+        status = reln_scores(r->ctx, n, (int)classes, p, label, seed, out);
+    reln_free(r->ctx, label);
+    reln_free(r->ctx, p);
+    return status;
+}
+
+RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int threads,
+                                 uint64_t seed, RelnScores *out)
+{
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
+
+    const RelnSpecTarget *target = &reln_model_spec(model)->target;
+    RelnReader r;
+    RelnStatus status;
+
+    *out = (RelnScores){0};
+    if (target->as != RELN_TARGET_CLASS)
+        return reln_fail(reln_model_ctx(model), RELN_ERR_ARG,
+                         "target %s is a %s; scores are of a class", target->name,
+                         reln_target_text(target->as));
+    status = reln_reader_open(model, data_path, threads, NULL, &r);
+    if (status == RELN_OK)
+        status = score_classes(&r, seed, out);
+    reln_reader_close(&r);
     return status;
 }
