@@ -27,6 +27,7 @@ enum {
     CLI_PROGRESS = 1 << 12,
     CLI_SET = 1 << 13,
     CLI_NO_CHECK = 1 << 14,
+    CLI_SPEC = 1 << 15,
     CLI_OWN = 1 << 11 /* and others with values, which the command looks at itself */
 };
 
@@ -39,9 +40,9 @@ typedef struct CliList {
 typedef struct CliArgs {
     bool help;
     bool json;
-    bool quiet, print_spec, quick, finished, seed_given, exact, no_check;
+    bool quiet, print_spec, quick, finished, seed_given, exact, no_check, spec;
     const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype, *kernels,
-        *progress;                        /* or NULL */
+        *progress, *symmetry;             /* or NULL */
     uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;
