@@ -8,7 +8,7 @@
 
 typedef struct CliCommand CliCommand;
 
-enum { CLI_MAX_OPERANDS = 8, CLI_MAX_OWN = 8, CLI_MAX_SETS = 64 };
+enum { CLI_MAX_OPERANDS = 32, CLI_MAX_OWN = 8, CLI_MAX_SETS = 64 };
 
 /* Options that a command may take besides those that every command takes. */
 enum {
