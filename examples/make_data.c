@@ -143,9 +143,9 @@ static RelnStatus cloud(Set *s, ptrdiff_t i)
 
 static RelnStatus make_clouds(Set *s, const char *path)
 {
-    const RelnNamed arrays[] = {{"v", RELN_F64, 3, {s->n, POINTS, 3}, s->a},
-                                {"label", RELN_I64, 1, {s->n}, s->label},
-                                {"fold", RELN_I64, 1, {s->n}, s->fold}};
+    const RelnArray arrays[] = {RELN_ARRAY("v", RELN_F64, s->a, s->n, POINTS, 3),
+                                RELN_ARRAY("label", RELN_I64, s->label, s->n),
+                                RELN_ARRAY("fold", RELN_I64, s->fold, s->n)};
     RelnStatus status = reln_group_create(s->ctx, "o:3", &s->group);
 
     for (ptrdiff_t i = 0; i < s->n && status == RELN_OK; i++)
@@ -155,12 +155,12 @@ static RelnStatus make_clouds(Set *s, const char *path)
 
 static RelnStatus save(const Set *s, bool so3, const char *path)
 {
-    const RelnNamed pairs[] = {{"X", RELN_F64, 3, {s->n, 3, 3}, s->a},
-                               {"Y", RELN_F64, 3, {s->n, 3, 3}, s->b},
-                               {"y", RELN_F64, 1, {s->n}, s->y}};
-    const RelnNamed bodies[] = {{"C", RELN_F64, 3, {s->n, 3, 3}, s->a},
-                                {"v", RELN_F64, 2, {s->n, 3}, s->b},
-                                {"y", RELN_F64, 2, {s->n, 3}, s->y}};
+    const RelnArray pairs[] = {RELN_ARRAY("X", RELN_F64, s->a, s->n, 3, 3),
+                               RELN_ARRAY("Y", RELN_F64, s->b, s->n, 3, 3),
+                               RELN_ARRAY("y", RELN_F64, s->y, s->n)};
+    const RelnArray bodies[] = {RELN_ARRAY("C", RELN_F64, s->a, s->n, 3, 3),
+                                RELN_ARRAY("v", RELN_F64, s->b, s->n, 3),
+                                RELN_ARRAY("y", RELN_F64, s->y, s->n, 3)};
 
     return reln_npz_save(s->ctx, path, 3, so3 ? bodies : pairs);
 }

@@ -57,16 +57,47 @@ RELN_API const char *reln_status_text(RelnStatus status);
 /* How numbers are stored. Where a choice is asked for, RELN_DEFAULT leaves it to the callee. */
 typedef enum RelnDtype { RELN_DEFAULT, RELN_F32, RELN_F64, RELN_I32, RELN_I64 } RelnDtype;
 
-/* An array with a name, row-major: how weights and states travel between those who make them, train them and keep them in
- * files. Name and values belong to someone else. */
-enum { RELN_NAMED_MAX_RANK = 8 };
-typedef struct RelnNamed {
-    const char *name;
-    RelnDtype dtype;
-    int rank; /* 0: a single number */
-    ptrdiff_t dims[RELN_NAMED_MAX_RANK];
-    void *values;
-} RelnNamed;
+typedef struct RelnCtx RelnCtx;
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+enum { RELN_ARRAY_MAX_RANK = 8 };
+
+/* Numbers in row-major order, with their shape: how data, weights, states and predictions travel between files,
+ * archives, stores, trainers and models. An array with an owner is released by reln_array_clear(); without one, name
+ * and values belong to someone else, who says how long they stay. The name is always someone else's. */
+typedef struct RelnArray {
+    const char *name; /* NULL: none */
+    RelnDtype dtype;  /* of the values */
+    int rank;         /* 0: a single number */
+    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
+    union { /* NULL: not in memory, as arrays of an archive */
+        void *values;
+        float *f32;
+        double *f64;
+        int32_t *i32;
+        int64_t *i64;
+    };
+    const char *stored; /* the kind in its file, as NumPy says it: "f4", "u1"; NULL: of no file */
+    RelnCtx *owner;     /* whose memory the values are; NULL: borrowed */
+} RelnArray;
+
+/* Initialises a borrowed array from its extents, 1 to 8 of them:
+ *
+ *     const RelnArray arrays[] = {RELN_ARRAY("X", RELN_F64, x, n, 3, 3), RELN_ARRAY("y", RELN_F64, y, n)};
+ */
+#define RELN_ARRAY(name, dtype, values, ...)                                                       \
+    {                                                                                              \
+        (name), (dtype), RELN_ARRAY_RANK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0), {__VA_ARGS__},   \
+            {(values)}, NULL, NULL                                                                 \
+    }
+#define RELN_ARRAY_RANK(a, b, c, d, e, f, g, h, rank, ...) rank
+
+RELN_API ptrdiff_t reln_array_count(const RelnArray *array); /* product of dims; -1: too large */
+/* Rows are what the first axis counts; a single number is one row of one number. */
+RELN_API ptrdiff_t reln_array_rows(const RelnArray *array);
+RELN_API ptrdiff_t reln_array_row_size(const RelnArray *array);
+RELN_API void reln_array_clear(RelnArray *array); /* all zero is fine, and so are borrowed values */
 
 /* Memory blocks are aligned to this many bytes; an allocator of your own must keep to it. */
 #define RELN_ALIGN 64
@@ -76,8 +107,6 @@ typedef struct RelnAllocator {
     void (*release)(void *user, void *block);   /* block is never NULL */
     void *user;
 } RelnAllocator;
-
-typedef struct RelnCtx RelnCtx;
 
 /* allocator NULL: the C library's. It is copied. Caller destroys *out. */
 RELN_API RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out);

@@ -109,20 +109,11 @@ RELN_API RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dt
 
 /* ---- using it ---------------------------------------------------------------------------------------------------- */
 
-typedef struct RelnPredictions {
-    RelnCtx *ctx;
-    ptrdiff_t n_samples;
-    int rank;                                /* of one sample's prediction: 0 for a number */
-    ptrdiff_t dims[RELN_NAMED_MAX_RANK - 1]; /* classes: one probability each */
-    ptrdiff_t size;                          /* product of dims */
-    double *values;                          /* (n_samples, dims...), in the units of the data */
-} RelnPredictions;
-
-/* Predictions for every sample of a file of arrays; the target need not be there. Clear them.
+/* Predictions for every sample of a file of arrays, (N, ...) with the target's name, as doubles in the units of the data;
+ * of classes one probability each. The target need not be there. Clear them before the model is destroyed.
  * Fails   RELN_ERR_NUMERIC when one of them is not finite, with the sample; reln_evaluate() likewise */
 RELN_API RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads,
-                                 RelnPredictions *out);
-RELN_API void reln_predictions_clear(RelnPredictions *predictions);
+                                 RelnArray *out);
 
 typedef struct RelnMetrics {
     ptrdiff_t n_samples;

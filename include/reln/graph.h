@@ -11,7 +11,8 @@
  * A node is an array of items. An item has five axes (P, Q, R, K, C): three free leading axes (points, heads,
  * neighbours ...), the K coordinates of a rep, and C channels, which are contiguous. How many items there are, and
  * what one stands for, is the node's domain: RELN_STEP (one item: parameters, constants, reduced values),
- * RELN_SAMPLES (one per sample of the batch), or a row domain (sets of different size, reln_rows()).
+ * RELN_SAMPLES (one per sample of the batch), or a row domain. Row domains are a tree: rows of a sample (sets of
+ * different size), members of a group, pairs of rows; see below.
  *
  * Numbers are f32 or f64 (RELN_DEFAULT is the graph's own); i32 nodes carry indices, no gradient and no rep.
  *
@@ -70,7 +71,7 @@ RELN_API RelnEntryInfo reln_store_entry(const RelnStore *store, int index);
 /* False when there is no such name. */
 RELN_API bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out);
 /* The entry as an array (P, Q, R, K, C), with the store's own name and values. */
-RELN_API RelnNamed reln_entry_named(const RelnEntryInfo *entry);
+RELN_API RelnArray reln_entry_array(const RelnEntryInfo *entry);
 /* Number of elements of parameters. */
 RELN_API size_t reln_store_parameters(const RelnStore *store);
 
@@ -94,9 +95,39 @@ RELN_API RelnDtype reln_graph_dtype(const RelnGraph *graph);
 RELN_API RelnStatus reln_graph_status(const RelnGraph *graph);
 RELN_API int reln_graph_size(const RelnGraph *graph); /* number of nodes */
 
-/* A row domain: sets of different size, all their rows one after another. `capacity` is the most rows that are
- * processed together, and so the largest set that is accepted. */
+/* ---- row domains ------------------------------------------------------------------------------------------ */
+
+/* Items of a domain that belong to one item of its parent lie one behind the other. So a value of the parent is brought
+ * to its children by reln_spread(), and children are added up by reln_reduce(); any other way from one domain of a
+ * sample to another takes an index and reln_gather(). A domain asked for again is the same one; inside a function the
+ * domains are those of the graph that it belongs to. RELN_STEP when something fails: the message is the graph's. */
+
+/* Sets of different size: rows of the samples. `capacity` is the most rows that are processed together, and so the
+ * largest set that is accepted. Their numbers are bound with reln_plan_bind_rows(), one for each sample. */
 RELN_API RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity);
+/* The same below any row domain: given neighbours of a row, members of a group. The numbers that are bound are one for
+ * each item of the parent, `most` is the largest, and `capacity` what is processed together. */
+RELN_API RelnDomain reln_members(RelnGraph *graph, const char *name, RelnDomain parent, int most,
+                                 int capacity);
+/* `count` children of every item of the parent, which may be RELN_SAMPLES: k nearest rows, groups of equal size. Nothing
+ * is bound. */
+RELN_API RelnDomain reln_fixed(RelnGraph *graph, const char *name, RelnDomain parent, int count);
+/* All pairs (i, j) of a row of `first`, which is the parent, and a row of `second` in the same sample, j running fastest.
+ * With first = second and without `self`, the pairs (i, i) are left out. Nothing is bound. */
+RELN_API RelnDomain reln_pairs(RelnGraph *graph, const char *name, RelnDomain first,
+                               RelnDomain second, bool self);
+/* Rows of a coarser resolution: one for each `stride` rows of `fine` in a sample, the last of them for what is left. It
+ * is a second parent of `fine`, for pooling. */
+RELN_API RelnDomain reln_coarse(RelnGraph *graph, const char *name, RelnDomain fine, int stride);
+
+/* i32: the item of `ancestor` that each row belongs to; RELN_SAMPLES is an ancestor of all rows. */
+RELN_API RelnNode *reln_row_parent(RelnGraph *graph, RelnDomain rows, RelnDomain ancestor);
+/* i32: the second row of each pair, as reln_row_parent() gives the first. */
+RELN_API RelnNode *reln_pair_second(RelnGraph *graph, RelnDomain pairs);
+/* reln_row_parent(graph, rows, RELN_SAMPLES). */
+RELN_API RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows);
+
+/* ---- sources and results ---------------------------------------------------------------------------------- */
 
 /* Sources. A NULL rep is invariants. Names are unique within a graph, except that a parameter or state asked for
  * again is the same node. */
@@ -116,8 +147,6 @@ RELN_API RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *re
 RELN_API RelnNode *reln_scalar(RelnGraph *graph, double value);
 /* Number of samples of the batch, at step level. */
 RELN_API RelnNode *reln_batch_count(RelnGraph *graph);
-/* i32: the sample that each row belongs to. */
-RELN_API RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows);
 
 /* What a plan must deliver: read with reln_plan_output() after a run. */
 RELN_API void reln_output(RelnGraph *graph, const char *name, RelnNode *node);
@@ -148,11 +177,16 @@ RELN_API bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode 
 /* ---- functions -------------------------------------------------------------------------------------------- */
 
 /* A subgraph that is planned once and called often, in shared scratch memory; its gradient is a call of the
- * differentiated subgraph, which recomputes from the inputs. */
+ * differentiated subgraph, which recomputes from the inputs: between the call and its gradient nothing of it is kept.
+ *
+ * A function with arguments of RELN_SAMPLES and without nodes of row domains works on single items, of whatever domain it
+ * is called in. Any other works on the samples themselves, and everything in it is of the domain that it says. */
 typedef struct RelnFn RelnFn;
 
 /* Begin one: a graph of its own. Declare its arguments in order with reln_argument(), build, and close it with
- * reln_fn_end(). Functions belong to the graph they are begun in. */
+ * reln_fn_end(). Nodes of the graph around it may be used as they are: each becomes one more argument, which every call
+ * fills in; so do parameters and inputs that are asked for inside. Functions belong to the graph they are begun in.
+ * A result at step level is a sum over the batch, or a sum of such sums. */
 RELN_API RelnGraph *reln_fn_begin(RelnGraph *graph, const char *name);
 RELN_API RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims,
                                  const RelnRep *rep, RelnDtype dtype);

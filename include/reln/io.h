@@ -2,7 +2,7 @@
  *
  *     RelnArray basis = {0};
  *     if (reln_npy_load(ctx, "basis.npy", &basis) != RELN_OK) ...
- *     // basis.values[(i * basis.dims[1] + j) * basis.dims[2] + k], for rank 3
+ *     // basis.f64[(i * basis.dims[1] + j) * basis.dims[2] + k], for rank 3
  *     reln_array_clear(&basis);
  *
  * Files are not trusted: every number in one is checked against the size of the file before it is used, and the
@@ -19,40 +19,28 @@
 extern "C" {
 #endif
 
-enum { RELN_ARRAY_MAX_RANK = 8 };
-
 /* Larger files are refused before anything is allocated. */
 #define RELN_FILE_MAX_BYTES ((uint64_t)1 << 31)
 
 RELN_API const char *reln_dtype_text(RelnDtype dtype); /* "f4", "f8", "i4", "i8" */
 
-/* Numbers in row-major order, whatever the file had. NaN and infinity are kept: judging them is the caller's. */
-typedef struct RelnArray {
-    RelnCtx *ctx; /* owns the values */
-    int rank;     /* 0: a single number */
-    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
-    ptrdiff_t count; /* product of dims */
-    RelnDtype dtype; /* of the file */
-    /* unit round-off of that dtype: 2^-24 for f4; 2^-53 otherwise, since i8 beyond 2^53 are rounded to double */
-    double precision;
-    double *values;
-} RelnArray;
+/* Unit round-off of the numbers as they are stored: 2^-11 for f2, 2^-24 for f4; 2^-53 otherwise, since whole numbers
+ * beyond 2^53 are rounded to double. */
+RELN_API double reln_array_precision(const RelnArray *array);
 
-RELN_API void reln_array_clear(RelnArray *array); /* all zero is fine */
-
-/* Read a .npy file, formats 1 to 3. *out is overwritten; when the call fails there is nothing to clear. */
+/* Read a .npy file, formats 1 to 3, as doubles in row-major order, whatever the file has. NaN and infinity are kept:
+ * judging them is the caller's. *out is overwritten; clear it. When the call fails there is nothing to clear. */
 RELN_API RelnStatus reln_npy_load(RelnCtx *ctx, const char *path, RelnArray *out);
 
 /* The same from memory; `what` names the bytes in messages. */
 RELN_API RelnStatus reln_npy_parse(RelnCtx *ctx, const void *bytes, size_t n_bytes,
                                    const char *what, RelnArray *out);
 
-/* Write doubles, row-major, as '<f8'. The file appears whole or not at all: the bytes go to a new file beside it,
+/* Write an array; its name is not written. The file appears whole or not at all: the bytes go to a new file beside it,
  * reach the disk, and then take its name (and its mode, where there was one). */
-RELN_API RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
-                                  const double *values);
+RELN_API RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, const RelnArray *array);
 
-/* ---- named arrays in one file: .safetensors ----------------------------------------------------------------------- */
+/* ---- named arrays in one file: .safetensors ---------------------------------------------------------------------- */
 
 /* Texts that go with the arrays, UTF-8. The keys reln.sha256 and reln.writer are the file's own. */
 typedef struct RelnMetaItem {
@@ -67,10 +55,10 @@ typedef struct RelnMeta {
  * names of 1 to 512 bytes of UTF-8, all different, a header of at most 8 MiB. meta may be NULL. Whole or not at all, as
  * reln_npy_save(). */
 RELN_API RelnStatus reln_tensors_save(RelnCtx *ctx, const char *path, int n,
-                                      const RelnNamed *arrays, const RelnMeta *meta);
+                                      const RelnArray *arrays, const RelnMeta *meta);
 /* The same, and the file that was there stays as path.previous: a whole one is there at every moment. */
 RELN_API RelnStatus reln_tensors_save_keeping(RelnCtx *ctx, const char *path, int n,
-                                              const RelnNamed *arrays, const RelnMeta *meta);
+                                              const RelnArray *arrays, const RelnMeta *meta);
 
 typedef struct RelnTensors RelnTensors;
 
@@ -87,14 +75,14 @@ RELN_API void reln_tensors_destroy(RelnTensors *tensors); /* NULL is fine */
 
 RELN_API int reln_tensors_count(const RelnTensors *tensors);
 /* In the order they were saved; values are aligned for their type. */
-RELN_API const RelnNamed *reln_tensors_get(const RelnTensors *tensors, int index);
-RELN_API const RelnNamed *reln_tensors_find(const RelnTensors *tensors, const char *name);
+RELN_API const RelnArray *reln_tensors_get(const RelnTensors *tensors, int index);
+RELN_API const RelnArray *reln_tensors_find(const RelnTensors *tensors, const char *name);
 RELN_API const char *reln_tensors_meta(const RelnTensors *tensors,
                                        const char *key); /* NULL: none */
 RELN_API const RelnMeta *reln_tensors_metadata(const RelnTensors *tensors);
 RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a checksum */
 
-/* ---- arrays by rows, from any file of arrays, or from memory ------------------------------------------------------------------------ */
+/* ---- arrays by rows, from any file of arrays, or from memory ----------------------------------------------------- */
 
 /* A .npz, a .npy (one array, named after the file), a folder of .npy, a .safetensors, or a .h5:
  *
@@ -110,40 +98,30 @@ RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a 
  * One thread at a time. */
 typedef struct RelnArchive RelnArchive;
 
-typedef struct RelnArchiveInfo {
-    const char *name;
-    const char *dtype; /* as NumPy's: "f4", "u1", "b1" ... */
-    bool whole_numbers;
-    double precision; /* as in RelnArray */
-    int rank;
-    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
-    ptrdiff_t n_rows,
-        row_size; /* dims[0], and the product of the others; a single number is one row */
-} RelnArchiveInfo;
-
 RELN_API RelnStatus reln_archive_open(RelnCtx *ctx, const char *path, RelnArchive **out);
 /* h5 is the path of the program reln-h5; NULL: beside the running program, or in ../libexec/reln. */
 RELN_API RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5,
                                            RelnArchive **out);
 /* Arrays in memory (f32, f64, i32, i64), whose values must outlive it; `what` names them in messages. */
 RELN_API RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n,
-                                             const RelnNamed *arrays, RelnArchive **out);
+                                             const RelnArray *arrays, RelnArchive **out);
 RELN_API void reln_archive_destroy(RelnArchive *archive); /* NULL is fine */
 
 RELN_API const char *reln_archive_name(const RelnArchive *archive); /* in messages */
 RELN_API int reln_archive_count(const RelnArchive *archive);
-RELN_API const RelnArchiveInfo *reln_archive_info(const RelnArchive *archive, int index);
+/* Name, shape and `stored`; its values are NULL, and rows of it come as doubles. NULL: there is none. */
+RELN_API const RelnArray *reln_archive_info(const RelnArchive *archive, int index);
 RELN_API int reln_archive_find(const RelnArchive *archive, const char *name); /* -1: none */
 /* Why there is an array of that name that cannot be read, as in "an enumeration"; NULL when there is none. */
 RELN_API const char *reln_archive_unread(const RelnArchive *archive, const char *name);
-/* out (n_rows, row_size). Rows in any order, also more than once. */
+/* out (n_rows, reln_array_row_size()). Rows in any order, also more than once. */
 RELN_API RelnStatus reln_archive_rows(RelnArchive *archive, int index, ptrdiff_t n_rows,
                                       const ptrdiff_t *rows, double *out);
 RELN_API RelnStatus reln_archive_range(RelnArchive *archive, int index, ptrdiff_t first,
                                        ptrdiff_t n_rows, double *out);
 
 /* Arrays as .npz, stored, at most 4 GiB in all; names are non-empty UTF-8 without '/'. As reln_npy_save(). */
-RELN_API RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays);
+RELN_API RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnArray *arrays);
 
 #ifdef __cplusplus
 }

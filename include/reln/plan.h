@@ -26,6 +26,7 @@ typedef struct RelnPlan RelnPlan;
 typedef struct RelnPlanOptions {
     RelnPool *pool; /* NULL: the calling thread alone */
     int shard;      /* samples per shard; 0: derived from the graph */
+    int tile;       /* rows at a time in loops over rows and pairs; 0: derived from the graph */
     bool reference; /* the plain kernels, whatever this machine can do; docs/bits.md */
 } RelnPlanOptions;
 
@@ -41,14 +42,15 @@ RELN_API void reln_plan_destroy(RelnPlan *plan); /* NULL is fine */
  * number of elements there are: a run that would read more fails with RELN_ERR_ARG before it reads. */
 RELN_API RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *values,
                                          RelnDtype dtype, size_t count);
-/* Number of rows of each sample of the batch, for a row domain, and of how many samples they are. */
+/* Number of rows of each sample of the batch, for a row domain, and of how many samples they are. For rows below rows
+ * (reln_members()): of each item of the parent, and how many these are. */
 RELN_API RelnStatus reln_plan_bind_rows_sized(RelnPlan *plan, const char *rows,
                                               const int32_t *counts, size_t count);
 /* The same where you answer for the size: a run reads what its number of samples asks for. */
 RELN_API RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void *values,
                                    RelnDtype dtype);
 RELN_API RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *counts);
-/* Make room for batches of up to n_samples samples and, for every row domain, n_rows rows. */
+/* Make room for batches of up to n_samples samples and, for every row domain whose rows are bound, n_rows rows. */
 RELN_API RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows);
 
 typedef struct RelnRun {

@@ -201,8 +201,8 @@ RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
  * seen as they are between steps (observe() and save() may call it). Restore copies from arrays of the same names, in any order,
  * ignores others, and checks everything first: when it fails nothing has changed. The job must have the same seed; more
  * steps, another schedule or patience are taken as they are. */
-RELN_API RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays);
-RELN_API RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays);
+RELN_API RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnArray **arrays);
+RELN_API RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnArray *arrays);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,8 @@
 
 #include "reln/base.h"
 
-/* Return the status of a call that failed; go on otherwise. Arenas and _clear functions make early returns leak-free. */
+/* Return the status of a call that failed; go on otherwise. Arenas and _clear functions make early returns
+ * leak-free. */
 #define RELN_TRY(call)                                                                             \
     do {                                                                                           \
         const RelnStatus try_status_ = (call);                                                     \

@@ -1,5 +1,5 @@
-/* format.h -- numbers as text with a decimal point, whatever locale the host program has set. The one home of it: what is
- * written to files and pages goes through here; messages for people may have the locale's comma. */
+/* format.h -- numbers as text with a decimal point, whatever locale the host program has set. The one home of it: what
+ * is written to files and pages goes through here; messages for people may have the locale's comma. */
 #ifndef BASE_FORMAT_H
 #define BASE_FORMAT_H
 

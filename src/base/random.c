@@ -116,7 +116,8 @@ void reln_rng_uniforms(RelnRng *rng, ptrdiff_t n, double *out)
         out[i] = reln_rng_uniform(rng);
 }
 
-/* Box-Muller; 1 - u keeps the logarithm finite. One of the pair is thrown away, so that draws do not depend on history. */
+/* Box-Muller; 1 - u keeps the logarithm finite. One of the pair is thrown away, so that draws do not depend on
+ * history. */
 double reln_rng_normal(RelnRng *rng)
 {
     RELN_NEED(rng, 0);

@@ -3,18 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/bench.h"
+#include "kit/clock.h"
 
 /* ---- time and spread ------------------------------------------------------------------------------------------------ */
 
 double bench_clock(int threads)
 {
-    struct timespec t;
-
-    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return threads == 1 ? reln_thread_seconds() : reln_wall_seconds();
 }
 
 static int compare(const void *a, const void *b)

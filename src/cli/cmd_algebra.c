@@ -300,8 +300,8 @@ static CliExit run_name(RelnCtx *ctx, const char *name, bool json)
 
 static bool all_finite(const RelnArray *a, ptrdiff_t *where)
 {
-    for (*where = 0; *where < a->count; ++*where)
-        if (!isfinite(a->values[*where]))
+    for (*where = 0; *where < reln_array_count(a); ++*where)
+        if (!isfinite(a->f64[*where]))
             return false;
     return true;
 }
@@ -314,7 +314,7 @@ static bool check_basis(const RelnArray *a, char *why, size_t size)
 
     if (a->rank != 3)
         snprintf(why, size, "the array has %d axes; wanted 3, (K, n, n)", a->rank);
-    else if (a->count == 0)
+    else if (reln_array_count(a) == 0)
         snprintf(why, size, "the array (%td, %td, %td) is empty", k, n, a->dims[2]);
     else if (n != a->dims[2])
         snprintf(why, size, "the matrices are %td x %td; wanted square ones", n, a->dims[2]);
@@ -326,7 +326,7 @@ static bool check_basis(const RelnArray *a, char *why, size_t size)
                  n, n * n);
     else if (!all_finite(a, &at))
         snprintf(why, size, "element (%td, %td, %td) is %g; wanted finite numbers", at / (n * n),
-                 at / n % n, at % n, a->values[at]);
+                 at / n % n, at % n, a->f64[at]);
     else
         return true;
     return false;
@@ -334,11 +334,11 @@ static bool check_basis(const RelnArray *a, char *why, size_t size)
 
 static CliExit run_array(RelnCtx *ctx, const RelnArray *a, const char *path, bool json)
 {
-    const RelnBasisOptions options = {.name = path, .precision = a->precision};
+    const RelnBasisOptions options = {.name = path, .precision = reln_array_precision(a)};
     const int k = (int)a->dims[0], n = (int)a->dims[1];
     RelnAlgebra *algebra = NULL;
     RelnAlgebraInfo info;
-    RelnStatus status = reln_algebra_from_basis(ctx, k, n, a->values, &options, &algebra);
+    RelnStatus status = reln_algebra_from_basis(ctx, k, n, a->f64, &options, &algebra);
     char why[512];
     CliExit code;
 
@@ -349,7 +349,7 @@ static CliExit run_array(RelnCtx *ctx, const RelnArray *a, const char *path, boo
     }
     /* a refused basis still has dimensions to show */
     if (status == RELN_ERR_ALGEBRA)
-        status = reln_algebra_inspect(ctx, k, n, a->values, &options, &info);
+        status = reln_algebra_inspect(ctx, k, n, a->f64, &options, &info);
     if (status != RELN_OK) {
         snprintf(why, sizeof why, "%s: %s", path, reln_ctx_error(ctx));
         return give_up(ctx, cli_exit_of(status), path, why, json);

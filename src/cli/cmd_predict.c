@@ -20,44 +20,34 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static void best_classes(const RelnPredictions *p, int64_t *labels)
+static void best_classes(const RelnArray *p, int64_t *labels)
 {
-    for (ptrdiff_t i = 0; i < p->n_samples; i++) {
-        const double *y = p->values + i * p->size;
+    const ptrdiff_t size = reln_array_row_size(p);
+
+    for (ptrdiff_t i = 0; i < p->dims[0]; i++) {
+        const double *y = p->f64 + i * size;
 
         labels[i] = 0;
-        for (ptrdiff_t j = 1; j < p->size; j++)
+        for (ptrdiff_t j = 1; j < size; j++)
             if (y[j] > y[labels[i]])
                 labels[i] = j;
     }
 }
 
 static RelnStatus write_npz(RelnCtx *ctx, const char *path, const RelnModel *model,
-                            const RelnPredictions *p, int64_t *labels)
+                            const RelnArray *p, int64_t *labels)
 {
-    const RelnSpecTarget *target = &reln_model_spec(model)->target;
+    const bool class = reln_model_spec(model)->target.as == RELN_TARGET_CLASS;
     char name[RELN_SPEC_NAME + 16];
-    RelnNamed arrays[2] = {{target->name, RELN_F64, p->rank + 1, {p->n_samples}, p->values},
-                           {name, RELN_I64, 1, {p->n_samples}, labels}};
+    const RelnArray arrays[2] = {*p, RELN_ARRAY(name, RELN_I64, labels, p->dims[0])};
 
-    for (int a = 0; a < p->rank; a++)
-        arrays[0].dims[a + 1] = p->dims[a];
-    snprintf(name, sizeof name, "%s_class", target->name);
-    if (target->as == RELN_TARGET_CLASS)
+    snprintf(name, sizeof name, "%s_class", p->name);
+    if (class)
         best_classes(p, labels);
-    return reln_npz_save(ctx, path, target->as == RELN_TARGET_CLASS ? 2 : 1, arrays);
+    return reln_npz_save(ctx, path, class ? 2 : 1, arrays);
 }
 
-static RelnStatus write_npy(RelnCtx *ctx, const char *path, const RelnPredictions *p)
-{
-    ptrdiff_t dims[RELN_NAMED_MAX_RANK] = {p->n_samples};
-
-    for (int a = 0; a < p->rank; a++)
-        dims[a + 1] = p->dims[a];
-    return reln_npy_save(ctx, path, p->rank + 1, dims, p->values);
-}
-
-static CliExit print_json(RelnCtx *ctx, const char *path, const RelnPredictions *p)
+static CliExit print_json(RelnCtx *ctx, const char *path, const RelnArray *p)
 {
     RelnDoc *doc = NULL;
     RelnDocNode *root, *shape;
@@ -66,23 +56,22 @@ static CliExit print_json(RelnCtx *ctx, const char *path, const RelnPredictions 
         return cli_fail(CLI_NOMEM, "out of memory");
     root = reln_doc_root_map(doc);
     reln_doc_set_text(doc, root, "file", path);
-    reln_doc_set_number(doc, root, "samples", (double)p->n_samples);
+    reln_doc_set_number(doc, root, "samples", (double)p->dims[0]);
     shape = reln_doc_set(doc, root, "shape", reln_doc_list(doc));
-    reln_doc_set_number(doc, shape, NULL, (double)p->n_samples);
     for (int a = 0; a < p->rank; a++)
         reln_doc_set_number(doc, shape, NULL, (double)p->dims[a]);
     return cli_print_doc(doc, root);
 }
 
 static CliExit write_out(RelnCtx *ctx, const CliArgs *args, const RelnModel *model,
-                         const RelnPredictions *p)
+                         const RelnArray *p)
 {
     const char *path = args->out ? args->out : "predictions.npz";
-    int64_t *labels = malloc(((size_t)p->n_samples + 1) * sizeof *labels);
+    int64_t *labels = malloc(((size_t)p->dims[0] + 1) * sizeof *labels);
     RelnStatus status = labels ? RELN_OK : RELN_ERR_NOMEM;
 
     if (labels)
-        status = ends_with(path, ".npy") ? write_npy(ctx, path, p)
+        status = ends_with(path, ".npy") ? reln_npy_save(ctx, path, p)
                                          : write_npz(ctx, path, model, p, labels);
     free(labels);
     if (status != RELN_OK)
@@ -90,14 +79,14 @@ static CliExit write_out(RelnCtx *ctx, const CliArgs *args, const RelnModel *mod
     if (args->json)
         return print_json(ctx, path, p);
     if (!args->quiet)
-        printf("%td predictions in %s\n", p->n_samples, path);
+        printf("%td predictions in %s\n", p->dims[0], path);
     return CLI_DONE;
 }
 
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     RelnModel *model = NULL;
-    RelnPredictions p = {0};
+    RelnArray p = {0};
     RelnDtype dtype;
     bool reference;
     RelnStatus status;
@@ -116,7 +105,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                ? write_out(ctx, args, model, &p)
                : cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",
                           reln_ctx_error(ctx));
-    reln_predictions_clear(&p);
+    reln_array_clear(&p);
     reln_model_destroy(model);
     return code;
 }

@@ -6,18 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "kit/clock.h"
+
 static volatile sig_atomic_t asked;
-
-double cli_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void cli_duration(double seconds, char *text, size_t size)
 {
@@ -50,7 +43,7 @@ bool cli_progress_how(const CliArgs *args, CliShow *out)
 
 CliProgress cli_progress_begin_as(CliShow how, uint64_t first)
 {
-    const double now = cli_now();
+    const double now = reln_wall_seconds();
 
     return (CliProgress){.shown = how == CLI_SHOW_BAR,
                          .plain = how == CLI_SHOW_PLAIN,
@@ -94,7 +87,7 @@ static void show_line(CliProgress *progress, const char *line)
 
 void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what)
 {
-    const double now = cli_now(), spent = now - progress->began;
+    const double now = reln_wall_seconds(), spent = now - progress->began;
     const double rate = spent > 0 ? (double)(step - progress->first) / spent : 0;
     char left[32], line[256];
 
@@ -110,7 +103,7 @@ void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, c
 
 void cli_progress_share(CliProgress *progress, double share, const char *what)
 {
-    const double now = cli_now(), spent = now - progress->began;
+    const double now = reln_wall_seconds(), spent = now - progress->began;
     char left[32], line[320];
 
     if (!progress->shown || now - progress->last < 0.1)

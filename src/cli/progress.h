@@ -41,7 +41,6 @@ void cli_progress_end(CliProgress *progress);
 
 /* Columns of the terminal behind a file; 0: it is none, or does not say. */
 int cli_terminal_width(int file);
-double cli_now(void); /* seconds of a clock that only goes forward */
 /* "1h02m", "3m20s", "4.1 s" */
 void cli_duration(double seconds, char *text, size_t size);
 

@@ -38,7 +38,7 @@ typedef struct Checker {
     RelnPool *pool;
     Net own, wide; /* in its own precision and in double; one and the same when that is double */
     RelnArchive *archive;  /* the caller's samples, or */
-    RelnNamed *random;     /* our own */
+    RelnArray *random;     /* our own */
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
     double *mask;          /* (draws, points), or NULL */
     ptrdiff_t
@@ -57,14 +57,14 @@ enum { WIDE, OWN, PRECISIONS };
 /* ---- samples ------------------------------------------------------------------------------------------------------ */
 
 /* The shape that the SPEC wants of an array: (draws, [points,] [channels,] ...). */
-static void describe(const Checker *c, int input, RelnNamed *array)
+static void describe(const Checker *c, int input, RelnArray *array)
 {
     const RelnSpecInput *spec = &reln_model_spec(c->model)->input[input];
     const RelnInputShape *shape = &reln_model_shapes(c->model)->input[input];
     int dims[KIND_AXES];
     const int rank = reln_kind_dims(spec->as, reln_model_n(c->model), shape->size, dims);
 
-    *array = (RelnNamed){.name = spec->name, .dtype = RELN_F64};
+    *array = (RelnArray){.name = spec->name, .dtype = RELN_F64};
     array->dims[array->rank++] = c->draws;
     if (shape->points)
         array->dims[array->rank++] = shape->points;
@@ -101,7 +101,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
             for (size_t k = 0; k < places; k++)
                 ones[k] = 1;
             c->random[count++] =
-                (RelnNamed){spec->input[i].mask, RELN_F64, 2, {c->draws, shape->points}, ones};
+                (RelnArray)RELN_ARRAY(spec->input[i].mask, RELN_F64, ones, c->draws, shape->points);
         }
     }
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);

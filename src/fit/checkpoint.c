@@ -29,7 +29,7 @@ RelnStatus reln_checkpoint_save(RelnCtx *ctx, const char *path, RelnTrainer *tra
 {
     RelnMetaItem items[MOST_ITEMS] = {{"reln.format", RELN_FORMAT}, {"reln.kind", "checkpoint"}};
     const int n_about = about ? about->n : 0;
-    const RelnNamed *arrays;
+    const RelnArray *arrays;
     int n;
 
     RELN_NEED(ctx && path && trainer && (n_about <= 0 || about->items), reln_null(ctx, __func__));

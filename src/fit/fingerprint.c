@@ -23,19 +23,20 @@ static void mix(uint64_t lanes[4], const double *values, ptrdiff_t count)
 static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
 {
     enum { PIECE = 1 << 16 };
-    const RelnArchiveInfo *info = reln_archive_info(archive, index);
-    const ptrdiff_t width = info->row_size > 0 ? info->row_size : 1;
+    const RelnArray *info = reln_archive_info(archive, index);
+    const ptrdiff_t rows = reln_array_rows(info), row_size = reln_array_row_size(info);
+    const ptrdiff_t width = row_size > 0 ? row_size : 1;
     const ptrdiff_t most = width < PIECE ? PIECE / width : 1;
     double *piece = reln_alloc_raw(ctx, (size_t)(most * width), sizeof *piece);
     uint64_t lanes[4] = {*hash, ~*hash, *hash + 1, *hash + 2};
     RelnStatus status = piece ? RELN_OK : RELN_ERR_NOMEM;
 
-    for (ptrdiff_t i = 0; i < info->n_rows && status == RELN_OK; i += most) {
-        const ptrdiff_t n = info->n_rows - i < most ? info->n_rows - i : most;
+    for (ptrdiff_t i = 0; i < rows && status == RELN_OK; i += most) {
+        const ptrdiff_t n = rows - i < most ? rows - i : most;
 
         status = reln_archive_range(archive, index, i, n, piece);
         if (status == RELN_OK)
-            mix(lanes, piece, n * info->row_size);
+            mix(lanes, piece, n * row_size);
     }
     *hash = reln_hash(*hash, lanes, sizeof lanes);
     reln_free(ctx, piece);
@@ -45,16 +46,17 @@ static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64
 /* Version 1. */
 static RelnStatus hash_some(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
 {
-    const RelnArchiveInfo *info = reln_archive_info(archive, index);
-    const ptrdiff_t size = info->n_rows * info->row_size;
+    const RelnArray *info = reln_archive_info(archive, index);
+    const ptrdiff_t rows = reln_array_rows(info), row_size = reln_array_row_size(info);
+    const ptrdiff_t size = rows * row_size;
     const ptrdiff_t stride = size > LOOKED_AT ? size / LOOKED_AT + 1 : 1;
-    double *row = reln_alloc_raw(ctx, (size_t)info->row_size, sizeof *row);
+    double *row = reln_alloc_raw(ctx, (size_t)row_size, sizeof *row);
     RelnStatus status = row ? RELN_OK : RELN_ERR_NOMEM;
 
-    for (ptrdiff_t i = 0; i < info->n_rows && status == RELN_OK; i += stride) {
+    for (ptrdiff_t i = 0; i < rows && status == RELN_OK; i += stride) {
         status = reln_archive_range(archive, index, i, 1, row);
         if (status == RELN_OK)
-            *hash = reln_hash(*hash, row, (size_t)info->row_size * sizeof *row);
+            *hash = reln_hash(*hash, row, (size_t)row_size * sizeof *row);
     }
     reln_free(ctx, row);
     return status;
@@ -64,7 +66,7 @@ RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int vers
 {
     *out = RELN_HASH_SEED;
     for (int i = 0; i < reln_archive_count(archive); i++) {
-        const RelnArchiveInfo *info = reln_archive_info(archive, i);
+        const RelnArray *info = reln_archive_info(archive, i);
 
         *out = reln_hash(*out, info->name, strlen(info->name));
         *out = reln_hash(*out, info->dims, (size_t)info->rank * sizeof *info->dims);

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/clock.h"
 #include "fit/fit.h"
+#include "kit/clock.h"
 #include "tensor/gemm.h"
 
 char *reln_fit_path(RelnFit *fit, const char *name)

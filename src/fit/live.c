@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "fit/fit.h"
+#include "kit/clock.h"
 
 #define SHARE 20.0        /* of the time, at most one part in so many for each of the two */
 #define LEAST_SECONDS 0.5 /* between two writes of one file */

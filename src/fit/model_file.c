@@ -14,9 +14,9 @@ const char *reln_model_text(const RelnModel *model, RelnDoc *doc)
 /* ---- weights by name ------------------------------------------------------------------------------------------------ */
 
 /* The array of an entry as model files have it: axes of one element are left out. */
-static RelnNamed squeezed(const RelnEntryInfo *entry)
+static RelnArray squeezed(const RelnEntryInfo *entry)
 {
-    RelnNamed array = reln_entry_named(entry);
+    RelnArray array = reln_entry_array(entry);
     int rank = 0;
 
     for (int a = 0; a < array.rank; a++)
@@ -26,7 +26,7 @@ static RelnNamed squeezed(const RelnEntryInfo *entry)
     return array;
 }
 
-static void *find_values(int n, const RelnNamed *arrays, const char *prefix, const char *name)
+static void *find_values(int n, const RelnArray *arrays, const char *prefix, const char *name)
 {
     const size_t length = strlen(prefix);
 
@@ -40,12 +40,12 @@ static void *find_values(int n, const RelnNamed *arrays, const char *prefix, con
 /* What a network computes with: parameters, and states that are no moments of an optimiser; their values from the state of
  * the trainer where there is one. */
 static RelnStatus weights(const RelnModel *model, RelnTrainer *best, RelnArena *arena, int *n,
-                          RelnNamed **out)
+                          RelnArray **out)
 {
     const RelnStore *store = reln_model_store(model);
     const int count = reln_store_count(store);
-    RelnNamed *list = reln_arena_alloc(arena, (size_t)count + 1, sizeof *list);
-    const RelnNamed *state = NULL;
+    RelnArray *list = reln_arena_alloc(arena, (size_t)count + 1, sizeof *list);
+    const RelnArray *state = NULL;
     int n_state = 0;
 
     if (!list)
@@ -66,7 +66,7 @@ static RelnStatus weights(const RelnModel *model, RelnTrainer *best, RelnArena *
     return RELN_OK;
 }
 
-static bool same_shape(const RelnNamed *a, const RelnNamed *b)
+static bool same_shape(const RelnArray *a, const RelnArray *b)
 {
     bool same = a->rank == b->rank;
 
@@ -75,7 +75,7 @@ static bool same_shape(const RelnNamed *a, const RelnNamed *b)
     return same;
 }
 
-static void copy(const RelnNamed *from, const RelnEntryInfo *to)
+static void copy(const RelnArray *from, const RelnEntryInfo *to)
 {
     const bool narrow = to->dtype == RELN_F32;
 
@@ -92,10 +92,10 @@ static void copy(const RelnNamed *from, const RelnEntryInfo *to)
 /* The array of an entry: in a checkpoint, where names of the best evaluation begin with best/, without axes of one
  * element. False: there is none. */
 static bool find_entry(const RelnTensors *file, const char *prefix, const char *name,
-                       RelnArena *arena, RelnNamed *out)
+                       RelnArena *arena, RelnArray *out)
 {
     const char *full = reln_arena_printf(arena, "%s%s", prefix, name);
-    const RelnNamed *have = full ? reln_tensors_find(file, full) : NULL;
+    const RelnArray *have = full ? reln_tensors_find(file, full) : NULL;
     int rank = 0;
 
     if (!have)
@@ -116,11 +116,11 @@ static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *pr
     const RelnStore *store = reln_model_store(model);
     RelnCtx *ctx = reln_model_ctx(model);
     const int count = reln_store_count(store);
-    RelnNamed have;
+    RelnArray have;
 
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        const RelnNamed want = squeezed(&entry);
+        const RelnArray want = squeezed(&entry);
 
         if (!find_entry(file, prefix, entry.name, arena, &have))
             return reln_fail(ctx, RELN_ERR_FORMAT, "%s: no tensor '%s', which the model has", path,
@@ -178,7 +178,7 @@ static RelnStatus save(const RelnModel *model, RelnTrainer *best, int64_t step, 
                                   {"reln.kind", "model"},
                                   {"reln.model", text},
                                   {"reln.step", number}};
-    RelnNamed *list;
+    RelnArray *list;
     int n;
 
     snprintf(number, sizeof number, "%lld", (long long)step);
@@ -349,7 +349,7 @@ RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out
         const RelnEntryInfo to = reln_store_entry(reln_model_store(other), i);
         RelnEntryInfo from;
         if (reln_store_find(reln_model_store(model), to.name, &from)) {
-            const RelnNamed array = reln_entry_named(&from);
+            const RelnArray array = reln_entry_array(&from);
             copy(&array, &to);
         }
     }

@@ -133,47 +133,50 @@ RelnStatus reln_reader_classes(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows
     return RELN_OK;
 }
 
-/* (channels,) ..., as the target's array has it: one channel is no axis. */
-static void shape_of(const RelnModel *model, RelnPredictions *p)
+/* (N, channels, ...), as the target's array has it: one channel is no axis. */
+static RelnArray shape_of(const RelnReader *r)
 {
-    const RelnTargetAs as = reln_model_spec(model)->target.as;
+    const RelnModel *model = r->model;
+    const RelnSpecTarget *target = &reln_model_spec(model)->target;
     const int channels = reln_model_shapes(model)->target_channels, n = reln_model_n(model);
+    RelnArray p = RELN_ARRAY(target->name, RELN_F64, NULL, reln_data_count(r->data));
 
-    if (as == RELN_TARGET_CLASS)
-        p->dims[p->rank++] = reln_model_outputs(model);
+    if (target->as == RELN_TARGET_CLASS)
+        p.dims[p.rank++] = reln_model_outputs(model);
     else if (channels > 1)
-        p->dims[p->rank++] = channels;
-    if (as == RELN_TARGET_VECTOR || as == RELN_TARGET_MATRIX)
-        p->dims[p->rank++] = n;
-    if (as == RELN_TARGET_MATRIX)
-        p->dims[p->rank++] = n;
-    p->size = reln_model_outputs(model);
+        p.dims[p.rank++] = channels;
+    if (target->as == RELN_TARGET_VECTOR || target->as == RELN_TARGET_MATRIX)
+        p.dims[p.rank++] = n;
+    if (target->as == RELN_TARGET_MATRIX)
+        p.dims[p.rank++] = n;
+    return p;
 }
 
-static RelnStatus predict(RelnReader *r, RelnPredictions *p)
+static RelnStatus predict(RelnReader *r, RelnArray *p)
 {
     const bool class = reln_model_spec(r->model)->target.as == RELN_TARGET_CLASS;
+    const ptrdiff_t n = reln_data_count(r->data), size = reln_model_outputs(r->model);
     ptrdiff_t lost = 0, first = 0, last = -1;
 
-    p->n_samples = reln_data_count(r->data);
-    shape_of(r->model, p);
-    p->values = reln_alloc_raw(p->ctx, (size_t)p->n_samples * (size_t)p->size, sizeof *p->values);
-    if (!p->values)
+    *p = shape_of(r);
+    p->owner = r->ctx;
+    p->f64 = reln_alloc_raw(r->ctx, (size_t)n * (size_t)size, sizeof *p->f64);
+    if (!p->f64)
         return RELN_ERR_NOMEM;
-    RELN_TRY(reln_reader_predict(r, p->n_samples, NULL, p->values));
-    for (ptrdiff_t i = 0; i < p->n_samples * p->size; i++)
-        if (!isfinite(p->values[i])) {
-            first = lost == 0 ? i / p->size : first;
-            lost += last != i / p->size;
-            last = i / p->size;
+    RELN_TRY(reln_reader_predict(r, n, NULL, p->f64));
+    for (ptrdiff_t i = 0; i < n * size; i++)
+        if (!isfinite(p->f64[i])) {
+            first = lost == 0 ? i / size : first;
+            lost += last != i / size;
+            last = i / size;
         }
-    RELN_TRY(refuse_lost(r, lost, first, p->n_samples));
-    for (ptrdiff_t i = 0; class && i < p->n_samples; i++)
-        softmax(p->size, p->values + i * p->size);
+    RELN_TRY(refuse_lost(r, lost, first, n));
+    for (ptrdiff_t i = 0; class && i < n; i++)
+        softmax(size, p->f64 + i * size);
     return RELN_OK;
 }
 
-RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnPredictions *out)
+RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnArray *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
     RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
@@ -182,22 +185,13 @@ RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, Re
     RelnReader r;
     RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
 
-    *out = (RelnPredictions){.ctx = r.ctx};
+    *out = (RelnArray){0};
     if (status == RELN_OK)
         status = predict(&r, out);
     reln_reader_close(&r);
     if (status != RELN_OK)
-        reln_predictions_clear(out);
+        reln_array_clear(out);
     return status;
-}
-
-void reln_predictions_clear(RelnPredictions *p)
-{
-    if (!p)
-        return;
-    if (p->ctx)
-        reln_free(p->ctx, p->values);
-    *p = (RelnPredictions){0};
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */

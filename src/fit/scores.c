@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "fit/fit.h"
-#include "io/sort.h"
 #include "reln/random.h"
 
 enum { DRAWS = 200, LEAST_DRAWS = 20 };
@@ -57,20 +57,17 @@ static bool came_true(const Judge *j, ptrdiff_t i)
 }
 
 /* class -1: by confidence. */
-static RelnStatus make_order(Judge *j, int class, Entry *entries, const void **items,
-                             ptrdiff_t **out)
+static RelnStatus make_order(Judge *j, int class, Entry *entries, ptrdiff_t **out)
 {
     ptrdiff_t *order = reln_arena_alloc(&j->arena, (size_t)j->n, sizeof *order);
 
     if (!order)
         return RELN_ERR_NOMEM;
-    for (ptrdiff_t i = 0; i < j->n; i++) {
-        entries[i] = (Entry){class < 0 ? confidence(j, i) : j->p[i * j->classes + class], i};
-        items[i] = &entries[i];
-    }
-    reln_sort(items, (size_t)j->n, by_p);
     for (ptrdiff_t i = 0; i < j->n; i++)
-        order[i] = ((const Entry *)items[i])->sample;
+        entries[i] = (Entry){class < 0 ? confidence(j, i) : j->p[i * j->classes + class], i};
+    reln_sort(entries, (size_t)j->n, sizeof *entries, by_p);
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        order[i] = entries[i].sample;
     *out = order;
     return RELN_OK;
 }
@@ -79,21 +76,20 @@ static RelnStatus prepare(Judge *j)
 {
     const size_t n = (size_t)j->n, c = (size_t)j->classes;
     Entry *entries = reln_arena_alloc(&j->arena, n, sizeof *entries);
-    const void **items = reln_arena_alloc(&j->arena, n, sizeof *items);
 
     j->taken = reln_arena_alloc(&j->arena, n, sizeof *j->taken);
     j->order = reln_arena_alloc(&j->arena, c, sizeof *j->order);
     j->weight = reln_arena_alloc(&j->arena, n, sizeof *j->weight);
     j->counts = reln_arena_alloc(&j->arena, c * c, sizeof *j->counts);
-    if (!entries || !items || !j->taken || !j->order || !j->weight || !j->counts)
+    if (!entries || !j->taken || !j->order || !j->weight || !j->counts)
         return RELN_ERR_NOMEM;
     for (ptrdiff_t i = 0; i < j->n; i++)
         for (int k = 1; k < j->classes; k++)
             if (j->p[i * j->classes + k] > j->p[i * j->classes + j->taken[i]])
                 j->taken[i] = k;
     for (int k = 0; k < j->classes; k++)
-        RELN_TRY(make_order(j, k, entries, items, &j->order[k]));
-    return make_order(j, -1, entries, items, &j->trusted);
+        RELN_TRY(make_order(j, k, entries, &j->order[k]));
+    return make_order(j, -1, entries, &j->trusted);
 }
 
 /* ---- areas under curves ------------------------------------------------------------------------------------------------- */

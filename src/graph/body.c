@@ -48,7 +48,7 @@ static bool place_results(Planner *p, const RelnFn *fn)
 {
     for (int i = 0; i < fn->n_out; i++) {
         const RelnNode *out = fn->out[i], *s = reln_storage(out);
-        const Place place = {AT_OUT, (size_t)i};
+        const Place place = {AT_OUT, (size_t)i, 0};
 
         if (out->domain == RELN_STEP) {
             if (!place_step_result(p, out, place))
@@ -65,7 +65,7 @@ static bool finish_results(Planner *p, const RelnFn *fn)
 {
     for (int i = 0; i < fn->n_out; i++) {
         const RelnNode *out = fn->out[i];
-        const Place place = {AT_OUT, (size_t)i}, have = place_of(p, out);
+        const Place place = {AT_OUT, (size_t)i, 0}, have = place_of(p, out);
 
         if (out->domain == RELN_STEP) {
             if (!add_step_result(p, out, place))
@@ -93,13 +93,63 @@ static bool body_node(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
 
-    if (!f->needed || f->absorbed || is_alias(x) || is_source(x) || x->op == &reln_op_result)
-        return true;
     if (x->op == &reln_op_call)
         return body_call(p, x);
     if (f->place.kind == AT_NOWHERE)
         f->place = in_slab;
-    return reln_emit_op(p, x, f->place, is_reduction(x) && f->place.kind == AT_OUT);
+    if (is_load(x))
+        return reln_emit_load(p, x);
+    return reln_emit_op(p, x, f->place,
+                        is_reduction(x) ? f->place.kind == AT_OUT || f->loop >= 0
+                                        : f->loop >= 0 && adds_whole(x));
+}
+
+/* What a loop adds to begins at 0; but results at step level, which the caller has. */
+static bool zero_first(Planner *p, const RelnNode *x)
+{
+    Info *f = &p->info[x->id];
+
+    if (!f->needed)
+        return true;
+    if (f->place.kind == AT_NOWHERE)
+        f->place = in_slab;
+    return (x->domain == RELN_STEP && f->place.kind == AT_OUT) || reln_emit_zero(p, x, f->place);
+}
+
+static bool before_body_loop(Planner *p, const RelnNode *x)
+{
+    if (x->op != &reln_op_call)
+        return (!is_reduction(x) && !adds_whole(x)) || zero_first(p, x);
+    for (int i = 0; i < callee_of(x)->n_out; i++)
+        if (result_of(p, x, i)->domain == RELN_STEP && !zero_first(p, result_of(p, x, i)))
+            return false;
+    return true;
+}
+
+static bool after_body_loop(Planner *p, const RelnNode *x)
+{
+    (void)p;
+    (void)x;
+    return true;
+}
+
+static bool is_of_body(const Planner *p, const RelnNode *x)
+{
+    const Info *f = &p->info[x->id];
+
+    return f->needed && !f->absorbed && !is_alias(x) && (!is_source(x) || is_load(x)) &&
+           x->op != &reln_op_result;
+}
+
+static bool schedule_body(Planner *p)
+{
+    bool *mine = reln_arena_alloc(p->scratch, (size_t)p->g->nodes.count + 1, sizeof *mine);
+
+    if (!mine)
+        return nomem(p);
+    for (int id = 0; id < p->g->nodes.count; id++)
+        mine[id] = is_of_body(p, p->g->nodes.items[id]);
+    return reln_pass_schedule(p, mine);
 }
 
 static bool compile_body_nodes(Planner *p, const RelnFn *fn)
@@ -112,35 +162,52 @@ static bool compile_body_nodes(Planner *p, const RelnFn *fn)
         const RelnNode *x = p->g->nodes.items[id];
 
         if (x->op == &reln_op_argument)
-            p->info[id].place = (Place){AT_ARG, (size_t)((const RelnSourceAttr *)x->attr)->index};
+            p->info[id].place =
+                (Place){AT_ARG, (size_t)((const RelnSourceAttr *)x->attr)->index, 0};
         else if (x->op == &reln_op_const && p->info[id].needed && !reln_place_const(p, x))
             return false;
     }
-    if (!place_results(p, fn))
+    if (!place_results(p, fn) || !schedule_body(p))
         return false;
-    for (int id = 0; id < p->g->nodes.count; id++)
-        if (!body_node(p, p->g->nodes.items[id]))
-            return false;
-    return finish_results(p, fn) && reln_pass_lay_out(p, p->program);
+    return reln_emit_order(p, before_body_loop, body_node, after_body_loop) &&
+           finish_results(p, fn) && reln_pass_lay_out(p, p->program);
+}
+
+static bool compile_body(RelnPlan *plan, RelnArena *scratch, const RelnFn *fn, ptrdiff_t items,
+                         Program **out)
+{
+    Planner p = {.plan = plan, .scratch = scratch, .g = fn->body, .body = true, .items = items};
+    const int rows = reln_domain_count(fn->body) - 2;
+
+    p.info = reln_arena_alloc(scratch, (size_t)fn->body->nodes.count + 1, sizeof *p.info);
+    p.program = reln_arena_alloc(&plan->arena, 1, sizeof *p.program);
+    if (!p.info || !p.program)
+        return nomem(&p);
+    p.program->fn = fn;
+    p.program->items = items;
+    p.program->row_costs =
+        items ? NULL
+              : reln_arena_alloc(&plan->arena, (size_t)rows + 1, sizeof *p.program->row_costs);
+    if (!items && !p.program->row_costs)
+        return nomem(&p);
+    if (!compile_body_nodes(&p, fn))
+        return false;
+    *out = p.program;
+    return PLAN_ADD(plan, &plan->callees, p.program) || nomem(&p);
 }
 
 bool reln_compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out)
 {
-    Planner p = {.plan = plan, .g = fn->body, .body = true, .items = items};
+    RelnArena scratch;
+    bool done;
 
     for (int i = 0; i < plan->callees.count; i++)
         if (plan->callees.items[i]->fn == fn && plan->callees.items[i]->items == items) {
             *out = plan->callees.items[i];
             return true;
         }
-    p.info = reln_arena_alloc(&plan->arena, (size_t)fn->body->nodes.count + 1, sizeof *p.info);
-    p.program = reln_arena_alloc(&plan->arena, 1, sizeof *p.program);
-    if (!p.info || !p.program)
-        return nomem(&p);
-    p.program->fn = fn;
-    p.program->items = items;
-    if (!compile_body_nodes(&p, fn))
-        return false;
-    *out = p.program;
-    return PLAN_ADD(plan, &plan->callees, p.program) || nomem(&p);
+    reln_arena_init(&scratch, plan->ctx);
+    done = compile_body(plan, &scratch, fn, items, out);
+    reln_arena_clear(&scratch);
+    return done;
 }

@@ -4,18 +4,19 @@
  * place.c, programs.c with emit.c, layout.c; body.c does for a function what this file does for the graph. */
 #include "graph/compile.h"
 
-bool reln_plan_compile(RelnPlan *plan)
+static bool compile(RelnPlan *plan, RelnArena *scratch)
 {
     RelnGraph *g = plan->graph;
-    Planner p = {.plan = plan, .g = g};
+    Planner p = {.plan = plan, .scratch = scratch, .g = g};
 
-    p.info = reln_arena_alloc(&plan->arena, (size_t)g->nodes.count + 1, sizeof *p.info);
+    p.info = reln_arena_alloc(scratch, (size_t)g->nodes.count + 1, sizeof *p.info);
     plan->row_costs =
         reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->row_costs);
     if (!p.info || !plan->row_costs)
         return nomem(&p);
     for (int i = 0; i < g->rows.count; i++)
         plan->row_costs[i].name = g->rows.items[i].name;
+    reln_no_loops(&p);
     reln_pass_measure(&p);
     reln_pass_mark_roots(&p);
     reln_pass_mark_needed(&p);
@@ -27,4 +28,15 @@ bool reln_plan_compile(RelnPlan *plan)
         if (!reln_pass_step_program(&p, i) || !reln_pass_shard_program(&p, i))
             return false;
     return reln_pass_commit_program(&p);
+}
+
+bool reln_plan_compile(RelnPlan *plan)
+{
+    RelnArena scratch;
+    bool done;
+
+    reln_arena_init(&scratch, plan->ctx);
+    done = compile(plan, &scratch);
+    reln_arena_clear(&scratch);
+    return done;
 }

@@ -25,21 +25,29 @@ typedef struct Info {
     Place lane;     /* reductions: the accumulator */
     int array;      /* index of its array over the whole batch; -1: it has none */
     Sum sum;        /* of the root of a tree of additions; n is 0 for all others */
+    int loop;       /* of the program being written; -1: none */
+    bool whole;     /* of a loop's domain, but read beyond its tile */
     size_t bytes;   /* room at its place */
     int born, dies; /* instruction indices, in the program being laid out */
 } Info;
 
 typedef struct Planner {
     RelnPlan *plan;
-    RelnGraph *g; /* the graph being planned: the plan's, or the body of a function */
-    Info *info;   /* by id */
-    bool body;    /* planning a function, for this many items */
-    ptrdiff_t items;
+    RelnArena *scratch; /* for what only the planner needs */
+    RelnGraph *g;       /* the graph being planned: the plan's, or the body of a function */
+    Info *info;         /* by id */
+    bool body;          /* planning a function */
+    ptrdiff_t
+        items; /* that it is planned for; 0: it is placed, and counts its rows as the graph does */
     Program *program; /* being written */
+    int phase;        /* whose program it is */
+    int open;         /* 1 + index of the loop that is being written; 0: none */
+    int *order;       /* ids of its nodes as they will run; those of a loop are neighbours */
+    int n_order;
 } Planner;
 
 /* Somewhere in the slab: reln_pass_lay_out() says where. */
-static const Place in_slab = {AT_SLAB, 0};
+static const Place in_slab = {AT_SLAB, 0, 0};
 
 static inline bool nomem(Planner *p)
 {
@@ -80,7 +88,7 @@ static inline bool is_plain_add(const RelnNode *x)
 static inline bool is_load(const RelnNode *x)
 {
     return x->op == &reln_op_input || x->op == &reln_op_index_input ||
-           x->op == &reln_op_row_sample || x->op == &reln_op_batch_count;
+           x->op == &reln_op_row_index || x->op == &reln_op_batch_count;
 }
 
 static inline const RelnFn *callee_of(const RelnNode *call)
@@ -126,11 +134,89 @@ static inline size_t align(size_t n)
     return (n + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;
 }
 
+/* Most items of a domain that are there at a time. */
+static inline ptrdiff_t capacity_in(const Planner *p, RelnDomain domain)
+{
+    if (p->items)
+        return domain == RELN_STEP ? 1 : p->items;
+    return reln_domain_capacity(p->g, domain, p->plan->shard);
+}
+
 static inline ptrdiff_t capacity_of(const Planner *p, const RelnNode *x)
 {
-    if (p->body)
-        return x->domain == RELN_STEP ? 1 : p->items;
-    return reln_domain_capacity(p->g, x->domain, p->plan->shard);
+    return capacity_in(p, x->domain);
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------------------- */
+
+/* The row domain for whose items x can be computed tile by tile; RELN_STEP: not so. */
+static inline RelnDomain loop_domain(const RelnNode *x)
+{
+    RelnDomain d = x->domain;
+
+    if (x->op == &reln_op_call)
+        d = callee_of(x)->placed ? RELN_STEP : x->domain;
+    else if (x->op->flags & RELN_OP_DOMAINS)
+        d = x->op->tiling == RELN_TILED_BY_FIRST    ? x->in[0]->domain
+            : x->op->tiling == RELN_TILED_BY_RESULT ? x->domain
+                                                    : RELN_STEP;
+    else if (x->op->flags & RELN_OP_REDUCE)
+        d = x->in[0]->domain;
+    return d > RELN_SAMPLES ? d : RELN_STEP;
+}
+
+/* Its result is added to, tile after tile. */
+static inline bool adds_whole(const RelnNode *x)
+{
+    return x->op->flags & RELN_OP_DOMAINS && x->op->tiling == RELN_TILED_BY_FIRST;
+}
+
+/* In a loop, is all of input i wanted at a time? */
+static inline bool reads_whole(const RelnNode *x, int i)
+{
+    return x->in[i]->domain != loop_domain(x) || (i < 32 && x->op->whole >> i & 1);
+}
+
+/* What is emitted for x: the call for its results. */
+static inline const RelnNode *unit_of(const RelnNode *x)
+{
+    return x->op == &reln_op_result ? x->in[0] : x;
+}
+
+/* Is x in step with the tiles of the loop that makes it? */
+static inline bool in_step(const Planner *p, const RelnNode *x)
+{
+    const RelnNode *unit = unit_of(x);
+
+    return p->info[unit->id].loop >= 0 && !adds_whole(unit) && x->domain == loop_domain(unit);
+}
+
+/* Is there room for its tile alone? */
+static inline bool is_passing(const Planner *p, const RelnNode *x)
+{
+    return in_step(p, x) && !p->info[x->id].whole && p->info[x->id].place.kind == AT_SLAB;
+}
+
+/* No loop is known: none of the program that comes next. */
+static inline void reln_no_loops(Planner *p)
+{
+    for (int id = 0; id < p->g->nodes.count; id++)
+        p->info[id].loop = -1;
+}
+
+static inline Loop *loop_of(const Planner *p, const RelnNode *unit)
+{
+    const int loop = p->info[unit->id].loop;
+
+    return loop < 0 ? NULL : &p->program->loops.items[loop];
+}
+
+/* Most items that a unit is computed for at a time. */
+static inline ptrdiff_t items_at_once(const Planner *p, const RelnNode *unit, RelnDomain domain)
+{
+    const Loop *loop = loop_of(p, unit);
+
+    return loop && loop->domain == domain ? loop->tile : capacity_in(p, domain);
 }
 
 static inline Piece piece_at(int index, ptrdiff_t at, ptrdiff_t count)
@@ -157,6 +243,11 @@ bool reln_pass_step_program(Planner *p, int phase);
 bool reln_pass_shard_program(Planner *p, int phase);
 bool reln_pass_commit_program(Planner *p);
 
+/* schedule.c: the order of a program's nodes, and the loops in it. mine[id]: it belongs to the program. */
+bool reln_pass_schedule(Planner *p, const bool *mine);
+/* Room for what loops make, once it is decided where each value goes. */
+void reln_pass_measure_tiles(Planner *p);
+
 /* body.c: the program of a function for so many items; made once, and found again. */
 bool reln_compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out);
 
@@ -179,5 +270,11 @@ bool reln_emit_load(Planner *p, const RelnNode *x);
 bool reln_emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate);
 bool reln_emit_sum(Planner *p, const RelnNode *x);
 bool reln_emit_call(Planner *p, const RelnNode *x);
+/* out = 0, for all items. */
+bool reln_emit_zero(Planner *p, const RelnNode *x, Place out);
+/* All nodes in their order, with `node` for each; `before` and `after` are called for each node of a loop when it begins
+ * and when it has ended. */
+typedef bool (*EmitNode)(Planner *p, const RelnNode *x);
+bool reln_emit_order(Planner *p, EmitNode before, EmitNode node, EmitNode after);
 
 #endif

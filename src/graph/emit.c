@@ -5,6 +5,7 @@
 
 static bool emit(Planner *p, Instr instr)
 {
+    instr.loop = p->open - 1;
     return PLAN_ADD(p->plan, &p->program->code, instr) || nomem(p);
 }
 
@@ -19,6 +20,47 @@ bool reln_emit_simple(Planner *p, InstrKind kind, const RelnNode *node, RelnDoma
         p, (Instr){.kind = kind, .node = node, .domain = domain, .n_in = 1, .in = ins, .out = out});
 }
 
+bool reln_emit_zero(Planner *p, const RelnNode *x, Place out)
+{
+    return emit(p, (Instr){.kind = DO_ZERO, .node = x, .domain = x->domain, .out = out});
+}
+
+static bool emit_loop(Planner *p, int from, int end, EmitNode before, EmitNode node, EmitNode after)
+{
+    RelnNode *const *nodes = p->g->nodes.items;
+    const int index = p->info[p->order[from]].loop;
+    Loop *loop = &p->program->loops.items[index];
+
+    for (int at = from; at < end; at++)
+        if (!before(p, nodes[p->order[at]]))
+            return false;
+    loop->first = p->program->code.count;
+    p->open = index + 1;
+    for (int at = from; at < end; at++)
+        if (!node(p, nodes[p->order[at]]))
+            return false;
+    p->open = 0;
+    loop->end = p->program->code.count;
+    for (int at = from; at < end; at++)
+        if (!after(p, nodes[p->order[at]]))
+            return false;
+    return true;
+}
+
+bool reln_emit_order(Planner *p, EmitNode before, EmitNode node, EmitNode after)
+{
+    for (int at = 0, end; at < p->n_order; at = end) {
+        const int loop = p->info[p->order[at]].loop;
+
+        for (end = at + 1; loop >= 0 && end < p->n_order && p->info[p->order[end]].loop == loop;)
+            end++;
+        if (loop >= 0 ? !emit_loop(p, at, end, before, node, after)
+                      : !node(p, p->g->nodes.items[p->order[at]]))
+            return false;
+    }
+    return true;
+}
+
 bool reln_emit_load(Planner *p, const RelnNode *x)
 {
     return emit(
@@ -29,15 +71,18 @@ static bool gather_inputs(Planner *p, const RelnNode *x, Instr *instr)
 {
     Place *in = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *in);
     RelnDomain *domains = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *domains);
+    bool *whole = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *whole);
 
-    if (!in || !domains)
+    if (!in || !domains || !whole)
         return nomem(p);
     for (int i = 0; i < x->n_in; i++) {
         in[i] = place_of(p, x->in[i]);
         domains[i] = x->in[i]->domain;
+        whole[i] = reads_whole(x, i);
     }
     instr->in = in;
     instr->in_domains = domains;
+    instr->in_whole = whole;
     instr->n_in = x->n_in;
     return true;
 }
@@ -65,11 +110,12 @@ static RelnDomain work_domain(const RelnNode *x)
  * function, which share what is done once for all of them. Rows have counts of their own. */
 static void add_cost(Planner *p, RelnDomain domain, double flops, double bytes)
 {
-    const double share = p->body && domain == RELN_STEP ? 1 / (double)p->items : 1;
+    const double share = p->items && domain == RELN_STEP ? 1 / (double)p->items : 1;
+    RelnRowCost *rows = p->body ? p->program->row_costs : p->plan->row_costs;
 
-    if (!p->body && domain > RELN_SAMPLES) {
-        p->plan->row_costs[domain - 2].flops += flops;
-        p->plan->row_costs[domain - 2].bytes += bytes;
+    if (!p->items && domain > RELN_SAMPLES) {
+        rows[domain - 2].flops += flops;
+        rows[domain - 2].bytes += bytes;
     } else {
         p->program->flops += share * flops;
         p->program->bytes += share * bytes;
@@ -142,6 +188,7 @@ bool reln_emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
                    .domain = work_domain(x),
                    .out = out,
                    .accumulate = accumulate,
+                   .out_whole = adds_whole(x),
                    .steady = p->info[x->id].steady};
 
     if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr) || !keep_pack(p, x, &instr))
@@ -194,11 +241,14 @@ bool reln_emit_call(Planner *p, const RelnNode *x)
     Program *callee = NULL;
     Instr instr = {.kind = DO_CALL, .node = x, .domain = x->domain};
 
-    if (!reln_compile_body(p->plan, callee_of(x), capacity_of(p, x), &callee) ||
+    if (!reln_compile_body(p->plan, callee_of(x),
+                           callee_of(x)->placed ? 0 : items_at_once(p, x, x->domain), &callee) ||
         !gather_inputs(p, x, &instr) || !place_call(p, x, &instr))
         return false;
     assert(callee); /* a body that compiles has a program */
     instr.callee = callee;
     add_cost(p, x->domain, callee->flops, callee->bytes);
+    for (int i = 0; callee->row_costs && i < reln_domain_count(p->g) - 2; i++)
+        add_cost(p, i + 2, callee->row_costs[i].flops, callee->row_costs[i].bytes);
     return emit(p, instr);
 }

@@ -46,31 +46,51 @@ static bool fn_close(RelnFn *fn, int n_out, RelnNode *const *outs)
     fn->n_in = body->arguments.count;
     fn->n_out = n_out;
     fn->in = body->arguments.items;
+    fn->captured = body->captured.items;
+    /* samples that come from no argument are those of the batch */
+    fn->placed = true;
+    for (int i = 0; i < fn->n_in; i++)
+        fn->placed = fn->placed && fn->in[i]->domain == RELN_STEP;
+    for (int id = 0; id < body->nodes.count; id++)
+        fn->placed = fn->placed || body->nodes.items[id]->domain > RELN_SAMPLES;
     fn->out = reln_arena_copy(&body->arena, outs, (size_t)n_out, sizeof *outs);
     return fn->out || reln_graph_nomem(body);
 }
 
-/* Readers come after what they read: one pass backwards finds what the results need. */
-static bool check_reductions(RelnGraph *body, int n_out, RelnNode *const *outs)
+/* Sums over the batch, and sums of them: what a call adds to for each part of the batch, so that nothing inside the
+ * function can read the total. */
+static bool is_total(const RelnNode *z, const bool *total)
 {
-    bool *needed = reln_graph_alloc(body, (size_t)body->nodes.count, sizeof *needed);
-
-    if (!needed)
+    if (z->domain != RELN_STEP)
         return false;
-    for (int i = 0; i < n_out; i++)
-        if (outs[i])
-            needed[outs[i]->id] = true;
-    for (int id = body->nodes.count - 1; id >= 0; id--) {
+    if (z->op->flags & RELN_OP_REDUCE)
+        return z->in[0]->domain != RELN_STEP;
+    return z->op->flags & RELN_OP_SUM && total[z->in[0]->id] && total[z->in[1]->id] &&
+           memcmp(&z->in[0]->shape, &z->in[1]->shape, sizeof z->shape) == 0;
+}
+
+static bool check_totals(RelnGraph *body, int n_out, RelnNode *const *outs)
+{
+    bool *total = reln_graph_alloc(body, (size_t)body->nodes.count, sizeof *total);
+
+    if (!total)
+        return false;
+    for (int id = 0; id < body->nodes.count; id++) {
         const RelnNode *z = body->nodes.items[id];
 
-        for (int i = 0; i < z->n_in && needed[id]; i++)
-            needed[z->in[i]->id] = true;
-        if (needed[id] && z->op->flags & RELN_OP_REDUCE && z->domain == RELN_STEP &&
-            z->in[0]->domain != RELN_STEP)
-            return reln_graph_fail(body, RELN_ERR_UNSUPPORTED,
-                                   "%s sums over the batch, which a function cannot: do it outside",
-                                   z->op->name);
+        total[id] = is_total(z, total);
+        for (int i = 0; i < z->n_in && !total[id]; i++)
+            if (total[z->in[i]->id])
+                return reln_graph_fail(body, RELN_ERR_UNSUPPORTED,
+                                       "%s reads a sum over the batch, which is not known inside a "
+                                       "function: make it a "
+                                       "result, and read it outside",
+                                       z->op->name);
     }
+    for (int i = 0; i < n_out; i++)
+        if (outs[i] && outs[i]->domain == RELN_STEP && !total[outs[i]->id])
+            return reln_graph_fail(body, RELN_ERR_ARG,
+                                   "result %d does not depend on samples: compute it outside", i);
     return true;
 }
 
@@ -78,19 +98,16 @@ RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs)
 {
     if (!body || body->status != RELN_OK || !body->fn)
         return NULL;
-    if (n_out < 1 || n_out > 64 || body->arguments.count > 64) {
-        reln_graph_fail(body, RELN_ERR_ARG, "%d arguments and %d results, wanted 1 to 64 of each",
-                        body->arguments.count, n_out);
+    if (n_out < 1 || n_out > RELN_INPUTS_MAX || body->arguments.count > RELN_INPUTS_MAX ||
+        body->arguments.count < 1) {
+        reln_graph_fail(body, RELN_ERR_ARG, "%d arguments and %d results, wanted 1 to %d of each",
+                        body->arguments.count, n_out, RELN_INPUTS_MAX);
         return NULL;
     }
-    for (int i = 0; i < n_out; i++) {
+    for (int i = 0; i < n_out; i++)
         if (outs[i] && outs[i]->graph != body)
             reln_graph_fail(body, RELN_ERR_ARG, "result %d belongs to another graph", i);
-        else if (outs[i] && outs[i]->domain == RELN_STEP)
-            reln_graph_fail(body, RELN_ERR_ARG,
-                            "result %d does not depend on samples: compute it outside", i);
-    }
-    return body->status == RELN_OK && check_reductions(body, n_out, outs) &&
+    return body->status == RELN_OK && check_totals(body, n_out, outs) &&
                    fn_close(body->fn, n_out, outs)
                ? body->fn
                : NULL;
@@ -115,7 +132,17 @@ static bool infer_call(RelnGraph *g, RelnNode *z)
             return reln_graph_fail(g, RELN_ERR_SHAPE,
                                    "call of %s: argument %d must not depend on samples",
                                    fn->body->name, i);
+        if (fn->placed ? x->domain != a->domain : a->domain != RELN_STEP && x->domain != z->domain)
+            return reln_graph_fail(g, RELN_ERR_SHAPE,
+                                   "call of %s: argument %d is of %s, wanted one of %s",
+                                   fn->body->name, i, reln_domain_name(g, x->domain),
+                                   reln_domain_name(g, fn->placed ? a->domain : z->domain));
+        if (x->dtype == RELN_I32 && x->target != a->target)
+            return reln_graph_fail(
+                g, RELN_ERR_ARG, "call of %s: argument %d numbers items of %s, wanted %s",
+                fn->body->name, i, reln_domain_name(g, x->target), reln_domain_name(g, a->target));
     }
+    z->domain = fn->placed ? RELN_SAMPLES : z->domain;
     memset(&z->shape, 0, sizeof z->shape);
     for (int a = 0; a < RELN_AXES; a++)
         z->shape.dims[a] = 1;
@@ -133,39 +160,48 @@ static bool infer_result(RelnGraph *g, RelnNode *z)
     z->shape = out->shape;
     z->dtype = out->dtype;
     z->rep = out->rep;
-    z->domain = out->domain == RELN_STEP ? RELN_STEP : z->in[0]->domain;
+    z->domain = fn->placed || out->domain == RELN_STEP ? out->domain : z->in[0]->domain;
+    z->target = out->target;
     z->needs_grad = z->in[0]->needs_grad && out->needs_grad;
     return true;
 }
 
 const RelnOp reln_op_call = {
-    .name = "call", .n_in = -1, .flags = RELN_OP_FRESH, .infer = infer_call};
+    .name = "call", .n_in = -1, .flags = RELN_OP_FRESH | RELN_OP_DOMAINS, .infer = infer_call};
 const RelnOp reln_op_result = {
     .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result};
 
-bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, RelnNode **out)
+/* The arguments of a call: those given, and between them the captured ones. False without a message when one is NULL. */
+static bool all_arguments(RelnGraph *g, const RelnFn *fn, RelnNode *const *in, RelnNode **out)
+{
+    for (int i = 0; i < fn->n_in; i++) {
+        out[i] = fn->captured[i] ? fn->captured[i] : *in++;
+        if (!out[i])
+            return false;
+    }
+    /* step-level values stand for themselves in every item of a function that works on items */
+    if (!fn->placed) {
+        RelnDomain domain = RELN_STEP;
+
+        for (int i = 0; i < fn->n_in; i++)
+            domain = out[i]->domain != RELN_STEP ? out[i]->domain : domain;
+        for (int i = 0; i < fn->n_in; i++)
+            if (fn->in[i]->domain != RELN_STEP)
+                out[i] = reln_expand_domain(g, out[i], domain);
+        return true;
+    }
+    for (int i = 0; i < fn->n_in; i++)
+        if (out[i]->domain == RELN_STEP && fn->in[i]->domain != RELN_STEP)
+            out[i] = reln_expand_domain(g, out[i], fn->in[i]->domain);
+    return true;
+}
+
+/* A call with all its arguments. */
+static bool call_all(RelnGraph *graph, RelnFn *fn, RelnNode *const *args, RelnNode **out)
 {
     RelnCallAttr attr = {fn};
-    RelnNode *call, *args[64] = {0};
-    RelnDomain domain = RELN_STEP;
+    RelnNode *call = reln_node(graph, &reln_op_call, fn->n_in, args, &attr, sizeof attr, NULL);
 
-    RELN_NEED(graph && (in || n_in <= 0) && out, reln_graph_null(graph, __func__));
-    if (!fn || graph->status != RELN_OK)
-        return false;
-    if (fn->home != reln_graph_home(graph))
-        return reln_graph_fail(graph, RELN_ERR_ARG,
-                               "call of %s: the function belongs to another graph", fn->body->name);
-    if (n_in != fn->n_in)
-        return reln_graph_fail(graph, RELN_ERR_ARG, "call of %s: %d arguments, wanted %d",
-                               fn->body->name, n_in, fn->n_in);
-    for (int i = 0; i < n_in; i++) {
-        if (!in[i])
-            return false;
-        domain = in[i]->domain != RELN_STEP ? in[i]->domain : domain;
-    }
-    for (int i = 0; i < n_in; i++)
-        args[i] = fn->in[i]->domain != RELN_STEP ? reln_expand_domain(graph, in[i], domain) : in[i];
-    call = reln_node(graph, &reln_op_call, n_in, args, &attr, sizeof attr, NULL);
     for (int i = 0; i < fn->n_out; i++) {
         RelnResultAttr index = {i};
 
@@ -174,6 +210,26 @@ bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, Reln
             return false;
     }
     return true;
+}
+
+bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, RelnNode **out)
+{
+    RelnNode **args;
+    int declared = 0;
+
+    RELN_NEED(graph && (in || n_in <= 0) && out, reln_graph_null(graph, __func__));
+    if (!fn || graph->status != RELN_OK)
+        return false;
+    if (fn->home != reln_graph_home(graph))
+        return reln_graph_fail(graph, RELN_ERR_ARG,
+                               "call of %s: the function belongs to another graph", fn->body->name);
+    for (int i = 0; i < fn->n_in; i++)
+        declared += fn->captured[i] == NULL;
+    if (n_in != declared)
+        return reln_graph_fail(graph, RELN_ERR_ARG, "call of %s: %d arguments, wanted %d",
+                               fn->body->name, n_in, declared);
+    args = reln_graph_alloc(graph, (size_t)fn->n_in, sizeof *args);
+    return args && all_arguments(graph, fn, in, args) && call_all(graph, fn, args, out);
 }
 
 /* ---- the derivative of a function ----------------------------------------------------------------------------- */
@@ -189,9 +245,13 @@ static bool copy_body(const RelnFn *fn, RelnGraph *to, RelnNode **map)
             return false;
         for (int i = 0; i < x->n_in; i++)
             in[i] = map[x->in[i]->id];
-        if (x->op == &reln_op_argument)
+        if (x->op == &reln_op_argument) {
             map[id] = reln_argument(to, x->domain, reln_node_dims(x), x->rep, x->dtype);
-        else
+            if (map[id]) {
+                map[id]->target = x->target;
+                map[id]->needs_grad = x->needs_grad;
+            }
+        } else
             map[id] = reln_node(to, x->op, x->n_in, in, x->attr, x->attr_size, x->rep);
         if (!map[id])
             return false;
@@ -199,70 +259,100 @@ static bool copy_body(const RelnFn *fn, RelnGraph *to, RelnNode **map)
     return true;
 }
 
-static bool derive_body(const RelnFn *fn, uint64_t wanted, uint64_t given, RelnFn *out)
+static bool derive_body(const RelnFn *fn, const RelnFnVjp *vjp)
 {
-    RelnGraph *body = out->body;
+    RelnGraph *body = vjp->fn->body;
     RelnNode **map = reln_graph_alloc(body, (size_t)fn->body->nodes.count, sizeof *map);
-    RelnNode *ys[64] = {0}, *cots[64] = {0}, *xs[64] = {0}, *outs[64] = {0};
+    RelnNode **ys = reln_graph_alloc(body, (size_t)fn->n_out, sizeof *ys);
+    RelnNode **cots = reln_graph_alloc(body, (size_t)fn->n_out, sizeof *cots);
+    RelnNode **xs = reln_graph_alloc(body, (size_t)fn->n_in, sizeof *xs);
+    RelnNode **outs = reln_graph_alloc(body, (size_t)fn->n_in, sizeof *outs);
     int n_x = 0;
 
-    if (!map || !copy_body(fn, body, map))
+    if (!map || !ys || !cots || !xs || !outs || !copy_body(fn, body, map))
         return false;
     for (int i = 0; i < fn->n_out; i++) {
         const RelnNode *y = fn->out[i];
 
         ys[i] = map[y->id];
-        if (given >> i & 1)
+        if (vjp->given[i])
             cots[i] = reln_argument(body, y->domain, reln_node_dims(y), reln_dual(body, y->rep),
                                     y->dtype);
     }
     for (int i = 0; i < fn->n_in; i++)
-        if (wanted >> i & 1)
+        if (vjp->wanted[i])
             xs[n_x++] = map[fn->in[i]->id];
-    return reln_vjp(body, fn->n_out, ys, cots, n_x, xs, outs) && fn_close(out, n_x, outs);
+    return reln_vjp(body, fn->n_out, ys, cots, n_x, xs, outs) && fn_close(vjp->fn, n_x, outs);
 }
 
-static RelnFn *derivative(RelnFn *fn, uint64_t wanted, uint64_t given)
+static RelnFn *derivative(RelnGraph *g, RelnFn *fn, const bool *wanted, const bool *given)
 {
-    RelnFnVjp vjp = {wanted, given, NULL};
+    RelnArena *arena = &fn->home->arena;
+    const size_t n_in = (size_t)fn->n_in * sizeof *wanted,
+                 n_out = (size_t)fn->n_out * sizeof *given;
+    RelnFnVjp vjp;
 
     for (int i = 0; i < fn->vjps.count; i++)
-        if (fn->vjps.items[i].wanted == wanted && fn->vjps.items[i].given == given)
+        if (memcmp(fn->vjps.items[i].wanted, wanted, n_in) == 0 &&
+            memcmp(fn->vjps.items[i].given, given, n_out) == 0)
             return fn->vjps.items[i].fn;
+    vjp.wanted = reln_arena_copy(arena, wanted, n_in, 1);
+    vjp.given = vjp.wanted ? reln_arena_copy(arena, given, n_out, 1) : NULL;
+    if (!vjp.given) {
+        reln_graph_nomem(g);
+        return NULL;
+    }
     vjp.fn = fn_new(fn->home, fn->home, fn->body->name);
-    if (!vjp.fn || !derive_body(fn, wanted, given, vjp.fn) ||
-        !RELN_GRAPH_ADD(fn->home, &fn->vjps, vjp))
+    if (!vjp.fn || !derive_body(fn, &vjp) || !RELN_GRAPH_ADD(fn->home, &fn->vjps, vjp))
         return NULL;
     return vjp.fn;
+}
+
+/* What is wanted of a call, what is given, and the arguments of its derivative; false when it has none. */
+static bool plan_vjp(const RelnNode *z, RelnNode *const *cot, int n_cot, const bool *depends,
+                     bool *wanted, bool *given, RelnNode **args)
+{
+    bool any_wanted = false, any_given = false;
+    int n = 0;
+
+    for (int i = 0; i < z->n_in; i++) {
+        args[n++] = z->in[i];
+        wanted[i] = depends[z->in[i]->id] && z->in[i]->needs_grad;
+        any_wanted = any_wanted || wanted[i];
+    }
+    for (int i = 0; i < n_cot; i++) {
+        given[i] = cot[i] != NULL;
+        any_given = any_given || given[i];
+        if (cot[i])
+            args[n++] = cot[i];
+    }
+    return any_wanted && any_given;
 }
 
 void reln_call_vjp(RelnGraph *g, const RelnNode *z, RelnNode *const *cot, int n_cot,
                    const bool *depends, RelnNode **gin)
 {
     RelnFn *fn = ((const RelnCallAttr *)z->attr)->fn;
-    RelnNode *args[128] = {0}, *outs[64] = {0};
-    uint64_t wanted = 0, given = 0;
-    int n = 0, next = 0;
+    const size_t most = (size_t)z->n_in + (size_t)n_cot;
+    RelnNode **args = reln_graph_alloc(g, most, sizeof *args);
+    RelnNode **outs = reln_graph_alloc(g, most, sizeof *outs);
+    bool *wanted = reln_graph_alloc(g, most, sizeof *wanted);
+    bool *given = reln_graph_alloc(g, most, sizeof *given);
+    int next = 0;
 
-    for (int i = 0; i < n_cot; i++)
-        given |= (uint64_t)(cot[i] != NULL) << i;
-    for (int i = 0; i < z->n_in; i++) {
-        args[n++] = z->in[i];
-        wanted |= (uint64_t)(depends[z->in[i]->id] && z->in[i]->needs_grad) << i;
-    }
-    if (!given || !wanted)
+    if (!args || !outs || !wanted || !given ||
+        !plan_vjp(z, cot, n_cot, depends, wanted, given, args))
         return;
-    for (int i = 0; i < n_cot; i++)
-        if (cot[i])
-            args[n++] = cot[i];
-    fn = derivative(fn, wanted, given);
-    if (!fn || n > 64) {
-        reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "call: more than 64 arguments in a derivative");
+    if (most > RELN_INPUTS_MAX) {
+        reln_graph_fail(g, RELN_ERR_UNSUPPORTED,
+                        "call of %s: %zu arguments in its derivative, wanted at most %d",
+                        fn->body->name, most, RELN_INPUTS_MAX);
         return;
     }
-    if (!reln_call(g, fn, n, args, outs))
+    fn = derivative(g, fn, wanted, given);
+    if (!fn || !call_all(g, fn, args, outs))
         return;
     for (int i = 0; i < z->n_in; i++)
-        if (wanted >> i & 1)
+        if (wanted[i])
             gin[i] = outs[next++];
 }

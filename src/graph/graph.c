@@ -1,4 +1,4 @@
-/* graph.c -- graphs: nodes made once, errors, domains, sources, outputs. */
+/* graph.c -- graphs: nodes made once, errors, shapes, outputs. */
 #include "graph/graph.h"
 
 #include <assert.h>
@@ -116,6 +116,13 @@ void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size)
 }
 
 RelnGraph *reln_graph_home(RelnGraph *g)
+{
+    while (g->parent)
+        g = g->parent;
+    return g;
+}
+
+const RelnGraph *reln_graph_home_of(const RelnGraph *g)
 {
     while (g->parent)
         g = g->parent;
@@ -282,6 +289,14 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
     return z;
 }
 
+/* Is outer a graph around g? */
+static bool is_around(const RelnGraph *outer, const RelnGraph *g)
+{
+    while (g && g != outer)
+        g = g->parent;
+    return g != NULL;
+}
+
 static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in)
 {
     assert(op->n_in < 0 || op->n_in == n_in);
@@ -293,11 +308,30 @@ static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *con
     for (int i = 0; i < n_in; i++) {
         if (!in[i]) /* it passes through; outputs and assignments do not take it */
             return false;
-        if (in[i]->graph != g)
+        if (!is_around(in[i]->graph, g))
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph",
                                    op->name, i);
     }
     return g->status == RELN_OK;
+}
+
+RelnNode *reln_capture(RelnGraph *g, RelnNode *x)
+{
+    RelnNode *z;
+
+    if (!x || x->graph == g)
+        return x;
+    x = reln_capture(g->parent, x);
+    for (int i = 0; x && i < g->captured.count; i++)
+        if (g->captured.items[i] == x)
+            return g->arguments.items[i];
+    z = x ? reln_argument(g, x->domain, reln_node_dims(x), x->rep, x->dtype) : NULL;
+    if (!z)
+        return NULL;
+    z->target = x->target;
+    z->needs_grad = x->needs_grad;
+    g->captured.items[g->captured.count - 1] = x;
+    return z;
 }
 
 RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in, const void *attr,
@@ -308,6 +342,9 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
     if (!check_inputs(g, op, n_in, in))
         return NULL;
     z = node_draft(g, op, n_in, in, attr, attr_size, rep);
+    for (int i = 0; z && i < n_in; i++)
+        if (!(z->in[i] = reln_capture(g, z->in[i])))
+            return NULL;
     if (!z || !join_inputs(g, z) || !op->infer(g, z) || !reln_want_size(g, op->name, &z->shape) ||
         !table_grow(g))
         return NULL;
@@ -325,7 +362,7 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
     return RELN_GRAPH_ADD(g, &g->nodes, z) ? z : NULL;
 }
 
-/* ---- shapes and domains --------------------------------------------------------------------------------------- */
+/* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
 size_t reln_dtype_size(RelnDtype dtype)
 {
@@ -417,27 +454,6 @@ RelnNode *reln_graph_param(const RelnGraph *graph, int index)
     return NULL;
 }
 
-bool reln_domain_known(const RelnGraph *g, RelnDomain domain)
-{
-    return domain >= 0 && domain < g->rows.count + 2;
-}
-
-const char *reln_domain_name(const RelnGraph *g, RelnDomain domain)
-{
-    if (domain == RELN_STEP)
-        return "the step";
-    if (domain == RELN_SAMPLES)
-        return "samples";
-    return domain - 2 < g->rows.count ? g->rows.items[domain - 2].name : "an unknown domain";
-}
-
-ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard)
-{
-    return domain == RELN_STEP      ? 1
-           : domain == RELN_SAMPLES ? shard
-                                    : g->rows.items[domain - 2].capacity;
-}
-
 /* "(B, 12, 9, 256)": the leading axes from the first that is not 1 on. */
 const char *reln_shape_text(const RelnNode *x)
 {
@@ -455,34 +471,6 @@ const char *reln_shape_text(const RelnNode *x)
     snprintf(text + used, sizeof text - used, "%d, %d)", d[RELN_K], d[RELN_C]);
     copy = reln_arena_printf(&x->graph->arena, "%s", text);
     return copy ? copy : "(?)";
-}
-
-RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity)
-{
-    RELN_NEED(graph && name, (reln_graph_null(graph, __func__), RELN_STEP));
-
-    RelnRowDomain rows = {NULL, capacity};
-
-    for (int i = 0; i < graph->rows.count; i++)
-        if (strcmp(graph->rows.items[i].name, name) == 0 &&
-            graph->rows.items[i].capacity == capacity)
-            return i + 2;
-    if (graph->parent) {
-        reln_graph_fail(graph, RELN_ERR_ARG,
-                        "rows %s: a function works on single items; gather and sum outside", name);
-        return RELN_STEP;
-    }
-    if (capacity < 1) {
-        reln_graph_fail(graph, RELN_ERR_ARG, "rows %s: capacity %d, wanted at least 1", name,
-                        capacity);
-        return RELN_STEP;
-    }
-    rows.name = reln_arena_printf(&graph->arena, "%s", name);
-    if (!rows.name) {
-        reln_graph_nomem(graph);
-        return RELN_STEP;
-    }
-    return RELN_GRAPH_ADD(graph, &graph->rows, rows) ? graph->rows.count + 1 : RELN_STEP;
 }
 
 /* Users count up from 0; the keys made here have the highest bit. */

@@ -47,9 +47,21 @@ RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *s
 
 /* ---- graphs --------------------------------------------------------------------------------------------------- */
 
+typedef enum RelnRowKind {
+    RELN_ROWS_COUNTED, /* as many below each item of the parent as a run says */
+    RELN_ROWS_FIXED,   /* the same number below each */
+    RELN_ROWS_PAIRS,   /* one for each row of `second` in the sample */
+    RELN_ROWS_COARSE   /* one for each `most` rows of `second`, which is its child */
+} RelnRowKind;
+
 typedef struct RelnRowDomain {
     char *name;
-    int capacity;
+    RelnRowKind kind;
+    RelnDomain parent;
+    RelnDomain second; /* pairs: the other end; coarse: the finer rows */
+    int most;     /* counted: below one item of the parent; fixed: the number; coarse: the stride */
+    bool self;    /* pairs: (i, i) are among them */
+    int capacity; /* counted: processed together */
 } RelnRowDomain;
 
 typedef struct RelnNamedNode {
@@ -88,6 +100,8 @@ struct RelnGraph {
     RELN_LIST(RelnAssign) assigns;
     RELN_LIST(RelnNode *) effects;
     RELN_LIST(RelnNode *) arguments; /* of a function's body */
+    RELN_LIST(RelnNode *)
+    captured; /* for each of them: the node around that it stands for; NULL: declared */
     RELN_LIST(const RelnTensor3 *) tensors;
     RELN_LIST(RelnChecked) checked;
     RELN_LIST(RelnFn *) fns;
@@ -105,8 +119,15 @@ struct RelnGraph {
 
 /* The node whose memory x is. */
 const RelnNode *reln_storage(const RelnNode *x);
-/* Most items of a domain in one shard of `shard` samples. */
+/* Most items of a domain in one shard of `shard` samples, and in one sample. */
 ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard);
+ptrdiff_t reln_domain_most(const RelnGraph *g, RelnDomain domain);
+/* Most items below one item of the parent. */
+ptrdiff_t reln_domain_below(const RelnGraph *g, RelnDomain domain);
+const RelnRowDomain *reln_row_domain(const RelnGraph *g, RelnDomain domain);
+int reln_domain_count(const RelnGraph *g); /* the step and samples included */
+/* Do the items of a domain that belong to one item of the other lie one behind the other? */
+bool reln_domain_is_above(const RelnGraph *g, RelnDomain ancestor, RelnDomain domain);
 
 /* ---- sources -------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +138,14 @@ typedef struct RelnSourceAttr {
 } RelnSourceAttr;
 
 extern const RelnOp reln_op_input, reln_op_index_input, reln_op_param, reln_op_state, reln_op_const,
-    reln_op_argument, reln_op_batch_count, reln_op_row_sample, reln_op_call, reln_op_result;
+    reln_op_argument, reln_op_batch_count, reln_op_row_index, reln_op_call, reln_op_result;
+
+/* Attribute of row_index: which end of each item of a domain it numbers. */
+typedef struct RelnRowIndexAttr {
+    RelnDomain domain;
+    RelnDomain target;
+    int second; /* of a pair */
+} RelnRowIndexAttr;
 
 typedef struct RelnParamAttr {
     RelnStoreEntry *entry;
@@ -129,8 +157,8 @@ typedef struct RelnConstAttr {
 /* ---- functions ------------------------------------------------------------------------------------------------ */
 
 typedef struct RelnFnVjp {
-    uint64_t wanted; /* arguments whose cotangents are wanted, as bits */
-    uint64_t given;  /* results whose cotangents are given */
+    const bool *wanted; /* arguments whose cotangents are wanted */
+    const bool *given;  /* results whose cotangents are given */
     RelnFn *fn;
 } RelnFnVjp;
 
@@ -139,6 +167,8 @@ struct RelnFn {
     RelnGraph *body;
     int n_in, n_out;
     RelnNode **in, **out;
+    RelnNode **captured; /* by argument: the node that every call passes; NULL: the caller says */
+    bool placed;         /* its samples are those of the batch, not the items it is called for */
     RELN_LIST(RelnFnVjp) vjps;
 };
 
@@ -155,6 +185,9 @@ void reln_call_vjp(RelnGraph *g, const RelnNode *z, RelnNode *const *cot, int n_
                    const bool *depends, RelnNode **gin);
 
 RelnGraph *reln_graph_home(RelnGraph *g);
+const RelnGraph *reln_graph_home_of(const RelnGraph *g);
+/* x of a graph around g as an argument of g's function; x itself where it is g's own; NULL with g failed. */
+RelnNode *reln_capture(RelnGraph *g, RelnNode *x);
 /* NULL with the error recorded in the context. */
 RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, RelnDtype dtype);
 

@@ -82,14 +82,12 @@ static size_t scratch_of(const Planner *p, const Instr *instr)
 
         for (int i = 0; i < instr->n_out; i++)
             if (instr->outs[i].kind == AT_NOWHERE)
-                bytes += reln_plan_room(instr->callee->fn->out[i], instr->callee->items);
+                bytes += reln_spare_room(p->plan, instr->callee, i);
         return bytes;
     }
     if (instr->kind != DO_OP || !x->op->scratch)
         return 0;
-    if (p->body)
-        return x->op->scratch(x, instr->domain == RELN_STEP ? 1 : p->items);
-    return x->op->scratch(x, reln_domain_capacity(p->g, instr->domain, p->plan->shard));
+    return x->op->scratch(x, items_at_once(p, x, instr->domain));
 }
 
 /* Reads what the node reads, or the node itself. */
@@ -103,19 +101,38 @@ static bool reads_node(const Instr *instr)
     return instr->kind == DO_KEEP || instr->kind == DO_ADD_TO || instr->kind == DO_COPY;
 }
 
+/* What is set to 0 and then added to is there from the first of the two. */
+static void begin_life(Info *f, int t)
+{
+    f->born = f->born < 0 ? t : f->born;
+    f->dies = t;
+}
+
 /* A value lives from the instruction that makes it to the last that reads it. */
 static void note_life(Planner *p, const Instr *instr, int t)
 {
     const RelnNode *x = instr->node;
 
     for (int i = 0; i < instr->n_out; i++)
-        p->info[result_of(p, x, i)->id].born = p->info[result_of(p, x, i)->id].dies = t;
-    if (instr->kind == DO_OP || instr->kind == DO_LOAD || instr->kind == DO_SUM)
-        p->info[x->id].born = p->info[x->id].dies = t;
+        begin_life(&p->info[result_of(p, x, i)->id], t);
+    if (instr->kind == DO_OP || instr->kind == DO_LOAD || instr->kind == DO_SUM ||
+        instr->kind == DO_ZERO)
+        begin_life(&p->info[x->id], t);
     for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
         p->info[reln_storage(x->in[i])->id].dies = t;
     if (reads_node(instr))
         p->info[reln_storage(x)->id].dies = t;
+}
+
+/* What is not made anew for every tile is there for all of them: for the whole of a loop that touches it. */
+static void stretch(Info *f, const Program *program)
+{
+    const int first = program->code.items[f->born].loop, last = program->code.items[f->dies].loop;
+
+    if (first >= 0)
+        f->born = program->loops.items[first].first;
+    if (last >= 0)
+        f->dies = program->loops.items[last].end - 1;
 }
 
 static void find_lives(Planner *p, const Program *program)
@@ -124,6 +141,9 @@ static void find_lives(Planner *p, const Program *program)
         p->info[id].born = p->info[id].dies = -1;
     for (int t = 0; t < program->code.count; t++)
         note_life(p, &program->code.items[t], t);
+    for (int id = 0; id < p->g->nodes.count; id++)
+        if (p->info[id].born >= 0 && !is_passing(p, p->g->nodes.items[id]))
+            stretch(&p->info[id], program);
 }
 
 static bool want_memory(Layout *l, Program *program)
@@ -144,6 +164,32 @@ static bool want_memory(Layout *l, Program *program)
     return true;
 }
 
+/* In a loop, a value that is there for all items is read and written at the tile's. */
+static void step_to(const Planner *p, const Instr *instr, const RelnNode *x, bool whole,
+                    Place *place)
+{
+    const RelnDomain domain =
+        instr->loop < 0 ? RELN_STEP : p->program->loops.items[instr->loop].domain;
+
+    place->step = domain != RELN_STEP && x->domain == domain && !whole &&
+                          (place->kind != AT_SLAB || !is_passing(p, reln_storage(x)))
+                      ? reln_node_bytes(x)
+                      : 0;
+}
+
+static void take_steps(const Planner *p, Instr *instr)
+{
+    const RelnNode *x = instr->node;
+
+    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
+        step_to(p, instr, x->in[i], instr->in_whole[i], &instr->in[i]);
+    if (reads_node(instr))
+        step_to(p, instr, x, false, &instr->in[0]);
+    step_to(p, instr, x, instr->out_whole, &instr->out);
+    for (int i = 0; i < instr->n_out; i++)
+        step_to(p, instr, result_of(p, x, i), false, &instr->outs[i]);
+}
+
 /* Instructions hold places by value: they take them again once offsets are known. */
 static void settle(const Planner *p, Instr *instr)
 {
@@ -158,13 +204,15 @@ static void settle(const Planner *p, Instr *instr)
     for (int i = 0; i < instr->n_out; i++)
         if (instr->outs[i].kind == AT_SLAB)
             instr->outs[i] = p->info[result_of(p, x, i)->id].place;
+    take_steps(p, instr);
 }
 
-/* Who lives when, then where; and let every instruction know. */
+/* Compute lifetimes, assign offsets in the slab, and write them into the instructions. */
 bool reln_pass_lay_out(Planner *p, Program *program)
 {
     Layout l = {.p = p};
 
+    reln_pass_measure_tiles(p);
     find_lives(p, program);
     if (!want_memory(&l, program) || !place_buffers(&l, &program->slab))
         return false;

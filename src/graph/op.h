@@ -42,8 +42,17 @@ enum {
     RELN_OP_FRESH = 16,   /* never merged with an equal node */
     RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
     RELN_OP_DOMAINS = 64, /* inputs of several domains; infer says whose the result's items are */
-    RELN_OP_PLACE = 128   /* an item's value depends on its place in the batch: random numbers */
+    RELN_OP_PLACE = 128,  /* an item's value depends on its place in the batch: random numbers */
+    RELN_OP_PARENTS = 256 /* an item's value depends on all items below the same parent */
 };
+
+/* How an op with inputs of several domains can be computed for a part of its items, a tile. Its other inputs are there
+ * whole. Ops of one domain are computed for the part alone. */
+typedef enum RelnTiling {
+    RELN_TILED_NEVER,
+    RELN_TILED_BY_RESULT, /* for items of the result */
+    RELN_TILED_BY_FIRST   /* for items of the first input; the result is whole, and is added to */
+} RelnTiling;
 
 /* Why a node of an op is equivariant: what the certificate lists and asks of the reps of its inputs. */
 typedef enum RelnRule {
@@ -61,6 +70,9 @@ struct RelnOp {
     RelnRule rule;
     int n_in; /* -1: any number */
     unsigned flags;
+    RelnTiling tiling; /* RELN_OP_DOMAINS */
+    unsigned
+        whole; /* inputs, as bits, that are read whole even where they are of the tile's domain */
 
     /* Check the inputs, and set shape, domain, dtype and rep (the builder's wish is in z->rep). The builder has filled
      * in domain and dtype as the join of the inputs'; reln_graph_fail() and false when they do not fit. */
@@ -96,7 +108,7 @@ struct RelnOp {
 };
 
 /* Most inputs of one node. */
-enum { RELN_INPUTS_MAX = 128 };
+enum { RELN_INPUTS_MAX = 512 };
 
 /* The list of ops, ended by NULL; derived from the files of src/ops. */
 extern const RelnOp *const reln_ops[];
@@ -222,6 +234,7 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
 
 /* The ops that the sweep itself needs; they live in src/ops like all the others. */
 RelnNode *reln_add(RelnGraph *g, RelnNode *x, RelnNode *y);
+RelnNode *reln_gather(RelnGraph *g, RelnNode *x, RelnNode *index);
 RelnNode *reln_cast(RelnGraph *g, RelnNode *x, RelnDtype dtype);
 /* x repeated to the shape and domain of like, to those given, or to a domain; 0, which is of any rep. */
 RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like);
@@ -242,6 +255,24 @@ typedef struct RelnPack {
     void *values;
 } RelnPack;
 
+/* The rows of the samples at hand: sample s, from 0, has the items first[domain][s] to first[domain][s + 1] of a row
+ * domain, counted from the first sample. `tile_first` is the first of those items that are worked on now, where they are
+ * not all of the tile's domain. */
+typedef struct RelnSpans {
+    ptrdiff_t n_samples;
+    const ptrdiff_t *const *first; /* by domain - 2, of the batch: subtract [0] */
+    ptrdiff_t sample;              /* the first one's number in the batch */
+    RelnDomain tile;               /* RELN_STEP: none, everything is there */
+    ptrdiff_t tile_first;
+} RelnSpans;
+
+static inline ptrdiff_t reln_span(const RelnSpans *s, RelnDomain domain, ptrdiff_t sample)
+{
+    const ptrdiff_t *first = s->first[domain - 2] + s->sample;
+
+    return first[sample] - first[0];
+}
+
 struct RelnExec {
     const RelnNode *node;
     const void *prepared;
@@ -251,8 +282,9 @@ struct RelnExec {
      * the parameter that begins at element `first`. */
     ptrdiff_t n;
     const ptrdiff_t *n_in; /* items of each input */
+    const RelnSpans *spans;
     const bool *passing; /* inputs in the worker's slab, which the next shard or call overwrites */
-    bool accumulate;     /* RELN_OP_REDUCE: add to out instead of setting it */
+    bool accumulate;     /* RELN_OP_REDUCE, RELN_TILED_BY_FIRST: add to out instead of setting it */
     void *scratch;
     RelnPack *pack; /* NULL when the op keeps nothing */
     uint64_t run;   /* number of this run: a pack of another run is stale */

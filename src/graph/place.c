@@ -6,7 +6,16 @@ size_t reln_plan_room(const RelnNode *x, ptrdiff_t n)
     return align((size_t)n * reln_node_bytes(x));
 }
 
-/* Room for every value and everything that is it seen with another shape. */
+size_t reln_spare_room(const RelnPlan *plan, const Program *callee, int result)
+{
+    const RelnNode *x = callee->fn->out[result];
+
+    return reln_plan_room(x, callee->items
+                                 ? callee->items
+                                 : reln_domain_capacity(plan->graph, x->domain, plan->shard));
+}
+
+/* Room for the largest of a value and its aliases. */
 void reln_pass_measure(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {
@@ -20,7 +29,7 @@ void reln_pass_measure(Planner *p)
 
 Place reln_place_shared(RelnPlan *plan, size_t bytes)
 {
-    const Place place = {AT_STEP, plan->memory_size};
+    const Place place = {AT_STEP, plan->memory_size, 0};
 
     plan->memory_size += align(bytes);
     return place;
@@ -63,7 +72,7 @@ static bool add_accumulator(Planner *p, const RelnNode *x)
 
     Phase *phase = &p->plan->phases.items[f->phase];
 
-    f->lane = (Place){AT_LANE, p->plan->lane_size};
+    f->lane = (Place){AT_LANE, p->plan->lane_size, 0};
     p->plan->lane_size += reln_plan_room(x, 1);
     for (ptrdiff_t at = 0; at < (ptrdiff_t)sum.count; at += PIECE)
         if (!PLAN_ADD(p->plan, &phase->pieces,
@@ -145,7 +154,7 @@ static bool place_entry(Planner *p, const RelnNode *x)
     const RelnStoreEntry *of = ((const RelnParamAttr *)x->attr)->entry;
     const Entry entry = {of, of->values};
 
-    p->info[x->id].place = (Place){AT_ENTRY, (size_t)p->plan->entries.count};
+    p->info[x->id].place = (Place){AT_ENTRY, (size_t)p->plan->entries.count, 0};
     return PLAN_ADD(p->plan, &p->plan->entries, entry) || nomem(p);
 }
 

@@ -65,6 +65,10 @@ static RelnStatus check_size(const RelnPlan *plan)
     for (int i = 0; i < plan->graph->rows.count; i++)
         if (plan->graph->rows.items[i].capacity > most)
             most = plan->graph->rows.items[i].capacity;
+    for (int d = 2; d < reln_domain_count(plan->graph); d++)
+        if (reln_domain_capacity(plan->graph, d, plan->shard) == PTRDIFF_MAX)
+            return reln_fail(plan->ctx, RELN_ERR_NOMEM, "out of memory: rows %s are too many",
+                             reln_domain_name(plan->graph, d));
     if (bytes_of_shard(plan->graph, most) > MOST_BYTES)
         return reln_fail(plan->ctx, RELN_ERR_NOMEM,
                          "out of memory: the values of a shard of %td samples take %.3g bytes",
@@ -126,8 +130,12 @@ static RelnStatus give_memory(RelnPlan *plan)
         reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->row_counts);
     plan->row_first =
         reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->row_first);
+    plan->item_first =
+        reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->item_first);
+    plan->item_capacity =
+        reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->item_capacity);
     if (!plan->memory || !plan->lanes || !plan->workers || !plan->bound || !plan->row_counts ||
-        !plan->row_first)
+        !plan->row_first || !plan->item_first || !plan->item_capacity)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < plan->n_workers; i++)
         RELN_TRY(equip(plan, &plan->workers[i]));
@@ -140,6 +148,7 @@ static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
     RELN_TRY(reln_graph_status(plan->graph));
     plan->pool = options->pool;
     plan->kern = reln_kernels(options->reference);
+    plan->tile = options->tile;
     plan->shard = options->shard > 0 ? options->shard : choose_shard(plan->graph);
     RELN_TRY(check_size(plan));
     if (!reln_plan_compile(plan))
@@ -190,6 +199,8 @@ void reln_plan_destroy(RelnPlan *plan)
         reln_free(plan->ctx, plan->kept.items[i].values);
     for (int i = 0; i < plan->graph->rows.count && plan->row_first; i++)
         reln_free(plan->ctx, plan->row_first[i]);
+    for (int i = 0; i < plan->graph->rows.count && plan->item_first; i++)
+        reln_free(plan->ctx, plan->item_first[i]);
     reln_free(plan->ctx, plan->shards);
     reln_free(plan->ctx, plan->memory);
     reln_free(plan->ctx, plan->lanes);
@@ -246,6 +257,9 @@ RelnStatus reln_plan_bind_rows_sized(RelnPlan *plan, const char *rows, const int
         return RELN_ERR_ARG;
     for (int i = 0; rows && i < plan->graph->rows.count; i++)
         if (strcmp(plan->graph->rows.items[i].name, rows) == 0) {
+            if (plan->graph->rows.items[i].kind != RELN_ROWS_COUNTED)
+                return reln_fail(plan->ctx, RELN_ERR_ARG,
+                                 "bind: the number of rows %s follows from others", rows);
             if (!counts && count > 0)
                 return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: no counts of rows %s", rows);
             plan->row_counts[i] = (BoundRows){counts ? counts : none, count};
@@ -301,6 +315,39 @@ static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
     return RELN_OK;
 }
 
+RelnStatus reln_plan_reserve_items(RelnPlan *plan, int rows, ptrdiff_t n)
+{
+    if (n <= plan->item_capacity[rows] && plan->item_first[rows])
+        return RELN_OK;
+    RELN_TRY(
+        replace(plan, (void **)&plan->item_first[rows], (size_t)n + 1, sizeof **plan->item_first));
+    plan->item_capacity[rows] = n;
+    return RELN_OK;
+}
+
+RelnStatus reln_plan_reserve_kept(RelnPlan *plan)
+{
+    for (int i = 0; i < plan->kept.count; i++) {
+        Kept *kept = &plan->kept.items[i];
+        const ptrdiff_t n = reln_plan_items(plan, kept->node->domain);
+
+        if ((double)kept->item * (double)n > MOST_BYTES)
+            return reln_fail(plan->ctx, RELN_ERR_NOMEM, "out of memory: %td rows of %zu bytes", n,
+                             kept->item);
+        RELN_TRY(reserve_kept(plan, kept, n));
+    }
+    return RELN_OK;
+}
+
+/* Rows of a domain among n_rows: those of domains that follow from others are counted when a batch is there. */
+static ptrdiff_t rows_reserved(const RelnPlan *plan, RelnDomain domain, ptrdiff_t n_samples,
+                               ptrdiff_t n_rows)
+{
+    if (domain == RELN_SAMPLES)
+        return n_samples;
+    return reln_row_domain(plan->graph, domain)->kind == RELN_ROWS_COUNTED ? n_rows : 0;
+}
+
 RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows)
 {
     if (!plan)
@@ -309,7 +356,8 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
     for (int i = 0; i < plan->kept.count; i++) {
         Kept *kept = &plan->kept.items[i];
 
-        RELN_TRY(reserve_kept(plan, kept, kept->node->domain == RELN_SAMPLES ? n_samples : n_rows));
+        RELN_TRY(
+            reserve_kept(plan, kept, rows_reserved(plan, kept->node->domain, n_samples, n_rows)));
     }
     if (n_samples <= plan->sample_capacity && plan->shards)
         return RELN_OK;
@@ -389,11 +437,7 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
         if (strcmp(g->outputs.items[i].name, name) != 0)
             continue;
         if (n_items)
-            *n_items = x->domain == RELN_STEP      ? 1
-                       : x->domain == RELN_SAMPLES ? plan->run.n_samples
-                       : plan->row_first[x->domain - 2]
-                           ? plan->row_first[x->domain - 2][plan->run.n_samples]
-                           : 0;
+            *n_items = reln_plan_items(plan, x->domain);
         return place->kind == AT_KEPT ? plan->kept.items[place->offset].values
                                       : plan->memory + place->offset;
     }

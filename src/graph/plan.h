@@ -21,6 +21,8 @@ typedef enum PlaceKind {
 typedef struct Place {
     PlaceKind kind;
     size_t offset; /* bytes, or an index */
+    size_t
+        step; /* in a loop: bytes for each item before the tile, where all items are there; 0: not in step */
 } Place;
 
 typedef enum InstrKind {
@@ -30,6 +32,7 @@ typedef enum InstrKind {
     DO_SUM,    /* add several values: out = in[0] + in[1] + ... */
     DO_ADD_TO, /* out += in[0] */
     DO_COPY,   /* out = in[0] */
+    DO_ZERO,   /* out = 0, before a loop adds to it */
     DO_CALL
 } InstrKind;
 
@@ -40,8 +43,11 @@ typedef struct Instr {
     const RelnNode *node;
     RelnDomain domain; /* whose items are counted */
     bool accumulate;
-    bool steady;      /* at step level: the same in every run of a frozen plan */
-    bool steady_pack; /* so is what it packs */
+    bool out_whole;       /* in a loop: all items of the result are there, not those of the tile */
+    const bool *in_whole; /* the same of each input */
+    int loop;             /* index in the program; -1: it runs once */
+    bool steady;          /* at step level: the same in every run of a frozen plan */
+    bool steady_pack;     /* so is what it packs */
     int n_in, n_out;
     Place *in, out, scratch;
     const RelnDomain *in_domains;
@@ -51,11 +57,23 @@ typedef struct Instr {
     Place *outs; /* DO_CALL: one for each result */
 } Instr;
 
+/* Instructions that are run for one tile of a domain's items after the other, so that what they hand each other stays in a
+ * near cache and is never there for all items. */
+typedef struct Loop {
+    int first, end; /* instructions */
+    RelnDomain domain;
+    ptrdiff_t tile; /* most items at a time */
+    RelnDomain
+        ancestor; /* the items below one of its items go together; RELN_STEP: any may be parted */
+} Loop;
+
 struct Program {
     RELN_LIST(Instr) code;
-    size_t slab;         /* bytes */
-    double flops, bytes; /* for one item */
-    const RelnFn *fn;    /* a function's: and the items there is room for */
+    RELN_LIST(Loop) loops;
+    size_t slab;            /* bytes */
+    double flops, bytes;    /* for one item */
+    RelnRowCost *row_costs; /* a placed function's: by row domain */
+    const RelnFn *fn;       /* a function's: and the items there is room for */
     ptrdiff_t items;
 };
 
@@ -107,10 +125,10 @@ typedef struct Bound {
 } Bound;
 #define UNSIZED SIZE_MAX
 
-/* Rows of each sample, for a row domain. */
+/* Rows of each sample, or of each item of the parent, for a row domain. */
 typedef struct BoundRows {
     const int32_t *counts;
-    size_t count; /* of samples, or UNSIZED */
+    size_t count; /* of them, or UNSIZED */
 } BoundRows;
 
 /* A run of samples, and for each row domain a run of rows. */
@@ -139,6 +157,7 @@ struct RelnPlan {
     size_t pack_size;
     uint64_t n_runs;
     ptrdiff_t shard;
+    ptrdiff_t tile; /* asked for; 0: from the graph */
     RELN_LIST(Phase) phases;
     Program commit;
     int effects, effects_end; /* instructions of it: the optimisers */
@@ -167,6 +186,9 @@ struct RelnPlan {
     int n_lanes; /* in use */
     Shard *shards;
     ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
+    ptrdiff_t **
+        item_first; /* [row domain][item of the parent]: counted rows below rows; NULL for others */
+    ptrdiff_t *item_capacity; /* of each of them */
     ptrdiff_t sample_capacity;
     Place *outputs; /* by output index */
 };
@@ -175,5 +197,17 @@ struct RelnPlan {
 bool reln_plan_compile(RelnPlan *plan);
 /* Bytes for n items of x. */
 size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
+
+/* Bytes for a result of a call that nobody reads. */
+size_t reln_spare_room(const RelnPlan *plan, const Program *callee, int result);
+
+/* Room for the places of n items of a domain's parent; for the values kept of the batch at hand. */
+RelnStatus reln_plan_reserve_items(RelnPlan *plan, int rows, ptrdiff_t n);
+RelnStatus reln_plan_reserve_kept(RelnPlan *plan);
+
+/* batch.c: the rows of the batch that is bound, checked and counted, and its shards. */
+RelnStatus reln_plan_start(RelnPlan *plan, const RelnRun *run);
+/* Items of a domain in the batch at hand. */
+ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain);
 
 #endif

@@ -33,21 +33,16 @@ static bool keep(Planner *p, const RelnNode *x)
     const int array = p->info[x->id].array;
 
     return array < 0 || reln_emit_simple(p, DO_KEEP, x, x->domain, place_of(p, x),
-                                         (Place){AT_KEPT, (size_t)array});
+                                         (Place){AT_KEPT, (size_t)array, 0});
 }
 
 /* ---- shards --------------------------------------------------------------------------------------------------- */
 
 /* Loaded again in each phase that reads it, which costs no more than keeping it. */
-static bool shard_load(Planner *p, const RelnNode *x, int phase)
+static bool shard_load(Planner *p, const RelnNode *x)
 {
-    Info *f = &p->info[x->id];
-    const bool keep_here = f->array >= 0 && phase == 0;
-
-    if (!keep_here && !read_in_phase(p, x, phase))
-        return true;
-    f->place = in_slab;
-    return reln_emit_load(p, x) && (!keep_here || keep(p, x));
+    p->info[x->id].place = in_slab;
+    return reln_emit_load(p, x) && (p->phase > 0 || keep(p, x));
 }
 
 static bool shard_call(Planner *p, const RelnNode *x)
@@ -68,43 +63,77 @@ static bool shard_call(Planner *p, const RelnNode *x)
     return true;
 }
 
+/* Is it complete only when its loop has ended? */
+static bool ends_with_loop(const Planner *p, const RelnNode *x)
+{
+    return p->info[x->id].loop >= 0 && adds_whole(x);
+}
+
 static bool shard_op(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
 
     if (is_reduction(x))
         return reln_emit_op(p, x, f->lane, true);
+    if (ends_with_loop(p, x))
+        return reln_emit_op(p, x, f->place, true);
     f->place = in_slab;
     return reln_emit_op(p, x, f->place, false) && keep(p, x);
 }
 
-static bool shard_node(Planner *p, const RelnNode *x, int phase)
+static bool before_shard_loop(Planner *p, const RelnNode *x)
+{
+    if (!ends_with_loop(p, x))
+        return true;
+    p->info[x->id].place = in_slab;
+    return reln_emit_zero(p, x, in_slab);
+}
+
+static bool after_shard_loop(Planner *p, const RelnNode *x)
+{
+    return !ends_with_loop(p, x) || keep(p, x);
+}
+
+static bool shard_node(Planner *p, const RelnNode *x)
+{
+    return is_load(x)               ? shard_load(p, x)
+           : x->op == &reln_op_call ? shard_call(p, x)
+                                    : shard_op(p, x);
+}
+
+/* Is something emitted for it in the shard program of the phase? */
+static bool is_of_phase(const Planner *p, const RelnNode *x, int phase)
 {
     const Info *f = &p->info[x->id];
 
-    if (!f->needed || !is_shard_work(x) || is_alias(x))
-        return true;
+    if (!f->needed || !is_shard_work(x) || is_alias(x) || x->op == &reln_op_result)
+        return false;
     if (is_load(x))
-        return shard_load(p, x, phase);
-    if (f->phase != phase || x->op == &reln_op_result)
-        return true;
-    return x->op == &reln_op_call ? shard_call(p, x) : shard_op(p, x);
+        return (f->array >= 0 && phase == 0) || read_in_phase(p, x, phase);
+    return f->phase == phase;
 }
 
 bool reln_pass_shard_program(Planner *p, int phase)
 {
+    bool *mine = reln_arena_alloc(p->scratch, (size_t)p->g->nodes.count + 1, sizeof *mine);
+
+    if (!mine)
+        return nomem(p);
     p->program = &p->plan->phases.items[phase].shards;
+    p->phase = phase;
     for (int id = 0; id < p->g->nodes.count; id++)
-        if (!shard_node(p, p->g->nodes.items[id], phase))
-            return false;
-    if (!reln_pass_lay_out(p, p->program))
+        mine[id] = is_of_phase(p, p->g->nodes.items[id], phase);
+    if (!reln_pass_schedule(p, mine) ||
+        !reln_emit_order(p, before_shard_loop, shard_node, after_shard_loop) ||
+        !reln_pass_lay_out(p, p->program))
         return false;
+    reln_no_loops(p);
     /* later phases read from the array over the whole batch */
     for (int id = 0; id < p->g->nodes.count; id++) {
         Info *f = &p->info[id];
 
         if (f->array >= 0 && f->place.kind == AT_SLAB && !is_load(p->g->nodes.items[id]))
-            f->place = (Place){AT_KEPT, (size_t)f->array};
+            f->place = (Place){AT_KEPT, (size_t)f->array, 0};
     }
     return true;
 }
@@ -160,7 +189,7 @@ static bool place_outputs(Planner *p)
         const RelnNode *x = p->g->outputs.items[i].node;
         const int array = p->info[reln_storage(x)->id].array;
 
-        places[i] = (Place){AT_KEPT, (size_t)array};
+        places[i] = (Place){AT_KEPT, (size_t)array, 0};
         if (array < 0 && !value_of_run(p, x, &places[i]))
             return false;
     }
@@ -175,7 +204,7 @@ static bool emit_effect(Planner *p, const RelnNode *x)
     for (ptrdiff_t at = 0; at < count; at += PIECE)
         if (!PLAN_ADD(p->plan, &p->plan->pieces, piece_at(index, at, count)))
             return nomem(p);
-    return reln_emit_op(p, x, (Place){AT_NOWHERE, 0}, false);
+    return reln_emit_op(p, x, (Place){AT_NOWHERE, 0, 0}, false);
 }
 
 bool reln_pass_commit_program(Planner *p)

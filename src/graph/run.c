@@ -5,21 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/plan.h"
-
-/* What an instruction can see: the worker's memory, the shard at hand, the function that is being called. */
-typedef struct Frame {
-    RelnPlan *plan;
-    Worker *worker;
-    char *slab;
-    char *lane;
-    const Shard *shard;
-    void *const *args;
-    void *const *outs;
-    ptrdiff_t items; /* of a function's samples; -1 outside of functions */
-    ptrdiff_t first;
-    const Piece *piece; /* of an optimiser's parameter; NULL outside of them */
-} Frame;
+#include "graph/frame.h"
 
 RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *format, ...)
 {
@@ -33,9 +19,7 @@ RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *form
     return status;
 }
 
-static RelnStatus run_fail(Worker *w, RelnStatus status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static RelnStatus run_fail(Worker *w, RelnStatus status, const char *format, ...)
+RelnStatus reln_run_fail(Worker *w, RelnStatus status, const char *format, ...)
 {
     va_list args;
 
@@ -45,33 +29,7 @@ static RelnStatus run_fail(Worker *w, RelnStatus status, const char *format, ...
     return status;
 }
 
-/* ---- items ---------------------------------------------------------------------------------------------------- */
-
-static ptrdiff_t first_item(const Frame *f, RelnDomain domain)
-{
-    if (domain == RELN_STEP)
-        return 0;
-    if (f->items >= 0)
-        return f->first;
-    return domain == RELN_SAMPLES ? f->shard->first
-                                  : f->plan->row_first[domain - 2][f->shard->first];
-}
-
-static ptrdiff_t n_items(const Frame *f, RelnDomain domain)
-{
-    const ptrdiff_t *first;
-
-    if (domain == RELN_STEP)
-        return 1;
-    if (f->items >= 0)
-        return f->items;
-    if (domain == RELN_SAMPLES)
-        return f->shard->count;
-    first = f->plan->row_first[domain - 2];
-    return first[f->shard->first + f->shard->count] - first[f->shard->first];
-}
-
-static void *resolve(const Frame *f, const Place *place)
+static void *base_of(const Frame *f, const Place *place)
 {
     const Kept *kept;
 
@@ -84,7 +42,7 @@ static void *resolve(const Frame *f, const Place *place)
         return f->lane + place->offset;
     case AT_KEPT:
         kept = &f->plan->kept.items[place->offset];
-        return kept->values + (size_t)first_item(f, kept->node->domain) * kept->item;
+        return kept->values + (size_t)first_of_all(f, kept->node->domain) * kept->item;
     case AT_ENTRY:
         return f->plan->entries.items[place->offset].values;
     case AT_ARG: /* only functions have arguments and results */
@@ -99,81 +57,11 @@ static void *resolve(const Frame *f, const Place *place)
     return NULL;
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------- */
-
-static const RelnRealKernels *table_of(const RelnPlan *plan, const RelnNode *x)
+void *reln_resolve(const Frame *f, const Place *place)
 {
-    return x->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
-}
+    char *base = base_of(f, place);
 
-static void load_numbers(const Frame *f, const RelnNode *x, const Bound *b, char *out)
-{
-    const ptrdiff_t count = reln_shape_count(&x->shape), skip = first_item(f, x->domain) * count;
-    const ptrdiff_t n = n_items(f, x->domain) * count;
-
-    if (b->dtype == RELN_F64)
-        table_of(f->plan, x)->from_f64(n, (const double *)b->values + skip, out);
-    else
-        table_of(f->plan, x)->from_f32(n, (const float *)b->values + skip, out);
-}
-
-/* Rows of a shard belong to its samples; indices count within the sample and are checked here, once. */
-static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b, int32_t *out)
-{
-    const RelnSourceAttr *s = x->attr;
-    const RelnPlan *plan = f->plan;
-    const ptrdiff_t count = reln_shape_count(&x->shape), first = first_item(f, x->domain);
-    const int32_t *values = (const int32_t *)b->values + first * count;
-    const ptrdiff_t *own = x->domain >= 2 ? plan->row_first[x->domain - 2] : NULL;
-    const ptrdiff_t *target = s->target >= 2 ? plan->row_first[s->target - 2] : NULL;
-    const ptrdiff_t n_samples = x->domain == RELN_STEP ? 1 : f->shard->count;
-
-    for (ptrdiff_t i = 0, at = 0; i < n_samples; i++) {
-        const ptrdiff_t sample = x->domain == RELN_STEP ? 0 : f->shard->first + i;
-        const ptrdiff_t end = own ? (own[sample + 1] - first) * count : (i + 1) * count;
-        const ptrdiff_t base = target ? target[sample] - target[f->shard->first] : 0;
-        const ptrdiff_t limit = target ? target[sample + 1] - target[sample] : s->limit;
-
-        for (; at < end; at++) {
-            if (values[at] < 0 || values[at] >= limit)
-                return run_fail(
-                    f->worker, RELN_ERR_ARG, "input %s: index %d of sample %td, wanted 0 to %td",
-                    plan->graph->sources.items[s->index].name, (int)values[at], sample, limit - 1);
-            out[at] = (int32_t)(values[at] + base);
-        }
-    }
-    return RELN_OK;
-}
-
-static void load_row_sample(const Frame *f, const RelnNode *x, int32_t *out)
-{
-    const ptrdiff_t *first = f->plan->row_first[x->domain - 2] + f->shard->first;
-
-    for (ptrdiff_t i = 0; i < f->shard->count; i++)
-        for (ptrdiff_t r = first[i]; r < first[i + 1]; r++)
-            *out++ = (int32_t)i;
-}
-
-static RelnStatus load(const Frame *f, const Instr *instr)
-{
-    const RelnNode *x = instr->node;
-    const RelnPlan *plan = f->plan;
-    const RelnSourceAttr *s = x->attr;
-    void *out = resolve(f, &instr->out);
-    const double count = (double)plan->run.n_samples;
-
-    if (x->op == &reln_op_batch_count) {
-        table_of(plan, x)->from_f64(1, &count, out);
-        return RELN_OK;
-    }
-    if (x->op == &reln_op_row_sample) {
-        load_row_sample(f, x, out);
-        return RELN_OK;
-    }
-    if (x->op == &reln_op_index_input)
-        return load_indices(f, x, &plan->bound[s->index], out);
-    load_numbers(f, x, &plan->bound[s->index], out);
-    return RELN_OK;
+    return base && place->step ? base + place->step * (size_t)f->tile_first : base;
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */
@@ -192,9 +80,10 @@ static void find_inputs(const Frame *f, const Instr *instr, Inputs *out)
     const char *slab = f->worker->slab, *end = slab + f->plan->slab;
 
     for (int i = 0; i < instr->n_in; i++) {
-        const char *at = out->at[i] = resolve(f, &instr->in[i]);
+        const char *at = out->at[i] = reln_resolve(f, &instr->in[i]);
 
-        out->n[i] = n_items(f, instr->in_domains[i]);
+        out->n[i] = instr->in_whole[i] ? all_items(f, instr->in_domains[i])
+                                       : n_items(f, instr->in_domains[i]);
         out->passing[i] = at >= slab && at < end;
     }
 }
@@ -205,8 +94,20 @@ static uint64_t pack_run(const RelnPlan *plan, const Instr *instr)
     return plan->frozen && instr->steady_pack ? UINT64_MAX - plan->n_freezes : plan->n_runs;
 }
 
+static RelnSpans spans_of(const Frame *f)
+{
+    return (RelnSpans){
+        .n_samples = f->shard->count,
+        .first = (const ptrdiff_t *const *)f->plan->row_first,
+        .sample = f->shard->first,
+        .tile = f->tile,
+        .tile_first = f->tile_first,
+    };
+}
+
 static RelnStatus run_op(const Frame *f, const Instr *instr)
 {
+    const RelnSpans spans = spans_of(f);
     Inputs inputs;
     RelnExec e = {
         .node = instr->node,
@@ -214,10 +115,11 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
         .in = inputs.at,
         .n_in = inputs.n,
         .passing = inputs.passing,
-        .out = resolve(f, &instr->out),
-        .n = n_items(f, instr->domain),
+        .out = reln_resolve(f, &instr->out),
+        .n = instr->out_whole ? all_items(f, instr->domain) : n_items(f, instr->domain),
+        .spans = &spans,
         .accumulate = instr->accumulate,
-        .scratch = resolve(f, &instr->scratch),
+        .scratch = reln_resolve(f, &instr->scratch),
         .pack = instr->pack >= 0 ? &f->worker->packs[instr->pack] : NULL,
         .run = pack_run(f->plan, instr),
         .kern = f->plan->kern,
@@ -244,13 +146,14 @@ static void find_results(const Frame *f, const Instr *instr, char *spare, void *
         const RelnNode *x = instr->callee->fn->out[i];
         const Place *place = &instr->outs[i];
 
-        out[i] = resolve(f, place);
+        out[i] = reln_resolve(f, place);
         if (place->kind == AT_NOWHERE) {
             assert(spare);
             out[i] = spare;
-            spare += reln_plan_room(x, instr->callee->items);
+            spare += reln_spare_room(f->plan, instr->callee, i);
         }
-        if (x->domain == RELN_STEP && place->kind != AT_LANE && place->kind != AT_OUT)
+        if (x->domain == RELN_STEP && place->kind != AT_LANE && place->kind != AT_OUT &&
+            instr->loop < 0)
             memset(out[i], 0, reln_node_bytes(x));
     }
 }
@@ -258,17 +161,22 @@ static void find_results(const Frame *f, const Instr *instr, char *spare, void *
 static RelnStatus run_call(const Frame *f, const Instr *instr)
 {
     void *in[MAX_IN], *out[MAX_IN];
-    char *scratch = resolve(f, &instr->scratch);
+    char *scratch = reln_resolve(f, &instr->scratch);
     Frame callee = *f;
 
     for (int i = 0; i < instr->n_in; i++)
-        in[i] = resolve(f, &instr->in[i]);
+        in[i] = reln_resolve(f, &instr->in[i]);
     find_results(f, instr, scratch ? scratch + instr->callee->slab : NULL, out);
     callee.slab = scratch;
     callee.args = in;
     callee.outs = out;
-    callee.first = first_item(f, instr->domain);
-    callee.items = n_items(f, instr->domain);
+    callee.tile = RELN_STEP;
+    callee.tile_first = 0;
+    callee.items = -1;
+    if (!instr->callee->fn->placed) {
+        callee.first = first_item(f, instr->domain);
+        callee.items = n_items(f, instr->domain);
+    }
     return run_program(instr->callee, &callee);
 }
 
@@ -277,12 +185,12 @@ static void run_sum(const Frame *f, const Instr *instr)
     const RelnNode *x = instr->node;
     const RelnRealKernels *k = table_of(f->plan, x);
     const ptrdiff_t n = reln_shape_count(&x->shape);
-    void *out = resolve(f, &instr->out);
+    void *out = reln_resolve(f, &instr->out);
 
     assert(out && instr->n_in > 0);
-    memcpy(out, resolve(f, &instr->in[0]), reln_node_bytes(x));
+    memcpy(out, reln_resolve(f, &instr->in[0]), reln_node_bytes(x));
     for (int i = 1; i < instr->n_in; i++)
-        k->map2[RELN_ADD](n, out, 1, resolve(f, &instr->in[i]), 1, out);
+        k->map2[RELN_ADD](n, out, 1, reln_resolve(f, &instr->in[i]), 1, out);
 }
 
 static RelnStatus run_instr(const Frame *f, const Instr *instr)
@@ -296,17 +204,21 @@ static RelnStatus run_instr(const Frame *f, const Instr *instr)
     case DO_CALL:
         return run_call(f, instr);
     case DO_LOAD:
-        return load(f, instr);
+        return reln_run_load(f, instr);
     case DO_KEEP:
     case DO_COPY:
-        out = resolve(f, &instr->out);
-        memmove(out, resolve(f, &instr->in[0]),
+        out = reln_resolve(f, &instr->out);
+        memmove(out, reln_resolve(f, &instr->in[0]),
                 reln_node_bytes(x) * (size_t)n_items(f, instr->domain));
         return RELN_OK;
+    case DO_ZERO:
+        memset(reln_resolve(f, &instr->out), 0,
+               reln_node_bytes(x) * (size_t)all_items(f, instr->domain));
+        return RELN_OK;
     case DO_ADD_TO:
-        out = resolve(f, &instr->out);
+        out = reln_resolve(f, &instr->out);
         table_of(f->plan, x)
-            ->map2[RELN_ADD](reln_shape_count(&x->shape), out, 1, resolve(f, &instr->in[0]), 1,
+            ->map2[RELN_ADD](reln_shape_count(&x->shape), out, 1, reln_resolve(f, &instr->in[0]), 1,
                              out);
         return RELN_OK;
     case DO_SUM:
@@ -316,10 +228,33 @@ static RelnStatus run_instr(const Frame *f, const Instr *instr)
     return RELN_OK;
 }
 
+static RelnStatus run_loop(const Program *program, const Frame *f, const Loop *loop)
+{
+    const ptrdiff_t all = all_items(f, loop->domain);
+    Frame tile = *f;
+
+    tile.tile = loop->domain;
+    for (ptrdiff_t first = 0; first < all; first += tile.tile_count) {
+        tile.tile_first = first;
+        tile.tile_count = reln_tile_end(f, loop, first) - first;
+        for (int i = loop->first; i < loop->end; i++)
+            RELN_TRY(run_instr(&tile, &program->code.items[i]));
+    }
+    return RELN_OK;
+}
+
 static RelnStatus run_range(const Program *program, const Frame *f, int first, int end)
 {
-    for (int i = first; i < end; i++)
-        RELN_TRY(run_instr(f, &program->code.items[i]));
+    for (int i = first; i < end; i++) {
+        const int loop = program->code.items[i].loop;
+
+        if (loop < 0) {
+            RELN_TRY(run_instr(f, &program->code.items[i]));
+            continue;
+        }
+        RELN_TRY(run_loop(program, f, &program->loops.items[loop]));
+        i = program->loops.items[loop].end - 1;
+    }
     return RELN_OK;
 }
 
@@ -411,7 +346,7 @@ static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker 
     }
     for (ptrdiff_t s = lane_begins(plan, lane); s < lane_begins(plan, lane + 1); s++) {
         if (plan->run.asked && plan->run.asked(plan->run.self))
-            return run_fail(worker, RELN_ERR_STOPPED, "run: asked to stop");
+            return reln_run_fail(worker, RELN_ERR_STOPPED, "run: asked to stop");
         f.shard = &plan->shards[s];
         RELN_TRY(run_program(&phase->shards, &f));
     }
@@ -426,7 +361,7 @@ static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker 
     const RelnRealKernels *k = sum->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
     const Frame f = step_frame(plan, worker);
     const size_t first = (size_t)piece->first * k->size;
-    char *total = resolve(&f, &sum->total);
+    char *total = reln_resolve(&f, &sum->total);
 
     if (plan->n_lanes)
         k->tree(piece->count, plan->n_lanes, plan->lanes + sum->lane + first, plan->lane_size,
@@ -473,119 +408,13 @@ static RelnStatus run_commit(RelnPlan *plan)
                      run_range(&plan->commit, &f, plan->effects_end, plan->commit.code.count));
 }
 
-/* ---- the batch ------------------------------------------------------------------------------------------------ */
-
-static RelnStatus count_rows(RelnPlan *plan, int rows)
-{
-    const RelnRowDomain *domain = &plan->graph->rows.items[rows];
-    const int32_t *counts = plan->row_counts[rows].counts;
-    const size_t bound = plan->row_counts[rows].count;
-    ptrdiff_t *first = plan->row_first[rows];
-
-    if (!counts)
-        return reln_fail(plan->ctx, RELN_ERR_ARG, "run: rows %s are not bound", domain->name);
-    if (bound < (size_t)plan->run.n_samples)
-        return reln_fail(plan->ctx, RELN_ERR_ARG,
-                         "run: rows %s are bound for %zu samples, wanted %td", domain->name, bound,
-                         plan->run.n_samples);
-    first[0] = 0;
-    for (ptrdiff_t i = 0; i < plan->run.n_samples; i++) {
-        if (counts[i] < 0 || counts[i] > domain->capacity)
-            return reln_fail(plan->ctx, RELN_ERR_ARG,
-                             "run: sample %td has %d rows of %s, wanted 0 to %d", i, (int)counts[i],
-                             domain->name, domain->capacity);
-        first[i + 1] = first[i] + counts[i];
-    }
-    return RELN_OK;
-}
-
-/* Samples join a shard until it is full, or one of its row domains would be: from the batch alone. */
-static void cut_shards(RelnPlan *plan)
-{
-    Shard shard = {0, 0};
-
-    plan->n_shards = 0;
-    for (ptrdiff_t i = 0; i < plan->run.n_samples; i++) {
-        bool full = shard.count == plan->shard;
-
-        for (int r = 0; r < plan->graph->rows.count && !full; r++)
-            full = plan->row_first[r][i + 1] - plan->row_first[r][shard.first] >
-                   plan->graph->rows.items[r].capacity;
-        if (full) {
-            plan->shards[plan->n_shards++] = shard;
-            shard = (Shard){i, 0};
-        }
-        shard.count++;
-    }
-    if (shard.count)
-        plan->shards[plan->n_shards++] = shard;
-    plan->n_lanes = plan->n_shards < LANES ? (int)plan->n_shards : LANES;
-}
-
-static RelnStatus check_bound(const RelnPlan *plan)
-{
-    const RelnGraph *g = plan->graph;
-
-    for (int i = 0; i < g->sources.count; i++) {
-        const RelnNode *x = g->sources.items[i].node;
-
-        if ((x->op == &reln_op_input || x->op == &reln_op_index_input) && !plan->bound[i].values)
-            return reln_fail(plan->ctx, RELN_ERR_ARG, "run: input %s is not bound",
-                             g->sources.items[i].name);
-    }
-    return RELN_OK;
-}
-
-/* Every input that was bound with its size has as many elements as this batch reads. */
-static RelnStatus check_sizes(const RelnPlan *plan)
-{
-    const RelnGraph *g = plan->graph;
-    const ptrdiff_t n = plan->run.n_samples;
-
-    for (int i = 0; i < g->sources.count; i++) {
-        const RelnNode *x = g->sources.items[i].node;
-        const ptrdiff_t items = x->domain == RELN_STEP      ? 1
-                                : x->domain == RELN_SAMPLES ? n
-                                                            : plan->row_first[x->domain - 2][n];
-        const size_t item = (size_t)reln_shape_count(&x->shape);
-
-        if ((x->op == &reln_op_input || x->op == &reln_op_index_input) &&
-            plan->bound[i].count / item < (size_t)items)
-            return reln_fail(plan->ctx, RELN_ERR_ARG,
-                             "run: input %s is bound to %zu elements, wanted %td items of %zu",
-                             g->sources.items[i].name, plan->bound[i].count, items, item);
-    }
-    return RELN_OK;
-}
-
-static RelnStatus start_batch(RelnPlan *plan, const RelnRun *run)
-{
-    ptrdiff_t most = 0;
-
-    if (run->n_samples < 0)
-        return reln_fail(plan->ctx, RELN_ERR_ARG, "run: %td samples", run->n_samples);
-    RELN_TRY(check_bound(plan));
-    RELN_TRY(reln_plan_reserve(plan, run->n_samples, 0));
-    plan->run = *run;
-    plan->n_runs++;
-    for (int r = 0; r < plan->graph->rows.count; r++) {
-        RELN_TRY(count_rows(plan, r));
-        most =
-            plan->row_first[r][run->n_samples] > most ? plan->row_first[r][run->n_samples] : most;
-    }
-    RELN_TRY(check_sizes(plan));
-    RELN_TRY(reln_plan_reserve(plan, run->n_samples, most));
-    cut_shards(plan);
-    return RELN_OK;
-}
-
 RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run)
 {
     if (!plan)
         return RELN_ERR_ARG;
     if (!run)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "run: no RelnRun was given");
-    RELN_TRY(start_batch(plan, run));
+    RELN_TRY(reln_plan_start(plan, run));
     for (int i = 0; i < plan->phases.count; i++) {
         const Phase *phase = &plan->phases.items[i];
         const Frame f = step_frame(plan, &plan->workers[0]);

@@ -23,10 +23,10 @@ RelnNode *reln_sample_input(RelnSampler *s, RelnDomain domain, RelnDims dims, co
     const RelnSampleInput input = {.lo = lo, .hi = hi, .positive = positive};
     char name[16];
 
-    if (s->graph->fn)
-        return record(s, reln_argument(s->graph, domain, dims, rep, RELN_DEFAULT), input);
-    return record(s, reln_input(s->graph, next_name(s, name), domain, dims, rep, RELN_DEFAULT),
-                  input);
+    return record(
+        s,
+        reln_input(reln_graph_home(s->graph), next_name(s, name), domain, dims, rep, RELN_DEFAULT),
+        input);
 }
 
 RelnNode *reln_sample_normal(RelnSampler *s, RelnDomain domain, RelnDims dims, const RelnRep *rep)
@@ -40,9 +40,9 @@ RelnNode *reln_sample_index(RelnSampler *s, RelnDomain domain, RelnDims dims, Re
     const RelnSampleInput input = {.target = target, .limit = limit};
     char name[16];
 
-    if (s->graph->fn)
-        return record(s, reln_argument(s->graph, domain, dims, NULL, RELN_I32), input);
-    return record(s, reln_input_index(s->graph, next_name(s, name), domain, dims, target, limit),
+    return record(s,
+                  reln_input_index(reln_graph_home(s->graph), next_name(s, name), domain, dims,
+                                   target, limit),
                   input);
 }
 

@@ -66,9 +66,6 @@ static RelnNode *enter(RelnGraph *g, const RelnOp *op, const char *name, const v
     else if (find_source(g, name))
         reln_graph_fail(g, RELN_ERR_ARG, "%s %s: there is a source of that name already", op->name,
                         name);
-    else if (g->parent)
-        reln_graph_fail(g, RELN_ERR_ARG, "%s %s: a function takes everything from its arguments",
-                        op->name, name);
     named.node = reln_node(g, op, 0, NULL, attr, size, rep);
     return named.node && RELN_GRAPH_ADD(g, &g->sources, named) ? named.node : NULL;
 }
@@ -80,6 +77,8 @@ RelnNode *reln_input(RelnGraph *graph, const char *name, RelnDomain domain, Reln
 
     Draft d;
 
+    if (graph->parent)
+        return reln_capture(graph, reln_input(graph->parent, name, domain, dims, rep, dtype));
     memset(&d, 0, sizeof d);
     d.source.index = graph->sources.count;
     d.shape = reln_shape_from(dims);
@@ -99,6 +98,9 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
 
     Draft d;
 
+    if (graph->parent)
+        return reln_capture(graph,
+                            reln_input_index(graph->parent, name, domain, dims, target, limit));
     memset(&d, 0, sizeof d);
     d.source = (RelnSourceAttr){graph->sources.count, target, limit};
     d.shape = reln_shape_from(dims);
@@ -131,7 +133,10 @@ RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims, const
     d.domain = domain;
     d.dtype = dtype;
     z = reln_node(body, &reln_op_argument, 0, NULL, &d, sizeof d, rep);
-    return z && RELN_GRAPH_ADD(body, &body->arguments, z) ? z : NULL;
+    return z && RELN_GRAPH_ADD(body, &body->arguments, z) &&
+                   RELN_GRAPH_ADD(body, &body->captured, NULL)
+               ? z
+               : NULL;
 }
 
 /* ---- parameters and state ------------------------------------------------------------------------------------- */
@@ -212,6 +217,8 @@ RelnNode *reln_param(RelnGraph *graph, const char *name, RelnDims dims, RelnInit
 {
     RELN_NEED(graph && name, (reln_graph_null(graph, __func__), NULL));
 
+    if (graph->parent)
+        return reln_capture(graph, reln_param(graph->parent, name, dims, init));
     return entry_node(graph, &reln_op_param, name, dims, init, RELN_ENTRY_PARAM);
 }
 
@@ -219,6 +226,8 @@ RelnNode *reln_state(RelnGraph *graph, const char *name, RelnDims dims, RelnInit
 {
     RELN_NEED(graph && name, (reln_graph_null(graph, __func__), NULL));
 
+    if (graph->parent)
+        return reln_capture(graph, reln_state(graph->parent, name, dims, init));
     return entry_node(graph, &reln_op_state, name, dims, init, RELN_ENTRY_STATE);
 }
 
@@ -383,36 +392,11 @@ static bool infer_count(RelnGraph *g, RelnNode *z)
     return z->rep || reln_graph_nomem(g);
 }
 
-static bool infer_row_sample(RelnGraph *g, RelnNode *z)
-{
-    const RelnSourceAttr *s = z->attr;
-
-    if (s->target < 2 || s->target >= g->rows.count + 2)
-        return reln_graph_fail(g, RELN_ERR_ARG,
-                               "row_sample: domain %d is no row domain of this graph", s->target);
-    z->shape = reln_shape_from((RelnDims){1, 1, 1, 1, 1});
-    z->domain = s->target;
-    z->dtype = RELN_I32;
-    z->target = RELN_SAMPLES;
-    return true;
-}
-
 const RelnOp reln_op_batch_count = {
     .name = "batch_count", .flags = RELN_OP_SOURCE, .infer = infer_count};
-const RelnOp reln_op_row_sample = {
-    .name = "row_sample", .flags = RELN_OP_SOURCE, .infer = infer_row_sample};
-
 RelnNode *reln_batch_count(RelnGraph *graph)
 {
+    if (graph && graph->parent)
+        return reln_capture(graph, reln_batch_count(graph->parent));
     return reln_node(graph, &reln_op_batch_count, 0, NULL, NULL, 0, NULL);
-}
-
-RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows)
-{
-    RelnSourceAttr s;
-
-    memset(&s, 0, sizeof s);
-    s.index = -1;
-    s.target = rows;
-    return reln_node(graph, &reln_op_row_sample, 0, NULL, &s, sizeof s, NULL);
 }

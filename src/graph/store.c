@@ -144,14 +144,13 @@ bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *ou
     return entry != NULL;
 }
 
-RelnNamed reln_entry_named(const RelnEntryInfo *entry)
+RelnArray reln_entry_array(const RelnEntryInfo *entry)
 {
-    RELN_NEED(entry, (RelnNamed){0});
+    RELN_NEED(entry, (RelnArray){0});
 
     const RelnDims d = entry->dims;
 
-    return (RelnNamed){
-        entry->name, entry->dtype, RELN_AXES, {d.p, d.q, d.r, d.k, d.c}, entry->values};
+    return (RelnArray)RELN_ARRAY(entry->name, entry->dtype, entry->values, d.p, d.q, d.r, d.k, d.c);
 }
 
 size_t reln_store_parameters(const RelnStore *store)

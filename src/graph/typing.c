@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "graph/graph.h"
 #include "rep/settle.h"
 
@@ -107,23 +108,12 @@ static bool tensor_equal(const RelnTensor3 *a, const RelnTensor3 *b)
     return true;
 }
 
-static bool entry_before(const RelnEntry *a, const RelnEntry *b)
+/* By (k, i, j). */
+static int by_place(const void *a, const void *b)
 {
-    return a->k != b->k ? a->k < b->k : a->i != b->i ? a->i < b->i : a->j < b->j;
-}
+    const RelnEntry *x = a, *y = b;
 
-/* Shell sort by (k, i, j): no recursion, no allocation. */
-static void sort_entries(RelnEntry *e, int n)
-{
-    for (int gap = n / 2; gap > 0; gap = gap == 2 ? 1 : (int)((double)gap / 2.2))
-        for (int i = gap; i < n; i++) {
-            const RelnEntry x = e[i];
-            int j = i;
-
-            for (; j >= gap && entry_before(&x, &e[j - gap]); j -= gap)
-                e[j] = e[j - gap];
-            e[j] = x;
-        }
+    return x->k != y->k ? x->k - y->k : x->i != y->i ? x->i - y->i : x->j - y->j;
 }
 
 static const RelnTensor3 *intern(RelnGraph *g, const RelnTensor3 *t)
@@ -163,7 +153,7 @@ static const RelnTensor3 *permuted(RelnGraph *g, const RelnTensor3 *t, const cha
         entries[e] =
             (RelnEntry){index[turn[0] - 'i'], index[turn[1] - 'i'], index[turn[2] - 'i'], x->value};
     }
-    sort_entries(entries, t->count);
+    reln_sort(entries, (size_t)t->count, sizeof *entries, by_place);
     out = (RelnTensor3){extent[turn[0] - 'i'], extent[turn[1] - 'i'], extent[turn[2] - 'i'],
                         t->count, entries};
     return intern(g, &out);
@@ -246,7 +236,7 @@ static const RelnSettled *keep_settled(RelnGraph *g, const RelnTensor3 *t, RelnS
         order[e] = settled.entries[e];
         order[e].value = e;
     }
-    sort_entries(order, t->count);
+    reln_sort(order, (size_t)t->count, sizeof *order, by_place);
     for (int e = 0; e < t->count && settled.numerators; e++)
         num[e] = settled.numerators[(int)order[e].value];
     settled.numerators = settled.numerators ? num : NULL;

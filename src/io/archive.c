@@ -59,7 +59,7 @@ RelnStatus reln_archive_open(RelnCtx *ctx, const char *path, RelnArchive **out)
     return reln_archive_open_with(ctx, path, NULL, out);
 }
 
-RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n, const RelnNamed *arrays,
+RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n, const RelnArray *arrays,
                                     RelnArchive **out)
 {
     RELN_NEED(ctx && what && (arrays || n <= 0) && out, reln_null(ctx, __func__));
@@ -79,9 +79,9 @@ int reln_archive_count(const RelnArchive *v)
     return v ? v->n : 0;
 }
 
-const RelnArchiveInfo *reln_archive_info(const RelnArchive *v, int index)
+const RelnArray *reln_archive_info(const RelnArchive *v, int index)
 {
-    return v && index >= 0 && index < v->n ? &v->arrays[index].info : NULL;
+    return v && index >= 0 && index < v->n ? &v->arrays[index].header.array : NULL;
 }
 
 int reln_archive_find(const RelnArchive *v, const char *name)
@@ -90,7 +90,7 @@ int reln_archive_find(const RelnArchive *v, const char *name)
 
     int i = v->n - 1;
 
-    while (i >= 0 && strcmp(v->arrays[i].info.name, name) != 0)
+    while (i >= 0 && strcmp(v->arrays[i].header.array.name, name) != 0)
         i--;
     return i;
 }
@@ -107,17 +107,28 @@ const char *reln_archive_unread(const RelnArchive *v, const char *name)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
+static ptrdiff_t rows_of(const Array *a)
+{
+    return reln_array_rows(&a->header.array);
+}
+
+static ptrdiff_t row_size(const Array *a)
+{
+    return reln_array_row_size(&a->header.array);
+}
+
 static RelnStatus fail_row(const RelnArchive *v, const Array *a, const char *what, ptrdiff_t row)
 {
     return reln_fail(v->ctx, RELN_ERR_ARG, "%s: %s %td of array '%s' with %td rows", v->path, what,
-                     row, reln_quote(a->info.name, strlen(a->info.name)).text, a->info.n_rows);
+                     row, reln_quote(a->header.array.name, strlen(a->header.array.name)).text,
+                     rows_of(a));
 }
 
 static RelnStatus convert_rows(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n,
                                double *out)
 {
-    const size_t width = a->header.kind->width, all = (size_t)n * (size_t)a->info.row_size;
-    const uint64_t begin = (uint64_t)first * (uint64_t)a->info.row_size;
+    const size_t width = a->header.kind->width, all = (size_t)n * (size_t)row_size(a);
+    const uint64_t begin = (uint64_t)first * (uint64_t)row_size(a);
 
     for (size_t done = 0, some; done < all; done += some) {
         some = all - done < BUFFER / width ? all - done : BUFFER / width;
@@ -143,8 +154,8 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
     Array *a = NULL;
 
     RELN_TRY(get_array(v, index, &a));
-    RELN_NEED(out || n_rows <= 0 || a->info.row_size == 0, reln_null(v->ctx, __func__));
-    if (first < 0 || n_rows < 0 || first > a->info.n_rows || n_rows > a->info.n_rows - first)
+    RELN_NEED(out || n_rows <= 0 || row_size(a) == 0, reln_null(v->ctx, __func__));
+    if (first < 0 || n_rows < 0 || first > rows_of(a) || n_rows > rows_of(a) - first)
         return fail_row(v, a, "rows up to", first + (n_rows > 0 ? n_rows - 1 : 0));
     RELN_TRY(reln_archive_prepare(v, a));
     return convert_rows(v, a, first, n_rows, out);
@@ -159,15 +170,15 @@ RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const 
     Array *a = NULL;
 
     RELN_TRY(get_array(v, index, &a));
-    RELN_NEED(n_rows <= 0 || (rows && (out || a->info.row_size == 0)), reln_null(v->ctx, __func__));
+    RELN_NEED(n_rows <= 0 || (rows && (out || row_size(a) == 0)), reln_null(v->ctx, __func__));
     for (ptrdiff_t i = 0; i < n_rows; i++)
-        if (rows[i] < 0 || rows[i] >= a->info.n_rows)
+        if (rows[i] < 0 || rows[i] >= rows_of(a))
             return fail_row(v, a, "row", rows[i]);
     RELN_TRY(reln_archive_prepare(v, a));
     for (ptrdiff_t i = 0, run; i < n_rows; i += run) {
         for (run = 1; i + run < n_rows && rows[i + run] == rows[i] + run;)
             run++;
-        RELN_TRY(convert_rows(v, a, rows[i], run, out + i * a->info.row_size));
+        RELN_TRY(convert_rows(v, a, rows[i], run, out + i * row_size(a)));
     }
     return RELN_OK;
 }

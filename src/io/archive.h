@@ -12,7 +12,6 @@ enum { BUFFER = 80 << 10 };
 _Static_assert((int)BUFFER >= (int)RELN_NPY_MAX_LEAD, "a header is read at once");
 
 typedef struct Array {
-    RelnArchiveInfo info;
     RelnNpyHeader header; /* its `data` counts from the beginning of the entry */
     RelnSource *source;
     uint64_t begin;        /* of the numbers in the source */
@@ -45,7 +44,7 @@ struct RelnArchive {
 RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);
 /* The same for arrays in memory. */
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
-                                     const RelnNamed *arrays);
+                                     const RelnArray *arrays);
 /* archive_place.c: brings the numbers of an array to a place where they can be read from. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
 /* Bytes from there. */

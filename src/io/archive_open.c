@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/sort.h"
 #include "io/archive.h"
 #include "io/doc.h"
 #include "io/h5.h"
-#include "io/sort.h"
 #include "io/tensors.h"
 #include "io/text.h"
 #include "kit/files.h"
@@ -17,24 +17,6 @@ enum {
     MAX_FOLDER = 256,  /* files of a folder: each stays open */
     LIST_MAX = 8 << 20 /* bytes of a listing of HDF5 */
 };
-
-/* The leading axis counts rows; a single number is a row. */
-static void set_info(Array *a, const char *name)
-{
-    const RelnNpyHeader *const h = &a->header;
-    ptrdiff_t row_size = 1;
-
-    if (h->rank > 0) /* it fits: the whole shape does */
-        reln_dims_count(h->rank - 1, h->dims + 1, &row_size);
-    a->info = (RelnArchiveInfo){.name = name,
-                                .dtype = h->kind->code,
-                                .whole_numbers = h->kind->code[0] != 'f',
-                                .precision = h->kind->precision,
-                                .rank = h->rank,
-                                .n_rows = h->rank > 0 ? h->dims[0] : 1,
-                                .row_size = row_size};
-    memcpy(a->info.dims, h->dims, sizeof a->info.dims);
-}
 
 /* "x.npy" -> "x". */
 static const char *array_name(RelnArchive *v, const char *file)
@@ -57,12 +39,9 @@ static RelnStatus open_npy(RelnArchive *v, RelnSource *source, const char *name,
                                   &a->header));
     a->source = source;
     a->begin = a->header.data;
-    a->ready = !a->header.fortran || a->header.rank < 2;
-    name = array_name(v, name);
-    if (!name)
-        return RELN_ERR_NOMEM;
-    set_info(a, name);
-    return RELN_OK;
+    a->ready = !a->header.fortran || a->header.array.rank < 2;
+    a->header.array.name = array_name(v, name);
+    return a->header.array.name ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 static RelnStatus make_arrays(RelnArchive *v, size_t n)
@@ -80,7 +59,7 @@ static RelnStatus open_one_npy(RelnArchive *v)
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(a, b);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Names of the .npy files, sorted: the order in which a folder lists them is nobody's. */
@@ -99,7 +78,7 @@ static RelnStatus list_folder(RelnArchive *v, DIR *folder, const void **names, s
         }
     if (*n == 0)
         return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: a folder without .npy files", v->path);
-    reln_sort(names, *n, by_text);
+    reln_sort(names, *n, sizeof *names, by_text);
     return RELN_OK;
 }
 
@@ -170,13 +149,14 @@ static RelnStatus open_entry(RelnArchive *v, const RelnZipEntry *entry, Array *a
     a->source = &v->sources[0];
     a->entry = entry;
     a->begin = entry->data + a->header.data;
-    set_info(a, name);
+    a->header.array.name = name;
     return RELN_OK;
 }
 
 static int by_array_name(const void *a, const void *b)
 {
-    return strcmp(((const Array *)a)->info.name, ((const Array *)b)->info.name);
+    return strcmp((*(const Array *const *)a)->header.array.name,
+                  (*(const Array *const *)b)->header.array.name);
 }
 
 static RelnStatus check_names(const RelnArchive *v)
@@ -188,10 +168,10 @@ static RelnStatus check_names(const RelnArchive *v)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < v->n; i++)
         sorted[i] = &v->arrays[i];
-    reln_sort(sorted, (size_t)v->n, by_array_name);
+    reln_sort(sorted, (size_t)v->n, sizeof *sorted, by_array_name);
     for (int i = 1; i < v->n && status == RELN_OK; i++)
-        if (by_array_name(sorted[i - 1], sorted[i]) == 0) {
-            const char *const name = ((const Array *)sorted[i])->info.name;
+        if (by_array_name(&sorted[i - 1], &sorted[i]) == 0) {
+            const char *const name = ((const Array *)sorted[i])->header.array.name;
 
             status = reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: the array '%s' is there twice",
                                v->path, reln_quote(name, strlen(name)).text);
@@ -214,10 +194,18 @@ static RelnStatus open_npz(RelnArchive *v)
     return check_names(v);
 }
 
-/* ---- opening: .safetensors ---------------------------------------------------------------------------------------- */
+/* ---- opening: .safetensors --------------------------------------------------------------------------------------- */
+
+/* The shape of an array of a known kind, as the archive tells it. */
+static void set_shape(Array *a, const char *name, int rank, const ptrdiff_t *dims)
+{
+    a->header.array =
+        (RelnArray){.name = name, .dtype = RELN_F64, .rank = rank, .stored = a->header.kind->code};
+    memcpy(a->header.array.dims, dims, (size_t)rank * sizeof *dims);
+}
 
 /* An array whose numbers need no preparing. */
-static RelnStatus take_named(RelnArchive *v, const RelnNamed *array, Array **out)
+static RelnStatus take_named(RelnArchive *v, const RelnArray *array, Array **out)
 {
     Array *const a = &v->arrays[v->n++];
     const char *const name = reln_arena_printf(&v->arena, "%s", array->name);
@@ -226,21 +214,20 @@ static RelnStatus take_named(RelnArchive *v, const RelnNamed *array, Array **out
         return RELN_ERR_NOMEM;
     *out = a;
     a->header.kind = reln_kind_of(array->dtype);
-    a->header.rank = array->rank;
     if (!a->header.kind || array->rank < 0 || array->rank > RELN_ARRAY_MAX_RANK)
         return reln_fail(v->ctx, RELN_ERR_ARG, "%s: array '%s' has %d axes of dtype %d", v->path,
                          reln_quote(name, strlen(name)).text, array->rank, (int)array->dtype);
-    memcpy(a->header.dims, array->dims, sizeof a->header.dims);
-    if (!reln_dims_count(array->rank, array->dims, &a->header.count))
+    a->header.count = reln_array_count(array);
+    if (a->header.count < 0)
         return reln_fail(v->ctx, RELN_ERR_ARG,
                          "%s: array '%s' has more numbers than can be counted", v->path,
                          reln_quote(name, strlen(name)).text);
     a->ready = true;
-    set_info(a, name);
+    set_shape(a, name, array->rank, array->dims);
     return RELN_OK;
 }
 
-static RelnStatus take_tensor(void *self, const RelnNamed *tensor, uint64_t begin)
+static RelnStatus take_tensor(void *self, const RelnArray *tensor, uint64_t begin)
 {
     RelnArchive *const v = self;
     Array *a = NULL;
@@ -278,16 +265,23 @@ static const char *without_slash(const char *name)
     return name[0] == '/' ? name + 1 : name;
 }
 
-static RelnStatus take_shape(RelnArchive *v, const RelnDocNode *shape, RelnNpyHeader *h)
+static RelnStatus take_shape(const RelnArchive *v, const RelnDocNode *shape, const char *name,
+                             Array *a)
 {
+    RelnNpyHeader *const h = &a->header;
+    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
+    int rank = 0;
+
     if (!h->kind || shape->kind != RELN_DOC_LIST || shape->count > RELN_ARRAY_MAX_RANK)
         return nonsense(v);
     for (const RelnDocNode *d = shape->first; d; d = d->next) {
         if (d->kind != RELN_DOC_NUMBER || d->number < 0 || d->number > 0x1p53)
             return nonsense(v);
-        h->dims[h->rank++] = (ptrdiff_t)d->number;
+        dims[rank++] = (ptrdiff_t)d->number;
     }
-    if (!reln_dims_count(h->rank, h->dims, &h->count) || h->count > PTRDIFF_MAX / 8)
+    set_shape(a, name, rank, dims);
+    h->count = reln_array_count(&h->array);
+    if (h->count < 0 || h->count > PTRDIFF_MAX / 8)
         return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: a dataset is too large", v->path);
     return RELN_OK;
 }
@@ -315,9 +309,7 @@ static RelnStatus take_dataset(RelnArchive *v, const RelnDocNode *item)
     a = &v->arrays[v->n++];
     a->header.kind = reln_kind_named(kind->text);
     a->dataset = copy;
-    RELN_TRY(take_shape(v, shape, &a->header));
-    set_info(a, without_slash(copy));
-    return RELN_OK;
+    return take_shape(v, shape, without_slash(copy), a);
 }
 
 static RelnStatus take_datasets(RelnArchive *v, const RelnDocNode *root)
@@ -400,10 +392,10 @@ RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5)
     return open_by_content(v, path, h5);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
-                                     const RelnNamed *arrays)
+                                     const RelnArray *arrays)
 {
     const uint16_t one = 1;
 

@@ -124,8 +124,9 @@ static RelnStatus check_sent(const RelnArchive *v, const Array *a, const Spill *
     else
         RELN_TRY(reln_source_read(&spilled, 0, n, v->buffer));
     RELN_TRY(reln_npy_read_header(v->ctx, v->path, v->buffer, n, (size_t)s->n, true, header));
-    if (header->kind != listed->kind || header->fortran || header->rank != listed->rank ||
-        memcmp(header->dims, listed->dims, sizeof header->dims) != 0)
+    if (header->kind != listed->kind || header->fortran ||
+        header->array.rank != listed->array.rank ||
+        memcmp(header->array.dims, listed->array.dims, sizeof listed->array.dims) != 0)
         return reln_fail(v->ctx, RELN_ERR_FORMAT, "%s: dataset '%s' changed while it was read",
                          v->path, reln_quote(a->dataset, strlen(a->dataset)).text);
     return RELN_OK;
@@ -146,6 +147,7 @@ static RelnStatus prepare_dataset(const RelnArchive *v, Array *a)
         discard(&s);
         return status;
     }
+    header.array.name = a->header.array.name;
     a->header = header;
     adopt(a, &s, header.data);
     return RELN_OK;
@@ -168,10 +170,10 @@ static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned 
     for (ptrdiff_t i = 0; i < h->count; i++) {
         ptrdiff_t at = 0;
 
-        for (int d = 0; d < h->rank; d++)
-            at = at * h->dims[d] + index[d];
+        for (int d = 0; d < h->array.rank; d++)
+            at = at * h->array.dims[d] + index[d];
         memcpy(to + (size_t)at * width, from + (size_t)i * width, width);
-        for (int d = 0; d < h->rank && ++index[d] == h->dims[d]; d++)
+        for (int d = 0; d < h->array.rank && ++index[d] == h->array.dims[d]; d++)
             index[d] = 0;
     }
 }
@@ -187,8 +189,8 @@ static RelnStatus turn(const RelnArchive *v, Array *a)
         return reln_fail(
             v->ctx, RELN_ERR_UNSUPPORTED,
             "%s: array '%s' of %llu bytes is in fortran order, which is read up to %llu", v->path,
-            reln_quote(a->info.name, strlen(a->info.name)).text, (unsigned long long)n_bytes,
-            (unsigned long long)RELN_FILE_MAX_BYTES);
+            reln_quote(a->header.array.name, strlen(a->header.array.name)).text,
+            (unsigned long long)n_bytes, (unsigned long long)RELN_FILE_MAX_BYTES);
     from = reln_alloc_raw(v->ctx, (size_t)n_bytes, 1);
     to = from ? reln_alloc_raw(v->ctx, (size_t)n_bytes, 1) : NULL;
     if (to)
@@ -215,7 +217,7 @@ RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a)
         if (a->dataset)
             RELN_TRY(prepare_dataset(v, a));
     }
-    if (a->header.fortran && a->header.rank > 1 && a->header.count > 0)
+    if (a->header.fortran && a->header.array.rank > 1 && a->header.count > 0)
         RELN_TRY(turn(v, a));
     a->ready = true;
     return RELN_OK;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "io/file.h"
-#include "io/sort.h"
 #include "io/text.h"
 #include "kit/files.h"
 #include "reln/io.h"
@@ -164,12 +164,12 @@ RelnStatus reln_tree_key(RelnTree *tree, const char *text, size_t length, int li
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const RelnDocNode *)a)->key, ((const RelnDocNode *)b)->key);
+    return strcmp((*(const RelnDocNode *const *)a)->key, (*(const RelnDocNode *const *)b)->key);
 }
 
 static RelnStatus check_keys(const RelnTree *tree, const void **items, size_t n)
 {
-    reln_sort(items, n, by_key);
+    reln_sort(items, n, sizeof *items, by_key);
     for (size_t i = 1; i < n; i++) {
         const RelnDocNode *const one = items[i - 1], *const other = items[i];
 

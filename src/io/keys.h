@@ -51,6 +51,7 @@ struct Key {
     ptrdiff_t count_at; /* of a list: where its length is kept */
     double low, high;   /* of numbers, inclusive */
     double otherwise;   /* the default of numbers, words and flags */
+    const char *before; /* JSON of what stood for it before it was a key; NULL: nothing did */
     const char *wanted; /* "seconds"; NULL: "a number above 0", from the range */
     const char *const *words;
     const Section *section;
@@ -70,8 +71,8 @@ RelnStatus reln_keys_read(const Reader *r, const Section *section, const RelnDoc
                           void *base);
 void reln_keys_write(RelnDoc *doc, RelnDocNode *map, const Section *section, const void *base);
 
-/* Bytes of all fields of the table, padding included: equal to sizeof its struct if no field has been forgotten. -1 when
- * a field has a kind whose size the table does not know (sections, functions of its own, lists with a length). */
+/* Bytes of all fields of the table, padding included: equal to sizeof its struct if no field has been forgotten. -1
+ * when a field has a kind whose size the table does not know (sections, functions of its own, lists with a length). */
 ptrdiff_t reln_keys_size(const Section *section);
 
 /* For readers of their own. */

@@ -60,6 +60,15 @@ const char *reln_dtype_text(RelnDtype dtype)
     return kind ? kind->code : "unknown";
 }
 
+double reln_array_precision(const RelnArray *array)
+{
+    const RelnKind *kind = NULL;
+
+    if (array)
+        kind = array->stored ? reln_kind_named(array->stored) : reln_kind_of(array->dtype);
+    return kind ? kind->precision : 0x1p-53;
+}
+
 /* ---- the dictionary ----------------------------------------------------------------------------------------- */
 
 typedef struct Reader {
@@ -172,6 +181,8 @@ static RelnStatus read_descr(Reader *r, Header *h)
     RELN_TRY(read_string(r, "a dtype in quotes", &text, &length));
     h->kind = find_kind(text, length, r->any_kind);
     if (h->kind) {
+        h->array.dtype = RELN_F64;
+        h->array.stored = h->kind->code;
         h->big_endian = text[0] == '>';
         return RELN_OK;
     }
@@ -219,14 +230,14 @@ static RelnStatus read_extent(Reader *r, ptrdiff_t *out)
 static RelnStatus read_shape(Reader *r, Header *h)
 {
     RELN_TRY(expect(r, '('));
-    for (h->rank = 0; !accept(r, ')');) {
-        if (h->rank == RELN_ARRAY_MAX_RANK)
+    for (h->array.rank = 0; !accept(r, ')');) {
+        if (h->array.rank == RELN_ARRAY_MAX_RANK)
             return reln_fail(r->ctx, RELN_ERR_UNSUPPORTED, "%s: shape has more than %d axes",
                              r->what, RELN_ARRAY_MAX_RANK);
-        RELN_TRY(read_extent(r, &h->dims[h->rank++]));
+        RELN_TRY(read_extent(r, &h->array.dims[h->array.rank++]));
         if (accept(r, ','))
             continue;
-        if (h->rank == 1)
+        if (h->array.rank == 1)
             return fail_here(r, "','"); /* (3) is a number, not a tuple */
         return expect(r, ')');
     }
@@ -312,29 +323,14 @@ static RelnStatus read_lead(RelnCtx *ctx, const char *what, const unsigned char 
     return RELN_OK;
 }
 
-static void shape_text(int rank, const ptrdiff_t *dims, char text[SHAPE_TEXT])
+static void shape_text(const RelnArray *a, char text[SHAPE_TEXT])
 {
     int at = snprintf(text, SHAPE_TEXT, "(");
 
-    for (int d = 0; d < rank; d++)
-        at += snprintf(text + at, SHAPE_TEXT - (size_t)at, d + 1 < rank ? "%td, " : "%td", dims[d]);
-    snprintf(text + at, SHAPE_TEXT - (size_t)at, rank == 1 ? ",)" : ")");
-}
-
-bool reln_dims_count(int rank, const ptrdiff_t *dims, ptrdiff_t *count)
-{
-    bool empty = false;
-
-    *count = 1;
-    for (int d = 0; d < rank; d++) {
-        empty = empty || dims[d] == 0;
-        if (dims[d] < 0)
-            return false;
-        if (dims[d] != 0 && __builtin_mul_overflow(*count, dims[d], count))
-            return false;
-    }
-    *count = empty ? 0 : *count;
-    return true;
+    for (int d = 0; d < a->rank; d++)
+        at += snprintf(text + at, SHAPE_TEXT - (size_t)at, d + 1 < a->rank ? "%td, " : "%td",
+                       a->dims[d]);
+    snprintf(text + at, SHAPE_TEXT - (size_t)at, a->rank == 1 ? ",)" : ")");
 }
 
 /* The numbers must fill the file to its last byte. */
@@ -344,9 +340,9 @@ static RelnStatus check_extent(RelnCtx *ctx, const char *what, size_t n_all, Hea
     char shape[SHAPE_TEXT];
     size_t wanted = 0;
 
-    shape_text(h->rank, h->dims, shape);
-    if (!reln_dims_count(h->rank, h->dims, &h->count) ||
-        __builtin_mul_overflow((size_t)h->count, h->kind->width, &wanted))
+    shape_text(&h->array, shape);
+    h->count = reln_array_count(&h->array);
+    if (h->count < 0 || __builtin_mul_overflow((size_t)h->count, h->kind->width, &wanted))
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: shape %s is too large; %zu bytes follow", what,
                          shape, rest);
     if (wanted != rest)
@@ -493,7 +489,7 @@ static Cursor cursor_start(const Header *h)
     ptrdiff_t stride = 1;
 
     /* an empty array has no places to walk to, and the product of its other dims means nothing */
-    for (int d = h->count > 0 ? h->rank : 0; d-- > 0; stride *= h->dims[d])
+    for (int d = h->count > 0 ? h->array.rank : 0; d-- > 0; stride *= h->array.dims[d])
         c.stride[d] = stride;
     return c;
 }
@@ -504,9 +500,9 @@ static void cursor_step(Cursor *c)
         c->at++;
         return;
     }
-    for (int d = 0; d < c->h->rank; d++) {
+    for (int d = 0; d < c->h->array.rank; d++) {
         c->at += c->stride[d];
-        if (++c->index[d] < c->h->dims[d])
+        if (++c->index[d] < c->h->array.dims[d])
             return;
         c->at -= c->index[d] * c->stride[d];
         c->index[d] = 0;
@@ -527,23 +523,10 @@ static RelnStatus array_init(RelnCtx *ctx, const Header *h, RelnArray *out)
 
     if (!values)
         return RELN_ERR_NOMEM;
-    *out = (RelnArray){.ctx = ctx,
-                       .rank = h->rank,
-                       .count = h->count,
-                       .dtype = h->kind->dtype,
-                       .precision = h->kind->precision,
-                       .values = values};
-    memcpy(out->dims, h->dims, sizeof out->dims);
+    *out = h->array;
+    out->f64 = values;
+    out->owner = ctx;
     return RELN_OK;
-}
-
-void reln_array_clear(RelnArray *array)
-{
-    if (!array)
-        return;
-    if (array->values)
-        reln_free(array->ctx, array->values);
-    *array = (RelnArray){0};
 }
 
 /* ---- reading and writing ------------------------------------------------------------------------------------ */
@@ -560,7 +543,7 @@ RelnStatus reln_npy_parse(RelnCtx *ctx, const void *bytes, size_t n_bytes, const
     RELN_TRY(reln_npy_read_header(ctx, what, b, n_bytes, n_bytes, false, &h));
     RELN_TRY(array_init(ctx, &h, out));
     c = cursor_start(&h);
-    convert(&c, b + h.data, n_bytes - h.data, out->values);
+    convert(&c, b + h.data, n_bytes - h.data, out->f64);
     return RELN_OK;
 }
 
@@ -584,7 +567,7 @@ static RelnStatus load(RelnCtx *ctx, const RelnSource *source, unsigned char *bu
     for (size_t offset = h.data, n; offset < n_all; offset += n) {
         n = at_most(n_all - offset, CHUNK);
         RELN_TRY(reln_source_read(source, offset, n, buffer));
-        convert(&c, buffer, n, out->values);
+        convert(&c, buffer, n, out->f64);
     }
     return RELN_OK;
 }
@@ -609,16 +592,15 @@ RelnStatus reln_npy_load(RelnCtx *ctx, const char *path, RelnArray *out)
 }
 
 /* The whole lead and dictionary, padded so that the numbers begin at a multiple of 64. */
-size_t reln_npy_make_header(const RelnKind *kind, int rank, const ptrdiff_t *dims,
-                            unsigned char header[RELN_NPY_OWN_HEADER])
+size_t reln_npy_make_header(const RelnArray *array, unsigned char header[RELN_NPY_OWN_HEADER])
 {
     char shape[SHAPE_TEXT], text[SHAPE_TEXT + 80];
     size_t length, all;
 
-    shape_text(rank, dims, shape);
+    shape_text(array, shape);
     length = (size_t)snprintf(text, sizeof text,
-                              "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }", kind->code,
-                              shape);
+                              "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }",
+                              reln_dtype_text(array->dtype), shape);
     all = (LEAD_1 + length + 1 + 63) / 64 * 64;
     memset(header, ' ', all);
     memcpy(header, "\x93NUMPY\1", 8); /* the version's second byte is the terminating zero */
@@ -629,71 +611,65 @@ size_t reln_npy_make_header(const RelnKind *kind, int rank, const ptrdiff_t *dim
     return all;
 }
 
-static void put_little_endian(const double *values, size_t count, unsigned char *bytes)
+RelnStatus reln_array_check(RelnCtx *ctx, const char *path, const RelnArray *a, size_t *n_bytes)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint64_t u;
-        memcpy(&u, &values[i], sizeof u);
-        for (size_t b = 0; b < 8; b++)
-            bytes[8 * i + b] = (unsigned char)(u >> 8 * b);
-    }
+    const RelnKind *const kind = reln_kind_of(a->dtype);
+    const RelnQuote name = reln_quote(a->name ? a->name : "", a->name ? strlen(a->name) : 0);
+    ptrdiff_t count;
+
+    if (!kind || a->rank < 0 || a->rank > RELN_ARRAY_MAX_RANK)
+        return reln_fail(ctx, RELN_ERR_ARG, "%s: array '%s' has dtype %s and rank %d", path,
+                         name.text, reln_dtype_text(a->dtype), a->rank);
+    for (int d = 0; d < a->rank; d++)
+        if (a->dims[d] < 0)
+            return reln_fail(ctx, RELN_ERR_ARG, "%s: axis %d of array '%s' has extent %td", path, d,
+                             name.text, a->dims[d]);
+    count = reln_array_count(a);
+    if (count < 0 || count > PTRDIFF_MAX / 8 || (count > 0 && !a->values))
+        return reln_fail(ctx, RELN_ERR_ARG, "%s: array '%s' is too large or has no values", path,
+                         name.text);
+    *n_bytes = (size_t)count * kind->width;
+    return RELN_OK;
 }
 
-static RelnStatus write_array(const RelnReplace *file, int rank, const ptrdiff_t *dims,
-                              size_t count, const double *values, unsigned char *buffer)
+RelnStatus reln_array_pass(const RelnArray *a,
+                           RelnStatus (*take)(void *, const unsigned char *, size_t), void *self)
 {
-    RELN_TRY(reln_replace_write(file, buffer,
-                                reln_npy_make_header(reln_kind_of(RELN_F64), rank, dims, buffer)));
-    for (size_t done = 0, n; done < count; done += n) {
-        n = at_most(count - done, CHUNK / 8);
-        put_little_endian(values + done, n, buffer);
-        RELN_TRY(reln_replace_write(file, buffer, 8 * n));
+    const size_t width = reln_kind_of(a->dtype)->width, all = (size_t)reln_array_count(a) * width;
+    const unsigned char *const values = a->values;
+    unsigned char turned[4096]; /* a multiple of every width */
+
+    for (size_t at = 0, n; at < all; at += n) {
+        n = at_most(all - at, machine_is_big_endian() ? sizeof turned : CHUNK);
+        if (machine_is_big_endian()) {
+            memcpy(turned, values + at, n);
+            reln_file_order(turned, n, width);
+        }
+        RELN_TRY(take(self, machine_is_big_endian() ? turned : values + at, n));
     }
     return RELN_OK;
 }
 
-static RelnStatus check_saved(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
-                              ptrdiff_t *count)
+RelnStatus reln_array_to_file(void *file, const unsigned char *bytes, size_t n_bytes)
 {
-    if (rank < 0 || rank > RELN_ARRAY_MAX_RANK)
-        return reln_fail(ctx, RELN_ERR_ARG, "%s: rank %d; wanted 0 to %d", path, rank,
-                         RELN_ARRAY_MAX_RANK);
-    for (int d = 0; d < rank; d++)
-        if (dims[d] < 0)
-            return reln_fail(ctx, RELN_ERR_ARG, "%s: axis %d has extent %td", path, d, dims[d]);
-    if (!reln_dims_count(rank, dims, count) || *count > PTRDIFF_MAX / 8)
-        return reln_fail(ctx, RELN_ERR_ARG, "%s: the shape is too large to save", path);
-    return RELN_OK;
+    return reln_replace_write(file, bytes, n_bytes);
 }
 
-static RelnStatus save(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
-                       size_t count, const double *values, unsigned char *buffer)
+RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, const RelnArray *array)
 {
+    unsigned char header[RELN_NPY_OWN_HEADER];
+    size_t n_bytes;
     RelnReplace file;
     RelnStatus status;
 
+    RELN_NEED(ctx && path && array, reln_null(ctx, __func__));
+    RELN_TRY(reln_array_check(ctx, path, array, &n_bytes));
     RELN_TRY(reln_replace_begin(ctx, path, &file));
-    status = write_array(&file, rank, dims, count, values, buffer);
+    status = reln_replace_write(&file, header, reln_npy_make_header(array, header));
+    if (status == RELN_OK)
+        status = reln_array_pass(array, reln_array_to_file, &file);
     if (status == RELN_OK)
         return reln_replace_commit(&file);
     reln_replace_abort(&file);
-    return status;
-}
-
-RelnStatus reln_npy_save(RelnCtx *ctx, const char *path, int rank, const ptrdiff_t *dims,
-                         const double *values)
-{
-    ptrdiff_t count = 0;
-    unsigned char *buffer;
-    RelnStatus status;
-
-    RELN_NEED(ctx && path && (dims || rank <= 0), reln_null(ctx, __func__));
-    RELN_TRY(check_saved(ctx, path, rank, dims, &count));
-    RELN_NEED(values || count == 0, reln_null(ctx, __func__));
-    buffer = reln_alloc(ctx, CHUNK, 1);
-    if (!buffer)
-        return RELN_ERR_NOMEM;
-    status = save(ctx, path, rank, dims, (size_t)count, values, buffer);
-    reln_free(ctx, buffer);
     return status;
 }

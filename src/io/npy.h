@@ -30,11 +30,10 @@ enum {
 
 /* What stands in the header; `data` is where the numbers begin. */
 typedef struct RelnNpyHeader {
+    RelnArray array; /* its shape, as doubles of no memory yet */
     const RelnKind *kind;
     bool big_endian;
     bool fortran;
-    int rank;
-    ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
     ptrdiff_t count;
     size_t data;
 } RelnNpyHeader;
@@ -44,10 +43,16 @@ typedef struct RelnNpyHeader {
 RelnStatus reln_npy_read_header(RelnCtx *ctx, const char *what, const unsigned char *bytes,
                                 size_t n_bytes, size_t n_all, bool any_kind, RelnNpyHeader *h);
 /* For row-major, little-endian numbers; returns its length, a multiple of 64. */
-size_t reln_npy_make_header(const RelnKind *kind, int rank, const ptrdiff_t *dims,
-                            unsigned char header[RELN_NPY_OWN_HEADER]);
+size_t reln_npy_make_header(const RelnArray *array, unsigned char header[RELN_NPY_OWN_HEADER]);
 
-/* Product of dims; false when it does not fit, zeros in other places notwithstanding. */
-bool reln_dims_count(int rank, const ptrdiff_t *dims, ptrdiff_t *count);
+/* Can the array be written to the file `path`? How many bytes its numbers have; RELN_ERR_ARG when it cannot. */
+RelnStatus reln_array_check(RelnCtx *ctx, const char *path, const RelnArray *array,
+                            size_t *n_bytes);
+/* Gives the numbers of an array that was checked to take(self, ...), in pieces and little-endian. */
+RelnStatus reln_array_pass(const RelnArray *array,
+                           RelnStatus (*take)(void *self, const unsigned char *bytes, size_t n),
+                           void *self);
+/* Writes them to a file (RelnReplace), as a `take`. */
+RelnStatus reln_array_to_file(void *file, const unsigned char *bytes, size_t n_bytes);
 
 #endif

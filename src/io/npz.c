@@ -18,14 +18,12 @@ enum {
     UTF8_NAMES = 2048,          /* flag */
     NEW_YEAR_1980 = 1 << 5 | 1, /* the same arrays give the same bytes */
     MAX_ENTRIES = 4096,
-    MAX_NAME = 512,
-    CHUNK = 65536
+    MAX_NAME = 512
 };
 
 /* An entry being written. */
 typedef struct Entry {
-    const RelnNamed *array;
-    const RelnKind *kind;
+    const RelnArray *array;
     unsigned char header[RELN_NPY_OWN_HEADER];
     size_t n_header, n_data, n_name;
     uLong crc;
@@ -38,48 +36,27 @@ typedef struct Output {
     RelnReplace file;
     Entry *entries;
     int n;
-    unsigned char *buffer;
     uint64_t at; /* bytes written */
 } Output;
 
-/* ---- what is written ---------------------------------------------------------------------------------------------- */
+/* ---- what is written --------------------------------------------------------------------------------------------- */
 
-static RelnStatus check_array(const Output *o, const RelnNamed *a, int i, ptrdiff_t *count)
+static RelnStatus check_name(const Output *o, const RelnArray *a, int i)
 {
     const size_t length = a->name ? strlen(a->name) : 0;
 
-    if (length == 0 || length > MAX_NAME || strchr(a->name, '/') ||
-        !reln_utf8_valid(a->name, length))
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array %d has no name that can be written",
-                         o->path, i);
-    if (!reln_kind_of(a->dtype) || a->rank < 0 || a->rank > RELN_NAMED_MAX_RANK)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' has dtype %s and rank %d", o->path,
-                         a->name, reln_dtype_text(a->dtype), a->rank);
-    for (int d = 0; d < a->rank; d++)
-        if (a->dims[d] < 0)
-            return reln_fail(o->ctx, RELN_ERR_ARG, "%s: axis %d of array '%s' has extent %td",
-                             o->path, d, a->name, a->dims[d]);
-    if (!reln_dims_count(a->rank, a->dims, count) || *count > UINT32_MAX / 8 ||
-        (*count > 0 && !a->values))
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' is too large or has no values",
-                         o->path, a->name);
-    return RELN_OK;
+    return length > 0 && length <= MAX_NAME && !strchr(a->name, '/') &&
+                   reln_utf8_valid(a->name, length)
+               ? RELN_OK
+               : reln_fail(o->ctx, RELN_ERR_ARG, "%s: array %d has no name that can be written",
+                           o->path, i);
 }
 
-/* Gives the numbers to the file, or to the CRC, piece by piece in the order of the file's bytes. */
-static RelnStatus pass_data(Output *o, Entry *e, bool to_file)
+static RelnStatus add_to_crc(void *self, const unsigned char *bytes, size_t n_bytes)
 {
-    const unsigned char *values = e->array->values;
+    uLong *const crc = self;
 
-    for (size_t at = 0, n; at < e->n_data; at += n) {
-        n = e->n_data - at < CHUNK ? e->n_data - at : CHUNK;
-        memcpy(o->buffer, values + at, n);
-        reln_file_order(o->buffer, n, e->kind->width);
-        if (to_file)
-            RELN_TRY(reln_replace_write(&o->file, o->buffer, n));
-        else
-            e->crc = crc32(e->crc, o->buffer, (uInt)n);
-    }
+    *crc = crc32(*crc, bytes, (uInt)n_bytes);
     return RELN_OK;
 }
 
@@ -91,28 +68,26 @@ static bool is_name_of_another(const Output *o, int i)
     return false;
 }
 
-static RelnStatus make_entry(Output *o, const RelnNamed *a, int i)
+static RelnStatus make_entry(Output *o, const RelnArray *a, int i)
 {
     Entry *const e = &o->entries[i];
-    ptrdiff_t count = 0;
 
-    RELN_TRY(check_array(o, a, i, &count));
+    RELN_TRY(check_name(o, a, i));
+    RELN_TRY(reln_array_check(o->ctx, o->path, a, &e->n_data));
     e->array = a;
-    e->kind = reln_kind_of(a->dtype);
     e->n_name = strlen(a->name) + strlen(".npy");
-    e->n_header = reln_npy_make_header(e->kind, a->rank, a->dims, e->header);
-    e->n_data = (size_t)count * e->kind->width;
+    e->n_header = reln_npy_make_header(a, e->header);
     e->offset = o->at;
     e->crc = crc32(crc32(0, NULL, 0), e->header, (uInt)e->n_header);
     o->at += LOCAL + CENTRAL + 2 * e->n_name + e->n_header + e->n_data;
-    if (is_name_of_another(o, i) || o->at > UINT32_MAX)
+    if (is_name_of_another(o, i) || e->n_data > UINT32_MAX || o->at > UINT32_MAX)
         return reln_fail(o->ctx, RELN_ERR_ARG,
                          "%s: array '%s' is there twice, or the arrays have more than 4 GiB",
                          o->path, a->name);
-    return pass_data(o, e, false);
+    return reln_array_pass(a, add_to_crc, &e->crc);
 }
 
-/* ---- bytes -------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static unsigned char *put(unsigned char *p, uint64_t value, int width)
 {
@@ -151,7 +126,7 @@ static RelnStatus write_entry(Output *o, Entry *e)
     RELN_TRY(write_name(o, e));
     RELN_TRY(reln_replace_write(&o->file, e->header, e->n_header));
     o->at += LOCAL + e->n_name + e->n_header + e->n_data;
-    return pass_data(o, e, true);
+    return reln_array_pass(e->array, reln_array_to_file, &o->file);
 }
 
 static RelnStatus write_central(Output *o, const Entry *e)
@@ -187,7 +162,7 @@ static RelnStatus write_all(Output *o)
     return reln_replace_write(&o->file, end, END);
 }
 
-static RelnStatus save(Output *o, const RelnNamed *arrays)
+static RelnStatus save(Output *o, const RelnArray *arrays)
 {
     RelnStatus status;
 
@@ -201,7 +176,7 @@ static RelnStatus save(Output *o, const RelnNamed *arrays)
     return status;
 }
 
-RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays)
+RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnArray *arrays)
 {
     Output o = {.ctx = ctx, .path = path, .n = n};
     RelnStatus status = RELN_ERR_NOMEM;
@@ -211,10 +186,8 @@ RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnNamed 
         return reln_fail(ctx, RELN_ERR_ARG, "%s: %d arrays; wanted at most %d", path, n,
                          (int)MAX_ENTRIES);
     o.entries = reln_alloc(ctx, (size_t)n, sizeof *o.entries);
-    o.buffer = o.entries ? reln_alloc_raw(ctx, CHUNK, 1) : NULL;
-    if (o.buffer)
+    if (o.entries)
         status = save(&o, arrays);
-    reln_free(ctx, o.buffer);
     reln_free(ctx, o.entries);
     return status;
 }

@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/sort.h"
 #include "io/doc.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "io/sha256.h"
-#include "io/sort.h"
 #include "io/tensors.h"
 #include "io/text.h"
 #include "kit/files.h"
@@ -29,7 +29,7 @@ struct RelnTensors {
     unsigned char *data; /* the numbers as one block */
     RelnArena moved;     /* arrays that are not aligned in it */
     int n;
-    RelnNamed *arrays;
+    RelnArray *arrays;
     const void **by_name; /* the arrays in the order of their names */
     RelnMetaItem *items;
     RelnMeta meta;
@@ -144,7 +144,7 @@ static RelnStatus read_lead(const Input *in, size_t *n_header)
 }
 
 /* Where the file had them, or moved to where their type can be. */
-static RelnStatus place(RelnTensors *t, const Entry *e, RelnNamed *out)
+static RelnStatus place(RelnTensors *t, const Entry *e, RelnArray *out)
 {
     unsigned char *values = t->data + e->begin;
 
@@ -160,7 +160,7 @@ static RelnStatus place(RelnTensors *t, const Entry *e, RelnNamed *out)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const RelnNamed *)a)->name, ((const RelnNamed *)b)->name);
+    return strcmp((*(const RelnArray *const *)a)->name, (*(const RelnArray *const *)b)->name);
 }
 
 static RelnStatus place_all(RelnTensors *t, const Entry *entries)
@@ -169,7 +169,7 @@ static RelnStatus place_all(RelnTensors *t, const Entry *entries)
         RELN_TRY(place(t, &entries[i], &t->arrays[i]));
         t->by_name[i] = &t->arrays[i];
     }
-    reln_sort(t->by_name, (size_t)t->n, by_name);
+    reln_sort(t->by_name, (size_t)t->n, sizeof *t->by_name, by_name);
     return RELN_OK;
 }
 
@@ -270,7 +270,7 @@ static RelnStatus read_index(Index *x)
 }
 
 RelnStatus reln_tensors_index(const RelnSource *source, RelnStatus (*count)(void *, int),
-                              RelnStatus (*take)(void *, const RelnNamed *, uint64_t), void *self)
+                              RelnStatus (*take)(void *, const RelnArray *, uint64_t), void *self)
 {
     Index x = {.in = {source->ctx, source->name, source->n_bytes, NULL, source}};
     RelnStatus status;
@@ -289,7 +289,7 @@ RelnStatus reln_tensors_index(const RelnSource *source, RelnStatus (*count)(void
     return status;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------ */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus create(const Input *in, RelnTensors **out)
 {
@@ -373,12 +373,12 @@ int reln_tensors_count(const RelnTensors *t)
     return t ? t->n : 0;
 }
 
-const RelnNamed *reln_tensors_get(const RelnTensors *t, int index)
+const RelnArray *reln_tensors_get(const RelnTensors *t, int index)
 {
     return t && index >= 0 && index < t->n ? &t->arrays[index] : NULL;
 }
 
-const RelnNamed *reln_tensors_find(const RelnTensors *t, const char *name)
+const RelnArray *reln_tensors_find(const RelnTensors *t, const char *name)
 {
     RELN_NEED(t && name, NULL);
 
@@ -386,7 +386,7 @@ const RelnNamed *reln_tensors_find(const RelnTensors *t, const char *name)
 
     while (low < high) {
         const int middle = low + (high - low) / 2;
-        const RelnNamed *const at = t->by_name[middle];
+        const RelnArray *const at = t->by_name[middle];
         const int order = strcmp(name, at->name);
 
         if (order == 0)

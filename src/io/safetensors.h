@@ -21,7 +21,7 @@ enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* An array as the header has it. */
 typedef struct Entry {
-    RelnNamed array;
+    RelnArray array;
     const char *what; /* the file */
     size_t width, begin, end;
 } Entry;
@@ -29,7 +29,8 @@ typedef struct Entry {
 /* The header's text as a tree, with a map at its root and texts as metadata. */
 RelnStatus reln_safetensors_header(RelnCtx *ctx, const char *what, const char *text, size_t n_bytes,
                                    RelnDoc **out);
-/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many pointers. */
+/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many
+ * pointers. */
 RelnStatus reln_safetensors_entries(RelnCtx *ctx, const char *what, const RelnDocNode *root,
                                     size_t n_data, Entry *entries, const void **sorted, int *n);
 

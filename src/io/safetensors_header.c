@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/sort.h"
 #include "io/doc.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "io/sha256.h"
-#include "io/sort.h"
 #include "io/text.h"
 
 static RelnStatus bad_entry(RelnCtx *ctx, const Entry *e, const char *problem)
@@ -50,7 +50,7 @@ static RelnStatus read_shape(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
 
     if (!node || node->kind != RELN_DOC_LIST)
         return bad_entry(ctx, e, "has no shape");
-    if (node->count > RELN_NAMED_MAX_RANK)
+    if (node->count > RELN_ARRAY_MAX_RANK)
         return bad_entry(ctx, e, "has more than 8 axes");
     for (const RelnDocNode *item = node->first; item; item = item->next) {
         if (!read_count(item, &extent))
@@ -63,15 +63,14 @@ static RelnStatus read_shape(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
 /* The range must be as long as the shape says, to the byte. */
 static RelnStatus read_range(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
 {
-    ptrdiff_t count = 0;
+    const ptrdiff_t count = reln_array_count(&e->array);
     size_t n_bytes = 0;
 
     if (!node || node->kind != RELN_DOC_LIST || node->count != 2 ||
         !read_count(node->first, &e->begin) || !read_count(node->last, &e->end) ||
         e->end < e->begin)
         return bad_entry(ctx, e, "has no range of bytes");
-    if (!reln_dims_count(e->array.rank, e->array.dims, &count) ||
-        __builtin_mul_overflow((size_t)count, e->width, &n_bytes))
+    if (count < 0 || __builtin_mul_overflow((size_t)count, e->width, &n_bytes))
         return bad_entry(ctx, e, "has a shape that is too large");
     if (n_bytes != e->end - e->begin)
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: array '%s' needs %zu bytes and has %zu",
@@ -98,7 +97,7 @@ static RelnStatus read_entry(RelnCtx *ctx, const char *what, const RelnDocNode *
 /* Of one array, so that equal ranges stay in the order of the header. */
 static int by_range(const void *a, const void *b)
 {
-    const Entry *x = a, *y = b;
+    const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
 
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
@@ -113,7 +112,7 @@ static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entri
 {
     size_t at = 0;
 
-    reln_sort(entries, n, by_range);
+    reln_sort(entries, n, sizeof *entries, by_range);
     for (size_t i = 0; i < n; i++) {
         const Entry *const e = entries[i];
 
@@ -129,7 +128,8 @@ static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entri
     return RELN_OK;
 }
 
-/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many pointers. */
+/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many
+ * pointers. */
 RelnStatus reln_safetensors_entries(RelnCtx *ctx, const char *what, const RelnDocNode *root,
                                     size_t n_data, Entry *entries, const void **sorted, int *n)
 {

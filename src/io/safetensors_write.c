@@ -12,18 +12,15 @@
 #include "kit/files.h"
 #include "reln/io.h"
 
-enum { CHUNK = 65536 /* bytes at a time, a multiple of every width */ };
-
 /* A save: what, where, and the header as text. */
 typedef struct Output {
     RelnCtx *ctx;
     const char *path;
     int n;
-    const RelnNamed *arrays;
+    const RelnArray *arrays;
     const RelnMeta *meta;
     RelnText header;
     size_t n_data;
-    unsigned char *buffer;
 } Output;
 
 static int kind_of(RelnDtype dtype)
@@ -35,41 +32,25 @@ static int kind_of(RelnDtype dtype)
     return i;
 }
 
-static size_t width_of(const RelnNamed *a)
+static size_t width_of(const RelnArray *a)
 {
-    return kinds[kind_of(a->dtype)].width;
+    return reln_kind_of(a->dtype)->width;
 }
 
 /* Of an array that was checked. */
-static size_t bytes_of(const RelnNamed *a)
+static size_t bytes_of(const RelnArray *a)
 {
-    ptrdiff_t count = 0;
-
-    reln_dims_count(a->rank, a->dims, &count);
-    return (size_t)count * width_of(a);
+    return (size_t)reln_array_count(a) * width_of(a);
 }
 
-static RelnStatus check_array(const Output *o, int i)
+static RelnStatus check_name(const Output *o, int i)
 {
-    const RelnNamed *a = &o->arrays[i];
-    ptrdiff_t count = 0;
+    const char *const name = o->arrays[i].name;
 
-    if (!a->name || !reln_utf8_valid(a->name, strlen(a->name)) ||
-        strcmp(a->name, metadata_key) == 0)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array %d has no name that can be written",
-                         o->path, i);
-    if (kind_of(a->dtype) == N_KINDS || a->rank < 0 || a->rank > RELN_NAMED_MAX_RANK)
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' has dtype %s and rank %d", o->path,
-                         a->name, reln_dtype_text(a->dtype), a->rank);
-    for (int d = 0; d < a->rank; d++)
-        if (a->dims[d] < 0)
-            return reln_fail(o->ctx, RELN_ERR_ARG, "%s: axis %d of array '%s' has extent %td",
-                             o->path, d, a->name, a->dims[d]);
-    if (!reln_dims_count(a->rank, a->dims, &count) || count > PTRDIFF_MAX / 8 ||
-        (count > 0 && !a->values))
-        return reln_fail(o->ctx, RELN_ERR_ARG, "%s: array '%s' is too large or has no values",
-                         o->path, a->name);
-    return RELN_OK;
+    return name && reln_utf8_valid(name, strlen(name)) && strcmp(name, metadata_key) != 0
+               ? RELN_OK
+               : reln_fail(o->ctx, RELN_ERR_ARG, "%s: array %d has no name that can be written",
+                           o->path, i);
 }
 
 static RelnStatus check_meta(const Output *o, const RelnMetaItem *item)
@@ -90,8 +71,11 @@ static RelnStatus check_saved(Output *o)
         return reln_fail(o->ctx, RELN_ERR_ARG, "%s: %d arrays; wanted at most %d", o->path, o->n,
                          (int)MAX_TENSORS);
     for (int i = 0; i < o->n; i++) {
-        RELN_TRY(check_array(o, i));
-        if (__builtin_add_overflow(o->n_data, bytes_of(&o->arrays[i]), &o->n_data))
+        size_t n_bytes = 0;
+
+        RELN_TRY(check_name(o, i));
+        RELN_TRY(reln_array_check(o->ctx, o->path, &o->arrays[i], &n_bytes));
+        if (__builtin_add_overflow(o->n_data, n_bytes, &o->n_data))
             return reln_fail(o->ctx, RELN_ERR_ARG, "%s: the arrays are too large", o->path);
     }
     for (int i = 0; i < o->meta->n; i++)
@@ -121,7 +105,7 @@ static void put_metadata(Output *o)
     reln_text_puts(text, "}");
 }
 
-static void put_entry(RelnText *text, const RelnNamed *a, size_t begin)
+static void put_entry(RelnText *text, const RelnArray *a, size_t begin)
 {
     char number[80];
 
@@ -195,31 +179,20 @@ static RelnStatus make_header(Output *o)
     return check_header(o);
 }
 
-/* Gives the numbers of an array to a file or to a checksum, piece by piece in the order of the file's bytes. */
-static RelnStatus pass_array(const Output *o, const RelnNamed *a, RelnSha256 *sum,
-                             const RelnReplace *file)
+static RelnStatus to_sum(void *sum, const unsigned char *bytes, size_t n_bytes)
 {
-    const unsigned char *values = a->values;
-    const size_t n_bytes = bytes_of(a);
-
-    for (size_t at = 0, n; at < n_bytes; at += n) {
-        n = n_bytes - at < CHUNK ? n_bytes - at : CHUNK;
-        memcpy(o->buffer, values + at, n);
-        reln_file_order(o->buffer, n, width_of(a));
-        if (sum)
-            reln_sha256_feed(sum, o->buffer, n);
-        else
-            RELN_TRY(reln_replace_write(file, o->buffer, n));
-    }
+    reln_sha256_feed(sum, bytes, n_bytes);
     return RELN_OK;
 }
 
-static RelnStatus pass_data(const Output *o, RelnSha256 *sum, const RelnReplace *file)
+/* The numbers of all arrays, in the order of the file's bytes. */
+static RelnStatus pass_data(const Output *o,
+                            RelnStatus (*take)(void *, const unsigned char *, size_t), void *self)
 {
     for (size_t width = 8; width >= 4; width /= 2)
         for (int i = 0; i < o->n; i++)
             if (width_of(&o->arrays[i]) == width)
-                RELN_TRY(pass_array(o, &o->arrays[i], sum, file));
+                RELN_TRY(reln_array_pass(&o->arrays[i], take, self));
     return RELN_OK;
 }
 
@@ -230,20 +203,20 @@ static RelnStatus set_sum(Output *o)
     RelnSha256 s;
 
     reln_safetensors_hash(&s, o->header.bytes, o->header.n, digits);
-    RELN_TRY(pass_data(o, &s, NULL));
+    RELN_TRY(pass_data(o, to_sum, &s));
     reln_sha256_end(&s, sum);
     memcpy(o->header.bytes + (digits - o->header.bytes), sum, RELN_SHA256_HEX);
     return RELN_OK;
 }
 
-static RelnStatus write_all(const Output *o, const RelnReplace *file)
+static RelnStatus write_all(const Output *o, RelnReplace *file)
 {
     unsigned char lead[LEAD];
 
     reln_safetensors_lead(o->header.n, lead);
     RELN_TRY(reln_replace_write(file, lead, LEAD));
     RELN_TRY(reln_replace_write(file, o->header.bytes, o->header.n));
-    return pass_data(o, NULL, file);
+    return pass_data(o, reln_array_to_file, file);
 }
 
 static RelnStatus replace_file(const Output *o, bool keep)
@@ -264,14 +237,11 @@ static RelnStatus save(Output *o, bool keep)
 {
     RELN_TRY(check_saved(o));
     RELN_TRY(make_header(o));
-    o->buffer = reln_alloc_raw(o->ctx, CHUNK, 1);
-    if (!o->buffer)
-        return RELN_ERR_NOMEM;
     RELN_TRY(set_sum(o));
     return replace_file(o, keep);
 }
 
-static RelnStatus save_tensors(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays,
+static RelnStatus save_tensors(RelnCtx *ctx, const char *path, int n, const RelnArray *arrays,
                                const RelnMeta *meta, bool keep)
 {
     static const RelnMeta none = {0, NULL};
@@ -282,18 +252,17 @@ static RelnStatus save_tensors(RelnCtx *ctx, const char *path, int n, const Reln
               reln_null(ctx, "reln_tensors_save"));
     reln_text_init(&o.header, ctx);
     status = save(&o, keep);
-    reln_free(ctx, o.buffer);
     reln_text_clear(&o.header);
     return status;
 }
 
-RelnStatus reln_tensors_save(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays,
+RelnStatus reln_tensors_save(RelnCtx *ctx, const char *path, int n, const RelnArray *arrays,
                              const RelnMeta *meta)
 {
     return save_tensors(ctx, path, n, arrays, meta, false);
 }
 
-RelnStatus reln_tensors_save_keeping(RelnCtx *ctx, const char *path, int n, const RelnNamed *arrays,
+RelnStatus reln_tensors_save_keeping(RelnCtx *ctx, const char *path, int n, const RelnArray *arrays,
                                      const RelnMeta *meta)
 {
     return save_tensors(ctx, path, n, arrays, meta, true);

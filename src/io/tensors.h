@@ -8,7 +8,7 @@
 /* Calls count(self, n) once and take(self, ...) for each array: its values are NULL and begin is where they are in the
  * file, little-endian. A checksum is verified first, piece by piece. */
 RelnStatus reln_tensors_index(const RelnSource *source, RelnStatus (*count)(void *self, int n),
-                              RelnStatus (*take)(void *self, const RelnNamed *tensor,
+                              RelnStatus (*take)(void *self, const RelnArray *tensor,
                                                  uint64_t begin),
                               void *self);
 

@@ -89,55 +89,7 @@ void reln_number_write(double value, char text[RELN_NUMBER_TEXT])
     reln_c_locale_leave(before);
 }
 
-/* ---- a growing text --------------------------------------------------------------------------------------------- */
-
-void reln_text_init(RelnText *text, RelnCtx *ctx)
-{
-    *text = (RelnText){.ctx = ctx};
-}
-
-void reln_text_clear(RelnText *text)
-{
-    if (text->bytes)
-        reln_free(text->ctx, text->bytes);
-    *text = (RelnText){.ctx = text->ctx};
-}
-
-static bool make_room(RelnText *text, size_t n_bytes)
-{
-    size_t room = text->room ? text->room : 256;
-    char *bytes;
-
-    if (text->failed || text->room - text->n > n_bytes)
-        return !text->failed;
-    while (room - text->n <= n_bytes && room <= SIZE_MAX / 4)
-        room *= 2;
-    bytes = room - text->n > n_bytes ? reln_alloc_raw(text->ctx, room, 1) : NULL;
-    text->failed = !bytes;
-    if (!bytes)
-        return false;
-    if (text->bytes)
-        memcpy(bytes, text->bytes, text->n);
-    reln_free(text->ctx, text->bytes);
-    text->bytes = bytes;
-    text->room = room;
-    return true;
-}
-
-void reln_text_put(RelnText *text, const void *bytes, size_t n_bytes)
-{
-    if (!make_room(text, n_bytes))
-        return;
-    if (n_bytes > 0)
-        memcpy(text->bytes + text->n, bytes, n_bytes);
-    text->n += n_bytes;
-    text->bytes[text->n] = '\0';
-}
-
-void reln_text_puts(RelnText *text, const char *words)
-{
-    reln_text_put(text, words, strlen(words));
-}
+/* ---- quotes ------------------------------------------------------------------------------------------------------ */
 
 /* Control characters, and those that YAML readers take for line breaks, marks or nothing at all. */
 static bool must_escape(uint32_t c)

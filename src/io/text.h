@@ -3,6 +3,7 @@
 #define IO_TEXT_H
 
 #include "base/base.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 /* Text of a file, made fit for a message: printable and short. */
@@ -15,24 +16,13 @@ RelnQuote reln_quote(const char *text, size_t length);
 /* Length of the number at p: JSON's grammar, with `loose` also a leading + or '.' and a trailing '.'. 0 when there is
  * none. */
 size_t reln_number_length(const char *p, const char *end, bool loose);
-/* Of text with that grammar, ended by 0 or by what is no part of a number; the locale does not matter. May be infinite. */
+/* Of text with that grammar, ended by 0 or by what is no part of a number; the locale does not matter. May be
+ * infinite. */
 double reln_number_parse(const char *text);
 /* The fewest digits that read back as the same double, which must be finite; the locale does not matter. */
 enum { RELN_NUMBER_TEXT = 32 };
 void reln_number_write(double value, char text[RELN_NUMBER_TEXT]);
 
-/* A growing text. Once memory is out it takes nothing more, and `failed` says so. */
-typedef struct RelnText {
-    RelnCtx *ctx;
-    char *bytes; /* n of them, and a 0 behind; NULL as long as there are none */
-    size_t n, room;
-    bool failed;
-} RelnText;
-
-void reln_text_init(RelnText *text, RelnCtx *ctx);
-void reln_text_clear(RelnText *text);
-void reln_text_put(RelnText *text, const void *bytes, size_t n_bytes);
-void reln_text_puts(RelnText *text, const char *words);
 /* In quotes, with JSON's escapes for what YAML or JSON would not take as it is. */
 void reln_text_put_quoted(RelnText *text, const char *words);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "io/sort.h"
+#include "base/sort.h"
 #include "io/text.h"
 
 enum {
@@ -218,7 +218,7 @@ static RelnStatus find_data(const RelnSource *source, uint64_t limit, RelnZipEnt
 
 static int by_place(const void *a, const void *b)
 {
-    const RelnZipEntry *x = a, *y = b;
+    const RelnZipEntry *x = *(const RelnZipEntry *const *)a, *y = *(const RelnZipEntry *const *)b;
 
     return (x->local > y->local) - (x->local < y->local);
 }
@@ -233,7 +233,7 @@ static RelnStatus check_disjoint(const RelnSource *source, RelnZipEntry *entries
         return RELN_ERR_NOMEM;
     for (size_t i = 0; i < n; i++)
         sorted[i] = &entries[i];
-    reln_sort(sorted, n, by_place);
+    reln_sort(sorted, n, sizeof *sorted, by_place);
     for (size_t i = 1; i < n && status == RELN_OK; i++) {
         const RelnZipEntry *const before = sorted[i - 1], *const after = sorted[i];
 

@@ -5,7 +5,7 @@
 
 enum { ROOM = 400, MOST = 16 };
 
-static size_t put_shape(const RelnArchiveInfo *a, char *text, size_t size)
+static size_t put_shape(const RelnArray *a, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, " (");
 
@@ -24,7 +24,7 @@ RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const cha
     size_t used = 0;
 
     for (int i = 0; i < count && i < MOST && used < ROOM; i++) {
-        const RelnArchiveInfo *a = reln_archive_info(archive, i);
+        const RelnArray *a = reln_archive_info(archive, i);
 
         used += (size_t)snprintf(list + used, ROOM - used, "%s%s", i ? ", " : "", a->name);
         if (used < ROOM)

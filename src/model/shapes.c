@@ -9,7 +9,7 @@
 
 /* ---- texts ------------------------------------------------------------------------------------------------------------- */
 
-static const char *shape_text(const RelnArchiveInfo *a, char *out, size_t size)
+static const char *shape_text(const RelnArray *a, char *out, size_t size)
 {
     size_t used = (size_t)snprintf(out, size, "(");
 
@@ -36,7 +36,7 @@ static const char *wanted_text(bool points, int n_tail, const int *tail, char *o
 /* ---- one array ----------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus find(RelnCtx *ctx, const RelnArchive *archive, const char *name,
-                       const RelnArchiveInfo **a, int *index)
+                       const RelnArray **a, int *index)
 {
     *index = reln_archive_find(archive, name);
     *a = reln_archive_info(archive, *index);
@@ -49,7 +49,7 @@ static RelnStatus find(RelnCtx *ctx, const RelnArchive *archive, const char *nam
 }
 
 /* (N, [P,] [M,] tail...) */
-static bool fits(const RelnArchiveInfo *a, bool points, int n_tail, const int *tail,
+static bool fits(const RelnArray *a, bool points, int n_tail, const int *tail,
                  RelnInputShape *shape)
 {
     const int lead = points ? 2 : 1, middle = a->rank - lead - n_tail;
@@ -68,7 +68,7 @@ static bool fits(const RelnArchiveInfo *a, bool points, int n_tail, const int *t
 }
 
 static RelnStatus shape_of(RelnCtx *ctx, const char *name, RelnAs as, bool points, int n, int dim,
-                           const RelnArchiveInfo *a, RelnInputShape *shape)
+                           const RelnArray *a, RelnInputShape *shape)
 {
     char seen[96], wanted[128];
     int tail[KIND_AXES];
@@ -94,7 +94,7 @@ typedef struct Survey {
 } Survey;
 
 /* Every array has as many samples as the first input. */
-static RelnStatus check_count(Survey *s, const char *name, const RelnArchiveInfo *a)
+static RelnStatus check_count(Survey *s, const char *name, const RelnArray *a)
 {
     if (s->found->count < 0)
         s->found->count = a->dims[0];
@@ -107,7 +107,7 @@ static RelnStatus check_count(Survey *s, const char *name, const RelnArchiveInfo
 static RelnStatus survey_input(Survey *s, int i)
 {
     const RelnSpecInput *in = &s->spec->input[i];
-    const RelnArchiveInfo *a;
+    const RelnArray *a;
 
     RELN_TRY(find(s->ctx, s->archive, in->name, &a, &s->found->input[i]));
     RELN_TRY(shape_of(s->ctx, in->name, in->as, in->points, s->n, s->dim, a, &s->shapes->input[i]));
@@ -116,7 +116,7 @@ static RelnStatus survey_input(Survey *s, int i)
 
 static RelnStatus survey_mask(Survey *s, const RelnSpecInput *in, int points)
 {
-    const RelnArchiveInfo *a;
+    const RelnArray *a;
     char seen[96];
 
     RELN_TRY(find(s->ctx, s->archive, in->mask, &a, &s->found->mask));
@@ -149,7 +149,7 @@ static RelnStatus survey_target(Survey *s)
 {
     const RelnSpecTarget *t = &s->spec->target;
     RelnInputShape shape = {0};
-    const RelnArchiveInfo *a;
+    const RelnArray *a;
     char seen[96];
 
     s->found->target = reln_archive_find(s->archive, t->name);

@@ -2,7 +2,12 @@
 #include "model/kinds.h"
 #include "model/model.h"
 
-static const char *const slot_names[SLOT_COUNT] = {"x.points", "x", "s.points", "s", "v", "flat"};
+static const char *const slot_names[SLOT_COUNT] = {[SLOT_X_POINTS] = "x.points",
+                                                   [SLOT_X] = "x",
+                                                   [SLOT_S_POINTS] = "s.points",
+                                                   [SLOT_S] = "s",
+                                                   [SLOT_V] = "v",
+                                                   [SLOT_FLAT] = "flat"};
 
 static SlotId slot_of(const RelnModel *m, const RelnSpecInput *in)
 {

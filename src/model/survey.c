@@ -231,13 +231,13 @@ static void choose_target(const RelnSurvey *s)
 
 static void describe(const RelnArchive *archive, int index, RelnSurveyArray *a)
 {
-    const RelnArchiveInfo *info = reln_archive_info(archive, index);
+    const RelnArray *info = reln_archive_info(archive, index);
 
     *a = (RelnSurveyArray){.name = info->name,
-                           .dtype = info->dtype,
+                           .dtype = info->stored ? info->stored : reln_dtype_text(info->dtype),
                            .rank = info->rank,
-                           .n_rows = info->n_rows,
-                           .row_size = info->row_size};
+                           .n_rows = reln_array_rows(info),
+                           .row_size = reln_array_row_size(info)};
     for (int k = 0; k < info->rank && k < 8; k++)
         a->dims[k] = info->dims[k];
 }

@@ -19,7 +19,7 @@ static RelnStatus keep_basis(RelnModel *m, const RelnArray *a)
                          m->spec.basis, RELN_ALGEBRA_MAX_N, RELN_ALGEBRA_MAX_DIM);
     m->basis_dim = (int)a->dims[0];
     m->n = (int)a->dims[1];
-    m->basis = reln_arena_copy(&m->arena, a->values, (size_t)a->count, sizeof *m->basis);
+    m->basis = reln_arena_copy(&m->arena, a->values, (size_t)reln_array_count(a), sizeof *m->basis);
     return m->basis ? RELN_OK : RELN_ERR_NOMEM;
 }
 

@@ -33,6 +33,37 @@ RELN_API RelnNode *reln_gather(RelnGraph *g, RelnNode *x, RelnNode *index);
  */
 RELN_API RelnNode *reln_scatter_add(RelnGraph *g, RelnNode *y, RelnNode *index, RelnDomain target);
 
+/*!
+ * reln_spread() -- the value of every row's item of x's domain, which is above the rows: z[r] = x[parent of r]
+ *
+ *     reln_spread(g, x, points)     // x of samples: each point gets that of its sample
+ *     reln_spread(g, h, pairs)      // h of points: each pair gets that of its first point
+ *
+ * Shapes  x's, in the domain `rows`
+ * Rep     x's
+ */
+RELN_API RelnNode *reln_spread(RelnGraph *g, RelnNode *x, RelnDomain rows);
+
+/*!
+ * reln_spread_second() -- the same from the second rows of pairs
+ */
+RELN_API RelnNode *reln_spread_second(RelnGraph *g, RelnNode *x, RelnDomain pairs);
+
+/*!
+ * reln_reduce() -- the sum over the rows below each item of `ancestor`; 0 where there are none
+ *
+ * reln_reduce_mean(): divided by their number. reln_reduce_max(): the largest, channel by channel, of invariants; the
+ * first on ties. reln_reduce_count(): the number itself, (1, 1)
+ *
+ * Shapes  x's, in the domain `ancestor`
+ * Rep     x's
+ * Notes   adds in the order of rows, whatever the batch and the tiles are
+ */
+RELN_API RelnNode *reln_reduce(RelnGraph *g, RelnNode *x, RelnDomain ancestor);
+RELN_API RelnNode *reln_reduce_mean(RelnGraph *g, RelnNode *x, RelnDomain ancestor);
+RELN_API RelnNode *reln_reduce_max(RelnGraph *g, RelnNode *x, RelnDomain ancestor);
+RELN_API RelnNode *reln_reduce_count(RelnGraph *g, RelnDomain rows, RelnDomain ancestor);
+
 static bool infer(RelnGraph *g, RelnNode *z)
 {
     const RelnNode *x = z->in[0], *index = z->in[1];
@@ -126,6 +157,8 @@ const RelnOp reln_op_gather = {
     .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
+    .tiling = RELN_TILED_BY_RESULT,
+    .whole = 1, /* any item of x */
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
@@ -157,7 +190,8 @@ static RelnStatus forward_scatter(const RelnExec *e)
     const RelnLoops *loops = e->prepared;
     const RelnRealKernels *k = reln_kern(e);
 
-    memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
+    if (!e->accumulate)
+        memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
     for (RelnWalk w = reln_walk_items(loops, e->n_in[0]); !w.done; reln_walk_next(&w, 1))
         k->scatter_add(w.run, reln_row_index(&w, e->in[1], e->n), reln_walk_stride(&w, 0),
                        loops->item, reln_at(e->in[0], w.out, k->size),
@@ -180,6 +214,7 @@ const RelnOp reln_op_scatter_add = {
     .rule = RELN_RULE_LINEAR,
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
+    .tiling = RELN_TILED_BY_FIRST,
     .infer = infer_scatter,
     .forward = forward_scatter,
     .vjp = vjp_scatter,
@@ -200,4 +235,52 @@ RelnNode *reln_scatter_add(RelnGraph *g, RelnNode *y, RelnNode *index, RelnDomai
         y = reln_expand_domain(g, y, index->domain);
     return reln_node(g, &reln_op_scatter_add, 2, (RelnNode *[]){y, index}, &attr, sizeof attr,
                      NULL);
+}
+
+/* ---- along the tree of domains -------------------------------------------------------------------------------- */
+
+RelnNode *reln_spread(RelnGraph *g, RelnNode *x, RelnDomain rows)
+{
+    RELN_NEED(g && x, NULL);
+
+    return x->domain == RELN_STEP ? reln_expand_domain(g, x, rows)
+                                  : reln_gather(g, x, reln_row_parent(g, rows, x->domain));
+}
+
+RelnNode *reln_spread_second(RelnGraph *g, RelnNode *x, RelnDomain pairs)
+{
+    RELN_NEED(g && x, NULL);
+
+    return x->domain == RELN_STEP ? reln_expand_domain(g, x, pairs)
+                                  : reln_gather(g, x, reln_pair_second(g, pairs));
+}
+
+RelnNode *reln_reduce(RelnGraph *g, RelnNode *x, RelnDomain ancestor)
+{
+    RELN_NEED(g && x, NULL);
+
+    return reln_scatter_add(g, x, reln_row_parent(g, x->domain, ancestor), ancestor);
+}
+
+RelnNode *reln_reduce_count(RelnGraph *g, RelnDomain rows, RelnDomain ancestor)
+{
+    RELN_NEED(g, NULL);
+
+    return reln_reduce(g, reln_expand_domain(g, reln_scalar(g, 1.0), rows), ancestor);
+}
+
+/* A sum over no rows is 0, divided by anything. */
+RelnNode *reln_reduce_mean(RelnGraph *g, RelnNode *x, RelnDomain ancestor)
+{
+    RELN_NEED(g && x, NULL);
+
+    RelnNode *count = reln_cast(g, reln_reduce_count(g, x->domain, ancestor), x->dtype);
+
+    count = reln_add(g, count, reln_shift(g, reln_step(g, count), -1.0, 1.0));
+    return reln_div(g, reln_reduce(g, x, ancestor), count);
+}
+
+RelnNode *reln_reduce_max(RelnGraph *g, RelnNode *x, RelnDomain ancestor)
+{
+    return reln_reduce(g, reln_mask(g, reln_is_max_within(g, x, ancestor), x), ancestor);
 }

@@ -91,8 +91,9 @@ static void end(RelnPage *page, Kind kind)
     Block *b = add_block(page, kind);
 
     if (b)
-        b->html = reln_fault_check(&page->fault, reln_arena_copy(&page->arena, page->scratch.bytes,
-                                                                 page->scratch.n + 1, 1));
+        b->html =
+            reln_fault_check(&page->fault, reln_arena_copy(&page->arena, page->scratch.body.bytes,
+                                                           page->scratch.body.n + 1, 1));
 }
 
 void reln_page_section(RelnPage *page, const char *title)
@@ -132,8 +133,8 @@ static const char *format_escaped(RelnMarkup *raw, RelnMarkup *escaped, RelnFaul
     reln_markup_addv(raw, format, args);
     reln_markup_add(escaped, "");
     if (fault->status == RELN_OK)
-        reln_markup_escape(escaped, RELN_ESCAPE_HTML, raw->bytes);
-    return fault->status == RELN_OK ? escaped->bytes : NULL;
+        reln_markup_escape(escaped, RELN_ESCAPE_HTML, raw->body.bytes);
+    return fault->status == RELN_OK ? escaped->body.bytes : NULL;
 }
 
 void reln_page_text(RelnPage *page, const char *format, ...)
@@ -318,7 +319,7 @@ RelnStatus reln_page_html(RelnPage *page, const char **text, size_t *n_bytes)
                      "<footer>Written by reln %s.</footer>\n</main>\n</body>\n</html>\n",
                      reln_version());
     RELN_TRY(reln_fault_report(&page->fault));
-    *text = page->text.bytes;
-    *n_bytes = page->text.n;
+    *text = page->text.body.bytes;
+    *n_bytes = page->text.body.n;
     return RELN_OK;
 }

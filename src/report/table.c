@@ -265,8 +265,8 @@ static ptrdiff_t width_of_column(RelnTable *table, RelnTableFormat format, int c
 /* No spaces at the end of a line. */
 static void end_line(RelnMarkup *text)
 {
-    while (text->n > 0 && text->bytes[text->n - 1] == ' ')
-        text->n--;
+    while (text->body.n > 0 && text->body.bytes[text->body.n - 1] == ' ')
+        text->body.n--;
     reln_markup_add(text, "\n");
 }
 
@@ -409,8 +409,8 @@ RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char
     put_blocks(table, format, widths);
     put_notes(table, format);
     RELN_TRY(reln_fault_report(&table->fault));
-    *text = table->text.bytes;
-    *n_bytes = table->text.n;
+    *text = table->text.body.bytes;
+    *n_bytes = table->text.body.n;
     return RELN_OK;
 }
 

@@ -41,44 +41,25 @@ RelnStatus reln_fault_report(const RelnFault *fault)
 void reln_markup_init(RelnMarkup *text, RelnFault *fault)
 {
     *text = (RelnMarkup){.fault = fault};
+    reln_text_init(&text->body, fault->ctx);
 }
 
 void reln_markup_clear(RelnMarkup *text)
 {
-    reln_free(text->fault->ctx, text->bytes);
-    *text = (RelnMarkup){.fault = text->fault};
+    reln_text_clear(&text->body);
 }
 
-/* Room for n more bytes and the NUL; doubling keeps the copying linear. */
 static bool reserve(RelnMarkup *text, size_t n)
 {
-    size_t capacity = text->capacity ? text->capacity : 1024;
-    char *bytes;
-
     if (text->fault->status != RELN_OK)
         return false;
-    if (text->n + n < text->capacity)
-        return true;
-    while (capacity <= text->n + n)
-        capacity *= 2;
-    bytes = reln_fault_check(text->fault, reln_alloc_raw(text->fault->ctx, capacity, 1));
-    if (!bytes)
-        return false;
-    if (text->n > 0)
-        memcpy(bytes, text->bytes, text->n);
-    reln_free(text->fault->ctx, text->bytes);
-    text->bytes = bytes;
-    text->capacity = capacity;
-    return true;
+    return reln_text_reserve(&text->body, n) || reln_fault_check(text->fault, NULL);
 }
 
 void reln_markup_put(RelnMarkup *text, const char *bytes, size_t n)
 {
-    if (!reserve(text, n))
-        return;
-    memcpy(text->bytes + text->n, bytes, n);
-    text->n += n;
-    text->bytes[text->n] = '\0';
+    if (reserve(text, n))
+        reln_text_put(&text->body, bytes, n);
 }
 
 void reln_markup_add(RelnMarkup *text, const char *string)
@@ -97,8 +78,8 @@ void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)
     if (length < 0)
         reln_fault(text->fault, RELN_ERR_ARG, "format \"%.60s\" cannot be written", format);
     else if (reserve(text, (size_t)length)) {
-        reln_vformat(text->bytes + text->n, (size_t)length + 1, format, args);
-        text->n += (size_t)length;
+        reln_vformat(text->body.bytes + text->body.n, (size_t)length + 1, format, args);
+        text->body.n += (size_t)length;
     }
 }
 

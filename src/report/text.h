@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "base/base.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 /* The first failure of a page or a table, with its message. */
@@ -21,11 +22,10 @@ void *reln_fault_check(RelnFault *fault, void *block);
 /* The failure, as the context's last one. */
 RelnStatus reln_fault_report(const RelnFault *fault);
 
-/* Bytes, always NUL-terminated once something was put. After a failure nothing more is put. */
+/* A text of a page or a table. After a failure of theirs nothing more is put. */
 typedef struct RelnMarkup {
     RelnFault *fault;
-    char *bytes;
-    size_t n, capacity;
+    RelnText body;
 } RelnMarkup;
 
 void reln_markup_init(RelnMarkup *text, RelnFault *fault);

@@ -90,7 +90,7 @@ void task_checkpoint_remove(const TaskRun *run)
 RelnStatus task_keep(TaskRun *run, const RelnStore *store)
 {
     const int count = reln_store_count(store);
-    RelnNamed *arrays;
+    RelnArray *arrays;
     char path[TASK_PATH];
     RelnStatus status;
     int n = 0;
@@ -103,7 +103,7 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store)
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
         if (entry.kind != RELN_ENTRY_MOMENT)
-            arrays[n++] = reln_entry_named(&entry);
+            arrays[n++] = reln_entry_array(&entry);
     }
     const RelnMetaItem items[] = {{"settings", run->files->settings}, {"program", task_program()}};
     status = reln_tensors_save(run->env->ctx, path, n, arrays, &(RelnMeta){2, items});

@@ -7,12 +7,6 @@
 
 enum { PLANS = 1 + EXP_OTHERS };
 
-/* Memory behind it is the caller's. */
-typedef struct Room {
-    struct Room *next;
-    max_align_t bytes[];
-} Room;
-
 /* One training. */
 typedef struct Part {
     Exp *e;
@@ -34,37 +28,23 @@ struct Exp {
     RelnGraph *graph[PLANS];
     RelnPlan *plan[PLANS];
     int size[PLANS]; /* numbers of an item of the output */
-    Room *rooms;
 };
 
 void *exp_room(Exp *e, size_t n_bytes)
 {
-    Room *room = calloc(1, sizeof *room + n_bytes);
-
-    if (!room)
-        return NULL;
-    room->next = e->rooms;
-    e->rooms = room;
-    return room->bytes;
+    return task_room(&e->run->rooms, n_bytes, 1);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 RelnStatus exp_samples_init(TaskEnv *env, ptrdiff_t n, int size_x, int size_y, ExpSamples *s)
 {
     *s = (ExpSamples){.n = n,
                       .size_x = size_x,
                       .size_y = size_y,
-                      .x = calloc((size_t)n, (size_t)size_x * sizeof(double)),
-                      .y = calloc((size_t)n, (size_t)size_y * sizeof(double))};
+                      .x = task_room(&env->rooms, (size_t)n, (size_t)size_x * sizeof(double)),
+                      .y = task_room(&env->rooms, (size_t)n, (size_t)size_y * sizeof(double))};
     return s->x && s->y ? RELN_OK : task_nomem(env);
-}
-
-void exp_samples_clear(ExpSamples *s)
-{
-    free(s->x);
-    free(s->y);
-    *s = (ExpSamples){0};
 }
 
 ExpSet exp_set(const ExpSamples *s)
@@ -123,7 +103,7 @@ static const ExpColumn *column_named(const ExpSet *set, const char *name)
     return NULL;
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 static RelnNet net_of(const Exp *e, RelnGraph *g, bool train)
 {
@@ -281,7 +261,7 @@ static RelnStatus build(Exp *e)
     return RELN_OK;
 }
 
-/* ---- training ------------------------------------------------------------------------------------------------------ */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t steps_per_epoch(const ExpPart *part)
 {
@@ -434,11 +414,6 @@ void exp_destroy(Exp *e)
     } else {
         reln_setting_clear(&e->s);
     }
-    while (e->rooms) {
-        Room *next = e->rooms->next;
-        free(e->rooms);
-        e->rooms = next;
-    }
     free(e);
 }
 
@@ -453,7 +428,7 @@ RelnStatus exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *
     return status;
 }
 
-/* ---- afterwards ---------------------------------------------------------------------------------------------------- */
+/* ---- afterwards -------------------------------------------------------------------------------------------------- */
 
 RelnStore *exp_store(const Exp *e)
 {
@@ -508,7 +483,7 @@ RelnStatus exp_outputs(Exp *e, int plan, const ExpSet *set, int size, double **o
     return *out ? exp_predict(e, plan, set, *out) : task_nomem(e->run->env);
 }
 
-/* ---- g ------------------------------------------------------------------------------------------------------------- */
+/* ---- g ----------------------------------------------------------------------------------------------------------- */
 
 /* Samples while g acts on them. */
 typedef struct Moved {

@@ -9,9 +9,9 @@
  *     exp_predict(e, EXP_NETWORK, &set, out);           // as often as wanted, on whatever was moved
  *     exp_act(e, &action, &rng, n, 1, sums);            // by n elements g: errors, and f(g x) against g f(x)
  *
- * A network is a function that declares its inputs and returns its output; it is called for training and for judging. An
- * input gets its numbers from the column of its name: samples are a list of named arrays, not one x. Two parts in one
- * run train the same weights one after the other. A job without a network estimates: nothing is trained.
+ * A network is a function that declares its inputs and returns its output; it is called for training and for judging.
+ * An input gets its numbers from the column of its name: samples are a list of named arrays, not one x. Two parts in
+ * one run train the same weights one after the other. A job without a network estimates: nothing is trained.
  */
 #ifndef TASKS_EXPERIMENT_H
 #define TASKS_EXPERIMENT_H
@@ -20,10 +20,10 @@
 
 enum { EXP_COLUMNS = 8, EXP_PARTS = 4, EXP_OTHERS = 2 };
 
-/* ---- samples ------------------------------------------------------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
-/* The array of one input: `size` numbers or indices for each sample; 0: one array of `all` numbers for all of them, of the
- * step. */
+/* The array of one input: `size` numbers or indices for each sample; 0: one array of `all` numbers for all of them, of
+ * the step. */
 typedef struct ExpColumn {
     const char *name;
     RelnDtype dtype; /* RELN_F64 or RELN_I32 */
@@ -50,9 +50,8 @@ typedef struct ExpSamples {
     double *x, *y;
 } ExpSamples;
 
-/* Zeros. Clear them, also when this fails. */
+/* Zeros, in the rooms of env. */
 RelnStatus exp_samples_init(TaskEnv *env, ptrdiff_t n, int size_x, int size_y, ExpSamples *s);
-void exp_samples_clear(ExpSamples *s);
 /* Columns "x" and "y". */
 ExpSet exp_set(const ExpSamples *s);
 /* The column "x" alone. */
@@ -61,13 +60,14 @@ ExpSet exp_inputs(ptrdiff_t n, int size, const double *x);
 /* Mean over all numbers of (a - b)^2. */
 double exp_mse(const double *a, const double *b, ptrdiff_t n, int size);
 
-/* ---- training ------------------------------------------------------------------------------------------------------ */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Exp Exp;
 
 typedef struct ExpPart {
     /* Batches: rows of the columns of `train`, shuffled in every epoch, each moved by `move` (augmentation; columns in
-     * their order). Or load() binds them to exp_plan(), a function of the step alone; then `train` is for it to know. */
+     * their order). Or load() binds them to exp_plan(), a function of the step alone; then `train` is for it to
+     * know. */
     const ExpSet *train;
     int batch;
     RelnStatus (*move)(const void *self, RelnRng *rng, double *const *columns);
@@ -80,7 +80,8 @@ typedef struct ExpPart {
     RelnNode *(*loss_of)(const RelnNet *net, const void *model, RelnNode *out);
     bool eps_inside; /* Adam's epsilon is inside its root */
 
-    /* The score: mean square error on `validation`, or what evaluate() says. Neither: none, and the last weights stay. */
+    /* The score: mean square error on `validation`, or what evaluate() says. Neither: none, and the last weights
+     * stay. */
     const ExpSet *validation;
     RelnStatus (*evaluate)(Exp *e, void *self, RelnEvaluation *out);
     const char *metric; /* evaluate() has one, with this name */
@@ -94,8 +95,8 @@ typedef struct ExpPart {
     void *self; /* of move(), load() and evaluate() */
 } ExpPart;
 
-/* The numbers of a scale that every training has; the first field, `exp`, of a task's own struct, with EXP_SCALE_KEYS() in
- * its table. */
+/* The numbers of a scale that every training has; the first field, `exp`, of a task's own struct, with EXP_SCALE_KEYS()
+ * in its table. */
 typedef struct ExpScale {
     double floor; /* of the rate, at the end of a cosine */
     int batch, steps, evaluate_every, data_seed;
@@ -134,7 +135,8 @@ typedef struct ExpJob {
 /* Elements of the algebra as features: an input by the adjoint rep. */
 RelnNode *exp_elements(const RelnNet *net, const char *name, RelnDims dims);
 
-/* Fills params, params_used, seconds and curves of the run, and keeps the weights. Destroy *out, also when this fails. */
+/* Fills params, params_used, seconds and curves of the run, and keeps the weights. Destroy *out, also when this
+ * fails. */
 RelnStatus exp_fit(TaskRun *run, const ExpJob *job, Exp **out);
 void exp_destroy(Exp *e); /* NULL is fine */
 
@@ -142,7 +144,7 @@ void exp_destroy(Exp *e); /* NULL is fine */
 typedef RelnStatus (*ExpJudge)(TaskRun *run, Exp *e, const void *self);
 RelnStatus exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *self);
 
-/* ---- afterwards ---------------------------------------------------------------------------------------------------- */
+/* ---- afterwards -------------------------------------------------------------------------------------------------- */
 
 enum { EXP_NETWORK, EXP_OTHER }; /* plans for judging: the network, then the others */
 
@@ -159,7 +161,7 @@ double exp_best_metric(const Exp *e, int part, bool highest);
 RelnStatus exp_go_on(Exp *e);
 /* Bind every column of a set but targets to the inputs of a plan. */
 RelnStatus exp_bind(RelnPlan *plan, const ExpSet *set);
-/* Memory that lives as long as the experiment; NULL when there is none left. */
+/* Memory that lives as long as the run; NULL when there is none left. */
 void *exp_room(Exp *e, size_t n_bytes);
 
 /* Adds to *sum how far n samples of `size` numbers are from others, divided by `share`. */

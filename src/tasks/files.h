@@ -42,7 +42,7 @@ RelnStatus task_save(const TaskCall *call); /* the tables and the page of what i
 /* The n_missing that are missing. No other threads may be in this process. */
 RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, bool *stopped);
 
-/* ---- settings.c ---------------------------------------------------------------------------------------------------- */
+/* ---- settings.c -------------------------------------------------------------------------------------------------- */
 
 /* The fingerprint of the file that option i names. */
 RelnStatus task_fingerprint(TaskEnv *env, int i);
@@ -50,8 +50,9 @@ RelnStatus task_fingerprint(TaskEnv *env, int i);
 RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc);
 char *task_settings_text(const TaskRun *run);
 
-/* Has a file the settings that are wanted, and no others? Settings that it lacks are no difference if there is a list
- * `assumed`, which gets their names: files of programs that did not write all of them. */
+/* Has a file the settings that are wanted, and no others? A setting that it lacks is one that was added later: it is no
+ * difference while it has the value that its key names as `before`. Those whose key names none are a difference, unless
+ * there is a list `assumed`, which gets their names: files of programs that did not write all of their settings. */
 RelnStatus task_settings_match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
                                const RelnDocNode *recorded, RelnDocNode *assumed, bool *out);
 /* The same for a text, of such a program if `old`. */

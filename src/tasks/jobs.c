@@ -1,8 +1,8 @@
 /* jobs.c -- several runs at a time, each in a process of its own.
  *
  * A run is a function of (model, seed) and its result is a file, so a child makes it and this process reads it. A child
- * sees the data that was prepared without copying it, has threads of its own, and a page in common with us: how far it is,
- * whether it should stop, why it failed. It also stops, with a checkpoint, when it finds itself without us.
+ * sees the data that was prepared without copying it, has threads of its own, and a page in common with us: how far it
+ * is, whether it should stop, why it failed. It also stops, with a checkpoint, when it finds itself without us.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */ /* NOLINT(bugprone-reserved-identifier) */
 #include <stdatomic.h>
@@ -47,7 +47,7 @@ static Shown *shown_by(const Jobs *jobs, const Job *job)
     return &jobs->page[job - jobs->job];
 }
 
-/* ---- in the child ------------------------------------------------------------------------------------------------- */
+/* ---- in the child ------------------------------------------------------------------------------------------------ */
 
 typedef struct Reporter {
     Shown *shown;
@@ -97,7 +97,7 @@ static _Noreturn void child(const Jobs *jobs, const Job *job, pid_t parent)
     _exit(EXIT_SUCCESS);
 }
 
-/* ---- in the parent ------------------------------------------------------------------------------------------------ */
+/* ---- in the parent ----------------------------------------------------------------------------------------------- */
 
 static RelnStatus begin(Jobs *jobs, Job *job, TaskRun *run)
 {

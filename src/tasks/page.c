@@ -76,7 +76,8 @@ static void plot_truth(const TaskCall *call, RelnPlot *p, const char *name)
     }
 }
 
-/* So many rows that the curves of all seeds hide each other: of each row one is enough, in plots as wide as the page. */
+/* So many rows that the curves of all seeds hide each other: of each row one is enough, in plots as wide as the
+ * page. */
 static bool crowded(const TaskCall *call)
 {
     enum { MOST = 8 };

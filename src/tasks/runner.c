@@ -140,7 +140,7 @@ static RelnStatus look_up(TaskRun *run, const void *data)
 
 static RelnStatus make(TaskRun *run, const void *data)
 {
-    TRY(run->env->task->run(run, data));
+    TRY(task_run_on(run, data));
     TRY(task_record_save(run));
     task_checkpoint_remove(run);
     return RELN_OK;
@@ -237,7 +237,7 @@ static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
         status = task_make_together(call, n_missing, data, &outcome->stopped);
     else if (status == RELN_OK)
         status = make_missing(call, data, &outcome->stopped);
-    task->release(data);
+    task_release(&call->env);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* settings.c -- what decides a run's result: written from the tables of its fields, and compared with what a file has. */
+/* settings.c -- what decides a run's result: written from the tables of its fields, and compared with what a file
+ * has. */
 #include "tasks/settings.h"
 
 #include <stdio.h>
@@ -134,8 +135,49 @@ static bool same_value(const RelnDocNode *a, const RelnDocNode *b)
     return true;
 }
 
-static bool match(RelnDoc *doc, const RelnDocNode *wanted, const RelnDocNode *recorded,
-                  RelnDocNode *assumed)
+static const char *before_in(const struct Section *section, const char *name)
+{
+    for (int i = 0; section && i < section->n_keys; i++)
+        if (section->keys[i].kind != KEY_PADDING && strcmp(section->keys[i].name, name) == 0)
+            return section->keys[i].before;
+    return NULL;
+}
+
+/* JSON of the value that stood for a setting before it was one; NULL: there is none. */
+static const char *before_of(const Task *task, const char *name)
+{
+    const char *before = before_in(task->scale_fields.section, name);
+
+    return before ? before : before_in(task->row_fields.section, name);
+}
+
+/* A record without a setting was made with the value of before, which the program then had in its code. */
+static bool is_as_before(const TaskRun *run, const RelnDocNode *wanted)
+{
+    const char *before = before_of(run->env->task, wanted->key);
+    RelnDoc *doc = NULL;
+    bool same = false;
+
+    if (before &&
+        reln_doc_parse_json(run->env->ctx, before, strlen(before), "before", &doc) == RELN_OK)
+        same = same_value(wanted, reln_doc_root(doc));
+    reln_doc_destroy(doc);
+    return same;
+}
+
+/* Of a setting that the record lacks. */
+static bool stands(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
+                   RelnDocNode *assumed)
+{
+    if (before_of(run->env->task, wanted->key))
+        return is_as_before(run, wanted);
+    if (assumed)
+        reln_doc_set_text(doc, assumed, NULL, wanted->key);
+    return assumed != NULL;
+}
+
+static bool match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
+                  const RelnDocNode *recorded, RelnDocNode *assumed)
 {
     int known = 0;
 
@@ -144,10 +186,8 @@ static bool match(RelnDoc *doc, const RelnDocNode *wanted, const RelnDocNode *re
     for (const RelnDocNode *w = wanted->first; w; w = w->next) {
         const RelnDocNode *r = reln_doc_get(recorded, w->key);
 
-        if (r ? !same_value(w, r) : !assumed)
+        if (r ? !same_value(w, r) : !stands(run, doc, w, assumed))
             return false;
-        if (!r)
-            reln_doc_set_text(doc, assumed, NULL, w->key);
         known += r != NULL;
     }
     return known == recorded->count; /* a setting that there is no more was another experiment */
@@ -156,7 +196,7 @@ static bool match(RelnDoc *doc, const RelnDocNode *wanted, const RelnDocNode *re
 RelnStatus task_settings_match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
                                const RelnDocNode *recorded, RelnDocNode *assumed, bool *out)
 {
-    *out = wanted && match(doc, wanted, recorded, assumed);
+    *out = wanted && match(run, doc, wanted, recorded, assumed);
     return wanted && reln_doc_write(doc, wanted, RELN_DOC_ONE_LINE) ? RELN_OK
                                                                     : task_nomem(run->env);
 }

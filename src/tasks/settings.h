@@ -4,6 +4,10 @@
  *     static const Key row_keys[] = {TASK_NUMBER(Row, rate), TASK_WHOLE(Row, width), TASK_FLAG(Row, cosine), TASK_PAD(Row, pad)};
  *     const Task task_x = {..., .row_fields = TASK_FIELDS(Row, row_keys)};
  *
+ * A field that is added later makes every record without it another run's, unless its key says what stood for it in the
+ * code before: TASK_NUMBER_BEFORE(Scale, spread, "0.5"). Then records of before are good while the field has that
+ * value.
+ *
  * Every byte of the struct belongs to a field of the table, padding too, so that a test can see a forgotten field: the
  * sizes of the fields add up to that of the struct.
  */
@@ -23,6 +27,9 @@
     }
 #define TASK_WHOLE(type, field) TASK_FIELD(type, field, .kind = KEY_WHOLE)
 #define TASK_NUMBER(type, field) TASK_FIELD(type, field, .kind = KEY_NUMBER)
+/* A number that was in the code before it was a setting, with the value of then. */
+#define TASK_NUMBER_BEFORE(type, field, value)                                                     \
+    TASK_FIELD(type, field, .kind = KEY_NUMBER, .before = (value))
 #define TASK_NUMBERS(type, field, count)                                                           \
     TASK_FIELD(type, field, .kind = KEY_NUMBERS, .room = (count), .count_at = KEY_FIXED)
 #define TASK_FLAG(type, field) TASK_FIELD(type, field, .kind = KEY_FLAG)

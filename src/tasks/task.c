@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tasks/files.h"
 
@@ -25,12 +25,80 @@ RelnStatus task_nomem(TaskEnv *env)
     return task_fail(env, RELN_ERR_NOMEM, "out of memory");
 }
 
-double task_clock(void)
-{
-    struct timespec t;
+/* ---- rooms ------------------------------------------------------------------------------------------------------- */
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+struct TaskRoom {
+    TaskRoom *next;
+    void (*end)(void *object); /* NULL: the room is memory alone */
+    void *object;
+    max_align_t bytes[];
+};
+
+static TaskRoom *add_room(TaskRoom **rooms, size_t n_bytes)
+{
+    TaskRoom *room = calloc(1, sizeof *room + n_bytes);
+
+    if (!room)
+        return NULL;
+    room->next = *rooms;
+    *rooms = room;
+    return room;
+}
+
+static void end_rooms(TaskRoom **rooms)
+{
+    while (*rooms) {
+        TaskRoom *room = *rooms;
+
+        *rooms = room->next;
+        if (room->end)
+            room->end(room->object);
+        free(room);
+    }
+}
+
+void *task_room(TaskRoom **rooms, size_t count, size_t size)
+{
+    TaskRoom *room = size > 0 && count > SIZE_MAX / 2 / size ? NULL : add_room(rooms, count * size);
+
+    return room ? room->bytes : NULL;
+}
+
+RelnStatus task_own(TaskEnv *env, void *object, void (*end)(void *object))
+{
+    TaskRoom *room = add_room(&env->rooms, 0);
+
+    if (room) {
+        room->end = end;
+        room->object = object;
+        return RELN_OK;
+    }
+    end(object);
+    return task_nomem(env);
+}
+
+static void end_algebra(void *object)
+{
+    reln_algebra_destroy(object);
+}
+
+RelnStatus task_algebra(TaskEnv *env, const char *name, RelnAlgebra **out)
+{
+    TRY(reln_algebra_create(env->ctx, name, out));
+    return task_own(env, *out, end_algebra);
+}
+
+void task_release(TaskEnv *env)
+{
+    end_rooms(&env->rooms);
+}
+
+RelnStatus task_run_on(TaskRun *run, const void *data)
+{
+    const RelnStatus status = run->env->task->run(run, data);
+
+    end_rooms(&run->rooms);
+    return status;
 }
 
 bool task_asked(TaskRun *run)
@@ -256,5 +324,5 @@ RelnStatus task_run_alone(TaskEnv *env, const void *data, const TaskModel *model
     *out = (TaskRun){.env = env, .model = model, .seed = seed};
     for (int i = 0; i < TASK_METRICS; i++)
         out->metrics[i] = (double)NAN;
-    return env->task->run(out, data);
+    return task_run_on(out, data);
 }

@@ -98,6 +98,9 @@ typedef struct TaskFigure {
     const char *truth; /* NULL, or the curve of what is true, the same in all runs, drawn with it */
 } TaskFigure;
 
+/* Memory and objects that end together, the last one first: the data of a call, or what one run needs. */
+typedef struct TaskRoom TaskRoom;
+
 /* What all runs of one call share. */
 typedef struct TaskEnv {
     RelnCtx *ctx;
@@ -108,6 +111,7 @@ typedef struct TaskEnv {
     const char *values[TASK_OPTIONS]; /* of the task's options, in their order; NULL: not given */
     char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* of files that options name: SHA-256 */
     char message[TASK_MESSAGE];                        /* of task_fail(); "" while nothing failed */
+    TaskRoom *rooms;                                   /* of the data; task_release() ends them */
 } TaskEnv;
 
 /* Options of every plan of a task. */
@@ -137,6 +141,7 @@ typedef struct TaskRun {
     bool diverged; /* training met numbers that are not finite and kept its best weights */
     char program[TASK_PROGRAM]; /* that made it: task_program() of then */
     TaskCurve *curves;          /* of task_curve() */
+    TaskRoom *rooms;            /* ended when run() has returned */
 } TaskRun;
 
 struct Task {
@@ -154,16 +159,15 @@ struct Task {
     const TaskFigure *figures;
     int seeds[TASK_SCALES]; /* how many, when --seeds is not given */
 
-    /* The numbers that decide a run (steps, batch, rate, width, seeds of data, ...), all of them. A finished run is valid,
-     * and a checkpoint can be gone on from, while they are the same. */
+    /* The numbers that decide a run (steps, batch, rate, width, seeds of data, ...), all of them. A finished run is
+     * valid, and a checkpoint can be gone on from, while they are the same. */
     TaskFields scale_fields, row_fields; /* row_fields: of the models' settings; no section: none */
     const void *scales;                  /* TASK_SCALES structs, one after another */
 
     /* Whether the options leave the row in the table, when --models does not name it. NULL: all rows. */
     bool (*wanted)(const TaskEnv *env, const TaskModel *model);
-    /* The data that all runs of a call share: constant from then on. *data is released also when this fails. */
+    /* The data that all runs of a call share, in the rooms of env: constant from then on. */
     RelnStatus (*prepare)(TaskEnv *env, void **data);
-    void (*release)(void *data); /* NULL is fine */
     RelnStatus (*run)(TaskRun *run, const void *data);
 };
 
@@ -173,6 +177,12 @@ struct Task {
 RelnStatus task_fail(TaskEnv *env, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 RelnStatus task_nomem(TaskEnv *env);
+
+/* Zeros, until the rooms end; NULL when memory is out. */
+void *task_room(TaskRoom **rooms, size_t count, size_t size);
+/* end(object) with the rooms; at once when memory is out. */
+RelnStatus task_own(TaskEnv *env, void *object, void (*end)(void *object));
+RelnStatus task_algebra(TaskEnv *env, const char *name, RelnAlgebra **out); /* until they end */
 
 /* The value of an option of the task, and the index of its word. NULL and -1 when it has none. */
 const char *task_option(const TaskEnv *env, const char *name);
@@ -184,7 +194,8 @@ const void *task_scale(const TaskEnv *env);
 
 /* Train: a trainer made, restored from the run's checkpoint, run to its end, kept on disk every half minute. The caller
  * destroys *out, also when this fails. When the run was asked to stop, run->stopped is set and the status is
- * RELN_ERR_STOPPED: return it. job->watch belongs to this function, and *out is not run again after it. A second training in one run has another `part`. */
+ * RELN_ERR_STOPPED: return it. job->watch belongs to this function, and *out is not run again after it. A second
+ * training in one run has another `part`. */
 RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out);
 
 /* A constant rate, or a warm-up over one of `warmup` steps and a cosine down to `floor` of the rate. */
@@ -192,13 +203,15 @@ RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps, int warmu
 enum { TASK_WARMUP = 50 };
 #define TASK_FLOOR 0.01
 
-/* The highest or lowest value of the first metric that any evaluation gave, as a table that chooses on test data has. */
+/* The highest or lowest value of the first metric that any evaluation gave, as a table that chooses on test data
+ * has. */
 double task_best_metric(const RelnTrainer *trainer, bool highest);
 
 /* Elements of the parameters that an optimiser trains in this store. */
 size_t task_trained(const RelnStore *store);
 
-/* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a plot. */
+/* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a
+ * plot. */
 RelnStatus task_curve(TaskRun *run, const char *name, double x, double y);
 /* The trainer's record as curves: loss, and the score, or the first metric in its place. */
 RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *name, bool metric);
@@ -209,8 +222,6 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store);
 /* Ask within long evaluations: true sets run->stopped, and run() should return RELN_ERR_STOPPED. */
 bool task_asked(TaskRun *run);
 
-double task_clock(void); /* seconds of a clock that only goes forward */
-
 /* ---- for those who run them ------------------------------------------------------------------------------------- */
 
 int task_count(void);
@@ -220,6 +231,10 @@ const TaskModel *task_model(const Task *task, const char *name);
 const char *task_scale_text(TaskScale scale); /* "smoke", ... */
 const char *task_program(void); /* "0.1.0 (a3e923f)": version, and the commit it was built from */
 
+/* Ends the data of prepare(), also of one that failed. */
+void task_release(TaskEnv *env);
+/* task->run(), and the end of the run's rooms. */
+RelnStatus task_run_on(TaskRun *run, const void *data);
 /* A run without a folder, for tests: nothing is read or written. Clear it. */
 RelnStatus task_run_alone(TaskEnv *env, const void *data, const TaskModel *model, uint64_t seed,
                           TaskRun *out);

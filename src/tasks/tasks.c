@@ -38,7 +38,8 @@ const TaskModel *task_model(const Task *task, const char *name)
 
 const char *task_scale_text(TaskScale scale)
 {
-    static const char *const texts[TASK_SCALES] = {"smoke", "quick", "full"};
+    static const char *const texts[TASK_SCALES] = {
+        [TASK_SMOKE] = "smoke", [TASK_QUICK] = "quick", [TASK_FULL] = "full"};
 
     return texts[scale];
 }

@@ -93,6 +93,9 @@ typedef struct RelnRealKernels {
     /* z = exp(x - m) / sum exp(x - m), (extent, inner), and m + log sum exp(x - m), (inner), m the largest */
     void (*softmax)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
     void (*logsumexp)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
+    /* of (rows, item): every row the sum of all; 1 at the first largest of each column, 0 elsewhere */
+    void (*sum_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
+    void (*is_max_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
     /* z[i * sz + index[i * si] * step] += y[i * sy], one after another */
     void (*scatter)(ptrdiff_t n, const void *y, ptrdiff_t sy, const int32_t *index, ptrdiff_t si,
                     ptrdiff_t step, void *z, ptrdiff_t sz);

@@ -10,7 +10,7 @@
 #endif
 
 #include "base/base.h"
-#include "base/clock.h"
+#include "kit/clock.h"
 #include "tensor/blas.h"
 
 /* ---- what it is ----------------------------------------------------------------------------------------------- */

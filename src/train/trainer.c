@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/clock.h"
+#include "kit/clock.h"
 #include "train/train.h"
 
 /* Counters and sums travel as two arrays: every one of them has a place, and the lists are their format. */
@@ -52,7 +52,7 @@ struct RelnTrainer {
     Record record;
     int n_parts;
     Part *parts;
-    RelnNamed *state; /* entries, best copies, counters, sums; last the record */
+    RelnArray *state; /* entries, best copies, counters, sums; last the record */
     int n_state;
     double clock; /* when `seconds` was last brought up to date */
     double observed,
@@ -166,9 +166,9 @@ static size_t width_of(RelnDtype dtype)
     return dtype == RELN_F64 || dtype == RELN_I64 ? 8 : 4;
 }
 
-static RelnNamed named_list(const char *name, RelnDtype dtype, ptrdiff_t count, void *values)
+static RelnArray named_list(const char *name, RelnDtype dtype, ptrdiff_t count, void *values)
 {
-    return (RelnNamed){name, dtype, 1, {count}, values};
+    return (RelnArray)RELN_ARRAY(name, dtype, values, count);
 }
 
 static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
@@ -180,7 +180,7 @@ static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entr
     if (strncmp(entry->name, "best/", 5) == 0 || strncmp(entry->name, "trainer/", 8) == 0)
         return reln_fail(t->ctx, RELN_ERR_ARG,
                          "train: %s: names in best/ and trainer/ are the trainer's", entry->name);
-    t->state[t->n_state++] = reln_entry_named(entry);
+    t->state[t->n_state++] = reln_entry_array(entry);
     if (moment)
         return RELN_OK;
     name = reln_arena_printf(&t->arena, "best/%s", entry->name);
@@ -188,7 +188,7 @@ static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entr
     if (!name || !part->best)
         return RELN_ERR_NOMEM;
     memcpy(part->best, entry->values, part->n_bytes);
-    t->state[t->n_state] = reln_entry_named(entry);
+    t->state[t->n_state] = reln_entry_array(entry);
     t->state[t->n_state].name = name;
     t->state[t->n_state++].values = part->best;
     return RELN_OK;
@@ -213,7 +213,7 @@ static RelnStatus add_parts(RelnTrainer *t)
 }
 
 /* An empty record is left out: not every file likes arrays without elements. */
-RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **arrays)
+RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnArray **arrays)
 {
     RELN_NEED(trainer, RELN_ERR_ARG);
     RELN_NEED(n && arrays, reln_null(trainer->ctx, __func__));
@@ -221,7 +221,7 @@ RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **ar
     const Record *record = &trainer->record;
 
     trainer->state[trainer->n_state] =
-        (RelnNamed){"trainer/rows", RELN_F64, 2, {record->count, ROW_WIDTH}, record->numbers};
+        (RelnArray)RELN_ARRAY("trainer/rows", RELN_F64, record->numbers, record->count, ROW_WIDTH);
     *n = trainer->n_state + (record->count > 0);
     *arrays = trainer->state;
     return RELN_OK;
@@ -229,7 +229,7 @@ RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnNamed **ar
 
 /* ---- taking it up again ----------------------------------------------------------------------------------------- */
 
-static const RelnNamed *find(int n, const RelnNamed *arrays, const char *name)
+static const RelnArray *find(int n, const RelnArray *arrays, const char *name)
 {
     for (int i = 0; i < n; i++)
         if (strcmp(arrays[i].name, name) == 0)
@@ -237,7 +237,7 @@ static const RelnNamed *find(int n, const RelnNamed *arrays, const char *name)
     return NULL;
 }
 
-static RelnStatus check_array(RelnCtx *ctx, const RelnNamed *want, const RelnNamed *have)
+static RelnStatus check_array(RelnCtx *ctx, const RelnArray *want, const RelnArray *have)
 {
     bool fits = have && have->dtype == want->dtype && have->rank == want->rank && have->values;
 
@@ -258,7 +258,7 @@ static bool is_count(double x, double most)
     return x >= 0.0 && x <= most && x == floor(x);
 }
 
-static RelnStatus check_rows(RelnCtx *ctx, const RelnNamed *rows, uint64_t step)
+static RelnStatus check_rows(RelnCtx *ctx, const RelnArray *rows, uint64_t step)
 {
     const ptrdiff_t count = rows ? rows->dims[0] : 0;
 
@@ -296,7 +296,7 @@ static RelnStatus check_counters(const RelnTrainer *t, const int64_t *counters)
 }
 
 /* The record that the rest of the run has room in; the old one stays as it is. */
-static RelnStatus read_record(const RelnTrainer *t, const RelnNamed *rows, uint64_t step,
+static RelnStatus read_record(const RelnTrainer *t, const RelnArray *rows, uint64_t step,
                               Record *out)
 {
     const ptrdiff_t count = rows ? rows->dims[0] : 0;
@@ -312,10 +312,10 @@ static RelnStatus read_record(const RelnTrainer *t, const RelnNamed *rows, uint6
 }
 
 /* Arrays may be our own, as they came from reln_trainer_state(). */
-static void copy_arrays(RelnTrainer *t, int n, const RelnNamed *arrays)
+static void copy_arrays(RelnTrainer *t, int n, const RelnArray *arrays)
 {
     for (int i = 0; i < t->n_state; i++) {
-        const RelnNamed *to = &t->state[i], *from = find(n, arrays, to->name);
+        const RelnArray *to = &t->state[i], *from = find(n, arrays, to->name);
         size_t bytes = width_of(to->dtype);
 
         for (int a = 0; a < to->rank; a++)
@@ -325,13 +325,13 @@ static void copy_arrays(RelnTrainer *t, int n, const RelnNamed *arrays)
     }
 }
 
-RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnNamed *arrays)
+RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnArray *arrays)
 {
     RELN_NEED(trainer, RELN_ERR_ARG);
     RELN_NEED(arrays || n <= 0, reln_null(trainer->ctx, __func__));
 
     RelnTrainer *t = trainer;
-    const RelnNamed *rows = find(n, arrays, "trainer/rows");
+    const RelnArray *rows = find(n, arrays, "trainer/rows");
     const int64_t *counters;
     Record record;
 

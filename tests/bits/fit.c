@@ -23,7 +23,8 @@ static void fill(double *v, double *y)
 static RelnStatus train(RelnCtx *ctx, const char *spec, const char *folder, const char *data)
 {
     static double v[3 * N], y[N];
-    const RelnNamed arrays[] = {{"v", RELN_F64, 2, {N, 3}, v}, {"y", RELN_F64, 1, {N}, y}};
+    const RelnArray arrays[] = {RELN_ARRAY("v", RELN_F64, v, N, 3),
+                                RELN_ARRAY("y", RELN_F64, y, N)};
     RelnFit *fit = NULL;
     RelnTrainEnd end;
     RelnStatus status;

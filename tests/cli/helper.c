@@ -52,13 +52,13 @@ static void raw(const char *name, const char *dictionary, const void *bytes, siz
 }
 
 static void save(RelnCtx *ctx, const char *name, int rank, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c,
-                 const double *x)
+                 double *x)
 {
-    const ptrdiff_t dims[] = {a, b, c};
+    const RelnArray array = {.dtype = RELN_F64, .rank = rank, .dims = {a, b, c}, .values = x};
     char path[1024];
 
     snprintf(path, sizeof path, "%s/%s.npy", directory, name);
-    require(reln_npy_save(ctx, path, rank, dims, x) == RELN_OK, reln_ctx_error(ctx));
+    require(reln_npy_save(ctx, path, &array) == RELN_OK, reln_ctx_error(ctx));
 }
 
 /* so(3) in a turned frame: hats of the rows of a rotation, times lengths; the form is diagonal but for rounding. */
@@ -80,19 +80,19 @@ static void make_turned(RelnCtx *ctx)
 
 static void make_good(RelnCtx *ctx)
 {
-    static const double sl2[] = {1, 0, 0, -1, 0, 1, 0, 0, 0, 0, 1, 0};
+    static double sl2[] = {1, 0, 0, -1, 0, 1, 0, 0, 0, 0, 1, 0};
     /* e12, e13, e23: nilpotent */
-    static const double heisenberg[27] = {[1] = 1, [9 + 2] = 1, [18 + 5] = 1};
-    static const double open[] = {0, 1, 0, 0, 0, 0, 1, 0};
-    static const double dependent[] = {1, 0, 0, -1, 2, 0, 0, -2};
+    static double heisenberg[27] = {[1] = 1, [9 + 2] = 1, [18 + 5] = 1};
+    static double open[] = {0, 1, 0, 0, 0, 0, 1, 0};
+    static double dependent[] = {1, 0, 0, -1, 2, 0, 0, -2};
     /* sl2 by columns, big-endian: element (k, i, j) at k + 3 i + 6 j */
     static const unsigned char columns[48] = {
         [4 * 0 + 3] = 1,    [4 * 7 + 3] = 1,    [4 * 5 + 3] = 1,    [4 * 9 + 0] = 0xff,
         [4 * 9 + 1] = 0xff, [4 * 9 + 2] = 0xff, [4 * 9 + 3] = 0xff,
     };
     /* rotations in the frame diag(1, 1.1, 0.7): no entry but 0 and 1 is a dyadic number */
-    static const double floats[27] = {[5] = -1.1 / 0.7, [7] = 0.7 / 1.1,     [9 + 2] = 1 / 0.7,
-                                      [9 + 6] = -0.7,   [18 + 1] = -1 / 1.1, [18 + 3] = 1.1};
+    static double floats[27] = {[5] = -1.1 / 0.7, [7] = 0.7 / 1.1,     [9 + 2] = 1 / 0.7,
+                                [9 + 6] = -0.7,   [18 + 1] = -1 / 1.1, [18 + 3] = 1.1};
     float single[12];
 
     save(ctx, "so3-floats", 3, 3, 3, 3, floats);
@@ -260,7 +260,7 @@ static int retell(const char *path, const char *key, const char *old, const char
 static double *read_array(RelnCtx *ctx, const char *path, const char *name, ptrdiff_t *count)
 {
     RelnArchive *archive = NULL;
-    const RelnArchiveInfo *info;
+    const RelnArray *info;
     double *values;
     int index;
 
@@ -268,10 +268,10 @@ static double *read_array(RelnCtx *ctx, const char *path, const char *name, ptrd
     index = reln_archive_find(archive, name);
     require(index >= 0, name);
     info = reln_archive_info(archive, index);
-    *count = info->n_rows * info->row_size;
+    *count = reln_array_count(info);
     values = malloc((size_t)(*count + 1) * sizeof *values);
     require(values != NULL, "out of memory");
-    require(reln_archive_range(archive, index, 0, info->n_rows, values) == RELN_OK,
+    require(reln_archive_range(archive, index, 0, reln_array_rows(info), values) == RELN_OK,
             reln_ctx_error(ctx));
     reln_archive_destroy(archive);
     return values;

@@ -225,9 +225,9 @@ enum { SETS = 40, PLACES = 64 };
 static void write_sets(Room *r)
 {
     static double v[SETS * PLACES * 3], m[SETS * PLACES], y[SETS];
-    const RelnNamed arrays[] = {{"v", RELN_F64, 3, {SETS, PLACES, 3}, v},
-                                {"m", RELN_F64, 2, {SETS, PLACES}, m},
-                                {"y", RELN_F64, 1, {SETS}, y}};
+    const RelnArray arrays[] = {RELN_ARRAY("v", RELN_F64, v, SETS, PLACES, 3),
+                                RELN_ARRAY("m", RELN_F64, m, SETS, PLACES),
+                                RELN_ARRAY("y", RELN_F64, y, SETS)};
     RelnRng rng = reln_rng(3, 1);
 
     fill_normal(&rng, SETS * PLACES * 3, v);

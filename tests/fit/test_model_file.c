@@ -7,19 +7,19 @@
 #define TRAIN32 " train: {epochs: 2, batch: 4, validation: 0.25, dtype: f32}}"
 #define TRAIN64 " train: {epochs: 2, batch: 4, validation: 0.25, dtype: f64}}"
 
-static RelnPredictions predict(Room *r, RelnModel *model, const char *data, int threads)
+static RelnArray predict(Room *r, RelnModel *model, const char *data, int threads)
 {
-    RelnPredictions p;
+    RelnArray p;
 
     assert_ok(r->world.ctx, reln_predict(model, data, threads, &p));
     return p;
 }
 
-static void assert_same_values(const RelnPredictions *a, const RelnPredictions *b)
+static void assert_same_values(const RelnArray *a, const RelnArray *b)
 {
-    assert_int_equal(a->n_samples, b->n_samples);
-    assert_int_equal(a->size, b->size);
-    assert_memory_equal(a->values, b->values, (size_t)(a->n_samples * a->size) * sizeof *a->values);
+    assert_int_equal(a->rank, b->rank);
+    assert_memory_equal(a->dims, b->dims, sizeof a->dims);
+    assert_memory_equal(a->f64, b->f64, (size_t)reln_array_count(a) * sizeof *a->f64);
 }
 
 /* ---- the same model ------------------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void only_a_checkpoint_is_read_as_one(void **state)
 {
     static const RelnMetaItem other[] = {{"reln.format", "999"}, {"reln.kind", "checkpoint"}};
     double x[2] = {1, 2};
-    const RelnNamed array = {"x", RELN_F64, 1, {2}, x};
+    const RelnArray array = RELN_ARRAY("x", RELN_F64, x, 2);
     RelnTensors *file = NULL;
     bool previous;
     char path[512];
@@ -84,7 +84,7 @@ static void a_model_in_double_precision_predicts_the_same_to_single(void **state
 {
     Room r;
     RelnModel *narrow, *wide, *converted = NULL;
-    RelnPredictions a, b, c;
+    RelnArray a, b, c;
 
     (void)state;
     room_init(&r, VECTORS TRAIN32, 12);
@@ -97,11 +97,11 @@ static void a_model_in_double_precision_predicts_the_same_to_single(void **state
     c = predict(&r, converted, r.data, 1);
     assert_same_values(&b, &c);
     /* a dozen sums of up to 36 terms each */
-    assert_near(a.values, b.values, a.n_samples * a.size, 12 * 36 * (double)FLT_EPSILON);
-    assert_memory_not_equal(a.values, b.values, (size_t)(a.n_samples * a.size) * sizeof *a.values);
-    reln_predictions_clear(&a);
-    reln_predictions_clear(&b);
-    reln_predictions_clear(&c);
+    assert_near(a.f64, b.f64, reln_array_count(&a), 12 * 36 * (double)FLT_EPSILON);
+    assert_memory_not_equal(a.f64, b.f64, (size_t)reln_array_count(&a) * sizeof *a.f64);
+    reln_array_clear(&a);
+    reln_array_clear(&b);
+    reln_array_clear(&c);
     reln_model_destroy(narrow);
     reln_model_destroy(wide);
     reln_model_destroy(converted);
@@ -154,7 +154,7 @@ static void an_edited_description_is_refused(void **state)
 /* The arrays of the room, from one sample on, as a file of its own. */
 static void save_rest(Room *r, ptrdiff_t from, const char *path)
 {
-    RelnNamed arrays[WORLD_ARRAYS];
+    RelnArray arrays[WORLD_ARRAYS];
 
     for (int i = 0; i < r->world.n_arrays; i++) {
         arrays[i] = r->world.arrays[i];
@@ -175,7 +175,7 @@ static void predictions_do_not_depend_on_threads_or_neighbours(void **state)
     for (int k = 0; k < 3; k++) {
         Room r;
         RelnModel *model;
-        RelnPredictions one, three, rest;
+        RelnArray one, three, rest;
         char path[128];
 
         room_init(&r, specs[k], SAMPLES);
@@ -187,12 +187,12 @@ static void predictions_do_not_depend_on_threads_or_neighbours(void **state)
         three = predict(&r, model, r.data, 3);
         rest = predict(&r, model, path, 1);
         assert_same_values(&one, &three);
-        assert_int_equal(rest.n_samples, SAMPLES - FROM);
-        assert_memory_equal(rest.values, one.values + FROM * one.size,
-                            (size_t)(rest.n_samples * rest.size) * sizeof *rest.values);
-        reln_predictions_clear(&one);
-        reln_predictions_clear(&three);
-        reln_predictions_clear(&rest);
+        assert_int_equal(rest.dims[0], SAMPLES - FROM);
+        assert_memory_equal(rest.f64, one.f64 + FROM * reln_array_row_size(&one),
+                            (size_t)reln_array_count(&rest) * sizeof *rest.f64);
+        reln_array_clear(&one);
+        reln_array_clear(&three);
+        reln_array_clear(&rest);
         reln_model_destroy(model);
         room_clear(&r);
     }
@@ -205,7 +205,7 @@ static void predictions_of_several_vectors_turn_with_the_data(void **state)
     RelnModel *model;
     RelnElement *g = NULL;
     RelnRng rng = reln_rng(3, 3);
-    RelnPredictions still, turned;
+    RelnArray still, turned;
 
     (void)state;
     room_init(&r, VECTORS TRAIN64, 12);
@@ -213,11 +213,12 @@ static void predictions_of_several_vectors_turn_with_the_data(void **state)
     model = room_load(&r, RELN_DEFAULT);
     assert_ok(r.world.ctx, reln_model_element(model, &rng, 1, &g));
     still = predict(&r, model, r.data, 1);
-    assert_int_equal(still.rank, 2);
-    assert_int_equal(still.dims[0], 2);
-    assert_int_equal(still.dims[1], 3);
+    assert_int_equal(still.rank, 3);
+    assert_int_equal(still.dims[0], 12);
+    assert_int_equal(still.dims[1], 2);
+    assert_int_equal(still.dims[2], 3);
     for (int i = 0; i < r.world.spec.n_inputs; i++) {
-        const RelnNamed *a = world_find(&r.world, r.world.spec.input[i].name);
+        const RelnArray *a = world_find(&r.world, r.world.spec.input[i].name);
         const ptrdiff_t size = array_count(a) / a->dims[0];
         for (int s = 0; s < 12; s++)
             assert_ok(r.world.ctx, reln_model_act(model, i, g, (double *)a->values + s * size));
@@ -225,11 +226,11 @@ static void predictions_of_several_vectors_turn_with_the_data(void **state)
     save_rest(&r, 0, r.data);
     turned = predict(&r, model, r.data, 1);
     for (int s = 0; s < 12; s++)
-        assert_ok(r.world.ctx, reln_model_act_target(model, g, still.values + s * still.size));
+        assert_ok(r.world.ctx, reln_model_act_target(model, g, still.f64 + s * 2 * 3));
     /* the bound of the check after five layers */
-    assert_near(turned.values, still.values, 12 * still.size, DBL_EPSILON * (64 * 5 + 2) * 10);
-    reln_predictions_clear(&still);
-    reln_predictions_clear(&turned);
+    assert_near(turned.f64, still.f64, 12 * 2 * 3, DBL_EPSILON * (64 * 5 + 2) * 10);
+    reln_array_clear(&still);
+    reln_array_clear(&turned);
     reln_element_destroy(g);
     reln_model_destroy(model);
     room_clear(&r);
@@ -239,21 +240,22 @@ static void classes_come_as_probabilities(void **state)
 {
     Room r;
     RelnModel *model;
-    RelnPredictions p;
+    RelnArray p;
 
     (void)state;
     room_init(&r, CLASSES TRAIN32, 12);
     room_train(&r, 1);
     model = room_load(&r, RELN_DEFAULT);
     p = predict(&r, model, r.data, 1);
-    assert_int_equal(p.rank, 1);
-    assert_int_equal(p.dims[0], 3);
+    assert_int_equal(p.rank, 2);
+    assert_int_equal(p.dims[0], 12);
+    assert_int_equal(p.dims[1], 3);
     for (int s = 0; s < 12; s++) {
-        const double *y = p.values + 3 * s;
+        const double *y = p.f64 + 3 * s;
         assert_true(y[0] > 0 && y[1] > 0 && y[2] > 0);
         assert_small(fabs(y[0] + y[1] + y[2] - 1), 4 * DBL_EPSILON);
     }
-    reln_predictions_clear(&p);
+    reln_array_clear(&p);
     reln_model_destroy(model);
     room_clear(&r);
 }
@@ -344,7 +346,7 @@ static Room *faulty;
 static RelnStatus load_and_use(RelnCtx *ctx)
 {
     RelnModel *model = NULL;
-    RelnPredictions p = {0};
+    RelnArray p = {0};
     RelnMetrics m;
     char path[128];
     RelnStatus status = reln_model_load(ctx, faulty->run, RELN_DEFAULT, &model);
@@ -356,7 +358,7 @@ static RelnStatus load_and_use(RelnCtx *ctx)
         status = reln_evaluate(model, faulty->data, 1, &m);
     if (status == RELN_OK)
         status = reln_model_save(model, path);
-    reln_predictions_clear(&p);
+    reln_array_clear(&p);
     reln_model_destroy(model);
     return status;
 }

@@ -101,7 +101,7 @@ static void a_run_that_diverges_at_once_leaves_no_model(void **state)
 static void outputs_that_are_not_finite_are_no_results(void **state)
 {
     RelnModel *model;
-    RelnPredictions p;
+    RelnArray p;
     RelnMetrics m;
     Room r;
 
@@ -110,7 +110,7 @@ static void outputs_that_are_not_finite_are_no_results(void **state)
     room_train(&r, 1);
     model = room_load(&r, RELN_DEFAULT);
     assert_ok(r.world.ctx, reln_predict(model, r.data, 1, &p));
-    reln_predictions_clear(&p);
+    reln_array_clear(&p);
     ((double *)r.world.arrays[0].values)[5 * WORLD_CHANNELS * 4] =
         1e36; /* sample 5: its square is beyond f32 */
     put(&r);
@@ -136,8 +136,8 @@ static void one_changed_number_of_many_is_seen(void **state)
 {
     enum { N = 12, P = 30000, NUMBERS = N * P * 3 };
     static double v[2 * NUMBERS], y[2 * N];
-    const RelnNamed arrays[] = {{"v", RELN_F64, 3, {2 * N, P, 3}, v},
-                                {"y", RELN_F64, 1, {2 * N}, y}};
+    const RelnArray arrays[] = {RELN_ARRAY("v", RELN_F64, v, 2 * N, P, 3),
+                                RELN_ARRAY("y", RELN_F64, y, 2 * N)};
     RelnRng rng = reln_rng(3, 0);
     RelnFitOptions options = {.observe = at_once};
     RelnTrainEnd end;
@@ -178,9 +178,11 @@ static void one_changed_number_of_many_is_seen(void **state)
 /* so(2) as a file; then another algebra in its place, and then none. */
 static void a_basis_from_a_file_travels_in_the_model(void **state)
 {
-    static const double turn[] = {0, -1, 1, 0}, stretch[] = {1, 0, 0, -1};
+    static double turn[] = {0, -1, 1, 0}, stretch[] = {1, 0, 0, -1};
     RelnCheck *check = malloc(sizeof *check);
-    RelnPredictions before, after;
+    const RelnArray turns = RELN_ARRAY(NULL, RELN_F64, turn, 1, 2, 2),
+                    stretches = RELN_ARRAY(NULL, RELN_F64, stretch, 1, 2, 2);
+    RelnArray before, after;
     RelnModel *model;
     char basis[128], spec[512];
     Room r;
@@ -194,7 +196,7 @@ static void a_basis_from_a_file_travels_in_the_model(void **state)
              "scalar}, model: {width: 3, depth: 1}, train: {epochs: 1, batch: 4, dtype: f32}}",
              basis);
     room_write(r.spec, spec);
-    assert_ok(r.world.ctx, reln_npy_save(r.world.ctx, basis, 3, (ptrdiff_t[]){1, 2, 2}, turn));
+    assert_ok(r.world.ctx, reln_npy_save(r.world.ctx, basis, &turns));
     room_train(&r, 1);
     model = room_load(&r, RELN_F64);
     assert_ok(r.world.ctx, reln_predict(model, r.data, 1, &before));
@@ -202,8 +204,7 @@ static void a_basis_from_a_file_travels_in_the_model(void **state)
     for (int gone = 0; gone < 2; gone++) {
         assert_int_equal(unlink(basis), 0);
         if (!gone)
-            assert_ok(r.world.ctx,
-                      reln_npy_save(r.world.ctx, basis, 3, (ptrdiff_t[]){1, 2, 2}, stretch));
+            assert_ok(r.world.ctx, reln_npy_save(r.world.ctx, basis, &stretches));
         model = room_load(&r, RELN_DEFAULT);
         assert_ok(r.world.ctx, reln_check(model, &(RelnCheckOptions){.draws = 5}, check));
         assert_true(check->promises && check->kept);
@@ -211,11 +212,11 @@ static void a_basis_from_a_file_travels_in_the_model(void **state)
         reln_model_destroy(model);
         model = room_load(&r, RELN_F64);
         assert_ok(r.world.ctx, reln_predict(model, r.data, 1, &after));
-        assert_memory_equal(before.values, after.values, 16 * sizeof *after.values);
-        reln_predictions_clear(&after);
+        assert_memory_equal(before.f64, after.f64, 16 * sizeof *after.f64);
+        reln_array_clear(&after);
         reln_model_destroy(model);
     }
-    reln_predictions_clear(&before);
+    reln_array_clear(&before);
     free(check);
     room_clear(&r);
 }
@@ -231,9 +232,9 @@ static void one_covariance_is_not_taken_relative_to_itself(void **state)
         "covariance, reference: mean}], target: {name: y, as: scalar}, model: {width: 2, depth: 1},"
         " train: {epochs: 1, batch: 4}}"};
     static double c[16 * 4], y[16];
-    const RelnNamed arrays[] = {{"C", RELN_F64, 3, {16, 2, 2}, c},
-                                {"D", RELN_F64, 3, {16, 2, 2}, c},
-                                {"y", RELN_F64, 1, {16}, y}};
+    const RelnArray arrays[] = {RELN_ARRAY("C", RELN_F64, c, 16, 2, 2),
+                                RELN_ARRAY("D", RELN_F64, c, 16, 2, 2),
+                                RELN_ARRAY("y", RELN_F64, y, 16)};
     RelnRng rng = reln_rng(3, 0);
 
     (void)state;

@@ -9,9 +9,9 @@ static void check_array(const RelnArray *a, size_t n_bytes)
     require(a->rank >= 0 && a->rank <= RELN_ARRAY_MAX_RANK && a->values);
     for (int d = 0; d < a->rank; d++)
         count = a->dims[d] == 0 || count == 0 ? 0 : count * a->dims[d];
-    require(count == a->count && (size_t)count <= n_bytes / 4);
-    for (ptrdiff_t i = 0; i < a->count; i++) /* every value is there to be read */
-        seen = a->values[i];
+    require(count == reln_array_count(a) && (size_t)count <= n_bytes / 4);
+    for (ptrdiff_t i = 0; i < count; i++) /* every value is there to be read */
+        seen = a->f64[i];
     (void)seen;
 }
 

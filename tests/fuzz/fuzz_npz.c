@@ -29,15 +29,15 @@ static const char *as_file(const uint8_t *data, size_t size)
 /* Whether or not its bytes are good, asking for them ends with rows or with a line. */
 static void check_array(RelnCtx *ctx, RelnArchive *archive, int index)
 {
-    const RelnArchiveInfo *const info = reln_archive_info(archive, index);
-    const ptrdiff_t last = info->n_rows - 1;
+    const RelnArray *const info = reln_archive_info(archive, index);
+    const ptrdiff_t last = reln_array_rows(info) - 1;
     double *row;
     RelnStatus status;
 
-    require(info->rank >= 0 && info->rank <= RELN_ARRAY_MAX_RANK && info->n_rows >= 0);
-    if (info->n_rows == 0 || info->row_size > 1 << 20)
+    require(info->rank >= 0 && info->rank <= RELN_ARRAY_MAX_RANK && reln_array_rows(info) >= 0);
+    if (reln_array_rows(info) == 0 || reln_array_row_size(info) > 1 << 20)
         return;
-    row = malloc(((size_t)info->row_size + 1) * sizeof *row);
+    row = malloc(((size_t)reln_array_row_size(info) + 1) * sizeof *row);
     require(row != NULL);
     status = reln_archive_range(archive, index, 0, 1, row);
     if (status == RELN_OK)

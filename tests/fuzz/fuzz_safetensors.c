@@ -3,12 +3,12 @@
 
 static size_t check_tensor(const RelnTensors *t, int i)
 {
-    const RelnNamed *const a = reln_tensors_get(t, i);
+    const RelnArray *const a = reln_tensors_get(t, i);
     const volatile unsigned char *p = a->values;
     size_t n_bytes = a->dtype == RELN_F64 || a->dtype == RELN_I64 ? 8 : 4;
     volatile unsigned char seen;
 
-    require(reln_tensors_find(t, a->name) == a && a->rank >= 0 && a->rank <= RELN_NAMED_MAX_RANK);
+    require(reln_tensors_find(t, a->name) == a && a->rank >= 0 && a->rank <= RELN_ARRAY_MAX_RANK);
     require((uintptr_t)a->values % n_bytes == 0);
     for (int d = 0; d < a->rank; d++)
         n_bytes = a->dims[d] == 0 || n_bytes == 0 ? 0 : n_bytes * (size_t)a->dims[d];

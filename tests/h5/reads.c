@@ -148,7 +148,7 @@ static void datasets_of_every_kind_are_read(void **state)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const int x = reln_archive_find(a, names[i]);
 
-        assert_true(x >= 0 && reln_archive_info(a, x)->row_size == COLUMNS);
+        assert_true(x >= 0 && reln_array_row_size(reln_archive_info(a, x)) == COLUMNS);
         assert_ok(f->ctx, reln_archive_range(a, x, 0, ROWS, &out[0][0]));
         assert_memory_equal(out, values, sizeof values);
         assert_ok(f->ctx, reln_archive_rows(a, x, 1, &(ptrdiff_t){ROWS - 1}, &out[0][0]));
@@ -212,7 +212,8 @@ static RelnStatus read_some(const Fixture *f)
     RelnStatus status = reln_archive_open_with(f->ctx, f->path, RELN_H5, &a);
 
     for (int i = 0; status == RELN_OK && i < reln_archive_count(a); i++)
-        if (reln_archive_info(a, i)->n_rows > 0 && reln_archive_info(a, i)->row_size <= COLUMNS)
+        if (reln_array_rows(reln_archive_info(a, i)) > 0 &&
+            reln_array_row_size(reln_archive_info(a, i)) <= COLUMNS)
             status = reln_archive_range(a, i, 0, 1, out);
     reln_archive_destroy(a);
     return status;

@@ -195,7 +195,7 @@ static void assert_rows(Folder *f, const char *path, const char *name)
     static const ptrdiff_t order[] = {7, 8, 9, 0, ROWS - 1, 9, 8, 7};
     double out[ROWS * COLUMNS];
     RelnArchive *a = NULL;
-    const RelnArchiveInfo *info;
+    const RelnArray *info;
     uint64_t allocations;
     int x;
 
@@ -204,9 +204,10 @@ static void assert_rows(Folder *f, const char *path, const char *name)
     assert_true(x >= 0);
     assert_int_equal(reln_archive_find(a, "absent"), -1);
     info = reln_archive_info(a, x);
-    assert_true(info->n_rows == ROWS && info->row_size == COLUMNS && info->rank == 3);
+    assert_true(reln_array_rows(info) == ROWS && reln_array_row_size(info) == COLUMNS &&
+                info->rank == 3);
     assert_true(info->dims[1] == 2 && info->dims[2] == 3);
-    assert_string_equal(info->dtype, "f8");
+    assert_string_equal(info->stored, "f8");
     assert_ok(f->ctx, reln_archive_range(a, x, 0, ROWS, out));
     assert_memory_equal(out, values, sizeof values);
     allocations = reln_ctx_allocations(f->ctx); /* from now on there are none */
@@ -228,9 +229,8 @@ static void assert_rows(Folder *f, const char *path, const char *name)
 
 static void rows_are_the_same_from_every_format(void **state)
 {
-    const ptrdiff_t dims[] = {ROWS, 2, 3};
-    const RelnNamed arrays[] = {{"y", RELN_I32, 1, {1}, &(int32_t){3}},
-                                {"X", RELN_F64, 3, {ROWS, 2, 3}, values}};
+    const RelnArray arrays[] = {RELN_ARRAY("y", RELN_I32, &(int32_t){3}, 1),
+                                RELN_ARRAY("X", RELN_F64, values, ROWS, 2, 3)};
     Folder *f = *state;
     char folder[128], path[160];
 
@@ -238,7 +238,7 @@ static void rows_are_the_same_from_every_format(void **state)
     snprintf(folder, sizeof folder, "%s/folder", f->directory);
     snprintf(path, sizeof path, "%s/X.npy", folder);
     assert_ok(f->ctx, reln_folder_make(f->ctx, folder));
-    assert_ok(f->ctx, reln_npy_save(f->ctx, path, 3, dims, &values[0][0]));
+    assert_ok(f->ctx, reln_npy_save(f->ctx, path, &arrays[1]));
     assert_rows(f, path, "X");
     assert_rows(f, folder, "X");
     unlink(path);
@@ -322,8 +322,7 @@ static void every_kind_of_number_becomes_doubles(void **state)
                 2 * (size_t)(cases[i].code[1] - '0'));
         assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "n.npy", &b), &a));
         assert_string_equal(reln_archive_info(a, 0)->name, "n");
-        assert_string_equal(reln_archive_info(a, 0)->dtype, cases[i].code);
-        assert_int_equal(reln_archive_info(a, 0)->whole_numbers, cases[i].code[0] != 'f');
+        assert_string_equal(reln_archive_info(a, 0)->stored, cases[i].code);
         assert_ok(f->ctx, reln_archive_range(a, 0, 0, 2, out));
         assert_true(out[0] == cases[i].first && out[1] == cases[i].second);
         reln_archive_destroy(a);
@@ -333,9 +332,9 @@ static void every_kind_of_number_becomes_doubles(void **state)
 
 static void single_numbers_and_empty_arrays_have_rows(void **state)
 {
-    const RelnNamed arrays[] = {{"one", RELN_F64, 0, {0}, &(double){2.5}},
-                                {"none", RELN_F32, 2, {0, 3}, NULL},
-                                {"thin", RELN_F32, 2, {3, 0}, NULL}};
+    const RelnArray arrays[] = {{.name = "one", .dtype = RELN_F64, .values = &(double){2.5}},
+                                RELN_ARRAY("none", RELN_F32, NULL, 0, 3),
+                                RELN_ARRAY("thin", RELN_F32, NULL, 3, 0)};
     Folder *f = *state;
     RelnArchive *a = NULL;
     double out = 0;
@@ -345,8 +344,10 @@ static void single_numbers_and_empty_arrays_have_rows(void **state)
     assert_int_equal(reln_archive_count(a), 3);
     assert_ok(f->ctx, reln_archive_range(a, 0, 0, 1, &out));
     assert_true(out == 2.5);
-    assert_true(reln_archive_info(a, 1)->n_rows == 0 && reln_archive_info(a, 1)->row_size == 3);
-    assert_true(reln_archive_info(a, 2)->n_rows == 3 && reln_archive_info(a, 2)->row_size == 0);
+    assert_true(reln_array_rows(reln_archive_info(a, 1)) == 0 &&
+                reln_array_row_size(reln_archive_info(a, 1)) == 3);
+    assert_true(reln_array_rows(reln_archive_info(a, 2)) == 3 &&
+                reln_array_row_size(reln_archive_info(a, 2)) == 0);
     assert_ok(f->ctx, reln_archive_range(a, 2, 0, 3, &out));
     assert_null(reln_archive_info(a, 3));
     reln_archive_destroy(a);
@@ -445,7 +446,7 @@ static void damaged_and_foreign_entries_are_refused_with_the_reason(void **state
 static void a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given(void **state)
 {
     static double many[9000];
-    const RelnNamed array = {"X", RELN_F64, 1, {9000}, many};
+    const RelnArray array = RELN_ARRAY("X", RELN_F64, many, 9000);
     Folder *f = *state;
     RelnArchive *a = NULL;
     double out;
@@ -526,20 +527,20 @@ static void what_is_no_archive_is_refused_by_its_first_bytes(void **state)
 static void impossible_npz_are_not_written(void **state)
 {
     static double one_value[1] = {1};
-    const RelnNamed cases[] = {
-        {NULL, RELN_F64, 0, {0}, one_value},
-        {"", RELN_F64, 0, {0}, one_value},
-        {"a/b", RELN_F64, 0, {0}, one_value},
-        {"a", RELN_F64, 1, {1}, NULL},
-        {"a", RELN_DEFAULT, 0, {0}, one_value},
-        {"a", RELN_F64, 1, {-1}, one_value},
-        {"a", RELN_F64, 1, {(ptrdiff_t)1 << 30}, one_value},
-        {"b", RELN_F64, 0, {0}, one_value}, /* the name of another one */
+    const RelnArray cases[] = {
+        {.name = NULL, .dtype = RELN_F64, .values = one_value},
+        {.name = "", .dtype = RELN_F64, .values = one_value},
+        {.name = "a/b", .dtype = RELN_F64, .values = one_value},
+        RELN_ARRAY("a", RELN_F64, NULL, 1),
+        {.name = "a", .dtype = RELN_DEFAULT, .values = one_value},
+        RELN_ARRAY("a", RELN_F64, one_value, -1),
+        RELN_ARRAY("a", RELN_F64, one_value, (ptrdiff_t)1 << 30),
+        {.name = "b", .dtype = RELN_F64, .values = one_value}, /* the name of another one */
     };
     Folder *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const RelnNamed both[] = {{"b", RELN_F64, 0, {0}, one_value}, cases[i]};
+        const RelnArray both[] = {{.name = "b", .dtype = RELN_F64, .values = one_value}, cases[i]};
 
         assert_int_equal(reln_npz_save(f->ctx, path_in(f, "a.npz"), 2, both), RELN_ERR_ARG);
         assert_int_equal(access(path_in(f, "a.npz"), F_OK), -1);
@@ -564,7 +565,7 @@ static RelnStatus read_one_row(RelnCtx *ctx)
 
 static RelnStatus save_one(RelnCtx *ctx)
 {
-    const RelnNamed array = {"X", RELN_F64, 3, {ROWS, 2, 3}, values};
+    const RelnArray array = RELN_ARRAY("X", RELN_F64, values, ROWS, 2, 3);
 
     return reln_npz_save(ctx, faults_path, 1, &array);
 }
@@ -656,7 +657,7 @@ static void arrays_in_memory_are_read_as_those_of_files(void **state)
     static float x[6] = {1, 2, 3, 4, 5, 6};
     static int32_t y[3] = {7, -8, 9};
     const ptrdiff_t large = (ptrdiff_t)1 << 32;
-    RelnNamed arrays[] = {{"x", RELN_F32, 2, {3, 2}, x}, {"y", RELN_I32, 1, {3}, y}};
+    RelnArray arrays[] = {RELN_ARRAY("x", RELN_F32, x, 3, 2), RELN_ARRAY("y", RELN_I32, y, 3)};
     RelnArchive *a = NULL;
     RelnCtx *ctx = NULL;
     double out[4];

@@ -175,11 +175,11 @@ static int teardown(void **state)
     return rmdir(f->directory);
 }
 
-static RelnStatus save(Fixture *f, const double *values)
+static RelnStatus save(Fixture *f, double *values)
 {
-    const ptrdiff_t dims[] = {COUNT};
+    const RelnArray array = RELN_ARRAY(NULL, RELN_F64, values, COUNT);
 
-    return reln_npy_save(f->ctx, f->path, 1, dims, values);
+    return reln_npy_save(f->ctx, f->path, &array);
 }
 
 static void begin(int fail_at, int error)
@@ -339,7 +339,7 @@ static void a_file_that_becomes_shorter_while_it_is_read_is_an_error(void **stat
 
 static RelnStatus save_step(Fixture *f, int64_t step)
 {
-    const RelnNamed one = {"step", RELN_I64, 0, {0}, &step};
+    const RelnArray one = {.name = "step", .dtype = RELN_I64, .values = &step};
 
     return reln_tensors_save_keeping(f->ctx, f->path, 1, &one, NULL);
 }

@@ -53,17 +53,19 @@ static int32_t indices[3] = {-1, 0, 2147483647};
 static int64_t step = -((int64_t)1 << 60);
 
 /* Narrow before wide, an empty one and a single number. */
-static const RelnNamed arrays[] = {
-    {"w", RELN_F32, 2, {2, 3}, weights},    {"m.\"quoted\" \xc3\xa9", RELN_F64, 1, {3}, moments},
-    {"none", RELN_F32, 3, {2, 0, 5}, NULL}, {"i", RELN_I32, 1, {3}, indices},
-    {"step", RELN_I64, 0, {0}, &step},
+static const RelnArray arrays[] = {
+    RELN_ARRAY("w", RELN_F32, weights, 2, 3),
+    RELN_ARRAY("m.\"quoted\" \xc3\xa9", RELN_F64, moments, 3),
+    RELN_ARRAY("none", RELN_F32, NULL, 2, 0, 5),
+    RELN_ARRAY("i", RELN_I32, indices, 3),
+    {.name = "step", .dtype = RELN_I64, .values = &step},
 };
 enum { N = sizeof arrays / sizeof arrays[0] };
 
 static const RelnMetaItem items[] = {{"model", "{\"kind\": \"reln\"}\n"}, {"empty", ""}};
 static const RelnMeta meta = {2, items};
 
-static size_t bytes_of(const RelnNamed *a)
+static size_t bytes_of(const RelnArray *a)
 {
     size_t n = a->dtype == RELN_F64 || a->dtype == RELN_I64 ? 8 : 4;
 
@@ -72,11 +74,11 @@ static size_t bytes_of(const RelnNamed *a)
     return n;
 }
 
-static void assert_holds(const RelnTensors *t, const RelnNamed *wanted, int n)
+static void assert_holds(const RelnTensors *t, const RelnArray *wanted, int n)
 {
     assert_int_equal(reln_tensors_count(t), n);
     for (int i = 0; i < n; i++) {
-        const RelnNamed *a = reln_tensors_get(t, i);
+        const RelnArray *a = reln_tensors_get(t, i);
 
         assert_string_equal(a->name, wanted[i].name);
         assert_ptr_equal(reln_tensors_find(t, wanted[i].name), a);
@@ -171,7 +173,7 @@ static void many_arrays_of_several_chunks_come_back(void **state)
 {
     enum { MANY = 3000, LONG = 50001 };
     static char names[MANY][16];
-    static RelnNamed many[MANY];
+    static RelnArray many[MANY];
     static double values[LONG];
     Fixture *f = *state;
     RelnTensors *t = NULL;
@@ -180,8 +182,8 @@ static void many_arrays_of_several_chunks_come_back(void **state)
         values[i] = i;
     for (int i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "layer.%d", i * 7 % MANY);
-        many[i] =
-            (RelnNamed){names[i], i % 2 ? RELN_F64 : RELN_F32, 1, {i == 5 ? LONG : i % 9}, values};
+        many[i] = (RelnArray)RELN_ARRAY(names[i], i % 2 ? RELN_F64 : RELN_F32, values,
+                                        i == 5 ? LONG : i % 9);
     }
     assert_ok(f->ctx, reln_tensors_save(f->ctx, f->path, MANY, many, NULL));
     assert_ok(f->ctx, reln_tensors_load(f->ctx, f->path, &t));
@@ -370,28 +372,28 @@ static void arrays_that_no_reader_would_take_are_not_written(void **state)
     static char long_name[514];
     const RelnMetaItem own = {"reln.sha256", "x"}, bad_text = {"k", "\xff"};
     const struct {
-        RelnNamed array;
+        RelnArray array;
         const RelnMetaItem *item;
     } cases[] = {
-        {{NULL, RELN_F32, 0, {0}, weights}, NULL},
-        {{"", RELN_F32, 0, {0}, weights}, NULL},
-        {{long_name, RELN_F32, 0, {0}, weights}, NULL},
-        {{"\xff", RELN_F32, 0, {0}, weights}, NULL},
-        {{"__metadata__", RELN_F32, 0, {0}, weights}, NULL},
-        {{"w", RELN_DEFAULT, 0, {0}, weights}, NULL},
-        {{"w", RELN_F32, 9, {0}, weights}, NULL},
-        {{"w", RELN_F32, 1, {-1}, weights}, NULL},
-        {{"w", RELN_F32, 1, {1}, NULL}, NULL},
-        {{"w", RELN_F32, 2, {PTRDIFF_MAX, 2}, weights}, NULL},
-        {{"i", RELN_F32, 0, {0}, weights}, NULL}, /* the name of another one */
-        {{"w", RELN_F32, 0, {0}, weights}, &own},
-        {{"w", RELN_F32, 0, {0}, weights}, &bad_text},
+        {{.name = NULL, .dtype = RELN_F32, .values = weights}, NULL},
+        {{.name = "", .dtype = RELN_F32, .values = weights}, NULL},
+        {{.name = long_name, .dtype = RELN_F32, .values = weights}, NULL},
+        {{.name = "\xff", .dtype = RELN_F32, .values = weights}, NULL},
+        {{.name = "__metadata__", .dtype = RELN_F32, .values = weights}, NULL},
+        {{.name = "w", .dtype = RELN_DEFAULT, .values = weights}, NULL},
+        {{.name = "w", .dtype = RELN_F32, .rank = 9, .values = weights}, NULL},
+        {RELN_ARRAY("w", RELN_F32, weights, -1), NULL},
+        {RELN_ARRAY("w", RELN_F32, NULL, 1), NULL},
+        {RELN_ARRAY("w", RELN_F32, weights, PTRDIFF_MAX, 2), NULL},
+        {{.name = "i", .dtype = RELN_F32, .values = weights}, NULL}, /* the name of another one */
+        {{.name = "w", .dtype = RELN_F32, .values = weights}, &own},
+        {{.name = "w", .dtype = RELN_F32, .values = weights}, &bad_text},
     };
     Fixture *f = *state;
 
     memset(long_name, 'n', 513);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const RelnNamed both[] = {arrays[3], cases[i].array};
+        const RelnArray both[] = {arrays[3], cases[i].array};
         const RelnMeta with = {cases[i].item ? 1 : 0, cases[i].item};
 
         assert_int_equal(reln_tensors_save(f->ctx, f->path, 2, both, &with), RELN_ERR_ARG);
@@ -403,7 +405,7 @@ static void arrays_that_no_reader_would_take_are_not_written(void **state)
 
 static void save_step(Fixture *f, int64_t value)
 {
-    const RelnNamed one = {"step", RELN_I64, 0, {0}, &value};
+    const RelnArray one = {.name = "step", .dtype = RELN_I64, .values = &value};
 
     assert_ok(f->ctx, reln_tensors_save_keeping(f->ctx, f->path, 1, &one, NULL));
 }
@@ -546,7 +548,7 @@ static void every_allocation_may_fail(void **state)
 static void a_full_disk_leaves_the_old_file(void **state)
 {
     static double large[20000];
-    const RelnNamed too_large = {"a", RELN_F64, 1, {20000}, large};
+    const RelnArray too_large = RELN_ARRAY("a", RELN_F64, large, 20000);
     Fixture *f = *state;
     struct rlimit before, little = {4096, 4096};
     bool previous = true;

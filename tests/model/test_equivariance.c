@@ -110,7 +110,7 @@ static void run_init(Run *r, const char *yaml)
     assert_ok(w->ctx, reln_model_build(w->model, &(RelnModelOptions){.taps = true}, &r->net));
     assert_ok(w->ctx, reln_plan_create(r->net.graph, NULL, &r->plan));
     for (int i = 0; i < w->spec.n_inputs; i++) {
-        const RelnNamed *a = world_find(w, w->spec.input[i].name);
+        const RelnArray *a = world_find(w, w->spec.input[i].name);
 
         r->raw[i] = calloc((size_t)array_count(a), sizeof(double));
         memcpy(r->raw[i], a->values, (size_t)array_count(a) * sizeof(double));
@@ -129,7 +129,7 @@ static void run_clear(Run *r)
 static void run(Run *r)
 {
     World *w = &r->w;
-    const RelnNamed *mask = world_find(w, "m");
+    const RelnArray *mask = world_find(w, "m");
 
     assert_ok(w->ctx, reln_data_bind_raw(w->data, r->plan, SAMPLES, (const double *const *)r->raw,
                                          mask ? mask->values : NULL));

@@ -92,17 +92,18 @@ static void a_described_model_predicts_the_same_bits(void **state)
 /* A basis travels with the description: the file is not looked for again. */
 static void a_basis_is_kept_in_the_description(void **state)
 {
-    static const double hat[27] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0,
-                                   0, -1, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0};
+    static double hat[27] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0,
+                             0, -1, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0};
     static double x[4 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 3, 5}, y[4] = {1, 2, 3, 4};
-    RelnNamed arrays[] = {{"X", RELN_F64, 2, {4, 3}, x}, {"y", RELN_F64, 1, {4}, y}};
+    RelnArray arrays[] = {RELN_ARRAY("X", RELN_F64, x, 4, 3), RELN_ARRAY("y", RELN_F64, y, 4)};
+    const RelnArray basis = RELN_ARRAY(NULL, RELN_F64, hat, 3, 3, 3);
     const char *path = "test_model_basis.npy";
     World w = {0};
 
     (void)state;
     assert_int_equal(reln_ctx_create(NULL, &w.ctx), RELN_OK);
     w.owns_ctx = true;
-    assert_ok(w.ctx, reln_npy_save(w.ctx, path, 3, (ptrdiff_t[]){3, 3, 3}, hat));
+    assert_ok(w.ctx, reln_npy_save(w.ctx, path, &basis));
     assert_ok(w.ctx, world_spec(w.ctx,
                                 "{symmetry: {basis: test_model_basis.npy},"
                                 " inputs: [{name: X, as: element}], target: {name: y},"
@@ -127,7 +128,8 @@ static void a_basis_of_elements_of_different_size_is_taken(void **state)
     double hat[27] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0,
                       0, -1, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0};
     static double v[4 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 3, 5}, y[4] = {1, 2, 3, 4};
-    RelnNamed arrays[] = {{"v", RELN_F64, 2, {4, 3}, v}, {"y", RELN_F64, 1, {4}, y}};
+    RelnArray arrays[] = {RELN_ARRAY("v", RELN_F64, v, 4, 3), RELN_ARRAY("y", RELN_F64, y, 4)};
+    const RelnArray basis = RELN_ARRAY(NULL, RELN_F64, hat, 3, 3, 3);
     const char *path = "test_model_small_basis.npy";
     RelnAlgebra *algebra = NULL;
     World w = {0};
@@ -139,7 +141,7 @@ static void a_basis_of_elements_of_different_size_is_taken(void **state)
         hat[i] *= 1e-13;
     assert_ok(w.ctx, reln_algebra_from_basis(w.ctx, 3, 3, hat, NULL, &algebra));
     reln_algebra_destroy(algebra);
-    assert_ok(w.ctx, reln_npy_save(w.ctx, path, 3, (ptrdiff_t[]){3, 3, 3}, hat));
+    assert_ok(w.ctx, reln_npy_save(w.ctx, path, &basis));
     assert_ok(w.ctx, world_spec(w.ctx,
                                 "{symmetry: {basis: test_model_small_basis.npy},"
                                 " inputs: [{name: v, as: vector}], target: {name: y},"

@@ -16,7 +16,7 @@ typedef struct World {
     bool owns_ctx;
     RelnSpec spec;
     int samples, n, dim;
-    RelnNamed arrays[WORLD_ARRAYS];
+    RelnArray arrays[WORLD_ARRAYS];
     int n_arrays;
     RelnArchive *archive; /* made when it is first asked for: a test may change arrays before */
     RelnShapes shapes;
@@ -60,10 +60,10 @@ static inline void unit_quaternion(double *q)
 
 static inline double *world_array(World *w, const char *name, int rank, const ptrdiff_t *dims)
 {
-    RelnNamed *a = &w->arrays[w->n_arrays++];
+    RelnArray *a = &w->arrays[w->n_arrays++];
     size_t count = 1;
 
-    *a = (RelnNamed){.name = name, .dtype = RELN_F64, .rank = rank};
+    *a = (RelnArray){.name = name, .dtype = RELN_F64, .rank = rank};
     for (int d = 0; d < rank; d++) {
         a->dims[d] = dims[d];
         count *= (size_t)dims[d];
@@ -72,7 +72,7 @@ static inline double *world_array(World *w, const char *name, int rank, const pt
     return a->values;
 }
 
-static inline ptrdiff_t array_count(const RelnNamed *a)
+static inline ptrdiff_t array_count(const RelnArray *a)
 {
     ptrdiff_t count = 1;
 
@@ -211,7 +211,7 @@ static inline RelnStatus world_data(World *w, const RelnDataOptions *options)
     return status == RELN_OK ? reln_data_open(w->model, w->archive, options, &w->data) : status;
 }
 
-static inline RelnNamed *world_find(World *w, const char *name)
+static inline RelnArray *world_find(World *w, const char *name)
 {
     for (int i = 0; i < w->n_arrays; i++)
         if (strcmp(w->arrays[i].name, name) == 0)

@@ -134,8 +134,8 @@ static RelnStatus make_trainer(void)
 /* Files of arrays, and a run of one step on them. */
 static RelnStatus make_files(void)
 {
-    const RelnNamed arrays[] = {{"v", RELN_F64, 2, {8, 3}, numbers},
-                                {"y", RELN_F64, 1, {8}, numbers + 100}};
+    const RelnArray arrays[] = {RELN_ARRAY("v", RELN_F64, numbers, 8, 3),
+                                RELN_ARRAY("y", RELN_F64, numbers + 100, 8)};
     FILE *const spec = fopen("spec.yaml", "w");
     RelnTrainEnd end;
 

@@ -6,18 +6,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "property/tree.h"
 #include "reln/ops.h"
-#include "reln/plan.h"
 
-const int32_t case_rows[CASE_SAMPLES] = {3, 0, 2, 1, 4, 2, 3};
+/* Rows of each sample, and below them of each row, counted from the end so that all samples have the same. */
+static const int32_t rows_of_samples[CASE_SAMPLES] = {3, 0, 2, 1, 4, 2, 3};
+static const int32_t rows_of_rows[] = {1, 0, 2, 3, 1, 1, 0, 2, 1, 0, 3, 1, 1, 2, 0};
+
+/* What a counted domain is bound to, for the samples from `first` on. */
+static const int32_t *counts_of(const RelnRowDomain *d, ptrdiff_t first)
+{
+    ptrdiff_t skip = 0;
+
+    if (d->parent == RELN_SAMPLES)
+        return rows_of_samples + first;
+    for (ptrdiff_t i = 0; i < first; i++)
+        skip += rows_of_samples[i];
+    return rows_of_rows + skip;
+}
+
+static void make_tree(Tree *t, const RelnGraph *g, ptrdiff_t n_samples)
+{
+    const int32_t *rows[TREE_DOMAINS] = {NULL};
+
+    for (int d = 2; d < reln_domain_count(g); d++)
+        if (reln_row_domain(g, d)->kind == RELN_ROWS_COUNTED)
+            rows[d - 2] = counts_of(reln_row_domain(g, d), 0);
+    tree_make(t, g, n_samples, rows);
+}
+
+void case_bind_rows(RelnCtx *ctx, const RelnGraph *graph, RelnPlan *plan, ptrdiff_t first)
+{
+    for (int r = 0; r < graph->rows.count; r++) {
+        const RelnRowDomain *d = &graph->rows.items[r];
+
+        if (d->kind == RELN_ROWS_COUNTED)
+            assert_ok(ctx, reln_plan_bind_rows(plan, d->name, counts_of(d, first)));
+    }
+}
 
 ptrdiff_t case_items(const RelnNode *x, ptrdiff_t n_samples)
 {
-    ptrdiff_t rows = 0;
+    ptrdiff_t n;
+    Tree t;
 
-    for (ptrdiff_t i = 0; i < n_samples; i++)
-        rows += case_rows[i];
-    return x->domain == RELN_STEP ? 1 : x->domain == RELN_SAMPLES ? n_samples : rows;
+    if (x->domain <= RELN_SAMPLES)
+        return x->domain == RELN_STEP ? 1 : n_samples;
+    make_tree(&t, x->graph, n_samples);
+    n = t.n[x->domain - 2];
+    tree_clear(&t);
+    return n;
 }
 
 ptrdiff_t case_count(const RelnNode *x, ptrdiff_t n_samples)
@@ -49,27 +87,23 @@ static void fill_numbers(Data *d, const RelnSampleInput *s, RelnRng *rng)
     }
 }
 
-static ptrdiff_t sample_of_row(ptrdiff_t row)
-{
-    ptrdiff_t s = 0;
-
-    while (row >= case_rows[s])
-        row -= case_rows[s++];
-    return s;
-}
-
 static void fill_indices(Data *d, const RelnSampleInput *s, RelnRng *rng)
 {
     const ptrdiff_t each = reln_shape_count(&d->node->shape);
+    Tree t;
 
+    make_tree(&t, d->node->graph, CASE_SAMPLES);
     d->indices = calloc((size_t)d->count + 1, sizeof *d->indices);
     assert_non_null(d->indices);
     for (ptrdiff_t i = 0; i < d->count; i++) {
-        const ptrdiff_t sample = d->node->domain >= 2 ? sample_of_row(i / each) : i / each;
-        const uint64_t limit = s->target >= 2 ? (uint64_t)case_rows[sample] : (uint64_t)s->limit;
+        const ptrdiff_t sample =
+            d->node->domain >= 2 ? t.sample[d->node->domain - 2][i / each] : i / each;
+        const ptrdiff_t *first = s->target >= 2 ? t.first[s->target - 2] + sample : NULL;
 
-        d->indices[i] = (int32_t)reln_rng_below(rng, limit);
+        d->indices[i] = (int32_t)reln_rng_below(rng, first ? (uint64_t)(first[1] - first[0])
+                                                           : (uint64_t)s->limit);
     }
+    tree_clear(&t);
 }
 
 static RelnNode *pair_all(RelnGraph *g, RelnNode *x, RelnNode *y)
@@ -148,40 +182,22 @@ static void bind(Case *c)
                   reln_plan_bind(c->plan, d->name, d->values ? (const void *)d->values : d->indices,
                                  d->values ? RELN_F64 : RELN_I32));
     }
-    for (int r = 0; r < c->graph->rows.count; r++)
-        assert_ok(c->ctx, reln_plan_bind_rows(c->plan, c->graph->rows.items[r].name, case_rows));
+    case_bind_rows(c->ctx, c->graph, c->plan, 0);
 }
 
-/* The inputs that the body had as arguments, and a call with them. */
-static RelnNode *call_body(Case *c, RelnGraph *body, RelnNode *z)
-{
-    RelnNode *in[RELN_SAMPLE_INPUTS], *out = NULL;
-    RelnFn *fn = reln_fn_end(body, 1, &z);
-
-    for (int i = 0; i < c->sampler.n_inputs; i++) {
-        RelnSampleInput *s = &c->sampler.inputs[i];
-        const RelnNode *x = s->node;
-        char name[16];
-
-        snprintf(name, sizeof name, "x%d", i);
-        in[i] = x->dtype == RELN_I32
-                    ? reln_input_index(c->graph, name, x->domain, reln_node_dims(x), s->target,
-                                       s->limit)
-                    : reln_input(c->graph, name, x->domain, reln_node_dims(x), x->rep, x->dtype);
-        s->node = in[i];
-    }
-    return reln_call(c->graph, fn, c->sampler.n_inputs, in, &out) ? out : NULL;
-}
-
+/* The op in a function that captures its inputs, and a call of it. */
 static RelnNode *build_sample(Case *c, const RelnOp *op, int index, bool called)
 {
     RelnGraph *body = called ? reln_fn_begin(c->graph, "body") : NULL;
-    RelnNode *z;
+    RelnNode *z, *out = NULL;
 
     c->sampler.graph = called ? body : c->graph;
     c->sampler.algebra = c->algebra;
     z = op->sample(&c->sampler, index);
-    return called && z ? call_body(c, body, z) : z;
+    if (!called || !z)
+        return z;
+    z = reln_capture(body, z); /* a builder may give back what it got */
+    return reln_call(c->graph, reln_fn_end(body, 1, &z), 0, NULL, &out) ? out : NULL;
 }
 
 bool case_make(Case *c, const RelnOp *op, int index, const char *algebra, CaseOptions options)

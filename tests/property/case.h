@@ -3,12 +3,13 @@
 #define TESTS_PROPERTY_CASE_H
 
 #include "graph/graph.h"
+#include "reln/plan.h"
 #include "support/support.h"
 
 enum { CASE_MAX = 2 * RELN_SAMPLE_INPUTS + 2, CASE_SAMPLES = 7 };
 
-/* Number of rows of each sample in the row domain, an empty set among them. */
-extern const int32_t case_rows[CASE_SAMPLES];
+/* Bind the row domains of a case for the samples from `first` on: as many rows in each, an empty set among them. */
+void case_bind_rows(RelnCtx *ctx, const RelnGraph *graph, RelnPlan *plan, ptrdiff_t first);
 
 /* An array bound to an input. */
 typedef struct Data {

@@ -292,14 +292,14 @@ void check_island(const RelnOp *op, int index, const char *algebra)
 }
 
 /* A function is computed by another program, and its derivative is a function again: rounding apart the same numbers.
- * Functions work on the items of their arguments, and have no results at step level. */
+ * Of results at step level a function has sums over the batch only. */
 void check_call(const RelnOp *op, int index, const char *algebra)
 {
     Case plain, called;
 
     case_make(&plain, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 2});
-    if (plain.graph->rows.count == 0 && plain.n_x > 0 && plain.z->domain == RELN_SAMPLES &&
-        plain.z->dtype != RELN_I32 && !plain.reduces) {
+    if (plain.n_x > 0 && plain.z->domain != RELN_STEP && plain.z->dtype != RELN_I32 &&
+        !plain.reduces) {
         case_make(
             &called, op, index, algebra,
             (CaseOptions){.dtype = RELN_F64, .order = 2, .called = true, .plan = {.shard = 3}});
@@ -352,6 +352,36 @@ void check_threads(const RelnOp *op, int index, const char *algebra)
     }
 }
 
+/* A sample's numbers are the same bits however its rows are cut into tiles. */
+void check_tiles(const RelnOp *op, int index, const char *algebra)
+{
+    static const int tiles[] = {1, 2, 7, 1000};
+    Case c, one;
+
+    case_make(&one, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 2});
+    case_run(&one, CASE_SAMPLES);
+    for (int t = 0; t < 4 && one.graph->rows.count && !one.reduces; t++) {
+        case_make(&c, op, index, algebra,
+                  (CaseOptions){.dtype = RELN_F64,
+                                .order = 2,
+                                .called = t % 2 && one.n_x > 0,
+                                .plan = {.tile = tiles[t]}});
+        case_run(&c, CASE_SAMPLES);
+        for (int i = 0; i < c.graph->outputs.count; i++) {
+            const RelnNamedNode *out = &c.graph->outputs.items[i];
+
+            if (out->node->domain != RELN_STEP &&
+                memcmp(reln_plan_output(c.plan, out->name, NULL),
+                       reln_plan_output(one.plan, out->name, NULL),
+                       reln_node_bytes(out->node) * (size_t)case_items(out->node, CASE_SAMPLES)) !=
+                    0)
+                complain(op, index, algebra, "the bits in tiles", tiles[t], 0);
+        }
+        case_clear(&c);
+    }
+    case_clear(&one);
+}
+
 /* Data of the samples from `first` on moved to the front. */
 static void drop_samples(Case *c, ptrdiff_t first)
 {
@@ -366,9 +396,7 @@ static void drop_samples(Case *c, ptrdiff_t first)
         if (d->indices)
             memmove(d->indices, d->indices + skip, (size_t)(d->count - skip) * sizeof *d->indices);
     }
-    for (int r = 0; r < c->graph->rows.count; r++)
-        assert_ok(c->ctx,
-                  reln_plan_bind_rows(c->plan, c->graph->rows.items[r].name, case_rows + first));
+    case_bind_rows(c->ctx, c->graph, c->plan, first);
 }
 
 /* Random numbers belong to a place in the batch, and nothing else may. */

@@ -15,7 +15,8 @@ Check check_shape;     /* every element of the declared shape is written, and no
 Check check_island;    /* f64 nodes in an f32 graph */
 Check check_call;      /* inside of a function */
 Check check_threads;   /* the same bits on 1, 2, 3, 7 threads */
-Check check_batch;     /* the same bits in another batch, place and shard */
+Check check_tiles; /* the same bits of samples in tiles of 1, 2, 7, 1000 rows, in functions too */
+Check check_batch; /* the same bits in another batch, place and shard */
 Check check_equivariance; /* the output transforms as its rep says */
 
 #endif

@@ -12,24 +12,15 @@ static void *room(size_t bytes)
     return block;
 }
 
-static const int32_t *rows_of(const Interpreter *in, RelnDomain domain)
-{
-    return in->batch->rows[domain - 2];
-}
-
 ptrdiff_t interpret_items(const Interpreter *in, RelnDomain domain)
 {
-    ptrdiff_t rows = 0;
-
     if (domain == RELN_STEP)
         return 1;
     if (in->items >= 0)
         return in->items;
     if (domain == RELN_SAMPLES)
         return in->batch->n_samples;
-    for (ptrdiff_t i = 0; i < in->batch->n_samples; i++)
-        rows += rows_of(in, domain)[i];
-    return rows;
+    return in->tree.n[domain - 2];
 }
 
 static size_t bytes_of(const Interpreter *in, const RelnNode *x)
@@ -60,23 +51,13 @@ static void indices(const Interpreter *in, const RelnNode *x, const int32_t *val
 {
     const RelnDomain target = ((const RelnSourceAttr *)x->attr)->target;
     const ptrdiff_t each = reln_shape_count(&x->shape);
-    const ptrdiff_t n_samples = x->domain == RELN_STEP ? 1 : in->batch->n_samples;
-    int32_t base = 0;
+    const ptrdiff_t items = interpret_items(in, x->domain);
 
-    for (ptrdiff_t s = 0; s < n_samples; s++) {
-        const ptrdiff_t items = x->domain >= 2 ? rows_of(in, x->domain)[s] : 1;
+    for (ptrdiff_t i = 0; i < items * each; i++) {
+        const ptrdiff_t s = x->domain >= 2 ? in->tree.sample[x->domain - 2][i / each] : i / each;
 
-        for (ptrdiff_t i = 0; i < items * each; i++)
-            *out++ = *values++ + base;
-        base += target >= 2 ? rows_of(in, target)[s] : 0;
+        out[i] = values[i] + (target >= 2 ? (int32_t)in->tree.first[target - 2][s] : 0);
     }
-}
-
-static void row_samples(const Interpreter *in, const RelnNode *x, int32_t *out)
-{
-    for (ptrdiff_t s = 0; s < in->batch->n_samples; s++)
-        for (int32_t r = 0; r < rows_of(in, x->domain)[s]; r++)
-            *out++ = (int32_t)s;
 }
 
 static void source(const Interpreter *in, const RelnNode *x, void *out)
@@ -91,8 +72,8 @@ static void source(const Interpreter *in, const RelnNode *x, void *out)
         numbers(in, x, ((const RelnConstAttr *)x->attr)->values, out);
     else if (x->op == &reln_op_batch_count)
         put(x, out, 0, (double)in->batch->n_samples);
-    else if (x->op == &reln_op_row_sample)
-        row_samples(in, x, out);
+    else if (x->op == &reln_op_row_index)
+        tree_index(&in->tree, in->graph, x->attr, out);
     else if (x->op == &reln_op_argument)
         memcpy(out, in->args[s->index], bytes_of(in, x));
     else
@@ -111,12 +92,15 @@ static void operate(Interpreter *in, const RelnNode *x, void *out)
     ptrdiff_t n_in[RELN_INPUTS_MAX];
     bool passing[RELN_INPUTS_MAX];
     char message[RELN_MESSAGE] = "";
+    const RelnSpans spans = {.n_samples = in->batch->n_samples,
+                             .first = (const ptrdiff_t *const *)in->tree.first};
     const RelnExec e = {.node = x,
                         .prepared = prepared,
                         .in = args,
                         .out = out,
                         .n = n,
                         .n_in = n_in,
+                        .spans = &spans,
                         .passing = passing,
                         .scratch = scratch,
                         .run = 1,
@@ -150,7 +134,7 @@ static void call(Interpreter *in, const RelnNode *x)
         args[i] = in->values[x->in[i]->id];
     interpret_init(&body, fn->body, in->batch);
     body.args = args;
-    body.items = interpret_items(in, x->domain);
+    body.items = fn->placed ? -1 : interpret_items(in, x->domain);
     interpret_on(&body);
     for (int i = 0; i < fn->n_out; i++) {
         const RelnNode *r = in->graph->nodes.items[x->id + 1 + i];
@@ -179,6 +163,7 @@ static void compute(Interpreter *in, const RelnNode *x)
 void interpret_init(Interpreter *in, const RelnGraph *graph, const Batch *batch)
 {
     *in = (Interpreter){.graph = graph, .batch = batch, .items = -1};
+    tree_make(&in->tree, graph, batch->n_samples, batch->rows);
     assert_int_equal(reln_gemm_init(&in->gemm, graph->ctx, reln_kernels(false)), RELN_OK);
 }
 
@@ -202,5 +187,6 @@ void interpret_clear(Interpreter *in)
     for (int id = 0; id < in->n; id++)
         free(in->values[id]);
     free(in->values);
+    tree_clear(&in->tree);
     reln_gemm_clear(&in->gemm, in->graph->ctx);
 }

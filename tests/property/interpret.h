@@ -3,12 +3,13 @@
 #define TESTS_PROPERTY_INTERPRET_H
 
 #include "graph/graph.h"
+#include "property/tree.h"
 #include "support/support.h"
 
 /* A batch: what a plan gets by binding. */
 typedef struct Batch {
     ptrdiff_t n_samples;
-    const int32_t *const *rows;  /* by row domain: rows of each sample */
+    const int32_t *const *rows;  /* by row domain: what a plan is bound to */
     const void *const *bindings; /* by source index: doubles, or i32 for indices */
     uint64_t seed, step;
 } Batch;
@@ -22,6 +23,7 @@ typedef struct Interpreter {
     ptrdiff_t items;   /* of a function's samples; -1 outside of functions */
     int n, capacity;   /* nodes computed so far */
     void **values;     /* by id */
+    Tree tree;
     RelnGemm gemm;
 } Interpreter;
 

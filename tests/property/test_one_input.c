@@ -32,8 +32,7 @@ static void plan_again(Case *c)
                   reln_plan_bind(c->plan, d->name, d->values ? (const void *)d->values : d->indices,
                                  d->values ? RELN_F64 : RELN_I32));
     }
-    for (int r = 0; r < c->graph->rows.count; r++)
-        assert_ok(c->ctx, reln_plan_bind_rows(c->plan, c->graph->rows.items[r].name, case_rows));
+    case_bind_rows(c->ctx, c->graph, c->plan, 0);
 }
 
 /* Each cotangent is the sum of the same terms in the same order: the same bits. */

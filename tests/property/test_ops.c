@@ -69,6 +69,12 @@ static void threads_do_not_change_a_bit(void **state)
     every_case(check_threads);
 }
 
+static void tiles_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    every_case(check_tiles);
+}
+
 static void a_sample_does_not_depend_on_its_batch(void **state)
 {
     (void)state;
@@ -236,6 +242,7 @@ int main(void)
         cmocka_unit_test(double_precision_needs_no_graph_of_its_own),
         cmocka_unit_test(functions_give_what_the_op_gives),
         cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(tiles_do_not_change_a_bit),
         cmocka_unit_test(a_sample_does_not_depend_on_its_batch),
         cmocka_unit_test(outputs_transform_as_declared),
         cmocka_unit_test(every_node_is_proved_equivariant),

@@ -90,15 +90,9 @@ static RelnPlan *plan_of(World *w, int shard, int pool, bool reference)
 
 static ptrdiff_t items_before(const World *w, const RelnNode *x, ptrdiff_t sample)
 {
-    ptrdiff_t rows = 0;
-
     if (x->domain == RELN_STEP)
         return 0;
-    if (x->domain == RELN_SAMPLES)
-        return sample;
-    for (ptrdiff_t i = 0; i < sample; i++)
-        rows += w->rows[x->domain - 2][i];
-    return rows;
+    return x->domain == RELN_SAMPLES ? sample : w->meaning.tree.first[x->domain - 2][sample];
 }
 
 /* Run the samples first, first + 1, ... as a batch. */
@@ -117,6 +111,9 @@ static void run(World *w, RelnPlan *plan, ptrdiff_t first, ptrdiff_t count)
     }
     assert_ok(w->ctx, reln_plan_bind_rows(plan, "points", w->points_of + first));
     assert_ok(w->ctx, reln_plan_bind_rows(plan, "edges", w->edges_of + first));
+    assert_ok(w->ctx,
+              reln_plan_bind_rows(plan, "members",
+                                  w->members_of + w->meaning.tree.first[w->points - 2][first]));
     assert_ok(w->ctx, reln_plan_run(plan, &how));
 }
 

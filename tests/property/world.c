@@ -19,9 +19,10 @@ static Make *const makers[] = {
     world_make_select,  world_make_concat,  world_make_concat_k,   world_make_bracket,
     world_make_pair,    world_make_gram,    world_make_outer,      world_make_weigh,
     world_make_mix,     world_make_mix,     world_make_pick,       world_make_gather,
-    world_make_segment, world_make_best,    world_make_fn,         world_make_call,
-    world_make_call,    world_make_call,    world_make_normal,     world_make_normal,
-    world_make_normal,  world_make_force,   world_make_force};
+    world_make_segment, world_make_spread,  world_make_reduce,     world_make_region,
+    world_make_best,    world_make_fn,      world_make_call,       world_make_call,
+    world_make_call,    world_make_normal,  world_make_normal,     world_make_normal,
+    world_make_force,   world_make_force};
 enum { N_MAKERS = sizeof makers / sizeof *makers };
 
 static double largest(const World *w, const RelnNode *x)
@@ -181,8 +182,11 @@ static void make_batch_of(World *w)
         w->points_of[i] = chance(w, 0.2) ? 0 : below(w, 6);
         w->edges_of[i] = w->points_of[i] ? below(w, 7) : 0;
     }
-    w->rows[0] = w->points_of;
-    w->rows[1] = w->edges_of;
+    for (int i = 0; i < 8 * WORLD_SAMPLES; i++)
+        w->members_of[i] = below(w, 4);
+    w->rows[w->points - 2] = w->points_of;
+    w->rows[w->edges - 2] = w->edges_of;
+    w->rows[w->below[3] - 2] = w->members_of;
     w->batch = (Batch){w->n_samples, w->rows, w->bindings, 5, 3};
 }
 
@@ -204,6 +208,11 @@ void world_make(World *w, uint64_t seed)
     w->coadjoint = reln_rep_dual(w->adjoint);
     w->points = reln_rows(w->graph, "points", 5 + below(w, 9));
     w->edges = reln_rows(w->graph, "edges", 6 + below(w, 9));
+    w->below[0] = reln_pairs(w->graph, "pairs", w->points, w->points, chance(w, 0.5));
+    w->below[1] = reln_pairs(w->graph, "cross", w->points, w->edges, true);
+    w->below[2] = reln_fixed(w->graph, "fixed", chance(w, 0.3) ? w->below[0] : w->points, 2);
+    w->below[3] = reln_members(w->graph, "members", w->points, 3, 60);
+    w->above = reln_coarse(w->graph, "coarser", w->points, 2);
     w->coarse = chance(w, 0.1);
     w->order = 1 + below(w, 2);
     make_batch_of(w);

@@ -11,6 +11,7 @@ enum {
     WORLD_SAMPLES = 24,
     WORLD_FNS = 4,
     WORLD_X = 64,
+    WORLD_BELOW = 4,
     WORLD_NODES = 2048
 };
 
@@ -40,7 +41,10 @@ typedef struct World {
     RelnRng rng;
     ptrdiff_t n_samples;
     int32_t points_of[WORLD_SAMPLES + 1], edges_of[WORLD_SAMPLES + 1];
+    int32_t members_of[8 * WORLD_SAMPLES];
     RelnDomain points, edges;
+    RelnDomain below[WORLD_BELOW]; /* points, in several ways */
+    RelnDomain above;              /* coarser points */
     RelnNode *edge_from, *edge_to; /* i32: the points at the ends of an edge */
     int n_pool, n_sources, n_fns, n_forces, n_outputs;
     RelnNode *pool[WORLD_POOL];
@@ -49,7 +53,7 @@ typedef struct World {
     int n_known; /* nodes of which it is known whether they are frozen: made of frozen sources alone */
     bool frozen[WORLD_NODES];
     bool coarse; /* went through f32 somewhere */
-    const int32_t *rows[2];
+    const int32_t *rows[TREE_DOMAINS];
     const void *bindings[WORLD_SOURCES];
     Batch batch;
     Interpreter meaning;

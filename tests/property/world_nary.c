@@ -301,6 +301,65 @@ RelnNode *world_make_segment(World *w)
                           : reln_segment_mean(w->graph, x, index, target);
 }
 
+/* Up and down the tree of domains. */
+RelnNode *world_make_spread(World *w)
+{
+    const RelnDomain to = w->below[below(w, WORLD_BELOW)];
+    RelnNode *x = world_find(w, chance(w, 0.3) ? of_samples : of_points, NULL);
+
+    if (!x || reln_shape_count(&x->shape) > 24)
+        return NULL;
+    if (x->domain == w->points && to == w->below[0] && chance(w, 0.5))
+        return reln_spread_second(w->graph, x, to);
+    return reln_spread(w->graph, x, to);
+}
+
+static bool of_below(World *w, const RelnNode *x, const RelnNode *other)
+{
+    for (int i = 0; i < WORLD_BELOW; i++)
+        if (x->domain == w->below[i])
+            return any(w, x, other);
+    return false;
+}
+
+RelnNode *world_make_reduce(World *w)
+{
+    const bool up = chance(w, 0.2);
+    RelnNode *x = world_find(w, up ? of_points : of_below, NULL);
+    const RelnDomain to = up ? w->above : chance(w, 0.3) ? RELN_SAMPLES : w->points;
+
+    if (!x)
+        return NULL;
+    if (reln_is_invariant(x) && chance(w, 0.3))
+        return reln_softmax_within(w->graph, x, to);
+    if (reln_is_invariant(x) && world_is_frozen(w, x) && chance(w, 0.3))
+        return reln_reduce_max(w->graph, x, to);
+    if (chance(w, 0.3))
+        return reln_sum_within(w->graph, x, to);
+    return chance(w, 0.6) ? reln_reduce(w->graph, x, to) : reln_reduce_mean(w->graph, x, to);
+}
+
+/* A function on pairs that takes what it needs from around it, and gives rows. */
+RelnNode *world_make_region(World *w)
+{
+    RelnNode *x = world_find(w, of_points, NULL), *a, *b, *out;
+    const RelnDomain pairs = w->below[chance(w, 0.5) ? 0 : 3];
+    RelnGraph *body;
+
+    if (!x || reln_shape_count(&x->shape) > 24)
+        return NULL;
+    body = reln_fn_begin(w->graph, "region");
+    a = reln_spread(body, x, pairs);
+    b = reln_spread(body, reln_scale(body, x, 0.5), pairs);
+    if (pairs == w->below[0])
+        b = reln_spread_second(body, b->in[0], pairs);
+    b = reln_is_invariant(x) ? reln_tanh(body, reln_mul(body, a, b)) : reln_sub(body, a, b);
+    if (reln_is_invariant(x) && chance(w, 0.5))
+        b = reln_softmax_within(body, b, chance(w, 0.5) ? w->points : RELN_SAMPLES);
+    out = chance(w, 0.5) ? reln_reduce(body, b, w->points) : reln_reduce(body, b, RELN_SAMPLES);
+    return reln_call(w->graph, reln_fn_end(body, 1, &out), 0, NULL, &out) ? out : NULL;
+}
+
 static bool row_scores(World *w, const RelnNode *s, const RelnNode *x)
 {
     for (int a = 0; a < RELN_AXES; a++)

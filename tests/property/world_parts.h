@@ -103,6 +103,9 @@ RelnNode *world_make_mix(World *w);
 RelnNode *world_make_pick(World *w);
 RelnNode *world_make_gather(World *w);
 RelnNode *world_make_segment(World *w);
+RelnNode *world_make_spread(World *w);
+RelnNode *world_make_reduce(World *w);
+RelnNode *world_make_region(World *w);
 RelnNode *world_make_best(World *w);
 /* world_fn.c: functions, calls, derivatives */
 RelnNode *world_make_fn(World *w);

@@ -68,7 +68,7 @@ static inline void kept_weights(const Kept *k, const RelnStore *store)
 
     assert_ok(k->ctx, reln_tensors_load(k->ctx, k->weights, &tensors));
     for (int i = 0; i < reln_tensors_count(tensors); i++) {
-        const RelnNamed *w = reln_tensors_get(tensors, i);
+        const RelnArray *w = reln_tensors_get(tensors, i);
         RelnEntryInfo entry;
         size_t count = 1;
 

@@ -82,22 +82,22 @@ static inline void set_golden_weights(const RelnStore *store, const char *parame
 
     if (!reln_store_find(store, parameter, &entry))
         fail_msg("there is no %s", parameter);
-    assert_int_equal(entry.count, w->count);
+    assert_int_equal(entry.count, reln_array_count(w));
     for (ptrdiff_t o = 0; o < out; o++)
         for (ptrdiff_t i = 0; i < in; i++)
-            ((double *)entry.values)[i * out + o] = w->values[o * in + i];
+            ((double *)entry.values)[i * out + o] = w->f64[o * in + i];
 }
 
 static inline void assert_golden_grad(const double *got, const RelnArray *want, double tol)
 {
     const ptrdiff_t out = want->dims[0], in = want->rank == 2 ? want->dims[1] : 1;
-    double *turned = malloc((size_t)want->count * sizeof *turned);
+    double *turned = malloc((size_t)reln_array_count(want) * sizeof *turned);
 
     assert_non_null(turned);
     for (ptrdiff_t o = 0; o < out; o++)
         for (ptrdiff_t i = 0; i < in; i++)
-            turned[i * out + o] = want->values[o * in + i];
-    assert_near(got, turned, want->count, tol);
+            turned[i * out + o] = want->f64[o * in + i];
+    assert_near(got, turned, reln_array_count(want), tol);
     free(turned);
 }
 

@@ -22,7 +22,7 @@ static inline RelnArray pendulum_golden(RelnCtx *ctx, const char *name, ptrdiff_
 
     snprintf(path, sizeof path, "%s/tests/golden/pendulum/%s.npy", RELN_SOURCE_DIR, name);
     assert_ok(ctx, reln_npy_load(ctx, path, &a));
-    assert_int_equal(a.count, count);
+    assert_int_equal(reln_array_count(&a), count);
     return a;
 }
 

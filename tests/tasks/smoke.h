@@ -42,7 +42,7 @@ static inline void smoke(const char *task, const char *const *values, SmokeCheck
         if (model->from == TASK_SMOKE && (!env.task->wanted || env.task->wanted(&env, model)))
             smoke_row(&env, data, model, check);
     }
-    env.task->release(data);
+    task_release(&env);
     reln_ctx_destroy(env.ctx);
 }
 

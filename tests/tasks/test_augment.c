@@ -56,7 +56,7 @@ static void move_row(const char *task, const char *row, Check how)
     assert_ok(env.ctx, env.task->prepare(&env, &data));
     assert_ok(env.ctx, task_run_alone(&env, data, task_model(env.task, row), 1, &run));
     task_run_clear(&run);
-    env.task->release(data);
+    task_release(&env);
     reln_ctx_destroy(env.ctx);
     assert_int_equal(n_seen, SAMPLES);
     assert_true(n_moved > SAMPLES / 4);

@@ -58,7 +58,7 @@ static bool same_weights(const Kept *a, const Kept *b)
     assert_ok(a->ctx, reln_tensors_load(a->ctx, a->weights, &x));
     assert_ok(b->ctx, reln_tensors_load(b->ctx, b->weights, &y));
     for (int i = 0; i < reln_tensors_count(x); i++) {
-        const RelnNamed *w = reln_tensors_get(x, i), *v = reln_tensors_find(y, w->name);
+        const RelnArray *w = reln_tensors_get(x, i), *v = reln_tensors_find(y, w->name);
         size_t bytes = sizeof(float);
 
         assert_non_null(v);
@@ -145,7 +145,8 @@ static double error_of_sp4(Judge *j, uint64_t seed, uint64_t stream)
     double out[SAMPLES], sum = 0;
     Sp4Set set;
 
-    assert_ok(j->s.ctx, sp4_set_init(&set, j->s.algebra, &rng, SAMPLES, SP4_TARGET_CODE, false));
+    assert_ok(j->s.ctx,
+              sp4_set_init(&set, j->s.algebra, &rng, 0.5, SAMPLES, SP4_TARGET_CODE, false));
     judge_apply(j, SAMPLES, set.x, 1, out);
     for (int i = 0; i < SAMPLES; i++)
         sum += (out[i] - set.y[i]) * (out[i] - set.y[i]) / SAMPLES;

@@ -107,12 +107,11 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     const Scale *scale = task_scale(env);
     const int n[SETS] = {scale->train, scale->validation, scale->test, scale->validation};
     RelnRng rng = reln_rng((uint64_t)scale->data_seed, 0);
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
 
     if (!d)
         return task_nomem(env);
-    *data = d;
-    TRY(reln_algebra_create(env->ctx, "so:3", &d->so3));
+    TRY(task_algebra(env, "so:3", &d->so3));
     for (int s = 0; s < SETS; s++) {
         TRY(exp_samples_init(env, n[s], 9, 3, &d->sets[s]));
         for (int i = 0; i < 9 * n[s]; i++)
@@ -123,16 +122,6 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     for (int i = 0; i < 3 * n[CONTRARY]; i++)
         d->sets[CONTRARY].y[i] *= -1;
     return RELN_OK;
-}
-
-static void release(void *data)
-{
-    Data *d = data;
-
-    for (int s = 0; d && s < SETS; s++)
-        exp_samples_clear(&d->sets[s]);
-    reln_algebra_destroy(d ? d->so3 : NULL);
-    free(d);
 }
 
 static RelnNode *network(const RelnNet *net, const void *model)
@@ -267,7 +256,6 @@ static const Task task = {
     .row_fields = TASK_FIELDS(Row, row_keys),
     .scales = scales,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };
 
@@ -293,7 +281,7 @@ static int lab_close(void **state)
 {
     Lab *lab = *state;
 
-    release(lab->data);
+    task_release(&lab->env);
     assert_int_equal(reln_ctx_live_blocks(lab->env.ctx), 0);
     reln_ctx_destroy(lab->env.ctx);
     return 0;

@@ -2,6 +2,7 @@
  * here, and the formula of each column written out. */
 #include "support/support.h"
 #include "tasks/bch/bch.h"
+#include "tasks/elements.h"
 #include "tasks/gln/gln.h"
 #include "tasks/kept.h"
 #include "tasks/pendulum.h"
@@ -54,12 +55,12 @@ static void judge_sp4(const char *row, const char *symmetry)
     kept_run(&k, task_find("sp4"), row);
     judge_open(&j, &k, &(JudgeOptions){symmetry, "sp:4", .dtype = RELN_F32}, network_of_sp4,
                settings_of("sp4", row));
-    assert_ok(j.s.ctx, sp4_set_init(&set, j.s.algebra, &test, N, SP4_TARGET_CODE, false));
+    assert_ok(j.s.ctx, sp4_set_init(&set, j.s.algebra, &test, 0.5, N, SP4_TARGET_CODE, false));
     judge_apply(&j, N, set.x, 1, before);
     for (int i = 0; i < N; i++)
         id += pow(before[i] - set.y[i], 2) / N;
     for (int a = 0; a < ACTIONS; a++) {
-        assert_ok(j.s.ctx, sp4_random_action(j.s.algebra, &draws, ad));
+        assert_ok(j.s.ctx, element_action(j.s.algebra, &draws, 0.5, ad));
         apply(ad, PART, SP4_K, 2, set.x + a * PART * 2 * SP4_K, moved);
         judge_apply(&j, PART, moved, 1, after);
         for (int i = 0; i < PART; i++) {
@@ -203,7 +204,7 @@ static void judge_sl3(const Sl3Case *c)
     for (int i = 0; i < N * size; i++)
         id += pow(before[i] - y[i], 2) / (N * size);
     for (int a = 0; a < ACTIONS; a++) {
-        assert_ok(k.ctx, sl3_action(sl3, &draws, ad));
+        assert_ok(k.ctx, element_action(sl3, &draws, 0.5, ad));
         apply(ad, N, SL3_K, 2, x, moved);
         sl3_hats(sl3, N, moved, hats);
         judge_apply(&j, N, c->matrices ? hats : moved, size, after);

@@ -22,10 +22,10 @@ typedef struct Study {
 /* Their matrices are (out, in), ours (in, out). */
 static void transpose(const RelnArray *a, int in, int out, double *to)
 {
-    assert_int_equal(a->count, in * out);
+    assert_int_equal(reln_array_count(a), in * out);
     for (int i = 0; i < in; i++)
         for (int o = 0; o < out; o++)
-            to[i * out + o] = a->values[o * in + i];
+            to[i * out + o] = a->f64[o * in + i];
 }
 
 static void load_weights(Study *s)
@@ -47,8 +47,8 @@ static void load_weights(Study *s)
         snprintf(entry, sizeof entry, "mlp.%d.b", i);
         a = pendulum_golden(s->lab.ctx, name, widths[i + 1]);
         assert_true(reln_store_find(s->lab.store, entry, &info));
-        for (ptrdiff_t j = 0; j < a.count; j++)
-            ((double *)info.values)[j] = a.values[j];
+        for (ptrdiff_t j = 0; j < reln_array_count(&a); j++)
+            ((double *)info.values)[j] = a.f64[j];
         reln_array_clear(&a);
     }
 }
@@ -83,7 +83,7 @@ static void study_run(Study *s)
 {
     load_weights(s);
     assert_ok(s->lab.ctx, reln_plan_create(s->lab.graph, NULL, &s->plan));
-    assert_ok(s->lab.ctx, reln_plan_bind(s->plan, "z", s->at.values, RELN_F64));
+    assert_ok(s->lab.ctx, reln_plan_bind(s->plan, "z", s->at.f64, RELN_F64));
     assert_ok(s->lab.ctx, reln_plan_bind(s->plan, "w", s->along.values, RELN_F64));
     assert_ok(s->lab.ctx, reln_plan_bind(s->plan, "chunk", s->target.values, RELN_F64));
     assert_ok(s->lab.ctx, reln_plan_run(s->plan, &(RelnRun){.n_samples = N}));
@@ -102,7 +102,7 @@ static void assert_output(Study *s, const char *output, const char *golden, ptrd
 {
     RelnArray want = pendulum_golden(s->lab.ctx, golden, count);
 
-    assert_near(reln_plan_output(s->plan, output, NULL), want.values, count, AGREE);
+    assert_near(reln_plan_output(s->plan, output, NULL), want.f64, count, AGREE);
     reln_array_clear(&want);
 }
 
@@ -141,8 +141,8 @@ static void the_velocity_is_the_turned_gradient(void **state)
     dH = pendulum_golden(s.lab.ctx, "mlp/gradH", N * PEND_STATE);
     for (int n = 0; n < N * PEND_STATE; n += PEND_STATE)
         for (int i = 0; i < 6; i++) {
-            assert_near(got + n + i, dH.values + n + 6 + i, 1, AGREE);
-            assert_small(got[n + 6 + i] + dH.values[n + i], AGREE);
+            assert_near(got + n + i, dH.f64 + n + 6 + i, 1, AGREE);
+            assert_small(got[n + 6 + i] + dH.f64[n + i], AGREE);
         }
     reln_array_clear(&dH);
     study_clear(&s);
@@ -173,7 +173,7 @@ static void rollout_and_gradient_of_its_loss_are_right(void **state)
         snprintf(name, sizeof name, "mlp/dL_dW%d", i);
         a = pendulum_golden(s.lab.ctx, name, sizes[i][0] * sizes[i][1]);
         transpose(&a, sizes[i][0], sizes[i][1], want);
-        assert_near(reln_plan_output(s.plan, W[i], NULL), want, a.count, AGREE);
+        assert_near(reln_plan_output(s.plan, W[i], NULL), want, reln_array_count(&a), AGREE);
         reln_array_clear(&a);
         snprintf(name, sizeof name, "mlp/dL_db%d", i);
         assert_output(&s, b[i], name, sizes[i][1]);

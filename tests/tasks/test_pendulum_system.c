@@ -20,9 +20,9 @@ static double worst_difference(const char *name, const PendSystem *system)
     z0 = pendulum_golden(ctx, "z0", MOTIONS * PEND_STATE);
     want = pendulum_golden(ctx, name, MOTIONS * SIZE);
     for (int i = 0; i < MOTIONS; i++) {
-        assert_true(pend_motion(system, z0.values + i * PEND_STATE, PEND_INTERVAL, TIMES, z));
+        assert_true(pend_motion(system, z0.f64 + i * PEND_STATE, PEND_INTERVAL, TIMES, z));
         for (int j = 0; j < SIZE; j++)
-            worst = fmax(worst, fabs(z[j] - want.values[i * SIZE + j]));
+            worst = fmax(worst, fabs(z[j] - want.f64[i * SIZE + j]));
     }
     reln_array_clear(&z0);
     reln_array_clear(&want);
@@ -102,11 +102,11 @@ static void the_published_splits_follow_from_their_seed(void **state)
     for (int i = 0; i < PEND_SPLITS * PEND_SPLIT; i++) {
         const PendRow row = data.rows[i / PEND_SPLIT][i % PEND_SPLIT];
 
-        assert_int_equal(row.system, (int)index.values[2 * i]);
-        assert_int_equal(row.chunk, (int)index.values[2 * i + 1]);
+        assert_int_equal(row.system, (int)index.f64[2 * i]);
+        assert_int_equal(row.chunk, (int)index.f64[2 * i + 1]);
     }
     /* The reference used steps of 0.005: 5e-9 in energy over 30 time units, grown by at most 280 on the way. */
-    assert_near(data.chunks[PEND_TRAIN], chunks.values, chunks.count, 280 * 5e-9);
+    assert_near(data.chunks[PEND_TRAIN], chunks.f64, reln_array_count(&chunks), 280 * 5e-9);
     assert_near(data.truth, data.chunks[PEND_TEST], PEND_CHUNK * PEND_STATE, 1e-9);
     pend_data_clear(&data);
     reln_array_clear(&index);
@@ -125,7 +125,7 @@ static void the_task_says_what_it_lacks(void **state)
     status = env.task->prepare(&env, &data);
     assert_int_equal(status, pend_can_move() ? RELN_OK : RELN_ERR_UNSUPPORTED);
     assert_true(pend_can_move() || strstr(env.message, "need SUNDIALS"));
-    env.task->release(data);
+    task_release(&env);
     reln_ctx_destroy(env.ctx);
 }
 

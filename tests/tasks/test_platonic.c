@@ -76,7 +76,7 @@ static void match(RelnCtx *ctx, const char *name, int class, double tol)
         int nearest = -1;
         double least = HUGE_VAL;
         for (int e = elements.first[class]; e < elements.first[class + 1]; e++) {
-            const double d = distance(elements.log[e][0], want.values + i * 27, 27);
+            const double d = distance(elements.log[e][0], want.f64 + i * 27, 27);
             if (d < least)
                 least = d, nearest = e;
         }
@@ -285,11 +285,11 @@ static RelnArray golden_of(RelnCtx *ctx, const char *kind, int i)
 /* (n, channel, K, element) to (n, element, K, channel) */
 static void turn(const RelnArray *from, double *to)
 {
-    for (ptrdiff_t i = 0; i < from->count; i++) {
+    for (ptrdiff_t i = 0; i < reln_array_count(from); i++) {
         const ptrdiff_t e = i % PLATONIC_SET, k = i / PLATONIC_SET % PLATONIC_K,
                         c = i / (PLATONIC_SET * PLATONIC_K) % PLATONIC_CHANNELS,
                         n = i / (PLATONIC_SET * PLATONIC_ROW);
-        to[((n * PLATONIC_SET + e) * PLATONIC_K + k) * PLATONIC_CHANNELS + c] = from->values[i];
+        to[((n * PLATONIC_SET + e) * PLATONIC_K + k) * PLATONIC_CHANNELS + c] = from->f64[i];
     }
 }
 
@@ -312,11 +312,12 @@ static void the_network_gives_the_published_logits_and_gradients(void **state)
               want = golden(n.s.ctx, "platonic/net_logits");
     turn(&in, x);
     for (int i = 0; i < 6; i++)
-        labels[i] = (int32_t)label.values[i];
+        labels[i] = (int32_t)label.f64[i];
     assert_ok(n.s.ctx, reln_plan_bind(n.plan, "x", x, RELN_F64));
     assert_ok(n.s.ctx, reln_plan_bind(n.plan, "label", labels, RELN_I32));
     assert_ok(n.s.ctx, reln_plan_run(n.plan, &(RelnRun){.n_samples = 6}));
-    assert_near(reln_plan_output(n.plan, "out", NULL), want.values, want.count, 4096 * DBL_EPSILON);
+    assert_near(reln_plan_output(n.plan, "out", NULL), want.f64, reln_array_count(&want),
+                4096 * DBL_EPSILON);
     for (int i = 0; i < N_NAMES; i++) {
         RelnArray grad = golden_of(n.s.ctx, "grad", i);
         assert_golden_grad(network_grad(n.plan, names[i].parameter), &grad, 4096 * DBL_EPSILON);

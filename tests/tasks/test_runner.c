@@ -39,7 +39,7 @@ static uint64_t endless;            /* the seed whose share is not finite; 0: no
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    Line *line = calloc(1, sizeof *line);
+    Line *line = *data = task_room(&env->rooms, 1, sizeof *line);
 
     if (!line)
         return task_nomem(env);
@@ -48,7 +48,6 @@ static RelnStatus prepare(TaskEnv *env, void **data)
         line->x[i] = i / (double)SAMPLES;
         line->y[i] = 3 * line->x[i] - 1;
     }
-    *data = line;
     return RELN_OK;
 }
 
@@ -148,7 +147,6 @@ static const Task line_task = {
     .scales = scales,
     .seeds = {1, 2, 3},
     .prepare = prepare,
-    .release = free,
     .run = run,
 };
 

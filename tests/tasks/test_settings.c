@@ -209,6 +209,62 @@ static void a_setting_that_is_gone_is_another_run(void **state)
     copy_clear(&c);
 }
 
+/* A record of a program that had no such setting, but named itself. */
+static void a_record_from_before_a_setting_is_good_while_the_setting_is_as_before(void **state)
+{
+    typedef struct Row {
+        double rate, spread;
+    } Row;
+    static const Row row = {1e-3, 0.5};
+    const Key keys[] = {TASK_NUMBER(Row, rate), TASK_NUMBER_BEFORE(Row, spread, "0.5")};
+    const Section known = {"Row", keys, 2}, unknown = {"Row", keys, 1};
+    Task task = *task_find("bch");
+    TaskModel model = task.models[0];
+    char *then;
+    Copy c;
+
+    (void)state;
+    task.row_fields = (TaskFields){&unknown, sizeof row};
+    model.settings = &row;
+    copy_init(&c, &task, &model);
+    then = task_settings_text(&c.run);
+    assert_non_null(then);
+    assert_null(strstr(then, "spread"));
+    c.task.row_fields.section = &known;
+    assert_true(is_gone_on_from(&c, then, false) && is_gone_on_from(&c, then, true));
+    ((Row *)(void *)c.row)->spread = 0.25;
+    assert_false(is_gone_on_from(&c, then, false) || is_gone_on_from(&c, then, true));
+    ((Row *)(void *)c.row)->spread = 0.5;
+    ((Row *)(void *)c.row)->rate = 1e-2;
+    assert_false(is_gone_on_from(&c, then, false));
+    free(then);
+    copy_clear(&c);
+}
+
+/* What a key says of before is a value that the key could have. */
+static void values_of_before_are_json(void **state)
+{
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (int t = 0; t < task_count(); t++)
+        for (int part = 0; part < 2; part++) {
+            const Section *s =
+                part ? task_at(t)->row_fields.section : task_at(t)->scale_fields.section;
+
+            for (int i = 0; i < s->n_keys; i++)
+                if (s->keys[i].before) {
+                    RelnDoc *doc = NULL;
+
+                    assert_ok(ctx, reln_doc_parse_json(ctx, s->keys[i].before,
+                                                       strlen(s->keys[i].before), "before", &doc));
+                    reln_doc_destroy(doc);
+                }
+        }
+    reln_ctx_destroy(ctx);
+}
+
 /* ---- records of the form before --------------------------------------------------------------------------------------- */
 
 /* What programs of then wrote: some settings, "version", no "program". */
@@ -315,6 +371,8 @@ int main(void)
         cmocka_unit_test(names_of_settings_are_unique),
         cmocka_unit_test(a_change_of_any_field_of_any_row_is_another_run),
         cmocka_unit_test(a_setting_that_is_gone_is_another_run),
+        cmocka_unit_test(a_record_from_before_a_setting_is_good_while_the_setting_is_as_before),
+        cmocka_unit_test(values_of_before_are_json),
         cmocka_unit_test(settings_that_a_record_never_had_are_assumed_and_said_to_be),
         cmocka_unit_test(a_file_is_known_by_its_content),
         cmocka_unit_test(words_of_options_are_unique),

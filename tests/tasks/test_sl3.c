@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "tasks/elements.h"
 #include "tasks/network.h"
 #include "tasks/sl3/sl3.h"
 #include "tasks/smoke.h"
@@ -41,14 +42,14 @@ static void targets_follow_conjugations(void **state)
     for (int i = 0; i < SAMPLES; i++) {
         draw(&rng, x);
         draw(&rng, y);
-        assert_ok(s.ctx, sl3_action(s.algebra, &rng, ad));
-        sl3_act(ad, 1, 1, x, gx);
-        sl3_act(ad, 1, 1, y, gy);
+        assert_ok(s.ctx, element_action(s.algebra, &rng, 0.5, ad));
+        element_act(SL3_K, ad, 1, 1, x, gx);
+        element_act(SL3_K, ad, 1, 1, y, gy);
         const double before = sl3_invariant(s.algebra, x, y),
                      after = sl3_invariant(s.algebra, gx, gy);
         assert_near(&after, &before, 1, acting(ad));
         sl3_equivariant(s.algebra, x, y, z);
-        sl3_act(ad, 1, 1, z, z);
+        element_act(SL3_K, ad, 1, 1, z, z);
         sl3_equivariant(s.algebra, gx, gy, gz);
         assert_near(gz, z, SL3_K, acting(ad));
         assert_true(fabs(gx[0] - x[0]) > 1e-6);

@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "tasks/elements.h"
 #include "tasks/network.h"
 #include "tasks/sp4/sp4.h"
 
@@ -26,10 +27,10 @@ static void targets_are_those_of_the_published_code(void **state)
     RelnArray x = golden(s.ctx, "sp4_net/x"), code = golden(s.ctx, "sp4_net/y_code"),
               paper = golden(s.ctx, "sp4_net/y_paper");
     for (ptrdiff_t i = 0; i < x.dims[0]; i++) {
-        const double *X = x.values + i * 2 * SP4_K, *Y = X + SP4_K;
+        const double *X = x.f64 + i * 2 * SP4_K, *Y = X + SP4_K;
         const double got[2] = {sp4_target(s.algebra, X, Y, SP4_TARGET_CODE),
                                sp4_target(s.algebra, X, Y, SP4_TARGET_PAPER)};
-        const double want[2] = {code.values[i], paper.values[i]};
+        const double want[2] = {code.f64[i], paper.f64[i]};
         assert_near(got, want, 2, 100 * DBL_EPSILON);
     }
     reln_array_clear(&x);
@@ -47,7 +48,7 @@ static void coordinates_fill_the_interval_and_nothing_else(void **state)
 
     (void)state;
     setting(&s);
-    assert_ok(s.ctx, sp4_set_init(&set, s.algebra, &rng, 2000, SP4_TARGET_CODE, false));
+    assert_ok(s.ctx, sp4_set_init(&set, s.algebra, &rng, 0.5, 2000, SP4_TARGET_CODE, false));
     for (int i = 0; i < 2000 * 2 * SP4_K; i++) {
         low = fmin(low, set.x[i]);
         high = fmax(high, set.x[i]);
@@ -70,7 +71,7 @@ static void conjugates_are_other_pairs_with_the_same_invariants_and_targets(void
 
     (void)state;
     setting(&s);
-    assert_ok(s.ctx, sp4_set_init(&set, s.algebra, &rng, 2 * SAMPLES, SP4_TARGET_PAPER, true));
+    assert_ok(s.ctx, sp4_set_init(&set, s.algebra, &rng, 0.5, 2 * SAMPLES, SP4_TARGET_PAPER, true));
     for (int i = 0; i < SAMPLES; i++) {
         assert_near(set.y + SAMPLES + i, set.y + i, 1, acting);
         assert_near(set.words + (SAMPLES + i) * SP4_WORDS, set.words + i * SP4_WORDS, SP4_WORDS,
@@ -144,7 +145,7 @@ static void compare(const Sp4Model *model)
     Sp4Set set;
 
     network_init(&n, "sp:4", "sp:4");
-    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, SAMPLES, SP4_TARGET_CODE, false));
+    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, 0.5, SAMPLES, SP4_TARGET_CODE, false));
     network_again(&n, &g, &net);
     RelnNode *plain = sp4_network(&n.net, model), *words = sp4_network_words(&net, model);
     n.plan = network_plan(n.s.graph, plain, squared_error(n.s.graph, plain));
@@ -188,7 +189,7 @@ static void the_word_of_the_bracket_is_seen(void **state)
 
     (void)state;
     network_init(&n, "sp:4", "sp:4");
-    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, SAMPLES, SP4_TARGET_CODE, false));
+    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, 0.5, SAMPLES, SP4_TARGET_CODE, false));
     RelnNode *out = sp4_network_words(&n.net, &both);
     n.plan = network_plan(n.s.graph, out, squared_error(n.s.graph, out));
     run(n.s.ctx, n.plan, "words", set.words, y, SAMPLES);
@@ -242,7 +243,7 @@ static void eight_traces_are_the_completed_form_of_gl4(void **state)
     m.form = 8;
     network_init(&n, "sp:4", "sp:4");
     network_init(&wide, "sp:4", "gl:4"); /* one seed and the same names: the same weights */
-    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, SAMPLES, SP4_TARGET_CODE, false));
+    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, 0.5, SAMPLES, SP4_TARGET_CODE, false));
     hats(n.s.algebra, SAMPLES, set.x, matrices);
     RelnNode *a = sp4_network(&n.net, &m), *b = reln_in_gl4(&wide.net);
     n.plan = network_plan(n.s.graph, a, squared_error(n.s.graph, a));
@@ -276,7 +277,7 @@ static RelnArray golden_of(RelnCtx *ctx, const char *kind, int i)
 static void words_of_golden(const RelnAlgebra *sp4, const RelnArray *x, double *words)
 {
     for (ptrdiff_t i = 0; i < x->dims[0]; i++) {
-        const double *X = x->values + i * 2 * SP4_K, *Y = X + SP4_K;
+        const double *X = x->f64 + i * 2 * SP4_K, *Y = X + SP4_K;
         double z[SP4_K];
         reln_algebra_bracket(sp4, X, Y, z);
         words[i * SP4_WORDS] = reln_algebra_form(sp4, X, X);
@@ -304,7 +305,7 @@ static void words_give_the_published_outputs_and_gradients(void **state)
               want = golden(n.s.ctx, "sp4_net/out0");
     words_of_golden(n.s.algebra, &x, words);
     run(n.s.ctx, n.plan, "words", words, y.values, x.dims[0]);
-    assert_near(reln_plan_output(n.plan, "out", NULL), want.values, want.count, rounding);
+    assert_near(reln_plan_output(n.plan, "out", NULL), want.f64, reln_array_count(&want), rounding);
     for (int i = 0; i < N_NAMES; i++) {
         RelnArray grad = golden_of(n.s.ctx, "grad0", i);
         assert_golden_grad(network_grad(n.plan, names[i].parameter), &grad, rounding);
@@ -327,13 +328,13 @@ static double change_under_action(const Sp4Model *model, const char *symmetry)
     Sp4Set set;
 
     network_init(&n, symmetry, "sp:4");
-    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, SAMPLES, SP4_TARGET_CODE, false));
+    assert_ok(n.s.ctx, sp4_set_init(&set, n.s.algebra, &rng, 0.5, SAMPLES, SP4_TARGET_CODE, false));
     RelnNode *out = sp4_network(&n.net, model);
     n.plan = network_plan(n.s.graph, out, squared_error(n.s.graph, out));
     run(n.s.ctx, n.plan, "x", set.x, set.y, SAMPLES);
     memcpy(before, reln_plan_output(n.plan, "out", NULL), sizeof before);
-    assert_ok(n.s.ctx, sp4_random_action(n.s.algebra, &rng, ad));
-    sp4_act(ad, SAMPLES, set.x, moved);
+    assert_ok(n.s.ctx, element_action(n.s.algebra, &rng, 0.5, ad));
+    element_act(SP4_K, ad, SAMPLES, 2, set.x, moved);
     run(n.s.ctx, n.plan, "x", moved, set.y, SAMPLES);
     for (int i = 0; i < SAMPLES; i++) {
         const double now = ((const double *)reln_plan_output(n.plan, "out", NULL))[i];

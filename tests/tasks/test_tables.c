@@ -23,7 +23,7 @@ static void table_init(Table *t, const char *task)
 
 static void table_clear(Table *t)
 {
-    t->env.task->release(t->data);
+    task_release(&t->env);
     reln_ctx_destroy(t->env.ctx);
 }
 

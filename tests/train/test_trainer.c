@@ -10,10 +10,10 @@
 enum { ARRAYS = 64 };
 typedef struct Saved {
     int n;
-    RelnNamed arrays[ARRAYS];
+    RelnArray arrays[ARRAYS];
 } Saved;
 
-static size_t bytes_of(const RelnNamed *a)
+static size_t bytes_of(const RelnArray *a)
 {
     size_t bytes = a->dtype == RELN_F32 ? 4 : 8;
 
@@ -26,19 +26,19 @@ static size_t bytes_of(const RelnNamed *a)
 static Saved save(RelnTrainer *trainer, RelnCtx *ctx)
 {
     static double other = 1.0;
-    const RelnNamed *arrays;
+    const RelnArray *arrays;
     Saved s;
     int n;
 
     assert_ok(ctx, reln_trainer_state(trainer, &n, &arrays));
     assert_true(n + 1 < ARRAYS);
     s.n = n + 1;
-    s.arrays[n] = (RelnNamed){"spec", RELN_F64, 0, {0}, NULL};
+    s.arrays[n] = (RelnArray){.name = "spec", .dtype = RELN_F64};
     s.arrays[n].values = malloc(sizeof other);
     assert_non_null(s.arrays[n].values);
     memcpy(s.arrays[n].values, &other, sizeof other);
     for (int i = 0; i < n; i++) {
-        RelnNamed *to = &s.arrays[n - 1 - i];
+        RelnArray *to = &s.arrays[n - 1 - i];
         char *name = malloc(strlen(arrays[i].name) + 1);
 
         *to = arrays[i];
@@ -60,7 +60,7 @@ static void drop(Saved *s)
     }
 }
 
-static RelnNamed *find(Saved *s, const char *name)
+static RelnArray *find(Saved *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)
         if (strcmp(s->arrays[i].name, name) == 0)
@@ -88,7 +88,7 @@ static bool same_bits(Saved *a, Saved *b)
     hide_seconds(a);
     hide_seconds(b);
     for (int i = 0; i < a->n; i++) {
-        const RelnNamed *other = find(b, a->arrays[i].name);
+        const RelnArray *other = find(b, a->arrays[i].name);
 
         if (bytes_of(&a->arrays[i]) != bytes_of(other) ||
             memcmp(a->arrays[i].values, other->values, bytes_of(other)) != 0)
@@ -403,7 +403,7 @@ static void progress_is_shown_as_seldom_as_was_wanted(void **state)
 
 static void steps_evaluations_and_states_allocate_nothing(void **state)
 {
-    const RelnNamed *arrays;
+    const RelnArray *arrays;
     RelnTrainJob job;
     RelnEntryInfo w;
     uint64_t before;
@@ -678,7 +678,7 @@ static void refuse(Rig *r, const Saved *from, RelnStatus status, const char *mes
 static void a_state_that_does_not_fit_changes_nothing(void **state)
 {
     Saved part = stopped_after(20);
-    RelnNamed *w = find(&part, "best/out.W"), *rows = find(&part, "trainer/rows");
+    RelnArray *w = find(&part, "best/out.W"), *rows = find(&part, "trainer/rows");
     int64_t *counters = find(&part, "trainer/counters")->values;
     double *row = rows->values;
     RelnTrainJob job;
@@ -768,7 +768,7 @@ static RelnStatus train_a_line(RelnCtx *ctx, RelnPlan *plan, RelnStore *store)
                               .schedule = {.rate = 0.1},
                               .load = zeros};
     RelnTrainer *t = NULL;
-    const RelnNamed *arrays;
+    const RelnArray *arrays;
     RelnStatus status;
     int n;
 

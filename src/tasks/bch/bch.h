@@ -6,7 +6,7 @@
 
 enum { BCH_K = 3, BCH_MATRIX = 9 };
 
-/* ---- rotations ----------------------------------------------------------------------------------------------------- */
+/* ---- rotations --------------------------------------------------------------------------------------------------- */
 
 /* log(exp(a) exp(b)), of length at most pi, for vectors of so(3). */
 void bch_exact(const double *a, const double *b, double *out);
@@ -24,7 +24,7 @@ void bch_draw(RelnRng *rng, double *v);
 void bch_frame(RelnRng *rng, double *r);
 void bch_turn(const double *r, const double *v, double *out); /* out = R v */
 
-/* ---- networks ------------------------------------------------------------------------------------------------------ */
+/* ---- networks ---------------------------------------------------------------------------------------------------- */
 
 typedef enum BchKind {
     BCH_SERIES,       /* no network */

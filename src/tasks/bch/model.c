@@ -47,8 +47,9 @@ static RelnNode *rotation(const RelnNet *net, RelnNode *w, RelnNode *v)
     return reln_add(g, identity, reln_mul(g, twice, V));
 }
 
-/* Every equivariant function of two vectors is c_1 a + c_2 b + c_3 a x b, c of a.a, a.b, b.b (where a x b is not 0). Of the
- * logarithm these coefficients are singular at a full turn; those of the product's quaternion are entire functions. */
+/* Every equivariant function of two vectors is c_1 a + c_2 b + c_3 a x b, c of a.a, a.b, b.b (where a x b is not 0). Of
+ * the logarithm these coefficients are singular at a full turn; those of the product's quaternion are entire
+ * functions. */
 static RelnNode *coefficients(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
     RelnGraph *g = net->graph;

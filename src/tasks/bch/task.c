@@ -7,7 +7,7 @@
 #include "tasks/experiment.h"
 #include "tasks/settings.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 enum { DISTANCE, ANGLE, TURNED, EQUIVARIANCE };
 
@@ -54,7 +54,7 @@ static const Key model_keys[] = {
     TASK_DENSE_KEYS(BchModel),
 };
 
-/* ---- scales -------------------------------------------------------------------------------------------------------- */
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Scale {
     ExpScale exp;
@@ -82,7 +82,7 @@ static const Key scale_keys[] = {
     TASK_WHOLE(Scale, frames),
 };
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 enum { TRAIN, VALIDATION, TEST, SETS };
 
@@ -113,26 +113,16 @@ static RelnStatus fill_set(TaskEnv *env, int which, ExpSamples *set)
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
 
     if (!d)
         return task_nomem(env);
-    *data = d;
     for (int s = 0; s < SETS; s++)
         TRY(fill_set(env, s, &d->sets[s]));
     return RELN_OK;
 }
 
-static void release(void *data)
-{
-    Data *d = data;
-
-    for (int s = 0; d && s < SETS; s++)
-        exp_samples_clear(&d->sets[s]);
-    free(d);
-}
-
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 static void turn_pair(const double *r, const double *x, double *out)
 {
@@ -187,7 +177,7 @@ static void expand_series(const void *model, ptrdiff_t n, const double *x, doubl
     }
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
@@ -279,12 +269,11 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_bch = {
     .name = "bch",
     .purpose = "the Baker-Campbell-Hausdorff formula on so(3)",
-    .about = "Two rotation vectors a and b, and log(exp(a) exp(b)). Errors are means of "
-             "|exp(a) exp(b) - exp(guess)| (Frobenius) and of the angle between the two rotations; "
-             "the third "
-             "column has the first in turned frames, the last |f(g x) - g f(x)|. Rows without "
-             "parameters are "
-             "the series, cut off after commutators of one, two and three letters.",
+    .about = "Two rotation vectors a and b, and log(exp(a) exp(b)). Errors are means of |exp(a) "
+             "exp(b) - exp(guess)| (Frobenius) and of the angle between the two rotations; the "
+             "third column has the first in turned frames, the last |f(g x) - g f(x)|. Rows "
+             "without parameters are the series, cut off after commutators of one, two and three "
+             "letters.",
     .n_metrics = 4,
     .metrics = {{.name = "distance", .label = "distance"},
                 {.name = "angle", .label = "angle"},
@@ -297,6 +286,5 @@ const Task task_bch = {
     .row_fields = TASK_FIELDS(BchModel, model_keys),
     .scales = scales,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };

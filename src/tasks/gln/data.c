@@ -4,7 +4,7 @@
 
 #include "tasks/gln/gln.h"
 
-/* ---- small matrices ------------------------------------------------------------------------------------------------ */
+/* ---- small matrices ---------------------------------------------------------------------------------------------- */
 
 static void multiply(int n, const double *a, const double *b, double *out)
 {
@@ -37,7 +37,7 @@ static double trace(int n, const double *x)
     return sum;
 }
 
-/* ---- targets ------------------------------------------------------------------------------------------------------- */
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
 
 /* B~(X, Y) */
 static void completed_form(int n, const double *x, const double *y, double *out)
@@ -148,7 +148,7 @@ int gln_outputs(const GlnTarget *target, int n)
     return target->element ? n * n : 1;
 }
 
-/* ---- drawing and moving -------------------------------------------------------------------------------------------- */
+/* ---- drawing and moving ------------------------------------------------------------------------------------------ */
 
 RelnStatus gln_frame(const RelnAlgebra *gl, RelnRng *rng, double cond, GlnFrame *frame)
 {
@@ -209,7 +209,7 @@ void gln_move_target(const GlnTarget *target, int n, const GlnFrame *frame, cons
         *out = *y;
 }
 
-/* ---- lifts --------------------------------------------------------------------------------------------------------- */
+/* ---- lifts ------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus lift_covariances(RelnCtx *ctx, GlnLift lift, int n, const double *pair, double *x)
 {

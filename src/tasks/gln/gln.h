@@ -1,4 +1,5 @@
-/* gln.h -- functions of two matrices under GL(n): what is learned, in which frames it is asked, and by which networks. */
+/* gln.h -- functions of two matrices under GL(n): what is learned, in which frames it is asked, and by which
+ * networks. */
 #ifndef TASKS_GLN_H
 #define TASKS_GLN_H
 
@@ -6,7 +7,7 @@
 
 enum { GLN_N = 4, GLN_K = GLN_N * GLN_N, GLN_PAIR = 2 * GLN_K }; /* the largest there is */
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 /* A function of (X, Y) that follows conjugation of both: invariant, or an element itself. `covariance` is one of two
  * covariances under congruence. */
@@ -29,7 +30,8 @@ typedef struct GlnFrame {
 /* Of the condition number given. */
 RelnStatus gln_frame(const RelnAlgebra *gl, RelnRng *rng, double cond, GlnFrame *frame);
 
-/* A pair is X, then Y, row by row. Entries uniform in (-1, 1); covariances are exp of such a matrix's symmetric part. */
+/* A pair is X, then Y, row by row. Entries uniform in (-1, 1); covariances are exp of such a matrix's symmetric
+ * part. */
 RelnStatus gln_draw(RelnCtx *ctx, const GlnTarget *target, int n, RelnRng *rng, double *pair);
 /* In another frame: X -> g X g^-1, or S -> g S g^T. In place is fine. */
 void gln_move_pair(const GlnTarget *target, int n, const GlnFrame *frame, const double *pair,
@@ -48,7 +50,7 @@ RelnStatus gln_lift(RelnCtx *ctx, const GlnTarget *target, GlnLift lift, int n, 
 /* Back: the pair that gln_lift() was given, with GLN_LIFT_LOG if they are covariances. */
 RelnStatus gln_unlift(RelnCtx *ctx, const GlnTarget *target, int n, const double *x, double *pair);
 
-/* ---- networks ------------------------------------------------------------------------------------------------------ */
+/* ---- networks ---------------------------------------------------------------------------------------------------- */
 
 typedef enum GlnKind { GLN_LAYERS, GLN_COMPLETE, GLN_MLP } GlnKind;
 

@@ -1,4 +1,5 @@
-/* task.c -- the GL(n) table: which networks learn which function of two matrices, and what a change of frame does to it. */
+/* task.c -- the GL(n) table: which networks learn which function of two matrices, and what a change of frame does to
+ * it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "tasks/gln/gln.h"
 #include "tasks/settings.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 enum { AT_1, AT_10, AT_100, EQUIVARIANCE };
 
@@ -49,7 +50,7 @@ static const Key model_keys[] = {
     TASK_PAD(GlnModel, pad),
 };
 
-/* ---- scales -------------------------------------------------------------------------------------------------------- */
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 enum { CONDS = 7 };
 
@@ -109,7 +110,7 @@ static bool wanted(const TaskEnv *env, const TaskModel *model)
            ((const GlnModel *)model->settings)->lift != GLN_LIFT_LOG || target_of(env)->covariance;
 }
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 enum { TRAIN, VALIDATION, TEST, SETS };
 
@@ -169,7 +170,7 @@ static RelnStatus fill_pool(TaskEnv *env, Data *d)
 {
     RelnRng rng = exp_rng(&d->scale->exp, 20);
 
-    d->pool = calloc((size_t)d->scale->pool, sizeof *d->pool);
+    d->pool = task_room(&env->rooms, (size_t)d->scale->pool, sizeof *d->pool);
     if (!d->pool)
         return task_nomem(env);
     for (int i = 0; i < d->scale->pool; i++)
@@ -194,38 +195,21 @@ static RelnStatus fill(TaskEnv *env, Data *d)
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
 
     if (!d)
         return task_nomem(env);
-    *data = d;
     d->ctx = env->ctx;
     d->scale = task_scale(env);
     d->target = target_of(env);
     d->group = task_choice(env, "group");
     d->n = groups[d->group].n;
     d->outputs = gln_outputs(d->target, d->n);
-    TRY(reln_algebra_create(env->ctx, groups[d->group].name, &d->gl));
+    TRY(task_algebra(env, groups[d->group].name, &d->gl));
     return fill(env, d);
 }
 
-static void release(void *data)
-{
-    Data *d = data;
-
-    if (!d)
-        return;
-    for (int s = 0; s < SETS; s++) {
-        exp_samples_clear(&d->raw[s]);
-        exp_samples_clear(&d->lifted[0][s]);
-        exp_samples_clear(&d->lifted[1][s]);
-    }
-    reln_algebra_destroy(d->gl);
-    free(d->pool);
-    free(d);
-}
-
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Fit {
     const Data *data;
@@ -254,7 +238,7 @@ static const char *symmetry_of(const Fit *f)
                                           : groups[f->data->group].name;
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
@@ -339,35 +323,30 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     return RELN_OK;
 }
 
-static RelnStatus fit(TaskRun *run, Fit *f)
+static RelnStatus run(TaskRun *run, const void *data)
 {
-    const Data *d = f->data;
-    const GlnNetwork network = {.model = f->model, .target = d->target, .n = d->n};
-    const ExpSet set = exp_set(&d->lifted[f->model->lift][TRAIN]),
-                 validation = exp_set(&d->lifted[f->model->lift][VALIDATION]);
-    ExpPart part = exp_part(&d->scale->exp, f->model->rate, /*cosine=*/true);
+    const Data *d = data;
+    const GlnModel *m = run->model->settings;
+    const GlnNetwork network = {.model = m, .target = d->target, .n = d->n};
+    const ExpSet set = exp_set(&d->lifted[m->lift][TRAIN]),
+                 validation = exp_set(&d->lifted[m->lift][VALIDATION]);
+    ExpPart part = exp_part(&d->scale->exp, m->rate, /*cosine=*/true);
+    Fit f = {.data = d, .model = m};
 
     part.train = &set;
     part.validation = &validation;
-    part.move = f->model->kind == GLN_MLP ? augment : NULL;
-    part.self = f;
+    part.move = m->kind == GLN_MLP ? augment : NULL;
+    part.self = &f;
     return exp_run(run,
-                   &(ExpJob){.symmetry = symmetry_of(f),
+                   &(ExpJob){.symmetry = symmetry_of(&f),
                              .features = groups[d->group].name,
-                             .form = f->model->form,
+                             .form = m->form,
                              .dtype = d->scale->dtype,
                              .network = gln_network,
                              .model = &network,
                              .n_parts = 1,
                              .parts = &part},
-                   judge, f);
-}
-
-static RelnStatus run(TaskRun *run, const void *data)
-{
-    Fit f = {.data = data, .model = run->model->settings};
-
-    return fit(run, &f);
+                   judge, &f);
 }
 
 static const TaskFigure figures[] = {
@@ -385,12 +364,10 @@ static const TaskFigure figures[] = {
 const Task task_gln = {
     .name = "gln",
     .purpose = "functions of two matrices under GL(n)",
-    .about = "A function of two matrices that follows every change of frame, X, Y -> g X g^-1, g Y "
-             "g^-1. "
-             "Errors are shares of the target's mean square (1: nothing was learned), in frames of "
-             "condition "
-             "number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g f(x)| at condition "
-             "number 100.",
+    .about = "A function of two matrices that follows every change of frame, X, Y -> g X g^-1, g "
+             "Y g^-1. Errors are shares of the target's mean square (1: nothing was learned), in "
+             "frames of condition number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g "
+             "f(x)| at condition number 100.",
     .n_metrics = 4,
     .metrics = {{.name = "cond_1", .label = "cond 1"},
                 {.name = "cond_10", .label = "cond 10"},
@@ -414,6 +391,5 @@ const Task task_gln = {
     .seeds = {1, 1, 3},
     .wanted = wanted,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit/clock.h"
 #include "tasks/pendulum/pendulum.h"
 #include "tasks/settings.h"
 
@@ -78,6 +79,8 @@ static const TaskModel models[] = {
 /* ---- scales ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
+    double spread;        /* of the numbers of a state about their means, which are 0 but for */
+    double first, second; /* how far below the pivot the two masses are */
     int batch;
     int rounds, one,
         many; /* the shortest of so many means, over so many runs of one state and of a batch */
@@ -89,16 +92,23 @@ typedef struct Scale {
 
 #define SCALE(...)                                                                                 \
     {                                                                                              \
-        PEND_SPLIT, __VA_ARGS__, .data_seed = 1, .dtype = RELN_F32                                 \
+        0.4, 1.5, 3.0, PEND_SPLIT, __VA_ARGS__, .data_seed = 1, .dtype = RELN_F32                  \
     }
 static const Scale scales[TASK_SCALES] = {SCALE(1, 1, 1, 1, 1), SCALE(20, 500, 5, 3, 0),
                                           SCALE(20, 500, 5, 3, 0)};
 
 static const Key scale_keys[] = {
-    TASK_WHOLE(Scale, batch),       TASK_WHOLE(Scale, rounds),
-    TASK_WHOLE(Scale, one),         TASK_WHOLE(Scale, many),
-    TASK_WHOLE(Scale, step_rounds), TASK_WHOLE(Scale, step_groups),
-    TASK_WHOLE(Scale, data_seed),   TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_NUMBER_BEFORE(Scale, spread, "0.4"),
+    TASK_NUMBER_BEFORE(Scale, first, "1.5"),
+    TASK_NUMBER_BEFORE(Scale, second, "3"),
+    TASK_WHOLE(Scale, batch),
+    TASK_WHOLE(Scale, rounds),
+    TASK_WHOLE(Scale, one),
+    TASK_WHOLE(Scale, many),
+    TASK_WHOLE(Scale, step_rounds),
+    TASK_WHOLE(Scale, step_groups),
+    TASK_WHOLE(Scale, data_seed),
+    TASK_WORD(Scale, dtype, task_dtype_words),
 };
 
 /* ---- one row --------------------------------------------------------------------------------------------------- */
@@ -158,11 +168,11 @@ static RelnStatus measure(const Bench *b, int which, int n, int rounds, int time
 {
     *seconds = HUGE_VAL;
     for (int r = 0; r < rounds; r++) {
-        const double start = task_clock();
+        const double start = reln_wall_seconds();
 
         for (int t = 0; t < times; t++)
             TRY(reln_plan_run(b->plan[which], &(RelnRun){.n_samples = n}));
-        *seconds = fmin(*seconds, (task_clock() - start) / times);
+        *seconds = fmin(*seconds, (reln_wall_seconds() - start) / times);
     }
     return RELN_OK;
 }
@@ -231,7 +241,7 @@ static RelnStatus run(TaskRun *r, const void *data)
     b.abreast = b.choice.abreast;
     b.groups = pend_groups(b.scale->batch, b.abreast);
     b.n_states = (size_t)(b.groups * b.abreast) * PER;
-    b.states = malloc(b.n_states * sizeof *b.states);
+    b.states = task_room(&r->rooms, b.n_states, sizeof *b.states);
     if (!b.states)
         return task_nomem(r->env);
     pend_pack(b.scale->batch, b.abreast, PER, data, b.states);
@@ -242,7 +252,6 @@ static RelnStatus run(TaskRun *r, const void *data)
     }
     reln_store_destroy(b.store);
     reln_group_destroy(b.group);
-    free(b.states);
     return status;
 }
 
@@ -252,33 +261,26 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     const Scale *scale = task_scale(env);
     const int count = scale->batch * PER;
     RelnRng rng = reln_rng((uint64_t)scale->data_seed, 0);
-    double *z = malloc((size_t)count * sizeof *z);
+    double *z = *data = task_room(&env->rooms, (size_t)count, sizeof *z);
 
-    *data = z;
     if (!z)
         return task_nomem(env);
     for (int i = 0; i < count; i++) {
         const int k = i % PEND_STATE;
 
-        z[i] = 0.4 * reln_rng_normal(&rng) - (k == 2 ? 1.5 : 0) - (k == 5 ? 3.0 : 0);
+        z[i] = scale->spread * reln_rng_normal(&rng) - (k == 2 ? scale->first : 0) -
+               (k == 5 ? scale->second : 0);
     }
     return RELN_OK;
-}
-
-static void release(void *data)
-{
-    free(data);
 }
 
 const Task task_pendulum_cost = {
     .name = "pendulum-cost",
     .purpose = "what the energies of the pendulum's table cost",
-    .about =
-        "Operations of one H(z) counted as the paper does, and by the plan that runs, those of the "
-        "gradient and of a training step beside them; microseconds of H and of its gradient, for "
-        "one "
-        "state and for each of 500 together; seconds and MiB of a training step of 500 chunks. The "
-        "paper's latencies are those of an interpreter at work.",
+    .about = "Operations of one H(z) counted as the paper does, and by the plan that runs, those "
+             "of the gradient and of a training step beside them; microseconds of H and of its "
+             "gradient, for one state and for each of 500 together; seconds and MiB of a training "
+             "step of 500 chunks. The paper's latencies are those of an interpreter at work.",
     .n_metrics = METRICS,
     .metrics = {{.name = "operations", .label = "operations of H", .count = true},
                 {.name = "operations_plan", .label = "by the plan", .count = true},
@@ -297,6 +299,5 @@ const Task task_pendulum_cost = {
     .row_fields = {&pend_row_section, sizeof(PendRowSettings)},
     .scales = scales,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };

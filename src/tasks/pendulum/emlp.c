@@ -1,8 +1,8 @@
 /* emlp.c -- projected linear layers, the bilinear layer and gates of EMLP.
  *
  * Most of its maps are between a few tensors of each state, too few to fill a vector of the processor. So states lie
- * abreast, one in each channel, and numbers of a feature on the axis R: all scalars, then each rank's tensors, each with
- * its coordinates; a part of them is a node (R = tensors, K = 3^rank) without moving anything.
+ * abreast, one in each channel, and numbers of a feature on the axis R: all scalars, then each rank's tensors, each
+ * with its coordinates; a part of them is a node (R = tensors, K = 3^rank) without moving anything.
  *
  * reln_nn_emlp() is the same network for any group, typed. This variant stays because its table is about the published
  * weights and their cost: free matrices, projected once a step (55,569 numbers that Adam moves, more than there are

@@ -1,7 +1,8 @@
 /* pendulum.h -- the double spring pendulum: its motion, the data set, networks for its energy, how they are judged.
  *
- * From data to a result: draw, system, data (what moves), symmetry, abreast, model (how a network becomes a motion), the
- * architectures mlp, invariant, equivariant and emlp, rollout (errors of motions), cost (operations), row (settings).
+ * From data to a result: draw, system, data (what moves), symmetry, abreast, model (how a network becomes a motion),
+ * the architectures mlp, invariant, equivariant and emlp, rollout (errors of motions), cost (operations), row
+ * (settings).
  */
 #ifndef TASKS_PENDULUM_H
 #define TASKS_PENDULUM_H
@@ -11,7 +12,7 @@
 
 #include "tasks/task.h"
 
-/* ---- draw.c -------------------------------------------------------------------------------------------------------- */
+/* ---- draw.c ------------------------------------------------------------------------------------------------------ */
 
 /* The random numbers that the published data set was drawn with: Mersenne Twister and what NumPy's first
  * generator makes of it. Only for data that others have drawn; everything else here uses reln/random.h.
@@ -35,7 +36,7 @@ double pend_draw_normal(PendDraw *d);
 uint32_t pend_draw_upto(PendDraw *d, uint32_t largest);     /* 0 .. largest */
 void pend_draw_permutation(PendDraw *d, int n, int *order); /* of 0 .. n-1 */
 
-/* ---- system.c ------------------------------------------------------------------------------------------------------ */
+/* ---- system.c ---------------------------------------------------------------------------------------------------- */
 
 /* The double spring pendulum in three dimensions, and its motion to rounding.
  *
@@ -67,7 +68,7 @@ bool pend_motion(const PendSystem *s, const double *z0, double dt, int n, double
 /* Has this build the integrator? Without it there is no pend_motion(), and no data. */
 bool pend_can_move(void);
 
-/* ---- data.c -------------------------------------------------------------------------------------------------------- */
+/* ---- data.c ------------------------------------------------------------------------------------------------------ */
 
 /* The published data set, made again from its seed.
  *
@@ -76,8 +77,8 @@ bool pend_can_move(void);
  *     pend_data_clear(&data);
  *
  * 5000 systems start at x1 = (0,0,-1.5) + 0.2 N, x2 = (0,0,-3) + 0.2 N, p = 0.4 N and move for 30 time units, seen
- * every 0.2; of the 30 disjoint chunks of five states of each, one is kept, drawn at random. 500 of them train, 500 validate,
- * 500 test, 3500 are not used. A test starts where its chunk does, and is compared for 150 states.
+ * every 0.2; of the 30 disjoint chunks of five states of each, one is kept, drawn at random. 500 of them train, 500
+ * validate, 500 test, 3500 are not used. A test starts where its chunk does, and is compared for 150 states.
  */
 
 enum { PEND_TRAIN, PEND_VALID, PEND_TEST, PEND_SPLITS };
@@ -97,11 +98,12 @@ typedef struct PendData {
     double *truth;               /* (n, 150, 12): what follows the first state of each test chunk */
 } PendData;
 
-/* The first n rows of each split, 1 to PEND_SPLIT, of the systems drawn from the seed. False when memory was out; clear it in either case. */
+/* The first n rows of each split, 1 to PEND_SPLIT, of the systems drawn from the seed. False when memory was out; clear
+ * it in either case. */
 bool pend_data_init(PendData *data, const PendSystem *system, int seed, int n);
 void pend_data_clear(PendData *data);
 
-/* ---- symmetry.c ---------------------------------------------------------------------------------------------------- */
+/* ---- symmetry.c -------------------------------------------------------------------------------------------------- */
 
 /* The groups of the benchmark, acting about the vertical axis on vectors of space. */
 
@@ -119,7 +121,7 @@ extern const char *const pend_symmetry_words[PEND_SYMMETRIES + 1];
 /* As 3 x 3 matrices. Caller destroys. */
 RelnStatus pend_symmetry_group(RelnCtx *ctx, PendSymmetry s, RelnGroup **out);
 
-/* ---- abreast.c ----------------------------------------------------------------------------------------------------- */
+/* ---- abreast.c --------------------------------------------------------------------------------------------------- */
 
 /* States side by side in the channels of a node, for networks whose own channels are few.
  *
@@ -135,7 +137,7 @@ void pend_pack(int n, int abreast, int per, const double *from, double *to);
 void pend_unpack(int n, int abreast, int per, const double *from, double *to);
 void pend_shares(int n, int abreast, double *share);
 
-/* ---- model.c ------------------------------------------------------------------------------------------------------- */
+/* ---- model.c ----------------------------------------------------------------------------------------------------- */
 
 /* Networks that learn how a state moves: by an energy H(z), or by the velocity itself.
  *
@@ -210,8 +212,8 @@ RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int su
 void pend_weights_add(PendWeights *w, RelnNode *node);
 RelnNode *pend_weights_take(PendWeights *w);
 
-/* Return x with the rep of vectors. The dual of an orthogonal rep equals the rep, but rounding can make it another object;
- * the identity map between the two turns a covector back into a vector. */
+/* Return x with the rep of vectors. The dual of an orthogonal rep equals the rep, but rounding can make it another
+ * object; the identity map between the two turns a covector back into a vector. */
 RelnNode *pend_as_vector(RelnGraph *g, RelnNode *x);
 
 /* A stack of dense layers on invariants, an activation between them: widths[0] numbers to widths[n]. Weights
@@ -237,7 +239,7 @@ bool pend_store_fill(RelnStore *store, const char *name, size_t count, const dou
 RelnNode *pend_parameter(const PendBuild *b, const char *name, const char *part, RelnDims dims,
                          RelnInit init);
 
-/* ---- mlp.c --------------------------------------------------------------------------------------------------------- */
+/* ---- mlp.c ------------------------------------------------------------------------------------------------------- */
 
 /* The network without symmetry: 12-128-128-128-1 for an energy (34,817 parameters), ...-12 for a velocity. */
 
@@ -247,7 +249,7 @@ typedef struct PendMlp {
 
 extern const PendArchitecture pend_mlp, pend_mlp_ode;
 
-/* ---- invariant.c --------------------------------------------------------------------------------------------------- */
+/* ---- invariant.c ------------------------------------------------------------------------------------------------- */
 
 /* Energies that see a state by its invariants alone: products of vectors, lengths, a dense network.
  *
@@ -304,7 +306,7 @@ extern const PendInvariant pend_lengths;
 /* "Scalars" (Villar and others, 2021): 30 numbers, four layers of 100 with relu; the smooth one has swish. */
 extern const PendInvariant pend_scalars, pend_scalars_smooth;
 
-/* ---- equivariant.c ------------------------------------------------------------------------------------------------- */
+/* ---- equivariant.c ----------------------------------------------------------------------------------------------- */
 
 /* ReLN-HNN with vector features all the way: mixed, gated and bracketed, read out as invariants.
  *
@@ -326,7 +328,7 @@ extern const PendArchitecture pend_equivariant;
 extern const PendEquivariant pend_equivariant_defaults;
 #define PEND_EQUIVARIANT .channels = 16, .layers = 2, .hidden = 2, .width = 64, .share = 0.1
 
-/* ---- emlp.c -------------------------------------------------------------------------------------------------------- */
+/* ---- emlp.c ------------------------------------------------------------------------------------------------------ */
 
 /* EMLP (Finzi, Welling and Wilson, 2021): dense layers whose matrices are projected on the equivariant ones.
  *
@@ -363,7 +365,7 @@ int pend_tensors_chosen(const PendTensors *t,
  * `count` is their dimension. Caller frees *out. */
 RelnStatus pend_projector(RelnCtx *ctx, PendSymmetry symmetry, int rank, double **out, int *count);
 
-/* ---- rollout.c ----------------------------------------------------------------------------------------------------- */
+/* ---- rollout.c --------------------------------------------------------------------------------------------------- */
 
 /* A learned motion over the whole time, and how far it is from the true one.
  *
@@ -398,7 +400,7 @@ typedef struct PendErrors {
 /* A motion that is not finite counts as e = 1 from there on. */
 PendErrors pend_errors(const PendSystem *system, const double *z, const double *truth, int n);
 
-/* ---- cost.c -------------------------------------------------------------------------------------------------------- */
+/* ---- cost.c ------------------------------------------------------------------------------------------------------ */
 
 /* What an evaluation of H costs, counted as the literature does. */
 
@@ -411,7 +413,7 @@ double pend_flops_dense(int n, const int *widths);
 double pend_flops_emlp(const PendTensors *hidden, const int dims[2 * PEND_RANKS - 1],
                        bool projected);
 
-/* ---- row.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- row.c ------------------------------------------------------------------------------------------------------- */
 
 typedef enum PendArch {
     PEND_ARCH_MLP,

@@ -24,8 +24,8 @@ enum { ERROR, ERROR_LOG, ERROR_MOVING, CHUNK, ENERGY, SPIN, SYMMETRY };
 #define EMLP .width = 128
 
 /* Only the first metric has numbers in papers: EMLP's and the dense network's are those of Finzi and others (2021),
- * rounded. Rates of "tuned" rows (but Scalars', which others found) and of the 28 pairings are the best that were tried, by
- * validation loss; README.md has the losses. */
+ * rounded. Rates of "tuned" rows (but Scalars', which others found) and of the 28 pairings are the best that were
+ * tried, by validation loss; README.md has the losses. */
 static const TaskModel models[] = {
     {.name = "mlp",
      .label = "MLP-HNN, published protocol",
@@ -188,30 +188,26 @@ typedef struct Data {
     PendData sets;
 } Data;
 
+static void end_data(void *sets)
+{
+    pend_data_clear(sets);
+}
+
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
+    bool good;
 
     if (!d)
         return task_nomem(env);
-    *data = d;
     d->system.stiffness = targets[task_choice(env, "target")].stiffness;
     if (!pend_can_move())
         return task_fail(env, RELN_ERR_UNSUPPORTED,
                          "true motions need SUNDIALS, which this build of reln does not have");
-    return pend_data_init(&d->sets, &d->system, scale->data_seed, scale->rows) ? RELN_OK
-                                                                               : task_nomem(env);
-}
-
-static void release(void *data)
-{
-    Data *d = data;
-
-    if (!d)
-        return;
-    pend_data_clear(&d->sets);
-    free(d);
+    good = pend_data_init(&d->sets, &d->system, scale->data_seed, scale->rows);
+    TRY(task_own(env, &d->sets, end_data));
+    return good ? RELN_OK : task_nomem(env);
 }
 
 /* ---- one run --------------------------------------------------------------------------------------------------- */
@@ -234,12 +230,13 @@ static RelnStatus pack(Fit *f)
 
     f->abreast = f->choice.abreast;
     f->groups = pend_groups(n, f->abreast);
-    f->shares = calloc((size_t)(f->groups * f->abreast), sizeof *f->shares);
+    f->shares = task_room(&f->run->rooms, (size_t)(f->groups * f->abreast), sizeof *f->shares);
     if (!f->shares)
         return task_nomem(f->run->env);
     pend_shares(n, f->abreast, f->shares);
     for (int s = 0; s < PEND_SPLITS; s++) {
-        f->chunks[s] = calloc((size_t)(f->groups * f->abreast * per), sizeof **f->chunks);
+        f->chunks[s] =
+            task_room(&f->run->rooms, (size_t)(f->groups * f->abreast * per), sizeof **f->chunks);
         if (!f->chunks[s])
             return task_nomem(f->run->env);
         pend_pack(n, f->abreast, per, f->data->sets.chunks[s], f->chunks[s]);
@@ -520,9 +517,6 @@ static RelnStatus run(TaskRun *run, const void *data)
     if (status == RELN_OK)
         status = fit(&f, group);
     reln_group_destroy(group);
-    for (int s = 0; s < PEND_SPLITS; s++)
-        free(f.chunks[s]);
-    free(f.shares);
     return status;
 }
 
@@ -530,16 +524,11 @@ const Task task_pendulum = {
     .name = "pendulum",
     .purpose = "learning the energy of a double spring pendulum",
     .about = "Networks learn H(z) from 500 pieces of motion of 0.8 time units, and are judged by "
-             "rollouts of "
-             "29.8. The error of a state is |zhat - z| / (|zhat| + |z|), and the table has its "
-             "geometric mean "
-             "with values below 1e-5 raised to it, as papers print it; beside it with 1e-7, and "
-             "without the "
-             "first time. Drifts are the largest change of the true energy, and of the angular "
-             "momentum about "
-             "the vertical, along a learned motion. The last column is the error of the velocity's "
-             "symmetry "
-             "under a turn.",
+             "rollouts of 29.8. The error of a state is |zhat - z| / (|zhat| + |z|), and the "
+             "table has its geometric mean with values below 1e-5 raised to it, as papers print "
+             "it; beside it with 1e-7, and without the first time. Drifts are the largest change "
+             "of the true energy, and of the angular momentum about the vertical, along a learned "
+             "motion. The last column is the error of the velocity's symmetry under a turn.",
     .n_metrics = 7,
     .metrics = {{.name = "error", .label = "rollout error"},
                 {.name = "error_log", .label = "with 1e-7"},
@@ -566,6 +555,5 @@ const Task task_pendulum = {
     .seeds = {1, 1, 3},
     .wanted = wanted,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };

@@ -70,8 +70,8 @@ static bool adjacent(const Solid *s, int i, int j)
     return fabs(dot(d, d) - s->edge2) < 1e-9 * s->edge2;
 }
 
-/* The faces are the triples of mutually adjacent vertices; at an edge i -> j there are two of them. The left one is that
- * whose normal (v_j - v_i) x (v_k - v_i) points outwards. */
+/* The faces are the triples of mutually adjacent vertices; at an edge i -> j there are two of them. The left one is
+ * that whose normal (v_j - v_i) x (v_k - v_i) points outwards. */
 static void third_vertices(const Solid *s, int i, int j, int *left, int *right)
 {
     for (int k = 0; k < s->n; k++)

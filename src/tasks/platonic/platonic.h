@@ -1,4 +1,5 @@
-/* platonic.h -- which Platonic solid? Homographies between neighbouring faces, seen by a camera: sets of elements of sl(3). */
+/* platonic.h -- which Platonic solid? Homographies between neighbouring faces, seen by a camera: sets of elements of
+ * sl(3). */
 #ifndef TASKS_PLATONIC_H
 #define TASKS_PLATONIC_H
 
@@ -40,7 +41,8 @@ RelnStatus platonic_log(RelnCtx *ctx, const double *h, double *log, bool *halved
 void platonic_draw(const PlatonicElements *elements, RelnRng *rng, ptrdiff_t n, int32_t *labels,
                    int32_t *which);
 
-/* Ad (8 x 8) of a rotation of the camera: Haar, or by Euler angles z, y, x uniform in [0, 36) rad as the published code. */
+/* Ad (8 x 8) of a rotation of the camera: Haar, or by Euler angles z, y, x uniform in [0, 36) rad as the published
+ * code. */
 RelnStatus platonic_rotation(const RelnAlgebra *sl3, RelnRng *rng, bool euler, double *ad);
 /* All elements in the rotated frame. */
 void platonic_rotate(const double *ad, const PlatonicElements *elements,
@@ -65,9 +67,10 @@ typedef struct PlatonicModel {
 /* "logits" (C = 3) of a sample, from the input "x" (P = 12, K, 3). */
 RelnNode *platonic_network(const RelnNet *net, const PlatonicModel *model);
 
-/* The same function with the same parameters, from the inputs "elements" (P = 96, K, 3) at step level and "which" (P = 12)
- * for each sample. All layers before the pool act on elements one by one, and pooling keeps one of them: so the layers
- * run on 96 elements once a step, and a sample picks scores and invariants. NULL for an MLP, which sees a sample as a whole. */
+/* The same function with the same parameters, from the inputs "elements" (P = 96, K, 3) at step level and "which" (P =
+ * 12) for each sample. All layers before the pool act on elements one by one, and pooling keeps one of them: so the
+ * layers run on 96 elements once a step, and a sample picks scores and invariants. NULL for an MLP, which sees a sample
+ * as a whole. */
 RelnNode *platonic_network_shared(const RelnNet *net, const PlatonicModel *model);
 
 #endif

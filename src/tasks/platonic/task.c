@@ -7,7 +7,7 @@
 #include "tasks/platonic/platonic.h"
 #include "tasks/settings.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 enum { ID, RC, ID_PUBLISHED };
 
@@ -85,7 +85,7 @@ static const Key model_keys[] = {
     TASK_DENSE_KEYS(PlatonicModel),
 };
 
-/* ---- scales -------------------------------------------------------------------------------------------------------- */
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Scale {
     ExpScale exp;
@@ -109,7 +109,7 @@ static const Key scale_keys[] = {
     TASK_PAD(Scale, pad),
 };
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 typedef double Elements[PLATONIC_ELEMENTS][PLATONIC_K][PLATONIC_CHANNELS];
 
@@ -124,15 +124,20 @@ typedef struct Data {
     Sample validation, test;
 } Data;
 
+static bool sample_init(TaskRoom **rooms, int n, Sample *sample)
+{
+    sample->n = n;
+    sample->labels = task_room(rooms, (size_t)n, sizeof *sample->labels);
+    sample->which = task_room(rooms, (size_t)n, PLATONIC_SET * sizeof *sample->which);
+    return sample->labels && sample->which;
+}
+
 static RelnStatus draw_sample(TaskEnv *env, const Data *d, uint64_t stream, Sample *sample)
 {
     const Scale *scale = task_scale(env);
     RelnRng rng = exp_rng(&scale->exp, stream);
 
-    sample->n = scale->samples;
-    sample->labels = calloc((size_t)sample->n, sizeof *sample->labels);
-    sample->which = calloc((size_t)sample->n, PLATONIC_SET * sizeof *sample->which);
-    if (!sample->labels || !sample->which)
+    if (!sample_init(&env->rooms, scale->samples, sample))
         return task_nomem(env);
     platonic_draw(&d->elements, &rng, sample->n, sample->labels, sample->which);
     return RELN_OK;
@@ -140,32 +145,17 @@ static RelnStatus draw_sample(TaskEnv *env, const Data *d, uint64_t stream, Samp
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
 
     if (!d)
         return task_nomem(env);
-    *data = d;
-    TRY(reln_algebra_create(env->ctx, "sl:3", &d->sl3));
+    TRY(task_algebra(env, "sl:3", &d->sl3));
     TRY(platonic_elements(d->sl3, &d->elements));
     TRY(draw_sample(env, d, 2, &d->validation));
     return draw_sample(env, d, 3, &d->test);
 }
 
-static void release(void *data)
-{
-    Data *d = data;
-
-    if (!d)
-        return;
-    reln_algebra_destroy(d->sl3);
-    free(d->validation.labels);
-    free(d->validation.which);
-    free(d->test.labels);
-    free(d->test.which);
-    free(d);
-}
-
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Fit {
     TaskRun *run;
@@ -233,7 +223,7 @@ static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
     return exp_bind(exp_plan(e, 0), &set);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 /* Share of samples whose largest logit is their label's, and the mean cross entropy. */
 static double accuracy(const double *logits, const Sample *sample, double *entropy)
@@ -267,8 +257,8 @@ static RelnStatus judge_on(Exp *e, Fit *f, const Elements elements, const Sample
     return RELN_OK;
 }
 
-/* The score is validation's share of errors, and among equals its entropy; beside it the accuracy on the test samples, by
- * which the published code chooses. */
+/* The score is validation's share of errors, and among equals its entropy; beside it the accuracy on the test samples,
+ * by which the published code chooses. */
 static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     Fit *f = self;
@@ -331,41 +321,31 @@ static RelnStatus fit(Fit *f)
 static bool open_fit(Fit *f)
 {
     const Scale *scale = task_scale(f->run->env);
+    TaskRoom **const rooms = &f->run->rooms;
     const size_t most =
         (size_t)(scale->samples > scale->exp.batch ? scale->samples : scale->exp.batch);
 
-    f->batch.n = scale->exp.batch;
-    f->batch.labels = calloc((size_t)scale->exp.batch, sizeof *f->batch.labels);
-    f->batch.which = calloc((size_t)scale->exp.batch, PLATONIC_SET * sizeof *f->batch.which);
-    f->logits = calloc(most, PLATONIC_CLASSES * sizeof *f->logits);
-    f->x = calloc(f->shared ? 1 : most, PLATONIC_SET * PLATONIC_ROW * sizeof *f->x);
-    return f->batch.labels && f->batch.which && f->logits && f->x;
+    f->logits = task_room(rooms, most, PLATONIC_CLASSES * sizeof *f->logits);
+    f->x = task_room(rooms, f->shared ? 1 : most, PLATONIC_SET * PLATONIC_ROW * sizeof *f->x);
+    return sample_init(rooms, scale->exp.batch, &f->batch) && f->logits && f->x;
 }
 
 static RelnStatus run(TaskRun *run, const void *data)
 {
     Fit f = {.run = run, .data = data, .model = run->model->settings};
-    RelnStatus status;
 
     f.shared = f.model->kind != PLATONIC_MLP;
-    status = open_fit(&f) ? fit(&f) : task_nomem(run->env);
-    free(f.batch.labels);
-    free(f.batch.which);
-    free(f.logits);
-    free(f.x);
-    return status;
+    return open_fit(&f) ? fit(&f) : task_nomem(run->env);
 }
 
 const Task task_platonic = {
     .name = "platonic",
     .purpose = "which Platonic solid, from homographies between its faces",
     .about = "Which solid is it? Twelve edges, each with three homographies between the faces "
-             "beside it, as "
-             "elements of sl(3). Accuracy is on samples as drawn (ID) and in rotated cameras (RC); "
-             "the last "
-             "column has the best test accuracy of any checkpoint, which is how the published code "
-             "chooses. "
-             "On sl(3) ReLN and Lie Neurons are one network: the two rows differ by their seeds.",
+             "beside it, as elements of sl(3). Accuracy is on samples as drawn (ID) and in "
+             "rotated cameras (RC); the last column has the best test accuracy of any checkpoint, "
+             "which is how the published code chooses. On sl(3) ReLN and Lie Neurons are one "
+             "network: the two rows differ by their seeds.",
     .n_metrics = 3,
     .metrics =
         {{.name = "id", .label = "ID", .percent = true, .more = true},
@@ -378,6 +358,5 @@ const Task task_platonic = {
     .row_fields = TASK_FIELDS(PlatonicModel, model_keys),
     .scales = scales,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };

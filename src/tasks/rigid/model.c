@@ -5,8 +5,8 @@
  * so a bracket with a symmetric positive matrix on each side, I^2 and I up to a factor, is exactly the field. Without
  * them every channel is a multiple of w, all brackets are 0, and what is left is wdot = c w.
  *
- * Learned vectors and matrices belong to the body's frame: they break the symmetry unless they turn with it. So the graph
- * is built without a promise (none:3), and rigid_turn() is how the promise is kept.
+ * Learned vectors and matrices belong to the body's frame: they break the symmetry unless they turn with it. So the
+ * graph is built without a promise (none:3), and rigid_turn() is how the promise is kept.
  */
 #include <math.h>
 #include <stddef.h>
@@ -128,7 +128,7 @@ RelnNode *rigid_network(const RelnNet *net, const void *model)
     return reln_concat(net->graph, RIGID_STEPS, steps, RELN_C);
 }
 
-/* ---- another frame ------------------------------------------------------------------------------------------------- */
+/* ---- another frame ----------------------------------------------------------------------------------------------- */
 
 /* Every channel of p (3, c): v -> r v */
 static void turn_channels(const double *r, int c, double *p)

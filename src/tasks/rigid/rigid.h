@@ -8,7 +8,7 @@
 enum { RIGID_POINTS = 1000, RIGID_STEPS = 9 };
 #define RIGID_INTERVAL (25.0 / (RIGID_POINTS - 1))
 
-/* ---- the body ------------------------------------------------------------------------------------------------------ */
+/* ---- the body ---------------------------------------------------------------------------------------------------- */
 
 /* The inertia of the space station ISS, in units of 10^7 kg m^2 (the motion does not depend on the unit). */
 extern const double rigid_inertia[9];
@@ -20,7 +20,7 @@ void rigid_motion(const double *w0, int n, double *w);
 double rigid_energy(const double *w);   /* w.Iw / 2 */
 double rigid_momentum(const double *w); /* |Iw| */
 
-/* ---- networks ------------------------------------------------------------------------------------------------------ */
+/* ---- networks ---------------------------------------------------------------------------------------------------- */
 
 typedef enum RigidKind {
     RIGID_BRACKET, /* Linear 1 -> channels, Bracket, Linear channels -> 1 */
@@ -38,7 +38,8 @@ typedef struct RigidModel {
     RelnActivation activation;
 } RigidModel;
 
-/* From "x" (3, 1) to the RIGID_STEPS velocities after it, (3, RIGID_STEPS), by Runge-Kutta steps of the learned field. */
+/* From "x" (3, 1) to the RIGID_STEPS velocities after it, (3, RIGID_STEPS), by Runge-Kutta steps of the learned
+ * field. */
 RelnNode *rigid_network(const RelnNet *net, const void *model);
 
 /* The learned parameters that are vectors and matrices of space, in the frame turned by r: m -> r m, A -> r A r^T. */

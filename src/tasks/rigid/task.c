@@ -7,7 +7,7 @@
 #include "tasks/rigid/rigid.h"
 #include "tasks/settings.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 enum { AT_5, AT_10, AT_15, AT_20, AT_25, AT_25_TURNED };
 
@@ -59,7 +59,7 @@ static const Key model_keys[] = {
     TASK_DENSE_KEYS(RigidModel),   TASK_WORD(RigidModel, dtype, task_dtype_words),
 };
 
-/* ---- scales -------------------------------------------------------------------------------------------------------- */
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Scale {
     ExpScale exp;
@@ -85,7 +85,7 @@ static const Key scale_keys[] = {
     TASK_WHOLE(Scale, window), TASK_WHOLE(Scale, turns),   TASK_PAD(Scale, pad),
 };
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 enum { MOTION = 3 * RIGID_POINTS };
 
@@ -132,36 +132,22 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
     const uint64_t seed = (uint64_t)scale->exp.data_seed;
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
     RelnRng train = reln_rng(seed, 1), validation = reln_rng(seed, 2), test = reln_rng(seed, 3);
 
     if (!d)
         return task_nomem(env);
-    *data = d;
-    TRY(reln_algebra_create(env->ctx, "so:3", &d->so3));
+    TRY(task_algebra(env, "so:3", &d->so3));
     TRY(fill(env, &train, scale->trained, 1, &d->train));
     TRY(fill(env, &validation, scale->validated, scale->stride, &d->validation));
-    if (!(d->test = calloc((size_t)scale->tested, MOTION * sizeof *d->test)))
+    if (!(d->test = task_room(&env->rooms, (size_t)scale->tested, MOTION * sizeof *d->test)))
         return task_nomem(env);
     for (int i = 0; i < scale->tested; i++)
         draw_motion(&test, d->test + i * MOTION);
     return RELN_OK;
 }
 
-static void release(void *data)
-{
-    Data *d = data;
-
-    if (!d)
-        return;
-    exp_samples_clear(&d->train);
-    exp_samples_clear(&d->validation);
-    reln_algebra_destroy(d->so3);
-    free(d->test);
-    free(d);
-}
-
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 static void turn(const double *r, const double *v, double *out)
 {
@@ -274,10 +260,9 @@ const Task task_rigid = {
     .name = "rigid",
     .purpose = "a free rigid body from windows of its motion",
     .about = "The field of a free body, I wdot = (I w) x w, learned from windows of ten points of "
-             "ten motions, "
-             "and followed from the beginnings of ten others. Errors are |w - true|, mean over the "
-             "time up to "
-             "5, 10, 15, 20 and 25 s; in the last column the body is seen from turned frames.",
+             "ten motions, and followed from the beginnings of ten others. Errors are |w - true|, "
+             "mean over the time up to 5, 10, 15, 20 and 25 s; in the last column the body is "
+             "seen from turned frames.",
     .n_metrics = 6,
     .metrics = {{.name = "s5", .label = "5 s"},
                 {.name = "s10", .label = "10 s"},
@@ -294,6 +279,5 @@ const Task task_rigid = {
     .row_fields = TASK_FIELDS(RigidModel, model_keys),
     .scales = scales,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };

@@ -6,22 +6,18 @@
 
 enum { SL3_N = 3, SL3_K = 8, SL3_MATRIX = 9 };
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* sin tr(XX) + cos tr(YY) - tr(YY)^3 / 2 + det(XY) + exp tr(XX), no conjugation by SL(3) changes it; x, y: coordinates */
+/* sin tr(XX) + cos tr(YY) - tr(YY)^3 / 2 + det(XY) + exp tr(XX), no conjugation by SL(3) changes it; x, y:
+ * coordinates */
 double sl3_invariant(const RelnAlgebra *sl3, const double *x, const double *y);
 /* [[X,Y],Y] + [Y,X], which follows every conjugation; out: coordinates */
 void sl3_equivariant(const RelnAlgebra *sl3, const double *x, const double *y, double *out);
 
-/* Ad_g (K, K) of g = exp(h), coordinates of h uniform in (-1/2, 1/2). */
-RelnStatus sl3_action(const RelnAlgebra *sl3, RelnRng *rng, double *ad);
-/* y = Ad x for n items of K coordinates and c channels, (n, K, c). In place is fine. */
-void sl3_act(const double *ad, ptrdiff_t n, int c, const double *x, double *y);
-
 /* Pairs of coordinates (n, K, 2) as pairs of matrices (n, 9, 2). */
 void sl3_hats(const RelnAlgebra *sl3, ptrdiff_t n, const double *x, double *matrices);
 
-/* ---- networks ------------------------------------------------------------------------------------------------------ */
+/* ---- networks ---------------------------------------------------------------------------------------------------- */
 
 typedef enum Sl3Kind {
     SL3_INVARIANT,   /* Linear, ReLU, Linear, Bracket, B(x,x), dense: as on sp(4) */

@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/elements.h"
 #include "tasks/experiment.h"
 #include "tasks/settings.h"
 #include "tasks/sl3/sl3.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 enum { ID, MOVED, EQUIVARIANCE };
 
@@ -84,10 +85,12 @@ static const Key model_keys[] = {
     TASK_DENSE_KEYS(Sl3Model),     TASK_WHOLE(Sl3Model, head),
 };
 
-/* ---- scales -------------------------------------------------------------------------------------------------------- */
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Scale {
     ExpScale exp;
+    double spread; /* coordinates of pairs, and of h in g = exp(h), are from U(-spread, spread) */
+    double plain;  /* share of the pairs that augmentation leaves as they were drawn */
     RelnDtype dtype;
     int train, validation, test, actions;
     int pool; /* elements for augmentation */
@@ -97,11 +100,12 @@ typedef struct Scale {
     {                                                                                              \
         .exp = EXP_SCALE(.batch = 100, .data_seed = 20231015, .steps = steps_,                     \
                          .evaluate_every = every_),                                                \
-        .dtype = RELN_F32, .train = train_, .validation = validation_, .test = test_,              \
-        .actions = actions_, .pool = 256                                                           \
+        .spread = 0.5, .plain = 0.5, .dtype = RELN_F32, .train = train_,                           \
+        .validation = validation_, .test = test_, .actions = actions_, .pool = 256                 \
     }
 
-/* In the order of TaskScale. The published protocols have 600 epochs (invariant) and 1500 (equivariant) of 100 steps. */
+/* In the order of TaskScale. The published protocols have 600 epochs (invariant) and 1500 (equivariant) of 100
+ * steps. */
 static const Scale invariant_scales[TASK_SCALES] = {SCALE(200, 100, 100, 10, 5, 2),
                                                     SCALE(10000, 2000, 2000, 1000, 100, 20),
                                                     SCALE(10000, 2000, 10000, 60000, 500, 500)};
@@ -110,13 +114,18 @@ static const Scale equivariant_scales[TASK_SCALES] = {SCALE(200, 100, 100, 10, 5
                                                       SCALE(10000, 2000, 5000, 150000, 1000, 500)};
 
 static const Key scale_keys[] = {
-    EXP_SCALE_KEYS(Scale),    TASK_WORD(Scale, dtype, task_dtype_words),
-    TASK_WHOLE(Scale, train), TASK_WHOLE(Scale, validation),
-    TASK_WHOLE(Scale, test),  TASK_WHOLE(Scale, actions),
+    EXP_SCALE_KEYS(Scale),
+    TASK_NUMBER_BEFORE(Scale, spread, "0.5"),
+    TASK_NUMBER_BEFORE(Scale, plain, "0.5"),
+    TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_WHOLE(Scale, train),
+    TASK_WHOLE(Scale, validation),
+    TASK_WHOLE(Scale, test),
+    TASK_WHOLE(Scale, actions),
     TASK_WHOLE(Scale, pool),
 };
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 extern const Task task_sl3_inv, task_sl3_equiv;
 
@@ -138,9 +147,11 @@ static RelnStatus fill_set(TaskEnv *env, const Data *d, int which, ExpSamples *s
     TRY(exp_samples_init(env, n[which], 2 * SL3_K, d->invariant ? 1 : SL3_K, set));
     for (ptrdiff_t i = 0; i < set->n; i++) {
         double x[SL3_K], y[SL3_K], *pair = set->x + i * 2 * SL3_K;
+
+        element_draw(&rng, d->scale->spread, 2 * SL3_K, pair);
         for (int k = 0; k < SL3_K; k++) {
-            x[k] = pair[2 * k] = reln_rng_uniform(&rng) - 0.5;
-            y[k] = pair[2 * k + 1] = reln_rng_uniform(&rng) - 0.5;
+            x[k] = pair[2 * k];
+            y[k] = pair[2 * k + 1];
         }
         if (d->invariant)
             set->y[i] = sl3_invariant(d->sl3, x, y);
@@ -161,67 +172,52 @@ static RelnStatus hat_set(TaskEnv *env, const Data *d, const ExpSamples *from, E
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
     RelnRng rng = exp_rng(&scale->exp, 10);
 
     if (!d)
         return task_nomem(env);
-    *data = d;
     d->scale = scale;
     d->invariant = env->task == &task_sl3_inv;
-    TRY(reln_algebra_create(env->ctx, "sl:3", &d->sl3));
+    TRY(task_algebra(env, "sl:3", &d->sl3));
     for (int s = 0; s < SETS; s++) {
         TRY(fill_set(env, d, s, &d->coordinates[s]));
         TRY(hat_set(env, d, &d->coordinates[s], &d->matrices[s]));
     }
-    if (!(d->pool = calloc((size_t)scale->pool, sizeof *d->pool)))
+    if (!(d->pool = task_room(&env->rooms, (size_t)scale->pool, sizeof *d->pool)))
         return task_nomem(env);
     for (int i = 0; i < scale->pool; i++)
-        TRY(sl3_action(d->sl3, &rng, d->pool[i]));
+        TRY(element_action(d->sl3, &rng, scale->spread, d->pool[i]));
     return RELN_OK;
 }
 
-static void release(void *data)
-{
-    Data *d = data;
-
-    if (!d)
-        return;
-    for (int s = 0; s < SETS; s++) {
-        exp_samples_clear(&d->coordinates[s]);
-        exp_samples_clear(&d->matrices[s]);
-    }
-    reln_algebra_destroy(d->sl3);
-    free(d->pool);
-    free(d);
-}
-
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Fit {
     const Data *data;
     const Sl3Model *model;
 } Fit;
 
-/* Half of what is seen are pairs as they were drawn. */
 static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns)
 {
     const Data *d = ((const Fit *)self)->data;
     const double *ad = d->pool[reln_rng_below(rng, (uint64_t)d->scale->pool)];
 
-    if (reln_rng_uniform(rng) < 0.5)
+    if (reln_rng_uniform(rng) < d->scale->plain)
         return RELN_OK;
-    sl3_act(ad, 1, 2, columns[0], columns[0]);
+    element_act(SL3_K, ad, 1, 2, columns[0], columns[0]);
     if (!d->invariant)
-        sl3_act(ad, 1, 1, columns[1], columns[1]);
+        element_act(SL3_K, ad, 1, 1, columns[1], columns[1]);
     return RELN_OK;
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
-    return sl3_action(((const Fit *)self)->data->sl3, rng, g);
+    const Data *d = ((const Fit *)self)->data;
+
+    return element_action(d->sl3, rng, d->scale->spread, g);
 }
 
 static RelnStatus move(const void *self, const void *g, const double *x, double *out)
@@ -229,7 +225,7 @@ static RelnStatus move(const void *self, const void *g, const double *x, double 
     const Fit *f = self;
     double moved[2 * SL3_K];
 
-    sl3_act(g, 1, 2, x, moved);
+    element_act(SL3_K, g, 1, 2, x, moved);
     if (f->model->matrices)
         sl3_hats(f->data->sl3, 1, moved, out);
     else
@@ -240,7 +236,7 @@ static RelnStatus move(const void *self, const void *g, const double *x, double 
 static void turn(const void *self, const void *g, const double *y, double *out)
 {
     (void)self;
-    sl3_act(g, 1, 1, y, out);
+    element_act(SL3_K, g, 1, 1, y, out);
 }
 
 /* Mean of |a - b| over the samples. */
@@ -285,34 +281,28 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     return RELN_OK;
 }
 
-static RelnStatus fit(TaskRun *run, Fit *f)
+static RelnStatus run(TaskRun *run, const void *data)
 {
-    const Sl3Model *m = f->model;
-    const Scale *scale = f->data->scale;
-    const ExpSamples *sets = m->matrices ? f->data->matrices : f->data->coordinates;
+    const Data *d = data;
+    const Sl3Model *m = run->model->settings;
+    const ExpSamples *sets = m->matrices ? d->matrices : d->coordinates;
     const ExpSet set = exp_set(&sets[TRAIN]), validation = exp_set(&sets[VALIDATION]);
-    ExpPart part = exp_part(&scale->exp, m->rate, m->cosine);
+    ExpPart part = exp_part(&d->scale->exp, m->rate, m->cosine);
+    Fit f = {d, m};
 
     part.train = &set;
     part.validation = &validation;
     part.move = m->augment ? augment : NULL;
-    part.self = f;
+    part.self = &f;
     return exp_run(run,
                    &(ExpJob){.symmetry = m->kind == SL3_MLP ? "none:3" : "sl:3",
                              .features = m->matrices ? "gl:3" : "sl:3",
-                             .dtype = scale->dtype,
+                             .dtype = d->scale->dtype,
                              .network = sl3_network,
                              .model = m,
                              .n_parts = 1,
                              .parts = &part},
-                   judge, f);
-}
-
-static RelnStatus run(TaskRun *run, const void *data)
-{
-    Fit f = {.data = data, .model = run->model->settings};
-
-    return fit(run, &f);
+                   judge, &f);
 }
 
 #define SHARED                                                                                     \
@@ -321,17 +311,14 @@ static RelnStatus run(TaskRun *run, const void *data)
                 {.name = "sl3", .label = "SL(3)"},                                                 \
                 {.name = "equivariance", .label = "equiv. error"}},                                \
     .seeds = {1, 1, 3}, .scale_fields = TASK_FIELDS(Scale, scale_keys),                            \
-    .row_fields = TASK_FIELDS(Sl3Model, model_keys), .prepare = prepare, .release = release,       \
-    .run = run
+    .row_fields = TASK_FIELDS(Sl3Model, model_keys), .prepare = prepare, .run = run
 
 const Task task_sl3_inv = {
     .name = "sl3-inv",
     .purpose = "invariant regression on sl(3)",
     .about = "Pairs X, Y of sl(3) and the function of the sp(4) table. Mean squared errors on "
-             "pairs as drawn "
-             "(ID) and conjugated by random g (SL(3)); the last column is the mean of |f(x) - f(g "
-             "x)|. On "
-             "sl(3) ReLN and Lie Neurons are one network.",
+             "pairs as drawn (ID) and conjugated by random g (SL(3)); the last column is the mean "
+             "of |f(x) - f(g x)|. On sl(3) ReLN and Lie Neurons are one network.",
     .n_models = sizeof invariant_models / sizeof invariant_models[0],
     .models = invariant_models,
     .scales = invariant_scales,
@@ -342,10 +329,8 @@ const Task task_sl3_equiv = {
     .name = "sl3-equiv",
     .purpose = "equivariant regression on sl(3)",
     .about = "Pairs X, Y of sl(3) and [[X,Y],Y] + [Y,X], an element that follows every "
-             "conjugation. Mean "
-             "squared errors of its coordinates on pairs as drawn (ID) and conjugated by random g "
-             "(SL(3)); "
-             "the last column is the mean of |f(g x) - g f(x)|.",
+             "conjugation. Mean squared errors of its coordinates on pairs as drawn (ID) and "
+             "conjugated by random g (SL(3)); the last column is the mean of |f(g x) - g f(x)|.",
     .n_models = sizeof equivariant_models / sizeof equivariant_models[0],
     .models = equivariant_models,
     .scales = equivariant_scales,

@@ -2,29 +2,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tasks/elements.h"
 #include "tasks/sp4/sp4.h"
 
-static double trace_of_product(const double *a, const double *b)
-{
-    double sum = 0;
-
-    for (int i = 0; i < SP4_N; i++)
-        for (int j = 0; j < SP4_N; j++)
-            sum += a[i * SP4_N + j] * b[j * SP4_N + i];
-    return sum;
-}
-
-/* On sp(4), det X = tr(X^2)^2 / 8 - tr(X^4) / 4: the coefficient of the characteristic polynomial, since tr X = tr X^3 = 0. */
+/* On sp(4), det X = tr(X^2)^2 / 8 - tr(X^4) / 4: the coefficient of the characteristic polynomial, since tr X = tr X^3
+ * = 0. */
 static double determinant(const double *x)
 {
-    const double square = trace_of_product(x, x);
+    const double square = element_trace(SP4_N, x, x);
     double xx[SP4_N * SP4_N] = {0};
 
     for (int i = 0; i < SP4_N; i++)
         for (int k = 0; k < SP4_N; k++)
             for (int j = 0; j < SP4_N; j++)
                 xx[i * SP4_N + j] += x[i * SP4_N + k] * x[k * SP4_N + j];
-    return square * square / 8 - trace_of_product(xx, xx) / 4;
+    return square * square / 8 - element_trace(SP4_N, xx, xx) / 4;
 }
 
 double sp4_target(const RelnAlgebra *sp4, const double *x, const double *y, Sp4Target target)
@@ -33,8 +25,8 @@ double sp4_target(const RelnAlgebra *sp4, const double *x, const double *y, Sp4T
 
     reln_algebra_hat(sp4, x, X);
     reln_algebra_hat(sp4, y, Y);
-    const double xx = trace_of_product(X, X), yy = trace_of_product(Y, Y);
-    const double first = target == SP4_TARGET_PAPER ? trace_of_product(X, Y) : xx;
+    const double xx = element_trace(SP4_N, X, X), yy = element_trace(SP4_N, Y, Y);
+    const double first = target == SP4_TARGET_PAPER ? element_trace(SP4_N, X, Y) : xx;
 
     return sin(first) + cos(yy) - yy * yy * yy / 2 + determinant(X) * determinant(Y) + exp(xx);
 }
@@ -50,35 +42,6 @@ static void words_of(const RelnAlgebra *sp4, const double *x, const double *y, d
     words[3] = reln_algebra_form(sp4, z, z);
 }
 
-static void draw(RelnRng *rng, int count, double *x)
-{
-    for (int i = 0; i < count; i++)
-        x[i] = reln_rng_uniform(rng) - 0.5;
-}
-
-RelnStatus sp4_random_action(const RelnAlgebra *sp4, RelnRng *rng, double *ad)
-{
-    double h[SP4_K], g[SP4_N * SP4_N];
-
-    draw(rng, SP4_K, h);
-    TRY(reln_algebra_exp(sp4, h, g));
-    return reln_algebra_adjoint(sp4, g, ad);
-}
-
-void sp4_act(const double *ad, ptrdiff_t n, const double *x, double *y)
-{
-    for (ptrdiff_t s = 0; s < n; s++, x += 2 * SP4_K, y += 2 * SP4_K)
-        for (int k = 0; k < SP4_K; k++) {
-            double sum[2] = {0, 0};
-            for (int j = 0; j < SP4_K; j++) {
-                sum[0] += ad[k * SP4_K + j] * x[2 * j];
-                sum[1] += ad[k * SP4_K + j] * x[2 * j + 1];
-            }
-            y[2 * k] = sum[0];
-            y[2 * k + 1] = sum[1];
-        }
-}
-
 /* Everything that follows from the coordinates of sample s. */
 static void complete(Sp4Set *set, const RelnAlgebra *sp4, ptrdiff_t s, Sp4Target target)
 {
@@ -92,22 +55,23 @@ static void complete(Sp4Set *set, const RelnAlgebra *sp4, ptrdiff_t s, Sp4Target
     words_of(sp4, x, y, set->words + s * SP4_WORDS);
 }
 
-static RelnStatus fill(Sp4Set *set, const RelnAlgebra *sp4, RelnRng *rng, bool conjugates)
+static RelnStatus fill(Sp4Set *set, const RelnAlgebra *sp4, RelnRng *rng, double spread,
+                       bool conjugates)
 {
     const ptrdiff_t drawn = conjugates ? set->n / 2 : set->n;
     double ad[SP4_K * SP4_K];
 
     for (ptrdiff_t s = 0; s < drawn; s++)
-        draw(rng, 2 * SP4_K, set->x + s * 2 * SP4_K);
+        element_draw(rng, spread, 2 * SP4_K, set->x + s * 2 * SP4_K);
     for (ptrdiff_t s = drawn; s < set->n; s++) {
-        TRY(sp4_random_action(sp4, rng, ad));
-        sp4_act(ad, 1, set->x + (s - drawn) * 2 * SP4_K, set->x + s * 2 * SP4_K);
+        TRY(element_action(sp4, rng, spread, ad));
+        element_act(SP4_K, ad, 1, 2, set->x + (s - drawn) * 2 * SP4_K, set->x + s * 2 * SP4_K);
     }
     return RELN_OK;
 }
 
-RelnStatus sp4_set_init(Sp4Set *set, const RelnAlgebra *sp4, RelnRng *rng, ptrdiff_t n,
-                        Sp4Target target, bool conjugates)
+RelnStatus sp4_set_init(Sp4Set *set, const RelnAlgebra *sp4, RelnRng *rng, double spread,
+                        ptrdiff_t n, Sp4Target target, bool conjugates)
 {
     *set = (Sp4Set){.n = n,
                     .x = calloc((size_t)n, 2 * SP4_K * sizeof(double)),
@@ -115,7 +79,7 @@ RelnStatus sp4_set_init(Sp4Set *set, const RelnAlgebra *sp4, RelnRng *rng, ptrdi
                     .words = calloc((size_t)n, SP4_WORDS * sizeof(double))};
     if (!set->x || !set->y || !set->words)
         return RELN_ERR_NOMEM;
-    TRY(fill(set, sp4, rng, conjugates));
+    TRY(fill(set, sp4, rng, spread, conjugates));
     for (ptrdiff_t s = 0; s < n; s++)
         complete(set, sp4, s, target);
     return RELN_OK;

@@ -73,7 +73,8 @@ static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
     return reln_add(net->graph, reln_nn_mlp(net, "mlp", p, &mlp), reln_nn_dense(net, "out", p, 1));
 }
 
-/* The plain way: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all that the paper's layers can see, and a smooth function of them. */
+/* The plain way: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all that the paper's layers can see, and a smooth function of
+ * them. */
 static RelnNode *invariants(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
     const RelnMlp mlp = {.hidden = model->hidden,

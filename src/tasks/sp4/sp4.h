@@ -23,19 +23,14 @@ typedef enum Sp4Target {
     SP4_TARGET_PAPER /* the same with sin tr(XY) */
 } Sp4Target;
 
-/* Coordinates from U(-1/2, 1/2), as drawn from rng. With `conjugates`, the second half of the set are the pairs of the
- * first half, each conjugated by a g = exp(h) of its own, h from the same distribution: how the published code augments.
- * Clear it, also when this fails. */
-RelnStatus sp4_set_init(Sp4Set *set, const RelnAlgebra *sp4, RelnRng *rng, ptrdiff_t n,
-                        Sp4Target target, bool conjugates);
+/* Coordinates from U(-spread, spread), as drawn from rng. With `conjugates`, the second half of the set are the pairs
+ * of the first half, each conjugated by a g = exp(h) of its own, h from the same distribution: how the published code
+ * augments. Clear it, also when this fails. */
+RelnStatus sp4_set_init(Sp4Set *set, const RelnAlgebra *sp4, RelnRng *rng, double spread,
+                        ptrdiff_t n, Sp4Target target, bool conjugates);
 void sp4_set_clear(Sp4Set *set);
 
 double sp4_target(const RelnAlgebra *sp4, const double *x, const double *y, Sp4Target target);
-
-/* Ad_g (K, K) of g = exp(h), h uniform in (-1/2, 1/2)^10. */
-RelnStatus sp4_random_action(const RelnAlgebra *sp4, RelnRng *rng, double *ad);
-/* Both elements of each of n pairs: y = Ad x, both (n, K, 2). */
-void sp4_act(const double *ad, ptrdiff_t n, const double *x, double *y);
 
 /* ---- networks --------------------------------------------------------------------------------------------------- */
 

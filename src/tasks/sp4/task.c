@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tasks/elements.h"
 #include "tasks/experiment.h"
 #include "tasks/settings.h"
 #include "tasks/sp4/sp4.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 enum { ID, SP4, INVARIANCE, ID_PUBLISHED };
 
@@ -100,10 +101,11 @@ static const Key model_keys[] = {
     TASK_FLAG(Sp4Model, bracket),
 };
 
-/* ---- scales -------------------------------------------------------------------------------------------------------- */
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Scale {
     ExpScale exp;
+    double spread; /* coordinates of pairs, and of h in g = exp(h), are from U(-spread, spread) */
     RelnDtype dtype;
     int train, validation, test;
     int actions, blocks; /* each action on one of so many parts of the test set, in turn */
@@ -113,7 +115,7 @@ typedef struct Scale {
     {                                                                                              \
         .exp = EXP_SCALE(.batch = 100, .data_seed = 20230601, .steps = steps_,                     \
                          .evaluate_every = every_),                                                \
-        .dtype = RELN_F32, .blocks = 5, __VA_ARGS__                                                \
+        .spread = 0.5, .dtype = RELN_F32, .blocks = 5, __VA_ARGS__                                 \
     }
 static const Scale scales[TASK_SCALES] = {
     SCALE(20, 10, .train = 400, .validation = 200, .test = 200, .actions = 2),
@@ -122,9 +124,13 @@ static const Scale scales[TASK_SCALES] = {
 };
 
 static const Key scale_keys[] = {
-    EXP_SCALE_KEYS(Scale),     TASK_WORD(Scale, dtype, task_dtype_words),
-    TASK_WHOLE(Scale, train),  TASK_WHOLE(Scale, validation),
-    TASK_WHOLE(Scale, test),   TASK_WHOLE(Scale, actions),
+    EXP_SCALE_KEYS(Scale),
+    TASK_NUMBER_BEFORE(Scale, spread, "0.5"),
+    TASK_WORD(Scale, dtype, task_dtype_words),
+    TASK_WHOLE(Scale, train),
+    TASK_WHOLE(Scale, validation),
+    TASK_WHOLE(Scale, test),
+    TASK_WHOLE(Scale, actions),
     TASK_WHOLE(Scale, blocks),
 };
 
@@ -135,51 +141,45 @@ typedef struct Data {
     Sp4Set train, augmented, validation, test;
 } Data;
 
+static void end_set(void *set)
+{
+    sp4_set_clear(set);
+}
+
 /* Every set has a stream of its own, the same for all runs. */
 static RelnStatus fill_set(TaskEnv *env, const Data *d, int stream, ptrdiff_t n, bool conjugates,
                            Sp4Set *set)
 {
     const Scale *scale = task_scale(env);
+    const Sp4Target target = (Sp4Target)task_choice(env, "target");
     RelnRng rng = exp_rng(&scale->exp, (uint64_t)stream);
+    const RelnStatus status = sp4_set_init(set, d->sp4, &rng, scale->spread, n, target, conjugates);
 
-    return sp4_set_init(set, d->sp4, &rng, n, (Sp4Target)task_choice(env, "target"), conjugates);
+    TRY(task_own(env, set, end_set));
+    return status;
 }
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);
-    Data *d = calloc(1, sizeof *d);
+    Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
 
     if (!d)
         return task_nomem(env);
-    *data = d;
-    TRY(reln_algebra_create(env->ctx, "sp:4", &d->sp4));
+    TRY(task_algebra(env, "sp:4", &d->sp4));
     TRY(fill_set(env, d, 1, scale->train, false, &d->train));
     TRY(fill_set(env, d, 1, scale->train, true, &d->augmented));
     TRY(fill_set(env, d, 2, scale->validation, false, &d->validation));
     return fill_set(env, d, 3, scale->test, false, &d->test);
 }
 
-static void release(void *data)
-{
-    Data *d = data;
-
-    if (!d)
-        return;
-    sp4_set_clear(&d->train);
-    sp4_set_clear(&d->augmented);
-    sp4_set_clear(&d->validation);
-    sp4_set_clear(&d->test);
-    reln_algebra_destroy(d->sp4);
-    free(d);
-}
-
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 /* Training and validation on words where there are some, the final judgement on elements. */
 typedef struct Fit {
     const Data *data;
     bool words;
+    double spread; /* of the scale */
     double *guess; /* outputs for a set */
 } Fit;
 
@@ -221,17 +221,19 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return error_on(e, f, &f->data->test, &out->metrics[0]);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
-    return sp4_random_action(((const Fit *)self)->data->sp4, rng, g);
+    const Fit *f = self;
+
+    return element_action(f->data->sp4, rng, f->spread, g);
 }
 
 static RelnStatus move(const void *self, const void *g, const double *x, double *out)
 {
     (void)self;
-    sp4_act(g, 1, x, out);
+    element_act(SP4_K, g, 1, 2, x, out);
     return RELN_OK;
 }
 
@@ -270,17 +272,25 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     return RELN_OK;
 }
 
-static RelnStatus fit(TaskRun *run, Fit *f)
+static RelnStatus run(TaskRun *run, const void *data)
 {
     const Scale *scale = task_scale(run->env);
     const Sp4Model *m = run->model->settings;
-    const ExpSet set = set_of(f, m->augment ? &f->data->augmented : &f->data->train);
+    const Data *d = data;
+    const ptrdiff_t most = d->validation.n > d->test.n ? d->validation.n : d->test.n;
+    Fit f = {.data = d,
+             .words = m->kind == SP4_LAYERS,
+             .spread = scale->spread,
+             .guess = task_room(&run->rooms, (size_t)most, sizeof *f.guess)};
+    const ExpSet set = set_of(&f, m->augment ? &d->augmented : &d->train);
     ExpPart part = exp_part(&scale->exp, m->rate, m->cosine);
 
+    if (!f.guess)
+        return task_nomem(run->env);
     part.train = &set;
     part.evaluate = evaluate;
     part.metric = "test mse";
-    part.self = f;
+    part.self = &f;
     return exp_run(run,
                    &(ExpJob){.symmetry = m->kind == SP4_MLP ? "none:4" : "sp:4",
                              .features = "sp:4",
@@ -290,32 +300,16 @@ static RelnStatus fit(TaskRun *run, Fit *f)
                              .model = m,
                              .n_parts = 1,
                              .parts = &part},
-                   judge, f);
-}
-
-static RelnStatus run(TaskRun *run, const void *data)
-{
-    const Sp4Model *m = run->model->settings;
-    const Data *d = data;
-    const ptrdiff_t most = d->validation.n > d->test.n ? d->validation.n : d->test.n;
-    Fit f = {
-        .data = d, .words = m->kind == SP4_LAYERS, .guess = malloc((size_t)most * sizeof *f.guess)};
-    const RelnStatus status = f.guess ? fit(run, &f) : task_nomem(run->env);
-
-    free(f.guess);
-    return status;
+                   judge, &f);
 }
 
 const Task task_sp4 = {
     .name = "sp4",
     .purpose = "invariant regression on sp(4)",
     .about = "Pairs X, Y of sp(4) and a function of them that no conjugation by Sp(4) changes. "
-             "Errors are mean "
-             "squares on pairs as drawn (ID) and conjugated by random g (SP(4)); the invariance "
-             "error is the "
-             "mean of |f(x) - f(g x)|. The last column has the lowest test error of all "
-             "checkpoints, as the "
-             "published code reports it.",
+             "Errors are mean squares on pairs as drawn (ID) and conjugated by random g (SP(4)); "
+             "the invariance error is the mean of |f(x) - f(g x)|. The last column has the lowest "
+             "test error of all checkpoints, as the published code reports it.",
     .n_metrics = 4,
     .metrics = {{.name = "id", .label = "ID"},
                 {.name = "sp4", .label = "SP(4)"},
@@ -332,6 +326,5 @@ const Task task_sp4 = {
     .row_fields = TASK_FIELDS(Sp4Model, model_keys),
     .scales = scales,
     .prepare = prepare,
-    .release = release,
     .run = run,
 };

@@ -1,6 +1,6 @@
 /* clock.h -- seconds of the clock that never goes back, and of the processor in this thread. */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#ifndef KIT_CLOCK_H
+#define KIT_CLOCK_H
 
 #include <time.h>
 

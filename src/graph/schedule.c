@@ -1,0 +1,253 @@
+/* schedule.c -- the order in which a program computes its nodes, and which of them loop over tiles of a row domain.
+ *
+ * Nodes of one row domain that can be computed tile by tile, one after the other, are one loop. A node joins the open loop
+ * if it reads values of the loop in step with it; what needs more than a tile of a value (a gather from rows that the
+ * loop itself makes, a sum that is not complete) waits until the loop is over. Without row domains the order is that of
+ * the graph. */
+#include "graph/compile.h"
+
+/* Live values of a tile fill about this much: they stay in a second-level cache. From the graph alone, never from the
+ * machine, because sums over the batch are made of partial sums of tiles. */
+enum { TILE_BYTES = 192 * 1024, TILE_LEAST = 16 };
+
+typedef struct Scheduler {
+    Planner *p;
+    const bool *mine;
+    bool *done; /* by id of the unit */
+    int loop;   /* open; -1: none */
+    RelnDomain domain;
+} Scheduler;
+
+/* Can y, input i of x, be read now? */
+static bool is_there(const Scheduler *s, const RelnNode *x, int i)
+{
+    const RelnNode *y = reln_storage(x->in[i]), *unit = unit_of(y);
+
+    if (!s->mine[unit->id])
+        return true;
+    if (!s->done[unit->id])
+        return false;
+    if (s->loop < 0 || s->p->info[unit->id].loop != s->loop)
+        return true;
+    return in_step(s->p, y) && !reads_whole(x, i);
+}
+
+static bool is_ready(const Scheduler *s, const RelnNode *x)
+{
+    for (int i = 0; i < x->n_in; i++)
+        if (!is_there(s, x, i))
+            return false;
+    return true;
+}
+
+/* Everything of one domain that can run now; inputs come before their readers, so one pass finds it. */
+static void take(Scheduler *s)
+{
+    Planner *p = s->p;
+
+    for (int id = 0; id < p->g->nodes.count; id++) {
+        const RelnNode *x = p->g->nodes.items[id];
+
+        if (!s->mine[id] || s->done[id] || loop_domain(x) != s->domain || !is_ready(s, x))
+            continue;
+        p->info[id].loop = s->loop;
+        s->done[id] = true;
+        p->order[p->n_order++] = id;
+    }
+}
+
+static bool open_loop(Scheduler *s, RelnDomain domain)
+{
+    const Loop loop = {.domain = domain};
+
+    s->loop = s->p->program->loops.count;
+    s->domain = domain;
+    return PLAN_ADD(s->p->plan, &s->p->program->loops, loop) || nomem(s->p);
+}
+
+static int first_left(const Scheduler *s)
+{
+    for (int id = 0; id < s->p->g->nodes.count; id++)
+        if (s->mine[id] && !s->done[id])
+            return id;
+    return -1;
+}
+
+/* In turns: what does not loop, then a loop of the first node that is left. */
+static bool fill_order(Scheduler *s)
+{
+    for (;;) {
+        const RelnNode *x;
+        int id;
+
+        s->loop = -1;
+        s->domain = RELN_STEP;
+        take(s);
+        id = first_left(s);
+        if (id < 0)
+            return true;
+        x = s->p->g->nodes.items[id];
+        if (!open_loop(s, loop_domain(x)))
+            return false;
+        take(s);
+    }
+}
+
+/* ---- what must be there for more than a tile ------------------------------------------------------------------ */
+
+static void find_whole(Planner *p)
+{
+    for (int at = 0; at < p->n_order; at++) {
+        const RelnNode *x = p->g->nodes.items[p->order[at]];
+
+        for (int i = 0; i < x->n_in; i++) {
+            const RelnNode *y = reln_storage(x->in[i]);
+
+            if (in_step(p, y) &&
+                (p->info[x->id].loop != p->info[unit_of(y)->id].loop || reads_whole(x, i)))
+                p->info[y->id].whole = true;
+        }
+    }
+}
+
+/* ---- the size of a tile --------------------------------------------------------------------------------------- */
+
+/* Bytes of one item of the values that x makes and that stay in its loop. */
+static size_t bytes_made(const Planner *p, const RelnNode *x)
+{
+    size_t bytes = 0;
+
+    if (x->op != &reln_op_call)
+        return in_step(p, x) && !p->info[x->id].whole ? reln_node_bytes(x) : 0;
+    for (int i = 0; i < callee_of(x)->n_out; i++) {
+        const RelnNode *r = result_of(p, x, i);
+
+        if (in_step(p, r) && !p->info[r->id].whole)
+            bytes += reln_node_bytes(r);
+    }
+    return bytes;
+}
+
+/* The place in the order of the last that reads what the unit at `at` makes. */
+static void find_last_reads(const Planner *p, int *last)
+{
+    for (int at = 0; at < p->n_order; at++)
+        last[p->order[at]] = at;
+    for (int at = 0; at < p->n_order; at++) {
+        const RelnNode *x = p->g->nodes.items[p->order[at]];
+
+        for (int i = 0; i < x->n_in; i++)
+            last[unit_of(reln_storage(x->in[i]))->id] = at;
+    }
+}
+
+/* The most bytes of one item that are alive at a time in a loop, which begins at `from`. */
+static size_t most_alive(const Planner *p, const int *last, int from, int *end)
+{
+    const int loop = p->info[p->order[from]].loop;
+    size_t most = 1;
+
+    for (*end = from; *end < p->n_order && p->info[p->order[*end]].loop == loop; (*end)++) {
+        size_t alive = 0;
+
+        for (int at = from; at <= *end; at++)
+            if (last[p->order[at]] >= *end)
+                alive += bytes_made(p, p->g->nodes.items[p->order[at]]);
+        most = alive > most ? alive : most;
+    }
+    return most;
+}
+
+/* Items that an op wants together: below one item of the domain that its index numbers. Two such domains in a loop have the
+ * sample in common, and so has a domain further up than the parent. */
+static void join_groups(const Planner *p, const RelnNode *x, Loop *loop)
+{
+    RelnDomain ancestor;
+
+    if (!(x->op->flags & RELN_OP_PARENTS))
+        return;
+    ancestor = x->in[1]->target;
+    if (ancestor > RELN_SAMPLES && ancestor != reln_row_domain(p->g, loop->domain)->parent &&
+        reln_row_domain(p->g, ancestor)->kind != RELN_ROWS_COARSE)
+        ancestor = RELN_SAMPLES;
+    loop->ancestor =
+        loop->ancestor == RELN_STEP || loop->ancestor == ancestor ? ancestor : RELN_SAMPLES;
+}
+
+static ptrdiff_t largest_group(const Planner *p, const Loop *loop)
+{
+    if (loop->ancestor == RELN_STEP)
+        return 1;
+    if (loop->ancestor == RELN_SAMPLES)
+        return reln_domain_most(p->g, loop->domain);
+    return loop->ancestor == reln_row_domain(p->g, loop->domain)->parent
+               ? reln_domain_below(p->g, loop->domain)
+               : reln_row_domain(p->g, loop->ancestor)->most;
+}
+
+static void choose_tile(Planner *p, Loop *loop, size_t alive)
+{
+    const ptrdiff_t capacity = capacity_in(p, loop->domain), group = largest_group(p, loop);
+    ptrdiff_t tile = (ptrdiff_t)(TILE_BYTES / alive);
+
+    tile = tile > TILE_LEAST ? tile : TILE_LEAST;
+    if (p->plan->tile > 0)
+        tile = p->plan->tile;
+    if (tile < group)
+        tile = group;
+    loop->tile = tile < capacity ? tile : capacity;
+}
+
+static bool choose_tiles(Planner *p)
+{
+    int *last = reln_arena_alloc(p->scratch, (size_t)p->g->nodes.count + 1, sizeof *last);
+
+    if (!last)
+        return nomem(p);
+    find_last_reads(p, last);
+    for (int at = 0, end; at < p->n_order; at = end) {
+        Loop *loop = loop_of(p, p->g->nodes.items[p->order[at]]);
+        size_t alive;
+
+        end = at + 1;
+        if (!loop)
+            continue;
+        alive = most_alive(p, last, at, &end);
+        for (int i = at; i < end; i++)
+            join_groups(p, p->g->nodes.items[p->order[i]], loop);
+        choose_tile(p, loop, alive);
+    }
+    return true;
+}
+
+void reln_pass_measure_tiles(Planner *p)
+{
+    for (int id = 0; id < p->g->nodes.count; id++) {
+        const RelnNode *x = p->g->nodes.items[id];
+
+        if (in_step(p, x))
+            p->info[id].bytes = reln_plan_room(x, is_passing(p, x) ? loop_of(p, unit_of(x))->tile
+                                                                   : capacity_of(p, x));
+    }
+}
+
+bool reln_pass_schedule(Planner *p, const bool *mine)
+{
+    const int n = p->g->nodes.count;
+    Scheduler s = {.p = p, .mine = mine};
+
+    p->order = reln_arena_alloc(p->scratch, (size_t)n + 1, sizeof *p->order);
+    s.done = reln_arena_alloc(p->scratch, (size_t)n + 1, sizeof *s.done);
+    if (!p->order || !s.done)
+        return nomem(p);
+    p->n_order = 0;
+    reln_no_loops(p);
+    for (int id = 0; id < n; id++)
+        p->info[id].whole = p->info[id].place.kind == AT_OUT;
+    for (int i = 0; p->body && i < p->program->fn->n_out; i++) /* the caller reads them */
+        p->info[reln_storage(p->program->fn->out[i])->id].whole = true;
+    if (!fill_order(&s))
+        return false;
+    find_whole(p);
+    return choose_tiles(p);
+}
