@@ -28,6 +28,9 @@ enum {
     CLI_SET = 1 << 13,
     CLI_NO_CHECK = 1 << 14,
     CLI_SPEC = 1 << 15,
+    CLI_SWEEP = 1 << 16,
+    CLI_JOBS = 1 << 17,
+    CLI_UNTIL = 1 << 18,
     CLI_OWN = 1 << 11 /* and others with values, which the command looks at itself */
 };
 
@@ -40,14 +43,15 @@ typedef struct CliList {
 typedef struct CliArgs {
     bool help;
     bool json;
-    bool quiet, print_spec, quick, finished, seed_given, exact, no_check, spec;
+    bool quiet, print_spec, quick, finished, seed_given, exact, no_check, spec, halving;
     const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype, *kernels,
         *progress, *symmetry;             /* or NULL */
     uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];
-    CliList sets; /* --set, in the order given */
+    uint64_t random, until; /* 0: not given */
+    CliList sets, overs;    /* --set and --over, in the order given */
     int n_own; /* options of CLI_OWN, in the order given: "--name" or "--name=value", and the value */
     struct {
         const char *word, *value;

@@ -35,6 +35,7 @@ typedef struct Watch {
     bool validated; /* there are samples for it: scores are not those of training */
     bool class;
     uint64_t steps_per_epoch;
+    uint64_t until; /* epoch to pause after; 0: none */
 } Watch;
 
 /* An evaluation as a line of a log. */
@@ -69,7 +70,7 @@ static bool observe(void *self, const RelnTrainProgress *p)
     cli_progress_show(&watch->progress, p->step, p->n_steps, text);
     if (p->evaluated)
         show_row(watch, p);
-    return true;
+    return watch->until == 0 || p->step < watch->until * watch->steps_per_epoch;
 }
 
 static void phase(void *self, const char *what)
@@ -175,6 +176,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
     watch->validated = r.n_validation > 0;
     watch->class = reln_model_spec(reln_fit_model(fit))->target.as == RELN_TARGET_CLASS;
     watch->steps_per_epoch = r.steps_per_epoch;
+    watch->until = args->until;
     status = reln_fit_run(fit, &end);
     cli_progress_end(&watch->progress);
     if (status != RELN_OK)
@@ -182,6 +184,12 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
     r = reln_fit_result(fit);
     if (r.warning[0] != '\0' && !args->quiet)
         fprintf(stderr, "reln: note: %s\n", r.warning);
+    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause that was wished for */
+        if (!args->quiet)
+            printf("paused at step %llu of %llu; go on with: reln fit --resume %s\n",
+                   (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);
+        return CLI_DONE;
+    }
     if (end == RELN_TRAIN_ASKED) {
         fprintf(stderr, "reln: stopped at step %llu of %llu; go on with: reln fit --resume %s\n",
                 (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);
@@ -244,8 +252,8 @@ const CliCommand cli_cmd_fit = {
     .synopsis = "fit SPEC DATA [--out DIR]\nfit --resume DIR\nfit --print-spec",
     .purpose = "train a network on your own arrays",
     .help = help,
-    .options =
-        CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET | CLI_NO_CHECK,
+    .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
+               CLI_NO_CHECK | CLI_UNTIL,
     .max_operands = 2,
     .run = run,
 };

@@ -267,7 +267,7 @@ const CliCommand cli_cmd_reproduce = {
                 "[--jobs N] [--finished] [--out DIR] [--json]\nreproduce TASK --help",
     .purpose = "tables of the paper, ours beside theirs",
     .help = help,
-    .options = CLI_OUT | CLI_TASK | CLI_KERNELS | CLI_OWN,
+    .options = CLI_OUT | CLI_TASK | CLI_JOBS | CLI_KERNELS | CLI_OWN,
     .max_operands = 1,
     .run = run,
     .more_help = more_help,

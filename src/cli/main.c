@@ -11,8 +11,9 @@
 #include "tasks/task.h"
 
 static const CliCommand *const commands[] = {
-    &cli_cmd_data, &cli_cmd_fit,    &cli_cmd_predict, &cli_cmd_eval,      &cli_cmd_check,
-    &cli_cmd_info, &cli_cmd_report, &cli_cmd_algebra, &cli_cmd_reproduce, &cli_cmd_bench,
+    &cli_cmd_data,    &cli_cmd_fit,       &cli_cmd_predict, &cli_cmd_eval,
+    &cli_cmd_check,   &cli_cmd_info,      &cli_cmd_report,  &cli_cmd_sweep,
+    &cli_cmd_algebra, &cli_cmd_reproduce, &cli_cmd_bench,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
