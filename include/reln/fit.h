@@ -114,6 +114,9 @@ RELN_API RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dt
  * Fails   RELN_ERR_NUMERIC when one of them is not finite, with the sample; reln_evaluate() likewise */
 RELN_API RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads,
                                  RelnArray *out);
+/* The same from arrays in memory, by the names of the SPEC (f32, f64, i32 or i64): no file, no folder. */
+RELN_API RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays,
+                                        int threads, RelnArray *out);
 
 typedef struct RelnMetrics {
     ptrdiff_t n_samples;

@@ -7,15 +7,21 @@
 
 enum { BATCH = RELN_READER_BATCH };
 
+/* Once the archive is there. */
+static RelnStatus begin(RelnReader *r, int threads, const RelnDataOptions *options)
+{
+    if (threads > 1)
+        RELN_TRY(reln_pool_create(r->ctx, threads, &r->pool));
+    RELN_TRY(reln_data_open(r->model, r->archive, options, &r->data));
+    return reln_reader_plan(r);
+}
+
 RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
                             const RelnDataOptions *options, RelnReader *r)
 {
     *r = (RelnReader){.model = model, .ctx = reln_model_ctx(model)};
-    if (threads > 1)
-        RELN_TRY(reln_pool_create(r->ctx, threads, &r->pool));
     RELN_TRY(reln_archive_open(r->ctx, data_path, &r->archive));
-    RELN_TRY(reln_data_open(model, r->archive, options, &r->data));
-    return reln_reader_plan(r);
+    return begin(r, threads, options);
 }
 
 RelnStatus reln_reader_plan(RelnReader *r)
@@ -176,6 +182,17 @@ static RelnStatus predict(RelnReader *r, RelnArray *p)
     return RELN_OK;
 }
 
+static RelnStatus predict_and_close(RelnReader *r, RelnStatus status, RelnArray *out)
+{
+    *out = (RelnArray){0};
+    if (status == RELN_OK)
+        status = predict(r, out);
+    reln_reader_close(r);
+    if (status != RELN_OK)
+        reln_array_clear(out);
+    return status;
+}
+
 RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnArray *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
@@ -183,15 +200,24 @@ RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, Re
 
     const RelnDataOptions options = {.without_target = true};
     RelnReader r;
-    RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
+    const RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
 
-    *out = (RelnArray){0};
+    return predict_and_close(&r, status, out);
+}
+
+RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays, int threads,
+                               RelnArray *out)
+{
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED((arrays || n <= 0) && out, reln_null(reln_model_ctx(model), __func__));
+
+    const RelnDataOptions options = {.without_target = true};
+    RelnReader r = {.model = model, .ctx = reln_model_ctx(model)};
+    RelnStatus status = reln_archive_from_arrays(r.ctx, "arrays", n, arrays, &r.archive);
+
     if (status == RELN_OK)
-        status = predict(&r, out);
-    reln_reader_close(&r);
-    if (status != RELN_OK)
-        reln_array_clear(out);
-    return status;
+        status = begin(&r, threads, &options);
+    return predict_and_close(&r, status, out);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
