@@ -3,10 +3,12 @@
  *     make_data gl3 10000 1 train.npz          # X, Y (N, 3, 3) -> y (N,), blind to a change of frame by any g in GL(3)
  *     make_data gl3 10000 1 skew.npz 10        # the same samples, each in a random frame of condition number 10
  *     make_data so3 5000 1 train.npz           # covariances C (N, 3, 3), vectors v (N, 3) -> y (N, 3), follows rotations
+ *     make_data clouds 2000 1 train.npz        # 12 points v (N, 12, 3) -> label (N,): 0 small, 1 large, 2 long; fold (N,)
  *
  * The targets are formulas, so that what a network has to learn is known:
  *     gl3   y = tr(XY) + sin(tr X) + det(Y)
  *     so3   y = C v + v x (C v) / (1 + |v|^2)
+ *     clouds: normal points of size 1, 1.4, and 1.2 with one axis of 2.2, each in a random frame; fold counts 0 to 4
  */
 #include <math.h>
 #include <reln/reln.h>
@@ -21,7 +23,10 @@ typedef struct Set {
     RelnRng rng, frames; /* apart: the same samples in any frame */
     double cond;         /* of the frames; 0: as they are */
     double *a, *b, *y;
+    int64_t *label, *fold;
 } Set;
+
+enum { POINTS = 12 };
 
 static void multiply(const double *a, const double *b, double *out)
 {
@@ -112,6 +117,42 @@ static RelnStatus body(Set *s, ptrdiff_t i)
     return status;
 }
 
+/* Points in a random frame of rotations and reflections. */
+static RelnStatus cloud(Set *s, ptrdiff_t i)
+{
+    static const double size[] = {1, 1.4, 1.2}, last[] = {1, 1.4, 2.2};
+    const int kind = (int)reln_rng_below(&s->rng, 3);
+    RelnElement *g = NULL;
+    double x[3];
+
+    s->label[i] = kind;
+    s->fold[i] = i % 5;
+    for (int p = 0; p < POINTS; p++)
+        for (int k = 0; k < 3; k++)
+            s->a[(i * POINTS + p) * 3 + k] =
+                (k == 2 ? last[kind] : size[kind]) * reln_rng_normal(&s->rng);
+    if (reln_group_random(s->group, &s->frames, 1, &g) != RELN_OK)
+        return RELN_ERR_NOMEM;
+    for (int p = 0; p < POINTS; p++) {
+        memcpy(x, s->a + (i * POINTS + p) * 3, sizeof x);
+        apply(reln_element_matrix(g), x, s->a + (i * POINTS + p) * 3);
+    }
+    reln_element_destroy(g);
+    return RELN_OK;
+}
+
+static RelnStatus make_clouds(Set *s, const char *path)
+{
+    const RelnArray arrays[] = {RELN_ARRAY("v", RELN_F64, s->a, s->n, POINTS, 3),
+                                RELN_ARRAY("label", RELN_I64, s->label, s->n),
+                                RELN_ARRAY("fold", RELN_I64, s->fold, s->n)};
+    RelnStatus status = reln_group_create(s->ctx, "o:3", &s->group);
+
+    for (ptrdiff_t i = 0; i < s->n && status == RELN_OK; i++)
+        status = cloud(s, i);
+    return status == RELN_OK ? reln_npz_save(s->ctx, path, 3, arrays) : status;
+}
+
 static RelnStatus save(const Set *s, bool so3, const char *path)
 {
     const RelnArray pairs[] = {RELN_ARRAY("X", RELN_F64, s->a, s->n, 3, 3),
@@ -136,20 +177,25 @@ static RelnStatus make(Set *s, bool so3, const char *path)
 int main(int argc, char **argv)
 {
     const bool so3 = argc > 1 && strcmp(argv[1], "so3") == 0;
+    const bool clouds = argc > 1 && strcmp(argv[1], "clouds") == 0;
     Set s = {.n = argc > 2 ? strtol(argv[2], NULL, 10) : 0};
     RelnStatus status;
 
-    if (argc < 5 || argc > 6 || s.n < 1 || s.n > 10000000 || (!so3 && strcmp(argv[1], "gl3") != 0))
-        return fprintf(stderr, "usage: make_data gl3|so3 N SEED FILE.npz [COND]\n"), 2;
+    if (argc < 5 || argc > 6 || s.n < 1 || s.n > 10000000 ||
+        (!so3 && !clouds && strcmp(argv[1], "gl3") != 0))
+        return fprintf(stderr, "usage: make_data gl3|so3|clouds N SEED FILE.npz [COND]\n"), 2;
     s.rng = reln_rng(strtoull(argv[3], NULL, 10), 0);
     s.frames = reln_rng(strtoull(argv[3], NULL, 10), 1);
     s.cond = argc > 5 ? strtod(argv[5], NULL) : 0;
-    s.a = calloc((size_t)s.n, 9 * sizeof *s.a);
+    s.a = calloc((size_t)s.n, 3 * POINTS * sizeof *s.a);
     s.b = calloc((size_t)s.n, 9 * sizeof *s.b);
     s.y = calloc((size_t)s.n, 3 * sizeof *s.y);
-    status = s.a && s.b && s.y ? reln_ctx_create(NULL, &s.ctx) : RELN_ERR_NOMEM;
+    s.label = calloc((size_t)s.n, sizeof *s.label);
+    s.fold = calloc((size_t)s.n, sizeof *s.fold);
+    status =
+        s.a && s.b && s.y && s.label && s.fold ? reln_ctx_create(NULL, &s.ctx) : RELN_ERR_NOMEM;
     if (status == RELN_OK)
-        status = make(&s, so3, argv[4]);
+        status = clouds ? make_clouds(&s, argv[4]) : make(&s, so3, argv[4]);
     if (status != RELN_OK)
         fprintf(stderr, "%s\n", s.ctx ? reln_ctx_error(s.ctx) : "out of memory");
     reln_group_destroy(s.group);
@@ -157,5 +203,7 @@ int main(int argc, char **argv)
     free(s.a);
     free(s.b);
     free(s.y);
+    free(s.label);
+    free(s.fold);
     return status != RELN_OK;
 }

@@ -122,7 +122,8 @@ RELN_API void reln_ctx_clear(RelnCtx *ctx);
 RELN_API uint64_t reln_ctx_allocations(const RelnCtx *ctx);
 RELN_API uint64_t reln_ctx_live_blocks(const RelnCtx *ctx);
 
-/* The place of the word in the list that is the fewest edits away, for messages: "did you mean ...?". count > 0. */
+/* The place of the word in the list that is the fewest edits away, for messages: "did you mean ...?". -1: none is near, which
+ * is one edit for every four letters (at least one), or the beginning of a word. */
 RELN_API int reln_nearest(const char *word, const char *const *list, int count);
 
 #ifdef __cplusplus

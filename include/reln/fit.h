@@ -11,8 +11,9 @@
  *     reln_model_load(ctx, "run", RELN_DEFAULT, &model);   // the folder, or its model.safetensors
  *     reln_check(model, NULL, &check);                     // does it keep its promise?
  *
- * A folder holds spec.yaml, checkpoint.safetensors (and the one before it), and in the end model.safetensors,
- * results.json, metrics.csv and report.html. Every file appears whole or not at all. A checkpoint is one file with all
+ * A folder holds spec.yaml, checkpoint.safetensors (and the one before it), metrics.csv, which grows by a line with every
+ * evaluation, and from the first evaluation on model.safetensors, the best so far and at most 10 s old, results.json and
+ * report.html. Every file appears whole or not at all, so others may read them at any time. A checkpoint is one file with all
  * that the rest of the run depends on: whenever and however a run ends, reln_fit_resume() goes on from the last one, and
  * the final weights are the same to the bit.
  */
@@ -34,6 +35,8 @@ typedef struct RelnFitOptions {
     int threads;        /* 0 counts as 1; results do not depend on it */
     bool seed_given;    /* `seed` instead of the SPEC's */
     uint64_t seed;
+    int n_set; /* keys put into the SPEC before it is read: "train.lr=1e-3"; not of a resumed run */
+    const char *const *set;
     bool reference;            /* the reference kernels; a resumed run has those it began with */
     double checkpoint_seconds; /* between checkpoints; 0: those of the SPEC */
     void *self;
@@ -41,6 +44,9 @@ typedef struct RelnFitOptions {
     bool (*observe)(void *self, const RelnTrainProgress *progress);
     /* True: stop, with a checkpoint. It is asked within steps and evaluations, too, by any thread. */
     bool (*asked)(void *self);
+    /* What is done next, after the last step: "errors of the best model". NULL: not told. */
+    void (*phase)(void *self, const char *what);
+    bool no_check; /* the check of equivariance that a finished run ends with is left out */
 } RelnFitOptions;
 
 /* What a run came to; what it knows so far while it is going on. */
@@ -71,7 +77,7 @@ RELN_API RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options,
 RELN_API void reln_fit_close(RelnFit *fit); /* NULL is fine */
 
 /* Train until it ends or is asked to stop. A run that ended otherwise than by being asked leaves the finished files, with
- * the model of the best evaluation. RELN_TRAIN_DIVERGED without one (result.best is NULL): there is no model to leave. */
+ * the model of the best evaluation; one that was asked, those of the record so far. RELN_TRAIN_DIVERGED without one (result.best is NULL): there is no model to leave. */
 RELN_API RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end);
 RELN_API RelnFitResult reln_fit_result(const RelnFit *fit);
 RELN_API RelnModel *reln_fit_model(const RelnFit *fit);
@@ -105,7 +111,8 @@ RELN_API RelnStatus reln_store_load(RelnStore *store, const char *path);
 /* One safetensors file: weights and states, and in its metadata the whole description, the version of the format and a
  * checksum. */
 RELN_API RelnStatus reln_model_save(const RelnModel *model, const char *path);
-/* `path` is the file or a folder with a model.safetensors. dtype RELN_DEFAULT: as it was trained. Caller destroys. */
+/* `path` is the file or the folder of a run, which may be going on: the best model so far, or before its first evaluation
+ * the weights of the start (reln_model_step() is 0). dtype RELN_DEFAULT: as it was trained. Caller destroys. */
 RELN_API RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype,
                                     RelnModel **out);
 
@@ -116,6 +123,9 @@ RELN_API RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dt
  * Fails   RELN_ERR_NUMERIC when one of them is not finite, with the sample; reln_evaluate() likewise */
 RELN_API RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads,
                                  RelnArray *out);
+/* The same from arrays in memory, by the names of the SPEC (f32, f64, i32 or i64): no file, no folder. */
+RELN_API RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays,
+                                        int threads, RelnArray *out);
 
 typedef struct RelnMetrics {
     ptrdiff_t n_samples;
@@ -128,6 +138,54 @@ typedef struct RelnMetrics {
 
 RELN_API RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads,
                                   RelnMetrics *out);
+
+/* ---- judging classifiers ----------------------------------------------------------------------------------------- */
+
+enum { RELN_SCORE_BINS = 10 };
+
+/* A score and its error: the deviation over bootstrap draws, whose unit is the sample. NAN where a class has no samples. */
+typedef struct RelnScore {
+    double value, error;
+} RelnScore;
+
+/* Of a class against all others: precision = hits / taken for it, recall = hits / samples of it, f1 their harmonic mean; auc
+ * = the area under the curve of true against false positives, ties counted half; average_precision = sum over thresholds
+ * of (R_k - R_k-1) P_k. 0/0 is 0. */
+typedef struct RelnClassScores {
+    ptrdiff_t n_samples;
+    RelnScore precision, recall, f1, auc, average_precision;
+} RelnClassScores;
+
+/* Of the samples in a bin: how sure the model was, and how often that came true. */
+typedef struct RelnCalibrationBin {
+    double weight, confidence, frequency;
+} RelnCalibrationBin;
+
+typedef struct RelnScores {
+    RelnCtx *ctx;
+    ptrdiff_t n_samples;
+    int n_classes;
+    int draws; /* of the bootstrap: 200, fewer of very many samples */
+    uint64_t seed;
+    RelnScore accuracy;
+    RelnScore f1;                     /* mean over classes */
+    RelnScore auc, average_precision; /* of two classes: of class 1; of more: mean over classes */
+    /* Samples in ten bins of equal count, by the probability of class 1 (two classes) or of the class that is taken; the
+     * mean over samples of |frequency - confidence| of their bin. */
+    RelnScore calibration_error;
+    RelnCalibrationBin bins[RELN_SCORE_BINS];
+    RelnClassScores *classes; /* (n_classes) */
+    ptrdiff_t *
+        confusion; /* (n_classes, n_classes): of the class of the row, taken for that of the column */
+} RelnScores;
+
+/* From probabilities (n, classes) and labels (n). Clear them. */
+RELN_API RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                                const int *labels, uint64_t seed, RelnScores *out);
+/* Of a model whose target is a class, on a file of arrays. Clear them. */
+RELN_API RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int threads,
+                                          uint64_t seed, RelnScores *out);
+RELN_API void reln_scores_clear(RelnScores *scores); /* NULL is fine */
 
 /* ---- checking its promise ---------------------------------------------------------------------------------------- */
 

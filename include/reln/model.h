@@ -20,6 +20,8 @@ RELN_API bool reln_model_promises(const RelnModel *model); /* false: an mlp */
 RELN_API void reln_model_use_reference(RelnModel *model, bool reference);
 RELN_API bool reln_model_reference(const RelnModel *model);
 RELN_API size_t reln_model_parameters(const RelnModel *model);
+/* The step of training after which its weights were the best; 0: the weights of the start; -1: not known. */
+RELN_API int64_t reln_model_step(const RelnModel *model);
 
 #ifdef __cplusplus
 }

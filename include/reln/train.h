@@ -37,6 +37,7 @@ typedef struct RelnLoss {
     int n_weights; /* cross entropy: 0, or the number of classes */
     const double *
         weights; /* by class; the mean is then weighted, sum w l / sum w, as reln_loss_mean() does */
+    double smoothing; /* cross entropy: a share s of the truth is that of all classes alike */
 } RelnLoss;
 
 /* One number for each item of y. Anything but cross entropy takes y and target of one shape, and of one rep that keeps

@@ -262,35 +262,65 @@ uint64_t reln_hash(uint64_t seed, const void *bytes, size_t n_bytes)
     return h;
 }
 
-/* Levenshtein's distance by rows: d[j] is the distance of the first i letters of a from the first j of b. Longer
- * words are compared by their first letters. */
+enum { LONGEST_WORD = RELN_WORD_FAR };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, delete or replace, or neighbours to exchange, to come from a to b, by rows: row[i % 3][j] is the
+ * distance of the first i letters of a from the first j of b. */
 static int edits(const char *a, const char *b)
 {
-    enum { LONGEST = 32 };
-    const size_t m = strnlen(a, LONGEST), n = strnlen(b, LONGEST);
-    int d[LONGEST + 1];
+    const size_t m = strlen(a), n = strlen(b);
+    int row[3][LONGEST_WORD + 1];
 
-    for (size_t j = 0; j <= n; j++)
-        d[j] = (int)j;
-    for (size_t i = 1; i <= m; i++) {
-        int diagonal = d[0];
-        d[0] = (int)i;
-        for (size_t j = 1; j <= n; j++) {
-            const int replaced = diagonal + (a[i - 1] != b[j - 1]);
-            const int inserted = (d[j - 1] < d[j] ? d[j - 1] : d[j]) + 1;
-            diagonal = d[j];
-            d[j] = replaced < inserted ? replaced : inserted;
+    if (m > LONGEST_WORD || n > LONGEST_WORD)
+        return LONGEST_WORD;
+    for (size_t i = 0; i <= m; i++)
+        for (size_t j = 0; j <= n; j++) {
+            int *here = &row[i % 3][j];
+
+            if (i == 0 || j == 0) {
+                *here = (int)(i + j);
+                continue;
+            }
+            *here = least(least(row[(i + 2) % 3][j], row[i % 3][j - 1]) + 1,
+                          row[(i + 2) % 3][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                *here = least(*here, row[(i + 1) % 3][j - 2] + 1);
         }
-    }
-    return d[n];
+    return row[m % 3][n];
+}
+
+/* The beginning of a word is near it, however long the word is. */
+static bool begins(const char *word, const char *with, size_t letters)
+{
+    return strlen(with) >= letters && strncmp(word, with, strlen(with)) == 0;
+}
+
+int reln_word_distance(const char *word, const char *other)
+{
+    const int d = edits(word, other), quarter = (int)(strlen(word) / 4);
+
+    if (d <= (quarter > 1 ? quarter : 1))
+        return d;
+    return begins(other, word, 3) || begins(word, other, 4) ? RELN_WORD_FAR - 1 : RELN_WORD_FAR;
 }
 
 int reln_nearest(const char *word, const char *const *list, int count)
 {
-    int best = 0;
+    int best = -1, least_so_far = RELN_WORD_FAR;
 
-    for (int i = 1; i < count; i++)
-        if (edits(word, list[i]) < edits(word, list[best]))
+    RELN_NEED(word && (list || count <= 0), -1);
+    for (int i = 0; i < count; i++) {
+        const int d = reln_word_distance(word, list[i]);
+
+        if (d < least_so_far) {
+            least_so_far = d;
             best = i;
+        }
+    }
     return best;
 }

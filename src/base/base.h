@@ -55,4 +55,8 @@ char *reln_arena_printf(RelnArena *arena, const char *format, ...)
 #define RELN_HASH_SEED 1469598103934665603ULL
 uint64_t reln_hash(uint64_t seed, const void *bytes, size_t n_bytes);
 
+/* Edits from a word to another that is near it, as reln_nearest() counts; RELN_WORD_FAR: it is not near. */
+enum { RELN_WORD_FAR = 48 };
+int reln_word_distance(const char *word, const char *other);
+
 #endif

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Kind { FLAG, TEXT, NUMBER } Kind;
+typedef enum Kind { FLAG, TEXT, TEXTS, NUMBER } Kind;
 
 typedef struct Option {
     const char *name;
@@ -28,6 +28,24 @@ static const Option options[] = {
      "go on with the run in this folder"},
     {"--print-spec", FLAG, NULL, offsetof(CliArgs, print_spec), CLI_PRINT_SPEC, 0, 0,
      "print a SPEC to start from, with comments"},
+    {"--set", TEXTS, "KEY=VALUE", offsetof(CliArgs, sets), CLI_SET, 0, 0,
+     "a key of the SPEC, as train.lr=1e-3 or inputs.0.as=vector; any number of them"},
+    {"--progress", TEXT, "HOW", offsetof(CliArgs, progress), CLI_PROGRESS, 0, 0,
+     "auto (default), bar, plain (a line for each evaluation) or none"},
+    {"--no-check", FLAG, NULL, offsetof(CliArgs, no_check), CLI_NO_CHECK, 0, 0,
+     "leave out the check of equivariance at the end"},
+    {"--spec", FLAG, NULL, offsetof(CliArgs, spec), CLI_SPEC, 0, 0,
+     "print a SPEC that trains on it as it is"},
+    {"--symmetry", TEXT, "GROUP", offsetof(CliArgs, symmetry), CLI_SPEC, 0, 0,
+     "the symmetry of the SPEC, as so:3 or lorentz"},
+    {"--over", TEXTS, "KEY=VALUES", offsetof(CliArgs, overs), CLI_SWEEP, 0, 0,
+     "a key and its values: 1e-3,3e-3 or 16..64; any number of them"},
+    {"--random", NUMBER, "N", offsetof(CliArgs, random), CLI_SWEEP, 1, 1000,
+     "N draws of the values instead of every combination"},
+    {"--halving", FLAG, NULL, offsetof(CliArgs, halving), CLI_SWEEP, 0, 0,
+     "go on with the better half of the runs, again and again"},
+    {"--until", NUMBER, "N", offsetof(CliArgs, until), CLI_UNTIL, 1, 100000000,
+     "pause after epoch N, with a checkpoint to go on from"},
     {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,
      "samples to use instead of random ones"},
     {"--exact", FLAG, NULL, offsetof(CliArgs, exact), CLI_EXACT, 0, 0,
@@ -41,7 +59,7 @@ static const Option options[] = {
     {"--scale", TEXT, "smoke|quick|full", offsetof(CliArgs, scale), CLI_TASK, 0, 0,
      "how much to run: seconds, minutes, or the paper's protocol"},
     {"--seeds", NUMBER, "N", offsetof(CliArgs, seeds), CLI_TASK, 1, 1000, "runs of each model"},
-    {"--jobs", NUMBER, "N", offsetof(CliArgs, jobs), CLI_TASK, 1, 256,
+    {"--jobs", NUMBER, "N", offsetof(CliArgs, jobs), CLI_JOBS, 1, 256,
      "N runs at a time, which share the threads"},
     {"--models", TEXT, "LIST", offsetof(CliArgs, models), CLI_TASK, 0, 0,
      "only these, separated by commas"},
@@ -80,6 +98,7 @@ void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
                       const char *const *more)
 {
     const char *known[N_OPTIONS + CLI_MAX_OWN];
+    char what[64];
     int count = 0;
 
     for (int i = 0; i < N_OPTIONS; i++)
@@ -87,8 +106,8 @@ void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
             known[count++] = options[i].name;
     for (int i = 0; i < n_more && i < CLI_MAX_OWN; i++)
         known[count++] = more[i];
-    cli_fail(CLI_USAGE, "%s: unknown option '%.60s'; the nearest is %s", command->name, word,
-             known[reln_nearest(word, known, count)]);
+    snprintf(what, sizeof what, "%s: unknown option", command->name);
+    cli_fail_unknown(what, word, known, count);
 }
 
 /* Is the word "--name" or "--name=value"? */
@@ -130,6 +149,17 @@ static bool set_number(const CliCommand *command, const Option *option, const ch
     return true;
 }
 
+static bool add_text(const CliCommand *command, const Option *option, const char *text,
+                     CliList *list)
+{
+    if (list->n == CLI_MAX_SETS) {
+        cli_fail(CLI_USAGE, "%s: more than %d times %s", command->name, CLI_MAX_SETS, option->name);
+        return false;
+    }
+    list->items[list->n++] = text;
+    return true;
+}
+
 static bool set(const CliCommand *command, const Option *option, const char *value, CliArgs *out)
 {
     void *field = (char *)out + option->offset;
@@ -138,6 +168,8 @@ static bool set(const CliCommand *command, const Option *option, const char *val
         out->seed_given = true;
     if (option->kind == NUMBER)
         return set_number(command, option, value, field);
+    if (option->kind == TEXTS)
+        return add_text(command, option, value, field);
     if (option->kind == TEXT)
         *(const char **)field = value;
     else

@@ -8,7 +8,7 @@
 
 typedef struct CliCommand CliCommand;
 
-enum { CLI_MAX_OPERANDS = 8, CLI_MAX_OWN = 8 };
+enum { CLI_MAX_OPERANDS = 32, CLI_MAX_OWN = 8, CLI_MAX_SETS = 64 };
 
 /* Options that a command may take besides those that every command takes. */
 enum {
@@ -24,20 +24,36 @@ enum {
     CLI_DTYPE = 1 << 8,
     CLI_EXACT = 1 << 9,
     CLI_KERNELS = 1 << 10,
-    CLI_GRAPH = 1 << 12,
+    CLI_GRAPH = 1 << 19,
+    CLI_PROGRESS = 1 << 12,
+    CLI_SET = 1 << 13,
+    CLI_NO_CHECK = 1 << 14,
+    CLI_SPEC = 1 << 15,
+    CLI_SWEEP = 1 << 16,
+    CLI_JOBS = 1 << 17,
+    CLI_UNTIL = 1 << 18,
     CLI_OWN = 1 << 11 /* and others with values, which the command looks at itself */
 };
+
+/* The values of an option that may be given several times. */
+typedef struct CliList {
+    int n;
+    const char *items[CLI_MAX_SETS];
+} CliList;
 
 typedef struct CliArgs {
     bool help;
     bool json;
     bool quiet, print_spec, quick, finished, seed_given, exact, graph, dot, nodes;
-    const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype,
-        *kernels;                         /* or NULL */
+    bool no_check, spec, halving;
+    const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype, *kernels,
+        *progress, *symmetry;             /* or NULL */
     uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];
+    uint64_t random, until; /* 0: not given */
+    CliList sets, overs;    /* --set and --over, in the order given */
     int n_own; /* options of CLI_OWN, in the order given: "--name" or "--name=value", and the value */
     struct {
         const char *word, *value;

@@ -36,12 +36,15 @@ struct CliCommand {
 };
 
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
-extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench;
+extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench, cli_cmd_data,
+    cli_cmd_report, cli_cmd_sweep;
 
 /* --dtype: RELN_DEFAULT when it is not given. False: it is no such word, and that was said. */
 bool cli_dtype(const CliArgs *args, RelnDtype *out);
 /* --kernels; false, with a line, when it is neither "fastest" nor "reference". */
 bool cli_reference(const CliArgs *args, bool *out);
+/* A line on stderr when a model has the weights of the start: its run has not been evaluated yet. */
+void cli_note_untrained(const RelnModel *model);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 
 /* One line of JSON; lets go of the doc. */
@@ -50,6 +53,9 @@ CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);
 
 /* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "fit: unknown option '--resum'; the nearest is --resume", or where none is near "...; there are --json, ...". */
+CliExit cli_fail_unknown(const char *what, const char *word, const char *const *known, int count);
 
 CliExit cli_exit_of(RelnStatus status); /* the code for a call that failed */
 

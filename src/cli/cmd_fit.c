@@ -17,6 +17,7 @@ static const char help[] =
     "  reln fit spec.yaml data.npz            into the folder run\n"
     "  reln fit spec.yaml data.npz --out a    into the folder a\n"
     "  reln fit --resume a                    go on\n"
+    "  reln fit spec.yaml data.npz --set train.lr=1e-3 --set model.width=32\n"
     "  reln eval a test.npz                   how good it is on other data\n"
     "\n"
     "A SPEC, for pairs of matrices whose frame may change by any g in GL(3):\n"
@@ -32,7 +33,29 @@ static const char help[] =
 typedef struct Watch {
     CliProgress progress;
     bool validated; /* there are samples for it: scores are not those of training */
+    bool class;
+    uint64_t steps_per_epoch;
+    uint64_t until; /* epoch to pause after; 0: none */
 } Watch;
+
+/* An evaluation as a line of a log. */
+static void show_row(Watch *watch, const RelnTrainProgress *p)
+{
+    const RelnTrainRow *row = p->row;
+    char text[160], time[32], accuracy[32] = "";
+
+    cli_duration(row->seconds, time, sizeof time);
+    if (watch->class && row->evaluation.n_metrics > 0)
+        snprintf(accuracy, sizeof accuracy, " accuracy %.4f", row->evaluation.metrics[0]);
+    if (watch->validated)
+        snprintf(text, sizeof text, "epoch %-6.5g loss %-10.4g validation %-10.4g%s  %s%s",
+                 (double)row->step / (double)watch->steps_per_epoch, row->loss,
+                 row->evaluation.score, accuracy, time, row->best ? "  best" : "");
+    else
+        snprintf(text, sizeof text, "epoch %-6.5g loss %-10.4g  %s",
+                 (double)row->step / (double)watch->steps_per_epoch, row->loss, time);
+    cli_progress_line(&watch->progress, text);
+}
 
 static bool observe(void *self, const RelnTrainProgress *p)
 {
@@ -45,7 +68,18 @@ static bool observe(void *self, const RelnTrainProgress *p)
     else
         snprintf(text, sizeof text, "loss %.4g", p->loss);
     cli_progress_show(&watch->progress, p->step, p->n_steps, text);
-    return true;
+    if (p->evaluated)
+        show_row(watch, p);
+    return watch->until == 0 || p->step < watch->until * watch->steps_per_epoch;
+}
+
+static void phase(void *self, const char *what)
+{
+    Watch *watch = self;
+    char text[96];
+
+    snprintf(text, sizeof text, "trained; now %s", what);
+    cli_progress_phase(&watch->progress, text);
 }
 
 static bool asked(void *self)
@@ -128,8 +162,8 @@ static CliExit diverged(const char *folder, const RelnFitResult *r)
                     (unsigned long long)r->step, folder, (unsigned long long)r->best->step);
 }
 
-static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char *folder,
-                     Watch *watch)
+static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow how,
+                     const char *folder, Watch *watch)
 {
     RelnTrainEnd end;
     RelnFitResult r = reln_fit_result(fit);
@@ -138,8 +172,11 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char
 
     if (r.note[0] != '\0')
         fprintf(stderr, "reln: note: %s\n", r.note);
-    watch->progress = cli_progress_begin(args->quiet, r.step);
+    watch->progress = cli_progress_begin_as(how, r.step);
     watch->validated = r.n_validation > 0;
+    watch->class = reln_model_spec(reln_fit_model(fit))->target.as == RELN_TARGET_CLASS;
+    watch->steps_per_epoch = r.steps_per_epoch;
+    watch->until = args->until;
     status = reln_fit_run(fit, &end);
     cli_progress_end(&watch->progress);
     if (status != RELN_OK)
@@ -147,9 +184,18 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, const char
     r = reln_fit_result(fit);
     if (r.warning[0] != '\0' && !args->quiet)
         fprintf(stderr, "reln: note: %s\n", r.warning);
+    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause that was wished for */
+        if (!args->quiet)
+            printf("paused at step %llu of %llu; go on with: reln fit --resume %s\n",
+                   (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);
+        return CLI_DONE;
+    }
     if (end == RELN_TRAIN_ASKED) {
         fprintf(stderr, "reln: stopped at step %llu of %llu; go on with: reln fit --resume %s\n",
                 (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);
+        if (r.best && !args->quiet)
+            fprintf(stderr, "reln: the best model so far, of step %llu, is in %s\n",
+                    (unsigned long long)r.best->step, folder);
         return cli_exit_of_signal();
     }
     if (end == RELN_TRAIN_DIVERGED && !r.best)
@@ -169,10 +215,15 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                               .threads = cli_threads(args),
                               .seed_given = args->seed_given,
                               .seed = args->seed,
+                              .n_set = args->sets.n,
+                              .set = args->sets.items,
                               .self = &watch,
                               .observe = observe,
-                              .asked = asked};
+                              .asked = asked,
+                              .phase = phase,
+                              .no_check = args->no_check};
     RelnFit *fit = NULL;
+    CliShow how;
     RelnStatus status;
     CliExit code;
 
@@ -180,9 +231,10 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return print_spec(ctx);
     if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
         return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
-    if (args->resume && (args->seed_given || args->out || args->kernels))
-        return cli_fail(CLI_USAGE, "fit: a resumed run has its seed, its folder and its kernels");
-    if (!cli_reference(args, &options.reference))
+    if (args->resume && (args->seed_given || args->out || args->kernels || args->sets.n > 0))
+        return cli_fail(CLI_USAGE,
+                        "fit: a resumed run has its SPEC, its seed, its folder and its kernels");
+    if (!cli_reference(args, &options.reference) || !cli_progress_how(args, &how))
         return CLI_USAGE;
     cli_catch_signals();
     status = args->resume
@@ -190,7 +242,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                  : reln_fit_open(ctx, args->operands[0], args->operands[1], &options, &fit);
     if (status != RELN_OK)
         return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
-    code = train(ctx, fit, args, folder, &watch);
+    code = train(ctx, fit, args, how, folder, &watch);
     reln_fit_close(fit);
     return code;
 }
@@ -200,7 +252,8 @@ const CliCommand cli_cmd_fit = {
     .synopsis = "fit SPEC DATA [--out DIR]\nfit --resume DIR\nfit --print-spec",
     .purpose = "train a network on your own arrays",
     .help = help,
-    .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS,
+    .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
+               CLI_NO_CHECK | CLI_UNTIL,
     .max_operands = 2,
     .run = run,
 };

@@ -98,6 +98,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return CLI_USAGE;
     status = reln_model_load(ctx, args->operands[0], dtype, &model);
     reln_model_use_reference(model, reference);
+    cli_note_untrained(model);
     if (status == RELN_OK)
         status = reln_predict(model, args->operands[1], cli_threads(args), &p);
     code = status == RELN_OK

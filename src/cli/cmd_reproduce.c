@@ -73,8 +73,7 @@ static CliExit fail_task(const char *word)
 
     for (; count < task_count() && count < 16; count++)
         names[count] = task_at(count)->name;
-    return cli_fail(CLI_USAGE, "reproduce: there is no task '%.60s'; the nearest is %s", word,
-                    names[reln_nearest(word, names, count)]);
+    return cli_fail_unknown("reproduce: there is no task", word, names, count);
 }
 
 /* ---- watching ------------------------------------------------------------------------------------------------------ */
@@ -268,7 +267,7 @@ const CliCommand cli_cmd_reproduce = {
                 "[--jobs N] [--finished] [--out DIR] [--json]\nreproduce TASK --help",
     .purpose = "tables of the paper, ours beside theirs",
     .help = help,
-    .options = CLI_OUT | CLI_TASK | CLI_KERNELS | CLI_OWN,
+    .options = CLI_OUT | CLI_TASK | CLI_JOBS | CLI_KERNELS | CLI_OWN,
     .max_operands = 1,
     .run = run,
     .more_help = more_help,

@@ -12,8 +12,9 @@
 #include "tasks/task.h"
 
 static const CliCommand *const commands[] = {
-    &cli_cmd_fit,  &cli_cmd_predict, &cli_cmd_eval,      &cli_cmd_check,
-    &cli_cmd_info, &cli_cmd_algebra, &cli_cmd_reproduce, &cli_cmd_bench,
+    &cli_cmd_data,    &cli_cmd_fit,       &cli_cmd_predict, &cli_cmd_eval,
+    &cli_cmd_check,   &cli_cmd_info,      &cli_cmd_report,  &cli_cmd_sweep,
+    &cli_cmd_algebra, &cli_cmd_reproduce, &cli_cmd_bench,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -43,6 +44,25 @@ CliExit cli_fail(CliExit code, const char *format, ...)
     cli_print_clean(stderr, text);
     fputc('\n', stderr);
     return code;
+}
+
+CliExit cli_fail_unknown(const char *what, const char *word, const char *const *known, int count)
+{
+    char name[64], list[800] = "";
+    size_t used = 0;
+    int near;
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    near = reln_nearest(name, known, count);
+    if (near >= 0)
+        return cli_fail(CLI_USAGE, "%s '%.60s'; the nearest is %s", what, word, known[near]);
+    for (int i = 0; i < count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i == count - 1 ? " and "
+                                                  : ", ",
+                                 known[i]);
+    return cli_fail(CLI_USAGE, "%s '%.60s'; there are %s", what, word, list);
 }
 
 CliExit cli_exit_of(RelnStatus status)
@@ -134,12 +154,10 @@ static CliExit fail_unknown(const char *word)
     const char *names[N_COMMANDS];
 
     if (word[0] == '-')
-        return cli_fail(CLI_USAGE, "unknown option '%.60s'; the nearest is %s", word,
-                        own[reln_nearest(word, own, 4)]);
+        return cli_fail_unknown("unknown option", word, own, 4);
     for (int i = 0; i < N_COMMANDS; i++)
         names[i] = commands[i]->name;
-    return cli_fail(CLI_USAGE, "unknown command '%.60s'; the nearest is %s", word,
-                    names[reln_nearest(word, names, N_COMMANDS)]);
+    return cli_fail_unknown("unknown command", word, names, N_COMMANDS);
 }
 
 static const CliCommand *find_command(const char *name)

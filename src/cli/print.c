@@ -50,6 +50,14 @@ bool cli_reference(const CliArgs *args, bool *out)
     return *out || strcmp(word, "fastest") == 0;
 }
 
+void cli_note_untrained(const RelnModel *model)
+{
+    if (model && reln_model_step(model) == 0)
+        fputs(
+            "reln: note: the run has not been evaluated yet; these are the weights of the start\n",
+            stderr);
+}
+
 int cli_threads(const CliArgs *args)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);

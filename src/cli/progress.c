@@ -26,12 +26,36 @@ void cli_duration(double seconds, char *text, size_t size)
         snprintf(text, size, "%ldh%02ldm", whole / 3600, whole % 3600 / 60);
 }
 
-CliProgress cli_progress_begin(bool quiet, uint64_t first)
+bool cli_progress_how(const CliArgs *args, CliShow *out)
+{
+    const char *word = args->quiet ? "none" : args->progress ? args->progress : "auto";
+
+    if (strcmp(word, "auto") == 0)
+        word = isatty(STDERR_FILENO) ? "bar" : "plain";
+    *out = strcmp(word, "bar") == 0     ? CLI_SHOW_BAR
+           : strcmp(word, "plain") == 0 ? CLI_SHOW_PLAIN
+                                        : CLI_SHOW_NONE;
+    if (*out != CLI_SHOW_NONE || strcmp(word, "none") == 0)
+        return true;
+    cli_fail(CLI_USAGE, "--progress is '%.60s'; wanted auto, bar, plain or none", word);
+    return false;
+}
+
+CliProgress cli_progress_begin_as(CliShow how, uint64_t first)
 {
     const double now = reln_wall_seconds();
 
-    return (CliProgress){
-        .shown = !quiet && isatty(STDERR_FILENO), .began = now, .last = now - 1, .first = first};
+    return (CliProgress){.shown = how == CLI_SHOW_BAR,
+                         .plain = how == CLI_SHOW_PLAIN,
+                         .began = now,
+                         .last = now - 1,
+                         .first = first};
+}
+
+CliProgress cli_progress_begin(bool quiet, uint64_t first)
+{
+    return cli_progress_begin_as(!quiet && isatty(STDERR_FILENO) ? CLI_SHOW_BAR : CLI_SHOW_NONE,
+                                 first);
 }
 
 int cli_terminal_width(int file)
@@ -72,7 +96,7 @@ void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, c
     progress->last = now;
     cli_duration(rate > 0 ? (double)(n_steps - step) / rate : HUGE_VAL, left, sizeof left);
     snprintf(line, sizeof line, "%3.0f %%  %s left  step %llu of %llu  %s  %.3g steps/s",
-             100.0 * (double)step / (double)n_steps, left, (unsigned long long)step,
+             floor(100.0 * (double)step / (double)n_steps), left, (unsigned long long)step,
              (unsigned long long)n_steps, what, rate);
     show_line(progress, line);
 }
@@ -88,6 +112,21 @@ void cli_progress_share(CliProgress *progress, double share, const char *what)
     cli_duration(share > 0 ? spent * (1 - share) / share : HUGE_VAL, left, sizeof left);
     snprintf(line, sizeof line, "%3.0f %%  %s left  %s", 100 * share, left, what);
     show_line(progress, line);
+}
+
+void cli_progress_line(CliProgress *progress, const char *line)
+{
+    if (!progress->plain)
+        return;
+    fprintf(stderr, "%s\n", line);
+    (void)fflush(stderr);
+}
+
+void cli_progress_phase(CliProgress *progress, const char *what)
+{
+    if (progress->shown)
+        show_line(progress, what);
+    cli_progress_line(progress, what);
 }
 
 void cli_progress_end(CliProgress *progress)

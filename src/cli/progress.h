@@ -7,19 +7,35 @@
 
 #include "cli/cli.h"
 
-/* One line on stderr, rewritten at most ten times a second; nothing when stderr is not a terminal or it is to be quiet. */
+/* How long work is shown on stderr. */
+typedef enum CliShow {
+    CLI_SHOW_NONE,
+    CLI_SHOW_BAR,  /* one line, rewritten at most ten times a second */
+    CLI_SHOW_PLAIN /* a line for each evaluation, for files and pipes */
+} CliShow;
+
 typedef struct CliProgress {
-    bool shown;
+    bool shown;         /* as a line that is rewritten */
+    bool plain;         /* as lines */
     double began, last; /* seconds */
     uint64_t first;     /* steps that were done when it began: a resumed run */
     int width;          /* of the line that is on the screen */
 } CliProgress;
 
+/* --progress; auto is a bar on a terminal and lines elsewhere, --quiet is none. False: it is no such word, and that was
+ * said. */
+bool cli_progress_how(const CliArgs *args, CliShow *out);
+/* On a terminal, unless it is to be quiet. */
 CliProgress cli_progress_begin(bool quiet, uint64_t first);
+CliProgress cli_progress_begin_as(CliShow how, uint64_t first);
 /* `what` is the middle of the line: "loss 0.0123". */
 void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what);
 /* The same of work that is not counted in steps: the share of it that is done. */
 void cli_progress_share(CliProgress *progress, double share, const char *what);
+/* A line that stays, where progress is shown as lines. */
+void cli_progress_line(CliProgress *progress, const char *line);
+/* What is done now, of work that is not counted: a line that is rewritten, or one that stays. */
+void cli_progress_phase(CliProgress *progress, const char *what);
 /* Wipes the line. */
 void cli_progress_end(CliProgress *progress);
 

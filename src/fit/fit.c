@@ -64,11 +64,15 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     return RELN_OK;
 }
 
+/* Files first: whoever is told of an evaluation finds it in the folder. */
 static bool observe(void *self, const RelnTrainProgress *progress)
 {
-    const RelnFit *fit = self;
+    RelnFit *fit = self;
 
-    return fit->options.observe(fit->options.self, progress);
+    fit->live.status = reln_fit_live(fit, false);
+    if (fit->live.status != RELN_OK)
+        return false;
+    return !fit->options.observe || fit->options.observe(fit->options.self, progress);
 }
 
 static bool asked(void *self)
@@ -81,7 +85,7 @@ static bool asked(void *self)
 /* ---- the folder -------------------------------------------------------------------------------------------------------- */
 
 /* Whichever of the two is there: while one is written, the other is whole. */
-static bool holds_run(const char *folder)
+bool reln_fit_holds_run(const char *folder)
 {
     static const char *const names[] = {"checkpoint.safetensors",
                                         "checkpoint.safetensors.previous"};
@@ -128,7 +132,8 @@ static RelnStatus take_fingerprint(RelnFit *fit)
 
 static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
 {
-    char print[FINGERPRINT];
+    const RelnTrainRow *best = reln_fit_result(fit).best;
+    char print[FINGERPRINT], step[24];
     const char *text = reln_model_text(fit->model, doc);
     const char *validation = fit->validation_path ? fit->validation_path : "";
     const RelnMetaItem items[] = {
@@ -136,12 +141,15 @@ static RelnStatus write_checkpoint(RelnFit *fit, RelnDoc *doc, const char *path)
         {"reln.data", fit->data_path},
         {"reln.validation", validation},
         {"reln.fingerprint", print},
+        {"reln.step", step},
         {"reln.kernels", reln_kernels_text(reln_model_reference(fit->model))}};
 
     if (!text)
         return reln_fail(fit->ctx, RELN_ERR_NOMEM, "%s: no memory left for a checkpoint", path);
     fingerprint_text(fit->fingerprint, RELN_FINGERPRINT, print);
-    return reln_checkpoint_save(fit->ctx, path, fit->trainer, &(RelnMeta){5, items});
+    snprintf(step, sizeof step, "%llu", best ? (unsigned long long)best->step : 0ULL);
+    return reln_checkpoint_save(fit->ctx, path, fit->trainer,
+                                &(RelnMeta){(int)(sizeof items / sizeof items[0]), items});
 }
 
 static RelnStatus save_checkpoint(RelnFit *fit)
@@ -318,7 +326,7 @@ static RelnTrainWatch watch(RelnFit *fit)
     const double seconds = fit->options.checkpoint_seconds;
 
     return (RelnTrainWatch){.self = fit,
-                            .observe = fit->options.observe ? observe : NULL,
+                            .observe = observe,
                             .asked = fit->options.asked ? asked : NULL,
                             .save = save,
                             .save_seconds = seconds > 0 ? seconds : fit->spec.train.checkpoint};
@@ -375,7 +383,7 @@ static RelnStatus read_spec(RelnFit *fit, const char *path)
 {
     const uint64_t most = (uint64_t)1 << 53; /* seeds are numbers of the SPEC, which are doubles */
 
-    RELN_TRY(reln_spec_load(fit->ctx, path, &fit->spec));
+    RELN_TRY(reln_spec_load_with(fit->ctx, path, fit->options.n_set, fit->options.set, &fit->spec));
     if (!fit->options.seed_given)
         return RELN_OK;
     if (fit->options.seed > most)
@@ -395,7 +403,7 @@ static RelnStatus make_model(RelnFit *fit)
 
 static RelnStatus refuse_second_run(RelnFit *fit)
 {
-    return holds_run(fit->folder)
+    return reln_fit_holds_run(fit->folder)
                ? reln_fail(fit->ctx, RELN_ERR_ARG,
                            "%s holds a run already; resume that one, or take another folder",
                            fit->folder)
@@ -430,7 +438,8 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(prepare(fit, true));
     RELN_TRY(write_spec(fit));
-    return save_checkpoint(fit);
+    RELN_TRY(save_checkpoint(fit));
+    return reln_fit_live_begin(fit);
 }
 
 RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
@@ -545,7 +554,7 @@ static RelnStatus resume(RelnFit *fit)
     if (status == RELN_OK)
         status = fit->note ? restore(fit, file, path) : RELN_ERR_NOMEM;
     reln_tensors_destroy(file);
-    return status;
+    return status == RELN_OK ? reln_fit_live_begin(fit) : status;
 }
 
 RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
@@ -559,7 +568,7 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
     if (!reln_folder_exists(options->folder))
         return reln_fail(ctx, RELN_ERR_IO, "%s: no such folder; wanted that of a run to resume",
                          options->folder);
-    if (!holds_run(options->folder))
+    if (!reln_fit_holds_run(options->folder))
         return reln_fail(ctx, RELN_ERR_ARG,
                          "%s: no checkpoint in this folder; wanted that of a run to resume",
                          options->folder);
@@ -576,17 +585,37 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
+/* What a run leaves that ended by itself. It may be asked to stop on the way: the next to resume it comes here again. */
+static RelnStatus finish(RelnFit *fit)
+{
+    RelnStatus status = reln_fit_write_outputs(fit);
+
+    if (status == RELN_ERR_STOPPED) {
+        fit->end = RELN_TRAIN_ASKED;
+        status = RELN_OK;
+    }
+    return status;
+}
+
 RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 {
+    RelnStatus status;
+
     RELN_NEED(fit && end, RELN_ERR_ARG);
-    RELN_TRY(reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end));
+    fit->live.status = RELN_OK;
+    status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
+    if (fit->live.status != RELN_OK) /* which is why it stopped */
+        status = fit->live.status;
+    RELN_TRY(status);
     fit->peak_bytes = reln_peak_bytes();
     /* scores that are no numbers, to the end: the weights are those of the start, and nothing was learned */
     if (fit->end != RELN_TRAIN_ASKED && !reln_fit_result(fit).best)
         fit->end = RELN_TRAIN_DIVERGED;
+    RELN_TRY(reln_fit_live(fit, true));
+    if (reln_fit_result(fit).best && fit->end != RELN_TRAIN_ASKED)
+        RELN_TRY(finish(fit));
     *end = fit->end;
-    return reln_fit_result(fit).best && fit->end != RELN_TRAIN_ASKED ? reln_fit_write_outputs(fit)
-                                                                     : RELN_OK;
+    return RELN_OK;
 }
 
 RelnFitResult reln_fit_result(const RelnFit *fit)
@@ -606,7 +635,7 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
 
     memcpy(r.warning, fit->warning, sizeof r.warning);
     r.n_rows = reln_trainer_rows(fit->trainer, &r.rows);
-    for (int i = 0; i < r.n_rows; i++)
+    for (int i = r.n_rows - 1; i >= 0 && !r.best; i--)
         if (r.rows[i].best)
             r.best = &r.rows[i];
     if (r.n_rows > 0)

@@ -31,6 +31,10 @@ void reln_tally_init(RelnTally *tally, const RelnModel *model);
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *target);
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
 
+/* The curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most `room` points. */
+RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                    const int *labels, int class, int room, double *x, double *y, int *count);
+
 /* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
 
 /* Samples at a time; a multiple of what plans work on together, for no other reason. */
@@ -60,6 +64,9 @@ void reln_reader_close(RelnReader *reader);
 /* rows NULL: the first n. */
 RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
                              RelnTally *tally);
+/* Probabilities into p (n, classes), of a model of classes, and labels into label (n). */
+RelnStatus reln_reader_classes(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *p,
+                               int *label);
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
@@ -78,6 +85,10 @@ RelnStatus reln_check_constants(const RelnModel *model, double most);
 /* Is it a file of this format and kind, "model" or "checkpoint"? */
 RelnStatus reln_format_check(RelnCtx *ctx, const RelnTensors *file, const char *path,
                              const char *kind);
+/* reln_model_save() of the best weights that a trainer knows, which came after `step` steps. The model keeps those it has.
+ * best NULL: the model's own. */
+RelnStatus reln_model_save_best(const RelnModel *model, RelnTrainer *best, int64_t step,
+                                const char *path);
 /* A model with the weights of another, in another precision. Caller destroys. */
 RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out);
 /* The description of a file's metadata, as a model without its weights; kind is "model" or "checkpoint". Caller
@@ -86,6 +97,17 @@ RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const cha
                                 const char *kind, RelnDtype dtype, RelnModel **out);
 /* One line of JSON, in the doc's memory. */
 const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
+
+/* What the folder of a run that is going on shows of it. */
+typedef struct RelnLive {
+    int n_rows;                  /* of the record that are in metrics.csv */
+    uint64_t step;               /* of the best evaluation that is in model.safetensors; 0: none */
+    double saved, shown;         /* when the model and the page were last written; 0: never */
+    double save_cost, show_cost; /* seconds that took */
+    int shown_rows;              /* of the record that are on the page */
+    bool pending;                /* the model or the page is older than the record */
+    RelnStatus status;           /* of the last write */
+} RelnLive;
 
 struct RelnFit {
     RelnCtx *ctx;
@@ -112,11 +134,25 @@ struct RelnFit {
     size_t planned_bytes, peak_bytes;
     char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
+    RelnLive live;
 };
 
+bool reln_fit_holds_run(const char *folder); /* is there a checkpoint in it? */
+
+/* record.c: metrics.csv, a line for each evaluation: all of those so far; those that are not yet in it, at its end. */
+RelnStatus reln_fit_record_begin(RelnFit *fit);
+RelnStatus reln_fit_record_grow(RelnFit *fit);
+
+/* live.c: the files of a run that has begun or was taken up again; those that it is time to write after a step, or all that
+ * are older than the run. */
+RelnStatus reln_fit_live_begin(RelnFit *fit);
+RelnStatus reln_fit_live(RelnFit *fit, bool now);
+
 char *reln_fit_path(RelnFit *fit, const char *name); /* in the folder; NULL when memory is out */
-/* model.safetensors, results.json, metrics.csv, report.html */
+/* model.safetensors, results.json, report.html of a run that has ended */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);
+/* results.json and report.html of one that is going on or was stopped */
+RelnStatus reln_fit_write_so_far(RelnFit *fit);
 size_t reln_peak_bytes(void); /* the most memory this process has had so far */
 
 /* The network on the page of a run. */

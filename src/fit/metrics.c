@@ -12,12 +12,13 @@ void reln_tally_init(RelnTally *tally, const RelnModel *model)
                          .deviation = reln_model_constants(model)->deviation};
 }
 
-/* -w_t log softmax(y)_t, and whether the largest is the right one. */
+/* w_t (log sum exp(y) - (1 - s) y_t - s mean(y)) with smoothing s, and whether the largest is the right one. */
 static void add_class(RelnTally *t, const double *y, int label)
 {
     const RelnSpecTarget *target = &t->spec->target;
     const double weight = target->n_weights ? target->weights[label] : 1;
-    double top = y[0], sum = 0;
+    const double smoothing = t->spec->train.smoothing;
+    double top = y[0], sum = 0, mean = 0;
     int best = 0;
 
     for (int i = 1; i < t->outputs; i++)
@@ -25,9 +26,13 @@ static void add_class(RelnTally *t, const double *y, int label)
             top = y[i];
             best = i;
         }
-    for (int i = 0; i < t->outputs; i++)
+    for (int i = 0; i < t->outputs; i++) {
         sum += exp(y[i] - top);
+        mean += y[i] / (double)t->outputs;
+    }
     t->loss += weight * (log(sum) + top - y[label]);
+    if (smoothing > 0)
+        t->loss += weight * smoothing * (y[label] - mean);
     t->weight += weight;
     t->right += best == label;
 }

@@ -1,6 +1,7 @@
 /* model_file.c -- models as files: weights by name, and in the metadata everything to build the network again. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fit/fit.h"
@@ -25,20 +26,41 @@ static RelnArray squeezed(const RelnEntryInfo *entry)
     return array;
 }
 
-/* What a network computes with: parameters, and states that are no moments of an optimiser. */
-static RelnStatus weights(const RelnModel *model, RelnArena *arena, int *n, RelnArray **out)
+static void *find_values(int n, const RelnArray *arrays, const char *prefix, const char *name)
+{
+    const size_t length = strlen(prefix);
+
+    for (int i = 0; i < n; i++)
+        if (strncmp(arrays[i].name, prefix, length) == 0 &&
+            strcmp(arrays[i].name + length, name) == 0)
+            return arrays[i].values;
+    return NULL;
+}
+
+/* What a network computes with: parameters, and states that are no moments of an optimiser; their values from the state of
+ * the trainer where there is one. */
+static RelnStatus weights(const RelnModel *model, RelnTrainer *best, RelnArena *arena, int *n,
+                          RelnArray **out)
 {
     const RelnStore *store = reln_model_store(model);
     const int count = reln_store_count(store);
     RelnArray *list = reln_arena_alloc(arena, (size_t)count + 1, sizeof *list);
+    const RelnArray *state = NULL;
+    int n_state = 0;
 
     if (!list)
         return RELN_ERR_NOMEM;
+    if (best)
+        RELN_TRY(reln_trainer_state(best, &n_state, &state));
     *n = 0;
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        if (entry.kind != RELN_ENTRY_MOMENT)
-            list[(*n)++] = squeezed(&entry);
+        if (entry.kind == RELN_ENTRY_MOMENT)
+            continue;
+        list[*n] = squeezed(&entry);
+        if (best)
+            list[*n].values = find_values(n_state, state, "best/", entry.name);
+        (*n)++;
     }
     *out = list;
     return RELN_OK;
@@ -67,31 +89,55 @@ static void copy(const RelnArray *from, const RelnEntryInfo *to)
     }
 }
 
+/* The array of an entry: in a checkpoint, where names of the best evaluation begin with best/, without axes of one
+ * element. False: there is none. */
+static bool find_entry(const RelnTensors *file, const char *prefix, const char *name,
+                       RelnArena *arena, RelnArray *out)
+{
+    const char *full = reln_arena_printf(arena, "%s%s", prefix, name);
+    const RelnArray *have = full ? reln_tensors_find(file, full) : NULL;
+    int rank = 0;
+
+    if (!have)
+        return false;
+    *out = *have;
+    for (int a = 0; prefix[0] && a < have->rank; a++)
+        if (have->dims[a] != 1)
+            out->dims[rank++] = have->dims[a];
+    if (prefix[0])
+        out->rank = rank;
+    return true;
+}
+
 /* Every entry of the model's store from the array of its name. */
-static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *path)
+static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *prefix,
+                       const char *path, RelnArena *arena)
 {
     const RelnStore *store = reln_model_store(model);
     RelnCtx *ctx = reln_model_ctx(model);
     const int count = reln_store_count(store);
+    RelnArray have;
 
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        const RelnArray want = squeezed(&entry), *have = reln_tensors_find(file, entry.name);
+        const RelnArray want = squeezed(&entry);
 
-        if (!have)
+        if (!find_entry(file, prefix, entry.name, arena, &have))
             return reln_fail(ctx, RELN_ERR_FORMAT, "%s: no tensor '%s', which the model has", path,
                              entry.name);
-        if (!same_shape(have, &want) || (have->dtype != RELN_F32 && have->dtype != RELN_F64))
+        if (!same_shape(&have, &want) || (have.dtype != RELN_F32 && have.dtype != RELN_F64))
             return reln_fail(ctx, RELN_ERR_FORMAT,
                              "%s: tensor '%s' has another shape or type than in the model", path,
                              entry.name);
     }
-    if (reln_tensors_count(file) != count)
+    if (!prefix[0] && reln_tensors_count(file) != count)
         return reln_fail(ctx, RELN_ERR_FORMAT, "%s: %d tensors; the model has %d", path,
                          reln_tensors_count(file), count);
     for (int i = 0; i < count; i++) {
         const RelnEntryInfo entry = reln_store_entry(store, i);
-        copy(reln_tensors_find(file, entry.name), &entry);
+
+        if (find_entry(file, prefix, entry.name, arena, &have))
+            copy(&have, &entry);
     }
     return RELN_OK;
 }
@@ -122,27 +168,31 @@ RelnStatus reln_check_constants(const RelnModel *model, double most)
 
 /* ---- saving --------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus save(const RelnModel *model, const char *path, RelnArena *arena, RelnDoc *doc)
+/* The step is left out where it is not known. */
+static RelnStatus save(const RelnModel *model, RelnTrainer *best, int64_t step, const char *path,
+                       RelnArena *arena, RelnDoc *doc)
 {
     const char *text = reln_model_text(model, doc);
-    const RelnMetaItem items[] = {
-        {"reln.format", RELN_FORMAT}, {"reln.kind", "model"}, {"reln.model", text}};
+    char number[24];
+    const RelnMetaItem items[] = {{"reln.format", RELN_FORMAT},
+                                  {"reln.kind", "model"},
+                                  {"reln.model", text},
+                                  {"reln.step", number}};
     RelnArray *list;
     int n;
 
+    snprintf(number, sizeof number, "%lld", (long long)step);
     if (!text)
         return reln_fail(arena->ctx, RELN_ERR_NOMEM, "%s: no memory left to describe the model",
                          path);
     RELN_TRY(reln_check_constants(model, 1e300));
-    RELN_TRY(weights(model, arena, &n, &list));
-    return reln_tensors_save(arena->ctx, path, n, list, &(RelnMeta){3, items});
+    RELN_TRY(weights(model, best, arena, &n, &list));
+    return reln_tensors_save(arena->ctx, path, n, list, &(RelnMeta){step < 0 ? 3 : 4, items});
 }
 
-RelnStatus reln_model_save(const RelnModel *model, const char *path)
+RelnStatus reln_model_save_best(const RelnModel *model, RelnTrainer *best, int64_t step,
+                                const char *path)
 {
-    RELN_NEED(model, RELN_ERR_ARG);
-    RELN_NEED(path, reln_null(reln_model_ctx(model), __func__));
-
     RelnCtx *ctx = reln_model_ctx(model);
     RelnArena arena;
     RelnDoc *doc = NULL;
@@ -151,10 +201,18 @@ RelnStatus reln_model_save(const RelnModel *model, const char *path)
     reln_arena_init(&arena, ctx);
     status = reln_doc_create(ctx, &doc);
     if (status == RELN_OK)
-        status = save(model, path, &arena, doc);
+        status = save(model, best, step, path, &arena, doc);
     reln_doc_destroy(doc);
     reln_arena_clear(&arena);
     return status;
+}
+
+RelnStatus reln_model_save(const RelnModel *model, const char *path)
+{
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(path, reln_null(reln_model_ctx(model), __func__));
+
+    return reln_model_save_best(model, NULL, reln_model_step(model), path);
 }
 
 /* ---- loading -------------------------------------------------------------------------------------------------------- */
@@ -201,22 +259,69 @@ RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const cha
     return RELN_OK;
 }
 
-static RelnStatus load_file(RelnCtx *ctx, const char *path, RelnDtype dtype, RelnModel **out)
+/* The step that a file names; -1: it names none. */
+static int64_t step_of(const RelnTensors *file)
 {
-    RelnTensors *file = NULL;
+    const char *text = reln_tensors_meta(file, "reln.step");
+
+    return text ? strtoll(text, NULL, 10) : -1;
+}
+
+static RelnStatus make_from(RelnTensors *file, const char *path, const char *kind, RelnDtype dtype,
+                            RelnArena *arena, RelnModel **out)
+{
+    const char *prefix = strcmp(kind, "checkpoint") == 0 ? "best/" : "";
     RelnModel *model = NULL;
-    RelnStatus status = reln_tensors_load(ctx, path, &file);
+    RelnStatus status = reln_model_from_meta(arena->ctx, file, path, kind, dtype, &model);
 
     if (status == RELN_OK)
-        status = reln_model_from_meta(ctx, file, path, "model", dtype, &model);
-    if (status == RELN_OK)
-        status = fill(model, file, path);
-    reln_tensors_destroy(file);
-    if (status == RELN_OK)
-        *out = model;
-    else
+        status = fill(model, file, prefix, path, arena);
+    if (status != RELN_OK) {
         reln_model_destroy(model);
+        return status;
+    }
+    reln_model_set_step(model, step_of(file));
+    *out = model;
+    return RELN_OK;
+}
+
+static RelnStatus load_file(const char *path, RelnDtype dtype, RelnArena *arena, RelnModel **out)
+{
+    RelnTensors *file = NULL;
+    RelnStatus status = reln_tensors_load(arena->ctx, path, &file);
+
+    if (status == RELN_OK)
+        status = make_from(file, path, "model", dtype, arena, out);
+    reln_tensors_destroy(file);
     return status;
+}
+
+/* A run that has not been evaluated yet, or was killed before it wrote its model: the best weights of its checkpoint,
+ * which are those of the start as long as there was no evaluation. */
+static RelnStatus load_checkpoint(const char *path, RelnDtype dtype, RelnArena *arena,
+                                  RelnModel **out)
+{
+    RelnTensors *file = NULL;
+    bool previous;
+    RelnStatus status = reln_checkpoint_load(arena->ctx, path, &file, &previous);
+
+    if (status == RELN_OK)
+        status = make_from(file, path, "checkpoint", dtype, arena, out);
+    reln_tensors_destroy(file);
+    return status;
+}
+
+static RelnStatus load_folder(const char *folder, RelnDtype dtype, RelnArena *arena,
+                              RelnModel **out)
+{
+    const char *model = reln_arena_printf(arena, "%s/model.safetensors", folder);
+    const char *checkpoint = reln_arena_printf(arena, "%s/checkpoint.safetensors", folder);
+
+    if (!model || !checkpoint)
+        return RELN_ERR_NOMEM;
+    if (!reln_file_exists(model) && reln_fit_holds_run(folder))
+        return load_checkpoint(checkpoint, dtype, arena, out);
+    return load_file(model, dtype, arena, out);
 }
 
 RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype, RelnModel **out)
@@ -225,13 +330,10 @@ RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dtype, Reln
 
     RelnArena arena;
     RelnStatus status;
-    const char *file = path;
 
     *out = NULL;
     reln_arena_init(&arena, ctx);
-    if (reln_folder_exists(path))
-        file = reln_arena_printf(&arena, "%s/model.safetensors", path);
-    status = file ? load_file(ctx, file, dtype, out) : RELN_ERR_NOMEM;
+    status = (reln_folder_exists(path) ? load_folder : load_file)(path, dtype, &arena, out);
     reln_arena_clear(&arena);
     return status;
 }
@@ -251,6 +353,8 @@ RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out
             copy(&array, &to);
         }
     }
+    if (status == RELN_OK)
+        reln_model_set_step(other, reln_model_step(model));
     if (status == RELN_OK)
         *out = other;
     else

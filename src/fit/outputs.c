@@ -1,4 +1,5 @@
-/* outputs.c -- what a finished run leaves: the model of the best evaluation, its numbers, its record, and a page to look at. */
+/* outputs.c -- the numbers and the page of a run: those of a finished one with the model of its best evaluation, and those
+ * of one that is going on or was stopped, from its record alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,18 +8,25 @@
 #include "base/format.h"
 #include "fit/fit.h"
 #include "kit/report.h"
+#include "kit/scores.h"
 
 /* What the files are made of, gathered once. */
 typedef struct Outcome {
     RelnFit *fit;
+    RelnArena arena;
+    bool so_far; /* the run has not ended by itself: there is nothing but its record */
     RelnFitResult result;
     RelnMetrics train, validation; /* of the best weights; n_samples 0: none */
     RelnCheck check, seen;         /* on random inputs; on the data of seen_text() */
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
-    ptrdiff_t n_shown; /* samples whose predictions are plotted */
-    double *truth, *predicted;
+    ptrdiff_t n_shown;         /* samples whose predictions are plotted */
+    double *truth, *predicted; /* of classes: none, but the following */
+    RelnScores scores;         /* of classes; n_samples 0: none */
+    double *probabilities;     /* (n_scored, classes) */
+    int *labels;               /* (n_scored) */
+    ptrdiff_t n_scored;
 } Outcome;
 
 static const char *end_text(RelnTrainEnd end)
@@ -30,8 +38,10 @@ static const char *end_text(RelnTrainEnd end)
         return "diverged: the loss was not finite; the model is that of the best evaluation before";
     case RELN_TRAIN_DONE:
         return "done";
+    case RELN_TRAIN_ASKED:
+        return "stopped; it can be resumed";
     default:
-        return "unfinished";
+        return "running";
     }
 }
 
@@ -49,6 +59,21 @@ static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, 
     return RELN_OK;
 }
 
+/* Probabilities and labels of all samples, and their scores. */
+static RelnStatus gather_classes(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
+{
+    const ptrdiff_t classes = reln_model_outputs(o->fit->model);
+
+    o->probabilities = reln_arena_alloc(&o->arena, (size_t)(n * classes), sizeof *o->probabilities);
+    o->labels = reln_arena_alloc(&o->arena, (size_t)n, sizeof *o->labels);
+    if (!o->probabilities || !o->labels)
+        return RELN_ERR_NOMEM;
+    o->n_scored = n;
+    RELN_TRY(reln_reader_classes(reader, n, rows, o->probabilities, o->labels));
+    return reln_scores(o->fit->ctx, n, (int)classes, o->probabilities, o->labels,
+                       (uint64_t)o->fit->spec.train.seed, &o->scores);
+}
+
 /* Predictions beside the truth, for the plot: some thousand samples are enough to see. */
 static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
 {
@@ -56,8 +81,10 @@ static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, cons
     const ptrdiff_t shown = n < SHOWN ? n : SHOWN;
     const size_t size = (size_t)(shown * reln_model_outputs(o->fit->model));
 
-    o->truth = reln_arena_alloc(&o->fit->arena, size, sizeof *o->truth);
-    o->predicted = reln_arena_alloc(&o->fit->arena, size, sizeof *o->predicted);
+    if (o->fit->spec.target.as == RELN_TARGET_CLASS)
+        return gather_classes(o, reader, n, rows);
+    o->truth = reln_arena_alloc(&o->arena, size, sizeof *o->truth);
+    o->predicted = reln_arena_alloc(&o->arena, size, sizeof *o->predicted);
     if (!o->truth || !o->predicted)
         return RELN_ERR_NOMEM;
     o->n_shown = shown;
@@ -74,6 +101,8 @@ static RelnStatus gather_metrics(Outcome *o)
                          .model = fit->model,
                          .pool = fit->pool,
                          .data = fit->plain && !own ? fit->plain : fit->data,
+                         .asked = fit->options.asked,
+                         .self = fit->options.self,
                          .borrowed = true};
     const ptrdiff_t *train = fit->rows + fit->n_validation;
     RelnStatus status = reln_reader_plan(&reader);
@@ -115,22 +144,69 @@ static void note_peak(Outcome *o)
     o->fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes();
 }
 
+/* Say what comes next; RELN_ERR_STOPPED when it is not to come. */
+static RelnStatus phase(const RelnFit *fit, const char *what)
+{
+    const RelnFitOptions *o = &fit->options;
+
+    if (o->asked && o->asked(o->self))
+        return RELN_ERR_STOPPED;
+    if (o->phase)
+        o->phase(o->self, what);
+    return RELN_OK;
+}
+
+static RelnStatus gather_settings(Outcome *o)
+{
+    RelnFit *fit = o->fit;
+
+    o->result = reln_fit_result(fit);
+    o->cost = reln_model_cost(fit->model, fit->plan);
+    RELN_TRY(reln_doc_create(fit->ctx, &o->doc));
+    o->spec = reln_doc_write(o->doc, reln_spec_to_doc(&fit->spec, o->doc), RELN_DOC_YAML);
+    return o->spec ? RELN_OK
+                   : reln_fail(fit->ctx, RELN_ERR_NOMEM, "no memory left for the results");
+}
+
 static RelnStatus gather(Outcome *o)
 {
     RelnFit *fit = o->fit;
     const RelnCheckOptions options = {.threads = fit->options.threads,
                                       .seed = (uint64_t)fit->spec.train.seed};
 
-    o->result = reln_fit_result(fit);
-    o->cost = reln_model_cost(fit->model, fit->plan);
-    RELN_TRY(reln_doc_create(fit->ctx, &o->doc));
-    o->spec = reln_doc_write(o->doc, reln_spec_to_doc(&fit->spec, o->doc), RELN_DOC_YAML);
-    if (!o->spec)
-        return reln_fail(fit->ctx, RELN_ERR_NOMEM, "no memory left for the results");
+    RELN_TRY(gather_settings(o));
+    RELN_TRY(phase(fit, "errors of the best model"));
     RELN_TRY(gather_metrics(o));
-    RELN_TRY(reln_check(fit->model, &options, &o->check));
-    RELN_TRY(check_data(o, &options));
+    if (!fit->options.no_check) {
+        RELN_TRY(phase(fit, "equivariance on random inputs"));
+        RELN_TRY(reln_check(fit->model, &options, &o->check));
+        RELN_TRY(phase(fit, "equivariance on the data"));
+        RELN_TRY(check_data(o, &options));
+    }
     note_peak(o);
+    return RELN_OK;
+}
+
+/* What the record knows of the best evaluation. */
+static RelnStatus gather_so_far(Outcome *o)
+{
+    const RelnFit *fit = o->fit;
+    const RelnTrainRow *best;
+    const bool class = fit->spec.target.as == RELN_TARGET_CLASS;
+    RelnMetrics *m = &o->validation;
+
+    RELN_TRY(gather_settings(o));
+    best = o->result.best;
+    if (!best || fit->n_validation == 0)
+        return RELN_OK;
+    *m = (RelnMetrics){.n_samples = fit->n_validation, .loss = best->evaluation.score};
+    m->mse = m->mae = m->r2 = m->accuracy = (double)NAN;
+    if (class) {
+        m->accuracy = best->evaluation.metrics[0];
+    } else {
+        m->mse = best->evaluation.metrics[0];
+        m->mae = best->evaluation.metrics[1];
+    }
     return RELN_OK;
 }
 
@@ -147,8 +223,9 @@ static void set_metrics(RelnDoc *doc, RelnDocNode *parent, const char *key, cons
     if (!isnan(m->mse)) {
         reln_doc_set_number(doc, map, "mse", m->mse);
         reln_doc_set_number(doc, map, "mae", m->mae);
-        reln_doc_set_number(doc, map, "r2", m->r2);
     }
+    if (!isnan(m->r2))
+        reln_doc_set_number(doc, map, "r2", m->r2);
 }
 
 static void set_check(RelnDoc *doc, RelnDocNode *parent, const char *key, const RelnCheck *check)
@@ -198,56 +275,28 @@ static void set_run(const Outcome *o, RelnDoc *doc, RelnDocNode *root)
     reln_doc_set_number(doc, memory, "peak_bytes", (double)r->peak_bytes);
 }
 
-static RelnStatus write_results(const Outcome *o)
+static RelnStatus write_results(Outcome *o)
 {
     RelnDoc *doc = o->doc;
     RelnDocNode *root = reln_doc_map(doc);
-    const char *path = reln_fit_path(o->fit, "results.json");
+    const char *path = reln_arena_printf(&o->arena, "%s/results.json", o->fit->folder);
 
     set_run(o, doc, root);
     if (o->result.best)
         reln_doc_set_number(doc, root, "best_step", (double)o->result.best->step);
-    set_metrics(doc, root, "train", &o->train);
+    if (o->train.n_samples > 0)
+        set_metrics(doc, root, "train", &o->train);
     if (o->validation.n_samples > 0)
         set_metrics(doc, root, "validation", &o->validation);
-    set_check(doc, root, "equivariance", &o->check);
-    set_check(doc, root, "equivariance_on_data", &o->seen);
+    if (o->scores.n_samples > 0)
+        reln_scores_doc(&o->scores, &o->fit->spec.target, doc,
+                        reln_doc_set(doc, root, "scores", reln_doc_map(doc)));
+    if (o->check.n_layers > 0) {
+        set_check(doc, root, "equivariance", &o->check);
+        set_check(doc, root, "equivariance_on_data", &o->seen);
+    }
     reln_doc_set(doc, root, "spec", reln_spec_to_doc(&o->fit->spec, doc));
     return path ? reln_doc_save(doc, root, path) : RELN_ERR_NOMEM;
-}
-
-/* ---- metrics.csv ------------------------------------------------------------------------------------------------------- */
-
-static RelnStatus write_record(const Outcome *o)
-{
-    enum { LINE = 256 };
-    const RelnFitResult *r = &o->result;
-    const bool class = o->fit->spec.target.as == RELN_TARGET_CLASS;
-    const char *path = reln_fit_path(o->fit, "metrics.csv");
-    const size_t room = (size_t)(r->n_rows + 1) * LINE;
-    char *text = reln_arena_alloc(&o->fit->arena, room, 1);
-    size_t used;
-
-    if (!path || !text)
-        return RELN_ERR_NOMEM;
-    used = (size_t)reln_format(text, room,
-                               "step,epoch,loss,rate,gradient_norm,seconds,score,%s,best\n",
-                               class ? "accuracy" : "mse,mae");
-    for (int i = 0; i < r->n_rows; i++) {
-        const RelnTrainRow *row = &r->rows[i];
-        const RelnEvaluation *e = &row->evaluation;
-
-        used += (size_t)reln_format(text + used, room - used, "%llu,%.6g,%.9g,%.9g,%.9g,%.3f,%.9g",
-                                    (unsigned long long)row->step,
-                                    (double)row->step / (double)r->steps_per_epoch, row->loss,
-                                    row->rate, row->gradient_norm, row->seconds, e->score);
-        for (int m = 0; m < (class ? 1 : 2); m++)
-            used += m < e->n_metrics
-                        ? (size_t)reln_format(text + used, room - used, ",%.9g", e->metrics[m])
-                        : (size_t)reln_format(text + used, room - used, ",");
-        used += (size_t)reln_format(text + used, room - used, ",%d\n", row->best);
-    }
-    return reln_file_write(o->fit->ctx, path, text, used);
 }
 
 /* ---- report.html ------------------------------------------------------------------------------------------------------- */
@@ -271,12 +320,14 @@ static void facts(const Outcome *o, RelnPage *page)
                    fit->n_train, fit->n_validation);
     reln_page_fact(page, "seed", "%.0f", fit->spec.train.seed);
     reln_page_fact(page, "kernels", "%s", reln_kernels_text(reln_model_reference(fit->model)));
-    reln_page_fact(page, "training", "%llu steps in %s, %s", (unsigned long long)r->step,
-                   reln_report_duration(text, r->seconds), end_text(fit->end));
+    reln_page_fact(page, "training", "%llu of %llu steps in %s, %s", (unsigned long long)r->step,
+                   (unsigned long long)r->n_steps, reln_report_duration(text, r->seconds),
+                   end_text(fit->end));
     if (fit->warning[0] != '\0')
         reln_page_fact(page, "precision", "%s", fit->warning);
-    reln_page_fact(page, "memory", "%.1f MB at most, %.1f MB planned for training",
-                   1e-6 * (double)r->peak_bytes, 1e-6 * (double)r->planned_bytes);
+    if (!o->so_far)
+        reln_page_fact(page, "memory", "%.1f MB at most, %.1f MB planned for training",
+                       1e-6 * (double)r->peak_bytes, 1e-6 * (double)r->planned_bytes);
     if (reln_model_points(fit->model) > 0)
         reln_page_fact(page, "cost", "%.4g FLOP for each sample of a training step, with %d points",
                        o->cost.flops_sample, reln_model_points(fit->model));
@@ -299,7 +350,8 @@ static void row_of_metrics(RelnTable *table, const char *name, const RelnMetrics
     }
     reln_table_number(table, m->mse, 4);
     reln_table_number(table, m->mae, 4);
-    reln_table_number(table, m->r2, 6);
+    if (!isnan(m->r2))
+        reln_table_number(table, m->r2, 6);
 }
 
 static void metrics_table(const Outcome *o, RelnPage *page, RelnTable *table)
@@ -322,11 +374,11 @@ static void metrics_table(const Outcome *o, RelnPage *page, RelnTable *table)
     reln_page_table(page, table);
 }
 
-static RelnStatus curves(const Outcome *o, RelnPage *page)
+static RelnStatus curves(Outcome *o, RelnPage *page)
 {
     const RelnFitResult *r = &o->result;
     const size_t n = (size_t)r->n_rows + 1;
-    double *x = reln_arena_alloc(&o->fit->arena, 4 * n, sizeof *x), *loss, *score, *rate;
+    double *x = reln_arena_alloc(&o->arena, 4 * n, sizeof *x), *loss, *score, *rate;
     RelnPlot *plot;
 
     if (!x)
@@ -409,36 +461,56 @@ static void parity_plot(const Outcome *o, RelnPage *page)
     reln_plot_note(plot, note);
 }
 
-/* How often each class is taken for each. */
+static void scores_table(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    char title[64];
+
+    snprintf(title, sizeof title, "Scores on %s", seen_text(o->fit));
+    reln_table_title(table, title);
+    reln_scores_summary(&o->scores, table);
+    reln_page_table(page, table);
+}
+
+static void classes_table(const Outcome *o, RelnPage *page, RelnTable *table)
+{
+    reln_scores_classes(&o->scores, &o->fit->spec.target, table);
+    reln_page_table(page, table);
+}
+
 static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
 {
-    const ptrdiff_t classes = reln_model_outputs(o->fit->model);
-    char name[32];
-
-    reln_table_title(table, "True class (rows) and predicted class (columns)");
-    reln_table_column(table, "", RELN_COL_LEFT);
-    for (ptrdiff_t j = 0; j < classes; j++) {
-        snprintf(name, sizeof name, "%td", j);
-        reln_table_column(table, name, RELN_COL_RIGHT);
-    }
-    for (ptrdiff_t i = 0; i < classes; i++) {
-        int64_t counts[RELN_SPEC_WEIGHTS] = {0};
-
-        for (ptrdiff_t s = 0; s < o->n_shown; s++) {
-            const double *y = o->predicted + s * classes;
-            ptrdiff_t best = 0;
-            for (ptrdiff_t j = 1; j < classes; j++)
-                best = y[j] > y[best] ? j : best;
-            if ((ptrdiff_t)o->truth[s] == i && best < RELN_SPEC_WEIGHTS)
-                counts[best]++;
-        }
-        reln_table_row(table);
-        snprintf(name, sizeof name, "%td", i);
-        reln_table_text(table, name);
-        for (ptrdiff_t j = 0; j < classes; j++)
-            reln_table_count(table, counts[j]);
-    }
+    reln_scores_confusion(&o->scores, &o->fit->spec.target, table);
     reln_page_table(page, table);
+}
+
+/* Of two classes the curve of class 1, of more one for each. */
+static RelnStatus roc_plot(Outcome *o, RelnPage *page)
+{
+    enum { ROOM = 400, MOST = 10 };
+    const int classes = o->scores.n_classes;
+    double *x = reln_arena_alloc(&o->arena, 2 * ROOM, sizeof *x);
+    RelnPlot *plot = reln_page_plot(page, "True against false positives (ROC)");
+    char name[RELN_SPEC_CLASS_NAME];
+    int n;
+
+    if (!x)
+        return RELN_ERR_NOMEM;
+    reln_plot_x(plot, "false positive rate", RELN_AXIS_LINEAR);
+    reln_plot_y(plot, "true positive rate", RELN_AXIS_LINEAR);
+    reln_plot_diagonal(plot, NULL);
+    for (int k = classes == 2 ? 1 : 0; k < classes && k < MOST; k++) {
+        RELN_TRY(reln_roc(o->fit->ctx, o->n_scored, classes, o->probabilities, o->labels, k, ROOM,
+                          x, x + ROOM, &n));
+        reln_plot_line(plot, reln_spec_class_name(&o->fit->spec.target, k, name), n, x, x + ROOM);
+    }
+    return RELN_OK;
+}
+
+static RelnStatus class_plots(Outcome *o, RelnPage *page)
+{
+    RELN_TRY(roc_plot(o, page));
+    reln_scores_reliability(&o->scores, reln_page_plot(page, "Calibration"));
+    return RELN_OK;
 }
 
 static void layers_by_cond(const RelnCheck *check, const char *on, RelnTable *table)
@@ -525,18 +597,27 @@ static RelnStatus with_table(const Outcome *o, RelnPage *page,
     return RELN_OK;
 }
 
-static RelnStatus fill_page(const Outcome *o, RelnPage *page)
+static RelnStatus fill_page(Outcome *o, RelnPage *page)
 {
     const RelnSpecTarget *target = &o->fit->spec.target;
     const bool class = target->as == RELN_TARGET_CLASS;
 
+    if (o->fit->end == RELN_TRAIN_GOING)
+        reln_page_refresh(page, 5);
     facts(o, page);
     reln_page_section(page, "Result");
-    RELN_TRY(with_table(o, page, metrics_table));
-    if (class && reln_model_outputs(o->fit->model) <= 16)
-        RELN_TRY(with_table(o, page, confusion));
+    if (o->train.n_samples + o->validation.n_samples > 0)
+        RELN_TRY(with_table(o, page, metrics_table));
+    if (o->scores.n_samples > 0) {
+        RELN_TRY(with_table(o, page, scores_table));
+        RELN_TRY(with_table(o, page, classes_table));
+        if (o->scores.n_classes <= 16)
+            RELN_TRY(with_table(o, page, confusion));
+    }
     RELN_TRY(curves(o, page));
-    if (!class)
+    if (o->scores.n_samples > 0)
+        RELN_TRY(class_plots(o, page));
+    if (!class && !o->so_far)
         parity_plot(o, page);
     if (o->check.n_layers > 0) {
         if (o->check.n_conds > 1)
@@ -552,10 +633,11 @@ static RelnStatus fill_page(const Outcome *o, RelnPage *page)
     return RELN_OK;
 }
 
-static RelnStatus write_report(const Outcome *o)
+static RelnStatus write_report(Outcome *o)
 {
     RelnCtx *ctx = o->fit->ctx;
-    const char *path = reln_fit_path(o->fit, "report.html"), *text = NULL;
+    const char *path = reln_arena_printf(&o->arena, "%s/report.html", o->fit->folder);
+    const char *text = NULL;
     char title[160];
     RelnPage *page = NULL;
     size_t n_bytes = 0;
@@ -578,19 +660,20 @@ static RelnStatus write_report(const Outcome *o)
 
 static RelnStatus write_all(Outcome *o)
 {
-    const char *model = reln_fit_path(o->fit, "model.safetensors");
+    const char *model = reln_arena_printf(&o->arena, "%s/model.safetensors", o->fit->folder);
 
     if (!model)
         return RELN_ERR_NOMEM;
     RELN_TRY(reln_model_save(o->fit->model, model));
     RELN_TRY(gather(o));
-    RELN_TRY(write_record(o));
+    RELN_TRY(phase(o->fit, "the page"));
     RELN_TRY(write_report(o));
     note_peak(o); /* of all that took memory: training, evaluation, checks, the page */
     return write_results(o);
 }
 
-RelnStatus reln_fit_write_outputs(RelnFit *fit)
+/* Nothing of it is left in the memory of the run. */
+static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outcome *o))
 {
     Outcome *o = reln_alloc(fit->ctx, 1, sizeof *o);
     RelnStatus status;
@@ -598,10 +681,33 @@ RelnStatus reln_fit_write_outputs(RelnFit *fit)
     if (!o)
         return RELN_ERR_NOMEM;
     o->fit = fit;
-    status = reln_trainer_take_best(fit->trainer);
-    if (status == RELN_OK)
-        status = write_all(o);
+    o->so_far = so_far;
+    reln_arena_init(&o->arena, fit->ctx);
+    status = use(o);
     reln_doc_destroy(o->doc);
+    reln_scores_clear(&o->scores);
+    reln_arena_clear(&o->arena);
     reln_free(fit->ctx, o);
     return status;
+}
+
+RelnStatus reln_fit_write_outputs(RelnFit *fit)
+{
+    const RelnTrainRow *best = reln_fit_result(fit).best;
+
+    RELN_TRY(reln_trainer_take_best(fit->trainer));
+    reln_model_set_step(fit->model, best ? (int64_t)best->step : 0);
+    return with_outcome(fit, false, write_all);
+}
+
+static RelnStatus write_so_far(Outcome *o)
+{
+    RELN_TRY(gather_so_far(o));
+    RELN_TRY(write_report(o));
+    return write_results(o);
+}
+
+RelnStatus reln_fit_write_so_far(RelnFit *fit)
+{
+    return with_outcome(fit, true, write_so_far);
 }

@@ -7,15 +7,21 @@
 
 enum { BATCH = RELN_READER_BATCH };
 
+/* Once the archive is there. */
+static RelnStatus begin(RelnReader *r, int threads, const RelnDataOptions *options)
+{
+    if (threads > 1)
+        RELN_TRY(reln_pool_create(r->ctx, threads, &r->pool));
+    RELN_TRY(reln_data_open(r->model, r->archive, options, &r->data));
+    return reln_reader_plan(r);
+}
+
 RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
                             const RelnDataOptions *options, RelnReader *r)
 {
     *r = (RelnReader){.model = model, .ctx = reln_model_ctx(model)};
-    if (threads > 1)
-        RELN_TRY(reln_pool_create(r->ctx, threads, &r->pool));
     RELN_TRY(reln_archive_open(r->ctx, data_path, &r->archive));
-    RELN_TRY(reln_data_open(model, r->archive, options, &r->data));
-    return reln_reader_plan(r);
+    return begin(r, threads, options);
 }
 
 RelnStatus reln_reader_plan(RelnReader *r)
@@ -115,6 +121,24 @@ static void softmax(ptrdiff_t n, double *y)
         y[i] /= sum;
 }
 
+RelnStatus reln_reader_classes(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, double *p,
+                               int *label)
+{
+    const ptrdiff_t classes = reln_model_outputs(r->model);
+    ptrdiff_t count;
+
+    for (ptrdiff_t first = 0; first < n; first += BATCH) {
+        RELN_TRY(run(r, first, n, rows, &count));
+        RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
+        for (ptrdiff_t i = 0; i < count; i++) {
+            softmax(classes, r->y + i * classes);
+            label[first + i] = (int)r->target[i];
+        }
+        memcpy(p + first * classes, r->y, (size_t)(count * classes) * sizeof *p);
+    }
+    return RELN_OK;
+}
+
 /* (N, channels, ...), as the target's array has it: one channel is no axis. */
 static RelnArray shape_of(const RelnReader *r)
 {
@@ -158,6 +182,17 @@ static RelnStatus predict(RelnReader *r, RelnArray *p)
     return RELN_OK;
 }
 
+static RelnStatus predict_and_close(RelnReader *r, RelnStatus status, RelnArray *out)
+{
+    *out = (RelnArray){0};
+    if (status == RELN_OK)
+        status = predict(r, out);
+    reln_reader_close(r);
+    if (status != RELN_OK)
+        reln_array_clear(out);
+    return status;
+}
+
 RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, RelnArray *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
@@ -165,15 +200,24 @@ RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, Re
 
     const RelnDataOptions options = {.without_target = true};
     RelnReader r;
-    RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
+    const RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
 
-    *out = (RelnArray){0};
+    return predict_and_close(&r, status, out);
+}
+
+RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays, int threads,
+                               RelnArray *out)
+{
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED((arrays || n <= 0) && out, reln_null(reln_model_ctx(model), __func__));
+
+    const RelnDataOptions options = {.without_target = true};
+    RelnReader r = {.model = model, .ctx = reln_model_ctx(model)};
+    RelnStatus status = reln_archive_from_arrays(r.ctx, "arrays", n, arrays, &r.archive);
+
     if (status == RELN_OK)
-        status = predict(&r, out);
-    reln_reader_close(&r);
-    if (status != RELN_OK)
-        reln_array_clear(out);
-    return status;
+        status = begin(&r, threads, &options);
+    return predict_and_close(&r, status, out);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
@@ -195,5 +239,43 @@ RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, R
     reln_reader_close(&r);
     if (status == RELN_OK)
         *out = reln_tally_metrics(&tally);
+    return status;
+}
+
+static RelnStatus score_classes(RelnReader *r, uint64_t seed, RelnScores *out)
+{
+    const ptrdiff_t n = reln_data_count(r->data), classes = reln_model_outputs(r->model);
+    double *p = reln_alloc_raw(r->ctx, (size_t)(n * classes), sizeof *p);
+    int *label = reln_alloc_raw(r->ctx, (size_t)n, sizeof *label);
+    RelnStatus status = p && label ? RELN_OK : RELN_ERR_NOMEM;
+
+    if (status == RELN_OK)
+        status = reln_reader_classes(r, n, NULL, p, label);
+    if (status == RELN_OK)
+        status = reln_scores(r->ctx, n, (int)classes, p, label, seed, out);
+    reln_free(r->ctx, label);
+    reln_free(r->ctx, p);
+    return status;
+}
+
+RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int threads,
+                                 uint64_t seed, RelnScores *out)
+{
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
+
+    const RelnSpecTarget *target = &reln_model_spec(model)->target;
+    RelnReader r;
+    RelnStatus status;
+
+    *out = (RelnScores){0};
+    if (target->as != RELN_TARGET_CLASS)
+        return reln_fail(reln_model_ctx(model), RELN_ERR_ARG,
+                         "target %s is a %s; scores are of a class", target->name,
+                         reln_target_text(target->as));
+    status = reln_reader_open(model, data_path, threads, NULL, &r);
+    if (status == RELN_OK)
+        status = score_classes(&r, seed, out);
+    reln_reader_close(&r);
     return status;
 }

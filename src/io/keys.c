@@ -37,47 +37,14 @@ RelnStatus reln_keys_fail(const Reader *r, const RelnDocNode *node, const char *
 
 /* ---- near words -------------------------------------------------------------------------------------------------- */
 
-enum { LONGEST = 48 };
-
-static int least(int a, int b, int c)
-{
-    const int ab = a < b ? a : b;
-
-    return ab < c ? ab : c;
-}
-
-/* Letters to insert, delete or replace to come from a to b (Levenshtein), row by row. */
-static int distance(const char *a, const char *b)
-{
-    const int n = (int)strlen(b);
-    int row[LONGEST + 1];
-
-    if (strlen(a) > LONGEST || n > LONGEST)
-        return LONGEST;
-    for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int corner = row[0];
-
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            const int above = row[j];
-
-            row[j] = least(above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
-            corner = above;
-        }
-    }
-    return row[n];
-}
-
 const char *reln_keys_nearest(const char *word, int n, const char *(*candidate)(const void *, int),
                               const void *from)
 {
     const char *best = NULL;
-    int best_distance = (int)strlen(word) / 2 + 1; /* farther is another word */
+    int best_distance = RELN_WORD_FAR;
 
     for (int i = 0; i < n; i++) {
-        const int d = distance(word, candidate(from, i));
+        const int d = reln_word_distance(word, candidate(from, i));
 
         if (d < best_distance) {
             best_distance = d;

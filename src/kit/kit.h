@@ -3,6 +3,7 @@
  *     kit/doc.h      trees of settings and results, as YAML and JSON
  *     kit/files.h    whole files, folders, locks
  *     kit/report.h   numbers, tables, plots and pages for people
+ *     kit/scores.h   the scores of a classifier as tables, plots and trees
  *     kit/machine.h  what this machine is and how fast it can be
  *     kit/spec.h, kit/model.h, kit/data.h   a SPEC, the network it describes, the arrays it takes
  *
@@ -17,6 +18,7 @@
 #include "kit/machine.h"
 #include "kit/model.h"
 #include "kit/report.h"
+#include "kit/scores.h"
 #include "kit/spec.h"
 #include "reln/reln.h"
 

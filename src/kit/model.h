@@ -68,6 +68,7 @@ RelnCtx *reln_model_ctx(const RelnModel *model);
 const RelnSpec *reln_model_spec(const RelnModel *model); /* with the width it has */
 const RelnShapes *reln_model_shapes(const RelnModel *model);
 RelnStore *reln_model_store(const RelnModel *model);
+void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step() */
 /* Numbers of a prediction for one sample: classes, channels, or channels times n or n n. */
 ptrdiff_t reln_model_outputs(const RelnModel *model);
 

@@ -112,6 +112,9 @@ typedef struct RelnPlot RelnPlot;
 RelnStatus reln_page_create(RelnCtx *ctx, const char *title, RelnPage **out); /* caller destroys */
 void reln_page_destroy(RelnPage *page);                                       /* NULL is fine */
 
+/* Browsers load the page again every so many seconds: for work that is going on. 0, as at the start: never. */
+void reln_page_refresh(RelnPage *page, int seconds);
+
 /* Blocks, in the order in which they will stand. */
 void reln_page_section(RelnPage *page, const char *title); /* listed in the contents */
 void reln_page_text(RelnPage *page, const char *format, ...)

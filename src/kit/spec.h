@@ -31,6 +31,7 @@ enum {
     RELN_SPEC_NAME = 64,
     RELN_SPEC_PATH = 256,
     RELN_SPEC_WEIGHTS = 64,
+    RELN_SPEC_CLASS_NAME = 32,
     RELN_SPEC_WORDS = 8
 };
 
@@ -67,6 +68,8 @@ typedef struct RelnSpecTarget {
     char name[RELN_SPEC_NAME];
     RelnTargetAs as;
     int classes;
+    int n_names; /* 0, or one for each class */
+    char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
     int n_weights; /* 0, or one for each class */
     double weights[RELN_SPEC_WEIGHTS];
     bool
@@ -105,6 +108,7 @@ typedef struct RelnSpecModel {
     RelnPoolKind pool;
     RelnForm form;
     double leak;
+    double dropout;  /* share of channels that a block loses while it learns */
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: as the model */
     RelnActivation activation;
@@ -136,7 +140,8 @@ typedef struct RelnSpecTrain {
     double clip; /* 0: none */
     RelnLossKind loss;
     double delta;
-    double validation;                    /* share of the samples */
+    double smoothing;  /* of labels: the share of the truth that all classes have alike */
+    double validation; /* share of the samples */
     char validation_file[RELN_SPEC_PATH]; /* or a file of its own */
     int evaluate;                         /* epochs (or steps) between evaluations */
     int patience;                         /* evaluations; 0: never stops early */
@@ -165,6 +170,12 @@ void reln_spec_init(RelnSpec *spec);
 RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
                               RelnSpec *spec);
 RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec);
+/* The same with keys put into what the file says before it is read: "train.lr=1e-3", "inputs.0.as=vector". RELN_ERR_ARG or
+ * RELN_ERR_FORMAT names the one that is wrong. */
+RelnStatus reln_spec_load_with(RelnCtx *ctx, const char *path, int n, const char *const *sets,
+                               RelnSpec *spec);
+/* Of a part of a SPEC: that its keys are known and their values in range. */
+RelnStatus reln_spec_check_keys(RelnCtx *ctx, const RelnDocNode *root, const char *what);
 
 /* Everything in it, defaults too: reading it back gives the same struct. NULL when memory is out. */
 RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc);
@@ -181,6 +192,10 @@ RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);
 RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch);
 /* The weights are the spec's. */
 RelnLoss reln_spec_loss(const RelnSpec *spec);
+
+/* The name of a class, or its number where it has none; `text` is returned. */
+const char *reln_spec_class_name(const RelnSpecTarget *target, int class,
+                                 char text[RELN_SPEC_CLASS_NAME]);
 
 /* The words of the SPEC: "matrix", "class", "lie-neurons", "rms". */
 const char *reln_as_text(RelnAs as);

@@ -265,10 +265,23 @@ static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
     return f;
 }
 
+/* Channels are lost as a whole, so features stay equivariant; only while it learns. */
+static RelnNode *dropped(const Build *b, RelnNode *x)
+{
+    const double share = b->m->spec.model.dropout;
+
+    return x && share > 0 && b->net.train ? reln_dropout(b->g, x, share, 0) : x;
+}
+
 static RelnFeatures block(Build *b, const char *name, RelnFeatures f)
 {
-    return b->m->spec.model.kind == RELN_MODEL_RELN ? complete_block(b, name, f)
-                                                    : linear_block(b, name, f);
+    const bool complete = b->m->spec.model.kind == RELN_MODEL_RELN;
+
+    f = complete ? complete_block(b, name, f) : linear_block(b, name, f);
+    f.x = dropped(b, f.x);
+    if (complete)
+        f.s = dropped(b, f.s);
+    return f;
 }
 
 /* ---- sets of points --------------------------------------------------------------------------------------------------------- */
@@ -324,7 +337,7 @@ static RelnNode *read_invariants(Build *b, RelnFeatures f)
     const RelnMlp head = head_of(b, reln_model_target_channels(b->m));
     RelnNode *s = tap(b, name_of("invariants"), invariants(b, f));
 
-    return reln_nn_mlp(&b->net, "head", s, &head);
+    return reln_nn_mlp(&b->net, "head", dropped(b, s), &head);
 }
 
 static RelnNode *plus(Build *b, RelnNode *x, RelnNode *y)

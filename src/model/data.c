@@ -79,8 +79,7 @@ static RelnStatus find(RelnData *d)
     if (d->options.without_target)
         d->found.target = -1;
     else if (d->found.target < 0)
-        return reln_fail(d->ctx, RELN_ERR_FORMAT, "%s: there is no array %s, the target",
-                         reln_archive_name(d->archive), d->m->spec.target.name);
+        return reln_data_missing(d->ctx, d->archive, d->m->spec.target.name, ", the target");
     return check_like_model(d, &shapes);
 }
 

@@ -18,6 +18,10 @@ typedef struct RelnDataFound {
 RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
                           const RelnArchive *archive, RelnDataFound *found, RelnShapes *shapes);
 
+/* missing.c: RELN_ERR_FORMAT, with the arrays that are there; role is "" or ", the target". */
+RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const char *name,
+                             const char *role);
+
 /* Raw numbers of some rows, as files have them. */
 typedef struct Raw {
     double *input[RELN_SPEC_INPUTS];

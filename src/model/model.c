@@ -130,6 +130,7 @@ static RelnStatus create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *s
     m->spec = *spec;
     m->shapes = *shapes;
     m->constants.deviation = 1;
+    m->step = -1;
     for (int i = 0; i < RELN_SPEC_INPUTS; i++)
         m->constants.scale[i] = 1;
     reln_arena_init(&m->arena, ctx);
@@ -168,8 +169,7 @@ static RelnStatus make_for(RelnModel *m, const RelnArchive *archive)
     RELN_TRY(reln_data_find(m->ctx, &m->spec, m->n, reln_group_n_lie(m->symmetry), archive, &found,
                             &m->shapes));
     if (found.target < 0)
-        return reln_fail(m->ctx, RELN_ERR_FORMAT, "%s: no array '%s', which is the target",
-                         reln_archive_name(archive), m->spec.target.name);
+        return reln_data_missing(m->ctx, archive, m->spec.target.name, ", the target");
     return make(m);
 }
 
@@ -258,6 +258,18 @@ const RelnSpec *reln_model_spec(const RelnModel *m)
 const RelnShapes *reln_model_shapes(const RelnModel *m)
 {
     return &m->shapes;
+}
+
+void reln_model_set_step(RelnModel *m, int64_t step)
+{
+    m->step = step;
+}
+
+int64_t reln_model_step(const RelnModel *m)
+{
+    RELN_NEED(m, -1);
+
+    return m->step;
 }
 
 RelnStore *reln_model_store(const RelnModel *m)

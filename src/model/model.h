@@ -67,6 +67,7 @@ struct RelnModel {
     int points;            /* places for points of a sample; 0: no sets */
     bool masked, relative; /* relative: lifts have a reference */
     bool reference;        /* plans of it take the reference kernels */
+    int64_t step;          /* of training, when its weights were the best; -1: not known */
     Slot slots[SLOT_COUNT];
     Lift lift[RELN_SPEC_INPUTS];
     int n_steps;

@@ -45,8 +45,7 @@ static RelnStatus find(RelnCtx *ctx, const RelnArchive *archive, const char *nam
     if (reln_archive_unread(archive, name))
         return reln_fail(ctx, RELN_ERR_UNSUPPORTED, "%s: array %s is %s, which is not read",
                          reln_archive_name(archive), name, reln_archive_unread(archive, name));
-    return reln_fail(ctx, RELN_ERR_FORMAT, "%s: there is no array %s", reln_archive_name(archive),
-                     name);
+    return reln_data_missing(ctx, archive, name, "");
 }
 
 /* (N, [P,] [M,] tail...) */

@@ -126,13 +126,18 @@ static const Key input_keys[] = {
 };
 static const Section input_section = SECTION("an input", input_keys);
 
+static RelnStatus read_classes(const Reader *, const Key *, const RelnDocNode *, void *);
+static void write_classes(RelnDoc *, RelnDocNode *, const Key *, const void *);
+
 static const Key target_keys[] = {
     {.name = "name", TEXT(RelnSpecTarget, name), .example = "y", .help = "array of the data file"},
     {.name = "as", WORD(RelnSpecTarget, as, reln_target_words), .help = "what it is"},
     {.name = "classes",
-     WHOLE(RelnSpecTarget, classes, 2, 4096),
+     .kind = KEY_OWN,
+     .read = read_classes,
+     .write = write_classes,
      .example = "2",
-     .help = "of a class: how many"},
+     .help = "of a class: how many, or their names: [quark, top]"},
     {.name = "weights",
      .kind = KEY_NUMBERS,
      AT(RelnSpecTarget, weights),
@@ -183,6 +188,9 @@ static const Key model_keys[] = {
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
      .otherwise = 0.2,
      .help = "of the step leaky"},
+    {.name = "dropout",
+     NUMBER(RelnSpecModel, dropout, 0, BELOW_ONE),
+     .help = "share of channels and invariants that every block loses while it learns"},
     {.name = "head", .kind = KEY_SECTION, .section = &head_section, .help = "after the blocks"},
 };
 static const Section model_section = SECTION("model", model_keys);
@@ -267,6 +275,9 @@ static const Key train_keys[] = {
      NUMBER(RelnSpecTrain, delta, ABOVE_ZERO, DBL_MAX),
      .otherwise = 1,
      .help = "of huber"},
+    {.name = "smoothing",
+     NUMBER(RelnSpecTrain, smoothing, 0, BELOW_ONE),
+     .help = "of labels: the share of the truth that all classes have alike"},
     {.name = "validation",
      .kind = KEY_OWN,
      .read = read_validation,
@@ -415,6 +426,64 @@ static void write_inputs(RelnDoc *doc, RelnDocNode *map, const Key *key, const v
     for (int i = 0; i < spec->n_inputs; i++)
         reln_keys_write(doc, reln_doc_set(doc, list, NULL, reln_doc_map(doc)), &input_section,
                         &spec->input[i]);
+}
+
+static RelnStatus read_class_names(const Reader *r, const RelnDocNode *list, RelnSpecTarget *t)
+{
+    if (list->count < 2 || list->count > RELN_SPEC_WEIGHTS)
+        return reln_keys_fail(r, list, "classes has %d names; wanted 2 to %d", list->count,
+                              RELN_SPEC_WEIGHTS);
+    for (const RelnDocNode *i = list->first; i; i = i->next) {
+        if (!i->text || strlen(i->text) >= RELN_SPEC_CLASS_NAME)
+            return reln_keys_fail(r, i, "a name of classes is %.60s; wanted up to %d letters",
+                                  i->text ? i->text : reln_doc_kind_text(i->kind),
+                                  RELN_SPEC_CLASS_NAME - 1);
+        for (int k = 0; k < t->n_names; k++)
+            if (strcmp(t->class_name[k], i->text) == 0)
+                return reln_keys_fail(r, i, "class %s is there twice", i->text);
+        memcpy(t->class_name[t->n_names++], i->text, strlen(i->text) + 1);
+    }
+    t->classes = t->n_names;
+    return RELN_OK;
+}
+
+static RelnStatus read_classes(const Reader *r, const Key *key, const RelnDocNode *node, void *base)
+{
+    RelnSpecTarget *t = base;
+
+    if (node->kind == RELN_DOC_LIST)
+        return read_class_names(r, node, t);
+    RELN_TRY(reln_keys_want(r, node, key->name, RELN_DOC_NUMBER,
+                            "a whole number from 2 to 4096, or a list of names"));
+    if (!(node->number >= 2 && node->number <= 4096 && node->number == floor(node->number)))
+        return reln_keys_fail(r, node, "%s is %.40s; wanted a whole number from 2 to 4096",
+                              key->name, node->text);
+    t->classes = (int)node->number;
+    return RELN_OK;
+}
+
+static void write_classes(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
+{
+    const RelnSpecTarget *t = base;
+    RelnDocNode *list;
+
+    if (t->n_names == 0 && t->classes > 0)
+        reln_doc_set_number(doc, map, key->name, t->classes);
+    if (t->n_names == 0)
+        return;
+    list = reln_doc_set(doc, map, key->name, reln_doc_list(doc));
+    for (int i = 0; i < t->n_names; i++)
+        reln_doc_set_text(doc, list, NULL, t->class_name[i]);
+}
+
+const char *reln_spec_class_name(const RelnSpecTarget *t, int class,
+                                 char text[RELN_SPEC_CLASS_NAME])
+{
+    if (class < t->n_names)
+        snprintf(text, RELN_SPEC_CLASS_NAME, "%s", t->class_name[class]);
+    else
+        snprintf(text, RELN_SPEC_CLASS_NAME, "%d", class);
+    return text;
 }
 
 /* A word is a piece by itself. */
@@ -579,6 +648,9 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     if (m->kind == RELN_MODEL_MLP && m->n_steps)
         return reln_keys_fail(r, reln_doc_get(map, "nonlinearity"),
                               "an mlp takes no nonlinearity; wanted head: {activation: ...}");
+    if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
+        return reln_keys_fail(r, reln_doc_get(map, "dropout"),
+                              "an mlp takes no dropout, which blocks have");
     if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
         m->form = RELN_FORM_NO_CENTER;
     return RELN_OK;
@@ -596,6 +668,10 @@ static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *
                               "loss is %s and the target a %s; wanted cross-entropy for "
                               "classes and nothing else",
                               loss_word(spec->train.loss), reln_target_text(spec->target.as));
+    if (!is_class && spec->train.smoothing > 0)
+        return reln_keys_fail(r, reln_doc_get(map, "smoothing"),
+                              "smoothing is for classes, and the target is a %s",
+                              reln_target_text(spec->target.as));
     return RELN_OK;
 }
 
@@ -654,15 +730,18 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
 
+RelnStatus reln_spec_check_keys(RelnCtx *ctx, const RelnDocNode *root, const char *what)
+{
+    const Reader r = {ctx, what};
+    RelnSpec spec;
+
+    reln_spec_init(&spec);
+    return reln_keys_read(&r, &spec_section, root, &spec);
+}
+
 RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec)
 {
-    RelnDoc *doc = NULL;
-    RelnStatus status;
-
-    RELN_TRY(reln_doc_load(ctx, path, &doc));
-    status = reln_spec_from_doc(ctx, reln_doc_root(doc), path, spec);
-    reln_doc_destroy(doc);
-    return status;
+    return reln_spec_load_with(ctx, path, 0, NULL, spec);
 }
 
 RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc)
@@ -786,6 +865,7 @@ RelnLoss reln_spec_loss(const RelnSpec *spec)
 {
     return (RelnLoss){.kind = spec->train.loss,
                       .delta = spec->train.delta,
+                      .smoothing = spec->train.smoothing,
                       .n_weights = spec->target.n_weights,
                       .weights = spec->target.n_weights ? spec->target.weights : NULL};
 }

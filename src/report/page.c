@@ -24,6 +24,7 @@ struct RelnPage {
     Block *blocks, *last;
     int n_sections;
     int columns;
+    int refresh; /* seconds; 0: never */
 };
 
 RelnStatus reln_page_create(RelnCtx *ctx, const char *title, RelnPage **out)
@@ -54,6 +55,11 @@ void reln_page_destroy(RelnPage *page)
     reln_markup_clear(&page->text);
     reln_arena_clear(&page->arena);
     reln_free(page->fault.ctx, page);
+}
+
+void reln_page_refresh(RelnPage *page, int seconds)
+{
+    page->refresh = seconds > 0 ? seconds : 0;
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------------- */
@@ -243,8 +249,10 @@ static void put_head(RelnPage *page)
 
     reln_markup_add(text,
                     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-                    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
-                    "<title>");
+                    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n");
+    if (page->refresh > 0)
+        reln_markup_addf(text, "<meta http-equiv=\"refresh\" content=\"%d\"/>\n", page->refresh);
+    reln_markup_add(text, "<title>");
     reln_markup_escape(text, RELN_ESCAPE_HTML, page->title);
     reln_markup_add(text, "</title>\n<style>\n");
     for (int i = 0; reln_style[i]; i++)

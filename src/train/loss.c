@@ -115,10 +115,23 @@ static RelnNode *class_weights(RelnGraph *g, const RelnLoss *loss, const RelnNod
                      RELN_C);
 }
 
-static RelnNode *cross_entropy(RelnGraph *g, RelnNode *y, RelnNode *target, RelnNode *weights)
+/* Against the label with 1 - s and every class with s / C: lse(y) - (1 - s) y_t - s mean(y), which is that of the label plus
+ * s (y_t - mean(y)). */
+static RelnNode *smoothed(RelnGraph *g, double s, RelnNode *y, RelnNode *target, RelnNode *l)
+{
+    const int classes = y->shape.dims[RELN_C];
+    RelnNode *mean = reln_scale(g, reln_sum(g, y, RELN_C), 1.0 / classes);
+
+    return reln_add(g, l, reln_scale(g, reln_sub(g, reln_pick(g, y, target, RELN_C), mean), s));
+}
+
+static RelnNode *cross_entropy(RelnGraph *g, double smoothing, RelnNode *y, RelnNode *target,
+                               RelnNode *weights)
 {
     RelnNode *l = reln_cross_entropy(g, y, target);
 
+    if (l && smoothing > 0)
+        l = smoothed(g, smoothing, y, target, l);
     return weights ? reln_mul(g, weights, l) : l;
 }
 
@@ -128,7 +141,7 @@ static RelnNode *classified(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Rel
 
     if (!want_classes(g, loss, y, target))
         return NULL;
-    l = cross_entropy(g, y, target, class_weights(g, loss, y, target));
+    l = cross_entropy(g, loss->smoothing, y, target, class_weights(g, loss, y, target));
     return l ? mean_over_item(g, l, (double)reln_shape_count(&l->shape)) : NULL;
 }
 
@@ -141,6 +154,9 @@ static bool want_loss(RelnGraph *g, const RelnLoss *loss)
     if (!(loss->delta >= 0.0 && isfinite(loss->delta)))
         return reln_graph_fail(g, RELN_ERR_ARG, "loss: delta %g, wanted a number above 0",
                                loss->delta);
+    if (!(loss->smoothing >= 0.0 && loss->smoothing < 1.0))
+        return reln_graph_fail(g, RELN_ERR_ARG, "loss: smoothing %g, wanted 0 to below 1",
+                               loss->smoothing);
     if (loss->n_weights < 0 || (loss->n_weights > 0 && !loss->weights))
         return reln_graph_fail(g, RELN_ERR_ARG, "loss: %d weights at %p", loss->n_weights,
                                (const void *)loss->weights);
@@ -175,7 +191,7 @@ RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNo
         return NULL;
     if (loss->n_weights > 0) {
         w = class_weights(g, loss, y, target);
-        return weighted_mean(g, cross_entropy(g, y, target, w), w);
+        return weighted_mean(g, cross_entropy(g, loss->smoothing, y, target, w), w);
     }
     if (l->domain == RELN_STEP || l->domain == RELN_SAMPLES)
         return reln_batch_mean(g, l);

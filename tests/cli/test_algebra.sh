@@ -174,7 +174,7 @@ usage 'one argument too many' algebra gl:3 gl:2
 usage "unknown option '--jason'; the nearest is --json" algebra gl:3 --jason
 usage "unknown option '--bases=x'; the nearest is --basis" algebra --bases=x
 usage "unknown option '-j'" algebra gl:3 -j
-usage "the nearest is" algebra "--$long"
+usage "there are --basis, " algebra "--$long"
 usage '--basis wants a value' algebra --basis
 usage '--json takes no value' algebra gl:3 --json=yes
 usage "--threads is '0'" algebra gl:3 --threads 0

@@ -46,8 +46,10 @@ run 0 fit pairs.yaml pairs.npz --out pairs
 check "fit: steps, loss, memory, report" sh -c 'grep -q "^300 of 300 steps in " out &&
     grep -q "^validation loss [0-9.e-]* at epoch " out && grep -q "^memory [0-9.]* MB (planned " out &&
     grep -q "^report pairs/report.html$" out'
-check "no progress in a pipe, one line about precision: $(cat err)" sh -c '[ "$(wc -l <err)" -eq 1 ] &&
-    grep -q "^reln: note: on validation data, in f32 the output moves by .* --dtype f64$" err'
+check "a line for each evaluation: $(cat err)" [ "$(grep -c '^epoch [0-9]* *loss [0-9.e-]* *validation [0-9.e-]* ' err)" -eq 30 ]
+check "the phases after training: $(cat err)" [ "$(grep -c '^trained; now ' err)" -eq 4 ]
+check "one line about precision" [ "$(grep -c '^reln: note: on validation data, in f32 the output moves by .* --dtype f64$' err)" -eq 1 ]
+check "no line but these" [ "$(wc -l <err)" -eq 35 ]
 for file in spec.yaml checkpoint.safetensors model.safetensors results.json metrics.csv report.html; do
     check "$file is there" [ -s pairs/$file ]
 done
@@ -109,6 +111,62 @@ run 0 fit --print-spec
 sed "s/epochs: 100/epochs: 2/; s/width: 64/width: 8/" out >template.yaml
 check "the template has every section" sh -c 'grep -q "^symmetry:" template.yaml && grep -q "^train:" template.yaml'
 run 0 fit template.yaml pairs.npz --out template --quiet
+
+# ---- keys from the command line ------------------------------------------------------------------------------------------
+
+run 0 fit pairs.yaml pairs.npz --out set --set train.steps=20 --set model.width=8 --no-check --progress none
+check "--progress none: $(cat err)" [ ! -s err ]
+check "--set train.steps takes the place of epochs" grep -q '^20 of 20 steps' out
+check "--set model.width" grep -q 'width: 8' set/spec.yaml
+cp set/results.json out
+check "--no-check: none" sh -c '! grep -q equivariance out'
+refused 3 "set train.lrr=1: unknown key 'lrr' in train; did you mean 'lr'" fit pairs.yaml pairs.npz --out no --set train.lrr=1
+refused 3 'set train.lr=-1: lr is -1; wanted a number above 0' fit pairs.yaml pairs.npz --out no --set train.lr=-1
+refused 3 "unknown word 'vectr' for as; did you mean 'vector'" fit pairs.yaml pairs.npz --out no --set inputs.0.as=vectr
+refused 3 "'7' is no item of a list of 2" fit pairs.yaml pairs.npz --out no --set inputs.7.as=vector
+refused 3 'wanted KEY=VALUE' fit pairs.yaml pairs.npz --out no --set train.lr
+refused 3 'there is no array Z; there are X (600, 3, 3), Y (600, 3, 3), y (600,)' fit pairs.yaml pairs.npz --out no \
+    --set inputs.0.name=Z
+refused 2 'progress is .loud.; wanted auto, bar, plain or none' fit pairs.yaml pairs.npz --out no --progress loud
+# only what is near is suggested
+refused 3 "unknown key 'sequence' in an input; known are name, as," fit pairs.yaml pairs.npz --out no --set inputs.0.sequence=true
+refused 2 "unknown option '--dtype'; there are --out, " fit pairs.yaml pairs.npz --out no --dtype f64
+
+# ---- classes as people judge them ------------------------------------------------------------------------------------------
+
+"$make_data" clouds 400 1 clouds.npz
+"$make_data" clouds 200 2 clouds-test.npz
+cat >clouds.yaml <<EOF
+symmetry: o:3
+inputs: [{name: v, as: vector, points: true}]
+target: {name: label, as: class, classes: [small, large, long]}
+model: {width: 8, depth: 1, dropout: 0.1}
+train: {epochs: 6, batch: 50, lr: 1e-2, schedule: cosine, validation: 0.25, smoothing: 0.05}
+EOF
+run 0 fit clouds.yaml clouds.npz --out clouds
+check "accuracy beside the loss" grep -q '^epoch 6 .* accuracy 0\.[0-9]*' err
+check "lines of 80 columns" sh -c '! grep -v "^reln: note" err | grep -q "^.\{81\}"'
+cp clouds/results.json out
+json scores train validation
+check "the names are kept" grep -q 'small' clouds/spec.yaml
+check "curves and calibration on the page" sh -c 'grep -q "(ROC)" clouds/report.html && grep -q Calibration clouds/report.html &&
+    grep -q "taken for (columns)" clouds/report.html'
+run 0 eval clouds clouds-test.npz
+check "scores in 80 columns: $(cat out)" sh -c '! grep -q "^.\{81\}" out'
+for word in accuracy AUC 'average precision' F1 'calibration error'; do
+    check "eval: $word" grep -q "^$word.* ± " out
+done
+check "eval: each class by its name" [ "$(grep -c '^\(small\|large\|long\) ' out)" -eq 6 ]
+run 0 eval clouds clouds-test.npz --json --seed 3
+json samples=200 loss accuracy accuracy_error auc average_precision f1 calibration_error classes confusion calibration \
+    'bootstrap={"draws": 200, "seed": 3}'
+cp out before
+run 0 eval clouds clouds-test.npz --json --seed 3 --threads 1
+check "the same draws" cmp before out
+run 0 check clouds
+refused 3 'class a is there twice' fit clouds.yaml clouds.npz --out no --set 'target.classes=[a, b, a]'
+refused 3 'smoothing is for classes' fit pairs.yaml pairs.npz --out no --set train.smoothing=0.1
+refused 3 'an mlp takes no dropout' fit clouds.yaml clouds.npz --out no --set model.kind=mlp
 
 # ---- vectors, classes, sets; every kind of model -----------------------------------------------------------------------
 
@@ -174,8 +232,9 @@ refused 2 "--dtype is 'f16'; wanted f32 or f64" eval pairs test.npz --dtype f16
 # ---- what is refused ---------------------------------------------------------------------------------------------------
 
 refused 2 'fit: wanted SPEC and DATA' fit pairs.yaml
-refused 2 'fit: a resumed run has its seed, its folder and its kernels' fit --resume pairs --seed 3
-refused 2 'fit: a resumed run has its seed, its folder and its kernels' fit --resume pairs --kernels reference
+refused 2 'fit: a resumed run has its SPEC, its seed, its folder and its kernels' fit --resume pairs --seed 3
+refused 2 'fit: a resumed run has its SPEC, its seed, its folder and its kernels' fit --resume pairs --set train.lr=1
+refused 2 'fit: a resumed run has its SPEC, its seed, its folder and its kernels' fit --resume pairs --kernels reference
 refused 2 'wanted fastest or reference' fit spec.yaml data.npz --kernels other
 refused 2 "unknown option '--resum'; the nearest is --resume" fit --resum pairs
 refused 2 'eval: wanted MODEL and DATA' eval pairs

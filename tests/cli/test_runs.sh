@@ -55,6 +55,14 @@ finished() { # finished SPEC: what is in the folder killed is what was to be
     ends=$((ends + 1))
 }
 
+readable() { # whatever happened, the folder of a run that has begun gives a model, and its curves are whole lines
+    [ -e killed/checkpoint.safetensors ] || [ -e killed/checkpoint.safetensors.previous ] || return
+    run 0 eval killed data.npz --json
+    json samples=500 loss
+    [ ! -e killed/metrics.csv ] ||
+        check "metrics.csv: whole lines" awk -F, 'NF != 10 { exit 1 }' killed/metrics.csv
+}
+
 hits=0
 ends=0
 torn=0
@@ -73,6 +81,7 @@ for name in often some; do
         case $got in
         137)
             hits=$((hits + 1))
+            readable
             ls killed 2>/dev/null | grep -q tmp && torn=$((torn + 1))
             ;;
         0) finished $name ;;
@@ -104,8 +113,13 @@ stop() { # stop SIGNAL CODE
     check "$1: exit code $got, wanted $2" [ $got -eq "$2" ]
     check "$1: took $took ms" [ $took -lt 2000 ]
     check "$1: says how to go on" grep -q '^reln: stopped at step [1-9][0-9]* of .*reln fit --resume stopped' err
-    check "$1: nothing about progress in a pipe" [ "$(wc -l <err)" -eq 1 ]
-    check "$1: nothing that is not finished" [ ! -e stopped/model.safetensors ]
+    check "$1: names the model" grep -q '^reln: the best model so far, of step [1-9][0-9]*, is in stopped$' err
+    check "$1: the curves so far" [ "$(wc -l <stopped/metrics.csv)" -gt 1 ]
+    check "$1: the page so far" grep -q 'stopped; it can be resumed' stopped/report.html
+    cp stopped/results.json out
+    json 'end="stopped; it can be resumed"' best_step validation spec
+    run 0 eval stopped data.npz --json
+    json samples=500 loss
 }
 stop TERM 143
 stop INT 130
@@ -120,7 +134,7 @@ while [ ! -e stopped/checkpoint.safetensors ]; do sleep 0.02; done
 sleep 0.1
 kill -INT $pid
 wait $pid
-check "interrupted, or too late: $?" [ ! -e stopped/model.safetensors ]
+check "interrupted, or too late" [ $? -eq 130 ]
 mkdir elsewhere
 (cd elsewhere && "$reln" fit --resume ../stopped --quiet 2>../err) # from another place
 check "resumed after SIGINT: the same bits" cmp middle/model.safetensors stopped/model.safetensors

@@ -50,6 +50,33 @@ static void a_model_saved_again_is_the_same_file(void **state)
     }
 }
 
+/* Arrays of a file and the same arrays in memory. */
+static void memory_predicts_as_a_file_does(void **state)
+{
+    static const char *const specs[] = {PAIRS TRAIN32, VECTORS TRAIN64, CLASSES TRAIN32};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        Room r;
+        RelnModel *model;
+        RelnArray file, memory;
+
+        room_init(&r, specs[k], 12);
+        room_train(&r, 1);
+        model = room_load(&r, RELN_DEFAULT);
+        assert_true(reln_model_step(model) > 0);
+        file = predict(&r, model, r.data, 1);
+        assert_ok(r.world.ctx,
+                  reln_predict_arrays(model, r.world.n_arrays, r.world.arrays, 2, &memory));
+        assert_same_values(&file, &memory);
+        reln_array_clear(&file);
+        reln_array_clear(&memory);
+        assert_int_equal(reln_predict_arrays(model, 0, NULL, 1, &memory), RELN_ERR_FORMAT);
+        reln_model_destroy(model);
+        room_clear(&r);
+    }
+}
+
 /* Not a model, nor arrays that somebody else wrote; nor one of another format. */
 static void only_a_checkpoint_is_read_as_one(void **state)
 {
@@ -383,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_saved_again_is_the_same_file),
+        cmocka_unit_test(memory_predicts_as_a_file_does),
         cmocka_unit_test(only_a_checkpoint_is_read_as_one),
         cmocka_unit_test(a_model_in_double_precision_predicts_the_same_to_single),
         cmocka_unit_test(an_edited_description_is_refused),

@@ -178,9 +178,12 @@ static const Bad bad[] = {
      "X: row 2 has 1e+300; numbers up to 1e+150 were wanted, for dtype f64"},
     {MATRICES " model: {width: 2}, train: {dtype: f32}}", far_too_large,
      "X: row 2 has 1e+300; numbers up to 1e+37 were wanted, for dtype f32"},
-    {MATRICES SMALL, no_input, "data.npz: there is no array X"},
+    {MATRICES SMALL, no_input, "data.npz: there is no array X; there are Z (6, 2, 3, 3), y (6, 2)"},
     {MATRICES SMALL, no_target, "target y: its shape is not known; wanted data with a target"},
-    {SETS, no_mask, "data.npz: there is no array m"},
+    {SETS, no_mask,
+     "data.npz: there is no array m; there are v (6, 4, 2, 3), X (6, 2, 3, 3), s (6, 4, 2), Z (6, "
+     "4), "
+     "y (6, 2, 3)"},
     {MATRICES SMALL, not_square,
      "X: shape (6, 2, 3, 2); wanted (N, 3, 3) or (N, M, 3, 3) (as: matrix)"},
     {MATRICES SMALL, flat_matrix, "X: shape (6, 2); wanted (N, 3, 3) or (N, M, 3, 3) (as: matrix)"},
@@ -314,7 +317,9 @@ static void a_model_refuses_data_of_other_shapes(void **state)
     set_dim(&w, "X", 1, 2);
     rename_array(&w, "y", "Z");
     assert_int_equal(world_data(&w, NULL), RELN_ERR_FORMAT);
-    assert_string_equal(reln_ctx_error(w.ctx), "data.npz: there is no array y, the target");
+    assert_string_equal(
+        reln_ctx_error(w.ctx),
+        "data.npz: there is no array y, the target; there are X (6, 2, 3, 3), Z (6, 2)");
     assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.without_target = true}));
     assert_false(reln_data_has_target(w.data));
     world_clear(&w);

@@ -237,8 +237,9 @@ static void lengths_are_refused_where_the_group_does_not_keep_them(void **state)
 enum { CLASSES = 4, ROWS = 3, SAMPLES = 5 };
 
 /* Means by hand: over everything, and weighted. */
-static double entropy_by_hand(const double *y, const int32_t *labels, const double *weights)
+static double entropy_by_hand(const double *y, const int32_t *labels, const RelnLoss *loss)
 {
+    const double *weights = loss->weights, s = loss->smoothing;
     double sum = 0, total = 0;
 
     for (int i = 0; i < SAMPLES * ROWS; i++) {
@@ -247,7 +248,8 @@ static double entropy_by_hand(const double *y, const int32_t *labels, const doub
 
         for (int c = 0; c < CLASSES; c++)
             z += exp(y[i * CLASSES + c]);
-        sum += w * (log(z) - y[i * CLASSES + labels[i]]);
+        for (int c = 0; c < CLASSES; c++)
+            sum += w * (s / CLASSES + (c == labels[i] ? 1 - s : 0)) * (log(z) - y[i * CLASSES + c]);
         total += w;
     }
     return sum / total;
@@ -264,11 +266,13 @@ static void cross_entropy_is_its_formula(void **state)
     fill_normal(&rng, SAMPLES * ROWS * CLASSES, y);
     for (int i = 0; i < SAMPLES * ROWS; i++)
         labels[i] = (int32_t)reln_rng_below(&rng, CLASSES);
-    for (int weighted = 0; weighted < 2; weighted++) {
+    for (int pass = 0; pass < 4; pass++) {
+        const bool weighted = pass % 2 == 1;
         const RelnLoss loss = {.kind = RELN_LOSS_CROSS_ENTROPY,
+                               .smoothing = pass < 2 ? 0 : 0.3,
                                .n_weights = weighted ? CLASSES : 0,
                                .weights = weighted ? weights : NULL};
-        const double want = entropy_by_hand(y, labels, loss.weights);
+        const double want = entropy_by_hand(y, labels, &loss);
         RelnPlan *plan = NULL;
         RelnNode *in, *t;
         Fixture f;
@@ -359,9 +363,9 @@ static void what_does_not_fit_is_refused(void **state)
     refuse(&entropy, four, four, false, "wanted i32 classes");
     refuse(&entropy, four, four, true, "wanted one for each of its rows");
     refuse(&entropy, (RelnDims){.k = 2, .c = 4}, one, true, "wanted K = 1 and C classes");
-    refuse(&(RelnLoss){RELN_LOSS_CROSS_ENTROPY, 0, 3, weights}, four, one, true,
+    refuse(&(RelnLoss){RELN_LOSS_CROSS_ENTROPY, 0, 3, weights, 0}, four, one, true,
            "3 weights for 4 classes");
-    refuse(&(RelnLoss){RELN_LOSS_CROSS_ENTROPY, 0, 4, weights}, four, one, true,
+    refuse(&(RelnLoss){RELN_LOSS_CROSS_ENTROPY, 0, 4, weights, 0}, four, one, true,
            "weight -3 of class 2");
 }
 

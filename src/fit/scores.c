@@ -1,0 +1,412 @@
+/* scores.c -- a classifier as people judge it: accuracy, areas under curves, confusion, calibration, with bootstrap errors.
+ *
+ * Every score is a function of the weights w_i that samples have: 1 for the score itself, the number of times a sample was
+ * drawn for a bootstrap draw. Orders by probability are made once, so a draw costs one pass over the samples. */
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "fit/fit.h"
+#include "reln/random.h"
+
+enum { DRAWS = 200, LEAST_DRAWS = 20 };
+#define PASSES 2e9 /* samples times classes times draws that the errors may take */
+
+typedef struct Entry {
+    double p;
+    ptrdiff_t sample;
+} Entry;
+
+typedef struct Judge {
+    RelnArena arena;
+    ptrdiff_t n;
+    int classes;
+    const double *p;    /* (n, classes) */
+    const int *label;   /* (n) */
+    int *taken;         /* (n): the most probable class */
+    ptrdiff_t **order;  /* (classes): samples by rising probability of the class */
+    ptrdiff_t *trusted; /* samples by rising confidence */
+    double *weight;     /* (n) */
+    double *counts;     /* (classes, classes) */
+} Judge;
+
+/* The scores of one set of weights; per class after the common ones. */
+enum { ACCURACY, F1, AUC, PRECISION_AREA, CALIBRATION, N_COMMON };
+enum { C_PRECISION, C_RECALL, C_F1, C_AUC, C_AREA, N_OF_CLASS };
+
+/* ---- orders ------------------------------------------------------------------------------------------------------------ */
+
+static int by_p(const void *a, const void *b)
+{
+    const Entry *x = a, *y = b;
+
+    if (x->p != y->p)
+        return x->p < y->p ? -1 : 1;
+    return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+/* With two classes confidence is the probability of class 1; with more, that of the class that is taken. */
+static double confidence(const Judge *j, ptrdiff_t i)
+{
+    return j->p[i * j->classes + (j->classes == 2 ? 1 : j->taken[i])];
+}
+
+static bool came_true(const Judge *j, ptrdiff_t i)
+{
+    return j->label[i] == (j->classes == 2 ? 1 : j->taken[i]);
+}
+
+/* class -1: by confidence. */
+static RelnStatus make_order(Judge *j, int class, Entry *entries, ptrdiff_t **out)
+{
+    ptrdiff_t *order = reln_arena_alloc(&j->arena, (size_t)j->n, sizeof *order);
+
+    if (!order)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        entries[i] = (Entry){class < 0 ? confidence(j, i) : j->p[i * j->classes + class], i};
+    reln_sort(entries, (size_t)j->n, sizeof *entries, by_p);
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        order[i] = entries[i].sample;
+    *out = order;
+    return RELN_OK;
+}
+
+static RelnStatus prepare(Judge *j)
+{
+    const size_t n = (size_t)j->n, c = (size_t)j->classes;
+    Entry *entries = reln_arena_alloc(&j->arena, n, sizeof *entries);
+
+    j->taken = reln_arena_alloc(&j->arena, n, sizeof *j->taken);
+    j->order = reln_arena_alloc(&j->arena, c, sizeof *j->order);
+    j->weight = reln_arena_alloc(&j->arena, n, sizeof *j->weight);
+    j->counts = reln_arena_alloc(&j->arena, c * c, sizeof *j->counts);
+    if (!entries || !j->taken || !j->order || !j->weight || !j->counts)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        for (int k = 1; k < j->classes; k++)
+            if (j->p[i * j->classes + k] > j->p[i * j->classes + j->taken[i]])
+                j->taken[i] = k;
+    for (int k = 0; k < j->classes; k++)
+        RELN_TRY(make_order(j, k, entries, &j->order[k]));
+    return make_order(j, -1, entries, &j->trusted);
+}
+
+/* ---- areas under curves ------------------------------------------------------------------------------------------------- */
+
+/* The weights of the class and of the others among samples of one probability, which are `from` to *to - 1 of the order. */
+static void tie(const Judge *j, int class, ptrdiff_t from, ptrdiff_t *to, double *inside,
+                double *outside)
+{
+    const ptrdiff_t *order = j->order[class];
+    const double p = j->p[order[from] * j->classes + class];
+
+    *inside = *outside = 0;
+    for (*to = from; *to < j->n && j->p[order[*to] * j->classes + class] == p; ++*to)
+        *(j->label[order[*to]] == class ? inside : outside) += j->weight[order[*to]];
+}
+
+/* The share of pairs (one of the class, one of the others) in the right order, ties counted half. */
+static double area(const Judge *j, int class)
+{
+    double below = 0, pairs = 0, all_inside = 0, inside, outside;
+
+    for (ptrdiff_t i = 0, to; i < j->n; i = to) {
+        tie(j, class, i, &to, &inside, &outside);
+        pairs += inside * (below + outside / 2);
+        below += outside;
+        all_inside += inside;
+    }
+    return all_inside > 0 && below > 0 ? pairs / (all_inside * below) : (double)NAN;
+}
+
+/* sum over thresholds of (R_k - R_k-1) P_k, from the highest threshold down: no interpolation. The sum runs upwards, from
+ * the lowest, where everything is above the threshold. */
+static double precision_area(const Judge *j, int class)
+{
+    double total = 0, above_in = 0, above_out = 0, sum = 0, inside, outside;
+
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        *(j->label[i] == class ? &above_in : &above_out) += j->weight[i];
+    total = above_in;
+    for (ptrdiff_t i = 0, to; i < j->n; i = to) {
+        tie(j, class, i, &to, &inside, &outside);
+        if (inside > 0)
+            sum += inside * above_in / (above_in + above_out);
+        above_in -= inside;
+        above_out -= outside;
+    }
+    return total > 0 ? sum / total : (double)NAN;
+}
+
+/* ---- all scores ----------------------------------------------------------------------------------------------------------- */
+
+/* Ten bins of equal weight by confidence: in each, how often it came true against how sure it was. */
+static double calibration(const Judge *j, RelnCalibrationBin *bins)
+{
+    double total = 0, before = 0, error = 0;
+
+    memset(bins, 0, RELN_SCORE_BINS * sizeof *bins);
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        total += j->weight[i];
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        const ptrdiff_t s = j->trusted[i];
+        const double w = j->weight[s];
+        const int b = (int)(RELN_SCORE_BINS * (before + w / 2) / total);
+        RelnCalibrationBin *bin = &bins[b < RELN_SCORE_BINS ? b : RELN_SCORE_BINS - 1];
+
+        before += w;
+        bin->weight += w;
+        bin->confidence += w * confidence(j, s);
+        bin->frequency += w * came_true(j, s);
+    }
+    for (int b = 0; b < RELN_SCORE_BINS; b++) {
+        if (bins[b].weight == 0)
+            continue;
+        error += fabs(bins[b].frequency - bins[b].confidence) / total;
+        bins[b].confidence /= bins[b].weight;
+        bins[b].frequency /= bins[b].weight;
+    }
+    return error;
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+static void count(const Judge *j)
+{
+    memset(j->counts, 0, (size_t)j->classes * (size_t)j->classes * sizeof *j->counts);
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        j->counts[j->label[i] * j->classes + j->taken[i]] += j->weight[i];
+}
+
+/* Classes without a sample have no area; a mean is that of the others. */
+static double mean_of(const double *of_class, int classes, int which)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int k = 0; k < classes; k++)
+        if (!isnan(of_class[k * N_OF_CLASS + which])) {
+            sum += of_class[k * N_OF_CLASS + which];
+            n++;
+        }
+    return n > 0 ? sum / n : (double)NAN;
+}
+
+/* With two classes, areas are those of class 1. */
+static void judge(const Judge *j, RelnCalibrationBin *bins, double *out)
+{
+    const int c = j->classes;
+    double *of_class = out + N_COMMON, right = 0, total = 0;
+
+    count(j);
+    for (int k = 0; k < c; k++) {
+        double row = 0, column = 0, *s = of_class + k * N_OF_CLASS;
+        const double hit = j->counts[k * c + k];
+
+        for (int l = 0; l < c; l++) {
+            row += j->counts[k * c + l];
+            column += j->counts[l * c + k];
+        }
+        right += hit;
+        total += row;
+        s[C_PRECISION] = ratio(hit, column);
+        s[C_RECALL] = ratio(hit, row);
+        s[C_F1] = ratio(2 * hit, row + column);
+        s[C_AUC] = area(j, k);
+        s[C_AREA] = precision_area(j, k);
+    }
+    out[ACCURACY] = right / total;
+    out[F1] = mean_of(of_class, c, C_F1);
+    out[AUC] = c == 2 ? of_class[N_OF_CLASS + C_AUC] : mean_of(of_class, c, C_AUC);
+    out[PRECISION_AREA] = c == 2 ? of_class[N_OF_CLASS + C_AREA] : mean_of(of_class, c, C_AREA);
+    out[CALIBRATION] = calibration(j, bins);
+}
+
+/* ---- errors --------------------------------------------------------------------------------------------------------------- */
+
+static int draws_for(const Judge *j)
+{
+    const double most = PASSES / ((double)j->n * (double)j->classes);
+
+    return most < LEAST_DRAWS ? LEAST_DRAWS : most > DRAWS ? DRAWS : (int)most;
+}
+
+static void draw(const Judge *j, RelnRng *rng)
+{
+    memset(j->weight, 0, (size_t)j->n * sizeof *j->weight);
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        j->weight[reln_rng_below(rng, (uint64_t)j->n)] += 1;
+}
+
+/* The deviation of every score over draws of as many samples, each drawn with replacement. */
+static RelnStatus bootstrap(Judge *j, uint64_t seed, int draws, int n_scores, double *error)
+{
+    double *all = reln_arena_alloc(&j->arena, 3 * (size_t)n_scores, sizeof *all);
+    double *sum = all + n_scores, *square = sum + n_scores;
+    RelnCalibrationBin bins[RELN_SCORE_BINS];
+    RelnRng rng = reln_rng(seed, 0x626f6f74); /* "boot" */
+
+    if (!all)
+        return RELN_ERR_NOMEM;
+    for (int d = 1; d <= draws; d++) {
+        draw(j, &rng);
+        judge(j, bins, all);
+        for (int s = 0; s < n_scores; s++) { /* mean and squares about it, as they come */
+            const double off = all[s] - sum[s];
+
+            sum[s] += off / d;
+            square[s] += off * (all[s] - sum[s]);
+        }
+    }
+    for (int s = 0; s < n_scores; s++)
+        error[s] = sqrt(square[s] / (draws - 1));
+    return RELN_OK;
+}
+
+/* ---- putting it together --------------------------------------------------------------------------------------------------- */
+
+static RelnScore score(const double *value, const double *error, int at)
+{
+    return (RelnScore){value[at], error[at]};
+}
+
+static void deliver(const Judge *j, const double *v, const double *e, RelnScores *out)
+{
+    out->accuracy = score(v, e, ACCURACY);
+    out->f1 = score(v, e, F1);
+    out->auc = score(v, e, AUC);
+    out->average_precision = score(v, e, PRECISION_AREA);
+    out->calibration_error = score(v, e, CALIBRATION);
+    for (int k = 0; k < j->classes; k++) {
+        const int at = N_COMMON + k * N_OF_CLASS;
+        RelnClassScores *c = &out->classes[k];
+
+        c->precision = score(v, e, at + C_PRECISION);
+        c->recall = score(v, e, at + C_RECALL);
+        c->f1 = score(v, e, at + C_F1);
+        c->auc = score(v, e, at + C_AUC);
+        c->average_precision = score(v, e, at + C_AREA);
+    }
+}
+
+static RelnStatus compute(Judge *j, uint64_t seed, RelnScores *out)
+{
+    const int n_scores = N_COMMON + j->classes * N_OF_CLASS;
+    double *value = reln_arena_alloc(&j->arena, 2 * (size_t)n_scores, sizeof *value);
+    double *error = value + n_scores;
+
+    if (!value)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(prepare(j));
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        j->weight[i] = 1;
+    judge(j, out->bins, value);
+    for (int k = 0; k < j->classes; k++)
+        for (int l = 0; l < j->classes; l++) {
+            out->confusion[k * j->classes + l] = (ptrdiff_t)j->counts[k * j->classes + l];
+            out->classes[k].n_samples += (ptrdiff_t)j->counts[k * j->classes + l];
+        }
+    out->seed = seed;
+    out->draws = draws_for(j);
+    RELN_TRY(bootstrap(j, seed, out->draws, n_scores, error));
+    deliver(j, value, error, out);
+    return RELN_OK;
+}
+
+static RelnStatus check(RelnCtx *ctx, ptrdiff_t n, int classes, const double *p, const int *labels)
+{
+    if (n < 1 || classes < 2)
+        return reln_fail(ctx, RELN_ERR_ARG, "scores: %td samples of %d classes; wanted 1 of 2", n,
+                         classes);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (labels[i] < 0 || labels[i] >= classes)
+            return reln_fail(ctx, RELN_ERR_ARG, "scores: sample %td is of class %d; wanted 0 to %d",
+                             i, labels[i], classes - 1);
+        for (int k = 0; k < classes; k++)
+            if (!isfinite(p[i * classes + k]))
+                return reln_fail(ctx, RELN_ERR_NUMERIC,
+                                 "scores: a probability of sample %td is not finite", i);
+    }
+    return RELN_OK;
+}
+
+RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                       const int *labels, uint64_t seed, RelnScores *out)
+{
+    RELN_NEED(ctx && probabilities && labels && out, reln_null(ctx, __func__));
+
+    Judge j = {.n = n, .classes = classes, .p = probabilities, .label = labels};
+    RelnStatus status;
+
+    *out = (RelnScores){.ctx = ctx, .n_samples = n, .n_classes = classes};
+    RELN_TRY(check(ctx, n, classes, probabilities, labels));
+    out->classes = reln_alloc(ctx, (size_t)classes, sizeof *out->classes);
+    out->confusion = reln_alloc(ctx, (size_t)classes * (size_t)classes, sizeof *out->confusion);
+    reln_arena_init(&j.arena, ctx);
+    status = out->classes && out->confusion ? compute(&j, seed, out) : RELN_ERR_NOMEM;
+    reln_arena_clear(&j.arena);
+    if (status != RELN_OK)
+        reln_scores_clear(out);
+    return status;
+}
+
+void reln_scores_clear(RelnScores *scores)
+{
+    if (!scores)
+        return;
+    if (scores->ctx) {
+        reln_free(scores->ctx, scores->classes);
+        reln_free(scores->ctx, scores->confusion);
+    }
+    *scores = (RelnScores){0};
+}
+
+/* ---- the curve ------------------------------------------------------------------------------------------------------------- */
+
+static int trace(const Judge *j, int class, int room, double *x, double *y)
+{
+    double all[2] = {0, 0}, above[2], inside, outside;
+    int n = 0;
+
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        all[j->label[i] == class] += 1;
+    above[0] = all[0];
+    above[1] = all[1];
+    if (all[0] == 0 || all[1] == 0)
+        return 0;
+    for (ptrdiff_t i = 0, to = 0; n < room - 1 && i < j->n; i = to) {
+        const double fpr = above[0] / all[0], tpr = above[1] / all[1];
+
+        /* points that the eye could not tell from the last one are left out */
+        if (n == 0 || x[n - 1] - fpr + (y[n - 1] - tpr) > 2.5 / room) {
+            x[n] = fpr;
+            y[n++] = tpr;
+        }
+        tie(j, class, i, &to, &inside, &outside);
+        above[1] -= inside;
+        above[0] -= outside;
+    }
+    x[n] = y[n] = 0;
+    return n + 1;
+}
+
+RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                    const int *labels, int class, int room, double *x, double *y, int *count)
+{
+    Judge j = {.n = n, .classes = classes, .p = probabilities, .label = labels};
+    RelnStatus status;
+
+    *count = 0;
+    reln_arena_init(&j.arena, ctx);
+    status = prepare(&j);
+    for (ptrdiff_t i = 0; status == RELN_OK && i < n; i++)
+        j.weight[i] = 1;
+    if (status == RELN_OK)
+        *count = trace(&j, class, room, x, y);
+    reln_arena_clear(&j.arena);
+    return status;
+}

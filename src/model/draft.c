@@ -1,0 +1,210 @@
+/* draft.c -- a SPEC for arrays that nobody has described yet. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "io/keys.h"
+#include "kit/survey.h"
+
+/* A group, and which inputs it moves: those of n x n matrices of the kinds that it has lifts for. */
+typedef struct Candidate {
+    const char *name;
+    int n; /* 0: of any size, put into the name */
+    unsigned kinds;
+    const char *why;
+} Candidate;
+
+#define KIND(as) (1U << (as))
+#define ROUND (KIND(RELN_AS_VECTOR) | KIND(RELN_AS_COVARIANCE) | KIND(RELN_AS_MATRIX))
+
+static const Candidate candidates[] = {
+    {"lorentz", 4, KIND(RELN_AS_FOURVECTOR), "boosts and rotations"},
+    {"so:3", 3, ROUND | KIND(RELN_AS_QUATERNION), "rotations"},
+    {"o:%d", 0, ROUND, "rotations and reflections"},
+    {"so:%d", 0, ROUND, "rotations"},
+    {"gl:%d", 0, KIND(RELN_AS_MATRIX), "any change of frame: X -> g X g^-1"},
+    {"sl:%d", 0, KIND(RELN_AS_MATRIX), "those that keep volumes"},
+};
+enum { N_CANDIDATES = sizeof candidates / sizeof candidates[0] };
+
+typedef struct Draft {
+    const RelnSurvey *s;
+    const RelnSurveyArray *target;
+    int n;          /* of the matrices that act */
+    unsigned kinds; /* of the inputs that they act on */
+    const char *symmetry;
+    char name[32];
+    Page *page;
+} Draft;
+
+static bool moves(const RelnSurveyArray *a)
+{
+    return a->role == RELN_ROLE_INPUT && a->n > 0;
+}
+
+/* The size that most inputs have. */
+static int size_of(const RelnSurvey *s)
+{
+    int best = 0, best_count = 0;
+
+    for (int i = 0; i < s->n_arrays; i++) {
+        int same = 0;
+
+        for (int j = 0; j < s->n_arrays; j++)
+            same += moves(&s->arrays[j]) && s->arrays[j].n == s->arrays[i].n;
+        if (moves(&s->arrays[i]) && same > best_count) {
+            best = s->arrays[i].n;
+            best_count = same;
+        }
+    }
+    return best;
+}
+
+/* Only matrices: general frames first. Quaternions are attitudes, which rotations alone turn into others. */
+static bool takes(const Draft *d, const Candidate *c)
+{
+    if ((c->n != 0 && c->n != d->n) || (d->kinds & ~c->kinds) != 0)
+        return false;
+    if (strcmp(c->name, "so:3") == 0)
+        return (d->kinds & KIND(RELN_AS_QUATERNION)) != 0;
+    return d->n >= 2;
+}
+
+static void name_of(const Draft *d, const Candidate *c, char *text, size_t size)
+{
+    const char *mark = strstr(c->name, "%d");
+
+    if (mark)
+        snprintf(text, size, "%.*s%d", (int)(mark - c->name), c->name, d->n);
+    else
+        snprintf(text, size, "%s", c->name);
+}
+
+static void put_symmetry(Draft *d)
+{
+    bool first = !d->symmetry;
+    char text[32];
+
+    if (d->symmetry)
+        reln_page_print(d->page, "symmetry: %s\n", d->symmetry);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < N_CANDIDATES; i++) {
+            const bool general = candidates[i].kinds == KIND(RELN_AS_MATRIX);
+
+            if (!takes(d, &candidates[i]) ||
+                general != ((pass == 0) == (d->kinds == KIND(RELN_AS_MATRIX))))
+                continue;
+            name_of(d, &candidates[i], text, sizeof text);
+            if (d->symmetry && strcmp(text, d->symmetry) == 0)
+                continue;
+            reln_page_print(d->page, "%ssymmetry: %-12s # %s\n", first ? "" : "# ", text,
+                            candidates[i].why);
+            first = false;
+        }
+}
+
+/* Under general frames vectors and covariances have no lift of their own. */
+static bool fits(const Draft *d, const RelnSurveyArray *a)
+{
+    return a->role == RELN_ROLE_INPUT && (a->n == 0 || a->n == d->n);
+}
+
+static const RelnSurveyArray *mask_for(const Draft *d, const RelnSurveyArray *a)
+{
+    for (int i = 0; i < d->s->n_arrays; i++) {
+        const RelnSurveyArray *m = &d->s->arrays[i];
+
+        if (m->role == RELN_ROLE_MASK && a->points && m->dims[1] == a->dims[1])
+            return m;
+    }
+    return NULL;
+}
+
+static void put_inputs(const Draft *d)
+{
+    reln_page_print(d->page, "inputs:\n");
+    for (int i = 0; i < d->s->n_arrays; i++) {
+        const RelnSurveyArray *a = &d->s->arrays[i], *mask = mask_for(d, a);
+
+        if (a == d->target)
+            continue;
+        if (!fits(d, a)) {
+            reln_page_print(d->page, "# - %s is not used\n", a->name);
+            continue;
+        }
+        reln_page_print(d->page, "  - {name: %s, as: %s%s", a->name, reln_as_text(a->as),
+                        a->points ? ", points: true" : "");
+        if (mask)
+            reln_page_print(d->page, ", mask: %s", mask->name);
+        reln_page_print(d->page, "}\n");
+    }
+}
+
+static void put_target(const Draft *d)
+{
+    const RelnSurveyArray *t = d->target;
+
+    if (t->classes > 0)
+        reln_page_print(d->page, "target: {name: %s, as: class, classes: %d}\n", t->name,
+                        t->classes);
+    else
+        reln_page_print(d->page, "target: {name: %s, as: %s}\n", t->name, reln_as_text(t->as));
+}
+
+/* A model and a run that take minutes at most on a small machine. */
+static void put_rest(const Draft *d)
+{
+    const ptrdiff_t n = d->s->n_samples;
+    const int batch = n >= 1000 ? 50 : n >= 100 ? 20 : 5;
+
+    reln_page_print(d->page, "model: {width: 16, depth: 2}\n");
+    reln_page_print(d->page,
+                    "train: {epochs: %d, batch: %d, lr: 3e-3, schedule: cosine, validation: 0.2}\n",
+                    n > 20000 ? 5 : 20, batch);
+}
+
+static RelnStatus find_parts(Draft *d)
+{
+    const RelnSurvey *s = d->s;
+    int n_inputs = 0;
+
+    d->n = size_of(s);
+    for (int i = 0; i < s->n_arrays; i++) {
+        const RelnSurveyArray *a = &s->arrays[i];
+
+        if (a->role == RELN_ROLE_TARGET)
+            d->target = a;
+        if (moves(a) && a->n == d->n)
+            d->kinds |= KIND(a->as);
+        n_inputs += fits(d, a);
+    }
+    if (!d->target)
+        return reln_fail(s->ctx, RELN_ERR_ARG,
+                         "%s: no array of %td rows looks like a target; wanted one number, class, "
+                         "vector or matrix for each sample",
+                         s->path, s->n_samples);
+    if (n_inputs == 0 || d->kinds == 0)
+        return reln_fail(
+            s->ctx, RELN_ERR_ARG,
+            "%s: no array looks like vectors, four-vectors or matrices; a symmetry has "
+            "nothing to act on",
+            s->path);
+    return RELN_OK;
+}
+
+RelnStatus reln_survey_draft(const RelnSurvey *survey, const char *symmetry, char *text,
+                             size_t size, size_t *length)
+{
+    Page page = {text, size, 0};
+    Draft d = {.s = survey, .symmetry = symmetry, .page = &page};
+
+    *length = 0;
+    RELN_TRY(find_parts(&d));
+    reln_page_print(&page, "# a draft for %s, %td samples\n", survey->path, survey->n_samples);
+    put_symmetry(&d);
+    put_inputs(&d);
+    put_target(&d);
+    put_rest(&d);
+    *length = page.used;
+    return RELN_OK;
+}

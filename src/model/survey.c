@@ -1,0 +1,324 @@
+/* survey.c -- see kit/survey.h: numbers of arrays, and guesses from them. */
+#include "kit/survey.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "model/data.h"
+#include "tensor/linalg.h"
+
+/* Numbers of an array that are looked at, in rows far apart where there are more; rows that guesses are made from. */
+enum { LOOKED_AT = 1 << 22, JUDGED = 200, MOST_CLASSES = 64, MOST_N = 8 };
+
+/* ---- names ---------------------------------------------------------------------------------------------------------------- */
+
+/* Is one of the words, separated by spaces, the name or a part of it between marks that are no letters? */
+static bool named(const char *name, const char *words)
+{
+    char low[64], word[32];
+
+    snprintf(low, sizeof low, "%s", name);
+    for (char *c = low; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    for (const char *w = words; *w; w += strspn(w, " ")) {
+        const size_t length = strcspn(w, " ");
+
+        snprintf(word, sizeof word, "%.*s", (int)length, w);
+        w += length;
+        for (const char *at = strstr(low, word); at; at = strstr(at + 1, word))
+            if ((at == low || !isalpha((unsigned char)at[-1])) &&
+                !isalpha((unsigned char)at[length]))
+                return true;
+    }
+    return false;
+}
+
+static const char target_names[] =
+    "y target targets label labels class classes is signal truth out output category";
+static const char number_names[] =
+    "id ids index idx number fold folds time timestamp t key weight weights split";
+static const char mask_names[] = "mask masks valid present";
+
+/* ---- numbers -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Tally {
+    double sum;
+    bool seen[MOST_CLASSES];
+    bool whole, small; /* small: whole numbers below MOST_CLASSES */
+} Tally;
+
+static void add(RelnSurveyArray *a, Tally *t, ptrdiff_t n, const double *x)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        a->seen++;
+        if (!isfinite(x[i])) {
+            a->lost++;
+            continue;
+        }
+        a->low = fmin(a->low, x[i]);
+        a->high = fmax(a->high, x[i]);
+        t->sum += x[i];
+        t->whole = t->whole && x[i] == floor(x[i]);
+        t->small = t->small && t->whole && x[i] >= 0 && x[i] < MOST_CLASSES;
+        if (t->small)
+            t->seen[(int)x[i]] = true;
+    }
+}
+
+/* Classes are 0 .. k-1, each of them there. */
+static int classes_of(const RelnSurveyArray *a, const Tally *t)
+{
+    int k = 0;
+
+    if (!t->small || a->lost > 0 || a->rank != 1)
+        return 0;
+    while (k < MOST_CLASSES && t->seen[k])
+        k++;
+    return k >= 2 && a->high == k - 1 ? k : 0;
+}
+
+static RelnStatus count(RelnArchive *archive, int index, RelnSurveyArray *a, double *row)
+{
+    const ptrdiff_t size = a->row_size > 0 ? a->row_size : 1;
+    const ptrdiff_t most = LOOKED_AT / size > 1 ? LOOKED_AT / size : 1;
+    const ptrdiff_t stride = a->n_rows > most ? a->n_rows / most + 1 : 1;
+    Tally t = {.whole = true, .small = true};
+
+    a->low = HUGE_VAL;
+    a->high = -HUGE_VAL;
+    for (ptrdiff_t i = 0; i < a->n_rows && a->row_size > 0; i += stride) {
+        RELN_TRY(reln_archive_range(archive, index, i, 1, row));
+        add(a, &t, a->row_size, row);
+    }
+    a->mean = a->seen > a->lost ? t.sum / (double)(a->seen - a->lost) : (double)NAN;
+    a->whole = t.whole && a->lost < a->seen;
+    a->classes = classes_of(a, &t);
+    return RELN_OK;
+}
+
+/* ---- what it may be ------------------------------------------------------------------------------------------------------- */
+
+/* Do all things of `size` numbers in some rows have a property? */
+static RelnStatus all_have(RelnArchive *archive, int index, const RelnSurveyArray *a, int size,
+                           double *row, bool (*holds)(RelnCtx *, int, const double *), RelnCtx *ctx,
+                           int n, bool *out)
+{
+    const ptrdiff_t stride = a->n_rows > JUDGED ? a->n_rows / JUDGED : 1;
+
+    *out = a->row_size >= size;
+    for (ptrdiff_t i = 0; i < a->n_rows && *out; i += stride) {
+        RELN_TRY(reln_archive_range(archive, index, i, 1, row));
+        for (ptrdiff_t at = 0; at + size <= a->row_size && *out; at += size)
+            *out = holds(ctx, n, row + at);
+    }
+    return RELN_OK;
+}
+
+static bool is_unit(RelnCtx *ctx, int n, const double *q)
+{
+    (void)ctx;
+    (void)n;
+    return fabs(reln_mat_norm(4, q) - 1) <= 1e-5;
+}
+
+/* E >= |p| to the rounding of single precision; zeros are padding. */
+static bool is_momentum(RelnCtx *ctx, int n, const double *p)
+{
+    (void)ctx;
+    (void)n;
+    return p[0] >= 0 && p[0] * (1 + 1e-4) >= reln_mat_norm(3, p + 1);
+}
+
+static bool is_covariance(RelnCtx *ctx, int n, const double *s)
+{
+    double w[MOST_N];
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            if (fabs(s[i * n + j] - s[j * n + i]) > 1e-6 * reln_mat_norm((ptrdiff_t)n * n, s))
+                return false;
+    return reln_eigh(ctx, n, s, w, NULL) == RELN_OK && w[0] > 0;
+}
+
+static void set(RelnSurveyArray *a, RelnRole role, RelnAs as, bool points, int n)
+{
+    a->role = role;
+    a->as = as;
+    a->points = points;
+    a->n = n;
+}
+
+/* Arrays of four numbers, of n x n and of three, with points before them or not; anything else of one axis is scalars. */
+static RelnStatus guess_input(RelnCtx *ctx, RelnArchive *archive, int index, RelnSurveyArray *a,
+                              double *row)
+{
+    const int r = a->rank;
+    const ptrdiff_t last = r > 1 ? a->dims[r - 1] : 0;
+    const bool square = r >= 3 && last == a->dims[r - 2] && last >= 2 && last <= MOST_N;
+    bool yes = false;
+
+    if (square && (r == 3 || r == 4)) {
+        RELN_TRY(all_have(archive, index, a, (int)(last * last), row, is_covariance, ctx, (int)last,
+                          &yes));
+        set(a, RELN_ROLE_INPUT, yes ? RELN_AS_COVARIANCE : RELN_AS_MATRIX, r == 4, (int)last);
+    } else if ((r == 2 || r == 3) && last == 4) {
+        RELN_TRY(all_have(archive, index, a, 4, row, is_unit, ctx, 4, &yes));
+        if (yes)
+            set(a, RELN_ROLE_INPUT, RELN_AS_QUATERNION, r == 3, 3);
+        if (!yes)
+            RELN_TRY(all_have(archive, index, a, 4, row, is_momentum, ctx, 4, &yes));
+        if (yes && a->role == RELN_ROLE_UNKNOWN)
+            set(a, RELN_ROLE_INPUT, RELN_AS_FOURVECTOR, r == 3, 4);
+    } else if ((r == 2 || r == 3) && last == 3) {
+        set(a, RELN_ROLE_INPUT, RELN_AS_VECTOR, r == 3, 3);
+    }
+    if (a->role == RELN_ROLE_UNKNOWN && (r == 1 || (r == 2 && last <= 16)))
+        set(a, RELN_ROLE_INPUT, RELN_AS_SCALAR, false, 0);
+    return RELN_OK;
+}
+
+static RelnStatus guess(RelnCtx *ctx, RelnArchive *archive, const RelnSurvey *s, int index,
+                        double *row)
+{
+    RelnSurveyArray *a = &s->arrays[index];
+
+    if (a->rank < 1 || a->n_rows != s->n_samples || a->lost > 0 || a->row_size < 1)
+        return RELN_OK;
+    if (a->rank == 1 && named(a->name, number_names)) {
+        set(a, RELN_ROLE_NUMBER, RELN_AS_SCALAR, false, 0);
+        return RELN_OK;
+    }
+    if (a->rank == 2 && named(a->name, mask_names) && a->whole && a->low >= 0 && a->high <= 1) {
+        set(a, RELN_ROLE_MASK, RELN_AS_SCALAR, true, 0);
+        return RELN_OK;
+    }
+    return guess_input(ctx, archive, index, a, row);
+}
+
+/* The target: one whose name says so, or else the last that may be one. Sets of points are none. */
+static bool may_be_target(const RelnSurveyArray *a)
+{
+    return a->role == RELN_ROLE_INPUT && !a->points &&
+           (a->as == RELN_AS_SCALAR || a->as == RELN_AS_VECTOR || a->as == RELN_AS_MATRIX) &&
+           a->high > a->low;
+}
+
+static void choose_target(const RelnSurvey *s)
+{
+    int best = -1, best_rank = 0;
+
+    for (int i = 0; i < s->n_arrays; i++) {
+        const RelnSurveyArray *a = &s->arrays[i];
+        const int rank = !may_be_target(a)              ? 0
+                         : named(a->name, target_names) ? 4
+                         : a->classes > 0               ? 3
+                         : a->as == RELN_AS_SCALAR      ? 2
+                                                        : 1;
+
+        if (rank > 0 && rank >= best_rank) {
+            best = i;
+            best_rank = rank;
+        }
+    }
+    if (best >= 0)
+        s->arrays[best].role = RELN_ROLE_TARGET;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------------ */
+
+static void describe(const RelnArchive *archive, int index, RelnSurveyArray *a)
+{
+    const RelnArray *info = reln_archive_info(archive, index);
+
+    *a = (RelnSurveyArray){.name = info->name,
+                           .dtype = info->stored ? info->stored : reln_dtype_text(info->dtype),
+                           .rank = info->rank,
+                           .n_rows = reln_array_rows(info),
+                           .row_size = reln_array_row_size(info)};
+    for (int k = 0; k < info->rank && k < 8; k++)
+        a->dims[k] = info->dims[k];
+}
+
+/* The number of rows that most arrays have; of several, the largest. */
+static ptrdiff_t common_rows(const RelnSurvey *s)
+{
+    ptrdiff_t best = 0;
+    int best_count = 0;
+
+    for (int i = 0; i < s->n_arrays; i++) {
+        int same = 0;
+
+        for (int j = 0; j < s->n_arrays; j++)
+            same += s->arrays[j].rank > 0 && s->arrays[j].n_rows == s->arrays[i].n_rows;
+        if (same > best_count || (same == best_count && s->arrays[i].n_rows > best)) {
+            best = s->arrays[i].n_rows;
+            best_count = same;
+        }
+    }
+    return best;
+}
+
+static RelnStatus look(RelnSurvey *s, RelnArchive *archive)
+{
+    RelnStatus status = RELN_OK;
+
+    for (int i = 0; i < s->n_arrays; i++)
+        describe(archive, i, &s->arrays[i]);
+    s->n_samples = common_rows(s);
+    for (int i = 0; i < s->n_arrays && status == RELN_OK; i++) {
+        RelnSurveyArray *a = &s->arrays[i];
+        double *row = reln_alloc_raw(s->ctx, (size_t)a->row_size + 1, sizeof *row);
+
+        status = row ? count(archive, i, a, row) : RELN_ERR_NOMEM;
+        if (status == RELN_OK)
+            status = guess(s->ctx, archive, s, i, row);
+        reln_free(s->ctx, row);
+    }
+    if (status == RELN_OK)
+        choose_target(s);
+    return status;
+}
+
+RelnStatus reln_survey(RelnCtx *ctx, RelnArchive *archive, RelnSurvey *out)
+{
+    RelnStatus status;
+
+    *out = (RelnSurvey){
+        .ctx = ctx, .path = reln_archive_name(archive), .n_arrays = reln_archive_count(archive)};
+    out->arrays = reln_alloc(ctx, (size_t)out->n_arrays + 1, sizeof *out->arrays);
+    status = out->arrays ? look(out, archive) : RELN_ERR_NOMEM;
+    if (status != RELN_OK)
+        reln_survey_clear(out);
+    return status;
+}
+
+void reln_survey_clear(RelnSurvey *s)
+{
+    if (s->ctx)
+        reln_free(s->ctx, s->arrays);
+    *s = (RelnSurvey){0};
+}
+
+const char *reln_survey_text(const RelnSurveyArray *a, char *text, size_t size)
+{
+    switch (a->role) {
+    case RELN_ROLE_UNKNOWN:
+        return "";
+    case RELN_ROLE_NUMBER:
+        return "numbers samples";
+    case RELN_ROLE_MASK:
+        return "mask of points";
+    case RELN_ROLE_INPUT:
+    case RELN_ROLE_TARGET:
+        break;
+    }
+    if (a->role == RELN_ROLE_TARGET && a->classes > 0)
+        snprintf(text, size, "target, class (%d)", a->classes);
+    else
+        snprintf(text, size, "%s%s%s", a->role == RELN_ROLE_TARGET ? "target, " : "",
+                 reln_as_text(a->as), a->points ? ", points" : "");
+    return text;
+}

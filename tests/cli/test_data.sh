@@ -1,0 +1,51 @@
+#!/bin/sh
+# test_data.sh -- `reln data`: what is in files, and SPECs for them that train as they are.
+# usage: test_data.sh RELN HELPER MAKE_DATA [FILE ...]
+set -u
+reln=$1
+helper=$2
+make_data=$3
+. "$(dirname "$0")/program.sh"
+
+"$make_data" gl3 60 1 pairs.npz || exit 1
+"$make_data" so3 60 1 bodies.npz
+"$make_data" clouds 60 1 clouds.npz
+
+run 0 data clouds.npz
+check "points: $(cat out)" grep -q '^v  *(60, 12, 3)  *f8 .* vector, points$' out
+check "classes: $(cat out)" grep -q '^label  *(60,)  *i8  *0 .* target, class (3)$' out
+check "numbers of samples" grep -q '^fold .* numbers samples$' out
+check "80 columns" sh -c '! grep -q "^.\{81\}" out'
+run 0 data clouds.npz --json
+json 'file="clouds.npz"' samples=60 arrays
+
+drafts() { # drafts FILE [PATTERN ...]: its draft has these lines and trains
+    file=$1
+    shift
+    run 0 data "$file" --spec
+    cp out draft.yaml
+    for pattern; do
+        check "$file: '$pattern' in $(cat draft.yaml)" grep -q "$pattern" draft.yaml
+    done
+    rm -rf run
+    run 0 fit draft.yaml "$file" --out run --set train.steps=2 --no-check --quiet
+}
+drafts pairs.npz '^symmetry: gl:3 ' '^# symmetry: so:3 ' 'name: X, as: matrix' 'target: {name: y, as: scalar}'
+drafts bodies.npz '^symmetry: o:3 ' 'name: C, as: covariance' 'name: v, as: vector}' 'target: {name: y, as: vector}'
+drafts clouds.npz '^symmetry: o:3 ' 'name: v, as: vector, points: true' '^# - fold is not used' 'as: class, classes: 3'
+run 0 data bodies.npz --spec --symmetry so:3
+check "the symmetry that is given" grep -q '^symmetry: so:3$' out
+
+# every file of arrays that is at hand
+for file in ../shared/data/jets/toptag_val.h5 ../shared/data/splats/modelnet10_train.npz; do
+    file=$(dirname "$0")/../../$file
+    [ ! -e "$file" ] || drafts "$file"
+done
+
+refused 2 'data: wanted a FILE of arrays' data
+refused 2 'symmetry is for --spec' data pairs.npz --symmetry so:3
+refused 4 'absent.npz: cannot open' data absent.npz
+run 0 predict run clouds.npz --out y.npz --quiet
+refused 3 'y.npz: no array looks like' data y.npz --spec
+
+finish data

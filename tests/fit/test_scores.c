@@ -1,0 +1,237 @@
+/* Scores of classifiers: the numbers of scikit-learn 1.9.1 (accuracy_score, precision_score, recall_score, f1_score,
+ * roc_auc_score, average_precision_score, confusion_matrix, calibration_curve), on samples that are drawn here as they were
+ * drawn for it. */
+#include <math.h>
+
+#include "fit/fit.h"
+#include "support/support.h"
+
+enum { MOST = 200, MOST_CLASSES = 4 };
+
+typedef struct Samples {
+    double p[MOST * MOST_CLASSES];
+    int label[MOST];
+} Samples;
+
+static double next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (double)(*state >> 40) / 16777216.0;
+}
+
+/* Coarse numbers, so that many probabilities are equal. */
+static void draw_two(uint64_t seed, ptrdiff_t n, Samples *s)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double p[2], q;
+
+        s->label[i] = (int)(next(&seed) * 2);
+        for (int k = 0; k < 2; k++)
+            p[k] = 0.05 + floor(next(&seed) * 64) / 64 + (k == s->label[i] ? 0.4 : 0);
+        q = fmin(1.0, p[1] / 1.5);
+        s->p[2 * i] = 1 - q;
+        s->p[2 * i + 1] = q;
+    }
+}
+
+static void draw_four(uint64_t seed, ptrdiff_t n, Samples *s)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double *p = s->p + 4 * i, sum = 0;
+
+        s->label[i] = (int)(next(&seed) * 4);
+        for (int k = 0; k < 4; k++)
+            sum += p[k] = 0.05 + floor(next(&seed) * 64) / 64 + (k == s->label[i] ? 0.4 : 0);
+        for (int k = 0; k < 4; k++)
+            p[k] /= sum;
+    }
+}
+
+/* Sums of up to 200 numbers of size 1 in another order: each rounds by eps/2 of at most 200. */
+static void near(double seen, double wanted)
+{
+    if (!(fabs(seen - wanted) <= 200 * 2.3e-16))
+        fail_msg("%.17g, wanted %.17g", seen, wanted);
+}
+
+typedef struct Wanted {
+    ptrdiff_t n;
+    double precision, recall, f1, auc, average_precision;
+} Wanted;
+
+static void compare(const RelnClassScores *c, const Wanted *w)
+{
+    assert_int_equal(c->n_samples, w->n);
+    near(c->precision.value, w->precision);
+    near(c->recall.value, w->recall);
+    near(c->f1.value, w->f1);
+    near(c->auc.value, w->auc);
+    near(c->average_precision.value, w->average_precision);
+}
+
+static void two_classes_have_the_scores_of_scikit_learn(void **state)
+{
+    static const Wanted wanted[] = {{101, 0.71962616822429903, 0.76237623762376239,
+                                     0.74038461538461542, 0.84458445844584462, 0.86126987659223087},
+                                    {99, 0.74193548387096775, 0.69696969696969702, 0.71875,
+                                     0.84458445844584462, 0.85804142986889875}};
+    static const ptrdiff_t confusion[] = {77, 24, 30, 69};
+    RelnCtx *ctx = *state;
+    Samples s = {0};
+    RelnScores r;
+
+    draw_two(1, 200, &s);
+    assert_ok(ctx, reln_scores(ctx, 200, 2, s.p, s.label, 1, &r));
+    near(r.accuracy.value, 0.73);
+    near(r.f1.value, 0.7295673076923077);
+    near(r.auc.value, 0.84458445844584462);
+    near(r.average_precision.value, 0.85804142986889875);
+    for (int k = 0; k < 2; k++)
+        compare(&r.classes[k], &wanted[k]);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(r.confusion[i], confusion[i]);
+    reln_scores_clear(&r);
+}
+
+static void four_classes_have_the_scores_of_scikit_learn(void **state)
+{
+    static const Wanted wanted[] = {{30, 0.70833333333333337, 0.56666666666666665,
+                                     0.62962962962962965, 0.88055555555555554, 0.73398462545219867},
+                                    {41, 0.81578947368421051, 0.75609756097560976,
+                                     0.78481012658227844, 0.91273215484448422, 0.81194478839044804},
+                                    {41, 0.69999999999999996, 0.85365853658536583,
+                                     0.76923076923076927, 0.92056388453792792, 0.82160000204223638},
+                                    {38, 0.68421052631578949, 0.68421052631578949,
+                                     0.68421052631578949, 0.86231203007518797,
+                                     0.70952541945223913}};
+    static const ptrdiff_t confusion[] = {17, 5, 4, 4, 3, 31, 3, 4, 1, 1, 35, 4, 3, 1, 8, 26};
+    RelnCtx *ctx = *state;
+    Samples s = {0};
+    RelnScores r;
+
+    draw_four(2, 150, &s);
+    assert_ok(ctx, reln_scores(ctx, 150, 4, s.p, s.label, 1, &r));
+    near(r.accuracy.value, 0.7266666666666667);
+    near(r.f1.value, 0.7169702629396166);
+    near(r.auc.value, 0.89404090625328891);
+    near(r.average_precision.value, 0.76926370883428064);
+    for (int k = 0; k < 4; k++)
+        compare(&r.classes[k], &wanted[k]);
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(r.confusion[i], confusion[i]);
+    reln_scores_clear(&r);
+}
+
+/* strategy="quantile", n_bins=10 */
+static void calibration_has_the_bins_of_scikit_learn(void **state)
+{
+    static const double frequency[] = {0.1, 0.1, 0.15, 0.15, 0.15, 0.3, 0.7, 0.55, 0.85, 0.95};
+    static const double mean[] = {0.072768855094909671, 0.20044056475162506, 0.28367821574211122,
+                                  0.3747567296028137,   0.45395717024803162, 0.55684799849987032,
+                                  0.64671838283538818,  0.72707490324974056, 0.83556001484394071,
+                                  0.93534121811389925};
+    RelnCtx *ctx = *state;
+    uint64_t seed = 3;
+    Samples s = {0};
+    RelnScores r;
+
+    for (int i = 0; i < 200; i++) {
+        s.p[2 * i + 1] = next(&seed);
+        s.p[2 * i] = 1 - s.p[2 * i + 1];
+    }
+    for (int i = 0; i < 200; i++)
+        s.label[i] = next(&seed) < pow(s.p[2 * i + 1], 1.5);
+    assert_ok(ctx, reln_scores(ctx, 200, 2, s.p, s.label, 1, &r));
+    for (int b = 0; b < RELN_SCORE_BINS; b++) {
+        near(r.bins[b].weight, 20);
+        near(r.bins[b].confidence, mean[b]);
+        near(r.bins[b].frequency, frequency[b]);
+    }
+    near(r.calibration_error.value, 0.13063671112060543);
+    reln_scores_clear(&r);
+}
+
+/* The error of a share a of n samples is sqrt(a (1 - a) / n); that of an error from 200 draws is 1/20 of it, so six of
+ * those are not exceeded. The seed is all that decides. */
+static void errors_are_those_of_the_bootstrap(void **state)
+{
+    RelnCtx *ctx = *state;
+    const double share = sqrt(0.73 * 0.27 / 200);
+    Samples s = {0};
+    RelnScores a, b, c;
+
+    draw_two(1, 200, &s);
+    assert_ok(ctx, reln_scores(ctx, 200, 2, s.p, s.label, 7, &a));
+    assert_ok(ctx, reln_scores(ctx, 200, 2, s.p, s.label, 7, &b));
+    assert_ok(ctx, reln_scores(ctx, 200, 2, s.p, s.label, 8, &c));
+    assert_int_equal(a.draws, 200);
+    assert_int_equal((int)a.seed, 7);
+    assert_true(fabs(a.accuracy.error - share) < 6 * share / 20);
+    assert_true(a.auc.error > 0 && a.auc.error < 0.1);
+    assert_true(a.auc.error == b.auc.error && a.auc.error != c.auc.error);
+    reln_scores_clear(&a);
+    reln_scores_clear(&b);
+    reln_scores_clear(&c);
+}
+
+static void a_class_without_samples_has_no_area(void **state)
+{
+    static const double p[] = {0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.6, 0.2, 0.2};
+    static const int label[] = {0, 1, 0};
+    RelnCtx *ctx = *state;
+    RelnScores r;
+
+    assert_ok(ctx, reln_scores(ctx, 3, 3, p, label, 1, &r));
+    assert_true(isnan(r.classes[2].auc.value));
+    near(r.auc.value, 1);
+    near(r.accuracy.value, 1);
+    reln_scores_clear(&r);
+    assert_int_equal(reln_scores(ctx, 3, 3, p, (const int[]){0, 3, 0}, 1, &r), RELN_ERR_ARG);
+    assert_string_equal(reln_ctx_error(ctx), "scores: sample 1 is of class 3; wanted 0 to 2");
+}
+
+/* The area under the curve that is drawn is the area that is told, but for the points that are left out. */
+static void the_curve_has_the_area(void **state)
+{
+    RelnCtx *ctx = *state;
+    double x[300], y[300], area = 0;
+    Samples s = {0};
+    int n = 0;
+
+    draw_two(1, 200, &s);
+    assert_ok(ctx, reln_roc(ctx, 200, 2, s.p, s.label, 1, 300, x, y, &n));
+    assert_true(n > 10 && x[0] == 1 && y[0] == 1 && x[n - 1] == 0 && y[n - 1] == 0);
+    for (int i = 1; i < n; i++)
+        area += (x[i - 1] - x[i]) * (y[i - 1] + y[i]) / 2;
+    assert_true(fabs(area - 0.84458445844584462) < 2.5 / 300);
+}
+
+static int make(void **state)
+{
+    RelnCtx *ctx = NULL;
+
+    if (reln_ctx_create(NULL, &ctx) != RELN_OK)
+        return 1;
+    *state = ctx;
+    return 0;
+}
+
+static int end(void **state)
+{
+    reln_ctx_destroy(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_classes_have_the_scores_of_scikit_learn),
+        cmocka_unit_test(four_classes_have_the_scores_of_scikit_learn),
+        cmocka_unit_test(calibration_has_the_bins_of_scikit_learn),
+        cmocka_unit_test(errors_are_those_of_the_bootstrap),
+        cmocka_unit_test(a_class_without_samples_has_no_area),
+        cmocka_unit_test(the_curve_has_the_area),
+    };
+
+    return cmocka_run_group_tests(tests, make, end);
+}
