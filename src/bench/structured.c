@@ -120,25 +120,27 @@ static RelnNode *psi(RelnGraph *g, RelnNode *x)
 /* The rows of the network, all pairs of them, and what it knows of each. */
 typedef struct Particles {
     RelnDomain rows, pairs;
-    RelnNode *s, *x, *h;
+    RelnNode *s, *x, *low, *q, *h;
 } Particles;
 
-/* <x, y> with the signs (+, -, -, -) */
-static RelnNode *minkowski(RelnGraph *g, RelnNode *x, RelnNode *y)
+/* The particles at x: with the signs (+, -, -, -), eta x and <x, x>. */
+static void move_to(RelnGraph *g, Particles *p, RelnNode *x)
 {
     static const double eta[16] = {1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1};
 
-    return y ? reln_pair(g, x, reln_linear_map(g, y, eta, reln_rep_dual(reln_node_rep(y)))) : NULL;
+    p->x = x;
+    p->low = x ? reln_linear_map(g, x, eta, reln_rep_dual(reln_node_rep(x))) : NULL;
+    p->q = reln_pair(g, x, p->low);
 }
 
-/* Of a pair: its invariants psi(<x_i - x_j, x_i - x_j>), psi(<x_i, x_j>), and x_i - x_j. */
-static RelnNode *invariants(RelnGraph *g, const Particles *p, RelnNode **difference)
+/* Of a pair: psi(<x_i - x_j, x_i - x_j>) and psi(<x_i, x_j>), from the product of the rows with themselves. */
+static RelnNode *invariants(RelnGraph *g, const Particles *p)
 {
-    RelnNode *xi = reln_spread(g, p->x, p->pairs), *xj = reln_spread_second(g, p->x, p->pairs);
-    RelnNode *d = reln_sub(g, xi, xj);
-    RelnNode *s[2] = {psi(g, minkowski(g, d, d)), psi(g, minkowski(g, xi, xj))};
+    RelnNode *dot = reln_pair_gram(g, p->x, p->low, p->pairs);
+    RelnNode *ends =
+        reln_add(g, reln_spread(g, p->q, p->pairs), reln_spread_second(g, p->q, p->pairs));
+    RelnNode *s[2] = {psi(g, reln_sub(g, ends, reln_scale(g, dot, 2.0))), psi(g, dot)};
 
-    *difference = d;
     return reln_concat(g, 2, s, RELN_C);
 }
 
@@ -147,10 +149,9 @@ typedef struct FirstLayer {
     RelnNode *a, *b, *w3;
 } FirstLayer;
 
-static RelnNode *first_layer(RelnGraph *g, const Particles *p, const FirstLayer *f,
-                             RelnNode **difference)
+static RelnNode *first_layer(RelnGraph *g, const Particles *p, const FirstLayer *f)
 {
-    RelnNode *s = invariants(g, p, difference);
+    RelnNode *s = invariants(g, p);
 
     return reln_add(
         g, reln_add(g, reln_spread(g, f->a, p->pairs), reln_spread_second(g, f->b, p->pairs)),
@@ -163,17 +164,16 @@ static Moments pair_moments(BenchNet *b, const Particles *p, const FirstLayer *f
 {
     RelnGraph *g = b->net.graph, *body;
     const double n = b->c->points, each = n * (n - 1);
-    RelnNode *count = reln_scale(g, reln_batch_count(g), each), *sum, *ends, *unused, *mean;
+    RelnNode *count = reln_scale(g, reln_batch_count(g), each), *sum, *ends, *mean;
 
     body = reln_fn_begin(g, "sums");
-    sum = reln_batch_sum(body, invariants(body, p, &unused));
+    sum = reln_batch_sum(body, invariants(body, p));
     if (!reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
         return (Moments){NULL, NULL};
     ends = reln_scale(g, reln_batch_sum(g, reln_add(g, f->a, f->b)), n - 1);
     mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, f->w3)), count);
     body = reln_fn_begin(g, "squares");
-    sum = reln_batch_sum(body,
-                         reln_square(body, reln_sub(body, first_layer(body, p, f, &unused), mean)));
+    sum = reln_batch_sum(body, reln_square(body, reln_sub(body, first_layer(body, p, f), mean)));
     if (!reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
         return (Moments){NULL, NULL};
     return (Moments){mean, reln_div(g, sum, count)};
@@ -190,7 +190,7 @@ static bool messages(BenchNet *b, int block, const Particles *p, RelnNode **sums
     const Moments kept = {statistic(b, edge.text, "mean", c, 0.0),
                           statistic(b, edge.text, "var", c, 1.0)};
     RelnNode *gamma = row(b, edge.text, "gamma", c, 1.0), *beta = row(b, edge.text, "beta", c, 0.0);
-    RelnNode *outs[2], *y, *m, *scale, *d;
+    RelnNode *outs[2], *y, *m, *scale;
     Moments now = kept;
 
     if (b->net.train) {
@@ -200,7 +200,7 @@ static bool messages(BenchNet *b, int block, const Particles *p, RelnNode **sums
     }
     scale = reln_div(g, gamma, reln_sqrt(g, reln_shift(g, now.var, 1.0, 1e-5)));
     body = b->net.graph = reln_fn_begin(g, "messages");
-    y = first_layer(body, p, &f, &d);
+    y = first_layer(body, p, &f);
     if (y)
         b->flops += (b->pass == BENCH_FORWARD ? 1 : 3) * 2.0 * bench_per(b, y) * 2 * c;
     y = reln_add(body, reln_mul(body, reln_sub(body, y, now.mean), scale), beta);
@@ -210,7 +210,8 @@ static bool messages(BenchNet *b, int block, const Particles *p, RelnNode **sums
     if (moved) {
         m = reln_relu(body, bench_dense(b, block_name(block, "move").text, m, c));
         m = mixed(b, block_name(block, "size").text, "W", m, 1);
-        outs[1] = reln_reduce(body, reln_mul(body, m, d), p->rows);
+        outs[1] = reln_sub(body, reln_mul(body, reln_reduce(body, m, p->rows), p->x),
+                           reln_pair_weigh(body, m, p->x, p->rows));
     }
     b->net.graph = g;
     if (!reln_call(g, reln_fn_end(body, moved ? 2 : 1, outs), 0, NULL, outs))
@@ -247,8 +248,9 @@ static RelnNode *message_passing(BenchNet *b)
 
     p.pairs = bench_domain(b, reln_pairs(g, "pairs", p.rows, p.rows, false), n * (n - 1));
     p.s = b->x = bench_input_rows(b, "s", p.rows, (RelnDims){.c = 2}, NULL);
-    p.x =
-        bench_input_rows(b, "p", p.rows, (RelnDims){.k = 4}, reln_rep_vector(reln_graph_group(g)));
+    move_to(
+        g, &p,
+        bench_input_rows(b, "p", p.rows, (RelnDims){.k = 4}, reln_rep_vector(reln_graph_group(g))));
     p.h = bench_dense(b, "embed", p.s, c);
     for (int i = 0; i < BLOCKS; i++) {
         const bool moves = i + 1 < BLOCKS;
@@ -256,7 +258,7 @@ static RelnNode *message_passing(BenchNet *b)
         if (!messages(b, i, &p, &sums, moves ? &moved : NULL))
             return NULL;
         if (moves)
-            p.x = reln_add(g, p.x, reln_scale(g, moved, 0.005 / (n - 1)));
+            move_to(g, &p, reln_add(g, p.x, reln_scale(g, moved, 0.005 / (n - 1))));
         p.h = updated(b, i, &p, sums);
     }
     p.h = bench_dense(b, "decode", reln_reduce_mean(g, p.h, RELN_SAMPLES), c);

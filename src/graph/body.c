@@ -162,8 +162,8 @@ static bool compile_body_nodes(Planner *p, const RelnFn *fn)
     }
     if (!place_results(p, fn) || !schedule_body(p))
         return false;
-    return reln_emit_order(p, before_body_loop, body_node) &&
-           finish_results(p, fn) && reln_pass_lay_out(p, p->program);
+    return reln_emit_order(p, before_body_loop, body_node) && finish_results(p, fn) &&
+           reln_pass_lay_out(p, p->program);
 }
 
 static bool compile_body(RelnPlan *plan, RelnArena *scratch, const RelnFn *fn, ptrdiff_t items,

@@ -71,7 +71,9 @@ RelnStatus reln_plan_no_input(const RelnPlan *plan, const char *name)
 {
     enum { MOST = 64 };
     const char *names[MOST];
-    int count = 0;
+    char list[400] = "";
+    size_t used = 0;
+    int count = 0, near;
 
     for (int i = 0; i < plan->graph->sources.count && count < MOST; i++)
         if (is_input(plan->graph->sources.items[i].node))
@@ -79,9 +81,15 @@ RelnStatus reln_plan_no_input(const RelnPlan *plan, const char *name)
     if (!name || count == 0)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no input %s",
                          name ? name : "without a name");
-    return reln_fail(plan->ctx, RELN_ERR_ARG,
-                     "bind: the graph has no input %s; the nearest name is %s", name,
-                     names[reln_nearest(name, names, count)]);
+    near = reln_nearest(name, names, count);
+    if (near >= 0)
+        return reln_fail(plan->ctx, RELN_ERR_ARG,
+                         "bind: the graph has no input %s; the nearest name is %s", name,
+                         names[near]);
+    for (int i = 0; i < count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+    return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: the graph has no input %s; it has %s", name,
+                     list);
 }
 
 /* ---- values that are not finite ------------------------------------------------------------------------------- */

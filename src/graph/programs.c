@@ -44,10 +44,9 @@ static bool shard_load(Planner *p, const RelnNode *x)
     const Info *f = &p->info[x->id];
 
     p->info[x->id].place = in_slab;
-    return reln_emit_load(p, x) &&
-           (p->phase > 0 || f->array < 0 ||
-            reln_emit_simple(p, DO_KEEP, x, x->domain, in_slab,
-                             (Place){AT_KEPT, (size_t)f->array, 0}));
+    return reln_emit_load(p, x) && (p->phase > 0 || f->array < 0 ||
+                                    reln_emit_simple(p, DO_KEEP, x, x->domain, in_slab,
+                                                     (Place){AT_KEPT, (size_t)f->array, 0}));
 }
 
 static bool shard_call(Planner *p, const RelnNode *x)
@@ -118,8 +117,7 @@ bool reln_pass_shard_program(Planner *p, int phase)
     p->phase = phase;
     for (int id = 0; id < p->g->nodes.count; id++)
         mine[id] = is_of_phase(p, p->g->nodes.items[id], phase);
-    if (!reln_pass_schedule(p, mine) ||
-        !reln_emit_order(p, before_shard_loop, shard_node) ||
+    if (!reln_pass_schedule(p, mine) || !reln_emit_order(p, before_shard_loop, shard_node) ||
         !reln_pass_lay_out(p, p->program))
         return false;
     reln_no_loops(p);

@@ -131,7 +131,7 @@ static const char *nearest(const RelnGraph *g, const char *name)
         (size_t)g->sources.count + (size_t)g->outputs.count + (size_t)g->nodes.count;
     const char **names = reln_alloc(g->ctx, most, sizeof *names);
     const char *found = NULL;
-    int count = 0;
+    int count = 0, near;
 
     if (!names)
         return NULL;
@@ -142,8 +142,9 @@ static const char *nearest(const RelnGraph *g, const char *name)
     for (int i = 0; i < g->nodes.count; i++)
         if (g->nodes.items[i]->scope)
             names[count++] = g->nodes.items[i]->scope->name;
-    if (count)
-        found = names[reln_nearest(name, names, count)];
+    near = reln_nearest(name, names, count);
+    if (near >= 0)
+        found = names[near];
     reln_free(g->ctx, names);
     return found;
 }
