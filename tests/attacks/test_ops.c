@@ -245,6 +245,12 @@ OF_ONE(chosen_minkowski, chosen_form(l, -1))
 OF_ONE(chosen_weights, chosen_form(l, 2))
 OF_ONE(found_form, reln_nn_rms(&(RelnNet){.graph = l->g}, "r", l->x, NULL))
 
+OF_ONE(softmax_within, reln_softmax_within(l->g, l->row, RELN_SAMPLES))
+OF_ONE(largest_within, reln_reduce_max(l->g, l->row, RELN_SAMPLES))
+OF_ONE(sum_within, reln_sum_within(l->g, l->row, RELN_SAMPLES))
+OF_ONE(pairs_of_vectors,
+       reln_pair_gram(l->g, l->row, l->row, reln_pairs(l->g, "pairs", l->rows, l->rows, true)))
+
 static RelnNode *attention_in_rows(Lab *l)
 {
     const RelnNet net = {.graph = l->g};
@@ -365,7 +371,11 @@ int main(void)
         ATTACK(REFUSED, "so:3", gathered_by_features, "vectors do not choose rows"),
         ATTACK(EQUIVARIANT, "so:3", gathered_by_argmax, "invariants choose rows"),
         ATTACK(REFUSED, "so:3", domains_added, "rows and samples are not added"),
-        ATTACK(REFUSED, "so:3", attention_in_rows, "attention does not work inside rows"),
+        ATTACK(EQUIVARIANT, "so:3", attention_in_rows, "attention works among the rows of a sample"),
+        ATTACK(REFUSED, "so:3", softmax_within, "rows of a parent have no softmax of vectors"),
+        ATTACK(REFUSED, "so:3", largest_within, "rows of a parent have no largest vector"),
+        ATTACK(EQUIVARIANT, "so:3", sum_within, "rows of a parent have a sum of vectors"),
+        ATTACK(REFUSED, "gl:3", pairs_of_vectors, "vectors of gl(3) have no products of pairs"),
         ATTACK(REFUSED, "so:3", conv_in_rows, "a convolution does not work inside rows"),
     };
     return RUN_ATTACKS("ops", attacks);
