@@ -156,7 +156,7 @@ bool reln_graph_effect(RelnGraph *g, RelnNode *z);
 RelnGraph *reln_layer_begin(RelnGraph *g, const char *name, const char *function);
 void reln_layer_end(RelnGraph **g);
 #define RELN_LAYER(g, name)                                                                        \
-    __attribute__((cleanup(reln_layer_end))) RelnGraph *layer_of_ =                                \
+    __attribute__((cleanup(reln_layer_end), unused)) RelnGraph *layer_of_ =                        \
         reln_layer_begin((g), (name), __func__)
 static inline const char *reln_op_word(const RelnNode *x)
 {
