@@ -84,7 +84,7 @@ struct RelnScope {
 /* The path of a scope, outermost name first: "encoder/one.relu". */
 void reln_scope_text(const RelnScope *scope, char *text, size_t size);
 
-/* A check that has been made. */
+/* A check of a constant tensor that has already been made. */
 typedef struct RelnChecked {
     const RelnTensor3 *t;
     const RelnTensor3 *given; /* what t was settled from; NULL: only checked */
@@ -124,7 +124,7 @@ struct RelnGraph {
     bool deriving;          /* reln_vjp() makes them */
 };
 
-/* A list of a graph; false with the graph failed. */
+/* Append to a list of a graph; false with the graph failed. */
 #define RELN_GRAPH_ADD(g, list, value)                                                             \
     (RELN_LIST_ADD(&(g)->arena, list, value) || reln_graph_nomem(g))
 
@@ -137,7 +137,7 @@ ptrdiff_t reln_domain_most(const RelnGraph *g, RelnDomain domain);
 ptrdiff_t reln_domain_below(const RelnGraph *g, RelnDomain domain);
 const RelnRowDomain *reln_row_domain(const RelnGraph *g, RelnDomain domain);
 int reln_domain_count(const RelnGraph *g); /* the step and samples included */
-/* Do the items of a domain that belong to one item of the other lie one behind the other? */
+/* Are the items of `domain` that belong to one item of `ancestor` neighbours in memory? */
 bool reln_domain_is_above(const RelnGraph *g, RelnDomain ancestor, RelnDomain domain);
 
 /* ---- sources -------------------------------------------------------------------------------------------------- */
