@@ -1,4 +1,4 @@
-/* nn.h -- what the files of the layers share: named weights, extents. */
+/* nn.h -- functions that the files of the layers share: named weights, extents, checks. */
 #ifndef NN_NN_H
 #define NN_NN_H
 
