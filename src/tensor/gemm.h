@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "tensor/kernels.h"
 
-/* What one worker needs for products. */
+/* The memory and counters that one worker needs for matrix products. */
 typedef struct RelnGemm {
     const RelnKernels *kern;
     void *work;     /* for packing, of fixed size */

@@ -78,7 +78,7 @@ static void store(const RelnGemmProbe *p, void *array, ptrdiff_t at, int value)
         ((float *)array)[at] = (float)value;
 }
 
-/* Small whole numbers, so that the product is exact in either type. */
+/* Fill the factors with small whole numbers, so that the product is exact in either type. */
 static void fill(RelnGemmProbe *p)
 {
     for (int i = 0; i < p->m; i++)
