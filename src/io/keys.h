@@ -16,7 +16,7 @@ typedef struct Section {
     int n_keys;
 } Section;
 
-/* Who reads, for messages. */
+/* The context of a read, for messages. */
 typedef struct Reader {
     RelnCtx *ctx;
     const char *what;
@@ -37,10 +37,10 @@ typedef enum KeyKind {
 
 enum { KEY_FIXED = -1 };
 
-/* Ends of ranges that are not in them. */
+/* Bounds for ranges that exclude their end. */
 #define KEY_ABOVE_ZERO DBL_MIN
 #define KEY_BELOW_ONE (1 - DBL_EPSILON)
-#define KEY_NO_LIMIT 1e15 /* and larger: not worth a word */
+#define KEY_NO_LIMIT 1e15 /* limits this large are not mentioned */
 
 /* A value outside its range is "not given": it is left out when written, and cannot be read. */
 struct Key {
@@ -51,7 +51,8 @@ struct Key {
     ptrdiff_t count_at; /* of a list: where its length is kept */
     double low, high;   /* of numbers, inclusive */
     double otherwise;   /* the default of numbers, words and flags */
-    const char *before; /* JSON of what stood for it before it was a key; NULL: nothing did */
+    const char *
+        before; /* JSON of the value that was fixed in the code before this was a key; NULL: none */
     const char *wanted; /* "seconds"; NULL: "a number above 0", from the range */
     const char *const *words;
     const Section *section;
@@ -75,7 +76,7 @@ void reln_keys_write(RelnDoc *doc, RelnDocNode *map, const Section *section, con
  * when a field has a kind whose size the table does not know (sections, functions of its own, lists with a length). */
 ptrdiff_t reln_keys_size(const Section *section);
 
-/* For readers of their own. */
+/* Checks for keys that have their own reading functions. */
 RelnStatus reln_keys_want(const Reader *r, const RelnDocNode *node, const char *name,
                           RelnDocKind kind, const char *wanted);
 RelnStatus reln_keys_text(const Reader *r, const RelnDocNode *node, const char *name, int room,

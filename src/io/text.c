@@ -118,7 +118,7 @@ void reln_text_put_quoted(RelnText *text, const char *words)
     reln_text_put(text, "\"", 1);
     for (size_t n; words < end; words += n) {
         n = reln_utf8_length(words, end);
-        if (n == 0) { /* not ours to write as it is: U+FFFD, the character for what is none */
+        if (n == 0) { /* invalid UTF-8 is written as U+FFFD, the replacement character */
             reln_text_puts(text, "\xef\xbf\xbd");
             n = 1;
         } else if (must_escape(reln_utf8_decode(words, n)))
