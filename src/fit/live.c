@@ -2,8 +2,8 @@
  *
  * Every file is replaced as a whole or grows by whole lines, so other programs can read it at any time without a lock.
  * metrics.csv grows with every evaluation. Writing the model and the page takes at most a twentieth of the time, and
- * the model on disk is never older than MODEL_SECONDS. The clock decides when they are written, and no result of the run
- * depends on it. */
+ * the model on disk is never older than MODEL_SECONDS. The clock decides when they are written, and no result of the
+ * run depends on it. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
 
 #include "tasks/task.h"
 
-/* Who looks on. Any of the functions may be NULL. */
+/* Callbacks that watch a call. Any of the functions may be NULL. */
 typedef struct TaskWatch {
     void *self;
     void (*begin)(void *self, const char *what, uint64_t first_step);
@@ -48,7 +48,7 @@ typedef struct TaskOutcome {
     char message[1024];
 } TaskOutcome;
 
-/* RELN_ERR_ARG for what the request has wrong: models, values of options. */
+/* Make all runs of a request. RELN_ERR_ARG for an invalid request: models, values of options. */
 RelnStatus task_reproduce(RelnCtx *ctx, const TaskRequest *request, TaskOutcome *outcome);
 
 #endif

@@ -8,7 +8,8 @@ enum { SP4_N = 4, SP4_K = 10 };
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */
 
-/* What the paper's layers can see of a pair: B(X,X), B(X,Y), B(Y,Y), B([X,Y],[X,Y]), with the Killing form 6 tr. */
+/* The invariants of a pair that the paper's layers can see: B(X,X), B(X,Y), B(Y,Y), B([X,Y],[X,Y]), with the Killing
+ * form 6 tr. */
 enum { SP4_WORDS = 4 };
 
 typedef struct Sp4Set {
