@@ -1,4 +1,4 @@
-/* args.c -- see args.h. Options are a table; a command says which of them it takes. */
+/* args.c -- see args.h. All options are in one table; each command lists the options that it takes. */
 #include "cli/args.h"
 
 #include <errno.h>
@@ -177,7 +177,7 @@ static bool set(const CliCommand *command, const Option *option, const char *val
     return true;
 }
 
-/* An option that the command looks at: it has a value, which may be missing. */
+/* Parse an option that the command itself interprets; its value may be missing. */
 static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
 {
     const char *const word = argv[*at], *const sign = strchr(word, '=');
