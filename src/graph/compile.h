@@ -13,7 +13,7 @@ typedef struct Sum {
     int n;
 } Sum;
 
-/* What the planner knows of a node. */
+/* The facts that the planner knows about a node. */
 typedef struct Info {
     bool needed;
     int uses;    /* readers among the needed nodes, outputs and assignments included */
@@ -34,7 +34,7 @@ typedef struct Info {
 
 typedef struct Planner {
     RelnPlan *plan;
-    RelnArena *scratch; /* for what only the planner needs */
+    RelnArena *scratch; /* memory that only the planner needs */
     RelnGraph *g;       /* the graph being planned: the plan's, or the body of a function */
     Info *info;         /* by id */
     bool body;          /* planning a function */
@@ -57,7 +57,7 @@ static inline bool nomem(Planner *p)
 
 #define PLAN_ADD(plan, list, value) RELN_LIST_ADD(&(plan)->arena, list, value)
 
-/* ---- what kind of node ---------------------------------------------------------------------------------------- */
+/* ---- kinds of nodes ------------------------------------------------------------------------------------------- */
 
 static inline bool is_source(const RelnNode *x)
 {
@@ -103,7 +103,7 @@ static inline const RelnNode *result_of(const Planner *p, const RelnNode *call, 
     return p->g->nodes.items[call->id + 1 + i];
 }
 
-/* ---- what the passes know ------------------------------------------------------------------------------------- */
+/* ---- facts about nodes ---------------------------------------------------------------------------------------- */
 
 static inline void need(Planner *p, const RelnNode *x)
 {
@@ -235,7 +235,7 @@ void reln_pass_find_phases(Planner *p);
 bool reln_pass_add_phases(Planner *p);
 bool reln_pass_find_kept(Planner *p);
 
-/* place.c: room for every value; places of what is computed once a step, accumulators of the reductions. */
+/* place.c: room for every value, places of step-level values, accumulators of the reductions. */
 void reln_pass_measure(Planner *p);
 bool reln_pass_place_step(Planner *p);
 
@@ -256,7 +256,7 @@ bool reln_compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Progra
  * instructions. */
 bool reln_pass_lay_out(Planner *p, Program *program);
 
-/* ---- what passes use of each other ---------------------------------------------------------------------------- */
+/* ---- functions that passes share ------------------------------------------------------------------------------ */
 
 /* Room in the plan's shared memory. */
 Place reln_place_shared(RelnPlan *plan, size_t bytes);

@@ -1,4 +1,4 @@
-/* emit.c -- instructions at the end of a program: their inputs, what they prepare and pack, what they cost. */
+/* emit.c -- appends instructions to a program: their inputs, prepared constants, packed operands and costs. */
 #include "graph/compile.h"
 
 #include <assert.h>

@@ -172,7 +172,8 @@ const RelnOp reln_op_call = {
 const RelnOp reln_op_result = {
     .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result};
 
-/* The arguments of a call: those given, and between them the captured ones. False without a message when one is NULL. */
+/* The arguments of a call: the given ones, with the captured ones between them. False without a message when one is
+ * NULL. */
 static bool all_arguments(RelnGraph *g, const RelnFn *fn, RelnNode *const *in, RelnNode **out)
 {
     for (int i = 0; i < fn->n_in; i++) {

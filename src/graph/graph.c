@@ -154,7 +154,7 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     va_end(args);
     if (g->scope && status != RELN_ERR_NOMEM)
         name_layer(g);
-    /* what breaks in a function's body breaks the graph it belongs to */
+    /* an error in a function's body is an error of the graph that it belongs to */
     if (g->parent)
         reln_graph_fail(g->parent, status, "in function %s: %s", g->name, g->message);
     return false;

@@ -75,7 +75,7 @@ typedef struct RelnAssign {
 
 typedef struct RelnSettled RelnSettled;
 
-/* A named part of a network: a layer, or what is between reln_scope_begin() and reln_scope_end(). */
+/* A named part of a network: a layer, or the nodes made between reln_scope_begin() and reln_scope_end(). */
 struct RelnScope {
     const RelnScope *parent; /* NULL: outermost */
     const char *name;
@@ -87,7 +87,7 @@ void reln_scope_text(const RelnScope *scope, char *text, size_t size);
 /* A check of a constant tensor that has already been made. */
 typedef struct RelnChecked {
     const RelnTensor3 *t;
-    const RelnTensor3 *given; /* what t was settled from; NULL: only checked */
+    const RelnTensor3 *given; /* the tensor that t was settled from; NULL: only checked */
     const RelnRep *u, *v, *w;
     const struct RelnSettled
         *settled; /* with its exact form: rep/settle.h; NULL: turned by a gradient */
@@ -144,7 +144,7 @@ bool reln_domain_is_above(const RelnGraph *g, RelnDomain ancestor, RelnDomain do
 
 typedef struct RelnSourceAttr {
     int index;         /* of the name among the graph's sources, or -1 */
-    RelnDomain target; /* indices: what they point into */
+    RelnDomain target; /* indices: the domain that they point into */
     int limit;
 } RelnSourceAttr;
 
@@ -190,8 +190,8 @@ typedef struct RelnResultAttr {
     int index;
 } RelnResultAttr;
 
-/* Cotangents of a call's arguments from those of its results (NULL where there is none); depends[id] tells which are
- * of interest. */
+/* Compute the cotangents of a call's arguments from the cotangents of its results (NULL where there is none);
+ * depends[id] tells which arguments need one. */
 void reln_call_vjp(RelnGraph *g, const RelnNode *z, RelnNode *const *cot, int n_cot,
                    const bool *depends, RelnNode **gin);
 

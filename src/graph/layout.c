@@ -13,7 +13,7 @@ typedef struct Layout {
     RELN_LIST(Buffer) buffers;
 } Layout;
 
-/* Offsets by first fit: a buffer goes to the lowest gap among those alive with it. */
+/* Assign an offset by first fit: a buffer gets the lowest gap between the buffers that are alive with it. */
 static size_t first_fit(const Buffer *placed, int n, const Buffer *b, int *order)
 {
     size_t at = 0;
@@ -77,7 +77,7 @@ static size_t scratch_of(const Planner *p, const Instr *instr)
     const RelnNode *x = instr->node;
 
     if (instr->kind == DO_CALL) {
-        /* results that nobody reads still need somewhere to go */
+        /* results without a reader still need memory */
         size_t bytes = instr->callee->slab;
 
         for (int i = 0; i < instr->n_out; i++)

@@ -168,7 +168,7 @@ struct RelnPlan {
     RELN_LIST(Constant) constants;
     RELN_LIST(Entry) entries;
     char *frozen;       /* copies of them; NULL: the store's own are read */
-    bool settled;       /* frozen, and what is steady has been computed */
+    bool settled;       /* frozen, and its steady values have been computed */
     uint64_t n_freezes; /* so far: packs of another one are stale */
     char *memory;       /* shared: step-level values */
     size_t memory_size;
@@ -204,7 +204,7 @@ RelnStatus reln_plan_finite(const RelnNode *x, const void *values, ptrdiff_t n, 
 /* Bytes for n items of x. */
 size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
 
-/* Bytes for a result of a call that nobody reads. */
+/* Bytes for a call's result without a reader. */
 size_t reln_spare_room(const RelnPlan *plan, const Program *callee, int result);
 
 /* Room for the places of n items of a domain's parent; for the values kept of the batch at hand. */
