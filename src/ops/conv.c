@@ -490,7 +490,7 @@ static double flops_outer(const RelnNode *z)
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* The index-th case: x, its windows, and the domain; y is what reln_conv() makes of x and `to` channels. */
+/* The index-th case: x, its windows, and the domain; y is the result of reln_conv() with `to` channels. */
 typedef struct Case {
     RelnDims x;
     RelnAxis axis;

@@ -54,7 +54,7 @@ RELN_API RelnNode *reln_weigh_t(RelnGraph *g, RelnNode *a, RelnNode *v);
 RELN_API RelnNode *reln_channel_gram(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_channel_mix() -- y[r, k, d] = sum_c x[r, k, c] w[c, d]: channels mixed by weights that each item has of its own
+ * reln_channel_mix() -- y[r, k, d] = sum_c x[r, k, c] w[c, d]: channels mixed by separate weights for each item
  *
  * Shapes  x (P, Q, R, K, C), w (P, Q, R = C, K = 1, C = D) -> (P, Q, R, K, D); P and Q broadcast
  * Rep     w is invariant; y transforms as x

@@ -264,7 +264,7 @@ static RelnNode *sample(RelnSampler *s, int index)
         x = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, 1, 5}, NULL);
         at = reln_sample_index(s, RELN_STEP, (RelnDims){2, 1, 1, 1, 1}, RELN_STEP, 5);
         return reln_pick(s->graph, x, at, RELN_C);
-    case 4: /* where the largest form is: what max pooling does. Few, so that differences do not change the winner */
+    case 4: /* max pooling: the place of the largest form. Few points, so that differences do not change the winner */
         x = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){3, 1, 1, k, 1}, adjoint);
         at = reln_argmax(s->graph,
                          reln_form(s->graph, reln_sample_algebra(s), RELN_FORM_COMPLETED, x, x),

@@ -50,7 +50,7 @@ static RelnStatus forward(const RelnExec *e)
 
 /* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
-/* sum c[i] u^i, from ops that have derivatives of their own. */
+/* sum c[i] u^i, built from other ops, which have their own derivatives. */
 static RelnNode *spell(RelnGraph *g, int n, const double *c, RelnNode *u)
 {
     RelnNode *p = reln_shift(g, u, c[n - 1], c[n - 2]);
