@@ -183,8 +183,8 @@ static int length(double answer)
 
 /* -- singular values ------------------------------------------------------------------------- */
 
-/* What LAPACK sees is aᵀ (n,m) = V diag(s) Uᵀ: its left factor is our vt, its right factor our u, both already in
- * row-major order. */
+/* LAPACK sees aᵀ (n,m) = V diag(s) Uᵀ: its left factor is our vt, its right factor our u, both already in row-major
+ * order. */
 static RelnStatus svd(RelnArena *tmp, int m, int n, const double *a, bool full_v, double *s,
                       double *u, double *vt)
 {
