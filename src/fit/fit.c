@@ -24,7 +24,7 @@ size_t reln_peak_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
 }
 
-/* ---- what the trainer asks for --------------------------------------------------------------------------------------- */
+/* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
 static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
 {
@@ -371,7 +371,7 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
-    /* what the process has already, data included, and what the steps will touch */
+    /* memory in use, data included, and memory that the steps will touch */
     fit->planned_bytes = before + plan_bytes(fit, fit->plan, smaller(batch, fit->n_train)) +
                          store_bytes(reln_model_store(fit->model));
     if (fit->has_reader)

@@ -86,8 +86,8 @@ RelnStatus reln_check_constants(const RelnModel *model, double most);
 /* Is it a file of this format and kind, "model" or "checkpoint"? */
 RelnStatus reln_format_check(RelnCtx *ctx, const RelnTensors *file, const char *path,
                              const char *kind);
-/* reln_model_save() of the best weights that a trainer knows, which came after `step` steps. The model keeps those it has.
- * best NULL: the model's own. */
+/* reln_model_save() of the best weights that a trainer knows, found after `step` steps; the model's weights do not
+ * change. best NULL: save the model's own weights. */
 RelnStatus reln_model_save_best(const RelnModel *model, RelnTrainer *best, int64_t step,
                                 const char *path);
 /* A model with the weights of another, in another precision. Caller destroys. */
@@ -114,12 +114,11 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
-    char *folder, *data_path, *validation_path,
-        *note; /* validation_path NULL: no file of its own */
+    char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no separate file */
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
-    RelnArchive *archive, *validation_archive; /* the latter NULL: none of its own */
+    RelnArchive *archive, *validation_archive; /* the latter NULL: no separate file */
     uint64_t fingerprint;
     RelnModel *model;
     RelnData *data, *plain; /* training data; the same without random frames, for evaluation */
@@ -140,12 +139,12 @@ struct RelnFit {
 
 bool reln_fit_holds_run(const char *folder); /* is there a checkpoint in it? */
 
-/* record.c: metrics.csv, a line for each evaluation: all of those so far; those that are not yet in it, at its end. */
+/* record.c: metrics.csv, with a line for each evaluation: write all evaluations so far, or append the new ones. */
 RelnStatus reln_fit_record_begin(RelnFit *fit);
 RelnStatus reln_fit_record_grow(RelnFit *fit);
 
-/* live.c: the files of a run that has begun or was taken up again; those that it is time to write after a step, or all that
- * are older than the run. */
+/* live.c: write the files of a run that begins or is resumed; after a step, write the files whose time has come, or all
+ * that are older than the run. */
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
 
