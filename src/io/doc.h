@@ -12,7 +12,7 @@ struct RelnDoc {
     RelnDocNode *root;
     RelnStatus status; /* of the first builder that failed */
     RelnDocNode *
-        nodes; /* n_nodes of a block not yet given away: many nodes, one allocation; texts likewise */
+        nodes; /* the n_nodes free nodes of a block: one allocation serves many; the same for texts */
     size_t n_nodes;
     char *texts;
     size_t n_texts;

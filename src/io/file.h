@@ -27,7 +27,7 @@ typedef struct RelnReplace {
     const char *path; /* borrowed */
     char *temporary;
     int fd;
-    bool keep; /* set before the commit: what was there stays as NAME.previous */
+    bool keep; /* set before the commit: the old file stays as NAME.previous */
 } RelnReplace;
 
 RelnStatus reln_replace_begin(RelnCtx *ctx, const char *path, RelnReplace *out);

@@ -31,7 +31,7 @@ typedef enum KeyKind {
     KEY_WHOLE,   /* int */
     KEY_FLAG,    /* bool */
     KEY_SECTION, /* another table over the same struct, moved by `at` */
-    KEY_OWN,     /* by functions of its own */
+    KEY_OWN,     /* read and written by functions of the key */
     KEY_PADDING  /* `room` bytes that mean nothing: they are not read and not written */
 } KeyKind;
 
@@ -58,7 +58,7 @@ struct Key {
     const Section *section;
     RelnStatus (*read)(const Reader *r, const Key *key, const RelnDocNode *node, void *base);
     void (*write)(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base);
-    const char *example; /* what the template shows, when it is not the default */
+    const char *example; /* the value that the template shows, when it is not the default */
     bool shown;          /* the example is the default of a key that has no number for it */
     const char *help;
 };

@@ -39,7 +39,7 @@ typedef struct Output {
     uint64_t at; /* bytes written */
 } Output;
 
-/* ---- what is written --------------------------------------------------------------------------------------------- */
+/* ---- entries ---------------------------------------------------------------------------------------------------- */
 
 static RelnStatus check_name(const Output *o, const RelnArray *a, int i)
 {

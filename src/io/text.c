@@ -91,7 +91,8 @@ void reln_number_write(double value, char text[RELN_NUMBER_TEXT])
 
 /* ---- quotes ------------------------------------------------------------------------------------------------------ */
 
-/* Control characters, and those that YAML readers take for line breaks, marks or nothing at all. */
+/* Must a character be escaped? Control characters must, and characters that YAML readers take for line breaks or marks,
+ * or drop. */
 static bool must_escape(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == '"' || c == '\\' || c == 0x2028 ||
