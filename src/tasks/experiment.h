@@ -80,8 +80,8 @@ typedef struct ExpPart {
     RelnNode *(*loss_of)(const RelnNet *net, const void *model, RelnNode *out);
     bool eps_inside; /* Adam's epsilon is inside its root */
 
-    /* The score: mean square error on `validation`, or what evaluate() says. Neither: none, and the last weights
-     * stay. */
+    /* The score: mean square error on `validation`, or the result of evaluate(). Without both there is no score, and
+     * the last weights stay. */
     const ExpSet *validation;
     RelnStatus (*evaluate)(Exp *e, void *self, RelnEvaluation *out);
     const char *metric; /* evaluate() has one, with this name */
@@ -123,7 +123,7 @@ typedef struct ExpJob {
     uint64_t stream; /* added to the seed of weights */
     ExpNetwork network;
     ExpNetwork others[EXP_OTHERS]; /* more plans of the same weights, for judging */
-    const void *model;             /* what the functions above and loss_of() are given */
+    const void *model;             /* the argument of the functions above and of loss_of() */
     /* Starting values that depend on data or that RelnInit cannot draw; NULL: none. */
     RelnStatus (*start)(RelnStore *store, const void *model);
     int n_parts;

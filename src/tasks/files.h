@@ -9,7 +9,7 @@ enum { TASK_PATH = 1024 };
 struct TaskFiles {
     const char *folder;
     const TaskWatch *watch;
-    const char *settings; /* of this run, as a text: what a checkpoint must agree with */
+    const char *settings; /* of this run, as a text; a checkpoint must agree with them */
 };
 
 /* All runs of one call: model m, seed number s is runs[m * n_seeds + s]. */

@@ -1,9 +1,9 @@
 /* jobs.c -- several runs at a time, each in a separate process.
  *
  * A run is a function of (model, seed) and its result is a file, so a child process makes the run and this process
- * reads the file. A child sees the prepared data without copying it, and has its own threads. It shares a page of memory with
- * its parent, which holds its progress, its error, and whether it should stop. A child whose parent has died stops with
- * a checkpoint.
+ * reads the file. A child sees the prepared data without copying it, and has its own threads. It shares a page of
+ * memory with its parent, which holds its progress, its error, and whether it should stop. A child whose parent has
+ * died stops with a checkpoint.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */ /* NOLINT(bugprone-reserved-identifier) */
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
 
 #include "tasks/files.h"
 
-/* ---- what was asked for ------------------------------------------------------------------------------------------ */
+/* ---- the request ------------------------------------------------------------------------------------------------- */
 
 static RelnStatus fail_value(TaskCall *call, const TaskOption *o, const char *value)
 {

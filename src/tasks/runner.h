@@ -43,8 +43,8 @@ typedef struct TaskRequest {
 } TaskRequest;
 
 typedef struct TaskOutcome {
-    bool stopped;    /* asked to end; what was done is on disk, and the same call goes on */
-    int runs, found; /* runs that have results now, and those of them that were there before */
+    bool stopped;    /* asked to end; finished work is on disk, and the same call goes on */
+    int runs, found; /* runs with results now, and how many of them had results before */
     char message[1024];
 } TaskOutcome;
 

@@ -63,10 +63,10 @@ typedef struct TaskModel {
     TaskNumber paper[TASK_METRICS]; /* in the order of the task's metrics */
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
     double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
-    const void *settings; /* what the task makes of it: the struct of its row_fields */
+    const void *settings; /* the row's settings: the struct of row_fields */
 } TaskModel;
 
-/* An option of the task's own: --NAME VALUE. Its words are one list: those that are taken, shown and looked up. */
+/* An option of a task: --NAME VALUE. One list of words serves to check, show and look up its values. */
 typedef struct TaskOption {
     const char *name; /* without dashes */
     const char *help;
@@ -95,10 +95,11 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
-    const char *truth; /* NULL, or the curve of what is true, the same in all runs, drawn with it */
+    const char
+        *truth; /* NULL, or the name of the true curve, the same in all runs, drawn with it */
 } TaskFigure;
 
-/* Memory and objects that end together, the last one first: the data of a call, or what one run needs. */
+/* Memory and objects that are freed together, the last one first: the data of a call, or of one run. */
 typedef struct TaskRoom TaskRoom;
 
 /* The data that all runs of one call share. */
@@ -148,7 +149,7 @@ struct Task {
     const char *name;
     const char *purpose; /* one line */
     const char
-        *about; /* a paragraph for the report: what the columns are; README.md has the rest */
+        *about; /* a paragraph for the report that explains the columns; README.md has the rest */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
     int n_models;
@@ -222,7 +223,7 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store);
 /* Call this within long evaluations: true sets run->stopped, and run() should return RELN_ERR_STOPPED. */
 bool task_asked(TaskRun *run);
 
-/* ---- for those who run them ------------------------------------------------------------------------------------- */
+/* ---- for the runner --------------------------------------------------------------------------------------------- */
 
 int task_count(void);
 const Task *task_at(int index);

@@ -38,7 +38,7 @@ typedef struct BchModel {
     double rate;
     BchKind kind;
     int order;  /* BCH_SERIES */
-    int hidden; /* dense layers, and what is between them */
+    int hidden; /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     char blocks[8]; /* BCH_LAYERS: 'b' and 'r' */
     bool augment;

@@ -59,7 +59,7 @@ typedef struct GlnModel {
     GlnKind kind;
     int width;
     int head;   /* width of the function of invariants */
-    int hidden; /* dense layers, and what is between them */
+    int hidden; /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     RelnForm form;
     GlnLift lift; /* of covariances */

@@ -126,9 +126,8 @@ typedef struct Bench {
     int abreast, groups; /* of a batch of states */
     RelnGraph *graph[PLANS];
     RelnPlan *plan[PLANS];
-    size_t n_states; /* numbers of them */
-    double rate,
-        *states; /* (batch, 5, 12), in any order: what they are does not change what they cost */
+    size_t n_states;      /* numbers of them */
+    double rate, *states; /* (batch, 5, 12), in any order: the cost does not depend on the values */
 } Bench;
 
 static RelnStatus open_plan(Bench *b, int which)

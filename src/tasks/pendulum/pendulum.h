@@ -95,7 +95,7 @@ typedef struct PendData {
     int n; /* rows of every split */
     PendRow rows[PEND_SPLITS][PEND_SPLIT];
     double *chunks[PEND_SPLITS]; /* (n, 5, 12) */
-    double *truth;               /* (n, 150, 12): what follows the first state of each test chunk */
+    double *truth; /* (n, 150, 12): the states after the first state of each test chunk */
 } PendData;
 
 /* The first n rows of each split, 1 to PEND_SPLIT, of the systems drawn from the seed. False when memory was out; clear
@@ -166,7 +166,7 @@ typedef struct PendBuild {
     PendSymmetry symmetry;
     const void *settings; /* the architecture's own */
     int abreast;          /* states in the channels of a node; 0 means 1 */
-    uint64_t seed;        /* of what an architecture draws itself */
+    uint64_t seed;        /* of the random numbers that an architecture draws */
 } PendBuild;
 
 typedef struct PendArchitecture {
@@ -174,7 +174,7 @@ typedef struct PendArchitecture {
         typed; /* its graph has the symmetry for its group; otherwise none:3, and types prove nothing */
     bool velocity; /* the value is zdot, four vectors: a neural ODE */
     int abreast;   /* so many states are best put abreast; 0: it takes one only */
-    /* Parameters, and what is computed from them once a step. */
+    /* Parameters, and values computed from them once a step. */
     void (*weights)(const PendBuild *b, PendWeights *w);
     /* Build the value in b->graph, which may be another graph than the one that lists the weights. */
     RelnNode *(*value)(const PendBuild *b, RelnNode *z, PendWeights *w);
@@ -207,7 +207,7 @@ RelnNode *pend_model_steps(PendModel *m, RelnNode *z, double h, int n);
  * abreast, each is counted with its `share` (C = abreast); NULL: with 1. */
 RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int substeps);
 
-/* ---- for those who write an architecture ------------------------------------------------------------------------ */
+/* ---- for authors of an architecture ----------------------------------------------------------------------------- */
 
 void pend_weights_add(PendWeights *w, RelnNode *node);
 RelnNode *pend_weights_take(PendWeights *w);
@@ -321,7 +321,7 @@ extern const PendInvariant pend_scalars, pend_scalars_smooth;
 typedef struct PendEquivariant {
     int channels, layers; /* of vectors */
     int hidden, width;    /* of the dense network on the invariants; swish */
-    double share;         /* of what is not linear, as in PendInvariant */
+    double share;         /* of the part that is not linear, as in PendInvariant */
 } PendEquivariant;
 
 extern const PendArchitecture pend_equivariant;

@@ -87,8 +87,8 @@ RelnNode *platonic_network(const RelnNet *net, const PlatonicModel *model)
     return classify(net, model, reln_nn_invariant(net, h));
 }
 
-/* Max-Killing pooling chooses by the score B(h, h Wq) and what follows it is B(h, h): both are made for all elements,
- * and samples choose among them. */
+/* Max-Killing pooling chooses by the score B(h, h Wq), and the layers after it use B(h, h): both are computed for all
+ * elements, and samples choose among them. */
 RelnNode *platonic_network_shared(const RelnNet *net, const PlatonicModel *model)
 {
     RelnGraph *g = net->graph;

@@ -44,7 +44,7 @@ typedef struct Sp4Model {
     Sp4Kind kind;
     int width;
     int channels; /* SP4_BEST: of elements; width is that of the function of their invariants */
-    int hidden;   /* dense layers, and what is between them */
+    int hidden;   /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     bool cosine;        /* from a warm-up down to 0, instead of a constant rate */
     bool augment;       /* SP4_MLP: half of the training set are conjugates of the other half */
