@@ -52,7 +52,7 @@ struct RelnData {
     bool resident;
     Lifted all, batch;
     ptrdiff_t room; /* samples of the batch */
-    double *metric; /* the identity, for errors without a length of their own */
+    double *metric; /* the identity, for errors that have no invariant length */
     size_t metric_count;
 };
 

@@ -6,7 +6,7 @@
 #include "io/keys.h"
 #include "kit/survey.h"
 
-/* A group, and which inputs it moves: those of n x n matrices of the kinds that it has lifts for. */
+/* A candidate for the symmetry: a group, and the kinds of inputs that it has lifts for, on n x n matrices. */
 typedef struct Candidate {
     const char *name;
     int n; /* 0: of any size, put into the name */
@@ -104,7 +104,7 @@ static void put_symmetry(Draft *d)
         }
 }
 
-/* Under general frames vectors and covariances have no lift of their own. */
+/* Is the array an input of the draft: without matrix size, or with the size of the draft's group? */
 static bool fits(const Draft *d, const RelnSurveyArray *a)
 {
     return a->role == RELN_ROLE_INPUT && (a->n == 0 || a->n == d->n);

@@ -8,7 +8,7 @@ static bool in_rows(const RelnData *d, int id)
     return d->m->masked && d->m->slots[id].by_point;
 }
 
-/* Numbers of a slot for one sample, or one point where only those that are there are kept. */
+/* Numbers of a slot for one sample, or for one point where masked-out points are not kept. */
 static ptrdiff_t slot_count(const RelnData *d, int id)
 {
     const Slot *s = &d->m->slots[id];

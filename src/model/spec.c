@@ -1,4 +1,4 @@
-/* spec.c -- the keys of a SPEC: one table of names, ranges, defaults and help; and what must hold between them. */
+/* spec.c -- the keys of a SPEC: one table of names, ranges, defaults and help; and the conditions between keys. */
 #include "kit/spec.h"
 
 #include <float.h>
@@ -330,7 +330,7 @@ static const Key spec_keys[] = {
 };
 static const Section spec_section = SECTION("the spec", spec_keys);
 
-/* ---- keys with forms of their own ---------------------------------------------------------------------------------- */
+/* ---- keys with special forms ------------------------------------------------------------------------------------- */
 
 /* {algebra: gl, n: 3} is gl:3. */
 static RelnStatus read_long_name(const Reader *r, const RelnDocNode *map, RelnSpec *spec)
@@ -551,7 +551,7 @@ static void write_validation(RelnDoc *doc, RelnDocNode *map, const Key *key, con
         reln_doc_set_number(doc, map, key->name, train->validation);
 }
 
-/* ---- what must hold between keys ------------------------------------------------------------------------------------ */
+/* ---- conditions between keys ------------------------------------------------------------------------------------- */
 
 static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
 {
@@ -771,7 +771,7 @@ static const char examples[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n";
 
-/* Every kind of input on a line of its own. */
+/* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)
 {
     char extents[32];
@@ -802,7 +802,7 @@ size_t reln_spec_template(char *text, size_t size)
     return page.used;
 }
 
-/* ---- for those who train --------------------------------------------------------------------------------------------- */
+/* ---- for training ------------------------------------------------------------------------------------------------ */
 
 uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch)
 {

@@ -99,7 +99,7 @@ static RelnStatus count(RelnArchive *archive, int index, RelnSurveyArray *a, dou
     return RELN_OK;
 }
 
-/* ---- what it may be ------------------------------------------------------------------------------------------------------- */
+/* ---- guesses ----------------------------------------------------------------------------------------------------- */
 
 /* Do all things of `size` numbers in some rows have a property? */
 static RelnStatus all_have(RelnArchive *archive, int index, const RelnSurveyArray *a, int size,
