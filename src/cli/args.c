@@ -13,7 +13,7 @@ typedef enum Kind { FLAG, TEXT, TEXTS, NUMBER } Kind;
 typedef struct Option {
     const char *name;
     Kind kind;
-    const char *value; /* what its value is called, NULL for a flag */
+    const char *value; /* the name of its value, NULL for a flag */
     size_t offset;     /* of its field in CliArgs */
     unsigned needs;    /* CLI_EVERY or the bit a command must have */
     uint64_t min, max; /* of a number */

@@ -1,4 +1,4 @@
-/* cmd_sweep.c -- `reln sweep`: a SPEC trained with many settings, each run in a folder and a process of its own. */
+/* cmd_sweep.c -- `reln sweep`: trains a SPEC with many settings, each run in its own folder and process. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ typedef struct Sweep {
     CliShow how;
 } Sweep;
 
-/* ---- what is swept over ---------------------------------------------------------------------------------------------------- */
+/* ---- the keys that vary ------------------------------------------------------------------------------------------ */
 
 static bool is_whole(double x)
 {
@@ -445,7 +445,7 @@ static CliExit climb(RelnCtx *ctx, const Sweep *s)
     return code;
 }
 
-/* ---- what came out ------------------------------------------------------------------------------------------------------------ */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static CliExit print(RelnCtx *ctx, const Sweep *s, const CliRun *runs, int best, const char *page)
 {
