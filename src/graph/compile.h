@@ -39,7 +39,7 @@ typedef struct Planner {
     Info *info;         /* by id */
     bool body;          /* planning a function */
     ptrdiff_t
-        items; /* of a function that works on items; 0: a placed function, which counts rows as the graph does */
+        items; /* of a function that works on items; 0: the graph, or a placed function, which has the graph's rows */
     Program *program; /* being written */
     int phase;        /* whose program it is */
     int open;         /* 1 + index of the loop that is being written; 0: none */
@@ -261,7 +261,7 @@ bool reln_pass_lay_out(Planner *p, Program *program);
 /* Room in the plan's shared memory. */
 Place reln_place_shared(RelnPlan *plan, size_t bytes);
 bool reln_place_const(Planner *p, const RelnNode *x);
-/* The terms of a tree of additions; collecting appends them to the n that are there, and returns how many there are then. */
+/* The terms of a tree of additions: count them, or append them to the list of n terms and return its new length. */
 int reln_count_terms(const Planner *p, const RelnNode *x, bool root);
 int reln_collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int n);
 

@@ -50,8 +50,8 @@ enum {
     RELN_OP_PARENTS = 256 /* an item's value depends on all items below the same parent */
 };
 
-/* How an op with inputs of several domains can be computed for a part of its items, a tile. Its other inputs are there
- * whole. Ops of one domain are computed for the part alone. */
+/* How an op with inputs of several domains can be computed for a part of its items, a tile. All items of its other
+ * inputs are in memory. Ops of one domain are computed for the tile alone. */
 typedef enum RelnTiling {
     RELN_TILED_NEVER,
     RELN_TILED_BY_RESULT, /* for items of the result */
@@ -130,9 +130,9 @@ RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *i
 /* Record the first error of a graph. Returns false, for infer. */
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for a builder that was given NULL; g may be NULL, too. */
+/* Record the error of a builder that was given NULL; g may be NULL, too. */
 bool reln_graph_null(RelnGraph *g, const char *function);
-/* The same after an allocation that failed, with the context's message. */
+/* Record a failed allocation, with the context's message. */
 bool reln_graph_nomem(RelnGraph *g);
 RelnArena *reln_graph_arena(RelnGraph *g);
 /* Zeroed memory of that arena; NULL with the graph failed. */
@@ -185,7 +185,7 @@ bool reln_want_size(RelnGraph *g, const char *op, const RelnShape *s);
 
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);
-/* The same text into `text`. */
+/* Write the text of a shape into `text`. */
 void reln_shape_write(const RelnNode *x, char *text, size_t size);
 
 static inline ptrdiff_t reln_shape_count(const RelnShape *s)
@@ -291,7 +291,7 @@ typedef struct RelnSpans {
     ptrdiff_t n_samples;
     const ptrdiff_t *const *first; /* by domain - 2, of the batch: subtract [0] */
     ptrdiff_t sample;              /* the first one's number in the batch */
-    RelnDomain tile;               /* RELN_STEP: none, everything is there */
+    RelnDomain tile;               /* RELN_STEP: no tile, all items are in memory */
     ptrdiff_t tile_first;
 } RelnSpans;
 

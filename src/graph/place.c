@@ -50,7 +50,7 @@ int reln_count_terms(const Planner *p, const RelnNode *x, bool root)
     return 1;
 }
 
-/* Appends the terms to the n that are there, and returns how many there are then. */
+/* Append the terms to the list of n terms, and return its new length. */
 int reln_collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int n)
 {
     if (has_terms(p, x, root)) {

@@ -22,7 +22,7 @@ typedef struct Place {
     PlaceKind kind;
     size_t offset; /* bytes, or an index */
     size_t
-        step; /* in a loop: bytes for each item before the tile, where all items are there; 0: not in step */
+        step; /* in a loop: bytes for each item before the tile, where all items are in memory; 0: not in step */
 } Place;
 
 typedef enum InstrKind {
@@ -43,7 +43,7 @@ typedef struct Instr {
     const RelnNode *node;
     RelnDomain domain; /* whose items are counted */
     bool accumulate;
-    bool out_whole;       /* in a loop: all items of the result are there, not those of the tile */
+    bool out_whole;       /* in a loop: `out` holds all items, not only those of the tile */
     const bool *in_whole; /* the same of each input */
     int loop;             /* index in the program; -1: it runs once */
     bool steady;          /* at step level: the same in every run of a frozen plan */
@@ -207,7 +207,7 @@ size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
 /* Bytes for a call's result without a reader. */
 size_t reln_spare_room(const RelnPlan *plan, const Program *callee, int result);
 
-/* Room for the places of n items of a domain's parent; for the values kept of the batch at hand. */
+/* Reserve the places of n items of a domain's parent; reserve the kept values of the current batch. */
 RelnStatus reln_plan_reserve_items(RelnPlan *plan, int rows, ptrdiff_t n);
 RelnStatus reln_plan_reserve_kept(RelnPlan *plan);
 

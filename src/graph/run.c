@@ -140,7 +140,8 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
 }
 
 /* Find the memory of a call's results. Results without a reader go to spare memory. The call adds to step-level
- * results, so results with memory of their own are set to 0 first. */
+ * results, so these are set to 0 first, unless they are accumulators, results of the caller, or were set to 0 before a
+ * loop. */
 static void find_results(const Frame *f, const Instr *instr, char *spare, void **out)
 {
     for (int i = 0; i < instr->n_out; i++) {
