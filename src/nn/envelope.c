@@ -143,8 +143,8 @@ RelnNode *reln_nn_jordan(const RelnNet *net, const char *name, RelnNode *x)
 
 /* ---- Triple -------------------------------------------------------------------------------------------------------- */
 
-/* Test closure on fixed elements: a trilinear map that vanishes on generic elements vanishes everywhere, except for
- * choices of measure 0. */
+/* Test closure on a few fixed random elements: a trilinear map that vanishes on them vanishes everywhere, except for a
+ * choice of elements of measure 0. */
 static bool closed_under_triples(const RelnNet *net, RelnArena *arena)
 {
     enum { PROBES = 3 };
