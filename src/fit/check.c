@@ -394,7 +394,8 @@ static double most_of(const Checker *c, const double *errors)
     return errors[(c->total - 1) * 19 / 20];
 }
 
-/* Note the first condition number at which predictions in the model's own precision differ from those in double. */
+/* Note the first condition number at which the output's error is large in the model's own precision but small in
+ * double. */
 static void part(RelnCheck *out, double cond, double own, double wide)
 {
     if (out->parts_at == 0.0 && own > RELN_CHECK_PARTS && !(wide > RELN_CHECK_PARTS / 10)) {
