@@ -150,7 +150,7 @@ enum { EXP_NETWORK, EXP_OTHER }; /* plans for judging: the network, then the oth
 
 /* Outputs for all samples of a set, as doubles. */
 RelnStatus exp_predict(Exp *e, int plan, const ExpSet *set, double *out);
-/* The same in memory of the experiment's, `size` numbers for each sample. */
+/* Outputs in memory of the experiment, `size` numbers for each sample. */
 RelnStatus exp_outputs(Exp *e, int plan, const ExpSet *set, int size, double **out);
 RelnStore *exp_store(const Exp *e);
 RelnPlan *exp_plan(const Exp *e, int part);  /* of a training */
@@ -189,7 +189,7 @@ typedef struct ExpAction {
 
 /* Adds both errors, divided by `share`, to sums for each of n elements. Stops when the run is asked to stop. */
 RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share, double sums[2]);
-/* The same after a->before was computed: the outputs for `seen`, the test samples as the network takes them. */
+/* Computes a->before, the outputs for `seen`, the test samples as the network takes them; then exp_act(). */
 RelnStatus exp_act_on(Exp *e, const ExpSet *seen, ExpAction *a, RelnRng *rng, int n, double share,
                       double sums[2]);
 

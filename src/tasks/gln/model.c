@@ -5,7 +5,8 @@
 #include "tasks/experiment.h"
 #include "tasks/gln/gln.h"
 
-/* A smooth function of invariants, the same for all networks, so that the comparison is between their invariants. */
+/* A smooth function of invariants, the same in every row that has invariants, so that rows differ in their invariants
+ * only. */
 static RelnNode *head(const RelnNet *net, const GlnModel *model, RelnNode *s)
 {
     const RelnMlp mlp = {.hidden = model->hidden,
