@@ -37,7 +37,8 @@ static RelnStatus claim_matrix(const RelnModel *m, RelnClaims *claims, const cha
                           list(rows, columns, matrix, entries), entries);
 }
 
-/* The rep of coordinates in the symmetry's own algebra, under the group of graphs: both have the same generators. */
+/* The rep of coordinates in the symmetry's own algebra, under the group of graphs: each generator acts by the same
+ * matrix as in the symmetry. */
 static const RelnRep *element_rep(const RelnModel *m)
 {
     const RelnRep *own;
