@@ -1,4 +1,4 @@
-/* args.c -- see args.h. Options are a table; a command says which of them it takes. */
+/* args.c -- see args.h. All options are in one table; each command lists the options that it takes. */
 #include "cli/args.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ typedef enum Kind { FLAG, TEXT, TEXTS, NUMBER } Kind;
 typedef struct Option {
     const char *name;
     Kind kind;
-    const char *value; /* what its value is called, NULL for a flag */
+    const char *value; /* the name of its value, NULL for a flag */
     size_t offset;     /* of its field in CliArgs */
     unsigned needs;    /* CLI_EVERY or the bit a command must have */
     uint64_t min, max; /* of a number */
@@ -177,7 +177,7 @@ static bool set(const CliCommand *command, const Option *option, const char *val
     return true;
 }
 
-/* An option that the command looks at: it has a value, which may be missing. */
+/* Parse an option that the command itself interprets; its value may be missing. */
 static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
 {
     const char *const word = argv[*at], *const sign = strchr(word, '=');

@@ -32,7 +32,7 @@ enum {
     CLI_SWEEP = 1 << 16,
     CLI_JOBS = 1 << 17,
     CLI_UNTIL = 1 << 18,
-    CLI_OWN = 1 << 11 /* and others with values, which the command looks at itself */
+    CLI_OWN = 1 << 11 /* and options with values that the command interprets itself */
 };
 
 /* The values of an option that may be given several times. */
@@ -60,18 +60,18 @@ typedef struct CliArgs {
     } own[CLI_MAX_OWN];
 } CliArgs;
 
-/* Parses what follows the command's name. When it is wrong: says so in one line and returns false. */
+/* Parses the words after the command's name. On an error it prints one line and returns false. */
 bool cli_args_parse(const CliCommand *command, int argc, char **argv, CliArgs *out);
 
 /* Says that a command has no such option, and the nearest that it has: of all commands' and of `more`. */
 void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
                       const char *const *more);
 
-/* An option in words. */
+/* An option as the help describes it. */
 typedef struct CliOption {
     const char *name;
-    const char *
-        value; /* what its value is called, or "a|b|c", the words to choose from; NULL for a flag */
+    const char
+        *value; /* the name of its value, or "a|b|c", the words to choose from; NULL for a flag */
     const char *help;
 } CliOption;
 /* The index-th option that a command takes; false past the last. */

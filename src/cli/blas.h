@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* Loads it, once, before the first command that calculates; CLI_DONE, or one line on stderr and the exit code. */
+/* Loads OpenBLAS, once, before the first command that calculates; CLI_DONE, or one line on stderr and the exit code. */
 CliExit cli_blas_load(void);
 
 #endif

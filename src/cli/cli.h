@@ -1,4 +1,5 @@
-/* cli.h -- what the commands of the program share: exit codes, the descriptor of a command, one-line errors, results. */
+/* cli.h -- declarations that the commands of the program share: exit codes, the descriptor of a command, one-line
+ * errors, results. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -39,15 +40,15 @@ extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_chec
 extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench, cli_cmd_data,
     cli_cmd_report, cli_cmd_sweep;
 
-/* --dtype: RELN_DEFAULT when it is not given. False: it is no such word, and that was said. */
+/* The dtype of --dtype; RELN_DEFAULT when it is not given. False, after a message, when the word is unknown. */
 bool cli_dtype(const CliArgs *args, RelnDtype *out);
-/* --kernels; false, with a line, when it is neither "fastest" nor "reference". */
+/* The choice of --kernels; false, after a message, when it is neither "fastest" nor "reference". */
 bool cli_reference(const CliArgs *args, bool *out);
 /* A line on stderr when a model has the weights of the start: its run has not been evaluated yet. */
 void cli_note_untrained(const RelnModel *model);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 
-/* One line of JSON; lets go of the doc. */
+/* Prints one line of JSON, and destroys the doc. */
 CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node);
 CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);
 

@@ -1,4 +1,4 @@
-/* cmd_algebra.c -- `reln algebra`: what follows from a basis, or why it is refused. */
+/* cmd_algebra.c -- `reln algebra`: the algebra of a basis, or why the basis is refused. */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const char help[] =
     "  reln algebra gl:2+so:3 --json  the same as one JSON object, with the matrix of the form\n"
     "  reln algebra --basis mine.npy  your own; exit code 3 and one line when it is refused\n";
 
-/* What is printed: all of it for an algebra, without the form for a refused basis. */
+/* The facts that are printed: all of them for an algebra, without the form for a refused basis. */
 typedef struct Report {
     const char *name;
     const RelnAlgebraInfo *info;
@@ -36,7 +36,7 @@ typedef struct Report {
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-/* A count or measure that could not be had is negative, and null here. */
+/* Set a number; a negative one is unknown, and becomes null. */
 static void set_known(RelnDoc *doc, RelnDocNode *map, const char *key, double value)
 {
     reln_doc_set_number(doc, map, key, value >= 0 ? value : (double)NAN);
@@ -114,7 +114,7 @@ static CliExit print_json(RelnCtx *ctx, const Report *r)
     return cli_print_doc(doc, reln_doc_root(doc));
 }
 
-/* There is nothing to report but why. */
+/* Print the reason alone, where nothing else is known. */
 static CliExit print_json_why(RelnCtx *ctx, const char *name, const char *why)
 {
     RelnDoc *doc = NULL;
@@ -132,7 +132,7 @@ static CliExit print_json_why(RelnCtx *ctx, const char *name, const char *why)
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
-/* Of a refused basis not everything is known; what is not has no line. */
+/* Print the label of a line. Facts that are unknown for a refused basis have no line. */
 static void line(const char *label)
 {
     printf("%-21s", label);
@@ -180,7 +180,7 @@ static double largest(int count, const double *x)
     return most;
 }
 
-/* An entry for the table; what rounding left of a zero is shown as one. */
+/* Write an entry of the table; a rounding error in place of a zero is shown as 0. */
 static int cell(double value, double scale, char text[24])
 {
     if (fabs(value) <= 1e-13 * scale)
@@ -306,7 +306,7 @@ static bool all_finite(const RelnArray *a, ptrdiff_t *where)
     return true;
 }
 
-/* Is it (K, n, n) with sizes that an algebra can have? Says what is wrong into `why`. */
+/* Is the array (K, n, n), with sizes that an algebra can have? Writes the fault into `why`. */
 static bool check_basis(const RelnArray *a, char *why, size_t size)
 {
     const ptrdiff_t k = a->dims[0], n = a->dims[1];

@@ -1,4 +1,4 @@
-/* cmd_bench.c -- `reln bench`: how fast this machine runs the networks, beside how fast it could. */
+/* cmd_bench.c -- `reln bench`: the speed of the networks on this machine, beside the machine's peak. */
 #include <string.h>
 
 #include "bench/bench.h"
@@ -318,7 +318,7 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
     if (status != RELN_OK)
         return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
     printf("%.0f %.6f\n", process.peak_bytes, process.build);
-    (void)fflush(stdout); /* whoever started this takes the time now */
+    (void)fflush(stdout); /* the process that started this one takes the time now */
     return CLI_DONE;
 }
 

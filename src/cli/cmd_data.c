@@ -1,4 +1,4 @@
-/* cmd_data.c -- `reln data`: what is in a file of arrays, and a SPEC for it. */
+/* cmd_data.c -- `reln data`: the arrays of a file, and a SPEC for them. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@ static const char help[] =
     "  reln eval run test.npz --json          {\"samples\": 1000, \"loss\": ..., \"mse\": ..., "
     "...}\n";
 
-/* Names and values, those that there are. */
+/* List the names and values of the metrics that exist. */
 static int list(const RelnMetrics *m, const char *names[5], double values[5])
 {
     const char *const all[] = {"loss", "mse", "mae", "r2", "accuracy"};
@@ -55,7 +55,7 @@ static void print_text(const RelnMetrics *m)
         printf("%-10s %.6g\n", names[i], values[i]);
 }
 
-/* One table after another, each made by its function. */
+/* Print one table after another, each made by its function. */
 static CliExit show(RelnCtx *ctx, const RelnScores *s, const RelnSpecTarget *target, int which)
 {
     RelnTable *table = NULL;

@@ -38,7 +38,7 @@ typedef struct Watch {
     uint64_t until; /* epoch to pause after; 0: none */
 } Watch;
 
-/* An evaluation as a line of a log. */
+/* Print an evaluation as a line of a log. */
 static void show_row(Watch *watch, const RelnTrainProgress *p)
 {
     const RelnTrainRow *row = p->row;
@@ -148,7 +148,7 @@ static void print_text(const char *folder, const RelnFitResult *r)
     printf("report %s/report.html\n", folder);
 }
 
-/* What is left of it, in a line. */
+/* Say in one line what a diverged run has left. */
 static CliExit diverged(const char *folder, const RelnFitResult *r)
 {
     if (!r->best)
@@ -184,7 +184,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
     r = reln_fit_result(fit);
     if (r.warning[0] != '\0' && !args->quiet)
         fprintf(stderr, "reln: note: %s\n", r.warning);
-    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause that was wished for */
+    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause that --until asked for */
         if (!args->quiet)
             printf("paused at step %llu of %llu; go on with: reln fit --resume %s\n",
                    (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);

@@ -1,4 +1,4 @@
-/* cmd_info.c -- `reln info`: what a model file holds and what it costs. */
+/* cmd_info.c -- `reln info`: the contents of a model file, and the cost of the model. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -40,7 +40,7 @@ static void close_info(Info *info)
     reln_model_destroy(info->model);
 }
 
-/* The extents of what a layer gives for a sample, a full set where it has points. */
+/* The extents of a layer's output for one sample, with a full set where it has points. */
 static RelnDims layer_dims(const Info *info, const RelnNode *node)
 {
     RelnDims d = reln_node_dims(node);

@@ -1,4 +1,4 @@
-/* cmd_predict.c -- `reln predict`: what a trained model says of arrays. */
+/* cmd_predict.c -- `reln predict`: predictions of a trained model for arrays. */
 #include <stdlib.h>
 #include <string.h>
 

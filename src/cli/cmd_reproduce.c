@@ -55,7 +55,7 @@ static CliExit list_tasks(void)
     return CLI_DONE;
 }
 
-/* What one task has of its own. */
+/* Print the help of one task: its options. */
 static void more_help(const CliArgs *args)
 {
     const Task *task = args->n_operands > 0 ? task_find(args->operands[0]) : NULL;
@@ -181,7 +181,7 @@ static CliExit check(const Task *task, const CliArgs *args, TaskRequest *request
     return CLI_DONE;
 }
 
-/* How it was called, without what does not change results. */
+/* The command line as text, without options that do not change results. */
 static void command_text(const CliArgs *args, const TaskRequest *request, char *out, size_t size)
 {
     const Task *task = request->task;

@@ -1,4 +1,4 @@
-/* cmd_sweep.c -- `reln sweep`: a SPEC trained with many settings, each run in a folder and a process of its own. */
+/* cmd_sweep.c -- `reln sweep`: trains a SPEC with many settings, each run in its own folder and process. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ typedef struct Sweep {
     CliShow how;
 } Sweep;
 
-/* ---- what is swept over ---------------------------------------------------------------------------------------------------- */
+/* ---- the keys that vary ------------------------------------------------------------------------------------------ */
 
 static bool is_whole(double x)
 {
@@ -78,7 +78,7 @@ static bool add_value(Over *o, const char *text, size_t length)
     return true;
 }
 
-/* Values between commas; those inside of brackets belong to a value. */
+/* Read values between commas; commas inside of brackets belong to a value. */
 static bool read_list(const char *text, Over *o)
 {
     const char *from = text;
@@ -97,7 +97,7 @@ static bool read_list(const char *text, Over *o)
     }
 }
 
-/* In a grid a range is a, 2a, 4a ... up to b. */
+/* Turn a range into the values a, 2a, 4a ... up to b, for a grid. */
 static bool spread(Over *o)
 {
     char text[VALUE];
@@ -127,7 +127,8 @@ static CliExit read_over(const char *text, bool random, Over *o)
                       text, MOST_VALUES);
 }
 
-/* Run number i, from 0: of a grid the last key runs fastest; of draws a function of seed, run and key. */
+/* The setting of a key in a run, counted from 0: in a grid the last key runs fastest; random draws are a function of
+ * seed, run and key. */
 static void setting(const Sweep *s, int run, int over, char text[SETTING])
 {
     const Over *o = &s->over[over];
@@ -183,7 +184,7 @@ static CliExit plan(RelnCtx *ctx, Sweep *s)
                : CLI_DONE;
 }
 
-/* Every run's settings are read once, before any is begun. */
+/* Read the settings of every run once, before the first run begins. */
 static CliExit check(RelnCtx *ctx, const Sweep *s)
 {
     const char *sets[CLI_MAX_SETS + MOST_OVER];
@@ -211,7 +212,7 @@ static void folder_of(const Sweep *s, int run, char path[PATH])
     snprintf(path, PATH, "%s/run-%03d", s->folder, run + 1);
 }
 
-/* What the sweep is, as text: a folder that holds another one is refused. */
+/* Write the description of the sweep to its folder; a folder that holds another sweep is refused. */
 static CliExit enter(RelnCtx *ctx, const Sweep *s)
 {
     const CliArgs *args = s->args;
@@ -244,7 +245,8 @@ static CliExit enter(RelnCtx *ctx, const Sweep *s)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------------ */
 
-/* In the child: the same program, as `reln fit`. It ends with its parent, or the next sweep would find its folder taken. */
+/* In the child: become `reln fit`. The child ends with its parent, or else the next sweep would find its folder
+ * locked. */
 static void become(const Sweep *s, int run, double until, int threads)
 {
     char folder[PATH], sets[MOST_OVER][SETTING], budget[32], number[16], checkpoint[PATH + 32];
@@ -303,7 +305,7 @@ static CliExit reached(RelnCtx *ctx, const Sweep *s, int run, double until, bool
     return code;
 }
 
-/* Wait for one child; those that diverged have ended, too. */
+/* Wait for one child; a run that diverged has ended, too. */
 static CliExit collect(Child *children, int jobs)
 {
     int state = 0;
@@ -332,7 +334,7 @@ static void end_all(Child *children, int jobs)
             continue;
 }
 
-/* All runs of the list up to an epoch, `jobs` at a time. */
+/* Train all runs of the list up to an epoch, `jobs` at a time. */
 static CliExit train(RelnCtx *ctx, const Sweep *s, int n, const int *list, double until)
 {
     const int cores = cli_threads(s->args);
@@ -399,7 +401,7 @@ static CliExit score_of(RelnCtx *ctx, const Sweep *s, int run, double until, dou
     return code;
 }
 
-/* The better half stays, in the order of their numbers. */
+/* Keep the better half of the runs, in the order of their numbers. */
 static CliExit halve(RelnCtx *ctx, const Sweep *s, double until, int *n, int *list)
 {
     double scores[MOST_RUNS];
@@ -443,7 +445,7 @@ static CliExit climb(RelnCtx *ctx, const Sweep *s)
     return code;
 }
 
-/* ---- what came out ------------------------------------------------------------------------------------------------------------ */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static CliExit print(RelnCtx *ctx, const Sweep *s, const CliRun *runs, int best, const char *page)
 {

@@ -116,7 +116,8 @@ static CliExit show_command_help(const CliCommand *command, const CliArgs *args)
     return CLI_DONE;
 }
 
-/* The largest frames are below 70 kB and no recursion is deep; a stack that overflows could not be told. */
+/* Check that the stack is large enough, since an overflow could not be reported. The largest frames are below 70 kB and
+ * no recursion is deep. */
 static CliExit check_stack(void)
 {
     enum { LEAST = 256 << 10 };
@@ -200,9 +201,9 @@ static CliExit run(int argc, char **argv)
     return command ? run_command(command, argc - 2, argv + 2) : fail_unknown(argv[1]);
 }
 
-/* A stream that came closed would give its number to the next file that is opened, and messages would go into that
- * file. What takes its place can be neither read nor written, so that using it still fails. A limit on the size of files
- * ends in an error of write(), not in a signal. */
+/* Open /dev/null in place of each standard stream that is closed. Otherwise the next file that is opened would get the
+ * stream's number, and messages would go into that file. The replacement can be neither read nor written, so that using
+ * it still fails. SIGXFSZ is ignored: a limit on the size of files then gives an error of write(). */
 static void guard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -211,7 +212,7 @@ static void guard_streams(void)
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Output that did not arrive is a failure, even when the work was done: a full disk shows only here. */
+/* Run a command. Output that was not written is a failure, even when the work was done: a full disk shows only here. */
 int main(int argc, char **argv)
 {
     CliExit code;

@@ -6,8 +6,8 @@
 
 /* ---- troff ---------------------------------------------------------------------------------------------------- */
 
-/* Text of one line: backslashes are doubled, hyphens stay hyphens that can be copied, and neither a period nor a quote at the
- * beginning is taken for a request. */
+/* Write one line of text as troff: backslashes are doubled, hyphens stay hyphens that can be copied, and a period or a
+ * quote at the beginning is not taken for a request. */
 static void troff(const char *text, int length)
 {
     if (length > 0 && (text[0] == '.' || text[0] == '\''))
@@ -177,14 +177,14 @@ static Value value_of(const CliOption *o)
     return strchr(o->value, '|') ? WORDS : ANY;
 }
 
-/* "a|b|c" with another separator. */
+/* Print the words of "a|b|c" with another separator. */
 static void put_words(const char *value, char separator)
 {
     for (; *value; value++)
         putchar(*value == '|' ? separator : *value);
 }
 
-/* Text within single quotes of a shell. `colon`: what is put for a colon, which zsh gives a meaning. */
+/* Print text within single quotes of a shell. `colon` is printed for a colon, which zsh gives a meaning. */
 static void put_text(const char *text, const char *colon)
 {
     for (; *text; text++)

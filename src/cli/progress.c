@@ -65,7 +65,7 @@ int cli_terminal_width(int file)
     return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* A line that is wider than the terminal would go on in the next one, and could not be wiped. */
+/* The width of the terminal: a wider line would continue in the next one, and could not be wiped. */
 static int line_width(void)
 {
     const int width = cli_terminal_width(STDERR_FILENO);
@@ -78,7 +78,7 @@ static void show_line(CliProgress *progress, const char *line)
     const int most = line_width(), length = (int)strlen(line);
     const int width = length < most ? length : most;
 
-    /* a shorter line leaves nothing of the last one */
+    /* blanks wipe the rest of a longer last line */
     fprintf(stderr, "\r%.*s%*s", width, line, progress->width > width ? progress->width - width : 0,
             "");
     (void)fflush(stderr);

@@ -1,4 +1,4 @@
-/* progress.h -- long work seen from a terminal: how far, how fast, how long still; and being asked to stop. */
+/* progress.h -- the progress of long work on a terminal: share, speed, time left; and requests to stop. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-/* How long work is shown on stderr. */
+/* The way that long work is shown on stderr. */
 typedef enum CliShow {
     CLI_SHOW_NONE,
     CLI_SHOW_BAR,  /* one line, rewritten at most ten times a second */
@@ -22,33 +22,33 @@ typedef struct CliProgress {
     int width;          /* of the line that is on the screen */
 } CliProgress;
 
-/* --progress; auto is a bar on a terminal and lines elsewhere, --quiet is none. False: it is no such word, and that was
- * said. */
+/* The choice of --progress: auto is a bar on a terminal and lines elsewhere, --quiet is none. False, after a message,
+ * when the word is unknown. */
 bool cli_progress_how(const CliArgs *args, CliShow *out);
-/* On a terminal, unless it is to be quiet. */
+/* Begins to show progress, on a terminal and unless `quiet`. */
 CliProgress cli_progress_begin(bool quiet, uint64_t first);
 CliProgress cli_progress_begin_as(CliShow how, uint64_t first);
 /* `what` is the middle of the line: "loss 0.0123". */
 void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what);
-/* The same of work that is not counted in steps: the share of it that is done. */
+/* Shows the progress of work that is not counted in steps: the share of it that is done. */
 void cli_progress_share(CliProgress *progress, double share, const char *what);
-/* A line that stays, where progress is shown as lines. */
+/* Prints a line that stays, where progress is shown as lines. */
 void cli_progress_line(CliProgress *progress, const char *line);
-/* What is done now, of work that is not counted: a line that is rewritten, or one that stays. */
+/* Names the current phase of work that is not counted: a line that is rewritten, or one that stays. */
 void cli_progress_phase(CliProgress *progress, const char *what);
 /* Wipes the line. */
 void cli_progress_end(CliProgress *progress);
 
-/* Columns of the terminal behind a file; 0: it is none, or does not say. */
+/* The columns of the terminal behind a file; 0 when the file is no terminal, or the width is unknown. */
 int cli_terminal_width(int file);
 /* "1h02m", "3m20s", "4.1 s" */
 void cli_duration(double seconds, char *text, size_t size);
 
-/* SIGINT and SIGTERM no longer end the program at once: cli_asked_to_stop() says which one came, 0 when none did. A
- * second one of them does end it. */
+/* Lets SIGINT and SIGTERM no longer end the program at once: cli_asked_to_stop() returns the signal that came, 0 when
+ * none did. A second signal does end the program. */
 void cli_catch_signals(void);
 int cli_asked_to_stop(void);
-/* The exit code that goes with it: CLI_INTERRUPTED or CLI_TERMINATED; CLI_DONE when none came. */
+/* The exit code for the signal that came: CLI_INTERRUPTED or CLI_TERMINATED; CLI_DONE when none came. */
 CliExit cli_exit_of_signal(void);
 
 #endif

@@ -41,7 +41,7 @@ static bool grow(CliRun *run, int *room)
     return true;
 }
 
-/* A last line that is being written has no end yet: it is not looked at. */
+/* Read the curves of a run. A last line without its end is still being written, and is ignored. */
 static CliExit read_curves(CliRun *run)
 {
     char path[640], line[LINE];
@@ -200,7 +200,7 @@ static Keys keys_of(int n, const CliRun *runs)
 
 /* ---- side by side ----------------------------------------------------------------------------------------------------------- */
 
-/* By score, ties by number. */
+/* Sort runs by score, and equal scores by number. */
 static void sort(int n, const CliRun *runs, int *order)
 {
     int row;

@@ -11,17 +11,18 @@ typedef struct CliRun {
     double *epoch, *loss, *score;
 } CliRun;
 
-/* What there is in a folder; a folder without files of a run is a run that has not begun. CLI_DONE, or it was said. */
+/* Read the folder of a run; a folder without files is a run that has not begun. CLI_DONE, or the exit code after a
+ * message. */
 CliExit cli_run_read(RelnCtx *ctx, const char *folder, CliRun *out);
 void cli_run_clear(CliRun *run);
 
 /* The lowest score up to an epoch (HUGE_VAL: none), and its row (-1: none). */
 double cli_run_best(const CliRun *run, double until, int *row);
-/* Has it ended by itself, or come to this epoch? */
+/* Has the run ended by itself, or reached this epoch? */
 bool cli_run_reached(const CliRun *run, double until);
 const char *cli_run_end(const CliRun *run); /* "done", "running", ...; "" before there is one */
 
-/* Side by side, best first: a row for each, with the settings in which they differ. */
+/* A table of runs, best first: a row for each run, with the settings in which runs differ. */
 CliExit cli_runs_table(RelnCtx *ctx, int n, const CliRun *runs, RelnTable *table);
 CliExit cli_runs_page(RelnCtx *ctx, const char *title, int n, const CliRun *runs, const char *path);
 

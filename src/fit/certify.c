@@ -1,4 +1,4 @@
-/* certify.c -- a model's promise proved in exact arithmetic: its lifts, and the graph that it is built as. */
+/* certify.c -- proves a model's promise in exact arithmetic: its lifts, and the graph of its network. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static RelnStatus claim_all(RelnModel *model, RelnClaims *claims)
     return status;
 }
 
-/* The verdict is that of the worst claim. */
+/* Add a claim to the certificate, whose verdict is that of its worst claim. */
 static void weigh(const RelnClaim *c, RelnCertificate *out)
 {
     static const RelnProved verdicts[] = {[RELN_CLAIM_PROVED] = RELN_PROVED,

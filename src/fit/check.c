@@ -1,9 +1,9 @@
-/* check.c -- does a model keep its promise? f(g x) against g f(x), layer by layer.
+/* check.c -- does a model keep its promise? The check compares f(g x) with g f(x), layer by layer.
  *
- * Every draw is a sample of its own with a group element of its own, so one run of a plan with the samples as they are
- * and one with all of them moved is a whole column of the table. It is judged in double precision, whatever the model was
- * trained in: what is left there is rounding or a mistake, and rounding is bounded. The input is rounded when it is moved,
- * and a network amplifies that: how much is measured by moving the input a little.
+ * Every draw is one sample and one group element, so one run of a plan with the unmoved samples and one run with all
+ * samples moved give a whole column of the table. The promise is judged in double precision, whatever the model was
+ * trained in: an error there is rounding or a mistake, and rounding is bounded. Moving the input rounds it, and a
+ * network amplifies this rounding: the factor is measured by changing the input a little.
  */
 #include <float.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "reln/fit.h"
 #include "reln/random.h"
 
-/* One network with its taps, in one precision. */
+/* One network with its tapped layers, in one precision. */
 typedef struct Net {
     RelnModel *model; /* made here and destroyed with it, or the caller's */
     bool owned;
@@ -46,7 +46,7 @@ typedef struct Checker {
     double *errors; /* of all draws: (conditions, precisions, layers, total) */
 } Checker;
 
-/* What the taps of both networks gave for the samples of a block as they are. */
+/* The values of the tapped layers of both networks for the unmoved samples of a block. */
 typedef struct Plain {
     RelnArena arena;
     double *wide[RELN_MODEL_TAPS], *own[RELN_MODEL_TAPS];
@@ -56,7 +56,7 @@ enum { WIDE, OWN, PRECISIONS };
 
 /* ---- samples ------------------------------------------------------------------------------------------------------ */
 
-/* The shape that the SPEC wants of an array: (draws, [points,] [channels,] ...). */
+/* Set the shape that the SPEC wants of an array: (draws, [points,] [channels,] ...). */
 static void describe(const Checker *c, int input, RelnArray *array)
 {
     const RelnSpecInput *spec = &reln_model_spec(c->model)->input[input];
@@ -112,7 +112,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
 static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
 {
     net->model = model;
-    /* layers without a rep cannot be moved: of an mlp only the output is looked at */
+    /* layers without a rep have no action of g: for an mlp only the output is compared */
     RELN_TRY(reln_model_build(model, &(RelnModelOptions){.taps = reln_model_promises(model)},
                               &net->graph));
     /* the output is the last layer */
@@ -137,7 +137,7 @@ static void net_close(Net *net, int draws)
         reln_model_destroy(net->model);
 }
 
-/* How the numbers of a tap lie: items of groups of (K, C); one item for each draw, or one for each point. */
+/* The layout of a tapped layer: items made of groups of (K, C); one item for each draw, or one for each point. */
 typedef struct TapShape {
     ptrdiff_t items, item; /* how many, and numbers of one */
     int k, c;
@@ -152,7 +152,7 @@ static TapShape tap_shape(const Net *net, int tap)
     return s;
 }
 
-/* Where the numbers of a draw begin; those of draw `draws` are behind the end. */
+/* The index of a draw's first number; draw number `draws` gives the end of the array. */
 static ptrdiff_t begin_of(const Checker *c, const TapShape *s, int draw)
 {
     return s->item * (c->first_row && s->items != c->draws ? c->first_row[draw] : draw);
@@ -209,7 +209,7 @@ static double distance(ptrdiff_t count, const double *x, const double *y)
     return sqrt(sum);
 }
 
-/* rho (K, K) on every group of (K, C) of one draw. */
+/* Apply rho (K, K) to every group of (K, C) of one draw. */
 static void turn(const TapShape *s, ptrdiff_t size, const double *rho, const double *x, double *out)
 {
     for (ptrdiff_t at = 0; at < size; at += (ptrdiff_t)s->k * s->c)
@@ -222,7 +222,8 @@ static void turn(const TapShape *s, ptrdiff_t size, const double *rho, const dou
             }
 }
 
-/* g f(x): by the rep of the tap; what promises nothing has no rep, but its output is a target. */
+/* Compute g f(x): by the rep of the tapped layer. In a model without a promise layers have no rep, and its output
+ * transforms as the target does. */
 static RelnStatus carry(const Net *net, int tap, ptrdiff_t size, const RelnElement *g,
                         const double *x, double *rho, double *out)
 {
@@ -245,7 +246,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of one tap in a block: relative to the sample's own size, or to the block's usual size where it has nearly none. */
+/* The errors of one tapped layer in a block, relative to the size of the sample's values, or to the block's mean size
+ * where a sample's values are smaller. */
 static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *plain,
                              const double *moved, bool identity, double *errors)
 {
@@ -263,7 +265,7 @@ static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *
         status =
             carry(net, tap, count, identity ? NULL : net->elements[i], plain + at, rho, wanted);
         errors[i] = size == 0.0 ? 0 : distance(count, wanted, moved + at) / size;
-        if (isnan(errors[i])) /* what is no number follows nothing */
+        if (isnan(errors[i])) /* NaN is infinitely far from g f(x) */
             errors[i] = HUGE_VAL;
     }
     reln_free(c->ctx, rho);
@@ -272,7 +274,7 @@ static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
-/* Where the errors of a layer begin. */
+/* The address of a layer's errors. */
 static double *errors_of(const Checker *c, int cond, int precision, int layer)
 {
     const ptrdiff_t layers = c->wide.graph.n_taps;
@@ -280,7 +282,7 @@ static double *errors_of(const Checker *c, int cond, int precision, int layer)
     return c->errors + (((ptrdiff_t)cond * PRECISIONS + precision) * layers + layer) * c->total;
 }
 
-/* The errors of every tap of a network that has just run, beside what it gave before. */
+/* The errors of every tapped layer of a network that has just run, against its values for the unmoved samples. */
 static RelnStatus all_errors(Checker *c, const Net *net, double *const *plain, bool identity,
                              double *const *errors)
 {
@@ -299,8 +301,8 @@ static RelnStatus all_errors(Checker *c, const Net *net, double *const *plain, b
     return status;
 }
 
-/* By how much a layer enlarges the rounding of its input: the input is changed by a small share of itself. The largest of
- * all blocks counts. */
+/* The factor by which a layer enlarges the rounding of its input, measured by changing the input by a small share of
+ * itself. The largest factor of all blocks counts. */
 static RelnStatus gains(Checker *c, const Plain *plain, double *out)
 {
     const double change = 1e-7;
@@ -316,16 +318,18 @@ static RelnStatus gains(Checker *c, const Plain *plain, double *out)
     }
     RELN_TRY(net_run(c, &c->wide, c->moved));
     for (int t = 0; t < c->wide.graph.n_taps; t++)
-        errors[t] = errors_of(c, 0, WIDE, t) + c->first; /* room that is free until then */
+        errors[t] = errors_of(c, 0, WIDE, t) + c->first; /* free until the errors are computed */
     RELN_TRY(all_errors(c, &c->wide, plain->wide, true, errors));
     for (int t = 0; t < c->wide.graph.n_taps; t++)
         for (int d = 0; d < c->draws; d++)
-            if (isfinite(errors[t][d])) /* the others excuse nothing */
+            if (isfinite(
+                    errors[t]
+                          [d])) /* a draw with an infinite error must not raise the allowed error */
                 out[t] = fmax(out[t], errors[t][d] / change);
     return RELN_OK;
 }
 
-/* The same draws for every net: each has groups of its own. */
+/* Draw the elements for a net: the same for every net, though each net has its own group objects. */
 static RelnStatus draw(const Checker *c, Net *net, double cond, uint64_t seed)
 {
     RelnRng rng = reln_rng(seed, 1000003 + (uint64_t)c->blocks);
@@ -352,7 +356,7 @@ static RelnStatus move(Checker *c, double cond, uint64_t seed)
     return RELN_OK;
 }
 
-/* A block's part of a column of the table, for one precision: plain values must be those of this net. */
+/* Compute a block's part of a column of the table, for one precision; `plain` must be the values of this net. */
 static RelnStatus column(Checker *c, Net *net, double *const *plain, int cond, int precision)
 {
     double *errors[RELN_MODEL_TAPS];
@@ -371,9 +375,10 @@ static RelnStatus read_plain(Checker *c, Net *net, double **plain, RelnArena *ar
     return RELN_OK;
 }
 
-/* Rounding that is there before the network runs grows with cond^3 at most: two factors from g X g^-1 and one from
- * seeing the result relative to its size. A pool may choose another point where two are equal to rounding, which
- * moves a few draws by more: the promise is judged by all but one in twenty. A draw that gives NaN or infinity breaks the promise. */
+/* Rounding of the moved input grows with cond^3 at most: two factors come from g X g^-1 and one from taking the error
+ * relative to the result's size. A pool may choose another point where two are equal up to rounding, which gives a few
+ * draws larger errors: so the promise is judged by the smallest 19 of 20 errors. A draw that gives NaN or infinity
+ * breaks the promise. */
 static void judge(RelnCheck *out, int cond_index, double cond, int layer, double gain, double most)
 {
     const double allowed = DBL_EPSILON * (64.0 * (layer + 1) + 2 * cond * cond * cond) * gain;
@@ -383,13 +388,14 @@ static void judge(RelnCheck *out, int cond_index, double cond, int layer, double
         out->kept = false;
 }
 
-/* Of errors that rise: all but one in twenty are not larger. */
+/* The error that 19 of 20 draws do not exceed; `errors` are sorted, smallest first. */
 static double most_of(const Checker *c, const double *errors)
 {
     return errors[(c->total - 1) * 19 / 20];
 }
 
-/* The output where predictions in the model's own precision leave those in double. */
+/* Note the first condition number at which the output's error is large in the model's own precision but small in
+ * double. */
 static void part(RelnCheck *out, double cond, double own, double wide)
 {
     if (out->parts_at == 0.0 && own > RELN_CHECK_PARTS && !(wide > RELN_CHECK_PARTS / 10)) {
@@ -398,7 +404,7 @@ static void part(RelnCheck *out, double cond, double own, double wide)
     }
 }
 
-/* The table, once the errors of all blocks are there. */
+/* Fill in the table from the errors of all blocks. */
 static void summarise(const Checker *c, const double *gain, RelnCheck *out)
 {
     for (int k = 0; k < out->n_conds; k++)
@@ -417,13 +423,13 @@ static void summarise(const Checker *c, const double *gain, RelnCheck *out)
         }
 }
 
-/* The row of the archive that a draw of this block is made of. */
+/* The row of the archive that provides the sample of a draw. */
 static ptrdiff_t row_of(const Checker *c, int draw)
 {
     return c->rows ? c->rows[c->first + draw] : c->first + draw;
 }
 
-/* Samples of a block. */
+/* Read the samples of a block. */
 static RelnStatus read_raw(Checker *c)
 {
     const RelnShapes *shapes = reln_model_shapes(c->model);
@@ -482,7 +488,7 @@ static RelnStatus fill(Checker *c, uint64_t seed, RelnCheck *out)
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Elements of a compact group have condition number 1, whatever is asked for. */
+/* Choose the condition numbers. Elements of a compact group have condition number 1, whatever is asked for. */
 static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
 {
     RelnRng rng = reln_rng(1, 1);
@@ -496,8 +502,9 @@ static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
     return RELN_OK;
 }
 
-/* Draws at a time whose values fill this much memory, or four. Every layer is there four times, as both plans keep it and as
- * both gave it for the samples as they are; and one of them twice more, moved and as it is wanted. */
+/* The number of draws in a block: as many as fill this much memory, and at least four. Every layer is stored four times
+ * (the buffers of both plans, and the values of both networks for unmoved samples), and one layer twice more (its
+ * values for moved samples, and g f(x)). */
 static int block_size(const Checker *c)
 {
     const double most = 16e6;
@@ -547,7 +554,7 @@ static RelnStatus allocate(Checker *c, int n_conds)
     return room ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* The caller's file, or random inputs; unless there is an archive already. */
+/* Open the caller's file or draw random inputs, unless an archive is given already. */
 static RelnStatus open_source(Checker *c, const RelnCheckOptions *options)
 {
     if (c->archive)
@@ -571,7 +578,8 @@ static RelnStatus open_nets(Checker *c)
     return net_open(c, c->model, &c->own);
 }
 
-/* The output is called as in the SPEC: a vector is a vector, whichever rep carries it. */
+/* The text for a layer's rep. The output's rep is named as in the SPEC: "vector" stays "vector", whichever rep carries
+ * it. */
 static const char *rep_text(const RelnModel *model, const RelnTap *tap)
 {
     const RelnTargetAs as = reln_model_spec(model)->target.as;

@@ -1,4 +1,4 @@
-/* fit.c -- a run: opened or taken up again, trained, kept on disk. */
+/* fit.c -- a training run: opened or resumed, trained, saved to its folder. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ size_t reln_peak_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
 }
 
-/* ---- what the trainer asks for --------------------------------------------------------------------------------------- */
+/* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
 static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
 {
@@ -64,7 +64,8 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     return RELN_OK;
 }
 
-/* Files first: whoever is told of an evaluation finds it in the folder. */
+/* Write the files before the caller's watcher is told of an evaluation, so that it finds the evaluation in the
+ * folder. */
 static bool observe(void *self, const RelnTrainProgress *progress)
 {
     RelnFit *fit = self;
@@ -84,7 +85,7 @@ static bool asked(void *self)
 
 /* ---- the folder -------------------------------------------------------------------------------------------------------- */
 
-/* Whichever of the two is there: while one is written, the other is whole. */
+/* Is there a checkpoint or its previous version? While one is written, the other is complete. */
 bool reln_fit_holds_run(const char *folder)
 {
     static const char *const names[] = {"checkpoint.safetensors",
@@ -103,7 +104,7 @@ bool reln_fit_holds_run(const char *folder)
 
 enum { FINGERPRINT = 32 };
 
-/* Of all arrays that the run depends on. */
+/* The fingerprint of all arrays that the run depends on. */
 static RelnStatus fingerprint(RelnFit *fit, int version, uint64_t *out)
 {
     uint64_t other = 0;
@@ -116,7 +117,7 @@ static RelnStatus fingerprint(RelnFit *fit, int version, uint64_t *out)
     return RELN_OK;
 }
 
-/* With its version, which the first had not. */
+/* The fingerprint as text, with its version; version 1 is written without one. */
 static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT])
 {
     if (version == 1)
@@ -195,7 +196,7 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     return fit->folder && fit->note ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* From here on the folder is ours alone. */
+/* Make the folder and lock it: from here on no other process uses it. */
 static RelnStatus enter_folder(RelnFit *fit)
 {
     int swept;
@@ -205,7 +206,7 @@ static RelnStatus enter_folder(RelnFit *fit)
     return reln_folder_sweep(fit->ctx, fit->folder, &swept);
 }
 
-/* A run may be resumed from another place than where it began. */
+/* Open a file of data, and keep its absolute path, since a run may be resumed from another working directory. */
 static RelnStatus open_archive(RelnFit *fit, const char *path, char **full_path, RelnArchive **out)
 {
     char full[4096];
@@ -217,7 +218,7 @@ static RelnStatus open_archive(RelnFit *fit, const char *path, char **full_path,
     return reln_archive_open(fit->ctx, *full_path, out);
 }
 
-/* `validation` is the path of a file of its own, "" when there is none. */
+/* Open the data. `validation` is the path of a separate validation file, "" when there is none. */
 static RelnStatus open_files(RelnFit *fit, const char *data, const char *validation)
 {
     RELN_TRY(open_archive(fit, data, &fit->data_path, &fit->archive));
@@ -232,7 +233,7 @@ static RelnDataOptions data_options(const RelnFit *fit, bool augment)
                              .seed = (uint64_t)fit->spec.train.seed};
 }
 
-/* Rows for validation and training; a file of its own for validation counts its rows from 0. */
+/* Choose the rows for validation and training; a separate validation file counts its rows from 0. */
 static RelnStatus split(RelnFit *fit)
 {
     const ptrdiff_t count = reln_data_count(fit->data);
@@ -295,7 +296,7 @@ static RelnStatus plan(RelnFit *fit)
     return reln_reader_plan(&fit->reader);
 }
 
-/* Workers that get a shard of n samples have touched their memory; the others never do. */
+/* The memory that a plan will touch for n samples: only workers that get a shard touch their memory. */
 static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan, ptrdiff_t n)
 {
     const RelnCost cost = reln_plan_cost(plan);
@@ -308,7 +309,7 @@ static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan, ptrdiff_t n)
     return (cost.bytes_worker - idle) * (size_t)busy + cost.bytes_shared + cost.bytes_kept;
 }
 
-/* Parameters, states and moments; and once more what the best evaluation keeps, which are all but the moments. */
+/* Bytes of parameters, states and moments, and of the copy of the best evaluation, which has no moments. */
 static size_t store_bytes(const RelnStore *store)
 {
     size_t sum = 0;
@@ -357,7 +358,7 @@ static RelnStatus make_trainer(RelnFit *fit)
     return reln_trainer_create(fit->ctx, &job, &fit->trainer);
 }
 
-/* Once spec, data and model are there. */
+/* The rest of opening a run, after spec, data and model have been made. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
@@ -366,11 +367,11 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     if (fit->options.threads > 1)
         RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
     RELN_TRY(open_sets(fit, normalise));
-    RELN_TRY(reln_check_constants(fit->model, 1e150)); /* whose square is a number, too */
+    RELN_TRY(reln_check_constants(fit->model, 1e150)); /* so that squares stay finite */
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
-    /* what the process has already, data included, and what the steps will touch */
+    /* memory in use, data included, and memory that the steps will touch */
     fit->planned_bytes = before + plan_bytes(fit, fit->plan, smaller(batch, fit->n_train)) +
                          store_bytes(reln_model_store(fit->model));
     if (fit->has_reader)
@@ -410,7 +411,7 @@ static RelnStatus refuse_second_run(RelnFit *fit)
                : RELN_OK;
 }
 
-/* Complete, with every default: the run can be begun again from it. */
+/* Write spec.yaml complete, with every default, so that the run can be begun again from it. */
 static RelnStatus write_spec(RelnFit *fit)
 {
     const char *path = reln_fit_path(fit, "spec.yaml"), *text = NULL;
@@ -426,7 +427,7 @@ static RelnStatus write_spec(RelnFit *fit)
     return status;
 }
 
-/* What is cheap to find wrong is found before there is a folder. */
+/* Check the spec, the data and the model before the folder is made, so that their errors leave no folder behind. */
 static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
 {
     RELN_TRY(read_spec(fit, spec_path));
@@ -434,7 +435,8 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
     RELN_TRY(make_model(fit));
     RELN_TRY(refuse_second_run(fit));
     RELN_TRY(enter_folder(fit));
-    RELN_TRY(refuse_second_run(fit)); /* somebody was quicker */
+    RELN_TRY(
+        refuse_second_run(fit)); /* another process may have begun a run before we had the lock */
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(prepare(fit, true));
     RELN_TRY(write_spec(fit));
@@ -501,7 +503,8 @@ static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *p
     return RELN_OK;
 }
 
-/* A run goes on with the kernels that it began with, or its bits would be others. Older checkpoints do not name them. */
+/* A run is resumed with the kernels that it began with, because other kernels give other bits. Older checkpoints do not
+ * name their kernels. */
 static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
 {
     const char *then = reln_tensors_meta(file, "reln.kernels");
@@ -585,7 +588,8 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
-/* What a run leaves that ended by itself. It may be asked to stop on the way: the next to resume it comes here again. */
+/* Write the outputs of a run that ended by itself. If it is asked to stop meanwhile, resuming the run comes here
+ * again. */
 static RelnStatus finish(RelnFit *fit)
 {
     RelnStatus status = reln_fit_write_outputs(fit);
@@ -604,11 +608,11 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     RELN_NEED(fit && end, RELN_ERR_ARG);
     fit->live.status = RELN_OK;
     status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
-    if (fit->live.status != RELN_OK) /* which is why it stopped */
+    if (fit->live.status != RELN_OK) /* a failed write of the live files stopped the run */
         status = fit->live.status;
     RELN_TRY(status);
     fit->peak_bytes = reln_peak_bytes();
-    /* scores that are no numbers, to the end: the weights are those of the start, and nothing was learned */
+    /* all scores were NaN: the weights are those of the start, and nothing was learned */
     if (fit->end != RELN_TRAIN_ASKED && !reln_fit_result(fit).best)
         fit->end = RELN_TRAIN_DIVERGED;
     RELN_TRY(reln_fit_live(fit, true));

@@ -1,4 +1,4 @@
-/* fit.h -- what the files of this module share. */
+/* fit.h -- declarations that the files of this module share. */
 #ifndef FIT_FIT_H
 #define FIT_FIT_H
 
@@ -9,8 +9,8 @@
 #include "reln/fit.h"
 #include "reln/io.h"
 
-/* A number that changes with what the arrays are called, their shapes and their numbers. Version 1 looks at some rows of
- * large arrays only: it is for runs that began with it. */
+/* A hash of the arrays' names, shapes and numbers. Version 1 looks at some rows of large arrays only: it is kept for
+ * runs that began with it. */
 enum { RELN_FINGERPRINT = 2 };
 RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int version, uint64_t *out);
 
@@ -27,7 +27,8 @@ typedef struct RelnTally {
 } RelnTally;
 
 void reln_tally_init(RelnTally *tally, const RelnModel *model);
-/* y (n, outputs), in the data's units or logits; target likewise, or (n) labels. */
+/* Add n predictions y (n, outputs), in the data's units or logits; target (n, outputs) in the data's units, or (n)
+ * labels. */
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *target);
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
 
@@ -37,7 +38,7 @@ RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probab
 
 /* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
 
-/* Samples at a time; a multiple of what plans work on together, for no other reason. */
+/* Samples in a batch. Plans work on shards of samples, and this is a multiple of their usual size. */
 enum { RELN_READER_BATCH = 240 };
 
 typedef struct RelnReader {
@@ -46,7 +47,7 @@ typedef struct RelnReader {
     RelnPool *pool;
     RelnArchive *archive;
     RelnData *data;
-    bool borrowed; /* pool and data are somebody else's */
+    bool borrowed; /* pool and data belong to the caller */
     RelnModelGraph net;
     RelnPlan *plan;
     bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
@@ -55,10 +56,10 @@ typedef struct RelnReader {
     ptrdiff_t *rows;
 } RelnReader;
 
-/* Close it also when this fails. */
+/* Open a reader; close it even when this fails. */
 RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
                             const RelnDataOptions *options, RelnReader *reader);
-/* The rest of opening, once model, pool and data are there. */
+/* The rest of opening a reader, after model, pool and data have been set. */
 RelnStatus reln_reader_plan(RelnReader *reader);
 void reln_reader_close(RelnReader *reader);
 /* rows NULL: the first n. */
@@ -79,14 +80,14 @@ RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options, Re
 /* The version of model files and checkpoints that is written; older ones are read. */
 #define RELN_FORMAT "1"
 
-/* Scales of inputs and target that are numbers up to `most`: those of training data whose squares overflow are not.
- * RELN_ERR_NUMERIC with the name of the array. */
+/* Check that the scales of inputs and target are numbers up to `most`; they overflow where squares of the training data
+ * do. RELN_ERR_NUMERIC with the name of the array. */
 RelnStatus reln_check_constants(const RelnModel *model, double most);
 /* Is it a file of this format and kind, "model" or "checkpoint"? */
 RelnStatus reln_format_check(RelnCtx *ctx, const RelnTensors *file, const char *path,
                              const char *kind);
-/* reln_model_save() of the best weights that a trainer knows, which came after `step` steps. The model keeps those it has.
- * best NULL: the model's own. */
+/* reln_model_save() of the best weights that a trainer knows, found after `step` steps; the model's weights do not
+ * change. best NULL: save the model's own weights. */
 RelnStatus reln_model_save_best(const RelnModel *model, RelnTrainer *best, int64_t step,
                                 const char *path);
 /* A model with the weights of another, in another precision. Caller destroys. */
@@ -98,7 +99,7 @@ RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const cha
 /* One line of JSON, in the doc's memory. */
 const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
 
-/* What the folder of a run that is going on shows of it. */
+/* The state of a run's files while it is going on: which evaluations they show, and when they were written. */
 typedef struct RelnLive {
     int n_rows;                  /* of the record that are in metrics.csv */
     uint64_t step;               /* of the best evaluation that is in model.safetensors; 0: none */
@@ -113,12 +114,11 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
-    char *folder, *data_path, *validation_path,
-        *note; /* validation_path NULL: no file of its own */
+    char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no separate file */
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
-    RelnArchive *archive, *validation_archive; /* the latter NULL: none of its own */
+    RelnArchive *archive, *validation_archive; /* the latter NULL: no separate file */
     uint64_t fingerprint;
     RelnModel *model;
     RelnData *data, *plain; /* training data; the same without random frames, for evaluation */
@@ -139,12 +139,12 @@ struct RelnFit {
 
 bool reln_fit_holds_run(const char *folder); /* is there a checkpoint in it? */
 
-/* record.c: metrics.csv, a line for each evaluation: all of those so far; those that are not yet in it, at its end. */
+/* record.c: metrics.csv, with a line for each evaluation: write all evaluations so far, or append the new ones. */
 RelnStatus reln_fit_record_begin(RelnFit *fit);
 RelnStatus reln_fit_record_grow(RelnFit *fit);
 
-/* live.c: the files of a run that has begun or was taken up again; those that it is time to write after a step, or all that
- * are older than the run. */
+/* live.c: write the files of a run that begins or is resumed; after a step, write the files whose time has come, or all
+ * that are older than the run. */
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
 

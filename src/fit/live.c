@@ -1,15 +1,16 @@
 /* live.c -- the files of a run while it is going on: its curves, its best model so far, its page.
  *
- * Every file is replaced whole or grows by whole lines, so others read them at any time and take no lock. metrics.csv grows
- * with every evaluation. Writing the model and the page takes at most a twentieth of the time, and the model on disk is
- * never older than MODEL_SECONDS. When they are written is a matter of the clock, and nothing of the run depends on it. */
+ * Every file is replaced as a whole or grows by whole lines, so other programs can read it at any time without a lock.
+ * metrics.csv grows with every evaluation. Writing the model and the page takes at most a twentieth of the time, and
+ * the model on disk is never older than MODEL_SECONDS. The clock decides when they are written, and no result of the
+ * run depends on it. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "fit/fit.h"
 #include "kit/clock.h"
 
-#define SHARE 20.0        /* of the time, at most one part in so many for each of the two */
+#define SHARE 20.0 /* writing each of the two files takes at most one part in so many of the time */
 #define LEAST_SECONDS 0.5 /* between two writes of one file */
 #define MODEL_SECONDS 10.0
 
@@ -48,8 +49,8 @@ static bool is_time(double last, double cost, double most)
     return reln_wall_seconds() - last >= limited(SHARE * cost, LEAST_SECONDS, most);
 }
 
-/* A run that was killed may have left a model that is newer than its checkpoint: it stays until there is a better one. A
- * model that cannot be read is none. */
+/* The step of the model on disk. A run that was killed may have left a model newer than its checkpoint: this model
+ * stays until a better one is found. A model that cannot be read counts as none. */
 static uint64_t step_on_disk(RelnFit *fit)
 {
     char path[4096];

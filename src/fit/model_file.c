@@ -37,8 +37,8 @@ static void *find_values(int n, const RelnArray *arrays, const char *prefix, con
     return NULL;
 }
 
-/* What a network computes with: parameters, and states that are no moments of an optimiser; their values from the state of
- * the trainer where there is one. */
+/* The arrays that a network computes with: parameters, and states that are not moments of an optimiser. The values are
+ * those of the trainer's best evaluation where a trainer is given. */
 static RelnStatus weights(const RelnModel *model, RelnTrainer *best, RelnArena *arena, int *n,
                           RelnArray **out)
 {
@@ -89,8 +89,8 @@ static void copy(const RelnArray *from, const RelnEntryInfo *to)
     }
 }
 
-/* The array of an entry: in a checkpoint, where names of the best evaluation begin with best/, without axes of one
- * element. False: there is none. */
+/* Find the array of an entry. In a checkpoint, names of the best evaluation begin with best/. Axes of one element are
+ * left out. False when there is none. */
 static bool find_entry(const RelnTensors *file, const char *prefix, const char *name,
                        RelnArena *arena, RelnArray *out)
 {
@@ -109,7 +109,7 @@ static bool find_entry(const RelnTensors *file, const char *prefix, const char *
     return true;
 }
 
-/* Every entry of the model's store from the array of its name. */
+/* Fill every entry of the model's store from the array of its name. */
 static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *prefix,
                        const char *path, RelnArena *arena)
 {
@@ -217,7 +217,7 @@ RelnStatus reln_model_save(const RelnModel *model, const char *path)
 
 /* ---- loading -------------------------------------------------------------------------------------------------------- */
 
-/* A graph makes the store's entries. */
+/* Build the model's graph once, which makes the store's entries. */
 static RelnStatus make_entries(RelnModel *model)
 {
     RelnModelGraph net = {0};
@@ -296,8 +296,8 @@ static RelnStatus load_file(const char *path, RelnDtype dtype, RelnArena *arena,
     return status;
 }
 
-/* A run that has not been evaluated yet, or was killed before it wrote its model: the best weights of its checkpoint,
- * which are those of the start as long as there was no evaluation. */
+/* Load a model from a checkpoint, for a run that was not evaluated yet or was killed before it wrote its model: the
+ * best weights, which are the starting weights as long as there was no evaluation. */
 static RelnStatus load_checkpoint(const char *path, RelnDtype dtype, RelnArena *arena,
                                   RelnModel **out)
 {

@@ -1,5 +1,5 @@
-/* outputs.c -- the numbers and the page of a run: those of a finished one with the model of its best evaluation, and those
- * of one that is going on or was stopped, from its record alone. */
+/* outputs.c -- results.json and report.html. A finished run's are made with the model of its best evaluation; those of
+ * a run that is going on or was stopped, from its record alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "kit/report.h"
 #include "kit/scores.h"
 
-/* What the files are made of, gathered once. */
+/* The values that both files show, gathered once. */
 typedef struct Outcome {
     RelnFit *fit;
     RelnArena arena;
@@ -92,7 +92,7 @@ static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, cons
     return reln_data_target(reader->data, shown, rows, o->truth);
 }
 
-/* Training data are read as they are, also where training moved them by random frames. */
+/* Compute the metrics. Training data are read without random frames, even if training used them. */
 static RelnStatus gather_metrics(Outcome *o)
 {
     RelnFit *fit = o->fit;
@@ -118,13 +118,13 @@ static RelnStatus gather_metrics(Outcome *o)
     return gather_pairs(o, &fit->reader, fit->n_validation, fit->rows);
 }
 
-/* The data that plots and checks show: those of training where there are no others. */
+/* The name of the data that plots and checks use: validation data, or training data where there are no others. */
 static const char *seen_text(const RelnFit *fit)
 {
     return fit->n_validation > 0 ? "validation data" : "training data";
 }
 
-/* The promise on samples as they will come, in the precision that predictions use. */
+/* Check the promise on real samples, in the precision that predictions use. */
 static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
 {
     RelnFit *fit = o->fit;
@@ -144,7 +144,7 @@ static void note_peak(Outcome *o)
     o->fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes();
 }
 
-/* Say what comes next; RELN_ERR_STOPPED when it is not to come. */
+/* Report the next phase to the caller; RELN_ERR_STOPPED when the caller asks to stop. */
 static RelnStatus phase(const RelnFit *fit, const char *what)
 {
     const RelnFitOptions *o = &fit->options;
@@ -187,7 +187,7 @@ static RelnStatus gather(Outcome *o)
     return RELN_OK;
 }
 
-/* What the record knows of the best evaluation. */
+/* Take the metrics of the best evaluation from the run's record. */
 static RelnStatus gather_so_far(Outcome *o)
 {
     const RelnFit *fit = o->fit;
@@ -483,7 +483,7 @@ static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
     reln_page_table(page, table);
 }
 
-/* Of two classes the curve of class 1, of more one for each. */
+/* With two classes plot the curve of class 1; with more, one curve for each class. */
 static RelnStatus roc_plot(Outcome *o, RelnPage *page)
 {
     enum { ROOM = 400, MOST = 10 };
@@ -533,7 +533,7 @@ static void layers_by_cond(const RelnCheck *check, const char *on, RelnTable *ta
     }
 }
 
-/* Of a compact group there is one column of errors, and room for all about it. */
+/* Elements of a compact group have one condition number, so the table has room for a column of each statistic. */
 static void layers_of_compact(const RelnCheck *check, const char *on, RelnTable *table)
 {
     char title[128];
@@ -585,7 +585,7 @@ static void layers_on_data(const Outcome *o, RelnPage *page, RelnTable *table)
     layers_table(&o->seen, seen_text(o->fit), page, table);
 }
 
-/* A table of its own for every use. */
+/* Make a table, fill it and put it on the page. */
 static RelnStatus with_table(const Outcome *o, RelnPage *page,
                              void (*fill)(const Outcome *o, RelnPage *page, RelnTable *table))
 {
@@ -668,11 +668,11 @@ static RelnStatus write_all(Outcome *o)
     RELN_TRY(gather(o));
     RELN_TRY(phase(o->fit, "the page"));
     RELN_TRY(write_report(o));
-    note_peak(o); /* of all that took memory: training, evaluation, checks, the page */
+    note_peak(o); /* the peak includes training, evaluation, checks and the page */
     return write_results(o);
 }
 
-/* Nothing of it is left in the memory of the run. */
+/* Gather an outcome, use it and free all of its memory. */
 static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outcome *o))
 {
     Outcome *o = reln_alloc(fit->ctx, 1, sizeof *o);

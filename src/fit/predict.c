@@ -1,4 +1,4 @@
-/* predict.c -- a trained model on a file of arrays: predictions, and how good they are. */
+/* predict.c -- runs a trained model on a file of arrays: predictions, and how good they are. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { BATCH = RELN_READER_BATCH };
 
-/* Once the archive is there. */
+/* Prepare a reader whose archive is open. */
 static RelnStatus begin(RelnReader *r, int threads, const RelnDataOptions *options)
 {
     if (threads > 1)
@@ -55,7 +55,7 @@ void reln_reader_close(RelnReader *r)
     }
 }
 
-/* The batch that begins at `first` into r->y, its rows into r->rows. */
+/* Predict the batch that begins at `first` into r->y, with its row numbers in r->rows. */
 static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
                       ptrdiff_t *count)
 {
@@ -93,7 +93,7 @@ RelnStatus reln_reader_predict(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows
     return RELN_OK;
 }
 
-/* How many samples have an output that is no number, and the first of them. */
+/* Fail if some outputs are not finite; the message has their number and the first of them. */
 static RelnStatus refuse_lost(const RelnReader *r, ptrdiff_t lost, ptrdiff_t first, ptrdiff_t n)
 {
     const bool narrow = reln_model_spec(r->model)->train.dtype != RELN_F64;
@@ -139,7 +139,7 @@ RelnStatus reln_reader_classes(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows
     return RELN_OK;
 }
 
-/* (N, channels, ...), as the target's array has it: one channel is no axis. */
+/* The shape (N, channels, ...) of predictions, as in the target's array; a single channel is no axis. */
 static RelnArray shape_of(const RelnReader *r)
 {
     const RelnModel *model = r->model;

@@ -45,7 +45,7 @@ static int by_p(const void *a, const void *b)
     return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* With two classes confidence is the probability of class 1; with more, that of the class that is taken. */
+/* The confidence: with two classes the probability of class 1; with more, that of the most probable class. */
 static double confidence(const Judge *j, ptrdiff_t i)
 {
     return j->p[i * j->classes + (j->classes == 2 ? 1 : j->taken[i])];
@@ -56,7 +56,7 @@ static bool came_true(const Judge *j, ptrdiff_t i)
     return j->label[i] == (j->classes == 2 ? 1 : j->taken[i]);
 }
 
-/* class -1: by confidence. */
+/* Sort the samples by the probability of a class; class -1: by confidence. */
 static RelnStatus make_order(Judge *j, int class, Entry *entries, ptrdiff_t **out)
 {
     ptrdiff_t *order = reln_arena_alloc(&j->arena, (size_t)j->n, sizeof *order);
@@ -141,7 +141,8 @@ static double precision_area(const Judge *j, int class)
 
 /* ---- all scores ----------------------------------------------------------------------------------------------------------- */
 
-/* Ten bins of equal weight by confidence: in each, how often it came true against how sure it was. */
+/* Sort samples into ten bins of equal weight by confidence, and compare in each bin how often the prediction came true
+ * with the mean confidence. */
 static double calibration(const Judge *j, RelnCalibrationBin *bins)
 {
     double total = 0, before = 0, error = 0;
@@ -182,7 +183,7 @@ static void count(const Judge *j)
         j->counts[j->label[i] * j->classes + j->taken[i]] += j->weight[i];
 }
 
-/* Classes without a sample have no area; a mean is that of the others. */
+/* The mean over classes; a class without a sample has no area and is left out. */
 static double mean_of(const double *of_class, int classes, int which)
 {
     double sum = 0;

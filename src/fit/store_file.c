@@ -1,4 +1,4 @@
-/* store_file.c -- the weights of a network of the user's own, as one file. */
+/* store_file.c -- a user's store of weights as one file. */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -65,7 +65,7 @@ static RelnStatus take(const RelnStore *store, const RelnTensors *file, const ch
     return RELN_OK;
 }
 
-/* Looked at first, copied then: a file that does not fit changes nothing. */
+/* Check all arrays first, then copy them: a file that does not fit changes nothing. */
 RelnStatus reln_store_load(RelnStore *store, const char *path)
 {
     RELN_NEED(store && path, store ? reln_null(store->ctx, __func__) : RELN_ERR_ARG);

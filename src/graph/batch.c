@@ -1,4 +1,5 @@
-/* batch.c -- the batch that is about to run: what is bound is enough for it, its rows are counted, its shards cut. */
+/* batch.c -- the start of a run: check that the bound inputs suffice, count the rows of each sample, cut the batch into
+ * shards. */
 #include "graph/plan.h"
 
 ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain)
@@ -21,7 +22,7 @@ static RelnStatus fail_count(const RelnPlan *plan, const RelnRowDomain *d, ptrdi
                      d->most);
 }
 
-/* Where the rows below each item of the parent begin, from the numbers that are bound. */
+/* Compute, from the bound counts, the index of the first row below each item of the parent domain. */
 static RelnStatus add_up(const RelnPlan *plan, const RelnRowDomain *d, const BoundRows *bound,
                          ptrdiff_t n, ptrdiff_t *first)
 {
@@ -41,7 +42,7 @@ static RelnStatus add_up(const RelnPlan *plan, const RelnRowDomain *d, const Bou
     return RELN_OK;
 }
 
-/* Rows below rows: one place for each item of the parent, and from these one for each sample. */
+/* Counted rows whose parent is a row domain: compute the first row of each item of the parent, then of each sample. */
 static RelnStatus count_below(RelnPlan *plan, int rows, const RelnRowDomain *d)
 {
     const ptrdiff_t *above = plan->row_first[d->parent - 2];
@@ -59,7 +60,8 @@ static RelnStatus count_below(RelnPlan *plan, int rows, const RelnRowDomain *d)
     return RELN_OK;
 }
 
-/* The rows of one sample in a domain whose numbers follow from others. */
+/* The number of rows of one sample in a domain that has no bound counts (fixed, coarse, pairs): it follows from other
+ * domains. */
 static ptrdiff_t derived_rows(const RelnPlan *plan, const RelnRowDomain *d, ptrdiff_t sample)
 {
     const ptrdiff_t *up = d->parent > RELN_SAMPLES ? plan->row_first[d->parent - 2] : NULL;
@@ -93,8 +95,9 @@ static RelnStatus count_rows(RelnPlan *plan, int rows)
 
 /* ---- shards --------------------------------------------------------------------------------------------------- */
 
-/* Samples join a shard until it is full, or one of its row domains would be: from the batch alone. Domains whose numbers
- * follow from others have room when those have. */
+/* A shard is full when it has plan->shard samples, or when one more sample would exceed the capacity of a row domain.
+ * Only counted domains are checked: the capacity of a derived domain follows from the domains it is derived from. The
+ * result depends on the batch alone, not on the machine. */
 static bool is_full(const RelnPlan *plan, const Shard *shard, ptrdiff_t sample)
 {
     if (shard->count == plan->shard)
@@ -126,7 +129,7 @@ static void cut_shards(RelnPlan *plan)
     plan->n_lanes = plan->n_shards < LANES ? (int)plan->n_shards : LANES;
 }
 
-/* ---- what is bound -------------------------------------------------------------------------------------------- */
+/* ---- the bound inputs ------------------------------------------------------------------------------------------ */
 
 static bool is_bound_input(const RelnNode *x)
 {
@@ -144,7 +147,7 @@ static RelnStatus check_bound(const RelnPlan *plan)
     return RELN_OK;
 }
 
-/* Every input that was bound with its size has as many elements as this batch reads. */
+/* Check that every input that was bound with a size has at least as many elements as this batch reads. */
 static RelnStatus check_sizes(const RelnPlan *plan)
 {
     const RelnGraph *g = plan->graph;

@@ -1,8 +1,9 @@
-/* body.c -- the program of a function: results in the caller's places, step-level ones added to what is there. */
+/* body.c -- the program of a function. It writes results for items to the caller's memory, and adds step-level results
+ * to it. */
 #include "graph/compile.h"
 
-/* A result at step level is added to what the caller has. Where it is a sum of reductions, each of them adds by itself;
- * anything else is computed in the slab first. */
+/* A result at step level is added to the caller's value. If the result is a sum of reductions, each reduction adds to
+ * the caller's value directly; any other result is computed in the slab first. */
 static const RelnNode **result_terms(Planner *p, const RelnNode *out, int *n)
 {
     const bool flat = p->info[out->id].uses == 1;
@@ -43,7 +44,8 @@ static bool add_step_result(Planner *p, const RelnNode *out, Place place)
     return terms != NULL;
 }
 
-/* Results of items are computed in place, the first that has a node's memory; others are copied. */
+/* A result for items is computed directly in the caller's memory. If several results share one node's memory, the first
+ * result gets it and the others are copied. */
 static bool place_results(Planner *p, const RelnFn *fn)
 {
     for (int i = 0; i < fn->n_out; i++) {
@@ -104,7 +106,8 @@ static bool body_node(Planner *p, const RelnNode *x)
                                         : f->loop >= 0 && adds_whole(x));
 }
 
-/* What a loop adds to begins at 0; but results at step level, which the caller has. */
+/* Set a value that a loop adds to to 0 before the loop. A step-level result is not set to 0: it adds to the caller's
+ * value. */
 static bool zero_first(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];

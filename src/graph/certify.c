@@ -100,7 +100,7 @@ RelnStatus reln_claim_map(RelnClaims *claims, const char *kind, const char *name
         snprintf(c->text, sizeof c->text, "%s", verdict.text);
         return RELN_OK;
     }
-    if (settled.count != count) { /* zeros of the exact one that are rounding here */
+    if (settled.count != count) { /* exact zeros are rounding errors here */
         c->state = RELN_CLAIM_INEXACT;
         c->residual = settled.residual;
         return RELN_OK;
@@ -210,7 +210,7 @@ static bool is_zero(const RelnNode *x)
     return values != NULL;
 }
 
-/* Every input has the rep of z, or is trivial if that is allowed; one at least has it. */
+/* Every input has the rep of z, or is trivial if `others` allows it; at least one input has the rep of z. */
 static bool carried(const RelnNode *z, bool others)
 {
     bool some = false;
@@ -225,7 +225,7 @@ static bool carried(const RelnNode *z, bool others)
     return some;
 }
 
-/* Coordinates behind each other: the rep of z is the sum of those of its inputs. */
+/* Is z a concatenation along K: is its rep the sum of the reps of its inputs? */
 static bool is_sum(const RelnNode *z)
 {
     const RelnRep *sum = z->n_in > 0 ? z->in[0]->rep : NULL;

@@ -1,16 +1,16 @@
-/* certify.h -- what is proved of a graph, thing by thing. */
+/* certify.h -- the list of claims that make up the proof that a graph is equivariant. */
 #ifndef GRAPH_CERTIFY_H
 #define GRAPH_CERTIFY_H
 
 #include "base/base.h"
 #include "reln/graph.h"
 
-/* One thing that a proof consists of: a rep, a constant, a node. */
+/* One claim of a proof, about a rep, a constant, a lift or a node. */
 typedef struct RelnClaim {
     const char *kind; /* "rep", "constant", "node", "lift" */
     char name[64];
     char rule[64];     /* why it holds */
-    char rep[64];      /* how it transforms; "" where it is no value */
+    char rep[64];      /* how the value transforms; "" for a claim about no value */
     const RelnRep *of; /* of a rep: itself */
     enum { RELN_CLAIM_PROVED, RELN_CLAIM_FLOATS, RELN_CLAIM_INEXACT, RELN_CLAIM_FALSE } state;
     double residual; /* of a constant that is inexact */
@@ -23,16 +23,17 @@ typedef struct RelnClaims {
     int count, capacity;
 } RelnClaims;
 
-/* Room for one more, zeroed; NULL when memory is out. */
+/* Append a zeroed claim to the list; NULL when memory is out. */
 RelnClaim *reln_claim(RelnClaims *claims, const char *kind, const char *name, const char *rule,
                       const RelnRep *rep);
-/* That a rep is a homomorphism; once for each rep. */
+/* Claim that a rep is a homomorphism; each rep is claimed once. */
 RelnStatus reln_claim_rep(RelnClaims *claims, const RelnRep *rep);
-/* That entries are an intertwiner from u (and v, or NULL) to w, and doubles the rounding of exact ones. */
+/* Claim that entries are an intertwiner from u (and v, or NULL) to w, and that doubles are the exact entries,
+ * rounded. */
 RelnStatus reln_claim_map(RelnClaims *claims, const char *kind, const char *name, const char *rule,
                           const RelnRep *u, const RelnRep *v, const RelnRep *w, int count,
                           const RelnEntry *entries);
-/* Every rep, constant and node of a graph, bodies of functions included. */
+/* Claim every rep, constant and node of a graph, including the bodies of its functions. */
 RelnStatus reln_claim_graph(RelnClaims *claims, RelnGraph *graph);
 
 #endif

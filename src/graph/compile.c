@@ -1,7 +1,7 @@
 /* compile.c -- from a graph to programs: the list of passes.
  *
- * A pass reads what the ones before it found out about the nodes (Info in compile.h). Each group has a file: phases.c,
- * place.c, programs.c with emit.c, layout.c; body.c does for a function what this file does for the graph. */
+ * A pass reads facts that earlier passes found about the nodes (Info in compile.h). Each group of passes has a file:
+ * phases.c, place.c, programs.c with emit.c, layout.c; body.c does for a function what this file does for the graph. */
 #include "graph/compile.h"
 
 static bool compile(RelnPlan *plan, RelnArena *scratch)

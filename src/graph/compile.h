@@ -1,4 +1,5 @@
-/* compile.h -- what the passes of the planner share: what they know of each node, and how they write instructions. */
+/* compile.h -- the data that the planner's passes share: facts about each node, and functions that append
+ * instructions. */
 #ifndef GRAPH_COMPILE_H
 #define GRAPH_COMPILE_H
 
@@ -6,19 +7,19 @@
 
 #include "graph/plan.h"
 
-/* What a tree of additions adds up. */
+/* The terms of a tree of additions. */
 typedef struct Sum {
     const RelnNode **terms;
     int n;
 } Sum;
 
-/* What the planner knows of a node. */
+/* The facts that the planner knows about a node. */
 typedef struct Info {
     bool needed;
     int uses;    /* readers among the needed nodes, outputs and assignments included */
     bool steady; /* depends on parameters, state and constants alone */
     int phase;
-    int last_phase; /* of a reader */
+    int last_phase; /* the last phase with a reader of the value */
     bool is_output; /* or has an output's memory */
     bool absorbed;  /* an addition folded into a sum, or a term that adds to another's place */
     Place place;    /* step level: for good; shard level: in the program being laid out */
@@ -26,19 +27,19 @@ typedef struct Info {
     int array;      /* index of its array over the whole batch; -1: it has none */
     Sum sum;        /* of the root of a tree of additions; n is 0 for all others */
     int loop;       /* of the program being written; -1: none */
-    bool whole;     /* of a loop's domain, but read beyond its tile */
+    bool whole;     /* in a loop's domain, but a reader needs items outside the current tile */
     size_t bytes;   /* room at its place */
     int born, dies; /* instruction indices, in the program being laid out */
 } Info;
 
 typedef struct Planner {
     RelnPlan *plan;
-    RelnArena *scratch; /* for what only the planner needs */
+    RelnArena *scratch; /* memory that only the planner needs */
     RelnGraph *g;       /* the graph being planned: the plan's, or the body of a function */
     Info *info;         /* by id */
     bool body;          /* planning a function */
     ptrdiff_t
-        items; /* that it is planned for; 0: it is placed, and counts its rows as the graph does */
+        items; /* of a function that works on items; 0: the graph, or a placed function, which has the graph's rows */
     Program *program; /* being written */
     int phase;        /* whose program it is */
     int open;         /* 1 + index of the loop that is being written; 0: none */
@@ -46,7 +47,7 @@ typedef struct Planner {
     int n_order;
 } Planner;
 
-/* Somewhere in the slab: reln_pass_lay_out() says where. */
+/* A place in the slab whose offset reln_pass_lay_out() will assign. */
 static const Place in_slab = {AT_SLAB, 0, 0};
 
 static inline bool nomem(Planner *p)
@@ -56,7 +57,7 @@ static inline bool nomem(Planner *p)
 
 #define PLAN_ADD(plan, list, value) RELN_LIST_ADD(&(plan)->arena, list, value)
 
-/* ---- what kind of node ---------------------------------------------------------------------------------------- */
+/* ---- kinds of nodes ------------------------------------------------------------------------------------------- */
 
 static inline bool is_source(const RelnNode *x)
 {
@@ -102,7 +103,7 @@ static inline const RelnNode *result_of(const Planner *p, const RelnNode *call, 
     return p->g->nodes.items[call->id + 1 + i];
 }
 
-/* ---- what the passes know ------------------------------------------------------------------------------------- */
+/* ---- facts about nodes ---------------------------------------------------------------------------------------- */
 
 static inline void need(Planner *p, const RelnNode *x)
 {
@@ -110,13 +111,13 @@ static inline void need(Planner *p, const RelnNode *x)
     p->info[x->id].uses++;
 }
 
-/* A reduction that may as well add to its reader's place. */
+/* A reduction with a single reader: it can add to the reader's memory directly. */
 static inline bool adds_directly(const Planner *p, const RelnNode *x)
 {
     return is_reduction(x) && p->info[x->id].uses == 1;
 }
 
-/* Has a value at step level that is its own. */
+/* Does x have memory at step level that it does not share with an input or with a sum? */
 static inline bool is_step_value(const Planner *p, const RelnNode *x)
 {
     const Info *f = &p->info[x->id];
@@ -134,7 +135,7 @@ static inline size_t align(size_t n)
     return (n + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;
 }
 
-/* Most items of a domain that are there at a time. */
+/* The largest number of items of a domain that are in memory at a time. */
 static inline ptrdiff_t capacity_in(const Planner *p, RelnDomain domain)
 {
     if (p->items)
@@ -149,7 +150,7 @@ static inline ptrdiff_t capacity_of(const Planner *p, const RelnNode *x)
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
 
-/* The row domain for whose items x can be computed tile by tile; RELN_STEP: not so. */
+/* The row domain whose items x can be computed for tile by tile; RELN_STEP when x cannot be computed in tiles. */
 static inline RelnDomain loop_domain(const RelnNode *x)
 {
     RelnDomain d = x->domain;
@@ -165,25 +166,25 @@ static inline RelnDomain loop_domain(const RelnNode *x)
     return d > RELN_SAMPLES ? d : RELN_STEP;
 }
 
-/* Its result is added to, tile after tile. */
+/* Does x add to a result outside the tile, tile after tile? */
 static inline bool adds_whole(const RelnNode *x)
 {
     return x->op->flags & RELN_OP_DOMAINS && x->op->tiling == RELN_TILED_BY_FIRST;
 }
 
-/* In a loop, is all of input i wanted at a time? */
+/* In a loop, does x read all items of input i, and not only the items of the tile? */
 static inline bool reads_whole(const RelnNode *x, int i)
 {
     return x->in[i]->domain != loop_domain(x) || (i < 32 && x->op->whole >> i & 1);
 }
 
-/* What is emitted for x: the call for its results. */
+/* The node that an instruction is emitted for: the call for a call's result, otherwise x itself. */
 static inline const RelnNode *unit_of(const RelnNode *x)
 {
     return x->op == &reln_op_result ? x->in[0] : x;
 }
 
-/* Is x in step with the tiles of the loop that makes it? */
+/* Does the loop that computes x write one tile of x at a time? */
 static inline bool in_step(const Planner *p, const RelnNode *x)
 {
     const RelnNode *unit = unit_of(x);
@@ -191,13 +192,13 @@ static inline bool in_step(const Planner *p, const RelnNode *x)
     return p->info[unit->id].loop >= 0 && !adds_whole(unit) && x->domain == loop_domain(unit);
 }
 
-/* Is there room for its tile alone? */
+/* Does x have memory for one tile only? */
 static inline bool is_passing(const Planner *p, const RelnNode *x)
 {
     return in_step(p, x) && !p->info[x->id].whole && p->info[x->id].place.kind == AT_SLAB;
 }
 
-/* No loop is known: none of the program that comes next. */
+/* Forget the loops of the last program: no node of the next program is in a loop yet. */
 static inline void reln_no_loops(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++)
@@ -211,7 +212,7 @@ static inline Loop *loop_of(const Planner *p, const RelnNode *unit)
     return loop < 0 ? NULL : &p->program->loops.items[loop];
 }
 
-/* Most items that a unit is computed for at a time. */
+/* The largest number of items that a unit is computed for at a time. */
 static inline ptrdiff_t items_at_once(const Planner *p, const RelnNode *unit, RelnDomain domain)
 {
     const Loop *loop = loop_of(p, unit);
@@ -234,7 +235,7 @@ void reln_pass_find_phases(Planner *p);
 bool reln_pass_add_phases(Planner *p);
 bool reln_pass_find_kept(Planner *p);
 
-/* place.c: room for every value; places of what is computed once a step, accumulators of the reductions. */
+/* place.c: room for every value, places of step-level values, accumulators of the reductions. */
 void reln_pass_measure(Planner *p);
 bool reln_pass_place_step(Planner *p);
 
@@ -245,21 +246,22 @@ bool reln_pass_commit_program(Planner *p);
 
 /* schedule.c: the order of a program's nodes, and the loops in it. mine[id]: it belongs to the program. */
 bool reln_pass_schedule(Planner *p, const bool *mine);
-/* Room for what loops make, once it is decided where each value goes. */
+/* Bytes for the values that loops compute, after the loops have been chosen. */
 void reln_pass_measure_tiles(Planner *p);
 
-/* body.c: the program of a function for so many items; made once, and found again. */
+/* body.c: the program of a function for a number of items; compiled once, then found again. */
 bool reln_compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out);
 
-/* layout.c: lifetimes of the values in the slab, their offsets, and the instructions told. */
+/* layout.c: compute lifetimes of the values in the slab, assign their offsets, and write the offsets into the
+ * instructions. */
 bool reln_pass_lay_out(Planner *p, Program *program);
 
-/* ---- what passes use of each other ---------------------------------------------------------------------------- */
+/* ---- functions that passes share ------------------------------------------------------------------------------ */
 
 /* Room in the plan's shared memory. */
 Place reln_place_shared(RelnPlan *plan, size_t bytes);
 bool reln_place_const(Planner *p, const RelnNode *x);
-/* The terms of a tree of additions; collecting appends them to the n that are there, and returns how many there are then. */
+/* The terms of a tree of additions: count them, or append them to the list of n terms and return its new length. */
 int reln_count_terms(const Planner *p, const RelnNode *x, bool root);
 int reln_collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int n);
 

@@ -69,7 +69,7 @@ int reln_domain_fixed(const RelnGraph *g, RelnDomain domain, RelnDomain parent)
 
 /* ---- how many ------------------------------------------------------------------------------------------------- */
 
-/* Products of extents that a machine never has stay at the largest number there is. */
+/* a b, or the largest ptrdiff_t where the product overflows: no machine has that many rows. */
 static ptrdiff_t times(ptrdiff_t a, ptrdiff_t b)
 {
     ptrdiff_t n;
@@ -77,7 +77,7 @@ static ptrdiff_t times(ptrdiff_t a, ptrdiff_t b)
     return __builtin_mul_overflow(a, b, &n) ? PTRDIFF_MAX : n;
 }
 
-/* Of a pair's first row: without (i, i) one less. */
+/* Number of second rows for each first row of a domain of pairs: one less without the pairs (i, i). */
 static ptrdiff_t partners(const RelnRowDomain *pairs, ptrdiff_t n_second)
 {
     return pairs->self ? n_second : n_second - 1;
@@ -136,7 +136,7 @@ static bool same_domain(const RelnRowDomain *a, const RelnRowDomain *b)
            a->capacity == b->capacity;
 }
 
-/* The one there is, or a new one; d's name is the user's. */
+/* Find the domain with the same description, or add it to the graph; d's name is the user's string. */
 static RelnDomain enter(RelnGraph *graph, RelnRowDomain d)
 {
     RelnGraph *g = reln_graph_home(graph);
@@ -273,7 +273,8 @@ static RelnNode *row_index(RelnGraph *g, RelnDomain domain, RelnDomain target, b
     return reln_node(g, &reln_op_row_index, 0, NULL, &attr, sizeof attr, NULL);
 }
 
-/* The parent and the sample are known without more; whoever is further up is the parent's. */
+/* A plan computes the indices of the parent, the sample and a coarse domain. The index of an ancestor above the parent
+ * is gathered through the parent's. */
 RelnNode *reln_row_parent(RelnGraph *graph, RelnDomain rows, RelnDomain ancestor)
 {
     RELN_NEED(graph, NULL);

@@ -1,4 +1,4 @@
-/* emit.c -- instructions at the end of a program: their inputs, what they prepare and pack, what they cost. */
+/* emit.c -- appends instructions to a program: their inputs, prepared constants, packed operands and costs. */
 #include "graph/compile.h"
 
 #include <assert.h>
@@ -103,8 +103,8 @@ static RelnDomain work_domain(const RelnNode *x)
     return is_reduction(x) ? x->in[0]->domain : x->domain;
 }
 
-/* The cost of one item of a domain. A program counts what it does for a sample, for the step, or for one of the items of a
- * function, which share what is done once for all of them. Rows have counts of their own. */
+/* Add the cost of one item of a domain to the program. Row domains have separate counts, except in a function that
+ * works on items. In a function for n items, each item pays 1/n of the work at step level. */
 static void add_cost(Planner *p, RelnDomain domain, double flops, double bytes)
 {
     const double share = p->items && domain == RELN_STEP ? 1 / (double)p->items : 1;
@@ -119,7 +119,8 @@ static void add_cost(Planner *p, RelnDomain domain, double flops, double bytes)
     }
 }
 
-/* Of which are there more? Rows before samples, samples before the step, and the larger capacity of two kinds of rows. */
+/* The node with more items: rows before samples, samples before the step, and of two row domains the one with the
+ * larger capacity. */
 static const RelnNode *more_of(const Planner *p, const RelnNode *a, const RelnNode *b)
 {
     if (a->domain > RELN_SAMPLES && b->domain > RELN_SAMPLES)
@@ -127,7 +128,8 @@ static const RelnNode *more_of(const Planner *p, const RelnNode *a, const RelnNo
     return b->domain > a->domain ? b : a;
 }
 
-/* What is read or written: once for each item, or, from step level, once for all items of a shard. */
+/* Count the bytes of x, which is read or written: once for each item, or for a step-level x once for all items of a
+ * shard. */
 static void count_bytes(Planner *p, const RelnNode *x, const RelnNode *most)
 {
     const double bytes = (double)reln_node_bytes(x);
@@ -138,7 +140,7 @@ static void count_bytes(Planner *p, const RelnNode *x, const RelnNode *most)
         add_cost(p, x->domain, 0, bytes);
 }
 
-/* The work of an op is done for each item of that node, x or an input, which has most. */
+/* An op is computed once for each item of its largest operand: the node, x or an input of x, with the most items. */
 static void count_cost(Planner *p, const RelnNode *x)
 {
     const RelnNode *most = x;
@@ -152,7 +154,7 @@ static void count_cost(Planner *p, const RelnNode *x)
         count_bytes(p, x->in[i], most);
 }
 
-/* Is everything steady that it reads at step level? */
+/* Are all step-level inputs of x steady? */
 static bool reads_steady(const Planner *p, const RelnNode *x)
 {
     for (int i = 0; i < x->n_in; i++)
@@ -161,7 +163,7 @@ static bool reads_steady(const Planner *p, const RelnNode *x)
     return true;
 }
 
-/* Only where many shards will use it. */
+/* Reserve memory for a packed operand, only where many shards or calls will use it. */
 static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
 {
     const bool often = p->body || instr->domain != RELN_STEP;
@@ -217,7 +219,7 @@ bool reln_emit_sum(Planner *p, const RelnNode *x)
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */
 
-/* Where the results of a call go; those that nobody reads go nowhere. */
+/* Assign places to the results of a call; results without a reader get no place. */
 static bool place_call(Planner *p, const RelnNode *x, Instr *instr)
 {
     instr->n_out = callee_of(x)->n_out;

@@ -58,8 +58,8 @@ static bool fn_close(RelnFn *fn, int n_out, RelnNode *const *outs)
     return fn->out || reln_graph_nomem(body);
 }
 
-/* Sums over the batch, and sums of them: what a call adds to for each part of the batch, so that nothing inside the
- * function can read the total. */
+/* Is z a sum over the batch, or a sum of such sums? A call adds its part of the batch to the total, so nothing inside
+ * the function can read the total. */
 static bool is_total(const RelnNode *z, const bool *total)
 {
     if (z->domain != RELN_STEP)
@@ -172,7 +172,8 @@ const RelnOp reln_op_call = {
 const RelnOp reln_op_result = {
     .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result};
 
-/* The arguments of a call: those given, and between them the captured ones. False without a message when one is NULL. */
+/* The arguments of a call: the given ones, with the captured ones between them. False without a message when one is
+ * NULL. */
 static bool all_arguments(RelnGraph *g, const RelnFn *fn, RelnNode *const *in, RelnNode **out)
 {
     for (int i = 0; i < fn->n_in; i++) {
@@ -235,7 +236,7 @@ bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, Reln
 
 /* ---- the derivative of a function ----------------------------------------------------------------------------- */
 
-/* Nodes of one body made again in another, arguments mapped to arguments. */
+/* Make the nodes of one body again in another body, with the old arguments mapped to the new ones. */
 static bool copy_body(const RelnFn *fn, RelnGraph *to, RelnNode **map)
 {
     for (int id = 0; id < fn->body->nodes.count; id++) {
@@ -310,7 +311,8 @@ static RelnFn *derivative(RelnGraph *g, RelnFn *fn, const bool *wanted, const bo
     return vjp.fn;
 }
 
-/* What is wanted of a call, what is given, and the arguments of its derivative; false when it has none. */
+/* Collect the arguments whose cotangents are wanted, the results whose cotangents are given, and the arguments of the
+ * derivative's call; false when the call has no derivative. */
 static bool plan_vjp(const RelnNode *z, RelnNode *const *cot, int n_cot, const bool *depends,
                      bool *wanted, bool *given, RelnNode **args)
 {

@@ -1,4 +1,4 @@
-/* frame.h -- what a running instruction can see, and where its values are. */
+/* frame.h -- the state that a running instruction can see, and the addresses of its values. */
 #ifndef GRAPH_FRAME_H
 #define GRAPH_FRAME_H
 
@@ -20,13 +20,13 @@ typedef struct Frame {
     ptrdiff_t tile_first, tile_count;
 } Frame;
 
-/* Of a row domain, the place in the batch of the shard's first item. */
+/* The index in the batch of the shard's first item of a row domain. */
 static inline ptrdiff_t rows_before(const Frame *f, RelnDomain domain)
 {
     return f->plan->row_first[domain - 2][f->shard->first];
 }
 
-/* All items of a domain that are there, and the place of the first in the batch. */
+/* The number of items of a domain in the shard or in the function's call, and the batch index of the first one. */
 static inline ptrdiff_t all_items(const Frame *f, RelnDomain domain)
 {
     const ptrdiff_t *first;
@@ -50,7 +50,7 @@ static inline ptrdiff_t first_of_all(const Frame *f, RelnDomain domain)
     return domain == RELN_SAMPLES ? f->shard->first : rows_before(f, domain);
 }
 
-/* The same of the tile, where the domain is the loop's. */
+/* The same for the tile, if the domain is the loop's domain. */
 static inline ptrdiff_t n_items(const Frame *f, RelnDomain domain)
 {
     return domain != RELN_STEP && domain == f->tile ? f->tile_count : all_items(f, domain);
@@ -65,7 +65,7 @@ void *reln_resolve(const Frame *f, const Place *place);
 RelnStatus reln_run_fail(Worker *w, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* load.c: part of a bound input, or what the plan knows of a batch, into its place. */
+/* load.c: copy part of a bound input, or a value that the plan computes from the batch, to its place. */
 RelnStatus reln_run_load(const Frame *f, const Instr *instr);
 /* load.c: the end of the tile of at most `most` items that begins at item `first` of the shard. */
 ptrdiff_t reln_tile_end(const Frame *f, const Loop *loop, ptrdiff_t first);

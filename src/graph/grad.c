@@ -30,7 +30,8 @@ static void mark(Sweep *s, int n_x, RelnNode *const *xs)
     }
 }
 
-/* A call's cotangents are those of its results together, which follow it. */
+/* The results of a call are the nodes right after it; the cotangents of all its results give the cotangents of its
+ * arguments. */
 static void sweep_call(Sweep *s, const RelnNode *z, RelnNode **gin)
 {
     const RelnFn *fn = ((const RelnCallAttr *)z->attr)->fn;
@@ -97,7 +98,8 @@ static bool sweep(Sweep *s, int n_y, RelnNode *const *ys, RelnNode *const *cotan
     return s->g->status == RELN_OK;
 }
 
-/* False for NULL without a message: what made it has left one. */
+/* Is x a number of this graph? For NULL the answer is false without a message: the failed builder that returned NULL
+ * has recorded one. */
 static bool want_number(RelnGraph *g, const RelnNode *x, const char *what, int index)
 {
     if (!x)
@@ -122,7 +124,7 @@ bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *c
         out[i] = NULL;
     for (int j = 0; j < n_y; j++) {
         if (ys[j] && !cotangents[j])
-            continue; /* left out, and so may hold indices */
+            continue; /* no cotangent for this y: it is ignored, and may hold indices */
         if (!want_number(graph, ys[j], "y", j))
             return false;
         s.last = ys[j]->id > s.last ? ys[j]->id : s.last;

@@ -154,7 +154,7 @@ bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     va_end(args);
     if (g->scope && status != RELN_ERR_NOMEM)
         name_layer(g);
-    /* what breaks in a function's body breaks the graph it belongs to */
+    /* an error in a function's body is an error of the graph that it belongs to */
     if (g->parent)
         reln_graph_fail(g->parent, status, "in function %s: %s", g->name, g->message);
     return false;
@@ -199,7 +199,8 @@ static bool node_equal(const RelnNode *a, const RelnNode *b)
            memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
 }
 
-/* Where z is, or where it belongs. The table is never full. */
+/* The slot of the table that holds a node equal to z, or the empty slot where z belongs. The table always has an empty
+ * slot. */
 static RelnNode **table_slot(RelnNode **table, int size, const RelnNode *z)
 {
     uint64_t i = node_hash(z);
@@ -229,7 +230,8 @@ static bool table_grow(RelnGraph *g)
     return true;
 }
 
-/* What the indices of all inputs number; plain numbers when they differ. */
+/* The domain that the indices of all inputs point into; RELN_STEP (plain numbers) when the inputs point into different
+ * domains. */
 static RelnDomain join_targets(const RelnNode *z)
 {
     const RelnNode *first = NULL;
@@ -321,7 +323,7 @@ static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *con
         return reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d",
                                op->name, n_in, RELN_INPUTS_MAX);
     for (int i = 0; i < n_in; i++) {
-        if (!in[i]) /* it passes through; outputs and assignments do not take it */
+        if (!in[i]) /* NULL in, NULL out; outputs and assignments fail on NULL */
             return false;
         if (!is_around(in[i]->graph, g))
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph",
@@ -563,7 +565,7 @@ bool reln_graph_effect(RelnGraph *g, RelnNode *z)
     if (x->op != &reln_op_param)
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: %s is not a parameter", z->op->name,
                                x->op->name);
-    /* effects run one after another: what one reads must not be what another writes */
+    /* effects run one after another, so no effect may read a parameter that another effect changes */
     for (int i = 1; i < z->n_in; i++)
         if (reln_storage(z->in[i])->op == &reln_op_param)
             return reln_graph_fail(g, RELN_ERR_ARG,

@@ -75,7 +75,7 @@ typedef struct RelnAssign {
 
 typedef struct RelnSettled RelnSettled;
 
-/* A named part of a network: a layer, or what is between reln_scope_begin() and reln_scope_end(). */
+/* A named part of a network: a layer, or the nodes made between reln_scope_begin() and reln_scope_end(). */
 struct RelnScope {
     const RelnScope *parent; /* NULL: outermost */
     const char *name;
@@ -84,10 +84,10 @@ struct RelnScope {
 /* The path of a scope, outermost name first: "encoder/one.relu". */
 void reln_scope_text(const RelnScope *scope, char *text, size_t size);
 
-/* A check that has been made. */
+/* A check of a constant tensor that has already been made. */
 typedef struct RelnChecked {
     const RelnTensor3 *t;
-    const RelnTensor3 *given; /* what t was settled from; NULL: only checked */
+    const RelnTensor3 *given; /* the tensor that t was settled from; NULL: only checked */
     const RelnRep *u, *v, *w;
     const struct RelnSettled
         *settled; /* with its exact form: rep/settle.h; NULL: turned by a gradient */
@@ -124,7 +124,7 @@ struct RelnGraph {
     bool deriving;          /* reln_vjp() makes them */
 };
 
-/* A list of a graph; false with the graph failed. */
+/* Append to a list of a graph; false with the graph failed. */
 #define RELN_GRAPH_ADD(g, list, value)                                                             \
     (RELN_LIST_ADD(&(g)->arena, list, value) || reln_graph_nomem(g))
 
@@ -137,14 +137,14 @@ ptrdiff_t reln_domain_most(const RelnGraph *g, RelnDomain domain);
 ptrdiff_t reln_domain_below(const RelnGraph *g, RelnDomain domain);
 const RelnRowDomain *reln_row_domain(const RelnGraph *g, RelnDomain domain);
 int reln_domain_count(const RelnGraph *g); /* the step and samples included */
-/* Do the items of a domain that belong to one item of the other lie one behind the other? */
+/* Are the items of `domain` that belong to one item of `ancestor` neighbours in memory? */
 bool reln_domain_is_above(const RelnGraph *g, RelnDomain ancestor, RelnDomain domain);
 
 /* ---- sources -------------------------------------------------------------------------------------------------- */
 
 typedef struct RelnSourceAttr {
     int index;         /* of the name among the graph's sources, or -1 */
-    RelnDomain target; /* indices: what they point into */
+    RelnDomain target; /* indices: the domain that they point into */
     int limit;
 } RelnSourceAttr;
 
@@ -190,8 +190,8 @@ typedef struct RelnResultAttr {
     int index;
 } RelnResultAttr;
 
-/* Cotangents of a call's arguments from those of its results (NULL where there is none); depends[id] tells which are
- * of interest. */
+/* Compute the cotangents of a call's arguments from the cotangents of its results (NULL where there is none);
+ * depends[id] tells which arguments need one. */
 void reln_call_vjp(RelnGraph *g, const RelnNode *z, RelnNode *const *cot, int n_cot,
                    const bool *depends, RelnNode **gin);
 

@@ -13,7 +13,7 @@ typedef struct Layout {
     RELN_LIST(Buffer) buffers;
 } Layout;
 
-/* Offsets by first fit: a buffer goes to the lowest gap among those alive with it. */
+/* Assign an offset by first fit: a buffer gets the lowest gap between the buffers that are alive with it. */
 static size_t first_fit(const Buffer *placed, int n, const Buffer *b, int *order)
 {
     size_t at = 0;
@@ -77,7 +77,7 @@ static size_t scratch_of(const Planner *p, const Instr *instr)
     const RelnNode *x = instr->node;
 
     if (instr->kind == DO_CALL) {
-        /* results that nobody reads still need somewhere to go */
+        /* results without a reader still need memory */
         size_t bytes = instr->callee->slab;
 
         for (int i = 0; i < instr->n_out; i++)
@@ -90,7 +90,7 @@ static size_t scratch_of(const Planner *p, const Instr *instr)
     return x->op->scratch(x, items_at_once(p, x, instr->domain));
 }
 
-/* Reads what the node reads, or the node itself. */
+/* An instruction reads either the inputs of its node or the value of the node itself. */
 static bool reads_inputs(const Instr *instr)
 {
     return instr->kind == DO_OP || instr->kind == DO_CALL;
@@ -101,7 +101,7 @@ static bool reads_node(const Instr *instr)
     return instr->kind == DO_KEEP || instr->kind == DO_ADD_TO || instr->kind == DO_COPY;
 }
 
-/* What is set to 0 and then added to is there from the first of the two. */
+/* A value that is set to 0 and then added to lives from the instruction that sets it to 0. */
 static void begin_life(Info *f, int t)
 {
     f->born = f->born < 0 ? t : f->born;
@@ -124,7 +124,8 @@ static void note_life(Planner *p, const Instr *instr, int t)
         p->info[reln_storage(x)->id].dies = t;
 }
 
-/* What is not made anew for every tile is there for all of them: for the whole of a loop that touches it. */
+/* A value that is not computed anew for each tile is needed by all tiles: it lives for the whole of each loop that
+ * touches it. */
 static void stretch(Info *f, const Program *program)
 {
     const int first = program->code.items[f->born].loop, last = program->code.items[f->dies].loop;
@@ -164,7 +165,7 @@ static bool want_memory(Layout *l, Program *program)
     return true;
 }
 
-/* In a loop, a value that is there for all items is read and written at the tile's. */
+/* In a loop, a value that has memory for all items is read and written at the tile's offset. */
 static void step_to(const Planner *p, const Instr *instr, const RelnNode *x, bool whole,
                     Place *place)
 {
@@ -190,7 +191,7 @@ static void take_steps(const Planner *p, Instr *instr)
         step_to(p, instr, result_of(p, x, i), false, &instr->outs[i]);
 }
 
-/* Instructions hold places by value: they take them again once offsets are known. */
+/* Copy the final places of the values into an instruction, now that the offsets are known. */
 static void settle(const Planner *p, Instr *instr)
 {
     const RelnNode *x = instr->node;

@@ -72,7 +72,7 @@ static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b
     return RELN_OK;
 }
 
-/* A run of items with equal indices, or with counting ones. */
+/* Write n indices that start at `value` and grow by `step`: equal ones (0) or consecutive ones (1). */
 static int32_t *fill(int32_t *out, ptrdiff_t n, ptrdiff_t value, ptrdiff_t step)
 {
     for (ptrdiff_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* op.h -- what an op is, and what an op's file needs: nodes, builders, typing, execution. */
+/* op.h -- the definition of an op, and declarations that an op's file needs: nodes, builders, typing, execution. */
 #ifndef GRAPH_OP_H
 #define GRAPH_OP_H
 
@@ -50,15 +50,15 @@ enum {
     RELN_OP_PARENTS = 256 /* an item's value depends on all items below the same parent */
 };
 
-/* How an op with inputs of several domains can be computed for a part of its items, a tile. Its other inputs are there
- * whole. Ops of one domain are computed for the part alone. */
+/* How an op with inputs of several domains can be computed for a part of its items, a tile. All items of its other
+ * inputs are in memory. Ops of one domain are computed for the tile alone. */
 typedef enum RelnTiling {
     RELN_TILED_NEVER,
     RELN_TILED_BY_RESULT, /* for items of the result */
     RELN_TILED_BY_FIRST   /* for items of the first input; the result is whole, and is added to */
 } RelnTiling;
 
-/* Why a node of an op is equivariant: what the certificate lists and asks of the reps of its inputs. */
+/* The reason why an op's node is equivariant; the certificate lists it and checks the reps of the inputs against it. */
 typedef enum RelnRule {
     RELN_RULE_NONE,   /* a source, or unknown */
     RELN_RULE_LINEAR, /* the same linear map for every coordinate: all inputs are of the result's rep, or it is their sum */
@@ -90,8 +90,8 @@ struct RelnOp {
      * input has one. */
     void (*vjp)(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin);
 
-    /* Things worth knowing before the first run (strides, kernel choice): fill `prepared`, and return its size; called
-     * with NULL to ask for the size. May be NULL. */
+    /* Fill `prepared` with data that is known before the first run (strides, kernel choice), and return its size;
+     * called with NULL to ask for the size. May be NULL. */
     size_t (*prepare)(const RelnNode *z, const RelnKernels *kern, void *prepared);
 
     /* Bytes of scratch memory for n items. May be NULL. */
@@ -107,7 +107,7 @@ struct RelnOp {
     /* The constant of RELN_RULE_CONSTANT: from in[0] (and in[1]) to z. */
     const RelnTensor3 *(*constant)(const RelnNode *z);
 
-    /* The word for what this node computes, where one op has several: "sqrt". NULL: the op's name. */
+    /* The name of this node's function, where one op has several: "sqrt". NULL: the op's name. */
     const char *(*word)(const RelnNode *z);
 
     /* The index-th case for the generic tests, built with reln_sample_*(); NULL when there are no more. */
@@ -122,17 +122,17 @@ extern const RelnOp *const reln_ops[];
 
 /* ---- building ------------------------------------------------------------------------------------------------- */
 
-/* Make a node, or find the equal one. attr is copied; rep is what the builder asks for, or NULL for infer to decide.
- * NULL when the graph has failed, an input is NULL, or infer refuses. */
+/* Make a node, or find the equal one. attr is copied; rep is the rep that the builder asks for, or NULL for infer to
+ * decide. NULL when the graph has failed, an input is NULL, or infer refuses. */
 RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in, const void *attr,
                     size_t attr_size, const RelnRep *rep);
 
 /* Record the first error of a graph. Returns false, for infer. */
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for a builder that was given NULL; g may be NULL, too. */
+/* Record the error of a builder that was given NULL; g may be NULL, too. */
 bool reln_graph_null(RelnGraph *g, const char *function);
-/* The same after an allocation that failed, with the context's message. */
+/* Record a failed allocation, with the context's message. */
 bool reln_graph_nomem(RelnGraph *g);
 RelnArena *reln_graph_arena(RelnGraph *g);
 /* Zeroed memory of that arena; NULL with the graph failed. */
@@ -185,7 +185,7 @@ bool reln_want_size(RelnGraph *g, const char *op, const RelnShape *s);
 
 /* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);
-/* The same text into `text`. */
+/* Write the text of a shape into `text`. */
 void reln_shape_write(const RelnNode *x, char *text, size_t size);
 
 static inline ptrdiff_t reln_shape_count(const RelnShape *s)
@@ -254,7 +254,7 @@ const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTe
                                       const RelnRep *u, const RelnRep *v, const RelnRep *w);
 /* A number of an op, in the dtype of its node. */
 bool reln_want_finite(RelnGraph *g, const RelnNode *z, double value);
-/* A value that a later run reads again, as state or parameter `name`: those are invariants. */
+/* Check that x is invariant: a later run reads it again as state or parameter `name`, and both are invariants. */
 bool reln_want_returning(RelnGraph *g, const char *op, const char *name, const RelnNode *x);
 /* Checks of constants, cached by (tensor, reps); t must come from reln_graph_tensor(). */
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
@@ -264,7 +264,8 @@ bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, cons
 RelnNode *reln_add(RelnGraph *g, RelnNode *x, RelnNode *y);
 RelnNode *reln_gather(RelnGraph *g, RelnNode *x, RelnNode *index);
 RelnNode *reln_cast(RelnGraph *g, RelnNode *x, RelnDtype dtype);
-/* x repeated to the shape and domain of like, to those given, or to a domain; 0, which is of any rep. */
+/* x repeated to the shape and domain of `like`, to a given shape and domain, or to a domain; and zeros, which are of
+ * any rep. */
 RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like);
 RelnNode *reln_expand_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, RelnDomain domain);
 RelnNode *reln_expand_domain(RelnGraph *g, RelnNode *x, RelnDomain domain);
@@ -276,21 +277,21 @@ RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like);
 
 /* ---- execution ------------------------------------------------------------------------------------------------ */
 
-/* What a worker keeps for an instruction: `values` made from `source` in a run; 0 when it must not be kept. */
+/* The packed operand that a worker keeps for an instruction: `values` made from `source` in a run; run 0 when it must
+ * not be kept. */
 typedef struct RelnPack {
     const void *source;
     uint64_t run;
     void *values;
 } RelnPack;
 
-/* The rows of the samples at hand: sample s, from 0, has the items first[domain][s] to first[domain][s + 1] of a row
- * domain, counted from the first sample. `tile_first` is the first of those items that are worked on now, where they are
- * not all of the tile's domain. */
+/* The rows of the current samples: sample s, from 0, has the items first[domain][s] to first[domain][s + 1] of a row
+ * domain, counted from the first sample. In a loop over tiles, `tile_first` is the first item of the current tile. */
 typedef struct RelnSpans {
     ptrdiff_t n_samples;
     const ptrdiff_t *const *first; /* by domain - 2, of the batch: subtract [0] */
     ptrdiff_t sample;              /* the first one's number in the batch */
-    RelnDomain tile;               /* RELN_STEP: none, everything is there */
+    RelnDomain tile;               /* RELN_STEP: no tile, all items are in memory */
     ptrdiff_t tile_first;
 } RelnSpans;
 
@@ -342,18 +343,18 @@ static inline bool reln_is_once(const RelnNode *x, const RelnNode *z)
     return x->domain == RELN_STEP && z->domain != RELN_STEP;
 }
 
-/* For z's output shape and its first n_in inputs; the items are a loop of their own. */
+/* The loops for z's output shape and its first n_in inputs; the items are a separate loop. */
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
-/* The same for strides of one's own, items first; reln_strides() gives those of an operand of shape x broadcast to a
- * shape. `once`: there is one item of it for all. */
+/* The loops for given strides, items first. reln_strides() gives the strides of an operand of shape x broadcast to a
+ * shape; `once`: one item of the operand serves all. */
 void reln_strides(const RelnShape *shape, const RelnShape *x, bool once, ptrdiff_t *stride);
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out);
 
 /* ---- samples for the generic tests ---------------------------------------------------------------------------- */
 
-/* A case builds a small graph around one op. What the tests do with it: value in f32 against f64, gradient and second
- * derivatives against differences, the declared shape, and that the output transforms as its rep says. */
+/* A case builds a small graph around one op. The tests compare its value in f32 with f64, its gradient and second
+ * derivatives with differences, and check the declared shape and that the output transforms as its rep says. */
 enum { RELN_SAMPLE_INPUTS = 16 };
 typedef struct RelnSampleInput {
     RelnNode *node;

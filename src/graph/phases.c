@@ -16,7 +16,7 @@ void reln_pass_mark_roots(Planner *p)
         const RelnNode *x = p->g->outputs.items[i].node;
 
         need(p, x);
-        p->info[x->id].uses++; /* an output keeps a place of its own */
+        p->info[x->id].uses++; /* an output counts as a reader, so its memory is never reused */
         p->info[reln_storage(x)->id].is_output = true;
     }
     for (int i = 0; i < p->g->assigns.count; i++) {
@@ -27,7 +27,7 @@ void reln_pass_mark_roots(Planner *p)
         need(p, p->g->effects.items[i]);
 }
 
-/* Readers come after what they read: one pass backwards finds everything. */
+/* A node's readers have larger ids, so one pass backwards marks all needed nodes. */
 void reln_pass_mark_needed(Planner *p)
 {
     for (int id = p->g->nodes.count - 1; id >= 0; id--) {
@@ -43,7 +43,8 @@ static bool is_fixed_source(const RelnNode *x)
     return x->op == &reln_op_param || x->op == &reln_op_state || x->op == &reln_op_const;
 }
 
-/* What a frozen plan computes once. A function is not looked into. */
+/* Find the nodes that a frozen plan computes once: those that depend on parameters, state and constants alone. A call
+ * is never steady. */
 void reln_pass_find_steady(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {
@@ -62,7 +63,7 @@ static void raise_to(int *value, int least)
     *value = *value > least ? *value : least;
 }
 
-/* The first phase that can read x: what a reduction adds up is known one phase later. */
+/* The first phase that can read x: the total of a reduction is known one phase after its terms. */
 static int readable(const Planner *p, const RelnNode *x)
 {
     return p->info[x->id].phase + (is_reduction(x) ? 1 : 0);

@@ -37,7 +37,7 @@ Place reln_place_shared(RelnPlan *plan, size_t bytes)
 
 /* ---- sums of reductions --------------------------------------------------------------------------------------- */
 
-/* Trees of additions: every inner one is read by the one around it alone. */
+/* Is x an addition whose terms join the tree? The root is, and every inner addition with a single reader. */
 static bool has_terms(const Planner *p, const RelnNode *x, bool root)
 {
     return (root || p->info[x->id].uses == 1) && is_plain_add(x);
@@ -50,7 +50,7 @@ int reln_count_terms(const Planner *p, const RelnNode *x, bool root)
     return 1;
 }
 
-/* Appends the terms to the n that are there, and returns how many there are then. */
+/* Append the terms to the list of n terms, and return its new length. */
 int reln_collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int n)
 {
     if (has_terms(p, x, root)) {
@@ -81,7 +81,7 @@ static bool add_accumulator(Planner *p, const RelnNode *x)
     return PLAN_ADD(p->plan, &phase->sums, sum) || nomem(p);
 }
 
-/* The one of n terms that x can share an accumulator with. */
+/* The one of n terms whose accumulator x can share. */
 static const RelnNode *partner(const Planner *p, const RelnNode *const *terms, int n,
                                const RelnNode *x)
 {
@@ -134,7 +134,7 @@ static bool plan_sum(Planner *p, const RelnNode *root)
     sum->n = reln_collect_terms(p, root, true, sum->terms, 0);
     if (!share_accumulators(p, sum))
         return false;
-    /* one term, read by nobody else: the sum is its total */
+    /* one term without another reader: the sum is its total */
     if (sum->n == 1 && adds_directly(p, sum->terms[0]))
         p->info[root->id].place = place_of(p, sum->terms[0]);
     return true;

@@ -54,8 +54,8 @@ static double bytes_of_shard(const RelnGraph *g, ptrdiff_t shard)
     return sum;
 }
 
-/* More than any machine has: below it no sum or small multiple of sizes overflows, so the planner adds them up without
- * looking, and memory that is not there is found missing when it is asked for. */
+/* An upper bound on the bytes of a plan: 128 TiB, more memory than any machine has. Below it no sum or small multiple
+ * of sizes overflows, so the planner adds sizes without checks; an allocation that is too large fails when made. */
 #define MOST_BYTES 0x1p47
 
 static RelnStatus check_size(const RelnPlan *plan)
@@ -285,7 +285,7 @@ static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t siz
     return RELN_OK;
 }
 
-/* As many items as asked for, of the largest value kept, are addresses that a machine may have. */
+/* Check that the largest kept value, for the number of items asked for, stays below MOST_BYTES. */
 static RelnStatus check_reserve(const RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows)
 {
     const ptrdiff_t most = n_samples > n_rows ? n_samples : n_rows;
@@ -303,7 +303,8 @@ static RelnStatus check_reserve(const RelnPlan *plan, ptrdiff_t n_samples, ptrdi
     return RELN_OK;
 }
 
-/* Never less than one item: a batch without rows has an output, too, of no items. */
+/* Reserve memory for n items of a kept value, and for at least one, so that the output of a batch without rows has an
+ * address. */
 static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
 {
     const size_t bytes = reln_plan_room(kept->node, n > 0 ? n : 1);
@@ -339,7 +340,7 @@ RelnStatus reln_plan_reserve_kept(RelnPlan *plan)
     return RELN_OK;
 }
 
-/* Rows of a domain among n_rows: those of domains that follow from others are counted when a batch is there. */
+/* The number of rows of a domain to reserve memory for. Rows of a derived domain are counted when a batch is bound. */
 static ptrdiff_t rows_reserved(const RelnPlan *plan, RelnDomain domain, ptrdiff_t n_samples,
                                ptrdiff_t n_rows)
 {
@@ -361,7 +362,7 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
     }
     if (n_samples <= plan->sample_capacity && plan->shards)
         return RELN_OK;
-    plan->run.n_samples = 0; /* what the last batch left is gone */
+    plan->run.n_samples = 0; /* the values of the last batch are gone */
     for (int i = 0; i < plan->graph->rows.count; i++) {
         RELN_TRY(replace(plan, (void **)&plan->row_first[i], (size_t)n_samples + 1,
                          sizeof **plan->row_first));
@@ -380,7 +381,7 @@ static size_t entry_bytes(const Entry *entry)
     return entry->of->count * reln_dtype_size(entry->of->dtype);
 }
 
-/* Rounded up, so that each copy begins as aligned as the store's. */
+/* Bytes of an entry, rounded up so that each copy is aligned like the store's array. */
 static size_t entry_room(const Entry *entry)
 {
     return (entry_bytes(entry) + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;

@@ -22,7 +22,7 @@ typedef struct Place {
     PlaceKind kind;
     size_t offset; /* bytes, or an index */
     size_t
-        step; /* in a loop: bytes for each item before the tile, where all items are there; 0: not in step */
+        step; /* in a loop: bytes for each item before the tile, where all items are in memory; 0: not in step */
 } Place;
 
 typedef enum InstrKind {
@@ -43,11 +43,11 @@ typedef struct Instr {
     const RelnNode *node;
     RelnDomain domain; /* whose items are counted */
     bool accumulate;
-    bool out_whole;       /* in a loop: all items of the result are there, not those of the tile */
+    bool out_whole;       /* in a loop: `out` holds all items, not only those of the tile */
     const bool *in_whole; /* the same of each input */
     int loop;             /* index in the program; -1: it runs once */
     bool steady;          /* at step level: the same in every run of a frozen plan */
-    bool steady_pack;     /* so is what it packs */
+    bool steady_pack;     /* the packed operand is steady too */
     int n_in, n_out;
     Place *in, out, scratch;
     const RelnDomain *in_domains;
@@ -57,8 +57,8 @@ typedef struct Instr {
     Place *outs; /* DO_CALL: one for each result */
 } Instr;
 
-/* Instructions that are run for one tile of a domain's items after the other, so that what they hand each other stays in a
- * near cache and is never there for all items. */
+/* Instructions that run for one tile of a domain's items after the other, so that the values they pass on stay in a
+ * near cache and never need memory for all items. */
 typedef struct Loop {
     int first, end; /* instructions */
     RelnDomain domain;
@@ -92,8 +92,8 @@ typedef struct Accumulator {
     RelnDtype dtype;
 } Accumulator;
 
-/* Elements of an accumulator or of an optimiser's parameter: work for whoever is free. Their bounds come from the graph,
- * so that they are the same for any number of threads. */
+/* A range of elements of an accumulator or of an optimiser's parameter, processed by any free worker. The bounds come
+ * from the graph, so that they are the same for any number of threads. */
 enum { PIECE = 16384 };
 typedef struct Piece {
     int index; /* of the accumulator in its phase, or of the instruction */
@@ -168,7 +168,7 @@ struct RelnPlan {
     RELN_LIST(Constant) constants;
     RELN_LIST(Entry) entries;
     char *frozen;       /* copies of them; NULL: the store's own are read */
-    bool settled;       /* frozen, and what is steady has been computed */
+    bool settled;       /* frozen, and its steady values have been computed */
     uint64_t n_freezes; /* so far: packs of another one are stale */
     char *memory;       /* shared: step-level values */
     size_t memory_size;
@@ -198,16 +198,16 @@ struct RelnPlan {
 bool reln_plan_compile(RelnPlan *plan);
 /* Fails for a name that is no input, with the nearest that is. */
 RelnStatus reln_plan_no_input(const RelnPlan *plan, const char *name);
-/* Looks at n items of x that begin with the item `first` of the batch. Writes a line where one is not finite. */
+/* Check n items of x, which begin at item `first` of the batch; write a line of text where a value is not finite. */
 RelnStatus reln_plan_finite(const RelnNode *x, const void *values, ptrdiff_t n, ptrdiff_t first,
                             char message[RELN_MESSAGE]);
 /* Bytes for n items of x. */
 size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
 
-/* Bytes for a result of a call that nobody reads. */
+/* Bytes for a call's result without a reader. */
 size_t reln_spare_room(const RelnPlan *plan, const Program *callee, int result);
 
-/* Room for the places of n items of a domain's parent; for the values kept of the batch at hand. */
+/* Reserve the places of n items of a domain's parent; reserve the kept values of the current batch. */
 RelnStatus reln_plan_reserve_items(RelnPlan *plan, int rows, ptrdiff_t n);
 RelnStatus reln_plan_reserve_kept(RelnPlan *plan);
 

@@ -1,4 +1,4 @@
-/* ports.c -- what a plan tells of its inputs and outputs, and the look at values that are not finite. */
+/* ports.c -- the lists of a plan's inputs and outputs, and the search for values that are not finite. */
 #include <math.h>
 #include <stdio.h>
 

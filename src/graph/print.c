@@ -7,7 +7,7 @@
 
 enum { CELLS = 7, CELL = 160 };
 
-/* A unit is what gets a line or a box: a node, or with `layers` the outermost scope of a node. */
+/* A unit gets one line or box: it is a node, or with `layers` the outermost scope of a node. */
 typedef struct Unit {
     const RelnScope *scope; /* NULL: the node by itself */
     const RelnNode *last;   /* the node whose shape and rep are shown */
@@ -31,7 +31,7 @@ static void put(const Printer *p, const char *text)
     p->how->put(p->how->self, text);
 }
 
-/* ---- what is shown -------------------------------------------------------------------------------------------- */
+/* ---- the nodes that are shown --------------------------------------------------------------------------------- */
 
 static bool is_source(const RelnNode *x)
 {
@@ -76,7 +76,8 @@ static const RelnScope *outermost(const RelnScope *scope)
     return scope;
 }
 
-/* Parameters and constants of a layer are part of its line. Those outside of layers have their own. */
+/* The unit of a node. Parameters and constants of a layer belong to the layer's unit; outside of layers each is a
+ * unit. */
 static int find_unit(Printer *p, const RelnNode *x)
 {
     const bool input = x->op == &reln_op_input || x->op == &reln_op_index_input;

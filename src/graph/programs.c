@@ -1,7 +1,7 @@
 /* programs.c -- the programs of a graph: for each phase the step and the shards, and the commit at the end. */
 #include "graph/compile.h"
 
-/* Runs in the shard program of its phase. */
+/* Does x run in the shard program of its phase? */
 static bool is_shard_work(const RelnNode *x)
 {
     return x->domain != RELN_STEP || is_reduction(x);
@@ -38,7 +38,7 @@ static void place_in_shard(Planner *p, const RelnNode *x)
 
 /* ---- shards --------------------------------------------------------------------------------------------------- */
 
-/* Loaded again in each phase that reads it, which costs no more than keeping it. */
+/* Load an input in each phase that reads it, which costs no more than keeping it. */
 static bool shard_load(Planner *p, const RelnNode *x)
 {
     const Info *f = &p->info[x->id];
@@ -62,7 +62,7 @@ static bool shard_call(Planner *p, const RelnNode *x)
     return reln_emit_call(p, x);
 }
 
-/* Is it complete only when its loop has ended? */
+/* Is x complete only when its loop has ended? */
 static bool ends_with_loop(const Planner *p, const RelnNode *x)
 {
     return p->info[x->id].loop >= 0 && adds_whole(x);
@@ -95,7 +95,7 @@ static bool shard_node(Planner *p, const RelnNode *x)
                                     : shard_op(p, x);
 }
 
-/* Is something emitted for it in the shard program of the phase? */
+/* Does the shard program of the phase have an instruction for x? */
 static bool is_of_phase(const Planner *p, const RelnNode *x, int phase)
 {
     const Info *f = &p->info[x->id];
@@ -153,7 +153,8 @@ bool reln_pass_step_program(Planner *p, int phase)
 
 /* ---- the commit ----------------------------------------------------------------------------------------------- */
 
-/* The store's arrays are about to change: what is asked of one is its value in this run, so it is copied first. */
+/* An output that is an array of the store must show its value in this run, before the commit changes the array: copy it
+ * first. */
 static bool value_of_run(Planner *p, const RelnNode *x, Place *out)
 {
     *out = place_of(p, x);

@@ -68,7 +68,7 @@ void *reln_resolve(const Frame *f, const Place *place)
 
 static RelnStatus run_program(const Program *program, const Frame *f);
 
-/* What the inputs of an op are; passing: in the worker's slab. */
+/* The addresses and counts of an op's inputs; `passing` marks the inputs in the worker's slab. */
 typedef struct Inputs {
     void *at[MAX_IN];
     ptrdiff_t n[MAX_IN];
@@ -139,8 +139,9 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
     return instr->node->op->forward(&e);
 }
 
-/* Results that nobody reads go to spare memory. Those at step level are added to; where they have a place of their own
- * they start from zero. */
+/* Find the memory of a call's results. Results without a reader go to spare memory. The call adds to step-level
+ * results, so these are set to 0 first, unless they are accumulators, results of the caller, or were set to 0 before a
+ * loop. */
 static void find_results(const Frame *f, const Instr *instr, char *spare, void **out)
 {
     for (int i = 0; i < instr->n_out; i++) {
@@ -229,8 +230,9 @@ static RelnStatus run_instr(const Frame *f, const Instr *instr)
     return RELN_OK;
 }
 
-/* Look at the values that an instruction has just written. Calls are looked at from inside, optimisers write the values that
- * they were given, and an output for all rows of a shard is not complete before the last tile: its reader is looked at. */
+/* Check the values that an instruction has just written. Values inside a call are checked inside it, an optimiser's
+ * inputs were checked before it, and a sum over the tiles of a loop is incomplete before the last tile: its reader is
+ * checked instead. */
 static RelnStatus look(const Frame *f, const Instr *instr)
 {
     const RelnNode *x = instr->node;
@@ -301,7 +303,7 @@ static Frame step_frame(RelnPlan *plan, Worker *worker)
 
 /* ---- work for all workers ------------------------------------------------------------------------------------- */
 
-/* Tasks 0, 1, ... of a phase, each taken by whoever is free. */
+/* The tasks 0, 1, ... of a phase; each task is taken by a free worker. */
 typedef struct Round {
     RelnPlan *plan;
     const Phase *phase;
@@ -330,7 +332,7 @@ static void work(void *user, int index)
     }
 }
 
-/* Nobody is woken for a single task. */
+/* Run n tasks on all workers; a single task runs on the calling thread without waking the others. */
 static RelnStatus share(RelnPlan *plan, const Phase *phase, int n,
                         RelnStatus (*task)(RelnPlan *, const Phase *, int, Worker *))
 {
@@ -373,7 +375,7 @@ static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker 
     return RELN_OK;
 }
 
-/* Lanes are added in a fixed tree; no lanes are 0. */
+/* Add the accumulators of all lanes in a fixed tree of additions; without lanes the total is 0. */
 static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
 {
     const Piece *piece = &phase->pieces.items[index];
@@ -417,7 +419,7 @@ static RelnStatus fail_step(RelnPlan *plan, RelnStatus status)
                              : reln_fail(plan->ctx, status, "%s", plan->workers[0].message);
 }
 
-/* Values that are asked for, then the optimisers, then the assignments. */
+/* Compute the outputs, then run the optimisers, then the assignments. */
 static RelnStatus run_commit(RelnPlan *plan)
 {
     const Frame f = step_frame(plan, &plan->workers[0]);

@@ -1,8 +1,8 @@
 /* schedule.c -- the order in which a program computes its nodes, and which of them loop over tiles of a row domain.
  *
- * Nodes of one row domain that can be computed tile by tile, one after the other, are one loop. A node joins the open loop
- * if it reads values of the loop in step with it; what needs more than a tile of a value (a gather from rows that the
- * loop itself makes, a sum that is not complete) waits until the loop is over. Without row domains the order is that of
+ * Consecutive nodes of one row domain that can be computed tile by tile form one loop. A node joins the open loop if it
+ * reads the loop's values tile by tile. A node that needs more than a tile of a value (a gather from rows that the loop
+ * itself computes, a sum that is not complete) waits until the loop has ended. Without row domains the order is that of
  * the graph. */
 #include "graph/compile.h"
 
@@ -40,7 +40,7 @@ static bool is_ready(const Scheduler *s, const RelnNode *x)
     return true;
 }
 
-/* Everything of one domain that can run now; inputs come before their readers, so one pass finds it. */
+/* Append all nodes of one domain that can run now. Inputs come before their readers, so one pass finds all of them. */
 static void take(Scheduler *s)
 {
     Planner *p = s->p;
@@ -73,7 +73,7 @@ static int first_left(const Scheduler *s)
     return -1;
 }
 
-/* In turns: what does not loop, then a loop of the first node that is left. */
+/* Alternate between nodes outside loops and a loop that starts at the first node left. */
 static bool fill_order(Scheduler *s)
 {
     for (;;) {
@@ -93,7 +93,7 @@ static bool fill_order(Scheduler *s)
     }
 }
 
-/* ---- what must be there for more than a tile ------------------------------------------------------------------ */
+/* ---- values that need more memory than a tile ------------------------------------------------------------------- */
 
 static void find_whole(Planner *p)
 {
@@ -128,7 +128,7 @@ static size_t bytes_made(const Planner *p, const RelnNode *x)
     return bytes;
 }
 
-/* The place in the order of the last that reads what the unit at `at` makes. */
+/* For each unit, find the position in the order of the last unit that reads its value. */
 static void find_last_reads(const Planner *p, int *last)
 {
     for (int at = 0; at < p->n_order; at++)
@@ -158,8 +158,8 @@ static size_t most_alive(const Planner *p, const int *last, int from, int *end)
     return most;
 }
 
-/* Items that an op wants together: below one item of the domain that its index numbers. Two such domains in a loop have the
- * sample in common, and so has a domain further up than the parent. */
+/* Some ops need all items below one item of the domain that their index points into in one tile. Where a loop has two
+ * such domains, or one further up than the parent, a tile holds whole samples. */
 static void join_groups(const Planner *p, const RelnNode *x, Loop *loop)
 {
     RelnDomain ancestor;

@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-/* The algebra of the symmetry: its Lie generators, under the symmetry's name. A group without any has all matrices of its
- * size. */
+/* The Lie algebra of the symmetry group, under the symmetry's name. A group without Lie generators gets the algebra of
+ * all matrices of its size. */
 static RelnStatus own_algebra(RelnSetting *s)
 {
     const RelnBasisOptions options = {.name = reln_group_name(s->group)};
@@ -20,7 +20,7 @@ static RelnStatus own_algebra(RelnSetting *s)
     return reln_algebra_create(s->ctx, all, &s->algebra);
 }
 
-/* diag(g, 1, ...) where features are larger matrices than the group's. */
+/* Extend every g to diag(g, 1, ...) where features are larger matrices than the group's. */
 static RelnStatus fit_group(RelnSetting *s, int n)
 {
     RelnGroup *embedded = NULL;
@@ -33,7 +33,7 @@ static RelnStatus fit_group(RelnSetting *s, int n)
     return RELN_OK;
 }
 
-/* What follows from group and algebra. */
+/* Create the objects that depend on the group and the algebra. */
 static RelnStatus make_rest(RelnSetting *s, RelnDtype dtype, uint64_t seed)
 {
     s->rep = reln_rep_adjoint(s->group, s->algebra);

@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 #include "rep/settle.h"
 
-/* Shape, domain, dtype are set by the maker before the node is entered: infer has nothing left to say. */
+/* The maker sets shape, domain and dtype before the node is entered, so that infer accepts them as they are. */
 typedef struct Draft {
     RelnSourceAttr source;
     RelnShape shape;
@@ -167,8 +167,8 @@ static uint64_t hash_group(const RelnGroup *group)
     return reln_hash(h, reln_group_discrete(group), (size_t)size[2] * n2) | 1;
 }
 
-/* What one graph writes another reads, and invariants of one group are none of another. So all graphs of a store have
- * equal groups. */
+/* All graphs of a store must have equal groups: parameters are invariants, and invariants of one group may not be
+ * invariants of another group whose graph reads the same store. */
 static bool store_fits(RelnGraph *g)
 {
     if (!g->group_hash)
@@ -381,7 +381,7 @@ RelnNode *reln_scalar(RelnGraph *graph, double value)
     return reln_const(graph, (RelnDims){1, 1, 1, 1, 1}, NULL, &value);
 }
 
-/* ---- what the plan knows of a batch --------------------------------------------------------------------------- */
+/* ---- values that a plan computes from the batch ----------------------------------------------------------------- */
 
 static bool infer_count(RelnGraph *g, RelnNode *z)
 {

@@ -108,7 +108,7 @@ static bool tensor_equal(const RelnTensor3 *a, const RelnTensor3 *b)
     return true;
 }
 
-/* By (k, i, j). */
+/* Order entries by (k, i, j). */
 static int by_place(const void *a, const void *b)
 {
     const RelnEntry *x = a, *y = b;
@@ -247,7 +247,7 @@ static const RelnSettled *keep_settled(RelnGraph *g, const RelnTensor3 *t, RelnS
     return kept;
 }
 
-/* What a constant was settled to before; NULL: it was not. */
+/* The tensor that an equal constant was settled to earlier; NULL when there is none. */
 static const RelnTensor3 *settled_before(const RelnGraph *g, const RelnChecked *c)
 {
     for (int i = 0; i < g->checked.count; i++) {
@@ -313,7 +313,8 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
     reln_loops_of(&z->shape, n_in, stride, out);
 }
 
-/* Does every operand step along axis a as if the last loop went on? */
+/* Can axis a be merged with the last loop: is each operand's stride along a equal to the stride times the extent of
+ * that loop? */
 static bool goes_on(const RelnLoops *l, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX], int a)
 {
     const int last = l->rank - 1;
@@ -341,8 +342,9 @@ static void turn_around(RelnLoops *l, int n_in)
     }
 }
 
-/* From the innermost axis outwards, each joining the loop inside it where it can; then the innermost loop last. The
- * axis of items is a loop of its own, since their number is known when a plan runs. */
+/* Merge axes from the innermost outwards, each with the loop inside it where strides allow; then reverse the loops so
+ * that the innermost comes last. The axis of items stays a separate loop, since the number of items is known only when
+ * a plan runs. */
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out)
 {

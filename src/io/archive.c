@@ -161,7 +161,7 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
     return convert_rows(v, a, first, n_rows, out);
 }
 
-/* Rows that follow each other are read together. */
+/* Read the given rows; consecutive rows are read together. */
 RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const ptrdiff_t *rows,
                              double *out)
 {

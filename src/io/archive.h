@@ -15,15 +15,15 @@ typedef struct Array {
     RelnNpyHeader header; /* its `data` counts from the beginning of the entry */
     RelnSource *source;
     uint64_t begin;        /* of the numbers in the source */
-    unsigned char *memory; /* or here, ours unless `borrowed` */
-    RelnSource spill;      /* or in a file of our own without a name, when `spilled` */
+    unsigned char *memory; /* or the numbers are here; freed with the archive unless `borrowed` */
+    RelnSource spill;      /* or the numbers are in an unnamed temporary file, when `spilled` */
     bool spilled, borrowed;
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
 } Array;
 
-/* An array that is there and cannot be read. */
+/* An array that the file lists but that cannot be read. */
 typedef struct Unread {
     const char *name, *why;
 } Unread;
@@ -42,12 +42,12 @@ struct RelnArchive {
 
 /* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */
 RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);
-/* The same for arrays in memory. */
+/* Lists arrays in memory. */
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);
 /* archive_place.c: brings the numbers of an array to a place where they can be read from. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
-/* Bytes from there. */
+/* Reads bytes of an array from its place. */
 RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsigned char *to);
 
 #endif

@@ -29,7 +29,7 @@ static const char *array_name(RelnArchive *v, const char *file)
 
 /* ---- opening: .npy and folders ---------------------------------------------------------------------------------- */
 
-/* The header of an array that is a file of its own. */
+/* Read the header of an array that has a file to itself. */
 static RelnStatus open_npy(RelnArchive *v, RelnSource *source, const char *name, Array *a)
 {
     const size_t n = source->n_bytes < RELN_NPY_MAX_LEAD ? source->n_bytes : RELN_NPY_MAX_LEAD;
@@ -62,7 +62,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of the .npy files, sorted: the order in which a folder lists them is nobody's. */
+/* The names of the .npy files, sorted, since the system lists a folder in no particular order. */
 static RelnStatus list_folder(RelnArchive *v, DIR *folder, const void **names, size_t *n)
 {
     const struct dirent *entry;
@@ -117,7 +117,7 @@ static RelnStatus open_folder(RelnArchive *v, const char *path)
 
 /* ---- opening: .npz ---------------------------------------------------------------------------------------------- */
 
-/* The beginning of an entry, as far as a header can reach. */
+/* The first bytes of an entry, as many as the longest header has. */
 typedef struct Start {
     unsigned char *bytes;
     size_t n;
@@ -180,7 +180,7 @@ static RelnStatus check_names(const RelnArchive *v)
     return status;
 }
 
-/* Entries that are no .npy are somebody else's, folders and notes. */
+/* Open the .npy entries of a .npz; other entries (folders, notes) are ignored. */
 static RelnStatus open_npz(RelnArchive *v)
 {
     RelnZipEntry *entries = NULL;
@@ -350,7 +350,7 @@ static RelnStatus open_h5(RelnArchive *v, const char *path, const char *given)
 
 /* ---- by content ------------------------------------------------------------------------------------------------- */
 
-/* By the first bytes: endings are for people. */
+/* Recognise the format by the first bytes, not by the file's ending. */
 static RelnStatus open_by_content(RelnArchive *v, const char *path, const char *h5)
 {
     const RelnSource *const source = &v->sources[0];
@@ -410,7 +410,7 @@ RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
         RELN_TRY(take_named(v, &arrays[i], &a));
         a->memory = arrays[i].values;
         a->borrowed = true;
-        a->header.big_endian = *(const unsigned char *)&one == 0; /* as this machine has them */
+        a->header.big_endian = *(const unsigned char *)&one == 0; /* this machine's byte order */
     }
     return check_names(v);
 }

@@ -19,7 +19,7 @@ typedef struct Spill {
     int fd;
 } Spill;
 
-/* /var/tmp is meant for large files, where /tmp may be memory. */
+/* Open a temporary file without a name, in /var/tmp, which is meant for large files; /tmp may be memory. */
 static int open_nameless(void)
 {
     char large[] = "/var/tmp/reln-XXXXXX", small[] = "/tmp/reln-XXXXXX";
@@ -66,7 +66,7 @@ static RelnStatus spill_put(void *self, const unsigned char *bytes, size_t n_byt
     return RELN_OK;
 }
 
-/* The array takes over what was unpacked; the numbers begin at `data`. */
+/* Hand the unpacked bytes over to the array; the numbers begin at `data`. */
 static void adopt(Array *a, const Spill *s, size_t data)
 {
     a->memory = s->memory;
@@ -92,7 +92,7 @@ static RelnStatus ignore(void *self, const unsigned char *bytes, size_t n_bytes)
     return RELN_OK;
 }
 
-/* Stored entries stay where they are, once their CRC has been seen to be right. */
+/* Prepare an entry of a .npz. Stored entries are read from the archive itself, after their CRC has been checked. */
 static RelnStatus prepare_entry(const RelnArchive *v, Array *a)
 {
     const RelnZipEntry *const e = a->entry;
@@ -111,7 +111,7 @@ static RelnStatus prepare_entry(const RelnArchive *v, Array *a)
     return status;
 }
 
-/* What was sent must be what was listed. */
+/* Check that the array that the child sent has the type and shape that it had listed. */
 static RelnStatus check_sent(const RelnArchive *v, const Array *a, const Spill *s,
                              RelnNpyHeader *header)
 {
@@ -161,7 +161,7 @@ RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsig
     return RELN_OK;
 }
 
-/* Fortran's first index is the fastest; ours is the last. Element by element, widths apart. */
+/* Copy from Fortran order, where the first index is the fastest, to C order, where the last is, element by element. */
 static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned char *to)
 {
     const size_t width = h->kind->width;
@@ -178,7 +178,7 @@ static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned 
     }
 }
 
-/* Its rows lie scattered, so it is turned once, in memory. */
+/* Reorder an array in Fortran order, whose rows lie scattered: once, in memory. */
 static RelnStatus turn(const RelnArchive *v, Array *a)
 {
     const uint64_t n_bytes = (uint64_t)a->header.count * a->header.kind->width;

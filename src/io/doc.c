@@ -33,7 +33,7 @@ void reln_doc_destroy(RelnDoc *doc)
     reln_free(doc->arena.ctx, doc);
 }
 
-/* The first failure stays. */
+/* Record a failure; only the first one is kept. */
 static void *failed(RelnDoc *doc, RelnStatus status)
 {
     if (doc->status == RELN_OK)
@@ -127,7 +127,7 @@ RelnStatus reln_tree_add(RelnTree *tree, RelnDocNode *node)
     return RELN_OK;
 }
 
-/* Texts end at their first 0, so none may have one inside. */
+/* Keep a text. A text ends at its first 0, so a 0 inside is refused. */
 static RelnStatus keep_text(RelnTree *tree, const char *text, size_t length, int line,
                             const char **out)
 {
@@ -278,7 +278,7 @@ RelnDocNode *reln_doc_list(RelnDoc *doc)
     return reln_doc_node(doc, RELN_DOC_LIST, 0);
 }
 
-/* Takes the place of the item of the same key. */
+/* Put `value` in the place of `old`, the item of the same key. */
 static void replace(RelnDocNode *parent, RelnDocNode *old, RelnDocNode *value)
 {
     RelnDocNode **link = &parent->first;
@@ -375,7 +375,7 @@ static RelnDocNode *copy_one(RelnDoc *doc, const RelnDocNode *node)
     return copy;
 }
 
-/* As deep as the tree is: what was read has 16 levels, what was built is the program's own. */
+/* Copy a tree, with a recursion as deep as the tree: at most 16 levels for a tree that was read from a file. */
 RelnDocNode *reln_doc_copy(RelnDoc *doc, const RelnDocNode *node)
 {
     RelnDocNode *copy = node ? copy_one(doc, node) : NULL;

@@ -12,7 +12,7 @@ struct RelnDoc {
     RelnDocNode *root;
     RelnStatus status; /* of the first builder that failed */
     RelnDocNode *
-        nodes; /* n_nodes of a block not yet given away: many nodes, one allocation; texts likewise */
+        nodes; /* the n_nodes free nodes of a block: one allocation serves many; the same for texts */
     size_t n_nodes;
     char *texts;
     size_t n_texts;
@@ -21,17 +21,17 @@ struct RelnDoc {
 /* An empty doc without a root. */
 RelnStatus reln_doc_begin(RelnCtx *ctx, RelnDoc **out);
 RelnDocNode *reln_doc_node(RelnDoc *doc, RelnDocKind kind, int line);
-/* A copy ended by 0; of NULL, room of that length. */
+/* Copy a text of that length and end it by 0; with text NULL, only reserve the room. */
 char *reln_doc_keep(RelnDoc *doc, const char *text, size_t length);
 
-/* What a reader has open: open[0] is the root. Items go to the innermost list or map. */
+/* The lists and maps that a reader has open: open[0] is the root. New items go to the innermost. */
 typedef struct RelnTree {
     RelnCtx *ctx;
     RelnDoc *doc;
     const char *what; /* for messages */
     int depth;
     RelnDocNode *open[RELN_DOC_MAX_DEPTH];
-    const char *key; /* read, its value not yet */
+    const char *key; /* a key that was read, while its value was not */
 } RelnTree;
 
 /* Adds a node; the first one becomes the root. A list or map stays open until it is closed. */
@@ -41,7 +41,7 @@ RelnStatus reln_tree_key(RelnTree *tree, const char *text, size_t length, int li
 RelnStatus reln_tree_close(RelnTree *tree);
 RelnDocNode *reln_tree_inner(const RelnTree *tree); /* NULL when nothing is open */
 
-/* A scalar from its text: number, with the value that must be finite; or words. */
+/* Adds a scalar from its text: a number, which must be finite, or words. */
 RelnStatus reln_tree_add_scalar(RelnTree *tree, RelnDocKind kind, const char *text, size_t length,
                                 int line);
 

@@ -34,7 +34,7 @@ bool reln_path_ends_in(const char *path, const char *ending)
     return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
-/* Other people's threads may call strerror() too; strerror_r() has room of its own. */
+/* strerror_r() writes to our own buffer; strerror() has one buffer for all threads. */
 RelnStatus reln_fail_errno(RelnCtx *ctx, const char *path, const char *doing, int error)
 {
     char text[128];
@@ -109,10 +109,11 @@ void reln_source_close(RelnSource *source)
     source->fd = -1;
 }
 
-enum { SUFFIX = 48 }; /* room for what is put behind a path */
+enum { SUFFIX = 48 }; /* the longest suffix that is put behind a path */
 
-/* "path.tmp-PID-0", ... : the first name that nobody has. Two threads saving the same path get two names. Its lock is
- * released when the process dies, which tells reln_folder_sweep() that nobody will come back for the file. */
+/* Create "path.tmp-PID-NUMBER" with the first number that is free, so that two threads that save the same path get two
+ * names. The lock on the file is released when the process dies, which tells reln_folder_sweep() that the file is
+ * abandoned. */
 static RelnStatus create_temporary(RelnReplace *file, mode_t mode)
 {
     const size_t size = strlen(file->path) + SUFFIX;
@@ -133,7 +134,7 @@ static RelnStatus create_temporary(RelnReplace *file, mode_t mode)
     return RELN_OK;
 }
 
-/* A device or a directory must not be replaced by a file: renaming over /dev/null would. */
+/* Refuse to replace a device or a directory by a file: renaming over /dev/null would do so. */
 static RelnStatus check_target(RelnCtx *ctx, const char *path, bool *exists, mode_t *mode)
 {
     struct stat info;
@@ -189,8 +190,8 @@ void reln_replace_abort(RelnReplace *file)
     file->fd = -1;
 }
 
-/* The new name is on disk only when the directory is. Some file systems cannot sync directories (EINVAL): there
- * the rename has happened and there is nothing more to ask for. */
+/* Sync the directory: the new name is on disk only then. Some file systems cannot sync directories (EINVAL): there the
+ * rename is all that can be done. */
 static int sync_directory(char *path)
 {
     char *const slash = strrchr(path, '/');
@@ -207,8 +208,8 @@ static int sync_directory(char *path)
     return error;
 }
 
-/* A second name for what is about to be replaced. Where there are no second names it is moved aside: then, for a
- * moment, only the previous file is there. */
+/* Give the file that is about to be replaced a second name. On file systems without hard links the file is renamed:
+ * then, for a moment, only the previous file exists. */
 static int set_aside(const char *path, const char *spare, const char *previous)
 {
     if (link(path, spare) == 0 || errno == ENOENT)
@@ -224,7 +225,7 @@ static int rename_keeping(const RelnReplace *file, char *spare, char *previous, 
 
     snprintf(spare, size, "%s.tmp-%ld-1000", file->path, (long)getpid());
     snprintf(previous, size, "%s.previous", file->path);
-    unlink(spare); /* of this process, but long ago: numbers of processes come again */
+    unlink(spare); /* left by an earlier process with our number: process numbers are reused */
     error = set_aside(file->path, spare, previous);
     if (error == 0 && rename(file->temporary, file->path) != 0)
         error = errno;
@@ -285,7 +286,7 @@ RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *bytes, si
     return status;
 }
 
-/* All of it or nothing: what a full disk let through is cut off again. */
+/* Append all bytes or none: the part that a full disk accepted is cut off again. */
 static int append(int fd, const char *bytes, size_t n_bytes)
 {
     struct stat info;

@@ -14,7 +14,7 @@ typedef struct RelnSource {
 } RelnSource;
 
 RelnStatus reln_source_open(RelnCtx *ctx, const char *path, RelnSource *out);
-/* Of any size, for those who read it in pieces. */
+/* Opens a file of any size, for callers that read it in pieces. */
 RelnStatus reln_source_open_large(RelnCtx *ctx, const char *path, RelnSource *out);
 /* Exactly n_bytes from offset on; a file that became shorter meanwhile is RELN_ERR_IO. */
 RelnStatus reln_source_read(const RelnSource *source, size_t offset, size_t n_bytes, void *bytes);
@@ -27,7 +27,7 @@ typedef struct RelnReplace {
     const char *path; /* borrowed */
     char *temporary;
     int fd;
-    bool keep; /* set before the commit: what was there stays as NAME.previous */
+    bool keep; /* set before the commit: the old file stays as NAME.previous */
 } RelnReplace;
 
 RelnStatus reln_replace_begin(RelnCtx *ctx, const char *path, RelnReplace *out);

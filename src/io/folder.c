@@ -1,4 +1,4 @@
-/* folder.c -- folders of runs: making them, having one for oneself, sweeping out what crashes left. */
+/* folder.c -- folders of runs: making them, locking them for one process, removing files that a crash left behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static int make_one(const char *path)
     return errno;
 }
 
-/* Every folder on the way, too; `path` is cut at its slashes in turn and put together again. */
+/* Make a folder and all its parents; `path` is cut at each slash in turn and restored. */
 static int make_all(char *path)
 {
     int error = 0;
@@ -65,7 +65,7 @@ struct RelnFolderLock {
 
 static const char lock_name[] = ".reln-lock";
 
-/* Who has it, as far as the file says. */
+/* Fail with the process that has the lock, if the lock file names it. */
 static RelnStatus fail_locked(RelnCtx *ctx, const char *path, int fd)
 {
     char owner[24] = {0};
@@ -84,7 +84,7 @@ static RelnStatus take_lock(RelnCtx *ctx, const char *path, int fd)
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK ? fail_locked(ctx, path, fd)
                                     : reln_fail_errno(ctx, path, "lock the folder", errno);
-    /* only for the message above: the lock is the lock */
+    /* the file's text is for the message above; the lock itself is flock()'s */
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, owner, (size_t)length, 0);
     return RELN_OK;
@@ -135,7 +135,7 @@ RelnStatus reln_folder_held(const RelnFolderLock *lock, const char *path)
                      path);
 }
 
-/* The file stays: removing it could take away the lock that somebody has just got. */
+/* Unlock the folder. The lock file stays: removing it could take away a lock that another process has just got. */
 void reln_folder_unlock(RelnFolderLock *lock)
 {
     if (!lock)
@@ -164,7 +164,8 @@ static long temporary_owner(const char *name)
     return pid > 0 && pid < INT_MAX ? pid : 0;
 }
 
-/* Nobody will come back for it: its process is gone, and so is the lock that a living one holds, wherever it runs. */
+/* Is a temporary file abandoned? It is when no process has its number and nobody holds its lock, which a process on
+ * another machine would. */
 static bool is_stale(int folder, const char *name)
 {
     const long pid = temporary_owner(name);

@@ -87,7 +87,8 @@ static int open_pair(int pair[2])
     return 0;
 }
 
-/* Plug-ins would be code from elsewhere, and locks would need a file that can be written to. */
+/* Start the child. Its environment forbids plug-ins of HDF5, which are foreign code, and file locks, which need write
+ * access. */
 static int spawn(const char *program, char *const *arguments, int output, int errors, pid_t *pid)
 {
     char no_plugins[] = "HDF5_PLUGIN_PRELOAD=::", no_locks[] = "HDF5_USE_FILE_LOCKING=FALSE";
@@ -145,7 +146,8 @@ static RelnStatus pass_output(RelnCtx *ctx, const char *path, int fd, RelnSink *
     }
 }
 
-/* One line that may stand in a message. It says little, so its pipe cannot fill up while we read the other. */
+/* Read one line for a message from the child's stderr. The child writes little there, so that pipe cannot fill up while
+ * the other one is read. */
 static void read_line(int fd, char *line, size_t size)
 {
     size_t n = 0;
@@ -199,8 +201,9 @@ RelnStatus reln_h5_run(RelnCtx *ctx, const char *program, const char *command, c
     Child child = {0, -1, -1};
     int error;
 
-    memcpy(arguments, words,
-           sizeof words); /* they are not written to, whatever posix_spawn's type says */
+    memcpy(
+        arguments, words,
+        sizeof words); /* posix_spawn() does not write to the words, although its type allows it */
     error = start(program, arguments, &child);
     if (error != 0)
         return reln_fail_errno(ctx, program, "start", error);

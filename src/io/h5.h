@@ -1,4 +1,4 @@
-/* h5.h -- HDF5 through the program reln-h5, which runs as a child: what it says is checked like any file. */
+/* h5.h -- HDF5 through the program reln-h5, which runs as a child; its output is checked like any file. */
 #ifndef IO_H5_H
 #define IO_H5_H
 

@@ -98,7 +98,7 @@ static RelnStatus read_escape(Reader *r, char **to)
     return RELN_OK;
 }
 
-/* Where the string ends that begins at r->p: its closing quote, or the end of the text. */
+/* The end of the string that begins at r->p: its closing quote, or the end of the text. */
 static const char *closing_quote(const Reader *r)
 {
     const char *p = r->p;
@@ -108,7 +108,8 @@ static const char *closing_quote(const Reader *r)
     return p;
 }
 
-/* Behind the opening quote. Escapes are longer than what they mean, so the raw length is room enough. */
+/* Read a string whose opening quote has been read. An escape is longer than the character it stands for, so the raw
+ * length is room enough. */
 static RelnStatus read_string(Reader *r, const char **out)
 {
     char *const text = reln_doc_keep(r->tree.doc, NULL, (size_t)(closing_quote(r) - r->p)),
@@ -183,7 +184,7 @@ static RelnStatus read_word(Reader *r)
     return reln_tree_add_scalar(&r->tree, kind, text, length, r->line);
 }
 
-/* A value that is whole, or a list or map that has items and stays open. */
+/* Read a complete value, or the beginning of a list or map with items, which stays open. */
 static RelnStatus read_value(Reader *r, bool *open)
 {
     const bool list = accept(r, '['), map = !list && accept(r, '{');
@@ -199,7 +200,7 @@ static RelnStatus read_value(Reader *r, bool *open)
     return list ? RELN_OK : read_key(r);
 }
 
-/* Behind a whole value: close what ends here, up to the next item. */
+/* After a complete value, close the lists and maps that end here, up to the next item. */
 static RelnStatus read_after(Reader *r)
 {
     for (const RelnDocNode *in; (in = reln_tree_inner(&r->tree));) {
@@ -356,7 +357,7 @@ static void put_words(RelnText *text, const char *words)
         reln_text_put_quoted(text, words);
 }
 
-/* On the line where we are: a scalar, an empty map, or a list of scalars. */
+/* Write on the current line: a scalar, an empty map, or a list of scalars. */
 static void put_yaml_flow(RelnText *text, const RelnDocNode *node)
 {
     if (node->kind == RELN_DOC_TEXT) {
@@ -394,7 +395,7 @@ static void put_yaml_key(RelnText *text, const RelnDocNode *item, int indent)
     reln_text_puts(text, is_block(item) ? ":" : ": ");
 }
 
-/* One item on a line; what is inside it begins on the next one, or behind "- ". */
+/* Write one item on a line; its contents begin on the next line, or behind "- ". */
 static void put_yaml(RelnText *text, const RelnDocNode *node, int indent, bool here)
 {
     for (const RelnDocNode *item = node->first; item; item = item->next, here = false) {

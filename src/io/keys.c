@@ -13,7 +13,7 @@ static bool is_control(char c)
     return (unsigned char)c < ' ' || c == 127;
 }
 
-/* What was written may hold anything, and a message is one line. */
+/* Make a text fit for a message of one line: any character may be in a user's file. */
 static void flatten(char *text)
 {
     for (; *text; text++)
@@ -501,7 +501,7 @@ static void print_section(Page *page, const Key *key, int indent)
     reln_keys_template(page, key->section, indent + 2);
 }
 
-/* Behind the help, or on a line of their own. */
+/* Print the words of a key behind its help, or on a separate line. */
 static void print_words(Page *page, const Key *key)
 {
     char words[256];

@@ -16,7 +16,7 @@ typedef struct Section {
     int n_keys;
 } Section;
 
-/* Who reads, for messages. */
+/* The context of a read, for messages. */
 typedef struct Reader {
     RelnCtx *ctx;
     const char *what;
@@ -31,16 +31,16 @@ typedef enum KeyKind {
     KEY_WHOLE,   /* int */
     KEY_FLAG,    /* bool */
     KEY_SECTION, /* another table over the same struct, moved by `at` */
-    KEY_OWN,     /* by functions of its own */
+    KEY_OWN,     /* read and written by functions of the key */
     KEY_PADDING  /* `room` bytes that mean nothing: they are not read and not written */
 } KeyKind;
 
 enum { KEY_FIXED = -1 };
 
-/* Ends of ranges that are not in them. */
+/* Bounds for ranges that exclude their end. */
 #define KEY_ABOVE_ZERO DBL_MIN
 #define KEY_BELOW_ONE (1 - DBL_EPSILON)
-#define KEY_NO_LIMIT 1e15 /* and larger: not worth a word */
+#define KEY_NO_LIMIT 1e15 /* limits this large are not mentioned */
 
 /* A value outside its range is "not given": it is left out when written, and cannot be read. */
 struct Key {
@@ -51,13 +51,14 @@ struct Key {
     ptrdiff_t count_at; /* of a list: where its length is kept */
     double low, high;   /* of numbers, inclusive */
     double otherwise;   /* the default of numbers, words and flags */
-    const char *before; /* JSON of what stood for it before it was a key; NULL: nothing did */
+    const char *
+        before; /* JSON of the value that was fixed in the code before this was a key; NULL: none */
     const char *wanted; /* "seconds"; NULL: "a number above 0", from the range */
     const char *const *words;
     const Section *section;
     RelnStatus (*read)(const Reader *r, const Key *key, const RelnDocNode *node, void *base);
     void (*write)(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base);
-    const char *example; /* what the template shows, when it is not the default */
+    const char *example; /* the value that the template shows, when it is not the default */
     bool shown;          /* the example is the default of a key that has no number for it */
     const char *help;
 };
@@ -75,7 +76,7 @@ void reln_keys_write(RelnDoc *doc, RelnDocNode *map, const Section *section, con
  * when a field has a kind whose size the table does not know (sections, functions of its own, lists with a length). */
 ptrdiff_t reln_keys_size(const Section *section);
 
-/* For readers of their own. */
+/* Checks for keys that have their own reading functions. */
 RelnStatus reln_keys_want(const Reader *r, const RelnDocNode *node, const char *name,
                           RelnDocKind kind, const char *wanted);
 RelnStatus reln_keys_text(const Reader *r, const RelnDocNode *node, const char *name, int room,

@@ -447,7 +447,7 @@ void reln_file_order(unsigned char *bytes, size_t n_bytes, size_t width)
         }
 }
 
-/* Ours already, but for the type: what most files have, on most machines. */
+/* Are the bytes in this machine's order and of a native type? Most files are, on most machines. */
 static bool is_native(const RelnKind *kind, bool big_endian)
 {
     return kind->code[0] == 'f' && kind->width >= 4 && big_endian == machine_is_big_endian();
@@ -475,8 +475,8 @@ void reln_kind_convert(const RelnKind *kind, bool big_endian, const unsigned cha
             out[i] = number(kind, big_endian, bytes + i * kind->width);
 }
 
-/* Where the next number of the file goes: onward in row-major order, or by an odometer whose first wheel is the
- * fastest. */
+/* The place where the next number of the file goes: the next one in row-major order, or for Fortran order by an
+ * odometer whose first wheel is the fastest. */
 typedef struct Cursor {
     const Header *h;
     ptrdiff_t at;
@@ -552,7 +552,7 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* Converts in passing, so memory is the values and one chunk, never a second copy of the file. */
+/* Read and convert chunk by chunk, so that memory holds the values and one chunk, never a second copy of the file. */
 static RelnStatus load(RelnCtx *ctx, const RelnSource *source, unsigned char *buffer,
                        RelnArray *out)
 {

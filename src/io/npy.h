@@ -1,4 +1,4 @@
-/* npy.h -- inside of .npy: kinds of numbers, what a header says, making one. */
+/* npy.h -- inside of .npy: kinds of numbers, the contents of a header, making one. */
 #ifndef IO_NPY_H
 #define IO_NPY_H
 
@@ -16,11 +16,11 @@ typedef struct RelnKind {
 
 const RelnKind *reln_kind_of(RelnDtype dtype); /* NULL when there is none */
 const RelnKind *reln_kind_named(const char *code);
-/* count numbers as doubles. */
+/* Convert `count` numbers to doubles. */
 void reln_kind_convert(const RelnKind *kind, bool big_endian, const unsigned char *bytes,
                        size_t count, double *out);
 
-/* Between this machine's order of bytes and the little-endian one of files, either way. */
+/* Convert between this machine's byte order and the little-endian order of files, in either direction. */
 void reln_file_order(unsigned char *bytes, size_t n_bytes, size_t width);
 
 enum {
@@ -28,7 +28,7 @@ enum {
     RELN_NPY_OWN_HEADER = 512       /* and one of ours */
 };
 
-/* What stands in the header; `data` is where the numbers begin. */
+/* The contents of a header; `data` is where the numbers begin. */
 typedef struct RelnNpyHeader {
     RelnArray array; /* its shape, as doubles of no memory yet */
     const RelnKind *kind;
@@ -42,7 +42,7 @@ typedef struct RelnNpyHeader {
  * also those that only archives read. */
 RelnStatus reln_npy_read_header(RelnCtx *ctx, const char *what, const unsigned char *bytes,
                                 size_t n_bytes, size_t n_all, bool any_kind, RelnNpyHeader *h);
-/* For row-major, little-endian numbers; returns its length, a multiple of 64. */
+/* Make the header for row-major, little-endian numbers; returns its length, a multiple of 64. */
 size_t reln_npy_make_header(const RelnArray *array, unsigned char header[RELN_NPY_OWN_HEADER]);
 
 /* Can the array be written to the file `path`? How many bytes its numbers have; RELN_ERR_ARG when it cannot. */
@@ -52,7 +52,7 @@ RelnStatus reln_array_check(RelnCtx *ctx, const char *path, const RelnArray *arr
 RelnStatus reln_array_pass(const RelnArray *array,
                            RelnStatus (*take)(void *self, const unsigned char *bytes, size_t n),
                            void *self);
-/* Writes them to a file (RelnReplace), as a `take`. */
+/* A `take` that writes the bytes to a file (RelnReplace). */
 RelnStatus reln_array_to_file(void *file, const unsigned char *bytes, size_t n_bytes);
 
 #endif

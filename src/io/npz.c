@@ -39,7 +39,7 @@ typedef struct Output {
     uint64_t at; /* bytes written */
 } Output;
 
-/* ---- what is written --------------------------------------------------------------------------------------------- */
+/* ---- entries ---------------------------------------------------------------------------------------------------- */
 
 static RelnStatus check_name(const Output *o, const RelnArray *a, int i)
 {
@@ -96,7 +96,7 @@ static unsigned char *put(unsigned char *p, uint64_t value, int width)
     return p;
 }
 
-/* Version to lengths: what the two headers of an entry have in common, 26 bytes. */
+/* Write the 26 bytes that both headers of an entry have in common: from the version to the lengths. */
 static unsigned char *put_common(unsigned char *p, const Entry *e)
 {
     p = put(p, VERSION, 2);

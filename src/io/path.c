@@ -1,4 +1,4 @@
-/* path.c -- what there is at a path, and a path that does not depend on where one stands. */
+/* path.c -- whether a file or folder is at a path, and absolute paths. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

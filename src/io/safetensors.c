@@ -79,7 +79,7 @@ static RelnStatus fetch(const Input *in, size_t offset, size_t n_bytes, void *to
     return RELN_OK;
 }
 
-/* Numbers in pieces, wherever they are. */
+/* Hash the numbers in pieces, from the file or from memory. */
 static RelnStatus hash_data(RelnSha256 *s, const Input *in, size_t begin, size_t n_bytes)
 {
     unsigned char piece[4096];
@@ -96,7 +96,7 @@ static RelnStatus hash_data(RelnSha256 *s, const Input *in, size_t begin, size_t
     return RELN_OK;
 }
 
-/* A header of ours, and the numbers from `begin` on in `in`. */
+/* Verify the checksum of a file of ours: its header, and the numbers from `begin` on in `in`. */
 static RelnStatus verify(const Input *in, const RelnDocNode *root, const char *header,
                          size_t n_header, size_t begin, bool *verified)
 {
@@ -143,7 +143,7 @@ static RelnStatus read_lead(const Input *in, size_t *n_header)
     return RELN_OK;
 }
 
-/* Where the file had them, or moved to where their type can be. */
+/* Place an array: where the file had its numbers, or moved to an aligned address. */
 static RelnStatus place(RelnTensors *t, const Entry *e, RelnArray *out)
 {
     unsigned char *values = t->data + e->begin;
@@ -173,7 +173,7 @@ static RelnStatus place_all(RelnTensors *t, const Entry *entries)
     return RELN_OK;
 }
 
-/* The metadata but for our two. */
+/* Read the metadata, without our own two texts. */
 static RelnStatus read_metadata(RelnTensors *t)
 {
     const RelnDocNode *const meta = reln_doc_get(reln_doc_root(t->header), metadata_key);
@@ -331,7 +331,8 @@ RelnStatus reln_tensors_load(RelnCtx *ctx, const char *path, RelnTensors **out)
     return status;
 }
 
-/* The message of the first failure is the one that helps, in either case. */
+/* Load the previous file. Whether this succeeds or not, the message stays that of the first failure, which is the one
+ * that helps. */
 static RelnStatus load_previous(RelnCtx *ctx, const char *path, RelnStatus first, RelnTensors **out)
 {
     static const char suffix[] = ".previous";

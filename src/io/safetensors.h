@@ -1,4 +1,4 @@
-/* safetensors.h -- what reading and writing .safetensors share: the header, and the checksum in it. */
+/* safetensors.h -- functions that reading and writing .safetensors share: the header, and the checksum in it. */
 #ifndef IO_SAFETENSORS_H
 #define IO_SAFETENSORS_H
 

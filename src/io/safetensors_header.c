@@ -94,7 +94,7 @@ static RelnStatus read_entry(RelnCtx *ctx, const char *what, const RelnDocNode *
     return read_range(ctx, reln_doc_get(node, "data_offsets"), e);
 }
 
-/* Of one array, so that equal ranges stay in the order of the header. */
+/* Compare entries of one array by range, then by address, so that equal ranges stay in the order of the header. */
 static int by_range(const void *a, const void *b)
 {
     const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
@@ -106,7 +106,7 @@ static int by_range(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One behind the other, from the first byte to the last. */
+/* Check that the ranges follow each other without gaps, from the first byte to the last. */
 static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entries, size_t n,
                               size_t n_data)
 {
@@ -191,7 +191,7 @@ void reln_safetensors_lead(size_t n_bytes, unsigned char lead[LEAD])
         lead[i] = (unsigned char)(n_bytes >> 8 * i & 0xff);
 }
 
-/* The length and the header, as if the digits were zeros. */
+/* Begin a checksum with the length and the header, as if the digits were zeros. */
 void reln_safetensors_hash(RelnSha256 *s, const char *header, size_t n_bytes, const char *digits)
 {
     const size_t before = (size_t)(digits - header);

@@ -12,7 +12,7 @@
 #include "kit/files.h"
 #include "reln/io.h"
 
-/* A save: what, where, and the header as text. */
+/* A save: the arrays, the path, and the header as text. */
 typedef struct Output {
     RelnCtx *ctx;
     const char *path;
@@ -37,7 +37,7 @@ static size_t width_of(const RelnArray *a)
     return reln_kind_of(a->dtype)->width;
 }
 
-/* Of an array that was checked. */
+/* The bytes of an array that was checked. */
 static size_t bytes_of(const RelnArray *a)
 {
     return (size_t)reln_array_count(a) * width_of(a);
@@ -122,7 +122,8 @@ static void put_entry(RelnText *text, const RelnArray *a, size_t begin)
     reln_text_puts(text, number);
 }
 
-/* There are no gaps, so the wide numbers go first: then every number lies at a multiple of its width. */
+/* Write the entries of the header, wide numbers first. Arrays follow each other without gaps, so this order puts every
+ * number at a multiple of its width. */
 static void put_entries(Output *o)
 {
     size_t wide = 0, narrow = 0;
@@ -154,7 +155,7 @@ static RelnStatus check_entries(const Output *o, const RelnDocNode *root)
     return status;
 }
 
-/* What the reader would refuse is not written: names twice, too long ... */
+/* Refuse to write a header that the reader would refuse: names twice, names too long ... */
 static RelnStatus check_header(const Output *o)
 {
     RelnDoc *doc = NULL;

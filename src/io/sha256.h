@@ -20,7 +20,7 @@ void reln_sha256_feed(RelnSha256 *s, const void *bytes, size_t n_bytes);
 /* Lower-case digits, ended by 0. */
 void reln_sha256_end(RelnSha256 *s, char hex[RELN_SHA256_HEX + 1]);
 
-/* Of a file's content, of any size. */
+/* The SHA-256 of a file's content, of any size. */
 RelnStatus reln_sha256_file(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1]);
 
 #endif

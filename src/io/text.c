@@ -91,7 +91,8 @@ void reln_number_write(double value, char text[RELN_NUMBER_TEXT])
 
 /* ---- quotes ------------------------------------------------------------------------------------------------------ */
 
-/* Control characters, and those that YAML readers take for line breaks, marks or nothing at all. */
+/* Must a character be escaped? Control characters must, and characters that YAML readers take for line breaks or marks,
+ * or drop. */
 static bool must_escape(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == '"' || c == '\\' || c == 0x2028 ||
@@ -118,7 +119,7 @@ void reln_text_put_quoted(RelnText *text, const char *words)
     reln_text_put(text, "\"", 1);
     for (size_t n; words < end; words += n) {
         n = reln_utf8_length(words, end);
-        if (n == 0) { /* not ours to write as it is: U+FFFD, the character for what is none */
+        if (n == 0) { /* invalid UTF-8 is written as U+FFFD, the replacement character */
             reln_text_puts(text, "\xef\xbf\xbd");
             n = 1;
         } else if (must_escape(reln_utf8_decode(words, n)))

@@ -1,4 +1,4 @@
-/* text.h -- small things about text that every reader and writer of files needs. */
+/* text.h -- text functions that every reader and writer of files needs. */
 #ifndef IO_TEXT_H
 #define IO_TEXT_H
 
@@ -16,14 +16,14 @@ RelnQuote reln_quote(const char *text, size_t length);
 /* Length of the number at p: JSON's grammar, with `loose` also a leading + or '.' and a trailing '.'. 0 when there is
  * none. */
 size_t reln_number_length(const char *p, const char *end, bool loose);
-/* Of text with that grammar, ended by 0 or by what is no part of a number; the locale does not matter. May be
- * infinite. */
+/* The value of a number with that grammar, which ends at a 0 or at the first character that is no part of it; the
+ * locale does not matter. May be infinite. */
 double reln_number_parse(const char *text);
-/* The fewest digits that read back as the same double, which must be finite; the locale does not matter. */
+/* Write the fewest digits that read back as the same double, which must be finite; the locale does not matter. */
 enum { RELN_NUMBER_TEXT = 32 };
 void reln_number_write(double value, char text[RELN_NUMBER_TEXT]);
 
-/* In quotes, with JSON's escapes for what YAML or JSON would not take as it is. */
+/* Write the words in quotes, with JSON's escapes for characters that YAML or JSON would refuse or change. */
 void reln_text_put_quoted(RelnText *text, const char *words);
 
 #endif

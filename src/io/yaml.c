@@ -23,7 +23,7 @@ static bool is_word(const char *text, size_t length, const char *word)
     return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-/* inf, .NaN, -Infinity ...: numbers to others, and no setting here is one. */
+/* Is the text inf, .NaN, -Infinity ...? Other readers take these for numbers; no setting here may be one. */
 static bool is_not_finite(const char *text, size_t length)
 {
     static const char *const words[] = {"inf", "infinity", "nan"};
@@ -54,7 +54,7 @@ static RelnDocKind plain_kind(const char *text, size_t length)
                                                                    : RELN_DOC_TEXT;
 }
 
-/* In a map, scalars take turns: a key, its value. */
+/* Is the next scalar a key? In a map, keys and values alternate. */
 static bool is_key(const RelnTree *tree)
 {
     const RelnDocNode *const in = reln_tree_inner(tree);
@@ -130,7 +130,8 @@ static RelnStatus take_event(RelnTree *tree, const yaml_event_t *event)
     return RELN_OK;
 }
 
-/* The bytes are read ahead of what is parsed, and what is wrong with them has an offset instead of a line. */
+/* The line of an offset. libyaml reads bytes ahead of the parser, and reports invalid bytes by offset instead of
+ * line. */
 static int line_at(const char *text, size_t offset)
 {
     int line = 1;
@@ -196,7 +197,7 @@ RelnStatus reln_doc_parse_yaml(RelnCtx *ctx, const char *text, size_t n_bytes, c
                          (int)RELN_DOC_MAX_YAML);
     RELN_TRY(reln_doc_begin(ctx, &tree.doc));
     if (n_bytes >= 3 &&
-        memcmp(text, "\xEF\xBB\xBF", 3) == 0) { /* a mark of UTF-8, by some editors */
+        memcmp(text, "\xEF\xBB\xBF", 3) == 0) { /* the byte order mark that some editors write */
         text += 3;
         n_bytes -= 3;
     }

@@ -21,7 +21,8 @@ enum {
     MAX_COMMENT = 65535,
     MAX_DIRECTORY = RELN_ZIP_MAX_ENTRIES * 1024, /* bytes: names have a few */
     MAX_RATIO = 1000,
-    RATIO_FREE = 1 << 20, /* what may be unpacked at any ratio: arrays of zeros are nothing bad */
+    RATIO_FREE =
+        1 << 20, /* bytes that may be unpacked at any ratio: arrays of zeros are legitimate */
     CHUNK = 65536
 };
 
@@ -51,7 +52,7 @@ static RelnStatus refuse(const RelnSource *source, const char *why)
 
 /* ---- the end ---------------------------------------------------------------------------------------------------- */
 
-/* Where the directory is. */
+/* The place of the directory in the file. */
 typedef struct Directory {
     uint64_t n_entries, begin, n_bytes;
     uint64_t limit; /* it must end before */
@@ -223,7 +224,7 @@ static int by_place(const void *a, const void *b)
     return (x->local > y->local) - (x->local < y->local);
 }
 
-/* Bytes that several entries share make a small file large. */
+/* Refuse entries that overlap: shared bytes would let a small file unpack to a large one. */
 static RelnStatus check_disjoint(const RelnSource *source, RelnZipEntry *entries, size_t n)
 {
     const void **sorted = reln_alloc(source->ctx, n, sizeof *sorted);
@@ -368,7 +369,7 @@ static void z_release(void *ctx, void *block)
     reln_free(ctx, block);
 }
 
-/* When all is wanted the stream must end there, with its last byte. */
+/* Unpack. When the whole entry is wanted, the stream must end with its last byte. */
 static RelnStatus inflate_all(Unpack *u)
 {
     z_stream z = {.zalloc = z_alloc, .zfree = z_release, .opaque = u->source->ctx};

@@ -23,7 +23,7 @@ RelnStatus reln_zip_list(const RelnSource *source, RelnArena *arena, RelnZipEntr
 /* Takes the next piece; anything but RELN_OK ends the unpacking. */
 typedef RelnStatus RelnSink(void *self, const unsigned char *bytes, size_t n_bytes);
 
-/* The first n_bytes of an entry. When that is all of it, length and CRC are checked. */
+/* Unpacks the first n_bytes of an entry; when that is all of it, length and CRC are checked. */
 RelnStatus reln_zip_unpack(const RelnSource *source, const RelnZipEntry *entry, uint64_t n_bytes,
                            RelnSink *sink, void *self);
 

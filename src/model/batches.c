@@ -1,4 +1,4 @@
-/* batches.c -- samples of a batch into buffers that are there already, and those bound to a plan. */
+/* batches.c -- copies the samples of a batch into buffers, and binds the buffers to a plan. */
 #include <string.h>
 
 #include "graph/plan.h"
@@ -15,7 +15,7 @@ RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
     return RELN_OK;
 }
 
-/* A random frame for a sample: its own in every epoch. */
+/* Move a sample to a random frame, another one in every epoch. */
 static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
 {
     const uint64_t key[2] = {epoch, (uint64_t)row};
@@ -31,7 +31,7 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     return status;
 }
 
-/* A sample from the source, into place `at` of the batch. */
+/* Load a sample into place `at` of the batch. */
 static RelnStatus load_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
                               uint64_t epoch)
 {

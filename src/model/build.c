@@ -51,7 +51,8 @@ static RelnNode *tap(Build *b, Name name, RelnNode *node)
 
 /* ---- failing -------------------------------------------------------------------------------------------------------- */
 
-/* What fails outside of the graph fails the graph, so that nothing is built around a hole. */
+/* Allocate scratch memory. A failure outside of the graph fails the graph, so that no later node is built without
+ * it. */
 static void *scratch(Build *b, size_t count, size_t size)
 {
     void *block = reln_arena_alloc(reln_graph_arena(b->g), count, size);
@@ -91,9 +92,9 @@ static double form_size(Build *b)
     return square > 0 ? sqrt(square) : 1;
 }
 
-/* The published gate adds B(x, d) d, a cube, to x: where x is larger than 1, as the form measures it, every layer makes it
- * larger still. Lie Neurons see features of 1/4, so that samples four times the usual size are still inside; our own gates
- * have no such size, and see coordinates of 1. */
+/* The unit of features. The published gate adds B(x, d) d, a cube, to x: where the form of x is larger than 1, every
+ * layer enlarges x. Lie Neurons see features of size 1/4, so that samples four times the usual size stay below 1; our
+ * own gates have no such limit, and see coordinates of size 1. */
 static double feature_unit(Build *b)
 {
     return b->m->spec.model.kind == RELN_MODEL_LIE_NEURONS ? 0.25 / sqrt(form_size(b)) : 1;
@@ -142,7 +143,7 @@ static RelnNode *input(Build *b, SlotId id)
     return reln_mul(b->g, x, scales(b, id));
 }
 
-/* The same for every point of the sample. */
+/* Repeat the value of a sample for each of its points. */
 static RelnNode *spread(Build *b, RelnNode *x)
 {
     const int points = b->m->points;
@@ -222,7 +223,7 @@ static RelnNode *rooted(RelnGraph *g, RelnNode *q)
     return reln_div(g, q, r);
 }
 
-/* B(x, x) in its unit, and the invariants so far. */
+/* The invariants so far, together with B(x, x) in its unit. */
 static RelnNode *invariants(Build *b, RelnFeatures f)
 {
     const double unit = feature_unit(b);
@@ -237,8 +238,8 @@ static RelnNode *silu(RelnGraph *g, RelnNode *s)
     return reln_mul(g, s, reln_sigmoid(g, s));
 }
 
-/* Our own: all equivariant linear maps of features and invariants, each with its nonlinearity; the invariants see the
- * lengths of features too. */
+/* Our own block: all equivariant linear maps of features and invariants, each followed by a nonlinearity; the
+ * invariants see the lengths of features too. */
 static RelnFeatures complete_block(Build *b, const char *block, RelnFeatures f)
 {
     const Name name = name_of("%s.affine", block);
@@ -255,7 +256,7 @@ static RelnFeatures complete_block(Build *b, const char *block, RelnFeatures f)
     return f;
 }
 
-/* As published. Scalar inputs bypass the block and join its output. */
+/* The published block. Scalar inputs bypass it and join its output. */
 static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
 {
     const Name name = name_of("%s.linear", block);
@@ -265,7 +266,7 @@ static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
     return f;
 }
 
-/* Channels are lost as a whole, so features stay equivariant; only while it learns. */
+/* Dropout, only in training. A channel is dropped with all its coordinates, so features stay equivariant. */
 static RelnNode *dropped(const Build *b, RelnNode *x)
 {
     const double share = b->m->spec.model.dropout;
@@ -299,7 +300,7 @@ static RelnNode *pool_features(Build *b, RelnNode *x, int over)
     return reln_nn_pool_mean(&b->net, x, over);
 }
 
-/* One block more behind the pool, where our own network is free to mix what the set has become. */
+/* Pool the points. Our own network has one more block behind the pool, which mixes the pooled features. */
 static RelnFeatures pool(Build *b, RelnFeatures f)
 {
     const int over = b->m->masked ? RELN_POOL_ROWS : RELN_P;
@@ -345,7 +346,7 @@ static RelnNode *plus(Build *b, RelnNode *x, RelnNode *y)
     return x ? reln_add(b->g, x, y) : y;
 }
 
-/* Every map of features to vectors, with channels mixed for each. */
+/* Vectors from features: every equivariant map, each with its own mixing of channels. */
 static RelnNode *vectors_of_features(Build *b, RelnNode *x)
 {
     const RelnModel *m = b->m;
@@ -422,7 +423,7 @@ static RelnNode *read_vector(Build *b, RelnFeatures f)
     return x && own ? reln_add(b->g, x, own) : x ? x : own;
 }
 
-/* Coordinates to the first n x n block of the matrix they stand for. */
+/* From coordinates to the first n x n block of the matrix that they stand for. */
 static RelnNode *block_of(Build *b, RelnNode *x)
 {
     const RelnModel *m = b->m;
@@ -518,8 +519,9 @@ static RelnNode *target(Build *b, RelnNode *y)
     return reln_shift(b->g, t, 1 / c->deviation, -c->mean / c->deviation);
 }
 
-/* e^T G e, where G is a metric that comes with the data: an input of the dual reps' product, bound to the identity. So the
- * error has a size in the frame of the data, and in another frame, with the metric that belongs to it, the same. */
+/* e^T G e, where G is a metric that comes with the data: an input in the product of the dual reps, bound to the
+ * identity. So the error has a size in the frame of the data; in another frame, with the metric of that frame, it has
+ * the same size. */
 static RelnNode *measured(Build *b, RelnNode *e)
 {
     const int k = reln_node_dims(e).k;
@@ -613,7 +615,7 @@ RelnCost reln_model_cost(const RelnModel *m, const RelnPlan *plan)
 {
     RelnCost cost = reln_plan_cost(plan);
 
-    for (int i = 0; i < cost.n_rows; i++) { /* masked points are the only rows */
+    for (int i = 0; i < cost.n_rows; i++) { /* the only row domain is that of masked points */
         cost.flops_sample += m->points * cost.rows[i].flops;
         cost.bytes_sample += m->points * cost.rows[i].bytes;
     }

@@ -1,4 +1,5 @@
-/* certify.c -- that lifts follow the symmetry: they run outside of graphs, so their matrices are proved here. */
+/* certify.c -- proves that lifts follow the symmetry: they run outside of graphs, so their matrices are checked
+ * here. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "model/model.h"
 #include "rep/rep.h"
 
-/* A dense matrix (rows, columns) as entries from columns to rows; the number of them. */
+/* List the non-zero entries of a dense matrix (rows, columns), as a map from columns to rows; returns their number. */
 static int list(int rows, int columns, const double *m, RelnEntry *entries)
 {
     int count = 0;
@@ -36,7 +37,8 @@ static RelnStatus claim_matrix(const RelnModel *m, RelnClaims *claims, const cha
                           list(rows, columns, matrix, entries), entries);
 }
 
-/* Coordinates in the symmetry's own algebra, under the group of graphs: generator by generator the same matrices. */
+/* The rep of coordinates in the symmetry's own algebra, under the group of graphs: each generator acts by the same
+ * matrix as in the symmetry. */
 static const RelnRep *element_rep(const RelnModel *m)
 {
     const RelnRep *own;
@@ -48,7 +50,8 @@ static const RelnRep *element_rep(const RelnModel *m)
                : NULL;
 }
 
-/* Where only some matrices are features, each X that is let in is hat(x): hat is an intertwiner, and the lift undoes it. */
+/* Where features hold only some matrices, each accepted X is hat(x): hat is an intertwiner, and the lift is its
+ * inverse. */
 static RelnStatus claim_hat(const RelnModel *m, RelnClaims *claims, const char *name,
                             const Lift *lift)
 {
@@ -65,7 +68,7 @@ static RelnStatus claim_hat(const RelnModel *m, RelnClaims *claims, const char *
         for (int j = 0; j < k; j++)
             for (int e = 0; e < n2; e++)
                 both[i * k + j] += lift->matrix[i * n2 + e] * basis[j * n2 + e];
-    for (int e = 0; e < k * k; e++) /* rounding of a sum of n^2 products */
+    for (int e = 0; e < k * k; e++) /* allow for the rounding of a sum of n^2 products */
         both[e] = both[e] < 1e-12 && both[e] > -1e-12 ? 0 : both[e];
     RELN_TRY(claim_matrix(m, claims, name, "hat of the features", m->rep, reln_rep_matrix(m->group),
                           hat));

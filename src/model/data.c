@@ -1,11 +1,12 @@
-/* data.c -- data of a model: found, checked and lifted in one pass over the archive. */
+/* data.c -- the data of a model: arrays are found, checked and lifted in one pass over the archive. */
 #include <string.h>
 
 #include "model/data.h"
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
-/* NULL: the constants of the model are as they are. */
+/* Check a row, lift it where it is needed, and add it to the sums; with sums NULL, the constants of the model are not
+ * changed. */
 static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 {
     Sums *sums = self;
@@ -37,7 +38,7 @@ static RelnStatus pass_over(RelnData *d)
     return status;
 }
 
-/* Samples without random frames are kept lifted, if they fit the budget. */
+/* Allocate memory. Samples without random frames are kept lifted, if they fit the budget. */
 static RelnStatus make_room(RelnData *d)
 {
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;

@@ -1,4 +1,4 @@
-/* data.h -- what the files of data share: arrays found for a SPEC, rows of them raw and lifted. */
+/* data.h -- declarations that the files of data share: arrays found for a SPEC, rows of them raw and lifted. */
 #ifndef MODEL_DATA_H
 #define MODEL_DATA_H
 
@@ -52,64 +52,64 @@ struct RelnData {
     bool resident;
     Lifted all, batch;
     ptrdiff_t room; /* samples of the batch */
-    double *metric; /* the identity, for errors without a length of their own */
+    double *metric; /* the identity, for errors that have no invariant length */
     size_t metric_count;
 };
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
 ptrdiff_t reln_data_input_count(const RelnData *d, int input); /* numbers of one sample */
-/* Of a target as the file has it: a class is one. */
+/* Numbers of a target as the file has it: a class is one number. */
 ptrdiff_t reln_data_target_count(const RelnData *d);
-/* Points of a sample that are there. */
+/* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
-/* Room for rows and for one lifted sample. */
+/* Allocate memory for rows and for one lifted sample. */
 RelnStatus reln_data_make_rows(RelnData *d);
-/* Rows of one array; of one that is not there, nothing. */
+/* Read rows of one array; an array that is not in the archive is skipped. */
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
-/* Rows first .. first+n-1, at most a piece, into d->raw. */
+/* Read rows first .. first+n-1, at most a piece, into d->raw. */
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
-/* Every row in turn: visit() gets its number and its place in d->raw. */
+/* Call visit() for every row, with its number and its place in d->raw. */
 typedef RelnStatus Visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self);
 RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self);
-/* Every mask is of 0 and 1 and has a point: counts into d->points and d->first. */
+/* Check that every mask consists of 0 and 1 and has a point; counts into d->points and d->first. */
 RelnStatus reln_data_count_points(RelnData *d);
-/* Row i of d->raw is as the SPEC wants it. */
+/* Check that row i of d->raw is as the SPEC wants it. */
 RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
-/* The same row, into d->lifted. */
+/* Lift row i of d->raw into d->lifted. */
 RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 
 /* ---- kept.c --------------------------------------------------------------------------------------------------------- */
 
 /* Numbers that a slot takes for so many samples, all of whose points are there. */
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples);
-/* `rows` points in all, where points have rows of their own. */
+/* Bytes of lifted samples with `rows` points in all, where points are a row domain. */
 double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
 RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out);
 void reln_lifted_free(const RelnData *d, Lifted *l);
-/* d->lifted as sample number `sample`, with `rows` points before it. */
+/* Copy d->lifted to sample number `sample`, with `rows` points before it. */
 void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
                      int points);
 void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sample, const double *t);
-/* A sample that is kept, to another place. */
+/* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
 
 /* ---- normalise.c ----------------------------------------------------------------------------------------------------- */
 
-/* Sums over the training rows, as they pass by. */
+/* Sums over the training rows, added up while the rows are read. */
 typedef struct Sums {
     bool *counts; /* rows that do */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
     double target, target_square, target_numbers;
 } Sums;
 
-/* The rows that `options` leave for training. */
+/* Mark the rows that `options` leave for training. */
 RelnStatus reln_sums_begin(const RelnData *d, Sums *sums);
-/* Row i of d->raw, which is in d->lifted. */
+/* Add row i of d->raw, which is lifted in d->lifted. */
 void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
-/* Into the constants of the model. */
+/* Compute the constants of the model from the sums. */
 void reln_sums_finish(const RelnData *d, const Sums *sums);
 
 #endif

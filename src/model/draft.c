@@ -1,4 +1,4 @@
-/* draft.c -- a SPEC for arrays that nobody has described yet. */
+/* draft.c -- a first SPEC for arrays, from the survey of a file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "io/keys.h"
 #include "kit/survey.h"
 
-/* A group, and which inputs it moves: those of n x n matrices of the kinds that it has lifts for. */
+/* A candidate for the symmetry: a group, and the kinds of inputs that it has lifts for, on n x n matrices. */
 typedef struct Candidate {
     const char *name;
     int n; /* 0: of any size, put into the name */
@@ -42,7 +42,7 @@ static bool moves(const RelnSurveyArray *a)
     return a->role == RELN_ROLE_INPUT && a->n > 0;
 }
 
-/* The size that most inputs have. */
+/* The matrix size n that most inputs have. */
 static int size_of(const RelnSurvey *s)
 {
     int best = 0, best_count = 0;
@@ -60,7 +60,8 @@ static int size_of(const RelnSurvey *s)
     return best;
 }
 
-/* Only matrices: general frames first. Quaternions are attitudes, which rotations alone turn into others. */
+/* Does the candidate suit all inputs? For matrices alone general frames come first. Quaternions are attitudes, which
+ * need rotations of space. */
 static bool takes(const Draft *d, const Candidate *c)
 {
     if ((c->n != 0 && c->n != d->n) || (d->kinds & ~c->kinds) != 0)
@@ -103,7 +104,7 @@ static void put_symmetry(Draft *d)
         }
 }
 
-/* Under general frames vectors and covariances have no lift of their own. */
+/* Is the array an input of the draft: without matrix size, or with the size of the draft's group? */
 static bool fits(const Draft *d, const RelnSurveyArray *a)
 {
     return a->role == RELN_ROLE_INPUT && (a->n == 0 || a->n == d->n);
@@ -151,7 +152,7 @@ static void put_target(const Draft *d)
         reln_page_print(d->page, "target: {name: %s, as: %s}\n", t->name, reln_as_text(t->as));
 }
 
-/* A model and a run that take minutes at most on a small machine. */
+/* Write a model and training that take minutes at most on a small machine. */
 static void put_rest(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;

@@ -8,7 +8,7 @@ static bool in_rows(const RelnData *d, int id)
     return d->m->masked && d->m->slots[id].by_point;
 }
 
-/* Numbers of a slot for one sample, or one point where only those that are there are kept. */
+/* Numbers of a slot for one sample, or for one point where masked-out points are not kept. */
 static ptrdiff_t slot_count(const RelnData *d, int id)
 {
     const Slot *s = &d->m->slots[id];
@@ -16,7 +16,7 @@ static ptrdiff_t slot_count(const RelnData *d, int id)
     return in_rows(d, id) ? (ptrdiff_t)s->k * s->c : s->count;
 }
 
-/* Where a sample's numbers begin, with `sample` samples or `rows` points before it; then how many there are. */
+/* The index of a sample's first number, with `sample` samples or `rows` points before it. */
 static ptrdiff_t slot_start(const RelnData *d, int id, ptrdiff_t sample, ptrdiff_t rows)
 {
     return (in_rows(d, id) ? rows : sample) * slot_count(d, id);
@@ -67,7 +67,7 @@ void reln_lifted_free(const RelnData *d, Lifted *l)
 
 /* ---- samples ----------------------------------------------------------------------------------------------------------- */
 
-/* Doubles as the dtype of the model. */
+/* Convert doubles to the dtype of the model. */
 static void convert(const RelnData *d, ptrdiff_t count, const double *from, char *to)
 {
     if (d->item == sizeof(double))
@@ -86,7 +86,7 @@ void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrd
                     to->slot[s] + (size_t)slot_start(d, s, sample, rows) * d->item);
 }
 
-/* (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
+/* Reorder (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
 void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sample, const double *t)
 {
     const ptrdiff_t count = reln_data_target_count(d);

@@ -19,7 +19,8 @@ static RelnStatus fits_element(const RelnModel *m, const char *name)
                      reln_group_name(m->symmetry));
 }
 
-/* Four-momenta are vectors of a group that keeps one time and three places; an mlp promises nothing, and takes others. */
+/* Does the symmetry act on four-momenta? It must keep one time and three places; an mlp promises nothing, and accepts
+ * any. */
 static RelnStatus fits_fourvector(const RelnModel *m, const char *name)
 {
     double metric[RELN_ALGEBRA_MAX_N];
@@ -34,7 +35,7 @@ static RelnStatus fits_fourvector(const RelnModel *m, const char *name)
         name, reln_group_name(m->symmetry));
 }
 
-/* g R is an attitude again only when g is a rotation of space. */
+/* Does the symmetry act on quaternions? g R is an attitude only when g is a rotation of space. */
 static RelnStatus fits_quaternion(const RelnModel *m, const char *name)
 {
     if (reln_model_hat_fits(m))
@@ -77,7 +78,7 @@ static RelnStatus check_covariance(RelnCtx *ctx, int n, const char *name, ptrdif
     return RELN_OK;
 }
 
-/* Single precision data pass. */
+/* Check that a quaternion has length 1, up to the rounding of single precision. */
 static RelnStatus check_quaternion(RelnCtx *ctx, int n, const char *name, ptrdiff_t row,
                                    const double *q)
 {
@@ -152,7 +153,7 @@ static RelnStatus act_matrix(const RelnModel *m, const Frame *f, double *x)
     return RELN_OK;
 }
 
-/* S -> g S g^T, which rounding would leave not quite symmetric. */
+/* S -> g S g^T, made exactly symmetric, since rounding breaks the symmetry. */
 static RelnStatus act_covariance(const RelnModel *m, const Frame *f, double *s)
 {
     const int n = f->n;
@@ -166,7 +167,7 @@ static RelnStatus act_covariance(const RelnModel *m, const Frame *f, double *s)
     return RELN_OK;
 }
 
-/* Coordinates: out to the matrix and back. */
+/* Act on coordinates: form the matrix, conjugate it, and take its coordinates. */
 static RelnStatus act_element(const RelnModel *m, const Frame *f, double *x)
 {
     double *matrix = reln_alloc(m->ctx, (size_t)(m->n * m->n), sizeof *matrix);
@@ -277,7 +278,7 @@ static const TargetKind targets[] = {TARGET_KINDS(KIND_ENTRY)};
 const char *const reln_input_words[] = {INPUT_KINDS(KIND_WORD) NULL};
 const char *const reln_target_words[] = {TARGET_KINDS(KIND_WORD) NULL};
 
-/* A switch without a default: an enumerator that has no entry does not compile. */
+/* The entry of a kind. The switch has no default, so an enumerator without an entry does not compile. */
 const InputKind *reln_input_kind(RelnAs as)
 {
     switch (as) {

@@ -1,5 +1,5 @@
-/* kinds.h -- what the numbers of an input or a target are: one table, from which words, shapes, messages, lifts, checks
- * and the action of the symmetry are taken. */
+/* kinds.h -- the kinds of inputs and targets: one table, from which words, shapes, messages, lifts, checks and the
+ * action of the symmetry are taken. */
 #ifndef MODEL_KINDS_H
 #define MODEL_KINDS_H
 
@@ -27,17 +27,17 @@ typedef struct InputKind {
     bool as_is; /* is a vector itself, which a vector as target can be made of */
     /* Does the symmetry act on this kind? NULL: every symmetry does. */
     RelnStatus (*fits)(const RelnModel *m, const char *name);
-    /* What is done to its numbers before the linear map, for an mlp too. NULL: nothing. */
+    /* The function applied to its numbers before the linear map, for an mlp too. NULL: none. */
     void (*before)(const RelnModel *m, const RelnSpecInput *in, Lift *lift);
     /* The linear map into the features. NULL: the numbers are invariants. */
     RelnStatus (*lift)(RelnModel *m, const RelnSpecInput *in, Lift *lift);
-    /* One thing under g, in place. NULL: it stays as it is. */
+    /* Acts with g on one thing, in place. NULL: g leaves it unchanged. */
     RelnStatus (*act)(const RelnModel *m, const Frame *f, double *x);
-    /* One thing of finite numbers. NULL: every such thing is good. */
+    /* Checks one thing of finite numbers. NULL: every such thing is valid. */
     RelnStatus (*check)(RelnCtx *ctx, int n, const char *name, ptrdiff_t row, const double *x);
-    /* A random one, its numbers about 1. NULL: normal numbers as large as those of training. */
+    /* Draws a random thing with numbers about 1. NULL: normal numbers as large as those of training. */
     void (*draw)(RelnRng *rng, int n, double *x);
-    /* The thing that numbers a little off stand for. NULL: themselves. */
+    /* Projects numbers that are a little off to the nearest thing of the kind. NULL: nothing to do. */
     void (*mend)(int n, double *x);
 } InputKind;
 
@@ -57,11 +57,11 @@ int reln_kind_dims(RelnAs as, int n, int dim, int dims[KIND_AXES]);
 int reln_kind_size(RelnAs as, int n, int dim);                    /* their product */
 const char *reln_kind_extents(RelnAs as, char *out, size_t size); /* "(n, n)"; "" for a number */
 
-/* kinds.c: may every input of the model be there at all? */
+/* kinds.c: does the symmetry act on every input of the model? */
 RelnStatus reln_kinds_fit(const RelnModel *m);
-/* `count` numbers of an input, drawn at random and as large as those of training. */
+/* Draw `count` numbers of an input at random, as large as those of training. */
 void reln_input_draw(const RelnModel *m, int input, RelnRng *rng, ptrdiff_t count, double *x);
-/* Every thing among `count` numbers of an input, which were changed a little, is one of its kind again. */
+/* Mend `count` numbers of an input that were changed a little, so that every thing is one of its kind again. */
 void reln_input_mend(const RelnModel *m, int input, ptrdiff_t count, double *x);
 
 /* lifts.c: the lifts of the table. */

@@ -1,4 +1,4 @@
-/* lifts.c -- how each kind of input becomes features: linear maps, checked with the generators of the group. */
+/* lifts.c -- the lifts from each kind of input to features: linear maps, checked with the generators of the group. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 
 /* ---- linear maps -------------------------------------------------------------------------------------------------- */
 
-/* `raw` basis vectors of the input, each an image of (size, size), as coordinates of the features: (K, raw) into the lift,
- * and the largest distance of an image from the features. */
+/* Compute the matrix (K, raw) of a lift from the images (size, size) of the input's `raw` basis vectors, and the
+ * largest distance of an image from the features. */
 static RelnStatus map_of(RelnModel *m, Lift *lift, int raw, int size, const double *images,
                          double *outside)
 {
@@ -59,7 +59,7 @@ static RelnStatus check(RelnModel *m, const char *name, const char *lift, const 
 
 /* ---- matrices and elements ------------------------------------------------------------------------------------------ */
 
-/* Matrices that the features do not all hold are looked at one by one when they come. */
+/* Plan the lift of matrices. Where features hold only some matrices, each matrix is checked when it is lifted. */
 RelnStatus reln_plan_matrix(RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
     double *all, outside;
@@ -94,7 +94,7 @@ static const char vector_hint[] =
     "a group that keeps lengths (so:n, o:n, so:p,q, lorentz), or covariances with reference: mean "
     "beside it";
 
-/* Embedded where features are larger than the symmetry's matrices, by hat otherwise. */
+/* The images of vectors: embedded where features are larger than the symmetry's matrices, by hat otherwise. */
 static RelnStatus vector_images(RelnModel *m, const char *name, bool embedded, double **images)
 {
     const int n = m->n, size = embedded ? n + 1 : n;
@@ -159,7 +159,8 @@ static RelnStatus lift_pairs(RelnModel *m, const RelnSpecInput *in, Lift *lift)
     return RELN_OK;
 }
 
-/* Vector Neurons take vectors as they are; relative to covariances they come in pairs. */
+/* Plan the lift of vectors. Vector Neurons take vectors as they are; relative to covariances vectors are lifted in
+ * pairs. */
 RelnStatus reln_plan_vector(RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
     double *map;
@@ -203,7 +204,7 @@ void reln_before_covariance(const RelnModel *m, const RelnSpecInput *in, Lift *l
         lift->prepare = logs;
 }
 
-/* In one sample; a set of points counts as two. */
+/* The number of covariances in one sample; a set of points counts as two. */
 static int n_covariances(const RelnModel *m)
 {
     int count = 0;

@@ -1,4 +1,4 @@
-/* missing.c -- the message about an array that is not there: which are. */
+/* missing.c -- the message about an array that is missing, which lists the arrays of the file. */
 #include <stdio.h>
 
 #include "model/data.h"

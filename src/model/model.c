@@ -25,7 +25,8 @@ static RelnStatus count_parameters(RelnModel *m, int width, double *count)
     return status;
 }
 
-/* Every matrix of weights has sides that are linear in the width w, so the count is a w^2 + b w + c: three networks tell. */
+/* Find the width that has the wanted number of parameters. Every matrix of weights has sides that are linear in the
+ * width w, so the count is a w^2 + b w + c: three networks give a, b, c. */
 static RelnStatus find_width(RelnModel *m)
 {
     const double wanted = m->spec.model.parameters;
@@ -51,7 +52,7 @@ static RelnStatus find_width(RelnModel *m)
 
 /* ---- making one ------------------------------------------------------------------------------------------------------ */
 
-/* Building it once shows what cannot be built, and puts the weights into the store. */
+/* Build the network once, which reports errors early and puts the weights into the store. */
 static RelnStatus fill_store(RelnModel *m)
 {
     RelnModelGraph net;
@@ -87,7 +88,7 @@ static RelnStatus check_shape(const RelnModel *m, int input, int points)
                      in->name, s->points, s->channels, s->size, in->points ? points : 0, size);
 }
 
-/* All sets have as many places for points. */
+/* Check the shapes: all sets of points have the same number of places. */
 static RelnStatus check_shapes(const RelnModel *m)
 {
     int points = 0;
@@ -350,7 +351,7 @@ void reln_model_set_constants(RelnModel *m, const RelnConstants *constants)
     m->constants = *constants;
 }
 
-/* An item of a graph is (K, C), the arrays of files are (channels, size). */
+/* Convert outputs, (K, C) in a graph, to predictions, (channels, size) as in files. */
 void reln_model_predictions(const RelnModel *m, const void *y, ptrdiff_t n, double *out)
 {
     const bool f32 = m->spec.train.dtype == RELN_F32;

@@ -23,7 +23,7 @@ typedef struct Slot {
     ptrdiff_t count; /* numbers for each sample, at most */
 } Slot;
 
-/* Room for one sample on its way into features. */
+/* Scratch memory for lifting one sample. */
 typedef struct LiftWork {
     double *block;       /* things of one point of an input, prepared */
     double *coordinates; /* of one matrix */
@@ -31,7 +31,7 @@ typedef struct LiftWork {
     double *sbar;        /* their mean */
 } LiftWork;
 
-/* How raw numbers become coordinates: something done to the `count` things of one point, then a linear map. */
+/* The way raw numbers become coordinates: a function of the `count` things of one point, then a linear map. */
 typedef RelnStatus Prepare(const RelnModel *m, const LiftWork *w, int count, const double *x,
                            double *out);
 
@@ -95,24 +95,24 @@ RelnStatus reln_model_make_symmetry(RelnModel *m);
 RelnStatus reln_model_setup(RelnModel *m);
 /* Diagonal metric eta with g^T eta g = eta for the whole symmetry; false when there is none. metric has n places. */
 bool reln_model_metric(const RelnModel *m, double *metric);
-/* Vectors lifted by hat follow the symmetry. */
+/* Do vectors lifted by hat follow the symmetry? */
 bool reln_model_hat_fits(const RelnModel *m);
 
 /* slots.c: the lift of every input, checked with the generators; the slots. */
 RelnStatus reln_model_plan_lifts(RelnModel *m);
 
-/* build.c: in a store of one's own choice and with a width, to count. */
+/* build.c: build the network in any store and with any width, to count parameters. */
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                                const RelnModelOptions *options, RelnModelGraph *out);
 /* Numbers of one target: 1, n or n n; and how many there are beside each other (classes, channels). */
 int reln_model_target_size(const RelnModel *m);
 int reln_model_target_channels(const RelnModel *m);
 
-/* certify.c: that every lift follows the symmetry. */
+/* certify.c: claim that every lift follows the symmetry. */
 struct RelnClaims;
 RelnStatus reln_model_claim_lifts(const RelnModel *m, struct RelnClaims *claims);
 
-/* sample.c: one sample lifted. */
+/* sample.c: lift one sample. */
 RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w);
 /* raw[i]: the numbers of input i; mask: (points), NULL when all are there. out[slot]: room for slots[].count numbers,
  * of which points that are not there are left out (zero in SLOT_FLAT). `row` is for messages. */

@@ -1,4 +1,4 @@
-/* normalise.c -- rows for validation and training, and the constants of a model found on the latter. */
+/* normalise.c -- chooses rows for validation and training, and finds the model's constants on the training rows. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
 
 /* ---- sums --------------------------------------------------------------------------------------------------------------- */
 
-/* Of the channels of an input in its slot. */
+/* Add the squares of an input's channels in its slot. */
 static void add_input(const RelnData *d, int input, int points, Sums *sums)
 {
     const Lift *lift = &d->m->lift[input];
@@ -67,7 +67,7 @@ void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
         add_target(d, d->raw.target + i * reln_data_target_count(d), sums);
 }
 
-/* The root of a mean square; 1 for what is always 0. */
+/* The root of a mean square; 1 where all numbers are 0. */
 static double root(double square, double numbers)
 {
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;

@@ -8,7 +8,7 @@
 
 enum { LONGEST = 512 };
 
-/* Of two keys that exclude each other, the one that is given last is meant. */
+/* Pairs of keys that exclude each other: the key given last counts. */
 static const char *const rivals[][2] = {{"epochs", "steps"}, {"width", "parameters"}};
 
 static const char *rival_of(const char *key)
@@ -58,7 +58,7 @@ static void forget_lines(RelnDocNode *node)
         forget_lines(item);
 }
 
-/* The place of an item keeps its name and its neighbours. */
+/* Replace an item's value; its name and its neighbours stay. */
 static void replace(RelnDocNode *item, const RelnDocNode *value)
 {
     RelnDocNode *next = item->next;
@@ -69,7 +69,7 @@ static void replace(RelnDocNode *item, const RelnDocNode *value)
     item->key = key;
 }
 
-/* Where there is no such key, or no map to have it, it is made: reading the SPEC says what is wrong with it. */
+/* Set the key at a path. Missing keys and maps are made; reading the SPEC later reports an unknown key. */
 static RelnStatus put(RelnCtx *ctx, RelnDoc *doc, RelnDocNode *node, char *path, const char *set,
                       RelnDocNode *value)
 {
@@ -125,7 +125,8 @@ static RelnStatus put_text(RelnCtx *ctx, RelnDoc *doc, RelnDocNode *root, const 
     return put(ctx, doc, root, path, set, value);
 }
 
-/* Alone, so that a message about it names it and no line of a file. Items of lists are seen with their list only. */
+/* Check a setting by itself, so that a message names the setting and not a line of a file. Items of lists can only be
+ * checked with their list. */
 static RelnStatus check_alone(RelnCtx *ctx, const char *set)
 {
     char what[LONGEST];

@@ -64,7 +64,7 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
     return reln_data_array(d, d->found.target, first, n, d->raw.target);
 }
 
-/* Whole pieces at a time. */
+/* Visit all rows, reading whole pieces at a time. */
 RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 {
     for (ptrdiff_t first = 0; first < d->found.count; first += d->piece) {
@@ -79,7 +79,8 @@ RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 
 /* ---- checking --------------------------------------------------------------------------------------------------------- */
 
-/* Larger numbers have no square, or no inverse, in the dtype of the model: their size could not be divided out. */
+/* The largest number allowed: the square or the inverse of a larger one overflows in the dtype of the model, so that
+ * its scale could not be divided out. */
 static double most(const RelnData *d)
 {
     return d->item == sizeof(float) ? 1e37 : 1e150;
@@ -101,7 +102,7 @@ static RelnStatus check_numbers(const RelnData *d, const char *name, ptrdiff_t r
     return RELN_OK;
 }
 
-/* What is at one point of an input. */
+/* Check the numbers at one point of an input. */
 static RelnStatus check_point(const RelnData *d, int input, ptrdiff_t row, const double *x)
 {
     const RelnSpecInput *in = &d->m->spec.input[input];

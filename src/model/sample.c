@@ -1,4 +1,4 @@
-/* sample.c -- raw numbers of one sample into features. */
+/* sample.c -- lifts the raw numbers of one sample into features. */
 #include <string.h>
 
 #include "model/model.h"
@@ -92,7 +92,7 @@ static void put(const RelnModel *m, const Lift *lift, const double *x, double *i
     }
 }
 
-/* The things of one point as the linear map takes them: x itself where nothing comes before it. */
+/* Prepare the things of one point for the linear map; x itself where the lift has no prepare function. */
 static RelnStatus prepare(const RelnModel *m, const LiftWork *w, int input, const double *x,
                           const double **out)
 {
@@ -103,7 +103,7 @@ static RelnStatus prepare(const RelnModel *m, const LiftWork *w, int input, cons
                          : RELN_OK;
 }
 
-/* A matrix that the features do not hold. */
+/* Fail for a matrix that the features do not hold. */
 static RelnStatus look_inside(const RelnModel *m, const LiftWork *w, int input, ptrdiff_t row,
                               const double *x)
 {

@@ -1,4 +1,4 @@
-/* shapes.c -- the extents of arrays against a SPEC. */
+/* shapes.c -- checks the extents of arrays against a SPEC. */
 #include <stdio.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ typedef struct Survey {
     RelnShapes *shapes;
 } Survey;
 
-/* Every array has as many samples as the first input. */
+/* Check that an array has as many samples as the first input. */
 static RelnStatus check_count(Survey *s, const char *name, const RelnArray *a)
 {
     if (s->found->count < 0)

@@ -1,4 +1,4 @@
-/* slots.c -- which inputs of the graph take which inputs of a SPEC, and in which channels. */
+/* slots.c -- assigns the inputs of a SPEC to inputs of the graph and their channels. */
 #include "model/kinds.h"
 #include "model/model.h"
 

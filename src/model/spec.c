@@ -1,4 +1,4 @@
-/* spec.c -- the keys of a SPEC: one table of names, ranges, defaults and help; and what must hold between them. */
+/* spec.c -- the keys of a SPEC: one table of names, ranges, defaults and help; and the conditions between keys. */
 #include "kit/spec.h"
 
 #include <float.h>
@@ -71,7 +71,7 @@ WORD_TABLE(schedule, RelnScheduleKind, SCHEDULE_WORDS)
 WORD_TABLE(loss, RelnLossKind, LOSS_WORDS)
 /* clang-format on */
 
-/* RELN_ACT_NONE is no word of a SPEC. */
+/* The words of activations; RELN_ACT_NONE has none. */
 static const char *const activation_words[] = {[RELN_ACT_RELU] = "relu",
                                                [RELN_ACT_SILU] = "silu",
                                                [RELN_ACT_TANH] = "tanh",
@@ -330,7 +330,7 @@ static const Key spec_keys[] = {
 };
 static const Section spec_section = SECTION("the spec", spec_keys);
 
-/* ---- keys with forms of their own ---------------------------------------------------------------------------------- */
+/* ---- keys with special forms ------------------------------------------------------------------------------------- */
 
 /* {algebra: gl, n: 3} is gl:3. */
 static RelnStatus read_long_name(const Reader *r, const RelnDocNode *map, RelnSpec *spec)
@@ -486,7 +486,7 @@ const char *reln_spec_class_name(const RelnSpecTarget *t, int class,
     return text;
 }
 
-/* A word is a piece by itself. */
+/* Read a piece of a schedule; a word alone is a piece, too. */
 static RelnStatus read_piece(const Reader *r, const RelnDocNode *node, RelnSpecPiece *piece)
 {
     int kind = 0;
@@ -551,7 +551,7 @@ static void write_validation(RelnDoc *doc, RelnDocNode *map, const Key *key, con
         reln_doc_set_number(doc, map, key->name, train->validation);
 }
 
-/* ---- what must hold between keys ------------------------------------------------------------------------------------ */
+/* ---- conditions between keys ------------------------------------------------------------------------------------- */
 
 static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
 {
@@ -582,7 +582,7 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     return RELN_OK;
 }
 
-/* One mask serves all sets of points; covariances have one reference or none. */
+/* Check two inputs together: one mask serves all sets of points, and covariances have one reference or none. */
 static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const RelnSpecInput *a,
                              const RelnSpecInput *b)
 {
@@ -631,7 +631,7 @@ static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const R
     return RELN_OK;
 }
 
-/* The second of two keys that exclude each other. */
+/* The second of two keys that exclude each other, if both are given. */
 static const RelnDocNode *both(const RelnDocNode *map, const char *a, const char *b)
 {
     return reln_doc_get(map, a) ? reln_doc_get(map, b) : NULL;
@@ -675,7 +675,8 @@ static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *
     return RELN_OK;
 }
 
-/* Where features grow as cubes a single sample's gradient can be larger than all the others together. */
+/* Choose the default of clip. In Lie Neurons features grow as cubes, so a single sample's gradient can be larger than
+ * all the others together. */
 static void choose_clip(const RelnDocNode *map, const RelnSpecModel *model, RelnSpecTrain *t)
 {
     if (model->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "clip"))
@@ -770,7 +771,7 @@ static const char examples[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n";
 
-/* Every kind of input on a line of its own. */
+/* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)
 {
     char extents[32];
@@ -801,7 +802,7 @@ size_t reln_spec_template(char *text, size_t size)
     return page.used;
 }
 
-/* ---- for those who train --------------------------------------------------------------------------------------------- */
+/* ---- for training ------------------------------------------------------------------------------------------------ */
 
 uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch)
 {
@@ -809,7 +810,7 @@ uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch)
                              : (uint64_t)spec->train.epochs * steps_per_epoch;
 }
 
-/* Lengths of a SPEC are in the unit of the run. */
+/* Convert a length of the SPEC, in epochs or steps, to steps. */
 static double in_steps(const RelnSpec *spec, double length, uint64_t steps_per_epoch)
 {
     return spec->train.steps ? length : length * (double)steps_per_epoch;
@@ -834,7 +835,7 @@ RelnOptimiser reln_spec_optimiser(const RelnSpec *spec)
         .clip = t->clip};
 }
 
-/* Numbers that a piece leaves out are the usual ones of its kind. */
+/* Make a piece of the schedule; numbers that it leaves out have the defaults of its kind. */
 static RelnSchedulePiece piece_of(const RelnSpec *spec, const RelnSpecPiece *p,
                                   uint64_t steps_per_epoch)
 {

@@ -68,7 +68,7 @@ static void add(RelnSurveyArray *a, Tally *t, ptrdiff_t n, const double *x)
     }
 }
 
-/* Classes are 0 .. k-1, each of them there. */
+/* The number k of classes, if the numbers are 0 .. k-1 and all of them occur; 0 otherwise. */
 static int classes_of(const RelnSurveyArray *a, const Tally *t)
 {
     int k = 0;
@@ -99,7 +99,7 @@ static RelnStatus count(RelnArchive *archive, int index, RelnSurveyArray *a, dou
     return RELN_OK;
 }
 
-/* ---- what it may be ------------------------------------------------------------------------------------------------------- */
+/* ---- guesses ----------------------------------------------------------------------------------------------------- */
 
 /* Do all things of `size` numbers in some rows have a property? */
 static RelnStatus all_have(RelnArchive *archive, int index, const RelnSurveyArray *a, int size,
@@ -124,7 +124,7 @@ static bool is_unit(RelnCtx *ctx, int n, const double *q)
     return fabs(reln_mat_norm(4, q) - 1) <= 1e-5;
 }
 
-/* E >= |p| to the rounding of single precision; zeros are padding. */
+/* Is it a four-momentum: E >= |p|, up to the rounding of single precision? Zeros are padding. */
 static bool is_momentum(RelnCtx *ctx, int n, const double *p)
 {
     (void)ctx;
@@ -151,7 +151,8 @@ static void set(RelnSurveyArray *a, RelnRole role, RelnAs as, bool points, int n
     a->n = n;
 }
 
-/* Arrays of four numbers, of n x n and of three, with points before them or not; anything else of one axis is scalars. */
+/* Guess the kind of an input: arrays of four numbers, of n x n and of three, with points before them or not; any other
+ * array of one axis is scalars. */
 static RelnStatus guess_input(RelnCtx *ctx, RelnArchive *archive, int index, RelnSurveyArray *a,
                               double *row)
 {
@@ -198,7 +199,8 @@ static RelnStatus guess(RelnCtx *ctx, RelnArchive *archive, const RelnSurvey *s,
     return guess_input(ctx, archive, index, a, row);
 }
 
-/* The target: one whose name says so, or else the last that may be one. Sets of points are none. */
+/* Can an array be the target? The target is an array whose name says so, or else the last candidate. Sets of points are
+ * no candidates. */
 static bool may_be_target(const RelnSurveyArray *a)
 {
     return a->role == RELN_ROLE_INPUT && !a->points &&

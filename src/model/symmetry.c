@@ -1,4 +1,4 @@
-/* setup.c -- the symmetry of a model, the algebra its features live in, and the group of its graphs. */
+/* symmetry.c -- the symmetry of a model, the algebra of its features, and the group of its graphs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static RelnStatus load_basis(RelnModel *m)
     return status;
 }
 
-/* A group without Lie generators has no algebra of its own. Elements have their coordinates in the basis as it is given. */
+/* Make the symmetry's algebra; a group without Lie generators has none. Elements have their coordinates in the given
+ * basis. */
 static RelnStatus make_own(RelnModel *m)
 {
     const int dim = reln_group_n_lie(m->symmetry);
@@ -120,7 +121,7 @@ static double metric_residual(const RelnGroup *group, int n, const double *eta)
     return worst;
 }
 
-/* diag(-1 p times, +1 q times), for the p that fits. */
+/* Try diag(-1 p times, +1 q times) for every p. */
 bool reln_model_metric(const RelnModel *m, double *metric)
 {
     for (int p = 0; p < m->n; p++) {
@@ -132,7 +133,7 @@ bool reln_model_metric(const RelnModel *m, double *metric)
     return false;
 }
 
-/* hat(g v) = g hat(v) g^-1 for all of SO(3), and no reflection: g keeps lengths and det g = 1. */
+/* Does hat(g v) = g hat(v) g^-1 hold? It does for SO(3) but for no reflection: g keeps lengths and det g = 1. */
 bool reln_model_hat_fits(const RelnModel *m)
 {
     static const double ones[3] = {1, 1, 1};
@@ -168,7 +169,8 @@ static bool has_reference(const RelnSpec *spec)
     return false;
 }
 
-/* Vectors need one place more unless hat takes them, or they come in pairs relative to a covariance. */
+/* Must vectors be embedded in matrices one larger? Not if hat lifts them, or they come in pairs relative to a
+ * covariance. */
 static bool wants_embedding(const RelnModel *m)
 {
     return has(&m->spec, FEATURE_VECTOR) && !m->relative && !reln_model_hat_fits(m);
@@ -226,7 +228,7 @@ static void blocks(int count, int from, const double *in, int n, double *out)
                    (size_t)n * sizeof *out);
 }
 
-/* Raw vectors under diag(g, 1, ...): only g acts. */
+/* Make the rep of raw vectors under diag(g, 1, ...): only g acts. */
 static RelnStatus make_vector_rep(RelnModel *m)
 {
     const int size = reln_group_n(m->group), n = m->n;
@@ -268,7 +270,7 @@ static void push_step(RelnModel *m, RelnStepKind step)
     m->steps[m->n_steps++] = step;
 }
 
-/* All matrices of a size can be multiplied; a bracket stays inside of every algebra. */
+/* The default steps of a block. A product needs an algebra of all matrices; a bracket stays inside of every algebra. */
 static void default_steps(RelnModel *m)
 {
     if (m->spec.model.kind == RELN_MODEL_VECTOR_NEURONS) {
@@ -294,7 +296,7 @@ static void choose_steps(RelnModel *m)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------- */
 
-/* Vector Neurons: vectors with a dot product that the symmetry keeps. */
+/* Check that vector neurons have vectors with a dot product that the symmetry keeps. */
 static RelnStatus check_vector_neurons(const RelnModel *m)
 {
     for (int i = 0; i < m->spec.n_inputs; i++) {
@@ -320,7 +322,7 @@ static RelnStatus check_vector_neurons(const RelnModel *m)
     return RELN_OK;
 }
 
-/* Features of no group: every number is an invariant. */
+/* Set up an mlp: no group acts, and every number is an invariant. */
 static RelnStatus setup_mlp(RelnModel *m)
 {
     RELN_TRY(reln_group_create(m->ctx, "none:1", &m->group));

@@ -1,9 +1,9 @@
-/* affine.c -- every equivariant linear map between features and invariants. */
+/* affine.c -- a layer with a weight for every equivariant linear map between features and invariants. */
 #include <stdio.h>
 
 #include "nn/nn.h"
 
-/* One output in the making. */
+/* The sum that becomes one output of the layer. */
 typedef struct Sum {
     const RelnNet *net;
     const char *name;
@@ -31,7 +31,7 @@ static const double *map_values(const RelnMaps *maps, int m)
     return maps->values + (ptrdiff_t)m * maps->dims[0] * maps->dims[1];
 }
 
-/* Channels are mixed where K is smaller: before the map or after it. */
+/* Apply a map and mix channels: the mixing comes first or last, where K is smaller. */
 static RelnNode *through(const Sum *s, RelnNode *x, const double *map, RelnNode *w)
 {
     RelnGraph *g = s->net->graph;
@@ -77,7 +77,7 @@ static bool add_biases(Sum *s, const RelnRep *number, const char *part)
     return true;
 }
 
-/* Channels that arrive at one output channel. */
+/* Count the input channels that add to one output channel. */
 static bool count_inputs(Sum *s, const RelnFeatures *in)
 {
     const RelnMaps *maps = NULL;

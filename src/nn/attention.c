@@ -1,4 +1,5 @@
-/* attention.c -- points of an axis, or rows of sets, that look at each other with invariant scores. */
+/* attention.c -- attention with invariant scores: each point of an axis, or row of a set, gets a weighted mean of the
+ * values of all points or rows. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -56,7 +57,7 @@ static RelnNode *head_scores(const RelnNet *net, const Look *l, int head)
         l->scale);
 }
 
-/* softmax over the points that are looked at, which are the channels of the scores */
+/* softmax over the keys' points, which are the channels of the scores */
 static RelnNode *weights(const RelnNet *net, const Look *lx, const Look *ls, int head)
 {
     RelnNode *t = lx->q ? head_scores(net, lx, head) : NULL;
@@ -80,7 +81,7 @@ static const char *const of_x[4] = {"Wq", "Wk", "Wv", "Wo"}, *const of_s[4] = {"
 
 /* ---- rows of sets ----------------------------------------------------------------------------------------------- */
 
-/* The rows that look, those that are looked at, and a matrix of pairs for each head. */
+/* The domain of the queries, the domain of the keys and values, and the pairs of both for each head. */
 typedef struct Pairing {
     RelnDomain rows, from;
     RelnDomain parents; /* (row, head) */
@@ -107,7 +108,8 @@ static Pairing pairing(RelnGraph *g, RelnDomain rows, RelnDomain from, int heads
     return p;
 }
 
-/* Queries of the rows that look, keys and values of the others; the scale of the scores is in the weights of q. */
+/* Compute queries from one domain, keys and values from the other; the scale of the scores is part of the weights of
+ * q. */
 static Look look_across(const RelnNet *net, const char *name, const char *const parts[4],
                         RelnNode *x, RelnNode *from,
                         RelnNode *(*lower)(const RelnNet *net, RelnNode *x), int heads)
@@ -126,7 +128,8 @@ static Look look_across(const RelnNet *net, const char *name, const char *const 
     return l;
 }
 
-/* A function, so that its gradient computes the scores again, tile by tile: nothing of the size of the pairs is kept. */
+/* Build the attention as a function, so that its gradient computes the scores again, tile by tile, and no array of the
+ * size of the pairs is kept. */
 static bool sums_of_values(const RelnNet *net, const char *name, const Pairing *p, const Look *lx,
                            const Look *ls, RelnNode **out)
 {

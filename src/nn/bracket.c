@@ -1,4 +1,4 @@
-/* bracket.c -- ReLN-Bracket: channels that do not commute tell of each other. */
+/* bracket.c -- ReLN-Bracket: y = x + [x Wb, x Wa], which couples channels that do not commute. */
 #include "nn/nn.h"
 
 /* The order is that of the published code, [x Wb, x Wa]. */

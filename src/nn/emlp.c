@@ -50,7 +50,7 @@ void reln_emlp_uniform(int dim, int width, int ranks, int *channels)
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
-/* The graph fails as the context did, with its message. */
+/* Copy the failure of the context to the graph, with its message. */
 static bool fail_as(const RelnNet *net, const char *name, RelnStatus status)
 {
     return reln_graph_fail(net->graph, status, "%s: %s", name,
@@ -76,7 +76,7 @@ static bool kind_init(const RelnNet *net, const char *name, const RelnTensors *t
     return kind->rep || fail_as(net, name, reln_ctx_status(reln_graph_ctx(net->graph)));
 }
 
-/* Scalars of all entries are one kind, the first. */
+/* Build a feature from a list of tensors; the scalars of all entries become the first kind. */
 static bool feature_init(const RelnNet *net, const char *name, int n, const RelnTensors *list,
                          Feature *f)
 {
@@ -97,7 +97,7 @@ static bool feature_init(const RelnNet *net, const char *name, int n, const Reln
     return true;
 }
 
-/* The published choice: powers of the input's rep. */
+/* Choose the kinds as published: powers of the input's rep. */
 static bool feature_uniform(const RelnNet *net, const char *name, const RelnRep *base,
                             const RelnEmlp *emlp, Feature *f)
 {
@@ -115,7 +115,7 @@ static bool feature_uniform(const RelnNet *net, const char *name, const RelnRep 
     return feature_init(net, name, n, list, f);
 }
 
-/* The same kinds with a scalar more for every tensor that is none: its gate. */
+/* The same kinds, with one more scalar for each tensor that is not a scalar: its gate. */
 static bool feature_gated(const RelnNet *net, const Feature *hidden, Feature *gated)
 {
     *gated = *hidden;
@@ -169,7 +169,7 @@ static int basis_of(const RelnNet *net, const char *name, const RelnRep *in, con
     return maps->count;
 }
 
-/* What the kinds of a layer's output are made with. */
+/* The settings that the kinds of a layer's output are computed with. */
 typedef struct Layer {
     const RelnNet *net;
     const char *name;
@@ -181,7 +181,7 @@ static RelnNode *sum(RelnGraph *g, RelnNode *a, RelnNode *b)
     return a && b ? reln_add(g, a, b) : a ? a : b;
 }
 
-/* Channels are mixed where K is smaller: before the map or after it. */
+/* Apply a map and mix channels: the mixing comes first or last, where K is smaller. */
 static RelnNode *through(RelnGraph *g, RelnNode *x, const double *map, const RelnRep *rep,
                          RelnNode *w)
 {
@@ -418,7 +418,7 @@ static void bilinear(const RelnNet *net, const char *name, Feature *f, RelnRng *
 
 /* ---- gates and blocks -------------------------------------------------------------------------------------------- */
 
-/* Scalars by the sigmoid of themselves, every other tensor by that of its own gate. */
+/* Multiply each scalar by its own sigmoid, and each other tensor by the sigmoid of its gate. */
 static void gate(RelnGraph *g, const Feature *gated, Feature *hidden)
 {
     RelnNode *s = gated->kinds[0].x, *open = reln_sigmoid(g, s);

@@ -11,7 +11,7 @@
 #define CLOSED 1e-10 /* share of a product outside the algebra that counts as rounding */
 #define NOISE 1e-13  /* entries of a tensor below this share of its largest one are zeros */
 
-/* A tensor in the making: dense, (k, i, j). */
+/* A tensor while it is filled: dense, in the order (k, i, j). */
 typedef struct Draft {
     int i, j, k;
     double *values;
@@ -143,7 +143,8 @@ RelnNode *reln_nn_jordan(const RelnNet *net, const char *name, RelnNode *x)
 
 /* ---- Triple -------------------------------------------------------------------------------------------------------- */
 
-/* Fixed elements that stand for all: what vanishes on them and is trilinear vanishes, but for a set of measure 0. */
+/* Test closure on a few fixed random elements: a trilinear map that vanishes on them vanishes everywhere, except for a
+ * choice of elements of measure 0. */
 static bool closed_under_triples(const RelnNet *net, RelnArena *arena)
 {
     enum { PROBES = 3 };

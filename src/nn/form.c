@@ -1,4 +1,4 @@
-/* form.c -- the form that a net has for features of a rep: chosen by the user, the algebra's, or the rep's own. */
+/* form.c -- the bilinear form for features of a rep: chosen by the user, the algebra's form, or found from the rep. */
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static bool fail_as(const RelnNet *net, RelnStatus status, const char *advice)
                            reln_ctx_error(reln_graph_ctx(net->graph)), advice);
 }
 
-/* What the user chose for a rep; NULL: nothing. */
+/* The form that the user chose for a rep; NULL when there is none. */
 static const RelnRepForm *chosen(const RelnNet *net, const RelnRep *rep)
 {
     for (int i = 0; i < net->n_forms && net->forms; i++)

@@ -1,4 +1,4 @@
-/* gate.c -- nonlinearities: a feature changed along a direction of its own by an invariant amount. */
+/* gate.c -- nonlinearities: a feature is changed along a learned direction by an invariant amount. */
 #include <math.h>
 
 #include "nn/nn.h"

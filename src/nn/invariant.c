@@ -26,7 +26,7 @@ RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
     return reln_nn_form(net, x, x);
 }
 
-/* Every x_c with every d_e: a product of matrices at each point, its rows and columns then one axis. */
+/* The form of every x_c with every d_e: a product of matrices at each point, whose rows and columns become one axis. */
 RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNode *x,
                                     int directions)
 {

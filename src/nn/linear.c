@@ -1,4 +1,4 @@
-/* linear.c -- channels mixed by named weights: linear, convolution, dense layers. */
+/* linear.c -- layers that mix channels by named weights: linear, convolution, dense. */
 #include <math.h>
 
 #include "nn/nn.h"

@@ -1,4 +1,4 @@
-/* nn.h -- what the files of the layers share: named weights, extents. */
+/* nn.h -- functions that the files of the layers share: named weights, extents, checks. */
 #ifndef NN_NN_H
 #define NN_NN_H
 
@@ -9,7 +9,8 @@
 RelnNode *reln_nn_weight(const RelnNet *net, const char *name, const char *part, int from, int to,
                          int fan_in);
 RelnNode *reln_nn_bias(const RelnNet *net, const char *name, const char *part, int to, int fan_in);
-/* False where the net, its graph or another pointer that the layer needs is NULL; the graph, if there is one, then says so. */
+/* False where the net, its graph or another pointer that the layer needs is NULL; then the graph, if there is one,
+ * fails. */
 static inline bool reln_nn_ready(const RelnNet *net, bool others, const char *function)
 {
     return net && net->graph && (others || reln_graph_null(net->graph, function));

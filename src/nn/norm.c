@@ -5,7 +5,7 @@
 #define MOMENTUM 0.1
 #define AWAY 1e-6 /* from 0, of the published q */
 
-/* Points that a mean over batch and leading axes is made of. */
+/* The number of points in a mean over the batch and the leading axes. */
 static RelnNode *count_of(const RelnNet *net, const RelnNode *x)
 {
     RelnGraph *g = net->graph;
@@ -103,7 +103,7 @@ typedef struct Moments {
     RelnNode *mean, *var;
 } Moments;
 
-/* Two passes; what is remembered of the variance is without bias, n/(n-1) of it. */
+/* Two passes. The variance that is stored for inference is the unbiased one, n/(n-1) of the batch's. */
 static Moments batch_moments(const RelnNet *net, RelnNode *q, const Moments *kept)
 {
     RelnGraph *g = net->graph;

@@ -1,4 +1,4 @@
-/* pool.c -- sets of points to one feature. */
+/* pool.c -- pooling: from a set of points to one feature. */
 #include <math.h>
 
 #include "nn/nn.h"

@@ -1,4 +1,4 @@
-/* cast.c -- between f32 and f64. */
+/* cast.c -- conversion between f32 and f64. */
 #include "ops/ops.h"
 
 typedef struct Attr {

@@ -23,7 +23,7 @@ RELN_API RelnNode *reln_concat(RelnGraph *g, int n, RelnNode *const *xs, RelnAxi
  */
 RELN_API RelnNode *reln_concat_k(RelnGraph *g, RelnNode *x, RelnNode *y);
 
-/* The sum of reps on K, one for all elsewhere. */
+/* On axis K the rep of z is the sum of the inputs' reps; on other axes all inputs have one rep. */
 static bool infer_rep(RelnGraph *g, RelnNode *z, RelnAxis axis)
 {
     z->rep = z->in[0]->rep;
@@ -73,7 +73,7 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return infer_rep(g, z, axis);
 }
 
-/* Pieces of one input, each `all` bytes behind the one before; a step-level input starts again for every item. */
+/* Copy the pieces of one input to z, `all` bytes apart; a step-level input is copied again for every item. */
 static void place(const RelnExec *e, int input, RelnAxis axis, size_t all, char *z)
 {
     const RelnNode *x = e->node->in[input];
@@ -104,7 +104,7 @@ static RelnStatus forward(const RelnExec *e)
     return RELN_OK;
 }
 
-/* Each input gets back its range. */
+/* The cotangent of each input is its range of gz. */
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     const RelnAxis axis = ((const Attr *)z->attr)->axis;

@@ -52,7 +52,7 @@ static bool want_weights(RelnGraph *g, const RelnNode *z, const RelnNode *w)
     return reln_want_invariant(g, z, w);
 }
 
-/* C of weights (width C, D); 0 when their rows are not so many. */
+/* The number C of input channels of weights (width C, D); 0 when the number of rows is not a multiple of the width. */
 static int weight_channels(const RelnNode *z, const RelnNode *w)
 {
     const int width = ((const RelnWindows *)z->attr)->window.width;
@@ -130,9 +130,9 @@ static bool infer_outer(RelnGraph *g, RelnNode *z)
 
 /* ---- windows as rows ------------------------------------------------------------------------------------------------- */
 
-/* Both sides as arrays of rows of channels: x (outer, extent, rest, c), y (outer, count, rest, d). A row of y belongs to
- * one window of x, `width` rows of c: a row of a matrix, which is made for BLOCK rows of y at a time. Rows of several
- * samples are in one block, so that short axes make full products too. */
+/* x and y are arrays of rows of channels: x (outer, extent, rest, c), y (outer, count, rest, d). Each row of y belongs
+ * to one window of x, which is `width` rows of c numbers. The windows of BLOCK rows of y at a time are copied to the
+ * rows of a matrix. A block may hold rows of several samples, so that short axes make full products too. */
 enum { BLOCK = 96 };
 typedef struct Rows {
     const RelnWindows *a;
@@ -150,7 +150,7 @@ static ptrdiff_t pitch_of(const RelnNode *z, const RelnNode *x)
     return (ptrdiff_t)(((wide + line - 1) / line | 1) * line);
 }
 
-/* x and y: the side that the windows look at, and the side that has one row for each window. */
+/* x is the side that the windows look at, y the side that has one row for each window. */
 static Rows rows_of(const RelnNode *z, const RelnNode *x, const RelnNode *y)
 {
     const RelnWindows *a = z->attr;
@@ -168,8 +168,9 @@ static ptrdiff_t rows_count(const RelnExec *e, const RelnNode *y)
     return e->n * (reln_shape_count(&y->shape) / y->shape.dims[RELN_C]);
 }
 
-/* n rows of the i-th points, from that of window t and row r within a point, all inside: copied to the matrix, or, when
- * `back`, added from it. Rows of neighbouring points are behind each other unless the stride leaves some out. */
+/* Copy n rows of the i-th points of windows to the matrix, or, when `back`, add them from the matrix to x. The first
+ * row is row r of the point of window t; all points lie inside the axis. Rows of neighbouring points are adjacent
+ * unless the stride leaves some out. */
 static void move_points(const Rows *v, const RelnRealKernels *k, bool back, ptrdiff_t n,
                         ptrdiff_t row, ptrdiff_t r, void *x, void *matrix)
 {
@@ -333,7 +334,8 @@ static void add_taps(const RelnExec *e, const Taps *v, ptrdiff_t first, ptrdiff_
     }
 }
 
-/* Blocks begin with the axis of a sample, wherever that is in the batch. */
+/* Blocks are counted from the start of each sample's axis, so the position of the sample in the batch does not
+ * matter. */
 static RelnStatus run_by_taps(const RelnExec *e, bool back)
 {
     const RelnNode *z = e->node;
@@ -468,7 +470,7 @@ static void vjp_outer(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **
     gin[1] = reln_conv(g, z->in[0], gz, a->axis, a->window);
 }
 
-/* Windows that reach over an end are counted whole: their padding is multiplied, too. */
+/* Windows that reach over an end are counted whole: products with their padding are counted, too. */
 static double flops(const RelnNode *z)
 {
     return 2.0 * (double)reln_shape_count(&z->shape) * z->in[1]->shape.dims[RELN_R];
@@ -488,7 +490,7 @@ static double flops_outer(const RelnNode *z)
 
 /* ---- samples --------------------------------------------------------------------------------------------------------- */
 
-/* The index-th case: x, its windows, and the domain; y is what reln_conv() makes of x and `to` channels. */
+/* The index-th case: x, its windows, and the domain; y is the result of reln_conv() with `to` channels. */
 typedef struct Case {
     RelnDims x;
     RelnAxis axis;
@@ -617,7 +619,7 @@ const RelnOp reln_op_conv_outer = {
     .sample = sample_outer,
 };
 
-/* One point in each window, and each point in one: a product of matrices as it stands. */
+/* Does each window have one point, and each point one window? Then the convolution is a plain matrix product. */
 static bool is_mix(const RelnWindows *a)
 {
     const RelnWindow *w = &a->window;

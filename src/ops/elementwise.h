@@ -1,4 +1,4 @@
-/* elementwise.h -- what the ops share that compute element by element, with broadcasting. */
+/* elementwise.h -- functions shared by the ops that compute element by element, with broadcasting. */
 #ifndef OPS_ELEMENTWISE_H
 #define OPS_ELEMENTWISE_H
 

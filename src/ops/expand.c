@@ -44,7 +44,7 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return x->dtype == RELN_I32 || z->rep != NULL;
 }
 
-/* Bytes only: indices and numbers of four bytes, or numbers of eight. */
+/* Copy bytes, whatever the type: indices and numbers of four bytes, or numbers of eight. */
 static RelnStatus forward(const RelnExec *e)
 {
     const size_t size = reln_dtype_size(e->node->dtype);

@@ -88,7 +88,7 @@ static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared
     return sizeof(RelnLoops);
 }
 
-/* Indices chosen by indices: what is missing stays missing. */
+/* Gather indices by indices: an index of -1 gives -1. */
 static void gather_i32(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
                        const int32_t *x, int32_t *y)
 {
@@ -126,7 +126,7 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
     gin[0] = reln_scatter_add(g, gz, z->in[1], z->in[0]->domain);
 }
 
-/* Points of a sample, edges between them. */
+/* A sample graph: points of a sample, and edges between them. */
 static RelnNode *sample_of(RelnSampler *s, int index, bool scatter)
 {
     RelnGraph *g = s->graph;
@@ -269,7 +269,7 @@ RelnNode *reln_reduce_count(RelnGraph *g, RelnDomain rows, RelnDomain ancestor)
     return reln_reduce(g, reln_expand_domain(g, reln_scalar(g, 1.0), rows), ancestor);
 }
 
-/* A sum over no rows is 0, divided by anything. */
+/* A sum over no rows is 0, so any divisor gives the mean 0. */
 RelnNode *reln_reduce_mean(RelnGraph *g, RelnNode *x, RelnDomain ancestor)
 {
     RELN_NEED(g && x, NULL);

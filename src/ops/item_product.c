@@ -54,7 +54,7 @@ RELN_API RelnNode *reln_weigh_t(RelnGraph *g, RelnNode *a, RelnNode *v);
 RELN_API RelnNode *reln_channel_gram(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_channel_mix() -- y[r, k, d] = sum_c x[r, k, c] w[c, d]: channels mixed by weights that each item has of its own
+ * reln_channel_mix() -- y[r, k, d] = sum_c x[r, k, c] w[c, d]: channels mixed by separate weights for each item
  *
  * Shapes  x (P, Q, R, K, C), w (P, Q, R = C, K = 1, C = D) -> (P, Q, R, K, D); P and Q broadcast
  * Rep     w is invariant; y transforms as x
@@ -93,7 +93,7 @@ static ptrdiff_t columns_of(const Wiring *w, const RelnShape *s)
     return (ptrdiff_t)s->dims[RELN_C] * (w->channels ? 1 : s->dims[RELN_K]);
 }
 
-/* Two features, summed over whole rows or over whole columns, give weights. */
+/* The product of two features, summed over whole rows or over whole columns, gives weights. */
 static bool infer_gram(RelnGraph *g, RelnNode *z)
 {
     const Wiring *w = wiring_of(z);
@@ -129,7 +129,7 @@ static bool want_weights(RelnGraph *g, const Wiring *w, const RelnNode *a)
                            reln_shape_text(a));
 }
 
-/* Weights take one axis of a feature, R or C, to another extent. */
+/* The product with weights changes the extent of one axis of a feature, R or C. */
 static bool infer_weighed(RelnGraph *g, RelnNode *z)
 {
     const Wiring *w = wiring_of(z);
@@ -229,7 +229,7 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     const Wiring *w = wiring_of(z);
     RelnNode *a = z->in[0], *b = z->in[1];
-    /* where A, B and Z of this product stand in that of the cotangent, the weights being one of them */
+    /* the roles of this product's A, B and Z in the product for the cotangent; one of them is the weights */
     const Wiring ga = w->ta ? (Wiring){w->channels, w->tb, 1, (int[]){2, 0, 1}[w->weights]}
                             : (Wiring){w->channels, 0, !w->tb, (int[]){2, 1, 0}[w->weights]};
     const Wiring gb = w->tb ? (Wiring){w->channels, 1, w->ta, (int[]){1, 2, 0}[w->weights]}

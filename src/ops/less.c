@@ -69,7 +69,7 @@ static void vjp_minimum(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode 
     share(g, reln_less(g, z->in[1], z->in[0]), gz, gin);
 }
 
-/* Signs differ or sizes do: |x| in [0.5, 1], |y| in [1.5, 2]. */
+/* x and y are never close, so that differences do not flip the comparison: |x| in [0.5, 1], |y| in [1.5, 2]. */
 static RelnNode *sample_of(RelnSampler *s, int index,
                            RelnNode *(*build)(RelnGraph *, RelnNode *, RelnNode *))
 {

@@ -149,7 +149,7 @@ static RelnNode *linear_entries(RelnGraph *g, RelnNode *x, const RelnEntry *entr
                   out);
 }
 
-/* A rep that could not be made: its maker has left the reason in the context. */
+/* Are x and the rep `out` given? Where `out` could not be made, the context has the reason. */
 static bool given(RelnGraph *g, const RelnNode *x, const RelnRep *out)
 {
     if (x && !out)

@@ -109,7 +109,7 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
     gin[0] = reln_mul(g, gz, derivative(g, ((const Attr *)z->attr)->f, z->in[0]));
 }
 
-/* Every function, on arguments where it is smooth. */
+/* A sample for every function, with arguments where the function is smooth. */
 static RelnNode *sample(RelnSampler *s, int index)
 {
     const bool positive = index == RELN_MAP_LOG || index == RELN_MAP_SQRT;
@@ -137,7 +137,7 @@ const RelnOp reln_op_map = {
     .sample = sample,
 };
 
-/* It defines functions. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* The macro defines functions. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define BUILDER(upper, lower)                                                                      \
     RelnNode *reln_##lower(RelnGraph *g, RelnNode *x)                                              \
     {                                                                                              \

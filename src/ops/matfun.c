@@ -118,7 +118,7 @@ static bool infer(RelnGraph *g, RelnNode *z)
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
-/* Numbers of a matrix are C apart. */
+/* Read number i of an array; consecutive numbers of a matrix are C apart. */
 static double number_at(RelnDtype dtype, const void *x, ptrdiff_t i)
 {
     return dtype == RELN_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
@@ -154,7 +154,7 @@ static void store(const RelnNode *z, int n, const double *value, ptrdiff_t at, b
         }
 }
 
-/* Where a matrix stands: `at` counts numbers from the first item of the run. */
+/* Fail with the position of the matrix; `at` counts numbers from the first item of the run. */
 static RelnStatus no_value(const RelnExec *e, ptrdiff_t at, const char *why,
                            const double *eigenvalue)
 {
@@ -266,8 +266,8 @@ static RelnNode *derivative(RelnGraph *g, const Attr *like, bool turned, int ord
     return reln_node(g, &reln_op_matfun, order + 1, in, &attr, sizeof attr, NULL);
 }
 
-/* Phi without direction `left_out` (0: none, and A is differentiated), directions gz and those of z: turned, with the
- * one in the dual rep first. */
+/* Phi without the direction `left_out` (0: none is left out, and A is differentiated), on the directions of z and gz.
+ * The form is turned, with the direction in the dual rep first. */
 static RelnNode *gradient(RelnGraph *g, const RelnNode *z, RelnNode *gz, int left_out)
 {
     const Attr *a = z->attr;
@@ -320,7 +320,7 @@ static RelnNode *sample(RelnSampler *s, int index)
         in[0] = near_one(s, index == 3 ? RELN_STEP : RELN_SAMPLES, (RelnDims){.r = 2, .c = 2});
         return derivative(s->graph, &attr, false, 0, in);
     }
-    /* a first derivative, and so up to the third */
+    /* a first derivative, so that the tests reach the third */
     in[0] = near_one(s, RELN_SAMPLES, (RelnDims){.c = 1});
     in[1] = near_one(s, RELN_SAMPLES, (RelnDims){.c = 1});
     return derivative(s->graph, &(Attr){.f = index == 4 ? RELN_MATFUN_EXP : RELN_MATFUN_LOG}, false,

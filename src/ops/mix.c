@@ -246,10 +246,10 @@ const RelnOp reln_op_outer = {
 
 /* ---- thin products -------------------------------------------------------------------------------------------- */
 
-/* (x A) B = x (A B): with few channels in x, the product of the matrices is found once and both products are thin. x A
- * may be wanted for itself, so what is compared is only what comes after it:
+/* (x A) B = x (A B). When x has few channels, computing A B once makes both products thin. x A may have another reader,
+ * so the comparison counts only the work after it:
  *     rows c1 c2   against   rows c0 c2 + c0 c1 c2      for A (c0, c1), B (c1, c2)
- * A batch of unknown size is taken to have this many items. */
+ * A batch of unknown size is assumed to have this many items. */
 enum { ITEMS = 16 };
 
 static bool is_thin(const RelnNode *xa)
@@ -260,7 +260,8 @@ static bool is_thin(const RelnNode *xa)
     return rows * c0 + c0 * c1 < rows * c1;
 }
 
-/* Are b's rows (columns, when transposed) as many as x has channels? If not, the product as it stands has the message. */
+/* Does b have as many rows (columns, when transposed) as x has channels? If not, the ordinary product reports the
+ * error. */
 static bool fits(const RelnNode *x, const RelnNode *b, bool transposed)
 {
     const RelnShape *s = &b->shape;

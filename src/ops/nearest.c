@@ -6,7 +6,7 @@
 typedef struct Attr {
     RelnDomain near;
     int k;
-    int others; /* a row is no neighbour of its own */
+    int others; /* a row is not its own neighbour */
 } Attr;
 
 /*!
@@ -59,14 +59,15 @@ static bool infer(RelnGraph *g, RelnNode *z)
 
 /* ---- searching ------------------------------------------------------------------------------------------------ */
 
-/* The best so far of one row, nearest first. */
+/* The nearest rows found so far for one row, nearest first. */
 typedef struct Best {
     double *distance;
     int32_t *row;
     int count, k;
 } Best;
 
-/* Rows come in ascending order, so an equally near one stands behind those that are there. */
+/* Insert a row if it is near enough. Rows come in ascending order, so of two equally near rows the earlier one stays
+ * first. */
 static void offer(Best *b, double distance, ptrdiff_t row)
 {
     int at = b->count;
@@ -143,7 +144,7 @@ static double flops(const RelnNode *z)
     return 3.0 * (double)reln_shape_count(&z->in[0]->shape);
 }
 
-/* What is chosen, not the numbers, which depend on how the batch is cut. */
+/* The sample's output is the gathered features, not the row numbers, which depend on how the batch is cut. */
 static RelnNode *sample(RelnSampler *s, int index)
 {
     RelnGraph *g = s->graph;

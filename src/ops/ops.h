@@ -1,4 +1,4 @@
-/* ops.h -- what the file of an op includes: execution, all builders, all descriptors. */
+/* ops.h -- the header that every op's file includes: execution, all builders, all descriptors. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 

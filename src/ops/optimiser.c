@@ -88,7 +88,7 @@ static double correction(double beta, uint64_t t)
     return beta > 0.0 ? -expm1((double)t * log(beta)) : 1.0;
 }
 
-/* The part of an input that is at hand. */
+/* The address of the current piece of an input. */
 static void *piece(const RelnExec *e, int input)
 {
     return reln_at(e->in[input], e->first, reln_kern(e)->size);
@@ -179,8 +179,8 @@ static bool adam_fits(RelnGraph *g, const RelnAdam *o)
                            o->beta1, o->beta2, o->eps, o->decay);
 }
 
-/* Without one of them there would be no training, and nobody would say so. Moments are found by the parameter's name,
- * so it has to be one. */
+/* Refuse a missing rate, parameter or gradient: without it nothing would be trained, and no message would say so.
+ * Moments are found by the parameter's name, so x has to be a parameter. */
 static bool want_param(RelnGraph *g, const char *op, const RelnNode *rate, const RelnNode *x,
                        const RelnNode *grad)
 {
@@ -268,7 +268,7 @@ static int count_params(const RelnGraph *g)
     return n;
 }
 
-/* All of them with their gradients from one sweep, params first; NULL with the graph failed. */
+/* All parameters, then their gradients, from one reverse sweep; NULL with the graph failed. */
 static RelnNode **gradients(RelnGraph *g, RelnNode *loss, int n)
 {
     RelnNode **nodes = reln_graph_alloc(g, 2 * (size_t)n, sizeof(RelnNode *));

@@ -1,4 +1,5 @@
-/* pair_product.c -- rows of a sample with rows of a sample: matrices of pairs, and the sums that they weigh. */
+/* pair_product.c -- products over the pairs of rows of a sample: matrices of pairs, and sums of rows weighed by
+ * them. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -130,8 +131,8 @@ static bool infer_weigh(RelnGraph *g, RelnNode *z)
 
 /* ---- the matrix of a sample ----------------------------------------------------------------------------------- */
 
-/* A sample's features at hand, and the part of one head's matrix. Pairs of a head are H `per` apart from row to row. Pairs
- * are numbered within the sample; those in the tile are [from, to). */
+/* The features of the current sample, and the part of one head's matrix that is in the tile. From one row of the head's
+ * matrix to the next, pairs are H `per` apart. Pairs are numbered within the sample; the tile has pairs [from, to). */
 typedef struct Work {
     const RelnExec *e;
     const Attr *attr;
@@ -236,7 +237,7 @@ static ptrdiff_t most(ptrdiff_t a, ptrdiff_t b)
     return a > b ? a : b;
 }
 
-/* Pairs [j, j_end) of row i; without (i, i) those from i on have another shift. */
+/* Compute pairs [j, j_end) of row i; without (i, i), the second rows of pairs from i on are shifted by one more. */
 static void part_of_row(const Work *w, ptrdiff_t i, ptrdiff_t j, ptrdiff_t j_end)
 {
     const ptrdiff_t middle = w->attr->self ? j_end : i;
@@ -245,7 +246,7 @@ static void part_of_row(const Work *w, ptrdiff_t i, ptrdiff_t j, ptrdiff_t j_end
     block(w, i, i + 1, most(j, middle), j_end, 1);
 }
 
-/* Whole rows. Without (i, i): a few rows at a time, of which only the pairs near the diagonal go row by row. */
+/* Compute rows [i, end). Without (i, i), take a few rows at a time, and only the pairs near the diagonal row by row. */
 static void whole_rows(const Work *w, ptrdiff_t i, ptrdiff_t end)
 {
     enum { ROWS = 12 };
@@ -263,7 +264,7 @@ static void whole_rows(const Work *w, ptrdiff_t i, ptrdiff_t end)
     }
 }
 
-/* The first of the head's rows at or behind a parent of pairs. */
+/* The head's first row whose parent of pairs is `parent` or a later one. */
 static ptrdiff_t row_from(const Work *w, ptrdiff_t parent)
 {
     return (parent - w->head + w->attr->heads - 1) / w->attr->heads;
@@ -275,7 +276,7 @@ static void part_of_parent(const Work *w, ptrdiff_t parent, ptrdiff_t j, ptrdiff
         part_of_row(w, parent / w->attr->heads, j, j_end);
 }
 
-/* What the tile has of the head's matrix: the end of a row, whole rows, the beginning of one. */
+/* Compute the tile's part of the head's matrix: the end of a row, whole rows, the beginning of a row. */
 static void all_rows(const Work *w)
 {
     const ptrdiff_t j = w->from % w->per, last = w->to / w->per;
@@ -316,7 +317,7 @@ static Packed packed_of(const Work *w)
                     channels(w)};
 }
 
-/* Pieces of the packed matrix, l ascending. */
+/* Compute one head, piece by piece of the packed matrix, with l ascending. */
 static void one_head(Work *w)
 {
     const Packed b = packed_of(w);
@@ -341,7 +342,7 @@ static void one_sample(Work *w, char *first, char *second)
     w->e->gemm->flops += 2.0 * (double)(w->to - w->from) * (double)terms(w);
 }
 
-/* Samples with pairs in the tile; `n` pairs begin at `pairs`. */
+/* Compute all samples with pairs in the tile; `n` pairs begin at `pairs`. */
 static void all_samples(Work *w, char *pairs, ptrdiff_t n, char *first, char *second)
 {
     const RelnSpans *spans = w->e->spans;

@@ -64,7 +64,7 @@ static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared
     return sizeof(RelnLoops);
 }
 
-/* Bytes only. The size is a constant in each loop, so a copy is one instruction. */
+/* Copy n elements, whatever their type. The size is a constant in each loop, so a copy is one instruction. */
 static void copy(char *z, const char *x, ptrdiff_t stride, ptrdiff_t n, size_t size)
 {
     if (stride == 1)
@@ -142,7 +142,7 @@ const RelnOp reln_op_permute = {
     .sample = sample,
 };
 
-/* Nothing moves in memory when the axes longer than 1 keep their order; K and C stay, so that the rep does. */
+/* Can the result share x's memory? It can when the axes longer than 1 keep their order, and K and C stay. */
 static bool is_view(const RelnNode *x, const RelnAxis *axes)
 {
     int last = -1;

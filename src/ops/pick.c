@@ -85,13 +85,13 @@ static bool infer_place(RelnGraph *g, RelnNode *z)
                            a->shape.dims[a->axis]);
 }
 
-/* Two operands of the walk, x (or z of place) and the index, and place's y third. */
+/* The walk has two operands, x (or the z of place) and the index; for place, y is the third. */
 typedef struct Prepared {
     RelnLoops loops;
     ptrdiff_t step; /* of the axis in x, or in place's result */
 } Prepared;
 
-/* Strides of x through a shape, not moving along the axis: the index does that. */
+/* Strides of x through a shape, with stride 0 on the axis, since the index selects the place there. */
 static void strides_off_axis(const RelnNode *x, RelnAxis axis, bool items, ptrdiff_t *stride)
 {
     for (int a = 0; a < RELN_AXES; a++)
@@ -149,7 +149,7 @@ static RelnStatus check(const RelnExec *e, RelnAxis axis, int extent)
     return RELN_OK;
 }
 
-/* Bytes only. A run with one index is one copy; otherwise each element goes its own way. */
+/* Copy bytes, whatever the type. A run with one index is one copy; otherwise each element is copied by itself. */
 static void gather(char *z, const char *x, ptrdiff_t sx, const int32_t *index, ptrdiff_t si,
                    ptrdiff_t step, ptrdiff_t n, size_t size)
 {
@@ -208,7 +208,7 @@ static RelnNode *place(RelnGraph *g, RelnNode *y, RelnNode *index, RelnAxis axis
     return reln_node(g, &reln_op_place, 2, (RelnNode *[]){y, index}, &attr, sizeof attr, NULL);
 }
 
-/* Straight to x's shape: neighbours and batches are summed on the way. */
+/* The cotangent is placed directly into x's shape, so that neighbours and batches are summed on the way. */
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     const RelnNode *x = z->in[0];
@@ -217,7 +217,7 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
                    x->domain == RELN_STEP && z->domain != RELN_STEP);
 }
 
-/* Axes of y that z sums over come back repeated; those that it broadcasts are summed by the sweep. */
+/* On axes that z sums over, the cotangent of y is repeated; on axes that z broadcasts, the sweep sums it. */
 static void vjp_place(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     const RelnNode *y = z->in[0];
@@ -264,7 +264,7 @@ static RelnNode *sample(RelnSampler *s, int index)
         x = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, 1, 5}, NULL);
         at = reln_sample_index(s, RELN_STEP, (RelnDims){2, 1, 1, 1, 1}, RELN_STEP, 5);
         return reln_pick(s->graph, x, at, RELN_C);
-    case 4: /* where the largest form is: what max pooling does. Few, so that differences do not change the winner */
+    case 4: /* max pooling: the place of the largest form. Few points, so that differences do not change the winner */
         x = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){3, 1, 1, k, 1}, adjoint);
         at = reln_argmax(s->graph,
                          reln_form(s->graph, reln_sample_algebra(s), RELN_FORM_COMPLETED, x, x),

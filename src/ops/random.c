@@ -62,7 +62,8 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return z->rep != NULL;
 }
 
-/* The key of all numbers of this node in this step: a draw itself, so that neighbours have nothing in common. */
+/* The key of all numbers of this node in this step. The key itself is a random draw, so that neighbouring seeds, steps
+ * and keys give unrelated numbers. */
 static void step_key(const RelnExec *e, uint32_t key[2])
 {
     const uint64_t own = ((const Attr *)e->node->attr)->key;

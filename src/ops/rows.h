@@ -1,4 +1,4 @@
-/* rows.h -- rows that point at items of another domain: what gather, scatter and the segment ops share. */
+/* rows.h -- functions that gather, scatter and the segment ops share: rows that point at items of another domain. */
 #ifndef OPS_ROWS_H
 #define OPS_ROWS_H
 
@@ -48,7 +48,7 @@ static inline ptrdiff_t reln_row_within(const RelnWalk *w)
     return w->out - w->index[0] * w->loops->item;
 }
 
-/* What the checks of types and of loading promise: an item, or -1 for none. */
+/* The index of the current row. The checks of typing and loading guarantee that it is an item, or -1 for none. */
 static inline const int32_t *reln_row_index(const RelnWalk *w, const void *index, ptrdiff_t n_items)
 {
     const int32_t *at = (const int32_t *)index + w->offset[0];

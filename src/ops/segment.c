@@ -99,7 +99,8 @@ static double flops(const RelnNode *z)
     return 0.0; /* comparisons */
 }
 
-/* What is chosen, and all that is made of it; the numbers themselves depend on how the batch is cut. */
+/* The samples' outputs are the chosen features and values computed from them, not the row numbers, which depend on how
+ * the batch is cut. */
 static RelnNode *sample(RelnSampler *s, int index)
 {
     RelnGraph *g = s->graph;

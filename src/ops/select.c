@@ -1,4 +1,4 @@
-/* select.c -- one value or the other, as a mask of 0 and 1 says; and the one or nothing. */
+/* select.c -- choose one of two values, or a value or 0, by a mask of 0 and 1. */
 #include "ops/elementwise.h"
 
 typedef struct Attr {
@@ -106,7 +106,7 @@ static void vjp_mask(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **g
     gin[1] = masked(g, z->in[0], gz, ((const Attr *)z->attr)->inverted);
 }
 
-/* A mask that differences do not flip. */
+/* A mask that the finite differences of the tests do not flip. */
 static RelnNode *sample_of_mask(RelnSampler *s, RelnDomain domain, RelnDims dims)
 {
     return reln_step(s->graph, reln_sample_input(s, domain, dims, NULL, 0.5, 2.0, false));

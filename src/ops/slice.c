@@ -24,7 +24,7 @@ RELN_API RelnNode *reln_slice(RelnGraph *g, RelnNode *x, RelnAxis axis, int firs
  */
 RELN_API RelnNode *reln_pad(RelnGraph *g, RelnNode *x, RelnAxis axis, int before, int behind);
 
-/* K: coordinates of invariants are free to come and go. */
+/* Set the extent on the axis. On K only invariants may gain or lose coordinates. */
 static bool infer_axis(RelnGraph *g, RelnNode *z, RelnAxis axis, int extent)
 {
     const RelnNode *x = z->in[0];
@@ -68,7 +68,7 @@ static bool infer_pad(RelnGraph *g, RelnNode *z)
     return infer_axis(g, z, a->axis, extent);
 }
 
-/* (before, extent, behind): what is taken lies in one piece for each step of the axes before. */
+/* With the shape as (before, extent, behind), the slice is one contiguous piece for each index of `before`. */
 static RelnStatus forward(const RelnExec *e)
 {
     const Attr *a = e->node->attr;
@@ -139,7 +139,7 @@ static RelnNode *sample_of(RelnSampler *s, int index,
         return build(s->graph,
                      reln_sample_normal(s, RELN_SAMPLES, (RelnDims){2, 1, 1, k, 5}, adjoint),
                      RELN_C, 2, 3);
-    case 2: /* invariants have K to themselves */
+    case 2: /* invariants may be sliced along K */
         return build(s->graph, reln_sample_normal(s, RELN_STEP, (RelnDims){1, 1, 2, 3, 4}, NULL),
                      RELN_K, 0, 1);
     default:

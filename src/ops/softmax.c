@@ -1,4 +1,4 @@
-/* softmax.c -- normalised exponentials along an axis, and what is made of them. */
+/* softmax.c -- normalised exponentials along an axis, their logarithms, and the cross entropy. */
 #include "ops/ops.h"
 
 typedef struct Attr {
@@ -55,7 +55,7 @@ static bool infer_logsumexp(RelnGraph *g, RelnNode *z)
     return z->rep != NULL;
 }
 
-/* A kernel on every (extent, inner) block of the input, from which it makes `rows` rows of the output. */
+/* Run a kernel on every (extent, inner) block of the input; the kernel makes `rows` rows of the output. */
 static void run(const RelnExec *e, void (*kernel)(ptrdiff_t, ptrdiff_t, const void *, void *))
 {
     const RelnAxis axis = ((const Attr *)e->node->attr)->axis;

@@ -50,7 +50,7 @@ static RelnStatus forward(const RelnExec *e)
 
 /* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
-/* sum c[i] u^i, from ops that have derivatives of their own. */
+/* sum c[i] u^i, built from other ops, which have their own derivatives. */
 static RelnNode *spell(RelnGraph *g, int n, const double *c, RelnNode *u)
 {
     RelnNode *p = reln_shift(g, u, c[n - 1], c[n - 2]);
@@ -60,7 +60,7 @@ static RelnNode *spell(RelnGraph *g, int n, const double *c, RelnNode *u)
     return p;
 }
 
-/* The term c u^i of a polynomial, as it comes out of d/dx: i c u^(i-1) u', u' = u - u^2 or 1 - u^2. */
+/* Add the derivative d/dx of the term c u^i to a polynomial: i c u^(i-1) u', u' = u - u^2 or 1 - u^2. */
 static void add_slope(RelnMap f, int i, double c, double *out)
 {
     if (i > 0)
@@ -83,7 +83,7 @@ static RelnNode *derivative(RelnGraph *g, const Attr *attr, RelnNode *x, RelnNod
     return reln_add(g, reln_mul(g, x, spell(g, n + 1, a, u)), spell(g, n + 1, b, u));
 }
 
-/* u is a function of x: the whole derivative goes there. */
+/* The whole derivative goes to x, since u is a function of x. */
 static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     gin[0] = reln_mul(g, gz, derivative(g, z->attr, z->in[0], z->in[1]));

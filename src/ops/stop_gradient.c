@@ -25,7 +25,7 @@ static double flops(const RelnNode *z)
     return 0.0;
 }
 
-/* Differences see through it, so what is stopped must be flat by itself. */
+/* Finite differences do not stop at this op, so the stopped value of the sample must have derivative 0 by itself. */
 static RelnNode *sample(RelnSampler *s, int index)
 {
     const RelnRep *adjoint = reln_sample_adjoint(s);

@@ -60,7 +60,8 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return z->rep != NULL;
 }
 
-/* The result seen through the shape of x: where a term goes. Loops as for an elementwise op whose "output" is x. */
+/* The walk goes over the shape of x, with the result as the operand that tells where each term is added: loops as for
+ * an elementwise op whose "output" is x. */
 static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
 {
     const RelnNode *x = z->in[0];

@@ -19,7 +19,7 @@ RELN_API RelnWindow reln_window_same(int width, int stride, int dilation);
  */
 RELN_API RelnWindow reln_window_causal(int width, int stride, int dilation);
 
-/* Points from the first of a window to its last. Out of range: -1, which is no padding and is refused. */
+/* The number of points from the first of a window to its last; -1, which is refused as padding, when out of range. */
 static int span_of(int width, int dilation)
 {
     int span;

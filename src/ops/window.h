@@ -1,10 +1,10 @@
-/* window.h -- windows along an axis: what convolutions and pools share. */
+/* window.h -- windows along an axis: functions that convolutions and pools share. */
 #ifndef OPS_WINDOW_H
 #define OPS_WINDOW_H
 
 #include "ops/ops.h"
 
-/* The attributes of such an op. */
+/* The attributes of an op that works on windows. */
 typedef struct RelnWindows {
     RelnAxis axis;
     int extent; /* points on the axis of x, the side that the windows look at */

@@ -103,7 +103,7 @@ static double part_of(const RelnWindows *a, ptrdiff_t t)
     return 1.0 / (double)(in.end - in.first);
 }
 
-/* A point is added tap by tap to all windows of which it is the i-th; then the sums are divided. */
+/* Tap by tap, add the i-th point of each window to the window's sum; then divide the sums. */
 static RelnStatus forward(const RelnExec *e)
 {
     const RelnNode *x = e->node->in[0];
@@ -166,7 +166,7 @@ static RelnStatus forward_t(const RelnExec *e)
     return RELN_OK;
 }
 
-/* The points of a window, one behind the other. */
+/* Scratch memory for the points of a window, one behind the other. */
 static size_t scratch_argmax(const RelnNode *z, ptrdiff_t n)
 {
     const RelnWindows *a = z->attr;

@@ -1,4 +1,4 @@
-/* within.c -- rows that belong together: softmax, sums and largest values within the children of one item. */
+/* within.c -- softmax, sums and largest values among the rows below one item. */
 #include <string.h>
 
 #include "ops/rows.h"

@@ -27,7 +27,7 @@ RelnStatus task_checkpoint_save(const TaskRun *run, int part, RelnTrainer *train
     return reln_checkpoint_save(run->env->ctx, path, trainer, &(RelnMeta){3, items});
 }
 
-/* "PATH.previous", which is there when a run was killed between two renamings. */
+/* "PATH.previous", the file that exists when a run was killed between two renamings. */
 static void previous_path(const char *path, char out[TASK_PATH + 16])
 {
     snprintf(out, TASK_PATH + 16, "%s.previous", path);
@@ -49,7 +49,7 @@ static bool same_kernels(const TaskRun *run, const RelnTensors *file)
     return !then || strcmp(then, reln_kernels_text(run->env->reference)) == 0;
 }
 
-/* One of other settings or kernels is of no use here, and will be written over. */
+/* Load a checkpoint into the trainer. A checkpoint of other settings or kernels is ignored, and will be overwritten. */
 RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *trainer)
 {
     RelnTensors *file = NULL;

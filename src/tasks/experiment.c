@@ -7,7 +7,7 @@
 
 enum { PLANS = 1 + EXP_OTHERS };
 
-/* One training. */
+/* One training of an experiment. */
 typedef struct Part {
     Exp *e;
     const ExpPart *job;
@@ -158,7 +158,7 @@ static bool needs_frame(const ExpPart *part, const RelnNode *out)
     return !part->loss_of && !reln_rep_is_orthogonal(reln_node_rep(out));
 }
 
-/* The covectors are those of the coordinates that the samples have. */
+/* Bind "frame" to the identity: the covectors of the coordinates that the samples have. */
 static RelnStatus bind_frame(Part *p, int k)
 {
     double *frame = exp_room(p->e, (size_t)k * (size_t)k * sizeof *frame);
@@ -170,14 +170,14 @@ static RelnStatus bind_frame(Part *p, int k)
     return reln_plan_bind_sized(p->plan, "frame", frame, RELN_F64, (size_t)k * (size_t)k);
 }
 
-/* Values of n samples, or those that all of them share. */
+/* Bind the values of n samples, or the values that all samples share. */
 static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values, ptrdiff_t n)
 {
     return reln_plan_bind_sized(plan, c->name, values, c->dtype,
                                 c->size > 0 ? (size_t)n * (size_t)c->size : c->all);
 }
 
-/* A batch is a copy of rows; what all samples share is bound as it is. */
+/* Bind a batch: a copy of its rows; columns that all samples share are bound in place. */
 static RelnStatus bind_batch(Part *p)
 {
     for (int i = 0; i < p->job->train->n_columns; i++) {
@@ -239,7 +239,7 @@ static RelnStatus open_setting(Exp *e)
     return RELN_OK;
 }
 
-/* Graphs of training first: they list the weights in the order of their layers. */
+/* Build the graphs for training first, so that the store lists the weights in the order of their layers. */
 static RelnStatus build(Exp *e)
 {
     TRY(open_setting(e));
@@ -340,7 +340,7 @@ static RelnStatus curves(const Part *p)
     return task_curve_rows(p->e->run, p->trainer, name, p->job->curve_metric);
 }
 
-/* The only place where tasks train. */
+/* Train one part. All training of tasks happens here. */
 static RelnStatus train(Part *p, int index)
 {
     const ExpPart *job = p->job;
@@ -485,7 +485,7 @@ RelnStatus exp_outputs(Exp *e, int plan, const ExpSet *set, int size, double **o
 
 /* ---- g ----------------------------------------------------------------------------------------------------------- */
 
-/* Samples while g acts on them. */
+/* The samples that g is acting on. */
 typedef struct Moved {
     const ExpAction *a;
     ptrdiff_t first, n; /* of the test set */
@@ -513,7 +513,7 @@ static void close_moved(Moved *m)
     free(m->g);
 }
 
-/* m->want = g y, of the samples that are moved */
+/* m->want = g y for the moved samples */
 static void turn_outputs(Moved *m, const double *y)
 {
     const ptrdiff_t size = m->size_y;

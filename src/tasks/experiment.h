@@ -30,7 +30,7 @@ typedef struct ExpColumn {
     int size;
     const void *values;
     size_t all;
-    bool target; /* training alone sees it */
+    bool target; /* only training reads it */
 } ExpColumn;
 #define EXP_NUMBERS(name_, size_, values_)                                                         \
     .name = (name_), .dtype = RELN_F64, .size = (size_), .values = (values_)
@@ -50,7 +50,7 @@ typedef struct ExpSamples {
     double *x, *y;
 } ExpSamples;
 
-/* Zeros, in the rooms of env. */
+/* Allocate samples, filled with zeros, in the rooms of env. */
 RelnStatus exp_samples_init(TaskEnv *env, ptrdiff_t n, int size_x, int size_y, ExpSamples *s);
 /* Columns "x" and "y". */
 ExpSet exp_set(const ExpSamples *s);
@@ -80,8 +80,8 @@ typedef struct ExpPart {
     RelnNode *(*loss_of)(const RelnNet *net, const void *model, RelnNode *out);
     bool eps_inside; /* Adam's epsilon is inside its root */
 
-    /* The score: mean square error on `validation`, or what evaluate() says. Neither: none, and the last weights
-     * stay. */
+    /* The score: mean square error on `validation`, or the result of evaluate(). Without both there is no score, and
+     * the last weights stay. */
     const ExpSet *validation;
     RelnStatus (*evaluate)(Exp *e, void *self, RelnEvaluation *out);
     const char *metric; /* evaluate() has one, with this name */
@@ -123,7 +123,7 @@ typedef struct ExpJob {
     uint64_t stream; /* added to the seed of weights */
     ExpNetwork network;
     ExpNetwork others[EXP_OTHERS]; /* more plans of the same weights, for judging */
-    const void *model;             /* what the functions above and loss_of() are given */
+    const void *model;             /* the argument of the functions above and of loss_of() */
     /* Starting values that depend on data or that RelnInit cannot draw; NULL: none. */
     RelnStatus (*start)(RelnStore *store, const void *model);
     int n_parts;
@@ -140,7 +140,7 @@ RelnNode *exp_elements(const RelnNet *net, const char *name, RelnDims dims);
 RelnStatus exp_fit(TaskRun *run, const ExpJob *job, Exp **out);
 void exp_destroy(Exp *e); /* NULL is fine */
 
-/* All of it: fitted, judged, destroyed. judge() fills the metrics of the run. */
+/* Fit, judge and destroy an experiment. judge() fills the metrics of the run. */
 typedef RelnStatus (*ExpJudge)(TaskRun *run, Exp *e, const void *self);
 RelnStatus exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *self);
 
@@ -150,21 +150,21 @@ enum { EXP_NETWORK, EXP_OTHER }; /* plans for judging: the network, then the oth
 
 /* Outputs for all samples of a set, as doubles. */
 RelnStatus exp_predict(Exp *e, int plan, const ExpSet *set, double *out);
-/* The same in memory of the experiment's, `size` numbers for each sample. */
+/* Outputs in memory of the experiment, `size` numbers for each sample. */
 RelnStatus exp_outputs(Exp *e, int plan, const ExpSet *set, int size, double **out);
 RelnStore *exp_store(const Exp *e);
 RelnPlan *exp_plan(const Exp *e, int part);  /* of a training */
 RelnPlan *exp_judge(const Exp *e, int plan); /* for judging */
 /* The highest or lowest value of the metric of a part, as a table that chooses on test data has. */
 double exp_best_metric(const Exp *e, int part, bool highest);
-/* Ask within long evaluations, and return what is not RELN_OK: the run was asked to stop. */
+/* Call this within long evaluations, and return a status that is not RELN_OK: the run was asked to stop. */
 RelnStatus exp_go_on(Exp *e);
 /* Bind every column of a set but targets to the inputs of a plan. */
 RelnStatus exp_bind(RelnPlan *plan, const ExpSet *set);
 /* Memory that lives as long as the run; NULL when there is none left. */
 void *exp_room(Exp *e, size_t n_bytes);
 
-/* Adds to *sum how far n samples of `size` numbers are from others, divided by `share`. */
+/* Adds to *sum the distance of n samples of `size` numbers from others, divided by `share`. */
 typedef void (*ExpError)(const double *a, const double *b, ptrdiff_t n, int size, double share,
                          double *sum);
 void exp_add_mse(const double *a, const double *b, ptrdiff_t n, int size, double share,
@@ -187,9 +187,9 @@ typedef struct ExpAction {
     ExpError broken;           /* f(g x) against g f(x) */
 } ExpAction;
 
-/* Adds to sums, for each of n elements, both errors divided by `share`. Stops when it is asked to. */
+/* Adds both errors, divided by `share`, to sums for each of n elements. Stops when the run is asked to stop. */
 RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share, double sums[2]);
-/* The same after a->before was computed: the outputs for `seen`, the test samples as the network takes them. */
+/* Computes a->before, the outputs for `seen`, the test samples as the network takes them; then exp_act(). */
 RelnStatus exp_act_on(Exp *e, const ExpSet *seen, ExpAction *a, RelnRng *rng, int n, double share,
                       double sums[2]);
 

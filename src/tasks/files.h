@@ -1,4 +1,4 @@
-/* files.h -- between the parts of the runner: where a run is kept, and what a whole call has. */
+/* files.h -- data that the parts of the runner share: the files of a run, and all runs of one call. */
 #ifndef TASKS_FILES_H
 #define TASKS_FILES_H
 
@@ -9,7 +9,7 @@ enum { TASK_PATH = 1024 };
 struct TaskFiles {
     const char *folder;
     const TaskWatch *watch;
-    const char *settings; /* of this run, as a text: what a checkpoint must agree with */
+    const char *settings; /* of this run, as a text; a checkpoint must agree with them */
 };
 
 /* All runs of one call: model m, seed number s is runs[m * n_seeds + s]. */
@@ -29,33 +29,34 @@ RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending,
 
 /* ---- runner.c: one of them --------------------------------------------------------------------------------------- */
 
-/* In the order in which they are made; NULL behind the last. */
+/* The i-th run in the order in which runs are made; NULL past the last. */
 TaskRun *task_run_at(const TaskCall *call, int i);
 RelnStatus task_run_find(TaskCall *call,
                          TaskRun *run); /* run->done says whether there is a record */
 RelnStatus task_run_make(TaskCall *call, TaskRun *run, const void *data);
 RelnStatus task_pool_open(TaskCall *call);  /* threads for runs of this process */
-RelnStatus task_save(const TaskCall *call); /* the tables and the page of what is there */
+RelnStatus task_save(const TaskCall *call); /* the tables and the page of the runs so far */
 
 /* ---- jobs.c: several at a time ----------------------------------------------------------------------------------- */
 
-/* The n_missing that are missing. No other threads may be in this process. */
+/* Make the n_missing runs without a record, several at a time. This process must have no other threads. */
 RelnStatus task_make_together(TaskCall *call, int n_missing, const void *data, bool *stopped);
 
 /* ---- settings.c -------------------------------------------------------------------------------------------------- */
 
 /* The fingerprint of the file that option i names. */
 RelnStatus task_fingerprint(TaskEnv *env, int i);
-/* What decides the run's result, into a map; and the same as a text, malloced. NULL when memory is out. */
+/* The settings that decide the run's result, as a map; and as a text, malloced. NULL when memory is out. */
 RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc);
 char *task_settings_text(const TaskRun *run);
 
-/* Has a file the settings that are wanted, and no others? A setting that it lacks is one that was added later: it is no
- * difference while it has the value that its key names as `before`. Those whose key names none are a difference, unless
- * there is a list `assumed`, which gets their names: files of programs that did not write all of their settings. */
+/* Does a file have the wanted settings, and no others? A setting that the file lacks was added later: it makes no
+ * difference while it has the value that its key names as `before`. If the key names none, it is a difference, unless
+ * there is a list `assumed`, which gets the setting's name: for files of programs that did not write all of their
+ * settings. */
 RelnStatus task_settings_match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
                                const RelnDocNode *recorded, RelnDocNode *assumed, bool *out);
-/* The same for a text, of such a program if `old`. */
+/* The same for settings as a text; `old`: written by a program that did not write all of its settings. */
 RelnStatus task_settings_agree(const TaskRun *run, const char *text, bool old, bool *agree);
 
 /* ---- record.c: a finished run as a file ------------------------------------------------------------------------- */
@@ -72,7 +73,7 @@ void task_checkpoint_remove(const TaskRun *run);
 
 /* ---- results.c, page.c ------------------------------------------------------------------------------------------- */
 
-/* Over the seeds that have results. */
+/* The mean of a metric over the seeds that have results. */
 typedef struct TaskMean {
     int n;
     double mean, spread; /* spread: sample standard deviation, NAN for less than two */

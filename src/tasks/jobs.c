@@ -1,8 +1,9 @@
-/* jobs.c -- several runs at a time, each in a process of its own.
+/* jobs.c -- several runs at a time, each in a separate process.
  *
- * A run is a function of (model, seed) and its result is a file, so a child makes it and this process reads it. A child
- * sees the data that was prepared without copying it, has threads of its own, and a page in common with us: how far it
- * is, whether it should stop, why it failed. It also stops, with a checkpoint, when it finds itself without us.
+ * A run is a function of (model, seed) and its result is a file, so a child process makes the run and this process
+ * reads the file. A child sees the prepared data without copying it, and has its own threads. It shares a page of
+ * memory with its parent, which holds its progress, its error, and whether it should stop. A child whose parent has
+ * died stops with a checkpoint.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */ /* NOLINT(bugprone-reserved-identifier) */
 #include <stdatomic.h>
@@ -15,7 +16,8 @@
 
 #include "tasks/files.h"
 
-/* Written by the child, but for `stop`; what is not atomic is read after its end. */
+/* The shared page of a child. The parent writes `stop`, the child writes the other fields; the parent reads the fields
+ * that are not atomic after the child has ended. */
 typedef struct Shown {
     atomic_bool stop;
     _Atomic uint64_t step, n_steps;
@@ -25,7 +27,7 @@ typedef struct Shown {
 } Shown;
 
 typedef struct Job {
-    TaskRun *run; /* NULL: free */
+    TaskRun *run; /* NULL: the job is free */
     pid_t pid;
 } Job;
 
@@ -35,8 +37,8 @@ typedef struct Jobs {
     TaskCall *call;
     const void *data;
     int n, next, n_missing, n_made; /* jobs; the run that is next; runs to be made, made */
-    bool closing;                   /* no more are begun */
-    bool stopped;                   /* one was asked to stop before it was done */
+    bool closing;                   /* no more runs are started */
+    bool stopped;                   /* a run was asked to stop before it was done */
     RelnStatus status;              /* of the first that failed */
     Shown *page;                    /* one for each job */
     Job job[MOST];
@@ -51,7 +53,7 @@ static Shown *shown_by(const Jobs *jobs, const Job *job)
 
 typedef struct Reporter {
     Shown *shown;
-    const TaskWatch *watch; /* the caller's: it knows of signals */
+    const TaskWatch *watch; /* the caller's, which handles signals */
     pid_t parent;
 } Reporter;
 
@@ -164,7 +166,7 @@ static void collect(Jobs *jobs)
 
         if (!job->run || waitpid(job->pid, &how, WNOHANG) != job->pid)
             continue;
-        if (jobs->status == RELN_OK) /* what comes after a failure only follows from it */
+        if (jobs->status == RELN_OK) /* failures after the first one are its consequences */
             status = take(jobs, job, how);
         job->run = NULL;
         if (status != RELN_OK)
@@ -182,7 +184,7 @@ static TaskRun *next_missing(Jobs *jobs)
     return run;
 }
 
-/* How many are running now. */
+/* Start runs in the free jobs, and return the number of running ones. */
 static int begin_more(Jobs *jobs)
 {
     int running = 0;

@@ -1,4 +1,4 @@
-/* page.c -- report.html: what was asked, the table, and the curves of all runs. */
+/* page.c -- report.html: the request, the table, and the curves of all runs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const TaskCurve *curve_named(const TaskRun *run, const char *name)
     return c;
 }
 
-/* Has a run before this one a curve of the name? Then its plot is there already. */
+/* Does an earlier run have a curve of this name? Then the page has its plot already. */
 static bool seen_before(const TaskCall *call, int at, const char *name)
 {
     for (int r = 0; r < at; r++)
@@ -33,7 +33,7 @@ static bool all_positive(const TaskCall *call, const char *name)
     return true;
 }
 
-/* Is it drawn in the figure of another? */
+/* Is this curve the truth of another curve's figure, and drawn there? */
 static bool is_truth(const Task *task, const char *name)
 {
     for (int i = 0; i < task->n_figures; i++)
@@ -42,7 +42,7 @@ static bool is_truth(const Task *task, const char *name)
     return false;
 }
 
-/* As the task wants it; a line against the step where it says nothing. */
+/* The figure that the task defines for a curve; by default a line against the step. */
 static TaskFigure figure_of(const Task *task, const char *name)
 {
     for (int i = 0; i < task->n_figures; i++)
@@ -61,7 +61,7 @@ static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
         reln_plot_diagonal(p, NULL);
 }
 
-/* Below the others, from the first run that has it. */
+/* Draw the true curve below the others, from the first run that has it. */
 static void plot_truth(const TaskCall *call, RelnPlot *p, const char *name)
 {
     for (int r = 0; r < call->n_models * call->n_seeds; r++) {
@@ -76,8 +76,8 @@ static void plot_truth(const TaskCall *call, RelnPlot *p, const char *name)
     }
 }
 
-/* So many rows that the curves of all seeds hide each other: of each row one is enough, in plots as wide as the
- * page. */
+/* Are there so many rows that curves of all seeds would hide each other? Then each row gets one curve, in plots as wide
+ * as the page. */
 static bool crowded(const TaskCall *call)
 {
     enum { MOST = 8 };

@@ -1,4 +1,4 @@
-/* program.c -- which program this is: its version, and the commit that it was built from. */
+/* program.c -- the version of this program, and the commit that it was built from. */
 #include "tasks/commit.h" /* made by CMake */
 #include "tasks/task.h"
 

@@ -1,4 +1,4 @@
-/* results.c -- what all runs say together: means and spreads, the table, results.json, metrics.csv, table.md. */
+/* results.c -- the results of all runs together: means and spreads, the table, results.json, metrics.csv, table.md. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static bool in_paper(const TaskCall *call, int metric)
     return false;
 }
 
-/* The published code's time is that of the full protocol, and stands beside nothing else. */
+/* Is the published code's time shown? It was measured with the full protocol, so it is shown for this scale only. */
 static bool peer_shown(const TaskCall *call)
 {
     bool known = false;
@@ -139,7 +139,8 @@ static void put_row(RelnTable *table, const TaskCall *call, int model)
     reln_table_count(table, seconds.n);
 }
 
-/* Means of which some runs have no part stay empty: say so. What no run has needs no words. */
+/* Add a note where a metric is not finite in some runs, since its mean is then left empty. A metric that no run has
+ * needs no note. */
 static void put_not_finite(RelnTable *table, const TaskCall *call, int model, int metric)
 {
     int runs = 0, missing = 0;
@@ -158,7 +159,7 @@ static void put_not_finite(RelnTable *table, const TaskCall *call, int model, in
     reln_table_note(table, note);
 }
 
-/* A note where the network has fewer weights than are counted, or a run went wrong. */
+/* Add a note where the network has fewer weights than are counted, or a run went wrong. */
 static void put_notes(RelnTable *table, const TaskCall *call, int model)
 {
     const TaskRun *any = task_any_run(call, model);
@@ -331,7 +332,7 @@ static RelnStatus csv_save(const TaskCall *call, const char *path)
     return status;
 }
 
-/* The title is in the first line of the file. */
+/* Save table.md, with the title in its first line. */
 static RelnStatus table_save(const TaskCall *call, const char *path)
 {
     RelnTable *table = NULL;

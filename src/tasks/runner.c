@@ -1,4 +1,4 @@
-/* runner.c -- see runner.h: which runs there are, those that are missing, and all results. */
+/* runner.c -- see runner.h: lists the runs of a call, makes the missing ones, and saves all results. */
 #include "tasks/runner.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "tasks/files.h"
 
-/* ---- what was asked for ------------------------------------------------------------------------------------------ */
+/* ---- the request ------------------------------------------------------------------------------------------------- */
 
 static RelnStatus fail_value(TaskCall *call, const TaskOption *o, const char *value)
 {
@@ -114,7 +114,7 @@ static RelnStatus make_folders(TaskCall *call)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-/* Where the run is kept while it is made or read. */
+/* Call f with the file names of a run. */
 static RelnStatus with_files(TaskCall *call, TaskRun *run, RelnStatus (*f)(TaskRun *, const void *),
                              const void *data)
 {
@@ -146,7 +146,7 @@ static RelnStatus make(TaskRun *run, const void *data)
     return RELN_OK;
 }
 
-/* Seed after seed, so that there is a whole table early. */
+/* All models of the first seed come first, so that there is a complete table early. */
 TaskRun *task_run_at(const TaskCall *call, int i)
 {
     const int m = i % call->n_models, s = i / call->n_models;
@@ -159,7 +159,8 @@ RelnStatus task_run_find(TaskCall *call, TaskRun *run)
     return with_files(call, run, look_up, NULL);
 }
 
-/* The status decides: a run that was asked to stop and failed, or ended none the less, was not stopped. */
+/* Make a run. Its status decides whether it was stopped: a run that failed, or that ended in spite of a request to
+ * stop, was not. */
 RelnStatus task_run_make(TaskCall *call, TaskRun *run, const void *data)
 {
     const RelnStatus status = with_files(call, run, make, data);
@@ -197,7 +198,7 @@ static int count_done(const TaskCall *call)
     return n;
 }
 
-/* What there is of the table is saved after each. */
+/* Make the missing runs, and save the table so far after each. */
 static RelnStatus make_missing(TaskCall *call, const void *data, bool *stopped)
 {
     TaskRun *run;

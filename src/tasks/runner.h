@@ -12,7 +12,7 @@
 
 #include "tasks/task.h"
 
-/* Who looks on. Any of the functions may be NULL. */
+/* Callbacks that watch a call. Any of the functions may be NULL. */
 typedef struct TaskWatch {
     void *self;
     void (*begin)(void *self, const char *what, uint64_t first_step);
@@ -43,12 +43,12 @@ typedef struct TaskRequest {
 } TaskRequest;
 
 typedef struct TaskOutcome {
-    bool stopped;    /* asked to end; what was done is on disk, and the same call goes on */
-    int runs, found; /* runs that have results now, and those of them that were there before */
+    bool stopped;    /* asked to end; finished work is on disk, and the same call goes on */
+    int runs, found; /* runs with results now, and how many of them had results before */
     char message[1024];
 } TaskOutcome;
 
-/* RELN_ERR_ARG for what the request has wrong: models, values of options. */
+/* Make all runs of a request. RELN_ERR_ARG for an invalid request: models, values of options. */
 RelnStatus task_reproduce(RelnCtx *ctx, const TaskRequest *request, TaskOutcome *outcome);
 
 #endif

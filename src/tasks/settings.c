@@ -1,5 +1,5 @@
-/* settings.c -- what decides a run's result: written from the tables of its fields, and compared with what a file
- * has. */
+/* settings.c -- the settings that decide a run's result: written from the tables of their fields, and compared with
+ * those in a file. */
 #include "tasks/settings.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ const void *task_scale(const TaskEnv *env)
     return (const char *)env->task->scales + (size_t)env->scale * env->task->scale_fields.size;
 }
 
-/* A file is known by its content, wherever it lies. */
+/* Write an option. A file is identified by its fingerprint, wherever it lies. */
 static void put_option(const TaskEnv *env, int i, RelnDoc *doc, RelnDocNode *map)
 {
     const TaskOption *option = &env->task->options[i];
@@ -91,7 +91,7 @@ RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc)
     reln_doc_set_text(doc, map, "scale", task_scale_text(env->scale));
     reln_doc_set_text(doc, map, "model", run->model->name);
     reln_doc_set_number(doc, map, "seed", (double)run->seed);
-    if (env->reference) /* not there otherwise: records from before there was a choice are still good */
+    if (env->reference) /* left out otherwise: records from before there was a choice stay valid */
         reln_doc_set_text(doc, map, "kernels", reln_kernels_text(true));
     for (int i = 0; i < task->n_options; i++)
         put_option(env, i, doc, map);
@@ -118,7 +118,7 @@ char *task_settings_text(const TaskRun *run)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* Numbers are equal as numbers: they are written with digits enough for that. */
+/* Are two values equal? Numbers are compared as numbers: they are written with enough digits for that. */
 static bool same_value(const RelnDocNode *a, const RelnDocNode *b)
 {
     const RelnDocNode *x = a->first, *y = b->first;
@@ -143,7 +143,7 @@ static const char *before_in(const struct Section *section, const char *name)
     return NULL;
 }
 
-/* JSON of the value that stood for a setting before it was one; NULL: there is none. */
+/* JSON of the value that was fixed in the code before this was a setting; NULL: none. */
 static const char *before_of(const Task *task, const char *name)
 {
     const char *before = before_in(task->scale_fields.section, name);
@@ -165,7 +165,7 @@ static bool is_as_before(const TaskRun *run, const RelnDocNode *wanted)
     return same;
 }
 
-/* Of a setting that the record lacks. */
+/* Is a setting that the record lacks no difference? */
 static bool stands(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
                    RelnDocNode *assumed)
 {
@@ -190,7 +190,9 @@ static bool match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
             return false;
         known += r != NULL;
     }
-    return known == recorded->count; /* a setting that there is no more was another experiment */
+    return known ==
+           recorded
+               ->count; /* a recorded setting that no longer exists belongs to another experiment */
 }
 
 RelnStatus task_settings_match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,

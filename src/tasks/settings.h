@@ -27,7 +27,7 @@
     }
 #define TASK_WHOLE(type, field) TASK_FIELD(type, field, .kind = KEY_WHOLE)
 #define TASK_NUMBER(type, field) TASK_FIELD(type, field, .kind = KEY_NUMBER)
-/* A number that was in the code before it was a setting, with the value of then. */
+/* A number that was fixed in the code before it was a setting, with its value then. */
 #define TASK_NUMBER_BEFORE(type, field, value)                                                     \
     TASK_FIELD(type, field, .kind = KEY_NUMBER, .before = (value))
 #define TASK_NUMBERS(type, field, count)                                                           \
@@ -49,7 +49,7 @@
         .name = #field, .at = offsetof(type, part.field), .low = -HUGE_VAL, .high = HUGE_VAL,      \
         __VA_ARGS__                                                                                \
     }
-/* Of a struct with an ExpScale `exp`. */
+/* The keys of a struct with an ExpScale `exp`. */
 #define EXP_SCALE_KEYS(type)                                                                       \
     TASK_PART(type, exp, floor, .kind = KEY_NUMBER),                                               \
         TASK_PART(type, exp, batch, .kind = KEY_WHOLE),                                            \
@@ -58,7 +58,7 @@
         TASK_PART(type, exp, data_seed, .kind = KEY_WHOLE),                                        \
         TASK_PART(type, exp, warmup, .kind = KEY_WHOLE),                                           \
         TASK_PART(type, exp, pad, .kind = KEY_PADDING, .room = sizeof(((type *)0)->exp.pad))
-/* Of a row with dense layers: how many hidden ones, and the activation between them. */
+/* The keys of a row with dense layers: the number of hidden layers, and the activation between them. */
 #define TASK_DENSE_KEYS(type)                                                                      \
     TASK_WHOLE(type, hidden), TASK_WORD(type, activation, task_activation_words)
 

@@ -1,4 +1,4 @@
-/* task.c -- what the functions of a task call: failing, options, training, curves. */
+/* task.c -- functions that tasks call: failing, options, training, curves. */
 #include "tasks/task.h"
 
 #include <math.h>
@@ -230,7 +230,7 @@ static bool show(void *self, const RelnTrainProgress *progress)
     return true;
 }
 
-/* Only looks: threads ask. */
+/* Has the run been asked to stop? Called from several threads, so it must not change run->stopped. */
 static bool asked(void *self)
 {
     const TaskWatch *w = ((const Part *)self)->run->files->watch;
@@ -312,7 +312,7 @@ void task_run_clear(TaskRun *run)
         TaskCurve *next = run->curves->next;
         free(run->curves->x);
         free(run->curves->y);
-        free((void *)(uintptr_t)run->curves->name); /* ours, shown to others as constant */
+        free((void *)(uintptr_t)run->curves->name); /* allocated here; constant for other files */
         free(run->curves);
         run->curves = next;
     }

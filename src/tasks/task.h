@@ -63,10 +63,10 @@ typedef struct TaskModel {
     TaskNumber paper[TASK_METRICS]; /* in the order of the task's metrics */
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
     double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
-    const void *settings; /* what the task makes of it: the struct of its row_fields */
+    const void *settings; /* the row's settings: the struct of row_fields */
 } TaskModel;
 
-/* An option of the task's own: --NAME VALUE. Its words are one list: those that are taken, shown and looked up. */
+/* An option of a task: --NAME VALUE. One list of words serves to check, show and look up its values. */
 typedef struct TaskOption {
     const char *name; /* without dashes */
     const char *help;
@@ -95,13 +95,14 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
-    const char *truth; /* NULL, or the curve of what is true, the same in all runs, drawn with it */
+    const char
+        *truth; /* NULL, or the name of the true curve, the same in all runs, drawn with it */
 } TaskFigure;
 
-/* Memory and objects that end together, the last one first: the data of a call, or what one run needs. */
+/* Memory and objects that are freed together, the last one first: the data of a call, or of one run. */
 typedef struct TaskRoom TaskRoom;
 
-/* What all runs of one call share. */
+/* The data that all runs of one call share. */
 typedef struct TaskEnv {
     RelnCtx *ctx;
     const Task *task;
@@ -130,7 +131,7 @@ typedef struct TaskRun {
     TaskEnv *env;
     const TaskModel *model;
     uint64_t seed;    /* 1, 2, ...: weights, batches, draws */
-    TaskFiles *files; /* the runner's own: where the run is kept, progress; NULL: nowhere (tests) */
+    TaskFiles *files; /* the runner's: files of the run, progress; NULL: no files (tests) */
     bool stopped;     /* asked to end before it was done; there is a checkpoint */
     bool done;        /* its results are there, made now or found in a file */
 
@@ -148,7 +149,7 @@ struct Task {
     const char *name;
     const char *purpose; /* one line */
     const char
-        *about; /* a paragraph for the report: what the columns are; README.md has the rest */
+        *about; /* a paragraph for the report that explains the columns; README.md has the rest */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
     int n_models;
@@ -173,18 +174,18 @@ struct Task {
 
 /* ---- for the functions of a task -------------------------------------------------------------------------------- */
 
-/* One line: what was seen, what was wanted. Returns the status. */
+/* Set a message of one line, which says what was seen and what was wanted. Returns the status. */
 RelnStatus task_fail(TaskEnv *env, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 RelnStatus task_nomem(TaskEnv *env);
 
-/* Zeros, until the rooms end; NULL when memory is out. */
+/* Zeroed memory that lives until the rooms end; NULL when memory is out. */
 void *task_room(TaskRoom **rooms, size_t count, size_t size);
-/* end(object) with the rooms; at once when memory is out. */
+/* Call end(object) when the rooms end, or at once when memory is out. */
 RelnStatus task_own(TaskEnv *env, void *object, void (*end)(void *object));
 RelnStatus task_algebra(TaskEnv *env, const char *name, RelnAlgebra **out); /* until they end */
 
-/* The value of an option of the task, and the index of its word. NULL and -1 when it has none. */
+/* The value of a task's option, and the index of its word. NULL and -1 when it has none. */
 const char *task_option(const TaskEnv *env, const char *name);
 int task_choice(const TaskEnv *env, const char *name);
 const char *task_word(const TaskOption *option, int i);
@@ -219,10 +220,10 @@ RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char 
 /* Keep the trained parameters and states: models/MODEL-SEED.safetensors. Moments of optimisers are left out. */
 RelnStatus task_keep(TaskRun *run, const RelnStore *store);
 
-/* Ask within long evaluations: true sets run->stopped, and run() should return RELN_ERR_STOPPED. */
+/* Call this within long evaluations: true sets run->stopped, and run() should return RELN_ERR_STOPPED. */
 bool task_asked(TaskRun *run);
 
-/* ---- for those who run them ------------------------------------------------------------------------------------- */
+/* ---- for the runner --------------------------------------------------------------------------------------------- */
 
 int task_count(void);
 const Task *task_at(int index);
@@ -231,7 +232,7 @@ const TaskModel *task_model(const Task *task, const char *name);
 const char *task_scale_text(TaskScale scale); /* "smoke", ... */
 const char *task_program(void); /* "0.1.0 (a3e923f)": version, and the commit it was built from */
 
-/* Ends the data of prepare(), also of one that failed. */
+/* Frees the data of prepare(), even of a prepare() that failed. */
 void task_release(TaskEnv *env);
 /* task->run(), and the end of the run's rooms. */
 RelnStatus task_run_on(TaskRun *run, const void *data);

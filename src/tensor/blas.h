@@ -4,13 +4,14 @@
 
 #include "base/base.h"
 
-/* OpenBLAS takes a buffer of 128 MB from the system at its first call, and for every further thread that is inside it
- * at the same time; where mmap() fails it tries again for ever. So whoever calls it asks first whether a buffer could
- * be had: it costs two system calls. Sets one thread for each call, too: bits must not depend on their number.
+/* OpenBLAS takes a buffer of 128 MB from the system at its first call, and another for each further thread that is
+ * inside it at the same time; where mmap() fails it tries again for ever. So every caller asks first whether a buffer
+ * can be allocated, which costs two system calls. The function also sets one thread for each call, because bits must
+ * not depend on the number of threads.
  *
- * The answer is not remembered. A buffer that OpenBLAS has already would do for one thread at a time, but nothing tells
- * whether another thread is inside at this moment, and being wrong about that is a hang. So the program is refused where
- * less than a second buffer is left: `reln fit` needs about 280 MB of addresses, of which it uses 200. */
+ * The answer is not remembered. A buffer that OpenBLAS has already would serve one thread at a time, but nothing tells
+ * whether another thread is inside at this moment, and a wrong guess is a hang. So the program is refused where less
+ * than a second buffer is left: `reln fit` needs about 280 MB of addresses, of which it uses 200. */
 bool reln_blas_ready(void);
 RelnStatus reln_blas_want(RelnCtx *ctx); /* the same as a status: RELN_ERR_NOMEM */
 

@@ -1,8 +1,8 @@
 /* gemm.c -- see gemm.h. */
 #include "tensor/gemm.h"
 
-/* b is packed in pieces of at most this many rows and columns; the rows are a whole block of the kernels', so that
- * pieces add up in the same order as a b packed at once. */
+/* b is packed in pieces of at most this many rows and columns. The rows of a piece are a whole block of the kernels, so
+ * that the pieces add up in the same order as a b that is packed at once. */
 enum { PIECE_K = RELN_GEMM_BLOCK, PIECE_N = 256 };
 
 static const RelnRealKernels *table(const RelnGemm *gemm, bool is_double)

@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "tensor/kernels.h"
 
-/* What one worker needs for products. */
+/* The memory and counters that one worker needs for matrix products. */
 typedef struct RelnGemm {
     const RelnKernels *kern;
     void *work;     /* for packing, of fixed size */
@@ -28,7 +28,7 @@ void reln_gemm(RelnGemm *gemm, bool is_double, bool ta, bool tb, ptrdiff_t m, pt
                ptrdiff_t k, const void *a, ptrdiff_t lda, const void *b, ptrdiff_t ldb,
                bool accumulate, void *c, ptrdiff_t ldc);
 
-/* The same in two steps, for an operand b that is used often: the bytes it takes packed, packing, and the product. */
+/* The product in two steps, for an operand b that is used often: the bytes of b packed, packing, and the product. */
 size_t reln_gemm_packed_size(const RelnKernels *kern, bool is_double, ptrdiff_t n, ptrdiff_t k);
 void reln_gemm_pack(const RelnGemm *gemm, bool is_double, bool tb, ptrdiff_t n, ptrdiff_t k,
                     const void *b, ptrdiff_t ldb, void *packed);

@@ -349,7 +349,8 @@ static void jacobi(int n, double *a, double *v)
     }
 }
 
-/* Eigenvalues carry rounding of the largest one: below n eps of it they count as 0. */
+/* Apply f to the eigenvalues. They carry rounding errors of the size of the largest: below n eps of it they count as
+ * 0. */
 static bool on_eigenvalues(RelnMatFun f, int n, const double *a, double *w, double *bad)
 {
     double noise = 0;

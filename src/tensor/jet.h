@@ -16,7 +16,7 @@ enum { RELN_JET_ORDER = 6, RELN_JET_SIZE = 8 };
 typedef enum RelnMatFun {
     RELN_MATFUN_EXP,
     RELN_MATFUN_LOG,  /* principal: no eigenvalue on the closed negative axis */
-    RELN_MATFUN_SQRT, /* principal, likewise */
+    RELN_MATFUN_SQRT, /* principal: no eigenvalue on the closed negative axis */
     RELN_MATFUN_INVERSE,
     RELN_MATFUN_COUNT
 } RelnMatFun;
@@ -29,8 +29,8 @@ ptrdiff_t reln_jet_room(int n, int order);
  * is ignored, and all of x is overwritten. NULL, or why there is no value. */
 const char *reln_jet_apply(RelnMatFun f, int n, int order, double *x, double *out, double *scratch);
 
-/* schur.c: log and sqrt of the jet x, in place but for its last matrix, which is all that is right afterwards; NULL, or why
- * there is no value. Scratch memory of reln_schur_room() numbers. */
+/* schur.c: log and sqrt of the jet x, in place; afterwards only its last matrix is valid. NULL, or why there is no
+ * value. Scratch memory of reln_schur_room() numbers. */
 const char *reln_schur_apply(RelnMatFun f, int n, int order, double *x, double *scratch);
 ptrdiff_t reln_schur_room(int n, int order);
 

@@ -9,7 +9,7 @@
 
 #include "reln/matrix.h"
 
-/* Functions of one number: f(x), and what the derivative needs is made of the same ones. */
+/* Functions of one number, f(x); their derivatives are made of the same functions. */
 #define RELN_MAP_LIST(X)                                                                           \
     X(EXP, exp)                                                                                    \
     X(LOG, log)                                                                                    \
@@ -155,7 +155,7 @@ typedef struct RelnKernels {
     const RelnRealKernels *f32, *f64;
 } RelnKernels;
 
-/* The plain ones, or the fastest that this machine has. */
+/* The reference kernels, or the fastest kernels that this machine supports. */
 const RelnKernels *reln_kernels(bool reference);
 
 #endif

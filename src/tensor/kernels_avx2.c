@@ -1,4 +1,4 @@
-/* kernels_avx2.c -- the same kernels compiled with AVX2 and FMA (flags in CMakeLists.txt). */
+/* kernels_avx2.c -- the kernels compiled with AVX2 and FMA (flags in CMakeLists.txt). */
 #include "tensor/kernels_avx2.h"
 
 #ifdef RELN_HAVE_AVX2

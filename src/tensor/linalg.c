@@ -1,4 +1,4 @@
-/* linalg.c -- dense linear algebra: plain loops, BLAS, and LAPACK behind row-major faces. */
+/* linalg.c -- dense linear algebra: plain loops, BLAS, and LAPACK behind row-major functions. */
 #include "tensor/linalg.h"
 
 #include <cblas.h>
@@ -66,7 +66,7 @@ void reln_mat_identity(ptrdiff_t n, double *a)
             a[i * n + j] = i == j;
 }
 
-/* Scaled by a power of two near the largest element: exact, so nothing is lost where no scaling was needed. */
+/* The numbers are scaled by a power of two near the largest, which is exact, so no digits are lost. */
 double reln_mat_norm(ptrdiff_t count, const double *a)
 {
     double largest = 0, sum = 0;
@@ -114,7 +114,7 @@ void reln_rows_orthonormalise(ptrdiff_t rows, ptrdiff_t columns, double *x)
     }
 }
 
-/* The same product without BLAS, where that has no room. */
+/* The same product in plain loops, for when BLAS cannot get its buffer. */
 static void gemm_loops(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
                        const double *a, ptrdiff_t lda, const double *b, ptrdiff_t ldb, double beta,
                        double *c, ptrdiff_t ldc)
@@ -145,8 +145,8 @@ void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, doub
 
 /* -- what every decomposition needs ---------------------------------------------------------- */
 
-/* The door to LAPACK, which counts in int and may not return on NaN or without memory: all are refused here. `parts`
- * doubles per element. */
+/* Check a matrix before LAPACK sees it: LAPACK counts in int, and may not return on NaN or without memory. `parts` is
+ * the number of doubles per element. */
 static RelnStatus check(RelnCtx *ctx, const char *what, ptrdiff_t m, ptrdiff_t n, int parts,
                         const void *a)
 {
@@ -175,7 +175,7 @@ static double complex join(double re, double im)
     return re + im * (double complex)I;
 }
 
-/* A query answers in floating point: round up, never cut short. */
+/* The workspace length from a LAPACK query, which answers in floating point: rounded up. */
 static int length(double answer)
 {
     return answer < INT_MAX ? (int)ceil(answer) : INT_MAX;
@@ -183,8 +183,8 @@ static int length(double answer)
 
 /* -- singular values ------------------------------------------------------------------------- */
 
-/* What LAPACK sees is aᵀ (n,m) = V diag(s) Uᵀ: its left factor is our vt, its right factor our u, both already in
- * row-major order. */
+/* LAPACK sees aᵀ (n,m) = V diag(s) Uᵀ: its left factor is our vt, its right factor our u, both already in row-major
+ * order. */
 static RelnStatus svd(RelnArena *tmp, int m, int n, const double *a, bool full_v, double *s,
                       double *u, double *vt)
 {

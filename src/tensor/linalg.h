@@ -33,7 +33,7 @@ RelnStatus reln_svd(RelnCtx *ctx, ptrdiff_t m, ptrdiff_t n, const double *a, boo
 
 /* Symmetric: a = v diag(w) vᵀ, w ascending, eigenvectors in the columns of v (NULL: values only). */
 RelnStatus reln_eigh(RelnCtx *ctx, ptrdiff_t n, const double *a, double *w, double *v);
-/* Hermitian, the same. */
+/* Hermitian: a = v diag(w) vᴴ, w ascending, eigenvectors in the columns of v (NULL: values only). */
 RelnStatus reln_eigh_complex(RelnCtx *ctx, ptrdiff_t n, const double complex *a, double *w,
                              double complex *v);
 /* General real: a v = v diag(w); v may be NULL. */

@@ -13,7 +13,7 @@
 #include "kit/clock.h"
 #include "tensor/blas.h"
 
-/* ---- what it is ----------------------------------------------------------------------------------------------- */
+/* ---- the processor -------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__) || defined(__i386__)
 /* Leaves 0x80000002 to 4 hold 48 letters, padded with blanks. */
@@ -78,7 +78,7 @@ static void store(const RelnGemmProbe *p, void *array, ptrdiff_t at, int value)
         ((float *)array)[at] = (float)value;
 }
 
-/* Small whole numbers, so that the product is exact in either type. */
+/* Fill the factors with small whole numbers, so that the product is exact in either type. */
 static void fill(RelnGemmProbe *p)
 {
     for (int i = 0; i < p->m; i++)

@@ -564,7 +564,7 @@ static RelnStatus apply(RelnCtx *ctx, int n, double (*f)(double), double *w)
     return RELN_OK;
 }
 
-/* A semidefinite matrix has rounding noise for its smallest eigenvalue, whose logarithm would be noise too. */
+/* Refuse a semidefinite matrix: its smallest eigenvalue is rounding noise, and so would the logarithm be. */
 static RelnStatus check_definite(RelnCtx *ctx, int n, const double *a, double smallest,
                                  double *work)
 {
@@ -577,7 +577,7 @@ static RelnStatus check_definite(RelnCtx *ctx, int n, const double *a, double sm
                      n, smallest);
 }
 
-/* The logarithm is f = NULL: its domain is checked first. */
+/* f = NULL means the logarithm, whose domain is checked first. */
 static RelnStatus symmetric(RelnArena *tmp, int n, const double *x, double (*f)(double),
                             double *out)
 {

@@ -405,7 +405,8 @@ static void turn(const Ring *r, bool back, const Complex *x, Complex *out)
         }
 }
 
-/* The value of a real matrix is real. Where it is not, an eigenvalue has no conjugate on the other side of the cut. */
+/* Is the value real, as it must be for a real matrix? If not, a computed eigenvalue near the cut has lost its conjugate
+ * on the other side. */
 static bool is_real(const Ring *r, const Complex *value)
 {
     Complex *own = r->pool[1];

@@ -14,7 +14,7 @@ void bch_exact(const double *a, const double *b, double *out);
 void bch_series(int order, const double *a, const double *b, double *out);
 /* exp of a vector, row by row. */
 void bch_rotation(const double *v, double *r);
-/* Angle of the rotation between R and S, and |R - S| (Frobenius): what a guess is judged by. */
+/* The angle of the rotation between R and S, and |R - S| (Frobenius): the two errors of a prediction. */
 double bch_angle(const double *r, const double *s);
 double bch_distance(const double *r, const double *s);
 
@@ -38,14 +38,14 @@ typedef struct BchModel {
     double rate;
     BchKind kind;
     int order;  /* BCH_SERIES */
-    int hidden; /* dense layers, and what is between them */
+    int hidden; /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     char blocks[8]; /* BCH_LAYERS: 'b' and 'r' */
     bool augment;
     char pad[7];
 } BchModel;
 
-/* What a network is built for. */
+/* The model and the sizes that a network is built for. */
 typedef struct BchNetwork {
     const BchModel *model;
     int width;

@@ -18,7 +18,7 @@ static RelnNode *layers(const RelnNet *net, const BchNetwork *of, RelnNode *x)
     return reln_nn_linear(net, "out", x, 1);
 }
 
-/* The dot product and nothing of the algebra: every feature stays in the plane of a and b. */
+/* Use the dot product and no bracket: every feature stays in the plane of a and b. */
 static RelnNode *vectors(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
     const RelnNet plain = {.graph = net->graph, .train = net->train};

@@ -1,5 +1,5 @@
-/* gln.h -- functions of two matrices under GL(n): what is learned, in which frames it is asked, and by which
- * networks. */
+/* gln.h -- functions of two matrices under GL(n): the targets, the frames that test them, and the networks that learn
+ * them. */
 #ifndef TASKS_GLN_H
 #define TASKS_GLN_H
 
@@ -27,7 +27,7 @@ typedef struct GlnFrame {
     double g[GLN_K], inverse[GLN_K];
 } GlnFrame;
 
-/* Of the condition number given. */
+/* Draw a frame of the given condition number. */
 RelnStatus gln_frame(const RelnAlgebra *gl, RelnRng *rng, double cond, GlnFrame *frame);
 
 /* A pair is X, then Y, row by row. Entries uniform in (-1, 1); covariances are exp of such a matrix's symmetric
@@ -38,12 +38,12 @@ void gln_move_pair(const GlnTarget *target, int n, const GlnFrame *frame, const 
                    double *out);
 /* The target of a pair. */
 RelnStatus gln_value(RelnCtx *ctx, const GlnTarget *target, int n, const double *pair, double *y);
-/* What it becomes in another frame. */
+/* The target's value in another frame. */
 void gln_move_target(const GlnTarget *target, int n, const GlnFrame *frame, const double *y,
                      double *out);
 
-/* How a pair comes into the network: matrices as they are. Covariances by their logarithms, log S, for O(n), or with
- * their mean as reference, log(S Sbar^-1), for GL(n). out is (n n, 2): channels last. */
+/* The way a pair enters the network. Matrices enter as they are. Covariances enter by their logarithms, log S, for
+ * O(n), or relative to their mean, log(S Sbar^-1), for GL(n). out is (n n, 2): channels last. */
 typedef enum GlnLift { GLN_LIFT_REFERENCE, GLN_LIFT_LOG } GlnLift;
 RelnStatus gln_lift(RelnCtx *ctx, const GlnTarget *target, GlnLift lift, int n, const double *pair,
                     double *out);
@@ -59,7 +59,7 @@ typedef struct GlnModel {
     GlnKind kind;
     int width;
     int head;   /* width of the function of invariants */
-    int hidden; /* dense layers, and what is between them */
+    int hidden; /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     RelnForm form;
     GlnLift lift; /* of covariances */
@@ -67,7 +67,7 @@ typedef struct GlnModel {
     char pad[3];
 } GlnModel;
 
-/* What the networks are built for. */
+/* The model and the target that a network is built for. */
 typedef struct GlnNetwork {
     const GlnModel *model;
     const GlnTarget *target;

@@ -5,7 +5,8 @@
 #include "tasks/experiment.h"
 #include "tasks/gln/gln.h"
 
-/* A smooth function of invariants: what a network may make of them is not what is compared. */
+/* A smooth function of invariants, the same in every row that has invariants, so that rows differ in their invariants
+ * only. */
 static RelnNode *head(const RelnNet *net, const GlnModel *model, RelnNode *s)
 {
     const RelnMlp mlp = {.hidden = model->hidden,

@@ -56,9 +56,9 @@ enum { CONDS = 7 };
 
 typedef struct Scale {
     double conds[CONDS]; /* condition numbers of the frames that networks are judged in */
-    double augment_cond; /* those of augmentation go up to this one */
+    double augment_cond; /* frames for augmentation have condition numbers up to this */
     ExpScale exp;
-    RelnDtype dtype; /* f64: what is seen is the model, not rounding */
+    RelnDtype dtype; /* f64, so that errors are the model's and not rounding */
     int train, validation, test;
     int frames;      /* for each condition number */
     int pool, shown; /* frames for augmentation; points of the plot of predictions */
@@ -103,7 +103,7 @@ static const GlnTarget *target_of(const TaskEnv *env)
     return &gln_targets[task_choice(env, "target")];
 }
 
-/* The lift for O(n) is one of covariances. */
+/* Is the row in the table? Rows with the lift for O(n) are for covariances only. */
 static bool wanted(const TaskEnv *env, const TaskModel *model)
 {
     return ((const GlnModel *)model->settings)->kind == GLN_MLP ||
@@ -140,7 +140,8 @@ static RelnStatus draw_set(TaskEnv *env, const Data *d, int which, ExpSamples *s
     return RELN_OK;
 }
 
-/* Only numbers are centred: a matrix has no mean that every frame agrees on, but its centre. */
+/* Find the mean and the factor of the targets. Only numbers are centred: a matrix has no mean that all frames agree on,
+ * except for its centre. */
 static void find_factor(Data *d)
 {
     const ExpSamples *train = &d->raw[TRAIN];
@@ -217,7 +218,7 @@ typedef struct Fit {
     double cond; /* of the frames that are drawn */
 } Fit;
 
-/* The sample in a random frame. */
+/* Move a sample to a random frame. */
 static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns)
 {
     const Data *d = ((const Fit *)self)->data;

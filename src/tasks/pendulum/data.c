@@ -37,7 +37,8 @@ static void draw_systems(PendDraw *d, Draft *draft)
         draft->chunk[i] = (int)pend_draw_upto(d, PEND_CHUNKS - 1);
 }
 
-/* A split is the first 500 of a permutation of what is left; the rest keeps the permuted order. */
+/* Draw the splits. A split is the first 500 of a permutation of the systems that are left; the rest keeps the permuted
+ * order. */
 static void draw_splits(PendDraw *d, Draft *draft, PendData *data)
 {
     int left = PEND_SYSTEMS;

@@ -23,8 +23,8 @@ enum {
     METRICS
 };
 
-/* Operations of one H as papers count them; NAN where none does. Of the pairings it is the dense network; the paper's
- * 142,190 has 1,134 more for its invariants, however they were counted. */
+/* Operations of one H as papers count them; NAN where no paper does. For the pairings it counts the dense network; the
+ * paper's 142,190 has 1,134 more for its invariants, counted in an unknown way. */
 static double published_operations(const PendRowSettings *row)
 {
     static const int d6[] = {1, 1, 2, 4, 10, 26, 72};
@@ -126,9 +126,8 @@ typedef struct Bench {
     int abreast, groups; /* of a batch of states */
     RelnGraph *graph[PLANS];
     RelnPlan *plan[PLANS];
-    size_t n_states; /* numbers of them */
-    double rate,
-        *states; /* (batch, 5, 12), in any order: what they are does not change what they cost */
+    size_t n_states;      /* numbers of them */
+    double rate, *states; /* (batch, 5, 12), in any order: the cost does not depend on the values */
 } Bench;
 
 static RelnStatus open_plan(Bench *b, int which)
@@ -163,7 +162,7 @@ static RelnStatus open_plan(Bench *b, int which)
     return reln_plan_bind_sized(b->plan[which], "z", b->states, RELN_F64, b->n_states);
 }
 
-/* The shortest of `rounds` means over `times` runs, in seconds: what the machine can do when nothing disturbs it. */
+/* The shortest of `rounds` means over `times` runs, in seconds: the speed of the machine when nothing disturbs it. */
 static RelnStatus measure(const Bench *b, int which, int n, int rounds, int times, double *seconds)
 {
     *seconds = HUGE_VAL;
@@ -195,7 +194,7 @@ static RelnStatus measure_all(Bench *b)
     return RELN_OK;
 }
 
-/* Operations of a run over `n` samples; what a frozen plan finds once does not count. */
+/* Operations of a run over `n` samples, without the values that a frozen plan computes once. */
 static double operations(const Bench *b, int which, int n)
 {
     const RelnCost cost = reln_plan_cost(b->plan[which]);
@@ -255,7 +254,7 @@ static RelnStatus run(TaskRun *r, const void *data)
     return status;
 }
 
-/* States like those of the data set: what they are does not change what they cost. */
+/* Draw states like those of the data set; the cost does not depend on their values. */
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);

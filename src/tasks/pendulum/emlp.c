@@ -227,7 +227,8 @@ static RelnNode *theta_of(const PendBuild *build, const char *layer, const PendT
                       0.1);
 }
 
-/* First those that lead to scalars, side by side as one matrix, then those that lead from them, then the others. */
+/* The weights of the bilinear layer: first those from tensors to scalars, side by side as one matrix, then those from
+ * scalars to tensors, then those between tensors. */
 static void bilinear_weights(const PendBuild *build, const char *layer, const PendTensors *t,
                              PendWeights *w)
 {
@@ -387,7 +388,7 @@ static Parts bilinear(const PendBuild *build, int layer, const PendTensors *t, P
 
 /* ---- gates and blocks -------------------------------------------------------------------------------------------- */
 
-/* Scalars by the sigmoid of themselves, every other tensor by that of its own gate. */
+/* Multiply each scalar by its own sigmoid, and each other tensor by the sigmoid of its gate. */
 static Parts gate(RelnGraph *g, const PendTensors *t, Parts p)
 {
     RelnNode *s = reln_sigmoid(g, p.x[0]);
@@ -466,7 +467,7 @@ static RelnNode *velocity(const PendBuild *b, RelnNode *z, PendWeights *w)
 
 /* ---- starting values --------------------------------------------------------------------------------------------- */
 
-/* What starting values are drawn with, and where they go. */
+/* The random numbers and the store for the starting values. */
 typedef struct Start {
     RelnCtx *ctx;
     RelnStore *store;

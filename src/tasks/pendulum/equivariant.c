@@ -95,7 +95,7 @@ static RelnNode *form(RelnGraph *g, RelnNode *x, RelnNode *y)
     return reln_pair(g, x, reln_nn_lower(&(RelnNet){.graph = g}, y));
 }
 
-/* Smooth at 0 too. */
+/* The length of a vector from its square, smooth at 0 too. */
 static RelnNode *length(RelnGraph *g, RelnNode *square)
 {
     return reln_sqrt(g, reln_shift(g, square, 1.0, 1e-4));
@@ -163,7 +163,7 @@ static RelnNode *sixth_powers(RelnGraph *g, RelnNode *base, RelnNode *W)
     return reln_div(g, six, reln_mul(g, reln_square(g, r), r));
 }
 
-/* What the streams add to the invariants of the state itself. */
+/* The invariants that the streams add to those of the state itself. */
 static int learned_invariants(const PendBuild *b, Streams x, RelnNode **out)
 {
     static const double e[3] = {0, 0, 1};

@@ -95,7 +95,7 @@ typedef struct PendData {
     int n; /* rows of every split */
     PendRow rows[PEND_SPLITS][PEND_SPLIT];
     double *chunks[PEND_SPLITS]; /* (n, 5, 12) */
-    double *truth;               /* (n, 150, 12): what follows the first state of each test chunk */
+    double *truth; /* (n, 150, 12): the states after the first state of each test chunk */
 } PendData;
 
 /* The first n rows of each split, 1 to PEND_SPLIT, of the systems drawn from the seed. False when memory was out; clear
@@ -118,7 +118,7 @@ typedef enum PendSymmetry {
 /* "o2", "so2", "d6", "none", and NULL behind them. */
 extern const char *const pend_symmetry_words[PEND_SYMMETRIES + 1];
 
-/* As 3 x 3 matrices. Caller destroys. */
+/* The group as 3 x 3 matrices. Caller destroys. */
 RelnStatus pend_symmetry_group(RelnCtx *ctx, PendSymmetry s, RelnGroup **out);
 
 /* ---- abreast.c --------------------------------------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ typedef struct PendBuild {
     PendSymmetry symmetry;
     const void *settings; /* the architecture's own */
     int abreast;          /* states in the channels of a node; 0 means 1 */
-    uint64_t seed;        /* of what an architecture draws itself */
+    uint64_t seed;        /* of the random numbers that an architecture draws */
 } PendBuild;
 
 typedef struct PendArchitecture {
@@ -174,9 +174,9 @@ typedef struct PendArchitecture {
         typed; /* its graph has the symmetry for its group; otherwise none:3, and types prove nothing */
     bool velocity; /* the value is zdot, four vectors: a neural ODE */
     int abreast;   /* so many states are best put abreast; 0: it takes one only */
-    /* Parameters, and what is computed from them once a step. */
+    /* Parameters, and values computed from them once a step. */
     void (*weights)(const PendBuild *b, PendWeights *w);
-    /* In b->graph, which may be another than the one that lists the weights. */
+    /* Build the value in b->graph, which may be another graph than the one that lists the weights. */
     RelnNode *(*value)(const PendBuild *b, RelnNode *z, PendWeights *w);
     /* Starting values that RelnInit cannot draw, or that depend on the n states to learn from; NULL: none. */
     RelnStatus (*start)(const PendBuild *b, RelnStore *store, int n, const double *states);
@@ -207,7 +207,7 @@ RelnNode *pend_model_steps(PendModel *m, RelnNode *z, double h, int n);
  * abreast, each is counted with its `share` (C = abreast); NULL: with 1. */
 RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int substeps);
 
-/* ---- for those who write an architecture ------------------------------------------------------------------------ */
+/* ---- for authors of an architecture ----------------------------------------------------------------------------- */
 
 void pend_weights_add(PendWeights *w, RelnNode *node);
 RelnNode *pend_weights_take(PendWeights *w);
@@ -294,7 +294,7 @@ RelnNode *pend_features_mixed(RelnGraph *g, RelnNode *f, PendWeights *w);
 RelnStatus pend_features_start(RelnStore *store, const PendInvariant *s, RelnCtx *ctx, int n,
                                const double *states);
 
-/* Numbers of the networks that follow. */
+/* The sizes of the networks below. */
 #define PEND_PAIRINGS .hidden = 5, .width = 128, .activation = RELN_ACT_SILU
 #define PEND_LENGTHS .hidden = 3, .width = 64, .activation = RELN_ACT_SILU, .share = 0.1
 #define PEND_SCALARS(f) .hidden = 4, .width = 100, .activation = (f)
@@ -321,7 +321,7 @@ extern const PendInvariant pend_scalars, pend_scalars_smooth;
 typedef struct PendEquivariant {
     int channels, layers; /* of vectors */
     int hidden, width;    /* of the dense network on the invariants; swish */
-    double share;         /* of what is not linear, as in PendInvariant */
+    double share;         /* of the part that is not linear, as in PendInvariant */
 } PendEquivariant;
 
 extern const PendArchitecture pend_equivariant;
@@ -402,7 +402,7 @@ PendErrors pend_errors(const PendSystem *system, const double *z, const double *
 
 /* ---- cost.c ------------------------------------------------------------------------------------------------------ */
 
-/* What an evaluation of H costs, counted as the literature does. */
+/* The cost of an evaluation of H, counted as the literature does. */
 
 /* Operations of one H(z): products of matrices and vectors count twice, a swish four times, additions of biases not
  * at all. 12-128-128-128-1: 70,400. */
@@ -424,7 +424,7 @@ typedef enum PendArch {
     PEND_ARCH_EQUIVARIANT
 } PendArch;
 
-/* Which invariants an energy sees. */
+/* The invariants that an energy sees. */
 typedef enum PendFeatures {
     PEND_FEATURES_NONE,
     PEND_FEATURES_PAIRINGS,

@@ -123,7 +123,7 @@ static double error_of(const double *z, const double *truth)
     return isfinite(e) ? e : 1.0;
 }
 
-/* Not a number is larger than anything. */
+/* The larger of two numbers; NaN counts as larger than any number. */
 static double larger(double a, double b)
 {
     return a >= b ? a : b;

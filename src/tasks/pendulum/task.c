@@ -1,4 +1,4 @@
-/* task.c -- the double-pendulum table: what is trained, how it is judged, and what papers report. */
+/* task.c -- the double-pendulum table: the trained networks, how they are judged, and the numbers of papers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static const TaskModel models[] = {
 static const char *const groups[] = {
     [PEND_O2] = "o2", [PEND_SO2] = "so2", [PEND_D6] = "d6", [PEND_NONE] = "all"};
 
-/* Rows without a group, and those of the group that was asked for. */
+/* Is the row in the table? Rows without a group are, and rows of the group that was asked for. */
 static bool wanted(const TaskEnv *env, const TaskModel *model)
 {
     const PendRowSettings *row = model->settings;
@@ -392,8 +392,8 @@ static void turn(double angle, int count, const double *from, double *to)
     }
 }
 
-/* Largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn about the vertical (60 degrees for
- * D6): what single precision leaves of the symmetry, or that there is none. */
+/* The largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn about the vertical (60 degrees for D6):
+ * the rounding of single precision if the network has the symmetry, and far more if not. */
 static RelnStatus judge_symmetry(Exp *e, Fit *f)
 {
     const int n = f->data->sets.n * PEND_STATE, n_packed = f->groups * f->abreast * PEND_STATE;
@@ -470,7 +470,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
                PEND_STATE * sizeof *f->starts);
     TRY(chunk_loss(e, f, PEND_TEST, &run->metrics[CHUNK]));
     TRY(judge_rollouts(e, f));
-    if (run->seed == 1) /* one motion of each row is enough to look at */
+    if (run->seed == 1) /* draw one motion for each row */
         TRY(draw_motion(f));
     return judge_symmetry(e, f);
 }

@@ -19,7 +19,7 @@ static RelnNode *normalise(const RelnNet *net, RelnNode *x)
     return reln_div(g, x, reln_sqrt(g, reln_sqrt(g, reln_shift(g, m, 1, 1))));
 }
 
-/* What the layers make of each element by itself: (P, K, 3) -> (P, K, width). */
+/* Apply the layers to each element by itself: (P, K, 3) -> (P, K, width). */
 static RelnNode *each(const RelnNet *net, const PlatonicModel *model, RelnNode *x)
 {
     RelnNode *h = reln_nn_linear(net, "one", x, model->width);
@@ -46,7 +46,8 @@ static RelnNode *before_pool(const RelnNet *net, const PlatonicModel *model, Rel
     return model->kind == PLATONIC_BEST ? each_best(net, model, x) : each(net, model, x);
 }
 
-/* What the paper counts and no result depends on: eight learned directions of the invariant layer. */
+/* Add the parameters that the paper counts although no result depends on them: eight learned directions of the
+ * invariant layer. */
 static void count_unused(const RelnNet *net, const PlatonicModel *model)
 {
     weights(net, "invariant.W", model->width, 8);
@@ -86,8 +87,8 @@ RelnNode *platonic_network(const RelnNet *net, const PlatonicModel *model)
     return classify(net, model, reln_nn_invariant(net, h));
 }
 
-/* Max-Killing pooling chooses by the score B(h, h Wq) and what follows it is B(h, h): both are made for all elements,
- * and samples choose among them. */
+/* Max-Killing pooling chooses by the score B(h, h Wq), and the layers after it use B(h, h): both are computed for all
+ * elements, and samples choose among them. */
 RelnNode *platonic_network_shared(const RelnNet *net, const PlatonicModel *model)
 {
     RelnGraph *g = net->graph;

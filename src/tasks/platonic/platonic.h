@@ -57,7 +57,7 @@ typedef struct PlatonicModel {
     PlatonicKind kind;
     int width;
     int stream; /* added to the seed: two rows that are one function begin differently */
-    int hidden; /* dense layers, and what is between them */
+    int hidden; /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     bool cosine;        /* from a warm-up down to 0, instead of a constant rate */
     bool augment;       /* PLATONIC_MLP: each batch of training is rotated */

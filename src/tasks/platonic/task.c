@@ -1,4 +1,4 @@
-/* task.c -- the Platonic table: what is trained, how it is judged, and what the paper reports. */
+/* task.c -- the Platonic table: the trained networks, how they are judged, and the numbers of the paper. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +161,8 @@ typedef struct Fit {
     TaskRun *run;
     const Data *data;
     const PlatonicModel *model;
-    bool shared; /* elements once and samples choose; an MLP wants them laid out */
+    bool
+        shared; /* the layers run on all elements once and samples choose among them; not for an MLP */
     Elements turned;
     Sample batch;
     double *x, *logits; /* (n, PLATONIC_SET, PLATONIC_ROW) of an MLP; (n, PLATONIC_CLASSES) */
@@ -189,7 +190,7 @@ static void lay_out(const Elements elements, const Sample *sample, double *x)
         memcpy(x + i * PLATONIC_ROW, elements[sample->which[i]], sizeof elements[0]);
 }
 
-/* What the network takes of a sample. */
+/* The inputs of the network for a sample. */
 static ExpSet set_of(Fit *f, const Elements elements, const Sample *sample)
 {
     if (f->shared)
@@ -257,8 +258,8 @@ static RelnStatus judge_on(Exp *e, Fit *f, const Elements elements, const Sample
     return RELN_OK;
 }
 
-/* The score is validation's share of errors, and among equals its entropy; beside it the accuracy on the test samples,
- * by which the published code chooses. */
+/* The score is the share of errors on the validation samples, and between equal shares the entropy. The metric is the
+ * accuracy on the test samples, by which the published code chooses. */
 static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     Fit *f = self;
@@ -317,7 +318,7 @@ static RelnStatus fit(Fit *f)
                    judge, f);
 }
 
-/* Room for a batch, and for what is judged. */
+/* Allocate memory for a batch and for the evaluation. */
 static bool open_fit(Fit *f)
 {
     const Scale *scale = task_scale(f->run->env);

@@ -29,7 +29,7 @@ static RelnNode *outer_product(RelnGraph *g, RelnNode *u, RelnNode *v, RelnNode 
     return reln_channel_mix(g, u, reln_channel_gram(g, v, x));
 }
 
-/* The published one: m m^T x, three vectors m made of twenty learned ones by a Linear and a ReLU. */
+/* The published matrix, m m^T x: three vectors m are made of twenty learned ones by a Linear and a ReLU. */
 static RelnNode *mixed(const RelnNet *net, int channels, const char *name, RelnNode *x)
 {
     RelnNode *all = learned(net, "m", channels, (RelnInit){RELN_INIT_NORMAL, 0.1}, x);
@@ -140,7 +140,7 @@ static void turn_channels(const double *r, int c, double *p)
     }
 }
 
-/* The channels of p are a basis' partners, and the basis turns, too: p -> p r^T */
+/* Turn the channels of p, which pair with a basis that turns, too: p -> p r^T */
 static void turn_basis(const double *r, double *p)
 {
     for (int k = 0; k < 3; k++) {

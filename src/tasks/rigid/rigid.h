@@ -34,7 +34,7 @@ typedef struct RigidModel {
     RigidKind kind;
     int width, channels; /* of an MLP; of elements */
     RelnDtype dtype;
-    int hidden; /* dense layers, and what is between them */
+    int hidden; /* hidden dense layers, and the activation between them */
     RelnActivation activation;
 } RigidModel;
 

@@ -1,4 +1,4 @@
-/* task.c -- the table of the free rigid body: what is trained, how far its motions are followed. */
+/* task.c -- the table of the free rigid body: the trained networks, and how far they follow a motion. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +203,8 @@ static RelnStatus judge_still(TaskRun *run, const double *errors)
     return RELN_OK;
 }
 
-/* The body as it is, and seen from other frames: the network's own vectors are turned with it, and turned back. */
+/* Judge the network on the body itself, and on the body seen from turned frames: the network's own vectors are turned
+ * with the frame, and turned back. */
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     const Data *d = self;

@@ -32,7 +32,7 @@ typedef struct Sl3Model {
     int width;
     int outputs; /* SL3_MLP */
     int head;    /* SL3_COMPLETE: width of the function of invariants */
-    int hidden;  /* dense layers, and what is between them */
+    int hidden;  /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     char blocks[8]; /* SL3_EQUIVARIANT: 'b' bracket, 'r' leaky ReLU, from the input on */
     bool matrices;  /* the input is (9, 2) */

@@ -1,4 +1,4 @@
-/* task.c -- the two tables on sl(3): what is trained, and how it is judged. */
+/* task.c -- the two tables on sl(3): the trained networks, and how they are judged. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

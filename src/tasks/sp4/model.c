@@ -57,8 +57,8 @@ static RelnNode *powers(const RelnNet *net, RelnNode *u)
     return reln_concat(net->graph, 3, all, RELN_C);
 }
 
-/* Our own. A Triple, x + abc + cba, makes elements of the third degree, and B of them sees tr X^4 and so det X, which
- * Linear, ReLU and Bracket cannot; a smooth function of the invariants does the rest. */
+/* Our own network. A Triple, x + abc + cba, makes elements of the third degree, and B of them sees tr X^4 and so det X,
+ * which Linear, ReLU and Bracket cannot see; a smooth function of the invariants follows. */
 static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
     const RelnMlp mlp = {.hidden = model->hidden,
@@ -73,7 +73,7 @@ static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
     return reln_add(net->graph, reln_nn_mlp(net, "mlp", p, &mlp), reln_nn_dense(net, "out", p, 1));
 }
 
-/* The plain way: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all that the paper's layers can see, and a smooth function of
+/* The plain network: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all that the paper's layers can see, and a smooth function of
  * them. */
 static RelnNode *invariants(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {

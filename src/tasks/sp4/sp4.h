@@ -8,7 +8,8 @@ enum { SP4_N = 4, SP4_K = 10 };
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */
 
-/* What the paper's layers can see of a pair: B(X,X), B(X,Y), B(Y,Y), B([X,Y],[X,Y]), with the Killing form 6 tr. */
+/* The invariants of a pair that the paper's layers can see: B(X,X), B(X,Y), B(Y,Y), B([X,Y],[X,Y]), with the Killing
+ * form 6 tr. */
 enum { SP4_WORDS = 4 };
 
 typedef struct Sp4Set {
@@ -43,7 +44,7 @@ typedef struct Sp4Model {
     Sp4Kind kind;
     int width;
     int channels; /* SP4_BEST: of elements; width is that of the function of their invariants */
-    int hidden;   /* dense layers, and what is between them */
+    int hidden;   /* hidden dense layers, and the activation between them */
     RelnActivation activation;
     bool cosine;        /* from a warm-up down to 0, instead of a constant rate */
     bool augment;       /* SP4_MLP: half of the training set are conjugates of the other half */

@@ -1,4 +1,4 @@
-/* task.c -- the sp(4) table: what is trained, how it is judged, and what the paper reports. */
+/* task.c -- the sp(4) table: the trained networks, how they are judged, and the numbers of the paper. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static void end_set(void *set)
     sp4_set_clear(set);
 }
 
-/* Every set has a stream of its own, the same for all runs. */
+/* Draw a set from its own stream of random numbers, the same for all runs. */
 static RelnStatus fill_set(TaskEnv *env, const Data *d, int stream, ptrdiff_t n, bool conjugates,
                            Sp4Set *set)
 {
@@ -175,7 +175,7 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
-/* Training and validation on words where there are some, the final judgement on elements. */
+/* A training: training and validation use words where the model has that form, the final judgement uses elements. */
 typedef struct Fit {
     const Data *data;
     bool words;
@@ -212,7 +212,8 @@ static RelnStatus error_on(Exp *e, Fit *f, const Sp4Set *s, double *error)
     return RELN_OK;
 }
 
-/* The score is validation's; beside it the test set's, by which the published code chooses its checkpoint. */
+/* The score is the error on the validation set; the metric is the error on the test set, by which the published code
+ * chooses its checkpoint. */
 static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     Fit *f = self;
