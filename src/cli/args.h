@@ -70,8 +70,7 @@ void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
 /* An option as the help describes it. */
 typedef struct CliOption {
     const char *name;
-    const char
-        *value; /* the name of its value, or "a|b|c", the words to choose from; NULL for a flag */
+    const char *value; /* the name of its value, or "a|b|c", its words; NULL for a flag */
     const char *help;
 } CliOption;
 /* The index-th option that a command takes; false past the last. */

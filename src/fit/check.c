@@ -322,9 +322,7 @@ static RelnStatus gains(Checker *c, const Plain *plain, double *out)
     RELN_TRY(all_errors(c, &c->wide, plain->wide, true, errors));
     for (int t = 0; t < c->wide.graph.n_taps; t++)
         for (int d = 0; d < c->draws; d++)
-            if (isfinite(
-                    errors[t]
-                          [d])) /* a draw with an infinite error must not raise the allowed error */
+            if (isfinite(errors[t][d])) /* only finite errors measure the gain */
                 out[t] = fmax(out[t], errors[t][d] / change);
     return RELN_OK;
 }

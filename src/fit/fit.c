@@ -435,8 +435,7 @@ static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data
     RELN_TRY(make_model(fit));
     RELN_TRY(refuse_second_run(fit));
     RELN_TRY(enter_folder(fit));
-    RELN_TRY(
-        refuse_second_run(fit)); /* another process may have begun a run before we had the lock */
+    RELN_TRY(refuse_second_run(fit)); /* one may have begun before we had the lock */
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(prepare(fit, true));
     RELN_TRY(write_spec(fit));

@@ -201,9 +201,7 @@ RelnStatus reln_h5_run(RelnCtx *ctx, const char *program, const char *command, c
     Child child = {0, -1, -1};
     int error;
 
-    memcpy(
-        arguments, words,
-        sizeof words); /* posix_spawn() does not write to the words, although its type allows it */
+    memcpy(arguments, words, sizeof words); /* posix_spawn() does not write to them */
     error = start(program, arguments, &child);
     if (error != 0)
         return reln_fail_errno(ctx, program, "start", error);

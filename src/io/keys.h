@@ -51,8 +51,7 @@ struct Key {
     ptrdiff_t count_at; /* of a list: where its length is kept */
     double low, high;   /* of numbers, inclusive */
     double otherwise;   /* the default of numbers, words and flags */
-    const char *
-        before; /* JSON of the value that was fixed in the code before this was a key; NULL: none */
+    const char *before; /* JSON of the value in the code before this was a key; NULL: none */
     const char *wanted; /* "seconds"; NULL: "a number above 0", from the range */
     const char *const *words;
     const Section *section;

@@ -21,8 +21,7 @@ enum {
     MAX_COMMENT = 65535,
     MAX_DIRECTORY = RELN_ZIP_MAX_ENTRIES * 1024, /* bytes: names have a few */
     MAX_RATIO = 1000,
-    RATIO_FREE =
-        1 << 20, /* bytes that may be unpacked at any ratio: arrays of zeros are legitimate */
+    RATIO_FREE = 1 << 20, /* bytes that may be unpacked at any ratio, for arrays of zeros */
     CHUNK = 65536
 };
 

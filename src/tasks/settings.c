@@ -190,9 +190,7 @@ static bool match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
             return false;
         known += r != NULL;
     }
-    return known ==
-           recorded
-               ->count; /* a recorded setting that no longer exists belongs to another experiment */
+    return known == recorded->count; /* a removed setting belongs to another experiment */
 }
 
 RelnStatus task_settings_match(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,

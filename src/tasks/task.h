@@ -95,8 +95,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
-    const char
-        *truth; /* NULL, or the name of the true curve, the same in all runs, drawn with it */
+    const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
 } TaskFigure;
 
 /* Memory and objects that are freed together, the last one first: the data of a call, or of one run. */

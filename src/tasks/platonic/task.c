@@ -161,8 +161,7 @@ typedef struct Fit {
     TaskRun *run;
     const Data *data;
     const PlatonicModel *model;
-    bool
-        shared; /* the layers run on all elements once and samples choose among them; not for an MLP */
+    bool shared; /* layers run on all elements once, and samples choose; not for an MLP */
     Elements turned;
     Sample batch;
     double *x, *logits; /* (n, PLATONIC_SET, PLATONIC_ROW) of an MLP; (n, PLATONIC_CLASSES) */
