@@ -330,8 +330,8 @@ RELN_API RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *na
  *                                       &(RelnMessages){.hidden = 72, .gate = true, .norm = true, .residual = true});
  *
  * With `norm`, a batch norm takes the place of b, over all pairs of the batch, and another that of bh, over all rows: both
- * with their weights w, remembered and recalled as reln_nn_batch_norm() does. Statistics of a batch without pairs are not
- * remembered.
+ * with their weights w, remembered and recalled as reln_nn_batch_norm() does, but of a batch without pairs nothing is
+ * remembered of pairs.
  *
  * Shapes  x (K, C) in any rep with a form, s (1, D), both of one row domain -> (K, C), (1, channels)
  * Parameters  Wi, Wj: D hidden;  Wp: 2 C hidden, the first C for the differences;  b, bm, bx, bh: hidden;
@@ -342,9 +342,8 @@ RELN_API RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *na
  * Notes   a row without others, or of weight 0, gets no messages and stays where it is. Nothing as large as pairs x hidden
  *         is kept: gradients compute the messages again, tile by tile. At t = 0 the gradient of psi is taken as 0 */
 typedef struct RelnMessages {
-    RelnDomain pairs; /* below the rows; 0: all pairs of two different rows */
-    RelnNode
-        *other; /* i32, of `pairs`: row j, -1 for nobody; NULL for reln_pairs(), which know it */
+    RelnDomain pairs;  /* below the rows; 0: all pairs of two different rows */
+    RelnNode *other;   /* i32, of `pairs`: row j, -1 for nobody; NULL for reln_pairs() */
     RelnNode *weights; /* (1, 1), w of rows: 0 for padding; NULL: 1 */
     int hidden;        /* width of messages; 0: D */
     int channels;      /* of y.s; 0: D */

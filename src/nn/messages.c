@@ -315,6 +315,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     RelnGraph *g = net->graph;
     const int from = reln_nn_channels(in.s), each = reln_nn_channels(in.x);
     const int channels = options->channels == 0 ? from : options->channels;
+    const bool learns = options->norm && net->train; /* statistics */
     Messages m = {.net = net, .name = name, .options = options, .x = in.x};
     RelnNode *sums[2] = {NULL, NULL};
     Degrees degrees = {NULL, NULL};
@@ -334,9 +335,10 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     m.of_pair = reln_nn_weight(net, name, "Wp", 2 * each, m.width, m.fan_in);
     if (options->norm)
         norm = norm_of(&m, parts);
-    if (reln_graph_status(g) != RELN_OK || !count_pairs(&m, &degrees))
+    if (reln_graph_status(g) != RELN_OK ||
+        ((options->move || learns) && !count_pairs(&m, &degrees)))
         return none;
-    if (options->norm && net->train && !pair_statistics(&m, &degrees, &norm))
+    if (learns && !pair_statistics(&m, &degrees, &norm))
         return none;
     if (!sums_of_messages(&m, &norm, sums))
         return none;

@@ -28,10 +28,12 @@ typedef struct Net {
 
 static const char *matrices_of(const char *group)
 {
-    return strcmp(group, "lorentz") == 0 || strcmp(group, "o:1,3") == 0 ? "gl:4" : "gl:3";
+    return strcmp(group, "gl:2") == 0                                     ? "gl:2"
+           : strcmp(group, "lorentz") == 0 || strcmp(group, "o:1,3") == 0 ? "gl:4"
+                                                                          : "gl:3";
 }
 
-/* Vectors of a group, in a net without an algebra. */
+/* Vectors of a group, in a net without an algebra; of gl:2 its matrices, in a net with it. */
 static void net_init(Net *n, const char *group, RelnDtype dtype, bool train)
 {
     RelnGraph *g;
@@ -41,6 +43,10 @@ static void net_init(Net *n, const char *group, RelnDtype dtype, bool train)
     g = n->f.graph;
     n->net = (RelnNet){.graph = g, .train = train};
     n->rep = reln_rep_vector(n->f.group);
+    if (strcmp(group, "gl:2") == 0) {
+        n->rep = n->f.adjoint;
+        n->net.algebra = n->f.algebra;
+    }
     n->k = reln_rep_dim(n->rep);
     n->rows = reln_rows(g, "points", ROWS);
     n->x = reln_input(g, "x", n->rows, (RelnDims){.k = n->k, .c = C}, n->rep, RELN_DEFAULT);
@@ -658,6 +664,10 @@ static void messages_commute_with_the_group(void **state)
             assert_small(features, 1e-12 * cond * cond);
             assert_small(invariants, 1e-12 * cond * cond);
         }
+    /* conjugation by g has the square of its condition */
+    moved("gl:2", 5, false, &features, &invariants);
+    assert_small(features, 1e-12 * 625);
+    assert_small(invariants, 1e-12 * 625);
     /* where one row stays behind it must not */
     moved("o:3", 10, true, &features, &invariants);
     assert_true(features > 1e-3 && invariants > 1e-3);
@@ -737,6 +747,42 @@ static void options_stand_alone(void **state)
     }
 }
 
+/* Two layers and their gradients take less than one number for each pair. */
+static void memory_does_not_grow_with_pairs(void **state)
+{
+    enum { MANY = 4096 };
+    RelnMessages o = {.hidden = 32, .gate = true, .norm = true, .move = true, .residual = true};
+    RelnNode *xs[2], *out[2], *loss;
+    RelnGraph *g;
+    RelnDomain rows;
+    RelnNet net;
+    Fixture f;
+    RelnPlan *plan = NULL;
+    RelnFeatures y;
+    RelnCost cost;
+
+    (void)state;
+    fixture_init(&f, "gl:4", "lorentz", RELN_F64);
+    net = (RelnNet){.graph = g = f.graph, .train = true};
+    rows = reln_rows(g, "points", MANY);
+    xs[0] = reln_input(g, "x", rows, (RelnDims){.k = 4}, reln_rep_vector(f.group), RELN_DEFAULT);
+    xs[1] = reln_input(g, "h", rows, (RelnDims){.c = D}, NULL, RELN_DEFAULT);
+    y = reln_nn_messages(&net, "one", (RelnFeatures){xs[0], xs[1]}, &o);
+    y = reln_nn_messages(&net, "two", y, &o);
+    loss = reln_batch_sum(g, reln_sum_all(g, reln_square(g, y.s)));
+    assert_true(reln_grad(g, loss, 2, xs, out));
+    reln_output(g, "dx", out[0]);
+    reln_output(g, "dh", out[1]);
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_ok(f.ctx, reln_plan_reserve(plan, 1, MANY));
+    cost = reln_plan_cost(plan);
+    assert_true(cost.bytes_kept > 0);
+    assert_true((double)cost.bytes_worker + (double)cost.bytes_kept <
+                (double)MANY * MANY * sizeof(double));
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
 static RelnStatus build_all(RelnCtx *ctx)
 {
     Fixture f;
@@ -782,6 +828,7 @@ int main(void)
         cmocka_unit_test(messages_commute_with_the_group),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(options_stand_alone),
+        cmocka_unit_test(memory_does_not_grow_with_pairs),
         cmocka_unit_test(a_failing_allocation_leaks_nothing),
     };
 
