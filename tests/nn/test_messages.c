@@ -151,6 +151,7 @@ static void add_mixed(int from, int to, const double *x, const double *w, double
 typedef struct Loops {
     const Net *n;
     const Data *d;
+    bool before; /* a row hears only those before it */
     double u[TOTAL][MOST]
             [W]; /* first layer of pair (i, j), j counted from the first row of i's set */
     double mean[W], var[W], kept[W]; /* over pairs; kept: without bias */
@@ -177,13 +178,13 @@ static void first_layer(Loops *l, int i, int j, double *u)
     add_mixed(2 * C, W, s, values_of(l->n, "m.Wp", 2 * C * W), u);
 }
 
-/* Calls `visit` for the pairs of two different rows of a set. */
+/* Calls `visit` for the pairs of two different rows of a set, or those with j before i. */
 static void each_pair(Loops *l, void (*visit)(Loops *l, int i, int j, int within))
 {
     for (int s = 0, start = 0; s < SAMPLES; start += sizes[s++])
         for (int i = 0; i < sizes[s]; i++)
             for (int j = 0; j < sizes[s]; j++)
-                if (i != j)
+                if (l->before ? j < i : i != j)
                     visit(l, start + i, start + j, j);
 }
 
@@ -247,7 +248,7 @@ static void visit_message(Loops *l, int i, int j, int within)
     add_mixed(W, C, f, values_of(n, "m.Wf", W * C), g);
     for (int s = 0, start = 0; s < SAMPLES; start += sizes[s++])
         for (int r = start; i >= start && i < start + sizes[s] && r < start + sizes[s]; r++)
-            degree += r == i ? 0 : weight_of(l, i, r);
+            degree += (l->before ? r < i : r != i) ? weight_of(l, i, r) : 0;
     for (int e = 0; e < n->k * C; e++)
         l->x[i * n->k * C + e] += w * 0.5 * tanh(g[e % C] / 0.5) / fmax(1, degree) *
                                   (l->d->x[i * n->k * C + e] - l->d->x[j * n->k * C + e]);
@@ -310,10 +311,21 @@ static void recalled(const Net *n, const Loops *l)
     assert_memory_equal(values_of(n, "m.varh", W), l->varh, sizeof l->varh);
 }
 
+static void list_before(int32_t *counts, int32_t *other)
+{
+    for (int s = 0, r = 0; s < SAMPLES; s++)
+        for (int i = 0; i < sizes[s]; i++) {
+            counts[r++] = i;
+            for (int j = 0; j < i; j++)
+                *other++ = j;
+        }
+}
+
 /* With the statistics of the batch as its own, evaluation computes what training does. Sums of at most 100 terms, eight
  * layers deep, of numbers about 1: 1e-12 is some thousand roundings. */
-static void compare_with_loops(const char *group, bool train)
+static void compare_with_loops(const char *group, bool train, bool before)
 {
+    int32_t counts[TOTAL], other[TOTAL * MOST];
     Net n;
     Data d;
     Loops *l = calloc(1, sizeof *l);
@@ -322,9 +334,20 @@ static void compare_with_loops(const char *group, bool train)
     assert_non_null(l);
     net_init(&n, group, RELN_F64, train);
     options = everything(&n);
+    if (before) {
+        options.pairs = reln_members(n.f.graph, "before", n.rows, MOST, 1024);
+        options.other =
+            reln_input_index(n.f.graph, "other", options.pairs, (RelnDims){0}, n.rows, 0);
+    }
     layer(&n, &options);
     plan(&n, (RelnPlanOptions){0});
+    if (before) {
+        list_before(counts, other);
+        assert_ok(n.f.ctx, reln_plan_bind_rows(n.plan, "before", counts));
+        assert_ok(n.f.ctx, reln_plan_bind(n.plan, "other", other, RELN_I32));
+    }
     draw(&d);
+    l->before = before;
     l->n = &n;
     l->d = &d;
     memcpy(l->x, d.x, sizeof l->x);
@@ -347,10 +370,12 @@ static void compare_with_loops(const char *group, bool train)
 static void messages_are_what_loops_compute(void **state)
 {
     (void)state;
-    compare_with_loops("o:3", true);
-    compare_with_loops("lorentz", true);
-    compare_with_loops("o:3", false);
-    compare_with_loops("lorentz", false);
+    compare_with_loops("o:3", true, false);
+    compare_with_loops("lorentz", true, false);
+    compare_with_loops("o:3", false, false);
+    compare_with_loops("lorentz", false, false);
+    compare_with_loops("lorentz", true, true);
+    compare_with_loops("lorentz", false, true);
 }
 
 /* ---- statistics ------------------------------------------------------------------------------------------------------- */
