@@ -318,6 +318,43 @@ RELN_API RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, Re
 RELN_API RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *name, RelnFeatures in,
                                               RelnFeatures from, int heads);
 
+/* Messages between rows of sets (LorentzNet, EGNN): for each pair (i, j), with B the net's form for x's rep,
+ * psi(t) = sign(t) ln(1 + |t|), f the activation and s the invariants of rows,
+ *     u_ij = s_i Wi + s_j Wj + [psi(B(x_i - x_j, x_i - x_j)), psi(B(x_i, x_j))] Wp
+ *     m_ij = f(f(u_ij + b) Wm + bm),                        times sigmoid(m_ij Wg + bg) with `gate`
+ *     y.s_i = f(s_i Wh + sum_j w_i w_j m_ij Ws + bh) Wo + bo,          plus s_i with `residual`
+ *     y.x_i = x_i + step sum_j w_i w_j g_ij (x_i - x_j) / max(1, sum_j w_i w_j),    x_i without `move`
+ * where g_ij = f(m_ij Wx + bx) Wf, a number for each channel of x, and F tanh(g_ij / F) with a limit F.
+ *
+ *     RelnFeatures y = reln_nn_messages(&net, "one", (RelnFeatures){p, h},           // all pairs of rows
+ *                                       &(RelnMessages){.hidden = 72, .gate = true, .norm = true, .residual = true});
+ *
+ * With `norm`, a batch norm takes the place of b, over all pairs of the batch, and another that of bh, over all rows: both
+ * with their weights w, remembered and recalled as reln_nn_batch_norm() does, but of a batch without pairs nothing is
+ * remembered of pairs.
+ *
+ * Shapes  x (K, C) in any rep with a form, s (1, D), both of one row domain -> (K, C), (1, channels)
+ * Parameters  Wi, Wj: D hidden;  Wp: 2 C hidden, the first C for the differences;  b, bm, bx, bh: hidden;
+ *         Wm, Wx, Ws: hidden hidden;  Wg: hidden, bg: 1;  Wf: hidden C;  Wh: D hidden;  Wo: hidden channels, bo. With
+ *         `norm`, gamma (from 1), beta (from 0), state "mean", "var": hidden; gammah, betah, "meanh", "varh" of rows
+ * Fails   RELN_ERR_REP when x's rep has no form, RELN_ERR_UNSUPPORTED when x and s are not of one row domain
+ * Cost    2 hidden (hidden + 2 C) for each pair, 2 hidden (hidden + C) more with `move`
+ * Notes   a row without others, or of weight 0, gets no messages and stays where it is. Nothing as large as pairs x hidden
+ *         is kept: gradients compute the messages again, tile by tile. At t = 0 the gradient of psi is taken as 0 */
+typedef struct RelnMessages {
+    RelnDomain pairs;  /* below the rows; 0: all pairs of two different rows */
+    RelnNode *other;   /* i32, of `pairs`: row j, -1 for nobody; NULL for reln_pairs() */
+    RelnNode *weights; /* (1, 1), w of rows: 0 for padding; NULL: 1 */
+    int hidden;        /* width of messages; 0: D */
+    int channels;      /* of y.s; 0: D */
+    bool gate, norm, move, residual;
+    double limit; /* F; 0: none */
+    double step;  /* 0 counts as 1 */
+    RelnActivation activation;
+} RelnMessages;
+RELN_API RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures in,
+                                       const RelnMessages *options);
+
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 
 /* Layer norm, each point by itself: y_c = gamma_c x_c / (1e-5 + mean_c B(x_c,x_c)^2)^(1/4). Shapes x's. Parameters gamma: C,

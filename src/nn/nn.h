@@ -22,6 +22,13 @@ const char *reln_nn_name(const RelnNet *net, const char *name, const char *part)
 RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, RelnNode *x,
                         int to);
 
+/* Statistics of batch norms: what is added to a variance, and how much of a new value is remembered. */
+#define NN_EPS 1e-5
+#define NN_MOMENTUM 0.1
+/* The state "<name>.<part>", a row of channels that starts as a constant; NULL with the graph failed. */
+RelnNode *reln_nn_state(const RelnNet *net, const char *name, const char *part, int channels,
+                        double start);
+
 static inline int reln_nn_channels(const RelnNode *x)
 {
     return x ? x->shape.dims[RELN_C] : 0;

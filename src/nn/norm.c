@@ -1,8 +1,6 @@
 /* norm.c -- batch norms: statistics of invariants over the batch, remembered for inference. */
 #include "nn/nn.h"
 
-#define EPS 1e-5
-#define MOMENTUM 0.1
 #define AWAY 1e-6 /* from 0, of the published q */
 
 /* The number of points in a mean over the batch and the leading axes. */
@@ -27,8 +25,8 @@ static RelnNode *total(const RelnNet *net, RelnNode *q)
     return reln_batch_sum(net->graph, q);
 }
 
-static RelnNode *state(const RelnNet *net, const char *name, const char *part, int channels,
-                       double start)
+RelnNode *reln_nn_state(const RelnNet *net, const char *name, const char *part, int channels,
+                        double start)
 {
     const char *full = reln_nn_name(net, name, part);
 
@@ -42,8 +40,9 @@ static void remember(const RelnNet *net, RelnNode *old, RelnNode *value)
 {
     RelnGraph *g = net->graph;
 
-    reln_assign(g, old,
-                reln_add(g, reln_scale(g, old, 1.0 - MOMENTUM), reln_scale(g, value, MOMENTUM)));
+    reln_assign(
+        g, old,
+        reln_add(g, reln_scale(g, old, 1.0 - NN_MOMENTUM), reln_scale(g, value, NN_MOMENTUM)));
 }
 
 /* ---- y = gamma x / (eps + E q^2)^(1/4) ---------------------------------------------------------------------------- */
@@ -58,13 +57,13 @@ static RelnNode *divided(const RelnNet *net, const char *name, RelnNode *x, Reln
                            : NULL;
 
     return reln_mul(
-        g, x, reln_div(g, gamma, reln_sqrt(g, reln_sqrt(g, reln_shift(g, square, 1.0, EPS)))));
+        g, x, reln_div(g, gamma, reln_sqrt(g, reln_sqrt(g, reln_shift(g, square, 1.0, NN_EPS)))));
 }
 
 static RelnNode *invariant_norm(const RelnNet *net, const char *name, RelnNode *x)
 {
     RelnGraph *g = net->graph;
-    RelnNode *square = state(net, name, "square", reln_nn_channels(x), 1.0);
+    RelnNode *square = reln_nn_state(net, name, "square", reln_nn_channels(x), 1.0);
 
     if (!square)
         return NULL;
@@ -123,13 +122,13 @@ static RelnNode *published_norm(const RelnNet *net, const char *name, RelnNode *
     RelnGraph *g = net->graph;
     const int c = reln_nn_channels(x);
     RelnNode *q = keep_away(net, reln_nn_form(net, x, x)), *scaled;
-    Moments m = {state(net, name, "mean", c, 0.0), state(net, name, "var", c, 1.0)};
+    Moments m = {reln_nn_state(net, name, "mean", c, 0.0), reln_nn_state(net, name, "var", c, 1.0)};
 
     if (!q || !m.mean || !m.var)
         return NULL;
     if (net->train)
         m = batch_moments(net, q, &m);
-    scaled = reln_div(g, reln_sub(g, q, m.mean), reln_sqrt(g, reln_shift(g, m.var, 1.0, EPS)));
+    scaled = reln_div(g, reln_sub(g, q, m.mean), reln_sqrt(g, reln_shift(g, m.var, 1.0, NN_EPS)));
     return reln_mul(g, x, reln_div(g, scaled, q));
 }
 

@@ -1,0 +1,347 @@
+/* messages.c -- rows of sets that send each other messages made of invariants of pairs. */
+#include "nn/nn.h"
+
+/* A batch norm: weights, and statistics that are recalled or of the batch. */
+typedef struct Norm {
+    RelnNode *gamma, *beta, *mean, *var;
+} Norm;
+
+/* What the functions on pairs use. All nodes are those of the graph around them. */
+typedef struct Messages {
+    const RelnNet *net;
+    const char *name;
+    const RelnMessages *options;
+    RelnDomain rows, pairs;
+    RelnNode *x;
+    RelnNode *weights;              /* of rows; NULL: every row counts, and every pair is there */
+    RelnNode *by_first, *by_second; /* the first layer's part of either end */
+    RelnNode *of_pair;              /* its weights of the invariants of a pair */
+    int fan_in, width;
+} Messages;
+
+/* Sums over the pairs of a row with their weights: as the one that receives, and as the one that sends. */
+typedef struct Degrees {
+    RelnNode *first, *second;
+} Degrees;
+
+/* ---- pairs -------------------------------------------------------------------------------------------------------- */
+
+static RelnNode *at_first(RelnGraph *g, const Messages *m, RelnNode *x)
+{
+    return reln_spread(g, x, m->pairs);
+}
+
+static RelnNode *at_second(RelnGraph *g, const Messages *m, RelnNode *x)
+{
+    return m->options->other ? reln_gather(g, x, m->options->other)
+                             : reln_spread_second(g, x, m->pairs);
+}
+
+/* w_i w_j; NULL where all are 1 */
+static RelnNode *pair_weight(RelnGraph *g, const Messages *m)
+{
+    return m->weights ? reln_mul(g, at_first(g, m, m->weights), at_second(g, m, m->weights)) : NULL;
+}
+
+static RelnNode *weighted(RelnGraph *g, RelnNode *weight, RelnNode *x)
+{
+    return weight ? reln_mul(g, weight, x) : x;
+}
+
+/* sign(t) ln(1 + |t|) */
+static RelnNode *psi(RelnGraph *g, RelnNode *t)
+{
+    return reln_mul(g, reln_sign(g, t), reln_log(g, reln_shift(g, reln_abs(g, t), 1.0, 1.0)));
+}
+
+/* psi(B(x_i - x_j, x_i - x_j)) and psi(B(x_i, x_j)); *difference is x_i - x_j */
+static RelnNode *invariants(RelnGraph *g, const Messages *m, RelnNode **difference)
+{
+    RelnNet inside = *m->net;
+    RelnNode *first = at_first(g, m, m->x), *second = at_second(g, m, m->x);
+    RelnNode *d = reln_sub(g, first, second), *s[2];
+
+    inside.graph = g;
+    s[0] = psi(g, reln_nn_form(&inside, d, d));
+    s[1] = psi(g, reln_nn_form(&inside, first, second));
+    *difference = d;
+    return reln_concat(g, 2, s, RELN_C);
+}
+
+static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **difference)
+{
+    RelnNode *ends = reln_add(g, at_first(g, m, m->by_first), at_second(g, m, m->by_second));
+
+    return reln_add(g, ends, reln_mix(g, invariants(g, m, difference), m->of_pair));
+}
+
+/* ---- norms -------------------------------------------------------------------------------------------------------- */
+
+static RelnNode *row(const Messages *m, const char *part, double start)
+{
+    const char *full = reln_nn_name(m->net, m->name, part);
+
+    return full ? reln_param(m->net->graph, full, (RelnDims){.c = m->width},
+                             (RelnInit){RELN_INIT_CONSTANT, start})
+                : NULL;
+}
+
+/* parts: of gamma, beta, mean and variance */
+static Norm norm_of(const Messages *m, const char *const parts[4])
+{
+    return (Norm){row(m, parts[0], 1.0), row(m, parts[1], 0.0),
+                  reln_nn_state(m->net, m->name, parts[2], m->width, 0.0),
+                  reln_nn_state(m->net, m->name, parts[3], m->width, 1.0)};
+}
+
+static RelnNode *normalised(RelnGraph *g, const Norm *n, RelnNode *u)
+{
+    RelnNode *size = reln_sqrt(g, reln_shift(g, n->var, 1.0, NN_EPS));
+
+    return reln_add(g, reln_mul(g, reln_sub(g, u, n->mean), reln_div(g, n->gamma, size)), n->beta);
+}
+
+/* w, or 1 where it is 0: a sum of nothing is 0, divided by anything */
+static RelnNode *divisor(RelnGraph *g, RelnNode *w)
+{
+    return reln_add(g, w, reln_shift(g, reln_step(g, w), -1.0, 1.0));
+}
+
+/* A batch of weight 0 has no statistics, and leaves the state as it is. */
+static void remember(RelnGraph *g, RelnNode *state, RelnNode *now, RelnNode *weight)
+{
+    RelnNode *rate = reln_scale(g, reln_step(g, weight), NN_MOMENTUM);
+
+    reln_assign(g, state, reln_add(g, state, reln_mul(g, rate, reln_sub(g, now, state))));
+}
+
+/* The statistics of a batch in place of those that are kept, and remembered; the variance without bias. */
+static void renew(RelnGraph *g, Norm *n, RelnNode *mean, RelnNode *squares, RelnNode *weight)
+{
+    RelnNode *fewer = reln_shift(g, weight, 1.0, -1.0);
+
+    fewer = reln_maximum(g, fewer, reln_scalar(g, 1.0));
+    remember(g, n->mean, mean, weight);
+    remember(g, n->var, reln_div(g, squares, fewer), weight);
+    n->mean = mean;
+    n->var = reln_div(g, squares, divisor(g, weight));
+}
+
+/* The mean of the first layer takes sums over rows for its two ends; only the invariants are summed over pairs. */
+static bool pair_statistics(const Messages *m, const Degrees *degrees, Norm *n)
+{
+    RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "sums");
+    RelnNode *weight = reln_batch_sum(g, degrees->first), *difference, *sum, *ends, *mean;
+
+    sum = reln_batch_sum(body,
+                         weighted(body, pair_weight(body, m), invariants(body, m, &difference)));
+    if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
+        return false;
+    ends = reln_batch_sum(g, reln_add(g, reln_mul(g, degrees->first, m->by_first),
+                                      reln_mul(g, degrees->second, m->by_second)));
+    mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), divisor(g, weight));
+    body = reln_fn_begin(g, "squares");
+    sum = reln_square(body, reln_sub(body, first_layer(body, m, &difference), mean));
+    sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), sum));
+    if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
+        return false;
+    renew(g, n, mean, sum, weight);
+    return true;
+}
+
+static void row_statistics(const Messages *m, RelnNode *u, Norm *n)
+{
+    RelnGraph *g = m->net->graph;
+    RelnNode *one = m->weights ? m->weights : reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
+    RelnNode *weight = reln_batch_sum(g, one), *mean, *squares;
+
+    mean = reln_div(g, reln_batch_sum(g, weighted(g, m->weights, u)), divisor(g, weight));
+    squares = reln_batch_sum(g, weighted(g, m->weights, reln_square(g, reln_sub(g, u, mean))));
+    renew(g, n, mean, squares, weight);
+}
+
+/* ---- the layer ---------------------------------------------------------------------------------------------------- */
+
+/* x W + b */
+static RelnNode *affine(RelnGraph *g, RelnNode *x, RelnNode *w, RelnNode *b)
+{
+    return reln_add(g, reln_mix(g, x, w), b);
+}
+
+static bool count_pairs(const Messages *m, Degrees *out)
+{
+    RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "degrees");
+    RelnNode *one = reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
+    RelnNode *weight = m->weights ? pair_weight(body, m) : at_first(body, m, one), *sums[2];
+    RelnNode *second = m->options->other ? m->options->other : reln_pair_second(body, m->pairs);
+
+    sums[0] = reln_reduce(body, weight, m->rows);
+    sums[1] = reln_scatter_add(body, weight, second, m->rows);
+    if (!body || !reln_call(g, reln_fn_end(body, 2, sums), 0, NULL, sums))
+        return false;
+    *out = (Degrees){sums[0], sums[1]};
+    return true;
+}
+
+/* F tanh(f / F): a function of an invariant, so that moves stay equivariant */
+static RelnNode *limited(RelnGraph *g, RelnNode *f, double limit)
+{
+    return limit > 0 ? reln_scale(g, reln_tanh(g, reln_scale(g, f, 1.0 / limit)), limit) : f;
+}
+
+/* sums[0]: of the messages to each row; sums[1]: of f_ij (x_i - x_j), when rows move. A function, so that its gradient
+ * computes the messages again, tile by tile. */
+static bool sums_of_messages(const Messages *m, const Norm *norm, RelnNode **sums)
+{
+    const RelnNet *net = m->net;
+    const RelnMessages *o = m->options;
+    const int w = m->width;
+    RelnNode *wm = reln_nn_weight(net, m->name, "Wm", w, w, w),
+             *bm = reln_nn_bias(net, m->name, "bm", w, w);
+    RelnNode *b = o->norm ? NULL : reln_nn_bias(net, m->name, "b", w, m->fan_in);
+    RelnNode *wg = o->gate ? reln_nn_weight(net, m->name, "Wg", w, 1, w) : NULL,
+             *bg = o->gate ? reln_nn_bias(net, m->name, "bg", 1, w) : NULL;
+    RelnNode *wx = o->move ? reln_nn_weight(net, m->name, "Wx", w, w, w) : NULL,
+             *bx = o->move ? reln_nn_bias(net, m->name, "bx", w, w) : NULL,
+             *wf =
+                 o->move ? reln_nn_weight(net, m->name, "Wf", w, reln_nn_channels(m->x), w) : NULL;
+    RelnGraph *g = reln_fn_begin(net->graph, "messages");
+    RelnNode *weight = pair_weight(g, m), *difference, *u = first_layer(g, m, &difference);
+
+    u = o->norm ? normalised(g, norm, u) : reln_add(g, u, b);
+    u = reln_nn_activate(g, o->activation, u);
+    u = reln_nn_activate(g, o->activation, affine(g, u, wm, bm));
+    if (o->gate)
+        u = reln_mul(g, u, reln_sigmoid(g, affine(g, u, wg, bg)));
+    sums[0] = reln_reduce(g, weighted(g, weight, u), m->rows);
+    if (o->move) {
+        u = reln_mix(g, reln_nn_activate(g, o->activation, affine(g, u, wx, bx)), wf);
+        u = weighted(g, weight, limited(g, u, o->limit));
+        sums[1] = reln_reduce(g, reln_mul(g, u, difference), m->rows);
+    }
+    return g && reln_call(net->graph, reln_fn_end(g, o->move ? 2 : 1, sums), 0, NULL, sums);
+}
+
+/* phi([h, sum of messages]) */
+static RelnNode *updated(const Messages *m, RelnNode *h, RelnNode *sum, int channels)
+{
+    static const char *const parts[4] = {"gammah", "betah", "meanh", "varh"};
+    const RelnNet *net = m->net;
+    RelnGraph *g = net->graph;
+    const int w = m->width, from = reln_nn_channels(h);
+    RelnNode *u = reln_add(g, reln_mix(g, h, reln_nn_weight(net, m->name, "Wh", from, w, from + w)),
+                           reln_mix(g, sum, reln_nn_weight(net, m->name, "Ws", w, w, from + w)));
+
+    if (m->options->norm) {
+        Norm norm = norm_of(m, parts);
+
+        if (net->train)
+            row_statistics(m, u, &norm);
+        u = normalised(g, &norm, u);
+    } else {
+        u = reln_add(g, u, reln_nn_bias(net, m->name, "bh", w, from + w));
+    }
+    u = affine(g, reln_nn_activate(g, m->options->activation, u),
+               reln_nn_weight(net, m->name, "Wo", w, channels, w),
+               reln_nn_bias(net, m->name, "bo", channels, w));
+    return m->options->residual ? reln_add(g, h, u) : u;
+}
+
+static RelnNode *moved(const Messages *m, const Degrees *degrees, RelnNode *sum)
+{
+    RelnGraph *g = m->net->graph;
+    const double step = m->options->step == 0 ? 1.0 : m->options->step;
+    RelnNode *one = reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
+
+    return reln_add(g, m->x,
+                    reln_scale(g, reln_div(g, sum, reln_maximum(g, degrees->first, one)), step));
+}
+
+static bool is_row_of(const RelnNode *x, RelnDomain rows)
+{
+    const int *d = x->shape.dims;
+
+    return x->domain == rows && rows > RELN_SAMPLES && d[RELN_P] * d[RELN_Q] * d[RELN_R] == 1;
+}
+
+static bool want(const RelnNet *net, const char *name, RelnFeatures in, const RelnMessages *o,
+                 int channels)
+{
+    RelnGraph *g = net->graph;
+
+    if (!in.x || !in.s)
+        return reln_graph_fail(g, RELN_ERR_ARG, "%s: wanted features and invariants of rows", name);
+    if (!is_row_of(in.x, in.x->domain) || !is_row_of(in.s, in.x->domain))
+        return reln_graph_fail(g, RELN_ERR_UNSUPPORTED,
+                               "%s: features %s and invariants %s, wanted those of one domain of "
+                               "rows, without leading axes",
+                               name, reln_shape_text(in.x), reln_shape_text(in.s));
+    if (!reln_nn_want_invariants(net, name, in.s) ||
+        (o->weights && !reln_nn_want_invariants(net, name, o->weights)))
+        return false;
+    if (o->weights && (!is_row_of(o->weights, in.x->domain) || reln_nn_channels(o->weights) != 1))
+        return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: weights %s, wanted one for each row", name,
+                               reln_shape_text(o->weights));
+    if (o->other && o->pairs == RELN_STEP)
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "%s: an index of the other ends without a domain of pairs", name);
+    if (!(o->limit >= 0))
+        return reln_graph_fail(g, RELN_ERR_ARG, "%s: a limit of %g, wanted 0 or more", name,
+                               o->limit);
+    return !o->residual || channels == reln_nn_channels(in.s) ||
+           reln_graph_fail(g, RELN_ERR_SHAPE,
+                           "%s: %d channels are not added to %d; wanted as many, or no residual",
+                           name, channels, reln_nn_channels(in.s));
+}
+
+static RelnDomain all_pairs(RelnGraph *g, RelnDomain rows)
+{
+    const char *name =
+        reln_arena_printf(reln_graph_arena(g), "pairs of %s", reln_domain_name(g, rows));
+
+    if (!name)
+        reln_graph_nomem(g);
+    return name ? reln_pairs(g, name, rows, rows, false) : RELN_STEP;
+}
+
+RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures in,
+                              const RelnMessages *options)
+{
+    RELN_NEED(reln_nn_ready(net, name && options, __func__), (RelnFeatures){0});
+    RELN_LAYER(net->graph, name);
+
+    static const char *const parts[4] = {"gamma", "beta", "mean", "var"};
+    const RelnFeatures none = {NULL, NULL};
+    RelnGraph *g = net->graph;
+    const int from = reln_nn_channels(in.s), each = reln_nn_channels(in.x);
+    const int channels = options->channels == 0 ? from : options->channels;
+    const bool learns = options->norm && net->train; /* statistics */
+    Messages m = {.net = net, .name = name, .options = options, .x = in.x};
+    RelnNode *sums[2] = {NULL, NULL};
+    Degrees degrees = {NULL, NULL};
+    Norm norm = {NULL, NULL, NULL, NULL};
+
+    if (reln_graph_status(g) != RELN_OK || !want(net, name, in, options, channels))
+        return none;
+    m.width = options->hidden == 0 ? from : options->hidden;
+    m.fan_in = 2 * (from + each);
+    m.rows = in.x->domain;
+    m.pairs = options->pairs == RELN_STEP ? all_pairs(g, m.rows) : options->pairs;
+    m.weights = options->weights;
+    if (options->other && !m.weights) /* an index of -1 is nobody, whose weight is gathered as 0 */
+        m.weights = reln_expand_domain(g, reln_scalar(g, 1.0), m.rows);
+    m.by_first = reln_mix(g, in.s, reln_nn_weight(net, name, "Wi", from, m.width, m.fan_in));
+    m.by_second = reln_mix(g, in.s, reln_nn_weight(net, name, "Wj", from, m.width, m.fan_in));
+    m.of_pair = reln_nn_weight(net, name, "Wp", 2 * each, m.width, m.fan_in);
+    if (options->norm)
+        norm = norm_of(&m, parts);
+    if (reln_graph_status(g) != RELN_OK ||
+        ((options->move || learns) && !count_pairs(&m, &degrees)))
+        return none;
+    if (learns && !pair_statistics(&m, &degrees, &norm))
+        return none;
+    if (!sums_of_messages(&m, &norm, sums))
+        return none;
+    return (RelnFeatures){options->move ? moved(&m, &degrees, sums[1]) : in.x,
+                          updated(&m, in.s, sums[0], channels)};
+}
