@@ -360,6 +360,13 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
         RELN_TRY(
             reserve_kept(plan, kept, rows_reserved(plan, kept->node->domain, n_samples, n_rows)));
     }
+    for (int r = 0; r < plan->graph->rows.count; r++) {
+        const RelnRowDomain *d = &plan->graph->rows.items[r];
+
+        if (d->kind == RELN_ROWS_COUNTED && d->parent > RELN_SAMPLES)
+            RELN_TRY(reln_plan_reserve_items(plan, r,
+                                             rows_reserved(plan, d->parent, n_samples, n_rows)));
+    }
     if (n_samples <= plan->sample_capacity && plan->shards)
         return RELN_OK;
     plan->run.n_samples = 0; /* the values of the last batch are gone */

@@ -96,6 +96,7 @@ static void memory_does_not_grow_with_pairs(void **state)
     static const int32_t counts[4] = {0, 1, 2, 3}, degrees[6] = {0, 2, 3, 0, 0, 1};
     double x[6 * 32];
     const double *out;
+    uint64_t before;
     Sums s;
 
     (void)state;
@@ -106,7 +107,10 @@ static void memory_does_not_grow_with_pairs(void **state)
     assert_ok(s.f.ctx, reln_plan_bind_rows_sized(s.plan, "points", counts, 4));
     assert_ok(s.f.ctx, reln_plan_bind_rows_sized(s.plan, "members", degrees, 6));
     assert_ok(s.f.ctx, reln_plan_bind_sized(s.plan, "x", x, RELN_F64, 6 * 32));
+    assert_ok(s.f.ctx, reln_plan_reserve(s.plan, 4, 6));
+    before = reln_ctx_allocations(s.f.ctx);
     assert_ok(s.f.ctx, reln_plan_run(s.plan, &(RelnRun){.n_samples = 4}));
+    assert_true(reln_ctx_allocations(s.f.ctx) == before);
     out = reln_plan_output(s.plan, "pairs", NULL);
     assert_true(out[0] == 0.0);      /* a set of one has no pairs */
     assert_true(out[32] == out[64]); /* tanh(2 * 3) both */
