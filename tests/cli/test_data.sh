@@ -33,6 +33,8 @@ drafts() { # drafts FILE [PATTERN ...]: its draft has these lines and trains
 drafts pairs.npz '^symmetry: gl:3 ' '^# symmetry: so:3 ' 'name: X, as: matrix' 'target: {name: y, as: scalar}'
 drafts bodies.npz '^symmetry: o:3 ' 'name: C, as: covariance' 'name: v, as: vector}' 'target: {name: y, as: vector}'
 drafts clouds.npz '^symmetry: o:3 ' 'name: v, as: vector, points: true' '^# - fold is not used' 'as: class, classes: 3'
+run 0 predict run clouds.npz --out y.npz --quiet
+refused 3 'y.npz: no array looks like' data y.npz --spec
 run 0 data bodies.npz --spec --symmetry so:3
 check "the symmetry that is given" grep -q '^symmetry: so:3$' out
 
@@ -45,7 +47,5 @@ done
 refused 2 'data: wanted a FILE of arrays' data
 refused 2 'symmetry is for --spec' data pairs.npz --symmetry so:3
 refused 4 'absent.npz: cannot open' data absent.npz
-run 0 predict run clouds.npz --out y.npz --quiet
-refused 3 'y.npz: no array looks like' data y.npz --spec
 
 finish data
