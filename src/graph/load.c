@@ -14,15 +14,9 @@ static void load_numbers(const Frame *f, const RelnNode *x, const Bound *b, char
 
 /* ---- samples of items ----------------------------------------------------------------------------------------- */
 
-/* The sample, counted in the batch, that an item of the batch belongs to: the last that begins at or before it. */
-static ptrdiff_t sample_of(const Frame *f, RelnDomain domain, ptrdiff_t item)
+/* The last i in [low, high) with first[i] <= item; first ascends, and the first of equal ones belong to empty parents. */
+static ptrdiff_t last_begun(const ptrdiff_t *first, ptrdiff_t low, ptrdiff_t high, ptrdiff_t item)
 {
-    const ptrdiff_t *first;
-    ptrdiff_t low = f->shard->first, high = f->shard->first + f->shard->count;
-
-    if (domain == RELN_SAMPLES)
-        return item;
-    first = f->plan->row_first[domain - 2];
     while (high - low > 1) {
         const ptrdiff_t middle = low + (high - low) / 2;
 
@@ -32,6 +26,16 @@ static ptrdiff_t sample_of(const Frame *f, RelnDomain domain, ptrdiff_t item)
             high = middle;
     }
     return low;
+}
+
+/* The sample, counted in the batch, that an item of the batch belongs to: the last that begins at or before it. */
+static ptrdiff_t sample_of(const Frame *f, RelnDomain domain, ptrdiff_t item)
+{
+    const ptrdiff_t low = f->shard->first;
+
+    if (domain == RELN_SAMPLES)
+        return item;
+    return last_begun(f->plan->row_first[domain - 2], low, low + f->shard->count, item);
 }
 
 /* The first item of the next sample. */
@@ -103,18 +107,9 @@ static void load_samples(const Frame *f, RelnDomain domain, int32_t *out)
 static ptrdiff_t counted_parent(const Frame *f, RelnDomain domain, ptrdiff_t item)
 {
     const RelnDomain parent = reln_row_domain(f->plan->graph, domain)->parent;
-    const ptrdiff_t *first = f->plan->item_first[domain - 2];
-    ptrdiff_t low = rows_before(f, parent), high = low + all_items(f, parent);
+    const ptrdiff_t low = rows_before(f, parent);
 
-    while (high - low > 1) {
-        const ptrdiff_t middle = low + (high - low) / 2;
-
-        if (first[middle] <= item)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return last_begun(f->plan->item_first[domain - 2], low, low + all_items(f, parent), item);
 }
 
 static void load_counted(const Frame *f, RelnDomain domain, RelnDomain parent, int32_t *out)

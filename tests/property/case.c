@@ -9,7 +9,7 @@
 #include "property/tree.h"
 #include "reln/ops.h"
 
-/* Rows of each sample, and below them of each row, counted from the end so that all samples have the same. */
+/* Rows of each sample, and rows below each of these rows. */
 static const int32_t rows_of_samples[CASE_SAMPLES] = {3, 0, 2, 1, 4, 2, 3};
 static const int32_t rows_of_rows[] = {1, 0, 2, 3, 1, 1, 0, 2, 1, 0, 3, 1, 1, 2, 0};
 
