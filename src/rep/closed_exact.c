@@ -160,17 +160,6 @@ static RelnStatus whole_insert(Space *s, Word *z, bool *grew)
 
 static const Field wholes = {whole_product, whole_add, whole_has_trace, whole_insert};
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t r = a % b;
-
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 static bool common_denominator(int count, const Word *row, int64_t *out)
 {
     *out = 1;
@@ -179,7 +168,7 @@ static bool common_denominator(int count, const Word *row, int64_t *out)
 
         if (!reln_mod_reconstruct(row[e].residue, &num, &den))
             return false;
-        *out *= den / gcd(*out, den);
+        *out *= den / reln_gcd(*out, den);
         if (*out > LARGEST_NUMBER)
             return false;
     }
@@ -218,7 +207,7 @@ static bool lift_rows(const Space *from, Space *to)
 
                 if (!write_row(n2, reln_space_row(from, t), row))
                     return false;
-                common *= (int64_t)row[at].whole / gcd(common, (int64_t)row[at].whole);
+                common *= (int64_t)row[at].whole / reln_gcd(common, (int64_t)row[at].whole);
                 if (common > LARGEST_MULTIPLE)
                     return false;
                 to->pivots[to->count++] = at;

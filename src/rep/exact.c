@@ -66,16 +66,6 @@ bool reln_read_ratio(double x, int64_t *num, int64_t *den)
     return read_near(x, RELN_RATIO_ROUNDING * fabs(x), num, den);
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 bool reln_read_numbers(ReadNumber read, ptrdiff_t count, const double *x, int64_t *num,
                        int64_t *den)
 {
@@ -85,7 +75,7 @@ bool reln_read_numbers(ReadNumber read, ptrdiff_t count, const double *x, int64_
         int64_t q = 1;
         if (!read(x[e], &num[e], &q))
             return false;
-        common *= q / gcd(common, q);
+        common *= q / reln_gcd(common, q);
         if (common > LARGEST_COMMON)
             return false;
     }

@@ -78,4 +78,16 @@ typedef struct ExactRows {
 RelnStatus reln_exact_invariants(RelnArena *arena, const ExactLeg legs[3], ExactRows *out,
                                  bool *solved);
 
+/* The greatest common divisor of two numbers that are not negative; that of a and 0 is a. */
+static inline int64_t reln_gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t r = a % b;
+
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
 #endif

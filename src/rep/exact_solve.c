@@ -166,16 +166,6 @@ static RelnStatus order_generators(RelnArena *arena, const RelnGroup *g, int **o
 
 /* ---- back to fractions ------------------------------------------------------------------------------------ */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 static bool common_denominator(const ModVector *row, int64_t *out)
 {
     int64_t common = 1;
@@ -184,7 +174,7 @@ static bool common_denominator(const ModVector *row, int64_t *out)
         int64_t num, den;
         if (!reln_mod_reconstruct(row->value[e], &num, &den))
             return false;
-        common *= den / gcd(common, den);
+        common *= den / reln_gcd(common, den);
         if (common > INT32_MAX)
             return false;
     }
