@@ -174,7 +174,8 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
         fprintf(stderr, "reln: note: %s\n", r.note);
     watch->progress = cli_progress_begin_as(how, r.step);
     watch->validated = r.n_validation > 0;
-    watch->class = reln_model_spec(reln_fit_model(fit))->target.as == RELN_TARGET_CLASS;
+    watch->class = reln_model_targets(reln_fit_model(fit)) == 1 &&
+                   reln_model_spec(reln_fit_model(fit))->target[0].as == RELN_TARGET_CLASS;
     watch->steps_per_epoch = r.steps_per_epoch;
     watch->until = args->until;
     status = reln_fit_run(fit, &end);

@@ -109,7 +109,11 @@ static void print_head(const Info *info)
                    reln_model_points(info->model));
         putchar('\n');
     }
-    printf("target      %s, %s\n", spec->target.name, reln_target_text(spec->target.as));
+    for (int t = 0; t < spec->n_targets; t++)
+        printf("target      %s, %s%s%s\n", spec->target[t].name,
+               reln_target_text(spec->target[t].as),
+               spec->target[t].loss == RELN_LOSS_MSE ? "" : ", ",
+               spec->target[t].loss == RELN_LOSS_MSE ? "" : reln_loss_text(spec->target[t].loss));
     printf("parameters  %zu\n", reln_model_parameters(info->model));
     printf("cost        %.4g FLOP and %.4g bytes for each %s, %.4g FLOP once\n",
            info->cost.flops_sample, info->cost.bytes_sample,

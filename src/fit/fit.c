@@ -46,21 +46,11 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
 {
     RelnFit *fit = self;
     RelnTally tally;
-    RelnMetrics m;
 
     (void)step;
     reln_tally_init(&tally, fit->model);
     RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
-    m = reln_tally_metrics(&tally);
-    *out = (RelnEvaluation){.score = m.loss};
-    if (fit->spec.target.as == RELN_TARGET_CLASS) {
-        out->n_metrics = 1;
-        out->metrics[0] = m.accuracy;
-    } else {
-        out->n_metrics = 2;
-        out->metrics[0] = m.mse;
-        out->metrics[1] = m.mae;
-    }
+    reln_fit_put_metrics(fit, &tally, out);
     return RELN_OK;
 }
 
@@ -335,16 +325,16 @@ static RelnTrainWatch watch(RelnFit *fit)
 
 static RelnStatus make_trainer(RelnFit *fit)
 {
-    const bool class = fit->spec.target.as == RELN_TARGET_CLASS;
     RelnTrainJob job = {.plan = fit->plan,
                         .store = reln_model_store(fit->model),
                         .seed = (uint64_t)fit->spec.train.seed,
                         .patience = fit->spec.train.patience,
-                        .n_metrics = class ? 1 : 2,
-                        .metric_names = {class ? "accuracy" : "mse", "mae"},
+                        .n_metrics = fit->n_metrics,
                         .self = fit,
                         .load = load};
 
+    for (int i = 0; i < fit->n_metrics; i++)
+        job.metric_names[i] = fit->metric_names[i];
     fit->steps_per_epoch =
         (uint64_t)((fit->n_train + fit->spec.train.batch - 1) / fit->spec.train.batch);
     fit->n_steps = reln_spec_steps(&fit->spec, fit->steps_per_epoch);
@@ -368,6 +358,8 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
         RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
     RELN_TRY(open_sets(fit, normalise));
     RELN_TRY(reln_check_constants(fit->model, 1e150)); /* so that squares stay finite */
+    fit->spec = *reln_model_spec(fit->model);          /* balanced weights are known now */
+    RELN_TRY(reln_fit_name_metrics(fit));
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));

@@ -32,6 +32,8 @@ enum {
     RELN_SPEC_PATH = 256,
     RELN_SPEC_WEIGHTS = 64,
     RELN_SPEC_CLASS_NAME = 32,
+    RELN_SPEC_TARGETS = 8,
+    RELN_SPEC_QUANTILES = 9,
     RELN_SPEC_WORDS = 8
 };
 
@@ -61,8 +63,12 @@ typedef enum RelnTargetAs {
     RELN_TARGET_SCALAR,
     RELN_TARGET_CLASS, /* whole numbers 0 .. classes-1 */
     RELN_TARGET_VECTOR,
-    RELN_TARGET_MATRIX
+    RELN_TARGET_MATRIX,
+    RELN_TARGET_COVARIANCE
 } RelnTargetAs;
+
+/* What goes with the mean of a Gaussian: one variance for each channel, or of a vector a covariance that turns along. */
+typedef enum RelnVariance { RELN_VARIANCE_SCALAR, RELN_VARIANCE_COVARIANCE } RelnVariance;
 
 typedef struct RelnSpecTarget {
     char name[RELN_SPEC_NAME];
@@ -72,8 +78,16 @@ typedef struct RelnSpecTarget {
     char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
     int n_weights; /* 0, or one for each class */
     double weights[RELN_SPEC_WEIGHTS];
+    bool balanced; /* weights are found on the training data: N / (classes N_c) */
     bool
         normalise; /* by mean and deviation (scalars) or size (vectors, matrices) over the training data */
+    double weight; /* of its loss in the sum over targets */
+    bool own_loss; /* `loss` was given for this target; otherwise it is that of `train` */
+    RelnLossKind loss;
+    double delta;          /* of huber; 0: that of `train` */
+    RelnVariance variance; /* of gaussian */
+    int n_quantiles;       /* of the loss quantiles; 0 otherwise */
+    double quantiles[RELN_SPEC_QUANTILES];
 } RelnSpecTarget;
 
 typedef enum RelnModelKind {
@@ -158,7 +172,8 @@ typedef struct RelnSpec {
         [RELN_SPEC_NAME]; /* a name of reln_algebra_create(); "": the smallest that takes all inputs */
     int n_inputs;
     RelnSpecInput input[RELN_SPEC_INPUTS];
-    RelnSpecTarget target;
+    int n_targets;
+    RelnSpecTarget target[RELN_SPEC_TARGETS];
     RelnSpecModel model;
     RelnSpecTrain train;
 } RelnSpec;
@@ -190,8 +205,10 @@ uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch); /* of 
 uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
 RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);
 RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch);
-/* The weights are the spec's. */
-RelnLoss reln_spec_loss(const RelnSpec *spec);
+/* Of a target. Weights and quantiles are the spec's. */
+RelnLoss reln_spec_loss(const RelnSpec *spec, int target);
+/* Numbers that the network gives for each number of the target: its quantiles, or 1. */
+int reln_spec_quantiles(const RelnSpecTarget *target);
 
 /* The name of a class, or its number where it has none; `text` is returned. */
 const char *reln_spec_class_name(const RelnSpecTarget *target, int class,
@@ -202,6 +219,7 @@ const char *reln_as_text(RelnAs as);
 const char *reln_target_text(RelnTargetAs as);
 const char *reln_model_kind_text(RelnModelKind kind);
 const char *reln_step_text(RelnStepKind step);
+const char *reln_loss_text(RelnLossKind loss);
 
 #ifdef __cplusplus
 }

@@ -109,6 +109,10 @@ static const RelnRep *slot_rep(const RelnModel *m, SlotId id)
 {
     if (id == SLOT_X || id == SLOT_X_POINTS)
         return m->rep;
+    if (id == SLOT_REFERENCE)
+        return reln_rep_product(m->vector, m->vector);
+    if (id == SLOT_PRECISION)
+        return reln_rep_product(reln_rep_dual(m->vector), reln_rep_dual(m->vector));
     return id == SLOT_V ? m->vector : NULL;
 }
 
@@ -124,7 +128,7 @@ RelnNode *reln_build_input(Build *b, SlotId id)
         return NULL;
     x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
                    RELN_DEFAULT);
-    return reln_mul(b->g, x, scales(b, id));
+    return id == SLOT_REFERENCE || id == SLOT_PRECISION ? x : reln_mul(b->g, x, scales(b, id));
 }
 
 /* Repeat the value of a sample for each of its points. */
@@ -299,7 +303,7 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
 
-static RelnNode *equivariant_network(Build *b)
+static RelnFeatures equivariant_network(Build *b)
 {
     RelnFeatures f;
 
@@ -308,14 +312,13 @@ static RelnNode *equivariant_network(Build *b)
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, reln_build_name("block%d", i + 1).text, f);
-    return reln_build_readout(b, pool(b, f));
+    return pool(b, f);
 }
 
 static RelnNode *plain_network(Build *b)
 {
     const RelnSpecModel *s = &b->m->spec.model;
-    const RelnMlp mlp = {s->depth + s->head_hidden, b->width,
-                         reln_model_target_channels(b->m) * reln_model_target_size(b->m),
+    const RelnMlp mlp = {s->depth + s->head_hidden, b->width, (int)reln_model_outputs(b->m),
                          s->activation};
 
     return reln_nn_mlp(&b->net, "mlp", reln_build_input(b, SLOT_FLAT), &mlp);
@@ -323,20 +326,16 @@ static RelnNode *plain_network(Build *b)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void build(Build *b, bool with_loss)
+static void build(Build *b, const RelnModelOptions *options)
 {
     const RelnModel *m = b->m;
-    RelnNode *y;
 
     if (m->masked)
         b->rows = reln_rows(b->g, "points", m->points > 256 ? m->points : 256);
-    y = reln_model_is_mlp(m) ? plain_network(b) : equivariant_network(b);
-    if (with_loss)
-        b->out->loss = reln_build_loss(b, y);
-    b->out->y = m->spec.target.as == RELN_TARGET_CLASS
-                    ? y
-                    : reln_shift(b->g, y, m->constants.deviation, m->constants.mean);
-    reln_output(b->g, "y", b->out->y);
+    if (reln_model_is_mlp(m))
+        reln_build_targets(b, (RelnFeatures){0}, plain_network(b), options);
+    else
+        reln_build_targets(b, equivariant_network(b), NULL, options);
 }
 
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
@@ -352,7 +351,7 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                       .algebra = m->algebra,
                       .form = m->spec.model.form,
                       .train = options->train};
-    build(&b, options->loss);
+    build(&b, options);
     status = reln_graph_status(out->graph);
     if (status != RELN_OK)
         reln_model_graph_clear(out);

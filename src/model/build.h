@@ -12,6 +12,7 @@ typedef struct Build {
     bool taps;
     RelnDomain rows;
     RelnModelGraph *out;
+    int target; /* the one that is being built */
 } Build;
 
 /* ---- build.c --------------------------------------------------------------------------------------------------------- */
@@ -38,9 +39,8 @@ RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
 /* ---- readout.c ------------------------------------------------------------------------------------------------------- */
 
-/* The prediction in units of its deviation, from the features of a sample. */
-RelnNode *reln_build_readout(Build *b, RelnFeatures f);
-/* The mean loss of a batch, with the target as an input. */
-RelnNode *reln_build_loss(Build *b, RelnNode *y);
+/* Every target from the features of a sample, or from the numbers that an mlp gives: its value and variance as outputs, and
+ * the losses that the options ask for. */
+void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options);
 
 #endif

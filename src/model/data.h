@@ -9,7 +9,7 @@
 /* Numbers of the arrays in their archive; -1: not there. */
 typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
-    int mask, target;
+    int mask, target[RELN_SPEC_TARGETS];
     ptrdiff_t count; /* samples */
 } RelnDataFound;
 
@@ -25,13 +25,13 @@ RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const cha
 /* Raw numbers of some rows, as files have them. */
 typedef struct Raw {
     double *input[RELN_SPEC_INPUTS];
-    double *mask, *target;
+    double *mask, *target[RELN_SPEC_TARGETS];
 } Raw;
 
 /* Lifted numbers, in the dtype of the model; of sets only the points that are there. */
 typedef struct Lifted {
     char *slot[SLOT_COUNT];
-    char *target; /* (K, C) of an item; i32 for classes */
+    char *target[RELN_SPEC_TARGETS]; /* (K, C) of an item; i32 for classes */
     int32_t *points;
 } Lifted;
 
@@ -51,16 +51,16 @@ struct RelnData {
     ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
     bool resident;
     Lifted all, batch;
-    ptrdiff_t room; /* samples of the batch */
-    double *metric; /* the identity, for errors that have no invariant length */
-    size_t metric_count;
+    ptrdiff_t room;                    /* samples of the batch */
+    double *metric[RELN_SPEC_TARGETS]; /* the identity, for errors that have no invariant length */
+    double *seen;                      /* one sample of a target as the network sees it */
 };
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
 ptrdiff_t reln_data_input_count(const RelnData *d, int input); /* numbers of one sample */
 /* Numbers of a target as the file has it: a class is one number. */
-ptrdiff_t reln_data_target_count(const RelnData *d);
+ptrdiff_t reln_data_target_count(const RelnData *d, int target);
 /* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
@@ -91,7 +91,9 @@ void reln_lifted_free(const RelnData *d, Lifted *l);
 /* Copy d->lifted to sample number `sample`, with `rows` points before it. */
 void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
                      int points);
-void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sample, const double *t);
+/* Copy the targets of row i of d->raw to sample number `sample`; the row has been lifted. */
+RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
+                                   ptrdiff_t i);
 /* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
@@ -102,13 +104,13 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdif
 typedef struct Sums {
     bool *counts; /* rows that do */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
-    double target, target_square, target_numbers;
+    TargetSums target[RELN_SPEC_TARGETS];
 } Sums;
 
 /* Mark the rows that `options` leave for training. */
 RelnStatus reln_sums_begin(const RelnData *d, Sums *sums);
 /* Add row i of d->raw, which is lifted in d->lifted. */
-void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
+RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
 /* Compute the constants of the model from the sums. */
 void reln_sums_finish(const RelnData *d, const Sums *sums);
 

@@ -3,6 +3,7 @@
 
 #include "model/model.h"
 #include "reln/lift.h"
+#include "tensor/linalg.h"
 
 /* ---- room --------------------------------------------------------------------------------------------------------- */
 
@@ -196,5 +197,8 @@ RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
         RELN_TRY(reference(m, w, raw, mask));
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(lift_input(m, w, i, row, raw[i], mask, out));
-    return RELN_OK;
+    if (m->slots[SLOT_REFERENCE].c == 0)
+        return RELN_OK;
+    memcpy(out[SLOT_REFERENCE], w->sbar, (size_t)(m->n * m->n) * sizeof *w->sbar);
+    return reln_inverse(m->ctx, m->n, w->sbar, out[SLOT_PRECISION]);
 }

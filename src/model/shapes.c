@@ -145,15 +145,15 @@ static RelnStatus survey_points(Survey *s)
     return first && first->mask[0] ? survey_mask(s, first, points) : RELN_OK;
 }
 
-static RelnStatus survey_target(Survey *s)
+static RelnStatus survey_target(Survey *s, int target)
 {
-    const RelnSpecTarget *t = &s->spec->target;
+    const RelnSpecTarget *t = &s->spec->target[target];
     RelnInputShape shape = {0};
     const RelnArray *a;
     char seen[96];
 
-    s->found->target = reln_archive_find(s->archive, t->name);
-    a = reln_archive_info(s->archive, s->found->target);
+    s->found->target[target] = reln_archive_find(s->archive, t->name);
+    a = reln_archive_info(s->archive, s->found->target[target]);
     if (!a)
         return RELN_OK;
     if (t->as == RELN_TARGET_CLASS && a->rank != 1)
@@ -161,7 +161,7 @@ static RelnStatus survey_target(Survey *s)
                          t->name, shape_text(a, seen, sizeof seen));
     RELN_TRY(
         shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, false, s->n, s->dim, a, &shape));
-    s->shapes->target_channels = shape.channels;
+    s->shapes->target_channels[target] = shape.channels;
     return check_count(s, t->name, a);
 }
 
@@ -171,11 +171,13 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
     Survey s = {ctx, spec, archive, n, dim, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
-    *found = (RelnDataFound){.mask = -1, .target = -1, .count = -1};
+    *found = (RelnDataFound){.mask = -1, .count = -1};
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));
-    return survey_target(&s);
+    for (int t = 0; t < spec->n_targets; t++)
+        RELN_TRY(survey_target(&s, t));
+    return RELN_OK;
 }
 
 RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,

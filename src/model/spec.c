@@ -7,25 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/keys.h"
 #include "model/kinds.h"
+#include "model/spec.h"
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
-
-/* Each list names the enumerator of each word. From it come the table of words and a switch without a default, so that an
- * enumerator that has no word does not compile. */
-#define WORD_ENTRY(id, text) [id] = text,
-#define WORD_CASE(id, text) case id:
-#define WORD_TABLE(name, type, LIST)                                                               \
-    static const char *const name##_words[] = {LIST(WORD_ENTRY) NULL};                             \
-    __attribute__((unused)) static const char *name##_word(type value)                             \
-    {                                                                                              \
-        switch (value) {                                                                           \
-            LIST(WORD_CASE)                                                                        \
-            break;                                                                                 \
-        }                                                                                          \
-        return name##_words[value];                                                                \
-    }
 
 /* clang-format off */
 #define REFERENCE_WORDS(WORD) \
@@ -65,10 +50,6 @@ WORD_TABLE(optimizer, RelnSpecOptimiser, OPTIMIZER_WORDS)
     WORD(RELN_SCHEDULE_PLATEAU, "plateau")
 WORD_TABLE(schedule, RelnScheduleKind, SCHEDULE_WORDS)
 
-#define LOSS_WORDS(WORD) \
-    WORD(RELN_LOSS_MSE, "mse") WORD(RELN_LOSS_MAE, "mae") WORD(RELN_LOSS_HUBER, "huber") \
-    WORD(RELN_LOSS_CROSS_ENTROPY, "cross-entropy")
-WORD_TABLE(loss, RelnLossKind, LOSS_WORDS)
 /* clang-format on */
 
 /* The words of activations; RELN_ACT_NONE has none. */
@@ -91,29 +72,12 @@ const char *reln_step_text(RelnStepKind step)
 
 /* ---- the tables --------------------------------------------------------------------------------------------------- */
 
-#define AT(type, field) .at = offsetof(type, field)
-#define TEXT(type, field) .kind = KEY_TEXT, AT(type, field), .room = sizeof(((type *)0)->field)
-#define WORD(type, field, list) .kind = KEY_WORD, AT(type, field), .words = (list)
-#define WORDS(type, field, count, list)                                                            \
-    .kind = KEY_WORDS, AT(type, field), .count_at = offsetof(type, count), .words = (list),        \
-    .room = sizeof(((type *)0)->field) / sizeof(int)
-#define FLAG(type, field) .kind = KEY_FLAG, AT(type, field)
-#define WHOLE(type, field, from, to) .kind = KEY_WHOLE, AT(type, field), .low = (from), .high = (to)
-#define NUMBER(type, field, from, to)                                                              \
-    .kind = KEY_NUMBER, AT(type, field), .low = (from), .high = (to)
 /* Defaults of keys that have no single number for one. */
 #define SHARE 0.1
 #define BETA_1 0.9
 #define BETA_2 0.999
 #define AS_TEXT(x) #x
 #define TEXT_OF(x) AS_TEXT(x)
-#define ABOVE_ZERO KEY_ABOVE_ZERO
-#define BELOW_ONE KEY_BELOW_ONE
-#define SECTION(title, keys)                                                                       \
-    {                                                                                              \
-        title, keys, (int)(sizeof(keys) / sizeof(keys)[0])                                         \
-    }
-
 static const Key input_keys[] = {
     {.name = "name", TEXT(RelnSpecInput, name), .help = "array of the data file"},
     {.name = "as", WORD(RelnSpecInput, as, reln_input_words), .help = "what its numbers are"},
@@ -125,34 +89,6 @@ static const Key input_keys[] = {
     {.name = "mask", TEXT(RelnSpecInput, mask), .help = "array (N, P): 1 where a point is"},
 };
 static const Section input_section = SECTION("an input", input_keys);
-
-static RelnStatus read_classes(const Reader *, const Key *, const RelnDocNode *, void *);
-static void write_classes(RelnDoc *, RelnDocNode *, const Key *, const void *);
-
-static const Key target_keys[] = {
-    {.name = "name", TEXT(RelnSpecTarget, name), .example = "y", .help = "array of the data file"},
-    {.name = "as", WORD(RelnSpecTarget, as, reln_target_words), .help = "what it is"},
-    {.name = "classes",
-     .kind = KEY_OWN,
-     .read = read_classes,
-     .write = write_classes,
-     .example = "2",
-     .help = "of a class: how many, or their names: [quark, top]"},
-    {.name = "weights",
-     .kind = KEY_NUMBERS,
-     AT(RelnSpecTarget, weights),
-     .room = RELN_SPEC_WEIGHTS,
-     .count_at = offsetof(RelnSpecTarget, n_weights),
-     .low = ABOVE_ZERO,
-     .high = DBL_MAX,
-     .example = "[1, 1]",
-     .help = "of classes, in the loss"},
-    {.name = "normalise",
-     FLAG(RelnSpecTarget, normalise),
-     .otherwise = 1,
-     .help = "scale by the training data while learning"},
-};
-static const Section target_section = SECTION("target", target_keys);
 
 static const Key head_keys[] = {
     {.name = "hidden",
@@ -270,7 +206,9 @@ static const Key train_keys[] = {
      NUMBER(RelnSpecTrain, clip, ABOVE_ZERO, DBL_MAX),
      .example = "1",
      .help = "largest norm of the gradient; lie-neurons take 1 when this is left out"},
-    {.name = "loss", WORD(RelnSpecTrain, loss, loss_words), .help = "classes have cross-entropy"},
+    {.name = "loss",
+     WORD(RelnSpecTrain, loss, reln_loss_words),
+     .help = "of targets without their own; classes have cross-entropy"},
     {.name = "delta",
      NUMBER(RelnSpecTrain, delta, ABOVE_ZERO, DBL_MAX),
      .otherwise = 1,
@@ -324,7 +262,14 @@ static const Key spec_keys[] = {
     {.name = "symmetry", .kind = KEY_OWN, .read = read_symmetry, .write = write_symmetry},
     {.name = "features", TEXT(RelnSpec, features)},
     {.name = "inputs", .kind = KEY_OWN, .read = read_inputs, .write = write_inputs},
-    {.name = "target", .kind = KEY_SECTION, AT(RelnSpec, target), .section = &target_section},
+    {.name = "target",
+     .kind = KEY_OWN,
+     .read = reln_spec_read_target,
+     .write = reln_spec_write_target},
+    {.name = "targets",
+     .kind = KEY_OWN,
+     .read = reln_spec_read_targets,
+     .write = reln_spec_write_targets},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
 };
@@ -377,8 +322,7 @@ static void write_symmetry(RelnDoc *doc, RelnDocNode *map, const Key *key, const
         reln_doc_set_text(doc, map, key->name, spec->symmetry);
 }
 
-/* "a, b or c" */
-static const char *join(const char *const *words, char *out, size_t size)
+const char *reln_spec_join(const char *const *words, char *out, size_t size)
 {
     size_t used = 0;
 
@@ -401,7 +345,7 @@ static RelnStatus read_input(const Reader *r, const RelnDocNode *node, RelnSpecI
         return reln_keys_fail(r, node, "an input has no name; wanted {name: ARRAY, as: ...}");
     if (!reln_doc_get(node, "as"))
         return reln_keys_fail(r, node, "input %s does not say what it is; wanted as: %s", in->name,
-                              join(reln_input_words, known, sizeof known));
+                              reln_spec_join(reln_input_words, known, sizeof known));
     return RELN_OK;
 }
 
@@ -426,64 +370,6 @@ static void write_inputs(RelnDoc *doc, RelnDocNode *map, const Key *key, const v
     for (int i = 0; i < spec->n_inputs; i++)
         reln_keys_write(doc, reln_doc_set(doc, list, NULL, reln_doc_map(doc)), &input_section,
                         &spec->input[i]);
-}
-
-static RelnStatus read_class_names(const Reader *r, const RelnDocNode *list, RelnSpecTarget *t)
-{
-    if (list->count < 2 || list->count > RELN_SPEC_WEIGHTS)
-        return reln_keys_fail(r, list, "classes has %d names; wanted 2 to %d", list->count,
-                              RELN_SPEC_WEIGHTS);
-    for (const RelnDocNode *i = list->first; i; i = i->next) {
-        if (!i->text || strlen(i->text) >= RELN_SPEC_CLASS_NAME)
-            return reln_keys_fail(r, i, "a name of classes is %.60s; wanted up to %d letters",
-                                  i->text ? i->text : reln_doc_kind_text(i->kind),
-                                  RELN_SPEC_CLASS_NAME - 1);
-        for (int k = 0; k < t->n_names; k++)
-            if (strcmp(t->class_name[k], i->text) == 0)
-                return reln_keys_fail(r, i, "class %s is there twice", i->text);
-        memcpy(t->class_name[t->n_names++], i->text, strlen(i->text) + 1);
-    }
-    t->classes = t->n_names;
-    return RELN_OK;
-}
-
-static RelnStatus read_classes(const Reader *r, const Key *key, const RelnDocNode *node, void *base)
-{
-    RelnSpecTarget *t = base;
-
-    if (node->kind == RELN_DOC_LIST)
-        return read_class_names(r, node, t);
-    RELN_TRY(reln_keys_want(r, node, key->name, RELN_DOC_NUMBER,
-                            "a whole number from 2 to 4096, or a list of names"));
-    if (!(node->number >= 2 && node->number <= 4096 && node->number == floor(node->number)))
-        return reln_keys_fail(r, node, "%s is %.40s; wanted a whole number from 2 to 4096",
-                              key->name, node->text);
-    t->classes = (int)node->number;
-    return RELN_OK;
-}
-
-static void write_classes(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
-{
-    const RelnSpecTarget *t = base;
-    RelnDocNode *list;
-
-    if (t->n_names == 0 && t->classes > 0)
-        reln_doc_set_number(doc, map, key->name, t->classes);
-    if (t->n_names == 0)
-        return;
-    list = reln_doc_set(doc, map, key->name, reln_doc_list(doc));
-    for (int i = 0; i < t->n_names; i++)
-        reln_doc_set_text(doc, list, NULL, t->class_name[i]);
-}
-
-const char *reln_spec_class_name(const RelnSpecTarget *t, int class,
-                                 char text[RELN_SPEC_CLASS_NAME])
-{
-    if (class < t->n_names)
-        snprintf(text, RELN_SPEC_CLASS_NAME, "%s", t->class_name[class]);
-    else
-        snprintf(text, RELN_SPEC_CLASS_NAME, "%d", class);
-    return text;
 }
 
 /* Read a piece of a schedule; a word alone is a piece, too. */
@@ -561,7 +447,7 @@ static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const
     if (spec->n_inputs == 0)
         return reln_keys_fail(r, root,
                               "there are no inputs; wanted a list of {name: ARRAY, as: ...}");
-    if (!spec->target.name[0])
+    if (spec->n_targets == 0)
         return reln_keys_fail(r, root, "there is no target; wanted {name: ARRAY, as: ...}");
     return RELN_OK;
 }
@@ -607,27 +493,9 @@ static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const R
 
     for (int i = 0; i < spec->n_inputs; i++, node = node->next) {
         RELN_TRY(check_input(r, node, &spec->input[i]));
-        if (strcmp(spec->input[i].name, spec->target.name) == 0)
-            return reln_keys_fail(r, node, "input %s is the target, too", spec->input[i].name);
         for (int j = 0; j < i; j++)
             RELN_TRY(check_pair(r, node, &spec->input[i], &spec->input[j]));
     }
-    return RELN_OK;
-}
-
-static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const RelnSpecTarget *t)
-{
-    if (t->as == RELN_TARGET_CLASS && t->classes == 0)
-        return reln_keys_fail(r, node, "target %s is a class; wanted classes: NUMBER beside it",
-                              t->name);
-    if (t->as != RELN_TARGET_CLASS && (t->classes || t->n_weights))
-        return reln_keys_fail(r, node,
-                              "target %s: classes and weights are for a class, and this is "
-                              "a %s",
-                              t->name, reln_target_text(t->as));
-    if (t->n_weights && t->n_weights != t->classes)
-        return reln_keys_fail(r, node, "target %s has %d weights; wanted %d, one for each class",
-                              t->name, t->n_weights, t->classes);
     return RELN_OK;
 }
 
@@ -653,25 +521,6 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
                               "an mlp takes no dropout, which blocks have");
     if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
         m->form = RELN_FORM_NO_CENTER;
-    return RELN_OK;
-}
-
-static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *spec)
-{
-    const bool is_class = spec->target.as == RELN_TARGET_CLASS;
-    const RelnDocNode *given = reln_doc_get(map, "loss");
-
-    if (!given && is_class)
-        spec->train.loss = RELN_LOSS_CROSS_ENTROPY;
-    if (is_class != (spec->train.loss == RELN_LOSS_CROSS_ENTROPY))
-        return reln_keys_fail(r, given,
-                              "loss is %s and the target a %s; wanted cross-entropy for "
-                              "classes and nothing else",
-                              loss_word(spec->train.loss), reln_target_text(spec->target.as));
-    if (!is_class && spec->train.smoothing > 0)
-        return reln_keys_fail(r, reln_doc_get(map, "smoothing"),
-                              "smoothing is for classes, and the target is a %s",
-                              reln_target_text(spec->target.as));
     return RELN_OK;
 }
 
@@ -710,6 +559,8 @@ void reln_spec_init(RelnSpec *spec)
 {
     memset(spec, 0, sizeof *spec);
     reln_keys_init(&spec_section, spec);
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+        reln_keys_init(&reln_target_section, &spec->target[t]);
     spec->train.betas[0] = BETA_1;
     spec->train.betas[1] = BETA_2;
     spec->train.validation = SHARE;
@@ -724,9 +575,8 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(reln_keys_read(&r, &spec_section, root, spec));
     RELN_TRY(check_required(&r, root, spec));
     RELN_TRY(check_inputs(&r, root, spec));
-    RELN_TRY(check_target(&r, reln_doc_get(root, "target"), &spec->target));
+    RELN_TRY(reln_spec_check_targets(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
-    RELN_TRY(check_loss(&r, reln_doc_get(root, "train"), spec));
     choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
@@ -771,6 +621,11 @@ static const char examples[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n";
 
+static const char several[] =
+    "# targets:                            # instead of target: several, each with its own loss\n"
+    "#   - {name: E, as: scalar, loss: gaussian}\n"
+    "#   - {name: F, as: vector, weight: 10}\n";
+
 /* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)
 {
@@ -793,8 +648,11 @@ size_t reln_spec_template(char *text, size_t size)
     print_inputs(&page);
     reln_page_print(&page, "target:\n  %-35s # array of the data file\n", "name: y");
     reln_page_print(&page, "  as: %-31s # %s\n", reln_target_words[0],
-                    join(reln_target_words, words, sizeof words));
-    reln_keys_template(&page, &(Section){"target", target_keys + 2, target_section.n_keys - 2}, 2);
+                    reln_spec_join(reln_target_words, words, sizeof words));
+    reln_keys_template(
+        &page, &(Section){"target", reln_target_section.keys + 2, reln_target_section.n_keys - 2},
+        2);
+    reln_page_print(&page, "%s", several);
     reln_page_print(&page, "model:\n");
     reln_keys_template(&page, &model_section, 2);
     reln_page_print(&page, "train:\n");
@@ -860,13 +718,4 @@ RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch)
     for (int i = 0; i < s.n_pieces; i++)
         s.piece[i] = piece_of(spec, &spec->train.schedule[i], steps_per_epoch);
     return s;
-}
-
-RelnLoss reln_spec_loss(const RelnSpec *spec)
-{
-    return (RelnLoss){.kind = spec->train.loss,
-                      .delta = spec->train.delta,
-                      .smoothing = spec->train.smoothing,
-                      .n_weights = spec->target.n_weights,
-                      .weights = spec->target.n_weights ? spec->target.weights : NULL};
 }

@@ -353,7 +353,7 @@ static void predict(Run *r, World *w, ptrdiff_t n, const ptrdiff_t *rows, uint64
 
     assert_ok(w->ctx, reln_data_bind(w->data, r->plan, n, rows, epoch));
     assert_ok(w->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
-    reln_model_predictions(w->model, reln_plan_output(r->plan, "y", NULL), n, out);
+    reln_model_predictions(w->model, r->plan, n, out);
     out[n * outputs] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
 }
 
@@ -415,7 +415,7 @@ static void the_loss_is_that_of_the_predictions(void **state)
         assert_ok(w.ctx, world_model(&w));
         assert_ok(w.ctx, world_data(&w, NULL));
         assert_ok(w.ctx, reln_data_normalise(w.data, 3, rows));
-        d = reln_model_constants(w.model)->deviation;
+        d = reln_model_constants(w.model)->target[0].deviation;
         assert_true(d > 0.1 && fabs(d - 1) > 1e-6);
         run_init(&r, &w);
         predict(&r, &w, 3, rows, 0, y);
@@ -540,8 +540,8 @@ static void constants_are_sizes_of_the_training_rows(void **state)
             variance += pow(y[rows[r] * 2 + i] - mean, 2) / 6;
     c = reln_model_constants(w.model);
     assert_near(&c->scale[0], (double[]){sqrt(square)}, 1, 1e-14);
-    assert_near(&c->mean, &mean, 1, 1e-14);
-    assert_near(&c->deviation, (double[]){sqrt(variance)}, 1, 1e-13);
+    assert_near(&c->target[0].mean, &mean, 1, 1e-14);
+    assert_near(&c->target[0].deviation, (double[]){sqrt(variance)}, 1, 1e-13);
     world_clear(&w);
 }
 

@@ -186,7 +186,7 @@ static void act_tap(const Run *r, int t, const RelnElement *g, double *x)
 
 static void predictions(const Run *r, double *y)
 {
-    reln_model_predictions(r->w.model, reln_plan_output(r->plan, "y", NULL), SAMPLES, y);
+    reln_model_predictions(r->w.model, r->plan, SAMPLES, y);
 }
 
 static double largest(ptrdiff_t n, const double *x)
@@ -217,7 +217,7 @@ static double broken_by(Run *r, const RelnElement *g)
     run(r);
     predictions(r, want);
     for (int s = 0; s < SAMPLES; s++)
-        if (r->w.spec.target.as != RELN_TARGET_CLASS)
+        if (r->w.spec.target[0].as != RELN_TARGET_CLASS)
             assert_ok(r->w.ctx, reln_model_act_target(r->w.model, g, want + s * outputs));
     for (int t = 0; t < r->net.n_taps; t++) {
         tap[t] = copy_tap(r, t);

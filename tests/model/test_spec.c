@@ -171,8 +171,8 @@ static void keys_arrive_where_they_belong(void **state)
     assert_string_equal(s.symmetry, "so:3");
     assert_string_equal(s.input[0].mask, "m");
     assert_true(s.input[1].log && s.input[0].points && !s.input[2].points);
-    assert_int_equal(s.target.n_weights, 3);
-    assert_true(s.target.weights[2] == 0.5 && !s.target.normalise);
+    assert_int_equal(s.target[0].n_weights, 3);
+    assert_true(s.target[0].weights[2] == 0.5 && !s.target[0].normalise);
     assert_int_equal(s.model.width, 0);
     assert_int_equal(s.model.parameters, 5000);
     assert_int_equal(s.model.steps[1], RELN_STEP_BRACKET);
@@ -197,7 +197,7 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(s.model.width, 64);
     assert_int_equal(s.train.epochs, 100);
     assert_true(s.train.lr == 1e-3 && s.train.betas[1] == 0.999 && s.train.validation == 0.1);
-    assert_true(s.target.normalise);
+    assert_true(s.target[0].normalise);
     s = read_spec(ctx, GOOD "train: {optimizer: adamw}\n");
     assert_true(s.train.decay == 0.01 && s.train.clip == 0);
     s = read_spec(ctx, GOOD "model: {kind: lie-neurons}\n");
@@ -313,13 +313,13 @@ static void optimisers_and_losses_take_their_numbers(void **state)
     o = reln_spec_optimiser(&s);
     assert_int_equal(o.kind, RELN_OPTIMISER_SGD);
     assert_true(o.sgd.momentum == 0.5 && o.sgd.nesterov && o.sgd.decay == 0.1 && o.clip == 2);
-    assert_int_equal(reln_spec_loss(&s).n_weights, 3);
+    assert_int_equal(reln_spec_loss(&s, 0).n_weights, 3);
     s = read_spec(ctx,
                   GOOD "train: {optimizer: adamw, epsilon: 1e-6, epsilon_inside: true, loss: huber,"
                        " delta: 0.5}\n");
     o = reln_spec_optimiser(&s);
     assert_true(o.adam.eps == 1e-6 && o.adam.eps_inside && o.adam.decay == 0.01);
-    assert_true(reln_spec_loss(&s).delta == 0.5 && reln_spec_loss(&s).kind == RELN_LOSS_HUBER);
+    assert_true(reln_spec_loss(&s, 0).delta == 0.5 && reln_spec_loss(&s, 0).kind == RELN_LOSS_HUBER);
     reln_ctx_destroy(ctx);
 }
 
