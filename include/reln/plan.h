@@ -26,6 +26,7 @@ typedef struct RelnPlan RelnPlan;
 typedef struct RelnPlanOptions {
     RelnPool *pool; /* NULL: the calling thread alone */
     int shard;      /* samples per shard; 0: derived from the graph */
+    int lanes;      /* partial sums of a batch, 1 to 4096: they decide the bits, and how many workers have work; 0: 8 */
     int tile;       /* rows at a time in loops over rows and pairs; 0: derived from the graph */
     bool reference; /* the plain kernels, whatever this machine can do; docs/bits.md */
     /* For finding a NaN: every value is looked at when it is computed, and a run stops at the first NaN or infinity with

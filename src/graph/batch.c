@@ -126,7 +126,7 @@ static void cut_shards(RelnPlan *plan)
     }
     if (shard.count)
         plan->shards[plan->n_shards++] = shard;
-    plan->n_lanes = plan->n_shards < LANES ? (int)plan->n_shards : LANES;
+    reln_lanes_cut(&plan->lanes, plan->n_shards, 0, 1);
 }
 
 /* ---- the bound inputs ------------------------------------------------------------------------------------------ */

@@ -2,8 +2,11 @@
 #ifndef GRAPH_PLAN_H
 #define GRAPH_PLAN_H
 
+#include <assert.h>
+
 #include "base/pool.h"
 #include "graph/graph.h"
+#include "graph/lanes.h"
 #include "reln/plan.h"
 
 /* Where a value is while a program runs. */
@@ -100,11 +103,12 @@ typedef struct Piece {
     ptrdiff_t first, count;
 } Piece;
 
-typedef struct Phase {
+struct Phase {
     Program step, shards;
     RELN_LIST(Accumulator) sums;
     RELN_LIST(Piece) pieces; /* of the sums */
-} Phase;
+    size_t lane_size;        /* bytes of its sums; phases use the same memory in turn */
+};
 
 /* A constant and its place in the shared memory. */
 typedef struct Constant {
@@ -145,7 +149,7 @@ typedef struct Worker {
     char message[RELN_MESSAGE];
 } Worker;
 
-enum { LANES = RELN_TREE, MAX_IN = RELN_INPUTS_MAX };
+enum { MAX_IN = RELN_INPUTS_MAX };
 
 struct RelnPlan {
     RelnCtx *ctx;
@@ -172,8 +176,7 @@ struct RelnPlan {
     uint64_t n_freezes; /* so far: packs of another one are stale */
     char *memory;       /* shared: step-level values */
     size_t memory_size;
-    char *lanes;
-    size_t lane_size;
+    Lanes lanes;
     size_t parameters; /* trainable elements that are read */
     int n_workers;
     Worker *workers;
@@ -184,7 +187,6 @@ struct RelnPlan {
     /* of the batch at hand */
     RelnRun run;
     ptrdiff_t n_shards;
-    int n_lanes; /* in use */
     Shard *shards;
     ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
     ptrdiff_t **

@@ -353,14 +353,15 @@ static RelnStatus share(RelnPlan *plan, const Phase *phase, int n,
 /* Shard s belongs to lane s L / n: the first one of a lane is ceil(lane n / L). */
 static ptrdiff_t lane_begins(const RelnPlan *plan, int lane)
 {
-    return (lane * plan->n_shards + plan->n_lanes - 1) / plan->n_lanes;
+    return (lane * plan->n_shards + plan->lanes.n - 1) / plan->lanes.n;
 }
 
-static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker *worker)
+static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
 {
+    const int lane = plan->lanes.first + index, buffer = reln_lanes_take(&plan->lanes);
     Frame f = {.plan = plan, .worker = worker, .slab = worker->slab, .items = -1};
 
-    f.lane = plan->lanes + (size_t)lane * plan->lane_size;
+    f.lane = plan->lanes.memory + (size_t)buffer * plan->lanes.size;
     for (int i = 0; i < phase->sums.count; i++) {
         const Accumulator *sum = &phase->sums.items[i];
 
@@ -372,10 +373,11 @@ static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker 
         f.shard = &plan->shards[s];
         RELN_TRY(run_program(&phase->shards, &f));
     }
+    reln_lanes_end(plan, phase, lane, buffer);
     return RELN_OK;
 }
 
-/* Add the accumulators of all lanes in a fixed tree of additions; without lanes the total is 0. */
+/* Add the upper part of the tree of additions, the sums that workers have left; without lanes the total is 0. */
 static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
 {
     const Piece *piece = &phase->pieces.items[index];
@@ -383,11 +385,16 @@ static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker 
     const RelnRealKernels *k = sum->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
     const Frame f = step_frame(plan, worker);
     const size_t first = (size_t)piece->first * k->size;
+    const Lanes *lanes = &plan->lanes;
+    const int node = lanes->leaves >> lanes->folds;
     char *total = reln_resolve(&f, &sum->total);
+    const void *parts[RELN_TREE];
+    int n = 0;
 
-    if (plan->n_lanes)
-        k->tree(piece->count, plan->n_lanes, plan->lanes + sum->lane + first, plan->lane_size,
-                total + first);
+    for (int i = 0; i < node && lanes->held[node + i] >= 0; i++)
+        parts[n++] = lanes_at(lanes, node + i) + sum->lane + first;
+    if (n > 0)
+        k->tree(piece->count, n, parts, total + first);
     else
         memset(total + first, 0, (size_t)piece->count * k->size);
     return RELN_OK;
@@ -397,7 +404,8 @@ static RelnStatus run_shards(RelnPlan *plan, const Phase *phase)
 {
     if (phase->shards.code.count == 0)
         return RELN_OK;
-    RELN_TRY(share(plan, phase, plan->n_lanes, run_lane));
+    reln_lanes_begin(&plan->lanes);
+    RELN_TRY(share(plan, phase, plan->lanes.end - plan->lanes.first, run_lane));
     return share(plan, phase, phase->pieces.count, combine);
 }
 
