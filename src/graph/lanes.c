@@ -169,7 +169,8 @@ void reln_lanes_end(RelnPlan *plan, const Phase *phase, int lane, int buffer)
     for (int level = 0; level < lanes->folds && reln_lanes_own(lanes, node / 2); level++) {
         if (!is_missing(lanes, node ^ 1)) {
             const int other = meet(lanes, node, buffer);
-            const int left = node % 2 == 0 ? buffer : other, right = left == buffer ? other : buffer;
+            const int left = node % 2 == 0 ? buffer : other,
+                      right = left == buffer ? other : buffer;
 
             if (other < 0)
                 return;

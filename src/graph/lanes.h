@@ -18,8 +18,8 @@ typedef struct Lanes {
     int most;       /* the setting: so many lanes where there are shards for them */
     int n, leaves;  /* of the batch at hand */
     int first, end; /* the lanes that this process runs */
-    int folds;      /* levels of the tree that workers add up; the rest is added when all lanes have ended */
-    size_t size;    /* bytes of a lane */
+    int folds; /* levels of the tree that workers add up; the rest is added when all lanes have ended */
+    size_t size; /* bytes of a lane */
     int n_buffers, n_spare;
     char *memory; /* (n_buffers, size) */
     int *spare;   /* buffers that are free */

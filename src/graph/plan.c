@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kit/comm.h"
+
 /* ---- the size of a shard -------------------------------------------------------------------------------------- */
 
 /* The largest value of one sample, in functions too. */
@@ -133,12 +135,13 @@ static RelnStatus give_memory(RelnPlan *plan)
         reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->item_first);
     plan->item_capacity =
         reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->item_capacity);
-    if (!plan->memory || !plan->workers || !plan->bound || !plan->row_counts ||
-        !plan->row_first || !plan->item_first || !plan->item_capacity)
+    if (!plan->memory || !plan->workers || !plan->bound || !plan->row_counts || !plan->row_first ||
+        !plan->item_first || !plan->item_capacity)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < plan->n_workers; i++)
         RELN_TRY(equip(plan, &plan->workers[i]));
-    RELN_TRY(reln_lanes_init(&plan->lanes, plan->ctx, plan->n_workers, 1));
+    RELN_TRY(reln_lanes_init(&plan->lanes, plan->ctx, plan->n_workers, plan->ranks.copy.size));
+    RELN_TRY(reln_ranks_init(plan));
     load_constants(plan);
     return RELN_OK;
 }
@@ -150,6 +153,9 @@ static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
     plan->kern = reln_kernels(options->reference);
     plan->finite = options->finite;
     plan->tile = options->tile;
+    RELN_TRY(reln_comm_check(plan->ctx, options->comm));
+    plan->ranks.copy = options->comm ? *options->comm : (RelnComm){.size = 1};
+    plan->ranks.comm = plan->ranks.copy.size > 1 ? &plan->ranks.copy : NULL;
     plan->lanes.most = options->lanes > 0 ? options->lanes : RELN_LANES;
     if (options->lanes < 0 || options->lanes > RELN_LANES_MOST)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "plan: %d lanes, wanted 1 to %d", options->lanes,
@@ -209,6 +215,7 @@ void reln_plan_destroy(RelnPlan *plan)
     reln_free(plan->ctx, plan->shards);
     reln_free(plan->ctx, plan->memory);
     reln_lanes_clear(&plan->lanes, plan->ctx);
+    reln_ranks_clear(plan);
     reln_free(plan->ctx, plan->frozen);
     reln_arena_clear(&plan->arena);
     reln_free(plan->ctx, plan);

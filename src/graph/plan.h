@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/pool.h"
+#include "graph/exchange.h"
 #include "graph/graph.h"
 #include "graph/lanes.h"
 #include "reln/plan.h"
@@ -177,6 +178,7 @@ struct RelnPlan {
     char *memory;       /* shared: step-level values */
     size_t memory_size;
     Lanes lanes;
+    Ranks ranks;
     size_t parameters; /* trainable elements that are read */
     int n_workers;
     Worker *workers;
@@ -217,5 +219,11 @@ RelnStatus reln_plan_reserve_kept(RelnPlan *plan);
 RelnStatus reln_plan_start(RelnPlan *plan, const RelnRun *run);
 /* Items of a domain in the batch at hand. */
 ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain);
+
+/* Shard s belongs to lane s L / n: the first one of a lane is ceil(lane n / L). */
+static inline ptrdiff_t lane_begins(const RelnPlan *plan, int lane)
+{
+    return (lane * plan->n_shards + plan->lanes.n - 1) / plan->lanes.n;
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/frame.h"
+#include "kit/comm.h"
 
 RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *format, ...)
 {
@@ -350,12 +351,6 @@ static RelnStatus share(RelnPlan *plan, const Phase *phase, int n,
 
 /* ---- shards and lanes ----------------------------------------------------------------------------------------- */
 
-/* Shard s belongs to lane s L / n: the first one of a lane is ceil(lane n / L). */
-static ptrdiff_t lane_begins(const RelnPlan *plan, int lane)
-{
-    return (lane * plan->n_shards + plan->lanes.n - 1) / plan->lanes.n;
-}
-
 static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
 {
     const int lane = plan->lanes.first + index, buffer = reln_lanes_take(&plan->lanes);
@@ -391,21 +386,33 @@ static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker 
     const void *parts[RELN_TREE];
     int n = 0;
 
-    for (int i = 0; i < node && lanes->held[node + i] >= 0; i++)
+    for (int i = 0; i < node && !plan->ranks.comm && lanes->held[node + i] >= 0; i++)
         parts[n++] = lanes_at(lanes, node + i) + sum->lane + first;
-    if (n > 0)
+    if (plan->ranks.comm && lanes->n > 0)
+        memcpy(total + first, plan->ranks.total + sum->lane + first,
+               (size_t)piece->count * k->size);
+    else if (n > 0)
         k->tree(piece->count, n, parts, total + first);
     else
         memset(total + first, 0, (size_t)piece->count * k->size);
     return RELN_OK;
 }
 
-static RelnStatus run_shards(RelnPlan *plan, const Phase *phase)
+/* Run the shards of a phase and add up their sums, unless this rank has failed already; it still meets the others, so
+ * that all of them know. */
+static RelnStatus run_shards(RelnPlan *plan, int index, RelnStatus status)
 {
+    const Phase *phase = &plan->phases.items[index];
+
     if (phase->shards.code.count == 0)
-        return RELN_OK;
-    reln_lanes_begin(&plan->lanes);
-    RELN_TRY(share(plan, phase, plan->lanes.end - plan->lanes.first, run_lane));
+        return status;
+    if (status == RELN_OK) {
+        reln_lanes_begin(&plan->lanes);
+        status = share(plan, phase, plan->lanes.end - plan->lanes.first, run_lane);
+    }
+    RELN_TRY(reln_comm_agree(plan->ranks.comm, plan->ctx, status));
+    if (plan->ranks.comm && plan->lanes.n > 0 && phase->sums.count > 0)
+        RELN_TRY(reln_ranks_reduce(plan, index));
     return share(plan, phase, phase->pieces.count, combine);
 }
 
@@ -438,20 +445,31 @@ static RelnStatus run_commit(RelnPlan *plan)
                      run_range(&plan->commit, &f, plan->effects_end, plan->commit.code.count));
 }
 
+static RelnStatus run_phase_step(RelnPlan *plan, int index)
+{
+    const Frame f = step_frame(plan, &plan->workers[0]);
+
+    return fail_step(plan, run_step(&plan->phases.items[index].step, &f));
+}
+
 RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run)
 {
+    RelnStatus status;
+
     if (!plan)
         return RELN_ERR_ARG;
     if (!run)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "run: no RelnRun was given");
-    RELN_TRY(reln_plan_start(plan, run));
+    status = reln_plan_start(plan, run);
     for (int i = 0; i < plan->phases.count; i++) {
-        const Phase *phase = &plan->phases.items[i];
-        const Frame f = step_frame(plan, &plan->workers[0]);
-
-        RELN_TRY(fail_step(plan, run_step(&phase->step, &f)));
-        RELN_TRY(run_shards(plan, phase));
+        if (status == RELN_OK)
+            status = run_phase_step(plan, i);
+        if (status != RELN_OK && !plan->ranks.comm)
+            return status;
+        RELN_TRY(status = run_shards(plan, i, status));
     }
+    RELN_TRY(status);
     plan->settled = plan->frozen != NULL;
-    return run_commit(plan);
+    RELN_TRY(run_commit(plan));
+    return reln_ranks_gather(plan);
 }
