@@ -99,8 +99,8 @@ typedef struct RelnRealKernels {
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
     /* z[i] = x[0][i] + ... + x[count - 1][i], pairs first: ((0+1)+(2+3))+((4+5)+(6+7)), or what there is of it; count is
-     * at most RELN_TREE; stride: from one array to the next, in bytes */
-    void (*tree)(ptrdiff_t n, int count, const void *x, size_t stride, void *z);
+     * at most RELN_TREE */
+    void (*tree)(ptrdiff_t n, int count, const void *const *x, void *z);
     /* z[k,c] = sum T x[i,c] y[j,c] for one item; ldx, ldy: distance of coordinates; sx, sy: of channels, 0 or 1 */
     void (*contract)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx,
                      ptrdiff_t sx, const void *y, ptrdiff_t ldy, ptrdiff_t sy, void *z,
