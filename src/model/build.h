@@ -12,7 +12,8 @@ typedef struct Build {
     bool taps;
     RelnDomain rows;
     RelnModelGraph *out;
-    int target; /* the one that is being built */
+    int target;  /* the one that is being built */
+    bool tapped; /* the invariants are an output already */
 } Build;
 
 /* ---- build.c --------------------------------------------------------------------------------------------------------- */

@@ -43,8 +43,11 @@ static RelnMlp head_of(const Build *b, int channels)
 static RelnNode *read_invariants(Build *b, RelnFeatures f, const char *name, int channels)
 {
     const RelnMlp head = head_of(b, channels);
-    RelnNode *s = reln_build_tap(b, own(b, "invariants"), reln_build_invariants(b, f));
+    RelnNode *s = reln_build_invariants(b, f);
 
+    if (!b->tapped) /* all targets and variances see the same invariants */
+        reln_build_tap(b, reln_build_name("invariants"), s);
+    b->tapped = true;
     return reln_nn_mlp(&b->net, own(b, name).text, reln_build_dropped(b, s), &head);
 }
 

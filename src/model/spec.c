@@ -493,6 +493,9 @@ static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const R
 
     for (int i = 0; i < spec->n_inputs; i++, node = node->next) {
         RELN_TRY(check_input(r, node, &spec->input[i]));
+        for (int t = 0; t < spec->n_targets; t++)
+            if (strcmp(spec->input[i].name, spec->target[t].name) == 0)
+                return reln_keys_fail(r, node, "input %s is the target, too", spec->input[i].name);
         for (int j = 0; j < i; j++)
             RELN_TRY(check_pair(r, node, &spec->input[i], &spec->input[j]));
     }

@@ -151,7 +151,7 @@ static RelnStatus read_weight(const Reader *r, const RelnDocNode *node, double *
 {
     RELN_TRY(reln_keys_want(r, node, "weights", RELN_DOC_NUMBER, "a number above 0"));
     if (!(node->number > 0 && node->number <= DBL_MAX))
-        return reln_keys_fail(r, node, "weights has %.40s; wanted a number above 0", node->text);
+        return reln_keys_fail(r, node, "weights is %.40s; wanted a number above 0", node->text);
     *out = node->number;
     return RELN_OK;
 }
@@ -378,9 +378,6 @@ static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const R
     for (int i = 0; i < index; i++)
         if (strcmp(spec->target[i].name, t->name) == 0)
             return reln_keys_fail(r, node, "target %s is there twice", t->name);
-    for (int i = 0; i < spec->n_inputs; i++)
-        if (strcmp(spec->input[i].name, t->name) == 0)
-            return reln_keys_fail(r, node, "input %s is the target, too", t->name);
     RELN_TRY(check_classes(r, node, t));
     RELN_TRY(choose_loss(r, node, train, spec, t));
     RELN_TRY(check_quantiles(r, node, t));

@@ -370,6 +370,42 @@ static void errors_of_classes_are_those_by_hand(void **state)
     assert_near(&m.loss, &(double){(log(2) + log(4.0 / 3) + log(4)) / 3}, 1, 8 * DBL_EPSILON);
 }
 
+/* One variance 4 for three numbers, errors (2, 0, 0) and (0, 4, 4): e^2/v = 1 and 8, of three numbers each. */
+static void errors_of_densities_are_those_by_hand(void **state)
+{
+    const double y[] = {2, 0, 0, 4, 0, 4, 4, 4}, truth[] = {0, 0, 0, 0, 0, 0};
+    RelnSpec spec;
+    RelnMetrics m;
+    RelnTargetTally t = {.target = &spec.target[0], .n = 3, .deviation = 1, .graph_loss = true};
+
+    (void)state;
+    reln_spec_init(&spec);
+    spec.target[0].as = RELN_TARGET_VECTOR;
+    spec.target[0].loss = RELN_LOSS_GAUSSIAN;
+    t.layout = (RelnTargetLayout){.size = 3, .channels = 1, .value = 3, .spread = 1, .truth = 3};
+    reln_target_tally_add(&t, y, truth, 1);
+    reln_target_tally_add(&t, y + 4, truth, 2);
+    m = reln_target_metrics(&t);
+    assert_near(&m.loss, &(double){1.5}, 1, 0);
+    assert_near(&m.nees, &(double){(1.0 / 3 + 8.0 / 3) / 2}, 1, 4 * DBL_EPSILON);
+    assert_near(&m.nll, &(double){(4.5 + 3 * log(4) + 3 * log(6.283185307179586)) / 2}, 1,
+                8 * DBL_EPSILON);
+    /* chi-square of three degrees of freedom: 0.1987 below 1, 0.9540 below 8 */
+    assert_near(&m.coverage, &(double){0.5}, 1, 0);
+    assert_near(&(double){reln_chi_square_below(3, 1)}, &(double){0.198748043098799}, 1, 1e-13);
+    assert_near(&(double){reln_chi_square_below(3, 8)}, &(double){0.953988294310769}, 1, 1e-13);
+    assert_near(&(double){reln_chi_square_below(2, 4)}, &(double){1 - exp(-2)}, 1, 1e-14);
+    /* the same as a covariance: diag(4, 4, 4) */
+    spec.target[0].variance = RELN_VARIANCE_COVARIANCE;
+    t = (RelnTargetTally){.target = &spec.target[0], .n = 3, .deviation = 1, .layout = t.layout};
+    t.layout.spread = 9;
+    reln_target_tally_add(&t, (double[]){0, 4, 4, 4, 0, 0, 0, 4, 0, 0, 0, 4}, truth, 0);
+    m = reln_target_metrics(&t);
+    assert_near(&m.nees, &(double){8.0 / 3}, 1, 4 * DBL_EPSILON);
+    assert_near(&m.nll, &(double){(8 + 3 * log(4) + 3 * log(6.283185307179586)) / 2}, 1,
+                8 * DBL_EPSILON);
+}
+
 /* ---- no memory ------------------------------------------------------------------------------------------------------- */
 
 static Room *faulty;
@@ -423,6 +459,7 @@ int main(void)
         cmocka_unit_test(classes_come_as_probabilities),
         cmocka_unit_test(errors_of_numbers_are_those_by_hand),
         cmocka_unit_test(targets_far_from_zero_keep_their_variance),
+        cmocka_unit_test(errors_of_densities_are_those_by_hand),
         cmocka_unit_test(errors_of_classes_are_those_by_hand),
         cmocka_unit_test(using_a_model_survives_every_failing_allocation),
     };

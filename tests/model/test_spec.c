@@ -17,7 +17,33 @@ static const Bad bad[] = {
      "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
     {GOOD "zzzzzz: 1\n",
      "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
-     "inputs, target, model, train"},
+     "inputs, target, targets, model, train"},
+    {GOOD "targets: [{name: z, as: scalar}]\n",
+     "spec.yaml:4: the spec has target and targets; wanted one of them"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{name: y, as: scalar}, {name: y, as: matrix}]\n",
+     "spec.yaml:3: target y is there twice"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "targets: []\n",
+     "spec.yaml:3: targets has 0 items; wanted 1 to 8"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{as: scalar}]\n",
+     "spec.yaml:3: a target has no name; wanted {name: ARRAY, as: ...}"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, loss: quantiles}\n",
+     "spec.yaml:3: target y: a vector has no order, so it has no quantiles; wanted a scalar"},
+    {"symmetry: so:3\n" GOOD_INPUTS
+     "target: {name: y, as: scalar, loss: quantiles, quantiles: [0.5, 0.1]}\n",
+     "spec.yaml:3: target y: quantiles do not rise"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: scalar, quantiles: [0.5]}\n",
+     "spec.yaml:3: target y: quantiles are for loss: quantiles, and this is mse"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, variance: covariance}\n",
+     "spec.yaml:3: target y: a variance is for loss: gaussian, and this is mse"},
+    {"symmetry: so:3\n" GOOD_INPUTS
+     "target: {name: y, as: scalar, loss: gaussian, variance: covariance}\n",
+     "spec.yaml:3: target y: variance: covariance is for a vector, and this is a scalar"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: covariance, loss: gaussian}\n",
+     "spec.yaml:3: target y: loss: gaussian is for numbers, vectors and matrices; wanted mse for a "
+     "covariance"},
+    {"symmetry: gl:3\n" GOOD_INPUTS
+     "target: {name: y, as: class, classes: 99, weights: balanced}\n",
+     "spec.yaml:3: target y has 99 classes; balanced weights are for up to 64"},
     {GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: there is no symmetry; wanted a group, as in symmetry: gl:3"},
     {"symmetry: gl:3\n" GOOD_TARGET,
@@ -319,7 +345,8 @@ static void optimisers_and_losses_take_their_numbers(void **state)
                        " delta: 0.5}\n");
     o = reln_spec_optimiser(&s);
     assert_true(o.adam.eps == 1e-6 && o.adam.eps_inside && o.adam.decay == 0.01);
-    assert_true(reln_spec_loss(&s, 0).delta == 0.5 && reln_spec_loss(&s, 0).kind == RELN_LOSS_HUBER);
+    assert_true(reln_spec_loss(&s, 0).delta == 0.5 &&
+                reln_spec_loss(&s, 0).kind == RELN_LOSS_HUBER);
     reln_ctx_destroy(ctx);
 }
 
