@@ -124,11 +124,14 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     const RelnDims dims = {.p = s->by_point && !rows ? m->points : 1, .k = s->k, .c = s->c};
     RelnNode *x;
 
-    if (s->c == 0)
-        return NULL;
+    if (s->c == 0 || b->slots[id])
+        return b->slots[id];
     x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
                    RELN_DEFAULT);
-    return id == SLOT_REFERENCE || id == SLOT_PRECISION ? x : reln_mul(b->g, x, scales(b, id));
+    if (id != SLOT_REFERENCE && id != SLOT_PRECISION)
+        x = reln_mul(b->g, x, scales(b, id));
+    b->slots[id] = x;
+    return x;
 }
 
 /* Repeat the value of a sample for each of its points. */

@@ -11,6 +11,7 @@ typedef struct Build {
     int width;
     bool taps;
     RelnDomain rows;
+    RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
     RelnModelGraph *out;
     int target;  /* the one that is being built */
     bool tapped; /* the invariants are an output already */
