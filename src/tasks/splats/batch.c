@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "tasks/splats/splats.h"
+#include "tasks/splats/data.h"
 
 /* ---- attributes as published ------------------------------------------------------------------------------------------- */
 
@@ -215,18 +215,38 @@ static void write_groups(const SplatsView *v, const Bench *b, ptrdiff_t i, const
     }
 }
 
-static void fill_one(const SplatsView *v, ptrdiff_t object, ptrdiff_t i, const Bench *b,
-                     const SplatsBatch *out)
+size_t splats_room(const SplatsView *v)
+{
+    return bench_size(v->net, v->objects->splats);
+}
+
+static void read_object(const SplatsView *v, ptrdiff_t object, const Bench *b)
 {
     const SplatsObjects *o = v->objects;
-    const SplatsNet *m = v->net;
     const float *from = o->rows + object * o->splats * RELN_SPLAT;
 
     for (ptrdiff_t e = 0; e < (ptrdiff_t)o->splats * RELN_SPLAT; e++)
         b->all[e] = (double)from[e];
-    if (m->kind == SPLATS_BASELINE)
-        splats_normalise(o->splats, b->all, m->all);
+    if (v->net->kind == SPLATS_BASELINE)
+        splats_normalise(o->splats, b->all, v->net->all);
     choose(v, object, b);
+}
+
+void splats_object(const SplatsView *v, ptrdiff_t object, double *room, double *rows)
+{
+    const Bench b = bench_at(v->net, v->objects->splats, room);
+
+    read_object(v, object, &b);
+    turn(v, object, &b);
+    memcpy(rows, b.rows, (size_t)v->net->splats * RELN_SPLAT * sizeof *rows);
+}
+
+static void fill_one(const SplatsView *v, ptrdiff_t object, ptrdiff_t i, const Bench *b,
+                     const SplatsBatch *out)
+{
+    const SplatsNet *m = v->net;
+
+    read_object(v, object, b);
     if (!v->regroup)
         group(v, b);
     turn(v, object, b);
@@ -234,7 +254,7 @@ static void fill_one(const SplatsView *v, ptrdiff_t object, ptrdiff_t i, const B
         group(v, b);
     write_groups(v, b, i, out);
     mask(v, object, b, out->visible + i * (m->groups - m->masked), out->hidden + i * m->masked);
-    out->label[i] = o->label[object];
+    out->label[i] = v->objects->label[object];
 }
 
 /* ---- batches ---------------------------------------------------------------------------------------------------------------- */

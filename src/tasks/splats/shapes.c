@@ -17,6 +17,7 @@ enum { CHAIR, DESK, MUG, BUCKET, RIGHT, LEFT, LINKED, UNLINKED, DISCS, NEEDLES }
 
 #define NEAR 8          /* points of a neighbourhood */
 #define NOISE 0.005     /* of positions */
+#define SIZE 0.4        /* the largest standard deviation: most of an object is in the unit ball */
 #define FLATNESS 0.5    /* log scales of a disc are a, a, -2a about their mean */
 #define DISC_SCALE 0.05 /* the geometric mean of its scales */
 #define FULL_TURN 6.28318530717958647692
@@ -306,6 +307,8 @@ void splats_draw(int label, uint64_t seed, uint64_t number, int n, double *room,
 
     draw_points(label, &rng, n, points, rows);
     equalise(&rng, n, points, mean, A);
+    for (int e = 0; e < 9; e++)
+        A[e] *= SIZE;
     inverse_of(A, inverse);
     for (int i = 0; i < n; i++) {
         double *row = rows + (ptrdiff_t)i * RELN_SPLAT, x[3], normal[3];
@@ -320,7 +323,6 @@ void splats_draw(int label, uint64_t seed, uint64_t number, int n, double *room,
             disc(label == NEEDLES, normal, row);
         }
     }
-    reln_points_normalise(n, points, 3);
     if (!is_disc)
         reln_points_to_splats(n, points, 3, NEAR, &rng, room, rows);
     for (int i = 0; i < n; i++)
