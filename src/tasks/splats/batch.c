@@ -220,6 +220,14 @@ size_t splats_room(const SplatsView *v)
     return bench_size(v->net, v->objects->splats);
 }
 
+static void make_unit(double q[4])
+{
+    const double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+
+    for (int a = 0; a < 4 && norm > 0; a++)
+        q[a] /= norm;
+}
+
 static void read_object(const SplatsView *v, ptrdiff_t object, const Bench *b)
 {
     const SplatsObjects *o = v->objects;
@@ -227,6 +235,9 @@ static void read_object(const SplatsView *v, ptrdiff_t object, const Bench *b)
 
     for (ptrdiff_t e = 0; e < (ptrdiff_t)o->splats * RELN_SPLAT; e++)
         b->all[e] = (double)from[e];
+    for (int i = 0; i < o->splats;
+         i++) /* kept in single precision, they are unit up to its rounding */
+        make_unit(b->all + (ptrdiff_t)i * RELN_SPLAT + RELN_SPLAT_ROTATION);
     if (v->net->kind == SPLATS_BASELINE)
         splats_normalise(o->splats, b->all, v->net->all);
     choose(v, object, b);

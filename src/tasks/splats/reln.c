@@ -303,17 +303,30 @@ static RelnFeatures attention(const RelnNet *net, const SplatsNet *m, RelnFeatur
     return (RelnFeatures){reln_nn_linear(net, "ox", sum.x, c), reln_nn_dense(net, "os", sum.s, d)};
 }
 
+/* Invariants of matrices, and with brackets the triple products B~([x Wa, x Wb], x), which change sign in a mirror. */
+static RelnNode *all_invariants(const RelnNet *net, const char *name, RelnNode *x,
+                                RelnNode *bracketed)
+{
+    RelnNode *both[2] = {invariants(net, name, x), NULL};
+
+    if (!bracketed)
+        return both[0];
+    both[1] = squash(net->graph, form(net, bracketed, x));
+    return reln_concat(net->graph, 2, both, RELN_C);
+}
+
 static RelnFeatures forward(const RelnNet *net, const SplatsNet *m, RelnFeatures n)
 {
     RelnGraph *g = net->graph;
+    RelnNode *twist = m->bracket ? bracket(net, m, "b", n.x) : NULL;
     RelnNode *h = gate(net, m, "g", reln_nn_linear(net, "x1", n.x, 2 * m->width));
     RelnNode *x = reln_nn_linear(net, "x2", scaled(net, "t", h, n.s), m->width);
-    RelnNode *both[2] = {n.s, invariants(net, "z", n.x)};
+    RelnNode *both[2] = {n.s, all_invariants(net, "z", n.x, twist)};
     RelnNode *s =
         reln_gelu(g, reln_nn_dense(net, "s1", reln_concat(g, 2, both, RELN_C), 4 * m->scalars));
 
-    if (m->bracket)
-        x = reln_add(g, x, bracket(net, m, "b", n.x));
+    if (twist)
+        x = reln_add(g, x, twist);
     return (RelnFeatures){x, reln_nn_dense(net, "s2", s, m->scalars)};
 }
 
@@ -454,8 +467,9 @@ static RelnNode *read_out(const RelnNet *net, const SplatsNet *m, RelnFeatures y
 {
     RelnGraph *g = net->graph;
     const RelnFeatures most = pool(net, m, y, RELN_P);
-    RelnNode *parts[3] = {squash(g, form(net, most.x, most.x)), invariants(net, "read", most.x),
-                          most.s};
+    RelnNode *twist = m->bracket ? bracket(net, m, "twist", most.x) : NULL;
+    RelnNode *parts[3] = {squash(g, form(net, most.x, most.x)),
+                          all_invariants(net, "read", most.x, twist), most.s};
 
     return reln_concat(g, 3, parts, RELN_C);
 }
