@@ -46,6 +46,8 @@ static const Option options[] = {
      "go on with the better half of the runs, again and again"},
     {"--until", NUMBER, "N", offsetof(CliArgs, until), CLI_UNTIL, 1, 100000000,
      "pause after epoch N, with a checkpoint to go on from"},
+    {"--folds", TEXT, "N|ARRAY", offsetof(CliArgs, folds), CLI_FOLDS, 0, 0,
+     "cross-validation: N folds by the seed, or an array of fold numbers"},
     {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,
      "samples to use instead of random ones"},
     {"--exact", FLAG, NULL, offsetof(CliArgs, exact), CLI_EXACT, 0, 0,

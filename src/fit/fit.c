@@ -236,8 +236,9 @@ static RelnStatus split(RelnFit *fit)
         return RELN_ERR_NOMEM;
     for (ptrdiff_t i = 0; i < extra; i++)
         fit->rows[i] = i;
-    RELN_TRY(reln_data_split(fit->ctx, count, own ? 0 : fit->spec.train.validation,
-                             (uint64_t)fit->spec.train.seed, fit->rows + extra, &n));
+    RELN_TRY(reln_data_divide(fit->data, &fit->spec.train.fold,
+                              own ? 0 : fit->spec.train.validation, (uint64_t)fit->spec.train.seed,
+                              fit->rows + extra, &n));
     fit->n_validation = own ? extra : n;
     fit->n_train = own ? count : count - n;
     return RELN_OK;
@@ -250,6 +251,7 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
 
     moved.normalise = normalise;
     moved.validation = own ? 0 : fit->spec.train.validation;
+    moved.fold = fit->spec.train.fold;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
     if (own || moved.augment > 0)
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,

@@ -103,6 +103,10 @@ RelnStatus reln_reader_classes(RelnReader *reader, int target, ptrdiff_t n, cons
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
+/* Predictions (samples, outputs) as arrays, one or two for each target: at most `room`. Names are the model's. */
+RelnStatus reln_reader_arrays(const RelnReader *reader, double *y, int room, RelnArray *out,
+                              int *count);
+
 /* reln_check() on the given rows of an archive; archive NULL: as the options say. */
 RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options, RelnArchive *archive,
                            ptrdiff_t n, const ptrdiff_t *rows, RelnCheck *out);

@@ -33,6 +33,28 @@ static double value_of(const RelnMetrics *m, const Column *c)
     return *(const double *)(const void *)((const char *)m + c->at);
 }
 
+void reln_metrics_all(const RelnMetrics *m, double values[RELN_METRICS])
+{
+    for (int i = 0; i < RELN_METRICS; i++)
+        values[i] = value_of(m, &columns[i]);
+}
+
+void reln_metrics_set(RelnMetrics *m, const double values[RELN_METRICS])
+{
+    for (int i = 0; i < RELN_METRICS; i++)
+        *(double *)(void *)((char *)m + columns[i].at) = values[i];
+}
+
+const char *reln_metrics_title(int index)
+{
+    return columns[index].title;
+}
+
+const char *reln_metrics_name(int index)
+{
+    return columns[index].name;
+}
+
 int reln_metrics_list(const RelnMetrics *m, const char *names[RELN_METRICS],
                       double values[RELN_METRICS])
 {

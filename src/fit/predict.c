@@ -259,6 +259,17 @@ static RelnStatus take_target(const RelnReader *r, int t, const double *y, Wante
     return take(r, y, l.first + l.value, l.spread, spread);
 }
 
+RelnStatus reln_reader_arrays(const RelnReader *r, double *y, int room, RelnArray *out, int *count)
+{
+    Wanted w = {.room = room, .out = out};
+    RelnStatus status = check_finite(r, reln_data_count(r->data), reln_model_outputs(r->model), y);
+
+    for (int t = 0; status == RELN_OK && t < reln_model_targets(r->model); t++)
+        status = take_target(r, t, y, &w);
+    *count = w.count;
+    return status;
+}
+
 static RelnStatus predict(RelnReader *r, Wanted *w)
 {
     const ptrdiff_t n = reln_data_count(r->data), size = reln_model_outputs(r->model);
@@ -266,9 +277,7 @@ static RelnStatus predict(RelnReader *r, Wanted *w)
     RelnStatus status = y ? reln_reader_predict(r, n, NULL, y) : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status = check_finite(r, n, size, y);
-    for (int t = 0; status == RELN_OK && t < reln_model_targets(r->model); t++)
-        status = take_target(r, t, y, w);
+        status = reln_reader_arrays(r, y, w->room, w->out, &w->count);
     reln_free(r->ctx, y);
     return status;
 }

@@ -37,6 +37,7 @@ typedef struct RelnDataOptions {
      * this seed leaves for training when it takes this share for validation. */
     bool normalise;
     double validation;
+    RelnFold fold; /* or all but this fold */
 } RelnDataOptions;
 
 typedef struct RelnData RelnData;
@@ -55,6 +56,12 @@ bool reln_data_has_target(const RelnData *data);
  * of each when share > 0, and the others; both in rising order. Arrays of N, *n_validation of which are validation, first. */
 RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t seed,
                            ptrdiff_t *rows, ptrdiff_t *n_validation);
+
+/* The same for one fold of the samples: `fold` of the options, or their share where it names no folds. */
+RelnStatus reln_data_divide(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
+                            ptrdiff_t *rows, ptrdiff_t *n_validation);
+/* How many folds an array of fold numbers has: one more than its largest number. Every fold must have a sample. */
+RelnStatus reln_data_folds(RelnCtx *ctx, RelnArchive *archive, const char *array, int *count);
 
 /* Sizes of inputs and target over these rows, into the model's constants. */
 RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);

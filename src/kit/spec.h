@@ -130,6 +130,14 @@ typedef struct RelnSpecModel {
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;
 
+/* One of several parts of the samples, the rest of which is for training: parts of equal size by the shuffle of the seed
+ * (`count` of them), or by an array of fold numbers (its name). count 0 and name "": there are no folds. */
+typedef struct RelnFold {
+    int count;
+    char array[RELN_SPEC_NAME];
+    int number; /* from 0 */
+} RelnFold;
+
 typedef struct RelnSpecPiece {
     RelnScheduleKind kind;
     double length; /* in epochs or steps, as the run is counted; 0: to the end */
@@ -157,6 +165,7 @@ typedef struct RelnSpecTrain {
     double smoothing;  /* of labels: the share of the truth that all classes have alike */
     double validation; /* share of the samples */
     char validation_file[RELN_SPEC_PATH]; /* or a file of its own */
+    RelnFold fold;                        /* or one of several folds */
     int evaluate;                         /* epochs (or steps) between evaluations */
     int patience;                         /* evaluations; 0: never stops early */
     RelnDtype dtype;

@@ -108,7 +108,7 @@ typedef struct Sums {
 } Sums;
 
 /* Mark the rows that `options` leave for training. */
-RelnStatus reln_sums_begin(const RelnData *d, Sums *sums);
+RelnStatus reln_sums_begin(RelnData *d, Sums *sums);
 /* Add row i of d->raw, which is lifted in d->lifted. */
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
 /* Compute the constants of the model from the sums. */

@@ -84,14 +84,15 @@ static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Su
     return sums->counts ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-RelnStatus reln_sums_begin(const RelnData *d, Sums *sums)
+RelnStatus reln_sums_begin(RelnData *d, Sums *sums)
 {
     const ptrdiff_t count = d->found.count;
     ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0;
     RelnStatus status = rows ? RELN_OK : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status = reln_data_split(d->ctx, count, d->options.validation, d->options.seed, rows, &n);
+        status =
+            reln_data_divide(d, &d->options.fold, d->options.validation, d->options.seed, rows, &n);
     if (status == RELN_OK)
         status = mark(d, count - n, rows + n, sums);
     reln_free(d->ctx, rows);

@@ -222,7 +222,7 @@ static const Key train_keys[] = {
      .write = write_validation,
      .example = TEXT_OF(SHARE),
      .shown = true,
-     .help = "share of the samples kept for it, or a data file of its own"},
+     .help = "share of the samples, a file, or {folds: NUMBER or ARRAY, fold: NUMBER}"},
     {.name = "evaluate",
      WHOLE(RelnSpecTrain, evaluate, 1, 100000000),
      .otherwise = 1,
@@ -409,12 +409,44 @@ static void write_schedule(RelnDoc *doc, RelnDocNode *map, const Key *key, const
                         &train->schedule[i]);
 }
 
+static RelnStatus read_whole_from(const Reader *r, const RelnDocNode *node, const char *name,
+                                  int low, int *out)
+{
+    RELN_TRY(reln_keys_want(r, node, name, RELN_DOC_NUMBER, "a whole number"));
+    if (!(node->number >= low && node->number <= 4096 && node->number == floor(node->number)))
+        return reln_keys_fail(r, node, "%s is %.40s; wanted a whole number from %d to 4096", name,
+                              node->text, low);
+    *out = (int)node->number;
+    return RELN_OK;
+}
+
+/* {folds: 5, fold: 0} or {folds: ARRAY, fold: 0} */
+static RelnStatus read_fold(const Reader *r, const RelnDocNode *map, RelnFold *out)
+{
+    const RelnDocNode *folds = reln_doc_get(map, "folds"), *fold = reln_doc_get(map, "fold");
+
+    if (!folds || !fold || map->count != 2)
+        return reln_keys_fail(r, map,
+                              "validation has other keys than wanted: {folds: NUMBER or ARRAY, "
+                              "fold: NUMBER}");
+    RELN_TRY(read_whole_from(r, fold, "fold", 0, &out->number));
+    if (folds->kind == RELN_DOC_TEXT)
+        return reln_keys_text(r, folds, "folds", sizeof out->array, out->array);
+    RELN_TRY(read_whole_from(r, folds, "folds", 2, &out->count));
+    if (out->number >= out->count)
+        return reln_keys_fail(r, fold, "fold is %d of %d; wanted 0 to %d", out->number, out->count,
+                              out->count - 1);
+    return RELN_OK;
+}
+
 static RelnStatus read_validation(const Reader *r, const Key *key, const RelnDocNode *node,
                                   void *base)
 {
     RelnSpecTrain *train = base;
 
     train->validation = 0;
+    if (node->kind == RELN_DOC_MAP)
+        return read_fold(r, node, &train->fold);
     if (node->kind == RELN_DOC_TEXT)
         return reln_keys_text(r, node, key->name, sizeof train->validation_file,
                               train->validation_file);
@@ -430,8 +462,16 @@ static RelnStatus read_validation(const Reader *r, const Key *key, const RelnDoc
 static void write_validation(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
 {
     const RelnSpecTrain *train = base;
+    RelnDocNode *fold;
 
-    if (train->validation_file[0])
+    if (train->fold.count > 0 || train->fold.array[0]) {
+        fold = reln_doc_set(doc, map, key->name, reln_doc_map(doc));
+        if (train->fold.array[0])
+            reln_doc_set_text(doc, fold, "folds", train->fold.array);
+        else
+            reln_doc_set_number(doc, fold, "folds", train->fold.count);
+        reln_doc_set_number(doc, fold, "fold", train->fold.number);
+    } else if (train->validation_file[0])
         reln_doc_set_text(doc, map, key->name, train->validation_file);
     else
         reln_doc_set_number(doc, map, key->name, train->validation);

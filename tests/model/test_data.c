@@ -513,6 +513,42 @@ static void splits_are_disjoint_and_belong_to_the_seed(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* Every sample is in one fold: by the seed, and by an array of fold numbers. */
+static void folds_divide_the_samples(void **state)
+{
+    enum { SAMPLES_HERE = 11, FOLDS = 3 };
+    static const double numbers[SAMPLES_HERE] = {0, 1, 2, 2, 1, 0, 0, 0, 1, 2, 1};
+    World w;
+
+    (void)state;
+    assert_int_equal(world_init(&w, NULL, MATRICES SMALL, SAMPLES_HERE), RELN_OK);
+    memcpy(world_array(&w, "fold", 1, (ptrdiff_t[]){SAMPLES_HERE}), numbers, sizeof numbers);
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    for (int by_array = 0; by_array < 2; by_array++) {
+        int seen[SAMPLES_HERE] = {0};
+
+        for (int k = 0; k < FOLDS; k++) {
+            RelnFold fold = {.count = by_array ? 0 : FOLDS, .number = k};
+            ptrdiff_t rows[SAMPLES_HERE], n = 0;
+
+            if (by_array)
+                snprintf(fold.array, sizeof fold.array, "fold");
+            assert_ok(w.ctx, reln_data_divide(w.data, &fold, 0, 7, rows, &n));
+            assert_true(n >= SAMPLES_HERE / FOLDS && n <= SAMPLES_HERE / FOLDS + 1);
+            for (ptrdiff_t i = 0; i < n; i++) {
+                seen[rows[i]]++;
+                assert_true(!by_array || numbers[rows[i]] == k);
+            }
+            for (ptrdiff_t i = 1; i < SAMPLES_HERE; i++)
+                assert_true(i == n || rows[i] > rows[i - 1]);
+        }
+        for (int i = 0; i < SAMPLES_HERE; i++)
+            assert_int_equal(seen[i], 1);
+    }
+    world_clear(&w);
+}
+
 /* In gl:3 coordinates are the entries, so the scale is the root mean square of the array itself. */
 static void constants_are_sizes_of_the_training_rows(void **state)
 {
@@ -715,6 +751,7 @@ int main(void)
         cmocka_unit_test(binding_allocates_nothing),
         cmocka_unit_test(masked_points_play_no_part),
         cmocka_unit_test(splits_are_disjoint_and_belong_to_the_seed),
+        cmocka_unit_test(folds_divide_the_samples),
         cmocka_unit_test(constants_are_sizes_of_the_training_rows),
         cmocka_unit_test(random_frames_belong_to_epoch_and_row),
         cmocka_unit_test(random_frames_move_a_vector_as_target),

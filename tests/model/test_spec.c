@@ -134,6 +134,10 @@ static const Bad bad[] = {
     {GOOD "train: {loss: cross-entropy}\n",
      "spec.yaml:4: loss is cross-entropy and the target a scalar; wanted cross-entropy for classes "
      "and nothing else"},
+    {GOOD "train: {validation: {folds: 3, fold: 3}}\n",
+     "spec.yaml:4: fold is 3 of 3; wanted 0 to 2"},
+    {GOOD "train: {validation: {folds: 3}}\n",
+     "spec.yaml:4: validation has other keys than wanted: {folds: NUMBER or ARRAY, fold: NUMBER}"},
     {GOOD "train: {validation: 1}\n",
      "spec.yaml:4: validation is 1; wanted a share from 0 to below 1, or a file"},
     {GOOD "train: {dtype: f16}\n", "spec.yaml:4: unknown word 'f16' for dtype; known are f32, f64"},
