@@ -30,8 +30,8 @@ typedef struct Line {
 
 static bool line_init(Line *line, int n)
 {
-    line->n = n;
-    line->p = calloc((size_t)n * 3, sizeof *line->p);
+    line->n = n > 0 ? n : 1;
+    line->p = calloc((size_t)line->n * 3, sizeof *line->p);
     return line->p;
 }
 
