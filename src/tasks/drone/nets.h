@@ -7,6 +7,7 @@
 
 /* Samples of a window; its displacement is from the first to the last. */
 enum { DRONE_WINDOW = 200 };
+#define DRONE_STEP 0.005 /* s between them */
 
 typedef enum DroneArch {
     DRONE_INTEGRATION, /* without learning */
@@ -76,6 +77,8 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_chain(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_ours(const RelnNet *net, const DroneModel *model);
+/* Starting values of our network: iterations of a smoother. */
+void drone_ours_begin(RelnStore *store, const DroneModel *model);
 
 /* ---- layers of the published code -------------------------------------------------------------------------------- */
 

@@ -1,14 +1,18 @@
-/* ours.c -- our network: linear in the velocities, with matrices made of covariances between the layers.
+/* ours.c -- our network: a smoother that has learned how to iterate.
  *
- * Given the covariances, the best estimate of a displacement is a sum of the velocities, each times a matrix. So the network is
- * u -> u + (G u A) B over and over, where u are vectors at the nodes of the window, A and B mix nodes and channels, and G are
- * matrices, sums of resolvents (1 + C/c)^-1 of the covariances at all nodes: bounded, near 1 where a velocity is good and near
- * 0 along axes where it is not. It is a learned iteration for the normal equations of a smoother, respects all rotations and
- * reflections, and is exactly as sure of its answer in any units of velocity.
+ * Given the covariances, the best estimate of a displacement is a sum of the velocities, each times a matrix. A smoother finds it
+ * by solving normal equations; this network takes steps towards their solution, u -> u + (G (v - u)) A + u B. Here u are vectors
+ * at the nodes of the window, G resolvents (1 + C/c)^-1 of the covariances there, near 1 along axes where a velocity is good and
+ * near 0 where it is not, and A and B learned matrices that mix nodes and channels, others in every layer. It begins as
+ * Landweber's iteration with a bell for A, and learns the rest. All of it is linear in the velocities, so it is right in any units
+ * that velocities and the network's sizes c share, and it respects all rotations and reflections.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "tasks/drone/nets.h"
+
+#define DRONE_UNIT 0.1 /* of velocities within: they are of size one */
 
 enum { NODES = 40, EACH = DRONE_WINDOW / NODES, NAME = 32 };
 
@@ -78,6 +82,26 @@ static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, int width)
     return reln_scale(g, reln_add(g, x, reln_transpose_matrix(g, x)), 0.5);
 }
 
+/* x `times` times, one behind the other, as channels. */
+static RelnNode *repeated(RelnGraph *g, RelnNode *x, int times)
+{
+    RelnNode *part[6];
+
+    for (int i = 0; i < times; i++)
+        part[i] = x;
+    return reln_concat(g, times, part, RELN_C);
+}
+
+/* The vector that all turns about the vertical leave as it is, at every node. */
+static RelnNode *upwards(const RelnNet *net, RelnNode *like)
+{
+    static const double up[3] = {0, 0, 1};
+    RelnGraph *g = net->graph;
+    RelnNode *one = reln_const(g, (RelnDims){.k = 3}, reln_rep_vector(reln_graph_group(g)), up);
+
+    return reln_expand(g, one, reln_slice(g, like, RELN_C, 0, 1));
+}
+
 RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
 {
     RelnGraph *g = net->graph;
@@ -87,20 +111,84 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
     RelnNode *v = reln_input(g, "v", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 3, .c = model->sensors}, vector,
                              RELN_DEFAULT);
     RelnNode *m = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 9, .c = n_m}, matrix, RELN_DEFAULT);
-    RelnNode *first[2], *u, *at, *out;
+    RelnNode *seen = nodes_of(g, reln_scale(g, v, DRONE_UNIT)), *pulled, *at = nodes_of(g, m), *u = NULL, *last[2];
     char name[NAME];
 
-    first[0] = nodes_of(g, reln_scale(g, v, 0.1));
-    first[1] = nodes_of(g, weighed(net, m, reln_scale(g, v, 0.1), model->sensors));
-    at = nodes_of(g, m);
-    u = reln_nn_linear(net, "in", reln_concat(g, 2, first, RELN_C), row->width);
+    pulled = nodes_of(g, weighed(net, m, reln_scale(g, v, DRONE_UNIT), model->sensors));
     for (int i = 0; i < row->layers; i++) {
-        RelnNode *gate = reln_add(g, reln_nn_linear(net, named(name, "gate", i), at, row->last),
-                                  identity(net, named(name, "one", i), row->last));
-        RelnNode *r = drone_apply(net, gate, reln_nn_linear(net, named(name, "a", i), u, row->last));
+        RelnNode *now = i > 0 ? reln_slice(g, u, RELN_C, 0, NODES) : NULL, *from[3];
+        int n = 0;
 
-        u = reln_add(g, u, reln_nn_linear(net, named(name, "b", i), r, row->width));
+        from[n++] = now ? reln_sub(g, pulled, drone_apply(net, at, repeated(g, now, n_m))) : pulled;
+        if (u)
+            from[n++] = u;
+        if (row->gravity)
+            from[n++] = upwards(net, seen);
+        now = reln_nn_linear(net, named(name, "step", i), reln_concat(g, n, from, RELN_C), row->width);
+        u = u ? reln_add(g, u, now) : now;
     }
-    out = from_zero(net, "out.W", u, 1);
-    return row->covariance ? reln_concat_k(g, out, log_covariance(net, at, row->prep)) : out;
+    last[0] = u;
+    last[1] = seen;
+    u = from_zero(net, "out.W", reln_concat(g, 2, last, RELN_C), 1);
+    return row->covariance ? reln_concat_k(g, u, log_covariance(net, at, row->prep)) : u;
+}
+
+/* ---- where it begins --------------------------------------------------------------------------------------------- */
+
+static void put(const RelnEntryInfo *w, ptrdiff_t i, double value)
+{
+    if (w->dtype == RELN_F64)
+        ((double *)w->values)[i] = value;
+    else
+        ((float *)w->values)[i] = (float)value;
+}
+
+static double get(const RelnEntryInfo *w, ptrdiff_t i)
+{
+    return w->dtype == RELN_F64 ? ((const double *)w->values)[i] : (double)((const float *)w->values)[i];
+}
+
+#define BELL 2.5    /* width, in nodes */
+#define NOISE 0.02  /* share of the drawn weights that stays */
+#define EAGER 1.6   /* length of a step */
+
+/* Nodes to nodes of the first channel: a bell around each, for the first resolvent of each sensor. */
+static void begin_step(const RelnEntryInfo *w, int n_m, int sensors)
+{
+    const int to = w->dims.c;
+
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)w->count; i++)
+        put(w, i, NOISE * get(w, i));
+    for (int s = 0; s < sensors; s++)
+        for (int a = 0; a < NODES; a++) {
+            const int from = s * (n_m / sensors) * NODES + a;
+            double sum = 0;
+
+            for (int b = 0; b < NODES; b++)
+                sum += exp(-0.5 * pow((a - b) / BELL, 2));
+            for (int b = 0; b < NODES; b++)
+                put(w, (ptrdiff_t)from * to + b,
+                    get(w, (ptrdiff_t)from * to + b) + EAGER / sensors * exp(-0.5 * pow((a - b) / BELL, 2)) / sum);
+        }
+}
+
+/* The output begins as the integral of the first channel, less that of the velocities seen. */
+void drone_ours_begin(RelnStore *store, const DroneModel *model)
+{
+    const double seconds = (DRONE_WINDOW - 1) * DRONE_STEP;
+    const int n_m = drone_size_m(model->row->input, model->sensors) / (9 * DRONE_WINDOW), width = model->row->width;
+    RelnEntryInfo w;
+    char name[NAME];
+
+    for (int i = 0; i < model->row->layers; i++) {
+        snprintf(name, sizeof name, "step%d.W", i);
+        if (reln_store_find(store, name, &w))
+            begin_step(&w, n_m, model->sensors);
+    }
+    if (reln_store_find(store, "out.W", &w))
+        for (int i = 0; i < NODES; i++) {
+            put(&w, i, seconds / NODES / DRONE_UNIT);
+            for (int s = 0; s < model->sensors; s++)
+                put(&w, width + s * NODES + i, -seconds / NODES / DRONE_UNIT / model->sensors);
+        }
 }
