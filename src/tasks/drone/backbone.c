@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tasks/drone/nets.h"
 
@@ -69,11 +70,11 @@ static RelnNode *conv(const Part *p, const char *part, RelnNode *x, int channels
     return y;
 }
 
-static RelnNode *norm(const Part *p, const char *part, RelnNode *x, double gain)
+static RelnNode *norm(const Part *p, const char *part, RelnNode *x)
 {
     char name[NAME];
 
-    return drone_length_norm(p->net, named(name, p, part), x, p->row->arch == DRONE_VN, gain);
+    return drone_length_norm(p->net, named(name, p, part), x, p->row->arch == DRONE_VN);
 }
 
 /* Slopes of the published code: 0 in Vector Neurons, 0.1 in Lie networks. */
@@ -110,9 +111,9 @@ static RelnNode *block(const Part *in, const char *name, RelnNode *x, int channe
     RelnNode *skip = x, *y;
 
     if (stride > 1 || (x && reln_node_dims(x).c != channels))
-        skip = norm(&p, "skip.norm", conv(&p, "skip", x, channels, 1, stride), 1);
-    y = relu(&p, norm(&p, "norm1", conv(&p, "conv1", x, channels, 3, stride), 1));
-    y = norm(&p, "norm2", conv(&p, "conv2", y, channels, 3, 1), 0);
+        skip = norm(&p, "skip.norm", conv(&p, "skip", x, channels, 1, stride));
+    y = relu(&p, norm(&p, "norm1", conv(&p, "conv1", x, channels, 3, stride)));
+    y = norm(&p, "norm2", conv(&p, "conv2", y, channels, 3, 1));
     return relu(&p, reln_add(p.net->graph, y, skip));
 }
 
@@ -165,7 +166,7 @@ static RelnNode *head(const Part *in, RelnNode *x)
     const Part p = {in->net, in->row, "head", in->matrices};
     const DroneRow *row = p.row;
 
-    x = norm(&p, "norm", conv(&p, "prep", x, row->prep, 1, 1), 1);
+    x = norm(&p, "norm", conv(&p, "prep", x, row->prep, 1, 1));
     x = relu(&p, biased(&p, "fc1.b", flat(&p, "fc1", x, row->last)));
     x = relu(&p, biased(&p, "fc2.b", flat(&p, "fc2", x, row->last)));
     return biased(&p, "fc3.b", last_layer(&p, x));
@@ -202,13 +203,11 @@ static RelnNode *first_features(const RelnNet *net, const DroneModel *model)
 }
 
 /* A factor between 0 and 1 by the mean variances of the window. */
-static RelnNode *shrunk(const RelnNet *net, RelnNode *y)
+static RelnNode *shrunk(const RelnNet *net, RelnNode *y, int width)
 {
     RelnGraph *g = net->graph;
     RelnNode *l = reln_input(g, "l", RELN_SAMPLES, (RelnDims){.c = 3}, NULL, RELN_DEFAULT);
-    const RelnMlp mlp = {2, 64, 1, RELN_ACT_RELU};
-
-    return reln_mul(g, y, reln_sigmoid(g, reln_nn_mlp(net, "shrink", l, &mlp)));
+    return reln_mul(g, y, reln_sigmoid(g, reln_nn_mlp(net, "shrink", l, &(RelnMlp){2, width, 1, RELN_ACT_RELU})));
 }
 
 RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model)
@@ -217,7 +216,7 @@ RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model)
     const Part p = {net, row, "in", has_matrices(row->input)};
     RelnNode *x = first_features(net, model);
 
-    x = norm(&p, "norm", conv(&p, "conv", x, row->width, 7, 2), 1);
+    x = norm(&p, "norm", conv(&p, "conv", x, row->width, 7, 2));
     x = drone_vector_relu(net, "in.relu", x, 0);
     if (row->bracket)
         x = bracket(net, "bracket", x, p.matrices);
@@ -227,7 +226,7 @@ RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model)
     if (p.matrices)
         x = drone_vee(net, x);
     if (drone_size_l(row->input) > 0)
-        x = shrunk(net, x);
+        x = shrunk(net, x, row->shrink);
     return x;
 }
 
@@ -244,6 +243,11 @@ static RelnNode *kaiming_conv(const RelnNet *net, const char *name, RelnNode *x,
                      RELN_P, (RelnWindow){width, stride, 1, pad, pad});
 }
 
+static RelnNode *plain_norm(const RelnNet *net, const char *name, RelnNode *x)
+{
+    return reln_nn_batch_norm_invariants(net, name, x, NULL);
+}
+
 static RelnNode *plain_block(const RelnNet *net, const char *name, RelnNode *x, int channels, int stride)
 {
     RelnGraph *g = net->graph;
@@ -253,12 +257,12 @@ static RelnNode *plain_block(const RelnNet *net, const char *name, RelnNode *x, 
     for (int i = 0; i < 5; i++) {
         static const char *const parts[5] = {"conv1", "norm1", "conv2", "norm2", "skip"};
 
-        snprintf(part[i], NAME, "%s.%s", name, parts[i]);
+        snprintf(part[i], sizeof part[i], "%.40s.%s", name, parts[i]);
     }
-    y = reln_relu(g, drone_norm(net, part[1], kaiming_conv(net, part[0], x, channels, 3, stride), 1));
-    y = drone_norm(net, part[3], kaiming_conv(net, part[2], y, channels, 3, 1), 1);
+    y = reln_relu(g, plain_norm(net, part[1], kaiming_conv(net, part[0], x, channels, 3, stride)));
+    y = plain_norm(net, part[3], kaiming_conv(net, part[2], y, channels, 3, 1));
     if (stride > 1 || (x && reln_node_dims(x).c != channels))
-        skip = drone_norm(net, part[4], kaiming_conv(net, part[4], x, channels, 1, stride), 1);
+        skip = plain_norm(net, part[4], kaiming_conv(net, part[4], x, channels, 1, stride));
     return reln_relu(g, reln_add(g, y, skip));
 }
 
@@ -288,6 +292,7 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model)
 {
     const DroneRow *row = model->row;
     RelnGraph *g = net->graph;
+    const int groups[4] = {row->width, row->second, row->third, row->last};
     const int c_v = 3 * model->sensors, c_m = drone_size_m(row->input, model->sensors) / DRONE_WINDOW;
     RelnNode *x[2];
     char name[NAME];
@@ -296,13 +301,13 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model)
     if (c_m > 0)
         x[1] = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .c = c_m}, NULL, RELN_DEFAULT);
     x[0] = c_m > 0 ? reln_concat(g, 2, x, RELN_C) : x[0];
-    x[0] = reln_relu(g, drone_norm(net, "in.norm", kaiming_conv(net, "in", x[0], row->width, 7, 2), 1));
+    x[0] = reln_relu(g, plain_norm(net, "in.norm", kaiming_conv(net, "in", x[0], row->width, 7, 2)));
     x[0] = reln_window_max(g, x[0], RELN_P, (RelnWindow){3, 2, 1, 1, 1});
     for (int i = 0; i < 8; i++) {
         snprintf(name, sizeof name, "group%d.%d", i / 2, i % 2);
-        x[0] = plain_block(net, name, x[0], row->width << (i / 2), i > 0 && i % 2 == 0 ? 2 : 1);
+        x[0] = plain_block(net, name, x[0], groups[i / 2], i > 0 && i % 2 == 0 ? 2 : 1);
     }
-    x[0] = drone_norm(net, "head.norm", kaiming_conv(net, "head.prep", x[0], row->prep, 1, 1), 1);
+    x[0] = plain_norm(net, "head.norm", kaiming_conv(net, "head.prep", x[0], row->prep, 1, 1));
     x[0] = dropped(net, reln_relu(g, full(net, "head.fc1", x[0], row->last, 0.01)), 1);
     x[0] = dropped(net, reln_relu(g, full(net, "head.fc2", x[0], row->last, 0.01)), 2);
     x[0] = full(net, "head.fc3", x[0], 3, 0.01);
@@ -314,6 +319,25 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model)
 bool drone_learns(const DroneRow *row)
 {
     return row->arch >= DRONE_RESNET;
+}
+
+/* The second norm of a block begins with gain 0, so that the block begins as its skip. */
+static void begin_blocks(RelnStore *store)
+{
+    for (int i = 0; i < reln_store_count(store); i++) {
+        const RelnEntryInfo e = reln_store_entry(store, i);
+
+        if (e.kind == RELN_ENTRY_PARAM && strstr(e.name, ".norm2.gamma"))
+            memset(e.values, 0, e.count * (e.dtype == RELN_F64 ? sizeof(double) : sizeof(float)));
+    }
+}
+
+void drone_begin(RelnStore *store, const DroneModel *model)
+{
+    if (model->row->arch == DRONE_OURS)
+        drone_ours_begin(store, model);
+    else if (model->row->arch == DRONE_VN || model->row->arch == DRONE_RELN)
+        begin_blocks(store);
 }
 
 RelnNode *drone_network(const RelnNet *net, const void *model)

@@ -1,71 +1,20 @@
 /* layers.c -- layers of the published drone networks, as their code has them. */
-#include <stdio.h>
-
 #include "tasks/drone/nets.h"
 
-enum { NAME = 64 };
-#define MOMENTUM 0.1
-#define EPS 1e-5  /* of batch norms */
 #define TINY 1e-6 /* of lengths */
 
-static RelnNode *row(const RelnNet *net, const char *name, const char *part, int c, double start)
-{
-    char full[NAME];
-
-    snprintf(full, sizeof full, "%s.%s", name, part);
-    return reln_param(net->graph, full, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, start});
-}
-
-static RelnNode *state(const RelnNet *net, const char *name, const char *part, int c, double start)
-{
-    char full[NAME];
-
-    snprintf(full, sizeof full, "%s.%s", name, part);
-    return reln_state(net->graph, full, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, start});
-}
-
 /* ---- norms ------------------------------------------------------------------------------------------------------- */
-
-static RelnNode *total(RelnGraph *g, RelnNode *x)
-{
-    return reln_batch_sum(g, reln_sum(g, x, RELN_P));
-}
-
-static void remember(RelnGraph *g, RelnNode *kept, RelnNode *now)
-{
-    reln_assign(g, kept, reln_add(g, reln_scale(g, kept, 1 - MOMENTUM), reln_scale(g, now, MOMENTUM)));
-}
-
-RelnNode *drone_norm(const RelnNet *net, const char *name, RelnNode *x, double gain)
-{
-    RelnGraph *g = net->graph;
-    const int c = x ? reln_node_dims(x).c : 1, p = x ? reln_node_dims(x).p : 1;
-    RelnNode *mean = state(net, name, "mean", c, 0), *var = state(net, name, "var", c, 1);
-    RelnNode *gamma = row(net, name, "gamma", c, gain), *beta = row(net, name, "beta", c, 0);
-
-    if (net->train) {
-        RelnNode *n = reln_scale(g, reln_batch_count(g), p), *now = reln_div(g, total(g, x), n);
-        RelnNode *squares = total(g, reln_square(g, reln_sub(g, x, now)));
-
-        remember(g, mean, now);
-        remember(g, var, reln_div(g, squares, reln_shift(g, n, 1, -1)));
-        mean = now;
-        var = reln_div(g, squares, n);
-    }
-    return reln_add(
-        g, reln_mul(g, reln_div(g, reln_sub(g, x, mean), reln_sqrt(g, reln_shift(g, var, 1, EPS))), gamma), beta);
-}
 
 /* Below any length that is not 0: keeps the derivative of the root finite where a feature vanishes. */
 #define LEAST_SQUARE 1e-30
 
-RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted, double gain)
+RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted)
 {
     RelnGraph *g = net->graph;
     RelnNode *n = reln_sqrt(g, reln_shift(g, reln_pair(g, x, x), 1, LEAST_SQUARE));
     RelnNode *above = reln_shift(g, n, 1, TINY);
 
-    return reln_mul(g, x, reln_div(g, drone_norm(net, name, shifted ? above : n, gain), above));
+    return reln_mul(g, x, reln_div(g, reln_nn_batch_norm_invariants(net, name, shifted ? above : n, NULL), above));
 }
 
 /* ---- gates ------------------------------------------------------------------------------------------------------- */
@@ -121,8 +70,19 @@ RelnNode *drone_cross(const RelnNet *net, RelnNode *a, RelnNode *b)
     return reln_contract(net->graph, &product, a, b, reln_rep_vector(reln_graph_group(net->graph)));
 }
 
-void drone_unused(const RelnNet *net, int count)
+size_t drone_unused(const DroneRow *row)
 {
-    if (count > 0)
-        reln_param(net->graph, "unused", (RelnDims){.c = count}, (RelnInit){RELN_INIT_CONSTANT, 0});
+    const size_t width = (size_t)row->width, last = (size_t)row->last, prep = (size_t)row->prep;
+    const bool axes = row->input == DRONE_IN_AXES || row->input == DRONE_IN_AXES_CODED;
+
+    switch (row->arch) {
+    case DRONE_RESNET: /* the head of standard deviations */
+        return last * prep + 2 * prep + 7 * prep * last + last + last * last + last + 3 * last + 3;
+    case DRONE_VN:
+        return 7 * width * (axes ? 4 : 1);
+    case DRONE_RELN:
+        return width * (row->input == DRONE_IN_V ? 3 : 2);
+    default:
+        return 0;
+    }
 }

@@ -46,11 +46,14 @@ typedef struct DroneRow {
     DroneInput input;
     RelnForm form;
     int width, last, prep; /* channels of the first and the last group, and of the head */
+    int second, third;     /* of the groups between, where there are */
+    int shrink;            /* of the layers that make a factor of variances */
     int layers;            /* of chains and of our network */
     int reach;             /* neighbours of chains on either side */
     bool residual;         /* the network corrects the integral; otherwise it is all that there is */
     bool augmented;        /* windows are turned by random rotations */
     bool bracket, untied, covariance, causal, gravity, small;
+    char pad[4];
 } DroneRow;
 
 bool drone_learns(const DroneRow *row);
@@ -77,15 +80,14 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_chain(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_ours(const RelnNet *net, const DroneModel *model);
-/* Starting values of our network: iterations of a smoother. */
+/* Starting values that are not drawn. Of our network: iterations of a smoother; of blocks: second norms with gain 0. */
+void drone_begin(RelnStore *store, const DroneModel *model);
 void drone_ours_begin(RelnStore *store, const DroneModel *model);
 
 /* ---- layers of the published code -------------------------------------------------------------------------------- */
 
-/* Batch norm of invariants with gain and offset; the gain starts as `gain`. Parameters gamma, beta; state mean, var. */
-RelnNode *drone_norm(const RelnNet *net, const char *name, RelnNode *x, double gain);
 /* x / (n + 1e-6) times the norm of n = |x|, of |x| + 1e-6 with `shifted` (Vector Neurons; Lie networks without). */
-RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted, double gain);
+RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted);
 /* What points against d = x U is taken out, but a share `slope` of it; the dot product whatever the rep is. */
 RelnNode *drone_vector_relu(const RelnNet *net, const char *name, RelnNode *x, double slope);
 /* The mean of pairs of samples; of the last one alone where their number is odd. */
@@ -96,7 +98,7 @@ RelnNode *drone_vee(const RelnNet *net, RelnNode *x);
 /* Matrix times vector, cross product, channel by channel. */
 RelnNode *drone_apply(const RelnNet *net, RelnNode *m, RelnNode *v);
 RelnNode *drone_cross(const RelnNet *net, RelnNode *a, RelnNode *b);
-/* Elements that the published networks have and never use: parameters without an effect. */
-void drone_unused(const RelnNet *net, int count);
+/* Parameters that the published code has besides and never uses: a second head, a convolution. */
+size_t drone_unused(const DroneRow *row);
 
 #endif

@@ -21,11 +21,13 @@ enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY
     }
 #define CLASSIC(arch_) ROW(.arch = arch_)
 /* Channels of the published networks: 64/3, 512/3 and 128/3. */
-#define PUBLISHED .width = 21, .last = 170, .prep = 42, .residual = true
+#define CHANNELS .width = 21, .last = 170, .prep = 42
+#define PUBLISHED CHANNELS, .residual = true
 #define VN(input_, ...) ROW(.arch = DRONE_VN, .input = input_, PUBLISHED, __VA_ARGS__)
 #define RELN(input_, ...) ROW(.arch = DRONE_RELN, .input = input_, PUBLISHED, __VA_ARGS__)
 #define RESNET(input_, ...)                                                                        \
-    ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .last = 512, .prep = 128, .residual = true, __VA_ARGS__)
+    ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .second = 128, .third = 256,      \
+        .last = 512, .prep = 128, .residual = true, __VA_ARGS__)
 #define OURS(...)                                                                                  \
     ROW(.arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 120, .prep = 16, .layers = 8,   \
         .residual = true, __VA_ARGS__)
@@ -49,14 +51,14 @@ static const TaskModel models[] = {
     {.name = "resnet-5m",
      .label = "ResNet (v, C), 5.4 M",
      .from = TASK_FULL,
-     .settings = RESNET(DRONE_IN_COVARIANCE)},
-    {.name = "vn", .label = "Vector Neurons (v)", .settings = VN(DRONE_IN_V)},
-    {.name = "vn-axes", .label = "Vector Neurons (v, axes of C)", .from = TASK_FULL, .settings = VN(DRONE_IN_AXES)},
+     .settings = RESNET(DRONE_IN_COVARIANCE, .small = false)},
+    {.name = "vn", .label = "Vector Neurons (v)", .settings = VN(DRONE_IN_V, .bracket = false)},
+    {.name = "vn-axes", .label = "Vector Neurons (v, axes of C)", .from = TASK_FULL, .settings = VN(DRONE_IN_AXES, .shrink = 64)},
     {.name = "vn-axes-coded",
      .label = "Vector Neurons (v, C) as coded",
      .from = TASK_FULL,
-     .settings = VN(DRONE_IN_AXES_CODED)},
-    {.name = "vn-krylov", .label = "Vector Neurons (v, Cv, C^2 v)", .from = TASK_FULL, .settings = VN(DRONE_IN_KRYLOV)},
+     .settings = VN(DRONE_IN_AXES_CODED, .shrink = 64)},
+    {.name = "vn-krylov", .label = "Vector Neurons (v, Cv, C^2 v)", .from = TASK_FULL, .settings = VN(DRONE_IN_KRYLOV, .bracket = false)},
     {.name = "reln-v", .label = "ReLN (v)", .from = TASK_FULL, .settings = RELN(DRONE_IN_V, .bracket = true)},
     {.name = "reln-c",
      .label = "ReLN (v, C)",
@@ -71,7 +73,7 @@ static const TaskModel models[] = {
      .label = "ReLN, no semisimple part",
      .from = TASK_FULL,
      .settings = RELN(DRONE_IN_LOG, .bracket = true, .form = RELN_FORM_NO_SEMISIMPLE)},
-    {.name = "reln-no-bracket", .label = "ReLN, no bracket", .from = TASK_FULL, .settings = RELN(DRONE_IN_LOG)},
+    {.name = "reln-no-bracket", .label = "ReLN, no bracket", .from = TASK_FULL, .settings = RELN(DRONE_IN_LOG, .bracket = false)},
     {.name = "reln-untied",
      .label = "ReLN, untied parts",
      .from = TASK_FULL,
@@ -83,7 +85,7 @@ static const TaskModel models[] = {
     {.name = "reln-direct",
      .label = "ReLN, not beside the integral",
      .from = TASK_FULL,
-     .settings = RELN(DRONE_IN_LOG, .bracket = true, .residual = false)},
+     .settings = ROW(.arch = DRONE_RELN, .input = DRONE_IN_LOG, CHANNELS, .bracket = true)},
     {.name = "best", .label = "matrices of log C (ours)", .settings = OURS(.covariance = true)},
     {.name = "best-gravity",
      .label = "ours, about gravity only",
@@ -102,7 +104,9 @@ static const Key row_keys[] = {
     TASK_WHOLE(DroneRow, layers),   TASK_WHOLE(DroneRow, reach),  TASK_FLAG(DroneRow, residual),
     TASK_FLAG(DroneRow, augmented), TASK_FLAG(DroneRow, bracket), TASK_FLAG(DroneRow, untied),
     TASK_FLAG(DroneRow, covariance), TASK_FLAG(DroneRow, causal), TASK_FLAG(DroneRow, gravity),
-    TASK_FLAG(DroneRow, small),
+    TASK_FLAG(DroneRow, small),     TASK_FIELD(DroneRow, second, .kind = KEY_WHOLE, .before = "0"),
+    TASK_FIELD(DroneRow, third, .kind = KEY_WHOLE, .before = "0"),
+    TASK_FIELD(DroneRow, shrink, .kind = KEY_WHOLE, .before = "0"), TASK_PAD(DroneRow, pad),
 };
 
 /* ---- scales and options ------------------------------------------------------------------------------------------ */
@@ -251,8 +255,11 @@ enum { AT_ONCE = 64 };
 static void narrow(const Data *d, DroneRow *row)
 {
     if (row->arch == DRONE_RESNET && row->small) {
-        row->width = 18;
-        row->last = row->prep = 192;
+        row->width = 20;
+        row->second = 40;
+        row->third = 80;
+        row->last = 160;
+        row->prep = 44;
     }
     if (d->small && (row->arch == DRONE_VN || row->arch == DRONE_RELN)) {
         row->width = 12;
@@ -696,7 +703,7 @@ static RelnStatus about_gravity(RelnCtx *ctx, RelnGroup **group)
 
 static RelnStatus begin(RelnStore *store, const void *model)
 {
-    drone_ours_begin(store, model);
+    drone_begin(store, model);
     return RELN_OK;
 }
 
@@ -726,7 +733,7 @@ static RelnStatus learn(Fit *f, RelnGroup *group)
                              .dtype = RELN_F32,
                              .network = drone_network,
                              .model = &f->model,
-                             .start = f->row.arch == DRONE_OURS ? begin : NULL,
+                             .start = begin,
                              .n_parts = f->row.covariance ? 2 : 1,
                              .parts = parts},
                    judge, f);
@@ -742,6 +749,8 @@ static RelnStatus run(TaskRun *run, const void *data)
         status = about_gravity(run->env->ctx, &group);
     if (status == RELN_OK)
         status = drone_learns(&f.row) ? learn(&f, group) : judge_all(&(Judge){&f, NULL});
+    if (drone_learns(&f.row))
+        run->params += drone_unused(&f.row);
     reln_group_destroy(group);
     close_fit(&f);
     return status;
