@@ -8,8 +8,8 @@
 /* A state in fast flight, tilted and turning. */
 static void some_state(double *s)
 {
-    static const double start[QUAD_STATE] = {1,   2,    3,   8,   -5,   2,    0.9, 0.2, -0.3, 0.1,
-                                             1.5, -2.5, 0.7, 0.07, 0.08, 0.06, 0.09};
+    static const double start[QUAD_STATE] = {1,   2,   3,    8,   -5,   2,    0.9,  0.2, -0.3,
+                                             0.1, 1.5, -2.5, 0.7, 0.07, 0.08, 0.06, 0.09};
     double length = 0;
 
     memcpy(s, start, sizeof start);
@@ -27,7 +27,8 @@ static double dot3(const double *a, const double *b)
 /* d/dt of m v^2/2 + w.Jw/2 + m g z is what thrust, torques and drag do, computed here from forces. */
 static void energy_changes_by_the_work_of_rotors_and_drag(void **state)
 {
-    double s[QUAD_STATE], ds[QUAD_STATE], r[9], force, torque[3], command[QUAD_ROTORS] = {0}, change, work, body[3];
+    double s[QUAD_STATE], ds[QUAD_STATE], r[9], force, torque[3], command[QUAD_ROTORS] = {0},
+                                                                  change, work, body[3];
     double speeds = 0;
 
     (void)state;
@@ -123,7 +124,12 @@ static void a_second_of_steps_agrees_with_sundials(void **state)
 
 static void the_same_seed_flies_the_same_bits(void **state)
 {
-    const DronePlan plan = {.speed = 16, .agility = 0.6, .box = {170, 170, 60}, .rate = 200, .seconds = 3, .waypoints = {20, 40}};
+    const DronePlan plan = {.speed = 16,
+                            .agility = 0.6,
+                            .box = {170, 170, 60},
+                            .rate = 200,
+                            .seconds = 3,
+                            .waypoints = {20, 40}};
     DroneFlight a, b, c;
 
     (void)state;

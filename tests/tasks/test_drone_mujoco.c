@@ -15,10 +15,11 @@
 #include <mujoco/mujoco.h>
 #pragma GCC diagnostic pop
 
-static const char scene[] =
-    "<mujoco><option timestep='0.00125' integrator='RK4' gravity='0 0 -9.8' density='0' viscosity='0'/>"
-    "<worldbody><body name='drone' pos='0 0 0'><freejoint/>"
-    "<inertial pos='0 0 0' mass='0.027' diaginertia='1.4e-5 1.4e-5 2.17e-5'/></body></worldbody></mujoco>";
+static const char scene[] = "<mujoco><option timestep='0.00125' integrator='RK4' gravity='0 0 "
+                            "-9.8' density='0' viscosity='0'/>"
+                            "<worldbody><body name='drone' pos='0 0 0'><freejoint/>"
+                            "<inertial pos='0 0 0' mass='0.027' diaginertia='1.4e-5 1.4e-5 "
+                            "2.17e-5'/></body></worldbody></mujoco>";
 
 static mjModel *open_scene(void)
 {
@@ -68,7 +69,8 @@ static double difference(double step)
     s[QUAD_Q] = 1;
     s[QUAD_V] = 6;
     for (int i = 0; i < QUAD_ROTORS; i++)
-        command[i] = s[QUAD_F + i] = QUAD_MASS * QUAD_GRAVITY / QUAD_ROTORS * (1 + (i % 2 ? 0.02 : -0.01) * (i + 1));
+        command[i] = s[QUAD_F + i] =
+            QUAD_MASS * QUAD_GRAVITY / QUAD_ROTORS * (1 + (i % 2 ? 0.02 : -0.01) * (i + 1));
     d->qvel[0] = 6;
     for (int i = 0; i < n; i++) {
         apply(m, d, s + QUAD_F);
@@ -88,7 +90,8 @@ static void mujoco_moves_it_the_same_way(void **state)
     const double coarse = difference(0.00125), fine = difference(0.000625);
 
     (void)state;
-    print_message("against MuJoCo after half a second: %.2g m, %.2g m with half the step\n", coarse, fine);
+    print_message("against MuJoCo after half a second: %.2g m, %.2g m with half the step\n", coarse,
+                  fine);
     assert_true(coarse < 1e-2);
     assert_true(fine < 0.6 * coarse);
 }

@@ -60,14 +60,16 @@ static void reported_covariances_are_those_of_the_errors(void **state)
                 for (int j = 0; j < 3; j++) {
                     e[j] = 0;
                     for (int k = 0; k < 3; k++)
-                        e[j] += s.axes[9 * i + 3 * k + j] * (s.v[3 * i + k] - f->flight.v[3 * i + k]);
+                        e[j] +=
+                            s.axes[9 * i + 3 * k + j] * (s.v[3 * i + k] - f->flight.v[3 * i + k]);
                     e[j] /= sqrt(s.var[3 * i + j]);
                     sum[j] += e[j] * e[j] / s.n;
                 }
                 mixed += e[0] * e[1] / s.n;
             }
             for (int j = 0; j < 3; j++) /* bad errors of E and F last, so they are fewer */
-                assert_true(fabs(sum[j] - 1) < (kind == DRONE_NOISE_E || kind == DRONE_NOISE_F ? 0.25 : 0.05));
+                assert_true(fabs(sum[j] - 1) <
+                            (kind == DRONE_NOISE_E || kind == DRONE_NOISE_F ? 0.25 : 0.05));
             assert_true(fabs(mixed) < 0.2);
             drone_seen_clear(&s);
         }
@@ -86,7 +88,8 @@ static void integration_is_as_wrong_as_white_noise_makes_it(void **state)
 
         drone_integral(1, &s, i, f->flight.step, d);
         for (int k = 0; k < 3; k++)
-            sum += pow(d[k] - (f->flight.p[3 * (i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * i + k]), 2);
+            sum += pow(
+                d[k] - (f->flight.p[3 * (i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * i + k]), 2);
     }
     for (ptrdiff_t i = 0; i < s.n; i++)
         var += s.var[3 * i] / s.n;
@@ -99,7 +102,8 @@ static double window_error(const Fixture *f, const double *d, int i)
     double sum = 0;
 
     for (int k = 0; k < 3; k++)
-        sum += pow(d[k] - (f->flight.p[3 * (i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * i + k]), 2);
+        sum +=
+            pow(d[k] - (f->flight.p[3 * (i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * i + k]), 2);
     return sum;
 }
 
@@ -109,12 +113,14 @@ static void the_filter_of_a_window_agrees_with_its_smoother(void **state)
 {
     const Fixture *f = *state;
     DroneSeen s = look(f, DRONE_NOISE_D, DRONE_FRAME_BODY, 7);
-    double u[3 * DRONE_WINDOW], naive = 0, window = 0, smooth = 0, nees = 0, *all = malloc((size_t)s.n * 3 * sizeof *all);
+    double u[3 * DRONE_WINDOW], naive = 0, window = 0, smooth = 0, nees = 0,
+                                *all = malloc((size_t)s.n * 3 * sizeof *all);
     DroneTrack t, part;
     int n = 0;
 
     assert_non_null(all);
-    assert_true(drone_track_init(&t, s.n, f->flight.step) && drone_track_init(&part, DRONE_WINDOW, f->flight.step));
+    assert_true(drone_track_init(&t, s.n, f->flight.step) &&
+                drone_track_init(&part, DRONE_WINDOW, f->flight.step));
     drone_track(1, &s, true, false, &t);
     assert_true(drone_filter(&t, 30, false, all));
     for (int i = 0; i + DRONE_WINDOW <= s.n; i += DRONE_WINDOW - 1, n++) {
@@ -152,7 +158,8 @@ static void the_filter_of_a_window_agrees_with_its_smoother(void **state)
 static void fused_sensors_are_better_than_their_mean(void **state)
 {
     const Fixture *f = *state;
-    DroneSeen s[2] = {look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 8), look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 9)};
+    DroneSeen s[2] = {look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 8),
+                      look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 9)};
     double error[2] = {0};
 
     for (int fused = 0; fused < 2; fused++) {
@@ -176,22 +183,27 @@ static void a_perfect_network_is_exact_in_r1_and_ten_metres_off_in_r3(void **sta
 {
     enum { APART = 10 };
     const Fixture *f = *state;
-    const int n = (f->flight.n - 1) / (DRONE_WINDOW - 1), m = (f->flight.n - DRONE_WINDOW) / APART + 1;
-    double *d = malloc((size_t)(6 * n + 3 + 3 * m) * sizeof *d), *errors = d + 3 * n, *many = errors + 3 * n + 3;
+    const int n = (f->flight.n - 1) / (DRONE_WINDOW - 1),
+              m = (f->flight.n - DRONE_WINDOW) / APART + 1;
+    double *d = malloc((size_t)(6 * n + 3 + 3 * m) * sizeof *d), *errors = d + 3 * n,
+           *many = errors + 3 * n + 3;
     DroneScores s;
     DroneCoded c;
 
     assert_non_null(d);
     for (ptrdiff_t i = 0; i < n; i++)
         for (int k = 0; k < 3; k++)
-            d[3 * i + k] = f->flight.p[3 * (i + 1) * (DRONE_WINDOW - 1) + k] - f->flight.p[3 * i * (DRONE_WINDOW - 1) + k];
+            d[3 * i + k] = f->flight.p[3 * (i + 1) * (DRONE_WINDOW - 1) + k] -
+                           f->flight.p[3 * i * (DRONE_WINDOW - 1) + k];
     for (ptrdiff_t i = 0; i < m; i++)
         for (int k = 0; k < 3; k++)
-            many[3 * i + k] = f->flight.p[3 * (APART * i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * APART * i + k];
+            many[3 * i + k] = f->flight.p[3 * (APART * i + DRONE_WINDOW - 1) + k] -
+                              f->flight.p[3 * APART * i + k];
     drone_score_tiles(&f->flight, DRONE_WINDOW, n, d, errors, &s);
     assert_true(s.ate < 1e-12 && s.window < 1e-12 && s.rte2 < 1e-12 && s.rte20 < 1e-12);
     assert_true(drone_score_coded_flight(&f->flight, DRONE_WINDOW, APART, m, many, &c));
-    print_message("a perfect network: R3 ATE %.2f m, mean %.2f m, RTE %.2f m\n", c.rmse, c.ate, c.rpe);
+    print_message("a perfect network: R3 ATE %.2f m, mean %.2f m, RTE %.2f m\n", c.rmse, c.ate,
+                  c.rpe);
     assert_true(c.rmse > 8 && c.rmse < 16);
     assert_true(drone_score_centres(&f->flight, DRONE_WINDOW, APART, m, many) < 1.5);
     free(d);
@@ -209,7 +221,8 @@ static void a_drift_has_the_scores_of_a_straight_line(void **state)
     assert_non_null(d);
     for (ptrdiff_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++)
-            d[3 * i + k] = f->flight.p[3 * (i + 1) * (DRONE_WINDOW - 1) + k] - f->flight.p[3 * i * (DRONE_WINDOW - 1) + k];
+            d[3 * i + k] = f->flight.p[3 * (i + 1) * (DRONE_WINDOW - 1) + k] -
+                           f->flight.p[3 * i * (DRONE_WINDOW - 1) + k];
         d[3 * i] += v * time;
     }
     for (int i = 0; i <= n; i++) {
@@ -251,7 +264,8 @@ static void the_published_evaluation_gives_its_numbers(void **state)
     (void)state;
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     if (!load(ctx, "ts", &times)) {
-        print_message("no reference arrays beside the source: the published evaluation is not compared\n");
+        print_message(
+            "no reference arrays beside the source: the published evaluation is not compared\n");
         reln_ctx_destroy(ctx);
         skip();
     }
@@ -292,11 +306,13 @@ static void alignment_takes_out_a_turn_and_a_shift(void **state)
         assert_true(drone_distances(100, est, truth, true, &d));
         assert_true(d.max < 1e-9);
         for (int i = 0; i < 100; i++)
-            est[3 * i] = truth[3 * i] + (i % 2 ? 3 : 1), est[3 * i + 1] = truth[3 * i + 1], est[3 * i + 2] = truth[3 * i + 2];
+            est[3 * i] = truth[3 * i] + (i % 2 ? 3 : 1), est[3 * i + 1] = truth[3 * i + 1],
+                    est[3 * i + 2] = truth[3 * i + 2];
         assert_true(drone_distances(100, est, truth, false, &d));
     }
     assert_true(fabs(d.mean - 2) < 1e-12 && fabs(d.median - 2) < 1e-12 && fabs(d.std - 1) < 1e-12);
-    assert_true(fabs(d.rmse - sqrt(5)) < 1e-12 && fabs(d.sse - 500) < 1e-9 && fabs(d.max - 3) < 1e-12);
+    assert_true(fabs(d.rmse - sqrt(5)) < 1e-12 && fabs(d.sse - 500) < 1e-9 &&
+                fabs(d.max - 3) < 1e-12);
     free(est);
 }
 

@@ -40,8 +40,8 @@ static RelnNode *part_of(const RelnNet *net, RelnNode *x, int which)
     return reln_sub(g, reln_scale(g, reln_add(g, x, t), 0.5), trace);
 }
 
-static RelnNode *plain_conv(const RelnNet *net, const char *name, RelnNode *x, int channels, int width, int stride,
-                            bool causal)
+static RelnNode *plain_conv(const RelnNet *net, const char *name, RelnNode *x, int channels,
+                            int width, int stride, bool causal)
 {
     return reln_nn_conv(net, name, x,
                         &(RelnConv){.channels = channels,
@@ -52,7 +52,8 @@ static RelnNode *plain_conv(const RelnNet *net, const char *name, RelnNode *x, i
 }
 
 /* A convolution, with weights for each of the three parts of matrices where they are not tied. */
-static RelnNode *conv(const Part *p, const char *part, RelnNode *x, int channels, int width, int stride)
+static RelnNode *conv(const Part *p, const char *part, RelnNode *x, int channels, int width,
+                      int stride)
 {
     char name[NAME], one[NAME + 8];
     RelnNode *y = NULL;
@@ -74,7 +75,7 @@ static RelnNode *norm(const Part *p, const char *part, RelnNode *x)
 {
     char name[NAME];
 
-    return drone_length_norm(p->net, named(name, p, part), x, p->row->arch == DRONE_VN);
+    return drone_length_norm(p->net, named(name, p, part), x, !p->matrices);
 }
 
 /* Slopes of the published code: 0 in Vector Neurons, 0.1 in Lie networks. */
@@ -99,8 +100,9 @@ static RelnNode *bracket(const RelnNet *net, const char *name, RelnNode *x, bool
         return reln_nn_bracket(net, name, x);
     snprintf(one, sizeof one, "%s.one", name);
     snprintf(two, sizeof two, "%s.two", name);
-    return reln_add(net->graph, x,
-                    drone_cross(net, reln_nn_linear(net, two, x, c), reln_nn_linear(net, one, x, c)));
+    return reln_add(
+        net->graph, x,
+        drone_cross(net, reln_nn_linear(net, two, x, c), reln_nn_linear(net, one, x, c)));
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -158,7 +160,9 @@ static RelnNode *last_layer(const Part *p, RelnNode *x)
 
     if (!p->row->residual)
         return reln_nn_linear(p->net, named(name, p, "fc3"), x, 1);
-    return reln_mix(p->net->graph, x, reln_param(p->net->graph, named(name, p, "fc3.W"), (RelnDims){.r = c, .c = 1}, zero));
+    return reln_mix(
+        p->net->graph, x,
+        reln_param(p->net->graph, named(name, p, "fc3.W"), (RelnDims){.r = c, .c = 1}, zero));
 }
 
 static RelnNode *head(const Part *in, RelnNode *x)
@@ -207,7 +211,9 @@ static RelnNode *shrunk(const RelnNet *net, RelnNode *y, int width)
 {
     RelnGraph *g = net->graph;
     RelnNode *l = reln_input(g, "l", RELN_SAMPLES, (RelnDims){.c = 3}, NULL, RELN_DEFAULT);
-    return reln_mul(g, y, reln_sigmoid(g, reln_nn_mlp(net, "shrink", l, &(RelnMlp){2, width, 1, RELN_ACT_RELU})));
+    return reln_mul(
+        g, y,
+        reln_sigmoid(g, reln_nn_mlp(net, "shrink", l, &(RelnMlp){2, width, 1, RELN_ACT_RELU})));
 }
 
 RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model)
@@ -232,15 +238,18 @@ RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model)
 
 /* ---- ResNet ------------------------------------------------------------------------------------------------------ */
 
-static RelnNode *kaiming_conv(const RelnNet *net, const char *name, RelnNode *x, int channels, int width, int stride)
+static RelnNode *kaiming_conv(const RelnNet *net, const char *name, RelnNode *x, int channels,
+                              int width, int stride)
 {
     char full[NAME];
     const int from = x ? reln_node_dims(x).c : 1, pad = width / 2;
     const RelnInit init = {RELN_INIT_NORMAL, sqrt(2.0 / (channels * width))};
 
     snprintf(full, sizeof full, "%s.W", name);
-    return reln_conv(net->graph, x, reln_param(net->graph, full, (RelnDims){.r = width * from, .c = channels}, init),
-                     RELN_P, (RelnWindow){width, stride, 1, pad, pad});
+    return reln_conv(
+        net->graph, x,
+        reln_param(net->graph, full, (RelnDims){.r = width * from, .c = channels}, init), RELN_P,
+        (RelnWindow){width, stride, 1, pad, pad});
 }
 
 static RelnNode *plain_norm(const RelnNet *net, const char *name, RelnNode *x)
@@ -248,7 +257,8 @@ static RelnNode *plain_norm(const RelnNet *net, const char *name, RelnNode *x)
     return reln_nn_batch_norm_invariants(net, name, x, NULL);
 }
 
-static RelnNode *plain_block(const RelnNet *net, const char *name, RelnNode *x, int channels, int stride)
+static RelnNode *plain_block(const RelnNet *net, const char *name, RelnNode *x, int channels,
+                             int stride)
 {
     RelnGraph *g = net->graph;
     char part[5][NAME];
@@ -279,8 +289,9 @@ static RelnNode *full(const RelnNet *net, const char *name, RelnNode *x, int cha
                   reln_param(net->graph, W, (RelnDims){.r = d.p * d.c, .c = channels},
                              (RelnInit){RELN_INIT_NORMAL, scale}),
                   RELN_P, (RelnWindow){.width = d.p});
-    return reln_add(net->graph, y,
-                    reln_param(net->graph, b, (RelnDims){.c = channels}, (RelnInit){RELN_INIT_CONSTANT, 0}));
+    return reln_add(
+        net->graph, y,
+        reln_param(net->graph, b, (RelnDims){.c = channels}, (RelnInit){RELN_INIT_CONSTANT, 0}));
 }
 
 static RelnNode *dropped(const RelnNet *net, RelnNode *x, uint64_t key)
@@ -293,15 +304,19 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model)
     const DroneRow *row = model->row;
     RelnGraph *g = net->graph;
     const int groups[4] = {row->width, row->second, row->third, row->last};
-    const int c_v = 3 * model->sensors, c_m = drone_size_m(row->input, model->sensors) / DRONE_WINDOW;
+    const int c_v = 3 * model->sensors,
+              c_m = drone_size_m(row->input, model->sensors) / DRONE_WINDOW;
     RelnNode *x[2];
     char name[NAME];
 
-    x[0] = reln_input(g, "v", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .c = c_v}, NULL, RELN_DEFAULT);
+    x[0] = reln_input(g, "v", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .c = c_v}, NULL,
+                      RELN_DEFAULT);
     if (c_m > 0)
-        x[1] = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .c = c_m}, NULL, RELN_DEFAULT);
+        x[1] = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .c = c_m}, NULL,
+                          RELN_DEFAULT);
     x[0] = c_m > 0 ? reln_concat(g, 2, x, RELN_C) : x[0];
-    x[0] = reln_relu(g, plain_norm(net, "in.norm", kaiming_conv(net, "in", x[0], row->width, 7, 2)));
+    x[0] =
+        reln_relu(g, plain_norm(net, "in.norm", kaiming_conv(net, "in", x[0], row->width, 7, 2)));
     x[0] = reln_window_max(g, x[0], RELN_P, (RelnWindow){3, 2, 1, 1, 1});
     for (int i = 0; i < 8; i++) {
         snprintf(name, sizeof name, "group%d.%d", i / 2, i % 2);

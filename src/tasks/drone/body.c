@@ -184,7 +184,8 @@ static void attitude_error(const double *d, const double *r, double *e)
     e[2] = 0.5 * (m[3] - m[1]);
 }
 
-#define LEAST_FALL (-0.7 * QUAD_GRAVITY) /* a wanted acceleration further down would turn the body over */
+#define LEAST_FALL                                                                                 \
+    (-0.7 * QUAD_GRAVITY) /* a wanted acceleration further down would turn the body over */
 #define LEAST_LIFT (0.2 * QUAD_MASS * QUAD_GRAVITY) /* upwards, for the same reason */
 #define FAR 2.0                                     /* m: an error beyond it counts as this */
 
@@ -197,8 +198,8 @@ void quad_control(const QuadGoal *goal, const double *s, double *command)
     for (int i = 0; i < 3; i++) {
         const double a = i == 2 ? fmax(goal->a[2], LEAST_FALL) + QUAD_GRAVITY : goal->a[i];
 
-        force[i] = QUAD_MASS * (6 * fmin(fmax(goal->p[i] - s[QUAD_P + i], -FAR), FAR) + 4.5 * (goal->v[i] - s[QUAD_V + i]) + a +
-                                0.2 * s[QUAD_V + i]);
+        force[i] = QUAD_MASS * (6 * fmin(fmax(goal->p[i] - s[QUAD_P + i], -FAR), FAR) +
+                                4.5 * (goal->v[i] - s[QUAD_V + i]) + a + 0.2 * s[QUAD_V + i]);
     }
     force[2] = fmax(force[2], LEAST_LIFT);
     quad_attitude(s, r);

@@ -23,7 +23,8 @@ void drone_track_clear(DroneTrack *t)
 
 void drone_inverse(const double *a, double *x)
 {
-    const double c0 = a[4] * a[8] - a[5] * a[5], c1 = a[2] * a[5] - a[1] * a[8], c2 = a[1] * a[5] - a[2] * a[4];
+    const double c0 = a[4] * a[8] - a[5] * a[5], c1 = a[2] * a[5] - a[1] * a[8],
+                 c2 = a[1] * a[5] - a[2] * a[4];
     const double d = 1 / (a[0] * c0 + a[1] * c1 + a[2] * c2);
 
     x[0] = c0 * d;
@@ -47,7 +48,8 @@ static void fuse(int n_sensors, const DroneSeen *seen, ptrdiff_t i, double *v, d
     double information[9] = {0}, sum[3] = {0};
 
     for (int s = 0; s < n_sensors; s++) {
-        const double *slow = seen[s].slow + 3 * i, inverse[3] = {1 / slow[0], 1 / slow[1], 1 / slow[2]};
+        const double *slow = seen[s].slow + 3 * i,
+                     inverse[3] = {1 / slow[0], 1 / slow[1], 1 / slow[2]};
         double w[9], wv[3];
 
         drone_spectral(seen[s].axes + 9 * i, inverse, w);
@@ -133,7 +135,8 @@ static void advance_rows(const Filter *f, int n, double *m)
             for (int c = 0; c < n; c++) {
                 double *row = m + (3 * i + k) * n + c;
 
-                row[0] += f->step * row[3 * n] + (i + 2 < f->parts ? f->step * f->step / 2 * row[6 * n] : 0);
+                row[0] += f->step * row[3 * n] +
+                          (i + 2 < f->parts ? f->step * f->step / 2 * row[6 * n] : 0);
             }
 }
 

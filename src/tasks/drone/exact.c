@@ -21,12 +21,14 @@ static bool move_all(void *memory, N_Vector state, int n, const double *commands
     double command[QUAD_ROTORS];
     realtype t;
 
-    if (CVodeSStolerances(memory, 1e-13, 1e-14) != CV_SUCCESS || CVodeSetUserData(memory, command) != CV_SUCCESS ||
+    if (CVodeSStolerances(memory, 1e-13, 1e-14) != CV_SUCCESS ||
+        CVodeSetUserData(memory, command) != CV_SUCCESS ||
         CVodeSetMaxNumSteps(memory, 100000) != CV_SUCCESS)
         return false;
     for (int i = 0; i < n; i++) {
         memcpy(command, commands + (ptrdiff_t)i * QUAD_ROTORS, sizeof command);
-        if (CVodeReInit(memory, 0.0, state) != CV_SUCCESS || CVodeSetStopTime(memory, step) != CV_SUCCESS ||
+        if (CVodeReInit(memory, 0.0, state) != CV_SUCCESS ||
+            CVodeSetStopTime(memory, step) != CV_SUCCESS ||
             CVode(memory, step, state, &t, CV_NORMAL) < 0)
             return false;
     }
@@ -49,7 +51,8 @@ bool quad_move(int n, const double *commands, double step, double *s)
         memcpy(N_VGetArrayPointer(state), s, QUAD_STATE * sizeof *s);
         iteration = SUNNonlinSol_FixedPoint(state, 0, context);
         good = iteration && CVodeInit(memory, right_hand_side, 0.0, state) == CV_SUCCESS &&
-               CVodeSetNonlinearSolver(memory, iteration) == CV_SUCCESS && move_all(memory, state, n, commands, step);
+               CVodeSetNonlinearSolver(memory, iteration) == CV_SUCCESS &&
+               move_all(memory, state, n, commands, step);
         memcpy(s, N_VGetArrayPointer(state), QUAD_STATE * sizeof *s);
     }
     if (memory)

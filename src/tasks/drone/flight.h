@@ -16,7 +16,15 @@
 /* ---- the body ---------------------------------------------------------------------------------------------------- */
 
 /* The state: position and velocity (world), quaternion w x y z (body to world), angular velocity (body), thrusts. */
-enum { QUAD_P = 0, QUAD_V = 3, QUAD_Q = 6, QUAD_W = 10, QUAD_F = 13, QUAD_STATE = 17, QUAD_ROTORS = 4 };
+enum {
+    QUAD_P = 0,
+    QUAD_V = 3,
+    QUAD_Q = 6,
+    QUAD_W = 10,
+    QUAD_F = 13,
+    QUAD_STATE = 17,
+    QUAD_ROTORS = 4
+};
 
 /* A Crazyflie 2.x as gym-pybullet-drones has it, in SI units. */
 #define QUAD_MASS 0.027
@@ -26,7 +34,8 @@ enum { QUAD_P = 0, QUAD_V = 3, QUAD_Q = 6, QUAD_W = 10, QUAD_F = 13, QUAD_STATE 
 #define QUAD_YAW 0.025126582     /* torque about z by thrust, m */
 #define QUAD_LAG 0.03            /* of thrust behind its command, s */
 extern const double quad_inertia[3];
-extern const double quad_drag[3]; /* force along the body's axes by speed and the sum of rotor speeds */
+extern const double
+    quad_drag[3]; /* force along the body's axes by speed and the sum of rotor speeds */
 
 /* ds/dt of the state for commanded thrusts. */
 void quad_field(const double *command, const double *s, double *ds);
@@ -51,23 +60,23 @@ bool quad_move(int n, const double *commands, double step, double *s);
 /* ---- flights ----------------------------------------------------------------------------------------------------- */
 
 typedef struct DronePlan {
-    double speed;    /* the most, m/s */
-    double agility;  /* share of the sideways acceleration that thrust allows */
-    double box[3];   /* of the waypoints, m */
-    double rate;     /* of the record, Hz; divides 400 */
-    double seconds;  /* the most, 0: to the end of the path */
-    double skipped;  /* seconds of take-off before the record begins; 0: from rest */
+    double speed;     /* the most, m/s */
+    double agility;   /* share of the sideways acceleration that thrust allows */
+    double box[3];    /* of the waypoints, m */
+    double rate;      /* of the record, Hz; divides 400 */
+    double seconds;   /* the most, 0: to the end of the path */
+    double skipped;   /* seconds of take-off before the record begins; 0: from rest */
     int waypoints[2]; /* fewest and most */
 } DronePlan;
 extern const DronePlan drone_usual;
 
 typedef struct DroneFlight {
     int n;
-    double step;          /* s */
-    double *p, *v, *q;    /* (n, 3), (n, 3), (n, 4): quaternions w x y z */
-    double tracking;      /* root mean square distance from the path's point */
-    double saturated;     /* share of time with a thrust at its limit */
-    double length;        /* of the path flown */
+    double step;       /* s */
+    double *p, *v, *q; /* (n, 3), (n, 3), (n, 4): quaternions w x y z */
+    double tracking;   /* root mean square distance from the path's point */
+    double saturated;  /* share of time with a thrust at its limit */
+    double length;     /* of the path flown */
     bool spiral;
 } DroneFlight;
 

@@ -71,7 +71,8 @@ static bool at_limit(const double *command)
 
 bool drone_fly(const DronePlan *plan, uint64_t seed, DroneFlight *out)
 {
-    const int each = (int)lrint(DRONE_GOAL_RATE / plan->rate), first = (int)(plan->skipped * DRONE_GOAL_RATE);
+    const int each = (int)lrint(DRONE_GOAL_RATE / plan->rate),
+              first = (int)(plan->skipped * DRONE_GOAL_RATE);
     const int most = plan->seconds > 0 ? (int)(plan->seconds * plan->rate) + 1 : 1 << 30;
     double s[QUAD_STATE], command[QUAD_ROTORS], square = 0;
     int ticks, n, limited = 0;

@@ -116,7 +116,8 @@ static void along(const double *v, double *e)
 
 /* The paper's axes: along the velocity by sign, right-handed. Where two variances are equal, the axes in their plane are the
  * velocity's part there and what is across; where all three are, the velocity's own, and across it the window's mean. */
-static void canonical(const double *axes, const double *var, const double *v, const double *mean, double e[3][3])
+static void canonical(const double *axes, const double *var, const double *v, const double *mean,
+                      double e[3][3])
 {
     int at[3];
 
@@ -194,7 +195,8 @@ static void values_of(DroneInput input, int n, const double *var, double *values
                                                    : var[j];
 }
 
-static void matrix_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *m)
+static void matrix_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first,
+                          double *m)
 {
     const int each = input == DRONE_IN_RESOLVENTS ? RESOLVENTS : 1, c = each * sensors;
     double values[3], x[9];
@@ -226,7 +228,8 @@ static void krylov_inputs(int sensors, const DroneSeen *seen, int first, double 
         }
 }
 
-void drone_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *v, double *m, double *l)
+void drone_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *v,
+                  double *m, double *l)
 {
     for (int s = 0; s < sensors; s++)
         for (ptrdiff_t i = 0; i < 3 * DRONE_WINDOW; i++)

@@ -14,7 +14,9 @@ RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, b
     RelnNode *n = reln_sqrt(g, reln_shift(g, reln_pair(g, x, x), 1, LEAST_SQUARE));
     RelnNode *above = reln_shift(g, n, 1, TINY);
 
-    return reln_mul(g, x, reln_div(g, reln_nn_batch_norm_invariants(net, name, shifted ? above : n, NULL), above));
+    return reln_mul(
+        g, x,
+        reln_div(g, reln_nn_batch_norm_invariants(net, name, shifted ? above : n, NULL), above));
 }
 
 /* ---- gates ------------------------------------------------------------------------------------------------------- */
@@ -38,7 +40,7 @@ RelnNode *drone_pair_mean(const RelnNet *net, RelnNode *x)
 
 RelnNode *drone_hat(const RelnNet *net, RelnNode *v)
 {
-    static const double hat[27] = {0, 0, 0, 0,  0, -1, 0, 1, 0, 0, 0, 1, 0, 0,
+    static const double hat[27] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0,
                                    0, -1, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0};
 
     return reln_linear_map(net->graph, v, hat, reln_rep_matrix(reln_graph_group(net->graph)));
@@ -46,16 +48,17 @@ RelnNode *drone_hat(const RelnNet *net, RelnNode *v)
 
 RelnNode *drone_vee(const RelnNet *net, RelnNode *x)
 {
-    static const double vee[27] = {0, 0, 0, 0,   0, -.5, 0,   .5, 0, 0, 0, .5, 0, 0,
-                                   0, -.5, 0, 0, 0, -.5, 0, .5, 0,  0, 0, 0,  0};
+    static const double vee[27] = {0, 0,   0, 0, 0, -.5, 0, .5, 0, 0, 0, .5, 0, 0,
+                                   0, -.5, 0, 0, 0, -.5, 0, .5, 0, 0, 0, 0,  0};
 
     return reln_linear_map(net->graph, x, vee, reln_rep_vector(reln_graph_group(net->graph)));
 }
 
 RelnNode *drone_apply(const RelnNet *net, RelnNode *m, RelnNode *v)
 {
-    static const RelnEntry entries[9] = {{0, 0, 0, 1}, {1, 1, 0, 1}, {2, 2, 0, 1}, {3, 0, 1, 1}, {4, 1, 1, 1},
-                                         {5, 2, 1, 1}, {6, 0, 2, 1}, {7, 1, 2, 1}, {8, 2, 2, 1}};
+    static const RelnEntry entries[9] = {{0, 0, 0, 1}, {1, 1, 0, 1}, {2, 2, 0, 1},
+                                         {3, 0, 1, 1}, {4, 1, 1, 1}, {5, 2, 1, 1},
+                                         {6, 0, 2, 1}, {7, 1, 2, 1}, {8, 2, 2, 1}};
     static const RelnTensor3 product = {9, 3, 3, 9, entries};
 
     return reln_contract(net->graph, &product, m, v, reln_rep_vector(reln_graph_group(net->graph)));

@@ -34,7 +34,7 @@ typedef enum DroneInput {
     DRONE_IN_LOG,        /* log C */
     DRONE_IN_RESOLVENTS, /* (200, 9, 3 sensors): (1 + C / c)^-1 for three sizes c */
     DRONE_IN_KRYLOV,     /* (200, 3, 2 sensors): Cv, C^2 v */
-    DRONE_IN_AXES,       /* (200, 3, 3): axes of C by rising variance, signs by the velocity; and "l" (3): mean variances */
+    DRONE_IN_AXES, /* (200, 3, 3): axes of C by rising variance, signs by the velocity; and "l" (3): mean variances */
     DRONE_IN_AXES_CODED, /* the same with the signs of the published code */
     DRONE_INPUTS
 } DroneInput;
@@ -50,8 +50,8 @@ typedef struct DroneRow {
     int shrink;            /* of the layers that make a factor of variances */
     int layers;            /* of chains and of our network */
     int reach;             /* neighbours of chains on either side */
-    bool residual;         /* the network corrects the integral; otherwise it is all that there is */
-    bool augmented;        /* windows are turned by random rotations */
+    bool residual;  /* the network corrects the integral; otherwise it is all that there is */
+    bool augmented; /* windows are turned by random rotations */
     bool bracket, untied, covariance, causal, gravity, small;
     char pad[4];
 } DroneRow;
@@ -62,7 +62,8 @@ int drone_size_m(DroneInput input, int sensors);
 int drone_size_l(DroneInput input);
 
 /* Inputs of the window that begins at `first`. v, m, l may be NULL where their size is 0. */
-void drone_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *v, double *m, double *l);
+void drone_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *v,
+                  double *m, double *l);
 /* The integral over the window of the sensors' mean. */
 void drone_integral(int sensors, const DroneSeen *seen, int first, double step, double *d);
 
@@ -86,7 +87,7 @@ void drone_ours_begin(RelnStore *store, const DroneModel *model);
 
 /* ---- layers of the published code -------------------------------------------------------------------------------- */
 
-/* x / (n + 1e-6) times the norm of n = |x|, of |x| + 1e-6 with `shifted` (Vector Neurons; Lie networks without). */
+/* x / (n + 1e-6) times the norm of n = |x|, of |x| + 1e-6 with `shifted` (networks of vectors; those of matrices without). */
 RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted);
 /* What points against d = x U is taken out, but a share `slope` of it; the dot product whatever the rep is. */
 RelnNode *drone_vector_relu(const RelnNet *net, const char *name, RelnNode *x, double slope);

@@ -69,7 +69,8 @@ static double size_at(double speed, double middle)
 static void flight_axes(const double *v, double *e)
 {
     const double speed = length(v), level = sqrt(v[0] * v[0] + v[1] * v[1]);
-    const double a[3] = {speed > 0 ? v[0] / speed : 1, speed > 0 ? v[1] / speed : 0, speed > 0 ? v[2] / speed : 0};
+    const double a[3] = {speed > 0 ? v[0] / speed : 1, speed > 0 ? v[1] / speed : 0,
+                         speed > 0 ? v[2] / speed : 0};
     const double b[3] = {level > 0 ? -v[1] / level : 0, level > 0 ? v[0] / level : 1, 0};
 
     for (int i = 0; i < 3; i++) {
@@ -101,7 +102,8 @@ void drone_spectral(const double *e, const double *values, double *s)
 {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j <= i; j++)
-            s[3 * i + j] = s[3 * j + i] = e[3 * i] * values[0] * e[3 * j] + e[3 * i + 1] * values[1] * e[3 * j + 1] +
+            s[3 * i + j] = s[3 * j + i] = e[3 * i] * values[0] * e[3 * j] +
+                                          e[3 * i + 1] * values[1] * e[3 * j + 1] +
                                           e[3 * i + 2] * values[2] * e[3 * j + 2];
 }
 
@@ -132,7 +134,8 @@ static void go_on(Axis *a, double step, RelnRng *rng)
 }
 
 /* The error along an axis, with its variances. */
-static double switched(DroneNoiseKind kind, const Axis *a, double step, RelnRng *rng, double *var, double *slow)
+static double switched(DroneNoiseKind kind, const Axis *a, double step, RelnRng *rng, double *var,
+                       double *slow)
 {
     const double size = a->bad ? switching[kind].bad : LEAST, fresh = reln_rng_normal(rng);
     const bool lasts = a->bad && switching[kind].slow;
@@ -142,7 +145,8 @@ static double switched(DroneNoiseKind kind, const Axis *a, double step, RelnRng 
     return size * (lasts ? a->error : fresh);
 }
 
-static double steady(DroneNoiseKind kind, int axis, double speed, double middle, RelnRng *rng, double *var)
+static double steady(DroneNoiseKind kind, int axis, double speed, double middle, RelnRng *rng,
+                     double *var)
 {
     const double size = kind == DRONE_NOISE_A || axis == 0 ? size_at(speed, middle) : LEAST;
 
@@ -159,7 +163,8 @@ static void as_seen(DroneNoiseKind kind, double middle, DroneSeen *s, ptrdiff_t 
             s->var[3 * i + j] = s->slow[3 * i + j] = pow(size_at(length(s->v + 3 * i), middle), 2);
 }
 
-void drone_see(const DroneNoise *noise, const DroneFlight *f, double middle, int first, RelnRng *rng, DroneSeen *s)
+void drone_see(const DroneNoise *noise, const DroneFlight *f, double middle, int first,
+               RelnRng *rng, DroneSeen *s)
 {
     const DroneNoiseKind kind = noise->kind;
     Axis axis[3];
@@ -184,7 +189,8 @@ void drone_see(const DroneNoise *noise, const DroneFlight *f, double middle, int
             }
         }
         for (int k = 0; k < 3; k++)
-            s->v[3 * i + k] = v[k] + e[3 * k] * error[0] + e[3 * k + 1] * error[1] + e[3 * k + 2] * error[2];
+            s->v[3 * i + k] =
+                v[k] + e[3 * k] * error[0] + e[3 * k + 1] * error[1] + e[3 * k + 2] * error[2];
         if (noise->frame == DRONE_FRAME_SEEN)
             as_seen(kind, middle, s, i);
     }

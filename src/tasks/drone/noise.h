@@ -44,14 +44,15 @@ typedef struct DroneSeen {
     double *v;    /* (n, 3), world */
     double *axes; /* (n, 3, 3): orthonormal columns */
     double *var;  /* (n, 3): of the errors along them */
-    double *slow; /* (n, 3): the variance of a white error whose integral is as wrong; var where errors are white */
+    double *
+        slow; /* (n, 3): the variance of a white error whose integral is as wrong; var where errors are white */
 } DroneSeen;
 bool drone_seen_init(DroneSeen *seen, int n); /* false: memory is out */
 void drone_seen_clear(DroneSeen *seen);
 
 /* Draw the errors of seen->n samples of a flight from `first` on. `mean_speed` is the flight's. */
-void drone_see(const DroneNoise *noise, const DroneFlight *flight, double mean_speed, int first, RelnRng *rng,
-               DroneSeen *seen);
+void drone_see(const DroneNoise *noise, const DroneFlight *flight, double mean_speed, int first,
+               RelnRng *rng, DroneSeen *seen);
 double drone_mean_speed(const DroneFlight *flight);
 
 /* s = E diag(values) E^T of axes (3, 3). */

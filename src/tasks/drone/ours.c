@@ -45,7 +45,8 @@ static RelnNode *from_zero(const RelnNet *net, const char *name, RelnNode *x, in
     const int from = x ? reln_node_dims(x).c : 1;
 
     return reln_mix(net->graph, x,
-                    reln_param(net->graph, name, (RelnDims){.r = from, .c = to}, (RelnInit){RELN_INIT_CONSTANT, 0}));
+                    reln_param(net->graph, name, (RelnDims){.r = from, .c = to},
+                               (RelnInit){RELN_INIT_CONSTANT, 0}));
 }
 
 /* The identity times a learned number for each of c channels. */
@@ -55,7 +56,8 @@ static RelnNode *identity(const RelnNet *net, const char *name, int c)
     RelnGraph *g = net->graph;
     RelnNode *unit = reln_const(g, (RelnDims){.k = 9}, reln_rep_matrix(reln_graph_group(g)), one);
 
-    return reln_mul(g, unit, reln_param(g, name, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, 0}));
+    return reln_mul(g, unit,
+                    reln_param(g, name, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, 0}));
 }
 
 /* Velocities by every resolvent of their own sensor: G v, in the order of the resolvents. */
@@ -66,7 +68,8 @@ static RelnNode *weighed(const RelnNet *net, RelnNode *m, RelnNode *v, int senso
     RelnNode *part[2];
 
     for (int s = 0; s < sensors; s++)
-        part[s] = drone_apply(net, reln_slice(g, m, RELN_C, s * each, each), reln_slice(g, v, RELN_C, s, 1));
+        part[s] = drone_apply(net, reln_slice(g, m, RELN_C, s * each, each),
+                              reln_slice(g, v, RELN_C, s, 1));
     return reln_concat(g, sensors, part, RELN_C);
 }
 
@@ -74,7 +77,8 @@ static RelnNode *weighed(const RelnNet *net, RelnNode *m, RelnNode *v, int senso
 static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, int width)
 {
     RelnGraph *g = net->graph;
-    RelnNode *a = reln_nn_linear(net, "cov.a", m, width), *b = reln_nn_linear(net, "cov.b", m, width);
+    RelnNode *a = reln_nn_linear(net, "cov.a", m, width),
+             *b = reln_nn_linear(net, "cov.b", m, width);
     RelnNode *x = reln_add(g, from_zero(net, "cov.M", m, 1),
                            from_zero(net, "cov.P", reln_matmul(g, 3, a, b), 1));
 
@@ -106,12 +110,16 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
 {
     RelnGraph *g = net->graph;
     const DroneRow *row = model->row;
-    const RelnRep *vector = reln_rep_vector(reln_graph_group(g)), *matrix = reln_rep_matrix(reln_graph_group(g));
+    const RelnRep *vector = reln_rep_vector(reln_graph_group(g)),
+                  *matrix = reln_rep_matrix(reln_graph_group(g));
     const int n_m = drone_size_m(row->input, model->sensors) / (9 * DRONE_WINDOW);
-    RelnNode *v = reln_input(g, "v", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 3, .c = model->sensors}, vector,
-                             RELN_DEFAULT);
-    RelnNode *m = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 9, .c = n_m}, matrix, RELN_DEFAULT);
-    RelnNode *seen = nodes_of(g, reln_scale(g, v, DRONE_UNIT)), *pulled, *at = nodes_of(g, m), *u = NULL, *last[2];
+    RelnNode *v =
+        reln_input(g, "v", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 3, .c = model->sensors},
+                   vector, RELN_DEFAULT);
+    RelnNode *m = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 9, .c = n_m},
+                             matrix, RELN_DEFAULT);
+    RelnNode *seen = nodes_of(g, reln_scale(g, v, DRONE_UNIT)), *pulled, *at = nodes_of(g, m),
+             *u = NULL, *last[2];
     char name[NAME];
 
     pulled = nodes_of(g, weighed(net, m, reln_scale(g, v, DRONE_UNIT), model->sensors));
@@ -124,7 +132,8 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
             from[n++] = u;
         if (row->gravity)
             from[n++] = upwards(net, seen);
-        now = reln_nn_linear(net, named(name, "step", i), reln_concat(g, n, from, RELN_C), row->width);
+        now = reln_nn_linear(net, named(name, "step", i), reln_concat(g, n, from, RELN_C),
+                             row->width);
         u = u ? reln_add(g, u, now) : now;
     }
     last[0] = u;
@@ -145,12 +154,13 @@ static void put(const RelnEntryInfo *w, ptrdiff_t i, double value)
 
 static double get(const RelnEntryInfo *w, ptrdiff_t i)
 {
-    return w->dtype == RELN_F64 ? ((const double *)w->values)[i] : (double)((const float *)w->values)[i];
+    return w->dtype == RELN_F64 ? ((const double *)w->values)[i]
+                                : (double)((const float *)w->values)[i];
 }
 
-#define BELL 2.5    /* width, in nodes */
-#define NOISE 0.02  /* share of the drawn weights that stays */
-#define EAGER 1.6   /* length of a step */
+#define BELL 2.5   /* width, in nodes */
+#define NOISE 0.02 /* share of the drawn weights that stays */
+#define EAGER 1.6  /* length of a step */
 
 /* Nodes to nodes of the first channel: a bell around each, for the first resolvent of each sensor. */
 static void begin_step(const RelnEntryInfo *w, int n_m, int sensors)
@@ -168,7 +178,8 @@ static void begin_step(const RelnEntryInfo *w, int n_m, int sensors)
                 sum += exp(-0.5 * pow((a - b) / BELL, 2));
             for (int b = 0; b < NODES; b++)
                 put(w, (ptrdiff_t)from * to + b,
-                    get(w, (ptrdiff_t)from * to + b) + EAGER / sensors * exp(-0.5 * pow((a - b) / BELL, 2)) / sum);
+                    get(w, (ptrdiff_t)from * to + b) +
+                        EAGER / sensors * exp(-0.5 * pow((a - b) / BELL, 2)) / sum);
         }
 }
 
@@ -176,7 +187,8 @@ static void begin_step(const RelnEntryInfo *w, int n_m, int sensors)
 void drone_ours_begin(RelnStore *store, const DroneModel *model)
 {
     const double seconds = (DRONE_WINDOW - 1) * DRONE_STEP;
-    const int n_m = drone_size_m(model->row->input, model->sensors) / (9 * DRONE_WINDOW), width = model->row->width;
+    const int n_m = drone_size_m(model->row->input, model->sensors) / (9 * DRONE_WINDOW),
+              width = model->row->width;
     RelnEntryInfo w;
     char name[NAME];
 

@@ -37,7 +37,8 @@ static bool line_init(Line *line, int n)
 
 static double distance(const double *a, const double *b)
 {
-    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
+    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) +
+                (a[2] - b[2]) * (a[2] - b[2]));
 }
 
 static double dot(const double *a, const double *b)
@@ -105,7 +106,8 @@ static bool respace(const Line *line, double spacing, Line *out)
 
         for (; k < out->n && k * spacing <= before + d; k++)
             for (int j = 0; j < 3; j++)
-                out->p[3 * k + j] = d > 0 ? a[j] + (b[j] - a[j]) * (k * spacing - before) / d : a[j];
+                out->p[3 * k + j] =
+                    d > 0 ? a[j] + (b[j] - a[j]) * (k * spacing - before) / d : a[j];
         before += d;
     }
     for (; k < out->n; k++)
@@ -177,8 +179,10 @@ static void swing(const Swing *w, const Line *base, Line *out)
  * more than 0.7 g of it down. */
 static double allowed(const DronePlan *plan, const Line *line, int k)
 {
-    const int reach = 4, a = k - reach > 0 ? k - reach : 0, b = k + reach < line->n ? k + reach : line->n - 1;
-    const double h = 0.5 * (b - a) * SPACING, most = plan->agility * QUAD_GRAVITY * sqrt(2.25 * 2.25 - 1);
+    const int reach = 4, a = k - reach > 0 ? k - reach : 0,
+              b = k + reach < line->n ? k + reach : line->n - 1;
+    const double h = 0.5 * (b - a) * SPACING,
+                 most = plan->agility * QUAD_GRAVITY * sqrt(2.25 * 2.25 - 1);
     double bend[3], size, speed = plan->speed;
 
     for (int i = 0; i < 3; i++)
@@ -215,7 +219,8 @@ static bool retime(const Line *line, const double *v, Line *out)
         const double d = 2 * SPACING / (v[k - 1] + v[k]), a = (v[k] - v[k - 1]) / d;
 
         for (; i < out->n && (double)i / DRONE_GOAL_RATE <= t + d; i++) {
-            const double x = (double)i / DRONE_GOAL_RATE - t, share = (v[k - 1] * x + 0.5 * a * x * x) / SPACING;
+            const double x = (double)i / DRONE_GOAL_RATE - t,
+                         share = (v[k - 1] * x + 0.5 * a * x * x) / SPACING;
 
             for (int j = 0; j < 3; j++)
                 out->p[3 * i + j] =
@@ -240,7 +245,8 @@ static void smooth(Line *line, double *room)
             const int in = i + BOX / 2, out = i - BOX / 2;
 
             room[i] = sum / BOX;
-            sum += line->p[3 * (in < line->n ? in : line->n - 1) + j] - line->p[3 * (out > 0 ? out : 0) + j];
+            sum += line->p[3 * (in < line->n ? in : line->n - 1) + j] -
+                   line->p[3 * (out > 0 ? out : 0) + j];
         }
         for (int i = 0; i < line->n; i++)
             line->p[3 * i + j] = room[i];
@@ -274,7 +280,8 @@ bool drone_path_init(const DronePlan *plan, uint64_t seed, DronePath *out)
     RelnRng rng = reln_rng(seed, 1);
     Line raw = {0}, base = {0}, swung = {0}, even = {0}, line = {0};
     Swing w = {0};
-    bool good = spline(plan, &rng, &raw) && respace(&raw, SPACING, &base) && line_init(&swung, base.n);
+    bool good =
+        spline(plan, &rng, &raw) && respace(&raw, SPACING, &base) && line_init(&swung, base.n);
 
     if (good) {
         w = draw_swing(&rng);
@@ -300,7 +307,8 @@ QuadGoal drone_path_goal(const DronePath *path, int i)
 {
     const int wide = 4, at = i * (DRONE_GOAL_RATE / DRONE_SET_RATE);
     const int k = at < wide ? wide : at > path->n - 1 - wide ? path->n - 1 - wide : at;
-    const double h = (double)wide / DRONE_GOAL_RATE, *a = path->p + 3 * (k - wide), *b = path->p + 3 * k;
+    const double h = (double)wide / DRONE_GOAL_RATE, *a = path->p + 3 * (k - wide),
+                 *b = path->p + 3 * k;
     const double *c = path->p + 3 * (k + wide);
     QuadGoal goal;
 

@@ -35,7 +35,8 @@ static void error_at(const double *errors, double joint, double *e)
     const double share = joint - (double)i;
 
     for (int k = 0; k < 3; k++)
-        e[k] = errors[3 * i + k] + (share > 0 ? share * (errors[3 * i + 3 + k] - errors[3 * i + k]) : 0);
+        e[k] = errors[3 * i + k] +
+               (share > 0 ? share * (errors[3 * i + 3 + k] - errors[3 * i + k]) : 0);
 }
 
 static double relative(const double *errors, int n, double joint_time, double seconds)
@@ -52,7 +53,8 @@ static double relative(const double *errors, int n, double joint_time, double se
     return count > 0 ? sqrt(sum / count) : (double)NAN;
 }
 
-void drone_score_tiles(const DroneFlight *f, int size, int n, const double *d, double *errors, DroneScores *out)
+void drone_score_tiles(const DroneFlight *f, int size, int n, const double *d, double *errors,
+                       DroneScores *out)
 {
     const double time = (size - 1) * f->step;
     double windows = 0, squares = 0, sum = 0;
@@ -75,7 +77,8 @@ void drone_score_tiles(const DroneFlight *f, int size, int n, const double *d, d
     *out = (DroneScores){.window = sqrt(windows),
                          .ate = sqrt(squares),
                          .mean = sum,
-                         .percent = 100 * sqrt(squares) / path_length(f->p, (ptrdiff_t)n * (size - 1) + 1),
+                         .percent =
+                             100 * sqrt(squares) / path_length(f->p, (ptrdiff_t)n * (size - 1) + 1),
                          .rte2 = relative(errors, n, time, 2),
                          .rte20 = relative(errors, n, time, 20)};
 }
@@ -109,7 +112,8 @@ double drone_score_centres(const DroneFlight *f, int size, int stride, int n, co
 
 enum { APART = 399, EVERY = 100, ROWS = 400 };
 
-DroneCoded drone_score_coded(int n, const double *times, const double *p, const double *d, double window)
+DroneCoded drone_score_coded(int n, const double *times, const double *p, const double *d,
+                             double window)
 {
     const double spacing = n > 1 ? (times[n - 1] - times[0]) / (n - 1) : 0;
     DroneCoded c = {0};
@@ -135,7 +139,8 @@ DroneCoded drone_score_coded(int n, const double *times, const double *p, const 
     c.percent = 100 * c.ate / c.length;
     c.drift = c.rows > 0 ? sqrt(square(e[c.rows - 1])) / c.length : 0;
     for (int i = 0; i < c.rows - ROWS; i += EVERY, c.windows++) {
-        const double off[3] = {e[i + APART][0] - e[i][0], e[i + APART][1] - e[i][1], e[i + APART][2] - e[i][2]};
+        const double off[3] = {e[i + APART][0] - e[i][0], e[i + APART][1] - e[i][1],
+                               e[i + APART][2] - e[i][2]};
 
         c.rpe += square(off);
         c.rpe_z += off[2] * off[2];
@@ -146,7 +151,8 @@ DroneCoded drone_score_coded(int n, const double *times, const double *p, const 
     return c;
 }
 
-bool drone_score_coded_flight(const DroneFlight *f, int size, int stride, int n, const double *d, DroneCoded *out)
+bool drone_score_coded_flight(const DroneFlight *f, int size, int stride, int n, const double *d,
+                              DroneCoded *out)
 {
     double *times = malloc((size_t)n * 4 * sizeof *times), *p = times + n;
 
@@ -174,7 +180,8 @@ static void leading(double a[4][4], double *q)
     for (int sweep = 0; sweep < 50; sweep++)
         for (int i = 0; i < 3; i++)
             for (int j = i + 1; j < 4; j++) {
-                const double angle = 0.5 * atan2(2 * a[i][j], a[j][j] - a[i][i]), c = cos(angle), s = sin(angle);
+                const double angle = 0.5 * atan2(2 * a[i][j], a[j][j] - a[i][i]), c = cos(angle),
+                             s = sin(angle);
 
                 for (int k = 0; k < 4; k++) {
                     const double x = a[k][i], y = a[k][j], u = v[k][i], w = v[k][j];
@@ -212,11 +219,13 @@ static void bring_near(int n, double *est, const double *truth)
         for (int j = 0; j < 3; j++)
             for (int k = 0; k < 3; k++)
                 m[j][k] += (est[3 * i + j] - a[j]) * (truth[3 * i + k] - b[k]);
-    leading((double[4][4]){{m[0][0] + m[1][1] + m[2][2], m[1][2] - m[2][1], m[2][0] - m[0][2], m[0][1] - m[1][0]},
-                           {m[1][2] - m[2][1], m[0][0] - m[1][1] - m[2][2], m[0][1] + m[1][0], m[2][0] + m[0][2]},
-                           {m[2][0] - m[0][2], m[0][1] + m[1][0], m[1][1] - m[0][0] - m[2][2], m[1][2] + m[2][1]},
-                           {m[0][1] - m[1][0], m[2][0] + m[0][2], m[1][2] + m[2][1], m[2][2] - m[0][0] - m[1][1]}},
-            s + QUAD_Q);
+    leading(
+        (double[4][4]){
+            {m[0][0] + m[1][1] + m[2][2], m[1][2] - m[2][1], m[2][0] - m[0][2], m[0][1] - m[1][0]},
+            {m[1][2] - m[2][1], m[0][0] - m[1][1] - m[2][2], m[0][1] + m[1][0], m[2][0] + m[0][2]},
+            {m[2][0] - m[0][2], m[0][1] + m[1][0], m[1][1] - m[0][0] - m[2][2], m[1][2] + m[2][1]},
+            {m[0][1] - m[1][0], m[2][0] + m[0][2], m[1][2] + m[2][1], m[2][2] - m[0][0] - m[1][1]}},
+        s + QUAD_Q);
     quad_attitude(s, r);
     for (ptrdiff_t i = 0; i < n; i++) {
         const double x[3] = {est[3 * i] - a[0], est[3 * i + 1] - a[1], est[3 * i + 2] - a[2]};

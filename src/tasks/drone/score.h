@@ -14,12 +14,14 @@ typedef struct DroneScores {
     double ate;     /* root mean square of |p^ - p| where windows join, no alignment */
     double mean;    /* mean of it */
     double percent; /* 100 ate / length of the true path */
-    double rte2, rte20; /* root mean square of the error of p(t + s) - p(t), s = 2 and 20 s, t every 0.5 s; NAN: too short */
+    double rte2,
+        rte20; /* root mean square of the error of p(t + s) - p(t), s = 2 and 20 s, t every 0.5 s; NAN: too short */
 } DroneScores;
 
 /* Errors of n windows of `size` samples that follow each other, d (n, 3): errors (n + 1, 3) where they join, and scores.
  * Between joints errors are taken as linear. */
-void drone_score_tiles(const DroneFlight *f, int size, int n, const double *d, double *errors, DroneScores *out);
+void drone_score_tiles(const DroneFlight *f, int size, int n, const double *d, double *errors,
+                       DroneScores *out);
 
 /* R2: ate of n windows that begin `stride` samples apart, at their centres. */
 double drone_score_centres(const DroneFlight *f, int size, int stride, int n, const double *d);
@@ -31,9 +33,11 @@ typedef struct DroneCoded {
     double length, percent, drift;
     double rpe, rpe_z; /* over 399 rows from every hundredth row; NAN without one */
 } DroneCoded;
-DroneCoded drone_score_coded(int n, const double *times, const double *p, const double *d, double window);
+DroneCoded drone_score_coded(int n, const double *times, const double *p, const double *d,
+                             double window);
 /* The same for windows of a flight. False when memory is out. */
-bool drone_score_coded_flight(const DroneFlight *f, int size, int stride, int n, const double *d, DroneCoded *out);
+bool drone_score_coded_flight(const DroneFlight *f, int size, int stride, int n, const double *d,
+                              DroneCoded *out);
 
 /* evo's statistics of distances between n pairs of points, after `align` (none, or the best rotation and translation). */
 typedef struct DroneDistances {

@@ -26,7 +26,7 @@ enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY
 #define VN(input_, ...) ROW(.arch = DRONE_VN, .input = input_, PUBLISHED, __VA_ARGS__)
 #define RELN(input_, ...) ROW(.arch = DRONE_RELN, .input = input_, PUBLISHED, __VA_ARGS__)
 #define RESNET(input_, ...)                                                                        \
-    ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .second = 128, .third = 256,      \
+    ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .second = 128, .third = 256,           \
         .last = 512, .prep = 128, .residual = true, __VA_ARGS__)
 #define OURS(...)                                                                                  \
     ROW(.arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 120, .prep = 16, .layers = 8,   \
@@ -43,7 +43,9 @@ static const TaskModel models[] = {
     {.name = "rts-window", .label = "RTS inside the window", .settings = CLASSIC(DRONE_RTS_WINDOW)},
     {.name = "fusion", .label = "fused sensors, integrated", .settings = CLASSIC(DRONE_FUSION)},
     {.name = "perfect", .label = "a perfect network", .settings = CLASSIC(DRONE_PERFECT)},
-    {.name = "resnet", .label = "ResNet (v, C)", .settings = RESNET(DRONE_IN_COVARIANCE, .small = true)},
+    {.name = "resnet",
+     .label = "ResNet (v, C)",
+     .settings = RESNET(DRONE_IN_COVARIANCE, .small = true)},
     {.name = "resnet-aug",
      .label = "ResNet (v, C) + augmentation",
      .from = TASK_FULL,
@@ -53,13 +55,22 @@ static const TaskModel models[] = {
      .from = TASK_FULL,
      .settings = RESNET(DRONE_IN_COVARIANCE, .small = false)},
     {.name = "vn", .label = "Vector Neurons (v)", .settings = VN(DRONE_IN_V, .bracket = false)},
-    {.name = "vn-axes", .label = "Vector Neurons (v, axes of C)", .from = TASK_FULL, .settings = VN(DRONE_IN_AXES, .shrink = 64)},
+    {.name = "vn-axes",
+     .label = "Vector Neurons (v, axes of C)",
+     .from = TASK_FULL,
+     .settings = VN(DRONE_IN_AXES, .shrink = 64)},
     {.name = "vn-axes-coded",
      .label = "Vector Neurons (v, C) as coded",
      .from = TASK_FULL,
      .settings = VN(DRONE_IN_AXES_CODED, .shrink = 64)},
-    {.name = "vn-krylov", .label = "Vector Neurons (v, Cv, C^2 v)", .from = TASK_FULL, .settings = VN(DRONE_IN_KRYLOV, .bracket = false)},
-    {.name = "reln-v", .label = "ReLN (v)", .from = TASK_FULL, .settings = RELN(DRONE_IN_V, .bracket = true)},
+    {.name = "vn-krylov",
+     .label = "Vector Neurons (v, Cv, C^2 v)",
+     .from = TASK_FULL,
+     .settings = VN(DRONE_IN_KRYLOV, .bracket = false)},
+    {.name = "reln-v",
+     .label = "ReLN (v)",
+     .from = TASK_FULL,
+     .settings = RELN(DRONE_IN_V, .bracket = true)},
     {.name = "reln-c",
      .label = "ReLN (v, C)",
      .from = TASK_FULL,
@@ -73,7 +84,10 @@ static const TaskModel models[] = {
      .label = "ReLN, no semisimple part",
      .from = TASK_FULL,
      .settings = RELN(DRONE_IN_LOG, .bracket = true, .form = RELN_FORM_NO_SEMISIMPLE)},
-    {.name = "reln-no-bracket", .label = "ReLN, no bracket", .from = TASK_FULL, .settings = RELN(DRONE_IN_LOG, .bracket = false)},
+    {.name = "reln-no-bracket",
+     .label = "ReLN, no bracket",
+     .from = TASK_FULL,
+     .settings = RELN(DRONE_IN_LOG, .bracket = false)},
     {.name = "reln-untied",
      .label = "ReLN, untied parts",
      .from = TASK_FULL,
@@ -93,20 +107,35 @@ static const TaskModel models[] = {
      .settings = OURS(.covariance = true, .gravity = true)},
 };
 
-static const char *const archs[] = {"integration", "weighted", "kalman", "rts-mean", "rts",  "rts-window", "fusion", "perfect",
-                                    "resnet",      "vn",       "reln",   "tfn",      "se3t", "ours",       NULL};
-static const char *const inputs[] = {"v", "covariance", "log", "resolvents", "krylov", "axes", "axes-coded", NULL};
+static const char *const archs[] = {"integration", "weighted", "kalman",  "rts-mean", "rts",
+                                    "rts-window",  "fusion",   "perfect", "resnet",   "vn",
+                                    "reln",        "tfn",      "se3t",    "ours",     NULL};
+static const char *const inputs[] = {"v",      "covariance", "log",        "resolvents",
+                                     "krylov", "axes",       "axes-coded", NULL};
 
 static const Key row_keys[] = {
-    TASK_NUMBER(DroneRow, rate),    TASK_NUMBER(DroneRow, jerk),  TASK_WORD(DroneRow, arch, archs),
-    TASK_WORD(DroneRow, input, inputs), TASK_WORD(DroneRow, form, task_form_words),
-    TASK_WHOLE(DroneRow, width),    TASK_WHOLE(DroneRow, last),   TASK_WHOLE(DroneRow, prep),
-    TASK_WHOLE(DroneRow, layers),   TASK_WHOLE(DroneRow, reach),  TASK_FLAG(DroneRow, residual),
-    TASK_FLAG(DroneRow, augmented), TASK_FLAG(DroneRow, bracket), TASK_FLAG(DroneRow, untied),
-    TASK_FLAG(DroneRow, covariance), TASK_FLAG(DroneRow, causal), TASK_FLAG(DroneRow, gravity),
-    TASK_FLAG(DroneRow, small),     TASK_FIELD(DroneRow, second, .kind = KEY_WHOLE, .before = "0"),
+    TASK_NUMBER(DroneRow, rate),
+    TASK_NUMBER(DroneRow, jerk),
+    TASK_WORD(DroneRow, arch, archs),
+    TASK_WORD(DroneRow, input, inputs),
+    TASK_WORD(DroneRow, form, task_form_words),
+    TASK_WHOLE(DroneRow, width),
+    TASK_WHOLE(DroneRow, last),
+    TASK_WHOLE(DroneRow, prep),
+    TASK_WHOLE(DroneRow, layers),
+    TASK_WHOLE(DroneRow, reach),
+    TASK_FLAG(DroneRow, residual),
+    TASK_FLAG(DroneRow, augmented),
+    TASK_FLAG(DroneRow, bracket),
+    TASK_FLAG(DroneRow, untied),
+    TASK_FLAG(DroneRow, covariance),
+    TASK_FLAG(DroneRow, causal),
+    TASK_FLAG(DroneRow, gravity),
+    TASK_FLAG(DroneRow, small),
+    TASK_FIELD(DroneRow, second, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(DroneRow, third, .kind = KEY_WHOLE, .before = "0"),
-    TASK_FIELD(DroneRow, shrink, .kind = KEY_WHOLE, .before = "0"), TASK_PAD(DroneRow, pad),
+    TASK_FIELD(DroneRow, shrink, .kind = KEY_WHOLE, .before = "0"),
+    TASK_PAD(DroneRow, pad),
 };
 
 /* ---- scales and options ------------------------------------------------------------------------------------------ */
@@ -123,20 +152,22 @@ typedef struct Scale {
 
 #define SCALE(steps_, every_, batch_, ...)                                                         \
     {                                                                                              \
-        .exp = EXP_SCALE(.batch = batch_, .data_seed = 4242, .steps = steps_, .evaluate_every = every_), __VA_ARGS__ \
+        .exp = EXP_SCALE(.batch = batch_, .data_seed = 4242, .steps = steps_,                      \
+                         .evaluate_every = every_),                                                \
+        __VA_ARGS__                                                                                \
     }
 static const Scale scales[TASK_SCALES] = {
-    SCALE(4, 2, 4, .seconds = 6, .test_seconds = 24, .trained = 2, .validated = 1, .tested = 1, .stride = 100, .turns = 1,
-          .likelihood = 2),
-    SCALE(1500, 100, 32, .seconds = 60, .test_seconds = 120, .trained = 20, .validated = 4, .tested = 4, .stride = 100,
-          .turns = 2, .likelihood = 300),
-    SCALE(12000, 400, 64, .seconds = 120, .test_seconds = 0, .trained = 80, .validated = 8, .tested = 12, .stride = 100,
-          .turns = 4, .likelihood = 2000),
+    SCALE(4, 2, 4, .seconds = 6, .test_seconds = 24, .trained = 2, .validated = 1, .tested = 1,
+          .stride = 100, .turns = 1, .likelihood = 2),
+    SCALE(1500, 100, 32, .seconds = 60, .test_seconds = 120, .trained = 20, .validated = 4,
+          .tested = 4, .stride = 100, .turns = 2, .likelihood = 300),
+    SCALE(12000, 400, 64, .seconds = 120, .test_seconds = 0, .trained = 80, .validated = 8,
+          .tested = 12, .stride = 100, .turns = 4, .likelihood = 2000),
 };
 static const Key scale_keys[] = {
-    EXP_SCALE_KEYS(Scale),        TASK_NUMBER(Scale, seconds),  TASK_NUMBER(Scale, test_seconds),
-    TASK_WHOLE(Scale, trained),   TASK_WHOLE(Scale, validated), TASK_WHOLE(Scale, tested),
-    TASK_WHOLE(Scale, stride),    TASK_WHOLE(Scale, turns),     TASK_WHOLE(Scale, likelihood),
+    EXP_SCALE_KEYS(Scale),      TASK_NUMBER(Scale, seconds),  TASK_NUMBER(Scale, test_seconds),
+    TASK_WHOLE(Scale, trained), TASK_WHOLE(Scale, validated), TASK_WHOLE(Scale, tested),
+    TASK_WHOLE(Scale, stride),  TASK_WHOLE(Scale, turns),     TASK_WHOLE(Scale, likelihood),
 };
 
 static const char *const noises[] = {"a", "b", "c", "d", "e", "f", "g"};
@@ -228,7 +259,8 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     if (!d)
         return task_nomem(env);
     d->scale = task_scale(env);
-    d->noise = (DroneNoise){(DroneNoiseKind)task_choice(env, "noise"), (DroneFrame)task_choice(env, "frame")};
+    d->noise = (DroneNoise){(DroneNoiseKind)task_choice(env, "noise"),
+                            (DroneFrame)task_choice(env, "frame")};
     d->sensors = drone_sensors(&d->noise);
     d->small = task_choice(env, "size") == 0;
     TRY(task_own(env, d, end_flown));
@@ -303,8 +335,8 @@ static void close_fit(Fit *f)
 /* Inputs of the i-th window of a batch; `base`: what the network's output is added to. */
 static void put_window(Fit *f, const DroneSeen *seen, int first, double step, int i, double *base)
 {
-    drone_inputs(f->row.input, f->data->sensors, seen, first, f->v + (ptrdiff_t)i * f->n_v, f->m + (ptrdiff_t)i * f->n_m,
-                 f->l + (ptrdiff_t)i * f->n_l);
+    drone_inputs(f->row.input, f->data->sensors, seen, first, f->v + (ptrdiff_t)i * f->n_v,
+                 f->m + (ptrdiff_t)i * f->n_m, f->l + (ptrdiff_t)i * f->n_l);
     if (f->row.residual)
         drone_integral(f->data->sensors, seen, first, step, base);
     else
@@ -379,7 +411,10 @@ static RelnNode *error_of(const RelnNet *net, RelnNode *out)
 
     if (out && reln_node_dims(out).k == 12)
         d = reln_slice_k(g, out, 0, reln_rep_vector(reln_graph_group(g)));
-    return d ? reln_sub(g, d, reln_input(g, "y", RELN_SAMPLES, reln_node_dims(d), reln_node_rep(d), RELN_DEFAULT)) : NULL;
+    return d ? reln_sub(g, d,
+                        reln_input(g, "y", RELN_SAMPLES, reln_node_dims(d), reln_node_rep(d),
+                                   RELN_DEFAULT))
+             : NULL;
 }
 
 /* The mean square of an error's coordinates. */
@@ -400,14 +435,16 @@ static RelnNode *likelihood_loss(const RelnNet *net, const void *model, RelnNode
     RelnGroup *group = reln_graph_group(g);
     RelnNode *e = error_of(net, out), *L = reln_slice_k(g, out, 3, reln_rep_matrix(group));
     RelnNode *w = drone_apply(net, reln_symexp(g, reln_scale(g, L, -1)), e);
-    RelnNode *both = reln_add(g, reln_pair(g, e, w), reln_linear_map(g, L, trace, reln_rep_trivial(group, 1)));
+    RelnNode *both =
+        reln_add(g, reln_pair(g, e, w), reln_linear_map(g, L, trace, reln_rep_trivial(group, 1)));
 
     (void)model;
     return reln_batch_mean(g, reln_scale(g, both, 0.5));
 }
 
 /* Displacements of n windows from the starts given, and the logarithms of their covariances (n, 9) where there are. */
-static RelnStatus predict(Exp *e, Fit *f, const DroneSeen *seen, double step, int n, int apart, double *d, double *logs)
+static RelnStatus predict(Exp *e, Fit *f, const DroneSeen *seen, double step, int n, int apart,
+                          double *d, double *logs)
 {
     double base[AT_ONCE][3];
 
@@ -481,8 +518,8 @@ typedef struct Judge {
     Exp *e; /* NULL: without learning */
 } Judge;
 
-static RelnStatus classic(const Judge *j, const Flown *flown, const DroneSeen *seen, const double *r, int n, int apart,
-                          double *d, double *c)
+static RelnStatus classic(const Judge *j, const Flown *flown, const DroneSeen *seen,
+                          const double *r, int n, int apart, double *d, double *c)
 {
     const DroneRow *row = &j->f->row;
     const DroneFlight *flight = &flown->flight;
@@ -522,11 +559,12 @@ static RelnStatus classic(const Judge *j, const Flown *flown, const DroneSeen *s
 }
 
 /* c (n, 9) gets covariances, or their logarithms from a network. r: the frame, for the row that knows the truth. */
-static RelnStatus estimate(const Judge *j, const Flown *flown, const DroneSeen *seen, const double *r, int n, int apart,
-                           double *d, double *c)
+static RelnStatus estimate(const Judge *j, const Flown *flown, const DroneSeen *seen,
+                           const double *r, int n, int apart, double *d, double *c)
 {
     if (j->e)
-        return predict(j->e, j->f, seen, flown->flight.step, n, apart, d, j->f->row.covariance ? c : NULL);
+        return predict(j->e, j->f, seen, flown->flight.step, n, apart, d,
+                       j->f->row.covariance ? c : NULL);
     return classic(j, flown, seen, r, n, apart, d, c);
 }
 
@@ -536,12 +574,14 @@ static double negative_exp(double x)
 }
 
 /* Adds e^T S^-1 e of each window, where the estimator has an S. */
-static RelnStatus add_nees(const Judge *j, const Flown *flown, int n, const double *d, const double *c, double *sum)
+static RelnStatus add_nees(const Judge *j, const Flown *flown, int n, const double *d,
+                           const double *c, double *sum)
 {
     double w[9], e[3], we[3];
 
     for (ptrdiff_t i = 0; i < n; i++) {
-        const double *a = flown->flight.p + 3 * i * (DRONE_WINDOW - 1), *b = a + 3 * (DRONE_WINDOW - 1);
+        const double *a = flown->flight.p + 3 * i * (DRONE_WINDOW - 1),
+                     *b = a + 3 * (DRONE_WINDOW - 1);
 
         if (j->e)
             TRY(reln_matrix_sym(j->f->run->env->ctx, 3, c + 9 * i, negative_exp, w));
@@ -571,7 +611,8 @@ static RelnStatus draw_curves(TaskRun *run, const DroneFlight *f, int n, const d
 static const double no_turn[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 /* The flight in a turned frame: the error of displacements there, and how far they are from the turned ones. */
-static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const double *before, double *room, uint64_t number)
+static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const double *before,
+                               double *room, uint64_t number)
 {
     const Data *data = j->f->data;
     TaskRun *run = j->f->run;
@@ -592,7 +633,8 @@ static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const 
     drone_seen_clear(&seen[0]);
     drone_seen_clear(&seen[1]);
     for (ptrdiff_t i = 0; i < n; i++) {
-        const double *a = flown->flight.p + 3 * i * (DRONE_WINDOW - 1), *b = a + 3 * (DRONE_WINDOW - 1);
+        const double *a = flown->flight.p + 3 * i * (DRONE_WINDOW - 1),
+                     *b = a + 3 * (DRONE_WINDOW - 1);
         const double true_d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
         double truth[3], turned[3];
 
@@ -619,7 +661,8 @@ static RelnStatus judge_overlaps(const Judge *j, const Flown *flown, double *roo
     TRY(estimate(j, flown, flown->seen, no_turn, n, apart, room, room + 3 * (ptrdiff_t)n));
     if (!drone_score_coded_flight(&flown->flight, DRONE_WINDOW, apart, n, room, &coded))
         return task_nomem(run->env);
-    run->metrics[ATE_R2] += drone_score_centres(&flown->flight, DRONE_WINDOW, apart, n, room) / data->n[TESTED];
+    run->metrics[ATE_R2] +=
+        drone_score_centres(&flown->flight, DRONE_WINDOW, apart, n, room) / data->n[TESTED];
     run->metrics[ATE_R3] += coded.rmse / data->n[TESTED];
     return RELN_OK;
 }
@@ -629,7 +672,8 @@ static RelnStatus judge_flight(const Judge *j, int number, double *room)
     const Data *data = j->f->data;
     const Flown *flown = &data->flown[TESTED][number];
     const int n = tiles(&flown->flight);
-    double *d = room, *errors = d + 3 * (ptrdiff_t)n, *c = errors + 3 * (ptrdiff_t)n + 3, *m = j->f->run->metrics;
+    double *d = room, *errors = d + 3 * (ptrdiff_t)n, *c = errors + 3 * (ptrdiff_t)n + 3,
+           *m = j->f->run->metrics;
     DroneScores s;
 
     TRY(estimate(j, flown, flown->seen, no_turn, n, DRONE_WINDOW - 1, d, c));
@@ -663,7 +707,8 @@ static RelnStatus judge_all(const Judge *j)
     for (int i = 0; i < data->n[TESTED]; i++)
         most = data->flown[TESTED][i].flight.n > most ? data->flown[TESTED][i].flight.n : most;
     /* Tiles and overlapping windows, 12 numbers for each and 3 more for joints. */
-    room = malloc((size_t)(15 * (most / (DRONE_WINDOW - 1) + 2) + 12 * (most / data->scale->stride + 2) +
+    room = malloc((size_t)(15 * (most / (DRONE_WINDOW - 1) + 2) +
+                           12 * (most / data->scale->stride + 2) +
                            12 * (most / (DRONE_WINDOW - 1) + 2)) *
                   sizeof *room);
     if (!room)
@@ -723,7 +768,8 @@ static RelnStatus learn(Fit *f, RelnGroup *group)
     parts[1].load = load_second;
     parts[1].loss_of = likelihood_loss;
     parts[1].steps = (uint64_t)f->data->scale->likelihood;
-    parts[1].schedule = task_schedule(f->row.rate / 4, true, parts[1].steps, scale->warmup, scale->floor);
+    parts[1].schedule =
+        task_schedule(f->row.rate / 4, true, parts[1].steps, scale->warmup, scale->floor);
     parts[1].last = true;
     return exp_run(f->run,
                    &(ExpJob){.symmetry = plain ? "none:3" : "so:3",
@@ -759,12 +805,18 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_drone = {
     .name = "drone",
     .purpose = "where a quadrotor flew, from noisy velocities and their covariances",
-    .about = "Simulated flights of a small quadrotor; windows of one second of noisy velocity at 200 Hz with the covariance "
-             "of each sample. An estimator gives the displacement of a window. Columns: root mean square error of it; "
-             "errors of the trajectory that windows with common ends make (R1): root mean square, mean, in percent of the path, "
-             "and relative over 2 s and 20 s; the first of these with windows joined at their centres (R2) and as the published "
-             "code joins them (R3); the error of a displacement in randomly turned frames; how far outputs there are from the "
-             "turned ones; and the mean of e^T S^-1 e, which is 3 for a covariance S that is right.",
+    .about =
+        "Simulated flights of a small quadrotor; windows of one second of noisy velocity at 200 Hz "
+        "with the covariance "
+        "of each sample. An estimator gives the displacement of a window. Columns: root mean "
+        "square error of it; "
+        "errors of the trajectory that windows with common ends make (R1): root mean square, mean, "
+        "in percent of the path, "
+        "and relative over 2 s and 20 s; the first of these with windows joined at their centres "
+        "(R2) and as the published "
+        "code joins them (R3); the error of a displacement in randomly turned frames; how far "
+        "outputs there are from the "
+        "turned ones; and the mean of e^T S^-1 e, which is 3 for a covariance S that is right.",
     .n_metrics = METRICS,
     .metrics = {{.name = "window", .label = "window [m]"},
                 {.name = "ate", .label = "ATE [m]"},
@@ -784,9 +836,13 @@ const Task task_drone = {
                  .help = "of velocities: README.md of the task",
                  TASK_WORDS(noises),
                  .otherwise = DRONE_NOISE_D},
-                {.name = "frame", .help = "axes of the noise: the body's, the flight's, or what is seen of the flight",
+                {.name = "frame",
+                 .help =
+                     "axes of the noise: the body's, the flight's, or what is seen of the flight",
                  TASK_WORDS(frames)},
-                {.name = "size", .help = "channels of the published networks, or fewer", TASK_WORDS(network_sizes)}},
+                {.name = "size",
+                 .help = "channels of the published networks, or fewer",
+                 TASK_WORDS(network_sizes)}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 1},
