@@ -80,7 +80,10 @@ typedef enum RelnModelKind {
     RELN_MODEL_RELN,
     RELN_MODEL_LIE_NEURONS,
     RELN_MODEL_VECTOR_NEURONS,
-    RELN_MODEL_MLP
+    RELN_MODEL_MLP,
+    RELN_MODEL_SET, /* from here on points are rows that know each other */
+    RELN_MODEL_GRAPH,
+    RELN_MODEL_TRANSFORMER
 } RelnModelKind;
 
 /* A step of a block, after its linear map: the layers of nn.h by their names. */
@@ -112,6 +115,7 @@ typedef struct RelnSpecModel {
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: as the model */
     RelnActivation activation;
+    int sums; /* of a set: sums that its points are divided among */
 } RelnSpecModel;
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;

@@ -103,6 +103,7 @@ typedef struct Sums {
     bool *counts; /* rows that do */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
     double target, target_square, target_numbers;
+    double points, samples;
 } Sums;
 
 /* Mark the rows that `options` leave for training. */

@@ -130,7 +130,7 @@ static RelnStatus create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *s
     m->ctx = ctx;
     m->spec = *spec;
     m->shapes = *shapes;
-    m->constants.deviation = 1;
+    m->constants.deviation = m->constants.points = 1;
     m->step = -1;
     for (int i = 0; i < RELN_SPEC_INPUTS; i++)
         m->constants.scale[i] = 1;
@@ -416,6 +416,7 @@ RelnDocNode *reln_model_describe(const RelnModel *m, RelnDoc *doc)
     describe_shapes(m, doc, map);
     describe_target(m, doc, map);
     describe_basis(m, doc, map);
+    reln_doc_set_number(doc, map, "points", m->constants.points);
     return map;
 }
 
@@ -469,6 +470,8 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
                               m->spec.n_inputs);
     for (item = list->first; item; item = item->next, i++)
         RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
+    if (reln_doc_get(map, "points"))
+        RELN_TRY(read_number(r, map, "points", 1e-300, 1e300, &m->constants.points));
     item = reln_doc_get(map, "target");
     RELN_TRY(read_int(r, item ? item : map, "channels", 1, MOST, &m->shapes.target_channels));
     RELN_TRY(read_number(r, item, "mean", -1e300, 1e300, &m->constants.mean));

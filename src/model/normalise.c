@@ -63,6 +63,8 @@ void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
         return;
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         add_input(d, in, reln_data_points(d, row), sums);
+    sums->points += reln_data_points(d, row);
+    sums->samples += 1;
     if (d->found.target >= 0)
         add_target(d, d->raw.target + i * reln_data_target_count(d), sums);
 }
@@ -80,6 +82,8 @@ void reln_sums_finish(const RelnData *d, const Sums *s)
 
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         c.scale[i] = root(s->square[i], s->numbers[i]);
+    if (s->points > 0)
+        c.points = s->points / s->samples;
     if (d->m->spec.target.normalise && d->m->spec.target.as != RELN_TARGET_CLASS &&
         s->target_numbers > 0) {
         c.mean = scalar ? s->target / s->target_numbers : 0;

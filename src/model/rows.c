@@ -28,7 +28,7 @@ static ptrdiff_t row_count(const RelnData *d)
 
 int reln_data_points(const RelnData *d, ptrdiff_t row)
 {
-    return d->m->masked ? d->points[row] : d->m->points;
+    return d->m->ragged ? d->points[row] : d->m->points;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static RelnStatus check_target(const RelnData *d, ptrdiff_t row, const double *t
 
 static const double *mask_of(const RelnData *d, ptrdiff_t i)
 {
-    return d->m->masked ? d->raw.mask + i * d->m->points : NULL;
+    return d->m->ragged ? d->raw.mask + i * d->m->points : NULL;
 }
 
 RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
@@ -178,7 +178,7 @@ RelnStatus reln_data_count_points(RelnData *d)
 {
     const ptrdiff_t count = d->found.count;
 
-    if (!d->m->masked)
+    if (!d->m->ragged)
         return RELN_OK;
     d->points = reln_arena_alloc(&d->arena, (size_t)count, sizeof *d->points);
     d->first = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof *d->first);

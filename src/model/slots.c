@@ -54,7 +54,7 @@ static void find_points(RelnModel *m)
     for (int i = 0; i < m->spec.n_inputs; i++)
         if (m->spec.input[i].points) {
             m->points = m->shapes.input[i].points;
-            m->masked = m->spec.input[i].mask[0] != '\0';
+            m->ragged = m->spec.input[i].mask[0] != '\0' || reln_model_is_structured(m);
         }
 }
 

@@ -34,7 +34,9 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
 
 #define MODEL_WORDS(WORD) \
     WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
-    WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp")
+    WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp") \
+    WORD(RELN_MODEL_SET, "set") WORD(RELN_MODEL_GRAPH, "graph") \
+    WORD(RELN_MODEL_TRANSFORMER, "transformer")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
 
 #define STEP_WORDS(WORD) \
@@ -183,6 +185,10 @@ static const Key model_keys[] = {
      .example = "[rms, bracket]",
      .help = "steps of a block; left out: the kind's own"},
     {.name = "pool", WORD(RelnSpecModel, pool, pool_words), .help = "points to one"},
+    {.name = "sums",
+     WHOLE(RelnSpecModel, sums, 1, 32),
+     .otherwise = 8,
+     .help = "of set and graph: sums that the points are divided among"},
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),

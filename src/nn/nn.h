@@ -47,6 +47,12 @@ bool reln_nn_find_form(const RelnNet *net, const RelnRep *rep, NnForm *out);
 /* Is B(x, x) of one sign, 0 only for x = 0? False with the graph failed, or for x NULL. */
 bool reln_nn_is_definite(const RelnNet *net, const RelnNode *x, bool *definite);
 
+/* psi(t) = sign(t) ln(1 + |t|), and psi(a t / unit) / ln(1 + a) for all scales, in the graph's dtype. */
+RelnNode *reln_nn_psi(RelnGraph *g, RelnNode *t);
+RelnNode *reln_nn_psi_scales(RelnGraph *g, RelnNode *t, const RelnScales *scales);
+/* Fails when there are no scales, or one is not above 0. */
+bool reln_nn_want_scales(const RelnNet *net, const char *name, const RelnScales *scales);
+
 /* Fails when s transforms: "dense: wanted invariants, saw ..." */
 bool reln_nn_want_invariants(const RelnNet *net, const char *layer, const RelnNode *s);
 
