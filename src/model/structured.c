@@ -67,7 +67,7 @@ static RelnSet send(Build *b, const char *name, RelnSet set)
     const RelnMessages options = {.hidden = b->width,
                                   .channels = b->width,
                                   .gate = true,
-                                  .norm = true,
+                                  .count = b->m->constants.points,
                                   .residual = set.s && reln_node_dims(set.s).c == b->width,
                                   .scales = reln_build_scales(b),
                                   .activation = b->m->spec.model.activation};

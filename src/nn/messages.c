@@ -1,11 +1,6 @@
 /* messages.c -- rows of sets that send each other messages made of invariants of pairs. */
 #include "nn/nn.h"
 
-/* A batch norm: weights, and statistics that are recalled or of the batch. */
-typedef struct Norm {
-    RelnNode *gamma, *beta, *mean, *var;
-} Norm;
-
 /* What the functions on pairs use. All nodes are those of the graph around them. */
 typedef struct Messages {
     const RelnNet *net;
@@ -61,7 +56,7 @@ static RelnNode *invariants(RelnGraph *g, const Messages *m, RelnNode **differen
     *difference = d;
     t = reln_concat(g, 2, s, RELN_C);
     t = m->options->scales.count > 0 ? reln_nn_psi_scales(g, t, &m->options->scales)
-                                     : reln_cast(g, reln_nn_psi(g, t), RELN_DEFAULT);
+                                     : reln_nn_psi(g, reln_cast(g, t, RELN_DEFAULT));
     return m->options->of_pairs ? reln_concat(g, 2, (RelnNode *[]){t, m->options->of_pairs}, RELN_C)
                                 : t;
 }
@@ -75,58 +70,8 @@ static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **differe
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 
-static RelnNode *row(const Messages *m, const char *part, double start)
-{
-    const char *full = reln_nn_name(m->net, m->name, part);
-
-    return full ? reln_param(m->net->graph, full, (RelnDims){.c = m->width},
-                             (RelnInit){RELN_INIT_CONSTANT, start})
-                : NULL;
-}
-
-/* parts: of gamma, beta, mean and variance */
-static Norm norm_of(const Messages *m, const char *const parts[4])
-{
-    return (Norm){row(m, parts[0], 1.0), row(m, parts[1], 0.0),
-                  reln_nn_state(m->net, m->name, parts[2], m->width, 0.0),
-                  reln_nn_state(m->net, m->name, parts[3], m->width, 1.0)};
-}
-
-static RelnNode *normalised(RelnGraph *g, const Norm *n, RelnNode *u)
-{
-    RelnNode *size = reln_sqrt(g, reln_shift(g, n->var, 1.0, NN_EPS));
-
-    return reln_add(g, reln_mul(g, reln_sub(g, u, n->mean), reln_div(g, n->gamma, size)), n->beta);
-}
-
-/* w, or 1 where it is 0: a sum of nothing is 0, divided by anything */
-static RelnNode *divisor(RelnGraph *g, RelnNode *w)
-{
-    return reln_add(g, w, reln_shift(g, reln_step(g, w), -1.0, 1.0));
-}
-
-/* A batch of weight 0 has no statistics, and leaves the state as it is. */
-static void remember(RelnGraph *g, RelnNode *state, RelnNode *now, RelnNode *weight)
-{
-    RelnNode *rate = reln_scale(g, reln_step(g, weight), NN_MOMENTUM);
-
-    reln_assign(g, state, reln_add(g, state, reln_mul(g, rate, reln_sub(g, now, state))));
-}
-
-/* The statistics of a batch in place of those that are kept, and remembered; the variance without bias. */
-static void renew(RelnGraph *g, Norm *n, RelnNode *mean, RelnNode *squares, RelnNode *weight)
-{
-    RelnNode *fewer = reln_shift(g, weight, 1.0, -1.0);
-
-    fewer = reln_maximum(g, fewer, reln_scalar(g, 1.0));
-    remember(g, n->mean, mean, weight);
-    remember(g, n->var, reln_div(g, squares, fewer), weight);
-    n->mean = mean;
-    n->var = reln_div(g, squares, divisor(g, weight));
-}
-
 /* The mean of the first layer takes sums over rows for its two ends; only the invariants are summed over pairs. */
-static bool pair_statistics(const Messages *m, const Degrees *degrees, Norm *n)
+static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n)
 {
     RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "sums");
     RelnNode *weight = reln_batch_sum(g, degrees->first), *difference, *sum, *ends, *mean;
@@ -137,25 +82,14 @@ static bool pair_statistics(const Messages *m, const Degrees *degrees, Norm *n)
         return false;
     ends = reln_batch_sum(g, reln_add(g, reln_mul(g, degrees->first, m->by_first),
                                       reln_mul(g, degrees->second, m->by_second)));
-    mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), divisor(g, weight));
+    mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), reln_nn_divisor(g, weight));
     body = reln_fn_begin(g, "squares");
     sum = reln_square(body, reln_sub(body, first_layer(body, m, &difference), mean));
     sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), sum));
     if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
         return false;
-    renew(g, n, mean, sum, weight);
+    reln_nn_norm_renew(g, n, mean, sum, weight);
     return true;
-}
-
-static void row_statistics(const Messages *m, RelnNode *u, Norm *n)
-{
-    RelnGraph *g = m->net->graph;
-    RelnNode *one = m->weights ? m->weights : reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
-    RelnNode *weight = reln_batch_sum(g, one), *mean, *squares;
-
-    mean = reln_div(g, reln_batch_sum(g, weighted(g, m->weights, u)), divisor(g, weight));
-    squares = reln_batch_sum(g, weighted(g, m->weights, reln_square(g, reln_sub(g, u, mean))));
-    renew(g, n, mean, squares, weight);
 }
 
 /* ---- the layer ---------------------------------------------------------------------------------------------------- */
@@ -189,7 +123,7 @@ static RelnNode *limited(RelnGraph *g, RelnNode *f, double limit)
 
 /* sums[0]: of the messages to each row; sums[1]: of f_ij (x_i - x_j), when rows move. A function, so that its gradient
  * computes the messages again, tile by tile. */
-static bool sums_of_messages(const Messages *m, const Norm *norm, RelnNode **sums)
+static bool sums_of_messages(const Messages *m, const NnNorm *norm, RelnNode **sums)
 {
     const RelnNet *net = m->net;
     const RelnMessages *o = m->options;
@@ -206,12 +140,14 @@ static bool sums_of_messages(const Messages *m, const Norm *norm, RelnNode **sum
     RelnGraph *g = reln_fn_begin(net->graph, "messages");
     RelnNode *weight = pair_weight(g, m), *difference, *u = first_layer(g, m, &difference);
 
-    u = o->norm ? normalised(g, norm, u) : reln_add(g, u, b);
+    u = o->norm ? reln_nn_normalised(g, norm, u) : reln_add(g, u, b);
     u = reln_nn_activate(g, o->activation, u);
     u = reln_nn_activate(g, o->activation, affine(g, u, wm, bm));
     if (o->gate)
         u = reln_mul(g, u, reln_sigmoid(g, affine(g, u, wg, bg)));
     sums[0] = reln_reduce(g, weighted(g, weight, u), m->rows);
+    if (o->count > 0)
+        sums[0] = reln_scale(g, sums[0], 1.0 / o->count);
     if (o->move) {
         u = reln_mix(g, reln_nn_activate(g, o->activation, affine(g, u, wx, bx)), wf);
         u = weighted(g, weight, limited(g, u, o->limit));
@@ -232,11 +168,11 @@ static RelnNode *updated(const Messages *m, RelnNode *h, RelnNode *sum, int chan
                            reln_mix(g, sum, reln_nn_weight(net, m->name, "Ws", w, w, from + w)));
 
     if (m->options->norm) {
-        Norm norm = norm_of(m, parts);
+        NnNorm norm = reln_nn_norm(net, m->name, parts, w);
 
         if (net->train)
-            row_statistics(m, u, &norm);
-        u = normalised(g, &norm, u);
+            reln_nn_norm_learn(net, &norm, u, m->weights);
+        u = reln_nn_normalised(g, &norm, u);
     } else {
         u = reln_add(g, u, reln_nn_bias(net, m->name, "bh", w, from + w));
     }
@@ -285,15 +221,17 @@ static bool want(const RelnNet *net, const char *name, RelnFeatures in, const Re
         return reln_graph_fail(g, RELN_ERR_ARG,
                                "%s: an index of the other ends without a domain of pairs", name);
     if (o->of_pairs && (o->pairs == RELN_STEP || o->of_pairs->domain != o->pairs))
-        return reln_graph_fail(g, RELN_ERR_ARG,
-                               "%s: invariants %s of pairs, wanted those of the domain of pairs that "
-                               "is given",
-                               name, reln_shape_text(o->of_pairs));
+        return reln_graph_fail(
+            g, RELN_ERR_ARG,
+            "%s: invariants %s of pairs, wanted those of the domain of pairs that "
+            "is given",
+            name, reln_shape_text(o->of_pairs));
     if (o->scales.count != 0 && !reln_nn_want_scales(net, name, &o->scales))
         return false;
-    if (!(o->limit >= 0))
-        return reln_graph_fail(g, RELN_ERR_ARG, "%s: a limit of %g, wanted 0 or more", name,
-                               o->limit);
+    if (!(o->limit >= 0 && o->count >= 0))
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "%s: a limit of %g and a count of %g, wanted 0 or more", name,
+                               o->limit, o->count);
     return !o->residual || channels == reln_nn_channels(in.s) ||
            reln_graph_fail(g, RELN_ERR_SHAPE,
                            "%s: %d channels are not added to %d; wanted as many, or no residual",
@@ -314,7 +252,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
                               const RelnMessages *options)
 {
     RELN_NEED(reln_nn_ready(net, name && options, __func__), (RelnFeatures){0});
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     static const char *const parts[4] = {"gamma", "beta", "mean", "var"};
     const RelnFeatures none = {NULL, NULL};
@@ -325,7 +263,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     Messages m = {.net = net, .name = name, .options = options, .x = in.x};
     RelnNode *sums[2] = {NULL, NULL};
     Degrees degrees = {NULL, NULL};
-    Norm norm = {NULL, NULL, NULL, NULL};
+    NnNorm norm = {NULL, NULL, NULL, NULL};
     int of_pair;
 
     if (reln_graph_status(g) != RELN_OK || !want(net, name, in, options, channels))
@@ -343,7 +281,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     m.by_second = reln_mix(g, in.s, reln_nn_weight(net, name, "Wj", from, m.width, m.fan_in));
     m.of_pair = reln_nn_weight(net, name, "Wp", of_pair, m.width, m.fan_in);
     if (options->norm)
-        norm = norm_of(&m, parts);
+        norm = reln_nn_norm(net, name, parts, m.width);
     if (reln_graph_status(g) != RELN_OK ||
         ((options->move || learns) && !count_pairs(&m, &degrees)))
         return none;

@@ -12,6 +12,7 @@ RelnNode *reln_nn_psi_scales(RelnGraph *g, RelnNode *t, const RelnScales *scales
 {
     RelnNode *parts[RELN_SCALES];
 
+    t = t ? reln_cast(g, t, RELN_DEFAULT) : NULL;
     if (!t)
         return NULL;
     for (int i = 0; i < scales->count; i++)
