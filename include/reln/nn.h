@@ -419,8 +419,9 @@ RELN_API RelnNode *reln_nn_relate(const RelnNet *net, RelnNode *x, RelnNode *y,
  * reln_nn_relate(). */
 RELN_API RelnNode *reln_nn_lengths(const RelnNet *net, RelnNode *x, const RelnScales *scales);
 
-/* Rows of each sample that lie far apart: the first is the farthest from the mean, each other the farthest from its nearest
- * among those before it, in the distance sum_c |B(x_c - y_c, x_c - y_c)|; the first on ties.
+/* Rows of each sample that lie far apart: the first is the largest by sum_c |B(x_c, x_c)| + |B(x_c, m_c)|, m the mean of the
+ * set, each other the farthest from its nearest among those before it, in the distance sum_c |B(x_c - y_c, x_c - y_c)|; the
+ * first on ties.
  * Shapes  x (K, C) of rows -> (K, count C) of samples; a set of fewer rows has some twice, an empty one zeros
  * Notes   the choice has no gradient, its values have. Rows whose distances are equal up to rounding may change places when
  *         the frame does */
@@ -451,6 +452,7 @@ typedef struct RelnExchange {
     int hidden;     /* 0: width */
     RelnNode *keep; /* (K, M') of samples, beside the new sums; may be NULL */
     RelnScales scales;
+    bool norm;      /* batch norms of what relate() gives, "nr" and "nq" */
     double count;   /* the usual number of rows; 0 counts as 1 */
     double dropout; /* of the updates, while training */
     RelnActivation activation;

@@ -40,9 +40,8 @@ typedef struct Checker {
     RelnArchive *archive;  /* the caller's samples, or */
     RelnArray *random;     /* our own */
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
-    double *mask;          /* (draws, points), or NULL */
-    ptrdiff_t
-        *first_row; /* (draws + 1) with a mask: the points of a draw among those of all, or NULL */
+    double *mask;          /* (draws, points), or NULL without points */
+    ptrdiff_t *first_row;  /* (draws + 1): the points of a draw among those of all, or NULL */
     double *errors; /* of all draws: (conditions, precisions, layers, total) */
 } Checker;
 
@@ -525,7 +524,6 @@ static int block_size(const Checker *c)
 
 static RelnStatus allocate(Checker *c, int n_conds)
 {
-    const RelnSpec *spec = reln_model_spec(c->model);
     const RelnShapes *shapes = reln_model_shapes(c->model);
     const size_t draws = (size_t)c->room, n = (size_t)c->n_inputs;
     const size_t columns = (size_t)(n_conds * PRECISIONS * c->wide.graph.n_taps);
@@ -542,7 +540,7 @@ static RelnStatus allocate(Checker *c, int n_conds)
         c->raw[i] = reln_arena_alloc(&c->arena, size, sizeof **c->raw);
         c->moved[i] = reln_arena_alloc(&c->arena, size, sizeof **c->moved);
         room = c->raw[i] && c->moved[i];
-        if (room && spec->input[i].mask[0] != '\0' && !c->mask) {
+        if (room && shapes->input[i].points > 0 && !c->mask) {
             c->mask = reln_arena_alloc(&c->arena, draws * (size_t)shapes->input[i].points,
                                        sizeof *c->mask);
             c->first_row = reln_arena_alloc(&c->arena, draws + 1, sizeof *c->first_row);

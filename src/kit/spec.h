@@ -115,7 +115,8 @@ typedef struct RelnSpecModel {
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: as the model */
     RelnActivation activation;
-    int sums; /* of a set: sums that its points are divided among */
+    int sums;  /* of a set: sums that its points are divided among */
+    int heads; /* of a transformer */
 } RelnSpecModel;
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;

@@ -26,24 +26,26 @@ static RelnStatus count_parameters(RelnModel *m, int width, double *count)
 }
 
 /* Find the width that has the wanted number of parameters. Every matrix of weights has sides that are linear in the
- * width w, so the count is a w^2 + b w + c: three networks give a, b, c. */
+ * width u w, so the count is a w^2 + b w + c: three networks give a, b, c. The unit u is 1; in structured networks, where
+ * some sides are a share of the width, it is one that all shares divide. */
 static RelnStatus find_width(RelnModel *m)
 {
     const double wanted = m->spec.model.parameters;
+    const int unit = reln_model_is_structured(m) ? 8 * m->spec.model.heads : 1;
     double n1, n2, n3, a, b, c, best = HUGE_VAL;
 
-    RELN_TRY(count_parameters(m, 1, &n1));
-    RELN_TRY(count_parameters(m, 2, &n2));
-    RELN_TRY(count_parameters(m, 3, &n3));
+    RELN_TRY(count_parameters(m, unit, &n1));
+    RELN_TRY(count_parameters(m, 2 * unit, &n2));
+    RELN_TRY(count_parameters(m, 3 * unit, &n3));
     a = (n3 - 2 * n2 + n1) / 2;
     b = n2 - n1 - 3 * a;
     c = n1 - a - b;
-    for (int w = 1; w <= 4096; w++) {
+    for (int w = 1; w * unit <= 4096; w++) {
         const double miss = fabs((a * w + b) * w + c - wanted);
 
         if (miss < best) {
             best = miss;
-            m->spec.model.width = w;
+            m->spec.model.width = w * unit;
         }
     }
     m->spec.model.parameters = 0;

@@ -188,7 +188,11 @@ static const Key model_keys[] = {
     {.name = "sums",
      WHOLE(RelnSpecModel, sums, 1, 32),
      .otherwise = 8,
-     .help = "of set and graph: sums that the points are divided among"},
+     .help = "of set, graph and transformer: sums that the points are divided among"},
+    {.name = "heads",
+     WHOLE(RelnSpecModel, heads, 1, 64),
+     .otherwise = 4,
+     .help = "of a transformer; they divide the width"},
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
@@ -607,6 +611,18 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     return RELN_OK;
 }
 
+/* Inputs of points share their rows: a mask that one of them names is that of all. */
+static void share_rows(RelnSpec *spec)
+{
+    const char *mask = "";
+
+    for (int i = 0; i < spec->n_inputs && !mask[0]; i++)
+        mask = spec->input[i].points ? spec->input[i].mask : "";
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].points && !spec->input[i].mask[0])
+            memmove(spec->input[i].mask, mask, strlen(mask) + 1);
+}
+
 static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
 {
     const RelnDocNode *node = reln_doc_get(root, "inputs")->first;
@@ -729,6 +745,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     reln_spec_init(spec);
     RELN_TRY(reln_keys_read(&r, &spec_section, root, spec));
     RELN_TRY(check_required(&r, root, spec));
+    share_rows(spec);
     RELN_TRY(check_inputs(&r, root, spec));
     RELN_TRY(check_target(&r, reln_doc_get(root, "target"), &spec->target));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));

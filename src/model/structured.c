@@ -37,14 +37,31 @@ static RelnNode *kept(Build *b, RelnNode *x)
     return reln_build_join(b, total, reln_build_input(b, SLOT_X));
 }
 
+/* Features of a few channels for each point where there are matrices, or several vectors: one block of our own makes
+ * products of them. A single vector has nothing to be multiplied with. */
+static RelnFeatures embedded(Build *b, RelnFeatures f)
+{
+    const RelnDims d = reln_node_dims(f.x);
+    const int width = b->width;
+
+    if (!b->m->algebra || (d.c == 1 && d.k == b->m->n))
+        return f;
+    b->width = width < 32 ? 4 : width / 8;
+    f.x = reln_build_complete_block(b, "embed", f).x;
+    b->width = width;
+    return f;
+}
+
 static RelnSet begin(Build *b, const RelnScales *scale)
 {
-    RelnNode *x = reln_build_input(b, SLOT_X_POINTS);
-    RelnNode *own = reln_nn_relate(&b->net, x, x, scale);
-    RelnNode *s = reln_build_join(b, own, reln_build_input(b, SLOT_S_POINTS));
+    RelnFeatures f = {reln_build_input(b, SLOT_X_POINTS), reln_build_input(b, SLOT_S_POINTS)};
     RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S));
 
-    return (RelnSet){x, s, NULL, z};
+    if (!f.x)
+        return (RelnSet){0};
+    f = embedded(b, f);
+    f.s = reln_build_join(b, reln_nn_relate(&b->net, f.x, f.x, scale), f.s);
+    return (RelnSet){f.x, f.s, NULL, z};
 }
 
 /* ---- read-out -------------------------------------------------------------------------------------------------------- */
@@ -59,6 +76,18 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
 }
 
+/* The features of samples for the read-out. Of invariants, lengths are seen at several scales and in the dtype of x;
+ * vectors and matrices are made of sums with coefficients that are functions of the invariants. */
+static RelnFeatures of_samples(Build *b, const RelnSet *set)
+{
+    RelnNode *x = mixed(b, "mixed.W", set->sums, b->width);
+
+    if (reln_model_target_size(b->m) > 1)
+        x = reln_nn_gate(&b->net, "coefficients", x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL,
+                         set->z, b->width);
+    return (RelnFeatures){x, set->z};
+}
+
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
 /* Messages of all pairs, before every round of a graph. */
@@ -67,15 +96,38 @@ static RelnSet send(Build *b, const char *name, RelnSet set)
     const RelnMessages options = {.hidden = b->width,
                                   .channels = b->width,
                                   .gate = true,
+                                  .norm = true,
                                   .count = b->m->constants.points,
-                                  .residual = set.s && reln_node_dims(set.s).c == b->width,
+                                  .residual = reln_node_dims(set.s).c == b->width,
                                   .scales = reln_build_scales(b),
                                   .activation = b->m->spec.model.activation};
-    const RelnFeatures f =
-        reln_nn_messages(&b->net, name, (RelnFeatures){set.x, set.s}, &options);
+    const RelnFeatures f = reln_nn_messages(&b->net, name, (RelnFeatures){set.x, set.s}, &options);
 
     set.x = f.x;
     set.s = reln_build_dropped(b, f.s);
+    return set;
+}
+
+/* All blocks of a transformer. Its features are a quarter of the width; the invariants that come out are those of the
+ * points, for the sums. */
+static RelnSet attend(Build *b, RelnSet set)
+{
+    const RelnSpecModel *spec = &b->m->spec.model;
+    const int heads = spec->heads, each = b->width / heads / 4;
+    RelnFeatures f = {reln_nn_linear(&b->net, "tokens", reln_cast(b->g, set.x, RELN_DEFAULT),
+                                     heads * (each > 0 ? each : 1)),
+                      reln_nn_dense(&b->net, "tokens.s", set.s, b->width)};
+
+    for (int i = 0; i < spec->depth; i++) {
+        const Name name = reln_build_name("block%d", i + 1);
+
+        f = reln_nn_transformer(&b->net, name.text, f,
+                                &(RelnTransformer){.heads = heads,
+                                                   .dropout = spec->dropout,
+                                                   .activation = spec->activation});
+        reln_build_tap(b, name, f.x);
+    }
+    set.s = f.s;
     return set;
 }
 
@@ -84,23 +136,33 @@ RelnNode *reln_build_structured(Build *b)
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnScales scale = reln_build_scales(b);
     RelnSet set = begin(b, &scale);
-    RelnNode *keep = kept(b, set.x);
-    const RelnExchange options = {.sums = spec->sums,
-                                  .width = b->width,
-                                  .keep = keep,
-                                  .scales = scale,
-                                  .count = b->m->constants.points,
-                                  .dropout = spec->dropout,
-                                  .activation = spec->activation};
+    RelnExchange options = {.sums = spec->sums,
+                            .width = b->width,
+                            .scales = scale,
+                            .norm = true,
+                            .count = b->m->constants.points,
+                            .dropout = spec->dropout,
+                            .activation = spec->activation};
+    const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
 
-    set.sums = reln_build_join(b, reln_nn_far_rows(&b->net, set.x, spec->sums), keep);
-    for (int i = 0; i < spec->depth; i++) {
+    if (!set.x) {
+        reln_graph_fail(b->g, RELN_ERR_ARG,
+                        "kind %s: no input is a set of matrices or vectors; wanted points: true",
+                        reln_model_kind_text(spec->kind));
+        return NULL;
+    }
+    options.keep = kept(b, set.x);
+    set.sums = reln_build_join(b, reln_nn_far_rows(&b->net, set.x, spec->sums), options.keep);
+    if (attends)
+        set = attend(b, set);
+    for (int i = 0; i < (attends ? 1 : spec->depth); i++) {
         const Name name = reln_build_name("round%d", i + 1);
 
         if (spec->kind == RELN_MODEL_GRAPH)
             set = send(b, reln_build_name("messages%d", i + 1).text, set);
         set = reln_nn_exchange(&b->net, name.text, &set, &options);
+        reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
         reln_build_tap(b, name, set.sums);
     }
-    return reln_build_readout(b, (RelnFeatures){mixed(b, "mixed.W", set.sums, b->width), set.z});
+    return reln_build_readout(b, of_samples(b, &set));
 }

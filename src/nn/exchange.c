@@ -20,13 +20,28 @@ static RelnNode *beside(RelnGraph *g, RelnNode *x, RelnNode *y)
     return x && y ? reln_concat(g, 2, (RelnNode *[]){x, y}, RELN_C) : x ? x : y;
 }
 
+/* With `norm`, the batch norm "<name>.<part>" of invariants. */
+static RelnNode *normed(const RelnNet *net, const char *name, const char *part, RelnNode *s,
+                        const RelnExchange *o)
+{
+    const char *full =
+        o->norm && s ? reln_arena_printf(reln_graph_arena(net->graph), "%s.%s", name, part) : NULL;
+
+    if (!o->norm || !s)
+        return s;
+    if (!full)
+        reln_graph_nomem(net->graph);
+    return full ? reln_nn_batch_norm_invariants(net, full, s, NULL) : NULL;
+}
+
 /* s_i + f(s_i Ws + r_i Wr + z Wz + b) Wo + bo, r_i the invariants between x_i and the sums X */
 static RelnNode *updated(const RelnNet *net, const char *name, const RelnSet *in,
                          const RelnExchange *o)
 {
     RelnGraph *g = net->graph;
     const RelnDomain rows = in->x->domain;
-    RelnNode *r = reln_nn_relate(net, in->x, reln_spread(g, in->sums, rows), &o->scales);
+    RelnNode *r = normed(net, name, "nr",
+                         reln_nn_relate(net, in->x, reln_spread(g, in->sums, rows), &o->scales), o);
     const int d = reln_nn_channels(in->s), w = o->hidden ? o->hidden : o->width;
     const int fan_in = d + reln_nn_channels(r) + reln_nn_channels(in->z);
     RelnNode *u = term(net, name, "Wr", r, w, fan_in), *z = term(net, name, "Wz", in->z, w, fan_in);
@@ -60,7 +75,7 @@ static RelnNode *sample_update(const RelnNet *net, const char *name, RelnNode *z
                                RelnNode *s, const RelnExchange *o)
 {
     RelnGraph *g = net->graph;
-    RelnNode *q = reln_nn_relate(net, sums, sums, &o->scales);
+    RelnNode *q = normed(net, name, "nq", reln_nn_relate(net, sums, sums, &o->scales), o);
     RelnNode *mean = reln_reduce_mean(g, s, RELN_SAMPLES),
              *most = reln_reduce_max(g, s, RELN_SAMPLES);
     const int w = o->width, d = reln_nn_channels(s);

@@ -18,9 +18,7 @@ RelnNode *reln_nn_psi_scales(RelnGraph *g, RelnNode *t, const RelnScales *scales
     for (int i = 0; i < scales->count; i++)
         parts[i] = reln_scale(g, reln_nn_psi(g, reln_scale(g, t, scales->at[i] / scales->unit)),
                               1.0 / log1p(scales->at[i]));
-    return reln_cast(g,
-                     scales->count == 1 ? parts[0] : reln_concat(g, scales->count, parts, RELN_C),
-                     RELN_DEFAULT);
+    return scales->count == 1 ? parts[0] : reln_concat(g, scales->count, parts, RELN_C);
 }
 
 bool reln_nn_want_scales(const RelnNet *net, const char *name, const RelnScales *scales)
@@ -71,6 +69,15 @@ static RelnNode *apart(const RelnNet *net, RelnNode *x, RelnNode *y)
     return reln_sum(g, reln_abs(g, reln_nn_form(net, d, d)), RELN_C);
 }
 
+/* sum_c |B(x_c, x_c)| + |B(x_c, y_c)|, y of the sample */
+static RelnNode *size_of(const RelnNet *net, RelnNode *x, RelnNode *y)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *with = reln_abs(g, reln_nn_form(net, x, reln_spread(g, y, x->domain)));
+
+    return reln_sum(g, reln_add(g, reln_abs(g, reln_nn_form(net, x, x)), with), RELN_C);
+}
+
 RelnNode *reln_nn_far_rows(const RelnNet *net, RelnNode *x, int count)
 {
     RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
@@ -88,9 +95,8 @@ RelnNode *reln_nn_far_rows(const RelnNet *net, RelnNode *x, int count)
     }
     still = reln_stop_gradient(g, x);
     for (int i = 0; i < count; i++) {
-        RelnNode *from =
-            i == 0 ? reln_reduce_mean(g, still, RELN_SAMPLES) : reln_stop_gradient(g, y[i - 1]);
-        RelnNode *t = apart(net, still, from);
+        RelnNode *t = i == 0 ? size_of(net, still, reln_reduce_mean(g, still, RELN_SAMPLES))
+                             : apart(net, still, reln_stop_gradient(g, y[i - 1]));
 
         least = i < 2 ? t : reln_minimum(g, least, t);
         y[i] = reln_gather(
