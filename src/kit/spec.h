@@ -54,7 +54,9 @@ typedef struct RelnSpecInput {
     bool log;                  /* of a covariance: its logarithm is the feature */
     RelnReference reference;   /* of covariances under general frames: the pair lift */
     bool points;               /* a set of points for each sample: (N, P, ...) */
-    char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point, ones first; "": all are there */
+    char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point; "": all are there */
+    char count
+        [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
 } RelnSpecInput;
 
 typedef enum RelnTargetAs {

@@ -217,11 +217,7 @@ RelnNode *reln_build_invariants(Build *b, RelnFeatures f)
     RelnNode *q;
 
     if (reln_model_is_structured(b->m))
-        return reln_build_join(b,
-                               reln_nn_batch_norm_invariants(&b->net, "lengths",
-                                                             reln_nn_lengths(&b->net, f.x, &scales),
-                                                             NULL),
-                               f.s);
+        return f.x ? reln_build_join(b, reln_nn_lengths(&b->net, f.x, &scales), f.s) : f.s;
     q = reln_scale(b->g, reln_nn_invariant(&b->net, f.x),
                    1 / (unit * unit * reln_build_form_size(b)));
 

@@ -171,9 +171,7 @@ RelnStatus reln_data_raw(RelnData *d, int input, ptrdiff_t row, double *values)
 
 RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 {
-    for (int p = 0; p < d->m->points; p++)
-        values[p] = 1;
-    return reln_data_array(d, d->found.mask, row, 1, values);
+    return reln_data_read_mask(d, row, 1, values);
 }
 
 RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, double *values)

@@ -100,7 +100,7 @@ static inline int reln_model_k(const RelnModel *m)
     return reln_rep_dim(m->rep);
 }
 
-/* The name of the array of points' masks, "" when there is none. */
+/* The name of the array of points' masks or counts, "" when there is none. */
 const char *reln_model_mask(const RelnModel *m);
 
 /* model.c: size and dimension of a SPEC's symmetry. */

@@ -125,6 +125,9 @@ static const Key input_keys[] = {
      .help = "of covariances, mean: relative to their mean, for general linear frames"},
     {.name = "points", FLAG(RelnSpecInput, points), .help = "a set for each sample: (N, P, ...)"},
     {.name = "mask", TEXT(RelnSpecInput, mask), .help = "array (N, P): 1 where a point is"},
+    {.name = "count",
+     TEXT(RelnSpecInput, count),
+     .help = "array (N,), instead of a mask: the number of points, which come first"},
 };
 static const Section input_section = SECTION("an input", input_keys);
 
@@ -589,6 +592,11 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     if (in->mask[0] && !in->points)
         return reln_keys_fail(
             r, node, "input %s: a mask is for points; wanted points: true beside it", in->name);
+    if (in->count[0] && (!in->points || in->mask[0]))
+        return reln_keys_fail(r, node,
+                              "input %s: a count is for points without a mask; wanted points: true "
+                              "beside it, and one of both",
+                              in->name);
     return RELN_OK;
 }
 
@@ -598,7 +606,8 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
 {
     if (strcmp(a->name, b->name) == 0)
         return reln_keys_fail(r, node, "input %s is there twice", a->name);
-    if (a->points && b->points && strcmp(a->mask, b->mask) != 0)
+    if (a->points && b->points &&
+        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0))
         return reln_keys_fail(r, node,
                               "inputs %s and %s have points with different masks; "
                               "wanted one for both",
@@ -611,16 +620,22 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     return RELN_OK;
 }
 
-/* Inputs of points share their rows: a mask that one of them names is that of all. */
+/* Inputs of points share their rows: a mask or a count that one of them names is that of all. */
 static void share_rows(RelnSpec *spec)
 {
-    const char *mask = "";
+    const RelnSpecInput *first = NULL;
 
-    for (int i = 0; i < spec->n_inputs && !mask[0]; i++)
-        mask = spec->input[i].points ? spec->input[i].mask : "";
-    for (int i = 0; i < spec->n_inputs; i++)
-        if (spec->input[i].points && !spec->input[i].mask[0])
-            memmove(spec->input[i].mask, mask, strlen(mask) + 1);
+    for (int i = 0; i < spec->n_inputs && !first; i++)
+        if (spec->input[i].points && (spec->input[i].mask[0] || spec->input[i].count[0]))
+            first = &spec->input[i];
+    for (int i = 0; first && i < spec->n_inputs; i++) {
+        RelnSpecInput *in = &spec->input[i];
+
+        if (in->points && !in->mask[0] && !in->count[0]) {
+            memcpy(in->mask, first->mask, sizeof in->mask);
+            memcpy(in->count, first->count, sizeof in->count);
+        }
+    }
 }
 
 static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
@@ -792,7 +807,9 @@ static const char examples[] =
     "# - {name: S, as: covariance, log: true, reference: mean} # under gl:n: relative to the "
     "sample's mean\n"
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
-    "mask (N, P)\n";
+    "mask (N, P)\n"
+    "# - {name: p, as: fourvector, points: true, count: k}      # the same, k (N,) of the P "
+    "places\n";
 
 /* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)

@@ -76,16 +76,21 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
 }
 
-/* The features of samples for the read-out. Of invariants, lengths are seen at several scales and in the dtype of x;
- * vectors and matrices are made of sums with coefficients that are functions of the invariants. */
+/* What samples are judged by: lengths of mixed sums at several scales, in the dtype of x, beside what is known of them.
+ * Vectors and matrices are made of the mixed sums, with coefficients that are functions of invariants. */
 static RelnFeatures of_samples(Build *b, const RelnSet *set)
 {
+    const RelnScales scale = reln_build_scales(b);
     RelnNode *x = mixed(b, "mixed.W", set->sums, b->width);
 
     if (reln_model_target_size(b->m) > 1)
-        x = reln_nn_gate(&b->net, "coefficients", x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL,
-                         set->z, b->width);
-    return (RelnFeatures){x, set->z};
+        return (RelnFeatures){reln_nn_gate(&b->net, "coefficients",
+                                           x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL, set->z,
+                                           b->width),
+                              set->z};
+    x = reln_nn_batch_norm_invariants(&b->net, "lengths", reln_nn_lengths(&b->net, x, &scale),
+                                      NULL);
+    return (RelnFeatures){NULL, reln_build_join(b, x, set->z)};
 }
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
