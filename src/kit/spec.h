@@ -57,6 +57,7 @@ typedef struct RelnSpecInput {
     char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point; "": all are there */
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
+    int most;             /* points of a set that are used, the first ones; 0: all */
 } RelnSpecInput;
 
 typedef enum RelnTargetAs {
@@ -117,8 +118,9 @@ typedef struct RelnSpecModel {
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: as the model */
     RelnActivation activation;
-    int sums;  /* of a set: sums that its points are divided among */
-    int heads; /* of a transformer */
+    int sums;       /* of a set: sums that its points are divided among */
+    int heads;      /* of a transformer */
+    int neighbours; /* of a graph: the nearest points that send to each; 0: all points of the set */
 } RelnSpecModel;
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;

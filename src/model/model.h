@@ -65,6 +65,7 @@ struct RelnModel {
     const RelnRep *vector; /* raw vectors, under `group` */
     const RelnRep *rep;    /* features */
     int points;            /* places for points of a sample; 0: no sets */
+    int most;              /* of them that are used; 0: all */
     bool ragged;           /* points are rows, as many as each sample has */
     bool relative;         /* lifts have a reference */
     bool reference;        /* plans of it take the reference kernels */

@@ -72,7 +72,15 @@ static RelnStatus mask_of_size(const RelnData *d, ptrdiff_t row, double size, do
     return RELN_OK;
 }
 
-RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask)
+/* Take points out of a mask until no more than `most` are left, from the end. */
+static void keep_first(int places, int most, double *mask)
+{
+    for (int p = 0; p < places; p++)
+        if (mask[p] != 0 && most-- <= 0)
+            mask[p] = 0;
+}
+
+static RelnStatus read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask)
 {
     if (d->found.mask >= 0)
         return reln_data_array(d, d->found.mask, first, n, mask);
@@ -84,6 +92,14 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
         RELN_TRY(reln_data_array(d, d->found.sizes, first + i, 1, &size));
         RELN_TRY(mask_of_size(d, first + i, size, mask + i * d->m->points));
     }
+    return RELN_OK;
+}
+
+RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask)
+{
+    RELN_TRY(read_mask(d, first, n, mask));
+    for (ptrdiff_t i = 0; d->m->most > 0 && i < n; i++)
+        keep_first(d->m->points, d->m->most, mask + i * d->m->points);
     return RELN_OK;
 }
 

@@ -128,6 +128,10 @@ static const Key input_keys[] = {
     {.name = "count",
      TEXT(RelnSpecInput, count),
      .help = "array (N,), instead of a mask: the number of points, which come first"},
+    {.name = "most",
+     WHOLE(RelnSpecInput, most, 1, 1 << 20),
+     .example = "256",
+     .help = "points of a set that are used: the first ones; left out: all"},
 };
 static const Section input_section = SECTION("an input", input_keys);
 
@@ -190,12 +194,17 @@ static const Key model_keys[] = {
     {.name = "pool", WORD(RelnSpecModel, pool, pool_words), .help = "points to one"},
     {.name = "sums",
      WHOLE(RelnSpecModel, sums, 1, 32),
-     .otherwise = 8,
+     .otherwise = 4,
      .help = "of set, graph and transformer: sums that the points are divided among"},
     {.name = "heads",
      WHOLE(RelnSpecModel, heads, 1, 64),
      .otherwise = 4,
      .help = "of a transformer; they divide the width"},
+    {.name = "neighbours",
+     WHOLE(RelnSpecModel, neighbours, 1, 4096),
+     .example = "16",
+     .help =
+         "of a graph: the nearest points, which send messages; left out: all points of the set"},
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
@@ -597,6 +606,9 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
                               "input %s: a count is for points without a mask; wanted points: true "
                               "beside it, and one of both",
                               in->name);
+    if (in->most > 0 && !in->points)
+        return reln_keys_fail(
+            r, node, "input %s: most is for points; wanted points: true beside it", in->name);
     return RELN_OK;
 }
 
@@ -620,6 +632,19 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     return RELN_OK;
 }
 
+/* The smallest number of points that an input of points names is that of all. */
+static void share_most(RelnSpec *spec)
+{
+    int most = 0;
+
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].most > 0 && (most == 0 || spec->input[i].most < most))
+            most = spec->input[i].most;
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].points)
+            spec->input[i].most = most;
+}
+
 /* Inputs of points share their rows: a mask or a count that one of them names is that of all. */
 static void share_rows(RelnSpec *spec)
 {
@@ -636,6 +661,7 @@ static void share_rows(RelnSpec *spec)
             memcpy(in->count, first->count, sizeof in->count);
         }
     }
+    share_most(spec);
 }
 
 static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
@@ -674,6 +700,18 @@ static const RelnDocNode *both(const RelnDocNode *map, const char *a, const char
     return reln_doc_get(map, a) ? reln_doc_get(map, b) : NULL;
 }
 
+/* The defaults of networks of sets, which were found on jets: their points know so much of each other that a narrow network
+ * with much dropout is the better one. */
+static void choose_structured(const RelnDocNode *map, RelnSpecModel *m)
+{
+    if (!reln_doc_get(map, "width") && !m->parameters)
+        m->width = 32;
+    if (!reln_doc_get(map, "depth"))
+        m->depth = m->kind == RELN_MODEL_SET ? 4 : 2;
+    if (!reln_doc_get(map, "dropout"))
+        m->dropout = 0.3;
+}
+
 static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecModel *m)
 {
     const RelnDocNode *twice = both(map, "width", "parameters");
@@ -688,6 +726,11 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
         return reln_keys_fail(r, reln_doc_get(map, "dropout"),
                               "an mlp takes no dropout, which blocks have");
+    if (m->neighbours && m->kind != RELN_MODEL_GRAPH)
+        return reln_keys_fail(r, reln_doc_get(map, "neighbours"),
+                              "neighbours are for a graph, and this is a %s", model_word(m->kind));
+    if (m->kind >= RELN_MODEL_SET)
+        choose_structured(map, m);
     if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
         m->form = RELN_FORM_NO_CENTER;
     return RELN_OK;

@@ -95,14 +95,36 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
-/* Messages of all pairs, before every round of a graph. */
-static RelnSet send(Build *b, const char *name, RelnSet set)
+/* Pairs of points that send each other messages: the nearest of each, found once and used by all layers; or all. */
+typedef struct Pairs {
+    RelnDomain domain;
+    RelnNode *other;
+    double usual; /* number for each point */
+} Pairs;
+
+static Pairs pairs_of(Build *b, RelnNode *x)
+{
+    const int k = b->m->spec.model.neighbours;
+    Pairs p = {RELN_STEP, NULL, b->m->constants.points};
+
+    if (k == 0)
+        return p;
+    p.usual = k;
+    p.domain = reln_fixed(b->g, "nearest", b->rows, k);
+    p.other = reln_nearest_rows(b->g, x, x, p.domain);
+    return p;
+}
+
+/* Messages before a round of a graph. */
+static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs)
 {
     const RelnMessages options = {.hidden = b->width,
                                   .channels = b->width,
                                   .gate = true,
                                   .norm = true,
-                                  .count = b->m->constants.points,
+                                  .pairs = pairs->domain,
+                                  .other = pairs->other,
+                                  .count = pairs->usual,
                                   .residual = reln_node_dims(set.s).c == b->width,
                                   .scales = reln_build_scales(b),
                                   .activation = b->m->spec.model.activation};
@@ -149,6 +171,7 @@ RelnNode *reln_build_structured(Build *b)
                             .dropout = spec->dropout,
                             .activation = spec->activation};
     const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
+    Pairs pairs = {RELN_STEP, NULL, 1};
 
     if (!set.x) {
         reln_graph_fail(b->g, RELN_ERR_ARG,
@@ -156,6 +179,8 @@ RelnNode *reln_build_structured(Build *b)
                         reln_model_kind_text(spec->kind));
         return NULL;
     }
+    if (spec->kind == RELN_MODEL_GRAPH)
+        pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
     set.sums = reln_build_join(b, reln_nn_far_rows(&b->net, set.x, spec->sums), options.keep);
     if (attends)
@@ -164,7 +189,7 @@ RelnNode *reln_build_structured(Build *b)
         const Name name = reln_build_name("round%d", i + 1);
 
         if (spec->kind == RELN_MODEL_GRAPH)
-            set = send(b, reln_build_name("messages%d", i + 1).text, set);
+            set = send(b, reln_build_name("messages%d", i + 1).text, set, &pairs);
         set = reln_nn_exchange(&b->net, name.text, &set, &options);
         reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
         reln_build_tap(b, name, set.sums);

@@ -92,6 +92,9 @@ static const Case cases[] = {
     {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m},"
      " {name: q, as: quaternion, points: true, mask: m}], target: {name: y, as: vector},",
      ", kind: transformer, heads: 2, sums: 2", "so:3"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true}], target: {name: y, as: "
+     "vector},",
+     ", kind: graph, neighbours: 2, sums: 2", "vectors"},
     {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true}],"
      " target: {name: y, as: scalar},",
      ", kind: transformer, heads: 1, sums: 2", "vectors"},
