@@ -275,6 +275,13 @@ int64_t reln_model_step(const RelnModel *m)
     return m->step;
 }
 
+const char *reln_model_note(const RelnModel *m)
+{
+    RELN_NEED(m, "");
+
+    return m->note;
+}
+
 RelnStore *reln_model_store(const RelnModel *m)
 {
     return m->store;

@@ -69,6 +69,7 @@ struct RelnModel {
     bool ragged;           /* points are rows, as many as each sample has */
     bool relative;         /* lifts have a reference */
     bool reference;        /* plans of it take the reference kernels */
+    char note[256];        /* see reln_model_note() */
     int64_t step;          /* of training, when its weights were the best; -1: not known */
     Slot slots[SLOT_COUNT];
     Lift lift[RELN_SPEC_INPUTS];
