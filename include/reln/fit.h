@@ -46,6 +46,8 @@ typedef struct RelnFitOptions {
     bool (*asked)(void *self);
     /* What is done next, after the last step: "errors of the best model". NULL: not told. */
     void (*phase)(void *self, const char *what);
+    const char *
+        from; /* a run or model whose weights it begins with, those of the same name and extents; NULL: none */
     bool no_check; /* the check of equivariance that a finished run ends with is left out */
 } RelnFitOptions;
 

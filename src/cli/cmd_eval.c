@@ -162,6 +162,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     if (status == RELN_OK)
         status = find(model, args, f);
     cli_note_untrained(model);
+    cli_note_units(model);
     if (status != RELN_OK)
         code = cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",
                         reln_ctx_error(ctx));

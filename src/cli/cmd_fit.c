@@ -220,6 +220,7 @@ CliExit cli_fit_in(RelnCtx *ctx, const CliArgs *args, const char *folder, bool r
                               .seed = args->seed,
                               .n_set = args->sets.n + (set != NULL),
                               .set = sets,
+                              .from = args->from,
                               .self = &watch,
                               .observe = observe,
                               .asked = asked,
@@ -256,7 +257,8 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                         "fit: with --folds the same command goes on; leave out --resume");
     if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
         return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
-    if (args->resume && (args->seed_given || args->out || args->kernels || args->sets.n > 0))
+    if (args->resume &&
+        (args->seed_given || args->from || args->out || args->kernels || args->sets.n > 0))
         return cli_fail(CLI_USAGE,
                         "fit: a resumed run has its SPEC, its seed, its folder and its kernels");
     return args->folds ? cli_fit_folds(ctx, args)
@@ -269,7 +271,7 @@ const CliCommand cli_cmd_fit = {
     .purpose = "train a network on your own arrays",
     .help = help,
     .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
-               CLI_NO_CHECK | CLI_UNTIL | CLI_FOLDS,
+               CLI_NO_CHECK | CLI_UNTIL | CLI_FOLDS | CLI_FROM,
     .max_operands = 2,
     .run = run,
 };

@@ -145,6 +145,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         status = reln_predict_targets(model, args->operands[1], cli_threads(args),
                                       RELN_PREDICT_MOST, w.arrays, &w.n_predicted);
     w.n = w.n_predicted;
+    cli_note_units(model);
     code = status == RELN_OK
                ? write_out(ctx, args, model, &w)
                : cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",

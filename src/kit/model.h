@@ -104,6 +104,7 @@ typedef struct RelnTargetConstants {
 typedef struct RelnConstants {
     double scale[RELN_SPEC_INPUTS]; /* root mean square of the lifted input */
     RelnTargetConstants target[RELN_SPEC_TARGETS];
+    double points; /* of a sample, on average */
 } RelnConstants;
 const RelnConstants *reln_model_constants(const RelnModel *model);
 void reln_model_set_constants(RelnModel *model, const RelnConstants *constants);

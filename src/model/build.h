@@ -10,7 +10,7 @@ typedef struct Build {
     RelnNet net;
     int width;
     bool taps;
-    RelnDomain rows;
+    RelnDomain rows;             /* of points, where they are a row domain */
     RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
     RelnModelGraph *out;
     int target;  /* the one that is being built */
@@ -36,6 +36,12 @@ const RelnRep *reln_build_matrix_rep(Build *b);
 RelnNode *reln_build_input(Build *b, SlotId id);
 /* The invariants so far, together with B(x, x). */
 RelnNode *reln_build_invariants(Build *b, RelnFeatures f);
+/* The size of B(x, y) for x and y with coordinates of size 1. */
+double reln_build_form_size(Build *b);
+/* The channels of both beside each other; either may be NULL. */
+RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
+/* Our own block, without dropout. */
+RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
 /* Dropout, only in training. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
@@ -44,5 +50,13 @@ RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 /* Every target from the features of a sample, or from the numbers that an mlp gives: its value and variance as outputs, and
  * the losses that the options ask for. */
 void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options);
+
+/* ---- structured.c ---------------------------------------------------------------------------------------------------- */
+
+/* The scales at which structured networks see invariants, in units of the training data. */
+RelnScales reln_build_scales(Build *b);
+/* Networks whose points know each other: sets, graphs, transformers. The features of a sample; without x where all targets are
+ * invariant. */
+RelnFeatures reln_build_structured(Build *b);
 
 #endif

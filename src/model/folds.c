@@ -18,8 +18,8 @@ static RelnStatus check_number(RelnCtx *ctx, const char *name, ptrdiff_t row, do
 }
 
 /* Read an array of fold numbers, one for each row; the caller frees it. */
-static RelnStatus read_folds(RelnCtx *ctx, RelnArchive *archive, const char *name,
-                             ptrdiff_t *count, double **out)
+static RelnStatus read_folds(RelnCtx *ctx, RelnArchive *archive, const char *name, ptrdiff_t *count,
+                             double **out)
 {
     const int index = reln_archive_find(archive, name);
     const RelnArray *a = reln_archive_info(archive, index);
