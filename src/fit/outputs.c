@@ -388,6 +388,7 @@ static RelnStatus curves(Outcome *o, RelnPage *page)
     const size_t n = (size_t)r->n_rows + 1;
     double *x = reln_arena_alloc(&o->arena, 4 * n, sizeof *x), *loss, *score, *rate;
     RelnPlot *plot;
+    bool positive = true; /* likelihoods may be negative, and have no logarithm then */
 
     if (!x)
         return RELN_ERR_NOMEM;
@@ -399,11 +400,12 @@ static RelnStatus curves(Outcome *o, RelnPage *page)
         loss[i] = r->rows[i].loss;
         score[i] = r->rows[i].evaluation.score;
         rate[i] = r->rows[i].rate;
+        positive = positive && !(loss[i] <= 0) && !(score[i] <= 0);
     }
     reln_page_columns(page, 2);
     plot = reln_page_plot(page, "Loss");
     reln_plot_x(plot, "epoch", RELN_AXIS_LINEAR);
-    reln_plot_y(plot, "loss", RELN_AXIS_LOG);
+    reln_plot_y(plot, "loss", positive ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_line(plot, "training", r->n_rows, x, loss);
     if (o->fit->n_validation > 0)
         reln_plot_line(plot, "validation", r->n_rows, x, score);
