@@ -95,7 +95,8 @@ static RelnNode *scales(Build *b, SlotId id)
     double *values = reln_build_scratch(b, (size_t)c, sizeof *values);
 
     for (int i = 0; values && i < m->spec.n_inputs; i++) {
-        const bool vectors = id == SLOT_V && m->lift[i].vectors >= 0;
+        const bool vectors =
+            id == (m->spec.input[i].sequence ? SLOT_V_POINTS : SLOT_V) && m->lift[i].vectors >= 0;
         const int first = vectors ? m->lift[i].vectors : m->lift[i].first;
         const int count = vectors ? m->shapes.input[i].channels : m->lift[i].channels;
 
@@ -109,7 +110,7 @@ static const RelnRep *slot_rep(const RelnModel *m, SlotId id)
 {
     if (id == SLOT_X || id == SLOT_X_POINTS)
         return m->rep;
-    return id == SLOT_V ? m->vector : NULL;
+    return id == SLOT_V || id == SLOT_V_POINTS ? m->vector : NULL;
 }
 
 RelnNode *reln_build_input(Build *b, SlotId id)
@@ -120,11 +121,12 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     const RelnDims dims = {.p = s->by_point && !rows ? m->points : 1, .k = s->k, .c = s->c};
     RelnNode *x;
 
-    if (s->c == 0)
-        return NULL;
+    if (s->c == 0 || b->input[id])
+        return b->input[id];
     x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
                    RELN_DEFAULT);
-    return reln_mul(b->g, x, scales(b, id));
+    b->input[id] = reln_mul(b->g, x, scales(b, id));
+    return b->input[id];
 }
 
 /* Repeat the value of a sample for each of its points. */
@@ -150,7 +152,7 @@ static RelnNode *join(Build *b, RelnNode *x, RelnNode *y)
     return reln_concat(b->g, 2, (RelnNode *[]){x, y}, RELN_C);
 }
 
-static RelnFeatures features(Build *b)
+RelnFeatures reln_build_features(Build *b)
 {
     const Slot *slots = b->m->slots;
     RelnNode *x = slots[SLOT_X].c ? spread(b, reln_build_input(b, SLOT_X)) : NULL;
@@ -189,7 +191,7 @@ static RelnNode *step(Build *b, RelnStepKind kind, const char *name, RelnNode *x
     return reln_nn_gate(net, name, x, NULL, b->width);
 }
 
-static RelnNode *steps(Build *b, const char *block, RelnNode *x)
+RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x)
 {
     for (int i = 0; i < b->m->n_steps; i++) {
         const RelnStepKind kind = b->m->steps[i];
@@ -225,7 +227,7 @@ static RelnNode *silu(RelnGraph *g, RelnNode *s)
 
 /* Our own block: all equivariant linear maps of features and invariants, each followed by a nonlinearity; the
  * invariants see the lengths of features too. */
-static RelnFeatures complete_block(Build *b, const char *block, RelnFeatures f)
+RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f)
 {
     const Name name = reln_build_name("%s.affine", block);
 
@@ -237,7 +239,7 @@ static RelnFeatures complete_block(Build *b, const char *block, RelnFeatures f)
     reln_scope_begin(b->g, reln_build_name("%s.silu", block).text);
     f.s = silu(b->g, f.s);
     reln_scope_end(b->g);
-    f.x = steps(b, block, f.x);
+    f.x = reln_build_steps(b, block, f.x);
     return f;
 }
 
@@ -247,7 +249,7 @@ static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
     const Name name = reln_build_name("%s.linear", block);
 
     f.x = reln_build_tap(b, name, reln_nn_linear(&b->net, name.text, f.x, b->width));
-    f.x = steps(b, block, f.x);
+    f.x = reln_build_steps(b, block, f.x);
     return f;
 }
 
@@ -263,7 +265,7 @@ static RelnFeatures block(Build *b, const char *name, RelnFeatures f)
 {
     const bool complete = b->m->spec.model.kind == RELN_MODEL_RELN;
 
-    f = complete ? complete_block(b, name, f) : linear_block(b, name, f);
+    f = complete ? reln_build_complete_block(b, name, f) : linear_block(b, name, f);
     f.x = reln_build_dropped(b, f.x);
     if (complete)
         f.s = reln_build_dropped(b, f.s);
@@ -304,7 +306,7 @@ static RelnNode *equivariant_network(Build *b)
     RelnFeatures f;
 
     reln_scope_begin(b->g, "lift");
-    f = features(b);
+    f = reln_build_features(b);
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, reln_build_name("block%d", i + 1).text, f);
@@ -330,7 +332,12 @@ static void build(Build *b, bool with_loss)
 
     if (m->masked)
         b->rows = reln_rows(b->g, "points", m->points > 256 ? m->points : 256);
-    y = reln_model_is_mlp(m) ? plain_network(b) : equivariant_network(b);
+    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET)
+        y = reln_build_sequence(b);
+    else
+        y = reln_model_is_mlp(m) ? plain_network(b) : equivariant_network(b);
+    if (m->spec.sequence.estimate[0])
+        y = reln_build_with_estimate(b, y);
     if (with_loss)
         b->out->loss = reln_build_loss(b, y);
     b->out->y = m->spec.target.as == RELN_TARGET_CLASS

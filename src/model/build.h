@@ -12,6 +12,7 @@ typedef struct Build {
     bool taps;
     RelnDomain rows;
     RelnModelGraph *out;
+    RelnNode *input[SLOT_COUNT]; /* those that have been asked for */
 } Build;
 
 /* ---- build.c --------------------------------------------------------------------------------------------------------- */
@@ -33,6 +34,12 @@ const RelnRep *reln_build_matrix_rep(Build *b);
 RelnNode *reln_build_input(Build *b, SlotId id);
 /* The invariants so far, together with B(x, x). */
 RelnNode *reln_build_invariants(Build *b, RelnFeatures f);
+/* What comes in: features and invariants of points, those of samples repeated for each. */
+RelnFeatures reln_build_features(Build *b);
+/* Our own block, without dropout. */
+RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
+/* The steps of a block behind its linear map. */
+RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
 /* Dropout, only in training. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
@@ -42,5 +49,12 @@ RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 RelnNode *reln_build_readout(Build *b, RelnFeatures f);
 /* The mean loss of a batch, with the target as an input. */
 RelnNode *reln_build_loss(Build *b, RelnNode *y);
+
+/* ---- timeline.c ------------------------------------------------------------------------------------------------------ */
+
+/* Networks along time, equivariant or plain. The prediction, in units of its deviation. */
+RelnNode *reln_build_sequence(Build *b);
+/* A prediction that corrects the integral of an input over time. */
+RelnNode *reln_build_with_estimate(Build *b, RelnNode *y);
 
 #endif

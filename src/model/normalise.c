@@ -30,6 +30,16 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
     return RELN_OK;
 }
 
+RelnStatus reln_data_divide(const RelnData *d, double share, uint64_t seed, ptrdiff_t *rows,
+                            ptrdiff_t *n_validation, ptrdiff_t *n_train)
+{
+    if (d->sequence)
+        return reln_sequence_split(d->sequence, share, rows, n_validation, n_train);
+    RELN_TRY(reln_data_split(d->ctx, d->found.count, share, seed, rows, n_validation));
+    *n_train = d->found.count - *n_validation;
+    return RELN_OK;
+}
+
 /* ---- sums --------------------------------------------------------------------------------------------------------------- */
 
 /* Add the squares of an input's channels in its slot. */
@@ -100,13 +110,13 @@ static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Su
 RelnStatus reln_sums_begin(const RelnData *d, Sums *sums)
 {
     const ptrdiff_t count = d->found.count;
-    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0;
+    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0, left = 0;
     RelnStatus status = rows ? RELN_OK : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status = reln_data_split(d->ctx, count, d->options.validation, d->options.seed, rows, &n);
+        status = reln_data_divide(d, d->options.validation, d->options.seed, rows, &n, &left);
     if (status == RELN_OK)
-        status = mark(d, count - n, rows + n, sums);
+        status = mark(d, left, rows + n, sums);
     reln_free(d->ctx, rows);
     return status;
 }

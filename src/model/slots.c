@@ -7,6 +7,7 @@ static const char *const slot_names[SLOT_COUNT] = {[SLOT_X_POINTS] = "x.points",
                                                    [SLOT_S_POINTS] = "s.points",
                                                    [SLOT_S] = "s",
                                                    [SLOT_V] = "v",
+                                                   [SLOT_V_POINTS] = "v.points",
                                                    [SLOT_FLAT] = "flat"};
 
 static SlotId slot_of(const RelnModel *m, const RelnSpecInput *in)
@@ -30,6 +31,11 @@ static void put_in_slot(RelnModel *m, int input)
         lift->channels *= (shape->points ? shape->points : 1) * lift->size;
     m->slots[lift->slot].c += lift->channels;
     lift->vectors = -1;
+    if (reln_input_kind(in->as)->as_is && in->sequence && !reln_model_is_mlp(m) &&
+        m->spec.target.as == RELN_TARGET_VECTOR) {
+        lift->vectors = m->slots[SLOT_V_POINTS].c;
+        m->slots[SLOT_V_POINTS].c += shape->channels;
+    }
     if (reln_input_kind(in->as)->as_is && !in->points && m->algebra &&
         m->spec.target.as == RELN_TARGET_VECTOR) {
         lift->vectors = m->slots[SLOT_V].c;
@@ -43,8 +49,10 @@ static void size_slots(RelnModel *m)
         Slot *slot = &m->slots[s];
 
         slot->name = slot_names[s];
-        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS;
-        slot->k = s == SLOT_X_POINTS || s == SLOT_X ? reln_model_k(m) : s == SLOT_V ? m->n : 1;
+        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS || s == SLOT_V_POINTS;
+        slot->k = s == SLOT_X_POINTS || s == SLOT_X   ? reln_model_k(m)
+                  : s == SLOT_V || s == SLOT_V_POINTS ? m->n
+                                                      : 1;
         slot->count = (ptrdiff_t)slot->k * slot->c * (slot->by_point ? m->points : 1);
     }
 }

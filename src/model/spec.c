@@ -9,6 +9,7 @@
 
 #include "io/keys.h"
 #include "model/kinds.h"
+#include "model/sequence.h"
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
 
@@ -34,8 +35,14 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
 
 #define MODEL_WORDS(WORD) \
     WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
-    WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp")
+    WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp") \
+    WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
+
+#define SEQUENCE_WORDS(WORD) \
+    WORD(RELN_SEQUENCE_LAST, "last") WORD(RELN_SEQUENCE_CHANGE, "change") \
+    WORD(RELN_SEQUENCE_MEAN, "mean") WORD(RELN_SEQUENCE_EACH, "each")
+WORD_TABLE(sequence, RelnSequenceTarget, SEQUENCE_WORDS)
 
 #define STEP_WORDS(WORD) \
     WORD(RELN_STEP_RELU, "relu") WORD(RELN_STEP_LEAKY, "leaky") WORD(RELN_STEP_RMS, "rms") \
@@ -123,6 +130,7 @@ static const Key input_keys[] = {
      .help = "of covariances, mean: relative to their mean, for general linear frames"},
     {.name = "points", FLAG(RelnSpecInput, points), .help = "a set for each sample: (N, P, ...)"},
     {.name = "mask", TEXT(RelnSpecInput, mask), .help = "array (N, P): 1 where a point is"},
+    {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
 
@@ -153,6 +161,49 @@ static const Key target_keys[] = {
      .help = "scale by the training data while learning"},
 };
 static const Section target_section = SECTION("target", target_keys);
+
+static const Key sequence_keys[] = {
+    {.name = "length",
+     WHOLE(RelnSpecSequence, length, 2, 1 << 16),
+     .example = "50",
+     .help = "steps of a window, cut from recordings (T, ...); left out: arrays are (N, P, ...)"},
+    {.name = "stride",
+     WHOLE(RelnSpecSequence, stride, 1, 1 << 16),
+     .otherwise = 1,
+     .help = "steps from one window to the next"},
+    {.name = "jitter",
+     WHOLE(RelnSpecSequence, jitter, 0, 1 << 16),
+     .help = "while it learns: a window begins up to so many steps later, drawn in every epoch"},
+    {.name = "time",
+     TEXT(RelnSpecSequence, time),
+     .example = "t",
+     .help = "array of times, (T,) or (N, P); left out: steps of equal length"},
+    {.name = "recording",
+     TEXT(RelnSpecSequence, recording),
+     .example = "r",
+     .help = "array (T,) of numbers: no window reaches from one number to another"},
+    {.name = "step",
+     NUMBER(RelnSpecSequence, step, ABOVE_ZERO, 1e15),
+     .otherwise = 1,
+     .help = "time from step to step, without an array of times"},
+    {.name = "gap",
+     NUMBER(RelnSpecSequence, gap, ABOVE_ZERO, 1e15),
+     .example = "0.1",
+     .help = "the longest step that is allowed; left out: ten times the median"},
+    {.name = "target",
+     WORD(RelnSpecSequence, target, sequence_words),
+     .help = "what a window has of a target (T, ...)"},
+    {.name = "estimate",
+     TEXT(RelnSpecSequence, estimate),
+     .example = "v",
+     .help = "input whose integral over the window is the estimate that the network corrects"},
+    {.name = "causal", FLAG(RelnSpecSequence, causal), .help = "no step sees a later one"},
+    {.name = "taps",
+     WHOLE(RelnSpecSequence, taps, 1, 255),
+     .otherwise = 5,
+     .help = "steps that a convolution sees"},
+};
+static const Section sequence_section = SECTION("sequence", sequence_keys);
 
 static const Key head_keys[] = {
     {.name = "hidden",
@@ -325,6 +376,7 @@ static const Key spec_keys[] = {
     {.name = "features", TEXT(RelnSpec, features)},
     {.name = "inputs", .kind = KEY_OWN, .read = read_inputs, .write = write_inputs},
     {.name = "target", .kind = KEY_SECTION, AT(RelnSpec, target), .section = &target_section},
+    {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
 };
@@ -645,7 +697,7 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
         return reln_keys_fail(r, twice, "model has width and parameters; wanted one of them");
     if (m->parameters)
         m->width = 0;
-    if (m->kind == RELN_MODEL_MLP && m->n_steps)
+    if ((m->kind == RELN_MODEL_MLP || m->kind == RELN_MODEL_RESNET) && m->n_steps)
         return reln_keys_fail(r, reln_doc_get(map, "nonlinearity"),
                               "an mlp takes no nonlinearity; wanted head: {activation: ...}");
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
@@ -724,6 +776,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(reln_keys_read(&r, &spec_section, root, spec));
     RELN_TRY(check_required(&r, root, spec));
     RELN_TRY(check_inputs(&r, root, spec));
+    RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_target(&r, reln_doc_get(root, "target"), &spec->target));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
     RELN_TRY(check_loss(&r, reln_doc_get(root, "train"), spec));
@@ -769,7 +822,9 @@ static const char examples[] =
     "# - {name: S, as: covariance, log: true, reference: mean} # under gl:n: relative to the "
     "sample's mean\n"
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
-    "mask (N, P)\n";
+    "mask (N, P)\n"
+    "# - {name: v, as: vector, sequence: true}                 # steps in time: (N, P, n), or "
+    "recordings (T, n)\n";
 
 /* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)
@@ -795,6 +850,8 @@ size_t reln_spec_template(char *text, size_t size)
     reln_page_print(&page, "  as: %-31s # %s\n", reln_target_words[0],
                     join(reln_target_words, words, sizeof words));
     reln_keys_template(&page, &(Section){"target", target_keys + 2, target_section.n_keys - 2}, 2);
+    reln_page_print(&page, "%-37s # for inputs with sequence: true\n", "sequence:");
+    reln_keys_template(&page, &sequence_section, 2);
     reln_page_print(&page, "model:\n");
     reln_keys_template(&page, &model_section, 2);
     reln_page_print(&page, "train:\n");

@@ -17,7 +17,7 @@ static const Bad bad[] = {
      "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
     {GOOD "zzzzzz: 1\n",
      "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
-     "inputs, target, model, train"},
+     "inputs, target, sequence, model, train"},
     {GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: there is no symmetry; wanted a group, as in symmetry: gl:3"},
     {"symmetry: gl:3\n" GOOD_TARGET,
@@ -57,7 +57,7 @@ static const Bad bad[] = {
      "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask"},
+     "mask, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},
