@@ -37,8 +37,9 @@ typedef struct Checker {
     const ptrdiff_t *rows;  /* of the archive, one for each draw; NULL: the first */
     RelnPool *pool;
     Net own, wide; /* in its own precision and in double; one and the same when that is double */
-    RelnArchive *archive;  /* the caller's samples, or */
-    RelnArray *random;     /* our own */
+    RelnArchive *archive; /* the caller's samples, or */
+    RelnArray *random;    /* our own, where they are `drawn` */
+    bool drawn;
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
     double *mask;          /* (draws, points), or NULL */
     ptrdiff_t
@@ -104,6 +105,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
                 (RelnArray)RELN_ARRAY(spec->input[i].mask, RELN_F64, ones, c->draws, shape->points);
         }
     }
+    c->drawn = true;
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
 }
 
@@ -122,7 +124,8 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
         net->graph.graph,
         &(RelnPlanOptions){.pool = c->pool, .reference = reln_model_reference(c->model)},
         &net->plan));
-    return reln_data_open(model, c->archive, &(RelnDataOptions){.without_target = true},
+    return reln_data_open(model, c->archive,
+                          &(RelnDataOptions){.without_target = true, .windows = c->drawn},
                           &net->data);
 }
 

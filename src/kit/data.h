@@ -32,8 +32,10 @@ typedef struct RelnDataOptions {
     bool without_target; /* it is not looked for: predictions */
     size_t budget;       /* bytes that lifted data may take; 0: 1 GiB */
     double augment;      /* condition number of random frames; 0: none */
-    bool jitter;         /* windows of recordings begin later by the SPEC's jitter, in each epoch */
-    uint64_t seed;       /* of the frames, and of the split */
+    bool
+        windows; /* arrays are windows (N, P, ...) even where the SPEC cuts recordings, of any times */
+    bool jitter;   /* windows of recordings begin later by the SPEC's jitter, in each epoch */
+    uint64_t seed; /* of the frames, and of the split */
     /* Find the constants of the model (reln_data_normalise()) in the same pass, on the rows that reln_data_split() with
      * this seed leaves for training when it takes this share for validation. */
     bool normalise;

@@ -98,8 +98,9 @@ static RelnStatus make_metric(RelnData *d)
 
 static RelnStatus open_data(RelnData *d)
 {
-    RELN_TRY(reln_sequence_open(d->ctx, &d->m->spec, d->m->n, reln_group_n_lie(d->m->symmetry),
-                                d->archive, &d->sequence));
+    if (!d->options.windows)
+        RELN_TRY(reln_sequence_open(d->ctx, &d->m->spec, d->m->n, reln_group_n_lie(d->m->symmetry),
+                                    d->archive, &d->sequence));
     if (d->sequence)
         d->archive = d->sequence->windows;
     RELN_TRY(find(d));
