@@ -39,8 +39,9 @@ typedef struct Checker {
     const ptrdiff_t *rows;  /* of the archive, one for each draw; NULL: the first */
     RelnPool *pool;
     Net own, wide; /* in its own precision and in double; one and the same when that is double */
-    RelnArchive *archive;  /* the caller's samples, or */
-    RelnArray *random;     /* our own */
+    RelnArchive *archive; /* the caller's samples, or */
+    RelnArray *random;    /* our own, where they are `drawn` */
+    bool drawn;
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
     double *mask;          /* (draws, points), or NULL without points */
     ptrdiff_t *first_row;  /* (draws + 1): the points of a draw among those of all, or NULL */
@@ -123,6 +124,7 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
         if (spec->input[i].count[0] && !shared(c, count, spec->input[i].count))
             RELN_TRY(add_constant(c, spec->input[i].count, 1, shape->points, &count));
     }
+    c->drawn = true;
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
 }
 
@@ -156,7 +158,8 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
         net->graph.graph,
         &(RelnPlanOptions){.pool = c->pool, .reference = reln_model_reference(c->model)},
         &net->plan));
-    return reln_data_open(model, c->archive, &(RelnDataOptions){.without_target = true},
+    return reln_data_open(model, c->archive,
+                          &(RelnDataOptions){.without_target = true, .windows = c->drawn},
                           &net->data);
 }
 

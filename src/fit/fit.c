@@ -220,6 +220,7 @@ static RelnStatus open_files(RelnFit *fit, const char *data, const char *validat
 static RelnDataOptions data_options(const RelnFit *fit, bool augment)
 {
     return (RelnDataOptions){.augment = augment ? fit->spec.train.augment : 0,
+                             .jitter = augment,
                              .seed = (uint64_t)fit->spec.train.seed};
 }
 
@@ -229,7 +230,7 @@ static RelnStatus split(RelnFit *fit)
     const ptrdiff_t count = reln_data_count(fit->data);
     const bool own = fit->validation_archive != NULL;
     const ptrdiff_t extra = own ? reln_data_count(fit->plain) : 0;
-    ptrdiff_t n = 0;
+    ptrdiff_t n = 0, left = 0;
 
     fit->rows = reln_arena_alloc(&fit->arena, (size_t)(count + extra), sizeof *fit->rows);
     if (!fit->rows)
@@ -238,9 +239,9 @@ static RelnStatus split(RelnFit *fit)
         fit->rows[i] = i;
     RELN_TRY(reln_data_divide(fit->data, &fit->spec.train.fold,
                               own ? 0 : fit->spec.train.validation, (uint64_t)fit->spec.train.seed,
-                              fit->rows + extra, &n));
+                              fit->rows + extra, &n, &left));
     fit->n_validation = own ? extra : n;
-    fit->n_train = own ? count : count - n;
+    fit->n_train = left;
     return RELN_OK;
 }
 
@@ -253,7 +254,7 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     moved.validation = own ? 0 : fit->spec.train.validation;
     moved.fold = fit->spec.train.fold;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0)
+    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0)
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
     return split(fit);

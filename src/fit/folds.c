@@ -65,11 +65,11 @@ static RelnStatus add_fold(Pool *p, RelnReader *r, int fold)
     const RelnSpecTrain *train = &reln_model_spec(r->model)->train;
     RelnFolds *f = p->out;
     RelnTally tally;
-    ptrdiff_t n = 0;
+    ptrdiff_t n = 0, left = 0;
 
     RELN_TRY(make_room(p, r));
     RELN_TRY(reln_data_divide(r->data, &train->fold, train->validation, (uint64_t)train->seed,
-                              p->rows, &n));
+                              p->rows, &n, &left));
     reln_tally_init(&tally, r->model);
     RELN_TRY(reln_reader_tally(r, n, p->rows, &tally));
     for (int t = 0; t < f->n_targets; t++) {

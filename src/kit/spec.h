@@ -60,7 +60,32 @@ typedef struct RelnSpecInput {
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
     int most;             /* points of a set that are used, the first ones; 0: all */
+    bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
+
+/* What a window has of a target (T, ...) of recordings. */
+typedef enum RelnSequenceTarget {
+    RELN_SEQUENCE_LAST,   /* at the last step */
+    RELN_SEQUENCE_CHANGE, /* at the last step less that at the first */
+    RELN_SEQUENCE_MEAN,   /* the mean over the steps */
+    RELN_SEQUENCE_EACH    /* at every step */
+} RelnSequenceTarget;
+
+/* Points in the order of time, and how windows are cut from recordings. */
+typedef struct RelnSpecSequence {
+    int length;                     /* steps of a window; 0: arrays are (N, P, ...), cut already */
+    int stride;                     /* steps between the beginnings of windows */
+    int jitter;                     /* while it learns, a window begins up to so many steps later */
+    char time[RELN_SPEC_NAME];      /* (T,) or (N, P): times of the steps; "": `step` apart */
+    char recording[RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one */
+    double step;
+    double gap; /* the longest step that is allowed; 0: ten times the median */
+    RelnSequenceTarget target;
+    char
+        estimate[RELN_SPEC_NAME]; /* an input whose integral over the window the network corrects */
+    bool causal;                  /* no step sees a later one */
+    int taps;                     /* of convolutions */
+} RelnSpecSequence;
 
 typedef enum RelnTargetAs {
     RELN_TARGET_SCALAR,
@@ -100,7 +125,9 @@ typedef enum RelnModelKind {
     RELN_MODEL_MLP,
     RELN_MODEL_SET, /* from here on points are rows that know each other */
     RELN_MODEL_GRAPH,
-    RELN_MODEL_TRANSFORMER
+    RELN_MODEL_TRANSFORMER,
+    RELN_MODEL_SEQUENCE, /* residual blocks of convolutions along time */
+    RELN_MODEL_RESNET    /* the same on plain numbers, without a promise */
 } RelnModelKind;
 
 /* A step of a block, after its linear map: the layers of nn.h by their names. */
@@ -192,6 +219,7 @@ typedef struct RelnSpec {
     RelnSpecInput input[RELN_SPEC_INPUTS];
     int n_targets;
     RelnSpecTarget target[RELN_SPEC_TARGETS];
+    RelnSpecSequence sequence;
     RelnSpecModel model;
     RelnSpecTrain train;
 } RelnSpec;

@@ -36,6 +36,8 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
 static RelnStatus load_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
                               uint64_t epoch)
 {
+    if (reln_data_shakes(d))
+        reln_sequence_shake(d->sequence, row, d->options.seed, epoch);
     RELN_TRY(reln_data_read(d, row, 1));
     if (d->options.augment > 0)
         RELN_TRY(augment(d, row, epoch));

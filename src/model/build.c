@@ -96,7 +96,8 @@ static RelnNode *scales(Build *b, SlotId id)
     double *values = reln_build_scratch(b, (size_t)c, sizeof *values);
 
     for (int i = 0; values && i < m->spec.n_inputs; i++) {
-        const bool vectors = id == SLOT_V && m->lift[i].vectors >= 0;
+        const bool vectors =
+            id == (m->spec.input[i].sequence ? SLOT_V_POINTS : SLOT_V) && m->lift[i].vectors >= 0;
         const int first = vectors ? m->lift[i].vectors : m->lift[i].first;
         const int count = vectors ? m->shapes.input[i].channels : m->lift[i].channels;
 
@@ -114,7 +115,7 @@ static const RelnRep *slot_rep(const RelnModel *m, SlotId id)
         return reln_rep_product(m->vector, m->vector);
     if (id == SLOT_PRECISION)
         return reln_rep_product(reln_rep_dual(m->vector), reln_rep_dual(m->vector));
-    return id == SLOT_V ? m->vector : NULL;
+    return id == SLOT_V || id == SLOT_V_POINTS ? m->vector : NULL;
 }
 
 RelnNode *reln_build_input(Build *b, SlotId id)
@@ -158,7 +159,7 @@ RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y)
     return reln_concat(b->g, 2, (RelnNode *[]){x, y}, RELN_C);
 }
 
-static RelnFeatures features(Build *b)
+RelnFeatures reln_build_features(Build *b)
 {
     const Slot *slots = b->m->slots;
     RelnNode *x = slots[SLOT_X].c ? spread(b, reln_build_input(b, SLOT_X)) : NULL;
@@ -197,7 +198,7 @@ static RelnNode *step(Build *b, RelnStepKind kind, const char *name, RelnNode *x
     return reln_nn_gate(net, name, x, NULL, b->width);
 }
 
-static RelnNode *steps(Build *b, const char *block, RelnNode *x)
+RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x)
 {
     for (int i = 0; i < b->m->n_steps; i++) {
         const RelnStepKind kind = b->m->steps[i];
@@ -250,7 +251,7 @@ RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures
     reln_scope_begin(b->g, reln_build_name("%s.silu", block).text);
     f.s = silu(b->g, f.s);
     reln_scope_end(b->g);
-    f.x = steps(b, block, f.x);
+    f.x = reln_build_steps(b, block, f.x);
     return f;
 }
 
@@ -260,7 +261,7 @@ static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
     const Name name = reln_build_name("%s.linear", block);
 
     f.x = reln_build_tap(b, name, reln_nn_linear(&b->net, name.text, f.x, b->width));
-    f.x = steps(b, block, f.x);
+    f.x = reln_build_steps(b, block, f.x);
     return f;
 }
 
@@ -317,7 +318,7 @@ static RelnFeatures block_network(Build *b)
     RelnFeatures f;
 
     reln_scope_begin(b->g, "lift");
-    f = features(b);
+    f = reln_build_features(b);
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, reln_build_name("block%d", i + 1).text, f);
@@ -341,7 +342,9 @@ static void build(Build *b, const RelnModelOptions *options)
 
     if (m->ragged)
         b->rows = reln_rows(b->g, "points", m->points > 256 ? m->points : 256);
-    if (reln_model_is_mlp(m))
+    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET)
+        reln_build_sequence_target(b, options);
+    else if (reln_model_is_mlp(m))
         reln_build_targets(b, (RelnFeatures){0}, plain_network(b), options);
     else
         reln_build_targets(

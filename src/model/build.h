@@ -42,6 +42,10 @@ double reln_build_form_size(Build *b);
 RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
 /* Our own block, without dropout. */
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
+/* What comes in: features and invariants of points, those of samples repeated for each. */
+RelnFeatures reln_build_features(Build *b);
+/* The steps of a block behind its linear map. */
+RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
 /* Dropout, only in training. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
@@ -51,6 +55,11 @@ RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
  * the losses that the options ask for. */
 void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options);
 
+/* The value of the only target that a network along time has. */
+void reln_build_sequence_target(Build *b, const RelnModelOptions *options);
+/* The value of a target from the features of a sample, in units of its deviation. */
+RelnNode *reln_build_value(Build *b, RelnFeatures f);
+
 /* ---- structured.c ---------------------------------------------------------------------------------------------------- */
 
 /* The scales at which structured networks see invariants, in units of the training data. */
@@ -58,5 +67,12 @@ RelnScales reln_build_scales(Build *b);
 /* Networks whose points know each other: sets, graphs, transformers. The features of a sample; without x where all targets are
  * invariant. */
 RelnFeatures reln_build_structured(Build *b);
+
+/* ---- timeline.c ------------------------------------------------------------------------------------------------------ */
+
+/* Networks along time, equivariant or plain. The prediction, in units of its deviation. */
+RelnNode *reln_build_sequence(Build *b);
+/* A prediction that corrects the integral of an input over time. */
+RelnNode *reln_build_with_estimate(Build *b, RelnNode *y);
 
 #endif

@@ -42,7 +42,8 @@ static RelnStatus make_room(RelnData *d)
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
     const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
 
-    if (d->options.augment > 0 || reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
+    if (d->options.augment > 0 || reln_data_shakes(d) ||
+        reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
         return RELN_OK;
     d->resident = true;
     return reln_lifted_allocate(d, d->found.count, rows, &d->all);
@@ -103,6 +104,11 @@ static RelnStatus make_targets(RelnData *d)
 
 static RelnStatus open_data(RelnData *d)
 {
+    if (!d->options.windows)
+        RELN_TRY(reln_sequence_open(d->ctx, &d->m->spec, d->m->n, reln_group_n_lie(d->m->symmetry),
+                                    d->archive, &d->sequence));
+    if (d->sequence)
+        d->archive = d->sequence->windows;
     RELN_TRY(find(d));
     RELN_TRY(reln_data_make_rows(d));
     RELN_TRY(make_targets(d));
@@ -142,7 +148,13 @@ void reln_data_destroy(RelnData *d)
     reln_lifted_free(d, &d->all);
     reln_lifted_free(d, &d->batch);
     reln_arena_clear(&d->arena);
+    reln_sequence_close(d->sequence);
     reln_free(d->ctx, d);
+}
+
+bool reln_data_shakes(const RelnData *d)
+{
+    return d->options.jitter && d->sequence && d->sequence->jitter > 0;
 }
 
 ptrdiff_t reln_data_count(const RelnData *d)

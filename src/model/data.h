@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "kit/data.h"
 #include "model/model.h"
+#include "model/sequence.h"
 
 /* Numbers of the arrays in their archive; -1: not there. */
 typedef struct RelnDataFound {
@@ -17,6 +18,10 @@ typedef struct RelnDataFound {
  * missing target is for the caller. */
 RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
                           const RelnArchive *archive, RelnDataFound *found, RelnShapes *shapes);
+
+/* The same of an archive whose recordings are to be cut into windows. */
+RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
+                          RelnDataFound *found, RelnShapes *shapes);
 
 /* missing.c: RELN_ERR_FORMAT, with the arrays that are there; role is "" or ", the target". */
 RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const char *name,
@@ -40,6 +45,7 @@ struct RelnData {
     RelnModel *m;
     RelnArena arena;
     RelnArchive *archive;
+    RelnSequence *sequence; /* windows of recordings, whose archive is the one above; NULL: none */
     RelnDataFound found;
     RelnDataOptions options;
     size_t item; /* bytes of a number */
@@ -55,6 +61,9 @@ struct RelnData {
     double *metric[RELN_SPEC_TARGETS]; /* the identity, for errors that have no invariant length */
     double *seen;                      /* one sample of a target as the network sees it */
 };
+
+/* data.c: do windows begin somewhere else in every epoch? */
+bool reln_data_shakes(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/data.h"
+#include "model/sequence.h"
 
 enum { MOST_FOLDS = 4096 };
 
@@ -107,15 +108,29 @@ static void choose_by_seed(ptrdiff_t count, const RelnFold *fold, uint64_t seed,
         chosen[rows[i]] = true;
 }
 
+static RelnStatus divide_share(const RelnData *d, double share, uint64_t seed, ptrdiff_t *rows,
+                               ptrdiff_t *n, ptrdiff_t *n_train)
+{
+    if (d->sequence)
+        return reln_sequence_split(d->sequence, share, rows, n, n_train);
+    RELN_TRY(reln_data_split(d->ctx, d->found.count, share, seed, rows, n));
+    *n_train = d->found.count - *n;
+    return RELN_OK;
+}
+
 RelnStatus reln_data_divide(RelnData *d, const RelnFold *fold, double share, uint64_t seed,
-                            ptrdiff_t *rows, ptrdiff_t *n)
+                            ptrdiff_t *rows, ptrdiff_t *n, ptrdiff_t *n_train)
 {
     const ptrdiff_t count = d->found.count;
     RelnStatus status = RELN_OK;
     bool *chosen;
 
     if (fold->count == 0 && !fold->array[0])
-        return reln_data_split(d->ctx, count, share, seed, rows, n);
+        return divide_share(d, share, seed, rows, n, n_train);
+    if (d->sequence)
+        return reln_fail(d->ctx, RELN_ERR_UNSUPPORTED,
+                         "windows of recordings reach into each other's folds; wanted a share for "
+                         "validation, or a file");
     chosen = reln_alloc(d->ctx, (size_t)count, sizeof *chosen);
     if (!chosen)
         return RELN_ERR_NOMEM;
@@ -125,6 +140,7 @@ RelnStatus reln_data_divide(RelnData *d, const RelnFold *fold, double share, uin
         choose_by_seed(count, fold, seed, rows, chosen);
     if (status == RELN_OK)
         arrange(count, chosen, rows, n);
+    *n_train = count - *n;
     reln_free(d->ctx, chosen);
     if (status == RELN_OK && (*n == 0 || *n == count))
         status = reln_fail(d->ctx, RELN_ERR_ARG,

@@ -173,12 +173,12 @@ RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShape
     return finish(m, status, out);
 }
 
-static RelnStatus make_for(RelnModel *m, const RelnArchive *archive)
+static RelnStatus make_for(RelnModel *m, RelnArchive *archive)
 {
     RelnDataFound found;
 
     RELN_TRY(reln_model_make_symmetry(m));
-    RELN_TRY(reln_data_find(m->ctx, &m->spec, m->n, reln_group_n_lie(m->symmetry), archive, &found,
+    RELN_TRY(reln_data_look(m->ctx, &m->spec, m->n, reln_group_n_lie(m->symmetry), archive, &found,
                             &m->shapes));
     for (int t = 0; t < m->spec.n_targets; t++)
         if (found.target[t] < 0)

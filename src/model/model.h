@@ -12,6 +12,7 @@ typedef enum SlotId {
     SLOT_S_POINTS, /* invariants of points */
     SLOT_S,
     SLOT_V,         /* vectors as they are, for a vector target */
+    SLOT_V_POINTS,  /* vectors of the steps of a sequence as they are */
     SLOT_FLAT,      /* every number of a sample, for an mlp */
     SLOT_REFERENCE, /* Sbar, for covariances that are predicted under general frames; */
     SLOT_PRECISION, /* and its inverse */
@@ -45,8 +46,8 @@ typedef struct Lift {
     int size;        /* numbers of one thing that the map takes */
     int channels;    /* such things, at one point */
     SlotId slot;
-    int first;            /* its first channel there */
-    int vectors;          /* its first channel in SLOT_V; -1: not there */
+    int first;   /* its first channel there */
+    int vectors; /* its first channel in SLOT_V, or SLOT_V_POINTS of a sequence; -1: not there */
     const double *matrix; /* (K, size); NULL: numbers as they are */
 } Lift;
 
@@ -83,7 +84,7 @@ struct RelnModel {
 
 static inline bool reln_model_is_mlp(const RelnModel *m)
 {
-    return m->spec.model.kind == RELN_MODEL_MLP;
+    return m->spec.model.kind == RELN_MODEL_MLP || m->spec.model.kind == RELN_MODEL_RESNET;
 }
 
 static inline bool reln_model_is_structured(const RelnModel *m)

@@ -95,14 +95,14 @@ static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Su
 RelnStatus reln_sums_begin(RelnData *d, Sums *sums)
 {
     const ptrdiff_t count = d->found.count;
-    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0;
+    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0, left = 0;
     RelnStatus status = rows ? RELN_OK : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status =
-            reln_data_divide(d, &d->options.fold, d->options.validation, d->options.seed, rows, &n);
+        status = reln_data_divide(d, &d->options.fold, d->options.validation, d->options.seed, rows,
+                                  &n, &left);
     if (status == RELN_OK)
-        status = mark(d, count - n, rows + n, sums);
+        status = mark(d, left, rows + n, sums);
     reln_free(d->ctx, rows);
     return status;
 }

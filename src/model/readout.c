@@ -380,6 +380,16 @@ static RelnNode *read_value(Build *b, RelnFeatures f)
     return read_invariants(b, f, "head", reln_model_layout(b->m, b->target).channels);
 }
 
+RelnNode *reln_build_value(Build *b, RelnFeatures f)
+{
+    RelnNode *y;
+
+    reln_scope_begin(b->g, own(b, "read-out").text);
+    y = read_value(b, f);
+    reln_scope_end(b->g);
+    return y;
+}
+
 static Read read_target(Build *b, RelnFeatures f)
 {
     Read r;
@@ -588,6 +598,8 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
 
     if (spec_of(b)->loss == RELN_LOSS_QUANTILES)
         r.value = rising(b, r.value);
+    if (b->m->spec.sequence.estimate[0]) /* there is one target then */
+        r.value = reln_build_with_estimate(b, r.value);
     if (options->loss || (options->losses && reln_model_graph_loss(b->m, t))) {
         lost = loss(b, r);
         if (options->loss)
@@ -608,4 +620,16 @@ void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnMode
     for (b->target = 0; b->target < b->m->spec.n_targets; b->target++)
         finish_target(b, reln_model_is_mlp(b->m) ? slice_target(b, flat) : read_target(b, f),
                       options);
+}
+
+void reln_build_sequence_target(Build *b, const RelnModelOptions *options)
+{
+    RelnNode *y = reln_build_sequence(b);
+
+    if (reln_model_graph_loss(b->m, 0))
+        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
+                        "target %s: networks along time have no uncertainty and no covariances; "
+                        "wanted loss: mse, mae or huber",
+                        spec_of(b)->name);
+    finish_target(b, (Read){y, NULL}, options);
 }

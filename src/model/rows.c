@@ -177,6 +177,10 @@ static RelnStatus check_input(const RelnData *d, int input, ptrdiff_t row, const
     for (int p = 0; p < (shape->points ? shape->points : 1); p++)
         if (!shape->points || !mask || mask[p] != 0)
             RELN_TRY(check_point(d, input, row, x + p * step));
+    if (strcmp(d->m->spec.input[input].name, d->m->spec.sequence.time) == 0 && step == 1 &&
+        !d->options.windows)
+        return reln_sequence_check_times(d->ctx, d->m->spec.input[input].name, row, shape->points,
+                                         x);
     return RELN_OK;
 }
 

@@ -195,6 +195,19 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
     return RELN_OK;
 }
 
+RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
+                          RelnDataFound *found, RelnShapes *shapes)
+{
+    RelnSequence *sequence = NULL;
+    RelnStatus status = reln_sequence_open(ctx, spec, n, dim, archive, &sequence);
+
+    if (status == RELN_OK)
+        status = reln_data_find(ctx, spec, n, dim, sequence ? sequence->windows : archive, found,
+                                shapes);
+    reln_sequence_close(sequence);
+    return status;
+}
+
 RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
                             RelnShapes *shapes)
 {
@@ -202,5 +215,5 @@ RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *arc
     int n, dim;
 
     RELN_TRY(reln_model_probe(ctx, spec, &n, &dim));
-    return reln_data_find(ctx, spec, n, dim, archive, &found, shapes);
+    return reln_data_look(ctx, spec, n, dim, archive, &found, shapes);
 }

@@ -7,6 +7,7 @@ static const char *const slot_names[SLOT_COUNT] = {[SLOT_X_POINTS] = "x.points",
                                                    [SLOT_S_POINTS] = "s.points",
                                                    [SLOT_S] = "s",
                                                    [SLOT_V] = "v",
+                                                   [SLOT_V_POINTS] = "v.points",
                                                    [SLOT_FLAT] = "flat",
                                                    [SLOT_REFERENCE] = "reference",
                                                    [SLOT_PRECISION] = "precision"};
@@ -40,6 +41,11 @@ static void put_in_slot(RelnModel *m, int input)
         lift->channels *= (shape->points ? shape->points : 1) * lift->size;
     m->slots[lift->slot].c += lift->channels;
     lift->vectors = -1;
+    if (reln_input_kind(in->as)->as_is && in->sequence && !reln_model_is_mlp(m) &&
+        has_vector_target(m)) {
+        lift->vectors = m->slots[SLOT_V_POINTS].c;
+        m->slots[SLOT_V_POINTS].c += shape->channels;
+    }
     if (reln_input_kind(in->as)->as_is && !in->points && m->algebra && has_vector_target(m)) {
         lift->vectors = m->slots[SLOT_V].c;
         m->slots[SLOT_V].c += shape->channels;
@@ -52,9 +58,9 @@ static void size_slots(RelnModel *m)
         Slot *slot = &m->slots[s];
 
         slot->name = slot_names[s];
-        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS;
+        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS || s == SLOT_V_POINTS;
         slot->k = s == SLOT_X_POINTS || s == SLOT_X            ? reln_model_k(m)
-                  : s == SLOT_V                                ? m->n
+                  : s == SLOT_V || s == SLOT_V_POINTS          ? m->n
                   : s == SLOT_REFERENCE || s == SLOT_PRECISION ? m->n * m->n
                                                                : 1;
         slot->count = (ptrdiff_t)slot->k * slot->c * (slot->by_point ? m->points : 1);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/kinds.h"
+#include "model/sequence.h"
 #include "model/spec.h"
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
@@ -21,8 +22,14 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
     WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
     WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp") \
     WORD(RELN_MODEL_SET, "set") WORD(RELN_MODEL_GRAPH, "graph") \
-    WORD(RELN_MODEL_TRANSFORMER, "transformer")
+    WORD(RELN_MODEL_TRANSFORMER, "transformer") \
+    WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
+
+#define SEQUENCE_WORDS(WORD) \
+    WORD(RELN_SEQUENCE_LAST, "last") WORD(RELN_SEQUENCE_CHANGE, "change") \
+    WORD(RELN_SEQUENCE_MEAN, "mean") WORD(RELN_SEQUENCE_EACH, "each")
+WORD_TABLE(sequence, RelnSequenceTarget, SEQUENCE_WORDS)
 
 #define STEP_WORDS(WORD) \
     WORD(RELN_STEP_RELU, "relu") WORD(RELN_STEP_LEAKY, "leaky") WORD(RELN_STEP_RMS, "rms") \
@@ -96,8 +103,52 @@ static const Key input_keys[] = {
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
      .help = "points of a set that are used: the first ones; left out: all"},
+    {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
+
+static const Key sequence_keys[] = {
+    {.name = "length",
+     WHOLE(RelnSpecSequence, length, 2, 1 << 16),
+     .example = "50",
+     .help = "steps of a window, cut from recordings (T, ...); left out: arrays are (N, P, ...)"},
+    {.name = "stride",
+     WHOLE(RelnSpecSequence, stride, 1, 1 << 16),
+     .otherwise = 1,
+     .help = "steps from one window to the next"},
+    {.name = "jitter",
+     WHOLE(RelnSpecSequence, jitter, 0, 1 << 16),
+     .help = "while it learns: a window begins up to so many steps later, drawn in every epoch"},
+    {.name = "time",
+     TEXT(RelnSpecSequence, time),
+     .example = "t",
+     .help = "array of times, (T,) or (N, P); left out: steps of equal length"},
+    {.name = "recording",
+     TEXT(RelnSpecSequence, recording),
+     .example = "r",
+     .help = "array (T,) of numbers: no window reaches from one number to another"},
+    {.name = "step",
+     NUMBER(RelnSpecSequence, step, ABOVE_ZERO, 1e15),
+     .otherwise = 1,
+     .help = "time from step to step, without an array of times"},
+    {.name = "gap",
+     NUMBER(RelnSpecSequence, gap, ABOVE_ZERO, 1e15),
+     .example = "0.1",
+     .help = "the longest step that is allowed; left out: ten times the median"},
+    {.name = "target",
+     WORD(RelnSpecSequence, target, sequence_words),
+     .help = "what a window has of a target (T, ...)"},
+    {.name = "estimate",
+     TEXT(RelnSpecSequence, estimate),
+     .example = "v",
+     .help = "input whose integral over the window is the estimate that the network corrects"},
+    {.name = "causal", FLAG(RelnSpecSequence, causal), .help = "no step sees a later one"},
+    {.name = "taps",
+     WHOLE(RelnSpecSequence, taps, 1, 255),
+     .otherwise = 5,
+     .help = "steps that a convolution sees"},
+};
+static const Section sequence_section = SECTION("sequence", sequence_keys);
 
 static const Key head_keys[] = {
     {.name = "hidden",
@@ -292,6 +343,7 @@ static const Key spec_keys[] = {
      .kind = KEY_OWN,
      .read = reln_spec_read_targets,
      .write = reln_spec_write_targets},
+    {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
 };
@@ -631,7 +683,7 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
         return reln_keys_fail(r, twice, "model has width and parameters; wanted one of them");
     if (m->parameters)
         m->width = 0;
-    if (m->kind == RELN_MODEL_MLP && m->n_steps)
+    if ((m->kind == RELN_MODEL_MLP || m->kind == RELN_MODEL_RESNET) && m->n_steps)
         return reln_keys_fail(r, reln_doc_get(map, "nonlinearity"),
                               "an mlp takes no nonlinearity; wanted head: {activation: ...}");
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
@@ -700,6 +752,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     share_rows(spec);
     RELN_TRY(check_inputs(&r, root, spec));
     RELN_TRY(reln_spec_check_targets(&r, root, spec));
+    RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
     choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
@@ -745,7 +798,9 @@ static const char examples[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n"
     "# - {name: p, as: fourvector, points: true, count: k}      # the same, k (N,) of the P "
-    "places\n";
+    "places\n"
+    "# - {name: v, as: vector, sequence: true}                 # steps in time: (N, P, n), or "
+    "recordings (T, n)\n";
 
 static const char several[] =
     "# targets:                            # instead of target: several, each with its own loss\n"
@@ -779,6 +834,8 @@ size_t reln_spec_template(char *text, size_t size)
         &page, &(Section){"target", reln_target_section.keys + 2, reln_target_section.n_keys - 2},
         2);
     reln_page_print(&page, "%s", several);
+    reln_page_print(&page, "%-37s # for inputs with sequence: true\n", "sequence:");
+    reln_keys_template(&page, &sequence_section, 2);
     reln_page_print(&page, "model:\n");
     reln_keys_template(&page, &model_section, 2);
     reln_page_print(&page, "train:\n");

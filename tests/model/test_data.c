@@ -530,11 +530,11 @@ static void folds_divide_the_samples(void **state)
 
         for (int k = 0; k < FOLDS; k++) {
             RelnFold fold = {.count = by_array ? 0 : FOLDS, .number = k};
-            ptrdiff_t rows[SAMPLES_HERE], n = 0;
+            ptrdiff_t rows[SAMPLES_HERE], n = 0, left = 0;
 
             if (by_array)
                 snprintf(fold.array, sizeof fold.array, "fold");
-            assert_ok(w.ctx, reln_data_divide(w.data, &fold, 0, 7, rows, &n));
+            assert_ok(w.ctx, reln_data_divide(w.data, &fold, 0, 7, rows, &n, &left));
             assert_true(n >= SAMPLES_HERE / FOLDS && n <= SAMPLES_HERE / FOLDS + 1);
             for (ptrdiff_t i = 0; i < n; i++) {
                 seen[rows[i]]++;

@@ -104,6 +104,22 @@ static const Case cases[] = {
     {"{symmetry: sp:4, inputs: [{name: X, as: element, points: true}], target: {name: y, as: "
      "matrix},",
      ", kind: set, sums: 2", "sp:4"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, sequence: true},"
+     " {name: C, as: covariance, log: true, sequence: true}], target: {name: y, as: vector},"
+     " sequence: {estimate: v, step: 0.1},",
+     ", kind: sequence", "gl:3"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, sequence: true}], target: {name: y, as: "
+     "scalar}, sequence: {causal: true, taps: 3},",
+     ", kind: sequence", "gl:4"},
+    {"{symmetry: gl:3, inputs: [{name: X, as: matrix, sequence: true}, {name: Y, as: matrix}], "
+     "target: {name: y, as: matrix},",
+     ", kind: sequence", "gl:3"},
+    {"{symmetry: gl:3, inputs: [{name: C, as: covariance, log: true, reference: mean, sequence: "
+     "true}, {name: v, as: vector, sequence: true}], target: {name: y, as: vector},",
+     ", kind: sequence, depth: 1", "gl:3"},
+    {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, sequence: true}], target: {name: y, "
+     "as: class, classes: 3},",
+     ", kind: sequence, depth: 1", "gl:5"},
     {"{symmetry: gl:2+so:3, inputs: [{name: X, as: element}], target: {name: y, as: scalar},", "",
      "gl:2+so:3"},
     {"{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: covariance},", "",

@@ -17,7 +17,7 @@ static const Bad bad[] = {
      "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
     {GOOD "zzzzzz: 1\n",
      "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
-     "inputs, target, targets, model, train"},
+     "inputs, target, targets, sequence, model, train"},
     {GOOD "targets: [{name: z, as: scalar}]\n",
      "spec.yaml:4: the spec has target and targets; wanted one of them"},
     {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{name: y, as: scalar}, {name: y, as: matrix}]\n",
@@ -83,7 +83,7 @@ static const Bad bad[] = {
      "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, count, most"},
+     "mask, count, most, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},
