@@ -123,11 +123,11 @@ typedef enum RelnModelKind {
     RELN_MODEL_LIE_NEURONS,
     RELN_MODEL_VECTOR_NEURONS,
     RELN_MODEL_MLP,
-    RELN_MODEL_SET, /* from here on points are rows that know each other */
-    RELN_MODEL_GRAPH,
-    RELN_MODEL_TRANSFORMER,
     RELN_MODEL_SEQUENCE, /* residual blocks of convolutions along time */
-    RELN_MODEL_RESNET    /* the same on plain numbers, without a promise */
+    RELN_MODEL_RESNET,   /* the same on plain numbers, without a promise */
+    RELN_MODEL_SET,      /* from here on points are rows that know each other */
+    RELN_MODEL_GRAPH,
+    RELN_MODEL_TRANSFORMER
 } RelnModelKind;
 
 /* A step of a block, after its linear map: the layers of nn.h by their names. */

@@ -21,9 +21,9 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
 #define MODEL_WORDS(WORD) \
     WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
     WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp") \
+    WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet") \
     WORD(RELN_MODEL_SET, "set") WORD(RELN_MODEL_GRAPH, "graph") \
-    WORD(RELN_MODEL_TRANSFORMER, "transformer") \
-    WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet")
+    WORD(RELN_MODEL_TRANSFORMER, "transformer")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
 
 #define SEQUENCE_WORDS(WORD) \

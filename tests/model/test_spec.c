@@ -111,7 +111,7 @@ static const Bad bad[] = {
      "spec.yaml:4: model has width and parameters; wanted one of them"},
     {GOOD "model: {kind: perceptron}\n",
      "spec.yaml:4: unknown word 'perceptron' for kind; known are reln, lie-neurons, "
-     "vector-neurons, mlp, set, graph, transformer"},
+     "vector-neurons, mlp, sequence, resnet, set, graph, transformer"},
     {GOOD "model: {nonlinearity: [relu, brakcet]}\n",
      "spec.yaml:4: unknown word 'brakcet' for nonlinearity; did you mean 'bracket'?"},
     {GOOD "model: {nonlinearity: []}\n", "spec.yaml:4: nonlinearity has 0 items; wanted 1 to 8"},
