@@ -43,6 +43,8 @@ RELN_API const char *reln_kernels_text(bool reference);
 RELN_API RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options,
                                      RelnPlan **out);
 RELN_API void reln_plan_destroy(RelnPlan *plan); /* NULL is fine */
+/* The communicator that it was made with; NULL: none, or of one rank. Borrowed. */
+RELN_API const RelnComm *reln_plan_comm(const RelnPlan *plan);
 
 /* What a plan takes and gives, in the order in which it was declared. Names are borrowed from the graph. */
 typedef struct RelnPort {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 
 static const char help[] =
@@ -221,6 +222,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                               .observe = observe,
                               .asked = asked,
                               .phase = phase,
+                              .comm = cli_comm(),
                               .no_check = args->no_check};
     RelnFit *fit = NULL;
     CliShow how;
@@ -255,5 +257,6 @@ const CliCommand cli_cmd_fit = {
     .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
                CLI_NO_CHECK | CLI_UNTIL,
     .max_operands = 2,
+    .ranks = true,
     .run = run,
 };

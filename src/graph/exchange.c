@@ -337,12 +337,8 @@ static RelnStatus exchange_level(RelnPlan *plan, const Exchange *x, int level)
     }
     if (n_sends == 0 && n_receives == 0)
         return RELN_OK;
-    return ranks->copy.exchange(ranks->copy.self, n_sends, ranks->sends, n_receives,
-                                ranks->receives) == RELN_OK
-               ? RELN_OK
-               : reln_fail(plan->ctx, RELN_ERR_IO,
-                           "rank %d of %d: the connection to other ranks is lost", ranks->copy.rank,
-                           ranks->copy.size);
+    return reln_comm_exchange(ranks->comm, plan->ctx, n_sends, ranks->sends, n_receives,
+                              ranks->receives);
 }
 
 static void add_level(const RelnPlan *plan, const Phase *phase, const Exchange *x, int level)

@@ -463,6 +463,11 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
     return NULL;
 }
 
+const RelnComm *reln_plan_comm(const RelnPlan *plan)
+{
+    return plan ? plan->ranks.comm : NULL;
+}
+
 RelnCost reln_plan_cost(const RelnPlan *plan)
 {
     RelnCost cost = {.lanes = RELN_LANES};
