@@ -373,8 +373,8 @@ RelnStatus reln_ranks_reduce(RelnPlan *plan, int index)
 
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
-/* The first shard, sample or row of a rank: ranks have whole lanes, lanes have whole shards. */
-static ptrdiff_t first_sample(const RelnPlan *plan, int rank)
+/* Ranks have whole lanes, lanes have whole shards. */
+ptrdiff_t reln_ranks_first_sample(const RelnPlan *plan, int rank)
 {
     const Lanes *lanes = &plan->lanes;
     const int lane = reln_lanes_of_rank(lanes->n, rank, plan->ranks.copy.size);
@@ -389,7 +389,7 @@ static RelnStatus gather_kept(RelnPlan *plan, const Kept *kept)
     size_t *begin = ranks->kept_begin;
 
     for (int r = 0; r <= ranks->copy.size; r++) {
-        const ptrdiff_t sample = first_sample(plan, r);
+        const ptrdiff_t sample = reln_ranks_first_sample(plan, r);
         const RelnDomain domain = kept->node->domain;
 
         begin[r] = kept->item *

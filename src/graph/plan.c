@@ -486,6 +486,8 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
         cost.flops_sample += phase->shards.flops;
         cost.bytes_sample += phase->shards.bytes;
         cost.instructions += phase->step.code.count + phase->shards.code.count;
+        cost.bytes_sums += phase->lane_size;
+        cost.reductions += phase->lane_size > 0;
     }
     for (int i = 0; i < plan->kept.count; i++)
         cost.bytes_kept += plan->kept.items[i].capacity;

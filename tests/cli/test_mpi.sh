@@ -188,6 +188,24 @@ for mpi in mpich openmpi; do
     stop_by $mpi USR1
 done
 
+# ---- tasks and measurements ------------------------------------------------------------------------------------------
+
+if have mpich; then
+    run 0 reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 2 --out task --threads 1 --quiet
+    launch mpich 3 "$reln" reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 2 --out task-3 --quiet
+    check "a task of three ranks" [ $? -eq 0 ]
+    launch mpich 4 "$reln" reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 2 --jobs 2 --out task-4 --quiet
+    check "a task of four ranks, two runs at a time" [ $? -eq 0 ]
+    for file in task/models/*; do
+        check "$file: the same bits of three ranks" cmp "$file" "task-3/models/$(basename "$file")"
+        check "$file: the same bits of two times two" cmp "$file" "task-4/models/$(basename "$file")"
+    done
+    check "the table has all runs" grep -q mlp-256 task-4/metrics.csv
+    launch mpich 2 "$reln" bench scale sp4
+    check "scaling is measured" [ $? -eq 0 ]
+    check "scaling is projected" grep -q '1,000' out
+fi
+
 # ---- launchers and programs that do not fit --------------------------------------------------------------------------
 
 mkdir alone && cp "$reln" alone/reln
