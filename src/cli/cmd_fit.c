@@ -17,6 +17,8 @@ static const char help[] =
     "  reln fit --print-spec > spec.yaml      a SPEC to start from, every key explained\n"
     "  reln fit spec.yaml data.npz            into the folder run\n"
     "  reln fit spec.yaml data.npz --out a    into the folder a\n"
+    "  reln fit spec.yaml 'part-*.h5'         the rows of several files, by their names\n"
+    "  mpirun -n 4 reln fit spec.yaml data.npz    four processes, the same weights\n"
     "  reln fit --resume a                    go on\n"
     "  reln fit spec.yaml data.npz --set train.lr=1e-3 --set model.width=32\n"
     "  reln eval a test.npz                   how good it is on other data\n"
