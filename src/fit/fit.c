@@ -366,6 +366,27 @@ static RelnStatus make_trainer(RelnFit *fit)
     return reln_trainer_create(fit->ctx, &job, &fit->trainer);
 }
 
+/* Say that there are more threads, over all ranks, than a step has work for. */
+static RelnStatus note_idle(RelnFit *fit)
+{
+    const RelnCost cost = reln_plan_cost(fit->plan);
+    const int threads = fit->pool ? reln_pool_threads(fit->pool) : 1;
+    const long long there = (long long)threads * reln_comm_size(fit->comm);
+    const ptrdiff_t shards =
+        (smaller(fit->spec.train.batch, fit->n_train) + cost.shard - 1) / cost.shard;
+    const ptrdiff_t most = smaller(shards, cost.lanes);
+
+    if (!fit->comm || there <= most)
+        return RELN_OK;
+    fit->note = reln_arena_printf(
+        &fit->arena,
+        "%lld threads in %d processes, and work for %td: a batch has %td shards of %d samples, and "
+        "train.lanes is %d%s%s",
+        there, fit->comm->size, most, shards, cost.shard, cost.lanes, fit->note[0] ? "; " : "",
+        fit->note);
+    return fit->note ? RELN_OK : RELN_ERR_NOMEM;
+}
+
 /* The rest of opening a run, after spec, data and model have been made. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
@@ -379,6 +400,7 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
+    RELN_TRY(note_idle(fit));
     /* memory in use, data included, and memory that the steps will touch */
     fit->planned_bytes = before + plan_bytes(fit, fit->plan, smaller(batch, fit->n_train)) +
                          store_bytes(reln_model_store(fit->model));

@@ -225,6 +225,8 @@ if have mpich && have openmpi; then
     check "the wrong MPI is named" grep -q "they are of different MPIs" err
 fi
 if have mpich; then
+    launch mpich 7 "$reln" fit calm.yaml data.npz --out idle --threads 2 --no-check
+    check "threads without work are told" grep -q '^reln: note: 14 threads in 7 processes, and work for 2' err
     launch mpich 2 "$reln" predict calm data.npz
     check "a command for one process" [ $? -ne 0 ]
     line "a command for one process" "predict runs as one process"
