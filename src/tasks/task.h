@@ -33,7 +33,7 @@
 typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskScale;
 
 enum {
-    TASK_METRICS = 10,
+    TASK_METRICS = 12,
     TASK_OPTIONS = 8,
     TASK_MESSAGE = 256,
     TASK_PROGRAM = 64,
