@@ -397,7 +397,7 @@ const CliCommand cli_cmd_bench = {
                 "bench scale NAME",
     .purpose = "speed of networks, layers and kernels, against the machine's own limits",
     .help = help,
-    .options = CLI_BENCH | CLI_KERNELS | CLI_OUT,
+    .options = CLI_BENCH | CLI_REPORT | CLI_KERNELS | CLI_OUT,
     .max_operands = 2,
     .ranks = true,
     .run = run,
