@@ -18,6 +18,7 @@ struct RelnCtx {
     atomic_flag
         failing; /* held while a message is written: plans that run in several threads share the context */
     RelnStatus status;
+    bool shared; /* all ranks have this error */
     char message[512];
 };
 
@@ -88,6 +89,7 @@ void reln_ctx_clear(RelnCtx *ctx)
     if (!ctx)
         return;
     ctx->status = RELN_OK;
+    ctx->shared = false;
     ctx->message[0] = '\0';
 }
 
@@ -105,6 +107,17 @@ uint64_t reln_ctx_live_blocks(const RelnCtx *ctx)
     return atomic_load_explicit(&ctx->n_live, memory_order_relaxed);
 }
 
+bool reln_ctx_shared(const RelnCtx *ctx)
+{
+    return ctx && ctx->shared;
+}
+
+void reln_ctx_share(RelnCtx *ctx)
+{
+    if (ctx)
+        ctx->shared = true;
+}
+
 RelnStatus reln_null(RelnCtx *ctx, const char *function)
 {
     return reln_fail(ctx, RELN_ERR_ARG, "%s: NULL where a pointer is needed", function);
@@ -119,6 +132,7 @@ RelnStatus(reln_fail)(RelnCtx *ctx, RelnStatus status, const char *format, ...)
     while (atomic_flag_test_and_set_explicit(&ctx->failing, memory_order_acquire))
         continue;
     ctx->status = status;
+    ctx->shared = false;
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);
     va_end(args);
