@@ -63,8 +63,14 @@ double exp_mse(const double *a, const double *b, ptrdiff_t n, int size);
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Exp Exp;
+typedef RelnNode *(*ExpNetwork)(const RelnNet *net, const void *model);
 
 typedef struct ExpPart {
+    /* In place of the job's network: pre-training has one of its own, whose layers share their weights by name. */
+    ExpNetwork network;
+    bool fresh;  /* moments of the optimiser start from 0, not from those of the part before */
+    double clip; /* of the gradient's norm; 0: none */
+
     /* Batches: rows of the columns of `train`, shuffled in every epoch, each moved by `move` (augmentation; columns in
      * their order). Or load() binds them to exp_plan(), a function of the step alone; then `train` is for it to
      * know. */
@@ -79,6 +85,7 @@ typedef struct ExpPart {
     bool root;
     RelnNode *(*loss_of)(const RelnNet *net, const void *model, RelnNode *out);
     bool eps_inside; /* Adam's epsilon is inside its root */
+    double decay;    /* AdamW: of all parameters */
 
     /* The score: mean square error on `validation`, or the result of evaluate(). Without both there is no score, and
      * the last weights stay. */
@@ -112,8 +119,6 @@ typedef struct ExpScale {
 ExpPart exp_part(const ExpScale *scale, double rate, bool cosine);
 /* The random numbers of data and of judging: one stream for each purpose of a task. */
 RelnRng exp_rng(const ExpScale *scale, uint64_t stream);
-
-typedef RelnNode *(*ExpNetwork)(const RelnNet *net, const void *model);
 
 typedef struct ExpJob {
     const char *symmetry, *features; /* as in reln_setting_init() */

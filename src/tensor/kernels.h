@@ -18,6 +18,7 @@
     X(TANH, tanh)                                                                                  \
     X(SIGMOID, sigmoid)                                                                            \
     X(SOFTPLUS, softplus)                                                                          \
+    X(ERF, erf)                                                                                    \
     X(SQRT, sqrt)                                                                                  \
     X(RECIPROCAL, reciprocal)                                                                      \
     X(SQUARE, square)                                                                              \

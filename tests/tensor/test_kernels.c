@@ -29,6 +29,7 @@ static const struct {
     {RELN_MAP_TANH, "tanh", tanhl, -2, 2},
     {RELN_MAP_SIGMOID, "sigmoid", sigmoid_exact, -30, 30},
     {RELN_MAP_SOFTPLUS, "softplus", softplus_exact, -30, 30},
+    {RELN_MAP_ERF, "erf", erfl, -7, 7},
 };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions, COUNT = 60000 };
 
