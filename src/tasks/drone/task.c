@@ -1,9 +1,11 @@
 /* task.c -- the drone table: flights, networks and estimators, and how they are judged. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tasks/drone/classic.h"
+#include "tasks/drone/files.h"
 #include "tasks/drone/nets.h"
 #include "tasks/drone/score.h"
 #include "tasks/experiment.h"
@@ -226,12 +228,12 @@ static RelnStatus see(TaskEnv *env, const Data *d, uint64_t stream, Flown *f)
     return RELN_OK;
 }
 
-static RelnStatus fly_all(TaskEnv *env, Data *d)
+static RelnStatus fly_all(TaskEnv *env, Data *d, int n_splits)
 {
     const int counts[3] = {d->scale->trained, d->scale->validated, d->scale->tested};
     uint64_t number = 0;
 
-    for (int s = 0; s < 3; s++) {
+    for (int s = 0; s < n_splits; s++) {
         DronePlan plan = drone_usual;
 
         d->flown[s] = task_room(&env->rooms, (size_t)counts[s], sizeof **d->flown);
@@ -252,6 +254,53 @@ static RelnStatus fly_all(TaskEnv *env, Data *d)
     return RELN_OK;
 }
 
+/* Judge by the flights of files, names with commas between, in place of simulated ones. */
+static RelnStatus load_flights(TaskEnv *env, Data *d, const char *names)
+{
+    int most = 1;
+
+    for (const char *c = names; *c; c++)
+        most += *c == ',';
+    d->flown[TESTED] = task_room(&env->rooms, (size_t)most, sizeof **d->flown);
+    if (!d->flown[TESTED])
+        return task_nomem(env);
+    for (d->n[TESTED] = 0; *names; d->n[TESTED]++) {
+        const size_t n = strcspn(names, ",");
+        Flown *f = &d->flown[TESTED][d->n[TESTED]];
+        char path[1024];
+
+        if (n == 0 || n >= sizeof path)
+            return task_fail(env, RELN_ERR_ARG, "--flights: a name of %zu characters", n);
+        memcpy(path, names, n);
+        path[n] = '\0';
+        names += n + (names[n] == ',');
+        TRY(drone_flight_load(env->ctx, path, DRONE_STEP, 30 * (DRONE_WINDOW - 1), &f->flight));
+        TRY(see(env, d, 100000 + (uint64_t)d->n[TESTED], f));
+    }
+    return RELN_OK;
+}
+
+static const char *const splits[3] = {"train", "validation", "test"};
+
+/* Write all flights; those to train on with errors drawn for the purpose. */
+static RelnStatus save_flights(TaskEnv *env, const Data *d, const char *folder)
+{
+    uint64_t number = 0;
+
+    TRY(reln_folder_make(env->ctx, folder));
+    for (int s = 0; s < 3; s++)
+        for (int i = 0; i < d->n[s]; i++, number++) {
+            Flown *f = &d->flown[s][i];
+            char name[40];
+
+            snprintf(name, sizeof name, "%s-%03d", splits[s], i);
+            if (s == TRAINED)
+                TRY(see(env, d, number, f));
+            TRY(drone_flight_save(env->ctx, folder, name, &f->flight, d->sensors, f->seen));
+        }
+    return RELN_OK;
+}
+
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
@@ -264,7 +313,10 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     d->sensors = drone_sensors(&d->noise);
     d->small = task_choice(env, "size") == 0;
     TRY(task_own(env, d, end_flown));
-    return fly_all(env, d);
+    TRY(fly_all(env, d, task_option(env, "flights") ? 2 : 3));
+    if (task_option(env, "flights"))
+        TRY(load_flights(env, d, task_option(env, "flights")));
+    return task_option(env, "save") ? save_flights(env, d, task_option(env, "save")) : RELN_OK;
 }
 
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
@@ -831,7 +883,7 @@ const Task task_drone = {
                 {.name = "nees", .label = "NEES"}},
     .n_models = sizeof models / sizeof models[0],
     .models = models,
-    .n_options = 3,
+    .n_options = 5,
     .options = {{.name = "noise",
                  .help = "of velocities: README.md of the task",
                  TASK_WORDS(noises),
@@ -842,7 +894,10 @@ const Task task_drone = {
                  TASK_WORDS(frames)},
                 {.name = "size",
                  .help = "channels of the published networks, or fewer",
-                 TASK_WORDS(network_sizes)}},
+                 TASK_WORDS(network_sizes)},
+                {.name = "flights",
+                 .help = "judge by real flights: EuRoC .csv and TUM text files, commas between"},
+                {.name = "save", .help = "a folder that gets all flights as .npz and TUM text"}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 1},
