@@ -4,7 +4,7 @@
 set -eu
 
 packages="gcc g++ make cmake pkg-config libopenblas-pthread-dev libyaml-dev zlib1g-dev libhdf5-dev libsundials-dev"
-packages="$packages libcmocka-dev libjansson-dev man-db"
+packages="$packages libcmocka-dev libjansson-dev libmujoco-dev man-db"
 if [ "${1:-}" = long ]; then
     packages="$packages clang clang-format clang-tidy libclang-rt-14-dev"
 fi

@@ -33,7 +33,7 @@
 typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskScale;
 
 enum {
-    TASK_METRICS = 10,
+    TASK_METRICS = 12,
     TASK_OPTIONS = 8,
     TASK_MESSAGE = 256,
     TASK_PROGRAM = 64,
@@ -95,6 +95,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
+    bool cloud;         /* points in a plane, one unit as long on both axes */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
 } TaskFigure;
 
