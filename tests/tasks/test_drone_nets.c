@@ -34,8 +34,9 @@ static void open_rig(Rig *r, const DroneRow *row, const char *symmetry, int sens
     *r = (Rig){.model = {row, sensors}, .n_out = row->covariance ? 12 : 3};
     assert_int_equal(reln_ctx_create(NULL, &r->ctx), RELN_OK);
     assert_ok(r->ctx, reln_setting_init_in(&r->s, r->ctx, symmetry, "gl:3", RELN_F64, 3));
-    out = drone_network(&(RelnNet){.graph = r->s.graph, .algebra = r->s.algebra, .form = row->form, .train = train},
-                        &r->model);
+    out = drone_network(
+        &(RelnNet){.graph = r->s.graph, .algebra = r->s.algebra, .form = row->form, .train = train},
+        &r->model);
     reln_output(r->s.graph, "out", out);
     assert_ok(r->ctx, reln_plan_create(r->s.graph, NULL, &r->plan));
 }
@@ -52,7 +53,8 @@ static void tame(Rig *r)
 {
     for (int i = 0; i < reln_store_count(r->s.store); i++) {
         const RelnEntryInfo e = reln_store_entry(r->s.store, i);
-        const bool gate = strstr(e.name, "relu") != NULL, last = strstr(e.name, "fc3") || strstr(e.name, "out.W");
+        const bool gate = strstr(e.name, "relu") != NULL,
+                   last = strstr(e.name, "fc3") || strstr(e.name, "out.W");
 
         for (size_t k = 0; k < e.count && e.kind == RELN_ENTRY_PARAM; k++)
             ((double *)e.values)[k] = gate   ? 0.05 * ((double *)e.values)[k]
@@ -64,7 +66,8 @@ static void tame(Rig *r)
 static void run_window(Rig *r, const DroneSeen *seen, double *out)
 {
     const DroneInput in = r->model.row->input;
-    const int n_v = 3 * DRONE_WINDOW * r->model.sensors, n_m = drone_size_m(in, r->model.sensors), n_l = drone_size_l(in);
+    const int n_v = 3 * DRONE_WINDOW * r->model.sensors, n_m = drone_size_m(in, r->model.sensors),
+              n_l = drone_size_l(in);
     double *v = malloc((size_t)(n_v + n_m + n_l + 1) * sizeof *v), *m = v + n_v, *l = m + n_m;
 
     assert_non_null(v);
@@ -85,7 +88,8 @@ static void some_window(DroneNoiseKind kind, uint64_t seed, DroneSeen *seen)
     RelnRng rng = reln_rng(seed, 1);
     DroneFlight f;
 
-    assert_true(drone_flight_init(&f, DRONE_WINDOW, DRONE_STEP) && drone_seen_init(seen, DRONE_WINDOW));
+    assert_true(drone_flight_init(&f, DRONE_WINDOW, DRONE_STEP) &&
+                drone_seen_init(seen, DRONE_WINDOW));
     for (int i = 0; i < f.n; i++) {
         const double t = i * f.step, v[3] = {9 * cos(2 * t), 7 * sin(2 * t) + 1, 2 - 3 * t};
         const double q[4] = {cos(t), 0.3 * sin(t), 0.5 * sin(t), sqrt(0.66) * sin(t)};
@@ -131,14 +135,19 @@ static double turned_error(Rig *r, DroneNoiseKind kind, const double *turn)
     return worst / size;
 }
 
-static double row_error(const char *name, const char *symmetry, DroneNoiseKind kind, const double *turn)
+static double row_error(const char *name, const char *symmetry, DroneNoiseKind kind,
+                        const double *turn)
 {
     const DroneNoise noise = {kind, DRONE_FRAME_BODY};
     DroneRow row = *row_of(name);
     double error;
     Rig r;
 
-    if (row.arch != DRONE_RESNET && row.arch != DRONE_OURS) { /* narrow: the test is of the symmetry */
+    if (row.arch == DRONE_TFN || row.arch == DRONE_SE3T) {
+        row.width = 4;
+        row.last = row.arch == DRONE_SE3T ? 2 : 0;
+    }
+    if (row.arch == DRONE_VN || row.arch == DRONE_RELN) { /* narrow: the test is of the symmetry */
         row.width = 5;
         row.last = 8;
         row.prep = 3;
@@ -154,9 +163,22 @@ static double row_error(const char *name, const char *symmetry, DroneNoiseKind k
 
 static void equivariant_rows_turn_with_their_windows(void **state)
 {
-    static const char *const rows[] = {"vn",          "vn-axes",           "vn-krylov",      "reln-v",      "reln-c",
-                                       "reln",        "lie-neurons",       "reln-no-semisimple", "reln-no-bracket",
-                                       "reln-untied", "reln-causal",       "best"};
+    static const char *const rows[] = {"vn",
+                                       "vn-axes",
+                                       "vn-krylov",
+                                       "reln-v",
+                                       "reln-c",
+                                       "reln",
+                                       "lie-neurons",
+                                       "reln-no-semisimple",
+                                       "reln-no-bracket",
+                                       "reln-untied",
+                                       "reln-causal",
+                                       "best",
+                                       "tfn",
+                                       "tfn-wide",
+                                       "se3t",
+                                       "se3t-wide"};
     RelnRng rng = reln_rng(11, 0);
 
     (void)state;
@@ -203,7 +225,8 @@ static void reflections_are_kept_by_ours_and_vectors_alone(void **state)
 static void a_network_about_gravity_keeps_turns_about_it_only(void **state)
 {
     static const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0};
-    const double upright[9] = {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1}, tilted[9] = {1, 0, 0, 0, 0.6, -0.8, 0, 0.8, 0.6};
+    const double upright[9] = {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1},
+                 tilted[9] = {1, 0, 0, 0, 0.6, -0.8, 0, 0.8, 0.6};
     Rig r = {.model = {row_of("best-gravity"), 1}, .n_out = 12};
     RelnGroup *group;
     RelnNode *out;
@@ -226,6 +249,80 @@ static void a_network_about_gravity_keeps_turns_about_it_only(void **state)
     reln_ctx_destroy(r.ctx);
 }
 
+/* ---- paths of kernels ---------------------------------------------------------------------------------------------- */
+
+/* n features of a type whose coordinates in an orthonormal basis are N(0, 1), (n, K). */
+static void draw_type(RelnRng *rng, int type, int n, double *x)
+{
+    for (int i = 0; i < n; i++) {
+        double a[9], *s = x + 9 * (ptrdiff_t)i;
+
+        if (type < 2) {
+            for (int k = 0; k < 1 + 2 * type; k++)
+                x[(ptrdiff_t)i * (1 + 2 * type) + k] = reln_rng_normal(rng);
+            continue;
+        }
+        for (int k = 0; k < 9; k++)
+            a[k] = reln_rng_normal(rng);
+        for (int k = 0; k < 9; k++) /* sym-traceless part of N(0, 1): a projection */
+            s[k] =
+                0.5 * (a[k] + a[k % 3 * 3 + k / 3]) - (k % 4 == 0 ? (a[0] + a[4] + a[8]) / 3 : 0);
+    }
+}
+
+/* Variance one in, variance one out: the mean square of a product is its number of coordinates. */
+static void factors_of_paths_keep_variances(void **state)
+{
+    enum { N = 20000 };
+    static const int k_of[3] = {1, 3, 9};
+    double *a = malloc(9 * N * sizeof *a), *b = malloc(9 * N * sizeof *b);
+    RelnRng rng = reln_rng(77, 0);
+
+    (void)state;
+    assert_true(a && b);
+    for (int i = 0; i < DRONE_PATHS; i++) {
+        const DronePathway *p = &drone_pathways[i];
+        const int k = k_of[p->to];
+        RelnCtx *ctx;
+        RelnSetting s;
+        RelnPlan *plan;
+        RelnNet net;
+        const RelnRep *reps[3];
+        RelnNode *x, *y;
+        const double *out;
+        double sum = 0;
+
+        assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+        assert_ok(ctx, reln_setting_init_in(&s, ctx, "so:3", "gl:3", RELN_F64, 1));
+        net = (RelnNet){.graph = s.graph, .algebra = s.algebra};
+        reps[0] = NULL;
+        reps[1] = reln_rep_vector(s.group);
+        reps[2] = reln_rep_matrix(s.group);
+        x = reln_input(s.graph, "a", RELN_SAMPLES, (RelnDims){.k = k_of[p->from]}, reps[p->from],
+                       RELN_DEFAULT);
+        y = reln_input(s.graph, "b", RELN_SAMPLES, (RelnDims){.k = k_of[p->filter]},
+                       reps[p->filter], RELN_DEFAULT);
+        reln_output(s.graph, "out", drone_product(&net, x, p->from, y, p->filter, p->to, p->scale));
+        assert_ok(ctx, reln_plan_create(s.graph, NULL, &plan));
+        draw_type(&rng, p->from, N, a);
+        draw_type(&rng, p->filter, N, b);
+        assert_ok(ctx, reln_plan_bind(plan, "a", a, RELN_F64));
+        assert_ok(ctx, reln_plan_bind(plan, "b", b, RELN_F64));
+        assert_ok(ctx, reln_plan_run(plan, &(RelnRun){.n_samples = N}));
+        out = reln_plan_output(plan, "out", NULL);
+        for (ptrdiff_t j = 0; j < (ptrdiff_t)N * k; j++)
+            sum += out[j] * out[j] / N;
+        /* a sum of products of four normal numbers: its spread is a few times its mean, over N draws */
+        if (!(fabs(sum / (2 * p->to + 1) - 1) < 0.08))
+            fail_msg("path %d x %d -> %d: %g of %d", p->from, p->filter, p->to, sum, 2 * p->to + 1);
+        reln_plan_destroy(plan);
+        reln_setting_clear(&s);
+        reln_ctx_destroy(ctx);
+    }
+    free(a);
+    free(b);
+}
+
 /* ---- parameters ---------------------------------------------------------------------------------------------------- */
 
 static void published_networks_have_their_number_of_parameters(void **state)
@@ -235,9 +332,12 @@ static void published_networks_have_their_number_of_parameters(void **state)
         DroneInput input;
         size_t count;
     } published[] = {
-        {"resnet-5m", "none:3", DRONE_IN_V, 5423302},   {"resnet-5m", "none:3", DRONE_IN_COVARIANCE, 5427334},
-        {"vn", "so:3", DRONE_IN_V, 456173},             {"vn-axes-coded", "none:3", DRONE_IN_AXES_CODED, 461877},
-        {"reln-v", "so:3", DRONE_IN_V, 456971},         {"reln-c", "so:3", DRONE_IN_COVARIANCE, 457097},
+        {"resnet-5m", "none:3", DRONE_IN_V, 5423302},
+        {"resnet-5m", "none:3", DRONE_IN_COVARIANCE, 5427334},
+        {"vn", "so:3", DRONE_IN_V, 456173},
+        {"vn-axes-coded", "none:3", DRONE_IN_AXES_CODED, 461877},
+        {"reln-v", "so:3", DRONE_IN_V, 456971},
+        {"reln-c", "so:3", DRONE_IN_COVARIANCE, 457097},
         {"reln", "so:3", DRONE_IN_LOG, 457097},
     };
 
@@ -249,8 +349,8 @@ static void published_networks_have_their_number_of_parameters(void **state)
         row.input = published[i].input;
         open_rig(&r, &row, published[i].symmetry, 1, false);
         if (reln_store_parameters(r.s.store) + drone_unused(&row) != published[i].count)
-            fail_msg("%s: %zu and %zu unused, wanted %zu", published[i].row, reln_store_parameters(r.s.store),
-                     drone_unused(&row), published[i].count);
+            fail_msg("%s: %zu and %zu unused, wanted %zu", published[i].row,
+                     reln_store_parameters(r.s.store), drone_unused(&row), published[i].count);
         close_rig(&r);
     }
 }
@@ -266,7 +366,8 @@ static bool load(const Golden *g, const char *name, RelnArray *a)
 {
     char path[512];
 
-    snprintf(path, sizeof path, "%s/../shared/golden/drone/%s/%s.npy", RELN_SOURCE_DIR, g->folder, name);
+    snprintf(path, sizeof path, "%s/../shared/golden/drone/%s/%s.npy", RELN_SOURCE_DIR, g->folder,
+             name);
     return reln_npy_load(g->ctx, path, a) == RELN_OK;
 }
 
@@ -286,14 +387,27 @@ static void their_name(const char *ours, char name[160])
 {
     static const struct {
         const char *ours, *theirs;
-    } parts[] = {{"first.0.", "residual_groups1_0_"}, {"first.1.", "residual_groups1_1_"}, {"last.0.", "residual_groups4_0_"},
-                 {"last.1.", "residual_groups4_1_"},  {"head.", "output_block1_"},       {"in.", "input_block_"}};
+    } parts[] = {{"first.0.", "residual_groups1_0_"}, {"first.1.", "residual_groups1_1_"},
+                 {"last.0.", "residual_groups4_0_"},  {"last.1.", "residual_groups4_1_"},
+                 {"head.", "output_block1_"},         {"in.", "input_block_"}};
     static const struct {
         const char *ours, *theirs;
-    } ends[] = {{"norm1.", "bn1_bn_"}, {"norm2.", "bn2_bn_"}, {"skip.norm.", "downsample_1_bn_"}, {"skip.W", "downsample_0_weight"},
-                {"conv1.W", "conv1_weight"}, {"conv2.W", "conv2_weight"}, {"prep.W", "prep1_weight"}, {"fc1.W", "fc1_weight"},
-                {"fc2.W", "fc2_weight"}, {"fc3.W", "fc3_weight"}, {"fc1.b", "fc1_bias"}, {"fc2.b", "fc2_bias"}, {"fc3.b", "fc3_bias"},
-                {"relu.U", "relu_learn_dir_weight"}, {"relu.W", "relu_map_to_dir_weight"}, {"conv.W", "conv_weight"}};
+    } ends[] = {{"norm1.", "bn1_bn_"},
+                {"norm2.", "bn2_bn_"},
+                {"skip.norm.", "downsample_1_bn_"},
+                {"skip.W", "downsample_0_weight"},
+                {"conv1.W", "conv1_weight"},
+                {"conv2.W", "conv2_weight"},
+                {"prep.W", "prep1_weight"},
+                {"fc1.W", "fc1_weight"},
+                {"fc2.W", "fc2_weight"},
+                {"fc3.W", "fc3_weight"},
+                {"fc1.b", "fc1_bias"},
+                {"fc2.b", "fc2_bias"},
+                {"fc3.b", "fc3_bias"},
+                {"relu.U", "relu_learn_dir_weight"},
+                {"relu.W", "relu_map_to_dir_weight"},
+                {"conv.W", "conv_weight"}};
     const char *rest = ours, *end = NULL;
     char head[64] = "";
 
@@ -313,7 +427,8 @@ static void their_name(const char *ours, char name[160])
             return;
         }
     if (begins(rest, "norm.", &end))
-        snprintf(name, 160, "w_%s%s%s", head, strcmp(head, "input_block_") == 0 ? "bn_bn_" : "bn1_bn_",
+        snprintf(name, 160, "w_%s%s%s", head,
+                 strcmp(head, "input_block_") == 0 ? "bn_bn_" : "bn1_bn_",
                  strcmp(end, "gamma") == 0  ? "weight"
                  : strcmp(end, "beta") == 0 ? "bias"
                  : strcmp(end, "mean") == 0 ? "running_mean_after"
@@ -440,6 +555,7 @@ int main(void)
         cmocka_unit_test(rows_without_symmetry_do_not),
         cmocka_unit_test(reflections_are_kept_by_ours_and_vectors_alone),
         cmocka_unit_test(a_network_about_gravity_keeps_turns_about_it_only),
+        cmocka_unit_test(factors_of_paths_keep_variances),
         cmocka_unit_test(published_networks_have_their_number_of_parameters),
         cmocka_unit_test(vector_neurons_give_the_published_numbers),
         cmocka_unit_test(reln_of_velocities_gives_the_published_numbers),

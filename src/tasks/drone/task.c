@@ -30,6 +30,9 @@ enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY
 #define RESNET(input_, ...)                                                                        \
     ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .second = 128, .third = 256,           \
         .last = 512, .prep = 128, .residual = true, __VA_ARGS__)
+/* On chains; `last` are the heads. */
+#define CHAIN(arch_, ...)                                                                          \
+    ROW(.arch = arch_, .input = DRONE_IN_LOG, .layers = 4, .residual = true, __VA_ARGS__)
 #define OURS(...)                                                                                  \
     ROW(.arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 120, .prep = 16, .layers = 8,   \
         .residual = true, __VA_ARGS__)
@@ -102,6 +105,22 @@ static const TaskModel models[] = {
      .label = "ReLN, not beside the integral",
      .from = TASK_FULL,
      .settings = ROW(.arch = DRONE_RELN, .input = DRONE_IN_LOG, CHANNELS, .bracket = true)},
+    {.name = "tfn",
+     .label = "Tensor Field Network",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_TFN, .width = 17)},
+    {.name = "tfn-wide",
+     .label = "Tensor Field Network, neighbours up to 16",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_TFN, .width = 17, .reach = 16)},
+    {.name = "se3t",
+     .label = "SE(3)-Transformer",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_SE3T, .width = 16, .last = 4)},
+    {.name = "se3t-wide",
+     .label = "SE(3)-Transformer, neighbours up to 16",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_SE3T, .width = 16, .last = 4, .reach = 16)},
     {.name = "best", .label = "matrices of log C (ours)", .settings = OURS(.covariance = true)},
     {.name = "best-gravity",
      .label = "ours, about gravity only",
@@ -345,6 +364,8 @@ static void narrow(const Data *d, DroneRow *row)
         row->last = 160;
         row->prep = 44;
     }
+    if (d->small && (row->arch == DRONE_TFN || row->arch == DRONE_SE3T))
+        row->width = 8;
     if (d->small && (row->arch == DRONE_VN || row->arch == DRONE_RELN)) {
         row->width = 12;
         row->last = 64;
