@@ -689,6 +689,7 @@ static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const 
 {
     const Data *data = j->f->data;
     TaskRun *run = j->f->run;
+    const int turns = data->scale->turns < data->n[TESTED] ? data->scale->turns : data->n[TESTED];
     RelnRng rng = exp_rng(&data->scale->exp, 50 + number);
     DroneSeen seen[2] = {{0}, {0}};
     double r[9], *d = room, worst = 0, size = 0, sum = 0;
@@ -719,7 +720,7 @@ static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const 
             size = fmax(size, fabs(turned[k]));
         }
     }
-    run->metrics[TURNED] += sqrt(sum) / data->scale->turns;
+    run->metrics[TURNED] += sqrt(sum) / turns;
     run->metrics[SYMMETRY] = fmax(run->metrics[SYMMETRY], worst / size);
     return status;
 }
@@ -804,8 +805,10 @@ static RelnStatus judge_all(const Judge *j)
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     Fit copy = *(const Fit *)self;
+    const char *weights = task_option(run->env, "weights");
 
-    (void)run;
+    if (weights)
+        TRY(reln_store_load(exp_store(e), weights));
     return judge_all(&(Judge){&copy, e});
 }
 
@@ -853,7 +856,9 @@ static RelnStatus learn(Fit *f, RelnGroup *group)
                              .network = drone_network,
                              .model = &f->model,
                              .start = begin,
-                             .n_parts = f->row.covariance ? 2 : 1,
+                             .n_parts = task_option(f->run->env, "weights") ? 0
+                                        : f->row.covariance                 ? 2
+                                                                            : 1,
                              .parts = parts},
                    judge, f);
 }
@@ -904,7 +909,7 @@ const Task task_drone = {
                 {.name = "nees", .label = "NEES"}},
     .n_models = sizeof models / sizeof models[0],
     .models = models,
-    .n_options = 5,
+    .n_options = 6,
     .options = {{.name = "noise",
                  .help = "of velocities: README.md of the task",
                  TASK_WORDS(noises),
@@ -918,6 +923,9 @@ const Task task_drone = {
                  TASK_WORDS(network_sizes)},
                 {.name = "flights",
                  .help = "judge by real flights: EuRoC .csv and TUM text files, commas between"},
+                {.name = "weights",
+                 .help = "models/ROW-SEED.safetensors of a trained row: judge it, train nothing",
+                 .file = true},
                 {.name = "save", .help = "a folder that gets all flights as .npz and TUM text"}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
