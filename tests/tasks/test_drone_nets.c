@@ -194,6 +194,8 @@ static void equivariant_rows_turn_with_their_windows(void **state)
         double r[9];
 
         drone_random_rotation(&rng, r);
+        assert_true(row_error("vn-axes", "so:3", DRONE_NOISE_A, r) <
+                    1e-12); /* three equal variances */
         assert_true(row_error("best", "so:3", DRONE_NOISE_G, r) < 1e-12);
         assert_true(row_error("reln", "so:3", DRONE_NOISE_G, r) < 1e-12);
     }
@@ -362,13 +364,18 @@ typedef struct Golden {
     const char *folder;
 } Golden;
 
+/* Networks of the source tree, and others where all reference arrays are beside it. */
 static bool load(const Golden *g, const char *name, RelnArray *a)
 {
+    static const char *const places[2] = {"tests/golden/drone", "../shared/golden/drone"};
     char path[512];
 
-    snprintf(path, sizeof path, "%s/../shared/golden/drone/%s/%s.npy", RELN_SOURCE_DIR, g->folder,
-             name);
-    return reln_npy_load(g->ctx, path, a) == RELN_OK;
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s/%s.npy", RELN_SOURCE_DIR, places[i], g->folder, name);
+        if (reln_npy_load(g->ctx, path, a) == RELN_OK)
+            return true;
+    }
+    return false;
 }
 
 /* Replace the beginning of a name. */
@@ -433,11 +440,51 @@ static void their_name(const char *ours, char name[160])
                  : strcmp(end, "beta") == 0 ? "bias"
                  : strcmp(end, "mean") == 0 ? "running_mean_after"
                                             : "running_var_after");
+    else if (begins(ours, "shrink.", &rest))
+        snprintf(name, 160, "w_inv_mlp_mlp_%d_%s", 2 * (rest[0] - '0'),
+                 rest[2] == 'W' ? "weight" : "bias");
     else if (strncmp(ours, "bracket.", 8) == 0)
         snprintf(name, 160, "w_liebracket_learn_dir%s_weight",
                  strstr(ours, "Wb") || strstr(ours, "two") ? "2" : "");
     else
         snprintf(name, 160, "w_%s", ours);
+}
+
+static const char *norm_part(const char *part)
+{
+    return strcmp(part, "gamma") == 0  ? "weight"
+           : strcmp(part, "beta") == 0 ? "bias"
+           : strcmp(part, "mean") == 0 ? "running_mean_after"
+                                       : "running_var_after";
+}
+
+/* The same for the plain ResNet. */
+static void plain_name(const char *ours, char name[160])
+{
+    const char *rest;
+
+    if (begins(ours, "group", &rest)) {
+        const char *part = rest + 4; /* "0.1.conv1.W" */
+        const char *of = strchr(part, '.') + 1;
+
+        if (strncmp(part, "conv", 4) == 0)
+            snprintf(name, 160, "w_residual_groups_%c_%c_conv%c_weight", rest[0], rest[2], part[4]);
+        else if (strncmp(part, "norm", 4) == 0)
+            snprintf(name, 160, "w_residual_groups_%c_%c_bn%c_%s", rest[0], rest[2], part[4],
+                     norm_part(of));
+        else
+            snprintf(name, 160, "w_residual_groups_%c_%c_downsample_%s%s", rest[0], rest[2],
+                     of[0] == 'W' ? "0_" : "1_", of[0] == 'W' ? "weight" : norm_part(of));
+    } else if (begins(ours, "head.norm.", &rest)) {
+        snprintf(name, 160, "w_output_block1_bn1_%s", norm_part(rest));
+    } else if (begins(ours, "head.fc", &rest)) {
+        snprintf(name, 160, "w_output_block1_fc%c_%s", rest[0], rest[2] == 'W' ? "weight" : "bias");
+    } else if (begins(ours, "in.norm.", &rest)) {
+        snprintf(name, 160, "w_input_block_1_%s", norm_part(rest));
+    } else {
+        snprintf(name, 160, "%s",
+                 ours[0] == 'i' ? "w_input_block_0_weight" : "w_output_block1_prep1_weight");
+    }
 }
 
 /* Theirs [out, in, taps] to ours (taps in, out); FC [out, in taps] with the sample running fastest. */
@@ -453,7 +500,7 @@ static void fill(const RelnEntryInfo *e, const RelnArray *a, int taps)
                 w[(t * in + i) * out + o] = a->f64[(o * in + i) * taps + t];
 }
 
-static void fill_all(const Golden *g, RelnStore *store)
+static void fill_all(const Golden *g, RelnStore *store, bool plain)
 {
     for (int i = 0; i < reln_store_count(store); i++) {
         const RelnEntryInfo e = reln_store_entry(store, i);
@@ -461,7 +508,7 @@ static void fill_all(const Golden *g, RelnStore *store)
         RelnArray a;
         int taps = 1;
 
-        their_name(e.name, name);
+        (plain ? plain_name : their_name)(e.name, name);
         if (!load(g, name, &a)) {
             if (strcmp(e.name, "in.conv.W") == 0)
                 assert_true(load(g, "w_ln_conv_weight", &a));
@@ -477,19 +524,44 @@ static void fill_all(const Golden *g, RelnStore *store)
     }
 }
 
+/* Adds the rising eigenvalues of a symmetric matrix, divided by the samples of a window; by the roots of its characteristic
+ * polynomial. */
+static void add_variances(const double *c, double *l)
+{
+    const double mean = (c[0] + c[4] + c[8]) / 3, third = 2 * acos(-1.0) / 3;
+    double b[9], square = 0, det, angle, size;
+
+    for (int k = 0; k < 9; k++) {
+        b[k] = c[k] - (k % 4 == 0 ? mean : 0);
+        square += b[k] * b[k] / 6;
+    }
+    size = sqrt(square);
+    det = b[0] * (b[4] * b[8] - b[5] * b[7]) - b[1] * (b[3] * b[8] - b[5] * b[6]) +
+          b[2] * (b[3] * b[7] - b[4] * b[6]);
+    angle = acos(fmin(fmax(det / (2 * size * square), -1), 1)) / 3;
+    l[0] += (mean + 2 * size * cos(angle + third)) / DRONE_WINDOW;
+    l[1] += (mean + 2 * size * cos(angle - third)) / DRONE_WINDOW;
+    l[2] += (mean + 2 * size * cos(angle)) / DRONE_WINDOW;
+}
+
+#define AXES "train_act_conv_in"
+
 /* Theirs [B, rows, T]: velocities (rows 0 .. 2), then covariances (rows 3 .. 11). */
 static void check_golden(const char *folder, const char *name, const char *symmetry)
 {
     Golden g = {.folder = folder};
     DroneRow row = *row_of(name);
-    RelnArray x, y;
-    double v[2 * 600], m[2 * 1800], worst = 0, size = 0;
+    RelnArray x, y, axes;
+    double v[2 * 600], m[2 * 1800], l[2 * 3] = {0}, worst = 0, size = 0;
     const double *out;
     Rig r;
 
-    row.width = 4;
-    row.last = 6;
-    row.prep = 3;
+    row.width = row.arch == DRONE_RESNET ? 6 : 4;
+    row.second = 8;
+    row.third = 10;
+    row.last = row.arch == DRONE_RESNET ? 12 : 6;
+    row.prep = row.arch == DRONE_RESNET ? 8 : 3;
+    row.shrink = 12;
     row.residual = false;
     open_rig(&r, &row, symmetry, 1, false);
     g.ctx = r.ctx;
@@ -499,7 +571,7 @@ static void check_golden(const char *folder, const char *name, const char *symme
         skip();
     }
     assert_true(load(&g, "x", &x));
-    fill_all(&g, r.s.store);
+    fill_all(&g, r.s.store, row.arch == DRONE_RESNET);
     for (int b = 0; b < 2; b++)
         for (int t = 0; t < 200; t++) {
             const ptrdiff_t rows = x.dims[1];
@@ -512,11 +584,23 @@ static void check_golden(const char *folder, const char *name, const char *symme
             for (int k = 0; k < 9; k++)
                 c[k] = x.f64[(b * rows + 3 + k) * 200 + t];
             assert_ok(r.ctx, reln_matrix_log_spd(r.ctx, 3, c, logs));
-            memcpy(m + b * 1800 + 9 * t, logs, sizeof logs);
+            memcpy(m + b * 1800 + 9 * t, row.input == DRONE_IN_LOG ? logs : c, sizeof logs);
+            add_variances(c, l + 3 * b);
         }
+    if (row.input == DRONE_IN_AXES_CODED) { /* theirs [B 3, 4, T]: velocity and three axes */
+        assert_true(load(&g, AXES, &axes));
+        for (int i = 0; i < 2 * 200 * 9; i++) {
+            const int b = i / 1800, t = i / 9 % 200, k = i / 3 % 3, j = i % 3;
+
+            m[i] = axes.f64[((b * 3 + k) * 4 + 1 + j) * 200 + t];
+        }
+        reln_array_clear(&axes);
+    }
     assert_ok(r.ctx, reln_plan_bind_sized(r.plan, "v", v, RELN_F64, 1200));
     if (drone_size_m(row.input, 1) > 0)
         assert_ok(r.ctx, reln_plan_bind_sized(r.plan, "m", m, RELN_F64, 3600));
+    if (drone_size_l(row.input) > 0)
+        assert_ok(r.ctx, reln_plan_bind_sized(r.plan, "l", l, RELN_F64, 6));
     assert_ok(r.ctx, reln_plan_run(r.plan, &(RelnRun){.n_samples = 2}));
     out = reln_plan_output(r.plan, "out", NULL);
     for (int i = 0; i < 6; i++) {
@@ -548,6 +632,18 @@ static void reln_of_covariances_gives_the_published_numbers(void **state)
     check_golden("net_ln_vlogC", "reln", "so:3");
 }
 
+static void resnet_gives_the_published_numbers(void **state)
+{
+    (void)state;
+    check_golden("net_resnet_vC", "resnet", "none:3");
+}
+
+static void the_coded_axes_give_the_published_numbers(void **state)
+{
+    (void)state;
+    check_golden("net_vn_vC", "vn-axes-coded", "none:3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +656,8 @@ int main(void)
         cmocka_unit_test(vector_neurons_give_the_published_numbers),
         cmocka_unit_test(reln_of_velocities_gives_the_published_numbers),
         cmocka_unit_test(reln_of_covariances_gives_the_published_numbers),
+        cmocka_unit_test(resnet_gives_the_published_numbers),
+        cmocka_unit_test(the_coded_axes_give_the_published_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
