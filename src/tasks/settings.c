@@ -148,10 +148,9 @@ static const char *before_of(const Task *task, const char *name)
 {
     const char *before = before_in(task->scale_fields.section, name);
 
-    for (int i = 0; i < task->n_options;
-         i++) /* one that takes any text and was not there was not given */
-        if (task->options[i].n_words == 0 && !task->options[i].file &&
-            strcmp(task->options[i].name, name) == 0)
+    /* An option that takes any text or a file and that a record lacks was not given then. */
+    for (int i = 0; i < task->n_options; i++)
+        if (task->options[i].n_words == 0 && strcmp(task->options[i].name, name) == 0)
             return "\"\"";
     return before ? before : before_in(task->row_fields.section, name);
 }

@@ -30,6 +30,9 @@ enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY
 #define RESNET(input_, ...)                                                                        \
     ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .second = 128, .third = 256,           \
         .last = 512, .prep = 128, .residual = true, __VA_ARGS__)
+/* On chains; `last` are the heads. */
+#define CHAIN(arch_, ...)                                                                          \
+    ROW(.arch = arch_, .input = DRONE_IN_LOG, .layers = 4, .residual = true, __VA_ARGS__)
 #define OURS(...)                                                                                  \
     ROW(.arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 120, .prep = 16, .layers = 8,   \
         .residual = true, __VA_ARGS__)
@@ -102,6 +105,22 @@ static const TaskModel models[] = {
      .label = "ReLN, not beside the integral",
      .from = TASK_FULL,
      .settings = ROW(.arch = DRONE_RELN, .input = DRONE_IN_LOG, CHANNELS, .bracket = true)},
+    {.name = "tfn",
+     .label = "Tensor Field Network",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_TFN, .width = 17)},
+    {.name = "tfn-wide",
+     .label = "Tensor Field Network, neighbours up to 16",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_TFN, .width = 17, .reach = 16)},
+    {.name = "se3t",
+     .label = "SE(3)-Transformer",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_SE3T, .width = 16, .last = 4)},
+    {.name = "se3t-wide",
+     .label = "SE(3)-Transformer, neighbours up to 16",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_SE3T, .width = 16, .last = 4, .reach = 16)},
     {.name = "best", .label = "matrices of log C (ours)", .settings = OURS(.covariance = true)},
     {.name = "best-gravity",
      .label = "ours, about gravity only",
@@ -345,6 +364,8 @@ static void narrow(const Data *d, DroneRow *row)
         row->last = 160;
         row->prep = 44;
     }
+    if (d->small && (row->arch == DRONE_TFN || row->arch == DRONE_SE3T))
+        row->width = 8;
     if (d->small && (row->arch == DRONE_VN || row->arch == DRONE_RELN)) {
         row->width = 12;
         row->last = 64;
@@ -668,6 +689,7 @@ static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const 
 {
     const Data *data = j->f->data;
     TaskRun *run = j->f->run;
+    const int turns = data->scale->turns < data->n[TESTED] ? data->scale->turns : data->n[TESTED];
     RelnRng rng = exp_rng(&data->scale->exp, 50 + number);
     DroneSeen seen[2] = {{0}, {0}};
     double r[9], *d = room, worst = 0, size = 0, sum = 0;
@@ -698,7 +720,7 @@ static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const 
             size = fmax(size, fabs(turned[k]));
         }
     }
-    run->metrics[TURNED] += sqrt(sum) / data->scale->turns;
+    run->metrics[TURNED] += sqrt(sum) / turns;
     run->metrics[SYMMETRY] = fmax(run->metrics[SYMMETRY], worst / size);
     return status;
 }
@@ -783,8 +805,10 @@ static RelnStatus judge_all(const Judge *j)
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     Fit copy = *(const Fit *)self;
+    const char *weights = task_option(run->env, "weights");
 
-    (void)run;
+    if (weights)
+        TRY(reln_store_load(exp_store(e), weights));
     return judge_all(&(Judge){&copy, e});
 }
 
@@ -832,7 +856,9 @@ static RelnStatus learn(Fit *f, RelnGroup *group)
                              .network = drone_network,
                              .model = &f->model,
                              .start = begin,
-                             .n_parts = f->row.covariance ? 2 : 1,
+                             .n_parts = task_option(f->run->env, "weights") ? 0
+                                        : f->row.covariance                 ? 2
+                                                                            : 1,
                              .parts = parts},
                    judge, f);
 }
@@ -883,7 +909,7 @@ const Task task_drone = {
                 {.name = "nees", .label = "NEES"}},
     .n_models = sizeof models / sizeof models[0],
     .models = models,
-    .n_options = 5,
+    .n_options = 6,
     .options = {{.name = "noise",
                  .help = "of velocities: README.md of the task",
                  TASK_WORDS(noises),
@@ -897,6 +923,9 @@ const Task task_drone = {
                  TASK_WORDS(network_sizes)},
                 {.name = "flights",
                  .help = "judge by real flights: EuRoC .csv and TUM text files, commas between"},
+                {.name = "weights",
+                 .help = "models/ROW-SEED.safetensors of a trained row: judge it, train nothing",
+                 .file = true},
                 {.name = "save", .help = "a folder that gets all flights as .npz and TUM text"}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
