@@ -63,7 +63,20 @@ typedef struct RelnNet {
     bool train;                 /* batch statistics are computed and remembered, not recalled */
     const RelnRepForm *forms;   /* (n_forms), chosen for reps, before any other; may be NULL */
     int n_forms;
+    const char *within; /* before the names of layers: reln_nn_within(); NULL: nothing */
 } RelnNet;
+
+/* The net for the layers of a part: names are as for printf(), and come before those of its layers.
+ *
+ *     for (int i = 0; i < depth; i++) {
+ *         const RelnNet block = reln_nn_within(&net, "block%d", i);
+ *         h = reln_nn_linear(&block, "one", h, 64);                  // parameters "block0.one.W", "block1.one.W", ...
+ *     }
+ *
+ * Parts nest. A layer of your own gets its name and begins with reln_nn_within(net, "%s", name). The copy lives as long as
+ * the graph. Names have 1 to 127 characters: RELN_ERR_ARG otherwise. */
+RELN_API RelnNet reln_nn_within(const RelnNet *net, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A feature and invariants beside it, of the same leading axes; either may be NULL. */
 typedef struct RelnFeatures {
@@ -299,6 +312,29 @@ RELN_API RelnNode *reln_nn_pool_softmax(const RelnNet *net, const char *name, Re
 
 RELN_API RelnNode *reln_nn_pool_mean(const RelnNet *net, RelnNode *x, int over);
 
+/* y = sum_p w_p x_p; weights NULL: all 1. A sum says how many there were and a mean does not: momenta, charges and energies
+ * add up. Shapes x (P, ..., K, C) of any rep, weights (P, ..., 1, 1 or C) of the same items -> (1, ..., K, C). 0 for an
+ * empty set. */
+RELN_API RelnNode *reln_nn_pool_sum(const RelnNet *net, RelnNode *x, RelnNode *weights, int over);
+
+/* y = sum_p w_p x_p / sum_p w_p, weights of 0 or more; 0 where they add up to 0. Shapes as reln_nn_pool_sum(). */
+RELN_API RelnNode *reln_nn_pool_weighted(const RelnNet *net, RelnNode *x, RelnNode *weights,
+                                         int over);
+
+/* The largest of invariants, channel by channel; 0 for an empty set of rows, and the first of equal ones gets the gradient.
+ * Shapes (P, ..., 1, D) -> (1, ..., 1, D). Other features: reln_nn_pool_max(). */
+RELN_API RelnNode *reln_nn_pool_largest(const RelnNet *net, RelnNode *s, int over);
+
+/* The number of rows of each sample, (1, 1): an invariant that means and maxima have lost. x is of the row domain. */
+RELN_API RelnNode *reln_nn_pool_count(const RelnNet *net, RelnNode *x);
+
+/* Channels as `heads` groups, each on a place of an axis P, Q or R that has extent 1, and back:
+ *     (P, 1, R, K, C) -> (P, heads, R, K, C / heads) with the axis Q, head h with the channels h C / heads, ...
+ * Shapes  any rep, any domain      Parameters  none
+ * Fails   RELN_ERR_SHAPE when heads, at most 64, do not divide C, or the axis is taken */
+RELN_API RelnNode *reln_nn_split_heads(const RelnNet *net, RelnNode *x, int heads, RelnAxis axis);
+RELN_API RelnNode *reln_nn_merge_heads(const RelnNet *net, RelnNode *x, RelnAxis axis);
+
 /* Attention among the points on P, or among the rows of each sample when x and s are of a row domain, with residual: for
  * each head, with queries q = x Wq, keys k = x Wk, values v = x Wv,
  *     a_ij = softmax_j( sum_c B(q_ic, k_jc) / sqrt(K C) + (s Sq)_i (s Sk)_j / sqrt(D) )
@@ -361,6 +397,23 @@ RELN_API RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, Rel
  * from 1. A light-like vector, whose channels have no size that the group keeps, is multiplied by 1e-5^(-1/4) = 17.8. */
 RELN_API RelnNode *reln_nn_layer_norm(const RelnNet *net, const char *name, RelnNode *x);
 
+/* Root of the mean square, each point by itself: y_c = gamma_c x_c / sqrt(1e-5 + mean_c |B(x_c,x_c)|) where B is definite
+ * (vectors of so:n, invariants with B(s, s) = s^2); where it is not, |B| is no size and has a kink, and this is
+ * reln_nn_layer_norm(). Shapes x's, any rep with a form. Parameters gamma: C, from 1. */
+RELN_API RelnNode *reln_nn_rms_norm(const RelnNet *net, const char *name, RelnNode *x);
+
+/* The usual layer norm, of invariants: y_c = gamma_c (s_c - m) / sqrt(1e-5 + v) + beta_c, m and v the mean and the variance over
+ * the channels of each point. Shapes (..., 1, D), any domain. Parameters gamma (from 1), beta (from 0): D. */
+RELN_API RelnNode *reln_nn_layer_norm_invariants(const RelnNet *net, const char *name, RelnNode *s);
+
+/* The usual batch norm, of invariants: y = gamma (s - m) / sqrt(1e-5 + v) + beta, m and v over all items of the batch and all
+ * points, each counted with its weight. When net->train they are those of the batch, and remembered with momentum 0.1 (v
+ * without bias; of a batch of weight 0 nothing); recalled otherwise.
+ * Shapes  s (P, Q, R, 1, D) of samples, rows or pairs; weights (..., 1, 1) of the same domain, 0 for padding; NULL: all 1
+ * Parameters  gamma (from 1), beta (from 0): D. State "mean", "var": D      Cost  10 for each number */
+RELN_API RelnNode *reln_nn_batch_norm_invariants(const RelnNet *net, const char *name, RelnNode *s,
+                                                 RelnNode *weights);
+
 typedef enum RelnNorm {
     /* y = gamma_c x / (1e-5 + E[B(x_c,x_c)^2])^(1/4). Parameters gamma: C, from 1. State "square": C */
     RELN_NORM_INVARIANT,
@@ -373,6 +426,93 @@ typedef enum RelnNorm {
  * 0.1 (variances without bias); recalled otherwise. Shapes x's. */
 RELN_API RelnNode *reln_nn_batch_norm(const RelnNet *net, const char *name, RelnNode *x,
                                       RelnNorm norm);
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------------ */
+
+/* A residual block of two convolutions along an axis, for features, invariants or both:
+ *
+ *     y = f(skip(in) + norm(conv(f(norm(conv(in))))))
+ *
+ *     RelnFeatures h = reln_nn_conv_block(&net, "b1", h, &(RelnConvBlock){.channels = 64, .stride = 2, .norm = RELN_BLOCK_BATCH_NORM});
+ *
+ * The first convolution has the stride; where stride or channels change, skip is a convolution of width 1 with a norm, and
+ * the input itself otherwise. Weights do not touch K, and features have no bias. f is, with RELN_BLOCK_GATED,
+ *     s' = a(s + r(B(x, x)) Q),   x'_c = 2 sigmoid(s' G + g)_c x_c,   r(q) = q / (1 + q^2)^(1/4)
+ * a the activation, so that invariants see lengths and features are scaled by invariants (without invariants, by a(r(B(x, x)) Q + b),
+ * C of them); with the others, reln_nn_relu(), _rms() or _project() for x, and a(s) by itself. With invariants alone, batch norm
+ * and RELN_ACT_RELU it is the block of ResNet.
+ *
+ * Shapes  x (P, Q, R, K, C), s (P, Q, R, 1, D) -> P / stride points, rounded up, `channels` and `invariants`
+ * Parameters  "one.x.W", "one.s.W", "one.nx...", "one.ns...", "two...", "skip..."; "between...", "after..." of f
+ * Fails   as reln_nn_conv(): RELN_ERR_UNSUPPORTED on rows
+ * Cost    2 width (K C C' + D D') for each point and convolution */
+typedef enum RelnBlockNorm {
+    RELN_BLOCK_PLAIN, /* none; invariants have a bias instead */
+    RELN_BLOCK_BATCH_NORM, /* reln_nn_batch_norm() with RELN_NORM_INVARIANT; reln_nn_batch_norm_invariants() */
+    RELN_BLOCK_RMS_NORM /* reln_nn_rms_norm(); reln_nn_layer_norm_invariants() */
+} RelnBlockNorm;
+typedef enum RelnBlockGate {
+    RELN_BLOCK_GATED,
+    RELN_BLOCK_RELU,
+    RELN_BLOCK_RMS,
+    RELN_BLOCK_PROJECT
+} RelnBlockGate;
+typedef struct RelnConvBlock {
+    int channels, invariants;    /* 0: as many as come in */
+    int width, stride, dilation; /* 0 counts as 3, 1, 1 */
+    bool causal;                 /* no point is made of one behind it */
+    RelnBlockNorm norm;
+    RelnBlockGate gate;
+    RelnActivation activation; /* of invariants */
+    double dropout;            /* before the second convolution: reln_nn_dropout() */
+    double skip;               /* stochastic depth: reln_nn_residual() */
+    RelnAxis axis;             /* P, unless it is set to Q or R */
+} RelnConvBlock;
+RELN_API RelnFeatures reln_nn_conv_block(const RelnNet *net, const char *name, RelnFeatures in,
+                                         const RelnConvBlock *options);
+
+/* Pooling along an axis, which makes it shorter: windows of RelnWindow, their means, or with `max` for each channel the
+ * point with the largest score: an invariant itself, B(x, x Wq) of other features.
+ *
+ *     h = reln_nn_pool_windows(&net, "p1", h, &(RelnWindowPool){.window = reln_window_same(2, 2, 1)});   // half as many points
+ *
+ * Parameters  Wq: C C with `max`, without a gradient      Fails  RELN_ERR_UNSUPPORTED on rows: reln_coarse() has those */
+typedef struct RelnWindowPool {
+    RelnWindow window;
+    bool max;
+    RelnAxis axis; /* P, unless it is set to Q or R */
+} RelnWindowPool;
+RELN_API RelnFeatures reln_nn_pool_windows(const RelnNet *net, const char *name, RelnFeatures in,
+                                           const RelnWindowPool *options);
+
+/* A block of a transformer, on points of axis P or on rows: with n(.) reln_nn_rms_norm() of x and
+ * reln_nn_layer_norm_invariants() of s,
+ *     h = in + what reln_nn_attention() adds to n(in),      y = h + W2 f(W1 n(h))
+ * f the nonlinearity RELN_BLOCK_GATED of reln_nn_conv_block(), W1 and W2 linear for x and dense for s.
+ * Shapes  as they come in; either of x and s may be missing; heads divide C and D
+ * Parameters  "attention.Wq", ...; "x1.W", "x2.W", "s1.W", "s1.b", ...; "gates..."; "one.nx.gamma", "one.ns...", "two..."
+ * Cost    reln_nn_attention()'s and 4 (K C wide + D hidden) for each point */
+typedef struct RelnTransformer {
+    int heads;  /* 0 counts as 1 */
+    int hidden; /* invariants between W1 and W2; 0: 2 D */
+    int wide;   /* channels of features there; 0: C */
+    double dropout, skip;
+    RelnActivation activation;
+} RelnTransformer;
+RELN_API RelnFeatures reln_nn_transformer(const RelnNet *net, const char *name, RelnFeatures in,
+                                          const RelnTransformer *options);
+
+/* ---- leaving parts out ------------------------------------------------------------------------------------------------ */
+
+/* Dropout: when net->train, a share p of the numbers of in.s and of the channels of in.x, with all coordinates, is 0 and
+ * the rest is divided by 1 - p; otherwise nothing is done. Either of both may be NULL. Fails with RELN_ERR_ARG when p is not in
+ * [0, 1). Labels are smoothed in the loss: RelnLoss.smoothing. */
+RELN_API RelnFeatures reln_nn_dropout(const RelnNet *net, RelnFeatures in, double p);
+
+/* A residual connection with stochastic depth: in + branch; when net->train, the branch of a sample, all its points and
+ * rows alike, is left out with probability p and divided by 1 - p otherwise. What the branch has not (NULL) stays. */
+RELN_API RelnFeatures reln_nn_residual(const RelnNet *net, RelnFeatures in, RelnFeatures branch,
+                                       double p);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@
 #ifndef RELN_PLAN_H
 #define RELN_PLAN_H
 
+#include "reln/comm.h"
 #include "reln/graph.h"
 #include "reln/pool.h"
 
@@ -24,8 +25,10 @@ extern "C" {
 typedef struct RelnPlan RelnPlan;
 
 typedef struct RelnPlanOptions {
-    RelnPool *pool; /* NULL: the calling thread alone */
-    int shard;      /* samples per shard; 0: derived from the graph */
+    RelnPool *pool;       /* NULL: the calling thread alone */
+    const RelnComm *comm; /* ranks that run this plan together; copied; NULL: this process alone */
+    int shard;            /* samples per shard; 0: derived from the graph */
+    int lanes; /* partial sums of a batch, 1 to 4096: they decide the bits, and how many workers have work; 0: 8 */
     int tile;       /* rows at a time in loops over rows and pairs; 0: derived from the graph */
     bool reference; /* the plain kernels, whatever this machine can do; docs/bits.md */
     /* For finding a NaN: every value is looked at when it is computed, and a run stops at the first NaN or infinity with

@@ -24,6 +24,7 @@
  *        ops.h        every op
  *        optimiser.h  optimisers as ops
  *        pool.h       threads
+ *        comm.h       processes that train together
  *
  * What the shared library exports is what these headers declare; `tools/check-abi` sees that it only grows.
  */
@@ -32,6 +33,7 @@
 
 #include "reln/algebra.h"
 #include "reln/base.h"
+#include "reln/comm.h"
 #include "reln/fit.h"
 #include "reln/graph.h"
 #include "reln/io.h"

@@ -134,8 +134,9 @@ typedef enum RelnTrainEnd {
     RELN_TRAIN_DONE,
     RELN_TRAIN_PATIENCE, /* no better score for too long */
     RELN_TRAIN_ASKED,    /* the watch said so */
-    RELN_TRAIN_DIVERGED /* loss or gradient are not finite: weights and states are those of the best evaluation (of
-                          * the start when there was none), moments 0 */
+    RELN_TRAIN_DIVERGED /* loss or gradient are not finite, or an op that had values before has none (RELN_ERR_NUMERIC):
+                          * weights and states are those of the best evaluation (of the start when there was none),
+                          * moments 0 */
 } RelnTrainEnd;
 
 typedef struct RelnTrainProgress {

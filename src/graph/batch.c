@@ -126,7 +126,7 @@ static void cut_shards(RelnPlan *plan)
     }
     if (shard.count)
         plan->shards[plan->n_shards++] = shard;
-    plan->n_lanes = plan->n_shards < LANES ? (int)plan->n_shards : LANES;
+    reln_lanes_cut(&plan->lanes, plan->n_shards, plan->ranks.copy.rank, plan->ranks.copy.size);
 }
 
 /* ---- the bound inputs ------------------------------------------------------------------------------------------ */
@@ -178,5 +178,5 @@ RelnStatus reln_plan_start(RelnPlan *plan, const RelnRun *run)
     RELN_TRY(check_sizes(plan));
     RELN_TRY(reln_plan_reserve_kept(plan));
     cut_shards(plan);
-    return RELN_OK;
+    return reln_ranks_prepare(plan);
 }

@@ -24,13 +24,14 @@ typedef struct RelnWalk {
     ptrdiff_t offset[RELN_LOOP_IN]; /* of each operand, in elements */
     ptrdiff_t out;                  /* of the output */
     ptrdiff_t run;                  /* elements of one innermost run */
+    ptrdiff_t rows;                 /* runs that one call of a kernel takes; 1 unless asked for */
     int outer;                      /* number of outer loops */
     bool done;
 } RelnWalk;
 
 static inline RelnWalk reln_walk(const RelnLoops *loops, int n_in, ptrdiff_t n)
 {
-    RelnWalk w = {.loops = loops, .outer = loops->rank - 1, .done = n == 0};
+    RelnWalk w = {.loops = loops, .outer = loops->rank - 1, .rows = 1, .done = n == 0};
     bool flat = loops->rank == 2;
 
     for (int r = 0; r < loops->rank; r++)
@@ -47,12 +48,23 @@ static inline RelnWalk reln_walk(const RelnLoops *loops, int n_in, ptrdiff_t n)
     return w;
 }
 
+/* The same, with the two innermost loops left to a kernel: `rows` runs that follow each other in the output. */
+static inline RelnWalk reln_walk_rows(const RelnLoops *loops, int n_in, ptrdiff_t n)
+{
+    RelnWalk w = reln_walk(loops, n_in, n);
+
+    if (w.outer > 0)
+        w.rows = w.extent[--w.outer];
+    return w;
+}
+
 /* The same with a run never longer than one item: for sums, whose order must not depend on how many there are. */
 static inline RelnWalk reln_walk_items(const RelnLoops *loops, ptrdiff_t n)
 {
     RelnWalk w = {.loops = loops,
                   .outer = loops->rank - 1,
                   .run = loops->extent[loops->rank - 1],
+                  .rows = 1,
                   .done = n == 0};
 
     for (int r = 0; r < loops->rank; r++)
@@ -65,11 +77,20 @@ static inline RelnWalk reln_walk_items(const RelnLoops *loops, ptrdiff_t n)
     return w;
 }
 
+static inline RelnWalk reln_walk_item_rows(const RelnLoops *loops, ptrdiff_t n)
+{
+    RelnWalk w = reln_walk_items(loops, n);
+
+    if (w.outer > 0)
+        w.rows = w.extent[--w.outer];
+    return w;
+}
+
 static inline void reln_walk_next(RelnWalk *w, int n_in)
 {
     int r = w->outer - 1;
 
-    w->out += w->run;
+    w->out += w->run * w->rows;
     for (; r >= 0; r--) {
         w->index[r]++;
         for (int i = 0; i < n_in; i++)
@@ -87,6 +108,12 @@ static inline void reln_walk_next(RelnWalk *w, int n_in)
 static inline ptrdiff_t reln_walk_stride(const RelnWalk *w, int i)
 {
     return w->loops->stride[i][w->loops->rank - 1];
+}
+
+/* How operand i steps from one of the `rows` to the next. */
+static inline ptrdiff_t reln_walk_row(const RelnWalk *w, int i)
+{
+    return w->rows > 1 ? w->loops->stride[i][w->outer] : 0;
 }
 
 #endif

@@ -67,13 +67,14 @@ int reln_collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode 
 static bool add_accumulator(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
-    const Accumulator sum = {p->plan->lane_size, f->place, (size_t)reln_shape_count(&x->shape),
+    Phase *phase = &p->plan->phases.items[f->phase];
+    Lanes *lanes = &p->plan->lanes;
+    const Accumulator sum = {phase->lane_size, f->place, (size_t)reln_shape_count(&x->shape),
                              x->dtype};
 
-    Phase *phase = &p->plan->phases.items[f->phase];
-
-    f->lane = (Place){AT_LANE, p->plan->lane_size, 0};
-    p->plan->lane_size += reln_plan_room(x, 1);
+    f->lane = (Place){AT_LANE, phase->lane_size, 0};
+    phase->lane_size += reln_plan_room(x, 1);
+    lanes->size = phase->lane_size > lanes->size ? phase->lane_size : lanes->size;
     for (ptrdiff_t at = 0; at < (ptrdiff_t)sum.count; at += PIECE)
         if (!PLAN_ADD(p->plan, &phase->pieces,
                       piece_at(phase->sums.count, at, (ptrdiff_t)sum.count)))

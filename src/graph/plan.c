@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kit/comm.h"
+
 /* ---- the size of a shard -------------------------------------------------------------------------------------- */
 
 /* The largest value of one sample, in functions too. */
@@ -121,9 +123,8 @@ static RelnStatus give_memory(RelnPlan *plan)
     const int threads = reln_pool_threads(plan->pool);
 
     plan->slab = largest_slab(plan);
-    plan->n_workers = plan->finite ? 1 : threads < LANES ? threads : LANES;
+    plan->n_workers = plan->finite ? 1 : threads < plan->lanes.most ? threads : plan->lanes.most;
     plan->memory = reln_alloc_raw(plan->ctx, plan->memory_size, 1);
-    plan->lanes = reln_alloc_raw(plan->ctx, plan->lane_size * LANES, 1);
     plan->workers = reln_arena_alloc(&plan->arena, (size_t)plan->n_workers, sizeof *plan->workers);
     plan->bound = reln_arena_alloc(&plan->arena, (size_t)g->sources.count, sizeof *plan->bound);
     plan->row_counts =
@@ -134,11 +135,13 @@ static RelnStatus give_memory(RelnPlan *plan)
         reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->item_first);
     plan->item_capacity =
         reln_arena_alloc(&plan->arena, (size_t)g->rows.count, sizeof *plan->item_capacity);
-    if (!plan->memory || !plan->lanes || !plan->workers || !plan->bound || !plan->row_counts ||
-        !plan->row_first || !plan->item_first || !plan->item_capacity)
+    if (!plan->memory || !plan->workers || !plan->bound || !plan->row_counts || !plan->row_first ||
+        !plan->item_first || !plan->item_capacity)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < plan->n_workers; i++)
         RELN_TRY(equip(plan, &plan->workers[i]));
+    RELN_TRY(reln_lanes_init(&plan->lanes, plan->ctx, plan->n_workers, plan->ranks.copy.size));
+    RELN_TRY(reln_ranks_init(plan));
     load_constants(plan);
     return RELN_OK;
 }
@@ -150,6 +153,13 @@ static RelnStatus build(RelnPlan *plan, const RelnPlanOptions *options)
     plan->kern = reln_kernels(options->reference);
     plan->finite = options->finite;
     plan->tile = options->tile;
+    RELN_TRY(reln_comm_check(plan->ctx, options->comm));
+    plan->ranks.copy = options->comm ? *options->comm : (RelnComm){.size = 1};
+    plan->ranks.comm = plan->ranks.copy.size > 1 ? &plan->ranks.copy : NULL;
+    plan->lanes.most = options->lanes > 0 ? options->lanes : RELN_LANES;
+    if (options->lanes < 0 || options->lanes > RELN_LANES_MOST)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "plan: %d lanes, wanted 1 to %d", options->lanes,
+                         RELN_LANES_MOST);
     plan->shard = options->shard > 0 ? options->shard : choose_shard(plan->graph);
     RELN_TRY(check_size(plan));
     if (!reln_plan_compile(plan))
@@ -204,7 +214,8 @@ void reln_plan_destroy(RelnPlan *plan)
         reln_free(plan->ctx, plan->item_first[i]);
     reln_free(plan->ctx, plan->shards);
     reln_free(plan->ctx, plan->memory);
-    reln_free(plan->ctx, plan->lanes);
+    reln_lanes_clear(&plan->lanes, plan->ctx);
+    reln_ranks_clear(plan);
     reln_free(plan->ctx, plan->frozen);
     reln_arena_clear(&plan->arena);
     reln_free(plan->ctx, plan);
@@ -454,10 +465,11 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
 
 RelnCost reln_plan_cost(const RelnPlan *plan)
 {
-    RelnCost cost = {.lanes = LANES};
+    RelnCost cost = {.lanes = RELN_LANES};
 
     if (!plan)
         return cost;
+    cost.lanes = plan->lanes.most;
     cost.flops_step = plan->commit.flops;
     cost.shard = (int)plan->shard;
     cost.n_rows = plan->graph->rows.count;
@@ -476,7 +488,7 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
     cost.phases = plan->phases.count;
     cost.parameters = plan->parameters;
     cost.bytes_worker = plan->slab + plan->pack_size + reln_gemm_bytes();
-    cost.bytes_shared = plan->memory_size + plan->lane_size * LANES;
+    cost.bytes_shared = plan->memory_size + plan->lanes.size * (size_t)plan->lanes.n_buffers;
     cost.bytes_shared += plan->frozen ? entries_room(plan) : 0;
     return cost;
 }

@@ -2,8 +2,12 @@
 #ifndef GRAPH_PLAN_H
 #define GRAPH_PLAN_H
 
+#include <assert.h>
+
 #include "base/pool.h"
+#include "graph/exchange.h"
 #include "graph/graph.h"
+#include "graph/lanes.h"
 #include "reln/plan.h"
 
 /* Where a value is while a program runs. */
@@ -100,11 +104,12 @@ typedef struct Piece {
     ptrdiff_t first, count;
 } Piece;
 
-typedef struct Phase {
+struct Phase {
     Program step, shards;
     RELN_LIST(Accumulator) sums;
     RELN_LIST(Piece) pieces; /* of the sums */
-} Phase;
+    size_t lane_size;        /* bytes of its sums; phases use the same memory in turn */
+};
 
 /* A constant and its place in the shared memory. */
 typedef struct Constant {
@@ -145,7 +150,7 @@ typedef struct Worker {
     char message[RELN_MESSAGE];
 } Worker;
 
-enum { LANES = RELN_TREE, MAX_IN = RELN_INPUTS_MAX };
+enum { MAX_IN = RELN_INPUTS_MAX };
 
 struct RelnPlan {
     RelnCtx *ctx;
@@ -172,8 +177,8 @@ struct RelnPlan {
     uint64_t n_freezes; /* so far: packs of another one are stale */
     char *memory;       /* shared: step-level values */
     size_t memory_size;
-    char *lanes;
-    size_t lane_size;
+    Lanes lanes;
+    Ranks ranks;
     size_t parameters; /* trainable elements that are read */
     int n_workers;
     Worker *workers;
@@ -184,7 +189,6 @@ struct RelnPlan {
     /* of the batch at hand */
     RelnRun run;
     ptrdiff_t n_shards;
-    int n_lanes; /* in use */
     Shard *shards;
     ptrdiff_t **row_first; /* [row domain][sample], n_samples + 1 of them */
     ptrdiff_t **
@@ -215,5 +219,11 @@ RelnStatus reln_plan_reserve_kept(RelnPlan *plan);
 RelnStatus reln_plan_start(RelnPlan *plan, const RelnRun *run);
 /* Items of a domain in the batch at hand. */
 ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain);
+
+/* Shard s belongs to lane s L / n: the first one of a lane is ceil(lane n / L). */
+static inline ptrdiff_t lane_begins(const RelnPlan *plan, int lane)
+{
+    return (lane * plan->n_shards + plan->lanes.n - 1) / plan->lanes.n;
+}
 
 #endif

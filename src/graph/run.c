@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/frame.h"
+#include "kit/comm.h"
 
 RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *format, ...)
 {
@@ -350,17 +351,12 @@ static RelnStatus share(RelnPlan *plan, const Phase *phase, int n,
 
 /* ---- shards and lanes ----------------------------------------------------------------------------------------- */
 
-/* Shard s belongs to lane s L / n: the first one of a lane is ceil(lane n / L). */
-static ptrdiff_t lane_begins(const RelnPlan *plan, int lane)
+static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
 {
-    return (lane * plan->n_shards + plan->n_lanes - 1) / plan->n_lanes;
-}
-
-static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker *worker)
-{
+    const int lane = plan->lanes.first + index, buffer = reln_lanes_take(&plan->lanes);
     Frame f = {.plan = plan, .worker = worker, .slab = worker->slab, .items = -1};
 
-    f.lane = plan->lanes + (size_t)lane * plan->lane_size;
+    f.lane = plan->lanes.memory + (size_t)buffer * plan->lanes.size;
     for (int i = 0; i < phase->sums.count; i++) {
         const Accumulator *sum = &phase->sums.items[i];
 
@@ -372,10 +368,11 @@ static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int lane, Worker 
         f.shard = &plan->shards[s];
         RELN_TRY(run_program(&phase->shards, &f));
     }
+    reln_lanes_end(plan, phase, lane, buffer);
     return RELN_OK;
 }
 
-/* Add the accumulators of all lanes in a fixed tree of additions; without lanes the total is 0. */
+/* Add the upper part of the tree of additions, the sums that workers have left; without lanes the total is 0. */
 static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker *worker)
 {
     const Piece *piece = &phase->pieces.items[index];
@@ -383,21 +380,39 @@ static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker 
     const RelnRealKernels *k = sum->dtype == RELN_F64 ? plan->kern->f64 : plan->kern->f32;
     const Frame f = step_frame(plan, worker);
     const size_t first = (size_t)piece->first * k->size;
+    const Lanes *lanes = &plan->lanes;
+    const int node = lanes->leaves >> lanes->folds;
     char *total = reln_resolve(&f, &sum->total);
+    const void *parts[RELN_TREE];
+    int n = 0;
 
-    if (plan->n_lanes)
-        k->tree(piece->count, plan->n_lanes, plan->lanes + sum->lane + first, plan->lane_size,
-                total + first);
+    for (int i = 0; i < node && !plan->ranks.comm && lanes->held[node + i] >= 0; i++)
+        parts[n++] = lanes_at(lanes, node + i) + sum->lane + first;
+    if (plan->ranks.comm && lanes->n > 0)
+        memcpy(total + first, plan->ranks.total + sum->lane + first,
+               (size_t)piece->count * k->size);
+    else if (n > 0)
+        k->tree(piece->count, n, parts, total + first);
     else
         memset(total + first, 0, (size_t)piece->count * k->size);
     return RELN_OK;
 }
 
-static RelnStatus run_shards(RelnPlan *plan, const Phase *phase)
+/* Run the shards of a phase and add up their sums, unless this rank has failed already; it still meets the others, so
+ * that all of them know. */
+static RelnStatus run_shards(RelnPlan *plan, int index, RelnStatus status)
 {
+    const Phase *phase = &plan->phases.items[index];
+
     if (phase->shards.code.count == 0)
-        return RELN_OK;
-    RELN_TRY(share(plan, phase, plan->n_lanes, run_lane));
+        return status;
+    if (status == RELN_OK) {
+        reln_lanes_begin(&plan->lanes);
+        status = share(plan, phase, plan->lanes.end - plan->lanes.first, run_lane);
+    }
+    RELN_TRY(reln_comm_agree(plan->ranks.comm, plan->ctx, status));
+    if (plan->ranks.comm && plan->lanes.n > 0 && phase->sums.count > 0)
+        RELN_TRY(reln_ranks_reduce(plan, index));
     return share(plan, phase, phase->pieces.count, combine);
 }
 
@@ -430,20 +445,31 @@ static RelnStatus run_commit(RelnPlan *plan)
                      run_range(&plan->commit, &f, plan->effects_end, plan->commit.code.count));
 }
 
+static RelnStatus run_phase_step(RelnPlan *plan, int index)
+{
+    const Frame f = step_frame(plan, &plan->workers[0]);
+
+    return fail_step(plan, run_step(&plan->phases.items[index].step, &f));
+}
+
 RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run)
 {
+    RelnStatus status;
+
     if (!plan)
         return RELN_ERR_ARG;
     if (!run)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "run: no RelnRun was given");
-    RELN_TRY(reln_plan_start(plan, run));
+    status = reln_plan_start(plan, run);
     for (int i = 0; i < plan->phases.count; i++) {
-        const Phase *phase = &plan->phases.items[i];
-        const Frame f = step_frame(plan, &plan->workers[0]);
-
-        RELN_TRY(fail_step(plan, run_step(&phase->step, &f)));
-        RELN_TRY(run_shards(plan, phase));
+        if (status == RELN_OK)
+            status = run_phase_step(plan, i);
+        if (status != RELN_OK && !plan->ranks.comm)
+            return status;
+        RELN_TRY(status = run_shards(plan, i, status));
     }
+    RELN_TRY(status);
     plan->settled = plan->frozen != NULL;
-    return run_commit(plan);
+    RELN_TRY(run_commit(plan));
+    return reln_ranks_gather(plan);
 }

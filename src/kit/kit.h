@@ -4,6 +4,7 @@
  *     kit/files.h    whole files, folders, locks
  *     kit/report.h   numbers, tables, plots and pages for people
  *     kit/scores.h   the scores of a classifier as tables, plots and trees
+ *     kit/splats.h   splats, meshes and points in space: readers, sampling, groups
  *     kit/machine.h  what this machine is and how fast it can be
  *     kit/spec.h, kit/model.h, kit/data.h   a SPEC, the network it describes, the arrays it takes
  *
@@ -15,6 +16,7 @@
 #include "kit/data.h"
 #include "kit/doc.h"
 #include "kit/files.h"
+#include "kit/splats.h"
 #include "kit/machine.h"
 #include "kit/model.h"
 #include "kit/report.h"

@@ -5,28 +5,12 @@
 #include <string.h>
 
 #include "graph/op.h"
-#include "model/kinds.h"
-#include "model/model.h"
+#include "model/build.h"
 #include "reln/ops.h"
-
-typedef struct Build {
-    RelnModel *m;
-    RelnGraph *g;
-    RelnNet net;
-    int width;
-    bool taps;
-    RelnDomain rows;
-    RelnModelGraph *out;
-} Build;
 
 /* ---- names and taps -------------------------------------------------------------------------------------------------- */
 
-typedef struct Name {
-    char text[32];
-} Name;
-
-static Name name_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static Name name_of(const char *format, ...)
+Name reln_build_name(const char *format, ...)
 {
     Name name;
     va_list args;
@@ -37,7 +21,7 @@ static Name name_of(const char *format, ...)
     return name;
 }
 
-static RelnNode *tap(Build *b, Name name, RelnNode *node)
+RelnNode *reln_build_tap(Build *b, Name name, RelnNode *node)
 {
     if (b->taps && node && b->out->n_taps < RELN_MODEL_TAPS) {
         RelnTap *t = &b->out->taps[b->out->n_taps++];
@@ -53,7 +37,7 @@ static RelnNode *tap(Build *b, Name name, RelnNode *node)
 
 /* Allocate scratch memory. A failure outside of the graph fails the graph, so that no later node is built without
  * it. */
-static void *scratch(Build *b, size_t count, size_t size)
+void *reln_build_scratch(Build *b, size_t count, size_t size)
 {
     void *block = reln_arena_alloc(reln_graph_arena(b->g), count, size);
 
@@ -62,18 +46,18 @@ static void *scratch(Build *b, size_t count, size_t size)
     return block;
 }
 
-static bool passed(Build *b, bool holds)
+bool reln_build_passed(Build *b, bool holds)
 {
     if (!holds)
         reln_graph_fail(b->g, reln_ctx_status(b->m->ctx), "%s", reln_ctx_error(b->m->ctx));
     return holds;
 }
 
-static const RelnRep *matrix_rep(Build *b)
+const RelnRep *reln_build_matrix_rep(Build *b)
 {
     const RelnRep *rep = reln_rep_product(b->m->vector, reln_rep_dual(b->m->vector));
 
-    return passed(b, rep != NULL) ? rep : NULL;
+    return reln_build_passed(b, rep != NULL) ? rep : NULL;
 }
 
 /* The size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its matrix. */
@@ -85,7 +69,7 @@ static double form_size(Build *b)
 
     if (!b->m->algebra)
         return sqrt(k);
-    if (!passed(b, reln_algebra_gram(b->m->algebra, b->net.form, &gram) == RELN_OK))
+    if (!reln_build_passed(b, reln_algebra_gram(b->m->algebra, b->net.form, &gram) == RELN_OK))
         return 1;
     for (int i = 0; i < k * k; i++)
         square += gram[i] * gram[i];
@@ -108,7 +92,7 @@ static RelnNode *scales(Build *b, SlotId id)
     const RelnModel *m = b->m;
     const double unit = id == SLOT_X || id == SLOT_X_POINTS ? feature_unit(b) : 1;
     const int c = m->slots[id].c;
-    double *values = scratch(b, (size_t)c, sizeof *values);
+    double *values = reln_build_scratch(b, (size_t)c, sizeof *values);
 
     for (int i = 0; values && i < m->spec.n_inputs; i++) {
         const bool vectors = id == SLOT_V && m->lift[i].vectors >= 0;
@@ -128,7 +112,7 @@ static const RelnRep *slot_rep(const RelnModel *m, SlotId id)
     return id == SLOT_V ? m->vector : NULL;
 }
 
-static RelnNode *input(Build *b, SlotId id)
+RelnNode *reln_build_input(Build *b, SlotId id)
 {
     const RelnModel *m = b->m;
     const Slot *s = &m->slots[id];
@@ -153,7 +137,7 @@ static RelnNode *spread(Build *b, RelnNode *x)
         return x;
     if (b->m->masked)
         return reln_gather(b->g, x, reln_row_sample(b->g, b->rows));
-    ones = scratch(b, (size_t)points, sizeof *ones);
+    ones = reln_build_scratch(b, (size_t)points, sizeof *ones);
     for (int p = 0; ones && p < points; p++)
         ones[p] = 1;
     return ones ? reln_mul(b->g, x, reln_const(b->g, (RelnDims){.p = points}, NULL, ones)) : NULL;
@@ -169,10 +153,11 @@ static RelnNode *join(Build *b, RelnNode *x, RelnNode *y)
 static RelnFeatures features(Build *b)
 {
     const Slot *slots = b->m->slots;
-    RelnNode *x = slots[SLOT_X].c ? spread(b, input(b, SLOT_X)) : NULL;
-    RelnNode *s = slots[SLOT_S].c ? spread(b, input(b, SLOT_S)) : NULL;
+    RelnNode *x = slots[SLOT_X].c ? spread(b, reln_build_input(b, SLOT_X)) : NULL;
+    RelnNode *s = slots[SLOT_S].c ? spread(b, reln_build_input(b, SLOT_S)) : NULL;
 
-    return (RelnFeatures){join(b, input(b, SLOT_X_POINTS), x), join(b, input(b, SLOT_S_POINTS), s)};
+    return (RelnFeatures){join(b, reln_build_input(b, SLOT_X_POINTS), x),
+                          join(b, reln_build_input(b, SLOT_S_POINTS), s)};
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------------- */
@@ -208,9 +193,9 @@ static RelnNode *steps(Build *b, const char *block, RelnNode *x)
 {
     for (int i = 0; i < b->m->n_steps; i++) {
         const RelnStepKind kind = b->m->steps[i];
-        const Name name = name_of("%s.%d.%s", block, i + 1, reln_step_text(kind));
+        const Name name = reln_build_name("%s.%d.%s", block, i + 1, reln_step_text(kind));
 
-        x = tap(b, name, step(b, kind, name.text, x));
+        x = reln_build_tap(b, name, step(b, kind, name.text, x));
     }
     return x;
 }
@@ -224,7 +209,7 @@ static RelnNode *rooted(RelnGraph *g, RelnNode *q)
 }
 
 /* The invariants so far, together with B(x, x) in its unit. */
-static RelnNode *invariants(Build *b, RelnFeatures f)
+RelnNode *reln_build_invariants(Build *b, RelnFeatures f)
 {
     const double unit = feature_unit(b);
     RelnNode *q =
@@ -242,14 +227,14 @@ static RelnNode *silu(RelnGraph *g, RelnNode *s)
  * invariants see the lengths of features too. */
 static RelnFeatures complete_block(Build *b, const char *block, RelnFeatures f)
 {
-    const Name name = name_of("%s.affine", block);
+    const Name name = reln_build_name("%s.affine", block);
 
-    reln_scope_begin(b->g, name_of("%s.invariants", block).text);
-    f.s = invariants(b, f);
+    reln_scope_begin(b->g, reln_build_name("%s.invariants", block).text);
+    f.s = reln_build_invariants(b, f);
     reln_scope_end(b->g);
     f = reln_nn_affine(&b->net, name.text, f, b->width, b->width);
-    tap(b, name, f.x);
-    reln_scope_begin(b->g, name_of("%s.silu", block).text);
+    reln_build_tap(b, name, f.x);
+    reln_scope_begin(b->g, reln_build_name("%s.silu", block).text);
     f.s = silu(b->g, f.s);
     reln_scope_end(b->g);
     f.x = steps(b, block, f.x);
@@ -259,15 +244,15 @@ static RelnFeatures complete_block(Build *b, const char *block, RelnFeatures f)
 /* The published block. Scalar inputs bypass it and join its output. */
 static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
 {
-    const Name name = name_of("%s.linear", block);
+    const Name name = reln_build_name("%s.linear", block);
 
-    f.x = tap(b, name, reln_nn_linear(&b->net, name.text, f.x, b->width));
+    f.x = reln_build_tap(b, name, reln_nn_linear(&b->net, name.text, f.x, b->width));
     f.x = steps(b, block, f.x);
     return f;
 }
 
 /* Dropout, only in training. A channel is dropped with all its coordinates, so features stay equivariant. */
-static RelnNode *dropped(const Build *b, RelnNode *x)
+RelnNode *reln_build_dropped(const Build *b, RelnNode *x)
 {
     const double share = b->m->spec.model.dropout;
 
@@ -279,9 +264,9 @@ static RelnFeatures block(Build *b, const char *name, RelnFeatures f)
     const bool complete = b->m->spec.model.kind == RELN_MODEL_RELN;
 
     f = complete ? complete_block(b, name, f) : linear_block(b, name, f);
-    f.x = dropped(b, f.x);
+    f.x = reln_build_dropped(b, f.x);
     if (complete)
-        f.s = dropped(b, f.s);
+        f.s = reln_build_dropped(b, f.s);
     return f;
 }
 
@@ -307,175 +292,9 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
     if (b->m->points == 0)
         return f;
-    f.x = tap(b, name_of("pool"), pool_features(b, f.x, over));
+    f.x = reln_build_tap(b, reln_build_name("pool"), pool_features(b, f.x, over));
     f.s = f.s ? reln_nn_pool_mean(&b->net, f.s, over) : NULL;
     return b->m->spec.model.kind == RELN_MODEL_RELN ? block(b, "after", f) : f;
-}
-
-/* ---- read-outs ------------------------------------------------------------------------------------------------------------------ */
-
-int reln_model_target_size(const RelnModel *m)
-{
-    return reln_kind_size(reln_target_kind(m->spec.target.as)->as, m->n, 0);
-}
-
-int reln_model_target_channels(const RelnModel *m)
-{
-    return m->spec.target.as == RELN_TARGET_CLASS ? m->spec.target.classes
-                                                  : m->shapes.target_channels;
-}
-
-static RelnMlp head_of(const Build *b, int channels)
-{
-    const RelnSpecModel *s = &b->m->spec.model;
-
-    return (RelnMlp){s->head_hidden, s->head_width ? s->head_width : b->width, channels,
-                     s->activation};
-}
-
-static RelnNode *read_invariants(Build *b, RelnFeatures f)
-{
-    const RelnMlp head = head_of(b, reln_model_target_channels(b->m));
-    RelnNode *s = tap(b, name_of("invariants"), invariants(b, f));
-
-    return reln_nn_mlp(&b->net, "head", dropped(b, s), &head);
-}
-
-static RelnNode *plus(Build *b, RelnNode *x, RelnNode *y)
-{
-    return x ? reln_add(b->g, x, y) : y;
-}
-
-/* Vectors from features: every equivariant map, each with its own mixing of channels. */
-static RelnNode *vectors_of_features(Build *b, RelnNode *x)
-{
-    const RelnModel *m = b->m;
-    const RelnMaps *maps = NULL;
-    RelnNode *sum = NULL;
-
-    if (!x || !passed(b, reln_maps_linear(m->rep, m->vector, &maps) == RELN_OK))
-        return NULL;
-    for (int i = 0; i < maps->count; i++) {
-        const double *map = maps->values + (ptrdiff_t)i * m->n * reln_model_k(m);
-        RelnNode *h =
-            reln_nn_linear(&b->net, name_of("out.map%d", i).text, x, m->shapes.target_channels);
-
-        sum = plus(b, sum, reln_linear_map(b->g, h, map, m->vector));
-    }
-    return sum;
-}
-
-/* (X, v) -> X v, the first n rows and columns of X: one entry for each (row, column). */
-static const RelnTensor3 *times_vector(Build *b, RelnTensor3 *t, RelnEntry *entries)
-{
-    const int n = b->m->n, size = reln_algebra_n(b->m->algebra);
-
-    *t = (RelnTensor3){size * size, n, n, 0, entries};
-    for (int row = 0; row < n; row++)
-        for (int column = 0; column < n; column++)
-            entries[t->count++] = (RelnEntry){row * size + column, column, row, 1};
-    return t;
-}
-
-/* sum_j X_j v_j over the sample's own vectors, X_j mixed from all channels. */
-static RelnNode *times_vectors(Build *b, const RelnTensor3 *t, RelnNode *x, RelnNode *v)
-{
-    RelnNode *sum = NULL;
-
-    for (int j = 0; j < b->m->slots[SLOT_V].c; j++) {
-        RelnNode *h = reln_nn_linear(&b->net, name_of("out.times%d", j).text, x,
-                                     b->m->shapes.target_channels);
-        RelnNode *vj = reln_slice(b->g, v, RELN_C, j, 1);
-
-        sum = plus(b, sum, reln_contract(b->g, t, reln_nn_hat(&b->net, h), vj, b->m->vector));
-    }
-    return sum;
-}
-
-static RelnNode *vectors_of_vectors(Build *b, RelnNode *x)
-{
-    const size_t n = (size_t)b->m->n;
-    RelnEntry *entries;
-    RelnTensor3 t;
-    RelnNode *v;
-
-    if (b->m->slots[SLOT_V].c == 0)
-        return NULL;
-    v = input(b, SLOT_V);
-    entries = scratch(b, n * n, sizeof *entries);
-    if (!entries)
-        return NULL;
-    return reln_add(b->g, times_vectors(b, times_vector(b, &t, entries), x, v),
-                    reln_nn_linear(&b->net, "out.own", v, b->m->shapes.target_channels));
-}
-
-static RelnNode *read_vector(Build *b, RelnFeatures f)
-{
-    RelnNode *x = vectors_of_features(b, f.x);
-    RelnNode *own = f.x && b->m->algebra ? vectors_of_vectors(b, f.x) : NULL;
-
-    if (!x && !own)
-        reln_graph_fail(b->g, RELN_ERR_REP,
-                        "target %s: no map leads from features %s to vectors under %s; wanted a "
-                        "vector among the inputs",
-                        b->m->spec.target.name, reln_model_features(b->m),
-                        reln_group_name(b->m->symmetry));
-    return x && own ? reln_add(b->g, x, own) : x ? x : own;
-}
-
-/* From coordinates to the first n x n block of the matrix that they stand for. */
-static RelnNode *block_of(Build *b, RelnNode *x)
-{
-    const RelnModel *m = b->m;
-    const int size = reln_algebra_n(m->algebra), k = reln_model_k(m), n = m->n;
-    const double *basis = reln_algebra_basis(m->algebra);
-    double *map = scratch(b, (size_t)(n * n * k), sizeof *map);
-    const RelnRep *rep = matrix_rep(b);
-
-    for (int i = 0; map && i < n * n; i++)
-        for (int j = 0; j < k; j++)
-            map[i * k + j] = basis[((ptrdiff_t)j * size + i / n) * size + i % n];
-    return map && rep ? reln_linear_map(b->g, x, map, rep) : NULL;
-}
-
-static RelnNode *read_matrix(Build *b, RelnFeatures f)
-{
-    if (!b->m->algebra) {
-        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
-                        "target %s: vector-neurons give scalars, classes and vectors; wanted kind: "
-                        "reln",
-                        b->m->spec.target.name);
-        return NULL;
-    }
-    if (b->m->spec.model.kind == RELN_MODEL_RELN)
-        f = reln_nn_affine(&b->net, "out", f, b->m->shapes.target_channels, 0);
-    else
-        f.x = reln_nn_linear(&b->net, "out", f.x, b->m->shapes.target_channels);
-    return block_of(b, f.x);
-}
-
-static RelnNode *read_target(Build *b, RelnFeatures f)
-{
-    switch (b->m->spec.target.as) {
-    case RELN_TARGET_VECTOR:
-        return read_vector(b, f);
-    case RELN_TARGET_MATRIX:
-        return read_matrix(b, f);
-    case RELN_TARGET_SCALAR:
-    case RELN_TARGET_CLASS:
-        break;
-    }
-    return read_invariants(b, f);
-}
-
-static RelnNode *read_out(Build *b, RelnFeatures f)
-{
-    RelnNode *y;
-
-    reln_scope_begin(b->g, "read-out");
-    y = read_target(b, f);
-    reln_scope_end(b->g);
-    return y;
 }
 
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
@@ -488,8 +307,8 @@ static RelnNode *equivariant_network(Build *b)
     f = features(b);
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
-        f = block(b, name_of("block%d", i + 1).text, f);
-    return read_out(b, pool(b, f));
+        f = block(b, reln_build_name("block%d", i + 1).text, f);
+    return reln_build_readout(b, pool(b, f));
 }
 
 static RelnNode *plain_network(Build *b)
@@ -499,71 +318,7 @@ static RelnNode *plain_network(Build *b)
                          reln_model_target_channels(b->m) * reln_model_target_size(b->m),
                          s->activation};
 
-    return reln_nn_mlp(&b->net, "mlp", input(b, SLOT_FLAT), &mlp);
-}
-
-/* ---- loss ------------------------------------------------------------------------------------------------------------------------------ */
-
-/* The target as the network sees it while learning: (t - mean) / deviation. */
-static RelnNode *target(Build *b, RelnNode *y)
-{
-    const RelnConstants *c = &b->m->constants;
-    RelnNode *t;
-
-    if (!y)
-        return NULL;
-    if (b->m->spec.target.as == RELN_TARGET_CLASS)
-        return reln_input_index(b->g, "target", RELN_SAMPLES, (RelnDims){0}, RELN_STEP,
-                                b->m->spec.target.classes);
-    t = reln_input(b->g, "target", RELN_SAMPLES, reln_node_dims(y), reln_node_rep(y), RELN_DEFAULT);
-    return reln_shift(b->g, t, 1 / c->deviation, -c->mean / c->deviation);
-}
-
-/* e^T G e, where G is a metric that comes with the data: an input in the product of the dual reps, bound to the
- * identity. So the error has a size in the frame of the data; in another frame, with the metric of that frame, it has
- * the same size. */
-static RelnNode *measured(Build *b, RelnNode *e)
-{
-    const int k = reln_node_dims(e).k;
-    const RelnRep *dual = reln_rep_dual(reln_node_rep(e)), *both = reln_rep_product(dual, dual);
-    RelnEntry *entries = scratch(b, (size_t)k * (size_t)k, sizeof *entries);
-    RelnTensor3 t = {k * k, k, k, 0, entries};
-    RelnNode *metric;
-
-    if (!entries || !passed(b, both != NULL))
-        return NULL;
-    for (int i = 0; i < k * k; i++)
-        entries[t.count++] = (RelnEntry){i, i % k, i / k, 1};
-    metric = reln_input(b->g, "metric", RELN_STEP, (RelnDims){.k = k * k}, both, RELN_DEFAULT);
-    return reln_pair(b->g, e, reln_contract(b->g, &t, metric, e, dual));
-}
-
-static RelnNode *measured_loss(Build *b, RelnNode *y, RelnNode *t)
-{
-    RelnNode *e = reln_sub(b->g, y, t);
-
-    if (b->m->spec.train.loss != RELN_LOSS_MSE)
-        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
-                        "target %s: errors of a %s under %s have no length of their own; wanted "
-                        "loss: mse",
-                        b->m->spec.target.name, reln_target_text(b->m->spec.target.as),
-                        reln_group_name(b->m->symmetry));
-    if (!e)
-        return NULL;
-    return reln_batch_mean(b->g, reln_scale(b->g, reln_sum_all(b->g, measured(b, e)),
-                                            1.0 / (double)reln_model_outputs(b->m)));
-}
-
-static RelnNode *loss(Build *b, RelnNode *y)
-{
-    const RelnLoss options = reln_spec_loss(&b->m->spec);
-    RelnNode *t = target(b, y);
-
-    if (!y || !t)
-        return NULL;
-    if (!reln_rep_is_orthogonal(reln_node_rep(y)))
-        return measured_loss(b, y, t);
-    return reln_loss_mean(b->g, &options, y, t);
+    return reln_nn_mlp(&b->net, "mlp", reln_build_input(b, SLOT_FLAT), &mlp);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------------------------- */
@@ -577,7 +332,7 @@ static void build(Build *b, bool with_loss)
         b->rows = reln_rows(b->g, "points", m->points > 256 ? m->points : 256);
     y = reln_model_is_mlp(m) ? plain_network(b) : equivariant_network(b);
     if (with_loss)
-        b->out->loss = loss(b, y);
+        b->out->loss = reln_build_loss(b, y);
     b->out->y = m->spec.target.as == RELN_TARGET_CLASS
                     ? y
                     : reln_shift(b->g, y, m->constants.deviation, m->constants.mean);

@@ -110,7 +110,7 @@ RelnFeatures reln_nn_affine(const RelnNet *net, const char *name, RelnFeatures i
                             int invariants)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     static const char *const to_x[3] = {"xx", "sx", "bx"}, *const to_s[3] = {"xs", "ss", "bs"};
     const RelnRep *number = reln_invariant(net->graph, 1);

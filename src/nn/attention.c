@@ -71,7 +71,7 @@ static RelnNode *finish(const RelnNet *net, const char *name, const char *part, 
 {
     RelnNode *all = points_on_r(net, reln_concat(net->graph, n, heads, RELN_C));
 
-    return reln_add(net->graph, x, reln_nn_mixed(net, name, part, all, reln_nn_channels(x)));
+    return reln_nn_mixed(net, name, part, all, reln_nn_channels(x));
 }
 
 enum { MAX_HEADS = 64 };
@@ -150,7 +150,7 @@ static bool sums_of_values(const RelnNet *net, const char *name, const Pairing *
 static RelnNode *finish_rows(const RelnNet *net, const char *name, const char *part, RelnNode *x,
                              RelnNode *sum)
 {
-    return reln_add(net->graph, x, reln_nn_mixed(net, name, part, sum, reln_nn_channels(x)));
+    return reln_nn_mixed(net, name, part, sum, reln_nn_channels(x));
 }
 
 static RelnFeatures attend_rows(const RelnNet *net, const char *name, RelnFeatures in,
@@ -182,11 +182,16 @@ static bool want_heads(const RelnNet *net, const char *name, RelnFeatures in, in
     return splits(net, name, in.x, heads) && splits(net, name, in.s, heads);
 }
 
-RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *name, RelnFeatures in,
-                                     RelnFeatures from, int heads)
+/* x + (sum of values), of both parts */
+static RelnFeatures plus(const RelnNet *net, RelnFeatures in, RelnFeatures sums)
 {
-    RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
+    return (RelnFeatures){in.x && sums.x ? reln_add(net->graph, in.x, sums.x) : NULL,
+                          in.s && sums.s ? reln_add(net->graph, in.s, sums.s) : NULL};
+}
 
+static RelnFeatures look_at_rows(const RelnNet *net, const char *name, RelnFeatures in,
+                                 RelnFeatures from, int heads)
+{
     const RelnFeatures none = {NULL, NULL};
 
     if (reln_graph_status(net->graph) != RELN_OK || !want_heads(net, name, in, heads))
@@ -205,19 +210,23 @@ RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *name, RelnF
     return attend_rows(net, name, in, from, heads);
 }
 
-/* ---- points of an axis ------------------------------------------------------------------------------------------ */
-
-RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeatures in, int heads)
+RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *name, RelnFeatures in,
+                                     RelnFeatures from, int heads)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
+    return plus(net, in, look_at_rows(net, name, in, from, heads));
+}
+
+/* ---- points of an axis ------------------------------------------------------------------------------------------ */
+
+static RelnFeatures look_at_points(const RelnNet *net, const char *name, RelnFeatures in, int heads)
+{
     const RelnFeatures none = {NULL, NULL};
     RelnNode *x[MAX_HEADS], *s[MAX_HEADS];
     Look lx, ls;
 
-    if (is_rows(in.x) || is_rows(in.s))
-        return reln_nn_cross_attention(net, name, in, in, heads);
     if (!want_heads(net, name, in, heads))
         return none;
     lx = look(net, name, of_x, in.x, reln_nn_lower, heads);
@@ -230,4 +239,18 @@ RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeature
     }
     return (RelnFeatures){in.x ? finish(net, name, of_x[3], in.x, heads, x) : NULL,
                           in.s ? finish(net, name, of_s[3], in.s, heads, s) : NULL};
+}
+
+RelnFeatures reln_nn_look(const RelnNet *net, const char *name, RelnFeatures in, int heads)
+{
+    return is_rows(in.x) || is_rows(in.s) ? look_at_rows(net, name, in, in, heads)
+                                          : look_at_points(net, name, in, heads);
+}
+
+RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, RelnFeatures in, int heads)
+{
+    RELN_NEED(reln_nn_ready(net, name, __func__), (RelnFeatures){0});
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
+
+    return plus(net, in, reln_nn_look(net, name, in, heads));
 }

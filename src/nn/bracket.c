@@ -5,7 +5,7 @@
 RelnNode *reln_nn_bracket(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     const int c = reln_nn_channels(x);
     RelnNode *a, *b;

@@ -139,15 +139,6 @@ static double feature_size(const Feature *f)
 
 /* ---- linear ------------------------------------------------------------------------------------------------------ */
 
-/* A parameter "<name>.<part>" of a layer. */
-static RelnNode *parameter(const RelnNet *net, const char *name, const char *part, RelnDims dims,
-                           RelnInit init)
-{
-    const char *full = reln_nn_name(net, name, part);
-
-    return full ? reln_param(net->graph, full, dims, init) : NULL;
-}
-
 /* An orthonormal basis of the maps in -> out: normals as coordinates in it are a matrix of normals, projected on the
  * equivariant ones. -1 with the graph failed. */
 static int basis_of(const RelnNet *net, const char *name, const RelnRep *in, const RelnRep *out,
@@ -208,9 +199,9 @@ static RelnNode *weighted(const Layer *l, const Feature *in, int a, const Kind *
             y = sum(l->net->graph, y,
                     through(l->net->graph, from->x, basis + m * rows * reln_rep_dim(from->rep),
                             out->rep,
-                            parameter(l->net, l->name, part,
-                                      (RelnDims){.r = from->channels, .c = out->channels},
-                                      (RelnInit){RELN_INIT_NORMAL, l->weight})));
+                            reln_nn_param(l->net, l->name, part,
+                                          (RelnDims){.r = from->channels, .c = out->channels},
+                                          (RelnInit){RELN_INIT_NORMAL, l->weight})));
         }
     }
     return y;
@@ -228,8 +219,8 @@ static RelnNode *biased(const Layer *l, RelnNode *y, int a, const Kind *out)
         RelnNode *b;
 
         snprintf(part, sizeof part, "b%d.%d", a, m);
-        b = parameter(l->net, l->name, part, (RelnDims){.c = out->channels},
-                      (RelnInit){RELN_INIT_UNIFORM, l->bias});
+        b = reln_nn_param(l->net, l->name, part, (RelnDims){.c = out->channels},
+                          (RelnInit){RELN_INIT_UNIFORM, l->bias});
         y = sum(g, y,
                 reln_linear_map(g, b, basis + m * (ptrdiff_t)reln_rep_dim(out->rep), out->rep));
     }
@@ -383,11 +374,11 @@ static RelnNode *bilinear_term(const RelnNet *net, const char *name, const Featu
     char part[64];
 
     snprintf(part, sizeof part, "theta%d.%d.%d", abk[0], abk[1], abk[2]);
-    return products(net->graph, c, u,
-                    reln_scale(net->graph,
-                               parameter(net, name, part, dims, (RelnInit){RELN_INIT_NORMAL, 1.0}),
-                               0.1),
-                    before, a);
+    return products(
+        net->graph, c, u,
+        reln_scale(net->graph,
+                   reln_nn_param(net, name, part, dims, (RelnInit){RELN_INIT_NORMAL, 1.0}), 0.1),
+        before, a);
 }
 
 /* x + B(x) x / 10 */
@@ -482,7 +473,7 @@ static RelnNode *read_out(const RelnNet *net, const char *name, const Feature *i
 RelnNode *reln_nn_emlp(const RelnNet *net, const char *name, RelnNode *x, const RelnEmlp *emlp)
 {
     RELN_NEED(net && name && emlp, NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     Feature in, hidden;
     Kind out;

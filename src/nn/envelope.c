@@ -128,7 +128,7 @@ static RelnNode *product(const RelnNet *net, const char *layer, const char *name
 RelnNode *reln_nn_product(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     return product(net, "product", name, x, 1.0, 0.0);
 }
@@ -136,7 +136,7 @@ RelnNode *reln_nn_product(const RelnNet *net, const char *name, RelnNode *x)
 RelnNode *reln_nn_jordan(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     return product(net, "jordan", name, x, 0.5, 0.5);
 }
@@ -273,7 +273,7 @@ static const RelnRep *matrix_rep(const RelnNet *net)
 RelnNode *reln_nn_triple(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     const int channels = reln_nn_channels(x);
     RelnGraph *g = net->graph;

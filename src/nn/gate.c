@@ -17,7 +17,7 @@ static RelnNode *along(const RelnNet *net, RelnNode *x, RelnNode *amount, RelnNo
 RelnNode *reln_nn_relu(const RelnNet *net, const char *name, RelnNode *x, const RelnRelu *options)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     const RelnRelu o = options ? *options : (RelnRelu){0};
     RelnNode *d = direction(net, name, x, o.shared);
@@ -39,7 +39,7 @@ static RelnNode *size_of(const RelnNet *net, RelnNode *t, RelnNode *qx, RelnNode
 RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x, const RelnRms *options)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     const RelnRms defaults = RELN_RMS_DEFAULTS, o = options ? *options : defaults;
     RelnNode *d = direction(net, name, x, o.shared);
@@ -72,7 +72,7 @@ RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
                           const RelnProject *options)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     const RelnProject defaults = RELN_PROJECT_DEFAULTS, o = options ? *options : defaults;
     RelnGraph *g = net->graph;
@@ -92,7 +92,7 @@ RelnNode *reln_nn_project(const RelnNet *net, const char *name, RelnNode *x,
 RelnNode *reln_nn_gate(const RelnNet *net, const char *name, RelnNode *x, RelnNode *s, int width)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     const RelnMlp mlp = {1, width, reln_nn_channels(x), RELN_ACT_SILU};
 

@@ -31,7 +31,7 @@ RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNo
                                     int directions)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     RelnGraph *g = net->graph;
     RelnNode *d = reln_nn_relu(net, name, reln_nn_linear(net, name, x, directions),

@@ -3,30 +3,16 @@
 
 #include "nn/nn.h"
 
-const char *reln_nn_name(const RelnNet *net, const char *name, const char *part)
-{
-    const char *full = reln_arena_printf(reln_graph_arena(net->graph), "%s.%s", name, part);
-
-    if (!full)
-        reln_graph_nomem(net->graph);
-    return full;
-}
-
 static RelnNode *parameter(const RelnNet *net, const char *name, const char *part, RelnDims dims,
                            int fan_in)
 {
-    const char *full;
-
     if (dims.r < 0 || dims.c < 1) {
         reln_graph_fail(net->graph, RELN_ERR_SHAPE, "%s.%s: %d channels, wanted 1 or more", name,
                         part, dims.c);
         return NULL;
     }
-    full = reln_nn_name(net, name, part);
-    if (!full)
-        return NULL;
-    return reln_param(net->graph, full, dims,
-                      (RelnInit){RELN_INIT_UNIFORM, 1.0 / sqrt((double)fan_in)});
+    return reln_nn_param(net, name, part, dims,
+                         (RelnInit){RELN_INIT_UNIFORM, 1.0 / sqrt((double)fan_in)});
 }
 
 RelnNode *reln_nn_weight(const RelnNet *net, const char *name, const char *part, int from, int to,
@@ -50,7 +36,7 @@ RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, 
 RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode *x, int channels)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     return reln_nn_mixed(net, name, "W", x, channels);
 }
@@ -82,7 +68,7 @@ static RelnWindow window_of(const RelnConv *conv)
 RelnNode *reln_nn_conv(const RelnNet *net, const char *name, RelnNode *x, const RelnConv *conv)
 {
     RELN_NEED(reln_nn_ready(net, name && conv, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     const RelnWindow window = window_of(conv);
     const int from = reln_nn_channels(x);
@@ -113,7 +99,7 @@ bool reln_nn_want_invariants(const RelnNet *net, const char *layer, const RelnNo
 RelnNode *reln_nn_dense(const RelnNet *net, const char *name, RelnNode *s, int channels)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     RelnNode *y;
 
@@ -144,7 +130,7 @@ RelnNode *reln_nn_activate(RelnGraph *g, RelnActivation f, RelnNode *s)
 RelnNode *reln_nn_mlp(const RelnNet *net, const char *name, RelnNode *s, const RelnMlp *mlp)
 {
     RELN_NEED(reln_nn_ready(net, name && mlp, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     for (int i = 0; i <= mlp->hidden && s; i++) {
         const char *layer = reln_arena_printf(reln_graph_arena(net->graph), "%s.%d", name, i);

@@ -1,11 +1,6 @@
 /* messages.c -- rows of sets that send each other messages made of invariants of pairs. */
 #include "nn/nn.h"
 
-/* A batch norm: weights, and statistics that are recalled or of the batch. */
-typedef struct Norm {
-    RelnNode *gamma, *beta, *mean, *var;
-} Norm;
-
 /* What the functions on pairs use. All nodes are those of the graph around them. */
 typedef struct Messages {
     const RelnNet *net;
@@ -77,58 +72,8 @@ static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **differe
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 
-static RelnNode *row(const Messages *m, const char *part, double start)
-{
-    const char *full = reln_nn_name(m->net, m->name, part);
-
-    return full ? reln_param(m->net->graph, full, (RelnDims){.c = m->width},
-                             (RelnInit){RELN_INIT_CONSTANT, start})
-                : NULL;
-}
-
-/* parts: of gamma, beta, mean and variance */
-static Norm norm_of(const Messages *m, const char *const parts[4])
-{
-    return (Norm){row(m, parts[0], 1.0), row(m, parts[1], 0.0),
-                  reln_nn_state(m->net, m->name, parts[2], m->width, 0.0),
-                  reln_nn_state(m->net, m->name, parts[3], m->width, 1.0)};
-}
-
-static RelnNode *normalised(RelnGraph *g, const Norm *n, RelnNode *u)
-{
-    RelnNode *size = reln_sqrt(g, reln_shift(g, n->var, 1.0, NN_EPS));
-
-    return reln_add(g, reln_mul(g, reln_sub(g, u, n->mean), reln_div(g, n->gamma, size)), n->beta);
-}
-
-/* w, or 1 where it is 0: a sum of nothing is 0, divided by anything */
-static RelnNode *divisor(RelnGraph *g, RelnNode *w)
-{
-    return reln_add(g, w, reln_shift(g, reln_step(g, w), -1.0, 1.0));
-}
-
-/* A batch of weight 0 has no statistics, and leaves the state as it is. */
-static void remember(RelnGraph *g, RelnNode *state, RelnNode *now, RelnNode *weight)
-{
-    RelnNode *rate = reln_scale(g, reln_step(g, weight), NN_MOMENTUM);
-
-    reln_assign(g, state, reln_add(g, state, reln_mul(g, rate, reln_sub(g, now, state))));
-}
-
-/* The statistics of a batch in place of those that are kept, and remembered; the variance without bias. */
-static void renew(RelnGraph *g, Norm *n, RelnNode *mean, RelnNode *squares, RelnNode *weight)
-{
-    RelnNode *fewer = reln_shift(g, weight, 1.0, -1.0);
-
-    fewer = reln_maximum(g, fewer, reln_scalar(g, 1.0));
-    remember(g, n->mean, mean, weight);
-    remember(g, n->var, reln_div(g, squares, fewer), weight);
-    n->mean = mean;
-    n->var = reln_div(g, squares, divisor(g, weight));
-}
-
 /* The mean of the first layer takes sums over rows for its two ends; only the invariants are summed over pairs. */
-static bool pair_statistics(const Messages *m, const Degrees *degrees, Norm *n)
+static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n)
 {
     RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "sums");
     RelnNode *weight = reln_batch_sum(g, degrees->first), *difference, *sum, *ends, *mean;
@@ -139,25 +84,14 @@ static bool pair_statistics(const Messages *m, const Degrees *degrees, Norm *n)
         return false;
     ends = reln_batch_sum(g, reln_add(g, reln_mul(g, degrees->first, m->by_first),
                                       reln_mul(g, degrees->second, m->by_second)));
-    mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), divisor(g, weight));
+    mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), reln_nn_divisor(g, weight));
     body = reln_fn_begin(g, "squares");
     sum = reln_square(body, reln_sub(body, first_layer(body, m, &difference), mean));
     sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), sum));
     if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
         return false;
-    renew(g, n, mean, sum, weight);
+    reln_nn_norm_renew(g, n, mean, sum, weight);
     return true;
-}
-
-static void row_statistics(const Messages *m, RelnNode *u, Norm *n)
-{
-    RelnGraph *g = m->net->graph;
-    RelnNode *one = m->weights ? m->weights : reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
-    RelnNode *weight = reln_batch_sum(g, one), *mean, *squares;
-
-    mean = reln_div(g, reln_batch_sum(g, weighted(g, m->weights, u)), divisor(g, weight));
-    squares = reln_batch_sum(g, weighted(g, m->weights, reln_square(g, reln_sub(g, u, mean))));
-    renew(g, n, mean, squares, weight);
 }
 
 /* ---- the layer ---------------------------------------------------------------------------------------------------- */
@@ -191,7 +125,7 @@ static RelnNode *limited(RelnGraph *g, RelnNode *f, double limit)
 
 /* sums[0]: of the messages to each row; sums[1]: of f_ij (x_i - x_j), when rows move. A function, so that its gradient
  * computes the messages again, tile by tile. */
-static bool sums_of_messages(const Messages *m, const Norm *norm, RelnNode **sums)
+static bool sums_of_messages(const Messages *m, const NnNorm *norm, RelnNode **sums)
 {
     const RelnNet *net = m->net;
     const RelnMessages *o = m->options;
@@ -208,7 +142,7 @@ static bool sums_of_messages(const Messages *m, const Norm *norm, RelnNode **sum
     RelnGraph *g = reln_fn_begin(net->graph, "messages");
     RelnNode *weight = pair_weight(g, m), *difference, *u = first_layer(g, m, &difference);
 
-    u = o->norm ? normalised(g, norm, u) : reln_add(g, u, b);
+    u = o->norm ? reln_nn_normalised(g, norm, u) : reln_add(g, u, b);
     u = reln_nn_activate(g, o->activation, u);
     u = reln_nn_activate(g, o->activation, affine(g, u, wm, bm));
     if (o->gate)
@@ -233,11 +167,11 @@ static RelnNode *updated(const Messages *m, RelnNode *h, RelnNode *sum, int chan
                            reln_mix(g, sum, reln_nn_weight(net, m->name, "Ws", w, w, from + w)));
 
     if (m->options->norm) {
-        Norm norm = norm_of(m, parts);
+        NnNorm norm = reln_nn_norm(net, m->name, parts, w);
 
         if (net->train)
-            row_statistics(m, u, &norm);
-        u = normalised(g, &norm, u);
+            reln_nn_norm_learn(net, &norm, u, m->weights);
+        u = reln_nn_normalised(g, &norm, u);
     } else {
         u = reln_add(g, u, reln_nn_bias(net, m->name, "bh", w, from + w));
     }
@@ -308,7 +242,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
                               const RelnMessages *options)
 {
     RELN_NEED(reln_nn_ready(net, name && options, __func__), (RelnFeatures){0});
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     static const char *const parts[4] = {"gamma", "beta", "mean", "var"};
     const RelnFeatures none = {NULL, NULL};
@@ -319,7 +253,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     Messages m = {.net = net, .name = name, .options = options, .x = in.x};
     RelnNode *sums[2] = {NULL, NULL};
     Degrees degrees = {NULL, NULL};
-    Norm norm = {NULL, NULL, NULL, NULL};
+    NnNorm norm = {NULL, NULL, NULL, NULL};
 
     if (reln_graph_status(g) != RELN_OK || !want(net, name, in, options, channels))
         return none;
@@ -334,7 +268,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     m.by_second = reln_mix(g, in.s, reln_nn_weight(net, name, "Wj", from, m.width, m.fan_in));
     m.of_pair = reln_nn_weight(net, name, "Wp", 2 * each, m.width, m.fan_in);
     if (options->norm)
-        norm = norm_of(&m, parts);
+        norm = reln_nn_norm(net, name, parts, m.width);
     if (reln_graph_status(g) != RELN_OK ||
         ((options->move || learns) && !count_pairs(&m, &degrees)))
         return none;

@@ -17,6 +17,11 @@ static inline bool reln_nn_ready(const RelnNet *net, bool others, const char *fu
 }
 /* "<name>.<part>" in the graph's arena; NULL with the graph failed. */
 const char *reln_nn_name(const RelnNet *net, const char *name, const char *part);
+/* The name with those of the nets around it before it: "<within>.<name>"; NULL with the graph failed. */
+const char *reln_nn_path(const RelnNet *net, const char *name);
+/* The parameter "<path of name>.<part>"; NULL with the graph failed. */
+RelnNode *reln_nn_param(const RelnNet *net, const char *name, const char *part, RelnDims dims,
+                        RelnInit init);
 
 /* x W with W (C, to) named "<name>.<part>" */
 RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, RelnNode *x,
@@ -25,9 +30,27 @@ RelnNode *reln_nn_mixed(const RelnNet *net, const char *name, const char *part, 
 /* Statistics of batch norms: what is added to a variance, and how much of a new value is remembered. */
 #define NN_EPS 1e-5
 #define NN_MOMENTUM 0.1
-/* The state "<name>.<part>", a row of channels that starts as a constant; NULL with the graph failed. */
+/* The state "<path of name>.<part>", a row of channels that starts as a constant; NULL with the graph failed. */
 RelnNode *reln_nn_state(const RelnNet *net, const char *name, const char *part, int channels,
                         double start);
+
+/* A batch norm of invariants: weights, and statistics that are recalled or of the batch. */
+typedef struct NnNorm {
+    RelnNode *gamma, *beta, *mean, *var;
+} NnNorm;
+/* The one that is kept; parts: of gamma, beta, mean and variance. */
+NnNorm reln_nn_norm(const RelnNet *net, const char *name, const char *const parts[4], int channels);
+/* (u - mean) gamma / sqrt(var + eps) + beta, in any graph that sees the norm */
+RelnNode *reln_nn_normalised(RelnGraph *g, const NnNorm *norm, RelnNode *u);
+/* Take the statistics of a batch in place of those that are kept, and remember them, the variance without bias:
+ * `squares` is the sum of squares around the mean, `weight` the sum of weights. A batch of weight 0 has no statistics
+ * and leaves the state as it is. */
+void reln_nn_norm_renew(RelnGraph *g, NnNorm *norm, RelnNode *mean, RelnNode *squares,
+                        RelnNode *weight);
+/* The same with the statistics of u over the batch and the leading axes; weights (..., 1, 1), NULL: all 1. */
+void reln_nn_norm_learn(const RelnNet *net, NnNorm *norm, RelnNode *u, RelnNode *weights);
+/* w, or 1 where it is 0: a sum of nothing is 0, divided by anything */
+RelnNode *reln_nn_divisor(RelnGraph *g, RelnNode *w);
 
 static inline int reln_nn_channels(const RelnNode *x)
 {
@@ -46,6 +69,15 @@ typedef struct NnForm {
 bool reln_nn_find_form(const RelnNet *net, const RelnRep *rep, NnForm *out);
 /* Is B(x, x) of one sign, 0 only for x = 0? False with the graph failed, or for x NULL. */
 bool reln_nn_is_definite(const RelnNet *net, const RelnNode *x, bool *definite);
+
+/* What reln_nn_attention() adds to its input: (sum_j a_ij v_j) Wo and (sum_j a_ij (s Sv)_j) So. */
+RelnFeatures reln_nn_look(const RelnNet *net, const char *name, RelnFeatures in, int heads);
+
+/* block.c: invariants in s and features in x act on each other, point by point:
+ *     s' = f(s + r(B(x, x)) Q),  x' = 2 sigmoid(s' G + g) x,  r(q) = q / (1 + q^2)^(1/4)
+ * Without s: x' = 2 sigmoid(f(r(B(x, x)) Q + b) G + g) x; without x: s' = f(s). Parameters of `name`: Q: C D, b: D, G: D C,
+ * g: C, D = C without s. */
+RelnFeatures reln_nn_gated(const RelnNet *net, const char *name, RelnFeatures in, RelnActivation f);
 
 /* Fails when s transforms: "dense: wanted invariants, saw ..." */
 bool reln_nn_want_invariants(const RelnNet *net, const char *layer, const RelnNode *s);

@@ -1,4 +1,5 @@
-/* norm.c -- batch norms: statistics of invariants over the batch, remembered for inference. */
+/* norm.c -- norms of features that transform: by statistics of their invariants over the batch, which are remembered
+ * for inference, or by those of each point. */
 #include "nn/nn.h"
 
 #define AWAY 1e-6 /* from 0, of the published q */
@@ -25,16 +26,6 @@ static RelnNode *total(const RelnNet *net, RelnNode *q)
     return reln_batch_sum(net->graph, q);
 }
 
-RelnNode *reln_nn_state(const RelnNet *net, const char *name, const char *part, int channels,
-                        double start)
-{
-    const char *full = reln_nn_name(net, name, part);
-
-    return full ? reln_state(net->graph, full, (RelnDims){.c = channels},
-                             (RelnInit){RELN_INIT_CONSTANT, start})
-                : NULL;
-}
-
 /* state = (1 - momentum) state + momentum value, at the end of the run */
 static void remember(const RelnNet *net, RelnNode *old, RelnNode *value)
 {
@@ -47,14 +38,17 @@ static void remember(const RelnNet *net, RelnNode *old, RelnNode *value)
 
 /* ---- y = gamma x / (eps + E q^2)^(1/4) ---------------------------------------------------------------------------- */
 
+static RelnNode *gain(const RelnNet *net, const char *name, const RelnNode *x)
+{
+    return reln_nn_param(net, name, "gamma", (RelnDims){.c = reln_nn_channels(x)},
+                         (RelnInit){RELN_INIT_CONSTANT, 1.0});
+}
+
 /* gamma x / (eps + square)^(1/4): the root of a number above eps, so that every derivative is finite */
 static RelnNode *divided(const RelnNet *net, const char *name, RelnNode *x, RelnNode *square)
 {
     RelnGraph *g = net->graph;
-    const char *full = reln_nn_name(net, name, "gamma");
-    RelnNode *gamma = full ? reln_param(g, full, (RelnDims){.c = reln_nn_channels(x)},
-                                        (RelnInit){RELN_INIT_CONSTANT, 1.0})
-                           : NULL;
+    RelnNode *gamma = gain(net, name, x);
 
     return reln_mul(
         g, x, reln_div(g, gamma, reln_sqrt(g, reln_sqrt(g, reln_shift(g, square, 1.0, NN_EPS)))));
@@ -79,11 +73,43 @@ static RelnNode *invariant_norm(const RelnNet *net, const char *name, RelnNode *
 RelnNode *reln_nn_layer_norm(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     RelnGraph *g = net->graph;
     RelnNode *square = reln_mean(g, reln_square(g, reln_nn_form(net, x, x)), RELN_C);
 
     return square ? divided(net, name, x, square) : NULL;
+}
+
+/* ---- y = gamma x / sqrt(eps + mean |q|) --------------------------------------------------------------------------- */
+
+/* The mean over the channels of s^2 or, of a definite form, |B(x, x)|, which has one sign and so no kink. */
+static RelnNode *mean_square(const RelnNet *net, RelnNode *x)
+{
+    RelnGraph *g = net->graph;
+
+    if (reln_is_invariant(x))
+        return reln_mean(g, reln_mean(g, reln_square(g, x), RELN_K), RELN_C);
+    return reln_mean(g, reln_abs(g, reln_nn_form(net, x, x)), RELN_C);
+}
+
+RelnNode *reln_nn_rms_norm(const RelnNet *net, const char *name, RelnNode *x)
+{
+    RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
+
+    RelnGraph *g = net->graph;
+    bool definite = true;
+
+    if (!x)
+        return NULL;
+    if (!reln_is_invariant(x) && !reln_nn_is_definite(net, x, &definite))
+        return NULL;
+    if (!definite)
+        return reln_nn_layer_norm(net, name, x);
+    return reln_mul(g, x,
+                    reln_div(g, gain(net, name, x),
+                             reln_sqrt(g, reln_shift(g, mean_square(net, x), 1.0, NN_EPS))));
 }
 
 /* ---- as published --------------------------------------------------------------------------------------------------- */
@@ -135,7 +161,7 @@ static RelnNode *published_norm(const RelnNet *net, const char *name, RelnNode *
 RelnNode *reln_nn_batch_norm(const RelnNet *net, const char *name, RelnNode *x, RelnNorm norm)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);
-    RELN_LAYER(net->graph, name);
+    RELN_LAYER(net->graph, reln_nn_path(net, name));
 
     if (!x)
         return NULL;

@@ -73,33 +73,34 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return infer_rep(g, z, axis);
 }
 
-/* Copy the pieces of one input to z, `all` bytes apart; a step-level input is copied again for every item. */
-static void place(const RelnExec *e, int input, RelnAxis axis, size_t all, char *z)
+/* Copy the pieces of one input to z, `all` elements apart; a step-level input is copied again for every item. Elements
+ * are moved as they are, indices as well. */
+static void place(const RelnExec *e, int input, RelnAxis axis, ptrdiff_t all, char *z)
 {
     const RelnNode *x = e->node->in[input];
+    const RelnRealKernels *k = reln_kern(e);
     const ptrdiff_t pieces = reln_shape_before(&x->shape, axis);
-    const size_t piece = reln_node_bytes(x) / (size_t)pieces;
-    const bool repeated = x->domain == RELN_STEP;
+    const ptrdiff_t piece = reln_shape_count(&x->shape) / pieces;
 
-    for (ptrdiff_t item = 0; item < e->n; item++) {
-        const char *from =
-            (const char *)e->in[input] + (repeated ? 0 : (size_t)item * reln_node_bytes(x));
-
-        for (ptrdiff_t i = 0; i < pieces; i++, z += all, from += piece)
-            memcpy(z, from, piece);
+    if (x->domain != RELN_STEP) {
+        k->copy_rows(e->n * pieces, piece, e->in[input], piece, z, all);
+        return;
     }
+    for (ptrdiff_t item = 0; item < e->n; item++)
+        k->copy_rows(pieces, piece, e->in[input], piece, reln_at(z, item * pieces * all, k->size),
+                     all);
 }
 
 static RelnStatus forward(const RelnExec *e)
 {
     const RelnNode *z = e->node;
     const RelnAxis axis = ((const Attr *)z->attr)->axis;
-    const size_t all = reln_node_bytes(z) / (size_t)reln_shape_before(&z->shape, axis);
-    char *out = e->out;
+    const ptrdiff_t all = reln_shape_count(&z->shape) / reln_shape_before(&z->shape, axis);
+    ptrdiff_t at = 0;
 
     for (int i = 0; i < z->n_in; i++) {
-        place(e, i, axis, all, out);
-        out += all / (size_t)z->shape.dims[axis] * (size_t)z->in[i]->shape.dims[axis];
+        place(e, i, axis, all, reln_at(e->out, at, reln_kern(e)->size));
+        at += all / z->shape.dims[axis] * z->in[i]->shape.dims[axis];
     }
     return RELN_OK;
 }

@@ -183,7 +183,7 @@ static void move_points(const Rows *v, const RelnRealKernels *k, bool back, ptrd
         void *points = reln_at(x, row * v->c, k->size);
 
         if (back)
-            k->add_rows(run, v->c, matrix, v->pitch, points, ldx);
+            k->add_to_rows(run, v->c, matrix, v->pitch, points, ldx);
         else
             k->copy_rows(run, v->c, points, ldx, matrix, v->pitch);
         matrix = reln_at(matrix, run * v->pitch, k->size);

@@ -19,10 +19,11 @@ static inline RelnStatus reln_elementwise(const RelnExec *e, RelnMap2 f)
 {
     const RelnRealKernels *k = reln_kern(e);
 
-    for (RelnWalk w = reln_walk(e->prepared, 2, e->n); !w.done; reln_walk_next(&w, 2))
-        k->map2[f](w.run, reln_at(e->in[0], w.offset[0], k->size), reln_walk_stride(&w, 0),
-                   reln_at(e->in[1], w.offset[1], k->size), reln_walk_stride(&w, 1),
-                   reln_at(e->out, w.out, k->size));
+    for (RelnWalk w = reln_walk_rows(e->prepared, 2, e->n); !w.done; reln_walk_next(&w, 2))
+        k->map2_rows[f](w.rows, w.run, reln_at(e->in[0], w.offset[0], k->size),
+                        reln_walk_row(&w, 0), reln_walk_stride(&w, 0),
+                        reln_at(e->in[1], w.offset[1], k->size), reln_walk_row(&w, 1),
+                        reln_walk_stride(&w, 1), reln_at(e->out, w.out, k->size));
     return RELN_OK;
 }
 

@@ -102,6 +102,11 @@ static RelnStatus forward(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
     const bool numbers = e->node->dtype != RELN_I32;
 
+    if (numbers && reln_index_per_row(loops)) {
+        reln_check_rows(e->in[1], e->n, e->n_in[0]);
+        k->gather_rows(e->n, e->in[1], loops->item, e->in[0], e->out);
+        return RELN_OK;
+    }
     for (RelnWalk w = reln_walk_items(loops, e->n); !w.done; reln_walk_next(&w, 1)) {
         const int32_t *index = reln_row_index(&w, e->in[1], e->n_in[0]);
         const void *x = reln_at(e->in[0], reln_row_within(&w), k->size);
@@ -192,6 +197,11 @@ static RelnStatus forward_scatter(const RelnExec *e)
 
     if (!e->accumulate)
         memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
+    if (reln_index_per_row(loops)) {
+        reln_check_rows(e->in[1], e->n_in[0], e->n);
+        k->scatter_add_rows(e->n_in[0], e->in[1], loops->item, e->in[0], e->out);
+        return RELN_OK;
+    }
     for (RelnWalk w = reln_walk_items(loops, e->n_in[0]); !w.done; reln_walk_next(&w, 1))
         k->scatter_add(w.run, reln_row_index(&w, e->in[1], e->n), reln_walk_stride(&w, 0),
                        loops->item, reln_at(e->in[0], w.out, k->size),

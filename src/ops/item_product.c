@@ -105,7 +105,7 @@ static bool infer_gram(RelnGraph *g, RelnNode *z)
         return reln_graph_fail(g, RELN_ERR_SHAPE, "%s: %s and %s, wanted the same %s", name_of(w),
                                reln_shape_text(x), reln_shape_text(y),
                                w->channels ? "R and K" : "K and C");
-    if (y->rep != reln_rep_dual(x->rep))
+    if (y->rep != reln_dual(g, x->rep))
         return reln_graph_fail(g, RELN_ERR_REP,
                                "%s: %s and %s are not dual to each other under %s; apply an "
                                "invariant form to one of them first",

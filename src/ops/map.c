@@ -10,7 +10,7 @@ typedef struct Attr {
  *
  * Shapes  z has x's
  * Rep     invariants only: an elementwise function of a feature is not equivariant
- * Notes   sigmoid 1/(1+e^-x); softplus log(1+e^x); sign -1, 0, 1; relu max(x,0); step 1 where x > 0, else 0. The
+ * Notes   sigmoid 1/(1+e^-x); softplus log(1+e^x); erf 2/sqrt(pi) times the integral of e^-t^2 from 0 to x; sign -1, 0, 1; relu max(x,0); step 1 where x > 0, else 0. The
  *         derivative of abs, relu at 0 is 0; of sign and step 0 everywhere.
  */
 RELN_API RelnNode *reln_exp(RelnGraph *g, RelnNode *x);
@@ -20,6 +20,7 @@ RELN_API RelnNode *reln_cos(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_tanh(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_sigmoid(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_softplus(RelnGraph *g, RelnNode *x);
+RELN_API RelnNode *reln_erf(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_sqrt(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_reciprocal(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_square(RelnGraph *g, RelnNode *x);
@@ -27,6 +28,14 @@ RELN_API RelnNode *reln_abs(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_sign(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_relu(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_step(RelnGraph *g, RelnNode *x);
+
+/*!
+ * reln_gelu() -- z = x (1 + erf(x / sqrt 2)) / 2, element by element: x times the normal distribution's share below x
+ *
+ * Shapes  z has x's
+ * Rep     invariants only
+ */
+RELN_API RelnNode *reln_gelu(RelnGraph *g, RelnNode *x);
 
 #define NAME(upper, lower) #lower,
 static const char *const names[] = {RELN_MAP_LIST(NAME)};
@@ -86,6 +95,9 @@ static RelnNode *derivative(RelnGraph *g, RelnMap f, RelnNode *x)
         return reln_squash(g, f, x, 3, (const double[3]){0}, (const double[]){0, 1, -1});
     case RELN_MAP_SOFTPLUS:
         return reln_sigmoid(g, x);
+    case RELN_MAP_ERF:
+        return reln_scale(g, reln_exp(g, reln_scale(g, reln_square(g, x), -1.0)),
+                          1.1283791670955125739);
     case RELN_MAP_SQRT:
         return reln_scale(g, reln_reciprocal(g, y), 0.5);
     case RELN_MAP_RECIPROCAL:
@@ -145,3 +157,10 @@ const RelnOp reln_op_map = {
     }
 RELN_MAP_LIST(BUILDER)
 /* NOLINTEND(bugprone-macro-parentheses) */
+
+RelnNode *reln_gelu(RelnGraph *g, RelnNode *x)
+{
+    RelnNode *share = reln_erf(g, reln_scale(g, x, 0.70710678118654752440));
+
+    return reln_mul(g, x, reln_shift(g, share, 0.5, 0.5));
+}

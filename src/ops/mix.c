@@ -201,9 +201,15 @@ static RelnStatus forward_outer(const RelnExec *e)
 {
     const RelnNode *x = e->node->in[0];
     const ptrdiff_t c = x->shape.dims[RELN_C], d = e->node->shape.dims[RELN_C];
+    const bool is_double = e->node->dtype == RELN_F64;
 
-    reln_gemm(e->gemm, e->node->dtype == RELN_F64, true, false, c, d, e->n * rows_of(x), e->in[0],
-              c, e->in[1], d, e->accumulate, e->out, d);
+    /* A single column is computed as a row: the same sums, in whole vectors. */
+    if (d == 1)
+        reln_gemm(e->gemm, is_double, true, false, 1, c, e->n * rows_of(x), e->in[1], 1, e->in[0],
+                  c, e->accumulate, e->out, c);
+    else
+        reln_gemm(e->gemm, is_double, true, false, c, d, e->n * rows_of(x), e->in[0], c, e->in[1],
+                  d, e->accumulate, e->out, d);
     return RELN_OK;
 }
 

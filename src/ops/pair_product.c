@@ -96,7 +96,7 @@ static bool infer_gram(RelnGraph *g, RelnNode *z)
     if (memcmp(&x->shape, &y->shape, sizeof x->shape) != 0)
         return reln_graph_fail(g, RELN_ERR_SHAPE, "pair_gram: %s and %s, wanted the same extents",
                                reln_shape_text(x), reln_shape_text(y));
-    if (y->rep != reln_rep_dual(x->rep))
+    if (y->rep != reln_dual(g, x->rep))
         return reln_graph_fail(g, RELN_ERR_REP,
                                "pair_gram: %s and %s are not dual to each other under %s; apply an "
                                "invariant form to one of them first",

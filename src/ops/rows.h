@@ -59,4 +59,19 @@ static inline const int32_t *reln_row_index(const RelnWalk *w, const void *index
     return at;
 }
 
+/* Is there one index for each row, whose item is moved as a whole? */
+static inline bool reln_index_per_row(const RelnLoops *loops)
+{
+    return loops->rank == 1 ||
+           (loops->rank == 2 && loops->stride[0][1] == 0 && loops->stride[0][0] == 1);
+}
+
+static inline void reln_check_rows(const int32_t *index, ptrdiff_t rows, ptrdiff_t n_items)
+{
+    for (ptrdiff_t r = 0; r < rows; r++)
+        assert(index[r] >= -1 && index[r] < n_items);
+    (void)index;
+    (void)n_items;
+}
+
 #endif

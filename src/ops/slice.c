@@ -73,14 +73,12 @@ static RelnStatus forward(const RelnExec *e)
 {
     const Attr *a = e->node->attr;
     const RelnShape *from = &e->node->in[0]->shape;
-    const size_t step = (size_t)reln_shape_behind(from, a->axis) * reln_dtype_size(e->node->dtype);
-    const size_t all = step * (size_t)from->dims[a->axis], piece = step * (size_t)a->count;
-    const ptrdiff_t n = e->n * reln_shape_before(from, a->axis);
-    const char *x = (const char *)e->in[0] + step * (size_t)a->first;
-    char *z = e->out;
+    const RelnRealKernels *k = reln_kern(e); /* moves indices as well: elements stay as they are */
+    const ptrdiff_t step = reln_shape_behind(from, a->axis), piece = step * a->count;
 
-    for (ptrdiff_t i = 0; i < n; i++, x += all, z += piece)
-        memcpy(z, x, piece);
+    k->copy_rows(e->n * reln_shape_before(from, a->axis), piece,
+                 reln_at(e->in[0], step * a->first, k->size), step * from->dims[a->axis], e->out,
+                 piece);
     return RELN_OK;
 }
 

@@ -83,6 +83,26 @@ static void clear(const RelnExec *e)
         memset(e->out, 0, (size_t)items * reln_node_bytes(e->node));
 }
 
+/* Do runs of elements, one behind the other, go into the same places? */
+static bool adds_rows(const RelnLoops *loops)
+{
+    const int last = loops->rank - 1;
+
+    return last > 0 && loops->stride[0][last] == 1 && loops->stride[0][last - 1] == 0;
+}
+
+static void sum_rows(const RelnExec *e)
+{
+    const RelnRealKernels *k = reln_kern(e);
+
+    for (RelnWalk w = reln_walk_item_rows(e->prepared, e->n); !w.done; reln_walk_next(&w, 1)) {
+        const void *x = reln_at(e->in[0], w.out, k->size);
+        void *z = reln_at(e->out, w.offset[0], k->size);
+
+        k->sum_rows(w.rows, w.run, x, z);
+    }
+}
+
 /* Terms are added in the order of memory; a run that goes into one place is folded first, its order fixed by length. */
 static RelnStatus forward(const RelnExec *e)
 {
@@ -91,6 +111,10 @@ static RelnStatus forward(const RelnExec *e)
     const bool fold = loops->rank > 1 && loops->stride[0][loops->rank - 1] == 0;
 
     clear(e);
+    if (adds_rows(loops)) {
+        sum_rows(e);
+        return RELN_OK;
+    }
     for (RelnWalk w = reln_walk_items(loops, e->n); !w.done; reln_walk_next(&w, 1)) {
         const void *x = reln_at(e->in[0], w.out, k->size);
         void *z = reln_at(e->out, w.offset[0], k->size);

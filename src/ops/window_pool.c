@@ -122,9 +122,9 @@ static RelnStatus forward(const RelnExec *e)
             const ptrdiff_t point = tap.first * a->window.stride + tap.point;
 
             if (tap.first < tap.end)
-                k->add_rows(tap.end - tap.first, inner, reln_at(from, point * inner, k->size),
-                            a->window.stride * inner, reln_at(to, tap.first * inner, k->size),
-                            inner);
+                k->add_to_rows(tap.end - tap.first, inner, reln_at(from, point * inner, k->size),
+                               a->window.stride * inner, reln_at(to, tap.first * inner, k->size),
+                               inner);
         }
         for (ptrdiff_t t = 0; t < count; t++) {
             void *at = reln_at(to, t * inner, k->size);

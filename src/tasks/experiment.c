@@ -245,12 +245,13 @@ static RelnStatus build_part(Part *p)
     Exp *e = p->e;
     RelnOptimiser optimiser = {.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS};
     const RelnNet net = net_of(e, p->graph, true);
-    RelnNode *out = e->job.network(&net, e->job.model);
+    RelnNode *out = (p->job->network ? p->job->network : e->job.network)(&net, e->job.model);
     RelnNode *loss = p->job->loss_of ? p->job->loss_of(&net, e->job.model, out)
                                      : loss_against_y(p->graph, p->job, out);
 
     optimiser.adam.eps_inside = p->job->eps_inside;
     optimiser.adam.decay = p->job->decay;
+    optimiser.clip = p->job->clip;
     reln_train_step(p->graph, &optimiser, loss);
     TRY(reln_plan_create(p->graph, &(RelnPlanOptions){TASK_PLAN(e->run->env)}, &p->plan));
     if (needs_frame(p->job, out))
@@ -405,6 +406,16 @@ static RelnStatus curves(const Part *p)
     return task_curve_rows(p->e->run, p->trainer, name, p->job->curve_metric);
 }
 
+static void forget_moments(const RelnStore *store)
+{
+    for (int i = 0; i < reln_store_count(store); i++) {
+        const RelnEntryInfo entry = reln_store_entry(store, i);
+
+        if (entry.kind == RELN_ENTRY_MOMENT)
+            memset(entry.values, 0, entry.count * (entry.dtype == RELN_F64 ? 8 : 4));
+    }
+}
+
 /* Train one part. All training of tasks happens here. */
 static RelnStatus train(Part *p, int index)
 {
@@ -427,6 +438,8 @@ static RelnStatus train(Part *p, int index)
         !(p->guess = exp_room(p->e, (size_t)job->validation->n * (size_t)p->e->size[EXP_NETWORK] *
                                         sizeof *p->guess)))
         return task_nomem(p->e->run->env);
+    if (job->fresh)
+        forget_moments(p->e->store);
     TRY(task_train(p->e->run, p->e->job.first_part + index, &training, &p->trainer));
     if (judged && !job->last)
         TRY(reln_trainer_take_best(p->trainer));

@@ -73,8 +73,14 @@ double exp_mse(const double *a, const double *b, ptrdiff_t n, int size);
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Exp Exp;
+typedef RelnNode *(*ExpNetwork)(const RelnNet *net, const void *model);
 
 typedef struct ExpPart {
+    /* In place of the job's network: pre-training has one of its own, whose layers share their weights by name. */
+    ExpNetwork network;
+    bool fresh;  /* moments of the optimiser start from 0, not from those of the part before */
+    double clip; /* of the gradient's norm; 0: none */
+
     /* Batches: samples of `train`, shuffled in every epoch, each moved by `move` (augmentation; columns in their order,
      * not of samples with rows). Or load() binds them to exp_plan(), a function of the step alone; then `train` is for it to
      * know. */
@@ -123,8 +129,6 @@ typedef struct ExpScale {
 ExpPart exp_part(const ExpScale *scale, double rate, bool cosine);
 /* The random numbers of data and of judging: one stream for each purpose of a task. */
 RelnRng exp_rng(const ExpScale *scale, uint64_t stream);
-
-typedef RelnNode *(*ExpNetwork)(const RelnNet *net, const void *model);
 
 typedef struct ExpJob {
     const char *symmetry, *features; /* as in reln_setting_init() */

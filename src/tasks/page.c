@@ -1,4 +1,5 @@
 /* page.c -- report.html: the request, the table, and the curves of all runs. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -181,9 +182,66 @@ static void facts(const TaskCall *call, RelnPage *page)
         reln_page_code(page, "command", call->request->command);
 }
 
+/* Is a better than b, by the task's main metric? A number is better than none. */
+static bool better(const Task *task, double a, double b)
+{
+    return !isnan(a) && (isnan(b) || (task->metrics[task->main_metric].more ? a > b : a < b));
+}
+
+/* A number of the main metric as the table shows it. */
+static char *shown(const Task *task, char text[RELN_NUMBER_TEXT], double mean, double spread)
+{
+    const double unit = task->metrics[task->main_metric].percent ? 100 : 1;
+
+    return spread > 0 ? reln_report_mean(text, unit * mean, unit * spread, 2)
+                      : reln_report_number(text, unit * mean,
+                                           task->metrics[task->main_metric].percent ? 4 : 3);
+}
+
+/* State the outcome: the best row by the main metric, and the paper's best row beside it. */
+static void outcome(const TaskCall *call, RelnPage *page)
+{
+    const Task *task = call->env.task;
+    const int metric = task->main_metric;
+    const char *unit = task->metrics[metric].percent ? " %" : "";
+    int best = -1, theirs = -1, rows = 0;
+    TaskMean m = {0, (double)NAN, (double)NAN};
+    char ours[RELN_NUMBER_TEXT], paper[RELN_NUMBER_TEXT];
+
+    for (int i = 0; i < call->n_models; i++) {
+        const TaskMean mean = task_mean_metric(call, i, metric);
+        const double p = call->models[i]->paper[metric].mean;
+        rows += mean.n > 0;
+        if (better(task, mean.mean, m.mean)) {
+            m = mean;
+            best = i;
+        }
+        if (mean.n > 0 && p != 0 &&
+            (theirs < 0 || better(task, p, call->models[theirs]->paper[metric].mean)))
+            theirs = i;
+    }
+    if (best < 0)
+        return;
+    reln_page_text(page, "Of %d %s, %s has the %s %s: %s%s (%d %s).", rows,
+                   rows == 1 ? "model" : "models", call->models[best]->label,
+                   task->metrics[task->main_metric].more ? "highest" : "lowest",
+                   task->metrics[task->main_metric].label, shown(task, ours, m.mean, m.spread),
+                   unit, m.n, m.n == 1 ? "seed" : "seeds");
+    if (theirs < 0)
+        return;
+    m = task_mean_metric(call, theirs, metric);
+    reln_page_text(page,
+                   "Of the paper's rows that were run, its best is %s: %s%s there, %s%s here.",
+                   call->models[theirs]->label,
+                   shown(task, paper, call->models[theirs]->paper[metric].mean,
+                         call->models[theirs]->paper[metric].spread),
+                   unit, shown(task, ours, m.mean, m.spread), unit);
+}
+
 static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
 {
     reln_page_text(page, "%s", call->env.task->about);
+    outcome(call, page);
     facts(call, page);
     reln_page_section(page, "Results");
     reln_page_table(page, table);

@@ -152,6 +152,7 @@ struct Task {
         *about; /* a paragraph for the report that explains the columns; README.md has the rest */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
+    int main_metric; /* of the sentence in the report that says which model came out best */
     int n_models;
     const TaskModel *models;
     int n_options;

@@ -18,6 +18,7 @@
     X(TANH, tanh)                                                                                  \
     X(SIGMOID, sigmoid)                                                                            \
     X(SOFTPLUS, softplus)                                                                          \
+    X(ERF, erf)                                                                                    \
     X(SQRT, sqrt)                                                                                  \
     X(RECIPROCAL, reciprocal)                                                                      \
     X(SQUARE, square)                                                                              \
@@ -84,6 +85,10 @@ typedef struct RelnRealKernels {
     /* z[i] = f(x[i * sx], y[i * sy]), sx and sy 0 or 1 */
     void (*map2[RELN_MAP2_COUNT])(ptrdiff_t n, const void *x, ptrdiff_t sx, const void *y,
                                   ptrdiff_t sy, void *z);
+    /* the same for rows: z[r * n + i] = f(x[r * ldx + i * sx], y[r * ldy + i * sy]) */
+    void (*map2_rows[RELN_MAP2_COUNT])(ptrdiff_t rows, ptrdiff_t n, const void *x, ptrdiff_t ldx,
+                                       ptrdiff_t sx, const void *y, ptrdiff_t ldy, ptrdiff_t sy,
+                                       void *z);
     /* z[i] = m[i * sm] is not 0 ? x[i * sx] : y[i * sy], strides 0 or 1 */
     void (*select)(ptrdiff_t n, const void *m, ptrdiff_t sm, const void *x, ptrdiff_t sx,
                    const void *y, ptrdiff_t sy, void *z);
@@ -95,8 +100,8 @@ typedef struct RelnRealKernels {
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
     /* z[i] = x[0][i] + ... + x[count - 1][i], pairs first: ((0+1)+(2+3))+((4+5)+(6+7)), or what there is of it; count is
-     * at most RELN_TREE; stride: from one array to the next, in bytes */
-    void (*tree)(ptrdiff_t n, int count, const void *x, size_t stride, void *z);
+     * at most RELN_TREE */
+    void (*tree)(ptrdiff_t n, int count, const void *const *x, void *z);
     /* z[k,c] = sum T x[i,c] y[j,c] for one item; ldx, ldy: distance of coordinates; sx, sy: of channels, 0 or 1 */
     void (*contract)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx,
                      ptrdiff_t sx, const void *y, ptrdiff_t ldy, ptrdiff_t sy, void *z,
@@ -130,16 +135,24 @@ typedef struct RelnRealKernels {
     /* to[i * ldt + c] = from[i * ldf + c], and +=, for n rows of n_c */
     void (*copy_rows)(ptrdiff_t n, ptrdiff_t n_c, const void *from, ptrdiff_t ldf, void *to,
                       ptrdiff_t ldt);
-    void (*add_rows)(ptrdiff_t n, ptrdiff_t n_c, const void *from, ptrdiff_t ldf, void *to,
-                     ptrdiff_t ldt);
+    void (*add_to_rows)(ptrdiff_t n, ptrdiff_t n_c, const void *from, ptrdiff_t ldf, void *to,
+                        ptrdiff_t ldt);
+    /* z[i] += x[r * item + i], row after row */
+    void (*sum_rows)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
     /* Items of `item` elements chosen one by one, index[i * si] for element i; -1: none. x, y and z point at element 0
      * of the elements meant, in item 0.
      * y[i] = x[index item + i], 0 for none */
     void (*gather)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item, const void *x,
                    void *y);
+    /* the same for rows with one index each: y[r item + i] = x[index[r] item + i] */
+    void (*gather_rows)(ptrdiff_t rows, const int32_t *index, ptrdiff_t item, const void *x,
+                        void *y);
     /* z[index item + i] += y[i] */
     void (*scatter_add)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
                         const void *y, void *z);
+    /* the same for rows with one index each, row after row */
+    void (*scatter_add_rows)(ptrdiff_t rows, const int32_t *index, ptrdiff_t item, const void *y,
+                             void *z);
     /* best[index item + i] = row where x[row item + i] is larger than that of the row there, or there is none */
     void (*argmax_row)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
                        ptrdiff_t row, const void *x, int32_t *best);

@@ -517,19 +517,35 @@ static void diverge(RelnTrainer *t)
     clear_moments(t);
 }
 
+/* Does the status mean that training diverged? An op that had values before has none for what the weights have become,
+ * as the exponential of a matrix that is too large. The first time, it is the data that is wrong, and the message says
+ * which sample. */
+static bool has_no_value(RelnTrainer *t, RelnStatus status, bool had_before)
+{
+    if (status != RELN_ERR_NUMERIC || !had_before)
+        return false;
+    reln_ctx_clear(t->ctx);
+    return true;
+}
+
 static RelnStatus train(RelnTrainer *t)
 {
     const uint64_t step = step_of(t);
     RelnRun run = {
         .seed = t->job.seed, .step = step, .asked = t->job.watch.asked, .self = t->job.watch.self};
+    RelnStatus status;
+    bool overflown;
 
     if (step == 0)
         keep_best(t);
     t->rate = reln_schedule_rate(&t->job.schedule, step, t->job.n_steps, (int)t->counters[CUTS]);
     RELN_TRY(t->job.load(t->job.self, step, &run.n_samples));
-    RELN_TRY(reln_plan_run(t->job.plan, &run));
-    t->sums[LAST_LOSS] = output(t, "loss");
-    t->sums[LAST_NORM] = output(t, "gradient_norm");
+    status = reln_plan_run(t->job.plan, &run);
+    overflown = has_no_value(t, status, step > 0);
+    if (status != RELN_OK && !overflown)
+        return status;
+    t->sums[LAST_LOSS] = overflown ? (double)NAN : output(t, "loss");
+    t->sums[LAST_NORM] = overflown ? (double)NAN : output(t, "gradient_norm");
     t->sums[LAST_RATE] = t->rate;
     t->sums[LOSS_SUM] += t->sums[LAST_LOSS];
     t->counters[SINCE_ROW]++;
@@ -585,9 +601,18 @@ static RelnTrainEnd ended(const RelnTrainer *t)
 /* A step and the evaluation that is due after it. */
 static RelnStatus train_and_judge(RelnTrainer *t, bool *evaluated)
 {
+    RelnStatus status;
+
     RELN_TRY(train(t));
     *evaluated = evaluation_due(t);
-    return *evaluated ? evaluate(t) : RELN_OK;
+    if (!*evaluated)
+        return RELN_OK;
+    status = evaluate(t);
+    if (!has_no_value(t, status, t->record.count > 0))
+        return status;
+    *evaluated = false;
+    diverge(t);
+    return RELN_OK;
 }
 
 /* A step and what follows it. */

@@ -67,13 +67,16 @@ static void maps(const RelnRealKernels *k)
 
 static void sums(const RelnRealKernels *k)
 {
+    const void *rows[7];
     double total;
 
+    for (size_t i = 0; i < 7; i++)
+        rows[i] = (const char *)a + i * (N / 8) * k->size;
     fill(k, 200, N, 3.0, false, a);
     total = k->sum(N, a);
     printf("%s %-14s %016" PRIx64 "\n", k->size == 8 ? "f64" : "f32", "sum",
            hash(&total, sizeof total));
-    k->tree(N / 8, 7, a, (size_t)(N / 8) * k->size, b);
+    k->tree(N / 8, 7, rows, b);
     show(k, "tree", b, N / 8);
     fill(k, 201, ROWS * COLUMNS, 9.0, false, a);
     k->softmax(ROWS, COLUMNS, a, b);

@@ -7,7 +7,7 @@
 
 #include "graph/fixture.h"
 
-enum { DRAWS = 1000, P = 4, C = 4, MAX_K = 16, MAX_OUT = 32 };
+enum { DRAWS = 1000, P = 4, C = 4, MAX_K = 16, MAX_OUT = 64 };
 
 /* What is allowed at conditions 1, 10, 100, 1000: error = |f(g x) - g f(x)| / |g f(x)| of one sample. */
 static const double conds[] = {1, 10, 100, 1000}, allowed[] = {1e-13, 1e-12, 1e-9, 1e-6};
@@ -126,6 +126,60 @@ static void add_products(World *w, const RelnNet *net, RelnNode *x, const Closed
         add(w, "triple", reln_nn_triple(net, "triple", x));
 }
 
+/* Blocks, on features of order one for the same reason as above. */
+static void add_blocks(World *w, const RelnNet *net, RelnNode *x)
+{
+    static const RelnBlockGate gates[] = {RELN_BLOCK_GATED, RELN_BLOCK_RELU, RELN_BLOCK_RMS,
+                                          RELN_BLOCK_PROJECT};
+    static const RelnBlockNorm norms[] = {RELN_BLOCK_RMS_NORM, RELN_BLOCK_PLAIN,
+                                          RELN_BLOCK_BATCH_NORM, RELN_BLOCK_BATCH_NORM};
+    static const char *const names[] = {"block gated", "block relu", "block rms", "block project"};
+    RelnNode *small = reln_scale(net->graph, x, 0.25);
+    const RelnFeatures in = {small, reln_nn_invariant(net, small)};
+    RelnFeatures y;
+
+    for (int i = 0; i < 4; i++) {
+        y = reln_nn_conv_block(net, names[i], in,
+                               &(RelnConvBlock){.channels = 3,
+                                                .invariants = 5,
+                                                .stride = i < 2 ? 2 : 1,
+                                                .causal = i % 2 == 0,
+                                                .norm = norms[i],
+                                                .gate = gates[i],
+                                                .activation = RELN_ACT_SILU});
+        add(w, names[i], y.x);
+        if (i == 0)
+            add(w, "block invariants", y.s);
+    }
+    y = reln_nn_pool_windows(net, "windows", in,
+                             &(RelnWindowPool){.window = reln_window_same(2, 2, 1)});
+    add(w, "pool windows", y.x);
+    y = reln_nn_transformer(net, "transformer", in,
+                            &(RelnTransformer){.heads = 2, .activation = RELN_ACT_SILU});
+    add(w, "transformer", y.x);
+    add(w, "transformer invariants", y.s);
+}
+
+/* Sums, heads, and branches that are left out at random: both runs draw the same ones. */
+static void add_parts(World *w, const RelnNet *net, RelnNode *x)
+{
+    RelnNode *s = reln_nn_invariant(net, reln_scale(net->graph, x, 0.25));
+    RelnNode *weights = reln_sigmoid(net->graph, s), *split;
+    RelnFeatures y;
+
+    add(w, "pool sum", reln_nn_pool_sum(net, x, weights, RELN_P));
+    add(w, "pool weighted", reln_nn_pool_weighted(net, x, weights, RELN_P));
+    add(w, "rms norm", reln_nn_rms_norm(net, "rms norm", x));
+    add(w, "invariant batch norm", reln_nn_batch_norm_invariants(net, "ibn", s, NULL));
+    add(w, "invariant layer norm", reln_nn_layer_norm_invariants(net, "iln", s));
+    split = reln_nn_split_heads(net, x, 2, RELN_Q);
+    add(w, "split heads", split);
+    add(w, "merge heads", reln_nn_merge_heads(net, reln_nn_linear(net, "heads", split, 2), RELN_Q));
+    y = reln_nn_residual(net, (RelnFeatures){x, s}, (RelnFeatures){x, s}, 0.5);
+    y = reln_nn_dropout(net, y, 0.25);
+    add(w, "residual", reln_add(net->graph, y.x, x));
+}
+
 static void build(World *w, const Closed *closed)
 {
     const RelnNet net = {.graph = w->f.graph,
@@ -137,6 +191,8 @@ static void build(World *w, const Closed *closed)
     add_gates(w, &net, x);
     add_products(w, &net, x, closed);
     add_sets(w, &net, x);
+    add_blocks(w, &net, x);
+    add_parts(w, &net, x);
     add(w, "norm", reln_nn_batch_norm(&net, "norm", x, RELN_NORM_INVARIANT));
     add(w, "layer norm", reln_nn_layer_norm(&net, "layer", x));
     add(w, "norm published", reln_nn_batch_norm(&net, "old", x, RELN_NORM_PUBLISHED));
@@ -330,12 +386,13 @@ static double by_the_least(const World *w)
 }
 
 /* How much of the error of an invariant a layer makes by its definition. The slope of r = t q / (q^2 + delta^2 m) at q = 0
- * is t / (delta^2 m), delta = 0.1. */
+ * is t / (delta^2 m), delta = 0.1; a block has two of them. */
 static double amplification(const World *w, const Out *o)
 {
-    return strcmp(o->name, "norm published") == 0 ? by_the_least(w)
-           : strcmp(o->name, "project") == 0      ? 100.0
-                                                  : 1.0;
+    return strcmp(o->name, "norm published") == 0  ? by_the_least(w)
+           : strcmp(o->name, "project") == 0       ? 100.0
+           : strcmp(o->name, "block project") == 0 ? 1e4
+                                                   : 1.0;
 }
 
 static double worst_of(const World *w, const Out *o, double gap, int *skipped)

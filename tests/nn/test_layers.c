@@ -543,6 +543,59 @@ static void what_cannot_be_built_is_said(void **state)
            "no equivariant linear map leads to");
     one_init(&o, "so:3", P, C);
     expect(&o, reln_nn_dense(&o.net, "d", o.x, 2), RELN_ERR_REP, "wanted invariants");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_batch_norm_invariants(&o.net, "n", o.x, NULL), RELN_ERR_REP,
+           "wanted invariants");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_layer_norm_invariants(&o.net, "n", o.x), RELN_ERR_REP, "wanted invariants");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_pool_largest(&o.net, o.x, RELN_P), RELN_ERR_REP, "wanted invariants");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_pool_sum(&o.net, o.x, o.x, RELN_P), RELN_ERR_REP, "wanted invariants");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_pool_count(&o.net, o.x), RELN_ERR_ARG, "pool_count: over axis");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_split_heads(&o.net, o.x, 3, RELN_Q), RELN_ERR_SHAPE, "into 3 heads");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_split_heads(&o.net, o.x, 2, RELN_P), RELN_ERR_SHAPE, "an axis of extent 1");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_dropout(&o.net, (RelnFeatures){.x = o.x}, 1).x, RELN_ERR_ARG,
+           "dropout: a share of 1");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_residual(&o.net, (RelnFeatures){.x = o.x}, (RelnFeatures){.s = o.x}, 0).x,
+           RELN_ERR_ARG, "residual: a branch has");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_conv_block(&o.net, "b", (RelnFeatures){.s = o.x}, &(RelnConvBlock){0}).s,
+           RELN_ERR_REP, "b: wanted invariants");
+    one_init(&o, "so:3", P, C);
+    expect(
+        &o,
+        reln_nn_transformer(&o.net, "t", (RelnFeatures){.x = o.x}, &(RelnTransformer){.heads = 3})
+            .x,
+        RELN_ERR_SHAPE, "4 channels do not split into 3 heads");
+}
+
+/* A convolution has no meaning on rows, which are items by themselves; nor has a pool over windows. */
+static void layers_along_an_axis_refuse_rows(void **state)
+{
+    (void)state;
+    for (int layer = 0; layer < 3; layer++) {
+        One o;
+        RelnNode *x, *y = NULL;
+
+        one_init(&o, "so:3", 1, C);
+        x = reln_input(o.f.graph, "r", reln_rows(o.f.graph, "rows", 8), (RelnDims){.k = 3, .c = C},
+                       o.f.adjoint, RELN_F64);
+        if (layer == 0)
+            y = reln_nn_conv(&o.net, "c", x, &(RelnConv){.channels = 2, .width = 3});
+        if (layer == 1)
+            y = reln_nn_conv_block(&o.net, "c", (RelnFeatures){.x = x}, &(RelnConvBlock){0}).x;
+        if (layer == 2)
+            y = reln_nn_pool_windows(&o.net, "c", (RelnFeatures){.x = x},
+                                     &(RelnWindowPool){.window = reln_window_same(2, 2, 1)})
+                    .x;
+        expect(&o, y, RELN_ERR_UNSUPPORTED, "are rows, each an item by itself");
+    }
 }
 
 static RelnStatus build_everything(RelnCtx *ctx)
@@ -566,6 +619,10 @@ static RelnStatus build_everything(RelnCtx *ctx)
         reln_output(f.graph, "x", reln_nn_gate(&net, "g", y.x, NULL, 3));
         reln_output(f.graph, "s", reln_nn_invariant_learned(&net, "l", y.x, 2));
         reln_output(f.graph, "d", reln_nn_invariant_det(&net, y.x));
+        y = reln_nn_conv_block(&net, "c", (RelnFeatures){x, reln_nn_invariant(&net, x)},
+                               &(RelnConvBlock){.stride = 2, .norm = RELN_BLOCK_BATCH_NORM});
+        y = reln_nn_transformer(&net, "e", y, &(RelnTransformer){.dropout = 0.1, .skip = 0.1});
+        reln_output(f.graph, "e", y.x);
         status = reln_plan_create(f.graph, NULL, &plan);
     }
     reln_plan_destroy(plan);
@@ -595,6 +652,7 @@ int main(void)
         cmocka_unit_test(the_norm_divides_by_the_size_it_saw),
         cmocka_unit_test(the_form_without_centre_does_not_see_it),
         cmocka_unit_test(what_cannot_be_built_is_said),
+        cmocka_unit_test(layers_along_an_axis_refuse_rows),
         cmocka_unit_test(a_failing_allocation_leaks_nothing),
     };
 

@@ -137,6 +137,55 @@ static RelnNode *published_norm(const RelnNet *net, RelnNode *x)
     return reln_nn_batch_norm(net, "l", x, RELN_NORM_PUBLISHED);
 }
 
+static RelnNode *rms_norm(const RelnNet *net, RelnNode *x)
+{
+    return reln_nn_rms_norm(net, "l", x);
+}
+
+/* Both parts of the features, as invariants of one node. */
+static RelnNode *both(const RelnNet *net, RelnFeatures y)
+{
+    return reln_concat(net->graph, 2, (RelnNode *[]){reln_nn_invariant(net, y.x), y.s}, RELN_C);
+}
+
+static RelnFeatures with_invariants(const RelnNet *net, RelnNode *x)
+{
+    return (RelnFeatures){x, reln_nn_invariant(net, x)};
+}
+
+static RelnNode *conv_block(const RelnNet *net, RelnNode *x)
+{
+    return both(net, reln_nn_conv_block(net, "l", with_invariants(net, x),
+                                        &(RelnConvBlock){.stride = 2,
+                                                         .channels = 3,
+                                                         .norm = RELN_BLOCK_BATCH_NORM,
+                                                         .activation = RELN_ACT_TANH}));
+}
+
+static RelnNode *transformer(const RelnNet *net, RelnNode *x)
+{
+    RelnNode *small = reln_scale(net->graph, x, 0.5); /* a softmax of large scores is steep */
+
+    return both(net,
+                reln_nn_transformer(net, "t", with_invariants(net, small),
+                                    &(RelnTransformer){.heads = 2, .activation = RELN_ACT_TANH}));
+}
+
+static RelnNode *invariant_norms(const RelnNet *net, RelnNode *x)
+{
+    RelnNode *s = reln_nn_dense(net, "d", reln_nn_invariant(net, x), 4);
+
+    return reln_nn_layer_norm_invariants(net, "m",
+                                         reln_nn_batch_norm_invariants(net, "k", s, NULL));
+}
+
+static RelnNode *pool_weighted(const RelnNet *net, RelnNode *x)
+{
+    RelnNode *weights = reln_sigmoid(net->graph, reln_nn_invariant(net, x));
+
+    return reln_nn_pool_weighted(net, x, weights, RELN_P);
+}
+
 static const struct {
     const char *name;
     Build *build;
@@ -154,6 +203,11 @@ static const struct {
     {"layer norm", layer_norm, false},
     {"batch norm", batch_norm, false},
     {"published norm", published_norm, true},
+    {"rms norm", rms_norm, false},
+    {"conv block", conv_block, false},
+    {"transformer", transformer, false},
+    {"norms of invariants", invariant_norms, false},
+    {"pool weighted", pool_weighted, false},
 };
 enum { N_LAYERS = sizeof layers / sizeof *layers };
 

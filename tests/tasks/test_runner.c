@@ -85,6 +85,8 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     n = reln_trainer_rows(*trainer, &rows);
     run->metrics[0] = n > 0 ? rows[n - 1].loss : (double)NAN;
     run->metrics[1] = run->seed == endless ? (double)NAN : 0.5 + 0.01 * (double)run->seed;
+    if (strcmp(run->model->name, "other") == 0)
+        run->metrics[1] += 0.1;
     TRY(task_curve_rows(run, *trainer, "score", false));
     return task_keep(run, s->store);
 }
@@ -125,7 +127,7 @@ static RelnStatus run(TaskRun *run, const void *data)
 }
 
 static const TaskModel models[] = {
-    {.name = "plain", .label = "Plain <&>", .params = 2, .paper = {{0.25, 0.01}}},
+    {.name = "plain", .label = "Plain <&>", .params = 2, .paper = {{0.25, 0.01}, {0.4, 0}}},
     {.name = "other", .label = "Other"},
     {.name = "slow", .label = "Slow", .from = TASK_FULL},
 };
@@ -137,6 +139,7 @@ static const Task line_task = {
     .purpose = "a line",
     .about = "Points of a line.",
     .n_metrics = 2,
+    .main_metric = 1,
     .metrics = {{.name = "mse", .label = "MSE"},
                 {.name = "share", .label = "share", .percent = true, .more = true}},
     .n_models = 3,
@@ -290,6 +293,20 @@ static void the_table_and_the_csv_have_a_line_for_each(void **state)
     assert_int_equal(lines, 5);
     assert_non_null(strstr(content(&p, "metrics.csv"), "\nother,2,2,2,"));
     assert_non_null(strstr(content(&p, "report.html"), "Plain &lt;&amp;&gt;"));
+    place_clear(&p);
+}
+
+static void the_report_says_which_model_came_out_best(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    assert_ok(p.ctx, go(&p));
+    assert_non_null(strstr(content(&p, "report.html"),
+                           "Of 2 models, Other has the highest share: 61.50 ± 0.71 % (2 seeds)."));
+    assert_non_null(strstr(content(&p, "report.html"),
+                           "Plain &lt;&amp;&gt;: 40.00 % there, 51.50 ± 0.71 % here."));
     place_clear(&p);
 }
 
@@ -701,6 +718,7 @@ int main(void)
         cmocka_unit_test(every_model_of_the_scale_is_run_with_every_seed),
         cmocka_unit_test(results_are_means_and_sample_deviations_over_the_seeds),
         cmocka_unit_test(the_table_and_the_csv_have_a_line_for_each),
+        cmocka_unit_test(the_report_says_which_model_came_out_best),
         cmocka_unit_test(a_mean_that_lacks_a_run_says_so),
         cmocka_unit_test(a_finished_run_is_not_made_again),
         cmocka_unit_test(a_run_of_other_settings_is_made_again),

@@ -29,6 +29,7 @@ static const struct {
     {RELN_MAP_TANH, "tanh", tanhl, -2, 2},
     {RELN_MAP_SIGMOID, "sigmoid", sigmoid_exact, -30, 30},
     {RELN_MAP_SOFTPLUS, "softplus", softplus_exact, -30, 30},
+    {RELN_MAP_ERF, "erf", erfl, -7, 7},
 };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions, COUNT = 60000 };
 
@@ -276,10 +277,13 @@ static void check_tree(const RelnRealKernels *k, const double *x, const double *
                        int count)
 {
     enum { MOST = 37 };
+    const void *rows[RELN_TREE];
     double got[MOST + 1];
 
+    for (int i = 0; i < RELN_TREE; i++)
+        rows[i] = x + (ptrdiff_t)i * MOST;
     got[n] = 7.0;
-    k->tree(n, count, x, MOST * sizeof *x, got);
+    k->tree(n, count, rows, got);
     for (int i = 0; i < n; i++)
         assert_true(got[i] == tree(column + i * RELN_TREE, count, RELN_TREE));
     assert_true(got[n] == 7.0);

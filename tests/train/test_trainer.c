@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "train/rig.h"
 
@@ -489,6 +490,107 @@ static void diverge_at(uint64_t step, bool evaluated)
     rig_clear(&r);
 }
 
+/* A network with the exponential of a matrix, which has no value for the batch of step `huge`, or for the evaluation
+ * after it. */
+typedef struct Exponential {
+    Fixture f;
+    RelnPlan *plan;
+    RelnTrainer *trainer;
+    double x[4], y;
+    uint64_t huge;
+    bool judging; /* the evaluation has the huge matrix, not the batch */
+} Exponential;
+
+static RelnStatus exponential_load(void *self, uint64_t step, ptrdiff_t *n_samples)
+{
+    Exponential *e = self;
+
+    for (int k = 0; k < 4; k++)
+        e->x[k] = (step == e->huge && !e->judging ? 1e5 : 0.1) * (k + 1);
+    e->y = 1;
+    *n_samples = 1;
+    return RELN_OK;
+}
+
+static RelnStatus exponential_evaluate(void *self, uint64_t step, RelnEvaluation *out)
+{
+    const Exponential *e = self;
+
+    out->score = -(double)step;
+    out->n_metrics = 0;
+    return e->judging && step > e->huge ? reln_fail(e->f.ctx, RELN_ERR_NUMERIC, "no value")
+                                        : RELN_OK;
+}
+
+static RelnStatus exponential_run(uint64_t huge, bool judging, RelnTrainEnd *end, uint64_t *steps,
+                                  char *message, size_t size)
+{
+    const RelnOptimiser adam = {.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS};
+    Exponential e = {.huge = huge, .judging = judging};
+    RelnStatus status;
+    RelnNode *h, *y;
+
+    fixture_init(&e.f, "gl:2", "gl:2", RELN_F64);
+    const RelnNet net = {.graph = e.f.graph, .algebra = e.f.algebra, .train = true};
+    h = reln_input(e.f.graph, "x", RELN_SAMPLES, (RelnDims){.k = 4}, e.f.adjoint, RELN_F64);
+    y = reln_input(e.f.graph, "y", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_F64);
+    h = reln_nn_invariant(&net, reln_matexp(e.f.graph, reln_nn_hat(&net, h)));
+    h = reln_nn_dense(&net, "out", h, 1);
+    assert_true(reln_train_step(
+        e.f.graph, &adam, reln_loss_mean(e.f.graph, &(RelnLoss){.kind = RELN_LOSS_MSE}, h, y)));
+    assert_ok(e.f.ctx, reln_plan_create(e.f.graph, NULL, &e.plan));
+    assert_ok(e.f.ctx, reln_plan_bind(e.plan, "x", e.x, RELN_F64));
+    assert_ok(e.f.ctx, reln_plan_bind(e.plan, "y", &e.y, RELN_F64));
+    assert_ok(e.f.ctx, reln_trainer_create(e.f.ctx,
+                                           &(RelnTrainJob){.plan = e.plan,
+                                                           .store = e.f.store,
+                                                           .n_steps = 6,
+                                                           .evaluate_every = 1,
+                                                           .schedule = {.rate = 1e-3},
+                                                           .self = &e,
+                                                           .load = exponential_load,
+                                                           .evaluate = exponential_evaluate},
+                                           &e.trainer));
+    status = reln_trainer_run(e.trainer, UINT64_MAX, end);
+    *steps = reln_trainer_step(e.trainer);
+    snprintf(message, size, "%s", reln_ctx_error(e.f.ctx));
+    reln_trainer_destroy(e.trainer);
+    reln_plan_destroy(e.plan);
+    fixture_clear(&e.f);
+    return status;
+}
+
+static void an_op_that_loses_its_value_ends_the_training_as_diverged(void **state)
+{
+    RelnTrainEnd end;
+    uint64_t steps;
+    char message[256];
+
+    (void)state;
+    for (int judging = 0; judging < 2; judging++) {
+        assert_int_equal(exponential_run(3, judging, &end, &steps, message, sizeof message),
+                         RELN_OK);
+        assert_int_equal(end, RELN_TRAIN_DIVERGED);
+        assert_int_equal(steps, 4);
+        assert_string_equal(message, "");
+    }
+}
+
+static void an_op_without_a_value_from_the_start_is_an_error_of_the_data(void **state)
+{
+    RelnTrainEnd end;
+    uint64_t steps;
+    char message[256];
+
+    (void)state;
+    assert_int_equal(exponential_run(0, false, &end, &steps, message, sizeof message),
+                     RELN_ERR_NUMERIC);
+    assert_non_null(strstr(message, "sample 0"));
+    assert_int_equal(exponential_run(0, true, &end, &steps, message, sizeof message),
+                     RELN_ERR_NUMERIC);
+    assert_string_equal(message, "no value");
+}
+
 static void a_nan_brings_the_best_weights_back(void **state)
 {
     (void)state;
@@ -841,6 +943,8 @@ int main(void)
         cmocka_unit_test(steps_evaluations_and_states_allocate_nothing),
         cmocka_unit_test(the_best_weights_can_be_taken),
         cmocka_unit_test(a_nan_brings_the_best_weights_back),
+        cmocka_unit_test(an_op_that_loses_its_value_ends_the_training_as_diverged),
+        cmocka_unit_test(an_op_without_a_value_from_the_start_is_an_error_of_the_data),
         cmocka_unit_test(patience_counts_evaluations_without_a_better_score),
         cmocka_unit_test(a_plateau_cuts_the_rate),
         cmocka_unit_test(a_better_score_gives_a_plateau_its_patience_back),

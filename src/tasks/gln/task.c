@@ -370,6 +370,7 @@ const Task task_gln = {
              "frames of condition number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g "
              "f(x)| at condition number 100.",
     .n_metrics = 4,
+    .main_metric = 1,
     .metrics = {{.name = "cond_1", .label = "cond 1"},
                 {.name = "cond_10", .label = "cond 10"},
                 {.name = "cond_100", .label = "cond 100"},

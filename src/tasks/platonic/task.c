@@ -349,6 +349,7 @@ const Task task_platonic = {
              "which is how the published code chooses. On sl(3) ReLN and Lie Neurons are one "
              "network: the two rows differ by their seeds.",
     .n_metrics = 3,
+    .main_metric = 1,
     .metrics =
         {{.name = "id", .label = "ID", .percent = true, .more = true},
          {.name = "rc", .label = "RC", .percent = true, .more = true},

@@ -265,6 +265,7 @@ const Task task_rigid = {
              "mean over the time up to 5, 10, 15, 20 and 25 s; in the last column the body is "
              "seen from turned frames.",
     .n_metrics = 6,
+    .main_metric = 5,
     .metrics = {{.name = "s5", .label = "5 s"},
                 {.name = "s10", .label = "10 s"},
                 {.name = "s15", .label = "15 s"},

@@ -306,7 +306,7 @@ static RelnStatus run(TaskRun *run, const void *data)
 }
 
 #define SHARED                                                                                     \
-    .n_metrics = 3,                                                                                \
+    .n_metrics = 3, .main_metric = 1,                                                              \
     .metrics = {{.name = "id", .label = "ID"},                                                     \
                 {.name = "sl3", .label = "SL(3)"},                                                 \
                 {.name = "equivariance", .label = "equiv. error"}},                                \

@@ -314,6 +314,7 @@ const Task task_sp4 = {
              "the invariance error is the mean of |f(x) - f(g x)|. The last column has the lowest "
              "test error of all checkpoints, as the published code reports it.",
     .n_metrics = 4,
+    .main_metric = 1,
     .metrics = {{.name = "id", .label = "ID"},
                 {.name = "sp4", .label = "SP(4)"},
                 {.name = "invariance", .label = "inv. error"},

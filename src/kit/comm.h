@@ -1,0 +1,46 @@
+/* comm.h -- what processes do together, made of RelnComm's exchanges. comm NULL: one process, and nothing is exchanged.
+ *
+ * Every rank calls the same functions in the same order. */
+#ifndef KIT_COMM_H
+#define KIT_COMM_H
+
+#include "reln/comm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline int reln_comm_rank(const RelnComm *comm)
+{
+    return comm ? comm->rank : 0;
+}
+
+static inline int reln_comm_size(const RelnComm *comm)
+{
+    return comm ? comm->size : 1;
+}
+
+/* Is it a communicator that can be used? RELN_ERR_ARG otherwise. */
+RelnStatus reln_comm_check(RelnCtx *ctx, const RelnComm *comm);
+
+/* The worst status of all ranks: the error of the lowest rank that has one, with its message in every context; else
+ * RELN_ERR_STOPPED if one was asked to stop; else RELN_OK. The message of this rank is its context's. */
+RelnStatus reln_comm_agree(const RelnComm *comm, RelnCtx *ctx, RelnStatus status);
+
+/* Fill an array on every rank: rank r has bytes [begin[r], begin[r + 1]) of it, begin has size + 1 entries. */
+RelnStatus reln_comm_gather(const RelnComm *comm, RelnCtx *ctx, void *bytes, const size_t *begin);
+
+/* Send n bytes of the root to all. */
+RelnStatus reln_comm_share(const RelnComm *comm, RelnCtx *ctx, int root, void *bytes,
+                           size_t n_bytes);
+
+/* Fails on all ranks when a number differs on one of them, with the name that goes with it: "the ranks have different
+ * NAME". At most 16. */
+RelnStatus reln_comm_same(const RelnComm *comm, RelnCtx *ctx, int n, const uint64_t *numbers,
+                          const char *const *names);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

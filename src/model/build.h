@@ -1,0 +1,46 @@
+/* build.h -- declarations that the files which build a model's graph share. */
+#ifndef MODEL_BUILD_H
+#define MODEL_BUILD_H
+
+#include "model/model.h"
+
+typedef struct Build {
+    RelnModel *m;
+    RelnGraph *g;
+    RelnNet net;
+    int width;
+    bool taps;
+    RelnDomain rows;
+    RelnModelGraph *out;
+} Build;
+
+/* ---- build.c --------------------------------------------------------------------------------------------------------- */
+
+typedef struct Name {
+    char text[32];
+} Name;
+
+Name reln_build_name(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Make a layer's value an output of the graph, where layers are wanted; returns the node. */
+RelnNode *reln_build_tap(Build *b, Name name, RelnNode *node);
+/* Allocate scratch memory; a failure fails the graph. */
+void *reln_build_scratch(Build *b, size_t count, size_t size);
+/* Fail the graph with the context's error where something outside of it has failed. */
+bool reln_build_passed(Build *b, bool holds);
+/* The rep of n x n matrices X -> g X g^-1. */
+const RelnRep *reln_build_matrix_rep(Build *b);
+/* A slot as an input of the graph, in units of its scale; NULL when it is empty. */
+RelnNode *reln_build_input(Build *b, SlotId id);
+/* The invariants so far, together with B(x, x). */
+RelnNode *reln_build_invariants(Build *b, RelnFeatures f);
+/* Dropout, only in training. */
+RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
+
+/* ---- readout.c ------------------------------------------------------------------------------------------------------- */
+
+/* The prediction in units of its deviation, from the features of a sample. */
+RelnNode *reln_build_readout(Build *b, RelnFeatures f);
+/* The mean loss of a batch, with the target as an input. */
+RelnNode *reln_build_loss(Build *b, RelnNode *y);
+
+#endif

@@ -1,0 +1,36 @@
+/* data.h -- sets of objects for the table, and features of whole objects for nearest neighbours. */
+#ifndef TASKS_SPLATS_DATA_H
+#define TASKS_SPLATS_DATA_H
+
+#include "tasks/splats/splats.h"
+
+/* Procedural objects, `each` of every class with numbers from `first` on; classes take turns. */
+RelnStatus splats_procedural(TaskEnv *env, uint64_t seed, int first, int each, int splats,
+                             SplatsObjects *out);
+/* Arrays `points` (N, n, 3) and `label` (N) of a file: splats are made of the points. */
+RelnStatus splats_from_arrays(TaskEnv *env, const char *path, SplatsObjects *out);
+/* A folder of classes (kit/splats.h), `splats` farthest ones of each object; test stays empty where the folder has no
+ * parts of its own for it. */
+RelnStatus splats_from_folder(TaskEnv *env, const char *path, int splats, SplatsObjects *train,
+                              SplatsObjects *test);
+/* Every of-th object, beginning with `part`; or the rest of them. */
+RelnStatus splats_part(TaskEnv *env, const SplatsObjects *all, int part, int of, bool rest,
+                       SplatsObjects *out);
+
+typedef enum SplatsFeature {
+    SPLATS_GRID,    /* share of splats in the cells of an 8 x 8 x 8 grid */
+    SPLATS_SPREAD,  /* standard deviations along the principal axes */
+    SPLATS_DISTANCE /* histogram of distances between pairs of splats, 64 bins */
+} SplatsFeature;
+enum { SPLATS_FEATURE_SIZE = 512 };
+/* Features (n, SPLATS_FEATURE_SIZE) of all objects of a view. */
+RelnStatus splats_features(TaskEnv *env, const SplatsView *view, SplatsFeature feature,
+                           double *out);
+/* The class of most of the five nearest, by the sum of absolute differences; of equally many, that of the nearest. */
+int splats_nearest_class(ptrdiff_t n, const double *features, const int32_t *labels,
+                         const double *feature);
+/* The splats of an object as a view shows them: (view->net->splats, 14). `room`: of splats_room(). */
+void splats_object(const SplatsView *view, ptrdiff_t object, double *room, double *rows);
+size_t splats_room(const SplatsView *view);
+
+#endif

@@ -1,0 +1,389 @@
+/* The same bits for any number of lanes' workers: threads of a process, ranks of a communicator. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/fixture.h"
+#include "graph/plan.h"
+#include "kit/comm.h"
+#include "support/ranks.h"
+
+enum { SAMPLES = 90, P = 2, C = 3, STEPS = 4 };
+
+/* What a run is made with, and what came of it. */
+typedef struct Case {
+    int lanes, threads, shard;
+    int ends_early;            /* a rank that is asked to stop in step 2; -1: none */
+    int fails;                 /* a rank whose allocations fail when it runs step 2; -1: none */
+    uint64_t hash[RANKS_MOST]; /* of weights, moments, states, outputs: by rank */
+    RelnStatus status[RANKS_MOST];
+    char message[RANKS_MOST][256];
+    uint64_t reduce_bytes, all_bytes, lane_bytes; /* of the plan's exchanges */
+} Case;
+
+typedef struct Run {
+    Fixture f;
+    RelnPool *pool;
+    RelnPlan *plan;
+    double x[SAMPLES * P * 9 * 2], y[SAMPLES], rows[SAMPLES * 3], rate;
+    int32_t counts[SAMPLES];
+} Run;
+
+/* Linear, gate, bracket, norm over the batch, dropout, a sum over sets; clipped Adam; outputs of samples and of rows. */
+static void build(Run *r)
+{
+    RelnGraph *g = r->f.graph;
+    const RelnNet net = {.graph = g, .algebra = r->f.algebra, .train = true};
+    RelnNode *x = reln_input(g, "x", RELN_SAMPLES, (RelnDims){.p = P, .k = 9, .c = 2}, r->f.adjoint,
+                             RELN_DEFAULT);
+    RelnNode *y = reln_input(g, "y", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_F64);
+    const RelnDomain points = reln_rows(g, "points", 40);
+    RelnNode *q = reln_input(g, "q", points, (RelnDims){.c = 1}, NULL, RELN_DEFAULT);
+    RelnNode *of = reln_row_parent(g, points, RELN_SAMPLES);
+    RelnNode *h = reln_nn_relu(&net, "one", reln_nn_linear(&net, "one", x, C), NULL), *out, *row;
+    const RelnOptimiser adam = {
+        .kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS, .clip = 0.5};
+
+    h = reln_nn_batch_norm(&net, "norm", reln_nn_bracket(&net, "two", h), RELN_NORM_INVARIANT);
+    h = reln_dropout(g, h, 0.25, 0);
+    h = reln_nn_pool_softmax(&net, "pool", h, RELN_P);
+    row = reln_nn_dense(&net, "row", q, 2);
+    out = reln_nn_dense(&net, "out", reln_nn_invariant(&net, h), 1);
+    out =
+        reln_add(g, out, reln_nn_dense(&net, "set", reln_segment_sum(g, row, of, RELN_SAMPLES), 1));
+    reln_output(g, "guess", out);
+    reln_output(g, "row", row);
+    out = reln_sub(g, reln_cast(g, out, RELN_F64), y);
+    assert_true(reln_train_step(g, &adam, reln_batch_mean(g, reln_square(g, out))));
+}
+
+static void fill(Run *r)
+{
+    RelnRng rng = reln_rng(6, 0);
+
+    fill_normal(&rng, SAMPLES * P * 9 * 2, r->x);
+    fill_normal(&rng, SAMPLES, r->y);
+    fill_normal(&rng, SAMPLES * 3, r->rows);
+    for (int i = 0; i < SAMPLES; i++)
+        r->counts[i] = (int32_t)reln_rng_below(&rng, 4);
+    r->rate = 0.01;
+}
+
+static void bind(Run *r)
+{
+    RelnCtx *ctx = r->f.ctx;
+
+    assert_ok(ctx, reln_plan_bind(r->plan, "x", r->x, RELN_F64));
+    assert_ok(ctx, reln_plan_bind(r->plan, "y", r->y, RELN_F64));
+    assert_ok(ctx, reln_plan_bind(r->plan, "q", r->rows, RELN_F64));
+    assert_ok(ctx, reln_plan_bind_rows(r->plan, "points", r->counts));
+    assert_ok(ctx, reln_plan_bind(r->plan, "rate", &r->rate, RELN_F64));
+}
+
+static uint64_t hash_output(const Run *r, const char *name, size_t item, uint64_t hash)
+{
+    ptrdiff_t n = 0;
+    const void *values = reln_plan_output(r->plan, name, &n);
+
+    return reln_hash(hash, values, (size_t)n * item);
+}
+
+static uint64_t hash_run(const Run *r, uint64_t hash)
+{
+    hash = hash_output(r, "loss", 8, hash);
+    hash = hash_output(r, "gradient_norm", 8, hash);
+    hash = hash_output(r, "guess", 4, hash);
+    return hash_output(r, "row", 8, hash);
+}
+
+static uint64_t hash_store(const Run *r, uint64_t hash)
+{
+    for (int i = 0; i < reln_store_count(r->f.store); i++) {
+        const RelnEntryInfo e = reln_store_entry(r->f.store, i);
+
+        hash = reln_hash(hash, e.values, e.count * (e.dtype == RELN_F64 ? 8 : 4));
+    }
+    return hash;
+}
+
+static bool yes(void *self)
+{
+    (void)self;
+    return true;
+}
+
+/* An allocator that can be told to have no memory. */
+typedef struct Shop {
+    bool closed;
+} Shop;
+
+static void *shop_alloc(void *user, size_t n_bytes)
+{
+    return ((Shop *)user)->closed ? NULL : aligned_alloc(RELN_ALIGN, (n_bytes + 63) / 64 * 64 + 64);
+}
+
+static void shop_release(void *user, void *block)
+{
+    (void)user;
+    free(block);
+}
+
+static void note_traffic(const RelnPlan *plan, Case *c)
+{
+    for (int i = 0; i < plan->phases.count && plan->ranks.comm; i++) {
+        c->reduce_bytes += plan->ranks.phases[i].sent_reduce;
+        c->all_bytes += plan->ranks.phases[i].sent_all;
+        c->lane_bytes += plan->phases.items[i].lane_size;
+    }
+}
+
+/* Batches of 90, 61, 32 and 3 samples: lanes become fewer than shards, ranks more than lanes. */
+static void train(const RelnComm *comm, void *user)
+{
+    Case *c = user;
+    Run *r = calloc(1, sizeof *r);
+    Shop shop = {false};
+    RelnCtx *ctx = NULL;
+    uint64_t hash = RELN_HASH_SEED;
+
+    assert_int_equal(reln_ctx_create(&(RelnAllocator){shop_alloc, shop_release, &shop}, &ctx),
+                     RELN_OK);
+    assert_ok(ctx, fixture_build(&r->f, ctx, "gl:3", "gl:3", RELN_F32));
+    build(r);
+    fill(r);
+    assert_ok(ctx, reln_pool_create(ctx, c->threads, &r->pool));
+    assert_ok(ctx, reln_plan_create(
+                       r->f.graph,
+                       &(RelnPlanOptions){
+                           .pool = r->pool, .comm = comm, .lanes = c->lanes, .shard = c->shard},
+                       &r->plan));
+    bind(r);
+    for (int t = 0; t < STEPS && c->status[comm->rank] == RELN_OK; t++) {
+        RelnRun run = {.n_samples = SAMPLES - 29 * t, .seed = 8, .step = (uint64_t)t};
+
+        run.asked = t == 2 && comm->rank == c->ends_early ? yes : NULL;
+        shop.closed = t == 2 && comm->rank == c->fails;
+        if (shop.closed) /* of which there are not more */
+            run.n_samples = SAMPLES + 1;
+        c->status[comm->rank] = reln_plan_run(r->plan, &run);
+        hash = hash_run(r, hash);
+    }
+    snprintf(c->message[comm->rank], sizeof c->message[0], "%s", reln_ctx_error(ctx));
+    c->hash[comm->rank] = hash_store(r, hash);
+    if (comm->rank == 0)
+        note_traffic(r->plan, c);
+    reln_plan_destroy(r->plan);
+    reln_pool_destroy(r->pool);
+    fixture_release(&r->f);
+    reln_ctx_destroy(ctx);
+    free(r);
+}
+
+static uint64_t one_hash(int ranks, int lanes, int threads)
+{
+    Case c = {.lanes = lanes, .threads = threads, .shard = 1, .ends_early = -1, .fails = -1};
+
+    ranks_run(ranks, train, &c, NULL);
+    for (int r = 0; r < ranks; r++) {
+        assert_int_equal(c.status[r], RELN_OK);
+        assert_true(c.hash[r] == c.hash[0]);
+    }
+    return c.hash[0];
+}
+
+static void lanes_decide_the_bits_and_threads_do_not(void **state)
+{
+    static const int lanes[] = {1, 8, 64, 256};
+    uint64_t hash[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        hash[i] = one_hash(1, lanes[i], 1);
+        for (int threads = 2; threads <= 7; threads++)
+            assert_true(one_hash(1, lanes[i], threads) == hash[i]);
+    }
+    assert_true(hash[0] != hash[1] && hash[1] != hash[2]);
+    assert_true(hash[2] != hash[3]); /* 90 shards: 64 lanes share them, of 256 90 are used */
+    assert_true(one_hash(1, 8, 1) == one_hash(1, 0, 1));
+}
+
+static void ranks_leave_the_bits_alone(void **state)
+{
+    static const int ranks[] = {2, 3, 4, 7, 16};
+    static const int lanes[] = {1, 8, 37, 64};
+
+    (void)state;
+    for (int l = 0; l < 4; l++) {
+        const uint64_t want = one_hash(1, lanes[l], 1);
+
+        for (int r = 0; r < 5; r++)
+            for (int threads = 1; threads <= 2; threads++)
+                assert_true(one_hash(ranks[r], lanes[l], threads) == want);
+    }
+}
+
+/* Who is asked to stop stops all, and the store has the bits of the steps before. */
+static void all_ranks_stop_together(void **state)
+{
+    (void)state;
+    for (int who = 0; who < 3; who++) {
+        Case c = {.lanes = 8, .threads = 1, .shard = 1, .ends_early = who, .fails = -1};
+
+        ranks_run(3, train, &c, NULL);
+        for (int r = 0; r < 3; r++)
+            assert_int_equal(c.status[r], RELN_ERR_STOPPED);
+    }
+}
+
+static void one_rank_without_memory_ends_all_with_its_line(void **state)
+{
+    (void)state;
+    for (int who = 0; who < 3; who++) {
+        Case c = {.lanes = 8, .threads = 1, .shard = 1, .ends_early = -1, .fails = who};
+
+        ranks_run(3, train, &c, NULL);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(c.status[r], RELN_ERR_NOMEM);
+            assert_string_equal(c.message[r], c.message[who]);
+        }
+        assert_non_null(strstr(c.message[0], "out of memory"));
+    }
+}
+
+/* ---- traffic ------------------------------------------------------------------------------------------------------ */
+
+/* The fewest edges between ranks of the tree over lanes [first, end) when its sum is wanted by a rank: over all ways to
+ * give nodes to ranks, by their cost for every rank. */
+static void costs(int lanes, int ranks, int first, int span, int *cost)
+{
+    int left[RANKS_MOST], right[RANKS_MOST], least = 1 << 20;
+
+    if (span == 1) {
+        for (int r = 0; r < ranks; r++)
+            cost[r] = reln_lanes_of_rank(lanes, r, ranks) <= first &&
+                              first < reln_lanes_of_rank(lanes, r + 1, ranks)
+                          ? 0
+                          : 1;
+        return;
+    }
+    costs(lanes, ranks, first, span / 2, left);
+    if (first + span / 2 >= lanes) {
+        memcpy(cost, left, sizeof left);
+        return;
+    }
+    costs(lanes, ranks, first + span / 2, span / 2, right);
+    for (int r = 0; r < ranks; r++) {
+        cost[r] = left[r] + right[r];
+        least = cost[r] < least ? cost[r] : least;
+    }
+    for (int r = 0; r < ranks; r++) /* or added elsewhere, and sent */
+        cost[r] = cost[r] < least + 1 ? cost[r] : least + 1;
+}
+
+static void traffic_is_near_the_least(void **state)
+{
+    static const int ranks[] = {2, 3, 4, 7, 8, 13};
+    static const int lanes[] = {8, 64, 37};
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        for (int l = 0; l < 3; l++) {
+            const int R = ranks[i];
+            Case c = {.lanes = lanes[l], .threads = 1, .shard = 1, .ends_early = -1, .fails = -1};
+            RanksTraffic traffic;
+            int cost[RANKS_MOST], dearest = 0, cheapest = 1 << 20;
+            unsigned long long sent = 0;
+
+            ranks_run(R, train, &c, &traffic);
+            for (int r = 0; r < R; r++)
+                sent += traffic.bytes[r];
+            /* the plan's own account, of its last batch: 3 shards */
+            costs(3, R, 0, 4, cost);
+            for (int r = 0; r < R; r++) {
+                dearest = cost[r] > dearest ? cost[r] : dearest;
+                cheapest = cost[r] < cheapest ? cost[r] : cheapest;
+            }
+            assert_true(c.reduce_bytes <= c.lane_bytes * (unsigned)dearest);
+            assert_true(c.reduce_bytes >= c.lane_bytes * (unsigned)cheapest);
+            assert_true(c.all_bytes == c.lane_bytes * (unsigned)(R - 1));
+            assert_true(sent > 0);
+        }
+}
+
+/* ---- what ranks do together ---------------------------------------------------------------------------------------- */
+
+typedef struct Talk {
+    atomic_int good;
+} Talk;
+
+static void talk(const RelnComm *comm, void *user)
+{
+    static const char *const names[] = {"weights", "data"};
+    const int R = comm->size;
+    size_t begin[RANKS_MOST + 1] = {0};
+    unsigned char bytes[RANKS_MOST * RANKS_MOST] = {0};
+    uint64_t numbers[2] = {7, comm->rank == R - 1 ? 2 : 1};
+    RelnCtx *ctx = NULL;
+    bool good = true;
+
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (int r = 0; r < R; r++)
+        begin[r + 1] = begin[r] + (size_t)(r % 3 * r); /* some have nothing */
+    for (size_t i = begin[comm->rank]; i < begin[comm->rank + 1]; i++)
+        bytes[i] = (unsigned char)(i + 1);
+    good = good && reln_comm_gather(comm, ctx, bytes, begin) == RELN_OK;
+    for (size_t i = 0; i < begin[R]; i++)
+        good = good && bytes[i] == (unsigned char)(i + 1);
+    for (int root = 0; root < R; root++) {
+        int word = comm->rank == root ? 100 + root : -1;
+
+        good = good && reln_comm_share(comm, ctx, root, &word, sizeof word) == RELN_OK;
+        good = good && word == 100 + root;
+    }
+    good = good && reln_comm_same(comm, ctx, 1, numbers, names) == RELN_OK;
+    if (R > 1) {
+        good = good && reln_comm_same(comm, ctx, 2, numbers, names) == RELN_ERR_ARG;
+        good = good && strcmp(reln_ctx_error(ctx), "the ranks have different data") == 0;
+        good = good && reln_comm_agree(comm, ctx, comm->rank ? RELN_OK : RELN_ERR_STOPPED) ==
+                           RELN_ERR_STOPPED;
+        if (comm->rank == R / 2)
+            (void)reln_fail(ctx, RELN_ERR_IO, "rank %d says so", comm->rank);
+        good = good && reln_comm_agree(comm, ctx,
+                                       comm->rank == R / 2 ? RELN_ERR_IO
+                                       : comm->rank == 0   ? RELN_ERR_STOPPED
+                                                           : RELN_OK) == RELN_ERR_IO;
+        good = good && atoi(reln_ctx_error(ctx) + 5) == R / 2;
+        /* rank 1 goes; whoever waits for it is told */
+        if (comm->rank != 1)
+            good = good && reln_comm_agree(comm, ctx, RELN_OK) == RELN_ERR_IO;
+    }
+    good = good && reln_comm_agree(NULL, ctx, RELN_ERR_SHAPE) == RELN_ERR_SHAPE;
+    reln_ctx_destroy(ctx);
+    if (good)
+        atomic_fetch_add(&((Talk *)user)->good, 1);
+}
+
+static void ranks_talk(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= RANKS_MOST; size++) {
+        Talk t = {0};
+
+        ranks_run(size, talk, &t, NULL);
+        assert_int_equal(atomic_load(&t.good), size);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_decide_the_bits_and_threads_do_not),
+        cmocka_unit_test(ranks_leave_the_bits_alone),
+        cmocka_unit_test(all_ranks_stop_together),
+        cmocka_unit_test(one_rank_without_memory_ends_all_with_its_line),
+        cmocka_unit_test(traffic_is_near_the_least),
+        cmocka_unit_test(ranks_talk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

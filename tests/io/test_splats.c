@@ -1,0 +1,427 @@
+/* Files of splats and meshes: the same splats in every encoding, what is refused, memory, folders of classes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kit/splats.h"
+#include "support/folder.h"
+#include "support/support.h"
+
+enum { COUNT = 3, ROOM = 16384 };
+
+static const char *const names[] = {"f_dc_0",   "x",        "y",       "z",       "nx",
+                                    "rot_0",    "rot_1",    "rot_2",   "rot_3",   "f_dc_1",
+                                    "f_dc_2",   "opacity",  "scale_0", "scale_1", "scale_2",
+                                    "f_rest_0", "f_rest_1", "f_rest_2"};
+enum { NAMES = sizeof names / sizeof names[0] };
+
+/* Stored numbers that f32 holds exactly. */
+static double stored(int splat, int name)
+{
+    return ((splat + 1) * 7 + name * 3 % 11 - 9) / 8.0;
+}
+
+static size_t put(uint8_t *to, float value, bool big)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(bits >> (8 * (big ? 3 - i : i)));
+    return 4;
+}
+
+/* A file in one of the encodings; `more` stands in the header before the element. */
+static size_t write_ply(const char *encoding, const char *more, uint8_t *out)
+{
+    const bool text = strcmp(encoding, "ascii") == 0;
+    size_t n = (size_t)sprintf((char *)out,
+                               "ply\nformat %s 1.0\ncomment made here\r\n%selement vertex %d\n",
+                               encoding, more, COUNT);
+
+    for (int i = 0; i < NAMES; i++)
+        n += (size_t)sprintf((char *)out + n, "property float %s\n", names[i]);
+    n +=
+        (size_t)sprintf((char *)out + n, "element face 0\nproperty list uchar int v\nend_header\n");
+    for (int s = 0; s < COUNT; s++)
+        for (int i = 0; i < NAMES; i++)
+            n += text ? (size_t)sprintf((char *)out + n, "%.9g%c", stored(s, i),
+                                        i == NAMES - 1 ? '\n' : ' ')
+                      : put(out + n, (float)stored(s, i), encoding[7] == 'b');
+    return n;
+}
+
+static double named(int splat, const char *name)
+{
+    for (int i = 0; i < NAMES; i++)
+        if (strcmp(names[i], name) == 0)
+            return stored(splat, i);
+    return (double)NAN;
+}
+
+static void expect(const double *row, int s)
+{
+    const double q[4] = {named(s, "rot_0"), named(s, "rot_1"), named(s, "rot_2"),
+                         named(s, "rot_3")};
+    const double length =
+        sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) * (q[0] < 0 ? -1 : 1);
+    const double want[RELN_SPLAT] = {named(s, "x"),
+                                     named(s, "y"),
+                                     named(s, "z"),
+                                     1 / (1 + exp(-named(s, "opacity"))),
+                                     exp(named(s, "scale_0")),
+                                     exp(named(s, "scale_1")),
+                                     exp(named(s, "scale_2")),
+                                     q[0] / length,
+                                     q[1] / length,
+                                     q[2] / length,
+                                     q[3] / length,
+                                     named(s, "f_dc_0"),
+                                     named(s, "f_dc_1"),
+                                     named(s, "f_dc_2")};
+
+    assert_near(row, want, RELN_SPLAT, 4e-16);
+}
+
+static RelnCtx *context(void)
+{
+    RelnCtx *ctx = NULL;
+
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    return ctx;
+}
+
+static void every_encoding_has_the_same_splats(void **state)
+{
+    static const char *const encodings[] = {"ascii", "binary_little_endian", "binary_big_endian"};
+    RelnCtx *ctx = context();
+    static uint8_t bytes[ROOM];
+
+    (void)state;
+    for (int e = 0; e < 3; e++) {
+        const size_t n = write_ply(encodings[e], "", bytes);
+        double rows[COUNT * RELN_SPLAT];
+        RelnSplatFile *file = NULL;
+        ptrdiff_t got;
+
+        assert_ok(ctx, reln_ply_parse(ctx, bytes, n, "it", &file));
+        assert_int_equal(reln_splats_info(file).count, COUNT);
+        assert_int_equal(reln_splats_info(file).rest, 3);
+        assert_ok(ctx, reln_splats_read(file, 2, rows, &got));
+        assert_int_equal(got, 2);
+        assert_ok(ctx, reln_splats_read(file, 2, rows + 2 * RELN_SPLAT, &got));
+        assert_int_equal(got, 1);
+        for (int s = 0; s < COUNT; s++)
+            expect(rows + s * RELN_SPLAT, s);
+        assert_ok(ctx, reln_splats_read(file, 2, rows, &got));
+        assert_int_equal(got, 0);
+        reln_splats_close(file);
+    }
+    reln_ctx_destroy(ctx);
+}
+
+/* The bytes of an element before `vertex` are left out. */
+static void elements_before_the_vertices_are_skipped(void **state)
+{
+    RelnCtx *ctx = context();
+    static uint8_t bytes[ROOM], moved[ROOM];
+    RelnSplatFile *file = NULL;
+    double row[RELN_SPLAT];
+    size_t n, header;
+    ptrdiff_t got;
+
+    (void)state;
+    n = write_ply("binary_little_endian", "element camera 2\nproperty double a\nproperty uint8 b\n",
+                  bytes);
+    header = (size_t)(strstr((char *)bytes, "end_header\n") - (char *)bytes) + 11;
+    memcpy(moved, bytes, header);
+    memset(moved + header, 0x5a, 18);
+    memcpy(moved + header + 18, bytes + header, n - header);
+    assert_ok(ctx, reln_ply_parse(ctx, moved, n + 18, "it", &file));
+    assert_ok(ctx, reln_splats_read(file, 1, row, &got));
+    expect(row, 0);
+    reln_splats_close(file);
+    reln_ctx_destroy(ctx);
+}
+
+static void refuse(RelnCtx *ctx, const uint8_t *bytes, size_t n, const char *says)
+{
+    RelnSplatFile *file = NULL;
+    double rows[COUNT * RELN_SPLAT];
+    ptrdiff_t got;
+    RelnStatus status = reln_ply_parse(ctx, bytes, n, "it", &file);
+
+    reln_ctx_clear(ctx);
+    if (status == RELN_OK)
+        status = reln_splats_read(file, COUNT, rows, &got);
+    else
+        status = reln_ply_parse(ctx, bytes, n, "it", &file);
+    assert_true(status == RELN_ERR_FORMAT || status == RELN_ERR_UNSUPPORTED);
+    if (!strstr(reln_ctx_error(ctx), says))
+        fail_msg("'%s' without '%s'", reln_ctx_error(ctx), says);
+    reln_splats_close(file);
+    reln_ctx_clear(ctx);
+}
+
+/* Replace the first occurrence of a text, byte for byte. */
+static void replace(uint8_t *bytes, const char *old, const char *new)
+{
+    char *at = strstr((char *)bytes, old);
+
+    assert_non_null(at);
+    assert_int_equal(strlen(old), strlen(new));
+    memcpy(at, new, strlen(new));
+}
+
+static void bad_ply_files_are_refused_with_a_line(void **state)
+{
+    static const struct {
+        const char *old, *new, *says;
+    } wrongs[] = {
+        {"ply\n", "plx\n", "wanted `ply`"},
+        {"1.0", "2.0", "version 1.0"},
+        {"vertex 3", "vertex 9", "do not fit"},
+        {"float opacity", "float opacite", "no property `opacity`"},
+        {"float x", "flott x", "number type"},
+        {"float y", "float x", "each once"},
+        {"element vertex 3", "element vertey 3", "without a `vertex` element"},
+        {"end_header", "fin_header", "wanted format"},
+    };
+    RelnCtx *ctx = context();
+    static uint8_t bytes[ROOM];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
+        const size_t n = write_ply("binary_little_endian", "", bytes);
+
+        replace(bytes, wrongs[i].old, wrongs[i].new);
+        refuse(ctx, bytes, n, wrongs[i].says);
+    }
+    for (size_t n = write_ply("binary_little_endian", "", bytes), cut = 0; cut < n; cut += 13)
+        refuse(ctx, bytes, cut, "it: ");
+    reln_ctx_destroy(ctx);
+}
+
+static void numbers_that_are_not_finite_are_refused(void **state)
+{
+    RelnCtx *ctx = context();
+    static uint8_t bytes[ROOM];
+    const size_t n = write_ply("binary_little_endian", "", bytes);
+
+    (void)state;
+    put(bytes + n - 4 * 4, 1000, false); /* scale_2: its exponential overflows */
+    refuse(ctx, bytes, n, "splat 2");
+    reln_ctx_destroy(ctx);
+}
+
+static void a_splat_file_has_32_bytes_each(void **state)
+{
+    uint8_t bytes[64] = {0};
+    RelnCtx *ctx = context();
+    RelnSplatFile *file = NULL;
+    double rows[2 * RELN_SPLAT];
+    ptrdiff_t got;
+
+    (void)state;
+    put(bytes + 32, 1.5F, false);
+    for (int a = 0; a < 3; a++)
+        put(bytes + 44 + 4 * a, 0.25F, false);
+    memcpy(bytes + 56, (const uint8_t[]){255, 0, 51, 204, 64, 192, 128, 128}, 8);
+    memset(bytes + 28, 128, 4); /* a quaternion of 0 is no rotation */
+    assert_ok(ctx, reln_splat_parse(ctx, bytes, 64, "it", &file));
+    assert_ok(ctx, reln_splats_read(file, 5, rows, &got));
+    assert_int_equal(got, 2);
+    assert_small(rows[RELN_SPLAT_ROTATION] - 1, 0);
+    assert_near(rows + RELN_SPLAT,
+                ((const double[]){1.5, 0, 0, 0.8, 0.25, 0.25, 0.25, sqrt(0.5), -sqrt(0.5), 0, 0,
+                                  0.5 / RELN_SPLAT_C0, -0.5 / RELN_SPLAT_C0, -0.3 / RELN_SPLAT_C0}),
+                RELN_SPLAT, 1e-15);
+    reln_splats_close(file);
+    assert_int_equal(reln_splat_parse(ctx, bytes, 63, "it", &file), RELN_ERR_FORMAT);
+    assert_non_null(strstr(reln_ctx_error(ctx), "multiple of 32"));
+    reln_ctx_destroy(ctx);
+}
+
+/* ---- meshes ---------------------------------------------------------------------------------------------------------- */
+
+static void both_styles_of_off_are_read(void **state)
+{
+    static const char *const files[] = {
+        "OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0 255 0 0\n0 1 0\n3 0 1 2\n4 0 1 2 3 10 20 30\n",
+        "OFF4 2 0\n0 0 0\n1 0 0 # here\n\n1 1 0\n0 1 0\n3 0 1 2\n4 0 1 2 3",
+        "# first\nCOFF 4 2 0\r\n0 0 0 1\r\n1 0 0 1\r\n1 1 0 1\r\n0 1 0 1\r\n3 0 1 2\r\n4 0 1 2 "
+        "3\r\n",
+    };
+    const int32_t want[] = {0, 1, 2, 0, 1, 2, 0, 2, 3};
+    RelnCtx *ctx = context();
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        RelnMesh mesh;
+
+        assert_ok(ctx, reln_off_parse(ctx, files[i], strlen(files[i]), "it", &mesh));
+        assert_int_equal(mesh.n_vertices, 4);
+        assert_int_equal(mesh.n_triangles, 3);
+        assert_memory_equal(mesh.triangles, want, sizeof want);
+        assert_near(mesh.vertices + 6, ((const double[]){1, 1, 0}), 3, 0);
+        reln_mesh_clear(&mesh);
+    }
+    reln_ctx_destroy(ctx);
+}
+
+static void bad_meshes_are_refused_with_a_line(void **state)
+{
+    static const char *const files[] = {
+        "",
+        "off\n1 0 0\n0 0 0\n",
+        "OFF\n1000 0 0\n0 0 0\n",
+        "OFF\n1 1000 0\n0 0 0\n",
+        "OFF\n-1 0 0",
+        "OFF\n1.5 0 0",
+        "OFF\n1 1 0\n0 0 0\n3 0 0 1\n",
+        "OFF\n1 1 0\n0 0\n",
+        "OFF\n1 1 0\n0 0 1e999\n3 0 0 0\n",
+        "OFF\n1 1 0\n0 0 0\n99 0 0 0\n",
+        "OFF\n0 1 0\n3 0 0 0\n",
+    };
+    RelnCtx *ctx = context();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        RelnMesh mesh;
+
+        assert_int_equal(reln_off_parse(ctx, files[i], strlen(files[i]), "it", &mesh),
+                         RELN_ERR_FORMAT);
+        assert_non_null(strstr(reln_ctx_error(ctx), "it: byte"));
+        assert_null(mesh.vertices);
+        reln_ctx_clear(ctx);
+    }
+    reln_ctx_destroy(ctx);
+}
+
+/* ---- folders --------------------------------------------------------------------------------------------------------- */
+
+/* A file with a text, or a folder when the text is NULL. */
+static void make(const Folder *f, const char *name, const char *text)
+{
+    const char *path = path_in(f, name);
+    FILE *file;
+
+    if (!text) {
+        assert_int_equal(mkdir(path, 0777), 0);
+        return;
+    }
+    file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void folders_of_classes_are_listed_in_order(void **state)
+{
+    static const char *const made[] = {"table",
+                                       "chair",
+                                       "nothing",
+                                       "chair/train",
+                                       "chair/test",
+                                       "table/b.off",
+                                       "table/a.splat",
+                                       "table/readme.txt",
+                                       "chair/test/c.ply",
+                                       "chair/train/d.off"};
+    const Folder *folder = *state;
+    RelnCtx *ctx = folder->ctx;
+    RelnClassFolder f;
+
+    assert_int_equal(reln_class_folder(ctx, folder->directory, &f), RELN_ERR_FORMAT);
+    reln_class_folder_clear(&f);
+    reln_ctx_clear(ctx);
+    for (int i = 0; i < 10; i++)
+        make(folder, made[i], i < 5 ? NULL : "");
+    assert_ok(ctx, reln_class_folder(ctx, folder->directory, &f));
+    assert_int_equal(f.n_classes, 2);
+    assert_string_equal(f.classes[0], "chair");
+    assert_int_equal(f.n_files, 4);
+    assert_int_equal(f.files[0].split, RELN_SPLIT_TRAIN);
+    assert_int_equal(f.files[1].split, RELN_SPLIT_TEST);
+    assert_int_equal(f.files[2].label, 1);
+    assert_non_null(strstr(f.files[2].path, "table/a.splat"));
+    assert_int_equal(f.files[3].split, RELN_SPLIT_NONE);
+    reln_class_folder_clear(&f);
+    for (int i = 9; i >= 0; i--)
+        assert_int_equal(remove(path_in(folder, made[i])), 0);
+}
+
+/* A file on disk is read through a window that is smaller than it. */
+static void long_files_are_read_in_pieces(void **state)
+{
+    enum { MANY = 5000 };
+    const Folder *folder = *state;
+    static uint8_t bytes[MANY * 32];
+    RelnSplatFile *file = NULL;
+    double row[RELN_SPLAT];
+    ptrdiff_t n, seen = 0;
+    FILE *out = fopen(path_in(folder, "a.splat"), "wb");
+
+    for (int i = 0; i < MANY; i++)
+        put(bytes + 32 * i, (float)i, false);
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, out), sizeof bytes);
+    assert_int_equal(fclose(out), 0);
+    assert_ok(folder->ctx, reln_splats_open(folder->ctx, path_in(folder, "a.splat"), &file));
+    while (reln_splats_read(file, 1, row, &n) == RELN_OK && n > 0)
+        assert_true(row[0] == (double)seen++);
+    assert_int_equal(seen, MANY);
+    reln_splats_close(file);
+    assert_int_equal(remove(path_in(folder, "a.splat")), 0);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+
+static RelnStatus read_all(RelnCtx *ctx)
+{
+    static uint8_t bytes[ROOM];
+    const size_t n = write_ply("ascii", "", bytes);
+    const char *off = "OFF 3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+    double rows[COUNT * RELN_SPLAT];
+    RelnSplatFile *file = NULL;
+    RelnMesh mesh;
+    ptrdiff_t got;
+    RelnStatus status = reln_ply_parse(ctx, bytes, n, "it", &file);
+
+    if (status == RELN_OK)
+        status = reln_splats_read(file, COUNT, rows, &got);
+    reln_splats_close(file);
+    if (status != RELN_OK)
+        return status;
+    status = reln_off_parse(ctx, off, strlen(off), "it", &mesh);
+    reln_mesh_clear(&mesh);
+    return status;
+}
+
+static void readers_survive_every_failing_allocation(void **state)
+{
+    (void)state;
+    assert_true(fail_every_allocation(read_all) >= 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_encoding_has_the_same_splats),
+        cmocka_unit_test(elements_before_the_vertices_are_skipped),
+        cmocka_unit_test(bad_ply_files_are_refused_with_a_line),
+        cmocka_unit_test(numbers_that_are_not_finite_are_refused),
+        cmocka_unit_test(a_splat_file_has_32_bytes_each),
+        cmocka_unit_test(both_styles_of_off_are_read),
+        cmocka_unit_test(bad_meshes_are_refused_with_a_line),
+        cmocka_unit_test_setup_teardown(folders_of_classes_are_listed_in_order, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(long_files_are_read_in_pieces, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test(readers_survive_every_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/* Farthest and nearest points, groups, frames, splats of points and meshes: against definitions, and under rotations. */
+#include <math.h>
+#include <string.h>
+
+#include "kit/clock.h"
+#include "kit/points.h"
+#include "support/support.h"
+
+enum { N = 200 };
+
+static double points[N * 3], room[RELN_SPLATS_ROOM(4096)];
+
+static void draw(uint64_t seed)
+{
+    RelnRng rng = reln_rng(seed, 1);
+
+    fill_normal(&rng, N * 3, points);
+    reln_points_normalise(N, points, 3);
+}
+
+static double distance2(const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 3; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum;
+}
+
+/* The distance of point i from the nearest of the first j chosen ones. */
+static double from_chosen(const int32_t *chosen, int j, int i)
+{
+    double least = HUGE_VAL;
+
+    for (int c = 0; c < j; c++)
+        least = fmin(least, distance2(points + 3 * i, points + 3 * chosen[c]));
+    return least;
+}
+
+static void each_farthest_point_is_the_farthest_from_those_before(void **state)
+{
+    int32_t chosen[20];
+
+    (void)state;
+    draw(1);
+    reln_points_farthest(N, points, 3, 20, &(RelnGroupRule){0}, room, chosen);
+    for (int i = 0; i < N; i++) /* the mean is 0 */
+        assert_true(distance2(points + 3 * i, (double[3]){0}) <=
+                    distance2(points + 3 * chosen[0], (double[3]){0}) * (1 + 1e-12));
+    for (int j = 1; j < 20; j++)
+        for (int i = 0; i < N; i++)
+            assert_true(from_chosen(chosen, j, i) <= from_chosen(chosen, j, chosen[j]));
+}
+
+/* Equal distances are decided by the index. */
+static void nearest_points_come_in_order(void **state)
+{
+    const double line[] = {0, 0, 0, 1, 0, 0, -1, 0, 0, 2, 0, 0, 0, 1, 0};
+    const int32_t want[] = {0, 1, 2, 4, 3};
+    int32_t near[5], of[30];
+
+    (void)state;
+    reln_points_nearest(5, line, 3, line, 5, &(RelnGroupRule){0}, room, near);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(near[i], want[i]);
+    draw(2);
+    reln_points_nearest(N, points, 3, points + 3, 30, &(RelnGroupRule){0}, room, of);
+    assert_int_equal(of[0], 1);
+    for (int i = 1; i < 30; i++)
+        assert_true(distance2(points + 3, points + 3 * of[i - 1]) <=
+                    distance2(points + 3, points + 3 * of[i]));
+    for (int i = 0, more = 0; i < N; i++) {
+        more += distance2(points + 3, points + 3 * i) < distance2(points + 3, points + 3 * of[29]);
+        assert_true(more <= 29);
+    }
+}
+
+/* Neither a rotation nor the order of points changes groups: indices are those of the same points. */
+static void groups_do_not_depend_on_frame_and_order(void **state)
+{
+    enum { G = 16, K = 12 };
+    int32_t centres[2][G], members[2][G * K];
+    double rows[N * RELN_SPLAT] = {0}, R[9];
+    RelnRng rng = reln_rng(3, 3);
+
+    (void)state;
+    draw(3);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < N; i++) {
+            double *row = rows + (turn ? N - 1 - i : i) * RELN_SPLAT;
+
+            memcpy(row, points + 3 * i, 3 * sizeof *row);
+            row[RELN_SPLAT_ROTATION] = 1;
+        }
+        reln_rotation_random(&rng, false, R);
+        if (turn)
+            reln_splats_rotate(N, rows, R);
+        reln_points_group(N, rows, RELN_SPLAT, G, K, &(RelnGroupRule){0}, room, centres[turn],
+                          members[turn]);
+    }
+    for (int g = 0; g < G; g++)
+        assert_int_equal(centres[0][g], N - 1 - centres[1][g]);
+    for (int m = 0; m < G * K; m++)
+        assert_int_equal(members[0][m], N - 1 - members[1][m]);
+}
+
+static void eigenvalues_fall_and_axes_are_a_rotation(void **state)
+{
+    RelnRng rng = reln_rng(4, 4);
+
+    (void)state;
+    for (int t = 0; t < 100; t++) {
+        double a[9], w[3], V[9], back[9] = {0}, det;
+
+        for (int e = 0; e < 9; e++)
+            if (e / 3 <= e % 3)
+                a[e] = a[3 * (e % 3) + e / 3] =
+                    t % 4 == 3 && e / 3 != e % 3 ? 0 : reln_rng_normal(&rng);
+        reln_eigen3(a, w, V);
+        assert_true(w[0] >= w[1] && w[1] >= w[2]);
+        for (int e = 0; e < 27; e++)
+            back[e / 3] += V[3 * (e / 9) + e % 3] * w[e % 3] * V[3 * (e / 3 % 3) + e % 3];
+        assert_near(back, a, 9, 1e-13);
+        det = V[0] * (V[4] * V[8] - V[5] * V[7]) - V[1] * (V[3] * V[8] - V[5] * V[6]) +
+              V[2] * (V[3] * V[7] - V[4] * V[6]);
+        assert_small(det - 1, 1e-13);
+    }
+}
+
+/* Splats of rotated points are rotated splats: the same scales, opacities and colours, and R log Sigma R^T. */
+static void splats_of_points_turn_with_them(void **state)
+{
+    static double rows[2][N * RELN_SPLAT], turned[N * 3];
+    double R[9], a[9], b[9], want[9];
+    RelnRng rng = reln_rng(5, 5), noise;
+
+    (void)state;
+    draw(5);
+    reln_rotation_random(&rng, false, R);
+    for (int i = 0; i < N; i++)
+        for (int r = 0; r < 3; r++)
+            turned[3 * i + r] = R[3 * r] * points[3 * i] + R[3 * r + 1] * points[3 * i + 1] +
+                                R[3 * r + 2] * points[3 * i + 2];
+    noise = reln_rng(6, 6);
+    reln_points_to_splats(N, points, 3, 8, &noise, room, rows[0]);
+    noise = reln_rng(6, 6);
+    reln_points_to_splats(N, turned, 3, 8, &noise, room, rows[1]);
+    for (int i = 0; i < N; i++) {
+        const double *p = rows[0] + i * RELN_SPLAT, *q = rows[1] + i * RELN_SPLAT;
+
+        assert_near(q + 3, p + 3, 4, 1e-10);
+        assert_near(q + RELN_SPLAT_COLOUR, p + RELN_SPLAT_COLOUR, 3, 1e-10);
+        assert_true(p[RELN_SPLAT_ROTATION] >= 0);
+        reln_splat_log_covariance(p, 1e-3, a);
+        reln_splat_log_covariance(q, 1e-3, b);
+        memset(want, 0, sizeof want);
+        for (int e = 0; e < 81; e++)
+            want[e / 9] += R[3 * (e / 27) + e / 3 % 3] * a[e % 9] * R[3 * (e / 9 % 3) + e % 3];
+        assert_near(b, want, 9, 1e-8);
+    }
+}
+
+/* Rotating splats and rotating their covariance are one: log Sigma follows. */
+static void rotated_splats_have_rotated_covariances(void **state)
+{
+    double row[RELN_SPLAT] = {0.1, 0.2, 0.3, 0.5, 0.1, 0.02, 0.3, 0.5, -0.5, 0.5, 0.5}, R[9], a[9],
+           b[9], want[9] = {0};
+    RelnRng rng = reln_rng(7, 7);
+
+    (void)state;
+    reln_splat_log_covariance(row, 1e-3, a);
+    reln_rotation_about(&rng, 2.5, R);
+    assert_small(R[0] + R[4] + R[8] - (1 + 2 * cos(2.5)), 1e-14);
+    reln_splats_rotate(1, row, R);
+    assert_true(row[RELN_SPLAT_ROTATION] >= 0);
+    reln_splat_log_covariance(row, 1e-3, b);
+    for (int e = 0; e < 81; e++)
+        want[e / 9] += R[3 * (e / 27) + e / 3 % 3] * a[e % 9] * R[3 * (e / 9 % 3) + e % 3];
+    assert_near(b, want, 9, 1e-13);
+}
+
+/* Points in principal axes do not know how they were rotated before. */
+static void principal_axes_undo_rotations(void **state)
+{
+    static double rows[2][N * RELN_SPLAT];
+    double R[9];
+    RelnRng rng = reln_rng(8, 8);
+
+    (void)state;
+    draw(8);
+    for (int i = 0; i < N; i++)
+        for (int turn = 0; turn < 2; turn++) {
+            double *row = rows[turn] + i * RELN_SPLAT;
+
+            memcpy(row, points + 3 * i, 3 * sizeof *row);
+            row[0] *= 2;
+            row[1] *= 0.5;
+            row[RELN_SPLAT_ROTATION] = 1;
+        }
+    reln_rotation_random(&rng, false, R);
+    reln_splats_rotate(N, rows[1], R);
+    for (int turn = 0; turn < 2; turn++) {
+        reln_points_principal(N, rows[turn], RELN_SPLAT, R);
+        reln_splats_rotate(N, rows[turn], R);
+    }
+    for (int i = 0; i < N; i++)
+        assert_near(rows[1] + i * RELN_SPLAT, rows[0] + i * RELN_SPLAT, 3, 1e-10);
+}
+
+/* Two triangles, one with three times the area of the other, and one without any. */
+static void meshes_are_sampled_by_area(void **state)
+{
+    double vertices[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 5, 3, 0, 5, 0, 1, 5};
+    int32_t triangles[] = {0, 1, 2, 0, 0, 1, 3, 4, 5};
+    const RelnMesh mesh = {NULL, 6, 3, vertices, triangles};
+    static double drawn[4000 * 3];
+    RelnRng rng = reln_rng(9, 9);
+    RelnCtx *ctx = NULL;
+    int above = 0;
+
+    (void)state;
+    assert_int_equal(reln_mesh_sample(&mesh, &rng, 4000, room, drawn), RELN_OK);
+    for (int i = 0; i < 4000; i++) {
+        const double *p = drawn + 3 * i, x = p[2] > 1 ? p[0] / 3 : p[0];
+
+        above += p[2] > 1;
+        assert_true(x >= 0 && p[1] >= 0 && x + p[1] <= 1 + 1e-12);
+    }
+    assert_small(above / 4000.0 - 0.75, 5 * sqrt(0.75 * 0.25 / 4000));
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    const RelnMesh flat = {ctx, 6, 1, vertices, triangles + 3};
+    assert_int_equal(reln_mesh_sample(&flat, &rng, 1, room, drawn), RELN_ERR_NUMERIC);
+    reln_ctx_destroy(ctx);
+}
+
+/* The published rule: from point 0 on, points near the origin are never chosen. */
+static void the_published_rule_leaves_out_what_is_near_the_origin(void **state)
+{
+    const double few[] = {0.01, 0, 0, 0.5, 0, 0, 0.02, 0, 0, 0, -0.9, 0};
+    int32_t chosen[4];
+
+    (void)state;
+    reln_points_farthest(4, few, 3, 4, &(RelnGroupRule){.published = true}, room, chosen);
+    assert_int_equal(chosen[0], 0);
+    assert_int_equal(chosen[1], 3);
+    assert_int_equal(chosen[2], 1);
+    assert_true(chosen[3] == 1 || chosen[3] == 3);
+    reln_points_farthest(4, few, 3, 4, &(RelnGroupRule){0}, room, chosen);
+    assert_int_equal(chosen[0], 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_farthest_point_is_the_farthest_from_those_before),
+        cmocka_unit_test(nearest_points_come_in_order),
+        cmocka_unit_test(groups_do_not_depend_on_frame_and_order),
+        cmocka_unit_test(eigenvalues_fall_and_axes_are_a_rotation),
+        cmocka_unit_test(splats_of_points_turn_with_them),
+        cmocka_unit_test(rotated_splats_have_rotated_covariances),
+        cmocka_unit_test(principal_axes_undo_rotations),
+        cmocka_unit_test(meshes_are_sampled_by_area),
+        cmocka_unit_test(the_published_rule_leaves_out_what_is_near_the_origin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
