@@ -148,6 +148,15 @@ static bool make_room(TaskCurve *curve)
     return x && y;
 }
 
+const TaskCurve *task_curve_named(const TaskRun *run, const char *name)
+{
+    const TaskCurve *c = run->curves;
+
+    while (c && strcmp(c->name, name) != 0)
+        c = c->next;
+    return c;
+}
+
 RelnStatus task_curve(TaskRun *run, const char *name, double x, double y)
 {
     TaskCurve *curve = find_curve(run, name);
