@@ -33,7 +33,6 @@
 typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskScale;
 
 enum {
-    TASK_METRICS = 12,
     TASK_METRICS = 14,
     TASK_OPTIONS = 8,
     TASK_MESSAGE = 256,
