@@ -270,9 +270,10 @@ static void begin(const TaskRun *run, const RelnTrainer *trainer)
     const TaskWatch *w = run->files ? run->files->watch : NULL;
     char what[128];
 
+    if (!w || !w->begin)
+        return;
     snprintf(what, sizeof what, "%s, seed %llu", run->model->name, (unsigned long long)run->seed);
-    if (w && w->begin)
-        w->begin(w->self, what, reln_trainer_step(trainer));
+    w->begin(w->self, what, reln_trainer_step(trainer));
 }
 
 static void end(const TaskRun *run)
