@@ -102,6 +102,11 @@ struct RelnOp {
      * shards (e->pack). May be NULL. */
     size_t (*packs)(const RelnNode *z, const RelnKernels *kern);
 
+    /* Where z is a function of the numbers at the same place: its link in a chain (graph/chain.c), of in[0] and of the
+     * operand in[1], if there is one. RELN_LINK_LOAD: z is in[0] repeated, or rows of in[0] that in[1] numbers. false: it
+     * has none. May be NULL. */
+    bool (*link)(const RelnNode *z, RelnLink *link);
+
     /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
     double (*flops)(const RelnNode *z);
 
@@ -349,6 +354,9 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
 /* The loops for given strides, items first. reln_strides() gives the strides of an operand of shape x broadcast to a
  * shape; `once`: one item of the operand serves all. */
 void reln_strides(const RelnShape *shape, const RelnShape *x, bool once, ptrdiff_t *stride);
+/* The loops of any number of operands: their number, extents, and strides of each operand. */
+int reln_merge_axes(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
+                    ptrdiff_t extent[RELN_LOOP_MAX], ptrdiff_t (*merged)[RELN_LOOP_MAX]);
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out);
 

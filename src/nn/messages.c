@@ -11,6 +11,7 @@ typedef struct Messages {
     RelnNode *weights;              /* of rows; NULL: every row counts, and every pair is there */
     RelnNode *by_first, *by_second; /* the first layer's part of either end */
     RelnNode *of_pair;              /* its weights of the invariants of a pair */
+    RelnNode *scale;                /* what these and the second end are multiplied by; NULL: 1 */
     int fan_in, width;
 } Messages;
 
@@ -63,9 +64,11 @@ static RelnNode *invariants(RelnGraph *g, const Messages *m, RelnNode **differen
 
 static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **difference)
 {
-    RelnNode *ends = reln_add(g, at_first(g, m, m->by_first), at_second(g, m, m->by_second));
+    RelnNode *u = reln_mix(g, invariants(g, m, difference), m->of_pair);
 
-    return reln_add(g, ends, reln_mix(g, invariants(g, m, difference), m->of_pair));
+    u = reln_add(g, u, at_second(g, m, m->by_second));
+    u = m->scale ? reln_mul(g, u, m->scale) : u;
+    return reln_add(g, u, at_first(g, m, m->by_first));
 }
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
@@ -90,6 +93,15 @@ static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n
         return false;
     reln_nn_norm_renew(g, n, mean, sum, weight);
     return true;
+}
+
+/* A normalised first layer is a first layer, and so is one with a bias: its first end changes, once for each row. The scale
+ * of the rest is left to the pairs: its gradient reaches every row through the statistics, so it must be one sum, pair by
+ * pair, and neither a product over tiles nor sums that take turns tile by tile. */
+static void normalise_ends(RelnGraph *g, Messages *m, const NnNorm *n)
+{
+    m->scale = reln_nn_norm_scale(g, n);
+    m->by_first = reln_nn_normalised(g, n, m->by_first);
 }
 
 /* ---- the layer ---------------------------------------------------------------------------------------------------- */
@@ -123,7 +135,7 @@ static RelnNode *limited(RelnGraph *g, RelnNode *f, double limit)
 
 /* sums[0]: of the messages to each row; sums[1]: of f_ij (x_i - x_j), when rows move. A function, so that its gradient
  * computes the messages again, tile by tile. */
-static bool sums_of_messages(const Messages *m, const NnNorm *norm, RelnNode **sums)
+static bool sums_of_messages(Messages *m, const NnNorm *norm, RelnNode **sums)
 {
     const RelnNet *net = m->net;
     const RelnMessages *o = m->options;
@@ -137,11 +149,16 @@ static bool sums_of_messages(const Messages *m, const NnNorm *norm, RelnNode **s
              *bx = o->move ? reln_nn_bias(net, m->name, "bx", w, w) : NULL,
              *wf =
                  o->move ? reln_nn_weight(net, m->name, "Wf", w, reln_nn_channels(m->x), w) : NULL;
-    RelnGraph *g = reln_fn_begin(net->graph, "messages");
-    RelnNode *weight = pair_weight(g, m), *difference, *u = first_layer(g, m, &difference);
+    RelnNode *weight, *difference, *u;
+    RelnGraph *g;
 
-    u = o->norm ? reln_nn_normalised(g, norm, u) : reln_add(g, u, b);
-    u = reln_nn_activate(g, o->activation, u);
+    if (o->norm)
+        normalise_ends(net->graph, m, norm);
+    else
+        m->by_first = reln_add(net->graph, m->by_first, b);
+    g = reln_fn_begin(net->graph, "messages");
+    weight = pair_weight(g, m);
+    u = reln_nn_activate(g, o->activation, first_layer(g, m, &difference));
     u = reln_nn_activate(g, o->activation, affine(g, u, wm, bm));
     if (o->gate)
         u = reln_mul(g, u, reln_sigmoid(g, affine(g, u, wg, bg)));

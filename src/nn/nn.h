@@ -40,6 +40,8 @@ typedef struct NnNorm {
 } NnNorm;
 /* The one that is kept; parts: of gamma, beta, mean and variance. */
 NnNorm reln_nn_norm(const RelnNet *net, const char *name, const char *const parts[4], int channels);
+/* gamma / sqrt(var + eps) */
+RelnNode *reln_nn_norm_scale(RelnGraph *g, const NnNorm *norm);
 /* (u - mean) gamma / sqrt(var + eps) + beta, in any graph that sees the norm */
 RelnNode *reln_nn_normalised(RelnGraph *g, const NnNorm *norm, RelnNode *u);
 /* Take the statistics of a batch in place of those that are kept, and remember them, the variance without bias:

@@ -8,7 +8,7 @@
 #include "reln/nn.h"
 #include "reln/ops.h"
 
-enum { SAMPLES = 4, ROWS = 32, TOTAL = 11, K = 4, M = 2, W = 3 };
+enum { SAMPLES = 4, ROWS = 32, TOTAL = 11, K = 4, M = 3, W = 3 };
 
 /* A single row and an empty set among them. */
 static const int32_t sizes[SAMPLES] = {5, 1, 0, 5};
@@ -214,7 +214,7 @@ static void sums_add_up(void **state)
 
             for (int i = first; i < first + sizes[s]; i++)
                 whole += x[i * K + k];
-            assert_close(row[0] + row[1], whole / 3, 1e-14);
+            assert_close(row[0] + row[1] + row[2], whole / 3, 1e-14);
             assert_close(row[M], whole, 1e-14);
         }
     net_clear(&n);
