@@ -38,7 +38,7 @@ struct CliCommand {
 
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
 extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench, cli_cmd_data,
-    cli_cmd_report, cli_cmd_sweep;
+    cli_cmd_report, cli_cmd_sweep, cli_cmd_splats;
 
 /* The dtype of --dtype; RELN_DEFAULT when it is not given. False, after a message, when the word is unknown. */
 bool cli_dtype(const CliArgs *args, RelnDtype *out);

@@ -340,7 +340,7 @@ const CliCommand cli_cmd_bench = {
                 "bench once NAME/PASS/BATCH [--out FILE.npz]",
     .purpose = "speed of networks, layers and kernels, against the machine's own limits",
     .help = help,
-    .options = CLI_BENCH | CLI_KERNELS | CLI_OUT,
+    .options = CLI_BENCH | CLI_REPORT | CLI_KERNELS | CLI_OUT,
     .max_operands = 2,
     .run = run,
 };

@@ -14,7 +14,7 @@
 static const CliCommand *const commands[] = {
     &cli_cmd_data,    &cli_cmd_fit,       &cli_cmd_predict, &cli_cmd_eval,
     &cli_cmd_check,   &cli_cmd_info,      &cli_cmd_report,  &cli_cmd_sweep,
-    &cli_cmd_algebra, &cli_cmd_reproduce, &cli_cmd_bench,
+    &cli_cmd_algebra, &cli_cmd_reproduce, &cli_cmd_bench,   &cli_cmd_splats,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 

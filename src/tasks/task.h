@@ -95,6 +95,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
+    bool cloud;         /* points in a plane, one unit as long on both axes */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
 } TaskFigure;
 
