@@ -82,7 +82,8 @@ typedef struct RelnSchedulePiece {
     uint64_t steps; /* how long it lasts; 0: to the end */
     double floor, factor, period;
     int patience;
-    double scale; /* of the rate within this piece; 0 counts as 1 */
+    double scale;  /* of the rate within this piece; 0 counts as 1 */
+    uint64_t hold; /* the rate stays for so many steps, as for an epoch; 0 counts as 1 */
 } RelnSchedulePiece;
 
 enum { RELN_SCHEDULE_MAX = 8 };
@@ -148,7 +149,8 @@ typedef struct RelnTrainProgress {
 
 typedef struct RelnTrainer RelnTrainer;
 
-/* Who watches a run and keeps it; all zero: nobody. */
+/* Who watches a run and keeps it; all zero: nobody. Where the plan has ranks, rank 0 observes and saves, and all may be
+ * asked to stop: then all stop. */
 typedef struct RelnTrainWatch {
     void *self;
     /* Progress, after a step: at most every observe_seconds (0: every step), and after every evaluation and the last

@@ -18,6 +18,7 @@
     X(CLI_NOMEM, 5, "out of memory")                                                               \
     X(CLI_NUMERIC, 6, "numbers that are not finite: training diverged, or a model gives them")     \
     X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
+    X(CLI_PREEMPTED, 138, "asked to stop (SIGUSR1), with a checkpoint to go on from")              \
     X(CLI_TERMINATED, 143, "terminated (SIGTERM), with a checkpoint to go on from")
 
 #define CLI_EXIT_ENUM(name, code, text) name = (code),
@@ -32,6 +33,7 @@ struct CliCommand {
     const char *help;     /* what it does and examples; the options are listed below it */
     unsigned options;     /* besides those of every command: CLI_BASIS | CLI_OUT ... */
     int max_operands;     /* arguments that are not options */
+    bool ranks;           /* several processes may run it together (launch.h) */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
     void (*more_help)(const CliArgs *args); /* below its options, for these arguments; NULL: none */
 };
@@ -45,6 +47,8 @@ bool cli_dtype(const CliArgs *args, RelnDtype *out);
 /* The choice of --kernels; false, after a message, when it is neither "fastest" nor "reference". */
 bool cli_reference(const CliArgs *args, bool *out);
 /* A line on stderr when a model has the weights of the start: its run has not been evaluated yet. */
+/* Say on stderr that data are in other units than those of training, if they seem to be. */
+void cli_note_units(const RelnModel *model);
 void cli_note_untrained(const RelnModel *model);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 
 static const char help[] =
@@ -16,6 +17,8 @@ static const char help[] =
     "  reln fit --print-spec > spec.yaml      a SPEC to start from, every key explained\n"
     "  reln fit spec.yaml data.npz            into the folder run\n"
     "  reln fit spec.yaml data.npz --out a    into the folder a\n"
+    "  reln fit spec.yaml 'part-*.h5'         the rows of several files, by their names\n"
+    "  mpirun -n 4 reln fit spec.yaml data.npz    four processes, the same weights\n"
     "  reln fit --resume a                    go on\n"
     "  reln fit spec.yaml data.npz --set train.lr=1e-3 --set model.width=32\n"
     "  reln eval a test.npz                   how good it is on other data\n"
@@ -217,10 +220,12 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                               .seed = args->seed,
                               .n_set = args->sets.n,
                               .set = args->sets.items,
+                              .from = args->from,
                               .self = &watch,
                               .observe = observe,
                               .asked = asked,
                               .phase = phase,
+                              .comm = cli_comm(),
                               .no_check = args->no_check};
     RelnFit *fit = NULL;
     CliShow how;
@@ -231,7 +236,8 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return print_spec(ctx);
     if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
         return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
-    if (args->resume && (args->seed_given || args->out || args->kernels || args->sets.n > 0))
+    if (args->resume &&
+        (args->seed_given || args->from || args->out || args->kernels || args->sets.n > 0))
         return cli_fail(CLI_USAGE,
                         "fit: a resumed run has its SPEC, its seed, its folder and its kernels");
     if (!cli_reference(args, &options.reference) || !cli_progress_how(args, &how))
@@ -253,7 +259,8 @@ const CliCommand cli_cmd_fit = {
     .purpose = "train a network on your own arrays",
     .help = help,
     .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
-               CLI_NO_CHECK | CLI_UNTIL,
+               CLI_NO_CHECK | CLI_UNTIL | CLI_FROM,
     .max_operands = 2,
+    .ranks = true,
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 
 CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node)
@@ -58,11 +59,19 @@ void cli_note_untrained(const RelnModel *model)
             stderr);
 }
 
+void cli_note_units(const RelnModel *model)
+{
+    if (model && reln_model_note(model)[0] != '\0')
+        fprintf(stderr, "reln: note: %s\n", reln_model_note(model));
+}
+
 int cli_threads(const CliArgs *args)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (args->threads > 0)
         return (int)args->threads;
+    if (cli_comm()) /* a launcher starts as many processes as there is room for */
+        return 1;
     return cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
 }

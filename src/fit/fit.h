@@ -3,6 +3,7 @@
 #define FIT_FIT_H
 
 #include "base/base.h"
+#include "kit/comm.h"
 #include "kit/data.h"
 #include "kit/files.h"
 #include "kit/report.h"
@@ -49,6 +50,7 @@ typedef struct RelnReader {
     RelnData *data;
     bool borrowed; /* pool and data belong to the caller */
     RelnModelGraph net;
+    const RelnComm *comm; /* ranks that use it together; NULL: none */
     RelnPlan *plan;
     bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
     void *self;
@@ -114,6 +116,8 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
+    RelnComm comm_copy;
+    const RelnComm *comm;                              /* NULL: one process */
     char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no separate file */
     RelnSpec spec;
     RelnFolderLock *lock;
@@ -157,5 +161,8 @@ size_t reln_peak_bytes(void); /* the most memory this process has had so far */
 
 /* The network on the page of a run. */
 RelnStatus reln_fit_draw(const RelnFit *fit, RelnPage *page);
+
+/* from.c: begin with the weights of options.from, and the scales of inputs that they were found with. */
+RelnStatus reln_fit_take_from(RelnFit *fit);
 
 #endif

@@ -61,6 +61,8 @@ int task_choice(const TaskEnv *env, const char *name)
 
 RelnStatus task_fingerprint(TaskEnv *env, int i)
 {
+    if (reln_folder_exists(env->values[i]))
+        return reln_sha256_folder(env->ctx, env->values[i], env->fingerprints[i]);
     return reln_sha256_file(env->ctx, env->values[i], env->fingerprints[i]);
 }
 
