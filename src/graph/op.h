@@ -39,15 +39,16 @@ struct RelnNode {
 /* ---- an op ---------------------------------------------------------------------------------------------------- */
 
 enum {
-    RELN_OP_REDUCE = 1,   /* sums over the items of its inputs, down to RELN_STEP */
-    RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
-    RELN_OP_EFFECT = 4,   /* runs after everything else, in pieces: optimisers */
-    RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
-    RELN_OP_FRESH = 16,   /* never merged with an equal node */
-    RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
-    RELN_OP_DOMAINS = 64, /* inputs of several domains; infer says whose the result's items are */
-    RELN_OP_PLACE = 128,  /* an item's value depends on its place in the batch: random numbers */
-    RELN_OP_PARENTS = 256 /* an item's value depends on all items below the same parent */
+    RELN_OP_REDUCE = 1,    /* sums over the items of its inputs, down to RELN_STEP */
+    RELN_OP_ALIAS = 2,     /* the value is in[0]'s memory, seen with another shape */
+    RELN_OP_EFFECT = 4,    /* runs after everything else, in pieces: optimisers */
+    RELN_OP_SOURCE = 8,    /* the plan fills it: inputs, parameters, constants */
+    RELN_OP_FRESH = 16,    /* never merged with an equal node */
+    RELN_OP_SUM = 32,      /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_DOMAINS = 64,  /* inputs of several domains; infer says whose the result's items are */
+    RELN_OP_PLACE = 128,   /* an item's value depends on its place in the batch: random numbers */
+    RELN_OP_PARENTS = 256, /* an item's value depends on all items below the same parent */
+    RELN_OP_DTYPES = 512   /* inputs of f32 and f64; infer says the result's */
 };
 
 /* How an op with inputs of several domains can be computed for a part of its items, a tile. All items of its other

@@ -59,6 +59,9 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
 /* Sizes of inputs and target over these rows, into the model's constants. */
 RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);
 
+/* Compare the sizes of inputs with those of training, on some samples from all over the file: see reln_model_note(). */
+RelnStatus reln_data_compare(RelnData *data);
+
 /* Room for batches of n samples, so that binding allocates nothing (with data that are resident). */
 RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
 

@@ -10,7 +10,7 @@ typedef struct Build {
     RelnNet net;
     int width;
     bool taps;
-    RelnDomain rows;
+    RelnDomain rows; /* of points, where they are a row domain */
     RelnModelGraph *out;
 } Build;
 
@@ -33,6 +33,12 @@ const RelnRep *reln_build_matrix_rep(Build *b);
 RelnNode *reln_build_input(Build *b, SlotId id);
 /* The invariants so far, together with B(x, x). */
 RelnNode *reln_build_invariants(Build *b, RelnFeatures f);
+/* The size of B(x, y) for x and y with coordinates of size 1. */
+double reln_build_form_size(Build *b);
+/* The channels of both beside each other; either may be NULL. */
+RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
+/* Our own block, without dropout. */
+RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
 /* Dropout, only in training. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
@@ -42,5 +48,12 @@ RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 RelnNode *reln_build_readout(Build *b, RelnFeatures f);
 /* The mean loss of a batch, with the target as an input. */
 RelnNode *reln_build_loss(Build *b, RelnNode *y);
+
+/* ---- structured.c ---------------------------------------------------------------------------------------------------- */
+
+/* The scales at which structured networks see invariants, in units of the training data. */
+RelnScales reln_build_scales(Build *b);
+/* Networks whose points know each other: sets, graphs, transformers. The prediction, in units of its deviation. */
+RelnNode *reln_build_structured(Build *b);
 
 #endif

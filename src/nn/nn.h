@@ -72,6 +72,12 @@ bool reln_nn_find_form(const RelnNet *net, const RelnRep *rep, NnForm *out);
 /* Is B(x, x) of one sign, 0 only for x = 0? False with the graph failed, or for x NULL. */
 bool reln_nn_is_definite(const RelnNet *net, const RelnNode *x, bool *definite);
 
+/* psi(t) = sign(t) ln(1 + |t|), and psi(a t / unit) / ln(1 + a) for all scales, in the graph's dtype. */
+RelnNode *reln_nn_psi(RelnGraph *g, RelnNode *t);
+RelnNode *reln_nn_psi_scales(RelnGraph *g, RelnNode *t, const RelnScales *scales);
+/* Fails when there are no scales, or one is not above 0. */
+bool reln_nn_want_scales(const RelnNet *net, const char *name, const RelnScales *scales);
+
 /* What reln_nn_attention() adds to its input: (sum_j a_ij v_j) Wo and (sum_j a_ij (s Sv)_j) So. */
 RelnFeatures reln_nn_look(const RelnNet *net, const char *name, RelnFeatures in, int heads);
 
