@@ -70,6 +70,9 @@ RelnNode *bench_input_rows(BenchNet *b, const char *name, RelnDomain rows, RelnD
 RelnDomain bench_domain(BenchNet *b, RelnDomain domain, int per);
 int bench_per(const BenchNet *b, const RelnNode *x);
 RelnNode *bench_index(BenchNet *b, const char *name, RelnDims dims, int limit); /* below limit */
+/* One for each row, of the rows `target` of its sample. */
+RelnNode *bench_index_rows(BenchNet *b, const char *name, RelnDomain rows, RelnDomain target,
+                           int limit);
 
 /* What the files of cases offer. */
 int bench_network_cases(BenchCase *out, int room);

@@ -36,6 +36,14 @@ RelnNode *bench_index(BenchNet *b, const char *name, RelnDims dims, int limit)
     return b->inputs[b->n_inputs++];
 }
 
+RelnNode *bench_index_rows(BenchNet *b, const char *name, RelnDomain rows, RelnDomain target,
+                           int limit)
+{
+    b->limits[b->n_inputs] = limit;
+    b->inputs[b->n_inputs] = reln_input_index(b->net.graph, name, rows, (RelnDims){0}, target, 0);
+    return b->inputs[b->n_inputs++];
+}
+
 /* Data needs no gradient; the input of a layer stands for the layer below it. */
 static bool is_data(const BenchNet *b, const RelnNode *x)
 {

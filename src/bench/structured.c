@@ -304,26 +304,32 @@ static RelnNode *lorentz_net(BenchNet *b)
 
 enum { NEIGHBOURS = 16, CLASSES = 10 };
 
-/* h (P, K, C) to the pairs of a point and its neighbours (P, Q, K, C): h_i W1 + h_j W2. */
-static RelnNode *ends(RelnGraph *g, RelnNode *first, RelnNode *second, RelnNode *near)
+/* The points of a set, and below each of them its neighbours: rows, with the number of the point that each of them is. */
+typedef struct Set {
+    RelnDomain points, pairs;
+    RelnNode *near;
+} Set;
+
+/* h_i W1 + h_j W2 for the neighbours j of each point i, from both products. */
+static RelnNode *ends(RelnGraph *g, const Set *s, RelnNode *first, RelnNode *second)
 {
-    return reln_add(g, reln_pick(g, second, near, RELN_P), first);
+    return reln_add(g, reln_gather(g, second, s->near), reln_spread(g, first, s->pairs));
 }
 
 /* Mean over the neighbours j of relu(relu(h_i W1 + h_j W2) W). The first layer is split by its ends, and so is the direction
  * of its gate, (h_i W1 + h_j W2) U. */
-static RelnNode *neighbours(BenchNet *b, int block, RelnNode *h, RelnNode *near)
+static RelnNode *neighbours(BenchNet *b, int block, RelnNode *h, const Set *s)
 {
     RelnGraph *g = b->net.graph;
     const int c = b->c->width;
     const Name one = block_name(block, "ends"), two = block_name(block, "pair");
     RelnNode *first = mixed(b, one.text, "W1", h, c), *second = mixed(b, one.text, "W2", h, c);
-    RelnNode *y = ends(g, first, second, near);
-    RelnNode *d =
-        ends(g, mixed(b, one.text, "U", first, c), mixed(b, one.text, "U", second, c), near);
+    RelnNode *y = ends(g, s, first, second);
+    RelnNode *d = ends(g, s, mixed(b, one.text, "U", first, c), mixed(b, one.text, "U", second, c));
 
     y = reln_add(g, y, reln_mul(g, reln_relu(g, reln_nn_form(&b->net, y, d)), d));
-    return reln_mean(g, bench_relu(b, two.text, bench_linear(b, two.text, y, c)), RELN_Q);
+    y = bench_relu(b, two.text, bench_linear(b, two.text, y, c));
+    return reln_scale(g, reln_reduce(g, y, s->points), 1.0 / NEIGHBOURS);
 }
 
 /* A set of elements of gl(3) with given neighbours, two blocks, ten classes. */
@@ -332,18 +338,21 @@ static RelnNode *set_network(BenchNet *b)
     enum { BLOCKS = 2 };
     RelnGraph *g = b->net.graph;
     const int n = b->c->points, c = b->c->width;
-    RelnNode *x = b->x = bench_input(
-        b, "x", (RelnDims){.p = n, .k = reln_rep_dim(b->rep), .c = b->c->channels}, b->rep);
-    RelnNode *near = bench_index(b, "near", (RelnDims){.p = n, .q = NEIGHBOURS}, n);
+    Set s = {.points = bench_domain(b, reln_fixed(g, "points", RELN_SAMPLES, n), n)};
+    RelnNode *x = b->x = bench_input_rows(
+        b, "x", s.points, (RelnDims){.k = reln_rep_dim(b->rep), .c = b->c->channels}, b->rep);
     RelnNode *h = bench_linear(b, "embed", x, c);
 
+    s.pairs = bench_domain(b, reln_fixed(g, "neighbours", s.points, NEIGHBOURS), n * NEIGHBOURS);
+    s.near = bench_index_rows(b, "near", s.pairs, s.points, n);
     for (int i = 0; i < BLOCKS; i++) {
-        RelnNode *m = neighbours(b, i, h, near);
+        RelnNode *m = neighbours(b, i, h, &s);
 
         h = reln_add(g, h, bench_linear(b, block_name(i, "mean").text, m, c));
         h = bench_bracket(b, block_name(i, "bracket").text, h);
     }
-    return bench_dense(b, "out", reln_nn_invariant(&b->net, reln_mean(g, h, RELN_P)), CLASSES);
+    h = reln_reduce_mean(g, h, RELN_SAMPLES);
+    return bench_dense(b, "out", reln_nn_invariant(&b->net, h), CLASSES);
 }
 
 /* ---- transformer ------------------------------------------------------------------------------------------------------- */
