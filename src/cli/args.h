@@ -32,6 +32,8 @@ enum {
     CLI_SWEEP = 1 << 16,
     CLI_JOBS = 1 << 17,
     CLI_UNTIL = 1 << 18,
+    CLI_REPORT = 1 << 28,
+    CLI_SPLATS = 1 << 29,
     CLI_OWN = 1 << 11 /* and options with values that the command interprets itself */
 };
 
@@ -52,8 +54,8 @@ typedef struct CliArgs {
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];
-    uint64_t random, until; /* 0: not given */
-    CliList sets, overs;    /* --set and --over, in the order given */
+    uint64_t random, until, splats; /* 0: not given */
+    CliList sets, overs;            /* --set and --over, in the order given */
     int n_own; /* options of CLI_OWN, in the order given: "--name" or "--name=value", and the value */
     struct {
         const char *word, *value;

@@ -18,6 +18,7 @@
     X(CLI_NOMEM, 5, "out of memory")                                                               \
     X(CLI_NUMERIC, 6, "numbers that are not finite: training diverged, or a model gives them")     \
     X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
+    X(CLI_PREEMPTED, 138, "asked to stop (SIGUSR1), with a checkpoint to go on from")              \
     X(CLI_TERMINATED, 143, "terminated (SIGTERM), with a checkpoint to go on from")
 
 #define CLI_EXIT_ENUM(name, code, text) name = (code),
@@ -32,13 +33,14 @@ struct CliCommand {
     const char *help;     /* what it does and examples; the options are listed below it */
     unsigned options;     /* besides those of every command: CLI_BASIS | CLI_OUT ... */
     int max_operands;     /* arguments that are not options */
+    bool ranks;           /* several processes may run it together (launch.h) */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
     void (*more_help)(const CliArgs *args); /* below its options, for these arguments; NULL: none */
 };
 
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
 extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench, cli_cmd_data,
-    cli_cmd_report, cli_cmd_sweep;
+    cli_cmd_report, cli_cmd_sweep, cli_cmd_splats;
 
 /* The dtype of --dtype; RELN_DEFAULT when it is not given. False, after a message, when the word is unknown. */
 bool cli_dtype(const CliArgs *args, RelnDtype *out);

@@ -45,24 +45,31 @@ static TaskFigure figure_of(const Task *task, const char *name)
 
 static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
-    const bool log_y = !figure->points && all_positive(call, figure->curve);
+    const bool log_y = !figure->points && !figure->cloud && all_positive(call, figure->curve);
 
     reln_plot_x(p, figure->x, figure->log_x ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_y(p, figure->y, log_y ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     if (figure->points)
         reln_plot_diagonal(p, NULL);
+    if (figure->cloud)
+        reln_plot_equal_aspect(p);
 }
 
 /* Draw the true curve below the others, from the first run that has it. */
-static void plot_truth(const TaskCall *call, RelnPlot *p, const char *name)
+static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
+    const char *name = figure->truth;
+
     for (int r = 0; r < call->n_models * call->n_seeds; r++) {
         const TaskCurve *c = call->runs[r].done ? task_curve_named(&call->runs[r], name) : NULL;
         if (c) {
             reln_plot_series(
-                p,
-                &(RelnSeries){
-                    .name = "true", .n = c->n, .x = c->x, .y = c->y, .colour = call->n_models + 1});
+                p, &(RelnSeries){.name = "true",
+                                 .mark = figure->cloud ? RELN_MARK_POINTS : RELN_MARK_LINE,
+                                 .n = c->n,
+                                 .x = c->x,
+                                 .y = c->y,
+                                 .colour = call->n_models + 1});
             return;
         }
     }
@@ -88,7 +95,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
 
     axes(call, p, &figure);
     if (figure.truth)
-        plot_truth(call, p, figure.truth);
+        plot_truth(call, p, &figure);
     for (int m = 0; m < call->n_models; m++) {
         const char *label = call->models[m]->label;
         for (int s = 0; s < call->n_seeds && (label || !crowded(call)); s++) {
@@ -96,13 +103,14 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
             const TaskCurve *c = run->done ? task_curve_named(run, name) : NULL;
             if (!c)
                 continue;
-            reln_plot_series(
-                p, &(RelnSeries){.name = label,
-                                 .mark = figure.points ? RELN_MARK_POINTS : RELN_MARK_LINE,
-                                 .n = c->n,
-                                 .x = c->x,
-                                 .y = c->y,
-                                 .colour = m + 1});
+            reln_plot_series(p,
+                             &(RelnSeries){.name = label,
+                                           .mark = figure.points || figure.cloud ? RELN_MARK_POINTS
+                                                                                 : RELN_MARK_LINE,
+                                           .n = c->n,
+                                           .x = c->x,
+                                           .y = c->y,
+                                           .colour = m + 1});
             label = NULL;
         }
     }

@@ -95,6 +95,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
+    bool cloud;         /* points in a plane, one unit as long on both axes */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
     bool hidden;        /* it is kept with the run and not drawn */
 } TaskFigure;
@@ -109,6 +110,7 @@ typedef struct TaskEnv {
     TaskScale scale;
     RelnPool *pool;                   /* for plans */
     bool reference;                   /* plans take the reference kernels */
+    const RelnComm *comm;             /* ranks that make a run together; NULL: this process */
     const char *values[TASK_OPTIONS]; /* of the task's options, in their order; NULL: not given */
     char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* of files that options name: SHA-256 */
     char message[TASK_MESSAGE];                        /* of task_fail(); "" while nothing failed */
@@ -116,7 +118,7 @@ typedef struct TaskEnv {
 } TaskEnv;
 
 /* Options of every plan of a task. */
-#define TASK_PLAN(env) .pool = (env)->pool, .reference = (env)->reference
+#define TASK_PLAN(env) .pool = (env)->pool, .reference = (env)->reference, .comm = (env)->comm
 
 typedef struct TaskCurve {
     const char *name;

@@ -7,26 +7,35 @@
 
 /* ---- attributes as published ------------------------------------------------------------------------------------------- */
 
-/* Scales without their mean, divided by the largest length that is left. */
-static void normalise_scales(ptrdiff_t n, double *rows)
+void splats_scale_range(ptrdiff_t n, const double *rows, double mean[3], double *most)
 {
-    double mean[3] = {0, 0, 0}, most = 0;
-
+    memset(mean, 0, 3 * sizeof *mean);
+    *most = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         for (int a = 0; a < 3; a++)
             mean[a] += rows[i * RELN_SPLAT + RELN_SPLAT_SCALE + a] / (double)n;
     for (ptrdiff_t i = 0; i < n; i++) {
-        double *s = rows + i * RELN_SPLAT + RELN_SPLAT_SCALE, sum = 0;
+        const double *s = rows + i * RELN_SPLAT + RELN_SPLAT_SCALE;
+        double sum = 0;
 
-        for (int a = 0; a < 3; a++) {
-            s[a] -= mean[a];
-            sum += s[a] * s[a];
-        }
-        most = fmax(most, sqrt(sum));
-    }
-    for (ptrdiff_t i = 0; i < n && most > 0; i++)
         for (int a = 0; a < 3; a++)
-            rows[i * RELN_SPLAT + RELN_SPLAT_SCALE + a] /= most;
+            sum += (s[a] - mean[a]) * (s[a] - mean[a]);
+        *most = fmax(*most, sqrt(sum));
+    }
+}
+
+/* Scales without their mean, divided by the largest length that is left. */
+static void normalise_scales(ptrdiff_t n, double *rows)
+{
+    double mean[3], most;
+
+    splats_scale_range(n, rows, mean, &most);
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (int a = 0; a < 3; a++) {
+            double *s = &rows[i * RELN_SPLAT + RELN_SPLAT_SCALE + a];
+
+            *s = (*s - mean[a]) / (most > 0 ? most : 1);
+        }
 }
 
 static double colour_of(double stored)

@@ -13,6 +13,11 @@ RelnStatus splats_from_arrays(TaskEnv *env, const char *path, SplatsObjects *out
  * parts of its own for it. */
 RelnStatus splats_from_folder(TaskEnv *env, const char *path, int splats, SplatsObjects *train,
                               SplatsObjects *test);
+/* One file, .off, .ply or .splat, as a set of one object. */
+RelnStatus splats_from_file(TaskEnv *env, const char *path, int splats, SplatsObjects *out);
+/* Arrays of all splats of all objects: (n, 3), (n, 3, 3), (n), (n, 3). */
+void splats_arrays(const SplatsObjects *objects, double *position, double *covariance,
+                   double *opacity, double *colour);
 /* Every of-th object, beginning with `part`; or the rest of them. */
 RelnStatus splats_part(TaskEnv *env, const SplatsObjects *all, int part, int of, bool rest,
                        SplatsObjects *out);

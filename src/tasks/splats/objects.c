@@ -241,6 +241,29 @@ static bool ends_in(const char *path, const char *ending)
     return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
+static bool reading_open(TaskEnv *env, int splats, Reading *r)
+{
+    *r = (Reading){.env = env, .splats = splats};
+    r->rows = malloc((size_t)MESH_POINTS * RELN_SPLAT * sizeof *r->rows);
+    r->chosen = malloc((size_t)splats * RELN_SPLAT * sizeof *r->chosen);
+    r->room = malloc(RELN_SPLATS_ROOM(MESH_POINTS) * sizeof *r->room);
+    r->order = malloc((size_t)splats * sizeof *r->order);
+    return r->rows && r->chosen && r->room && r->order;
+}
+
+static void reading_close(Reading *r)
+{
+    free(r->rows);
+    free(r->chosen);
+    free(r->room);
+    free(r->order);
+}
+
+static RelnStatus read_file(Reading *r, const char *path, uint64_t number)
+{
+    return ends_in(path, ".off") ? read_mesh(r, path, number) : read_splats(r, path, number);
+}
+
 static RelnStatus read_folder(Reading *r, const RelnClassFolder *f, RelnClassSplit split,
                               SplatsObjects *out)
 {
@@ -255,8 +278,7 @@ static RelnStatus read_folder(Reading *r, const RelnClassFolder *f, RelnClassSpl
 
         if (file->split != split)
             continue;
-        TRY(ends_in(file->path, ".off") ? read_mesh(r, file->path, (uint64_t)i + 1)
-                                        : read_splats(r, file->path, (uint64_t)i + 1));
+        TRY(read_file(r, file->path, (uint64_t)i + 1));
         store(out, n, r->chosen);
         out->label[n++] = file->label;
     }
@@ -279,19 +301,30 @@ static RelnStatus keep_names(TaskEnv *env, const RelnClassFolder *f, SplatsObjec
     return names ? RELN_OK : task_nomem(env);
 }
 
+RelnStatus splats_from_file(TaskEnv *env, const char *path, int splats, SplatsObjects *out)
+{
+    Reading r;
+    RelnStatus status = reading_open(env, splats, &r) ? RELN_OK : task_nomem(env);
+
+    if (status == RELN_OK)
+        status = open_objects(env, 1, splats, 1, out);
+    if (status == RELN_OK)
+        status = read_file(&r, path, 1);
+    if (status == RELN_OK)
+        store(out, 0, r.chosen);
+    reading_close(&r);
+    return status;
+}
+
 RelnStatus splats_from_folder(TaskEnv *env, const char *path, int splats, SplatsObjects *train,
                               SplatsObjects *test)
 {
     RelnClassFolder f;
-    Reading r = {.env = env, .splats = splats};
+    Reading r;
     RelnStatus status = reln_class_folder(env->ctx, path, &f);
     bool divided = false;
 
-    r.rows = malloc((size_t)MESH_POINTS * RELN_SPLAT * sizeof *r.rows);
-    r.chosen = malloc((size_t)splats * RELN_SPLAT * sizeof *r.chosen);
-    r.room = malloc(RELN_SPLATS_ROOM(MESH_POINTS) * sizeof *r.room);
-    r.order = malloc((size_t)splats * sizeof *r.order);
-    if (status == RELN_OK && !(r.rows && r.chosen && r.room && r.order))
+    if (!reading_open(env, splats, &r) && status == RELN_OK)
         status = task_nomem(env);
     for (ptrdiff_t i = 0; i < f.n_files; i++)
         divided = divided || f.files[i].split != RELN_SPLIT_NONE;
@@ -301,10 +334,7 @@ RelnStatus splats_from_folder(TaskEnv *env, const char *path, int splats, Splats
         status = read_folder(&r, &f, RELN_SPLIT_TEST, test);
     if (status == RELN_OK)
         status = keep_names(env, &f, train);
-    free(r.rows);
-    free(r.chosen);
-    free(r.room);
-    free(r.order);
+    reading_close(&r);
     reln_class_folder_clear(&f);
     return status;
 }
@@ -329,4 +359,30 @@ RelnStatus splats_part(TaskEnv *env, const SplatsObjects *all, int part, int of,
             out->label[n++] = all->label[i];
         }
     return RELN_OK;
+}
+
+void splats_arrays(const SplatsObjects *o, double *position, double *covariance, double *opacity,
+                   double *colour)
+{
+    for (ptrdiff_t i = 0; i < o->n * o->splats; i++) {
+        const float *from = o->rows + i * RELN_SPLAT;
+        double row[RELN_SPLAT], R[9];
+
+        for (int e = 0; e < RELN_SPLAT; e++)
+            row[e] = (double)from[e];
+        reln_splat_axes(row, R);
+        for (int a = 0; a < 3; a++) {
+            position[3 * i + a] = row[a];
+            colour[3 * i + a] = row[RELN_SPLAT_COLOUR + a];
+        }
+        opacity[i] = row[RELN_SPLAT_OPACITY];
+        for (int e = 0; e < 9; e++) {
+            double sum = 0;
+
+            for (int a = 0; a < 3; a++)
+                sum += R[3 * (e / 3) + a] * row[RELN_SPLAT_SCALE + a] * row[RELN_SPLAT_SCALE + a] *
+                       R[3 * (e % 3) + a];
+            covariance[9 * i + e] = sum;
+        }
+    }
 }

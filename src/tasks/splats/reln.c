@@ -462,16 +462,18 @@ SplatsGuess splats_reln_guess(const RelnNet *net, const SplatsNet *m, SplatsPart
 
 /* ---- classifier -------------------------------------------------------------------------------------------------------------- */
 
-/* No class token, whose nine free numbers would be a direction: the largest matrix of each channel, and its invariants. */
+/* No class token, whose nine free numbers would be a direction: the largest matrix of each channel and its
+ * invariants. What changes sign in a mirror adds up over tokens, so the mean of invariants is read, too. */
 static RelnNode *read_out(const RelnNet *net, const SplatsNet *m, RelnFeatures y)
 {
     RelnGraph *g = net->graph;
     const RelnFeatures most = pool(net, m, y, RELN_P);
     RelnNode *twist = m->bracket ? bracket(net, m, "twist", most.x) : NULL;
-    RelnNode *parts[3] = {squash(g, form(net, most.x, most.x)),
-                          all_invariants(net, "read", most.x, twist), most.s};
+    RelnNode *parts[4] = {squash(g, form(net, most.x, most.x)),
+                          all_invariants(net, "read", most.x, twist), most.s,
+                          reln_mean(g, y.s, RELN_P)};
 
-    return reln_concat(g, 3, parts, RELN_C);
+    return reln_concat(g, 4, parts, RELN_C);
 }
 
 static RelnFeatures with_class_token(const RelnNet *net, const SplatsNet *m, RelnFeatures tokens)

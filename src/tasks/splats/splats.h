@@ -163,5 +163,12 @@ ExpSet splats_batch_set(const SplatsNet *net, const SplatsBatch *batch, int n, b
 /* Attributes of one object as the published code normalises them, in place: positions are centred in the unit ball already.
  * `all`: opacity, scale and colour, too. */
 void splats_normalise(ptrdiff_t n, double *rows, bool all);
+/* The mean of scales and the largest distance from it, by which they are normalised. */
+void splats_scale_range(ptrdiff_t n, const double *rows, double mean[3], double *most);
+
+/* Reconstructed splats of the hidden groups: (masked, slots, 1, 1, 12), positions relative to the centre and nine numbers
+ * of the covariance: the lifted log Sigma of ReLN; scale, rotation and two zeros of the baseline. */
+enum { SPLATS_REBUILT = 12 };
+RelnNode *splats_rebuilt(const RelnNet *net, const void *model);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "tasks/settings.h"
 #include "tasks/splats/data.h"
+#include "tasks/splats/picture.h"
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
 
@@ -501,6 +502,43 @@ static int count_flips(const Fit *f, const SplatsObjects *o)
     return flips;
 }
 
+/* Curves of the pictures: reconstructed and true splats of the first test object. */
+static const struct {
+    const char *model, *guess, *truth;
+} pictures[] = {
+#define PICTURE(name)                                                                              \
+    {                                                                                              \
+        name, "hidden splats, one deviation: " name, "true splats of " name                        \
+    }
+    PICTURE("baseline-pre"),   PICTURE("baseline-so3-pre"),    PICTURE("baseline-pca-pre"),
+    PICTURE("reln-paper-pre"), PICTURE("reln-no-bracket-pre"), PICTURE("reln-pre"),
+#undef PICTURE
+};
+enum { N_PICTURES = sizeof pictures / sizeof pictures[0] };
+
+/* The pre-trained network before fine-tuning is not there any more: this is the decoder on the fine-tuned encoder. */
+static RelnStatus draw(Exp *e, Fit *f)
+{
+    const SplatsObjects *o = &f->data->test;
+    SplatsView view = view_of(f, o);
+    SplatsPicture p = {.net = &f->net, .batch = &f->batch};
+    double *rows = exp_room(e, (size_t)o->splats * RELN_SPLAT * sizeof *rows),
+           *rebuilt = exp_room(e, (size_t)f->net.masked * (size_t)f->net.slots * SPLATS_REBUILT *
+                                      sizeof *rebuilt);
+
+    if (!rows || !rebuilt)
+        return task_nomem(f->run->env);
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)o->splats * RELN_SPLAT; i++)
+        rows[i] = (double)o->rows[i];
+    splats_scale_range(o->splats, rows, p.mean, &p.most);
+    TRY(outputs(e, f, &view, 1, EXP_OTHER + 1, 0, rebuilt));
+    p.rebuilt = rebuilt;
+    for (int i = 0; i < N_PICTURES; i++)
+        if (strcmp(pictures[i].model, f->run->model->name) == 0)
+            return splats_draw_picture(f->run, &p, pictures[i].guess, pictures[i].truth);
+    return RELN_OK;
+}
+
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     Fit copy = *(const Fit *)self, *f = &copy;
@@ -520,7 +558,8 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     TRY(judge_angles(e, f));
     if (!f->row->pretrain)
         return RELN_OK;
-    return judge_pretraining(e, f, &run->metrics[CHAMFER], &loss);
+    TRY(judge_pretraining(e, f, &run->metrics[CHAMFER], &loss));
+    return draw(e, f);
 }
 
 /* ---- networks ------------------------------------------------------------------------------------------------------------------- */
@@ -568,7 +607,8 @@ static RelnStatus train(Fit *f)
                              .features = "gl:3",
                              .dtype = s->dtype,
                              .network = splats_classifier,
-                             .others = {f->row->pretrain ? pretraining_losses : NULL},
+                             .others = {f->row->pretrain ? pretraining_losses : NULL,
+                                        f->row->pretrain ? splats_rebuilt : NULL},
                              .model = &f->net,
                              .n_parts = 2 - first,
                              .parts = parts + first},
@@ -671,6 +711,18 @@ static RelnStatus run(TaskRun *run, const void *data)
 
 static const TaskFigure figures[] = {
     {.curve = "accuracy against the angle of rotation", .x = "degrees", .y = "accuracy"},
+#define PICTURE(name)                                                                              \
+    {                                                                                              \
+        .curve = "hidden splats, one deviation: " name, .x = "x", .y = "z", .cloud = true,         \
+        .truth = "true splats of " name                                                            \
+    }
+    PICTURE("baseline-pre"),
+    PICTURE("baseline-so3-pre"),
+    PICTURE("baseline-pca-pre"),
+    PICTURE("reln-paper-pre"),
+    PICTURE("reln-no-bracket-pre"),
+    PICTURE("reln-pre"),
+#undef PICTURE
 };
 
 const Task task_splats = {

@@ -99,3 +99,22 @@ RelnNode *splats_pretraining(const RelnNet *net, const void *model)
     return m->kind == SPLATS_RELN ? splats_reln_guess(net, m, NULL).total
                                   : splats_baseline_guess(net, m, NULL).total;
 }
+
+RelnNode *splats_rebuilt(const RelnNet *net, const void *model)
+{
+    const SplatsNet *m = model;
+    RelnGraph *g = net->graph;
+    RelnNode *parts[3];
+
+    if (m->kind == SPLATS_RELN) {
+        const SplatsGuess guess = splats_reln_guess(net, m, NULL);
+
+        return reln_concat_k(g, guess.xyz, guess.log);
+    }
+    const SplatsGuess guess = splats_baseline_guess(net, m, NULL);
+
+    parts[0] = guess.xyz;
+    parts[1] = guess.scale;
+    parts[2] = reln_pad(g, guess.rotation, RELN_C, 0, 2);
+    return reln_concat(g, 3, parts, RELN_C);
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# test_splats.sh -- `reln splats`: what is in files of splats, and arrays from files and folders.
+# usage: test_splats.sh RELN HELPER
+set -u
+reln=$1
+helper=$2
+. "$(dirname "$0")/program.sh"
+
+# 32 bytes a splat: position (1, 2, 3) and scales 0.5 as f32, RGBA, quaternion
+one='\0\0\200\077\0\0\0\100\0\0\100\100\0\0\0\077\0\0\0\077\0\0\0\077\100\200\300\377\377\200\200\200'
+{ printf "$one"; printf "$one"; } > two.splat
+run 0 splats info two.splat
+check "counts: $(cat out)" grep -q 'splat, 2 splats' out
+check "extents: $(cat out)" grep -q '^x  *1.00 ' out
+run 0 splats info two.splat --json
+json splats=2 'format="splat"'
+run 0 splats info two.splat --report page.html
+check "a page" grep -q '<svg' page.html
+
+printf 'OFF8 6 0\n-1 -1 -1\n1 -1 -1\n1 1 -1\n-1 1 -1\n-1 -1 1\n1 -1 1\n1 1 1\n-1 1 1\n4 0 1 2 3\n4 4 5 6 7\n4 0 1 5 4\n4 1 2 6 5\n4 2 3 7 6\n4 3 0 4 7\n' > cube.off
+run 0 splats convert cube.off --splats 64 --out cube.npz
+run 0 data cube.npz
+check "sets: $(cat out)" grep -q '^position  *(1, 64, 3) ' out
+mkdir -p shapes/cube/train shapes/cube/test shapes/wedge/train
+cp cube.off shapes/cube/train/a.off
+cp cube.off shapes/cube/test/b.off
+sed 's/^1 1 1$/0 0 0/' cube.off > shapes/wedge/train/c.off
+run 0 splats convert shapes --splats 64 --out sets.npz
+run 0 data sets.npz
+check "two objects: $(cat out)" grep -q '^label  *(2,)' out
+run 0 data sets-test.npz
+check "one for testing: $(cat out)" grep -q '^label  *(1,)' out
+
+# what is refused, in one line
+printf 'x' >> two.splat
+refused 3 'multiple of 32' splats info two.splat
+printf 'OFF\n1 1 0\n0 0 0\n3 0 0 7\n' > far.off
+refused 3 'number of a vertex' splats convert far.off --out a.npz
+refused 3 'no .off, .ply or .splat' splats convert shapes/cube/train --out a.npz
+refused 2 'wants --out' splats convert cube.off
+refused 2 'wanted .info FILE' splats look cube.off
+refused 4 'cannot open' splats info nothing.ply
+
+finish splats

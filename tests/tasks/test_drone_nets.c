@@ -1,0 +1,449 @@
+/* The networks of the drone table: how many parameters they have, what turns and reflections do to them, and the published
+ * code's numbers. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+#include "tasks/drone/nets.h"
+#include "tasks/experiment.h"
+
+static const DroneRow *row_of(const char *name)
+{
+    const TaskModel *model = task_model(task_find("drone"), name);
+
+    assert_non_null(model);
+    return model->settings;
+}
+
+/* ---- a network and windows for it ---------------------------------------------------------------------------------- */
+
+typedef struct Rig {
+    RelnCtx *ctx;
+    RelnSetting s;
+    DroneModel model;
+    RelnPlan *plan;
+    int n_out;
+} Rig;
+
+static void open_rig(Rig *r, const DroneRow *row, const char *symmetry, int sensors, bool train)
+{
+    RelnNode *out;
+
+    *r = (Rig){.model = {row, sensors}, .n_out = row->covariance ? 12 : 3};
+    assert_int_equal(reln_ctx_create(NULL, &r->ctx), RELN_OK);
+    assert_ok(r->ctx, reln_setting_init_in(&r->s, r->ctx, symmetry, "gl:3", RELN_F64, 3));
+    out = drone_network(&(RelnNet){.graph = r->s.graph, .algebra = r->s.algebra, .form = row->form, .train = train},
+                        &r->model);
+    reln_output(r->s.graph, "out", out);
+    assert_ok(r->ctx, reln_plan_create(r->s.graph, NULL, &r->plan));
+}
+
+static void close_rig(Rig *r)
+{
+    reln_plan_destroy(r->plan);
+    reln_setting_clear(&r->s);
+    reln_ctx_destroy(r->ctx);
+}
+
+/* Small weights in gates, so that the cubic ones stay moderate without statistics of a batch. */
+static void tame(Rig *r)
+{
+    for (int i = 0; i < reln_store_count(r->s.store); i++) {
+        const RelnEntryInfo e = reln_store_entry(r->s.store, i);
+        const bool gate = strstr(e.name, "relu") != NULL, last = strstr(e.name, "fc3") || strstr(e.name, "out.W");
+
+        for (size_t k = 0; k < e.count && e.kind == RELN_ENTRY_PARAM; k++)
+            ((double *)e.values)[k] = gate   ? 0.05 * ((double *)e.values)[k]
+                                      : last ? cos((double)k)
+                                             : ((double *)e.values)[k];
+    }
+}
+
+static void run_window(Rig *r, const DroneSeen *seen, double *out)
+{
+    const DroneInput in = r->model.row->input;
+    const int n_v = 3 * DRONE_WINDOW * r->model.sensors, n_m = drone_size_m(in, r->model.sensors), n_l = drone_size_l(in);
+    double *v = malloc((size_t)(n_v + n_m + n_l + 1) * sizeof *v), *m = v + n_v, *l = m + n_m;
+
+    assert_non_null(v);
+    drone_inputs(in, r->model.sensors, seen, 0, v, m, l);
+    assert_ok(r->ctx, reln_plan_bind_sized(r->plan, "v", v, RELN_F64, (size_t)n_v));
+    if (n_m > 0)
+        assert_ok(r->ctx, reln_plan_bind_sized(r->plan, "m", m, RELN_F64, (size_t)n_m));
+    if (n_l > 0)
+        assert_ok(r->ctx, reln_plan_bind_sized(r->plan, "l", l, RELN_F64, (size_t)n_l));
+    assert_ok(r->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = 1}));
+    memcpy(out, reln_plan_output(r->plan, "out", NULL), (size_t)r->n_out * sizeof *out);
+    free(v);
+}
+
+/* A window of a made-up flight that turns, in noise D. */
+static void some_window(DroneNoiseKind kind, uint64_t seed, DroneSeen *seen)
+{
+    RelnRng rng = reln_rng(seed, 1);
+    DroneFlight f;
+
+    assert_true(drone_flight_init(&f, DRONE_WINDOW, DRONE_STEP) && drone_seen_init(seen, DRONE_WINDOW));
+    for (int i = 0; i < f.n; i++) {
+        const double t = i * f.step, v[3] = {9 * cos(2 * t), 7 * sin(2 * t) + 1, 2 - 3 * t};
+        const double q[4] = {cos(t), 0.3 * sin(t), 0.5 * sin(t), sqrt(0.66) * sin(t)};
+
+        memcpy(f.v + 3 * i, v, sizeof v);
+        memcpy(f.q + 4 * i, q, sizeof q);
+    }
+    drone_see(&(DroneNoise){kind, DRONE_FRAME_BODY}, &f, 9, 0, &rng, seen);
+    drone_flight_clear(&f);
+}
+
+/* |f(r x) - r f(x)| against |f(x)|: displacement, and the logarithm of its covariance where there is. */
+static double turned_error(Rig *r, DroneNoiseKind kind, const double *turn)
+{
+    DroneSeen seen[2], moved[2];
+    double before[12], after[12], want[3], worst = 0, size = 0;
+
+    for (int s = 0; s < r->model.sensors; s++) {
+        some_window(kind, 40 + (uint64_t)s, &seen[s]);
+        assert_true(drone_seen_init(&moved[s], DRONE_WINDOW));
+        drone_turn_seen(turn, &seen[s], &moved[s]);
+    }
+    run_window(r, seen, before);
+    run_window(r, moved, after);
+    drone_turn_vector(turn, before, want);
+    for (int k = 0; k < 3; k++) {
+        worst = fmax(worst, fabs(after[k] - want[k]));
+        size = fmax(size, fabs(want[k]));
+    }
+    for (int i = 0; i < 3 && r->n_out == 12; i++)
+        for (int j = 0; j < 3; j++) {
+            double sum = 0;
+
+            for (int a = 0; a < 9; a++)
+                sum += turn[3 * i + a / 3] * before[3 + a] * turn[3 * j + a % 3];
+            worst = fmax(worst, fabs(after[3 + 3 * i + j] - sum));
+        }
+    for (int s = 0; s < r->model.sensors; s++) {
+        drone_seen_clear(&seen[s]);
+        drone_seen_clear(&moved[s]);
+    }
+    assert_true(size > 0 && isfinite(size));
+    return worst / size;
+}
+
+static double row_error(const char *name, const char *symmetry, DroneNoiseKind kind, const double *turn)
+{
+    const DroneNoise noise = {kind, DRONE_FRAME_BODY};
+    DroneRow row = *row_of(name);
+    double error;
+    Rig r;
+
+    if (row.arch != DRONE_RESNET && row.arch != DRONE_OURS) { /* narrow: the test is of the symmetry */
+        row.width = 5;
+        row.last = 8;
+        row.prep = 3;
+    }
+    open_rig(&r, &row, symmetry, drone_sensors(&noise), false);
+    if (row.arch == DRONE_OURS)
+        drone_begin(r.s.store, &r.model);
+    tame(&r);
+    error = turned_error(&r, kind, turn);
+    close_rig(&r);
+    return error;
+}
+
+static void equivariant_rows_turn_with_their_windows(void **state)
+{
+    static const char *const rows[] = {"vn",          "vn-axes",           "vn-krylov",      "reln-v",      "reln-c",
+                                       "reln",        "lie-neurons",       "reln-no-semisimple", "reln-no-bracket",
+                                       "reln-untied", "reln-causal",       "best"};
+    RelnRng rng = reln_rng(11, 0);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double r[9], error;
+
+        drone_random_rotation(&rng, r);
+        error = row_error(rows[i], "so:3", DRONE_NOISE_D, r);
+        if (!(error < 1e-12))
+            fail_msg("%s: %g", rows[i], error);
+    }
+    {
+        double r[9];
+
+        drone_random_rotation(&rng, r);
+        assert_true(row_error("best", "so:3", DRONE_NOISE_G, r) < 1e-12);
+        assert_true(row_error("reln", "so:3", DRONE_NOISE_G, r) < 1e-12);
+    }
+}
+
+static void rows_without_symmetry_do_not(void **state)
+{
+    RelnRng rng = reln_rng(12, 0);
+    double r[9];
+
+    (void)state;
+    drone_random_rotation(&rng, r);
+    assert_true(row_error("resnet", "none:3", DRONE_NOISE_D, r) > 1e-3);
+    assert_true(row_error("vn-axes-coded", "none:3", DRONE_NOISE_D, r) > 1e-3);
+}
+
+/* Under a reflection hat(v) is an axial vector and v is not: networks of matrices break it where brackets or logarithms meet
+ * velocities; ours, which multiplies matrices and vectors, keeps it. */
+static void reflections_are_kept_by_ours_and_vectors_alone(void **state)
+{
+    const double mirror[9] = {-1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+    (void)state;
+    assert_true(row_error("best", "so:3", DRONE_NOISE_D, mirror) < 1e-12);
+    assert_true(row_error("vn", "so:3", DRONE_NOISE_D, mirror) < 1e-12);
+    assert_true(row_error("reln", "so:3", DRONE_NOISE_D, mirror) > 1e-6);
+}
+
+static void a_network_about_gravity_keeps_turns_about_it_only(void **state)
+{
+    static const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0};
+    const double upright[9] = {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1}, tilted[9] = {1, 0, 0, 0, 0.6, -0.8, 0, 0.8, 0.6};
+    Rig r = {.model = {row_of("best-gravity"), 1}, .n_out = 12};
+    RelnGroup *group;
+    RelnNode *out;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &r.ctx), RELN_OK);
+    assert_ok(r.ctx, reln_group_from_matrices(r.ctx, "upright", 3, 1, turn, 0, NULL, &group));
+    assert_ok(r.ctx, reln_store_create(r.ctx, 1, &r.s.store));
+    assert_ok(r.ctx, reln_graph_create(group, r.s.store, RELN_F64, &r.s.graph));
+    out = drone_network(&(RelnNet){.graph = r.s.graph}, &r.model);
+    reln_output(r.s.graph, "out", out);
+    assert_ok(r.ctx, reln_plan_create(r.s.graph, NULL, &r.plan));
+    tame(&r);
+    assert_true(turned_error(&r, DRONE_NOISE_D, upright) < 1e-12);
+    assert_true(turned_error(&r, DRONE_NOISE_D, tilted) > 1e-3);
+    reln_plan_destroy(r.plan);
+    reln_graph_destroy(r.s.graph);
+    reln_store_destroy(r.s.store);
+    reln_group_destroy(group);
+    reln_ctx_destroy(r.ctx);
+}
+
+/* ---- parameters ---------------------------------------------------------------------------------------------------- */
+
+static void published_networks_have_their_number_of_parameters(void **state)
+{
+    static const struct {
+        const char *row, *symmetry;
+        DroneInput input;
+        size_t count;
+    } published[] = {
+        {"resnet-5m", "none:3", DRONE_IN_V, 5423302},   {"resnet-5m", "none:3", DRONE_IN_COVARIANCE, 5427334},
+        {"vn", "so:3", DRONE_IN_V, 456173},             {"vn-axes-coded", "none:3", DRONE_IN_AXES_CODED, 461877},
+        {"reln-v", "so:3", DRONE_IN_V, 456971},         {"reln-c", "so:3", DRONE_IN_COVARIANCE, 457097},
+        {"reln", "so:3", DRONE_IN_LOG, 457097},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+        DroneRow row = *row_of(published[i].row);
+        Rig r;
+
+        row.input = published[i].input;
+        open_rig(&r, &row, published[i].symmetry, 1, false);
+        if (reln_store_parameters(r.s.store) + drone_unused(&row) != published[i].count)
+            fail_msg("%s: %zu and %zu unused, wanted %zu", published[i].row, reln_store_parameters(r.s.store),
+                     drone_unused(&row), published[i].count);
+        close_rig(&r);
+    }
+}
+
+/* ---- the published code's numbers ------------------------------------------------------------------------------------ */
+
+typedef struct Golden {
+    RelnCtx *ctx;
+    const char *folder;
+} Golden;
+
+static bool load(const Golden *g, const char *name, RelnArray *a)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/../shared/golden/drone/%s/%s.npy", RELN_SOURCE_DIR, g->folder, name);
+    return reln_npy_load(g->ctx, path, a) == RELN_OK;
+}
+
+/* Replace the beginning of a name. */
+static bool begins(const char *name, const char *with, const char **rest)
+{
+    const size_t n = strlen(with);
+
+    if (strncmp(name, with, n) != 0)
+        return false;
+    *rest = name + n;
+    return true;
+}
+
+/* Our parameter's name as theirs; theirs are paths of modules with underscores. */
+static void their_name(const char *ours, char name[160])
+{
+    static const struct {
+        const char *ours, *theirs;
+    } parts[] = {{"first.0.", "residual_groups1_0_"}, {"first.1.", "residual_groups1_1_"}, {"last.0.", "residual_groups4_0_"},
+                 {"last.1.", "residual_groups4_1_"},  {"head.", "output_block1_"},       {"in.", "input_block_"}};
+    static const struct {
+        const char *ours, *theirs;
+    } ends[] = {{"norm1.", "bn1_bn_"}, {"norm2.", "bn2_bn_"}, {"skip.norm.", "downsample_1_bn_"}, {"skip.W", "downsample_0_weight"},
+                {"conv1.W", "conv1_weight"}, {"conv2.W", "conv2_weight"}, {"prep.W", "prep1_weight"}, {"fc1.W", "fc1_weight"},
+                {"fc2.W", "fc2_weight"}, {"fc3.W", "fc3_weight"}, {"fc1.b", "fc1_bias"}, {"fc2.b", "fc2_bias"}, {"fc3.b", "fc3_bias"},
+                {"relu.U", "relu_learn_dir_weight"}, {"relu.W", "relu_map_to_dir_weight"}, {"conv.W", "conv_weight"}};
+    const char *rest = ours, *end = NULL;
+    char head[64] = "";
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (begins(ours, parts[i].ours, &rest)) {
+            snprintf(head, sizeof head, "%s", parts[i].theirs);
+            break;
+        }
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (begins(rest, ends[i].ours, &end)) {
+            const char *last = strcmp(end, "gamma") == 0  ? "weight"
+                               : strcmp(end, "beta") == 0 ? "bias"
+                               : strcmp(end, "mean") == 0 ? "running_mean_after"
+                               : strcmp(end, "var") == 0  ? "running_var_after"
+                                                          : end;
+            snprintf(name, 160, "w_%s%s%s", head, ends[i].theirs, last);
+            return;
+        }
+    if (begins(rest, "norm.", &end))
+        snprintf(name, 160, "w_%s%s%s", head, strcmp(head, "input_block_") == 0 ? "bn_bn_" : "bn1_bn_",
+                 strcmp(end, "gamma") == 0  ? "weight"
+                 : strcmp(end, "beta") == 0 ? "bias"
+                 : strcmp(end, "mean") == 0 ? "running_mean_after"
+                                            : "running_var_after");
+    else if (strncmp(ours, "bracket.", 8) == 0)
+        snprintf(name, 160, "w_liebracket_learn_dir%s_weight",
+                 strstr(ours, "Wb") || strstr(ours, "two") ? "2" : "");
+    else
+        snprintf(name, 160, "w_%s", ours);
+}
+
+/* Theirs [out, in, taps] to ours (taps in, out); FC [out, in taps] with the sample running fastest. */
+static void fill(const RelnEntryInfo *e, const RelnArray *a, int taps)
+{
+    const ptrdiff_t out = e->dims.c, in = (ptrdiff_t)e->count / (out * taps);
+    double *w = e->values;
+
+    assert_int_equal(e->count, (size_t)reln_array_count(a));
+    for (ptrdiff_t o = 0; o < out; o++)
+        for (ptrdiff_t i = 0; i < in; i++)
+            for (ptrdiff_t t = 0; t < taps; t++)
+                w[(t * in + i) * out + o] = a->f64[(o * in + i) * taps + t];
+}
+
+static void fill_all(const Golden *g, RelnStore *store)
+{
+    for (int i = 0; i < reln_store_count(store); i++) {
+        const RelnEntryInfo e = reln_store_entry(store, i);
+        char name[160];
+        RelnArray a;
+        int taps = 1;
+
+        their_name(e.name, name);
+        if (!load(g, name, &a)) {
+            if (strcmp(e.name, "in.conv.W") == 0)
+                assert_true(load(g, "w_ln_conv_weight", &a));
+            else
+                fail_msg("%s: no %s", e.name, name);
+        }
+        if (a.rank == 3)
+            taps = (int)a.dims[2];
+        if (strcmp(e.name, "head.fc1.W") == 0)
+            taps = 7;
+        fill(&e, &a, e.dims.r > 1 || a.rank > 1 ? taps : 1);
+        reln_array_clear(&a);
+    }
+}
+
+/* Theirs [B, rows, T]: velocities (rows 0 .. 2), then covariances (rows 3 .. 11). */
+static void check_golden(const char *folder, const char *name, const char *symmetry)
+{
+    Golden g = {.folder = folder};
+    DroneRow row = *row_of(name);
+    RelnArray x, y;
+    double v[2 * 600], m[2 * 1800], worst = 0, size = 0;
+    const double *out;
+    Rig r;
+
+    row.width = 4;
+    row.last = 6;
+    row.prep = 3;
+    row.residual = false;
+    open_rig(&r, &row, symmetry, 1, false);
+    g.ctx = r.ctx;
+    if (!load(&g, "eval_y", &y)) {
+        close_rig(&r);
+        print_message("no reference arrays beside the source: %s is not compared\n", folder);
+        skip();
+    }
+    assert_true(load(&g, "x", &x));
+    fill_all(&g, r.s.store);
+    for (int b = 0; b < 2; b++)
+        for (int t = 0; t < 200; t++) {
+            const ptrdiff_t rows = x.dims[1];
+            double c[9], logs[9];
+
+            for (int k = 0; k < 3; k++)
+                v[b * 600 + 3 * t + k] = x.f64[(b * rows + k) * 200 + t];
+            if (rows < 12)
+                continue;
+            for (int k = 0; k < 9; k++)
+                c[k] = x.f64[(b * rows + 3 + k) * 200 + t];
+            assert_ok(r.ctx, reln_matrix_log_spd(r.ctx, 3, c, logs));
+            memcpy(m + b * 1800 + 9 * t, logs, sizeof logs);
+        }
+    assert_ok(r.ctx, reln_plan_bind_sized(r.plan, "v", v, RELN_F64, 1200));
+    if (drone_size_m(row.input, 1) > 0)
+        assert_ok(r.ctx, reln_plan_bind_sized(r.plan, "m", m, RELN_F64, 3600));
+    assert_ok(r.ctx, reln_plan_run(r.plan, &(RelnRun){.n_samples = 2}));
+    out = reln_plan_output(r.plan, "out", NULL);
+    for (int i = 0; i < 6; i++) {
+        worst = fmax(worst, fabs(out[i] - y.f64[i]));
+        size = fmax(size, fabs(y.f64[i]));
+    }
+    if (!(worst < 1e-10 * size))
+        fail_msg("%s: off by %g of %g", folder, worst, size);
+    reln_array_clear(&x);
+    reln_array_clear(&y);
+    close_rig(&r);
+}
+
+static void vector_neurons_give_the_published_numbers(void **state)
+{
+    (void)state;
+    check_golden("net_vn_v", "vn", "so:3");
+}
+
+static void reln_of_velocities_gives_the_published_numbers(void **state)
+{
+    (void)state;
+    check_golden("net_ln_v", "reln-v", "so:3");
+}
+
+static void reln_of_covariances_gives_the_published_numbers(void **state)
+{
+    (void)state;
+    check_golden("net_ln_vlogC", "reln", "so:3");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equivariant_rows_turn_with_their_windows),
+        cmocka_unit_test(rows_without_symmetry_do_not),
+        cmocka_unit_test(reflections_are_kept_by_ours_and_vectors_alone),
+        cmocka_unit_test(a_network_about_gravity_keeps_turns_about_it_only),
+        cmocka_unit_test(published_networks_have_their_number_of_parameters),
+        cmocka_unit_test(vector_neurons_give_the_published_numbers),
+        cmocka_unit_test(reln_of_velocities_gives_the_published_numbers),
+        cmocka_unit_test(reln_of_covariances_gives_the_published_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+/* Noise, estimators without learning, and scores: what is known by hand, and the published evaluation's artefact. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+#include "tasks/drone/classic.h"
+#include "tasks/drone/nets.h"
+#include "tasks/drone/score.h"
+
+typedef struct Fixture {
+    DroneFlight flight;
+    double mean_speed;
+} Fixture;
+
+static int open_flight(void **state)
+{
+    static Fixture f;
+    DronePlan plan = drone_usual;
+
+    plan.seconds = 100;
+    f = (Fixture){0};
+    if (!drone_fly(&plan, 31, &f.flight))
+        return -1;
+    f.mean_speed = drone_mean_speed(&f.flight);
+    *state = &f;
+    return 0;
+}
+
+static int close_flight(void **state)
+{
+    drone_flight_clear(&((Fixture *)*state)->flight);
+    return 0;
+}
+
+static DroneSeen look(const Fixture *f, DroneNoiseKind kind, DroneFrame frame, uint64_t seed)
+{
+    RelnRng rng = reln_rng(seed, 0);
+    DroneSeen seen;
+
+    assert_true(drone_seen_init(&seen, f->flight.n));
+    drone_see(&(DroneNoise){kind, frame}, &f->flight, f->mean_speed, 0, &rng, &seen);
+    return seen;
+}
+
+/* Errors along the reported axes, divided by the reported sizes, have variance 1 and no preferred direction. */
+static void reported_covariances_are_those_of_the_errors(void **state)
+{
+    const Fixture *f = *state;
+
+    for (int kind = 0; kind < DRONE_NOISES; kind++)
+        for (int frame = 0; frame < DRONE_FRAME_SEEN; frame++) {
+            DroneSeen s = look(f, (DroneNoiseKind)kind, (DroneFrame)frame, 5);
+            double sum[3] = {0}, mixed = 0;
+
+            for (ptrdiff_t i = 0; i < s.n; i++) {
+                double e[3];
+
+                for (int j = 0; j < 3; j++) {
+                    e[j] = 0;
+                    for (int k = 0; k < 3; k++)
+                        e[j] +=
+                            s.axes[9 * i + 3 * k + j] * (s.v[3 * i + k] - f->flight.v[3 * i + k]);
+                    e[j] /= sqrt(s.var[3 * i + j]);
+                    sum[j] += e[j] * e[j] / s.n;
+                }
+                mixed += e[0] * e[1] / s.n;
+            }
+            for (int j = 0; j < 3; j++) /* bad errors of E and F last, so they are fewer */
+                assert_true(fabs(sum[j] - 1) <
+                            (kind == DRONE_NOISE_E || kind == DRONE_NOISE_F ? 0.25 : 0.05));
+            assert_true(fabs(mixed) < 0.2);
+            drone_seen_clear(&s);
+        }
+}
+
+/* White noise of size sigma at rate r: the integral over T is off by sigma sqrt(3 T / r). */
+static void integration_is_as_wrong_as_white_noise_makes_it(void **state)
+{
+    const Fixture *f = *state;
+    DroneSeen s = look(f, DRONE_NOISE_A, DRONE_FRAME_BODY, 6);
+    double sum = 0, var = 0;
+    int n = 0;
+
+    for (int i = 0; i + DRONE_WINDOW <= s.n; i += DRONE_WINDOW - 1, n++) {
+        double d[3];
+
+        drone_integral(1, &s, i, f->flight.step, d);
+        for (int k = 0; k < 3; k++)
+            sum += pow(
+                d[k] - (f->flight.p[3 * (i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * i + k]), 2);
+    }
+    for (ptrdiff_t i = 0; i < s.n; i++)
+        var += s.var[3 * i] / s.n;
+    assert_true(fabs(sqrt(sum / n) / sqrt(var * 3 * 0.995 / 200) - 1) < 0.15);
+    drone_seen_clear(&s);
+}
+
+static double window_error(const Fixture *f, const double *d, int i)
+{
+    double sum = 0;
+
+    for (int k = 0; k < 3; k++)
+        sum +=
+            pow(d[k] - (f->flight.p[3 * (i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * i + k]), 2);
+    return sum;
+}
+
+/* The filter inside a window is the best linear estimate for its model: it equals the smoother of that window alone, and its
+ * covariance is right. */
+static void the_filter_of_a_window_agrees_with_its_smoother(void **state)
+{
+    const Fixture *f = *state;
+    DroneSeen s = look(f, DRONE_NOISE_D, DRONE_FRAME_BODY, 7);
+    double u[3 * DRONE_WINDOW], naive = 0, window = 0, smooth = 0, nees = 0,
+                                *all = malloc((size_t)s.n * 3 * sizeof *all);
+    DroneTrack t, part;
+    int n = 0;
+
+    assert_non_null(all);
+    assert_true(drone_track_init(&t, s.n, f->flight.step) &&
+                drone_track_init(&part, DRONE_WINDOW, f->flight.step));
+    drone_track(1, &s, true, false, &t);
+    assert_true(drone_filter(&t, 30, false, all));
+    for (int i = 0; i + DRONE_WINDOW <= s.n; i += DRONE_WINDOW - 1, n++) {
+        double d[3], again[3], c[9], w[9], e[3], we[3];
+
+        drone_window_filter(&t, i, DRONE_WINDOW, 30, d, c);
+        if (n < 20) {
+            memcpy(part.v, t.v + 3 * (ptrdiff_t)i, 3 * DRONE_WINDOW * sizeof *part.v);
+            memcpy(part.r, t.r + 9 * (ptrdiff_t)i, 9 * DRONE_WINDOW * sizeof *part.r);
+            assert_true(drone_filter(&part, 30, false, u));
+            drone_displacement(u, 0, DRONE_WINDOW, t.step, again);
+            for (int k = 0; k < 3; k++) /* trapezoids against the integral of the model */
+                assert_true(fabs(d[k] - again[k]) < 2e-3);
+        }
+        window += window_error(f, d, i);
+        drone_inverse(c, w);
+        for (int k = 0; k < 3; k++)
+            e[k] = d[k] - (f->flight.p[3 * (i + DRONE_WINDOW - 1) + k] - f->flight.p[3 * i + k]);
+        drone_turn_vector(w, e, we);
+        nees += e[0] * we[0] + e[1] * we[1] + e[2] * we[2];
+        drone_displacement(all, i, DRONE_WINDOW, t.step, d);
+        smooth += window_error(f, d, i);
+        drone_displacement(t.v, i, DRONE_WINDOW, t.step, d);
+        naive += window_error(f, d, i);
+    }
+    assert_true(smooth < window && window < 0.7 * naive);
+    assert_true(nees / n > 2 && nees / n < 4.5);
+    drone_track_clear(&t);
+    drone_track_clear(&part);
+    drone_seen_clear(&s);
+    free(all);
+}
+
+/* Two sensors: fused, their covariance is (C1^-1 + C2^-1)^-1, below either one's, and so is the error. */
+static void fused_sensors_are_better_than_their_mean(void **state)
+{
+    const Fixture *f = *state;
+    DroneSeen s[2] = {look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 8),
+                      look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 9)};
+    double error[2] = {0};
+
+    for (int fused = 0; fused < 2; fused++) {
+        DroneTrack t;
+
+        assert_true(drone_track_init(&t, s[0].n, f->flight.step));
+        drone_track(2, s, fused, false, &t);
+        for (ptrdiff_t i = 0; i < 3 * (ptrdiff_t)t.n; i++)
+            error[fused] += pow(t.v[i] - f->flight.v[i], 2) / t.n;
+        drone_track_clear(&t);
+    }
+    assert_true(error[1] < 0.5 * error[0]);
+    drone_seen_clear(&s[0]);
+    drone_seen_clear(&s[1]);
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
+
+/* A perfect network: no error where windows share ends; half a window late, at 12 m/s, where they are joined as published. */
+static void a_perfect_network_is_exact_in_r1_and_ten_metres_off_in_r3(void **state)
+{
+    enum { APART = 10 };
+    const Fixture *f = *state;
+    const int n = (f->flight.n - 1) / (DRONE_WINDOW - 1),
+              m = (f->flight.n - DRONE_WINDOW) / APART + 1;
+    double *d = malloc((size_t)(6 * n + 3 + 3 * m) * sizeof *d), *errors = d + 3 * n,
+           *many = errors + 3 * n + 3;
+    DroneScores s;
+    DroneCoded c;
+
+    assert_non_null(d);
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++)
+            d[3 * i + k] = f->flight.p[3 * (i + 1) * (DRONE_WINDOW - 1) + k] -
+                           f->flight.p[3 * i * (DRONE_WINDOW - 1) + k];
+    for (ptrdiff_t i = 0; i < m; i++)
+        for (int k = 0; k < 3; k++)
+            many[3 * i + k] = f->flight.p[3 * (APART * i + DRONE_WINDOW - 1) + k] -
+                              f->flight.p[3 * APART * i + k];
+    drone_score_tiles(&f->flight, DRONE_WINDOW, n, d, errors, &s);
+    assert_true(s.ate < 1e-12 && s.window < 1e-12 && s.rte2 < 1e-12 && s.rte20 < 1e-12);
+    assert_true(drone_score_coded_flight(&f->flight, DRONE_WINDOW, APART, m, many, &c));
+    print_message("a perfect network: R3 ATE %.2f m, mean %.2f m, RTE %.2f m\n", c.rmse, c.ate,
+                  c.rpe);
+    assert_true(c.rmse > 8 && c.rmse < 16);
+    assert_true(drone_score_centres(&f->flight, DRONE_WINDOW, APART, m, many) < 1.5);
+    free(d);
+}
+
+/* A drift of v m/s: ate and relative errors by hand. */
+static void a_drift_has_the_scores_of_a_straight_line(void **state)
+{
+    const Fixture *f = *state;
+    const int n = (f->flight.n - 1) / (DRONE_WINDOW - 1);
+    const double time = (DRONE_WINDOW - 1) * f->flight.step, v = 0.3;
+    double *d = malloc((size_t)(6 * n + 3) * sizeof *d), squares = 0, sum = 0;
+    DroneScores s;
+
+    assert_non_null(d);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++)
+            d[3 * i + k] = f->flight.p[3 * (i + 1) * (DRONE_WINDOW - 1) + k] -
+                           f->flight.p[3 * i * (DRONE_WINDOW - 1) + k];
+        d[3 * i] += v * time;
+    }
+    for (int i = 0; i <= n; i++) {
+        squares += pow(v * time * i, 2) / (n + 1);
+        sum += v * time * i / (n + 1);
+    }
+    drone_score_tiles(&f->flight, DRONE_WINDOW, n, d, d + 3 * n, &s);
+    assert_true(fabs(s.window - v * time) < 1e-12);
+    assert_true(fabs(s.ate - sqrt(squares)) < 1e-10 && fabs(s.mean - sum) < 1e-10);
+    assert_true(fabs(s.rte2 - 2 * v) < 1e-10 && fabs(s.rte20 - 20 * v) < 1e-10);
+    free(d);
+}
+
+static bool load(RelnCtx *ctx, const char *name, RelnArray *a)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/../shared/golden/drone/metrics/%s.npy", RELN_SOURCE_DIR, name);
+    return reln_npy_load(ctx, path, a) == RELN_OK;
+}
+
+static double number(RelnCtx *ctx, const char *name)
+{
+    RelnArray a;
+    double value;
+
+    assert_true(load(ctx, name, &a));
+    value = a.f64[0];
+    reln_array_clear(&a);
+    return value;
+}
+
+static void the_published_evaluation_gives_its_numbers(void **state)
+{
+    RelnArray times, p, d;
+    RelnCtx *ctx;
+    DroneCoded c;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    if (!load(ctx, "ts", &times)) {
+        print_message(
+            "no reference arrays beside the source: the published evaluation is not compared\n");
+        reln_ctx_destroy(ctx);
+        skip();
+    }
+    assert_true(load(ctx, "pos_gt", &p) && load(ctx, "pred", &d));
+    c = drone_score_coded((int)times.dims[0], times.f64, p.f64, d.f64, 1.0);
+    assert_int_equal(c.rows, (int)number(ctx, "rows_used"));
+    assert_true(fabs(c.ate - number(ctx, "ate")) < 1e-10);
+    assert_true(fabs(c.rmse - number(ctx, "rmse")) < 1e-10);
+    assert_true(fabs(c.length - number(ctx, "traj_length_m")) < 1e-9);
+    assert_true(fabs(c.percent - number(ctx, "ate_pct")) < 1e-10);
+    assert_true(fabs(c.drift - number(ctx, "drift_pos")) < 1e-10);
+    assert_true(fabs(c.rpe - number(ctx, "rpe")) < 1e-10);
+    assert_true(fabs(c.rpe_z - number(ctx, "rpe_z")) < 1e-10);
+    reln_array_clear(&times);
+    reln_array_clear(&p);
+    reln_array_clear(&d);
+    reln_ctx_destroy(ctx);
+}
+
+static void alignment_takes_out_a_turn_and_a_shift(void **state)
+{
+    const Fixture *f = *state;
+    RelnRng rng = reln_rng(3, 3);
+    double r[9], *est = malloc(300 * sizeof *est);
+    DroneDistances d;
+
+    assert_non_null(est);
+    drone_random_rotation(&rng, r);
+    for (int i = 0; i < 100; i++) {
+        drone_turn_vector(r, f->flight.p + 300 * i / 3 * 3, est + 3 * i);
+        est[3 * i] += 5;
+    }
+    {
+        double truth[300];
+
+        for (int i = 0; i < 100; i++)
+            memcpy(truth + 3 * i, f->flight.p + 300 * i / 3 * 3, 3 * sizeof *truth);
+        assert_true(drone_distances(100, est, truth, true, &d));
+        assert_true(d.max < 1e-9);
+        for (int i = 0; i < 100; i++)
+            est[3 * i] = truth[3 * i] + (i % 2 ? 3 : 1), est[3 * i + 1] = truth[3 * i + 1],
+                    est[3 * i + 2] = truth[3 * i + 2];
+        assert_true(drone_distances(100, est, truth, false, &d));
+    }
+    assert_true(fabs(d.mean - 2) < 1e-12 && fabs(d.median - 2) < 1e-12 && fabs(d.std - 1) < 1e-12);
+    assert_true(fabs(d.rmse - sqrt(5)) < 1e-12 && fabs(d.sse - 500) < 1e-9 &&
+                fabs(d.max - 3) < 1e-12);
+    free(est);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reported_covariances_are_those_of_the_errors),
+        cmocka_unit_test(integration_is_as_wrong_as_white_noise_makes_it),
+        cmocka_unit_test(the_filter_of_a_window_agrees_with_its_smoother),
+        cmocka_unit_test(fused_sensors_are_better_than_their_mean),
+        cmocka_unit_test(a_perfect_network_is_exact_in_r1_and_ten_metres_off_in_r3),
+        cmocka_unit_test(a_drift_has_the_scores_of_a_straight_line),
+        cmocka_unit_test(the_published_evaluation_gives_its_numbers),
+        cmocka_unit_test(alignment_takes_out_a_turn_and_a_shift),
+    };
+    return cmocka_run_group_tests(tests, open_flight, close_flight);
+}
