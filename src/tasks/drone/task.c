@@ -345,7 +345,7 @@ static void put_window(Fit *f, const DroneSeen *seen, int first, double step, in
 
 static ExpSet batch_of(const Fit *f, ptrdiff_t n)
 {
-    ExpSet set = {n, 1, {{EXP_NUMBERS("v", f->n_v, f->v)}}};
+    ExpSet set = {.n = n, .n_columns = 1, .column = {{EXP_NUMBERS("v", f->n_v, f->v)}}};
 
     if (f->n_m > 0)
         set.column[set.n_columns++] = (ExpColumn){EXP_NUMBERS("m", f->n_m, f->m)};
