@@ -124,13 +124,25 @@ RELN_API RelnStatus reln_model_load(RelnCtx *ctx, const char *path, RelnDtype dt
 /* ---- using it ---------------------------------------------------------------------------------------------------- */
 
 /* Predictions for every sample of a file of arrays, (N, ...) with the target's name, as doubles in the units of the data;
- * of classes one probability each. The target need not be there. Clear them before the model is destroyed.
+ * of classes one probability each, of quantiles one number each. The target need not be there; of several, it is the first.
+ * Clear them before the model is destroyed.
  * Fails   RELN_ERR_NUMERIC when one of them is not finite, with the sample; reln_evaluate() likewise */
 RELN_API RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads,
                                  RelnArray *out);
 /* The same from arrays in memory, by the names of the SPEC (f32, f64, i32 or i64): no file, no folder. */
 RELN_API RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays,
                                         int threads, RelnArray *out);
+
+/* All arrays that a model predicts: for every target one with its name, and with uncertainty a second one, NAME_variance (N,
+ * [channels]) or NAME_covariance (N, [channels,] n, n). Not more than `room` are written; *count says how many there are:
+ * RELN_PREDICT_MOST is always enough. Clear each of them. */
+enum { RELN_PREDICT_MOST = 16 };
+RELN_API RelnStatus reln_predict_targets(RelnModel *model, const char *data_path, int threads,
+                                         int room, RelnArray *out, int *count);
+RELN_API RelnStatus reln_predict_targets_arrays(RelnModel *model, int n, const RelnArray *arrays,
+                                                int threads, int room, RelnArray *out, int *count);
+
+enum { RELN_METRIC_QUANTILES = 9 };
 
 typedef struct RelnMetrics {
     ptrdiff_t n_samples;
@@ -139,10 +151,25 @@ typedef struct RelnMetrics {
      * the variance that is explained. NAN for classes. */
     double mse, mae, r2;
     double accuracy; /* of classes; NAN otherwise */
+    /* Of normal densities, a variance for each thing of K numbers, NAN otherwise: minus the logarithm of the density, in
+     * nats and the units of the data; e^T S^-1 e / K, whose mean is 1 where variances are right; the share of the truth in
+     * the region that should hold nine tenths. */
+    double nll, nees, coverage;
+    /* Of normal densities and of quantiles, NAN otherwise: the mean over nine levels, or over the quantiles, of |share of the
+     * truth seen - share promised|. */
+    double calibration_error;
+    /* Of covariances S against the truth T, NAN otherwise: the root mean square of |log(S^-1/2 T S^-1/2)|. */
+    double distance;
+    int n_quantiles; /* 0, or those of the target, each with the share of the truth below it */
+    double quantile[RELN_METRIC_QUANTILES], below[RELN_METRIC_QUANTILES];
 } RelnMetrics;
 
+/* Of all targets together. Of several only the loss is a number, the weighed sum of theirs. */
 RELN_API RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads,
                                   RelnMetrics *out);
+/* Of each target, in the order of the SPEC: reln_model_targets() places. */
+RELN_API RelnStatus reln_evaluate_targets(RelnModel *model, const char *data_path, int threads,
+                                          RelnMetrics *out);
 
 /* ---- judging classifiers ----------------------------------------------------------------------------------------- */
 
@@ -187,7 +214,7 @@ typedef struct RelnScores {
 /* From probabilities (n, classes) and labels (n). Clear them. */
 RELN_API RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
                                 const int *labels, uint64_t seed, RelnScores *out);
-/* Of a model whose target is a class, on a file of arrays. Clear them. */
+/* Of a model whose target is a class, on a file of arrays; of several such targets, of the first. Clear them. */
 RELN_API RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int threads,
                                           uint64_t seed, RelnScores *out);
 RELN_API void reln_scores_clear(RelnScores *scores); /* NULL is fine */

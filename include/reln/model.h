@@ -14,7 +14,10 @@ RELN_API void reln_model_destroy(RelnModel *model); /* NULL is fine */
 
 RELN_API const char *reln_model_symmetry(const RelnModel *model); /* its name */
 RELN_API const char *reln_model_features(const RelnModel *model); /* "gl:3"; "vectors"; "none" */
-RELN_API int reln_model_n(const RelnModel *model);         /* size of the symmetry's matrices */
+RELN_API int reln_model_n(const RelnModel *model);       /* size of the symmetry's matrices */
+RELN_API int reln_model_targets(const RelnModel *model); /* how many there are */
+/* Its name in files; NULL: there is none of that number. */
+RELN_API const char *reln_model_target_name(const RelnModel *model, int target);
 RELN_API bool reln_model_promises(const RelnModel *model); /* false: an mlp */
 /* Predictions, evaluations and checks of this model take the reference kernels: see RelnPlanOptions. */
 RELN_API void reln_model_use_reference(RelnModel *model, bool reference);

@@ -63,7 +63,8 @@ RELN_API int reln_plan_output_count(const RelnPlan *plan);
 RELN_API RelnPort reln_plan_input_port(const RelnPlan *plan, int index);
 RELN_API RelnPort reln_plan_output_port(const RelnPlan *plan, int index);
 
-/* Bind an input to memory of yours, which is read during runs. Floats are converted to the node's dtype. `count` is the
+/* Bind an input to memory of yours, which is read during runs. Floats are converted to the node's dtype; indices are i32 or
+ * i64. `count` is the
  * number of elements there are: a run that would read more fails with RELN_ERR_ARG before it reads. */
 RELN_API RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *values,
                                          RelnDtype dtype, size_t count);
@@ -94,7 +95,13 @@ typedef struct RelnRun {
 } RelnRun;
 RELN_API RelnStatus reln_plan_run(RelnPlan *plan, const RelnRun *run);
 
-/* For running a network that is trained: hold the parameters and state of this moment. What depends on them alone
+/* Threads. A plan is used by one thread at a time. Plans of one graph, or of several graphs that share a store, may run at the
+ * same time in threads of their own when all of them are frozen: make, freeze and destroy them in one thread, then bind, run and
+ * read each in its own. They share graph, store and context, which a frozen run only reads; each has its own weights as they
+ * were when it was frozen, its own scratch memory, and its own pool or none. A failing run writes its message into the
+ * context: of two that fail at the same time, one message is kept.
+ *
+ * For running a network that is trained: hold the parameters and state of this moment. What depends on them alone
  * (products of weights, weights laid out for the kernels) is then found in the first run and never again. The plan has
  * copies: later changes of the store are not seen, by training or by hand, until it is frozen again.
  * Fails   RELN_ERR_ARG when the plan itself changes the store: it has an optimiser or an assignment */

@@ -28,7 +28,9 @@ typedef enum RelnLossKind {
     RELN_LOSS_MSE, /* mean over the item's numbers of (y - t)^2 */
     RELN_LOSS_MAE, /* of |y - t|; of a rep that is not trivial, the length of a channel's vector */
     RELN_LOSS_HUBER, /* of r^2/2 where |r| <= delta, delta (|r| - delta/2) beyond; |r| as above */
-    RELN_LOSS_CROSS_ENTROPY /* -w_t log softmax(y)_t; the target is i32, y (..., 1, classes) */
+    RELN_LOSS_CROSS_ENTROPY, /* -w_t log softmax(y)_t; the target is i32, y (..., 1, classes) */
+    RELN_LOSS_GAUSSIAN, /* minus the logarithm of a normal density: reln_loss_gaussian() has the variance, too */
+    RELN_LOSS_QUANTILES /* max(q r, (q - 1) r) of r = t - y, for each quantile q; y has them as channels */
 } RelnLossKind;
 
 typedef struct RelnLoss {
@@ -38,6 +40,8 @@ typedef struct RelnLoss {
     const double *
         weights; /* by class; the mean is then weighted, sum w l / sum w, as reln_loss_mean() does */
     double smoothing; /* cross entropy: a share s of the truth is that of all classes alike */
+    int n_quantiles; /* quantiles: how many; of a target of C channels y has n_quantiles C, those of the */
+    const double *quantiles; /* first quantile first */
 } RelnLoss;
 
 /* One number for each item of y. Anything but cross entropy takes y and target of one shape, and of one rep that keeps
@@ -47,6 +51,20 @@ RELN_API RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Re
 /* The mean over the batch (of rows: over all of them), weighted by class where the loss is. */
 RELN_API RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
                                   RelnNode *target);
+
+/* Minus the logarithm of a normal density with mean y whose variance is predicted, too; for each number of an item, less
+ * its constant: one number for each item, as reln_loss(). y and target are (K, C), of one shape and rep.
+ *
+ * reln_loss_gaussian(): (|t - y|^2 / v + K log v) / 2 with one variance v = exp(log_variance) for each channel, (1, C)
+ * invariant. The rep keeps lengths, as for reln_loss().
+ *
+ * reln_loss_gaussian_matrix(): (e^T P e + log_determinant) / 2 with e = t - y, the inverse P (K K, C) of the covariance, which
+ * goes to g^-T P g^-1, and the logarithm of the covariance's determinant (1, C), where only its invariant part matters. With
+ * P = exp(-Y), log_determinant = tr Y the covariance exp(Y) is positive definite for every symmetric Y. */
+RELN_API RelnNode *reln_loss_gaussian(RelnGraph *g, RelnNode *y, RelnNode *log_variance,
+                                      RelnNode *target);
+RELN_API RelnNode *reln_loss_gaussian_matrix(RelnGraph *g, RelnNode *y, RelnNode *precision,
+                                             RelnNode *log_determinant, RelnNode *target);
 
 /* ---- optimisers ------------------------------------------------------------------------------------------------ */
 

@@ -15,6 +15,8 @@ struct RelnCtx {
     RelnAllocator allocator;
     atomic_uint_least64_t n_allocations;
     atomic_uint_least64_t n_live;
+    atomic_flag
+        failing; /* held while a message is written: plans that run in several threads share the context */
     RelnStatus status;
     bool shared; /* all ranks have this error */
     char message[512];
@@ -59,6 +61,7 @@ RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out)
     if (!ctx)
         return RELN_ERR_NOMEM;
     memset(ctx, 0, sizeof *ctx);
+    atomic_flag_clear(&ctx->failing);
     ctx->allocator = a;
     return RELN_OK;
 }
@@ -126,11 +129,14 @@ RelnStatus(reln_fail)(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 
     if (!ctx)
         return status;
+    while (atomic_flag_test_and_set_explicit(&ctx->failing, memory_order_acquire))
+        continue;
     ctx->status = status;
     ctx->shared = false;
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);
     va_end(args);
+    atomic_flag_clear_explicit(&ctx->failing, memory_order_release);
     return status;
 }
 

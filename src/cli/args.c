@@ -48,6 +48,8 @@ static const Option options[] = {
      "begin with the weights of another run, where names and extents agree"},
     {"--until", NUMBER, "N", offsetof(CliArgs, until), CLI_UNTIL, 1, 100000000,
      "pause after epoch N, with a checkpoint to go on from"},
+    {"--folds", TEXT, "N|ARRAY", offsetof(CliArgs, folds), CLI_FOLDS, 0, 0,
+     "cross-validation: N folds by the seed, or an array of fold numbers"},
     {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,
      "samples to use instead of random ones"},
     {"--exact", FLAG, NULL, offsetof(CliArgs, exact), CLI_EXACT, 0, 0,

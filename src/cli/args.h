@@ -32,6 +32,7 @@ enum {
     CLI_SWEEP = 1 << 16,
     CLI_JOBS = 1 << 17,
     CLI_UNTIL = 1 << 18,
+    CLI_FOLDS = 1 << 21,
     CLI_REPORT = 1 << 28,
     CLI_SPLATS = 1 << 29,
     CLI_FROM = 1 << 20,
@@ -50,8 +51,8 @@ typedef struct CliArgs {
     bool quiet, print_spec, quick, finished, seed_given, exact, graph, dot, nodes;
     bool no_check, spec, halving;
     const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype, *kernels,
-        *progress, *symmetry, *from;      /* or NULL */
-    uint64_t threads, draws, seeds, jobs; /* 0: not given */
+        *progress, *symmetry, *folds, *from; /* or NULL */
+    uint64_t threads, draws, seeds, jobs;    /* 0: not given */
     uint64_t seed;
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];

@@ -52,6 +52,12 @@ void cli_note_units(const RelnModel *model);
 void cli_note_untrained(const RelnModel *model);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 
+/* cmd_fit.c: train in a folder, or go on in it, with one more key of the SPEC. */
+CliExit cli_fit_in(RelnCtx *ctx, const CliArgs *args, const char *folder, bool resume,
+                   const char *set);
+/* folds.c: `reln fit --folds`: train on all folds but one each, and judge them together. */
+CliExit cli_fit_folds(RelnCtx *ctx, const CliArgs *args);
+
 /* Prints one line of JSON, and destroys the doc. */
 CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node);
 CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);

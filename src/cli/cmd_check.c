@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "kit/conditions.h"
 
 static const char help[] =
     "Moves random inputs (or those of --data) by random elements g of the model's symmetry and\n"
@@ -35,7 +36,35 @@ static CliExit verdict(const RelnCheck *c)
     return c->promises && !c->kept ? CLI_BROKEN : CLI_DONE;
 }
 
-static CliExit print_json(RelnCtx *ctx, const RelnModel *model, const RelnCheck *c)
+/* Condition numbers of the matrices in the data, beside those of g. */
+typedef struct Seen {
+    int n;
+    RelnCondition of[RELN_SPEC_INPUTS];
+} Seen;
+
+static void put_seen(const Seen *seen, RelnDoc *doc, RelnDocNode *root)
+{
+    RelnDocNode *list = seen->n > 0 ? reln_doc_set(doc, root, "data", reln_doc_list(doc)) : NULL;
+
+    for (int i = 0; i < seen->n; i++) {
+        RelnDocNode *map = reln_doc_set(doc, list, NULL, reln_doc_map(doc));
+
+        reln_doc_set_text(doc, map, "input", seen->of[i].input);
+        reln_doc_set_number(doc, map, "matrices", (double)seen->of[i].count);
+        reln_doc_set_number(doc, map, "cond_median", seen->of[i].median);
+        reln_doc_set_number(doc, map, "cond_worst", seen->of[i].worst);
+    }
+}
+
+static void print_seen(const Seen *seen)
+{
+    for (int i = 0; i < seen->n; i++)
+        printf("data: cond(%s) is %.3g in the median, %.3g at most (%td matrices)\n",
+               seen->of[i].input, seen->of[i].median, seen->of[i].worst, seen->of[i].count);
+}
+
+static CliExit print_json(RelnCtx *ctx, const RelnModel *model, const Seen *seen,
+                          const RelnCheck *c)
 {
     RelnDoc *doc = NULL;
     RelnDocNode *root, *layers;
@@ -49,6 +78,7 @@ static CliExit print_json(RelnCtx *ctx, const RelnModel *model, const RelnCheck 
     if (c->promises)
         reln_doc_set_bool(doc, root, "kept", c->kept);
     reln_doc_set_number(doc, root, "draws", c->draws);
+    put_seen(seen, doc, root);
     if (c->parts_at > 0)
         reln_doc_set_number(doc, root, "parts_at", c->parts_at);
     layers = reln_doc_set(doc, root, "layers", reln_doc_list(doc));
@@ -132,18 +162,23 @@ static CliExit check(RelnCtx *ctx, const CliArgs *args, RelnModel *model)
                                       .threads = cli_threads(args),
                                       .seed = args->seed};
     RelnCheck *c = malloc(sizeof *c);
+    Seen seen = {0};
     RelnStatus status;
     CliExit code;
 
     if (!c)
         return cli_fail(CLI_NOMEM, "out of memory");
     status = reln_check(model, &options, c);
+    if (status == RELN_OK && args->data)
+        status = reln_data_conditions(model, args->data, seen.of, &seen.n);
     if (status != RELN_OK)
         code = cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     else if (args->json)
-        code = print_json(ctx, model, c);
+        code = print_json(ctx, model, &seen, c);
     else
         code = args->quiet ? verdict(c) : print_text(ctx, model, c);
+    if (status == RELN_OK && !args->json && !args->quiet)
+        print_seen(&seen);
     free(c);
     return code;
 }

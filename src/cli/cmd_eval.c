@@ -1,58 +1,43 @@
 /* cmd_eval.c -- `reln eval`: how good a trained model is on arrays with known targets. */
-#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
+#include "kit/metrics.h"
 
 static const char help[] =
-    "Compares predictions with the target in DATA. `loss` is the one it was trained with, in its\n"
+    "Compares predictions with the targets in DATA. `loss` is the one it was trained with, in its\n"
     "units; mse, mae and r2 are those of single numbers in the units of the data. Classes have\n"
     "accuracy, areas under curves, calibration and scores for each class, with bootstrap errors\n"
-    "(--seed chooses the draws), and a confusion matrix. MODEL may be the folder of a run that is\n"
+    "(--seed chooses the draws), and a confusion matrix. With a variance: nll, minus the "
+    "logarithm\n"
+    "of the density; nees, the squared error in units of the variance, 1 where it is right; the\n"
+    "coverage of regions that should hold nine tenths. MODEL may be the folder of a run that is\n"
     "going on: the best model so far is judged.\n"
     "\n"
     "  reln eval run test.npz\n"
+    "  reln eval run test.npz --dtype f64     computed in double precision\n"
     "  reln eval run test.npz --json          {\"samples\": 1000, \"loss\": ..., \"mse\": ..., "
     "...}\n";
 
-/* List the names and values of the metrics that exist. */
-static int list(const RelnMetrics *m, const char *names[5], double values[5])
-{
-    const char *const all[] = {"loss", "mse", "mae", "r2", "accuracy"};
-    const double numbers[] = {m->loss, m->mse, m->mae, m->r2, m->accuracy};
-    int n = 0;
-
-    for (int i = 0; i < 5; i++)
-        if (i == 0 || !isnan(numbers[i])) {
-            names[n] = all[i];
-            values[n++] = numbers[i];
-        }
-    return n;
-}
-
-static CliExit print_json(RelnCtx *ctx, const RelnMetrics *m)
-{
-    const char *names[5];
-    double values[5];
-    const int n = list(m, names, values);
-    RelnDoc *doc = NULL;
-
-    if (reln_doc_create(ctx, &doc) != RELN_OK)
-        return cli_fail(CLI_NOMEM, "out of memory");
-    reln_doc_set_number(doc, reln_doc_root_map(doc), "samples", (double)m->n_samples);
-    for (int i = 0; i < n; i++)
-        reln_doc_set_number(doc, reln_doc_root_map(doc), names[i], values[i]);
-    return cli_print_doc(doc, reln_doc_root_map(doc));
-}
+/* What was found of all targets. */
+typedef struct Found {
+    const RelnSpec *spec;
+    RelnMetrics all, each[RELN_SPEC_TARGETS];
+    RelnScores scores[RELN_SPEC_TARGETS]; /* of classes; n_samples 0: none */
+} Found;
 
 static void print_text(const RelnMetrics *m)
 {
-    const char *names[5];
-    double values[5];
-    const int n = list(m, names, values);
+    const char *names[RELN_METRICS];
+    double values[RELN_METRICS];
+    const int n = reln_metrics_list(m, names, values);
 
-    printf("%-10s %td\n", "samples", m->n_samples);
     for (int i = 0; i < n; i++)
-        printf("%-10s %.6g\n", names[i], values[i]);
+        printf("%-10s %.6g\n",
+               strcmp(names[i], "calibration_error") == 0 ? "calibration" : names[i], values[i]);
+    for (int i = 0; i < m->n_quantiles; i++)
+        printf("below q%-3.4g %.6g\n", m->quantile[i], m->below[i]);
 }
 
 /* Print one table after another, each made by its function. */
@@ -76,21 +61,10 @@ static CliExit show(RelnCtx *ctx, const RelnScores *s, const RelnSpecTarget *tar
 
 enum { MOST_SHOWN = 20 }; /* classes; of more, scripts get the matrix */
 
-static CliExit print_classes(RelnCtx *ctx, const CliArgs *args, const RelnSpecTarget *target,
-                             const RelnMetrics *m, const RelnScores *s)
+static CliExit print_scores(RelnCtx *ctx, const RelnSpecTarget *target, const RelnScores *s)
 {
-    RelnDoc *doc = NULL;
     CliExit code = CLI_DONE;
 
-    if (args->json) {
-        if (reln_doc_create(ctx, &doc) != RELN_OK)
-            return cli_fail(CLI_NOMEM, "out of memory");
-        reln_doc_set_number(doc, reln_doc_root_map(doc), "samples", (double)m->n_samples);
-        reln_doc_set_number(doc, reln_doc_root_map(doc), "loss", m->loss);
-        reln_scores_doc(s, target, doc, reln_doc_root_map(doc));
-        return cli_print_doc(doc, reln_doc_root_map(doc));
-    }
-    printf("%-10s %td\n%-10s %.6g\n", "samples", m->n_samples, "loss", m->loss);
     for (int which = 0; which < 3 && code == CLI_DONE; which++) {
         if (which == 2 && s->n_classes > MOST_SHOWN)
             break;
@@ -100,22 +74,79 @@ static CliExit print_classes(RelnCtx *ctx, const CliArgs *args, const RelnSpecTa
     return code;
 }
 
-static CliExit print_numbers(RelnCtx *ctx, const CliArgs *args, const RelnMetrics *m)
+static void put_target(const Found *f, int t, RelnDoc *doc, RelnDocNode *map)
 {
-    if (args->json)
-        return print_json(ctx, m);
-    print_text(m);
-    return CLI_DONE;
+    if (f->scores[t].n_samples > 0) {
+        reln_doc_set_number(doc, map, "loss", f->each[t].loss);
+        reln_scores_doc(&f->scores[t], &f->spec->target[t], doc, map);
+    } else {
+        reln_metrics_doc(&f->each[t], doc, map);
+    }
+}
+
+static CliExit print_json(RelnCtx *ctx, const Found *f)
+{
+    RelnDoc *doc = NULL;
+    RelnDocNode *root, *map;
+
+    if (reln_doc_create(ctx, &doc) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    root = reln_doc_root_map(doc);
+    reln_doc_set_number(doc, root, "samples", (double)f->all.n_samples);
+    if (f->spec->n_targets == 1) {
+        put_target(f, 0, doc, root);
+        reln_doc_set_number(doc, root, "loss", f->all.loss);
+        return cli_print_doc(doc, root);
+    }
+    reln_doc_set_number(doc, root, "loss", f->all.loss);
+    map = reln_doc_set(doc, root, "targets", reln_doc_map(doc));
+    for (int t = 0; t < f->spec->n_targets; t++)
+        put_target(f, t, doc, reln_doc_set(doc, map, f->spec->target[t].name, reln_doc_map(doc)));
+    return cli_print_doc(doc, root);
+}
+
+static CliExit print_people(RelnCtx *ctx, const Found *f)
+{
+    const bool several = f->spec->n_targets > 1;
+    CliExit code = CLI_DONE;
+
+    printf("%-10s %td\n", "samples", f->all.n_samples);
+    if (several || f->scores[0].n_samples > 0)
+        printf("%-10s %.6g\n", "loss", f->all.loss);
+    for (int t = 0; t < f->spec->n_targets && code == CLI_DONE; t++) {
+        if (several)
+            printf("\n%s, %s\n", f->spec->target[t].name, reln_target_text(f->spec->target[t].as));
+        if (f->scores[t].n_samples > 0)
+            code = print_scores(ctx, &f->spec->target[t], &f->scores[t]);
+        else
+            print_text(several ? &f->each[t] : &f->all);
+    }
+    return code;
+}
+
+static RelnStatus find(RelnModel *model, const CliArgs *args, Found *f)
+{
+    const char *data = args->operands[1];
+    RelnStatus status = reln_evaluate_targets(model, data, cli_threads(args), f->each);
+
+    f->spec = reln_model_spec(model);
+    f->all = f->each[0];
+    f->all.loss = 0;
+    for (int t = 0; t < f->spec->n_targets && status == RELN_OK; t++) {
+        f->all.loss += f->spec->target[t].weight * f->each[t].loss;
+        if (f->spec->target[t].as == RELN_TARGET_CLASS)
+            status = reln_evaluate_classes_of(model, t, data, cli_threads(args),
+                                              args->seed_given ? args->seed : 1, &f->scores[t]);
+    }
+    return status;
 }
 
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     RelnModel *model = NULL;
-    RelnMetrics m;
-    RelnScores scores = {0};
+    Found *f;
     RelnDtype dtype;
     bool reference;
-    bool classes;
     RelnStatus status;
     CliExit code;
 
@@ -123,24 +154,23 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return cli_fail(CLI_USAGE, "eval: wanted MODEL and DATA");
     if (!cli_dtype(args, &dtype) || !cli_reference(args, &reference))
         return CLI_USAGE;
+    f = calloc(1, sizeof *f);
+    if (!f)
+        return cli_fail(CLI_NOMEM, "out of memory");
     status = reln_model_load(ctx, args->operands[0], dtype, &model);
     reln_model_use_reference(model, reference);
     if (status == RELN_OK)
-        status = reln_evaluate(model, args->operands[1], cli_threads(args), &m);
-    classes = model && reln_model_spec(model)->target.as == RELN_TARGET_CLASS;
-    if (status == RELN_OK && classes)
-        status = reln_evaluate_classes(model, args->operands[1], cli_threads(args),
-                                       args->seed_given ? args->seed : 1, &scores);
+        status = find(model, args, f);
     cli_note_untrained(model);
     cli_note_units(model);
     if (status != RELN_OK)
         code = cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",
                         reln_ctx_error(ctx));
-    else if (classes)
-        code = print_classes(ctx, args, &reln_model_spec(model)->target, &m, &scores);
     else
-        code = print_numbers(ctx, args, &m);
-    reln_scores_clear(&scores);
+        code = args->json ? print_json(ctx, f) : print_people(ctx, f);
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+        reln_scores_clear(&f->scores[t]);
+    free(f);
     reln_model_destroy(model);
     return code;
 }

@@ -22,6 +22,7 @@ static const char help[] =
     "  reln fit --resume a                    go on\n"
     "  reln fit spec.yaml data.npz --set train.lr=1e-3 --set model.width=32\n"
     "  reln eval a test.npz                   how good it is on other data\n"
+    "  reln fit spec.yaml data.npz --folds 5  cross-validation; the same command goes on\n"
     "\n"
     "A SPEC, for pairs of matrices whose frame may change by any g in GL(3):\n"
     "\n"
@@ -177,7 +178,8 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
         fprintf(stderr, "reln: note: %s\n", r.note);
     watch->progress = cli_progress_begin_as(how, r.step);
     watch->validated = r.n_validation > 0;
-    watch->class = reln_model_spec(reln_fit_model(fit))->target.as == RELN_TARGET_CLASS;
+    watch->class = reln_model_targets(reln_fit_model(fit)) == 1 &&
+                   reln_model_spec(reln_fit_model(fit))->target[0].as == RELN_TARGET_CLASS;
     watch->steps_per_epoch = r.steps_per_epoch;
     watch->until = args->until;
     status = reln_fit_run(fit, &end);
@@ -210,16 +212,17 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
     return end == RELN_TRAIN_DIVERGED ? diverged(folder, &r) : code;
 }
 
-static CliExit run(RelnCtx *ctx, const CliArgs *args)
+CliExit cli_fit_in(RelnCtx *ctx, const CliArgs *args, const char *folder, bool resume,
+                   const char *set)
 {
     Watch watch = {0};
-    const char *folder = args->resume ? args->resume : args->out ? args->out : "run";
+    const char *sets[CLI_MAX_SETS + 1];
     RelnFitOptions options = {.folder = folder,
                               .threads = cli_threads(args),
                               .seed_given = args->seed_given,
                               .seed = args->seed,
-                              .n_set = args->sets.n,
-                              .set = args->sets.items,
+                              .n_set = args->sets.n + (set != NULL),
+                              .set = sets,
                               .from = args->from,
                               .self = &watch,
                               .observe = observe,
@@ -232,20 +235,14 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     RelnStatus status;
     CliExit code;
 
-    if (args->print_spec)
-        return print_spec(ctx);
-    if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
-        return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
-    if (args->resume &&
-        (args->seed_given || args->from || args->out || args->kernels || args->sets.n > 0))
-        return cli_fail(CLI_USAGE,
-                        "fit: a resumed run has its SPEC, its seed, its folder and its kernels");
+    for (int i = 0; i < args->sets.n; i++)
+        sets[i] = args->sets.items[i];
+    sets[args->sets.n] = set;
     if (!cli_reference(args, &options.reference) || !cli_progress_how(args, &how))
         return CLI_USAGE;
     cli_catch_signals();
-    status = args->resume
-                 ? reln_fit_resume(ctx, &options, &fit)
-                 : reln_fit_open(ctx, args->operands[0], args->operands[1], &options, &fit);
+    status = resume ? reln_fit_resume(ctx, &options, &fit)
+                    : reln_fit_open(ctx, args->operands[0], args->operands[1], &options, &fit);
     if (status != RELN_OK)
         return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
     code = train(ctx, fit, args, how, folder, &watch);
@@ -253,13 +250,32 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     return code;
 }
 
+static CliExit run(RelnCtx *ctx, const CliArgs *args)
+{
+    const char *folder = args->resume ? args->resume : args->out ? args->out : "run";
+
+    if (args->print_spec)
+        return print_spec(ctx);
+    if (args->folds && args->resume)
+        return cli_fail(CLI_USAGE,
+                        "fit: with --folds the same command goes on; leave out --resume");
+    if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
+        return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
+    if (args->resume &&
+        (args->seed_given || args->from || args->out || args->kernels || args->sets.n > 0))
+        return cli_fail(CLI_USAGE,
+                        "fit: a resumed run has its SPEC, its seed, its folder and its kernels");
+    return args->folds ? cli_fit_folds(ctx, args)
+                       : cli_fit_in(ctx, args, folder, args->resume != NULL, NULL);
+}
+
 const CliCommand cli_cmd_fit = {
     .name = "fit",
-    .synopsis = "fit SPEC DATA [--out DIR]\nfit --resume DIR\nfit --print-spec",
+    .synopsis = "fit SPEC DATA [--out DIR] [--folds N|ARRAY]\nfit --resume DIR\nfit --print-spec",
     .purpose = "train a network on your own arrays",
     .help = help,
     .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
-               CLI_NO_CHECK | CLI_UNTIL | CLI_FROM,
+               CLI_NO_CHECK | CLI_UNTIL | CLI_FOLDS | CLI_FROM,
     .max_operands = 2,
     .ranks = true,
     .run = run,

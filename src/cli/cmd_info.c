@@ -92,9 +92,28 @@ static CliExit print_json(RelnCtx *ctx, const Info *info)
     return cli_print_doc(doc, root);
 }
 
+/* Which statistics predictions use: those of training, as they are, so a sample's prediction depends on nothing else. */
+static const char *test_time(const RelnModel *model, char *text, size_t size)
+{
+    const RelnStore *store = reln_model_store(model);
+    const bool dropout = reln_model_spec(model)->model.dropout > 0;
+    int states = 0;
+
+    for (int i = 0; i < reln_store_count(store); i++)
+        states += reln_store_entry(store, i).kind == RELN_ENTRY_STATE;
+    if (states == 0)
+        snprintf(text, size, "no statistics: each sample by itself%s",
+                 dropout ? ", no dropout" : "");
+    else
+        snprintf(text, size, "%d running statistics of training, as they are%s", states,
+                 dropout ? "; no dropout" : "");
+    return text;
+}
+
 static void print_head(const Info *info)
 {
     const RelnSpec *spec = reln_model_spec(info->model);
+    char text[96];
 
     printf("%s, width %d, depth %d, %s\n", reln_model_kind_text(spec->model.kind),
            spec->model.width, spec->model.depth, spec->train.dtype == RELN_F64 ? "f64" : "f32");
@@ -109,7 +128,12 @@ static void print_head(const Info *info)
                    reln_model_points(info->model));
         putchar('\n');
     }
-    printf("target      %s, %s\n", spec->target.name, reln_target_text(spec->target.as));
+    for (int t = 0; t < spec->n_targets; t++)
+        printf("target      %s, %s%s%s\n", spec->target[t].name,
+               reln_target_text(spec->target[t].as),
+               spec->target[t].loss == RELN_LOSS_MSE ? "" : ", ",
+               spec->target[t].loss == RELN_LOSS_MSE ? "" : reln_loss_text(spec->target[t].loss));
+    printf("test time   %s\n", test_time(info->model, text, sizeof text));
     printf("parameters  %zu\n", reln_model_parameters(info->model));
     printf("cost        %.4g FLOP and %.4g bytes for each %s, %.4g FLOP once\n",
            info->cost.flops_sample, info->cost.bytes_sample,

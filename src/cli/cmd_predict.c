@@ -5,9 +5,10 @@
 #include "cli/cli.h"
 
 static const char help[] =
-    "Runs a trained model on every sample of DATA and writes an array with the target's name: a\n"
+    "Runs a trained model on every sample of DATA and writes an array with each target's name: a\n"
     "number, vector or matrix for each sample, in the units of the data; for classes the\n"
-    "probabilities, and the most probable one as <name>_class. The target need not be in DATA.\n"
+    "probabilities, and the most probable one as NAME_class; with uncertainty the variance as\n"
+    "NAME_variance or NAME_covariance. Targets need not be in DATA.\n"
     "\n"
     "  reln predict run new.npz               writes predictions.npz\n"
     "  reln predict run new.npz --out y.npy   one array as .npy\n"
@@ -34,59 +35,100 @@ static void best_classes(const RelnArray *p, int64_t *labels)
     }
 }
 
-static RelnStatus write_npz(RelnCtx *ctx, const char *path, const RelnModel *model,
-                            const RelnArray *p, int64_t *labels)
-{
-    const bool class = reln_model_spec(model)->target.as == RELN_TARGET_CLASS;
-    char name[RELN_SPEC_NAME + 16];
-    const RelnArray arrays[2] = {*p, RELN_ARRAY(name, RELN_I64, labels, p->dims[0])};
+/* All that is written: predictions, and labels of classes. */
+typedef struct Written {
+    int n, n_predicted;
+    RelnArray arrays[2 * RELN_PREDICT_MOST];
+    char names[RELN_PREDICT_MOST][RELN_SPEC_NAME + 16];
+} Written;
 
-    snprintf(name, sizeof name, "%s_class", p->name);
-    if (class)
-        best_classes(p, labels);
-    return reln_npz_save(ctx, path, class ? 2 : 1, arrays);
+/* Add the most probable class of every target that is one; false when memory is out. */
+static bool add_labels(const RelnModel *model, Written *w)
+{
+    const RelnSpec *spec = reln_model_spec(model);
+
+    w->n = w->n_predicted;
+    for (int t = 0; t < spec->n_targets; t++)
+        for (int i = 0; i < w->n_predicted; i++) {
+            const RelnArray *p = &w->arrays[i];
+            int64_t *labels;
+
+            if (spec->target[t].as != RELN_TARGET_CLASS ||
+                strcmp(p->name, spec->target[t].name) != 0)
+                continue;
+            labels = malloc(((size_t)p->dims[0] + 1) * sizeof *labels);
+            if (!labels)
+                return false;
+            best_classes(p, labels);
+            snprintf(w->names[t], sizeof w->names[t], "%s_class", p->name);
+            w->arrays[w->n++] = (RelnArray)RELN_ARRAY(w->names[t], RELN_I64, labels, p->dims[0]);
+        }
+    return true;
 }
 
-static CliExit print_json(RelnCtx *ctx, const char *path, const RelnArray *p)
+static void clear(Written *w)
+{
+    for (int i = 0; i < w->n_predicted; i++)
+        reln_array_clear(&w->arrays[i]);
+    for (int i = w->n_predicted; i < w->n; i++)
+        free(w->arrays[i].values);
+}
+
+static void put_shape(RelnDoc *doc, RelnDocNode *map, const char *key, const RelnArray *p)
+{
+    RelnDocNode *shape = reln_doc_set(doc, map, key, reln_doc_list(doc));
+
+    for (int a = 0; a < p->rank; a++)
+        reln_doc_set_number(doc, shape, NULL, (double)p->dims[a]);
+}
+
+static CliExit print_json(RelnCtx *ctx, const char *path, const Written *w)
 {
     RelnDoc *doc = NULL;
-    RelnDocNode *root, *shape;
+    RelnDocNode *root, *map;
 
     if (reln_doc_create(ctx, &doc) != RELN_OK)
         return cli_fail(CLI_NOMEM, "out of memory");
     root = reln_doc_root_map(doc);
     reln_doc_set_text(doc, root, "file", path);
-    reln_doc_set_number(doc, root, "samples", (double)p->dims[0]);
-    shape = reln_doc_set(doc, root, "shape", reln_doc_list(doc));
-    for (int a = 0; a < p->rank; a++)
-        reln_doc_set_number(doc, shape, NULL, (double)p->dims[a]);
+    reln_doc_set_number(doc, root, "samples", (double)w->arrays[0].dims[0]);
+    put_shape(doc, root, "shape", &w->arrays[0]);
+    map = reln_doc_set(doc, root, "arrays", reln_doc_map(doc));
+    for (int i = 0; i < w->n; i++)
+        put_shape(doc, map, w->arrays[i].name, &w->arrays[i]);
     return cli_print_doc(doc, root);
 }
 
-static CliExit write_out(RelnCtx *ctx, const CliArgs *args, const RelnModel *model,
-                         const RelnArray *p)
+static CliExit write_out(RelnCtx *ctx, const CliArgs *args, const RelnModel *model, Written *w)
 {
     const char *path = args->out ? args->out : "predictions.npz";
-    int64_t *labels = malloc(((size_t)p->dims[0] + 1) * sizeof *labels);
-    RelnStatus status = labels ? RELN_OK : RELN_ERR_NOMEM;
+    const bool npy = ends_with(path, ".npy");
+    RelnStatus status;
 
-    if (labels)
-        status = ends_with(path, ".npy") ? reln_npy_save(ctx, path, p)
-                                         : write_npz(ctx, path, model, p, labels);
-    free(labels);
+    if (npy && w->n_predicted > 1)
+        return cli_fail(CLI_USAGE,
+                        "%s: the model predicts %d arrays, and a .npy holds one; wanted "
+                        "a .npz",
+                        path, w->n_predicted);
+    if (!npy && !add_labels(model, w))
+        return cli_fail(CLI_NOMEM, "out of memory");
+    status =
+        npy ? reln_npy_save(ctx, path, &w->arrays[0]) : reln_npz_save(ctx, path, w->n, w->arrays);
     if (status != RELN_OK)
-        return cli_fail(cli_exit_of(status), "%s", labels ? reln_ctx_error(ctx) : "out of memory");
+        return cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+    if (npy)
+        w->n = 1;
     if (args->json)
-        return print_json(ctx, path, p);
+        return print_json(ctx, path, w);
     if (!args->quiet)
-        printf("%td predictions in %s\n", p->dims[0], path);
+        printf("%td predictions in %s\n", w->arrays[0].dims[0], path);
     return CLI_DONE;
 }
 
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
     RelnModel *model = NULL;
-    RelnArray p = {0};
+    Written w = {0};
     RelnDtype dtype;
     bool reference;
     RelnStatus status;
@@ -100,13 +142,15 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     reln_model_use_reference(model, reference);
     cli_note_untrained(model);
     if (status == RELN_OK)
-        status = reln_predict(model, args->operands[1], cli_threads(args), &p);
+        status = reln_predict_targets(model, args->operands[1], cli_threads(args),
+                                      RELN_PREDICT_MOST, w.arrays, &w.n_predicted);
+    w.n = w.n_predicted;
     cli_note_units(model);
     code = status == RELN_OK
-               ? write_out(ctx, args, model, &p)
+               ? write_out(ctx, args, model, &w)
                : cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",
                           reln_ctx_error(ctx));
-    reln_array_clear(&p);
+    clear(&w);
     reln_model_destroy(model);
     return code;
 }

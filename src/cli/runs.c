@@ -266,6 +266,16 @@ CliExit cli_runs_table(RelnCtx *ctx, int n, const CliRun *runs, RelnTable *table
     return CLI_DONE;
 }
 
+/* The axis of scores: logarithmic, unless one of them is not positive, as likelihoods may be. */
+static RelnScale score_axis(int n, const CliRun *runs)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < runs[i].n_rows; k++)
+            if (runs[i].score[k] <= 0)
+                return RELN_AXIS_LINEAR;
+    return RELN_AXIS_LOG;
+}
+
 /* Score against a setting that is a number in every run. */
 static void key_plot(RelnPage *page, const char *key, int n, const CliRun *runs, double *x)
 {
@@ -290,7 +300,7 @@ static void key_plot(RelnPage *page, const char *key, int n, const CliRun *runs,
         return;
     plot = reln_page_plot(page, key);
     reln_plot_x(plot, key, low > 0 && high / low > 4 ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
-    reln_plot_y(plot, "best validation score", RELN_AXIS_LOG);
+    reln_plot_y(plot, "best validation score", score_axis(n, runs));
     reln_plot_points(plot, NULL, count, x, y);
 }
 
@@ -300,7 +310,7 @@ static void curves(RelnPage *page, int n, const CliRun *runs)
     RelnPlot *plot = reln_page_plot(page, "Validation score");
 
     reln_plot_x(plot, "epoch", RELN_AXIS_LINEAR);
-    reln_plot_y(plot, "score", RELN_AXIS_LOG);
+    reln_plot_y(plot, "score", score_axis(n, runs));
     for (int i = 0; i < n; i++)
         reln_plot_line(plot, n <= MOST_NAMED ? tail_of(runs[i].folder) : NULL, runs[i].n_rows,
                        runs[i].epoch, runs[i].score);

@@ -22,6 +22,8 @@ typedef struct Net {
     RelnModel *model; /* made here and destroyed with it, or the caller's */
     bool owned;
     RelnModelGraph graph;
+    int first_output;               /* layers from here on are outputs of targets */
+    int target_of[RELN_MODEL_TAPS]; /* of those */
     RelnPlan *plan;
     RelnData *data;
     RelnElement **elements; /* one for each draw, in the groups of this model */
@@ -37,8 +39,9 @@ typedef struct Checker {
     const ptrdiff_t *rows;  /* of the archive, one for each draw; NULL: the first */
     RelnPool *pool;
     Net own, wide; /* in its own precision and in double; one and the same when that is double */
-    RelnArchive *archive;  /* the caller's samples, or */
-    RelnArray *random;     /* our own */
+    RelnArchive *archive; /* the caller's samples, or */
+    RelnArray *random;    /* our own, where they are `drawn` */
+    bool drawn;
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
     double *mask;          /* (draws, points), or NULL without points */
     ptrdiff_t *first_row;  /* (draws + 1): the points of a draw among those of all, or NULL */
@@ -121,10 +124,22 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
         if (spec->input[i].count[0] && !shared(c, count, spec->input[i].count))
             RELN_TRY(add_constant(c, spec->input[i].count, 1, shape->points, &count));
     }
+    c->drawn = true;
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
 }
 
 /* ---- networks ----------------------------------------------------------------------------------------------------- */
+
+static void add_output(Net *net, const char *name, int target, RelnNode *node)
+{
+    RelnTap *tap = &net->graph.taps[net->graph.n_taps];
+
+    if (net->graph.n_taps == RELN_MODEL_TAPS)
+        return;
+    reln_target_port(name, target, tap->name);
+    tap->node = node;
+    net->target_of[net->graph.n_taps++] = target;
+}
 
 static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
 {
@@ -132,14 +147,19 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
     /* layers without a rep have no action of g: for an mlp only the output is compared */
     RELN_TRY(reln_model_build(model, &(RelnModelOptions){.taps = reln_model_promises(model)},
                               &net->graph));
-    /* the output is the last layer */
-    if (net->graph.n_taps < RELN_MODEL_TAPS)
-        net->graph.taps[net->graph.n_taps++] = (RelnTap){"y", net->graph.y};
+    /* the outputs are the last layers */
+    net->first_output = net->graph.n_taps;
+    for (int t = 0; t < reln_model_spec(model)->n_targets; t++) {
+        add_output(net, "y", t, net->graph.y[t]);
+        if (net->graph.variance[t])
+            add_output(net, "variance", t, net->graph.variance[t]);
+    }
     RELN_TRY(reln_plan_create(
         net->graph.graph,
         &(RelnPlanOptions){.pool = c->pool, .reference = reln_model_reference(c->model)},
         &net->plan));
-    return reln_data_open(model, c->archive, &(RelnDataOptions){.without_target = true},
+    return reln_data_open(model, c->archive,
+                          &(RelnDataOptions){.without_target = true, .windows = c->drawn},
                           &net->data);
 }
 
@@ -249,8 +269,10 @@ static RelnStatus carry(const Net *net, int tap, ptrdiff_t size, const RelnEleme
     memcpy(out, x, (size_t)size * sizeof *out);
     if (!g)
         return RELN_OK;
-    if (!reln_model_promises(net->model))
-        return reln_model_act_target(net->model, g, out);
+    if (!reln_model_promises(net->model)) /* variances of an mlp are numbers */
+        return net->graph.taps[tap].node == net->graph.y[net->target_of[tap]]
+                   ? reln_model_act_truth(net->model, net->target_of[tap], g, out)
+                   : RELN_OK;
     RELN_TRY(reln_rep_act(reln_node_rep(net->graph.taps[tap].node), g, rho));
     turn(&s, size, rho, x, out);
     return RELN_OK;
@@ -433,7 +455,7 @@ static void summarise(const Checker *c, const double *gain, RelnCheck *out)
             out->layers[l].at[k].own_median = own[c->total / 2];
             out->layers[l].at[k].own_worst = own[c->total - 1];
             judge(out, k, out->conds[k], l, gain[l], most_of(c, wide));
-            if (out->promises && l == out->n_layers - 1)
+            if (out->promises && l >= c->wide.first_output)
                 part(out, out->conds[k], most_of(c, own), most_of(c, wide));
         }
 }
@@ -594,15 +616,32 @@ static RelnStatus open_nets(Checker *c)
 
 /* The text for a layer's rep. The output's rep is named as in the SPEC: "vector" stays "vector", whichever rep carries
  * it. */
-static const char *rep_text(const RelnModel *model, const RelnTap *tap)
+static const char *rep_text(const Net *net, int tap)
 {
-    const RelnTargetAs as = reln_model_spec(model)->target.as;
+    const RelnTap *t = &net->graph.taps[tap];
+    const int target = net->target_of[tap];
+    const bool output = tap >= net->first_output, value = t->node == net->graph.y[target];
+    const RelnTargetAs as = reln_model_spec(net->model)->target[target].as;
 
-    if (!reln_model_promises(model))
+    if (!reln_model_promises(net->model))
         return "nothing promised";
-    if (strcmp(tap->name, "y") == 0 && (as == RELN_TARGET_VECTOR || as == RELN_TARGET_MATRIX))
+    if (output && value && as != RELN_TARGET_SCALAR && as != RELN_TARGET_CLASS)
         return reln_target_text(as);
-    return reln_rep_name(reln_node_rep(tap->node));
+    if (output && !value && reln_node_dims(t->node).k > 1)
+        return reln_target_text(RELN_TARGET_COVARIANCE);
+    return reln_rep_name(reln_node_rep(t->node));
+}
+
+/* Outputs are named after their targets where there are several. */
+static void name_output(const Net *net, int tap, RelnCheckLayer *out)
+{
+    const RelnSpec *spec = reln_model_spec(net->model);
+    const int target = net->target_of[tap];
+    const bool value = net->graph.taps[tap].node == net->graph.y[target];
+
+    if (spec->n_targets > 1)
+        snprintf(out->name, sizeof out->name, "%s %.50s", value ? "y" : "variance",
+                 spec->target[target].name);
 }
 
 static void name_layer(const Net *net, int tap, RelnCheckLayer *out)
@@ -610,7 +649,9 @@ static void name_layer(const Net *net, int tap, RelnCheckLayer *out)
     const RelnTap *t = &net->graph.taps[tap];
 
     snprintf(out->name, sizeof out->name, "%s", t->name);
-    snprintf(out->rep, sizeof out->rep, "%s", rep_text(net->model, t));
+    if (tap >= net->first_output)
+        name_output(net, tap, out);
+    snprintf(out->rep, sizeof out->rep, "%s", rep_text(net, tap));
 }
 
 static RelnStatus check(Checker *c, const RelnCheckOptions *options, RelnCheck *out)

@@ -46,21 +46,11 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
 {
     RelnFit *fit = self;
     RelnTally tally;
-    RelnMetrics m;
 
     (void)step;
     reln_tally_init(&tally, fit->model);
     RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
-    m = reln_tally_metrics(&tally);
-    *out = (RelnEvaluation){.score = m.loss};
-    if (fit->spec.target.as == RELN_TARGET_CLASS) {
-        out->n_metrics = 1;
-        out->metrics[0] = m.accuracy;
-    } else {
-        out->n_metrics = 2;
-        out->metrics[0] = m.mse;
-        out->metrics[1] = m.mae;
-    }
+    reln_fit_put_metrics(fit, &tally, out);
     return RELN_OK;
 }
 
@@ -235,6 +225,7 @@ static RelnStatus open_files(RelnFit *fit, const char *data, const char *validat
 static RelnDataOptions data_options(const RelnFit *fit, bool augment)
 {
     return (RelnDataOptions){.augment = augment ? fit->spec.train.augment : 0,
+                             .jitter = augment,
                              .seed = (uint64_t)fit->spec.train.seed};
 }
 
@@ -244,17 +235,18 @@ static RelnStatus split(RelnFit *fit)
     const ptrdiff_t count = reln_data_count(fit->data);
     const bool own = fit->validation_archive != NULL;
     const ptrdiff_t extra = own ? reln_data_count(fit->plain) : 0;
-    ptrdiff_t n = 0;
+    ptrdiff_t n = 0, left = 0;
 
     fit->rows = reln_arena_alloc(&fit->arena, (size_t)(count + extra), sizeof *fit->rows);
     if (!fit->rows)
         return RELN_ERR_NOMEM;
     for (ptrdiff_t i = 0; i < extra; i++)
         fit->rows[i] = i;
-    RELN_TRY(reln_data_split(fit->ctx, count, own ? 0 : fit->spec.train.validation,
-                             (uint64_t)fit->spec.train.seed, fit->rows + extra, &n));
+    RELN_TRY(reln_data_divide(fit->data, &fit->spec.train.fold,
+                              own ? 0 : fit->spec.train.validation, (uint64_t)fit->spec.train.seed,
+                              fit->rows + extra, &n, &left));
     fit->n_validation = own ? extra : n;
-    fit->n_train = own ? count : count - n;
+    fit->n_train = left;
     return RELN_OK;
 }
 
@@ -265,8 +257,9 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
 
     moved.normalise = normalise;
     moved.validation = own ? 0 : fit->spec.train.validation;
+    moved.fold = fit->spec.train.fold;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0)
+    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0)
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
     return split(fit);
@@ -343,16 +336,16 @@ static RelnTrainWatch watch(RelnFit *fit)
 
 static RelnStatus make_trainer(RelnFit *fit)
 {
-    const bool class = fit->spec.target.as == RELN_TARGET_CLASS;
     RelnTrainJob job = {.plan = fit->plan,
                         .store = reln_model_store(fit->model),
                         .seed = (uint64_t)fit->spec.train.seed,
                         .patience = fit->spec.train.patience,
-                        .n_metrics = class ? 1 : 2,
-                        .metric_names = {class ? "accuracy" : "mse", "mae"},
+                        .n_metrics = fit->n_metrics,
                         .self = fit,
                         .load = load};
 
+    for (int i = 0; i < fit->n_metrics; i++)
+        job.metric_names[i] = fit->metric_names[i];
     fit->steps_per_epoch =
         (uint64_t)((fit->n_train + fit->spec.train.batch - 1) / fit->spec.train.batch);
     fit->n_steps = reln_spec_steps(&fit->spec, fit->steps_per_epoch);
@@ -399,6 +392,8 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     if (normalise)
         RELN_TRY(reln_fit_take_from(fit));
     RELN_TRY(reln_check_constants(fit->model, 1e150)); /* so that squares stay finite */
+    fit->spec = *reln_model_spec(fit->model);          /* balanced weights are known now */
+    RELN_TRY(reln_fit_name_metrics(fit));
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));

@@ -17,21 +17,52 @@ RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int vers
 
 /* ---- errors of predictions ----------------------------------------------------------------------------------------- */
 
+/* Sums for one target. */
+typedef struct RelnTargetTally {
+    RelnCtx *ctx;
+    const RelnSpecTarget *target;
+    RelnLoss loss_of;
+    RelnTargetLayout layout;
+    int n;           /* size of the symmetry's matrices */
+    bool graph_loss; /* the loss of a sample is given, not computed here */
+    ptrdiff_t n_samples, right;
+    double mean, deviation; /* of the training data */
+    double
+        mean_of_truth; /* which is taken off the truth, so that no digits of its variance are lost */
+    double loss, weight; /* sums */
+    double square, absolute, numbers;
+    double sum, sum_square;                    /* of the truth less mean_of_truth */
+    double nll, nees, within[RELN_SCORE_BINS]; /* of normal densities: those within each tenth */
+    double below[RELN_SPEC_QUANTILES];         /* of quantiles: how often the truth is below */
+    double distance;                           /* of covariances, squared */
+    double things;                             /* densities or covariances */
+} RelnTargetTally;
+
+void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model, int target);
+/* Add one sample: a prediction as reln_model_predictions() gives it, the truth as files have it, and its loss where the graph
+ * computes it. */
+void reln_target_tally_add(RelnTargetTally *tally, const double *y, const double *truth,
+                           double loss);
+RelnMetrics reln_target_metrics(const RelnTargetTally *tally);
+
 typedef struct RelnTally {
-    const RelnSpec *spec;
-    ptrdiff_t outputs, n_samples, right;
+    int n_targets;
+    ptrdiff_t outputs, truths, n_samples;
     ptrdiff_t lost, first_lost; /* samples whose outputs are not finite, and the first of them */
-    double mean, deviation;     /* of the training data */
-    double loss, weight;        /* sums */
-    double square, absolute;
-    double sum, sum_square; /* of targets less the mean: no digits are lost where it is large */
+    RelnTargetTally target[RELN_SPEC_TARGETS];
 } RelnTally;
 
 void reln_tally_init(RelnTally *tally, const RelnModel *model);
-/* Add n predictions y (n, outputs), in the data's units or logits; target (n, outputs) in the data's units, or (n)
- * labels. */
-void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *target);
+/* Add n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units, and labels; losses
+ * (targets, n) where the graph computes them, NULL otherwise. */
+void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *truth,
+                    const double *losses);
+/* Of all targets together: the loss, and of a single target all the rest. */
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
+RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* the others NAN */
+
+/* The share of a chi-square distribution with k degrees of freedom below z. */
+double reln_chi_square_below(double k, double z);
 
 /* The curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most `room` points. */
 RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
@@ -54,7 +85,8 @@ typedef struct RelnReader {
     RelnPlan *plan;
     bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
     void *self;
-    double *y, *target; /* of a batch */
+    double *y, *target,
+        *losses; /* of a batch; the losses (targets, samples) that the graph computes */
     ptrdiff_t *rows;
 } RelnReader;
 
@@ -67,11 +99,15 @@ void reln_reader_close(RelnReader *reader);
 /* rows NULL: the first n. */
 RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
                              RelnTally *tally);
-/* Probabilities into p (n, classes), of a model of classes, and labels into label (n). */
-RelnStatus reln_reader_classes(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *p,
-                               int *label);
+/* Probabilities into p (n, classes), of a target of classes, and labels into label (n). */
+RelnStatus reln_reader_classes(RelnReader *reader, int target, ptrdiff_t n, const ptrdiff_t *rows,
+                               double *p, int *label);
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
+
+/* Predictions (samples, outputs) as arrays, one or two for each target: at most `room`. Names are the model's. */
+RelnStatus reln_reader_arrays(const RelnReader *reader, double *y, int room, RelnArray *out,
+                              int *count);
 
 /* reln_check() on the given rows of an archive; archive NULL: as the options say. */
 RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options, RelnArchive *archive,
@@ -134,12 +170,19 @@ struct RelnFit {
     RelnReader reader; /* for validation */
     bool has_reader;
     RelnTrainer *trainer;
+    int n_metrics; /* of an evaluation, besides its score */
+    const char *metric_names[RELN_TRAIN_METRICS];
     uint64_t n_steps, steps_per_epoch;
     size_t planned_bytes, peak_bytes;
     char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
     RelnLive live;
 };
+
+/* record.c: name the metrics of an evaluation, take them from those of all targets, and put them back. */
+RelnStatus reln_fit_name_metrics(RelnFit *fit);
+void reln_fit_put_metrics(const RelnFit *fit, const RelnTally *tally, RelnEvaluation *out);
+RelnMetrics reln_fit_get_metrics(const RelnFit *fit, const RelnEvaluation *evaluation, int target);
 
 bool reln_fit_holds_run(const char *folder); /* is there a checkpoint in it? */
 

@@ -162,8 +162,11 @@ RelnStatus reln_check_constants(const RelnModel *model, double most)
 
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(check_scale(ctx, spec->input[i].name, c->scale[i], most));
-    RELN_TRY(check_scale(ctx, spec->target.name, fabs(c->mean), most));
-    return check_scale(ctx, spec->target.name, c->deviation, most);
+    for (int t = 0; t < spec->n_targets; t++) {
+        RELN_TRY(check_scale(ctx, spec->target[t].name, fabs(c->target[t].mean), most));
+        RELN_TRY(check_scale(ctx, spec->target[t].name, c->target[t].deviation, most));
+    }
+    return RELN_OK;
 }
 
 /* ---- saving --------------------------------------------------------------------------------------------------------- */

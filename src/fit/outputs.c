@@ -7,8 +7,16 @@
 
 #include "base/format.h"
 #include "fit/fit.h"
+#include "kit/metrics.h"
 #include "kit/report.h"
 #include "kit/scores.h"
+
+/* A target of classes: n_samples 0 where it is none. */
+typedef struct Scored {
+    RelnScores scores;
+    double *probabilities; /* (n_scored, classes) */
+    int *labels;           /* (n_scored) */
+} Scored;
 
 /* The values that both files show, gathered once. */
 typedef struct Outcome {
@@ -17,16 +25,16 @@ typedef struct Outcome {
     bool so_far; /* the run has not ended by itself: there is nothing but its record */
     RelnFitResult result;
     RelnMetrics train, validation; /* of the best weights; n_samples 0: none */
-    RelnCheck check, seen;         /* on random inputs; on the data of seen_text() */
+    RelnMetrics train_of[RELN_SPEC_TARGETS], validation_of[RELN_SPEC_TARGETS]; /* of each target */
+    RelnCheck check, seen; /* on random inputs; on the data of seen_text() */
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
     ptrdiff_t n_shown;         /* samples whose predictions are plotted */
-    double *truth, *predicted; /* of classes: none, but the following */
-    RelnScores scores;         /* of classes; n_samples 0: none */
-    double *probabilities;     /* (n_scored, classes) */
-    int *labels;               /* (n_scored) */
-    ptrdiff_t n_scored;
+    double *truth, *predicted; /* of all targets */
+    ptrdiff_t n_scored;        /* samples whose classes are scored */
+    Scored scored[RELN_SPEC_TARGETS];
+    int shown; /* the target that is put on the page */
 } Outcome;
 
 static const char *end_text(RelnTrainEnd end)
@@ -47,7 +55,8 @@ static const char *end_text(RelnTrainEnd end)
 
 /* ---- gathering -------------------------------------------------------------------------------------------------------- */
 
-static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, RelnMetrics *out)
+static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, RelnMetrics *out,
+                        RelnMetrics *each)
 {
     RelnTally sums;
 
@@ -56,35 +65,42 @@ static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, 
     reln_tally_init(&sums, reader->model);
     RELN_TRY(reln_reader_tally(reader, n, rows, &sums));
     *out = reln_tally_metrics(&sums);
+    for (int t = 0; t < sums.n_targets; t++)
+        each[t] = reln_target_metrics(&sums.target[t]);
     return RELN_OK;
 }
 
 /* Probabilities and labels of all samples, and their scores. */
-static RelnStatus gather_classes(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
+static RelnStatus gather_classes(Outcome *o, int target, RelnReader *reader, ptrdiff_t n,
+                                 const ptrdiff_t *rows)
 {
-    const ptrdiff_t classes = reln_model_outputs(o->fit->model);
+    const ptrdiff_t classes = reln_model_layout(o->fit->model, target).value;
+    Scored *s = &o->scored[target];
 
-    o->probabilities = reln_arena_alloc(&o->arena, (size_t)(n * classes), sizeof *o->probabilities);
-    o->labels = reln_arena_alloc(&o->arena, (size_t)n, sizeof *o->labels);
-    if (!o->probabilities || !o->labels)
+    s->probabilities = reln_arena_alloc(&o->arena, (size_t)(n * classes), sizeof *s->probabilities);
+    s->labels = reln_arena_alloc(&o->arena, (size_t)n, sizeof *s->labels);
+    if (!s->probabilities || !s->labels)
         return RELN_ERR_NOMEM;
     o->n_scored = n;
-    RELN_TRY(reln_reader_classes(reader, n, rows, o->probabilities, o->labels));
-    return reln_scores(o->fit->ctx, n, (int)classes, o->probabilities, o->labels,
-                       (uint64_t)o->fit->spec.train.seed, &o->scores);
+    RELN_TRY(reln_reader_classes(reader, target, n, rows, s->probabilities, s->labels));
+    return reln_scores(o->fit->ctx, n, (int)classes, s->probabilities, s->labels,
+                       (uint64_t)o->fit->spec.train.seed, &s->scores);
 }
 
-/* Predictions beside the truth, for the plot: some thousand samples are enough to see. */
+/* Predictions beside the truth, for plots: some thousand samples are enough to see. */
 static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
 {
     enum { SHOWN = 2000 };
+    const RelnModel *model = o->fit->model;
     const ptrdiff_t shown = n < SHOWN ? n : SHOWN;
-    const size_t size = (size_t)(shown * reln_model_outputs(o->fit->model));
 
-    if (o->fit->spec.target.as == RELN_TARGET_CLASS)
-        return gather_classes(o, reader, n, rows);
-    o->truth = reln_arena_alloc(&o->arena, size, sizeof *o->truth);
-    o->predicted = reln_arena_alloc(&o->arena, size, sizeof *o->predicted);
+    for (int t = 0; t < o->fit->spec.n_targets; t++)
+        if (o->fit->spec.target[t].as == RELN_TARGET_CLASS)
+            RELN_TRY(gather_classes(o, t, reader, n, rows));
+    o->truth =
+        reln_arena_alloc(&o->arena, (size_t)(shown * reln_model_truths(model)), sizeof *o->truth);
+    o->predicted = reln_arena_alloc(&o->arena, (size_t)(shown * reln_model_outputs(model)),
+                                    sizeof *o->predicted);
     if (!o->truth || !o->predicted)
         return RELN_ERR_NOMEM;
     o->n_shown = shown;
@@ -109,7 +125,7 @@ static RelnStatus gather_metrics(Outcome *o)
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)
-        status = tally(&reader, fit->n_train, train, &o->train);
+        status = tally(&reader, fit->n_train, train, &o->train, o->train_of);
     if (status == RELN_OK && fit->n_validation == 0)
         status = gather_pairs(o, &reader, fit->n_train, train);
     reln_reader_close(&reader);
@@ -118,7 +134,7 @@ static RelnStatus gather_metrics(Outcome *o)
     other.data = fit->reader.data;
     status = reln_reader_plan(&other);
     if (status == RELN_OK)
-        status = tally(&other, fit->n_validation, fit->rows, &o->validation);
+        status = tally(&other, fit->n_validation, fit->rows, &o->validation, o->validation_of);
     if (status == RELN_OK)
         status = gather_pairs(o, &other, fit->n_validation, fit->rows);
     reln_reader_close(&other);
@@ -199,40 +215,54 @@ static RelnStatus gather_so_far(Outcome *o)
 {
     const RelnFit *fit = o->fit;
     const RelnTrainRow *best;
-    const bool class = fit->spec.target.as == RELN_TARGET_CLASS;
-    RelnMetrics *m = &o->validation;
 
     RELN_TRY(gather_settings(o));
     best = o->result.best;
     if (!best || fit->n_validation == 0)
         return RELN_OK;
-    *m = (RelnMetrics){.n_samples = fit->n_validation, .loss = best->evaluation.score};
-    m->mse = m->mae = m->r2 = m->accuracy = (double)NAN;
-    if (class) {
-        m->accuracy = best->evaluation.metrics[0];
-    } else {
-        m->mse = best->evaluation.metrics[0];
-        m->mae = best->evaluation.metrics[1];
+    o->validation = reln_no_metrics(fit->n_validation, best->evaluation.score);
+    for (int t = 0; t < fit->spec.n_targets; t++)
+        o->validation_of[t] = reln_fit_get_metrics(fit, &best->evaluation, t);
+    if (fit->spec.n_targets == 1) {
+        o->validation = o->validation_of[0];
+        o->validation.loss = best->evaluation.score;
     }
     return RELN_OK;
 }
 
 /* ---- results.json ------------------------------------------------------------------------------------------------------ */
 
-static void set_metrics(RelnDoc *doc, RelnDocNode *parent, const char *key, const RelnMetrics *m)
+/* Metrics as a map; those of several targets are maps within it, by their names. */
+static void set_metrics(const Outcome *o, RelnDocNode *parent, const char *key,
+                        const RelnMetrics *m, const RelnMetrics *each)
 {
-    RelnDocNode *map = reln_doc_set(doc, parent, key, reln_doc_map(doc));
+    const RelnSpec *spec = &o->fit->spec;
+    RelnDocNode *map = reln_doc_set(o->doc, parent, key, reln_doc_map(o->doc)), *list;
 
-    reln_doc_set_number(doc, map, "samples", (double)m->n_samples);
-    reln_doc_set_number(doc, map, "loss", m->loss);
-    if (!isnan(m->accuracy))
-        reln_doc_set_number(doc, map, "accuracy", m->accuracy);
-    if (!isnan(m->mse)) {
-        reln_doc_set_number(doc, map, "mse", m->mse);
-        reln_doc_set_number(doc, map, "mae", m->mae);
+    reln_doc_set_number(o->doc, map, "samples", (double)m->n_samples);
+    reln_metrics_doc(m, o->doc, map);
+    if (spec->n_targets == 1)
+        return;
+    list = reln_doc_set(o->doc, map, "targets", reln_doc_map(o->doc));
+    for (int t = 0; t < spec->n_targets; t++)
+        reln_metrics_doc(&each[t], o->doc,
+                         reln_doc_set(o->doc, list, spec->target[t].name, reln_doc_map(o->doc)));
+}
+
+static void set_scores(const Outcome *o, RelnDocNode *root)
+{
+    const RelnSpec *spec = &o->fit->spec;
+    RelnDocNode *map = NULL;
+
+    for (int t = 0; t < spec->n_targets; t++) {
+        if (o->scored[t].scores.n_samples == 0)
+            continue;
+        map = map ? map : reln_doc_set(o->doc, root, "scores", reln_doc_map(o->doc));
+        reln_scores_doc(&o->scored[t].scores, &spec->target[t], o->doc,
+                        spec->n_targets == 1 ? map
+                                             : reln_doc_set(o->doc, map, spec->target[t].name,
+                                                            reln_doc_map(o->doc)));
     }
-    if (!isnan(m->r2))
-        reln_doc_set_number(doc, map, "r2", m->r2);
 }
 
 static void set_check(RelnDoc *doc, RelnDocNode *parent, const char *key, const RelnCheck *check)
@@ -292,12 +322,10 @@ static RelnStatus write_results(Outcome *o)
     if (o->result.best)
         reln_doc_set_number(doc, root, "best_step", (double)o->result.best->step);
     if (o->train.n_samples > 0)
-        set_metrics(doc, root, "train", &o->train);
+        set_metrics(o, root, "train", &o->train, o->train_of);
     if (o->validation.n_samples > 0)
-        set_metrics(doc, root, "validation", &o->validation);
-    if (o->scores.n_samples > 0)
-        reln_scores_doc(&o->scores, &o->fit->spec.target, doc,
-                        reln_doc_set(doc, root, "scores", reln_doc_map(doc)));
+        set_metrics(o, root, "validation", &o->validation, o->validation_of);
+    set_scores(o, root);
     if (o->check.n_layers > 0) {
         set_check(doc, root, "equivariance", &o->check);
         set_check(doc, root, "equivariance_on_data", &o->seen);
@@ -343,39 +371,19 @@ static void facts(const Outcome *o, RelnPage *page)
                        o->cost.flops_sample);
 }
 
-static void row_of_metrics(RelnTable *table, const char *name, const RelnMetrics *m)
-{
-    if (m->n_samples == 0)
-        return;
-    reln_table_row(table);
-    reln_table_text(table, name);
-    reln_table_count(table, m->n_samples);
-    reln_table_number(table, m->loss, 4);
-    if (!isnan(m->accuracy)) {
-        reln_table_number(table, m->accuracy, 4);
-        return;
-    }
-    reln_table_number(table, m->mse, 4);
-    reln_table_number(table, m->mae, 4);
-    if (!isnan(m->r2))
-        reln_table_number(table, m->r2, 6);
-}
-
 static void metrics_table(const Outcome *o, RelnPage *page, RelnTable *table)
 {
-    const bool class = o->fit->spec.target.as == RELN_TARGET_CLASS;
+    const RelnSpec *spec = &o->fit->spec;
+    const char *names[RELN_SPEC_TARGETS];
+    const bool several = spec->n_targets > 1;
+    const RelnMetricRows rows[] = {
+        {"training", &o->train, several ? o->train_of : NULL},
+        {"validation", &o->validation, several ? o->validation_of : NULL}};
 
+    for (int t = 0; t < spec->n_targets; t++)
+        names[t] = spec->target[t].name;
     reln_table_title(table, "Errors of the best model");
-    reln_table_column(table, "data", RELN_COL_LEFT);
-    reln_table_column(table, "samples", RELN_COL_RIGHT);
-    reln_table_column(table, "loss", RELN_COL_RIGHT);
-    reln_table_column(table, class ? "accuracy" : "MSE", RELN_COL_RIGHT);
-    if (!class) {
-        reln_table_column(table, "MAE", RELN_COL_RIGHT);
-        reln_table_column(table, "R²", RELN_COL_RIGHT);
-    }
-    row_of_metrics(table, "training", &o->train);
-    row_of_metrics(table, "validation", &o->validation);
+    reln_metrics_table(2, rows, several ? spec->n_targets : 0, names, table);
     reln_table_note(
         table, "The loss is that of training, in its units; the others are in those of the data.");
     reln_page_table(page, table);
@@ -387,6 +395,7 @@ static RelnStatus curves(Outcome *o, RelnPage *page)
     const size_t n = (size_t)r->n_rows + 1;
     double *x = reln_arena_alloc(&o->arena, 4 * n, sizeof *x), *loss, *score, *rate;
     RelnPlot *plot;
+    bool positive = true; /* likelihoods may be negative, and have no logarithm then */
 
     if (!x)
         return RELN_ERR_NOMEM;
@@ -398,11 +407,12 @@ static RelnStatus curves(Outcome *o, RelnPage *page)
         loss[i] = r->rows[i].loss;
         score[i] = r->rows[i].evaluation.score;
         rate[i] = r->rows[i].rate;
+        positive = positive && !(loss[i] <= 0) && !(score[i] <= 0);
     }
     reln_page_columns(page, 2);
     plot = reln_page_plot(page, "Loss");
     reln_plot_x(plot, "epoch", RELN_AXIS_LINEAR);
-    reln_plot_y(plot, "loss", RELN_AXIS_LOG);
+    reln_plot_y(plot, "loss", positive ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_line(plot, "training", r->n_rows, x, loss);
     if (o->fit->n_validation > 0)
         reln_plot_line(plot, "validation", r->n_rows, x, score);
@@ -455,38 +465,77 @@ static void check_plot(const Outcome *o, RelnPage *page)
                   : "This model promises nothing; its error is shown for comparison.");
 }
 
-static void parity_plot(const Outcome *o, RelnPage *page)
+/* "heading" of a single target, "heading: NAME" where there are several. */
+static const char *heading(const Outcome *o, const char *text, char out[160])
 {
-    const ptrdiff_t outputs = reln_model_outputs(o->fit->model);
-    RelnPlot *plot = reln_page_plot(page, "Predicted against true");
-    char note[64];
+    const RelnSpec *spec = &o->fit->spec;
 
+    snprintf(out, 160, spec->n_targets == 1 ? "%s" : "%s: %s", text, spec->target[o->shown].name);
+    return out;
+}
+
+/* Numbers of a target against the truth; of quantiles the one nearest to the median. */
+static RelnStatus parity_plot(Outcome *o, RelnPage *page)
+{
+    const RelnModel *model = o->fit->model;
+    const RelnSpecTarget *target = &o->fit->spec.target[o->shown];
+    const RelnTargetLayout l = reln_model_layout(model, o->shown);
+    const ptrdiff_t outputs = reln_model_outputs(model), truths = reln_model_truths(model);
+    const int q = reln_spec_quantiles(target);
+    double *x = reln_arena_alloc(&o->arena, (size_t)(2 * o->n_shown * l.truth), sizeof *x);
+    double *y = x + o->n_shown * l.truth;
+    RelnPlot *plot;
+    char text[160];
+    int middle = 0;
+
+    if (!x)
+        return RELN_ERR_NOMEM;
+    for (int i = 1; i < q; i++)
+        if (fabs(target->quantiles[i] - 0.5) < fabs(target->quantiles[middle] - 0.5))
+            middle = i;
+    for (ptrdiff_t i = 0; i < o->n_shown; i++)
+        for (ptrdiff_t k = 0; k < l.truth; k++) {
+            x[i * l.truth + k] = o->truth[i * truths + l.truth_first + k];
+            y[i * l.truth + k] = o->predicted[i * outputs + l.first + k * q + middle];
+        }
+    plot = reln_page_plot(page, heading(o, "Predicted against true", text));
     reln_plot_x(plot, "true", RELN_AXIS_LINEAR);
     reln_plot_y(plot, "predicted", RELN_AXIS_LINEAR);
-    reln_plot_parity(plot, NULL, o->n_shown * outputs, o->truth, o->predicted);
-    snprintf(note, sizeof note, "Every number of the target, on %s.", seen_text(o->fit));
-    reln_plot_note(plot, note);
+    reln_plot_parity(plot, NULL, o->n_shown * l.truth, x, y);
+    snprintf(text, sizeof text, "Every number of the target, on %s.", seen_text(o->fit));
+    reln_plot_note(plot, text);
+    return RELN_OK;
+}
+
+static const RelnSpecTarget *shown_target(const Outcome *o)
+{
+    return &o->fit->spec.target[o->shown];
+}
+
+static const RelnScores *shown_scores(const Outcome *o)
+{
+    return &o->scored[o->shown].scores;
 }
 
 static void scores_table(const Outcome *o, RelnPage *page, RelnTable *table)
 {
-    char title[64];
+    char title[64], text[160];
 
     snprintf(title, sizeof title, "Scores on %s", seen_text(o->fit));
-    reln_table_title(table, title);
-    reln_scores_summary(&o->scores, table);
+    reln_table_title(table, heading(o, title, text));
+    reln_scores_summary(shown_scores(o), table);
     reln_page_table(page, table);
 }
 
 static void classes_table(const Outcome *o, RelnPage *page, RelnTable *table)
 {
-    reln_scores_classes(&o->scores, &o->fit->spec.target, table);
+    reln_scores_classes(shown_scores(o), shown_target(o), table);
     reln_page_table(page, table);
 }
 
 static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
 {
-    reln_scores_confusion(&o->scores, &o->fit->spec.target, table);
+    reln_scores_confusion(shown_scores(o), shown_target(o), table);
     reln_page_table(page, table);
 }
 
@@ -494,10 +543,11 @@ static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
 static RelnStatus roc_plot(Outcome *o, RelnPage *page)
 {
     enum { ROOM = 400, MOST = 10 };
-    const int classes = o->scores.n_classes;
+    const Scored *s = &o->scored[o->shown];
+    const int classes = s->scores.n_classes;
     double *x = reln_arena_alloc(&o->arena, 2 * ROOM, sizeof *x);
-    RelnPlot *plot = reln_page_plot(page, "True against false positives (ROC)");
-    char name[RELN_SPEC_CLASS_NAME];
+    char name[RELN_SPEC_CLASS_NAME], text[160];
+    RelnPlot *plot = reln_page_plot(page, heading(o, "True against false positives (ROC)", text));
     int n;
 
     if (!x)
@@ -506,17 +556,25 @@ static RelnStatus roc_plot(Outcome *o, RelnPage *page)
     reln_plot_y(plot, "true positive rate", RELN_AXIS_LINEAR);
     reln_plot_diagonal(plot, NULL);
     for (int k = classes == 2 ? 1 : 0; k < classes && k < MOST; k++) {
-        RELN_TRY(reln_roc(o->fit->ctx, o->n_scored, classes, o->probabilities, o->labels, k, ROOM,
+        RELN_TRY(reln_roc(o->fit->ctx, o->n_scored, classes, s->probabilities, s->labels, k, ROOM,
                           x, x + ROOM, &n));
-        reln_plot_line(plot, reln_spec_class_name(&o->fit->spec.target, k, name), n, x, x + ROOM);
+        reln_plot_line(plot, reln_spec_class_name(shown_target(o), k, name), n, x, x + ROOM);
     }
     return RELN_OK;
 }
 
-static RelnStatus class_plots(Outcome *o, RelnPage *page)
+/* Plots of the target that is shown: classes or numbers. */
+static RelnStatus target_plots(Outcome *o, RelnPage *page)
 {
-    RELN_TRY(roc_plot(o, page));
-    reln_scores_reliability(&o->scores, reln_page_plot(page, "Calibration"));
+    char text[160];
+
+    if (shown_scores(o)->n_samples > 0) {
+        RELN_TRY(roc_plot(o, page));
+        reln_scores_reliability(shown_scores(o),
+                                reln_page_plot(page, heading(o, "Calibration", text)));
+    } else if (shown_target(o)->as != RELN_TARGET_CLASS && !o->so_far) {
+        RELN_TRY(parity_plot(o, page));
+    }
     return RELN_OK;
 }
 
@@ -604,10 +662,16 @@ static RelnStatus with_table(const Outcome *o, RelnPage *page,
     return RELN_OK;
 }
 
+static RelnStatus class_tables(Outcome *o, RelnPage *page)
+{
+    RELN_TRY(with_table(o, page, scores_table));
+    RELN_TRY(with_table(o, page, classes_table));
+    return shown_scores(o)->n_classes <= 16 ? with_table(o, page, confusion) : RELN_OK;
+}
+
 static RelnStatus fill_page(Outcome *o, RelnPage *page)
 {
-    const RelnSpecTarget *target = &o->fit->spec.target;
-    const bool class = target->as == RELN_TARGET_CLASS;
+    const int n_targets = o->fit->spec.n_targets;
 
     if (o->fit->end == RELN_TRAIN_GOING)
         reln_page_refresh(page, 5);
@@ -615,17 +679,12 @@ static RelnStatus fill_page(Outcome *o, RelnPage *page)
     reln_page_section(page, "Result");
     if (o->train.n_samples + o->validation.n_samples > 0)
         RELN_TRY(with_table(o, page, metrics_table));
-    if (o->scores.n_samples > 0) {
-        RELN_TRY(with_table(o, page, scores_table));
-        RELN_TRY(with_table(o, page, classes_table));
-        if (o->scores.n_classes <= 16)
-            RELN_TRY(with_table(o, page, confusion));
-    }
+    for (o->shown = 0; o->shown < n_targets; o->shown++)
+        if (shown_scores(o)->n_samples > 0)
+            RELN_TRY(class_tables(o, page));
     RELN_TRY(curves(o, page));
-    if (o->scores.n_samples > 0)
-        RELN_TRY(class_plots(o, page));
-    if (!class && !o->so_far)
-        parity_plot(o, page);
+    for (o->shown = 0; o->shown < n_targets; o->shown++)
+        RELN_TRY(target_plots(o, page));
     if (o->check.n_layers > 0) {
         if (o->check.n_conds > 1)
             check_plot(o, page);
@@ -650,8 +709,9 @@ static RelnStatus write_report(Outcome *o)
     size_t n_bytes = 0;
     RelnStatus status;
 
-    snprintf(title, sizeof title, "%s on %s → %s", reln_model_kind_text(o->fit->spec.model.kind),
-             reln_model_symmetry(o->fit->model), o->fit->spec.target.name);
+    snprintf(title, sizeof title, "%s on %s → %s%s", reln_model_kind_text(o->fit->spec.model.kind),
+             reln_model_symmetry(o->fit->model), o->fit->spec.target[0].name,
+             o->fit->spec.n_targets > 1 ? " and others" : "");
     status = path ? reln_page_create(ctx, title, &page) : RELN_ERR_NOMEM;
     if (status == RELN_OK)
         status = fill_page(o, page);
@@ -692,7 +752,8 @@ static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outc
     reln_arena_init(&o->arena, fit->ctx);
     status = use(o);
     reln_doc_destroy(o->doc);
-    reln_scores_clear(&o->scores);
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+        reln_scores_clear(&o->scored[t].scores);
     reln_arena_clear(&o->arena);
     reln_free(fit->ctx, o);
     return status;

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "fit/fit.h"
+#include "kit/scores.h"
 
 enum { BATCH = RELN_READER_BATCH };
 
@@ -29,7 +30,10 @@ RelnStatus reln_reader_plan(RelnReader *r)
 {
     const size_t outputs = (size_t)reln_model_outputs(r->model);
 
-    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){0}, &r->net));
+    const bool losses = reln_data_has_target(r->data);
+    const size_t targets = (size_t)reln_model_spec(r->model)->n_targets;
+
+    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses}, &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
                               &(RelnPlanOptions){.pool = r->pool,
                                                  .comm = r->comm,
@@ -39,14 +43,16 @@ RelnStatus reln_reader_plan(RelnReader *r)
     RELN_TRY(reln_plan_reserve(r->plan, BATCH, 0));
     RELN_TRY(reln_data_reserve(r->data, BATCH));
     r->y = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->y);
-    r->target = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->target);
+    r->target = reln_alloc(r->ctx, BATCH * (size_t)reln_model_truths(r->model), sizeof *r->target);
+    r->losses = reln_alloc(r->ctx, BATCH * targets, sizeof *r->losses);
     r->rows = reln_alloc(r->ctx, BATCH, sizeof *r->rows);
-    return r->y && r->target && r->rows ? RELN_OK : RELN_ERR_NOMEM;
+    return r->y && r->target && r->losses && r->rows ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 void reln_reader_close(RelnReader *r)
 {
     reln_free(r->ctx, r->rows);
+    reln_free(r->ctx, r->losses);
     reln_free(r->ctx, r->target);
     reln_free(r->ctx, r->y);
     reln_plan_destroy(r->plan);
@@ -69,8 +75,26 @@ static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff
         reln_comm_agree(r->comm, r->ctx, reln_data_bind(r->data, r->plan, *count, r->rows, 0)));
     RELN_TRY(reln_plan_run(r->plan,
                            &(RelnRun){.n_samples = *count, .asked = r->asked, .self = r->self}));
-    reln_model_predictions(r->model, reln_plan_output(r->plan, "y", NULL), *count, r->y);
+    reln_model_predictions(r->model, r->plan, *count, r->y);
     return RELN_OK;
+}
+
+/* The losses that the graph computes, (targets, n). */
+static void read_losses(RelnReader *r, ptrdiff_t n)
+{
+    const RelnSpec *spec = reln_model_spec(r->model);
+    char port[RELN_TARGET_PORT];
+
+    for (int t = 0; t < spec->n_targets; t++) {
+        const void *l;
+
+        if (!reln_model_graph_loss(r->model, t))
+            continue;
+        l = reln_plan_output(r->plan, reln_target_port("loss", t, port), NULL);
+        for (ptrdiff_t i = 0; i < n; i++)
+            r->losses[t * n + i] = spec->train.dtype == RELN_F32 ? (double)((const float *)l)[i]
+                                                                 : ((const double *)l)[i];
+    }
 }
 
 RelnStatus reln_reader_tally(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, RelnTally *tally)
@@ -80,7 +104,8 @@ RelnStatus reln_reader_tally(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, 
     for (ptrdiff_t first = 0; first < n; first += BATCH) {
         RELN_TRY(run(r, first, n, rows, &count));
         RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
-        reln_tally_add(tally, count, r->y, r->target);
+        read_losses(r, count);
+        reln_tally_add(tally, count, r->y, r->target, r->losses);
     }
     return RELN_OK;
 }
@@ -125,75 +150,186 @@ static void softmax(ptrdiff_t n, double *y)
         y[i] /= sum;
 }
 
-RelnStatus reln_reader_classes(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, double *p,
-                               int *label)
+RelnStatus reln_reader_classes(RelnReader *r, int target, ptrdiff_t n, const ptrdiff_t *rows,
+                               double *p, int *label)
 {
-    const ptrdiff_t classes = reln_model_outputs(r->model);
+    const RelnTargetLayout l = reln_model_layout(r->model, target);
+    const ptrdiff_t outputs = reln_model_outputs(r->model), truths = reln_model_truths(r->model);
     ptrdiff_t count;
 
     for (ptrdiff_t first = 0; first < n; first += BATCH) {
         RELN_TRY(run(r, first, n, rows, &count));
         RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
         for (ptrdiff_t i = 0; i < count; i++) {
-            softmax(classes, r->y + i * classes);
-            label[first + i] = (int)r->target[i];
+            double *y = r->y + i * outputs + l.first;
+
+            softmax(l.value, y);
+            label[first + i] = (int)r->target[i * truths + l.truth_first];
+            memcpy(p + (first + i) * l.value, y, (size_t)l.value * sizeof *p);
         }
-        memcpy(p + first * classes, r->y, (size_t)(count * classes) * sizeof *p);
     }
     return RELN_OK;
 }
 
 /* The shape (N, channels, ...) of predictions, as in the target's array; a single channel is no axis. */
-static RelnArray shape_of(const RelnReader *r)
+static RelnArray value_shape(const RelnReader *r, int t)
 {
     const RelnModel *model = r->model;
-    const RelnSpecTarget *target = &reln_model_spec(model)->target;
-    const int channels = reln_model_shapes(model)->target_channels, n = reln_model_n(model);
+    const RelnSpecTarget *target = &reln_model_spec(model)->target[t];
+    const int channels = reln_model_shapes(model)->target_channels[t], n = reln_model_n(model);
+    const bool matrix = target->as == RELN_TARGET_MATRIX || target->as == RELN_TARGET_COVARIANCE;
     RelnArray p = RELN_ARRAY(target->name, RELN_F64, NULL, reln_data_count(r->data));
 
     if (target->as == RELN_TARGET_CLASS)
-        p.dims[p.rank++] = reln_model_outputs(model);
+        p.dims[p.rank++] = target->classes;
     else if (channels > 1)
         p.dims[p.rank++] = channels;
-    if (target->as == RELN_TARGET_VECTOR || target->as == RELN_TARGET_MATRIX)
+    if (target->as == RELN_TARGET_VECTOR || matrix)
         p.dims[p.rank++] = n;
-    if (target->as == RELN_TARGET_MATRIX)
+    if (matrix)
         p.dims[p.rank++] = n;
+    if (target->loss == RELN_LOSS_QUANTILES)
+        p.dims[p.rank++] = target->n_quantiles;
     return p;
 }
 
-static RelnStatus predict(RelnReader *r, RelnArray *p)
+/* The shape (N, [channels]) of variances, or (N, [channels,] n, n) of covariances. */
+static RelnArray spread_shape(const RelnReader *r, int t)
 {
-    const bool class = reln_model_spec(r->model)->target.as == RELN_TARGET_CLASS;
-    const ptrdiff_t n = reln_data_count(r->data), size = reln_model_outputs(r->model);
+    const RelnSpecTarget *target = &reln_model_spec(r->model)->target[t];
+    const int channels = reln_model_shapes(r->model)->target_channels[t];
+    const bool matrix = target->variance == RELN_VARIANCE_COVARIANCE;
+    RelnArray p =
+        RELN_ARRAY(reln_model_spread_name(r->model, t), RELN_F64, NULL, reln_data_count(r->data));
+
+    if (channels > 1)
+        p.dims[p.rank++] = channels;
+    for (int axis = 0; matrix && axis < 2; axis++)
+        p.dims[p.rank++] = reln_model_n(r->model);
+    return p;
+}
+
+static RelnStatus check_finite(const RelnReader *r, ptrdiff_t n, ptrdiff_t size, const double *y)
+{
     ptrdiff_t lost = 0, first = 0, last = -1;
 
-    *p = shape_of(r);
-    p->owner = r->ctx;
-    p->f64 = reln_alloc_raw(r->ctx, (size_t)n * (size_t)size, sizeof *p->f64);
-    if (!p->f64)
-        return RELN_ERR_NOMEM;
-    RELN_TRY(reln_reader_predict(r, n, NULL, p->f64));
     for (ptrdiff_t i = 0; i < n * size; i++)
-        if (!isfinite(p->f64[i])) {
+        if (!isfinite(y[i])) {
             first = lost == 0 ? i / size : first;
             lost += last != i / size;
             last = i / size;
         }
-    RELN_TRY(refuse_lost(r, lost, first, n));
-    for (ptrdiff_t i = 0; class && i < n; i++)
-        softmax(size, p->f64 + i * size);
+    return refuse_lost(r, lost, first, n);
+}
+
+/* Copy `size` numbers from `from` on of every sample into an array of their own. */
+static RelnStatus take(const RelnReader *r, const double *y, ptrdiff_t from, ptrdiff_t size,
+                       RelnArray *p)
+{
+    const ptrdiff_t n = reln_data_count(r->data), step = reln_model_outputs(r->model);
+
+    p->owner = r->ctx;
+    p->f64 = reln_alloc_raw(r->ctx, (size_t)n * (size_t)size, sizeof *p->f64);
+    if (!p->f64)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t i = 0; i < n; i++)
+        memcpy(p->f64 + i * size, y + i * step + from, (size_t)size * sizeof *y);
     return RELN_OK;
 }
 
-static RelnStatus predict_and_close(RelnReader *r, RelnStatus status, RelnArray *out)
+/* Where the arrays go, and how many there are. */
+typedef struct Wanted {
+    int room, count;
+    RelnArray *out;
+} Wanted;
+
+static RelnStatus take_target(const RelnReader *r, int t, const double *y, Wanted *w)
 {
-    *out = (RelnArray){0};
+    const RelnTargetLayout l = reln_model_layout(r->model, t);
+    const bool class = reln_model_spec(r->model)->target[t].as == RELN_TARGET_CLASS;
+    RelnArray *value = w->count < w->room ? &w->out[w->count] : NULL;
+    RelnArray *spread = w->count + 1 < w->room ? &w->out[w->count + 1] : NULL;
+
+    w->count += 1 + (l.spread > 0);
+    if (value) {
+        *value = value_shape(r, t);
+        RELN_TRY(take(r, y, l.first, l.value, value));
+        for (ptrdiff_t i = 0; class && i < value->dims[0]; i++)
+            softmax(l.value, value->f64 + i * l.value);
+    }
+    if (!spread || l.spread == 0)
+        return RELN_OK;
+    *spread = spread_shape(r, t);
+    return take(r, y, l.first + l.value, l.spread, spread);
+}
+
+RelnStatus reln_reader_arrays(const RelnReader *r, double *y, int room, RelnArray *out, int *count)
+{
+    Wanted w = {.room = room, .out = out};
+    RelnStatus status = check_finite(r, reln_data_count(r->data), reln_model_outputs(r->model), y);
+
+    for (int t = 0; status == RELN_OK && t < reln_model_targets(r->model); t++)
+        status = take_target(r, t, y, &w);
+    *count = w.count;
+    return status;
+}
+
+static RelnStatus predict(RelnReader *r, Wanted *w)
+{
+    const ptrdiff_t n = reln_data_count(r->data), size = reln_model_outputs(r->model);
+    double *y = reln_alloc_raw(r->ctx, (size_t)n * (size_t)size, sizeof *y);
+    RelnStatus status = y ? reln_reader_predict(r, n, NULL, y) : RELN_ERR_NOMEM;
+
     if (status == RELN_OK)
-        status = predict(r, out);
+        status = reln_reader_arrays(r, y, w->room, w->out, &w->count);
+    reln_free(r->ctx, y);
+    return status;
+}
+
+static RelnStatus predict_and_close(RelnReader *r, RelnStatus status, Wanted *w)
+{
+    for (int i = 0; i < w->room; i++)
+        w->out[i] = (RelnArray){0};
+    if (status == RELN_OK)
+        status = predict(r, w);
     reln_reader_close(r);
-    if (status != RELN_OK)
-        reln_array_clear(out);
+    for (int i = 0; i < w->room && status != RELN_OK; i++)
+        reln_array_clear(&w->out[i]);
+    return status;
+}
+
+RelnStatus reln_predict_targets(RelnModel *model, const char *data_path, int threads, int room,
+                                RelnArray *out, int *count)
+{
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && (out || room <= 0) && count, reln_null(reln_model_ctx(model), __func__));
+
+    const RelnDataOptions options = {.without_target = true};
+    Wanted w = {.room = room, .out = out};
+    RelnReader r;
+    RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
+
+    status = predict_and_close(&r, status, &w);
+    *count = w.count;
+    return status;
+}
+
+RelnStatus reln_predict_targets_arrays(RelnModel *model, int n, const RelnArray *arrays,
+                                       int threads, int room, RelnArray *out, int *count)
+{
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED((arrays || n <= 0) && (out || room <= 0) && count,
+              reln_null(reln_model_ctx(model), __func__));
+
+    const RelnDataOptions options = {.without_target = true};
+    RelnReader r = {.model = model, .ctx = reln_model_ctx(model)};
+    RelnStatus status = reln_archive_from_arrays(r.ctx, "arrays", n, arrays, &r.archive);
+    Wanted w = {.room = room, .out = out};
+
+    if (status == RELN_OK)
+        status = begin(&r, threads, &options);
+    status = predict_and_close(&r, status, &w);
+    *count = w.count;
     return status;
 }
 
@@ -202,11 +338,9 @@ RelnStatus reln_predict(RelnModel *model, const char *data_path, int threads, Re
     RELN_NEED(model, RELN_ERR_ARG);
     RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
 
-    const RelnDataOptions options = {.without_target = true};
-    RelnReader r;
-    const RelnStatus status = reln_reader_open(model, data_path, threads, &options, &r);
+    int count;
 
-    return predict_and_close(&r, status, out);
+    return reln_predict_targets(model, data_path, threads, 1, out, &count);
 }
 
 RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays, int threads,
@@ -215,50 +349,81 @@ RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays,
     RELN_NEED(model, RELN_ERR_ARG);
     RELN_NEED((arrays || n <= 0) && out, reln_null(reln_model_ctx(model), __func__));
 
-    const RelnDataOptions options = {.without_target = true};
-    RelnReader r = {.model = model, .ctx = reln_model_ctx(model)};
-    RelnStatus status = reln_archive_from_arrays(r.ctx, "arrays", n, arrays, &r.archive);
+    int count;
 
-    if (status == RELN_OK)
-        status = begin(&r, threads, &options);
-    return predict_and_close(&r, status, out);
+    return reln_predict_targets_arrays(model, n, arrays, threads, 1, out, &count);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------- */
+
+static RelnStatus tally_file(RelnModel *model, const char *data_path, int threads, RelnTally *tally)
+{
+    RelnReader r;
+    RelnStatus status = reln_reader_open(model, data_path, threads, NULL, &r);
+
+    reln_tally_init(tally, model);
+    if (status == RELN_OK)
+        status = reln_reader_tally(&r, reln_data_count(r.data), NULL, tally);
+    if (status == RELN_OK)
+        status = refuse_lost(&r, tally->lost, tally->first_lost, tally->n_samples);
+    reln_reader_close(&r);
+    return status;
+}
 
 RelnStatus reln_evaluate(RelnModel *model, const char *data_path, int threads, RelnMetrics *out)
 {
     RELN_NEED(model, RELN_ERR_ARG);
     RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
 
-    RelnReader r;
     RelnTally tally;
-    RelnStatus status = reln_reader_open(model, data_path, threads, NULL, &r);
 
-    reln_tally_init(&tally, model);
-    if (status == RELN_OK)
-        status = reln_reader_tally(&r, reln_data_count(r.data), NULL, &tally);
-    if (status == RELN_OK)
-        status = refuse_lost(&r, tally.lost, tally.first_lost, tally.n_samples);
-    reln_reader_close(&r);
-    if (status == RELN_OK)
-        *out = reln_tally_metrics(&tally);
-    return status;
+    RELN_TRY(tally_file(model, data_path, threads, &tally));
+    *out = reln_tally_metrics(&tally);
+    return RELN_OK;
 }
 
-static RelnStatus score_classes(RelnReader *r, uint64_t seed, RelnScores *out)
+RelnStatus reln_evaluate_targets(RelnModel *model, const char *data_path, int threads,
+                                 RelnMetrics *out)
 {
-    const ptrdiff_t n = reln_data_count(r->data), classes = reln_model_outputs(r->model);
+    RELN_NEED(model, RELN_ERR_ARG);
+    RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
+
+    RelnTally tally;
+
+    RELN_TRY(tally_file(model, data_path, threads, &tally));
+    for (int t = 0; t < tally.n_targets; t++)
+        out[t] = reln_target_metrics(&tally.target[t]);
+    return RELN_OK;
+}
+
+static RelnStatus score_classes(RelnReader *r, int target, uint64_t seed, RelnScores *out)
+{
+    const ptrdiff_t n = reln_data_count(r->data);
+    const ptrdiff_t classes = reln_model_layout(r->model, target).value;
     double *p = reln_alloc_raw(r->ctx, (size_t)(n * classes), sizeof *p);
     int *label = reln_alloc_raw(r->ctx, (size_t)n, sizeof *label);
     RelnStatus status = p && label ? RELN_OK : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status = reln_reader_classes(r, n, NULL, p, label);
+        status = reln_reader_classes(r, target, n, NULL, p, label);
     if (status == RELN_OK)
         status = reln_scores(r->ctx, n, (int)classes, p, label, seed, out);
     reln_free(r->ctx, label);
     reln_free(r->ctx, p);
+    return status;
+}
+
+RelnStatus reln_evaluate_classes_of(RelnModel *model, int target, const char *data_path,
+                                    int threads, uint64_t seed, RelnScores *out)
+{
+    RelnReader r;
+    RelnStatus status;
+
+    *out = (RelnScores){0};
+    status = reln_reader_open(model, data_path, threads, NULL, &r);
+    if (status == RELN_OK)
+        status = score_classes(&r, target, seed, out);
+    reln_reader_close(&r);
     return status;
 }
 
@@ -268,18 +433,13 @@ RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int th
     RELN_NEED(model, RELN_ERR_ARG);
     RELN_NEED(data_path && out, reln_null(reln_model_ctx(model), __func__));
 
-    const RelnSpecTarget *target = &reln_model_spec(model)->target;
-    RelnReader r;
-    RelnStatus status;
+    const RelnSpec *spec = reln_model_spec(model);
 
     *out = (RelnScores){0};
-    if (target->as != RELN_TARGET_CLASS)
-        return reln_fail(reln_model_ctx(model), RELN_ERR_ARG,
-                         "target %s is a %s; scores are of a class", target->name,
-                         reln_target_text(target->as));
-    status = reln_reader_open(model, data_path, threads, NULL, &r);
-    if (status == RELN_OK)
-        status = score_classes(&r, seed, out);
-    reln_reader_close(&r);
-    return status;
+    for (int t = 0; t < spec->n_targets; t++)
+        if (spec->target[t].as == RELN_TARGET_CLASS)
+            return reln_evaluate_classes_of(model, t, data_path, threads, seed, out);
+    return reln_fail(reln_model_ctx(model), RELN_ERR_ARG,
+                     "target %s is a %s; scores are of a class", spec->target[0].name,
+                     reln_target_text(spec->target[0].as));
 }

@@ -46,6 +46,12 @@ static ptrdiff_t sample_end(const Frame *f, RelnDomain domain, ptrdiff_t sample)
 
 /* ---- indices -------------------------------------------------------------------------------------------------- */
 
+static int64_t index_at(const Bound *b, ptrdiff_t at)
+{
+    return b->dtype == RELN_I64 ? ((const int64_t *)b->values)[at]
+                                : ((const int32_t *)b->values)[at];
+}
+
 /* Rows of a shard belong to its samples; indices count within the sample and are checked here, once. */
 static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b, int32_t *out)
 {
@@ -53,7 +59,6 @@ static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b
     const RelnPlan *plan = f->plan;
     const ptrdiff_t count = reln_shape_count(&x->shape), first = first_item(f, x->domain);
     const ptrdiff_t last = first + n_items(f, x->domain);
-    const int32_t *values = (const int32_t *)b->values;
     const ptrdiff_t *target = s->target >= 2 ? plan->row_first[s->target - 2] : NULL;
 
     for (ptrdiff_t item = first; item < last;) {
@@ -65,11 +70,13 @@ static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b
         const ptrdiff_t limit = target ? target[sample + 1] - target[sample] : s->limit;
 
         for (ptrdiff_t at = item * count; at < end * count; at++) {
-            if (values[at] < 0 || values[at] >= limit)
+            const int64_t index = index_at(b, at);
+
+            if (index < 0 || index >= limit)
                 return reln_run_fail(
-                    f->worker, RELN_ERR_ARG, "input %s: index %d of sample %td, wanted 0 to %td",
-                    plan->graph->sources.items[s->index].name, (int)values[at], sample, limit - 1);
-            *out++ = (int32_t)(values[at] + base);
+                    f->worker, RELN_ERR_ARG, "input %s: index %lld of sample %td, wanted 0 to %td",
+                    plan->graph->sources.items[s->index].name, (long long)index, sample, limit - 1);
+            *out++ = (int32_t)(index + base);
         }
         item = end;
     }

@@ -243,10 +243,11 @@ RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *v
         return RELN_ERR_ARG;
     if (!x || (x->op != &reln_op_input && x->op != &reln_op_index_input))
         return reln_plan_no_input(plan, input);
-    fits = x->dtype == RELN_I32 ? dtype == RELN_I32 : dtype == RELN_F32 || dtype == RELN_F64;
+    fits = x->dtype == RELN_I32 ? dtype == RELN_I32 || dtype == RELN_I64
+                                : dtype == RELN_F32 || dtype == RELN_F64;
     if (!fits)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: input %s wants %s", input,
-                         x->dtype == RELN_I32 ? "i32 indices" : "f32 or f64 numbers");
+                         x->dtype == RELN_I32 ? "i32 or i64 indices" : "f32 or f64 numbers");
     if (!values && count > 0)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: no values for input %s", input);
     plan->bound[((const RelnSourceAttr *)x->attr)->index] =

@@ -169,6 +169,8 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
     RELN_NEED(out || n_rows <= 0 || row_size(a) == 0, reln_null(v->ctx, __func__));
     if (first < 0 || n_rows < 0 || first > rows_of(a) || n_rows > rows_of(a) - first)
         return fail_row(v, a, "rows up to", first + (n_rows > 0 ? n_rows - 1 : 0));
+    if (v->windows)
+        return reln_windows_range(v, a, first, n_rows, out);
     if (!v->parts)
         RELN_TRY(reln_archive_prepare(v, a));
     return convert_rows(v, a, first, n_rows, out);
@@ -187,6 +189,10 @@ RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const 
     for (ptrdiff_t i = 0; i < n_rows; i++)
         if (rows[i] < 0 || rows[i] >= rows_of(a))
             return fail_row(v, a, "row", rows[i]);
+    for (ptrdiff_t i = 0; i < n_rows && v->windows; i++)
+        RELN_TRY(reln_windows_range(v, a, rows[i], 1, out + i * row_size(a)));
+    if (v->windows)
+        return RELN_OK;
     if (!v->parts)
         RELN_TRY(reln_archive_prepare(v, a));
     for (ptrdiff_t i = 0, run; i < n_rows; i += run) {

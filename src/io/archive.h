@@ -4,6 +4,7 @@
 
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/windows.h"
 #include "io/zip.h"
 
 /* Bytes read at a time; the longest header fits. */
@@ -21,9 +22,18 @@ typedef struct Array {
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
+    RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
     int *in_part;     /* of several files: which array it is in each */
     ptrdiff_t *first; /* and its first row there, one more than files */
 } Array;
+
+/* Rows that are windows of steps of another archive. */
+typedef struct Windows {
+    RelnArchive *of;
+    ptrdiff_t length;
+    ptrdiff_t *first, *shift; /* of each row */
+    double *step;             /* one step of the widest array */
+} Windows;
 
 /* An array that the file lists but that cannot be read. */
 typedef struct Unread {
@@ -40,6 +50,7 @@ struct RelnArchive {
     Array *arrays;
     Unread *unread; /* of a .h5 */
     unsigned char *buffer;
+    Windows *windows; /* NULL: rows are those of the arrays */
     RelnArchive **parts; /* several files as one; NULL: it is one */
     int n_parts;
 };
@@ -56,6 +67,9 @@ RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);
 /* archive_place.c: brings the numbers of an array to a place where they can be read from. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
+/* windows.c: reads rows of windows. */
+RelnStatus reln_windows_range(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n,
+                              double *out);
 /* Reads bytes of an array from its place. */
 RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsigned char *to);
 

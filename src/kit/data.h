@@ -32,11 +32,15 @@ typedef struct RelnDataOptions {
     bool without_target; /* it is not looked for: predictions */
     size_t budget;       /* bytes that lifted data may take; 0: 1 GiB */
     double augment;      /* condition number of random frames; 0: none */
-    uint64_t seed;       /* of the frames, and of the split */
+    bool
+        windows; /* arrays are windows (N, P, ...) even where the SPEC cuts recordings, of any times */
+    bool jitter;   /* windows of recordings begin later by the SPEC's jitter, in each epoch */
+    uint64_t seed; /* of the frames, and of the split */
     /* Find the constants of the model (reln_data_normalise()) in the same pass, on the rows that reln_data_split() with
      * this seed leaves for training when it takes this share for validation. */
     bool normalise;
     double validation;
+    RelnFold fold; /* or all but this fold */
 } RelnDataOptions;
 
 typedef struct RelnData RelnData;
@@ -55,6 +59,14 @@ bool reln_data_has_target(const RelnData *data);
  * of each when share > 0, and the others; both in rising order. Arrays of N, *n_validation of which are validation, first. */
 RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t seed,
                            ptrdiff_t *rows, ptrdiff_t *n_validation);
+
+/* The same for data: one fold of the samples, or a share where `fold` names none. Windows of recordings are divided by time, and
+ * those that reach into both parts are left out. Arrays of reln_data_count(), *n_validation and then *n_train of which are
+ * rows. */
+RelnStatus reln_data_divide(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
+                            ptrdiff_t *rows, ptrdiff_t *n_validation, ptrdiff_t *n_train);
+/* How many folds an array of fold numbers has: one more than its largest number. Every fold must have a sample. */
+RelnStatus reln_data_folds(RelnCtx *ctx, RelnArchive *archive, const char *array, int *count);
 
 /* Sizes of inputs and target over these rows, into the model's constants. */
 RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);

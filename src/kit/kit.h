@@ -16,12 +16,12 @@
 #include "kit/data.h"
 #include "kit/doc.h"
 #include "kit/files.h"
-#include "kit/splats.h"
 #include "kit/machine.h"
 #include "kit/model.h"
 #include "kit/report.h"
 #include "kit/scores.h"
 #include "kit/spec.h"
+#include "kit/splats.h"
 #include "reln/reln.h"
 
 #endif

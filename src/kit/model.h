@@ -39,7 +39,8 @@ typedef struct RelnInputShape {
 
 typedef struct RelnShapes {
     RelnInputShape input[RELN_SPEC_INPUTS];
-    int target_channels; /* scalars, vectors or matrices beside each other; 1 for a class */
+    /* of each target: scalars, vectors or matrices beside each other; 1 for a class; 0: not known */
+    int target_channels[RELN_SPEC_TARGETS];
 } RelnShapes;
 
 /* Numbers of one sample of an input, points and channels included. */
@@ -69,17 +70,41 @@ const RelnSpec *reln_model_spec(const RelnModel *model); /* with the width it ha
 const RelnShapes *reln_model_shapes(const RelnModel *model);
 RelnStore *reln_model_store(const RelnModel *model);
 void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step() */
-/* Numbers of a prediction for one sample: classes, channels, or channels times n or n n. */
-ptrdiff_t reln_model_outputs(const RelnModel *model);
+
+/* ---- numbers of targets -------------------------------------------------------------------------------------------- */
+
+/* How the numbers of one target lie among those of a sample. A prediction is its value, (classes), (channels, quantiles) or
+ * (channels, n [, n]), and behind it its variance: nothing, (channels) or (channels, n, n). */
+typedef struct RelnTargetLayout {
+    int size, channels;           /* numbers of one thing, and such things in the value */
+    ptrdiff_t first;              /* of the value among reln_model_outputs() */
+    ptrdiff_t value, spread;      /* numbers of the value and of the variance */
+    ptrdiff_t truth_first, truth; /* numbers that files have of it, among reln_model_truths() */
+} RelnTargetLayout;
+RelnTargetLayout reln_model_layout(const RelnModel *model, int target);
+ptrdiff_t reln_model_outputs(const RelnModel *model); /* numbers of a prediction for one sample */
+ptrdiff_t reln_model_truths(const RelnModel *model);  /* numbers that files have of its targets */
+
+/* "NAME_variance" or "NAME_covariance": the array of a target's variances. */
+const char *reln_model_spread_name(const RelnModel *model, int target);
+
+/* The port of a plan that belongs to a target: "y", "y2", "y3"; likewise "target", "variance", "loss"; returns `text`. */
+enum { RELN_TARGET_PORT = 32 };
+const char *reln_target_port(const char *name, int target, char text[RELN_TARGET_PORT]);
 
 /* ---- constants of the data -------------------------------------------------------------------------------------- */
 
 /* Found on training data (reln_data_normalise()), part of the description. Every lifted input is divided by its size, one
  * number for each input, which commutes with the symmetry; scalars likewise. */
+typedef struct RelnTargetConstants {
+    double mean,
+        deviation; /* of scalars; of vectors and matrices mean 0 and the size; of covariances those of their logarithms */
+} RelnTargetConstants;
+
 typedef struct RelnConstants {
     double scale[RELN_SPEC_INPUTS]; /* root mean square of the lifted input */
-    double mean, deviation; /* of a scalar target; of vectors and matrices mean 0 and the size */
-    double points;          /* of a sample, on average */
+    RelnTargetConstants target[RELN_SPEC_TARGETS];
+    double points; /* of a sample, on average */
 } RelnConstants;
 const RelnConstants *reln_model_constants(const RelnModel *model);
 void reln_model_set_constants(RelnModel *model, const RelnConstants *constants);
@@ -96,14 +121,18 @@ typedef struct RelnTap {
 
 typedef struct RelnModelOptions {
     bool train; /* batch statistics are computed, dropout is on */
-    bool loss;  /* with the target as an input */
+    bool loss;  /* with the targets as inputs */
+    bool
+        losses; /* of each sample, for targets of reln_model_graph_loss(): outputs "loss", "loss2" */
     bool taps;
 } RelnModelOptions;
 
 typedef struct RelnModelGraph {
     RelnGraph *graph;
-    RelnNode *y; /* the output "y": the prediction in the target's own units; logits of classes */
-    RelnNode *loss; /* mean over the batch, of the target divided by its deviation */
+    /* the outputs "y", "y2" ...: predictions in the units of the data; logits of classes; their variances, or NULL */
+    RelnNode *y[RELN_SPEC_TARGETS], *variance[RELN_SPEC_TARGETS];
+    RelnNode *
+        loss; /* mean over the batch, of targets divided by their deviations; weighed over targets */
     int n_taps;
     RelnTap taps[RELN_MODEL_TAPS];
 } RelnModelGraph;
@@ -112,9 +141,12 @@ typedef struct RelnModelGraph {
 RelnStatus reln_model_build(RelnModel *model, const RelnModelOptions *options, RelnModelGraph *out);
 void reln_model_graph_clear(RelnModelGraph *graph); /* all zero is fine */
 
-/* The output "y" of n samples, in the model's dtype, as arrays of files have it: (n, classes) or (n, channels, size), where
- * an item of the graph is (size, channels). */
-void reln_model_predictions(const RelnModel *model, const void *y, ptrdiff_t n, double *out);
+/* Is the loss of a target computed by the graph alone? Others are summed from predictions, in double precision. */
+bool reln_model_graph_loss(const RelnModel *model, int target);
+
+/* The outputs of a plan that has run on n samples, (n, reln_model_outputs()), in the order of files: an item of the graph is
+ * (size, channels). */
+void reln_model_predictions(const RelnModel *model, const RelnPlan *plan, ptrdiff_t n, double *out);
 
 /* Places for points of a sample; 0: there are no sets. */
 int reln_model_points(const RelnModel *model);
@@ -127,8 +159,11 @@ RelnCost reln_model_cost(const RelnModel *model, const RelnPlan *plan);
 RelnStatus reln_model_element(const RelnModel *model, RelnRng *rng, double cond, RelnElement **out);
 /* In place, on the raw numbers of one sample of an input; `masked` points are zeros and stay so. */
 RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g, double *values);
-/* In place, on predictions or targets of one sample: reln_model_outputs() numbers. */
+/* In place, on predictions of one sample: reln_model_outputs() numbers. */
 RelnStatus reln_model_act_target(const RelnModel *model, const RelnElement *g, double *values);
+/* On the numbers that files have of one target. */
+RelnStatus reln_model_act_truth(const RelnModel *model, int target, const RelnElement *g,
+                                double *values);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,10 @@
 extern "C" {
 #endif
 
+/* reln_evaluate_classes() of a target that is a class. */
+RelnStatus reln_evaluate_classes_of(RelnModel *model, int target, const char *data_path,
+                                    int threads, uint64_t seed, RelnScores *out);
+
 /* Tables, empty before: all classes together, a row for each score; a row for each class; true class by row, taken class
  * by column. Names are the target's. */
 void reln_scores_summary(const RelnScores *s, RelnTable *table);

@@ -32,6 +32,8 @@ enum {
     RELN_SPEC_PATH = 256,
     RELN_SPEC_WEIGHTS = 64,
     RELN_SPEC_CLASS_NAME = 32,
+    RELN_SPEC_TARGETS = 8,
+    RELN_SPEC_QUANTILES = 9,
     RELN_SPEC_WORDS = 8
 };
 
@@ -58,14 +60,43 @@ typedef struct RelnSpecInput {
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
     int most;             /* points of a set that are used, the first ones; 0: all */
+    bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
+
+/* What a window has of a target (T, ...) of recordings. */
+typedef enum RelnSequenceTarget {
+    RELN_SEQUENCE_LAST,   /* at the last step */
+    RELN_SEQUENCE_CHANGE, /* at the last step less that at the first */
+    RELN_SEQUENCE_MEAN,   /* the mean over the steps */
+    RELN_SEQUENCE_EACH    /* at every step */
+} RelnSequenceTarget;
+
+/* Points in the order of time, and how windows are cut from recordings. */
+typedef struct RelnSpecSequence {
+    int length;                     /* steps of a window; 0: arrays are (N, P, ...), cut already */
+    int stride;                     /* steps between the beginnings of windows */
+    int jitter;                     /* while it learns, a window begins up to so many steps later */
+    char time[RELN_SPEC_NAME];      /* (T,) or (N, P): times of the steps; "": `step` apart */
+    char recording[RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one */
+    double step;
+    double gap; /* the longest step that is allowed; 0: ten times the median */
+    RelnSequenceTarget target;
+    char
+        estimate[RELN_SPEC_NAME]; /* an input whose integral over the window the network corrects */
+    bool causal;                  /* no step sees a later one */
+    int taps;                     /* of convolutions */
+} RelnSpecSequence;
 
 typedef enum RelnTargetAs {
     RELN_TARGET_SCALAR,
     RELN_TARGET_CLASS, /* whole numbers 0 .. classes-1 */
     RELN_TARGET_VECTOR,
-    RELN_TARGET_MATRIX
+    RELN_TARGET_MATRIX,
+    RELN_TARGET_COVARIANCE
 } RelnTargetAs;
+
+/* What goes with the mean of a Gaussian: one variance for each channel, or of a vector a covariance that turns along. */
+typedef enum RelnVariance { RELN_VARIANCE_SCALAR, RELN_VARIANCE_COVARIANCE } RelnVariance;
 
 typedef struct RelnSpecTarget {
     char name[RELN_SPEC_NAME];
@@ -75,8 +106,16 @@ typedef struct RelnSpecTarget {
     char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
     int n_weights; /* 0, or one for each class */
     double weights[RELN_SPEC_WEIGHTS];
+    bool balanced; /* weights are found on the training data: N / (classes N_c) */
     bool
         normalise; /* by mean and deviation (scalars) or size (vectors, matrices) over the training data */
+    double weight; /* of its loss in the sum over targets */
+    bool own_loss; /* `loss` was given for this target; otherwise it is that of `train` */
+    RelnLossKind loss;
+    double delta;          /* of huber; 0: that of `train` */
+    RelnVariance variance; /* of gaussian */
+    int n_quantiles;       /* of the loss quantiles; 0 otherwise */
+    double quantiles[RELN_SPEC_QUANTILES];
 } RelnSpecTarget;
 
 typedef enum RelnModelKind {
@@ -84,7 +123,9 @@ typedef enum RelnModelKind {
     RELN_MODEL_LIE_NEURONS,
     RELN_MODEL_VECTOR_NEURONS,
     RELN_MODEL_MLP,
-    RELN_MODEL_SET, /* from here on points are rows that know each other */
+    RELN_MODEL_SEQUENCE, /* residual blocks of convolutions along time */
+    RELN_MODEL_RESNET,   /* the same on plain numbers, without a promise */
+    RELN_MODEL_SET,      /* from here on points are rows that know each other */
     RELN_MODEL_GRAPH,
     RELN_MODEL_TRANSFORMER
 } RelnModelKind;
@@ -125,6 +166,14 @@ typedef struct RelnSpecModel {
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;
 
+/* One of several parts of the samples, the rest of which is for training: parts of equal size by the shuffle of the seed
+ * (`count` of them), or by an array of fold numbers (its name). count 0 and name "": there are no folds. */
+typedef struct RelnFold {
+    int count;
+    char array[RELN_SPEC_NAME];
+    int number; /* from 0 */
+} RelnFold;
+
 typedef struct RelnSpecPiece {
     RelnScheduleKind kind;
     double length; /* in epochs or steps, as the run is counted; 0: to the end */
@@ -153,6 +202,7 @@ typedef struct RelnSpecTrain {
     double smoothing;  /* of labels: the share of the truth that all classes have alike */
     double validation; /* share of the samples */
     char validation_file[RELN_SPEC_PATH]; /* or a file of its own */
+    RelnFold fold;                        /* or one of several folds */
     int evaluate;                         /* epochs (or steps) between evaluations */
     int patience;                         /* evaluations; 0: never stops early */
     RelnDtype dtype;
@@ -168,7 +218,9 @@ typedef struct RelnSpec {
         [RELN_SPEC_NAME]; /* a name of reln_algebra_create(); "": the smallest that takes all inputs */
     int n_inputs;
     RelnSpecInput input[RELN_SPEC_INPUTS];
-    RelnSpecTarget target;
+    int n_targets;
+    RelnSpecTarget target[RELN_SPEC_TARGETS];
+    RelnSpecSequence sequence;
     RelnSpecModel model;
     RelnSpecTrain train;
 } RelnSpec;
@@ -200,8 +252,10 @@ uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch); /* of 
 uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
 RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);
 RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch);
-/* The weights are the spec's. */
-RelnLoss reln_spec_loss(const RelnSpec *spec);
+/* Of a target. Weights and quantiles are the spec's. */
+RelnLoss reln_spec_loss(const RelnSpec *spec, int target);
+/* Numbers that the network gives for each number of the target: its quantiles, or 1. */
+int reln_spec_quantiles(const RelnSpecTarget *target);
 
 /* The name of a class, or its number where it has none; `text` is returned. */
 const char *reln_spec_class_name(const RelnSpecTarget *target, int class,
@@ -212,6 +266,7 @@ const char *reln_as_text(RelnAs as);
 const char *reln_target_text(RelnTargetAs as);
 const char *reln_model_kind_text(RelnModelKind kind);
 const char *reln_step_text(RelnStepKind step);
+const char *reln_loss_text(RelnLossKind loss);
 
 #ifdef __cplusplus
 }

@@ -25,8 +25,9 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
 
     for (int i = 0; status == RELN_OK && i < d->m->spec.n_inputs; i++)
         status = reln_model_act(d->m, i, g, d->raw.input[i]);
-    if (status == RELN_OK && d->found.target >= 0 && d->m->spec.target.as != RELN_TARGET_CLASS)
-        status = reln_model_act_target(d->m, g, d->raw.target);
+    for (int t = 0; status == RELN_OK && t < d->m->spec.n_targets; t++)
+        if (d->found.target[t] >= 0)
+            status = reln_model_act_truth(d->m, t, g, d->raw.target[t]);
     reln_element_destroy(g);
     return status;
 }
@@ -35,14 +36,14 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
 static RelnStatus load_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
                               uint64_t epoch)
 {
+    if (reln_data_shakes(d))
+        reln_sequence_shake(d->sequence, row, d->options.seed, epoch);
     RELN_TRY(reln_data_read(d, row, 1));
     if (d->options.augment > 0)
         RELN_TRY(augment(d, row, epoch));
     RELN_TRY(reln_data_lift(d, row, 0));
     reln_lifted_put(d, &d->batch, at, rows, reln_data_points(d, row));
-    if (d->found.target >= 0)
-        reln_lifted_put_target(d, &d->batch, at, d->raw.target);
-    return RELN_OK;
+    return reln_lifted_put_targets(d, &d->batch, at, 0);
 }
 
 static bool has_input(const RelnPlan *plan, const char *name)
@@ -53,29 +54,33 @@ static bool has_input(const RelnPlan *plan, const char *name)
     return false;
 }
 
-static RelnStatus bind_target(const RelnData *d, RelnPlan *plan)
+static RelnStatus bind_target(const RelnData *d, RelnPlan *plan, int target)
 {
-    const bool is_class = d->m->spec.target.as == RELN_TARGET_CLASS;
+    const bool is_class = d->m->spec.target[target].as == RELN_TARGET_CLASS;
+    const size_t k = (size_t)reln_model_target_size(d->m, target);
+    char name[RELN_TARGET_PORT];
 
-    if (has_input(plan, "metric"))
-        RELN_TRY(reln_plan_bind_sized(plan, "metric", d->metric, RELN_F64, d->metric_count));
-    if (!has_input(plan, "target"))
+    if (has_input(plan, reln_target_port("metric", target, name)))
+        RELN_TRY(reln_plan_bind_sized(plan, name, d->metric[target], RELN_F64, k * k));
+    if (!has_input(plan, reln_target_port("target", target, name)))
         return RELN_OK;
-    return reln_plan_bind_sized(plan, "target", d->batch.target,
+    return reln_plan_bind_sized(plan, name, d->batch.target[target],
                                 is_class ? RELN_I32 : d->m->spec.train.dtype,
-                                (size_t)(d->room * reln_data_target_count(d)));
+                                (size_t)(d->room * reln_data_target_count(d, target)));
 }
 
 static RelnStatus bind(const RelnData *d, RelnPlan *plan)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
-        if (d->m->slots[s].c)
+        if (d->m->slots[s].c && has_input(plan, d->m->slots[s].name))
             RELN_TRY(reln_plan_bind_sized(plan, d->m->slots[s].name, d->batch.slot[s],
                                           reln_slot_dtype(d->m, s),
                                           (size_t)reln_slot_room(d, s, d->room)));
     if (d->m->ragged)
         RELN_TRY(reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room));
-    return bind_target(d, plan);
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        RELN_TRY(bind_target(d, plan, t));
+    return RELN_OK;
 }
 
 static RelnStatus check_row(const RelnData *d, ptrdiff_t row)

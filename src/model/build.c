@@ -96,7 +96,8 @@ static RelnNode *scales(Build *b, SlotId id)
     double *values = reln_build_scratch(b, (size_t)c, sizeof *values);
 
     for (int i = 0; values && i < m->spec.n_inputs; i++) {
-        const bool vectors = id == SLOT_V && m->lift[i].vectors >= 0;
+        const bool vectors =
+            id == (m->spec.input[i].sequence ? SLOT_V_POINTS : SLOT_V) && m->lift[i].vectors >= 0;
         const int first = vectors ? m->lift[i].vectors : m->lift[i].first;
         const int count = vectors ? m->shapes.input[i].channels : m->lift[i].channels;
 
@@ -110,7 +111,11 @@ static const RelnRep *slot_rep(const RelnModel *m, SlotId id)
 {
     if (id == SLOT_X || id == SLOT_X_POINTS)
         return m->rep;
-    return id == SLOT_V ? m->vector : NULL;
+    if (id == SLOT_REFERENCE)
+        return reln_rep_product(m->vector, m->vector);
+    if (id == SLOT_PRECISION)
+        return reln_rep_product(reln_rep_dual(m->vector), reln_rep_dual(m->vector));
+    return id == SLOT_V || id == SLOT_V_POINTS ? m->vector : NULL;
 }
 
 RelnNode *reln_build_input(Build *b, SlotId id)
@@ -121,11 +126,14 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     const RelnDims dims = {.p = s->by_point && !rows ? m->points : 1, .k = s->k, .c = s->c};
     RelnNode *x;
 
-    if (s->c == 0)
-        return NULL;
+    if (s->c == 0 || b->slots[id])
+        return b->slots[id];
     x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
                    reln_slot_dtype(m, id));
-    return reln_mul(b->g, x, reln_cast(b->g, scales(b, id), reln_slot_dtype(m, id)));
+    if (id != SLOT_REFERENCE && id != SLOT_PRECISION)
+        x = reln_mul(b->g, x, reln_cast(b->g, scales(b, id), reln_slot_dtype(m, id)));
+    b->slots[id] = x;
+    return x;
 }
 
 /* Repeat the value of a sample for each of its points. */
@@ -151,7 +159,7 @@ RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y)
     return reln_concat(b->g, 2, (RelnNode *[]){x, y}, RELN_C);
 }
 
-static RelnFeatures features(Build *b)
+RelnFeatures reln_build_features(Build *b)
 {
     const Slot *slots = b->m->slots;
     RelnNode *x = slots[SLOT_X].c ? spread(b, reln_build_input(b, SLOT_X)) : NULL;
@@ -190,7 +198,7 @@ static RelnNode *step(Build *b, RelnStepKind kind, const char *name, RelnNode *x
     return reln_nn_gate(net, name, x, NULL, b->width);
 }
 
-static RelnNode *steps(Build *b, const char *block, RelnNode *x)
+RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x)
 {
     for (int i = 0; i < b->m->n_steps; i++) {
         const RelnStepKind kind = b->m->steps[i];
@@ -243,7 +251,7 @@ RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures
     reln_scope_begin(b->g, reln_build_name("%s.silu", block).text);
     f.s = silu(b->g, f.s);
     reln_scope_end(b->g);
-    f.x = steps(b, block, f.x);
+    f.x = reln_build_steps(b, block, f.x);
     return f;
 }
 
@@ -253,7 +261,7 @@ static RelnFeatures linear_block(Build *b, const char *block, RelnFeatures f)
     const Name name = reln_build_name("%s.linear", block);
 
     f.x = reln_build_tap(b, name, reln_nn_linear(&b->net, name.text, f.x, b->width));
-    f.x = steps(b, block, f.x);
+    f.x = reln_build_steps(b, block, f.x);
     return f;
 }
 
@@ -305,51 +313,43 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
 
-static RelnNode *block_network(Build *b)
+static RelnFeatures block_network(Build *b)
 {
     RelnFeatures f;
 
     reln_scope_begin(b->g, "lift");
-    f = features(b);
+    f = reln_build_features(b);
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, reln_build_name("block%d", i + 1).text, f);
-    return reln_build_readout(b, pool(b, f));
+    return pool(b, f);
 }
 
 static RelnNode *plain_network(Build *b)
 {
     const RelnSpecModel *s = &b->m->spec.model;
-    const RelnMlp mlp = {s->depth + s->head_hidden, b->width,
-                         reln_model_target_channels(b->m) * reln_model_target_size(b->m),
+    const RelnMlp mlp = {s->depth + s->head_hidden, b->width, (int)reln_model_outputs(b->m),
                          s->activation};
 
     return reln_nn_mlp(&b->net, "mlp", reln_build_input(b, SLOT_FLAT), &mlp);
 }
 
-static RelnNode *network(Build *b)
-{
-    if (reln_model_is_mlp(b->m))
-        return plain_network(b);
-    return reln_model_is_structured(b->m) ? reln_build_structured(b) : block_network(b);
-}
-
 /* ---- all of it ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void build(Build *b, bool with_loss)
+static void build(Build *b, const RelnModelOptions *options)
 {
     const RelnModel *m = b->m;
-    RelnNode *y;
 
     if (m->ragged)
         b->rows = reln_rows(b->g, "points", m->points > 256 ? m->points : 256);
-    y = network(b);
-    if (with_loss)
-        b->out->loss = reln_build_loss(b, y);
-    b->out->y = m->spec.target.as == RELN_TARGET_CLASS
-                    ? y
-                    : reln_shift(b->g, y, m->constants.deviation, m->constants.mean);
-    reln_output(b->g, "y", b->out->y);
+    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET)
+        reln_build_sequence_target(b, options);
+    else if (reln_model_is_mlp(m))
+        reln_build_targets(b, (RelnFeatures){0}, plain_network(b), options);
+    else
+        reln_build_targets(
+            b, reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b), NULL,
+            options);
 }
 
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
@@ -365,7 +365,7 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                       .algebra = m->algebra,
                       .form = m->spec.model.form,
                       .train = options->train};
-    build(&b, options->loss);
+    build(&b, options);
     status = reln_graph_status(out->graph);
     if (status != RELN_OK)
         reln_model_graph_clear(out);

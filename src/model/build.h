@@ -10,8 +10,11 @@ typedef struct Build {
     RelnNet net;
     int width;
     bool taps;
-    RelnDomain rows; /* of points, where they are a row domain */
+    RelnDomain rows;             /* of points, where they are a row domain */
+    RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
     RelnModelGraph *out;
+    int target;  /* the one that is being built */
+    bool tapped; /* the invariants are an output already */
 } Build;
 
 /* ---- build.c --------------------------------------------------------------------------------------------------------- */
@@ -39,21 +42,37 @@ double reln_build_form_size(Build *b);
 RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
 /* Our own block, without dropout. */
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
+/* What comes in: features and invariants of points, those of samples repeated for each. */
+RelnFeatures reln_build_features(Build *b);
+/* The steps of a block behind its linear map. */
+RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
 /* Dropout, only in training. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
 /* ---- readout.c ------------------------------------------------------------------------------------------------------- */
 
-/* The prediction in units of its deviation, from the features of a sample. */
-RelnNode *reln_build_readout(Build *b, RelnFeatures f);
-/* The mean loss of a batch, with the target as an input. */
-RelnNode *reln_build_loss(Build *b, RelnNode *y);
+/* Every target from the features of a sample, or from the numbers that an mlp gives: its value and variance as outputs, and
+ * the losses that the options ask for. */
+void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options);
+
+/* The value of the only target that a network along time has. */
+void reln_build_sequence_target(Build *b, const RelnModelOptions *options);
+/* The value of a target from the features of a sample, in units of its deviation. */
+RelnNode *reln_build_value(Build *b, RelnFeatures f);
 
 /* ---- structured.c ---------------------------------------------------------------------------------------------------- */
 
 /* The scales at which structured networks see invariants, in units of the training data. */
 RelnScales reln_build_scales(Build *b);
-/* Networks whose points know each other: sets, graphs, transformers. The prediction, in units of its deviation. */
-RelnNode *reln_build_structured(Build *b);
+/* Networks whose points know each other: sets, graphs, transformers. The features of a sample; without x where all targets are
+ * invariant. */
+RelnFeatures reln_build_structured(Build *b);
+
+/* ---- timeline.c ------------------------------------------------------------------------------------------------------ */
+
+/* Networks along time, equivariant or plain. The prediction, in units of its deviation. */
+RelnNode *reln_build_sequence(Build *b);
+/* A prediction that corrects the integral of an input over time. */
+RelnNode *reln_build_with_estimate(Build *b, RelnNode *y);
 
 #endif

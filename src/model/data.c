@@ -16,13 +16,11 @@ static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
         return RELN_OK;
     RELN_TRY(reln_data_lift(d, row, i));
     if (sums)
-        reln_sums_add(d, row, i, sums);
+        RELN_TRY(reln_sums_add(d, row, i, sums));
     if (!d->resident)
         return RELN_OK;
     reln_lifted_put(d, &d->all, row, d->m->ragged ? d->first[row] : 0, reln_data_points(d, row));
-    if (d->found.target >= 0)
-        reln_lifted_put_target(d, &d->all, row, d->raw.target + i * reln_data_target_count(d));
-    return RELN_OK;
+    return reln_lifted_put_targets(d, &d->all, row, i);
 }
 
 static RelnStatus pass_over(RelnData *d)
@@ -44,7 +42,8 @@ static RelnStatus make_room(RelnData *d)
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
     const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
 
-    if (d->options.augment > 0 || reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
+    if (d->options.augment > 0 || reln_data_shakes(d) ||
+        reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
         return RELN_OK;
     d->resident = true;
     return reln_lifted_allocate(d, d->found.count, rows, &d->all);
@@ -64,10 +63,12 @@ static RelnStatus check_like_model(const RelnData *d, const RelnShapes *shapes)
                 "for",
                 spec->input[i].name, shapes->input[i].points, shapes->input[i].channels,
                 d->m->shapes.input[i].points, d->m->shapes.input[i].channels);
-    if (d->found.target >= 0 && shapes->target_channels != d->m->shapes.target_channels)
-        return reln_fail(d->ctx, RELN_ERR_SHAPE,
-                         "%s: %d channels; wanted %d, as the model was made for", spec->target.name,
-                         shapes->target_channels, d->m->shapes.target_channels);
+    for (int t = 0; t < spec->n_targets; t++)
+        if (d->found.target[t] >= 0 &&
+            shapes->target_channels[t] != d->m->shapes.target_channels[t])
+            return reln_fail(
+                d->ctx, RELN_ERR_SHAPE, "%s: %d channels; wanted %d, as the model was made for",
+                spec->target[t].name, shapes->target_channels[t], d->m->shapes.target_channels[t]);
     return RELN_OK;
 }
 
@@ -77,29 +78,40 @@ static RelnStatus find(RelnData *d)
 
     RELN_TRY(reln_data_find(d->ctx, &d->m->spec, d->m->n, reln_group_n_lie(d->m->symmetry),
                             d->archive, &d->found, &shapes));
-    if (d->options.without_target)
-        d->found.target = -1;
-    else if (d->found.target < 0)
-        return reln_data_missing(d->ctx, d->archive, d->m->spec.target.name, ", the target");
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->options.without_target)
+            d->found.target[t] = -1;
+        else if (d->found.target[t] < 0)
+            return reln_data_missing(d->ctx, d->archive, d->m->spec.target[t].name, ", the target");
     return check_like_model(d, &shapes);
 }
 
-static RelnStatus make_metric(RelnData *d)
+/* Make the metrics of errors, and room for one sample of every target. */
+static RelnStatus make_targets(RelnData *d)
 {
-    const size_t k = (size_t)reln_model_target_size(d->m);
+    d->seen = reln_arena_alloc(&d->arena, (size_t)reln_model_truths(d->m), sizeof *d->seen);
+    for (int t = 0; d->seen && t < d->m->spec.n_targets; t++) {
+        const size_t k = (size_t)reln_model_target_size(d->m, t);
 
-    d->metric_count = k * k;
-    d->metric = reln_arena_alloc(&d->arena, d->metric_count, sizeof *d->metric);
-    for (size_t i = 0; d->metric && i < k; i++)
-        d->metric[i * k + i] = 1;
-    return d->metric ? RELN_OK : RELN_ERR_NOMEM;
+        d->metric[t] = reln_arena_alloc(&d->arena, k * k, sizeof **d->metric);
+        if (!d->metric[t])
+            return RELN_ERR_NOMEM;
+        for (size_t i = 0; i < k; i++)
+            d->metric[t][i * k + i] = 1;
+    }
+    return d->seen ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 static RelnStatus open_data(RelnData *d)
 {
+    if (!d->options.windows)
+        RELN_TRY(reln_sequence_open(d->ctx, &d->m->spec, d->m->n, reln_group_n_lie(d->m->symmetry),
+                                    d->archive, &d->sequence));
+    if (d->sequence)
+        d->archive = d->sequence->windows;
     RELN_TRY(find(d));
     RELN_TRY(reln_data_make_rows(d));
-    RELN_TRY(make_metric(d));
+    RELN_TRY(make_targets(d));
     RELN_TRY(reln_data_count_points(d));
     RELN_TRY(make_room(d));
     return pass_over(d);
@@ -136,7 +148,13 @@ void reln_data_destroy(RelnData *d)
     reln_lifted_free(d, &d->all);
     reln_lifted_free(d, &d->batch);
     reln_arena_clear(&d->arena);
+    reln_sequence_close(d->sequence);
     reln_free(d->ctx, d);
+}
+
+bool reln_data_shakes(const RelnData *d)
+{
+    return d->options.jitter && d->sequence && d->sequence->jitter > 0;
 }
 
 ptrdiff_t reln_data_count(const RelnData *d)
@@ -159,7 +177,7 @@ bool reln_data_resident(const RelnData *d)
 
 bool reln_data_has_target(const RelnData *d)
 {
-    return d->found.target >= 0;
+    return d->found.target[0] >= 0;
 }
 
 /* ---- raw numbers ------------------------------------------------------------------------------------------------------------ */
@@ -176,10 +194,13 @@ RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 
 RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, double *values)
 {
-    if (d->found.target < 0)
+    const ptrdiff_t step = reln_model_truths(d->m);
+
+    if (!reln_data_has_target(d))
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
     for (ptrdiff_t i = 0; i < n; i++)
-        RELN_TRY(reln_data_array(d, d->found.target, rows[i], 1,
-                                 values + i * reln_data_target_count(d)));
+        for (int t = 0; t < d->m->spec.n_targets; t++)
+            RELN_TRY(reln_data_array(d, d->found.target[t], rows[i], 1,
+                                     values + i * step + reln_model_layout(d->m, t).truth_first));
     return RELN_OK;
 }

@@ -5,18 +5,23 @@
 #include "base/base.h"
 #include "kit/data.h"
 #include "model/model.h"
+#include "model/sequence.h"
 
 /* Numbers of the arrays in their archive; -1: not there. */
 typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
-    int mask, sizes, target; /* sizes: the number of points of each sample */
-    ptrdiff_t count;         /* samples */
+    int mask, sizes, target[RELN_SPEC_TARGETS]; /* sizes: the number of points of each sample */
+    ptrdiff_t count;                            /* samples */
 } RelnDataFound;
 
 /* shapes.c: for a symmetry of n x n matrices with dim Lie generators. Fails when an input is missing or does not fit; a
  * missing target is for the caller. */
 RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
                           const RelnArchive *archive, RelnDataFound *found, RelnShapes *shapes);
+
+/* The same of an archive whose recordings are to be cut into windows. */
+RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
+                          RelnDataFound *found, RelnShapes *shapes);
 
 /* missing.c: RELN_ERR_FORMAT, with the arrays that are there; role is "" or ", the target". */
 RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const char *name,
@@ -25,13 +30,13 @@ RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const cha
 /* Raw numbers of some rows, as files have them. */
 typedef struct Raw {
     double *input[RELN_SPEC_INPUTS];
-    double *mask, *target;
+    double *mask, *target[RELN_SPEC_TARGETS];
 } Raw;
 
 /* Lifted numbers, in the dtype of the model; of sets only the points that are there. */
 typedef struct Lifted {
     char *slot[SLOT_COUNT];
-    char *target; /* (K, C) of an item; i32 for classes */
+    char *target[RELN_SPEC_TARGETS]; /* (K, C) of an item; i32 for classes */
     int32_t *points;
 } Lifted;
 
@@ -40,6 +45,7 @@ struct RelnData {
     RelnModel *m;
     RelnArena arena;
     RelnArchive *archive;
+    RelnSequence *sequence; /* windows of recordings, whose archive is the one above; NULL: none */
     RelnDataFound found;
     RelnDataOptions options;
     size_t item; /* bytes of a number */
@@ -51,16 +57,19 @@ struct RelnData {
     ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
     bool resident;
     Lifted all, batch;
-    ptrdiff_t room; /* samples of the batch */
-    double *metric; /* the identity, for errors that have no invariant length */
-    size_t metric_count;
+    ptrdiff_t room;                    /* samples of the batch */
+    double *metric[RELN_SPEC_TARGETS]; /* the identity, for errors that have no invariant length */
+    double *seen;                      /* one sample of a target as the network sees it */
 };
+
+/* data.c: do windows begin somewhere else in every epoch? */
+bool reln_data_shakes(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
 ptrdiff_t reln_data_input_count(const RelnData *d, int input); /* numbers of one sample */
 /* Numbers of a target as the file has it: a class is one number. */
-ptrdiff_t reln_data_target_count(const RelnData *d);
+ptrdiff_t reln_data_target_count(const RelnData *d, int target);
 /* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
@@ -93,7 +102,9 @@ void reln_lifted_free(const RelnData *d, Lifted *l);
 /* Copy d->lifted to sample number `sample`, with `rows` points before it. */
 void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
                      int points);
-void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sample, const double *t);
+/* Copy the targets of row i of d->raw to sample number `sample`; the row has been lifted. */
+RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
+                                   ptrdiff_t i);
 /* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
@@ -104,14 +115,14 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdif
 typedef struct Sums {
     bool *counts; /* rows that do */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
-    double target, target_square, target_numbers;
+    TargetSums target[RELN_SPEC_TARGETS];
     double points, samples;
 } Sums;
 
 /* Mark the rows that `options` leave for training. */
-RelnStatus reln_sums_begin(const RelnData *d, Sums *sums);
+RelnStatus reln_sums_begin(RelnData *d, Sums *sums);
 /* Add row i of d->raw, which is lifted in d->lifted. */
-void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
+RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
 /* Compute the constants of the model from the sums. */
 void reln_sums_finish(const RelnData *d, const Sums *sums);
 

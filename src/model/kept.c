@@ -41,7 +41,7 @@ static size_t slot_item(const RelnData *d, int id)
 
 double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows)
 {
-    double bytes = (double)samples * (double)reln_data_target_count(d) * (double)d->item;
+    double bytes = (double)samples * (double)reln_model_truths(d->m) * (double)d->item;
 
     for (int s = 0; s < SLOT_COUNT; s++)
         bytes += (double)slot_start(d, s, samples, rows) * (double)slot_item(d, s);
@@ -57,16 +57,22 @@ RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t 
             if (!out->slot[s])
                 return RELN_ERR_NOMEM;
         }
-    out->target = reln_alloc(d->ctx, (size_t)(samples * reln_data_target_count(d)), d->item);
+    for (int t = 0; t < d->m->spec.n_targets; t++) {
+        out->target[t] =
+            reln_alloc(d->ctx, (size_t)(samples * reln_data_target_count(d, t)), d->item);
+        if (!out->target[t])
+            return RELN_ERR_NOMEM;
+    }
     out->points = reln_alloc(d->ctx, (size_t)samples, sizeof *out->points);
-    return out->target && out->points ? RELN_OK : RELN_ERR_NOMEM;
+    return out->points ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 void reln_lifted_free(const RelnData *d, Lifted *l)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         reln_free(d->ctx, l->slot[s]);
-    reln_free(d->ctx, l->target);
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+        reln_free(d->ctx, l->target[t]);
     reln_free(d->ctx, l->points);
     memset(l, 0, sizeof *l);
 }
@@ -93,19 +99,33 @@ void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrd
 }
 
 /* Reorder (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
-void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sample, const double *t)
+static RelnStatus put_target(const RelnData *d, const Lifted *to, int target, ptrdiff_t sample,
+                             const double *t)
 {
-    const ptrdiff_t count = reln_data_target_count(d);
-    const ptrdiff_t size = reln_model_is_mlp(d->m) ? 1 : reln_model_target_size(d->m);
+    const ptrdiff_t count = reln_data_target_count(d, target);
+    const ptrdiff_t size = reln_model_is_mlp(d->m) ? 1 : reln_model_target_size(d->m, target);
 
-    if (d->m->spec.target.as == RELN_TARGET_CLASS) {
-        ((int32_t *)(void *)to->target)[sample] = (int32_t)t[0];
-        return;
+    if (d->m->spec.target[target].as == RELN_TARGET_CLASS) {
+        ((int32_t *)(void *)to->target[target])[sample] = (int32_t)t[0];
+        return RELN_OK;
     }
+    RELN_TRY(reln_model_lift_target(d->m, &d->work, target, t, d->seen));
     for (ptrdiff_t c = 0; c < count / size; c++)
         for (ptrdiff_t k = 0; k < size; k++)
-            convert(d->item, 1, &t[c * size + k],
-                    to->target + (size_t)(sample * count + k * (count / size) + c) * d->item);
+            convert(d->item, 1, &d->seen[c * size + k],
+                    to->target[target] +
+                        (size_t)(sample * count + k * (count / size) + c) * d->item);
+    return RELN_OK;
+}
+
+RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
+                                   ptrdiff_t i)
+{
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->found.target[t] >= 0)
+            RELN_TRY(
+                put_target(d, to, t, sample, d->raw.target[t] + i * reln_data_target_count(d, t)));
+    return RELN_OK;
 }
 
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
@@ -113,13 +133,18 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdif
 {
     const ptrdiff_t from = d->m->ragged ? d->first[row] : 0;
     const int points = reln_data_points(d, row);
-    const size_t bytes = (size_t)reln_data_target_count(d) *
-                         (d->m->spec.target.as == RELN_TARGET_CLASS ? sizeof(int32_t) : d->item);
 
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
             memcpy(to->slot[s] + (size_t)slot_start(d, s, sample, rows) * slot_item(d, s),
                    d->all.slot[s] + (size_t)slot_start(d, s, row, from) * slot_item(d, s),
                    (size_t)slot_length(d, s, points) * slot_item(d, s));
-    memcpy(to->target + (size_t)sample * bytes, d->all.target + (size_t)row * bytes, bytes);
+    for (int t = 0; t < d->m->spec.n_targets; t++) {
+        const bool class = d->m->spec.target[t].as == RELN_TARGET_CLASS;
+        const size_t bytes =
+            (size_t)reln_data_target_count(d, t) * (class ? sizeof(int32_t) : d->item);
+
+        memcpy(to->target[t] + (size_t)sample * bytes, d->all.target[t] + (size_t)row * bytes,
+               bytes);
+    }
 }

@@ -267,7 +267,8 @@ static void draw_quaternion(RelnRng *rng, int n, double *q)
     KIND(RELN_TARGET_SCALAR, "scalar", .as = RELN_AS_SCALAR)                                       \
     KIND(RELN_TARGET_CLASS, "class", .as = RELN_AS_SCALAR)                                         \
     KIND(RELN_TARGET_VECTOR, "vector", .as = RELN_AS_VECTOR)                                       \
-    KIND(RELN_TARGET_MATRIX, "matrix", .as = RELN_AS_MATRIX)
+    KIND(RELN_TARGET_MATRIX, "matrix", .as = RELN_AS_MATRIX)                                       \
+    KIND(RELN_TARGET_COVARIANCE, "covariance", .as = RELN_AS_COVARIANCE)
 
 #define KIND_ENTRY(id, text, ...) [id] = {.word = text, __VA_ARGS__},
 #define KIND_WORD(id, text, ...) [id] = text,
@@ -381,8 +382,8 @@ RelnStatus reln_model_element(const RelnModel *m, RelnRng *rng, double cond, Rel
     return reln_group_random(reln_model_is_mlp(m) ? m->symmetry : m->group, rng, cond, out);
 }
 
-static RelnStatus act_all(const RelnModel *m, RelnAs as, const RelnElement *g, ptrdiff_t count,
-                          ptrdiff_t size, double *values)
+RelnStatus reln_kind_act(const RelnModel *m, RelnAs as, const RelnElement *g, ptrdiff_t count,
+                         ptrdiff_t size, double *values)
 {
     const Frame f = {reln_element_matrix(g), reln_element_inverse(g), m->n,
                      reln_model_is_mlp(m) ? m->n : reln_group_n(m->group)};
@@ -396,11 +397,6 @@ RelnStatus reln_model_act(const RelnModel *m, int input, const RelnElement *g, d
 {
     const RelnInputShape *shape = &m->shapes.input[input];
 
-    return act_all(m, m->spec.input[input].as, g, reln_input_count(shape), shape->size, values);
-}
-
-RelnStatus reln_model_act_target(const RelnModel *m, const RelnElement *g, double *values)
-{
-    return act_all(m, targets[m->spec.target.as].as, g, reln_model_outputs(m),
-                   reln_model_target_size(m), values);
+    return reln_kind_act(m, m->spec.input[input].as, g, reln_input_count(shape), shape->size,
+                         values);
 }

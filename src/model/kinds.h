@@ -57,7 +57,10 @@ int reln_kind_dims(RelnAs as, int n, int dim, int dims[KIND_AXES]);
 int reln_kind_size(RelnAs as, int n, int dim);                    /* their product */
 const char *reln_kind_extents(RelnAs as, char *out, size_t size); /* "(n, n)"; "" for a number */
 
-/* kinds.c: does the symmetry act on every input of the model? */
+/* kinds.c: act with g on `count` numbers, `size` of each thing, in place. */
+RelnStatus reln_kind_act(const RelnModel *m, RelnAs as, const RelnElement *g, ptrdiff_t count,
+                         ptrdiff_t size, double *values);
+/* Does the symmetry act on every input of the model? */
 RelnStatus reln_kinds_fit(const RelnModel *m);
 /* Draw `count` numbers of an input at random, as large as those of training. */
 void reln_input_draw(const RelnModel *m, int input, RelnRng *rng, ptrdiff_t count, double *x);

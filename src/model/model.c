@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io/keys.h"
@@ -102,13 +103,16 @@ static RelnStatus check_shapes(const RelnModel *m)
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(
             check_count(m, m->spec.input[i].name, (double)reln_input_count(&m->shapes.input[i])));
-    if (m->shapes.target_channels < 1)
-        return reln_fail(m->ctx, RELN_ERR_SHAPE,
-                         "target %s: its shape is not known; wanted data "
-                         "with a target",
-                         m->spec.target.name);
-    return check_count(m, m->spec.target.name,
-                       (double)m->shapes.target_channels * reln_model_target_size(m));
+    for (int t = 0; t < m->spec.n_targets; t++) {
+        if (m->shapes.target_channels[t] < 1)
+            return reln_fail(m->ctx, RELN_ERR_SHAPE,
+                             "target %s: its shape is not known; wanted data with a target",
+                             m->spec.target[t].name);
+        RELN_TRY(check_count(m, m->spec.target[t].name,
+                             (double)m->shapes.target_channels[t] * reln_model_target_size(m, t) *
+                                 reln_spec_quantiles(&m->spec.target[t])));
+    }
+    return RELN_OK;
 }
 
 static RelnStatus make(RelnModel *m)
@@ -132,10 +136,15 @@ static RelnStatus create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *s
     m->ctx = ctx;
     m->spec = *spec;
     m->shapes = *shapes;
-    m->constants.deviation = m->constants.points = 1;
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+        m->constants.target[t].deviation = 1;
+    m->constants.points = 1;
     m->step = -1;
     for (int i = 0; i < RELN_SPEC_INPUTS; i++)
         m->constants.scale[i] = 1;
+    for (int t = 0; t < spec->n_targets; t++)
+        snprintf(m->spread_name[t], sizeof m->spread_name[t], "%s_%s", spec->target[t].name,
+                 spec->target[t].variance == RELN_VARIANCE_COVARIANCE ? "covariance" : "variance");
     reln_arena_init(&m->arena, ctx);
     return RELN_OK;
 }
@@ -164,15 +173,16 @@ RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShape
     return finish(m, status, out);
 }
 
-static RelnStatus make_for(RelnModel *m, const RelnArchive *archive)
+static RelnStatus make_for(RelnModel *m, RelnArchive *archive)
 {
     RelnDataFound found;
 
     RELN_TRY(reln_model_make_symmetry(m));
-    RELN_TRY(reln_data_find(m->ctx, &m->spec, m->n, reln_group_n_lie(m->symmetry), archive, &found,
+    RELN_TRY(reln_data_look(m->ctx, &m->spec, m->n, reln_group_n_lie(m->symmetry), archive, &found,
                             &m->shapes));
-    if (found.target < 0)
-        return reln_data_missing(m->ctx, archive, m->spec.target.name, ", the target");
+    for (int t = 0; t < m->spec.n_targets; t++)
+        if (found.target[t] < 0)
+            return reln_data_missing(m->ctx, archive, m->spec.target[t].name, ", the target");
     return make(m);
 }
 
@@ -315,6 +325,20 @@ int reln_model_n(const RelnModel *m)
     return m->n;
 }
 
+int reln_model_targets(const RelnModel *m)
+{
+    RELN_NEED(m, 0);
+
+    return m->spec.n_targets;
+}
+
+const char *reln_model_target_name(const RelnModel *m, int target)
+{
+    RELN_NEED(m, NULL);
+
+    return target >= 0 && target < m->spec.n_targets ? m->spec.target[target].name : NULL;
+}
+
 void reln_model_use_reference(RelnModel *m, bool reference)
 {
     if (m)
@@ -340,11 +364,6 @@ size_t reln_model_parameters(const RelnModel *m)
     return reln_store_parameters(m->store);
 }
 
-ptrdiff_t reln_model_outputs(const RelnModel *m)
-{
-    return (ptrdiff_t)reln_model_target_channels(m) * reln_model_target_size(m);
-}
-
 int reln_model_points(const RelnModel *m)
 {
     return m->points;
@@ -358,23 +377,6 @@ const RelnConstants *reln_model_constants(const RelnModel *m)
 void reln_model_set_constants(RelnModel *m, const RelnConstants *constants)
 {
     m->constants = *constants;
-}
-
-/* Convert outputs, (K, C) in a graph, to predictions, (channels, size) as in files. */
-void reln_model_predictions(const RelnModel *m, const void *y, ptrdiff_t n, double *out)
-{
-    const bool f32 = m->spec.train.dtype == RELN_F32;
-    const ptrdiff_t size = reln_model_is_mlp(m) ? 1 : reln_model_target_size(m);
-    const ptrdiff_t channels = reln_model_outputs(m) / size;
-
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t c = 0; c < channels; c++)
-            for (ptrdiff_t k = 0; k < size; k++) {
-                const ptrdiff_t from = (i * size + k) * channels + c;
-
-                out[(i * channels + c) * size + k] =
-                    f32 ? (double)((const float *)y)[from] : ((const double *)y)[from];
-            }
 }
 
 /* ---- description ----------------------------------------------------------------------------------------------------------- */
@@ -393,13 +395,19 @@ static void describe_shapes(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
     }
 }
 
-static void describe_target(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
+/* One target is a map, as files of all versions have it; several are a list of them. */
+static void describe_targets(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
 {
-    RelnDocNode *item = reln_doc_set(doc, map, "target", reln_doc_map(doc));
+    const bool several = m->spec.n_targets > 1;
+    RelnDocNode *list = several ? reln_doc_set(doc, map, "targets", reln_doc_list(doc)) : map;
 
-    reln_doc_set_number(doc, item, "channels", m->shapes.target_channels);
-    reln_doc_set_number(doc, item, "mean", m->constants.mean);
-    reln_doc_set_number(doc, item, "deviation", m->constants.deviation);
+    for (int t = 0; t < m->spec.n_targets; t++) {
+        RelnDocNode *item = reln_doc_set(doc, list, several ? NULL : "target", reln_doc_map(doc));
+
+        reln_doc_set_number(doc, item, "channels", m->shapes.target_channels[t]);
+        reln_doc_set_number(doc, item, "mean", m->constants.target[t].mean);
+        reln_doc_set_number(doc, item, "deviation", m->constants.target[t].deviation);
+    }
 }
 
 static void describe_basis(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
@@ -423,7 +431,7 @@ RelnDocNode *reln_model_describe(const RelnModel *m, RelnDoc *doc)
 
     reln_doc_set(doc, map, "spec", reln_spec_to_doc(&m->spec, doc));
     describe_shapes(m, doc, map);
-    describe_target(m, doc, map);
+    describe_targets(m, doc, map);
     describe_basis(m, doc, map);
     reln_doc_set_number(doc, map, "points", m->constants.points);
     return map;
@@ -468,6 +476,29 @@ static RelnStatus read_shape(const Reader *r, const RelnDocNode *item, RelnInput
     return read_number(r, item, "scale", 1e-300, 1e300, scale);
 }
 
+static RelnStatus read_target(const Reader *r, const RelnDocNode *item, RelnModel *m, int t)
+{
+    RELN_TRY(read_int(r, item, "channels", 1, MOST, &m->shapes.target_channels[t]));
+    RELN_TRY(read_number(r, item, "mean", -1e300, 1e300, &m->constants.target[t].mean));
+    return read_number(r, item, "deviation", 1e-300, 1e300, &m->constants.target[t].deviation);
+}
+
+static RelnStatus read_targets(const Reader *r, const RelnDocNode *map, RelnModel *m)
+{
+    const RelnDocNode *list = reln_doc_get(map, "targets"), *item = reln_doc_get(map, "target");
+    int t = 0;
+
+    if (m->spec.n_targets == 1)
+        return read_target(r, item ? item : map, m, 0);
+    if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_targets)
+        return reln_keys_fail(r, list ? list : map,
+                              "the model's description has not a shape for each of %d targets",
+                              m->spec.n_targets);
+    for (item = list->first; item; item = item->next, t++)
+        RELN_TRY(read_target(r, item, m, t));
+    return RELN_OK;
+}
+
 static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel *m)
 {
     const RelnDocNode *list = reln_doc_get(map, "shapes"), *item;
@@ -481,10 +512,7 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
         RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
     if (reln_doc_get(map, "points"))
         RELN_TRY(read_number(r, map, "points", 1e-300, 1e300, &m->constants.points));
-    item = reln_doc_get(map, "target");
-    RELN_TRY(read_int(r, item ? item : map, "channels", 1, MOST, &m->shapes.target_channels));
-    RELN_TRY(read_number(r, item, "mean", -1e300, 1e300, &m->constants.mean));
-    return read_number(r, item, "deviation", 1e-300, 1e300, &m->constants.deviation);
+    return read_targets(r, map, m);
 }
 
 static RelnStatus read_basis(const Reader *r, const RelnDocNode *map, RelnModel *m)

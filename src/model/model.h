@@ -11,8 +11,11 @@ typedef enum SlotId {
     SLOT_X,        /* of samples */
     SLOT_S_POINTS, /* invariants of points */
     SLOT_S,
-    SLOT_V,    /* vectors as they are, for a vector target */
-    SLOT_FLAT, /* every number of a sample, for an mlp */
+    SLOT_V,         /* vectors as they are, for a vector target */
+    SLOT_V_POINTS,  /* vectors of the steps of a sequence as they are */
+    SLOT_FLAT,      /* every number of a sample, for an mlp */
+    SLOT_REFERENCE, /* Sbar, for covariances that are predicted under general frames; */
+    SLOT_PRECISION, /* and its inverse */
     SLOT_COUNT
 } SlotId;
 
@@ -43,8 +46,8 @@ typedef struct Lift {
     int size;        /* numbers of one thing that the map takes */
     int channels;    /* such things, at one point */
     SlotId slot;
-    int first;            /* its first channel there */
-    int vectors;          /* its first channel in SLOT_V; -1: not there */
+    int first;   /* its first channel there */
+    int vectors; /* its first channel in SLOT_V, or SLOT_V_POINTS of a sequence; -1: not there */
     const double *matrix; /* (K, size); NULL: numbers as they are */
 } Lift;
 
@@ -76,11 +79,12 @@ struct RelnModel {
     int n_steps;
     RelnStepKind steps[RELN_SPEC_WORDS];
     RelnStore *store;
+    char spread_name[RELN_SPEC_TARGETS][RELN_SPEC_NAME + 16]; /* of arrays of variances */
 };
 
 static inline bool reln_model_is_mlp(const RelnModel *m)
 {
-    return m->spec.model.kind == RELN_MODEL_MLP;
+    return m->spec.model.kind == RELN_MODEL_MLP || m->spec.model.kind == RELN_MODEL_RESNET;
 }
 
 static inline bool reln_model_is_structured(const RelnModel *m)
@@ -121,9 +125,22 @@ RelnStatus reln_model_plan_lifts(RelnModel *m);
 /* build.c: build the network in any store and with any width, to count parameters. */
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                                const RelnModelOptions *options, RelnModelGraph *out);
-/* Numbers of one target: 1, n or n n; and how many there are beside each other (classes, channels). */
-int reln_model_target_size(const RelnModel *m);
-int reln_model_target_channels(const RelnModel *m);
+
+/* targets.c: numbers of one thing of a target: 1, n or n n. */
+int reln_model_target_size(const RelnModel *m, int target);
+/* Do targets need Sbar and its inverse as inputs of the graph? */
+bool reln_model_needs_reference(const RelnModel *m);
+/* What the network sees of a target: its numbers, or the logarithms of covariances. w->sbar is that of the sample. */
+RelnStatus reln_model_lift_target(const RelnModel *m, const LiftWork *w, int target,
+                                  const double *t, double *out);
+/* Sums over the training rows of one target, and the constants that follow from them. */
+typedef struct TargetSums {
+    double sum, square, numbers;
+    double members[RELN_SPEC_WEIGHTS]; /* of classes with balanced weights: samples of each */
+} TargetSums;
+RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int target, const double *t,
+                                TargetSums *sums);
+void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *sums);
 
 /* certify.c: claim that every lift follows the symmetry. */
 struct RelnClaims;

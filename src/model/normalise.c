@@ -52,25 +52,20 @@ static void add_input(const RelnData *d, int input, int points, Sums *sums)
     sums->numbers[input] += (double)(items * lift->channels);
 }
 
-static void add_target(const RelnData *d, const double *t, Sums *sums)
-{
-    for (ptrdiff_t i = 0; i < reln_data_target_count(d); i++) {
-        sums->target += t[i];
-        sums->target_square += t[i] * t[i];
-    }
-    sums->target_numbers += (double)reln_data_target_count(d);
-}
-
-void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
+RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
 {
     if (!sums->counts[row])
-        return;
+        return RELN_OK;
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         add_input(d, in, reln_data_points(d, row), sums);
     sums->points += reln_data_points(d, row);
     sums->samples += 1;
-    if (d->found.target >= 0)
-        add_target(d, d->raw.target + i * reln_data_target_count(d), sums);
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->found.target[t] >= 0)
+            RELN_TRY(reln_target_sums_add(d->m, &d->work, t,
+                                          d->raw.target[t] + i * reln_data_target_count(d, t),
+                                          &sums->target[t]));
+    return RELN_OK;
 }
 
 /* The root of a mean square; 1 where all numbers are 0. */
@@ -81,20 +76,12 @@ static double root(double square, double numbers)
 
 void reln_sums_finish(const RelnData *d, const Sums *s)
 {
-    RelnConstants c = d->m->constants;
-    const bool scalar = d->m->spec.target.as == RELN_TARGET_SCALAR;
-
     for (int i = 0; i < d->m->spec.n_inputs; i++)
-        c.scale[i] = root(s->square[i], s->numbers[i]);
+        d->m->constants.scale[i] = root(s->square[i], s->numbers[i]);
     if (s->points > 0)
-        c.points = s->points / s->samples;
-    if (d->m->spec.target.normalise && d->m->spec.target.as != RELN_TARGET_CLASS &&
-        s->target_numbers > 0) {
-        c.mean = scalar ? s->target / s->target_numbers : 0;
-        c.deviation =
-            root(s->target_square - c.mean * c.mean * s->target_numbers, s->target_numbers);
-    }
-    reln_model_set_constants(d->m, &c);
+        d->m->constants.points = s->points / s->samples;
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        reln_target_sums_finish(d->m, t, &s->target[t]);
 }
 
 static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Sums *sums)
@@ -105,16 +92,17 @@ static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Su
     return sums->counts ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-RelnStatus reln_sums_begin(const RelnData *d, Sums *sums)
+RelnStatus reln_sums_begin(RelnData *d, Sums *sums)
 {
     const ptrdiff_t count = d->found.count;
-    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0;
+    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0, left = 0;
     RelnStatus status = rows ? RELN_OK : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status = reln_data_split(d->ctx, count, d->options.validation, d->options.seed, rows, &n);
+        status = reln_data_divide(d, &d->options.fold, d->options.validation, d->options.seed, rows,
+                                  &n, &left);
     if (status == RELN_OK)
-        status = mark(d, count - n, rows + n, sums);
+        status = mark(d, left, rows + n, sums);
     reln_free(d->ctx, rows);
     return status;
 }
@@ -126,8 +114,7 @@ static RelnStatus visit_add(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
     if (!sums->counts[row])
         return RELN_OK;
     RELN_TRY(reln_data_lift(d, row, i));
-    reln_sums_add(d, row, i, sums);
-    return RELN_OK;
+    return reln_sums_add(d, row, i, sums);
 }
 
 /* ---- units --------------------------------------------------------------------------------------------------------------- */

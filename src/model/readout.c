@@ -6,15 +6,29 @@
 
 /* ---- read-outs ------------------------------------------------------------------------------------------------------------------ */
 
-int reln_model_target_size(const RelnModel *m)
+/* What the network gives for one target: its value in units of its deviation, and the logarithm of its variance (NULL:
+ * none). */
+typedef struct Read {
+    RelnNode *value, *spread;
+} Read;
+
+static const RelnSpecTarget *spec_of(const Build *b)
 {
-    return reln_kind_size(reln_target_kind(m->spec.target.as)->as, m->n, 0);
+    return &b->m->spec.target[b->target];
 }
 
-int reln_model_target_channels(const RelnModel *m)
+static int channels_of(const Build *b)
 {
-    return m->spec.target.as == RELN_TARGET_CLASS ? m->spec.target.classes
-                                                  : m->shapes.target_channels;
+    return b->m->shapes.target_channels[b->target];
+}
+
+/* A name of the target that is being built: "head", "head2", "head3". */
+static Name own(const Build *b, const char *name)
+{
+    Name out;
+
+    reln_target_port(name, b->target, out.text);
+    return out;
 }
 
 static RelnMlp head_of(const Build *b, int channels)
@@ -25,12 +39,16 @@ static RelnMlp head_of(const Build *b, int channels)
                      s->activation};
 }
 
-static RelnNode *read_invariants(Build *b, RelnFeatures f)
+/* Invariant numbers, by an mlp of all invariants. */
+static RelnNode *read_invariants(Build *b, RelnFeatures f, const char *name, int channels)
 {
-    const RelnMlp head = head_of(b, reln_model_target_channels(b->m));
-    RelnNode *s = reln_build_tap(b, reln_build_name("invariants"), reln_build_invariants(b, f));
+    const RelnMlp head = head_of(b, channels);
+    RelnNode *s = reln_build_invariants(b, f);
 
-    return reln_nn_mlp(&b->net, "head", reln_build_dropped(b, s), &head);
+    if (!b->tapped) /* all targets and variances see the same invariants */
+        reln_build_tap(b, reln_build_name("invariants"), s);
+    b->tapped = true;
+    return reln_nn_mlp(&b->net, own(b, name).text, reln_build_dropped(b, s), &head);
 }
 
 static RelnNode *plus(Build *b, RelnNode *x, RelnNode *y)
@@ -49,8 +67,8 @@ static RelnNode *vectors_of_features(Build *b, RelnNode *x)
         return NULL;
     for (int i = 0; i < maps->count; i++) {
         const double *map = maps->values + (ptrdiff_t)i * m->n * reln_model_k(m);
-        RelnNode *h = reln_nn_linear(&b->net, reln_build_name("out.map%d", i).text, x,
-                                     m->shapes.target_channels);
+        RelnNode *h = reln_nn_linear(
+            &b->net, reln_build_name("%s.map%d", own(b, "out").text, i).text, x, channels_of(b));
 
         sum = plus(b, sum, reln_linear_map(b->g, h, map, m->vector));
     }
@@ -75,8 +93,8 @@ static RelnNode *times_vectors(Build *b, const RelnTensor3 *t, RelnNode *x, Reln
     RelnNode *sum = NULL;
 
     for (int j = 0; j < b->m->slots[SLOT_V].c; j++) {
-        RelnNode *h = reln_nn_linear(&b->net, reln_build_name("out.times%d", j).text, x,
-                                     b->m->shapes.target_channels);
+        RelnNode *h = reln_nn_linear(
+            &b->net, reln_build_name("%s.times%d", own(b, "out").text, j).text, x, channels_of(b));
         RelnNode *vj = reln_slice(b->g, v, RELN_C, j, 1);
 
         sum = plus(b, sum, reln_contract(b->g, t, reln_nn_hat(&b->net, h), vj, b->m->vector));
@@ -98,7 +116,8 @@ static RelnNode *vectors_of_vectors(Build *b, RelnNode *x)
     if (!entries)
         return NULL;
     return reln_add(b->g, times_vectors(b, times_vector(b, &t, entries), x, v),
-                    reln_nn_linear(&b->net, "out.own", v, b->m->shapes.target_channels));
+                    reln_nn_linear(&b->net, reln_build_name("%s.own", own(b, "out").text).text, v,
+                                   channels_of(b)));
 }
 
 static RelnNode *read_vector(Build *b, RelnFeatures f)
@@ -110,7 +129,7 @@ static RelnNode *read_vector(Build *b, RelnFeatures f)
         reln_graph_fail(b->g, RELN_ERR_REP,
                         "target %s: no map leads from features %s to vectors under %s; wanted a "
                         "vector among the inputs",
-                        b->m->spec.target.name, reln_model_features(b->m),
+                        spec_of(b)->name, reln_model_features(b->m),
                         reln_group_name(b->m->symmetry));
     return x && own ? reln_add(b->g, x, own) : x ? x : own;
 }
@@ -136,54 +155,306 @@ static RelnNode *read_matrix(Build *b, RelnFeatures f)
         reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
                         "target %s: vector-neurons give scalars, classes and vectors; wanted kind: "
                         "reln",
-                        b->m->spec.target.name);
+                        spec_of(b)->name);
         return NULL;
     }
     if (b->m->spec.model.kind == RELN_MODEL_RELN)
-        f = reln_nn_affine(&b->net, "out", f, b->m->shapes.target_channels, 0);
+        f = reln_nn_affine(&b->net, own(b, "out").text, f, channels_of(b), 0);
     else
-        f.x = reln_nn_linear(&b->net, "out", f.x, b->m->shapes.target_channels);
+        f.x = reln_nn_linear(&b->net, own(b, "out").text, f.x, channels_of(b));
     return block_of(b, f.x);
 }
 
-static RelnNode *read_target(Build *b, RelnFeatures f)
+/* ---- matrices that are symmetric ------------------------------------------------------------------------------------- */
+
+/* Z = x y with a sparse constant: entries (row of x, row of y, row of z). */
+static RelnNode *joined(Build *b, int kx, int ky, int kz, int count, const RelnEntry *entries,
+                        RelnNode *x, RelnNode *y, const RelnRep *rep)
 {
-    switch (b->m->spec.target.as) {
+    const RelnTensor3 t = {kx, ky, kz, count, entries};
+
+    if (!reln_build_passed(b, rep != NULL) || !x || !y)
+        return NULL;
+    return reln_contract(b->g, &t, x, y, rep);
+}
+
+/* The product of two n x n matrices, the second one transposed where `turned`. */
+static RelnNode *product(Build *b, RelnNode *x, RelnNode *y, bool turned, const RelnRep *rep)
+{
+    const int n = b->m->n;
+    RelnEntry *entries = reln_build_scratch(b, (size_t)n * (size_t)n * (size_t)n, sizeof *entries);
+    int count = 0;
+
+    for (int i = 0; entries && i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++)
+                entries[count++] =
+                    (RelnEntry){i * n + k, turned ? j * n + k : k * n + j, i * n + j, 1};
+    return entries ? joined(b, n * n, n * n, n * n, count, entries, x, y, rep) : NULL;
+}
+
+/* v w^T, which is a matrix under conjugation where vectors are their own duals. */
+static RelnNode *outer(Build *b, RelnNode *v, RelnNode *w)
+{
+    const int n = b->m->n;
+    RelnEntry *entries = reln_build_scratch(b, (size_t)n * (size_t)n, sizeof *entries);
+
+    for (int i = 0; entries && i < n * n; i++)
+        entries[i] = (RelnEntry){i / n, i % n, i, 1};
+    return entries ? joined(b, n, n, n * n, n * n, entries, v, w, reln_build_matrix_rep(b)) : NULL;
+}
+
+static RelnNode *mixed(Build *b, const char *name, const char *part, RelnNode *x)
+{
+    return reln_nn_linear(&b->net, reln_build_name("%s.%s", own(b, name).text, part).text, x,
+                          channels_of(b));
+}
+
+/* Matrices X -> g X g^-1 from features: a linear map, and a product of two, because features may be antisymmetric. */
+static RelnNode *matrices(Build *b, const char *name, RelnNode *x)
+{
+    RelnNode *left = mixed(b, name, "left", x), *right = mixed(b, name, "right", x);
+
+    if (!b->m->algebra)
+        return outer(b, left, right);
+    return reln_add(
+        b->g, block_of(b, mixed(b, name, "linear", x)),
+        product(b, block_of(b, left), block_of(b, right), false, reln_build_matrix_rep(b)));
+}
+
+static RelnNode *reference(Build *b)
+{
+    return reln_build_input(b, SLOT_REFERENCE);
+}
+
+/* The part of X that is symmetric with respect to the reference: (X + Sbar X^T Sbar^-1) / 2; without one, (X + X^T) / 2. */
+static RelnNode *symmetric(Build *b, RelnNode *x)
+{
+    const int n = b->m->n;
+    double *map = reln_build_scratch(b, (size_t)(n * n) * (size_t)(n * n), sizeof *map);
+    const RelnRep *rep = reln_build_matrix_rep(b), *both;
+    RelnNode *turned;
+
+    if (!map || !rep)
+        return NULL;
+    if (reln_model_needs_reference(b->m)) {
+        both = reln_rep_product(b->m->vector, b->m->vector);
+        turned = product(b, reference(b), x, true, both);
+        turned = product(b, turned, reln_build_input(b, SLOT_PRECISION), false, rep);
+        return reln_scale(b->g, reln_add(b->g, x, turned), 0.5);
+    }
+    for (int i = 0; i < n * n; i++) {
+        map[i * n * n + i] += 0.5;
+        map[i * n * n + i % n * n + i / n] += 0.5;
+    }
+    return reln_linear_map(b->g, x, map, rep);
+}
+
+/* A multiple of the identity. */
+static RelnNode *times_one(Build *b, RelnNode *s)
+{
+    const int n = b->m->n;
+    double *one = reln_build_scratch(b, (size_t)(n * n), sizeof *one);
+    const RelnRep *rep = reln_build_matrix_rep(b);
+
+    for (int i = 0; one && i < n; i++)
+        one[i * n + i] = 1;
+    return one && rep && s ? reln_linear_map(b->g, s, one, rep) : NULL;
+}
+
+static RelnNode *trace(Build *b, RelnNode *x)
+{
+    const int n = b->m->n;
+    double *one = reln_build_scratch(b, (size_t)(n * n), sizeof *one);
+
+    for (int i = 0; one && i < n; i++)
+        one[i * n + i] = 1;
+    return one && x ? reln_linear_map(b->g, x, one, reln_invariant(b->g, 1)) : NULL;
+}
+
+/* The trace of X X, which for matrices that are symmetric with respect to a reference is the square of an invariant
+ * length. */
+static RelnNode *length_squared(Build *b, RelnNode *x)
+{
+    return trace(b, product(b, x, x, false, reln_build_matrix_rep(b)));
+}
+
+/* A matrix that is symmetric with respect to the reference, with a multiple of the identity: the logarithm of a
+ * covariance. */
+static RelnNode *read_symmetric(Build *b, RelnFeatures f, const char *name)
+{
+    RelnNode *s;
+
+    if (!reln_rep_is_orthogonal(b->m->vector) && !reln_model_needs_reference(b->m)) {
+        reln_graph_fail(
+            b->g, RELN_ERR_UNSUPPORTED,
+            "target %s: a covariance under %s needs another one to compare with; wanted "
+            "covariances with reference: mean among the inputs",
+            spec_of(b)->name, reln_group_name(b->m->symmetry));
+        return NULL;
+    }
+    s = read_invariants(b, f, reln_build_name("%s.one", name).text, channels_of(b));
+    return reln_add(b->g, symmetric(b, matrices(b, name, f.x)), times_one(b, s));
+}
+
+/* Put n x n matrices into the corner of the group's own, or take them out of it. */
+static RelnNode *corner(Build *b, RelnNode *x, bool into)
+{
+    const int n = b->m->n, size = reln_group_n(b->m->group);
+    const size_t count = (size_t)(n * n) * (size_t)(size * size);
+    double *map = reln_build_scratch(b, count, sizeof *map);
+    const RelnRep *rep = into ? reln_rep_matrix(b->m->group) : reln_build_matrix_rep(b);
+
+    for (int i = 0; map && i < n * n; i++) {
+        const int at = i / n * size + i % n;
+
+        map[into ? at * n * n + i : i * size * size + at] = 1;
+    }
+    return map && x && reln_build_passed(b, rep != NULL) ? reln_linear_map(b->g, x, map, rep)
+                                                         : NULL;
+}
+
+/* exp of n x n matrices; the corner of the exponential is the exponential of the corner. */
+static RelnNode *exponential(Build *b, RelnNode *x)
+{
+    return corner(b, reln_matexp(b->g, corner(b, x, true)), false);
+}
+
+/* ---- uncertainty ------------------------------------------------------------------------------------------------------ */
+
+/* Logarithms of variances stay below this: single precision has their exponentials. */
+#define MOST_LOG 20.0
+
+static RelnNode *limited(Build *b, RelnNode *s)
+{
+    return reln_scale(b->g, reln_tanh(b->g, reln_scale(b->g, s, 1 / MOST_LOG)), MOST_LOG);
+}
+
+/* Y / sqrt(1 + tr(Y^2) / most^2): the same for matrices, whose eigenvalues stay below `most`. */
+static RelnNode *limited_matrix(Build *b, RelnNode *y)
+{
+    RelnNode *q = length_squared(b, y);
+
+    return reln_div(b->g, y, reln_sqrt(b->g, reln_shift(b->g, q, 1 / (MOST_LOG * MOST_LOG), 1)));
+}
+
+static RelnNode *read_spread(Build *b, RelnFeatures f)
+{
+    if (spec_of(b)->loss != RELN_LOSS_GAUSSIAN)
+        return NULL;
+    if (spec_of(b)->variance == RELN_VARIANCE_COVARIANCE)
+        return limited_matrix(b, read_symmetric(b, f, "spread"));
+    return limited(b, read_invariants(b, f, "spread", channels_of(b)));
+}
+
+/* Quantiles rise: the first is free, and each next one is above by a positive number. */
+static RelnNode *rising(Build *b, RelnNode *x)
+{
+    const int c = channels_of(b), count = reln_spec_quantiles(spec_of(b));
+    RelnNode *parts[RELN_SPEC_QUANTILES];
+
+    parts[0] = reln_slice(b->g, x, RELN_C, 0, c);
+    for (int i = 1; i < count; i++)
+        parts[i] = reln_add(b->g, parts[i - 1],
+                            reln_softplus(b->g, reln_slice(b->g, x, RELN_C, i * c, c)));
+    return count > 1 ? reln_concat(b->g, count, parts, RELN_C) : x;
+}
+
+/* ---- one target -------------------------------------------------------------------------------------------------------- */
+
+static RelnNode *read_value(Build *b, RelnFeatures f)
+{
+    const RelnSpecTarget *t = spec_of(b);
+
+    switch (t->as) {
     case RELN_TARGET_VECTOR:
         return read_vector(b, f);
     case RELN_TARGET_MATRIX:
         return read_matrix(b, f);
+    case RELN_TARGET_COVARIANCE:
+        return read_symmetric(b, f, "out");
     case RELN_TARGET_SCALAR:
     case RELN_TARGET_CLASS:
         break;
     }
-    return read_invariants(b, f);
+    return read_invariants(b, f, "head", reln_model_layout(b->m, b->target).channels);
 }
 
-RelnNode *reln_build_readout(Build *b, RelnFeatures f)
+RelnNode *reln_build_value(Build *b, RelnFeatures f)
 {
     RelnNode *y;
 
-    reln_scope_begin(b->g, "read-out");
-    y = read_target(b, f);
+    reln_scope_begin(b->g, own(b, "read-out").text);
+    y = read_value(b, f);
     reln_scope_end(b->g);
     return y;
 }
 
-/* ---- loss ------------------------------------------------------------------------------------------------------------------------------ */
+static Read read_target(Build *b, RelnFeatures f)
+{
+    Read r;
+
+    reln_scope_begin(b->g, own(b, "read-out").text);
+    r = (Read){read_value(b, f), read_spread(b, f)};
+    reln_scope_end(b->g);
+    return r;
+}
+
+/* An mlp gives the numbers of all targets beside each other. */
+static Read slice_target(Build *b, RelnNode *flat)
+{
+    const RelnTargetLayout l = reln_model_layout(b->m, b->target);
+    const int first = (int)l.first, value = (int)l.value, spread = (int)l.spread;
+    const bool whole = reln_model_outputs(b->m) == l.value;
+
+    if (spread > channels_of(b)) {
+        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
+                        "target %s: an mlp has no covariance that turns along; wanted variance: "
+                        "scalar",
+                        spec_of(b)->name);
+        return (Read){0};
+    }
+    return (Read){whole ? flat : reln_slice(b->g, flat, RELN_C, first, value),
+                  spread ? limited(b, reln_slice(b->g, flat, RELN_C, first + value, spread))
+                         : NULL};
+}
+
+/* ---- losses -------------------------------------------------------------------------------------------------------------- */
+
+/* mean / deviation on the diagonal, which covariances have as their mean. */
+static RelnNode *diagonal(Build *b, double x)
+{
+    const int n = b->m->n, channels = channels_of(b);
+    const bool mlp = reln_model_is_mlp(b->m);
+    double *values = reln_build_scratch(b, (size_t)(n * n * channels), sizeof *values);
+
+    if (!values)
+        return NULL;
+    for (int i = 0; i < n * n * (mlp ? channels : 1); i++)
+        values[i] = i % (n * n) / n == i % n ? x : 0;
+    return mlp ? reln_const(b->g, (RelnDims){.c = n * n * channels}, NULL, values)
+               : reln_const(b->g, (RelnDims){.k = n * n}, reln_build_matrix_rep(b), values);
+}
 
 /* The target as the network sees it while learning: (t - mean) / deviation. */
 static RelnNode *target(Build *b, RelnNode *y)
 {
-    const RelnConstants *c = &b->m->constants;
+    const RelnTargetConstants *c = &b->m->constants.target[b->target];
+    const Name name = own(b, "target");
+    RelnDims dims;
     RelnNode *t;
 
     if (!y)
         return NULL;
-    if (b->m->spec.target.as == RELN_TARGET_CLASS)
-        return reln_input_index(b->g, "target", RELN_SAMPLES, (RelnDims){0}, RELN_STEP,
-                                b->m->spec.target.classes);
-    t = reln_input(b->g, "target", RELN_SAMPLES, reln_node_dims(y), reln_node_rep(y), RELN_DEFAULT);
+    if (spec_of(b)->as == RELN_TARGET_CLASS)
+        return reln_input_index(b->g, name.text, RELN_SAMPLES, (RelnDims){0}, RELN_STEP,
+                                spec_of(b)->classes);
+    dims = reln_node_dims(y);
+    dims.c /= reln_spec_quantiles(spec_of(b));
+    t = reln_input(b->g, name.text, RELN_SAMPLES, dims, reln_node_rep(y), RELN_DEFAULT);
+    if (spec_of(b)->as == RELN_TARGET_COVARIANCE)
+        return reln_sub(b->g, reln_scale(b->g, t, 1 / c->deviation),
+                        diagonal(b, c->mean / c->deviation));
     return reln_shift(b->g, t, 1 / c->deviation, -c->mean / c->deviation);
 }
 
@@ -202,34 +473,163 @@ static RelnNode *measured(Build *b, RelnNode *e)
         return NULL;
     for (int i = 0; i < k * k; i++)
         entries[t.count++] = (RelnEntry){i, i % k, i / k, 1};
-    metric = reln_input(b->g, "metric", RELN_STEP, (RelnDims){.k = k * k}, both, RELN_DEFAULT);
+    metric = reln_input(b->g, own(b, "metric").text, RELN_STEP, (RelnDims){.k = k * k}, both,
+                        RELN_DEFAULT);
     return reln_pair(b->g, e, reln_contract(b->g, &t, metric, e, dual));
 }
 
+/* The loss of errors that have no length of their own. */
 static RelnNode *measured_loss(Build *b, RelnNode *y, RelnNode *t)
 {
+    const bool covariance = spec_of(b)->as == RELN_TARGET_COVARIANCE;
     RelnNode *e = reln_sub(b->g, y, t);
 
-    if (b->m->spec.train.loss != RELN_LOSS_MSE)
+    if (spec_of(b)->loss != RELN_LOSS_MSE)
         reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
                         "target %s: errors of a %s under %s have no length of their own; wanted "
                         "loss: mse",
-                        b->m->spec.target.name, reln_target_text(b->m->spec.target.as),
+                        spec_of(b)->name, reln_target_text(spec_of(b)->as),
                         reln_group_name(b->m->symmetry));
     if (!e)
         return NULL;
-    return reln_batch_mean(b->g, reln_scale(b->g, reln_sum_all(b->g, measured(b, e)),
-                                            1.0 / (double)reln_model_outputs(b->m)));
+    return reln_scale(b->g, reln_sum_all(b->g, covariance ? length_squared(b, e) : measured(b, e)),
+                      1.0 / (double)reln_model_layout(b->m, b->target).value);
 }
 
-RelnNode *reln_build_loss(Build *b, RelnNode *y)
+/* exp(-Y) as the inverse of a covariance in units of the deviation; relative to the sample's reference, deviation^2 Sbar^-1
+ * exp(-Y). */
+static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
 {
-    const RelnLoss options = reln_spec_loss(&b->m->spec);
-    RelnNode *t = target(b, y);
+    const double d = b->m->constants.target[b->target].deviation;
+    const RelnRep *dual = reln_rep_dual(b->m->vector), *both;
+    RelnNode *inverse;
 
-    if (!y || !t)
+    if (spec_of(b)->variance == RELN_VARIANCE_SCALAR && !reln_model_is_mlp(b->m))
+        return reln_loss_gaussian(b->g, r.value, r.spread, t);
+    if (spec_of(b)->variance == RELN_VARIANCE_SCALAR) { /* numbers of one thing are K again */
+        const int size = reln_model_target_size(b->m, b->target);
+        const RelnDims dims = {.p = channels_of(b), .k = size, .c = 1};
+
+        return reln_loss_gaussian(b->g, reln_reshape(b->g, r.value, dims),
+                                  reln_reshape(b->g, r.spread, (RelnDims){.p = channels_of(b)}),
+                                  reln_reshape(b->g, t, dims));
+    }
+    inverse = exponential(b, reln_scale(b->g, r.spread, -1));
+    if (reln_model_needs_reference(b->m)) {
+        both = reln_rep_product(dual, dual);
+        inverse = reln_scale(
+            b->g, product(b, reln_build_input(b, SLOT_PRECISION), inverse, false, both), d * d);
+    }
+    return reln_loss_gaussian_matrix(b->g, r.value, inverse, trace(b, r.spread), t);
+}
+
+/* The loss of every sample, and its mean over the batch. */
+typedef struct Lost {
+    RelnNode *each, *mean;
+} Lost;
+
+static Lost loss(Build *b, Read r)
+{
+    const RelnLoss options = reln_spec_loss(&b->m->spec, b->target);
+    RelnNode *t = target(b, r.value), *each;
+
+    if (!r.value || !t)
+        return (Lost){0};
+    if (options.kind == RELN_LOSS_GAUSSIAN)
+        each = gaussian_loss(b, r, t);
+    else if (!reln_rep_is_orthogonal(reln_node_rep(r.value)))
+        each = measured_loss(b, r.value, t);
+    else
+        return (Lost){reln_loss(b->g, &options, r.value, t),
+                      reln_loss_mean(b->g, &options, r.value, t)};
+    return (Lost){each, reln_batch_mean(b->g, each)};
+}
+
+bool reln_model_graph_loss(const RelnModel *m, int target)
+{
+    const RelnSpecTarget *t = &m->spec.target[target];
+
+    return t->as == RELN_TARGET_COVARIANCE || t->loss == RELN_LOSS_GAUSSIAN ||
+           t->loss == RELN_LOSS_QUANTILES;
+}
+
+/* ---- all targets --------------------------------------------------------------------------------------------------------- */
+
+/* The value in the units of the data: exp(deviation L + mean) of the logarithm of a covariance, times the reference. */
+static RelnNode *finished(Build *b, RelnNode *y)
+{
+    const RelnTargetConstants *c = &b->m->constants.target[b->target];
+    RelnNode *x;
+
+    if (spec_of(b)->as == RELN_TARGET_CLASS)
+        return y;
+    if (spec_of(b)->as != RELN_TARGET_COVARIANCE)
+        return reln_shift(b->g, y, c->deviation, c->mean);
+    x = reln_add(b->g, reln_scale(b->g, y, c->deviation), diagonal(b, c->mean));
+    if (reln_model_is_mlp(b->m))
+        return x; /* reln_model_predictions() takes the exponential */
+    x = exponential(b, x);
+    return reln_model_needs_reference(b->m)
+               ? product(b, x, reference(b), false, reln_rep_product(b->m->vector, b->m->vector))
+               : x;
+}
+
+/* The variance in the units of the data. */
+static RelnNode *finished_spread(Build *b, RelnNode *s)
+{
+    const double d = b->m->constants.target[b->target].deviation;
+    RelnNode *x;
+
+    if (!s)
         return NULL;
-    if (!reln_rep_is_orthogonal(reln_node_rep(y)))
-        return measured_loss(b, y, t);
-    return reln_loss_mean(b->g, &options, y, t);
+    if (spec_of(b)->variance == RELN_VARIANCE_SCALAR)
+        return reln_scale(b->g, reln_exp(b->g, s), d * d);
+    x = exponential(b, s);
+    return reln_model_needs_reference(b->m)
+               ? product(b, x, reference(b), false, reln_rep_product(b->m->vector, b->m->vector))
+               : reln_scale(b->g, x, d * d);
+}
+
+static void finish_target(Build *b, Read r, const RelnModelOptions *options)
+{
+    const double weight = spec_of(b)->weight;
+    const int t = b->target;
+    Lost lost;
+
+    if (spec_of(b)->loss == RELN_LOSS_QUANTILES)
+        r.value = rising(b, r.value);
+    if (b->m->spec.sequence.estimate[0]) /* there is one target then */
+        r.value = reln_build_with_estimate(b, r.value);
+    if (options->loss || (options->losses && reln_model_graph_loss(b->m, t))) {
+        lost = loss(b, r);
+        if (options->loss)
+            b->out->loss = plus(b, b->out->loss,
+                                weight == 1 ? lost.mean : reln_scale(b->g, lost.mean, weight));
+        if (options->losses)
+            reln_output(b->g, own(b, "loss").text, lost.each);
+    }
+    b->out->y[t] = finished(b, r.value);
+    reln_output(b->g, own(b, "y").text, b->out->y[t]);
+    b->out->variance[t] = finished_spread(b, r.spread);
+    if (b->out->variance[t])
+        reln_output(b->g, own(b, "variance").text, b->out->variance[t]);
+}
+
+void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options)
+{
+    for (b->target = 0; b->target < b->m->spec.n_targets; b->target++)
+        finish_target(b, reln_model_is_mlp(b->m) ? slice_target(b, flat) : read_target(b, f),
+                      options);
+}
+
+void reln_build_sequence_target(Build *b, const RelnModelOptions *options)
+{
+    RelnNode *y = reln_build_sequence(b);
+
+    if (reln_model_graph_loss(b->m, 0))
+        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
+                        "target %s: networks along time have no uncertainty and no covariances; "
+                        "wanted loss: mse, mae or huber",
+                        spec_of(b)->name);
+    finish_target(b, (Read){y, NULL}, options);
 }

@@ -12,14 +12,14 @@ ptrdiff_t reln_data_input_count(const RelnData *d, int i)
     return reln_input_count(&d->m->shapes.input[i]);
 }
 
-ptrdiff_t reln_data_target_count(const RelnData *d)
+ptrdiff_t reln_data_target_count(const RelnData *d, int target)
 {
-    return d->m->spec.target.as == RELN_TARGET_CLASS ? 1 : reln_model_outputs(d->m);
+    return reln_model_layout(d->m, target).truth;
 }
 
 static ptrdiff_t row_count(const RelnData *d)
 {
-    ptrdiff_t count = reln_data_target_count(d) + d->m->points;
+    ptrdiff_t count = reln_model_truths(d->m) + d->m->points;
 
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         count += reln_data_input_count(d, i);
@@ -46,9 +46,13 @@ static RelnStatus allocate_raw(RelnData *d)
     }
     d->raw.mask =
         reln_arena_alloc(&d->arena, (size_t)(d->piece * d->m->points) + 1, sizeof(double));
-    d->raw.target =
-        reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_target_count(d)), sizeof(double));
-    return d->raw.mask && d->raw.target ? RELN_OK : RELN_ERR_NOMEM;
+    for (int t = 0; t < d->m->spec.n_targets; t++) {
+        d->raw.target[t] = reln_arena_alloc(
+            &d->arena, (size_t)(d->piece * reln_data_target_count(d, t)), sizeof(double));
+        if (!d->raw.target[t])
+            return RELN_ERR_NOMEM;
+    }
+    return d->raw.mask ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out)
@@ -108,7 +112,9 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         RELN_TRY(reln_data_array(d, d->found.input[i], first, n, d->raw.input[i]));
     RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
-    return reln_data_array(d, d->found.target, first, n, d->raw.target);
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        RELN_TRY(reln_data_array(d, d->found.target[t], first, n, d->raw.target[t]));
+    return RELN_OK;
 }
 
 /* Visit all rows, reading whole pieces at a time. */
@@ -171,6 +177,10 @@ static RelnStatus check_input(const RelnData *d, int input, ptrdiff_t row, const
     for (int p = 0; p < (shape->points ? shape->points : 1); p++)
         if (!shape->points || !mask || mask[p] != 0)
             RELN_TRY(check_point(d, input, row, x + p * step));
+    if (strcmp(d->m->spec.input[input].name, d->m->spec.sequence.time) == 0 && step == 1 &&
+        !d->options.windows)
+        return reln_sequence_check_times(d->ctx, d->m->spec.input[input].name, row, shape->points,
+                                         x);
     return RELN_OK;
 }
 
@@ -194,11 +204,15 @@ static RelnStatus check_mask(const RelnData *d, ptrdiff_t row, const double *mas
     return RELN_OK;
 }
 
-static RelnStatus check_target(const RelnData *d, ptrdiff_t row, const double *t)
+static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, const double *t)
 {
-    const RelnSpecTarget *spec = &d->m->spec.target;
+    const RelnSpecTarget *spec = &d->m->spec.target[target];
+    const InputKind *kind = reln_input_kind(reln_target_kind(spec->as)->as);
+    const int size = reln_model_target_size(d->m, target);
 
-    RELN_TRY(check_numbers(d, spec->name, row, reln_data_target_count(d), t));
+    RELN_TRY(check_numbers(d, spec->name, row, reln_data_target_count(d, target), t));
+    for (int c = 0; kind->check && c < d->m->shapes.target_channels[target]; c++)
+        RELN_TRY(kind->check(d->ctx, d->m->n, spec->name, row, t + (ptrdiff_t)c * size));
     if (spec->as != RELN_TARGET_CLASS || (t[0] == floor(t[0]) && t[0] >= 0 && t[0] < spec->classes))
         return RELN_OK;
     return reln_fail(d->ctx, RELN_ERR_FORMAT,
@@ -216,8 +230,9 @@ RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         RELN_TRY(check_input(d, in, row, d->raw.input[in] + i * reln_data_input_count(d, in),
                              mask_of(d, i)));
-    if (d->found.target >= 0)
-        RELN_TRY(check_target(d, row, d->raw.target + i * reln_data_target_count(d)));
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->found.target[t] >= 0)
+            RELN_TRY(check_target(d, t, row, d->raw.target[t] + i * reln_data_target_count(d, t)));
     return RELN_OK;
 }
 

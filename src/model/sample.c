@@ -3,6 +3,7 @@
 
 #include "model/model.h"
 #include "reln/lift.h"
+#include "tensor/linalg.h"
 
 /* ---- room --------------------------------------------------------------------------------------------------------- */
 
@@ -139,14 +140,17 @@ static RelnStatus put_point(const RelnModel *m, const LiftWork *w, int input, pt
     return RELN_OK;
 }
 
-/* Vectors as they are, (n, C). */
-static void put_vectors(const RelnModel *m, int input, const double *raw, double *item)
+/* Vectors as they are, (n, C), of each step of a sequence. */
+static void put_vectors(const RelnModel *m, int input, const double *raw, double *const *out)
 {
-    const int width = m->slots[SLOT_V].c, first = m->lift[input].vectors;
+    const SlotId slot = m->spec.input[input].sequence ? SLOT_V_POINTS : SLOT_V;
+    const int width = m->slots[slot].c, first = m->lift[input].vectors;
+    double *item = out[slot];
 
-    for (int c = 0; c < m->shapes.input[input].channels; c++)
-        for (int i = 0; i < m->n; i++)
-            item[i * width + first + c] = raw[c * m->n + i];
+    for (int p = 0; p < places(m, input); p++, item += m->n * width, raw += at_point(m, input))
+        for (int c = 0; c < m->shapes.input[input].channels; c++)
+            for (int i = 0; i < m->n; i++)
+                item[i * width + first + c] = raw[c * m->n + i];
 }
 
 /* An mlp gets every number in its place, zeros where no point is. */
@@ -185,7 +189,7 @@ static RelnStatus lift_input(const RelnModel *m, const LiftWork *w, int input, p
             item += (ptrdiff_t)slot->k * slot->c;
         }
     if (lift->vectors >= 0)
-        put_vectors(m, input, raw, out[SLOT_V]);
+        put_vectors(m, input, raw, out);
     return RELN_OK;
 }
 
@@ -196,5 +200,8 @@ RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
         RELN_TRY(reference(m, w, raw, mask));
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(lift_input(m, w, i, row, raw[i], mask, out));
-    return RELN_OK;
+    if (m->slots[SLOT_REFERENCE].c == 0)
+        return RELN_OK;
+    memcpy(out[SLOT_REFERENCE], w->sbar, (size_t)(m->n * m->n) * sizeof *w->sbar);
+    return reln_inverse(m->ctx, m->n, w->sbar, out[SLOT_PRECISION]);
 }

@@ -160,15 +160,15 @@ static RelnStatus survey_points(Survey *s)
     return first && first->mask[0] ? survey_mask(s, first, points) : RELN_OK;
 }
 
-static RelnStatus survey_target(Survey *s)
+static RelnStatus survey_target(Survey *s, int target)
 {
-    const RelnSpecTarget *t = &s->spec->target;
+    const RelnSpecTarget *t = &s->spec->target[target];
     RelnInputShape shape = {0};
     const RelnArray *a;
     char seen[96];
 
-    s->found->target = reln_archive_find(s->archive, t->name);
-    a = reln_archive_info(s->archive, s->found->target);
+    s->found->target[target] = reln_archive_find(s->archive, t->name);
+    a = reln_archive_info(s->archive, s->found->target[target]);
     if (!a)
         return RELN_OK;
     if (t->as == RELN_TARGET_CLASS && a->rank != 1)
@@ -176,7 +176,7 @@ static RelnStatus survey_target(Survey *s)
                          t->name, shape_text(a, seen, sizeof seen));
     RELN_TRY(
         shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, false, s->n, s->dim, a, &shape));
-    s->shapes->target_channels = shape.channels;
+    s->shapes->target_channels[target] = shape.channels;
     return check_count(s, t->name, a);
 }
 
@@ -186,11 +186,26 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
     Survey s = {ctx, spec, archive, n, dim, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
-    *found = (RelnDataFound){.mask = -1, .sizes = -1, .target = -1, .count = -1};
+    *found = (RelnDataFound){.mask = -1, .sizes = -1, .count = -1};
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));
-    return survey_target(&s);
+    for (int t = 0; t < spec->n_targets; t++)
+        RELN_TRY(survey_target(&s, t));
+    return RELN_OK;
+}
+
+RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
+                          RelnDataFound *found, RelnShapes *shapes)
+{
+    RelnSequence *sequence = NULL;
+    RelnStatus status = reln_sequence_open(ctx, spec, n, dim, archive, &sequence);
+
+    if (status == RELN_OK)
+        status = reln_data_find(ctx, spec, n, dim, sequence ? sequence->windows : archive, found,
+                                shapes);
+    reln_sequence_close(sequence);
+    return status;
 }
 
 RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
@@ -200,5 +215,5 @@ RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *arc
     int n, dim;
 
     RELN_TRY(reln_model_probe(ctx, spec, &n, &dim));
-    return reln_data_find(ctx, spec, n, dim, archive, &found, shapes);
+    return reln_data_look(ctx, spec, n, dim, archive, &found, shapes);
 }

@@ -7,7 +7,10 @@ static const char *const slot_names[SLOT_COUNT] = {[SLOT_X_POINTS] = "x.points",
                                                    [SLOT_S_POINTS] = "s.points",
                                                    [SLOT_S] = "s",
                                                    [SLOT_V] = "v",
-                                                   [SLOT_FLAT] = "flat"};
+                                                   [SLOT_V_POINTS] = "v.points",
+                                                   [SLOT_FLAT] = "flat",
+                                                   [SLOT_REFERENCE] = "reference",
+                                                   [SLOT_PRECISION] = "precision"};
 
 static SlotId slot_of(const RelnModel *m, const RelnSpecInput *in)
 {
@@ -16,6 +19,14 @@ static SlotId slot_of(const RelnModel *m, const RelnSpecInput *in)
     if (reln_input_kind(in->as)->feature == FEATURE_SCALAR)
         return in->points ? SLOT_S_POINTS : SLOT_S;
     return in->points ? SLOT_X_POINTS : SLOT_X;
+}
+
+static bool has_vector_target(const RelnModel *m)
+{
+    for (int t = 0; t < m->spec.n_targets; t++)
+        if (m->spec.target[t].as == RELN_TARGET_VECTOR)
+            return true;
+    return false;
 }
 
 static void put_in_slot(RelnModel *m, int input)
@@ -30,8 +41,12 @@ static void put_in_slot(RelnModel *m, int input)
         lift->channels *= (shape->points ? shape->points : 1) * lift->size;
     m->slots[lift->slot].c += lift->channels;
     lift->vectors = -1;
-    if (reln_input_kind(in->as)->as_is && !in->points && m->algebra &&
-        m->spec.target.as == RELN_TARGET_VECTOR) {
+    if (reln_input_kind(in->as)->as_is && in->sequence && !reln_model_is_mlp(m) &&
+        has_vector_target(m)) {
+        lift->vectors = m->slots[SLOT_V_POINTS].c;
+        m->slots[SLOT_V_POINTS].c += shape->channels;
+    }
+    if (reln_input_kind(in->as)->as_is && !in->points && m->algebra && has_vector_target(m)) {
         lift->vectors = m->slots[SLOT_V].c;
         m->slots[SLOT_V].c += shape->channels;
     }
@@ -43,8 +58,11 @@ static void size_slots(RelnModel *m)
         Slot *slot = &m->slots[s];
 
         slot->name = slot_names[s];
-        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS;
-        slot->k = s == SLOT_X_POINTS || s == SLOT_X ? reln_model_k(m) : s == SLOT_V ? m->n : 1;
+        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS || s == SLOT_V_POINTS;
+        slot->k = s == SLOT_X_POINTS || s == SLOT_X            ? reln_model_k(m)
+                  : s == SLOT_V || s == SLOT_V_POINTS          ? m->n
+                  : s == SLOT_REFERENCE || s == SLOT_PRECISION ? m->n * m->n
+                                                               : 1;
         slot->count = (ptrdiff_t)slot->k * slot->c * (slot->by_point ? m->points : 1);
     }
 }
@@ -95,6 +113,7 @@ RelnStatus reln_model_plan_lifts(RelnModel *m)
             RELN_TRY(kind->lift(m, in, &m->lift[i]));
         put_in_slot(m, i);
     }
+    m->slots[SLOT_REFERENCE].c = m->slots[SLOT_PRECISION].c = reln_model_needs_reference(m);
     size_slots(m);
     return want_features(m);
 }

@@ -7,25 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/keys.h"
 #include "model/kinds.h"
+#include "model/sequence.h"
+#include "model/spec.h"
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
-
-/* Each list names the enumerator of each word. From it come the table of words and a switch without a default, so that an
- * enumerator that has no word does not compile. */
-#define WORD_ENTRY(id, text) [id] = text,
-#define WORD_CASE(id, text) case id:
-#define WORD_TABLE(name, type, LIST)                                                               \
-    static const char *const name##_words[] = {LIST(WORD_ENTRY) NULL};                             \
-    __attribute__((unused)) static const char *name##_word(type value)                             \
-    {                                                                                              \
-        switch (value) {                                                                           \
-            LIST(WORD_CASE)                                                                        \
-            break;                                                                                 \
-        }                                                                                          \
-        return name##_words[value];                                                                \
-    }
 
 /* clang-format off */
 #define REFERENCE_WORDS(WORD) \
@@ -35,9 +21,15 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
 #define MODEL_WORDS(WORD) \
     WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
     WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp") \
+    WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet") \
     WORD(RELN_MODEL_SET, "set") WORD(RELN_MODEL_GRAPH, "graph") \
     WORD(RELN_MODEL_TRANSFORMER, "transformer")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
+
+#define SEQUENCE_WORDS(WORD) \
+    WORD(RELN_SEQUENCE_LAST, "last") WORD(RELN_SEQUENCE_CHANGE, "change") \
+    WORD(RELN_SEQUENCE_MEAN, "mean") WORD(RELN_SEQUENCE_EACH, "each")
+WORD_TABLE(sequence, RelnSequenceTarget, SEQUENCE_WORDS)
 
 #define STEP_WORDS(WORD) \
     WORD(RELN_STEP_RELU, "relu") WORD(RELN_STEP_LEAKY, "leaky") WORD(RELN_STEP_RMS, "rms") \
@@ -67,10 +59,6 @@ WORD_TABLE(optimizer, RelnSpecOptimiser, OPTIMIZER_WORDS)
     WORD(RELN_SCHEDULE_PLATEAU, "plateau")
 WORD_TABLE(schedule, RelnScheduleKind, SCHEDULE_WORDS)
 
-#define LOSS_WORDS(WORD) \
-    WORD(RELN_LOSS_MSE, "mse") WORD(RELN_LOSS_MAE, "mae") WORD(RELN_LOSS_HUBER, "huber") \
-    WORD(RELN_LOSS_CROSS_ENTROPY, "cross-entropy")
-WORD_TABLE(loss, RelnLossKind, LOSS_WORDS)
 /* clang-format on */
 
 /* The words of activations; RELN_ACT_NONE has none. */
@@ -93,29 +81,12 @@ const char *reln_step_text(RelnStepKind step)
 
 /* ---- the tables --------------------------------------------------------------------------------------------------- */
 
-#define AT(type, field) .at = offsetof(type, field)
-#define TEXT(type, field) .kind = KEY_TEXT, AT(type, field), .room = sizeof(((type *)0)->field)
-#define WORD(type, field, list) .kind = KEY_WORD, AT(type, field), .words = (list)
-#define WORDS(type, field, count, list)                                                            \
-    .kind = KEY_WORDS, AT(type, field), .count_at = offsetof(type, count), .words = (list),        \
-    .room = sizeof(((type *)0)->field) / sizeof(int)
-#define FLAG(type, field) .kind = KEY_FLAG, AT(type, field)
-#define WHOLE(type, field, from, to) .kind = KEY_WHOLE, AT(type, field), .low = (from), .high = (to)
-#define NUMBER(type, field, from, to)                                                              \
-    .kind = KEY_NUMBER, AT(type, field), .low = (from), .high = (to)
 /* Defaults of keys that have no single number for one. */
 #define SHARE 0.1
 #define BETA_1 0.9
 #define BETA_2 0.999
 #define AS_TEXT(x) #x
 #define TEXT_OF(x) AS_TEXT(x)
-#define ABOVE_ZERO KEY_ABOVE_ZERO
-#define BELOW_ONE KEY_BELOW_ONE
-#define SECTION(title, keys)                                                                       \
-    {                                                                                              \
-        title, keys, (int)(sizeof(keys) / sizeof(keys)[0])                                         \
-    }
-
 static const Key input_keys[] = {
     {.name = "name", TEXT(RelnSpecInput, name), .help = "array of the data file"},
     {.name = "as", WORD(RelnSpecInput, as, reln_input_words), .help = "what its numbers are"},
@@ -132,36 +103,52 @@ static const Key input_keys[] = {
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
      .help = "points of a set that are used: the first ones; left out: all"},
+    {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
 
-static RelnStatus read_classes(const Reader *, const Key *, const RelnDocNode *, void *);
-static void write_classes(RelnDoc *, RelnDocNode *, const Key *, const void *);
-
-static const Key target_keys[] = {
-    {.name = "name", TEXT(RelnSpecTarget, name), .example = "y", .help = "array of the data file"},
-    {.name = "as", WORD(RelnSpecTarget, as, reln_target_words), .help = "what it is"},
-    {.name = "classes",
-     .kind = KEY_OWN,
-     .read = read_classes,
-     .write = write_classes,
-     .example = "2",
-     .help = "of a class: how many, or their names: [quark, top]"},
-    {.name = "weights",
-     .kind = KEY_NUMBERS,
-     AT(RelnSpecTarget, weights),
-     .room = RELN_SPEC_WEIGHTS,
-     .count_at = offsetof(RelnSpecTarget, n_weights),
-     .low = ABOVE_ZERO,
-     .high = DBL_MAX,
-     .example = "[1, 1]",
-     .help = "of classes, in the loss"},
-    {.name = "normalise",
-     FLAG(RelnSpecTarget, normalise),
+static const Key sequence_keys[] = {
+    {.name = "length",
+     WHOLE(RelnSpecSequence, length, 2, 1 << 16),
+     .example = "50",
+     .help = "steps of a window, cut from recordings (T, ...); left out: arrays are (N, P, ...)"},
+    {.name = "stride",
+     WHOLE(RelnSpecSequence, stride, 1, 1 << 16),
      .otherwise = 1,
-     .help = "scale by the training data while learning"},
+     .help = "steps from one window to the next"},
+    {.name = "jitter",
+     WHOLE(RelnSpecSequence, jitter, 0, 1 << 16),
+     .help = "while it learns: a window begins up to so many steps later, drawn in every epoch"},
+    {.name = "time",
+     TEXT(RelnSpecSequence, time),
+     .example = "t",
+     .help = "array of times, (T,) or (N, P); left out: steps of equal length"},
+    {.name = "recording",
+     TEXT(RelnSpecSequence, recording),
+     .example = "r",
+     .help = "array (T,) of numbers: no window reaches from one number to another"},
+    {.name = "step",
+     NUMBER(RelnSpecSequence, step, ABOVE_ZERO, 1e15),
+     .otherwise = 1,
+     .help = "time from step to step, without an array of times"},
+    {.name = "gap",
+     NUMBER(RelnSpecSequence, gap, ABOVE_ZERO, 1e15),
+     .example = "0.1",
+     .help = "the longest step that is allowed; left out: ten times the median"},
+    {.name = "target",
+     WORD(RelnSpecSequence, target, sequence_words),
+     .help = "what a window has of a target (T, ...)"},
+    {.name = "estimate",
+     TEXT(RelnSpecSequence, estimate),
+     .example = "v",
+     .help = "input whose integral over the window is the estimate that the network corrects"},
+    {.name = "causal", FLAG(RelnSpecSequence, causal), .help = "no step sees a later one"},
+    {.name = "taps",
+     WHOLE(RelnSpecSequence, taps, 1, 255),
+     .otherwise = 5,
+     .help = "steps that a convolution sees"},
 };
-static const Section target_section = SECTION("target", target_keys);
+static const Section sequence_section = SECTION("sequence", sequence_keys);
 
 static const Key head_keys[] = {
     {.name = "hidden",
@@ -296,7 +283,9 @@ static const Key train_keys[] = {
      NUMBER(RelnSpecTrain, clip, ABOVE_ZERO, DBL_MAX),
      .example = "1",
      .help = "largest norm of the gradient; lie-neurons take 1 when this is left out"},
-    {.name = "loss", WORD(RelnSpecTrain, loss, loss_words), .help = "classes have cross-entropy"},
+    {.name = "loss",
+     WORD(RelnSpecTrain, loss, reln_loss_words),
+     .help = "of targets without their own; classes have cross-entropy"},
     {.name = "delta",
      NUMBER(RelnSpecTrain, delta, ABOVE_ZERO, DBL_MAX),
      .otherwise = 1,
@@ -310,7 +299,7 @@ static const Key train_keys[] = {
      .write = write_validation,
      .example = TEXT_OF(SHARE),
      .shown = true,
-     .help = "share of the samples kept for it, or a data file of its own"},
+     .help = "share of the samples, a file, or {folds: NUMBER or ARRAY, fold: NUMBER}"},
     {.name = "evaluate",
      WHOLE(RelnSpecTrain, evaluate, 1, 100000000),
      .otherwise = 1,
@@ -350,7 +339,15 @@ static const Key spec_keys[] = {
     {.name = "symmetry", .kind = KEY_OWN, .read = read_symmetry, .write = write_symmetry},
     {.name = "features", TEXT(RelnSpec, features)},
     {.name = "inputs", .kind = KEY_OWN, .read = read_inputs, .write = write_inputs},
-    {.name = "target", .kind = KEY_SECTION, AT(RelnSpec, target), .section = &target_section},
+    {.name = "target",
+     .kind = KEY_OWN,
+     .read = reln_spec_read_target,
+     .write = reln_spec_write_target},
+    {.name = "targets",
+     .kind = KEY_OWN,
+     .read = reln_spec_read_targets,
+     .write = reln_spec_write_targets},
+    {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
 };
@@ -403,8 +400,7 @@ static void write_symmetry(RelnDoc *doc, RelnDocNode *map, const Key *key, const
         reln_doc_set_text(doc, map, key->name, spec->symmetry);
 }
 
-/* "a, b or c" */
-static const char *join(const char *const *words, char *out, size_t size)
+const char *reln_spec_join(const char *const *words, char *out, size_t size)
 {
     size_t used = 0;
 
@@ -427,7 +423,7 @@ static RelnStatus read_input(const Reader *r, const RelnDocNode *node, RelnSpecI
         return reln_keys_fail(r, node, "an input has no name; wanted {name: ARRAY, as: ...}");
     if (!reln_doc_get(node, "as"))
         return reln_keys_fail(r, node, "input %s does not say what it is; wanted as: %s", in->name,
-                              join(reln_input_words, known, sizeof known));
+                              reln_spec_join(reln_input_words, known, sizeof known));
     return RELN_OK;
 }
 
@@ -452,64 +448,6 @@ static void write_inputs(RelnDoc *doc, RelnDocNode *map, const Key *key, const v
     for (int i = 0; i < spec->n_inputs; i++)
         reln_keys_write(doc, reln_doc_set(doc, list, NULL, reln_doc_map(doc)), &input_section,
                         &spec->input[i]);
-}
-
-static RelnStatus read_class_names(const Reader *r, const RelnDocNode *list, RelnSpecTarget *t)
-{
-    if (list->count < 2 || list->count > RELN_SPEC_WEIGHTS)
-        return reln_keys_fail(r, list, "classes has %d names; wanted 2 to %d", list->count,
-                              RELN_SPEC_WEIGHTS);
-    for (const RelnDocNode *i = list->first; i; i = i->next) {
-        if (!i->text || strlen(i->text) >= RELN_SPEC_CLASS_NAME)
-            return reln_keys_fail(r, i, "a name of classes is %.60s; wanted up to %d letters",
-                                  i->text ? i->text : reln_doc_kind_text(i->kind),
-                                  RELN_SPEC_CLASS_NAME - 1);
-        for (int k = 0; k < t->n_names; k++)
-            if (strcmp(t->class_name[k], i->text) == 0)
-                return reln_keys_fail(r, i, "class %s is there twice", i->text);
-        memcpy(t->class_name[t->n_names++], i->text, strlen(i->text) + 1);
-    }
-    t->classes = t->n_names;
-    return RELN_OK;
-}
-
-static RelnStatus read_classes(const Reader *r, const Key *key, const RelnDocNode *node, void *base)
-{
-    RelnSpecTarget *t = base;
-
-    if (node->kind == RELN_DOC_LIST)
-        return read_class_names(r, node, t);
-    RELN_TRY(reln_keys_want(r, node, key->name, RELN_DOC_NUMBER,
-                            "a whole number from 2 to 4096, or a list of names"));
-    if (!(node->number >= 2 && node->number <= 4096 && node->number == floor(node->number)))
-        return reln_keys_fail(r, node, "%s is %.40s; wanted a whole number from 2 to 4096",
-                              key->name, node->text);
-    t->classes = (int)node->number;
-    return RELN_OK;
-}
-
-static void write_classes(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
-{
-    const RelnSpecTarget *t = base;
-    RelnDocNode *list;
-
-    if (t->n_names == 0 && t->classes > 0)
-        reln_doc_set_number(doc, map, key->name, t->classes);
-    if (t->n_names == 0)
-        return;
-    list = reln_doc_set(doc, map, key->name, reln_doc_list(doc));
-    for (int i = 0; i < t->n_names; i++)
-        reln_doc_set_text(doc, list, NULL, t->class_name[i]);
-}
-
-const char *reln_spec_class_name(const RelnSpecTarget *t, int class,
-                                 char text[RELN_SPEC_CLASS_NAME])
-{
-    if (class < t->n_names)
-        snprintf(text, RELN_SPEC_CLASS_NAME, "%s", t->class_name[class]);
-    else
-        snprintf(text, RELN_SPEC_CLASS_NAME, "%d", class);
-    return text;
 }
 
 /* Read a piece of a schedule; a word alone is a piece, too. */
@@ -549,12 +487,44 @@ static void write_schedule(RelnDoc *doc, RelnDocNode *map, const Key *key, const
                         &train->schedule[i]);
 }
 
+static RelnStatus read_whole_from(const Reader *r, const RelnDocNode *node, const char *name,
+                                  int low, int *out)
+{
+    RELN_TRY(reln_keys_want(r, node, name, RELN_DOC_NUMBER, "a whole number"));
+    if (!(node->number >= low && node->number <= 4096 && node->number == floor(node->number)))
+        return reln_keys_fail(r, node, "%s is %.40s; wanted a whole number from %d to 4096", name,
+                              node->text, low);
+    *out = (int)node->number;
+    return RELN_OK;
+}
+
+/* {folds: 5, fold: 0} or {folds: ARRAY, fold: 0} */
+static RelnStatus read_fold(const Reader *r, const RelnDocNode *map, RelnFold *out)
+{
+    const RelnDocNode *folds = reln_doc_get(map, "folds"), *fold = reln_doc_get(map, "fold");
+
+    if (!folds || !fold || map->count != 2)
+        return reln_keys_fail(r, map,
+                              "validation has other keys than wanted: {folds: NUMBER or ARRAY, "
+                              "fold: NUMBER}");
+    RELN_TRY(read_whole_from(r, fold, "fold", 0, &out->number));
+    if (folds->kind == RELN_DOC_TEXT)
+        return reln_keys_text(r, folds, "folds", sizeof out->array, out->array);
+    RELN_TRY(read_whole_from(r, folds, "folds", 2, &out->count));
+    if (out->number >= out->count)
+        return reln_keys_fail(r, fold, "fold is %d of %d; wanted 0 to %d", out->number, out->count,
+                              out->count - 1);
+    return RELN_OK;
+}
+
 static RelnStatus read_validation(const Reader *r, const Key *key, const RelnDocNode *node,
                                   void *base)
 {
     RelnSpecTrain *train = base;
 
     train->validation = 0;
+    if (node->kind == RELN_DOC_MAP)
+        return read_fold(r, node, &train->fold);
     if (node->kind == RELN_DOC_TEXT)
         return reln_keys_text(r, node, key->name, sizeof train->validation_file,
                               train->validation_file);
@@ -570,8 +540,16 @@ static RelnStatus read_validation(const Reader *r, const Key *key, const RelnDoc
 static void write_validation(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
 {
     const RelnSpecTrain *train = base;
+    RelnDocNode *fold;
 
-    if (train->validation_file[0])
+    if (train->fold.count > 0 || train->fold.array[0]) {
+        fold = reln_doc_set(doc, map, key->name, reln_doc_map(doc));
+        if (train->fold.array[0])
+            reln_doc_set_text(doc, fold, "folds", train->fold.array);
+        else
+            reln_doc_set_number(doc, fold, "folds", train->fold.count);
+        reln_doc_set_number(doc, fold, "fold", train->fold.number);
+    } else if (train->validation_file[0])
         reln_doc_set_text(doc, map, key->name, train->validation_file);
     else
         reln_doc_set_number(doc, map, key->name, train->validation);
@@ -587,7 +565,7 @@ static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const
     if (spec->n_inputs == 0)
         return reln_keys_fail(r, root,
                               "there are no inputs; wanted a list of {name: ARRAY, as: ...}");
-    if (!spec->target.name[0])
+    if (spec->n_targets == 0)
         return reln_keys_fail(r, root, "there is no target; wanted {name: ARRAY, as: ...}");
     return RELN_OK;
 }
@@ -674,27 +652,12 @@ static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const R
 
     for (int i = 0; i < spec->n_inputs; i++, node = node->next) {
         RELN_TRY(check_input(r, node, &spec->input[i]));
-        if (strcmp(spec->input[i].name, spec->target.name) == 0)
-            return reln_keys_fail(r, node, "input %s is the target, too", spec->input[i].name);
+        for (int t = 0; t < spec->n_targets; t++)
+            if (strcmp(spec->input[i].name, spec->target[t].name) == 0)
+                return reln_keys_fail(r, node, "input %s is the target, too", spec->input[i].name);
         for (int j = 0; j < i; j++)
             RELN_TRY(check_pair(r, node, &spec->input[i], &spec->input[j]));
     }
-    return RELN_OK;
-}
-
-static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const RelnSpecTarget *t)
-{
-    if (t->as == RELN_TARGET_CLASS && t->classes == 0)
-        return reln_keys_fail(r, node, "target %s is a class; wanted classes: NUMBER beside it",
-                              t->name);
-    if (t->as != RELN_TARGET_CLASS && (t->classes || t->n_weights))
-        return reln_keys_fail(r, node,
-                              "target %s: classes and weights are for a class, and this is "
-                              "a %s",
-                              t->name, reln_target_text(t->as));
-    if (t->n_weights && t->n_weights != t->classes)
-        return reln_keys_fail(r, node, "target %s has %d weights; wanted %d, one for each class",
-                              t->name, t->n_weights, t->classes);
     return RELN_OK;
 }
 
@@ -724,7 +687,7 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
         return reln_keys_fail(r, twice, "model has width and parameters; wanted one of them");
     if (m->parameters)
         m->width = 0;
-    if (m->kind == RELN_MODEL_MLP && m->n_steps)
+    if ((m->kind == RELN_MODEL_MLP || m->kind == RELN_MODEL_RESNET) && m->n_steps)
         return reln_keys_fail(r, reln_doc_get(map, "nonlinearity"),
                               "an mlp takes no nonlinearity; wanted head: {activation: ...}");
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
@@ -737,25 +700,6 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
         choose_structured(map, m);
     if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
         m->form = RELN_FORM_NO_CENTER;
-    return RELN_OK;
-}
-
-static RelnStatus check_loss(const Reader *r, const RelnDocNode *map, RelnSpec *spec)
-{
-    const bool is_class = spec->target.as == RELN_TARGET_CLASS;
-    const RelnDocNode *given = reln_doc_get(map, "loss");
-
-    if (!given && is_class)
-        spec->train.loss = RELN_LOSS_CROSS_ENTROPY;
-    if (is_class != (spec->train.loss == RELN_LOSS_CROSS_ENTROPY))
-        return reln_keys_fail(r, given,
-                              "loss is %s and the target a %s; wanted cross-entropy for "
-                              "classes and nothing else",
-                              loss_word(spec->train.loss), reln_target_text(spec->target.as));
-    if (!is_class && spec->train.smoothing > 0)
-        return reln_keys_fail(r, reln_doc_get(map, "smoothing"),
-                              "smoothing is for classes, and the target is a %s",
-                              reln_target_text(spec->target.as));
     return RELN_OK;
 }
 
@@ -794,6 +738,8 @@ void reln_spec_init(RelnSpec *spec)
 {
     memset(spec, 0, sizeof *spec);
     reln_keys_init(&spec_section, spec);
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+        reln_keys_init(&reln_target_section, &spec->target[t]);
     spec->train.betas[0] = BETA_1;
     spec->train.betas[1] = BETA_2;
     spec->train.validation = SHARE;
@@ -809,9 +755,9 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(check_required(&r, root, spec));
     share_rows(spec);
     RELN_TRY(check_inputs(&r, root, spec));
-    RELN_TRY(check_target(&r, reln_doc_get(root, "target"), &spec->target));
+    RELN_TRY(reln_spec_check_targets(&r, root, spec));
+    RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
-    RELN_TRY(check_loss(&r, reln_doc_get(root, "train"), spec));
     choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
@@ -856,7 +802,14 @@ static const char examples[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n"
     "# - {name: p, as: fourvector, points: true, count: k}      # the same, k (N,) of the P "
-    "places\n";
+    "places\n"
+    "# - {name: v, as: vector, sequence: true}                 # steps in time: (N, P, n), or "
+    "recordings (T, n)\n";
+
+static const char several[] =
+    "# targets:                            # instead of target: several, each with its own loss\n"
+    "#   - {name: E, as: scalar, loss: gaussian}\n"
+    "#   - {name: F, as: vector, weight: 10}\n";
 
 /* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)
@@ -880,8 +833,13 @@ size_t reln_spec_template(char *text, size_t size)
     print_inputs(&page);
     reln_page_print(&page, "target:\n  %-35s # array of the data file\n", "name: y");
     reln_page_print(&page, "  as: %-31s # %s\n", reln_target_words[0],
-                    join(reln_target_words, words, sizeof words));
-    reln_keys_template(&page, &(Section){"target", target_keys + 2, target_section.n_keys - 2}, 2);
+                    reln_spec_join(reln_target_words, words, sizeof words));
+    reln_keys_template(
+        &page, &(Section){"target", reln_target_section.keys + 2, reln_target_section.n_keys - 2},
+        2);
+    reln_page_print(&page, "%s", several);
+    reln_page_print(&page, "%-37s # for inputs with sequence: true\n", "sequence:");
+    reln_keys_template(&page, &sequence_section, 2);
     reln_page_print(&page, "model:\n");
     reln_keys_template(&page, &model_section, 2);
     reln_page_print(&page, "train:\n");
@@ -947,13 +905,4 @@ RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch)
     for (int i = 0; i < s.n_pieces; i++)
         s.piece[i] = piece_of(spec, &spec->train.schedule[i], steps_per_epoch);
     return s;
-}
-
-RelnLoss reln_spec_loss(const RelnSpec *spec)
-{
-    return (RelnLoss){.kind = spec->train.loss,
-                      .delta = spec->train.delta,
-                      .smoothing = spec->train.smoothing,
-                      .n_weights = spec->target.n_weights,
-                      .weights = spec->target.n_weights ? spec->target.weights : NULL};
 }

@@ -76,6 +76,15 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
 }
 
+/* Is a target, or its covariance, made of features? */
+static bool needs_features(const RelnModel *m)
+{
+    for (int t = 0; t < m->spec.n_targets; t++)
+        if (reln_model_target_size(m, t) > 1)
+            return true;
+    return false;
+}
+
 /* What samples are judged by: lengths of mixed sums at several scales, in the dtype of x, beside what is known of them.
  * Vectors and matrices are made of the mixed sums, with coefficients that are functions of invariants. */
 static RelnFeatures of_samples(Build *b, const RelnSet *set)
@@ -83,7 +92,7 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
     const RelnScales scale = reln_build_scales(b);
     RelnNode *x = mixed(b, "mixed.W", set->sums, b->width);
 
-    if (reln_model_target_size(b->m) > 1)
+    if (needs_features(b->m))
         return (RelnFeatures){reln_nn_gate(&b->net, "coefficients",
                                            x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL, set->z,
                                            b->width),
@@ -158,7 +167,7 @@ static RelnSet attend(Build *b, RelnSet set)
     return set;
 }
 
-RelnNode *reln_build_structured(Build *b)
+RelnFeatures reln_build_structured(Build *b)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnScales scale = reln_build_scales(b);
@@ -177,7 +186,7 @@ RelnNode *reln_build_structured(Build *b)
         reln_graph_fail(b->g, RELN_ERR_ARG,
                         "kind %s: no input is a set of matrices or vectors; wanted points: true",
                         reln_model_kind_text(spec->kind));
-        return NULL;
+        return (RelnFeatures){0};
     }
     if (spec->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
@@ -194,5 +203,5 @@ RelnNode *reln_build_structured(Build *b)
         reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
         reln_build_tap(b, name, set.sums);
     }
-    return reln_build_readout(b, of_samples(b, &set));
+    return of_samples(b, &set);
 }

@@ -283,7 +283,8 @@ static void default_steps(RelnModel *m)
     } else {
         const int n = reln_algebra_n(m->algebra);
 
-        push_step(m, RELN_STEP_RMS);
+        if (m->spec.model.kind != RELN_MODEL_SEQUENCE) /* whose blocks have gates */
+            push_step(m, RELN_STEP_RMS);
         push_step(m, reln_algebra_dim(m->algebra) == n * n ? RELN_STEP_PRODUCT : RELN_STEP_BRACKET);
     }
 }

@@ -73,6 +73,50 @@ static RelnNode *distance(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnN
     return e ? mean_over_item(g, e, (double)reln_shape_count(&e->shape)) : NULL;
 }
 
+/* ---- quantiles -------------------------------------------------------------------------------------------------- */
+
+/* max(q r, (q - 1) r) = q r + max(-r, 0) of r = t - y: its mean is least where a share q of the truth is below y. */
+static RelnNode *pinball(RelnGraph *g, double q, RelnNode *y, RelnNode *target)
+{
+    RelnNode *r = reln_sub(g, target, y);
+
+    return reln_add(g, reln_scale(g, r, q), reln_relu(g, reln_scale(g, r, -1)));
+}
+
+static bool want_quantiles(RelnGraph *g, const RelnLoss *loss, const RelnNode *y, const RelnNode *t)
+{
+    RelnShape wanted = t->shape;
+
+    wanted.dims[RELN_C] *= loss->n_quantiles;
+    if (y->dtype == RELN_I32 || t->dtype == RELN_I32)
+        return reln_graph_fail(g, RELN_ERR_ARG, "quantiles: indices, wanted numbers");
+    if (memcmp(&y->shape, &wanted, sizeof wanted) != 0)
+        return reln_graph_fail(g, RELN_ERR_SHAPE,
+                               "quantiles: the output is %s, its target %s; wanted %d channels for "
+                               "each of its own",
+                               reln_shape_text(y), reln_shape_text(t), loss->n_quantiles);
+    return (reln_is_invariant(y) && reln_is_invariant(t)) ||
+           reln_graph_fail(g, RELN_ERR_REP,
+                           "quantiles: the output transforms as %s, which has no order; wanted "
+                           "invariants",
+                           reln_rep_name(y->rep));
+}
+
+static RelnNode *quantiles(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
+{
+    const int c = target->shape.dims[RELN_C];
+    RelnNode *sum = NULL;
+
+    if (!want_quantiles(g, loss, y, target))
+        return NULL;
+    for (int i = 0; i < loss->n_quantiles; i++) {
+        RelnNode *l = pinball(g, loss->quantiles[i], reln_slice(g, y, RELN_C, i * c, c), target);
+
+        sum = sum ? reln_add(g, sum, l) : l;
+    }
+    return sum ? mean_over_item(g, sum, (double)reln_shape_count(&y->shape)) : NULL;
+}
+
 /* ---- classes ---------------------------------------------------------------------------------------------------- */
 
 static bool want_classes(RelnGraph *g, const RelnLoss *loss, const RelnNode *y, const RelnNode *t)
@@ -147,10 +191,29 @@ static RelnNode *classified(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Rel
 
 /* ---- both ------------------------------------------------------------------------------------------------------- */
 
+static bool quantiles_are_known(RelnGraph *g, const RelnLoss *loss)
+{
+    if (loss->kind != RELN_LOSS_QUANTILES)
+        return true;
+    if (loss->n_quantiles < 1 || !loss->quantiles)
+        return reln_graph_fail(g, RELN_ERR_ARG, "loss: %d quantiles at %p, wanted one or more",
+                               loss->n_quantiles, (const void *)loss->quantiles);
+    for (int i = 0; i < loss->n_quantiles; i++)
+        if (!(loss->quantiles[i] > 0 && loss->quantiles[i] < 1))
+            return reln_graph_fail(g, RELN_ERR_ARG, "loss: quantile %g, wanted one between 0 and 1",
+                                   loss->quantiles[i]);
+    return true;
+}
+
 static bool want_loss(RelnGraph *g, const RelnLoss *loss)
 {
-    if ((int)loss->kind < RELN_LOSS_MSE || loss->kind > RELN_LOSS_CROSS_ENTROPY)
+    if ((int)loss->kind < RELN_LOSS_MSE || loss->kind > RELN_LOSS_QUANTILES)
         return reln_graph_fail(g, RELN_ERR_ARG, "loss: kind %d is unknown", (int)loss->kind);
+    if (loss->kind == RELN_LOSS_GAUSSIAN)
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "loss: a Gaussian has a variance, too; wanted reln_loss_gaussian()");
+    if (!quantiles_are_known(g, loss))
+        return false;
     if (!(loss->delta >= 0.0 && isfinite(loss->delta)))
         return reln_graph_fail(g, RELN_ERR_ARG, "loss: delta %g, wanted a number above 0",
                                loss->delta);
@@ -170,6 +233,8 @@ RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *t
 
     if (!y || !target || !want_loss(g, loss))
         return NULL;
+    if (loss->kind == RELN_LOSS_QUANTILES)
+        return quantiles(g, loss, y, target);
     return loss->kind == RELN_LOSS_CROSS_ENTROPY ? classified(g, loss, y, target)
                                                  : distance(g, loss, y, target);
 }

@@ -129,7 +129,7 @@ refused 3 'there is no array Z; there are X (600, 3, 3), Y (600, 3, 3), y (600,)
     --set inputs.0.name=Z
 refused 2 'progress is .loud.; wanted auto, bar, plain or none' fit pairs.yaml pairs.npz --out no --progress loud
 # only what is near is suggested
-refused 3 "unknown key 'sequence' in an input; known are name, as," fit pairs.yaml pairs.npz --out no --set inputs.0.sequence=true
+refused 3 "unknown key 'wavelength' in an input; known are name, as," fit pairs.yaml pairs.npz --out no --set inputs.0.wavelength=true
 refused 2 "unknown option '--dtype'; there are --out, " fit pairs.yaml pairs.npz --out no --dtype f64
 
 # ---- classes as people judge them ------------------------------------------------------------------------------------------

@@ -292,12 +292,16 @@ static void classes_come_as_probabilities(void **state)
 static RelnMetrics tally(RelnSpec *spec, ptrdiff_t outputs, double mean, double deviation,
                          ptrdiff_t n, const double *y, const double *target)
 {
-    RelnTally t = {.spec = spec, .outputs = outputs, .mean = mean, .deviation = deviation};
+    const ptrdiff_t truth = spec->target[0].as == RELN_TARGET_CLASS ? 1 : outputs;
+    RelnTargetTally t = {.target = &spec->target[0],
+                         .loss_of = reln_spec_loss(spec, 0),
+                         .layout = {.size = 1, .value = outputs, .truth = truth},
+                         .mean = mean,
+                         .deviation = deviation};
 
-    reln_tally_add(&t, 1, y, target); /* in two pieces */
-    reln_tally_add(&t, n - 1, y + outputs,
-                   target + (spec->target.as == RELN_TARGET_CLASS ? 1 : outputs));
-    return reln_tally_metrics(&t);
+    for (ptrdiff_t i = 0; i < n; i++)
+        reln_target_tally_add(&t, y + i * outputs, target + i * truth, 0);
+    return reln_target_metrics(&t);
 }
 
 static void errors_of_numbers_are_those_by_hand(void **state)
@@ -309,7 +313,7 @@ static void errors_of_numbers_are_those_by_hand(void **state)
 
     (void)state;
     reln_spec_init(&spec);
-    spec.target.as = RELN_TARGET_SCALAR;
+    spec.target[0].as = RELN_TARGET_SCALAR;
     m = tally(&spec, 1, 0, 2, 4, y, target);
     assert_int_equal(m.n_samples, 4);
     assert_near(&m.mse, &(double){3.5}, 1, 0);
@@ -317,13 +321,13 @@ static void errors_of_numbers_are_those_by_hand(void **state)
     assert_near(&m.loss, &(double){3.5 / 4}, 1, 0); /* of residuals halved */
     assert_near(&m.r2, &(double){1 - 3.5 / 5}, 1, 4 * DBL_EPSILON);
     assert_true(isnan(m.accuracy));
-    spec.train.loss = RELN_LOSS_MAE;
+    spec.target[0].loss = RELN_LOSS_MAE;
     assert_near(&(double){tally(&spec, 1, 0, 2, 4, y, target).loss}, &(double){0.75}, 1, 0);
-    spec.train.loss = RELN_LOSS_HUBER; /* 1/8 + 1/2 + 0 + (1.5 - 1/2) */
+    spec.target[0].loss = RELN_LOSS_HUBER; /* 1/8 + 1/2 + 0 + (1.5 - 1/2) */
     spec.train.delta = 1;
     assert_near(&(double){tally(&spec, 1, 0, 2, 4, y, target).loss}, &(double){1.625 / 4}, 1, 0);
     /* two numbers a sample: the same four entries */
-    spec.train.loss = RELN_LOSS_MSE;
+    spec.target[0].loss = RELN_LOSS_MSE;
     m = tally(&spec, 2, 0, 1, 2, y, target);
     assert_near(&m.mse, &(double){3.5}, 1, 0);
     assert_near(&m.loss, &(double){3.5}, 1, 0);
@@ -339,7 +343,7 @@ static void targets_far_from_zero_keep_their_variance(void **state)
 
     (void)state;
     reln_spec_init(&spec);
-    spec.target.as = RELN_TARGET_SCALAR;
+    spec.target[0].as = RELN_TARGET_SCALAR;
     m = tally(&spec, 1, far + 4, 2, 4, y, target);
     assert_near(&m.r2, &(double){1 - 3.5 / 5}, 1, 4 * DBL_EPSILON);
 }
@@ -353,17 +357,53 @@ static void errors_of_classes_are_those_by_hand(void **state)
 
     (void)state;
     reln_spec_init(&spec);
-    spec.target.as = RELN_TARGET_CLASS;
-    spec.target.classes = 2;
+    spec.target[0].as = RELN_TARGET_CLASS;
+    spec.target[0].classes = 2;
     m = tally(&spec, 2, 0, 1, 3, y, label);
     assert_near(&m.accuracy, &(double){2.0 / 3}, 1, DBL_EPSILON);
     assert_near(&m.loss, &(double){(log(2) + log(4.0 / 3) + log(4)) / 3}, 1, 8 * DBL_EPSILON);
     assert_true(isnan(m.mse));
-    spec.target.n_weights = 2;
-    spec.target.weights[0] = 5; /* all are of this class: the mean is as before */
-    spec.target.weights[1] = 1;
+    spec.target[0].n_weights = 2;
+    spec.target[0].weights[0] = 5; /* all are of this class: the mean is as before */
+    spec.target[0].weights[1] = 1;
     m = tally(&spec, 2, 0, 1, 3, y, label);
     assert_near(&m.loss, &(double){(log(2) + log(4.0 / 3) + log(4)) / 3}, 1, 8 * DBL_EPSILON);
+}
+
+/* One variance 4 for three numbers, errors (2, 0, 0) and (0, 4, 4): e^2/v = 1 and 8, of three numbers each. */
+static void errors_of_densities_are_those_by_hand(void **state)
+{
+    const double y[] = {2, 0, 0, 4, 0, 4, 4, 4}, truth[] = {0, 0, 0, 0, 0, 0};
+    RelnSpec spec;
+    RelnMetrics m;
+    RelnTargetTally t = {.target = &spec.target[0], .n = 3, .deviation = 1, .graph_loss = true};
+
+    (void)state;
+    reln_spec_init(&spec);
+    spec.target[0].as = RELN_TARGET_VECTOR;
+    spec.target[0].loss = RELN_LOSS_GAUSSIAN;
+    t.layout = (RelnTargetLayout){.size = 3, .channels = 1, .value = 3, .spread = 1, .truth = 3};
+    reln_target_tally_add(&t, y, truth, 1);
+    reln_target_tally_add(&t, y + 4, truth, 2);
+    m = reln_target_metrics(&t);
+    assert_near(&m.loss, &(double){1.5}, 1, 0);
+    assert_near(&m.nees, &(double){(1.0 / 3 + 8.0 / 3) / 2}, 1, 4 * DBL_EPSILON);
+    assert_near(&m.nll, &(double){(4.5 + 3 * log(4) + 3 * log(6.283185307179586)) / 2}, 1,
+                8 * DBL_EPSILON);
+    /* chi-square of three degrees of freedom: 0.1987 below 1, 0.9540 below 8 */
+    assert_near(&m.coverage, &(double){0.5}, 1, 0);
+    assert_near(&(double){reln_chi_square_below(3, 1)}, &(double){0.198748043098799}, 1, 1e-13);
+    assert_near(&(double){reln_chi_square_below(3, 8)}, &(double){0.953988294310769}, 1, 1e-13);
+    assert_near(&(double){reln_chi_square_below(2, 4)}, &(double){1 - exp(-2)}, 1, 1e-14);
+    /* the same as a covariance: diag(4, 4, 4) */
+    spec.target[0].variance = RELN_VARIANCE_COVARIANCE;
+    t = (RelnTargetTally){.target = &spec.target[0], .n = 3, .deviation = 1, .layout = t.layout};
+    t.layout.spread = 9;
+    reln_target_tally_add(&t, (double[]){0, 4, 4, 4, 0, 0, 0, 4, 0, 0, 0, 4}, truth, 0);
+    m = reln_target_metrics(&t);
+    assert_near(&m.nees, &(double){8.0 / 3}, 1, 4 * DBL_EPSILON);
+    assert_near(&m.nll, &(double){(8 + 3 * log(4) + 3 * log(6.283185307179586)) / 2}, 1,
+                8 * DBL_EPSILON);
 }
 
 /* ---- no memory ------------------------------------------------------------------------------------------------------- */
@@ -419,6 +459,7 @@ int main(void)
         cmocka_unit_test(classes_come_as_probabilities),
         cmocka_unit_test(errors_of_numbers_are_those_by_hand),
         cmocka_unit_test(targets_far_from_zero_keep_their_variance),
+        cmocka_unit_test(errors_of_densities_are_those_by_hand),
         cmocka_unit_test(errors_of_classes_are_those_by_hand),
         cmocka_unit_test(using_a_model_survives_every_failing_allocation),
     };

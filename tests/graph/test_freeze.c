@@ -1,4 +1,5 @@
 /* Frozen plans: the bits of plans that are not, whatever happens to the store. */
+#include <pthread.h>
 #include <string.h>
 
 #include "graph/fixture.h"
@@ -185,6 +186,105 @@ static void every_allocation_may_fail(void **state)
     assert_true(fail_every_allocation(freeze_somewhere) > 10);
 }
 
+/* ---- in several threads ---------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 7, RUNS = 20 };
+
+/* One thread's plan, its batch, and what it gave. */
+typedef struct Job {
+    RelnPlan *plan;
+    double x[N * 3 * C], t[N], size;
+    RelnStatus status;
+} Job;
+
+static void run_job(Job *job)
+{
+    job->status = reln_plan_run(job->plan, &(RelnRun){.n_samples = N, .seed = 2});
+    if (job->status == RELN_OK)
+        memcpy(job->t, reln_plan_output(job->plan, "t", NULL), sizeof job->t);
+}
+
+static void *run_often(void *self)
+{
+    Job *job = self;
+
+    for (int i = 0; i < RUNS && job->status == RELN_OK; i++)
+        run_job(job);
+    return NULL;
+}
+
+/* Plans of one graph and one store, each with its own batch: at the same time they give the bits that they give in turn.
+ * With -fsanitize=thread this is the test that nothing is shared but what is only read. */
+static void frozen_plans_run_at_the_same_time(void **state)
+{
+    static Job jobs[THREADS];
+    static double alone[THREADS][N];
+    pthread_t threads[THREADS];
+    RelnRng rng = reln_rng(9, 0);
+    Net net;
+
+    (void)state;
+    make(&net, 1);
+    memset(jobs, 0, sizeof jobs);
+    for (int i = 0; i < THREADS; i++) {
+        fill_normal(&rng, N * 3 * C, jobs[i].x);
+        jobs[i].size = 0.7;
+        assert_ok(net.f.ctx, reln_plan_create(net.f.graph, NULL, &jobs[i].plan));
+        assert_ok(net.f.ctx, reln_plan_freeze(jobs[i].plan));
+        assert_ok(net.f.ctx, reln_plan_bind(jobs[i].plan, "x", jobs[i].x, RELN_F64));
+        assert_ok(net.f.ctx, reln_plan_bind(jobs[i].plan, "size", &jobs[i].size, RELN_F64));
+        run_job(&jobs[i]);
+        assert_ok(net.f.ctx, jobs[i].status);
+        memcpy(alone[i], jobs[i].t, sizeof alone[i]);
+        assert_ok(net.f.ctx,
+                  reln_plan_freeze(jobs[i].plan)); /* again: the first run in a thread packs */
+    }
+    assert_memory_not_equal(alone[0], alone[1], sizeof alone[0]);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_often, &jobs[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_ok(net.f.ctx, jobs[i].status);
+        assert_memory_equal(jobs[i].t, alone[i], sizeof alone[i]);
+        reln_plan_destroy(jobs[i].plan);
+    }
+    clear(&net);
+}
+
+/* ---- indices of 64 bits ------------------------------------------------------------------------------------------------ */
+
+/* Indices may be i64; one that would fit only after losing its upper half is refused. */
+static void indices_may_have_64_bits(void **state)
+{
+    static const int32_t narrow[] = {2, 0, 1};
+    int64_t wide[] = {2, 0, 1};
+    double first[3];
+    RelnPlan *plan = NULL;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    reln_output(f.graph, "y",
+                reln_pick(f.graph,
+                          reln_const(f.graph, (RelnDims){.c = 3}, NULL, (double[]){5, 6, 7}),
+                          reln_input_index(f.graph, "i", RELN_SAMPLES, (RelnDims){0}, RELN_STEP, 3),
+                          RELN_C));
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_ok(f.ctx, reln_plan_bind_sized(plan, "i", narrow, RELN_I32, 3));
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 3}));
+    memcpy(first, reln_plan_output(plan, "y", NULL), sizeof first);
+    assert_true(first[0] == 7 && first[1] == 5 && first[2] == 6);
+    assert_ok(f.ctx, reln_plan_bind_sized(plan, "i", wide, RELN_I64, 3));
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 3}));
+    assert_memory_equal(reln_plan_output(plan, "y", NULL), first, sizeof first);
+    wide[1] = ((int64_t)1 << 32) + 1;
+    assert_int_equal(reln_plan_run(plan, &(RelnRun){.n_samples = 3}), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(f.ctx), "index 4294967297 of sample 1"));
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +292,8 @@ int main(void)
         cmocka_unit_test(the_store_is_seen_when_frozen_again),
         cmocka_unit_test(plans_that_change_the_store_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(frozen_plans_run_at_the_same_time),
+        cmocka_unit_test(indices_may_have_64_bits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

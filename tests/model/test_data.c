@@ -353,7 +353,7 @@ static void predict(Run *r, World *w, ptrdiff_t n, const ptrdiff_t *rows, uint64
 
     assert_ok(w->ctx, reln_data_bind(w->data, r->plan, n, rows, epoch));
     assert_ok(w->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
-    reln_model_predictions(w->model, reln_plan_output(r->plan, "y", NULL), n, out);
+    reln_model_predictions(w->model, r->plan, n, out);
     out[n * outputs] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
 }
 
@@ -415,7 +415,7 @@ static void the_loss_is_that_of_the_predictions(void **state)
         assert_ok(w.ctx, world_model(&w));
         assert_ok(w.ctx, world_data(&w, NULL));
         assert_ok(w.ctx, reln_data_normalise(w.data, 3, rows));
-        d = reln_model_constants(w.model)->deviation;
+        d = reln_model_constants(w.model)->target[0].deviation;
         assert_true(d > 0.1 && fabs(d - 1) > 1e-6);
         run_init(&r, &w);
         predict(&r, &w, 3, rows, 0, y);
@@ -513,6 +513,42 @@ static void splits_are_disjoint_and_belong_to_the_seed(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* Every sample is in one fold: by the seed, and by an array of fold numbers. */
+static void folds_divide_the_samples(void **state)
+{
+    enum { SAMPLES_HERE = 11, FOLDS = 3 };
+    static const double numbers[SAMPLES_HERE] = {0, 1, 2, 2, 1, 0, 0, 0, 1, 2, 1};
+    World w;
+
+    (void)state;
+    assert_int_equal(world_init(&w, NULL, MATRICES SMALL, SAMPLES_HERE), RELN_OK);
+    memcpy(world_array(&w, "fold", 1, (ptrdiff_t[]){SAMPLES_HERE}), numbers, sizeof numbers);
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    for (int by_array = 0; by_array < 2; by_array++) {
+        int seen[SAMPLES_HERE] = {0};
+
+        for (int k = 0; k < FOLDS; k++) {
+            RelnFold fold = {.count = by_array ? 0 : FOLDS, .number = k};
+            ptrdiff_t rows[SAMPLES_HERE], n = 0, left = 0;
+
+            if (by_array)
+                snprintf(fold.array, sizeof fold.array, "fold");
+            assert_ok(w.ctx, reln_data_divide(w.data, &fold, 0, 7, rows, &n, &left));
+            assert_true(n >= SAMPLES_HERE / FOLDS && n <= SAMPLES_HERE / FOLDS + 1);
+            for (ptrdiff_t i = 0; i < n; i++) {
+                seen[rows[i]]++;
+                assert_true(!by_array || numbers[rows[i]] == k);
+            }
+            for (ptrdiff_t i = 1; i < SAMPLES_HERE; i++)
+                assert_true(i == n || rows[i] > rows[i - 1]);
+        }
+        for (int i = 0; i < SAMPLES_HERE; i++)
+            assert_int_equal(seen[i], 1);
+    }
+    world_clear(&w);
+}
+
 /* In gl:3 coordinates are the entries, so the scale is the root mean square of the array itself. */
 static void constants_are_sizes_of_the_training_rows(void **state)
 {
@@ -540,8 +576,8 @@ static void constants_are_sizes_of_the_training_rows(void **state)
             variance += pow(y[rows[r] * 2 + i] - mean, 2) / 6;
     c = reln_model_constants(w.model);
     assert_near(&c->scale[0], (double[]){sqrt(square)}, 1, 1e-14);
-    assert_near(&c->mean, &mean, 1, 1e-14);
-    assert_near(&c->deviation, (double[]){sqrt(variance)}, 1, 1e-13);
+    assert_near(&c->target[0].mean, &mean, 1, 1e-14);
+    assert_near(&c->target[0].deviation, (double[]){sqrt(variance)}, 1, 1e-13);
     world_clear(&w);
 }
 
@@ -715,6 +751,7 @@ int main(void)
         cmocka_unit_test(binding_allocates_nothing),
         cmocka_unit_test(masked_points_play_no_part),
         cmocka_unit_test(splits_are_disjoint_and_belong_to_the_seed),
+        cmocka_unit_test(folds_divide_the_samples),
         cmocka_unit_test(constants_are_sizes_of_the_training_rows),
         cmocka_unit_test(random_frames_belong_to_epoch_and_row),
         cmocka_unit_test(random_frames_move_a_vector_as_target),

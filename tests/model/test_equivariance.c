@@ -104,8 +104,39 @@ static const Case cases[] = {
     {"{symmetry: sp:4, inputs: [{name: X, as: element, points: true}], target: {name: y, as: "
      "matrix},",
      ", kind: set, sums: 2", "sp:4"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, sequence: true},"
+     " {name: C, as: covariance, log: true, sequence: true}], target: {name: y, as: vector},"
+     " sequence: {estimate: v, step: 0.1},",
+     ", kind: sequence", "gl:3"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, sequence: true}], target: {name: y, as: "
+     "scalar}, sequence: {causal: true, taps: 3},",
+     ", kind: sequence", "gl:4"},
+    {"{symmetry: gl:3, inputs: [{name: X, as: matrix, sequence: true}, {name: Y, as: matrix}], "
+     "target: {name: y, as: matrix},",
+     ", kind: sequence", "gl:3"},
+    {"{symmetry: gl:3, inputs: [{name: C, as: covariance, log: true, reference: mean, sequence: "
+     "true}, {name: v, as: vector, sequence: true}], target: {name: y, as: vector},",
+     ", kind: sequence, depth: 1", "gl:3"},
+    {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, sequence: true}], target: {name: y, "
+     "as: class, classes: 3},",
+     ", kind: sequence, depth: 1", "gl:5"},
     {"{symmetry: gl:2+so:3, inputs: [{name: X, as: element}], target: {name: y, as: scalar},", "",
      "gl:2+so:3"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: covariance},", "",
+     "so:3"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector}], target: {name: y, as: covariance},", "",
+     "gl:4"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: vector, loss: "
+     "gaussian, variance: covariance},",
+     ", kind: vector-neurons", "vectors"},
+    {"{symmetry: gl:3, inputs: [{name: C, as: covariance, log: true, reference: mean},"
+     " {name: v, as: vector}], targets: [{name: y, as: covariance}, {name: z, as: vector, loss: "
+     "gaussian, variance: covariance}],",
+     "", "gl:3"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector}, {name: X, as: matrix}], targets: [{name: a, "
+     "as: scalar, loss: quantiles}, {name: b, as: matrix, loss: gaussian}, {name: c, as: class, "
+     "classes: 3}, {name: d, as: vector}],",
+     "", "gl:3"},
 };
 
 /* "depth: 1" of a case replaces the common one: keys may not be there twice. */
@@ -211,7 +242,7 @@ static void act_tap(const Run *r, int t, const RelnElement *g, double *x)
 
 static void predictions(const Run *r, double *y)
 {
-    reln_model_predictions(r->w.model, reln_plan_output(r->plan, "y", NULL), SAMPLES, y);
+    reln_model_predictions(r->w.model, r->plan, SAMPLES, y);
 }
 
 static double largest(ptrdiff_t n, const double *x)
@@ -221,6 +252,29 @@ static double largest(ptrdiff_t n, const double *x)
     for (ptrdiff_t i = 0; i < n; i++)
         most = fmax(most, fabs(x[i]));
     return most;
+}
+
+/* Every covariance of a prediction is symmetric and has positive minors: it is positive definite. */
+static bool covariances_are_positive(const Run *r, const double *y)
+{
+    for (int t = 0; t < r->w.spec.n_targets; t++) {
+        const RelnTargetLayout l = reln_model_layout(r->w.model, t);
+        const bool value = r->w.spec.target[t].as == RELN_TARGET_COVARIANCE;
+        const ptrdiff_t n = r->w.n, from = value ? l.first : l.first + l.value;
+        const ptrdiff_t count = value ? l.value : l.spread % (n * n) == 0 ? l.spread : 0;
+
+        for (ptrdiff_t at = from; at < from + count; at += n * n)
+            for (ptrdiff_t i = 0; i < n; i++)
+                for (ptrdiff_t j = 0; j <= i; j++) {
+                    const double a = y[at + i * n + i], b = y[at + j * n + j];
+                    const double c = y[at + i * n + j], d = y[at + j * n + i];
+
+                    if (!(a > 0) || fabs(c - d) > 1e-9 * sqrt(a * b) ||
+                        (i != j && !(c * d < a * b)))
+                        return false;
+                }
+    }
+    return true;
 }
 
 static double difference(ptrdiff_t n, const double *x, const double *y)
@@ -242,8 +296,7 @@ static double broken_by(Run *r, const RelnElement *g)
     run(r);
     predictions(r, want);
     for (int s = 0; s < SAMPLES; s++)
-        if (r->w.spec.target.as != RELN_TARGET_CLASS)
-            assert_ok(r->w.ctx, reln_model_act_target(r->w.model, g, want + s * outputs));
+        assert_ok(r->w.ctx, reln_model_act_target(r->w.model, g, want + s * outputs));
     for (int t = 0; t < r->net.n_taps; t++) {
         tap[t] = copy_tap(r, t);
         act_tap(r, t, g, tap[t]);
@@ -251,6 +304,8 @@ static double broken_by(Run *r, const RelnElement *g)
     put_frame(r, g);
     run(r);
     predictions(r, got);
+    for (int s = 0; s < SAMPLES; s++)
+        assert_true(covariances_are_positive(r, got + s * outputs));
     off = difference(n, got, want);
     for (int t = 0; t < r->net.n_taps; t++) {
         const double here = difference(
@@ -273,7 +328,7 @@ static void every_model_follows_its_symmetry(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         RelnRng rng = reln_rng(11, i);
         RelnElement *g = NULL;
-        char yaml[512];
+        char yaml[768];
         Run r;
 
         write_spec(&cases[i], "", yaml, sizeof yaml);

@@ -25,7 +25,7 @@ static void predict(World *w, double *y)
     assert_ok(w->ctx, reln_plan_create(net.graph, NULL, &plan));
     assert_ok(w->ctx, reln_data_bind(w->data, plan, 3, rows, 0));
     assert_ok(w->ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 3}));
-    reln_model_predictions(w->model, reln_plan_output(plan, "y", NULL), 3, y);
+    reln_model_predictions(w->model, plan, 3, y);
     reln_plan_destroy(plan);
     reln_model_graph_clear(&net);
 }

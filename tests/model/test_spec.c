@@ -17,7 +17,33 @@ static const Bad bad[] = {
      "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
     {GOOD "zzzzzz: 1\n",
      "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
-     "inputs, target, model, train"},
+     "inputs, target, targets, sequence, model, train"},
+    {GOOD "targets: [{name: z, as: scalar}]\n",
+     "spec.yaml:4: the spec has target and targets; wanted one of them"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{name: y, as: scalar}, {name: y, as: matrix}]\n",
+     "spec.yaml:3: target y is there twice"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "targets: []\n",
+     "spec.yaml:3: targets has 0 items; wanted 1 to 8"},
+    {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{as: scalar}]\n",
+     "spec.yaml:3: a target has no name; wanted {name: ARRAY, as: ...}"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, loss: quantiles}\n",
+     "spec.yaml:3: target y: a vector has no order, so it has no quantiles; wanted a scalar"},
+    {"symmetry: so:3\n" GOOD_INPUTS
+     "target: {name: y, as: scalar, loss: quantiles, quantiles: [0.5, 0.1]}\n",
+     "spec.yaml:3: target y: quantiles do not rise"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: scalar, quantiles: [0.5]}\n",
+     "spec.yaml:3: target y: quantiles are for loss: quantiles, and this is mse"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, variance: covariance}\n",
+     "spec.yaml:3: target y: a variance is for loss: gaussian, and this is mse"},
+    {"symmetry: so:3\n" GOOD_INPUTS
+     "target: {name: y, as: scalar, loss: gaussian, variance: covariance}\n",
+     "spec.yaml:3: target y: variance: covariance is for a vector, and this is a scalar"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: covariance, loss: gaussian}\n",
+     "spec.yaml:3: target y: loss: gaussian is for numbers, vectors and matrices; wanted mse for a "
+     "covariance"},
+    {"symmetry: gl:3\n" GOOD_INPUTS
+     "target: {name: y, as: class, classes: 99, weights: balanced}\n",
+     "spec.yaml:3: target y has 99 classes; balanced weights are for up to 64"},
     {GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: there is no symmetry; wanted a group, as in symmetry: gl:3"},
     {"symmetry: gl:3\n" GOOD_TARGET,
@@ -57,7 +83,7 @@ static const Bad bad[] = {
      "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, count, most"},
+     "mask, count, most, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},
@@ -85,7 +111,7 @@ static const Bad bad[] = {
      "spec.yaml:4: model has width and parameters; wanted one of them"},
     {GOOD "model: {kind: perceptron}\n",
      "spec.yaml:4: unknown word 'perceptron' for kind; known are reln, lie-neurons, "
-     "vector-neurons, mlp, set, graph, transformer"},
+     "vector-neurons, mlp, sequence, resnet, set, graph, transformer"},
     {GOOD "model: {nonlinearity: [relu, brakcet]}\n",
      "spec.yaml:4: unknown word 'brakcet' for nonlinearity; did you mean 'bracket'?"},
     {GOOD "model: {nonlinearity: []}\n", "spec.yaml:4: nonlinearity has 0 items; wanted 1 to 8"},
@@ -108,6 +134,10 @@ static const Bad bad[] = {
     {GOOD "train: {loss: cross-entropy}\n",
      "spec.yaml:4: loss is cross-entropy and the target a scalar; wanted cross-entropy for classes "
      "and nothing else"},
+    {GOOD "train: {validation: {folds: 3, fold: 3}}\n",
+     "spec.yaml:4: fold is 3 of 3; wanted 0 to 2"},
+    {GOOD "train: {validation: {folds: 3}}\n",
+     "spec.yaml:4: validation has other keys than wanted: {folds: NUMBER or ARRAY, fold: NUMBER}"},
     {GOOD "train: {validation: 1}\n",
      "spec.yaml:4: validation is 1; wanted a share from 0 to below 1, or a file"},
     {GOOD "train: {dtype: f16}\n", "spec.yaml:4: unknown word 'f16' for dtype; known are f32, f64"},
@@ -171,8 +201,8 @@ static void keys_arrive_where_they_belong(void **state)
     assert_string_equal(s.symmetry, "so:3");
     assert_string_equal(s.input[0].mask, "m");
     assert_true(s.input[1].log && s.input[0].points && !s.input[2].points);
-    assert_int_equal(s.target.n_weights, 3);
-    assert_true(s.target.weights[2] == 0.5 && !s.target.normalise);
+    assert_int_equal(s.target[0].n_weights, 3);
+    assert_true(s.target[0].weights[2] == 0.5 && !s.target[0].normalise);
     assert_int_equal(s.model.width, 0);
     assert_int_equal(s.model.parameters, 5000);
     assert_int_equal(s.model.steps[1], RELN_STEP_BRACKET);
@@ -197,7 +227,7 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(s.model.width, 64);
     assert_int_equal(s.train.epochs, 100);
     assert_true(s.train.lr == 1e-3 && s.train.betas[1] == 0.999 && s.train.validation == 0.1);
-    assert_true(s.target.normalise);
+    assert_true(s.target[0].normalise);
     s = read_spec(ctx, GOOD "train: {optimizer: adamw}\n");
     assert_true(s.train.decay == 0.01 && s.train.clip == 0);
     s = read_spec(ctx, GOOD "model: {kind: lie-neurons}\n");
@@ -313,13 +343,14 @@ static void optimisers_and_losses_take_their_numbers(void **state)
     o = reln_spec_optimiser(&s);
     assert_int_equal(o.kind, RELN_OPTIMISER_SGD);
     assert_true(o.sgd.momentum == 0.5 && o.sgd.nesterov && o.sgd.decay == 0.1 && o.clip == 2);
-    assert_int_equal(reln_spec_loss(&s).n_weights, 3);
+    assert_int_equal(reln_spec_loss(&s, 0).n_weights, 3);
     s = read_spec(ctx,
                   GOOD "train: {optimizer: adamw, epsilon: 1e-6, epsilon_inside: true, loss: huber,"
                        " delta: 0.5}\n");
     o = reln_spec_optimiser(&s);
     assert_true(o.adam.eps == 1e-6 && o.adam.eps_inside && o.adam.decay == 0.01);
-    assert_true(reln_spec_loss(&s).delta == 0.5 && reln_spec_loss(&s).kind == RELN_LOSS_HUBER);
+    assert_true(reln_spec_loss(&s, 0).delta == 0.5 &&
+                reln_spec_loss(&s, 0).kind == RELN_LOSS_HUBER);
     reln_ctx_destroy(ctx);
 }
 

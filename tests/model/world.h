@@ -116,9 +116,8 @@ static inline void world_mask(World *w, const char *name)
             mask[i * WORLD_POINTS + p] = p == i % WORLD_POINTS || (i + p) % 3 == 0;
 }
 
-static inline void world_target(World *w, RelnRng *rng)
+static inline void world_target(World *w, const RelnSpecTarget *t, RelnRng *rng)
 {
-    const RelnSpecTarget *t = &w->spec.target;
     const int size = t->as == RELN_TARGET_VECTOR ? w->n : 1;
     ptrdiff_t dims[4] = {w->samples, WORLD_CHANNELS, size, w->n};
     double *y;
@@ -129,7 +128,7 @@ static inline void world_target(World *w, RelnRng *rng)
             y[i] = i % t->classes;
         return;
     }
-    if (t->as == RELN_TARGET_MATRIX)
+    if (t->as == RELN_TARGET_MATRIX || t->as == RELN_TARGET_COVARIANCE)
         dims[2] = w->n;
     y = world_array(w, t->name,
                     t->as == RELN_TARGET_SCALAR   ? 2
@@ -137,6 +136,9 @@ static inline void world_target(World *w, RelnRng *rng)
                                                   : 4,
                     dims);
     fill_normal(rng, array_count(&w->arrays[w->n_arrays - 1]), y);
+    if (t->as == RELN_TARGET_COVARIANCE)
+        for (ptrdiff_t i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i += w->n * w->n)
+            random_covariance(rng, w->n, y + i);
 }
 
 static inline RelnStatus world_size(World *w)
@@ -177,7 +179,8 @@ static inline RelnStatus world_init(World *w, RelnCtx *ctx, const char *yaml, in
             world_mask(w, w->spec.input[i].mask);
             break;
         }
-    world_target(w, &rng);
+    for (int t = 0; t < w->spec.n_targets; t++)
+        world_target(w, &w->spec.target[t], &rng);
     return RELN_OK;
 }
 

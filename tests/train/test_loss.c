@@ -363,10 +363,10 @@ static void what_does_not_fit_is_refused(void **state)
     refuse(&entropy, four, four, false, "wanted i32 classes");
     refuse(&entropy, four, four, true, "wanted one for each of its rows");
     refuse(&entropy, (RelnDims){.k = 2, .c = 4}, one, true, "wanted K = 1 and C classes");
-    refuse(&(RelnLoss){RELN_LOSS_CROSS_ENTROPY, 0, 3, weights, 0}, four, one, true,
-           "3 weights for 4 classes");
-    refuse(&(RelnLoss){RELN_LOSS_CROSS_ENTROPY, 0, 4, weights, 0}, four, one, true,
-           "weight -3 of class 2");
+    refuse(&(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY, .n_weights = 3, .weights = weights}, four,
+           one, true, "3 weights for 4 classes");
+    refuse(&(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY, .n_weights = 4, .weights = weights}, four,
+           one, true, "weight -3 of class 2");
 }
 
 int main(void)

@@ -18,6 +18,7 @@ Recipes|docs/recipes.md|recipes.html
 Choosing a symmetry|docs/symmetry.md|symmetry.html
 Coming from PyTorch|docs/pytorch.md|pytorch.html
 Training from files|docs/fit.md|fit.html
+Recordings|docs/sequences.md|sequences.html
 Promise and proof|docs/soundness.md|soundness.html
 Bits|docs/bits.md|bits.html
 Many processes|docs/mpi.md|mpi.html

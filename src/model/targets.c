@@ -1,0 +1,269 @@
+/* targets.c -- the numbers of targets: how they lie in files and predictions, what the network sees of them, and how they
+ * follow the symmetry. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/kinds.h"
+#include "reln/lift.h"
+#include "tensor/linalg.h"
+
+/* ---- extents -------------------------------------------------------------------------------------------------------- */
+
+int reln_model_target_size(const RelnModel *m, int target)
+{
+    return reln_kind_size(reln_target_kind(m->spec.target[target].as)->as, m->n, 0);
+}
+
+static ptrdiff_t spread_count(const RelnModel *m, int target)
+{
+    const RelnSpecTarget *t = &m->spec.target[target];
+    const ptrdiff_t channels = m->shapes.target_channels[target];
+
+    if (t->loss != RELN_LOSS_GAUSSIAN)
+        return 0;
+    return t->variance == RELN_VARIANCE_COVARIANCE ? channels * m->n * m->n : channels;
+}
+
+RelnTargetLayout reln_model_layout(const RelnModel *m, int target)
+{
+    RelnTargetLayout l = {0};
+
+    for (int i = 0; i <= target; i++) {
+        const RelnSpecTarget *t = &m->spec.target[i];
+        const bool class = t->as == RELN_TARGET_CLASS;
+
+        l.first += l.value + l.spread;
+        l.truth_first += l.truth;
+        l.size = reln_model_target_size(m, i);
+        l.channels = class ? t->classes : m->shapes.target_channels[i] * reln_spec_quantiles(t);
+        l.value = (ptrdiff_t)l.size * l.channels;
+        l.spread = spread_count(m, i);
+        l.truth = class ? 1 : (ptrdiff_t)l.size * m->shapes.target_channels[i];
+    }
+    return l;
+}
+
+ptrdiff_t reln_model_outputs(const RelnModel *m)
+{
+    const RelnTargetLayout last = reln_model_layout(m, m->spec.n_targets - 1);
+
+    return last.first + last.value + last.spread;
+}
+
+ptrdiff_t reln_model_truths(const RelnModel *m)
+{
+    const RelnTargetLayout last = reln_model_layout(m, m->spec.n_targets - 1);
+
+    return last.truth_first + last.truth;
+}
+
+const char *reln_model_spread_name(const RelnModel *m, int target)
+{
+    return m->spread_name[target];
+}
+
+const char *reln_target_port(const char *name, int target, char text[RELN_TARGET_PORT])
+{
+    if (target == 0)
+        snprintf(text, RELN_TARGET_PORT, "%s", name);
+    else
+        snprintf(text, RELN_TARGET_PORT, "%s%d", name, target + 1);
+    return text;
+}
+
+bool reln_model_needs_reference(const RelnModel *m)
+{
+    for (int t = 0; t < m->spec.n_targets; t++)
+        if (m->spec.target[t].as == RELN_TARGET_COVARIANCE ||
+            (m->spec.target[t].loss == RELN_LOSS_GAUSSIAN &&
+             m->spec.target[t].variance == RELN_VARIANCE_COVARIANCE))
+            return m->relative && !reln_model_is_mlp(m);
+    return false;
+}
+
+/* ---- what the network sees -------------------------------------------------------------------------------------------- */
+
+/* Take the logarithm of covariances, relative to the sample's reference where the model has one. */
+RelnStatus reln_model_lift_target(const RelnModel *m, const LiftWork *w, int target,
+                                  const double *t, double *out)
+{
+    const ptrdiff_t channels = m->shapes.target_channels[target];
+
+    if (m->spec.target[target].as != RELN_TARGET_COVARIANCE) {
+        memcpy(out, t, (size_t)reln_model_layout(m, target).truth * sizeof *out);
+        return RELN_OK;
+    }
+    return reln_model_needs_reference(m)
+               ? reln_lift_congruence_log(m->ctx, m->n, w->sbar, channels, t, out)
+               : reln_lift_covariance_log(m->ctx, m->n, channels, t, out);
+}
+
+/* ---- predictions ------------------------------------------------------------------------------------------------------ */
+
+static double number(const RelnModel *m, const void *x, ptrdiff_t i)
+{
+    return m->spec.train.dtype == RELN_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
+}
+
+/* Copy an output of n samples, (size, channels) in a graph, to (channels, size) as in files; samples of `out` are `step`
+ * numbers apart. An mlp has the order of files. */
+static void turn(const RelnModel *m, const void *y, ptrdiff_t n, ptrdiff_t size, ptrdiff_t channels,
+                 ptrdiff_t step, double *out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t c = 0; c < channels; c++)
+            for (ptrdiff_t k = 0; k < size; k++)
+                out[i * step + c * size + k] = number(m, y, (i * size + k) * channels + c);
+}
+
+/* Quantiles lie in the graph as channels of the first quantile, then of the second: to (channels, quantiles). */
+static void turn_quantiles(const RelnModel *m, int target, const void *y, ptrdiff_t n,
+                           ptrdiff_t step, double *out)
+{
+    const int q = reln_spec_quantiles(&m->spec.target[target]);
+    const int channels = m->shapes.target_channels[target];
+
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (int c = 0; c < channels; c++)
+            for (int k = 0; k < q; k++)
+                out[i * step + c * q + k] = number(m, y, (i * q + k) * channels + c);
+}
+
+/* An mlp gives the logarithm of a covariance, in the order of files. */
+static void exponentiate(const RelnModel *m, int target, ptrdiff_t n, ptrdiff_t step, double *out)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
+    double x[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
+
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (int c = 0; c < m->shapes.target_channels[target]; c++) {
+            double *s = out + i * step + c * n2;
+
+            memcpy(x, s, (size_t)n2 * sizeof *x);
+            if (reln_readout_covariance_exp(m->ctx, m->n, 1, x, s) != RELN_OK)
+                s[0] = (double)NAN;
+        }
+}
+
+void reln_model_predictions(const RelnModel *m, const RelnPlan *plan, ptrdiff_t n, double *out)
+{
+    const ptrdiff_t step = reln_model_outputs(m);
+    const bool mlp = reln_model_is_mlp(m);
+
+    for (int t = 0; t < m->spec.n_targets; t++) {
+        const RelnTargetLayout l = reln_model_layout(m, t);
+        const ptrdiff_t size = mlp ? 1 : l.size, n2 = (ptrdiff_t)m->n * m->n;
+        const ptrdiff_t channels = m->shapes.target_channels[t];
+        char port[RELN_TARGET_PORT];
+        const void *y = reln_plan_output(plan, reln_target_port("y", t, port), NULL);
+
+        if (m->spec.target[t].loss == RELN_LOSS_QUANTILES)
+            turn_quantiles(m, t, y, n, step, out + l.first);
+        else
+            turn(m, y, n, size, l.value / size, step, out + l.first);
+        if (mlp && m->spec.target[t].as == RELN_TARGET_COVARIANCE)
+            exponentiate(m, t, n, step, out + l.first);
+        if (l.spread > 0)
+            turn(m, reln_plan_output(plan, reln_target_port("variance", t, port), NULL), n,
+                 l.spread == channels ? 1 : n2, channels, step, out + l.first + l.value);
+    }
+}
+
+/* ---- the action ------------------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_model_act_truth(const RelnModel *m, int target, const RelnElement *g,
+                                double *values)
+{
+    const RelnTargetLayout l = reln_model_layout(m, target);
+
+    return reln_kind_act(m, reln_target_kind(m->spec.target[target].as)->as, g, l.truth, l.size,
+                         values);
+}
+
+RelnStatus reln_model_act_target(const RelnModel *m, const RelnElement *g, double *values)
+{
+    for (int t = 0; t < m->spec.n_targets; t++) {
+        const RelnTargetLayout l = reln_model_layout(m, t);
+        const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
+
+        RELN_TRY(reln_kind_act(m, reln_target_kind(m->spec.target[t].as)->as, g, l.value, l.size,
+                               values + l.first));
+        if (l.spread > 0 && m->spec.target[t].variance == RELN_VARIANCE_COVARIANCE)
+            RELN_TRY(
+                reln_kind_act(m, RELN_AS_COVARIANCE, g, l.spread, n2, values + l.first + l.value));
+    }
+    return RELN_OK;
+}
+
+/* ---- constants -------------------------------------------------------------------------------------------------------- */
+
+/* Of covariances, the traces of T and of T^2 for the logarithms T: both are invariant. */
+static RelnStatus add_logs(const RelnModel *m, const LiftWork *w, int target, const double *t,
+                           TargetSums *s)
+{
+    const ptrdiff_t n = m->n, channels = m->shapes.target_channels[target];
+    double *x = reln_alloc(m->ctx, (size_t)(channels * n * n), sizeof *x);
+    RelnStatus status = x ? reln_model_lift_target(m, w, target, t, x) : RELN_ERR_NOMEM;
+
+    for (ptrdiff_t c = 0; status == RELN_OK && c < channels; c++)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            s->sum += x[(c * n + i) * n + i];
+            for (ptrdiff_t j = 0; j < n; j++)
+                s->square += x[(c * n + i) * n + j] * x[(c * n + j) * n + i];
+        }
+    s->numbers += (double)(channels * n * n);
+    reln_free(m->ctx, x);
+    return status;
+}
+
+RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int target, const double *t,
+                                TargetSums *s)
+{
+    const RelnSpecTarget *spec = &m->spec.target[target];
+    const ptrdiff_t count = reln_model_layout(m, target).truth;
+
+    if (spec->as == RELN_TARGET_COVARIANCE)
+        return add_logs(m, w, target, t, s);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        s->sum += t[i];
+        s->square += t[i] * t[i];
+    }
+    s->numbers += (double)count;
+    if (spec->balanced)
+        s->members[(int)t[0]]++;
+    return RELN_OK;
+}
+
+/* The root of a mean square; 1 where all numbers are 0. */
+static double root(double square, double numbers)
+{
+    return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
+}
+
+/* Weights by which every class counts alike: N / (classes N_c), as scikit-learn's "balanced"; a class without a sample has
+ * weight 1. They become the weights of the SPEC. */
+static void balance(RelnSpecTarget *t, const TargetSums *s)
+{
+    for (int c = 0; c < t->classes; c++)
+        t->weights[c] = s->members[c] > 0 ? s->numbers / (t->classes * s->members[c]) : 1;
+    t->n_weights = t->classes;
+    t->balanced = false;
+}
+
+void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *s)
+{
+    RelnSpecTarget *t = &m->spec.target[target];
+    RelnTargetConstants *c = &m->constants.target[target];
+    double diagonal = s->numbers;
+
+    if (s->numbers > 0 && t->balanced)
+        balance(t, s);
+    if (!t->normalise || t->as == RELN_TARGET_CLASS || !(s->numbers > 0))
+        return;
+    if (t->as == RELN_TARGET_COVARIANCE) /* only numbers of the diagonal have a mean */
+        diagonal /= m->n;
+    c->mean =
+        t->as == RELN_TARGET_SCALAR || t->as == RELN_TARGET_COVARIANCE ? s->sum / diagonal : 0;
+    c->deviation = root(s->square - c->mean * c->mean * diagonal, s->numbers);
+}
