@@ -4,6 +4,8 @@
 set -eu
 
 packages="gcc g++ make cmake pkg-config libopenblas-pthread-dev libyaml-dev zlib1g-dev libhdf5-dev libsundials-dev"
+# both MPIs, for the ranks of `make test`
+packages="$packages openmpi-bin libopenmpi-dev mpich libmpich-dev"
 packages="$packages libcmocka-dev libjansson-dev libmujoco-dev man-db"
 if [ "${1:-}" = long ]; then
     packages="$packages clang clang-format clang-tidy libclang-rt-14-dev"

@@ -46,6 +46,9 @@ typedef struct RelnFitOptions {
     bool (*asked)(void *self);
     /* What is done next, after the last step: "errors of the best model". NULL: not told. */
     void (*phase)(void *self, const char *what);
+    /* Ranks that train together (comm.h), all with the same options; rank 0 writes the folder, which all read when a run is
+     * resumed. The result does not depend on their number. Copied; NULL: this process alone. */
+    const RelnComm *comm;
     bool no_check; /* the check of equivariance that a finished run ends with is left out */
 } RelnFitOptions;
 

@@ -92,6 +92,9 @@ RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a 
  *     reln_archive_range(data, x, 0, 100, values);                 // rows 0 .. 99 as doubles
  *     reln_archive_destroy(data);
  *
+ * A path with *, ? or [ that names no file stands for all files that fit it ("part-*.h5"): one set of arrays, with the rows
+ * of all files in the order of their names.
+ *
  * Rows of the leading axis are read when they are asked for, so a file may be larger than memory. What is packed, in
  * Fortran's order or in HDF5 is unpacked when it is first asked for (large arrays to /var/tmp); after that reading
  * allocates nothing. Floats of 2, 4 and 8 bytes, integers with and without sign, and booleans (0 and 1) become doubles.

@@ -43,6 +43,8 @@ RELN_API const char *reln_kernels_text(bool reference);
 RELN_API RelnStatus reln_plan_create(RelnGraph *graph, const RelnPlanOptions *options,
                                      RelnPlan **out);
 RELN_API void reln_plan_destroy(RelnPlan *plan); /* NULL is fine */
+/* The communicator that it was made with; NULL: none, or of one rank. Borrowed. */
+RELN_API const RelnComm *reln_plan_comm(const RelnPlan *plan);
 
 /* What a plan takes and gives, in the order in which it was declared. Names are borrowed from the graph. */
 typedef struct RelnPort {
@@ -75,6 +77,11 @@ RELN_API RelnStatus reln_plan_bind(RelnPlan *plan, const char *input, const void
 RELN_API RelnStatus reln_plan_bind_rows(RelnPlan *plan, const char *rows, const int32_t *counts);
 /* Make room for batches of up to n_samples samples and, for every row domain whose rows are bound, n_rows rows. */
 RELN_API RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows);
+
+/* The samples [*first, *end) that this rank reads of a batch of n_samples, once the numbers of rows are bound: all of them,
+ * where there is one process. The others need not be in memory, only their places. */
+RELN_API RelnStatus reln_plan_samples(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t *first,
+                                      ptrdiff_t *end);
 
 typedef struct RelnRun {
     ptrdiff_t n_samples;
@@ -115,6 +122,8 @@ typedef struct RelnCost {
     size_t bytes_shared;     /* step-level values, lanes, constants, copies of a frozen plan */
     size_t bytes_kept;       /* per-sample values kept across phases, at the capacity reserved */
     int shard, lanes, phases, instructions;
+    size_t bytes_sums; /* added up over shards: what ranks exchange */
+    int reductions;    /* in so many exchanges */
 } RelnCost;
 RELN_API RelnCost reln_plan_cost(const RelnPlan *plan);
 

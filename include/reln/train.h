@@ -148,7 +148,8 @@ typedef struct RelnTrainProgress {
 
 typedef struct RelnTrainer RelnTrainer;
 
-/* Who watches a run and keeps it; all zero: nobody. */
+/* Who watches a run and keeps it; all zero: nobody. Where the plan has ranks, rank 0 observes and saves, and all may be
+ * asked to stop: then all stop. */
 typedef struct RelnTrainWatch {
     void *self;
     /* Progress, after a step: at most every observe_seconds (0: every step), and after every evaluation and the last

@@ -16,6 +16,7 @@ struct RelnCtx {
     atomic_uint_least64_t n_allocations;
     atomic_uint_least64_t n_live;
     RelnStatus status;
+    bool shared; /* all ranks have this error */
     char message[512];
 };
 
@@ -85,6 +86,7 @@ void reln_ctx_clear(RelnCtx *ctx)
     if (!ctx)
         return;
     ctx->status = RELN_OK;
+    ctx->shared = false;
     ctx->message[0] = '\0';
 }
 
@@ -102,6 +104,17 @@ uint64_t reln_ctx_live_blocks(const RelnCtx *ctx)
     return atomic_load_explicit(&ctx->n_live, memory_order_relaxed);
 }
 
+bool reln_ctx_shared(const RelnCtx *ctx)
+{
+    return ctx && ctx->shared;
+}
+
+void reln_ctx_share(RelnCtx *ctx)
+{
+    if (ctx)
+        ctx->shared = true;
+}
+
 RelnStatus reln_null(RelnCtx *ctx, const char *function)
 {
     return reln_fail(ctx, RELN_ERR_ARG, "%s: NULL where a pointer is needed", function);
@@ -114,6 +127,7 @@ RelnStatus(reln_fail)(RelnCtx *ctx, RelnStatus status, const char *format, ...)
     if (!ctx)
         return status;
     ctx->status = status;
+    ctx->shared = false;
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);
     va_end(args);

@@ -29,6 +29,10 @@ RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 #define reln_fail(ctx, status, ...) ((void)(reln_fail)(ctx, status, __VA_ARGS__), (status))
 #endif
 
+/* Is the last error known to all ranks (kit/comm.h)? Mark it so; any other error is not. */
+bool reln_ctx_shared(const RelnCtx *ctx);
+void reln_ctx_share(RelnCtx *ctx);
+
 /* Zeroed memory for count elements, aligned to RELN_ALIGN; NULL with the error recorded when there is none left or
  * the product overflows. count = 0 gives a valid block. */
 void *reln_alloc(RelnCtx *ctx, size_t count, size_t size);

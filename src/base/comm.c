@@ -14,13 +14,15 @@ RelnStatus reln_comm_check(RelnCtx *ctx, const RelnComm *comm)
                      comm->exchange ? "" : ", without exchange()");
 }
 
-static RelnStatus exchange(const RelnComm *comm, RelnCtx *ctx, int n_sends,
-                           const RelnMessage *sends, int n_receives, const RelnMessage *receives)
+RelnStatus reln_comm_exchange(const RelnComm *comm, RelnCtx *ctx, int n_sends,
+                              const RelnMessage *sends, int n_receives, const RelnMessage *receives)
 {
     if (comm->exchange(comm->self, n_sends, sends, n_receives, receives) == RELN_OK)
         return RELN_OK;
-    return reln_fail(ctx, RELN_ERR_IO, "rank %d of %d: the connection to other ranks is lost",
-                     comm->rank, comm->size);
+    (void)reln_fail(ctx, RELN_ERR_IO, "rank %d of %d: the connection to other ranks is lost",
+                    comm->rank, comm->size);
+    reln_ctx_share(ctx); /* nobody is left to be told */
+    return RELN_ERR_IO;
 }
 
 /* The rank that is `by` further, around the circle. */
@@ -44,11 +46,18 @@ static RelnStatus largest(const RelnComm *comm, RelnCtx *ctx, int n, uint64_t *v
         const RelnMessage send = {further(comm, by), values, bytes};
         const RelnMessage receive = {further(comm, -by), theirs, bytes};
 
-        RELN_TRY(exchange(comm, ctx, 1, &send, 1, &receive));
+        RELN_TRY(reln_comm_exchange(comm, ctx, 1, &send, 1, &receive));
         for (int i = 0; i < n; i++)
             values[i] = theirs[i] > values[i] ? theirs[i] : values[i];
     }
     return RELN_OK;
+}
+
+static RelnStatus differ(RelnCtx *ctx, const char *what)
+{
+    (void)reln_fail(ctx, RELN_ERR_ARG, "the ranks have different %s", what);
+    reln_ctx_share(ctx);
+    return RELN_ERR_ARG;
 }
 
 RelnStatus reln_comm_same(const RelnComm *comm, RelnCtx *ctx, int n, const uint64_t *numbers,
@@ -67,7 +76,7 @@ RelnStatus reln_comm_same(const RelnComm *comm, RelnCtx *ctx, int n, const uint6
     RELN_TRY(largest(comm, ctx, 2 * n, ends));
     for (int i = 0; i < n; i++)
         if (ends[i] != ~ends[n + i])
-            return reln_fail(ctx, RELN_ERR_ARG, "the ranks have different %s", names[i]);
+            return differ(ctx, names[i]);
     return RELN_OK;
 }
 
@@ -89,11 +98,11 @@ RelnStatus reln_comm_share(const RelnComm *comm, RelnCtx *ctx, int root, void *b
         if (place % (2 * by) == 0 && place + by < size) {
             const RelnMessage send = {further(comm, by), bytes, n_bytes};
 
-            RELN_TRY(exchange(comm, ctx, 1, &send, 0, NULL));
+            RELN_TRY(reln_comm_exchange(comm, ctx, 1, &send, 0, NULL));
         } else if (place % (2 * by) == by) {
             const RelnMessage receive = {further(comm, -by), bytes, n_bytes};
 
-            RELN_TRY(exchange(comm, ctx, 0, NULL, 1, &receive));
+            RELN_TRY(reln_comm_exchange(comm, ctx, 0, NULL, 1, &receive));
         }
     }
     return RELN_OK;
@@ -132,7 +141,7 @@ RelnStatus reln_comm_gather(const RelnComm *comm, RelnCtx *ctx, void *bytes, con
             add_parts(comm, bytes, begin, comm->rank, count, further(comm, -have), sends);
         const int n_receives = add_parts(comm, bytes, begin, from, count, from, receives);
 
-        RELN_TRY(exchange(comm, ctx, n_sends, sends, n_receives, receives));
+        RELN_TRY(reln_comm_exchange(comm, ctx, n_sends, sends, n_receives, receives));
     }
     return RELN_OK;
 }
@@ -156,7 +165,8 @@ RelnStatus reln_comm_agree(const RelnComm *comm, RelnCtx *ctx, RelnStatus status
     uint64_t worst;
     int rank;
 
-    if (reln_comm_size(comm) == 1)
+    if (reln_comm_size(comm) == 1 ||
+        (status != RELN_OK && status != RELN_ERR_STOPPED && reln_ctx_shared(ctx)))
         return status;
     worst = weigh(comm, status);
     RELN_TRY(largest(comm, ctx, 1, &worst));
@@ -167,5 +177,7 @@ RelnStatus reln_comm_agree(const RelnComm *comm, RelnCtx *ctx, RelnStatus status
         snprintf(text, sizeof text, "%s", reln_ctx_error(ctx));
     RELN_TRY(reln_comm_share(comm, ctx, rank, text, sizeof text));
     text[sizeof text - 1] = '\0';
-    return reln_fail(ctx, (RelnStatus)(worst & STATUS_MASK), "%s", text);
+    (void)reln_fail(ctx, (RelnStatus)(worst & STATUS_MASK), "%s", text);
+    reln_ctx_share(ctx);
+    return reln_ctx_status(ctx);
 }

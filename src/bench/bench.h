@@ -192,6 +192,23 @@ typedef struct BenchOptions {
     void *self;
 } BenchOptions;
 
+/* What a step of training costs, for processes that share it (scale.c). */
+typedef struct BenchScale {
+    int shard;                          /* samples */
+    double shard_seconds, step_seconds; /* of a shard; of a step beside its shards */
+    double sums;                        /* bytes that are added up over shards */
+    int reductions;                     /* in so many exchanges */
+    size_t parameters;
+    int ranks;                            /* of this measurement */
+    double agree_seconds, gather_seconds; /* among them; 0: there is one */
+} BenchScale;
+/* Measure a network; comm may be NULL. RELN_ERR_ARG when there is none of this name. */
+RelnStatus bench_scale(RelnCtx *ctx, const char *name, const RelnComm *comm, BenchScale *out,
+                       char *why, size_t size);
+/* The time of a step of so many shards, on a network of this latency (s) and bandwidth (bytes/s). */
+double bench_scale_seconds(const BenchScale *s, double shards, double ranks, double latency,
+                           double bandwidth);
+
 /* RELN_ERR_ARG when `only` fits nothing. Call bench_clear() in either case. */
 RelnStatus bench_run(RelnCtx *ctx, const BenchOptions *options, BenchResult *out, char *why,
                      size_t size);

@@ -18,6 +18,7 @@
     X(CLI_NOMEM, 5, "out of memory")                                                               \
     X(CLI_NUMERIC, 6, "numbers that are not finite: training diverged, or a model gives them")     \
     X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
+    X(CLI_PREEMPTED, 138, "asked to stop (SIGUSR1), with a checkpoint to go on from")              \
     X(CLI_TERMINATED, 143, "terminated (SIGTERM), with a checkpoint to go on from")
 
 #define CLI_EXIT_ENUM(name, code, text) name = (code),
@@ -32,6 +33,7 @@ struct CliCommand {
     const char *help;     /* what it does and examples; the options are listed below it */
     unsigned options;     /* besides those of every command: CLI_BASIS | CLI_OUT ... */
     int max_operands;     /* arguments that are not options */
+    bool ranks;           /* several processes may run it together (launch.h) */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
     void (*more_help)(const CliArgs *args); /* below its options, for these arguments; NULL: none */
 };

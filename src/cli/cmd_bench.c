@@ -3,6 +3,7 @@
 
 #include "bench/bench.h"
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 
 static const char help[] =
@@ -29,6 +30,8 @@ static const char help[] =
     "memory in bytes and the seconds of building it: what is started to measure a cold start. With "
     "--out\n"
     "it keeps its inputs, weights and gradients, for comparison with other software.\n"
+    "\n"
+    "`scale` measures what a step of training costs and projects it to up to 1000 processes.\n"
     "\n"
     "examples:\n"
     "  reln bench                            all of it, about two minutes\n"
@@ -322,25 +325,80 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
     return CLI_DONE;
 }
 
+static const double latency = 2e-6, bandwidth = 12.5e9; /* of the network that is projected to */
+
+static CliExit scale(RelnCtx *ctx, const CliArgs *args)
+{
+    static const int ranks[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000};
+    enum { STRONG = 1024, WEAK = 8 };
+    BenchScale s;
+    RelnTable *table = NULL;
+    char why[256];
+    const RelnStatus status = bench_scale(ctx, args->operands[1], cli_comm(), &s, why, sizeof why);
+
+    if (status != RELN_OK)
+        return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
+    if (!cli_speaks())
+        return CLI_DONE;
+    printf(
+        "%s: %zu parameters; measured here, one thread: %.3g s for a shard of %d samples, %.3g s "
+        "for a step beside them\n%.0f bytes of sums in each step, exchanged in %d parts\n",
+        args->operands[1], s.parameters, s.shard_seconds, s.shard, s.step_seconds, s.sums,
+        s.reductions);
+    if (s.ranks > 1)
+        printf("measured here, %d ranks: agreeing %.3g s, gathering the sums %.3g s\n", s.ranks,
+               s.agree_seconds, s.gather_seconds);
+    printf("projected to a network of %.3g s latency and %.3g bytes/s; strong: %d shards, weak: %d "
+           "for each "
+           "rank\n",
+           latency, bandwidth, STRONG, WEAK);
+    if (reln_table_create(ctx, &table) != RELN_OK)
+        return cli_fail(CLI_NOMEM, "out of memory");
+    reln_table_column(table, "ranks", RELN_COL_RIGHT);
+    reln_table_column(table, "strong, s", RELN_COL_RIGHT);
+    reln_table_column(table, "efficiency", RELN_COL_RIGHT);
+    reln_table_column(table, "weak, s", RELN_COL_RIGHT);
+    reln_table_column(table, "efficiency", RELN_COL_RIGHT);
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        const double r = ranks[i], strong = bench_scale_seconds(&s, STRONG, r, latency, bandwidth);
+        const double weak = bench_scale_seconds(&s, WEAK * r, r, latency, bandwidth);
+
+        reln_table_row(table);
+        reln_table_count(table, ranks[i]);
+        reln_table_number(table, strong, 3);
+        reln_table_number(table,
+                          bench_scale_seconds(&s, STRONG, 1, latency, bandwidth) / strong / r, 2);
+        reln_table_number(table, weak, 3);
+        reln_table_number(table, bench_scale_seconds(&s, WEAK, 1, latency, bandwidth) / weak, 2);
+    }
+    return cli_print_table(ctx, table);
+}
+
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
 {
-    if (args->n_operands == 0)
+    if (args->n_operands == 0 && !cli_comm())
         return measure(ctx, args);
-    if (args->n_operands == 2 && strcmp(args->operands[0], "once") == 0)
+    if (args->n_operands == 2 && strcmp(args->operands[0], "once") == 0 && !cli_comm())
         return once(ctx, args);
+    if (args->n_operands == 2 && strcmp(args->operands[0], "scale") == 0)
+        return scale(ctx, args);
+    if (cli_comm())
+        return cli_fail(CLI_USAGE, "bench: of several processes, wanted scale NAME");
     return cli_fail(CLI_USAGE,
-                    "bench: '%.60s' is not understood; wanted nothing, or once "
-                    "NAME/PASS/BATCH",
-                    args->operands[0]);
+                    "bench: '%.60s' is not understood; wanted nothing, once "
+                    "NAME/PASS/BATCH, or scale NAME",
+                    args->n_operands > 0 ? args->operands[0] : "");
 }
 
 const CliCommand cli_cmd_bench = {
     .name = "bench",
     .synopsis = "bench [--quick] [--only TEXT,...] [--report FILE] [--json]\n"
-                "bench once NAME/PASS/BATCH [--out FILE.npz]",
+                "bench once NAME/PASS/BATCH [--out FILE.npz]\n"
+                "bench scale NAME",
     .purpose = "speed of networks, layers and kernels, against the machine's own limits",
     .help = help,
     .options = CLI_BENCH | CLI_REPORT | CLI_KERNELS | CLI_OUT,
     .max_operands = 2,
+    .ranks = true,
     .run = run,
 };

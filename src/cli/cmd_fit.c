@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 
 static const char help[] =
@@ -16,6 +17,8 @@ static const char help[] =
     "  reln fit --print-spec > spec.yaml      a SPEC to start from, every key explained\n"
     "  reln fit spec.yaml data.npz            into the folder run\n"
     "  reln fit spec.yaml data.npz --out a    into the folder a\n"
+    "  reln fit spec.yaml 'part-*.h5'         the rows of several files, by their names\n"
+    "  mpirun -n 4 reln fit spec.yaml data.npz    four processes, the same weights\n"
     "  reln fit --resume a                    go on\n"
     "  reln fit spec.yaml data.npz --set train.lr=1e-3 --set model.width=32\n"
     "  reln eval a test.npz                   how good it is on other data\n"
@@ -221,6 +224,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                               .observe = observe,
                               .asked = asked,
                               .phase = phase,
+                              .comm = cli_comm(),
                               .no_check = args->no_check};
     RelnFit *fit = NULL;
     CliShow how;
@@ -255,5 +259,6 @@ const CliCommand cli_cmd_fit = {
     .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
                CLI_NO_CHECK | CLI_UNTIL,
     .max_operands = 2,
+    .ranks = true,
     .run = run,
 };

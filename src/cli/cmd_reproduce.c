@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 #include "tasks/runner.h"
 
@@ -225,7 +226,9 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
         .first_seed = args->seed_given ? args->seed : 1,
         .models = args->models,
         .finished = args->finished,
-        .threads = args->threads ? (int)args->threads : (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .threads =
+            args->threads || cli_comm() ? cli_threads(args) : (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .comm = cli_comm(),
         .jobs = (int)args->jobs,
         .stream = args->quiet && !args->json ? NULL : stdout,
         .json = args->json,
@@ -244,6 +247,13 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
     command_text(args, &request, command, sizeof command);
     request.out = args->out ? args->out : folder;
     request.command = command;
+    if (cli_comm()) { /* several runs at a time: each by a part of the ranks */
+        request.n_parts = request.jobs < cli_comm()->size ? request.jobs : cli_comm()->size;
+        request.n_parts = request.n_parts > 1 ? request.n_parts : 1;
+        code = cli_split(request.n_parts, &request.part, &request.part_comm);
+        if (code != CLI_DONE)
+            return code;
+    }
     cli_catch_signals();
     status = task_reproduce(ctx, &request, &outcome);
     return conclude(status, &outcome, request.out, args->quiet);
@@ -269,6 +279,7 @@ const CliCommand cli_cmd_reproduce = {
     .help = help,
     .options = CLI_OUT | CLI_TASK | CLI_JOBS | CLI_KERNELS | CLI_OWN,
     .max_operands = 1,
+    .ranks = true,
     .run = run,
     .more_help = more_help,
 };

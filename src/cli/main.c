@@ -8,6 +8,7 @@
 
 #include "cli/blas.h"
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/manual.h"
 #include "tasks/task.h"
 
@@ -140,10 +141,18 @@ static CliExit run_command(const CliCommand *command, int argc, char **argv)
         return CLI_USAGE;
     if (args.help)
         return show_command_help(command, &args);
-    if ((code = check_stack()) != CLI_DONE || (code = cli_blas_load()) != CLI_DONE)
+    if ((code = check_stack()) != CLI_DONE || (code = cli_blas_load()) != CLI_DONE ||
+        reln_ctx_create(NULL, &ctx) != RELN_OK) {
+        code = code != CLI_DONE ? code : cli_fail(CLI_NOMEM, "out of memory");
+        cli_leave(code, true);
         return code;
-    if (reln_ctx_create(NULL, &ctx) != RELN_OK)
-        return cli_fail(CLI_NOMEM, "out of memory");
+    }
+    cli_hush();
+    if (cli_comm() && !command->ranks) {
+        reln_ctx_destroy(ctx);
+        return cli_fail(CLI_USAGE, "%s runs as one process; there are %d of them", command->name,
+                        cli_comm()->size);
+    }
     code = command->run(ctx, &args);
     reln_ctx_destroy(ctx);
     return code;
@@ -219,7 +228,10 @@ int main(int argc, char **argv)
     bool broken;
 
     guard_streams();
-    code = run(argc, argv);
+    code = cli_launch(&argc, &argv);
+    if (code == CLI_DONE)
+        code = run(argc, argv);
+    cli_leave(code, false);
     broken = ferror(stdout) != 0;
     errno = 0;
     if (fclose(stdout) != 0 || broken)

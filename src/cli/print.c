@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 
 CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node)
@@ -64,5 +65,7 @@ int cli_threads(const CliArgs *args)
 
     if (args->threads > 0)
         return (int)args->threads;
+    if (cli_comm()) /* a launcher starts as many processes as there is room for */
+        return 1;
     return cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
 }

@@ -148,6 +148,7 @@ void cli_catch_signals(void)
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGUSR1, &action, NULL); /* schedulers send it some time before the end */
 }
 
 int cli_asked_to_stop(void)
@@ -157,5 +158,8 @@ int cli_asked_to_stop(void)
 
 CliExit cli_exit_of_signal(void)
 {
-    return asked == SIGINT ? CLI_INTERRUPTED : asked == SIGTERM ? CLI_TERMINATED : CLI_DONE;
+    return asked == SIGINT    ? CLI_INTERRUPTED
+           : asked == SIGTERM ? CLI_TERMINATED
+           : asked == SIGUSR1 ? CLI_PREEMPTED
+                              : CLI_DONE;
 }

@@ -190,6 +190,11 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     *out = fit;
     fit->ctx = ctx;
     fit->options = *options;
+    if (options->comm) {
+        RELN_TRY(reln_comm_check(ctx, options->comm));
+        fit->comm_copy = *options->comm;
+        fit->comm = fit->comm_copy.size > 1 ? &fit->comm_copy : NULL;
+    }
     reln_arena_init(&fit->arena, ctx);
     fit->folder = copy_text(fit, options->folder);
     fit->note = copy_text(fit, "");
@@ -272,6 +277,8 @@ static RelnStatus plan(RelnFit *fit)
 {
     const RelnOptimiser optimiser = reln_spec_optimiser(&fit->spec);
     const RelnPlanOptions options = {.pool = fit->pool,
+                                     .comm = fit->comm,
+                                     .lanes = fit->spec.train.lanes,
                                      .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
@@ -291,6 +298,7 @@ static RelnStatus plan(RelnFit *fit)
                                .model = fit->model,
                                .pool = fit->pool,
                                .data = fit->plain ? fit->plain : fit->data,
+                               .comm = fit->comm,
                                .asked = fit->options.asked,
                                .self = fit->options.self,
                                .borrowed = true};
@@ -359,6 +367,27 @@ static RelnStatus make_trainer(RelnFit *fit)
     return reln_trainer_create(fit->ctx, &job, &fit->trainer);
 }
 
+/* Say that there are more threads, over all ranks, than a step has work for. */
+static RelnStatus note_idle(RelnFit *fit)
+{
+    const RelnCost cost = reln_plan_cost(fit->plan);
+    const int threads = fit->pool ? reln_pool_threads(fit->pool) : 1;
+    const long long there = (long long)threads * reln_comm_size(fit->comm);
+    const ptrdiff_t shards =
+        (smaller(fit->spec.train.batch, fit->n_train) + cost.shard - 1) / cost.shard;
+    const ptrdiff_t most = smaller(shards, cost.lanes);
+
+    if (!fit->comm || there <= most)
+        return RELN_OK;
+    fit->note = reln_arena_printf(
+        &fit->arena,
+        "%lld threads in %d processes, and work for %td: a batch has %td shards of %d samples, and "
+        "train.lanes is %d%s%s",
+        there, fit->comm->size, most, shards, cost.shard, cost.lanes, fit->note[0] ? "; " : "",
+        fit->note);
+    return fit->note ? RELN_OK : RELN_ERR_NOMEM;
+}
+
 /* The rest of opening a run, after spec, data and model have been made. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
@@ -372,6 +401,7 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
+    RELN_TRY(note_idle(fit));
     /* memory in use, data included, and memory that the steps will touch */
     fit->planned_bytes = before + plan_bytes(fit, fit->plan, smaller(batch, fit->n_train)) +
                          store_bytes(reln_model_store(fit->model));
@@ -428,20 +458,95 @@ static RelnStatus write_spec(RelnFit *fit)
     return status;
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------------------------------- */
+
+/* Ranks open a run in stages. Where one of them fails, all do, with its message. */
+static RelnStatus together(const RelnFit *fit, RelnStatus status)
+{
+    return reln_comm_agree(fit->comm, fit->ctx, status);
+}
+
+static bool is_first(const RelnFit *fit)
+{
+    return reln_comm_rank(fit->comm) == 0;
+}
+
+static uint64_t hash_weights(const RelnStore *store)
+{
+    uint64_t hash = RELN_HASH_SEED;
+
+    for (int i = 0; i < reln_store_count(store); i++) {
+        const RelnEntryInfo entry = reln_store_entry(store, i);
+
+        hash = reln_hash(hash, entry.values, entry.count * (entry.dtype == RELN_F64 ? 8 : 4));
+    }
+    return hash;
+}
+
+/* Compare what the run depends on, before the first step. */
+static RelnStatus compare(RelnFit *fit)
+{
+    static const char *const names[] = {"programs",        "kernels", "SPEC or constants",
+                                        "initial weights", "data",    "steps done"};
+    const char *kernels = reln_kernels_text(reln_model_reference(fit->model)), *text;
+    uint64_t numbers[6];
+    RelnDoc *doc = NULL;
+
+    if (!fit->comm)
+        return RELN_OK;
+    RELN_TRY(together(fit, reln_doc_create(fit->ctx, &doc)));
+    text = reln_model_text(fit->model, doc);
+    numbers[0] = reln_hash(RELN_HASH_SEED, reln_version(), strlen(reln_version()));
+    numbers[1] = reln_hash(RELN_HASH_SEED, kernels, strlen(kernels));
+    numbers[2] = text ? reln_hash(RELN_HASH_SEED, text, strlen(text)) : 0;
+    numbers[3] = hash_weights(reln_model_store(fit->model));
+    numbers[4] = fit->fingerprint;
+    numbers[5] = reln_trainer_step(fit->trainer);
+    reln_doc_destroy(doc);
+    return reln_comm_same(fit->comm, fit->ctx, 6, numbers, names);
+}
+
+/* ---- a new run ------------------------------------------------------------------------------------------------------- */
+
 /* Check the spec, the data and the model before the folder is made, so that their errors leave no folder behind. */
-static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
+static RelnStatus read_inputs(RelnFit *fit, const char *spec_path, const char *data_path)
 {
     RELN_TRY(read_spec(fit, spec_path));
     RELN_TRY(open_files(fit, data_path, fit->spec.train.validation_file));
-    RELN_TRY(make_model(fit));
+    return make_model(fit);
+}
+
+static RelnStatus claim_folder(RelnFit *fit)
+{
+    if (!is_first(fit))
+        return RELN_OK;
     RELN_TRY(refuse_second_run(fit));
     RELN_TRY(enter_folder(fit));
-    RELN_TRY(refuse_second_run(fit)); /* one may have begun before we had the lock */
+    return refuse_second_run(fit); /* one may have begun before we had the lock */
+}
+
+static RelnStatus prepare_new(RelnFit *fit)
+{
     RELN_TRY(take_fingerprint(fit));
-    RELN_TRY(prepare(fit, true));
+    return prepare(fit, true);
+}
+
+static RelnStatus write_first_files(RelnFit *fit)
+{
+    if (!is_first(fit))
+        return RELN_OK;
     RELN_TRY(write_spec(fit));
     RELN_TRY(save_checkpoint(fit));
     return reln_fit_live_begin(fit);
+}
+
+static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
+{
+    RELN_TRY(together(fit, read_inputs(fit, spec_path, data_path)));
+    RELN_TRY(together(fit, claim_folder(fit)));
+    RELN_TRY(together(fit, prepare_new(fit)));
+    RELN_TRY(compare(fit));
+    return together(fit, write_first_files(fit));
 }
 
 RelnStatus reln_fit_open(RelnCtx *ctx, const char *spec_path, const char *data_path,
@@ -540,7 +645,19 @@ static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *pat
     return reln_checkpoint_restore(file, fit->trainer);
 }
 
-static RelnStatus resume(RelnFit *fit)
+static RelnStatus enter_run(RelnFit *fit)
+{
+    if (!reln_folder_exists(fit->folder))
+        return reln_fail(fit->ctx, RELN_ERR_IO,
+                         "%s: no such folder; wanted that of a run to resume", fit->folder);
+    if (!reln_fit_holds_run(fit->folder))
+        return reln_fail(fit->ctx, RELN_ERR_ARG,
+                         "%s: no checkpoint in this folder; wanted that of a run to resume",
+                         fit->folder);
+    return is_first(fit) ? enter_folder(fit) : RELN_OK;
+}
+
+static RelnStatus read_checkpoint(RelnFit *fit)
 {
     char *path = reln_fit_path(fit, "checkpoint.safetensors");
     RelnTensors *file = NULL;
@@ -549,7 +666,6 @@ static RelnStatus resume(RelnFit *fit)
 
     if (!path)
         return RELN_ERR_NOMEM;
-    RELN_TRY(enter_folder(fit));
     status = reln_checkpoint_load(fit->ctx, path, &file, &previous);
     if (status == RELN_OK && previous)
         fit->note = reln_arena_printf(&fit->arena, "%s; the checkpoint before it is taken",
@@ -557,7 +673,15 @@ static RelnStatus resume(RelnFit *fit)
     if (status == RELN_OK)
         status = fit->note ? restore(fit, file, path) : RELN_ERR_NOMEM;
     reln_tensors_destroy(file);
-    return status == RELN_OK ? reln_fit_live_begin(fit) : status;
+    return status;
+}
+
+static RelnStatus resume(RelnFit *fit)
+{
+    RELN_TRY(together(fit, enter_run(fit)));
+    RELN_TRY(together(fit, read_checkpoint(fit)));
+    RELN_TRY(compare(fit));
+    return together(fit, is_first(fit) ? reln_fit_live_begin(fit) : RELN_OK);
 }
 
 RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **out)
@@ -568,13 +692,6 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
     RelnStatus status = RELN_OK;
 
     *out = NULL;
-    if (!reln_folder_exists(options->folder))
-        return reln_fail(ctx, RELN_ERR_IO, "%s: no such folder; wanted that of a run to resume",
-                         options->folder);
-    if (!reln_fit_holds_run(options->folder))
-        return reln_fail(ctx, RELN_ERR_ARG,
-                         "%s: no checkpoint in this folder; wanted that of a run to resume",
-                         options->folder);
     status = create(ctx, options, &fit);
     if (status == RELN_OK)
         status = resume(fit);
@@ -592,7 +709,7 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
  * again. */
 static RelnStatus finish(RelnFit *fit)
 {
-    RelnStatus status = reln_fit_write_outputs(fit);
+    RelnStatus status = together(fit, is_first(fit) ? reln_fit_write_outputs(fit) : RELN_OK);
 
     if (status == RELN_ERR_STOPPED) {
         fit->end = RELN_TRAIN_ASKED;
@@ -610,12 +727,12 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
     if (fit->live.status != RELN_OK) /* a failed write of the live files stopped the run */
         status = fit->live.status;
-    RELN_TRY(status);
+    RELN_TRY(together(fit, status));
     fit->peak_bytes = reln_peak_bytes();
     /* all scores were NaN: the weights are those of the start, and nothing was learned */
     if (fit->end != RELN_TRAIN_ASKED && !reln_fit_result(fit).best)
         fit->end = RELN_TRAIN_DIVERGED;
-    RELN_TRY(reln_fit_live(fit, true));
+    RELN_TRY(together(fit, is_first(fit) ? reln_fit_live(fit, true) : RELN_OK));
     if (reln_fit_result(fit).best && fit->end != RELN_TRAIN_ASKED)
         RELN_TRY(finish(fit));
     *end = fit->end;

@@ -3,6 +3,7 @@
 #define FIT_FIT_H
 
 #include "base/base.h"
+#include "kit/comm.h"
 #include "kit/data.h"
 #include "kit/files.h"
 #include "kit/report.h"
@@ -49,6 +50,7 @@ typedef struct RelnReader {
     RelnData *data;
     bool borrowed; /* pool and data belong to the caller */
     RelnModelGraph net;
+    const RelnComm *comm; /* ranks that use it together; NULL: none */
     RelnPlan *plan;
     bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
     void *self;
@@ -114,6 +116,8 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
+    RelnComm comm_copy;
+    const RelnComm *comm;                              /* NULL: one process */
     char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no separate file */
     RelnSpec spec;
     RelnFolderLock *lock;

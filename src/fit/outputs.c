@@ -105,6 +105,7 @@ static RelnStatus gather_metrics(Outcome *o)
                          .self = fit->options.self,
                          .borrowed = true};
     const ptrdiff_t *train = fit->rows + fit->n_validation;
+    RelnReader other = reader; /* the run's own would wait for ranks that have no part in this */
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)
@@ -114,8 +115,14 @@ static RelnStatus gather_metrics(Outcome *o)
     reln_reader_close(&reader);
     if (status != RELN_OK || fit->n_validation == 0)
         return status;
-    RELN_TRY(tally(&fit->reader, fit->n_validation, fit->rows, &o->validation));
-    return gather_pairs(o, &fit->reader, fit->n_validation, fit->rows);
+    other.data = fit->reader.data;
+    status = reln_reader_plan(&other);
+    if (status == RELN_OK)
+        status = tally(&other, fit->n_validation, fit->rows, &o->validation);
+    if (status == RELN_OK)
+        status = gather_pairs(o, &other, fit->n_validation, fit->rows);
+    reln_reader_close(&other);
+    return status;
 }
 
 /* The name of the data that plots and checks use: validation data, or training data where there are no others. */

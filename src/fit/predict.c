@@ -29,10 +29,12 @@ RelnStatus reln_reader_plan(RelnReader *r)
     const size_t outputs = (size_t)reln_model_outputs(r->model);
 
     RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){0}, &r->net));
-    RELN_TRY(reln_plan_create(
-        r->net.graph,
-        &(RelnPlanOptions){.pool = r->pool, .reference = reln_model_reference(r->model)},
-        &r->plan));
+    RELN_TRY(reln_plan_create(r->net.graph,
+                              &(RelnPlanOptions){.pool = r->pool,
+                                                 .comm = r->comm,
+                                                 .lanes = reln_model_spec(r->model)->train.lanes,
+                                                 .reference = reln_model_reference(r->model)},
+                              &r->plan));
     RELN_TRY(reln_plan_reserve(r->plan, BATCH, 0));
     RELN_TRY(reln_data_reserve(r->data, BATCH));
     r->y = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->y);
@@ -62,7 +64,8 @@ static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff
     *count = n - first < BATCH ? n - first : BATCH;
     for (ptrdiff_t i = 0; i < *count; i++)
         r->rows[i] = rows ? rows[first + i] : first + i;
-    RELN_TRY(reln_data_bind(r->data, r->plan, *count, r->rows, 0));
+    RELN_TRY(
+        reln_comm_agree(r->comm, r->ctx, reln_data_bind(r->data, r->plan, *count, r->rows, 0)));
     RELN_TRY(reln_plan_run(r->plan,
                            &(RelnRun){.n_samples = *count, .asked = r->asked, .self = r->self}));
     reln_model_predictions(r->model, reln_plan_output(r->plan, "y", NULL), *count, r->y);

@@ -165,6 +165,27 @@ static RelnStatus check_sizes(const RelnPlan *plan)
     return RELN_OK;
 }
 
+RelnStatus reln_plan_samples(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t *first, ptrdiff_t *end)
+{
+    RELN_NEED(plan, RELN_ERR_ARG);
+    RELN_NEED(first && end, reln_null(plan->ctx, __func__));
+
+    *first = 0;
+    *end = n_samples;
+    if (n_samples < 0)
+        return reln_fail(plan->ctx, RELN_ERR_ARG, "run: %td samples", n_samples);
+    if (!plan->ranks.comm)
+        return RELN_OK;
+    RELN_TRY(reln_plan_reserve(plan, n_samples, 0));
+    plan->run = (RelnRun){.n_samples = n_samples};
+    for (int r = 0; r < plan->graph->rows.count; r++)
+        RELN_TRY(count_rows(plan, r));
+    cut_shards(plan);
+    *first = reln_ranks_first_sample(plan, plan->ranks.copy.rank);
+    *end = reln_ranks_first_sample(plan, plan->ranks.copy.rank + 1);
+    return RELN_OK;
+}
+
 RelnStatus reln_plan_start(RelnPlan *plan, const RelnRun *run)
 {
     if (run->n_samples < 0)

@@ -337,12 +337,8 @@ static RelnStatus exchange_level(RelnPlan *plan, const Exchange *x, int level)
     }
     if (n_sends == 0 && n_receives == 0)
         return RELN_OK;
-    return ranks->copy.exchange(ranks->copy.self, n_sends, ranks->sends, n_receives,
-                                ranks->receives) == RELN_OK
-               ? RELN_OK
-               : reln_fail(plan->ctx, RELN_ERR_IO,
-                           "rank %d of %d: the connection to other ranks is lost", ranks->copy.rank,
-                           ranks->copy.size);
+    return reln_comm_exchange(ranks->comm, plan->ctx, n_sends, ranks->sends, n_receives,
+                              ranks->receives);
 }
 
 static void add_level(const RelnPlan *plan, const Phase *phase, const Exchange *x, int level)
@@ -377,8 +373,8 @@ RelnStatus reln_ranks_reduce(RelnPlan *plan, int index)
 
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
-/* The first shard, sample or row of a rank: ranks have whole lanes, lanes have whole shards. */
-static ptrdiff_t first_sample(const RelnPlan *plan, int rank)
+/* Ranks have whole lanes, lanes have whole shards. */
+ptrdiff_t reln_ranks_first_sample(const RelnPlan *plan, int rank)
 {
     const Lanes *lanes = &plan->lanes;
     const int lane = reln_lanes_of_rank(lanes->n, rank, plan->ranks.copy.size);
@@ -393,7 +389,7 @@ static RelnStatus gather_kept(RelnPlan *plan, const Kept *kept)
     size_t *begin = ranks->kept_begin;
 
     for (int r = 0; r <= ranks->copy.size; r++) {
-        const ptrdiff_t sample = first_sample(plan, r);
+        const ptrdiff_t sample = reln_ranks_first_sample(plan, r);
         const RelnDomain domain = kept->node->domain;
 
         begin[r] = kept->item *

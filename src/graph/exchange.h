@@ -61,6 +61,8 @@ void reln_ranks_clear(RelnPlan *plan);
 RelnStatus reln_ranks_prepare(RelnPlan *plan);
 /* The totals of a phase's sums on all ranks, after the lanes of this one. */
 RelnStatus reln_ranks_reduce(RelnPlan *plan, int phase);
+/* The first sample of a rank, in the batch that has been cut into shards. */
+ptrdiff_t reln_ranks_first_sample(const RelnPlan *plan, int rank);
 /* The kept values that are outputs, of all samples. */
 RelnStatus reln_ranks_gather(RelnPlan *plan);
 

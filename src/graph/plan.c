@@ -463,6 +463,11 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
     return NULL;
 }
 
+const RelnComm *reln_plan_comm(const RelnPlan *plan)
+{
+    return plan ? plan->ranks.comm : NULL;
+}
+
 RelnCost reln_plan_cost(const RelnPlan *plan)
 {
     RelnCost cost = {.lanes = RELN_LANES};
@@ -481,6 +486,8 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
         cost.flops_sample += phase->shards.flops;
         cost.bytes_sample += phase->shards.bytes;
         cost.instructions += phase->step.code.count + phase->shards.code.count;
+        cost.bytes_sums += phase->lane_size;
+        cost.reductions += phase->lane_size > 0;
     }
     for (int i = 0; i < plan->kept.count; i++)
         cost.bytes_kept += plan->kept.items[i].capacity;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "io/text.h"
+#include "kit/files.h"
 
 void reln_archive_destroy(RelnArchive *v)
 {
@@ -19,6 +20,8 @@ void reln_archive_destroy(RelnArchive *v)
         if (v->arrays[i].spilled)
             reln_source_close(&v->arrays[i].spill);
     }
+    for (int i = 0; i < v->n_parts; i++)
+        reln_archive_destroy(v->parts[i]);
     for (int i = 0; i < v->n_sources; i++)
         reln_source_close(&v->sources[i]);
     reln_free(v->ctx, v->buffer);
@@ -51,7 +54,13 @@ RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5
 
     RelnArchive *v = create(ctx);
 
-    return finish(v, v ? reln_archive_begin(v, path, h5) : RELN_ERR_NOMEM, out);
+    RelnStatus status = RELN_ERR_NOMEM;
+
+    if (v && reln_archive_is_pattern(path) && !reln_file_exists(path))
+        status = reln_archive_begin_parts(v, path, h5);
+    else if (v)
+        status = reln_archive_begin(v, path, h5);
+    return finish(v, status, out);
 }
 
 RelnStatus reln_archive_open(RelnCtx *ctx, const char *path, RelnArchive **out)
@@ -127,6 +136,9 @@ static RelnStatus fail_row(const RelnArchive *v, const Array *a, const char *wha
 static RelnStatus convert_rows(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n,
                                double *out)
 {
+    if (v->parts)
+        return reln_archive_parts_range(v, a, first, n, out);
+
     const size_t width = a->header.kind->width, all = (size_t)n * (size_t)row_size(a);
     const uint64_t begin = (uint64_t)first * (uint64_t)row_size(a);
 
@@ -159,7 +171,8 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
         return fail_row(v, a, "rows up to", first + (n_rows > 0 ? n_rows - 1 : 0));
     if (v->windows)
         return reln_windows_range(v, a, first, n_rows, out);
-    RELN_TRY(reln_archive_prepare(v, a));
+    if (!v->parts)
+        RELN_TRY(reln_archive_prepare(v, a));
     return convert_rows(v, a, first, n_rows, out);
 }
 
@@ -180,7 +193,8 @@ RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const 
         RELN_TRY(reln_windows_range(v, a, rows[i], 1, out + i * row_size(a)));
     if (v->windows)
         return RELN_OK;
-    RELN_TRY(reln_archive_prepare(v, a));
+    if (!v->parts)
+        RELN_TRY(reln_archive_prepare(v, a));
     for (ptrdiff_t i = 0, run; i < n_rows; i += run) {
         for (run = 1; i + run < n_rows && rows[i + run] == rows[i] + run;)
             run++;

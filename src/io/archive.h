@@ -23,6 +23,8 @@ typedef struct Array {
     const char *dataset;       /* of a .h5 */
     bool ready;
     RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
+    int *in_part;           /* of several files: which array it is in each */
+    ptrdiff_t *first;       /* and its first row there, one more than files */
 } Array;
 
 /* Rows that are windows of steps of another archive. */
@@ -48,11 +50,18 @@ struct RelnArchive {
     Array *arrays;
     Unread *unread; /* of a .h5 */
     unsigned char *buffer;
-    Windows *windows; /* NULL: rows are those of the arrays */
+    Windows *windows;    /* NULL: rows are those of the arrays */
+    RelnArchive **parts; /* several files as one; NULL: it is one */
+    int n_parts;
 };
 
 /* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */
 RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);
+/* archive_parts.c: does a path stand for several files? Opens those that fit it, in the order of their names. */
+bool reln_archive_is_pattern(const char *path);
+RelnStatus reln_archive_begin_parts(RelnArchive *v, const char *pattern, const char *h5);
+RelnStatus reln_archive_parts_range(const RelnArchive *v, const Array *a, ptrdiff_t first,
+                                    ptrdiff_t n, double *out);
 /* Lists arrays in memory. */
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);

@@ -24,8 +24,17 @@ static inline int reln_comm_size(const RelnComm *comm)
 RelnStatus reln_comm_check(RelnCtx *ctx, const RelnComm *comm);
 
 /* The worst status of all ranks: the error of the lowest rank that has one, with its message in every context; else
- * RELN_ERR_STOPPED if one was asked to stop; else RELN_OK. The message of this rank is its context's. */
+ * RELN_ERR_STOPPED if one was asked to stop; else RELN_OK. The message of this rank is its context's. An error that all
+ * ranks have been told of is returned as it is.
+ *
+ * Every other exchange follows an agreement, with nothing between that could fail. So a rank that fails anywhere may go up to
+ * the end of what it does and agree there: the others hear of it where they agree next. */
 RelnStatus reln_comm_agree(const RelnComm *comm, RelnCtx *ctx, RelnStatus status);
+
+/* comm->exchange(), with a message when it fails. */
+RelnStatus reln_comm_exchange(const RelnComm *comm, RelnCtx *ctx, int n_sends,
+                              const RelnMessage *sends, int n_receives,
+                              const RelnMessage *receives);
 
 /* Fill an array on every rank: rank r has bytes [begin[r], begin[r + 1]) of it, begin has size + 1 entries. */
 RelnStatus reln_comm_gather(const RelnComm *comm, RelnCtx *ctx, void *bytes, const size_t *begin);

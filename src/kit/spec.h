@@ -155,6 +155,7 @@ typedef struct RelnSpecPiece {
 typedef struct RelnSpecTrain {
     int epochs, steps; /* one of them; the other is 0 */
     int batch;
+    int lanes; /* partial sums of a batch */
     RelnSpecOptimiser optimizer;
     double lr;
     double betas[2];

@@ -80,12 +80,17 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
     return bind_target(d, plan);
 }
 
+static RelnStatus check_row(const RelnData *d, ptrdiff_t row)
+{
+    return row >= 0 && row < d->found.count
+               ? RELN_OK
+               : reln_fail(d->ctx, RELN_ERR_ARG, "row %td of %td; wanted one from 0", row,
+                           d->found.count);
+}
+
 static RelnStatus fill_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
                               uint64_t epoch)
 {
-    if (row < 0 || row >= d->found.count)
-        return reln_fail(d->ctx, RELN_ERR_ARG, "row %td of %td; wanted one from 0", row,
-                         d->found.count);
     if (!d->resident)
         return load_sample(d, row, at, rows, epoch);
     reln_lifted_copy(d, row, &d->batch, at, rows);
@@ -95,15 +100,21 @@ static RelnStatus fill_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_
 RelnStatus reln_data_bind(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                           uint64_t epoch)
 {
-    ptrdiff_t points = 0;
+    ptrdiff_t points = 0, first, end;
 
     RELN_TRY(reln_data_reserve(d, n));
     for (ptrdiff_t i = 0; i < n; i++) {
-        RELN_TRY(fill_sample(d, rows[i], i, points, epoch));
+        RELN_TRY(check_row(d, rows[i]));
         d->batch.points[i] = reln_data_points(d, rows[i]);
+    }
+    RELN_TRY(bind(d, plan));
+    RELN_TRY(reln_plan_samples(plan, n, &first, &end));
+    for (ptrdiff_t i = 0; i < n; i++) { /* other ranks read the others */
+        if (i >= first && i < end)
+            RELN_TRY(fill_sample(d, rows[i], i, points, epoch));
         points += d->batch.points[i];
     }
-    return bind(d, plan);
+    return RELN_OK;
 }
 
 static int count_mask(int n, const double *mask)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kit/comm.h"
 #include "tasks/files.h"
 
 enum { PARTS = 4 };
@@ -95,7 +96,7 @@ RelnStatus task_keep(TaskRun *run, const RelnStore *store)
     RelnStatus status;
     int n = 0;
 
-    if (!run->files)
+    if (!run->files || reln_comm_rank(run->env->comm) > 0)
         return RELN_OK;
     TRY(task_path(run, "models", "safetensors", path));
     if (!(arrays = calloc((size_t)count + 1, sizeof *arrays)))

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit/comm.h"
+
 enum { PLANS = 1 + EXP_OTHERS };
 
 /* One training of an experiment. */
@@ -568,7 +570,11 @@ static RelnStatus act_all(Exp *e, Moved *m, RelnRng *rng, int n, double share, d
 
 RelnStatus exp_go_on(Exp *e)
 {
-    return task_asked(e->run) ? task_fail(e->run->env, RELN_ERR_STOPPED, "asked to stop") : RELN_OK;
+    const bool asked = task_asked(e->run);
+    const RelnStatus status =
+        reln_comm_agree(e->run->env->comm, e->run->env->ctx, asked ? RELN_ERR_STOPPED : RELN_OK);
+
+    return status == RELN_ERR_STOPPED ? task_fail(e->run->env, status, "asked to stop") : status;
 }
 
 RelnStatus exp_act(Exp *e, const ExpAction *a, RelnRng *rng, int n, double share, double sums[2])

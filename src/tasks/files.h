@@ -20,6 +20,7 @@ typedef struct TaskCall {
     const TaskModel **models;
     TaskRun *runs;
     int jobs;             /* runs at a time */
+    bool writes;          /* this process writes the tables: rank 0 of all */
     RelnFolderLock *lock; /* two processes do not share a folder */
 } TaskCall;
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
+#include "kit/comm.h"
 #include "tasks/files.h"
 
 /* ---- the request ------------------------------------------------------------------------------------------------- */
@@ -141,6 +143,10 @@ static RelnStatus look_up(TaskRun *run, const void *data)
 static RelnStatus make(TaskRun *run, const void *data)
 {
     TRY(task_run_on(run, data));
+    if (reln_comm_rank(run->env->comm) > 0) {
+        run->done = true;
+        return RELN_OK;
+    }
     TRY(task_record_save(run));
     task_checkpoint_remove(run);
     return RELN_OK;
@@ -178,6 +184,8 @@ RelnStatus task_pool_open(TaskCall *call)
 
 RelnStatus task_save(const TaskCall *call)
 {
+    if (!call->writes)
+        return RELN_OK;
     TRY(task_results_save(call));
     return task_page_save(call);
 }
@@ -201,11 +209,14 @@ static int count_done(const TaskCall *call)
 /* Make the missing runs, and save the table so far after each. */
 static RelnStatus make_missing(TaskCall *call, const void *data, bool *stopped)
 {
+    const int n_parts = call->request->comm ? call->request->n_parts : 1;
     TaskRun *run;
+    int missing = 0;
 
     TRY(task_pool_open(call));
     for (int i = 0; (run = task_run_at(call, i)); i++) {
-        const RelnStatus status = run->done ? RELN_OK : task_run_make(call, run, data);
+        const bool ours = !run->done && missing++ % n_parts == call->request->part;
+        const RelnStatus status = ours ? task_run_make(call, run, data) : RELN_OK;
 
         *stopped = run->stopped;
         if (run->stopped)
@@ -216,6 +227,19 @@ static RelnStatus make_missing(TaskCall *call, const void *data, bool *stopped)
     return RELN_OK;
 }
 
+/* All ranks must have found the same runs, or they would wait for each other in different ones. */
+static RelnStatus compare(TaskCall *call)
+{
+    static const char *const names[] = {"programs", "finished runs in the folder"};
+    uint64_t numbers[2] = {reln_hash(RELN_HASH_SEED, task_program(), strlen(task_program())),
+                           RELN_HASH_SEED};
+
+    for (int i = 0; task_run_at(call, i); i++)
+        numbers[1] = reln_hash(numbers[1], &task_run_at(call, i)->done, sizeof(bool));
+    TRY(reln_comm_agree(call->request->comm, call->env.ctx, RELN_OK));
+    return reln_comm_same(call->request->comm, call->env.ctx, 2, numbers, names);
+}
+
 static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
 {
     const Task *task = call->env.task;
@@ -224,6 +248,7 @@ static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
     RelnStatus status;
 
     TRY(find_all(call));
+    TRY(compare(call));
     outcome->found = count_done(call);
     n_missing = call->n_models * call->n_seeds - outcome->found;
     if (call->request->finished && outcome->found == 0)
@@ -232,7 +257,7 @@ static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
     if (call->request->finished || n_missing == 0)
         return RELN_OK;
     call->jobs = call->request->jobs < n_missing ? call->request->jobs : n_missing;
-    call->jobs = call->jobs > 0 ? call->jobs : 1;
+    call->jobs = call->jobs > 0 && !call->request->comm ? call->jobs : 1; /* ranks do not fork */
     status = task->prepare(&call->env, &data);
     if (status == RELN_OK && call->jobs > 1)
         status = task_make_together(call, n_missing, data, &outcome->stopped);
@@ -253,11 +278,55 @@ static RelnStatus reproduce(TaskCall *call, TaskOutcome *outcome)
     TRY(check_values(call));
     TRY(choose_models(call));
     TRY(make_runs(call));
-    TRY(make_folders(call));
-    TRY(reln_folder_lock(call->env.ctx, call->request->out, &call->lock));
-    TRY(run_all(call, outcome));
+    if (call->writes) {
+        TRY(make_folders(call));
+        TRY(reln_folder_lock(call->env.ctx, call->request->out, &call->lock));
+    }
+    return run_all(call, outcome);
+}
+
+/* What all ranks say about a status, with the message of the one that has failed. */
+static RelnStatus agree(TaskCall *call, const RelnComm *comm, RelnStatus status)
+{
+    TaskEnv *env = &call->env;
+
+    if (status != RELN_OK && status != RELN_ERR_STOPPED && !reln_ctx_shared(env->ctx) &&
+        env->message[0])
+        (void)reln_fail(env->ctx, status, "%s", env->message);
+    env->message[0] = '\0';
+    return reln_comm_agree(comm, env->ctx, status);
+}
+
+/* Ranks of a part end together, then all parts; then the tables are made of what all have done. */
+static RelnStatus end_together(TaskCall *call, RelnStatus status, TaskOutcome *outcome)
+{
+    const TaskRequest *r = call->request;
+
+    status = agree(call, r->part_comm, status);
+    if (status != RELN_OK) /* the other parts do not know of it */
+        (void)reln_fail(call->env.ctx, status, "%.*s", TASK_MESSAGE - 1,
+                        reln_ctx_error(call->env.ctx));
+    if (r->n_parts > 1)
+        status =
+            agree(call, r->comm, status == RELN_OK && outcome->stopped ? RELN_ERR_STOPPED : status);
+    outcome->stopped = outcome->stopped || status == RELN_ERR_STOPPED;
+    status = status == RELN_ERR_STOPPED ? RELN_OK : status;
+    if (status == RELN_OK && call->writes && r->n_parts > 1)
+        status = find_all(call);
+    return status;
+}
+
+static RelnStatus reproduce_together(TaskCall *call, TaskOutcome *outcome)
+{
+    const bool alone = !call->request->comm;
+    RelnStatus status = reproduce(call, outcome);
+
+    if (!alone)
+        status = end_together(call, status, outcome);
+    TRY(status);
     outcome->runs = count_done(call);
-    return finish(call, outcome);
+    status = call->writes ? finish(call, outcome) : RELN_OK;
+    return alone ? status : agree(call, call->request->comm, status);
 }
 
 static void call_clear(TaskCall *call)
@@ -276,11 +345,13 @@ RelnStatus task_reproduce(RelnCtx *ctx, const TaskRequest *request, TaskOutcome 
                      .env = {.ctx = ctx,
                              .task = request->task,
                              .scale = request->scale,
-                             .reference = request->reference}};
+                             .comm = request->part_comm,
+                             .reference = request->reference},
+                     .writes = reln_comm_rank(request->comm) == 0};
     RelnStatus status;
 
     *outcome = (TaskOutcome){0};
-    status = reproduce(&call, outcome);
+    status = reproduce_together(&call, outcome);
     if (status != RELN_OK)
         snprintf(outcome->message, sizeof outcome->message, "%s",
                  call.env.message[0] ? call.env.message : reln_ctx_error(ctx));

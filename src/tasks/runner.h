@@ -33,6 +33,10 @@ typedef struct TaskRequest {
     const char *values[TASK_OPTIONS]; /* of the task's options; NULL: not given */
     bool reference;                   /* kernels */
     int threads;                      /* 0 counts as 1 */
+    /* Ranks: `comm` has all of them. They are in n_parts parts, of which this process belongs to `part` with the ranks of
+     * `part_comm`; each part makes runs of its own. NULL: this process alone. */
+    const RelnComm *comm, *part_comm;
+    int n_parts, part;
     int jobs; /* runs at a time, 0 counts as 1; they share the threads. Each is a process of its own */
     const char *command; /* how it was called, for the record */
     FILE *stream;        /* where the table goes; NULL: nowhere */

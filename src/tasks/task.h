@@ -109,6 +109,7 @@ typedef struct TaskEnv {
     TaskScale scale;
     RelnPool *pool;                   /* for plans */
     bool reference;                   /* plans take the reference kernels */
+    const RelnComm *comm;             /* ranks that make a run together; NULL: this process */
     const char *values[TASK_OPTIONS]; /* of the task's options, in their order; NULL: not given */
     char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* of files that options name: SHA-256 */
     char message[TASK_MESSAGE];                        /* of task_fail(); "" while nothing failed */
@@ -116,7 +117,7 @@ typedef struct TaskEnv {
 } TaskEnv;
 
 /* Options of every plan of a task. */
-#define TASK_PLAN(env) .pool = (env)->pool, .reference = (env)->reference
+#define TASK_PLAN(env) .pool = (env)->pool, .reference = (env)->reference, .comm = (env)->comm
 
 typedef struct TaskCurve {
     const char *name;

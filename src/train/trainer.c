@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "kit/clock.h"
+#include "kit/comm.h"
 #include "train/train.h"
 
 /* Counters and sums are saved as two arrays. These lists give each its position, and so are the file format. */
@@ -54,7 +55,8 @@ struct RelnTrainer {
     Part *parts;
     RelnArray *state; /* entries, best copies, counters, sums; last the record */
     int n_state;
-    double clock; /* when `seconds` was last brought up to date */
+    RelnStatus pending; /* of several ranks: what this one has to say when they agree next */
+    double clock;       /* when `seconds` was last brought up to date */
     double observed,
         saved; /* when the watch last was told, and last kept the state; of the same clock */
 };
@@ -415,6 +417,20 @@ void reln_trainer_destroy(RelnTrainer *trainer)
     reln_free(trainer->ctx, trainer);
 }
 
+/* ---- ranks ------------------------------------------------------------------------------------------------------ */
+
+/* What all ranks of the plan say; a single one says it to itself. */
+static RelnStatus agree(const RelnTrainer *t, RelnStatus status)
+{
+    return reln_comm_agree(reln_plan_comm(t->job.plan), t->ctx, status);
+}
+
+/* Rank 0 shows and keeps a run. */
+static bool is_first(const RelnTrainer *t)
+{
+    return reln_comm_rank(reln_plan_comm(t->job.plan)) == 0;
+}
+
 /* ---- evaluations ------------------------------------------------------------------------------------------------ */
 
 /* An evaluation is due at every multiple of evaluate_every and at the end. It is still due when the previous call failed
@@ -440,7 +456,7 @@ static RelnStatus judge(RelnTrainer *t, RelnEvaluation *out)
     if (!t->job.evaluate)
         return RELN_OK;
     out->n_metrics = t->job.n_metrics;
-    RELN_TRY(t->job.evaluate(t->job.self, step_of(t), out));
+    RELN_TRY(agree(t, t->job.evaluate(t->job.self, step_of(t), out)));
     return out->n_metrics >= 0 && out->n_metrics <= RELN_TRAIN_METRICS
                ? RELN_OK
                : reln_fail(t->ctx, RELN_ERR_ARG,
@@ -517,6 +533,17 @@ static void diverge(RelnTrainer *t)
     clear_moments(t);
 }
 
+/* Load the batch, if nothing has happened to this rank since the last step. */
+static RelnStatus load(RelnTrainer *t, uint64_t step, ptrdiff_t *n_samples)
+{
+    RelnStatus status = t->pending;
+
+    t->pending = RELN_OK;
+    if (status == RELN_OK)
+        status = t->job.load(t->job.self, step, n_samples);
+    return agree(t, status);
+}
+
 /* Does the status mean that training diverged? An op that had values before has none for what the weights have become,
  * as the exponential of a matrix that is too large. The first time, it is the data that is wrong, and the message says
  * which sample. */
@@ -539,7 +566,7 @@ static RelnStatus train(RelnTrainer *t)
     if (step == 0)
         keep_best(t);
     t->rate = reln_schedule_rate(&t->job.schedule, step, t->job.n_steps, (int)t->counters[CUTS]);
-    RELN_TRY(t->job.load(t->job.self, step, &run.n_samples));
+    RELN_TRY(load(t, step, &run.n_samples));
     status = reln_plan_run(t->job.plan, &run);
     overflown = has_no_value(t, status, step > 0);
     if (status != RELN_OK && !overflown)
@@ -567,7 +594,8 @@ static bool observe(RelnTrainer *t, bool evaluated, bool last)
                                         .row = last_row(t),
                                         .evaluated = evaluated};
 
-    if (!w->observe || !(evaluated || last || t->clock - t->observed >= w->observe_seconds))
+    if (!w->observe || !is_first(t) ||
+        !(evaluated || last || t->clock - t->observed >= w->observe_seconds))
         return true;
     t->observed = t->clock;
     return w->observe(w->self, &progress);
@@ -579,7 +607,7 @@ static RelnStatus save(RelnTrainer *t, bool last)
     const RelnTrainWatch *w = &t->job.watch;
     const bool due = w->save_seconds > 0 && t->clock - t->saved >= w->save_seconds;
 
-    if (!w->save || !(due || last))
+    if (!w->save || !is_first(t) || !(due || last))
         return RELN_OK;
     RELN_TRY(w->save(w->self, t));
     t->saved = reln_wall_seconds();
@@ -626,6 +654,10 @@ static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
     *end = ended(t);
     go_on = observe(t, evaluated, *end != RELN_TRAIN_GOING);
     go_on = !(w->asked && w->asked(w->self)) && go_on;
+    if (*end == RELN_TRAIN_GOING && reln_plan_comm(t->job.plan)) {
+        t->pending = go_on ? save(t, false) : RELN_ERR_STOPPED; /* the others hear of it first */
+        return RELN_OK;
+    }
     if (*end == RELN_TRAIN_GOING && !go_on)
         *end = RELN_TRAIN_ASKED;
     return *end == RELN_TRAIN_GOING ? save(t, false) : RELN_OK;
@@ -660,7 +692,7 @@ RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd
     if (status == RELN_ERR_STOPPED)
         why = RELN_TRAIN_ASKED;
     if (why != RELN_TRAIN_GOING)
-        RELN_TRY(save(t, true));
+        RELN_TRY(agree(t, save(t, true)));
     if (end)
         *end = why;
     return RELN_OK;

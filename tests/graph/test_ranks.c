@@ -1,4 +1,5 @@
 /* The same bits for any number of lanes' workers: threads of a process, ranks of a communicator. */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,21 @@ static void note_traffic(const RelnPlan *plan, Case *c)
     }
 }
 
+/* Leave the samples that this rank reads, and make the others unfit to be read. */
+static void leave_own(Run *r, ptrdiff_t n_samples)
+{
+    ptrdiff_t first, end;
+
+    fill(r);
+    assert_ok(r->f.ctx, reln_plan_samples(r->plan, n_samples, &first, &end));
+    for (ptrdiff_t i = 0; i < n_samples; i++)
+        if (i < first || i >= end) {
+            r->y[i] = (double)NAN;
+            for (ptrdiff_t k = 0; k < P * 9 * 2; k++)
+                r->x[i * P * 9 * 2 + k] = (double)NAN;
+        }
+}
+
 /* Batches of 90, 61, 32 and 3 samples: lanes become fewer than shards, ranks more than lanes. */
 static void train(const RelnComm *comm, void *user)
 {
@@ -162,6 +178,7 @@ static void train(const RelnComm *comm, void *user)
     for (int t = 0; t < STEPS && c->status[comm->rank] == RELN_OK; t++) {
         RelnRun run = {.n_samples = SAMPLES - 29 * t, .seed = 8, .step = (uint64_t)t};
 
+        leave_own(r, run.n_samples);
         run.asked = t == 2 && comm->rank == c->ends_early ? yes : NULL;
         shop.closed = t == 2 && comm->rank == c->fails;
         if (shop.closed) /* of which there are not more */

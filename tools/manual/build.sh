@@ -21,6 +21,7 @@ Training from files|docs/fit.md|fit.html
 Recordings|docs/sequences.md|sequences.html
 Promise and proof|docs/soundness.md|soundness.html
 Bits|docs/bits.md|bits.html
+Many processes|docs/mpi.md|mpi.html
 Performance|docs/performance.md|performance.html
 Results|docs/results/README.md|results.html
 Versions and packages|docs/packages.md|packages.html

@@ -154,7 +154,11 @@ static RelnStatus open_plan(Bench *b, int which)
                 g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS},
                 pend_model_loss(&m, z, NULL, b->row->substeps));
     }
-    TRY(reln_plan_create(g, &(RelnPlanOptions){TASK_PLAN(b->run->env)}, &b->plan[which]));
+    /* every rank measures for itself: times differ, and so does what is done for them */
+    TRY(reln_plan_create(g,
+                         &(RelnPlanOptions){.pool = b->run->env->pool,
+                                            .reference = b->run->env->reference},
+                         &b->plan[which]));
     if (which == ONE_H && b->choice.arch->start)
         TRY(b->choice.arch->start(&m.build, b->store, b->scale->batch * PEND_CHUNK, b->states));
     if (which == TRAINING)

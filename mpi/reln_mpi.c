@@ -1,0 +1,161 @@
+/* reln_mpi.c -- see reln_mpi.h. The one file that knows MPI.
+ *
+ * Waiting is looking and sleeping: MPI's own waiting keeps a core busy, which takes it from others where there are more
+ * processes than cores. */
+#include "reln_mpi.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Bytes of one message of MPI, whose counts are ints. */
+enum { PART = 1 << 30, TAG = 7 };
+
+static struct {
+    RelnComm comm, part;
+    MPI_Comm world, split;
+    int begun, has_split, lost;
+} here;
+
+typedef struct Requests {
+    MPI_Request *items;
+    int n, room;
+} Requests;
+
+static int parts_of(int n, const RelnMessage *messages)
+{
+    int parts = 0;
+
+    for (int i = 0; i < n; i++)
+        parts += (int)((messages[i].n_bytes + PART - 1) / PART);
+    return parts;
+}
+
+static int begin(MPI_Comm comm, int n, const RelnMessage *messages, int sends, Requests *r)
+{
+    for (int i = 0; i < n; i++)
+        for (size_t at = 0; at < messages[i].n_bytes; at += PART) {
+            const size_t left = messages[i].n_bytes - at;
+            const int some = left < PART ? (int)left : PART;
+            char *bytes = (char *)messages[i].bytes + at;
+            const int code = sends ? MPI_Isend(bytes, some, MPI_BYTE, messages[i].peer, TAG, comm,
+                                               &r->items[r->n])
+                                   : MPI_Irecv(bytes, some, MPI_BYTE, messages[i].peer, TAG, comm,
+                                               &r->items[r->n]);
+
+            if (code != MPI_SUCCESS)
+                return code;
+            r->n++;
+        }
+    return MPI_SUCCESS;
+}
+
+/* Look often at first, then sleep for ever longer, up to a millisecond. */
+static void rest(int looks)
+{
+    enum { EAGER = 200, YIELDING = 300, LONGEST = 1000 };
+    const int doubled = looks - YIELDING < 8 * 20 ? (looks - YIELDING) / 20 : 8;
+    const struct timespec pause = {0, 1000L * (5 << (doubled > 0 ? doubled : 0))};
+
+    if (looks < EAGER)
+        return;
+    if (looks < YIELDING)
+        (void)sched_yield();
+    else
+        (void)nanosleep(&pause, NULL);
+}
+
+static int wait_for(Requests *r)
+{
+    int done = 0, code = MPI_SUCCESS;
+
+    for (int looks = 0; code == MPI_SUCCESS; looks += looks < INT_MAX) {
+        code = MPI_Testall(r->n, r->items, &done, MPI_STATUSES_IGNORE);
+        if (done || code != MPI_SUCCESS)
+            return code;
+        rest(looks);
+    }
+    return code;
+}
+
+static RelnStatus exchange(void *self, int n_sends, const RelnMessage *sends, int n_receives,
+                           const RelnMessage *receives)
+{
+    const MPI_Comm comm = *(const MPI_Comm *)self;
+    MPI_Request few[16];
+    Requests r = {few, 0, 16};
+    const int n = parts_of(n_sends, sends) + parts_of(n_receives, receives);
+    int code = MPI_ERR_NO_MEM;
+
+    if (n > r.room)
+        r.items = malloc((size_t)n * sizeof *r.items);
+    if (r.items)
+        code = begin(comm, n_receives, receives, 0, &r);
+    if (code == MPI_SUCCESS)
+        code = begin(comm, n_sends, sends, 1, &r);
+    if (code == MPI_SUCCESS)
+        code = wait_for(&r);
+    if (r.items != few)
+        free(r.items);
+    here.lost = here.lost || code != MPI_SUCCESS;
+    return code == MPI_SUCCESS ? RELN_OK : RELN_ERR_IO;
+}
+
+static int describe(MPI_Comm *comm, RelnComm *out)
+{
+    int code = MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
+
+    *out = (RelnComm){0, 1, comm, exchange};
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_rank(*comm, &out->rank);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_size(*comm, &out->size);
+    return code;
+}
+
+/* Threads of a pool compute; the thread that runs a plan is the one that exchanges. */
+int reln_mpi_open(int *argc, char ***argv, const RelnComm **out)
+{
+    int initialised = 0, provided, code = MPI_Initialized(&initialised);
+
+    if (code == MPI_SUCCESS && !initialised) {
+        code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+        here.begun = code == MPI_SUCCESS;
+    }
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_dup(MPI_COMM_WORLD, &here.world); /* our messages are apart from others */
+    if (code == MPI_SUCCESS)
+        code = describe(&here.world, &here.comm);
+    *out = code == MPI_SUCCESS ? &here.comm : NULL;
+    return code;
+}
+
+int reln_mpi_split(int color, const RelnComm **out)
+{
+    int code = MPI_Comm_split(here.world, color, here.comm.rank, &here.split);
+
+    here.has_split = code == MPI_SUCCESS;
+    if (code == MPI_SUCCESS)
+        code = describe(&here.split, &here.part);
+    *out = code == MPI_SUCCESS ? &here.part : NULL;
+    return code;
+}
+
+void reln_mpi_close(void)
+{
+    if (here.lost)
+        reln_mpi_abort(1); /* those who are left cannot end together */
+    if (here.has_split)
+        (void)MPI_Comm_free(&here.split);
+    if (here.comm.size > 0)
+        (void)MPI_Comm_free(&here.world);
+    if (here.begun)
+        (void)MPI_Finalize();
+}
+
+void reln_mpi_abort(int code)
+{
+    (void)MPI_Abort(here.comm.size > 0 ? here.world : MPI_COMM_WORLD, code);
+}

@@ -1,0 +1,128 @@
+/* scale.c -- how far the training of a network goes with the number of processes: measured here, projected to others.
+ *
+ * A step of S shards on R ranks takes
+ *
+ *     step + ceil(S / R) shard + P 3 log2(R) latency + 2 N (R - 1) / R / bandwidth
+ *
+ * seconds: what every rank does once; its shards; in each of P reductions the rounds of agreeing, of adding up and of
+ * gathering; N bytes of sums, which come and go once. The first two are measured on one thread of this machine, N and P are
+ * the plan's, latency and bandwidth those of a network that is stated. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "kit/clock.h"
+#include "kit/comm.h"
+
+enum { SHARDS = 24, TIMES = 5 };
+
+static const BenchCase *find_case(const BenchCase *cases, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(cases[i].name, name) == 0)
+            return &cases[i];
+    return NULL;
+}
+
+/* The median time of a step of so many samples; one that is not counted comes first. */
+static RelnStatus time_step(BenchRig *rig, int batch, double *seconds)
+{
+    double times[TIMES];
+
+    rig->batch = batch;
+    for (int i = -1; i < TIMES; i++) {
+        const double start = bench_clock(1);
+        const RelnStatus status = bench_rig_run(rig);
+
+        if (status != RELN_OK)
+            return status;
+        if (i >= 0)
+            times[i] = bench_clock(1) - start;
+    }
+    *seconds = bench_spread(times, TIMES).median;
+    return RELN_OK;
+}
+
+static RelnStatus measure(BenchRig *rig, BenchScale *out)
+{
+    enum { MOST_IN_SHARD = 24, FEW = SHARDS / 4 };
+    RelnCost cost;
+    double few = 0, many = 0;
+    RelnStatus status = bench_rig_plan(rig, BENCH_TRAIN, SHARDS * MOST_IN_SHARD, NULL);
+
+    if (status != RELN_OK)
+        return status;
+    cost = reln_plan_cost(rig->plan);
+    out->shard = cost.shard;
+    out->sums = (double)cost.bytes_sums;
+    out->reductions = cost.reductions;
+    out->parameters = cost.parameters;
+    status = time_step(rig, cost.shard * FEW, &few);
+    if (status == RELN_OK)
+        status = time_step(rig, cost.shard * SHARDS, &many);
+    out->shard_seconds = (many - few) / (SHARDS - FEW);
+    out->step_seconds = fmax(0, few - out->shard_seconds * FEW);
+    return status;
+}
+
+/* The time of an agreement, and of gathering all sums, among the ranks that there are. */
+static RelnStatus talk(const RelnComm *comm, RelnCtx *ctx, BenchScale *out)
+{
+    enum { ROUNDS = 20 };
+    const size_t bytes = (size_t)out->sums;
+    char *room = calloc(bytes + 1, 1);
+    size_t *begin = calloc((size_t)comm->size + 1, sizeof *begin);
+    RelnStatus status = room && begin ? RELN_OK : RELN_ERR_NOMEM;
+    double start;
+
+    for (int r = 0; begin && r <= comm->size; r++)
+        begin[r] = bytes / (size_t)comm->size * (size_t)r;
+    status = reln_comm_agree(comm, ctx, status);
+    start = reln_wall_seconds();
+    for (int i = 0; i < ROUNDS && status == RELN_OK; i++)
+        status = reln_comm_agree(comm, ctx, RELN_OK);
+    out->agree_seconds = (reln_wall_seconds() - start) / ROUNDS;
+    start = reln_wall_seconds();
+    for (int i = 0; i < ROUNDS && status == RELN_OK; i++)
+        status = reln_comm_gather(comm, ctx, room, begin);
+    out->gather_seconds = (reln_wall_seconds() - start) / ROUNDS;
+    free(begin);
+    free(room);
+    return status;
+}
+
+RelnStatus bench_scale(RelnCtx *ctx, const char *name, const RelnComm *comm, BenchScale *out,
+                       char *why, size_t size)
+{
+    int n = 0;
+    BenchCase *cases = bench_cases(&n);
+    const BenchCase *c = cases ? find_case(cases, n, name) : NULL;
+    BenchRig rig = {0};
+    RelnStatus status = cases ? RELN_ERR_ARG : RELN_ERR_NOMEM;
+
+    *out = (BenchScale){.ranks = reln_comm_size(comm)};
+    snprintf(why, size, cases ? "no network '%.40s'" : "out of memory", name);
+    if (c) {
+        status = bench_rig_open(&rig, c);
+        if (status == RELN_OK)
+            status = measure(&rig, out);
+        if (status != RELN_OK)
+            snprintf(why, size, "%s", bench_rig_error(&rig));
+        bench_rig_close(&rig);
+    }
+    if (status == RELN_OK && comm)
+        status = talk(comm, ctx, out);
+    free(cases);
+    return status;
+}
+
+double bench_scale_seconds(const BenchScale *s, double shards, double ranks, double latency,
+                           double bandwidth)
+{
+    const double rounds = ranks > 1 ? 3 * ceil(log2(ranks)) * s->reductions : 0;
+
+    return s->step_seconds + ceil(shards / ranks) * s->shard_seconds + rounds * latency +
+           2 * s->sums * (ranks - 1) / ranks / bandwidth;
+}

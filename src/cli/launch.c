@@ -1,0 +1,165 @@
+/* launch.c -- see launch.h.
+ *
+ * Open MPI and MPICH do not understand each other's programs, so there is one of each, reln-openmpi and reln-mpich: this
+ * program with one file more (mpi/reln_mpi.c). The plain program looks for what a launcher puts into the environment and
+ * becomes the one that fits; with no launcher it needs no MPI. */
+#define _DEFAULT_SOURCE /* NOLINT(bugprone-reserved-identifier) */
+#include "cli/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef RELN_MPI
+#include <reln_mpi.h>
+#endif
+#ifndef RELN_LIBEXEC_DIR
+#define RELN_LIBEXEC_DIR "/usr/local/libexec/reln"
+#endif
+
+static const RelnComm *ranks; /* NULL: none */
+
+const RelnComm *cli_comm(void)
+{
+    return ranks;
+}
+
+bool cli_speaks(void)
+{
+    return !ranks || ranks->rank == 0;
+}
+
+void cli_hush(void)
+{
+    const int nowhere = cli_speaks() ? -1 : open("/dev/null", O_WRONLY);
+
+    if (nowhere < 0)
+        return;
+    (void)dup2(nowhere, STDOUT_FILENO);
+    (void)dup2(nowhere, STDERR_FILENO);
+    (void)close(nowhere);
+}
+
+/* ---- what launchers say ----------------------------------------------------------------------------------------- */
+
+typedef struct Launcher {
+    const char *mpi;   /* which program */
+    const char *size;  /* the variable with the number of processes */
+    const char *proof; /* a variable that must be there as well */
+} Launcher;
+
+/* The first that fits. Slurm says its number to every step; the kind of start tells which MPI is meant. */
+static const Launcher launchers[] = {
+    {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+    {"mpich", "PMI_SIZE", "PMI_RANK"},
+    {"openmpi", "SLURM_STEP_NUM_TASKS", "PMIX_RANK"},
+};
+
+static int announced(const Launcher **out)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        const char *text = getenv(launchers[i].size);
+
+        if (!text || !getenv(launchers[i].proof))
+            continue;
+        *out = &launchers[i];
+        return atoi(text);
+    }
+    return 1;
+}
+
+#ifdef RELN_MPI
+
+CliExit cli_launch(int *argc, char ***argv)
+{
+    const Launcher *launcher = NULL;
+    const int wanted = announced(&launcher);
+    const RelnComm *comm = NULL;
+
+    if (reln_mpi_open(argc, argv, &comm) != 0)
+        return cli_fail(CLI_IO, "MPI (" RELN_MPI ") could not be started");
+    if (wanted > 1 && comm->size == 1)
+        return cli_fail(CLI_USAGE,
+                        "the launcher announces %d processes, MPI (" RELN_MPI
+                        ") knows of one: they are of different MPIs",
+                        wanted);
+    ranks = comm->size > 1 ? comm : NULL;
+    return CLI_DONE;
+}
+
+void cli_leave(CliExit code, bool unheard)
+{
+    if (unheard && ranks)
+        reln_mpi_abort((int)code);
+    reln_mpi_close();
+}
+
+CliExit cli_split(int n_parts, int *part, const RelnComm **out)
+{
+    *part = 0;
+    *out = ranks;
+    if (!ranks || n_parts <= 1)
+        return CLI_DONE;
+    *part = (int)((long long)ranks->rank * n_parts / ranks->size);
+    return reln_mpi_split(*part, out) == 0 ? CLI_DONE
+                                           : cli_fail(CLI_IO, "the ranks could not be parted");
+}
+
+#else
+
+/* Beside this program, where it is built; in ../libexec/reln, where it is installed; where it was configured to be. */
+static bool find_program(const char *mpi, char path[PATH_MAX])
+{
+    static const char *const places[] = {"", "../libexec/reln/"};
+    char folder[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    char *slash;
+
+    folder[n > 0 ? n : 0] = '\0';
+    slash = strrchr(folder, '/');
+    if (slash)
+        slash[1] = '\0';
+    for (int i = 0; i < 2; i++)
+        if (snprintf(path, PATH_MAX, "%s%sreln-%s", folder, places[i], mpi) < PATH_MAX &&
+            access(path, X_OK) == 0)
+            return true;
+    snprintf(path, PATH_MAX, "%s/reln-%s", RELN_LIBEXEC_DIR, mpi);
+    return access(path, X_OK) == 0;
+}
+
+CliExit cli_launch(int *argc, char ***argv)
+{
+    const Launcher *launcher = NULL;
+    const int wanted = announced(&launcher);
+    char path[PATH_MAX];
+
+    (void)argc;
+    if (wanted <= 1)
+        return CLI_DONE;
+    if (!find_program(launcher->mpi, path))
+        return cli_fail(CLI_USAGE,
+                        "%s announces %d processes, and reln-%s is not installed: it joins them "
+                        "(Debian: the package reln-%s)",
+                        launcher->size, wanted, launcher->mpi, launcher->mpi);
+    execv(path, *argv);
+    return cli_fail(CLI_IO, "%s: cannot be started: %s", path, strerror(errno));
+}
+
+void cli_leave(CliExit code, bool unheard)
+{
+    (void)code;
+    (void)unheard;
+}
+
+CliExit cli_split(int n_parts, int *part, const RelnComm **out)
+{
+    (void)n_parts;
+    *part = 0;
+    *out = NULL;
+    return CLI_DONE;
+}
+
+#endif

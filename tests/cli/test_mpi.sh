@@ -1,0 +1,234 @@
+#!/bin/sh
+# test_mpi.sh -- `mpirun reln fit`: the bits of one process for any number of ranks, killed or not; one line where a rank fails.
+# usage: test_mpi.sh RELN HELPER MAKE_DATA [KILLS]
+set -u
+reln=$1
+helper=$2
+make_data=$3
+kills=${4:-${RELN_TEST_KILLS:-30}}
+. "$(dirname "$0")/program.sh"
+trap 'umount "$dir/disk" 2>/dev/null; rm -rf "$dir"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+have() { # have MPI: its launcher and our program for it
+    command -v "mpirun.$1" >/dev/null 2>&1 && [ -x "$(dirname "$reln")/reln-$1" ]
+}
+have mpich || have openmpi || {
+    echo "test_mpi: skipped, there is no MPI"
+    exit 0
+}
+
+launch() { # launch MPI RANKS COMMAND ...: what they print in out and err, never longer than some minutes
+    mpi=$1 ranks=$2
+    shift 2
+    call="mpirun.$mpi -n $ranks $*"
+    [ "$mpi" = openmpi ] && set -- --oversubscribe -n "$ranks" "$@" || set -- -n "$ranks" "$@"
+    timeout -k 5 ${RELN_TEST_PATIENCE:-240} "mpirun.$mpi" "$@" >out 2>err
+}
+
+# A rank that leaves its pid behind and may be given other arguments or limits than the others.
+cat >rank.sh <<'EOF'
+me=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
+echo $$ >pid.$me
+[ ! -e odd.$me ] || . ./odd.$me
+exec "$@"
+EOF
+
+spec() { # spec EPOCHS CHECKPOINT
+    cat <<EOF
+symmetry: gl:3
+inputs:
+  - {name: X, as: matrix}
+  - {name: Y, as: matrix}
+target: {name: y, as: scalar}
+model: {width: 4, depth: 1, dropout: 0.1}
+train: {epochs: $1, batch: 40, lr: 5e-3, schedule: cosine, clip: 1, validation: 0.2, checkpoint: $2, augment: {cond: 3}}
+EOF
+}
+
+"$make_data" gl3 200 1 data.npz || exit 1
+"$make_data" gl3 200 2 other.npz || exit 1
+spec 5 60 >calm.yaml
+spec 40 0.02 >often.yaml
+spec 1000000 60 >long.yaml
+spec 1000000 60 | sed 's/width: 4/width: 1200/' >large.yaml
+run 0 fit calm.yaml data.npz --out calm --threads 1 --quiet --no-check
+run 0 fit often.yaml data.npz --out often --threads 1 --quiet --no-check
+
+equal() { # equal MPI RANKS THREADS
+    rm -rf many
+    launch "$1" "$2" "$reln" fit calm.yaml data.npz --out many --threads "$3" --quiet --no-check
+    check "$1, $2 ranks of $3 threads: exit code" [ $? -eq 0 ]
+    check "$1, $2 ranks of $3 threads: the same bits" cmp calm/model.safetensors many/model.safetensors
+}
+
+# ---- killed, and resumed on another number of ranks ------------------------------------------------------------------
+
+pick() { # pick N: a random number below N
+    od -An -N2 -tu2 /dev/urandom | awk -v n="$1" '{ print $1 % n }'
+}
+
+kill_some() { # kill_some MPI KILLS
+    left=$2 ends=0
+    rm -rf killed
+    while [ "$left" -gt 0 ] || [ -e killed ] || { [ $ends -eq 0 ] && [ $failures -eq 0 ]; }; do
+        n=$((1 + $(pick 4)))
+        rm -f pid.*
+        if [ -e killed/checkpoint.safetensors ] || [ -e killed/checkpoint.safetensors.previous ]; then
+            set -- "$1" fit --resume killed
+        else
+            rm -rf killed
+            set -- "$1" fit often.yaml data.npz --out killed
+        fi
+        mpi=$1
+        shift
+        launch "$mpi" "$n" sh rank.sh "$reln" "$@" --threads 1 --quiet --no-check &
+        job=$!
+        if [ "$left" -gt 0 ]; then
+            waited=0
+            while [ ! -e "pid.$((n - 1))" ] && [ $waited -lt 100 ]; do
+                sleep 0.02
+                waited=$((waited + 1))
+            done
+            sleep "0.$(printf %02d "$(pick 40)")"
+            kill -9 "$(cat "pid.$(pick "$n")")" 2>/dev/null && left=$((left - 1))
+        fi
+        wait $job
+        code=$?
+        check "$mpi: a lost rank ends the job in time" [ $code -ne 124 ]
+        if [ $code -eq 0 ]; then
+            check "$mpi, killed and resumed: the same bits" cmp often/model.safetensors killed/model.safetensors
+            rm -rf killed
+            ends=$((ends + 1))
+        elif [ "$left" -le 0 ] && [ -e err ] && [ $failures -gt 0 ]; then
+            break
+        fi
+        set -- "$mpi" "$left"
+    done
+    check "$mpi: killed runs end" [ "$ends" -gt 0 ]
+}
+
+# ---- faults ------------------------------------------------------------------------------------------------------------
+
+line() { # line WHAT PATTERN: one line of ours says what happened
+    check "$1: '$(grep '^reln: ' err)', wanted '$2'" grep -q "^reln: .*$2" err
+    check "$1: one line" [ "$(grep '^reln: ' err | grep -vc '^reln: note: ')" -eq 1 ]
+}
+
+fault() { # fault MPI WHAT PATTERN [FOLDER]: a run of three ranks fails, in time
+    rm -rf faulty
+    launch "$1" 3 sh rank.sh "$reln" fit long.yaml data.npz --out "${4:-faulty}" --threads 1 --quiet --no-check
+    code=$?
+    check "$1, $2: fails, in time (code $code)" [ $code -ne 0 ] && check "$2" [ $code -ne 124 ]
+    line "$1, $2" "$3"
+    rm -f odd.*
+}
+
+faults() { # faults MPI
+    echo 'shift 4; set -- "$reln_here" fit long.yaml no.npz "$@"' >odd.1
+    reln_here=$reln
+    export reln_here
+    fault "$1" "a rank without data" "no.npz"
+    echo 'shift 4; set -- "$reln_here" fit long.yaml other.npz "$@"' >odd.2
+    fault "$1" "a rank with other data" "the ranks have different"
+    echo 'ulimit -v 600000' >odd.1
+    echo 'shift 4; set -- "$reln_here" fit large.yaml data.npz "$@"' >>odd.1
+    echo 'shift 4; set -- "$reln_here" fit large.yaml data.npz "$@"' >odd.0
+    cp odd.0 odd.2
+    fault "$1" "a rank without memory" "out of memory"
+    mkdir -p disk
+    if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=32k tmpfs disk 2>/dev/null; then
+        fault "$1" "no room on the disk" "No space left on device" disk/run
+        umount disk
+    fi
+}
+
+stop_by() { # stop_by MPI SIGNAL: sent to one rank, all stop with a checkpoint
+    rm -rf stopped pid.*
+    launch "$1" 3 sh rank.sh "$reln" fit long.yaml data.npz --out stopped --threads 1 --quiet --no-check &
+    job=$!
+    waited=0
+    until [ -e stopped/metrics.csv ] || [ $waited -ge 500 ]; do
+        sleep 0.02
+        waited=$((waited + 1))
+    done
+    sleep 0.2
+    kill "-$2" "$(cat "pid.$(pick 3)")"
+    wait $job
+    check "$1: stopped by $2, in time" [ $? -ne 124 ]
+    run 0 info stopped --json
+    # it goes on alone, and with others
+    "$reln" fit --resume stopped --until 100000 --quiet --no-check >/dev/null 2>&1 &
+    alone=$!
+    sleep 0.3
+    kill -TERM $alone
+    wait $alone
+    check "$1: a run of ranks goes on alone" [ $? -eq 143 ]
+}
+
+for mpi in mpich openmpi; do
+    if ! have $mpi; then
+        echo "test_mpi: $mpi is not here: skipped"
+        continue
+    fi
+    if [ $mpi = mpich ]; then
+        for threads in 1 2; do
+            for ranks in 1 2 3 4 7; do
+                equal $mpi $ranks $threads
+            done
+        done
+        kill_some $mpi $((kills * 5 / 6))
+    else
+        equal $mpi 2 1
+        equal $mpi 3 2
+        kill_some $mpi $((kills / 6))
+    fi
+    faults $mpi
+    stop_by $mpi TERM
+    stop_by $mpi USR1
+done
+
+# ---- tasks and measurements ------------------------------------------------------------------------------------------
+
+if have mpich; then
+    run 0 reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 2 --out task --threads 1 --quiet
+    launch mpich 3 "$reln" reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 2 --out task-3 --quiet
+    check "a task of three ranks" [ $? -eq 0 ]
+    launch mpich 4 "$reln" reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 2 --jobs 2 --out task-4 --quiet
+    check "a task of four ranks, two runs at a time" [ $? -eq 0 ]
+    for file in task/models/*; do
+        check "$file: the same bits of three ranks" cmp "$file" "task-3/models/$(basename "$file")"
+        check "$file: the same bits of two times two" cmp "$file" "task-4/models/$(basename "$file")"
+    done
+    check "the table has all runs" grep -q mlp-256 task-4/metrics.csv
+    launch mpich 2 "$reln" bench scale sp4
+    check "scaling is measured" [ $? -eq 0 ]
+    check "scaling is projected" grep -q '1,000' out
+fi
+
+# ---- launchers and programs that do not fit --------------------------------------------------------------------------
+
+mkdir alone && cp "$reln" alone/reln
+if [ ! -x "$("$reln" --libexec 2>/dev/null)/reln-openmpi" ]; then
+    (
+        export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0
+        alone/reln fit calm.yaml data.npz >out 2>err
+        echo $? >code
+    )
+    if [ "$(cat code)" -eq 2 ]; then
+        line "no program for the launcher" "OMPI_COMM_WORLD_SIZE announces 2 processes"
+    fi
+fi
+if have mpich && have openmpi; then
+    launch mpich 2 "$(dirname "$reln")/reln-openmpi" fit calm.yaml data.npz --out wrong
+    check "the wrong MPI is refused" [ $? -ne 0 ]
+    check "the wrong MPI is named" grep -q "they are of different MPIs" err
+fi
+if have mpich; then
+    launch mpich 7 "$reln" fit calm.yaml data.npz --out idle --threads 2 --no-check
+    check "threads without work are told" grep -q '^reln: note: 14 threads in 7 processes, and work for 2' err
+    launch mpich 2 "$reln" predict calm data.npz
+    check "a command for one process" [ $? -ne 0 ]
+    line "a command for one process" "predict runs as one process"
+fi
+finish test_mpi

@@ -1,0 +1,103 @@
+/* Several files of arrays as one. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/folder.h"
+#include "support/support.h"
+
+enum { PARTS = 4, COLUMNS = 3 };
+static const ptrdiff_t rows_of[PARTS] = {2, 0, 5, 1};
+
+/* Row r of all is (10 r, 10 r + 1, 10 r + 2); y is r. Files are made in another order than that of their names. */
+static void write_parts(const Folder *f)
+{
+    ptrdiff_t first[PARTS + 1] = {0};
+
+    for (int p = 0; p < PARTS; p++)
+        first[p + 1] = first[p] + rows_of[p];
+    for (int p = PARTS - 1; p >= 0; p--) {
+        double x[8 * COLUMNS], y[8];
+        char name[32];
+        const RelnArray arrays[] = {RELN_ARRAY("X", RELN_F64, x, rows_of[p], COLUMNS),
+                                    RELN_ARRAY("y", RELN_F64, y, rows_of[p])};
+
+        for (ptrdiff_t i = 0; i < rows_of[p]; i++) {
+            y[i] = (double)(first[p] + i);
+            for (int c = 0; c < COLUMNS; c++)
+                x[i * COLUMNS + c] = 10 * y[i] + c;
+        }
+        snprintf(name, sizeof name, "part-%d.npz", p);
+        assert_ok(f->ctx, reln_npz_save(f->ctx, path_in(f, name), 2, arrays));
+    }
+}
+
+static void remove_parts(const Folder *f)
+{
+    for (int p = 0; p < 10; p++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "part-%d.npz", p);
+        (void)unlink(path_in(f, name));
+    }
+}
+
+static void rows_of_all_files_are_rows_of_one(void **state)
+{
+    static const ptrdiff_t some[] = {7, 0, 2, 3, 1, 7};
+    const Folder *f = *state;
+    RelnArchive *v = NULL;
+    double x[8 * COLUMNS];
+    int at;
+
+    write_parts(f);
+    assert_ok(f->ctx, reln_archive_open(f->ctx, path_in(f, "part-*.npz"), &v));
+    assert_int_equal(reln_archive_count(v), 2);
+    at = reln_archive_find(v, "X");
+    assert_int_equal(reln_archive_info(v, at)->dims[0], 8);
+    assert_ok(f->ctx, reln_archive_range(v, at, 0, 8, x));
+    for (int i = 0; i < 8 * COLUMNS; i++)
+        assert_true(x[i] == 10 * (i / COLUMNS) + i % COLUMNS);
+    assert_ok(f->ctx, reln_archive_rows(v, at, 6, some, x));
+    for (int i = 0; i < 6 * COLUMNS; i++)
+        assert_true(x[i] == 10 * (double)some[i / COLUMNS] + i % COLUMNS);
+    assert_int_equal(reln_archive_range(v, at, 7, 2, x), RELN_ERR_ARG);
+    reln_archive_destroy(v);
+    remove_parts(f);
+}
+
+static void refused(const Folder *f, RelnStatus status, const char *text)
+{
+    RelnArchive *v = NULL;
+
+    assert_int_equal(reln_archive_open(f->ctx, path_in(f, "part-*.npz"), &v), status);
+    assert_non_null(strstr(reln_ctx_error(f->ctx), text));
+    assert_null(v);
+}
+
+static void files_that_do_not_fit_are_refused(void **state)
+{
+    const Folder *f = *state;
+    double x[4] = {0};
+    const RelnArray wide[] = {RELN_ARRAY("X", RELN_F64, x, 1, 4), RELN_ARRAY("y", RELN_F64, x, 1)};
+    const RelnArray less[] = {RELN_ARRAY("X", RELN_F64, x, 1, 3)};
+
+    refused(f, RELN_ERR_IO, "no file has a name like this");
+    write_parts(f);
+    assert_ok(f->ctx, reln_npz_save(f->ctx, path_in(f, "part-9.npz"), 2, wide));
+    refused(f, RELN_ERR_FORMAT, "part-9.npz: array 'X' has rows of another shape");
+    assert_ok(f->ctx, reln_npz_save(f->ctx, path_in(f, "part-9.npz"), 1, less));
+    refused(f, RELN_ERR_FORMAT, "part-9.npz: array 'y' is missing");
+    remove_parts(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_of_all_files_are_rows_of_one, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(files_that_do_not_fit_are_refused, folder_set_up,
+                                        folder_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
