@@ -49,6 +49,8 @@ typedef struct RelnFitOptions {
     /* Ranks that train together (comm.h), all with the same options; rank 0 writes the folder, which all read when a run is
      * resumed. The result does not depend on their number. Copied; NULL: this process alone. */
     const RelnComm *comm;
+    const char *
+        from; /* a run or model whose weights it begins with, those of the same name and extents; NULL: none */
     bool no_check; /* the check of equivariance that a finished run ends with is left out */
 } RelnFitOptions;
 

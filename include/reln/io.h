@@ -84,7 +84,8 @@ RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* there was a 
 
 /* ---- arrays by rows, from any file of arrays, or from memory ----------------------------------------------------- */
 
-/* A .npz, a .npy (one array, named after the file), a folder of .npy, a .safetensors, or a .h5:
+/* A .npz, a .npy (one array, named after the file), a folder of .npy, a .safetensors, a .h5, or a .csv (each
+ * column an array, by the names of its first line):
  *
  *     RelnArchive *data = NULL;
  *     if (reln_archive_open(ctx, "data.npz", &data) != RELN_OK) ...

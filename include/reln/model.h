@@ -23,6 +23,10 @@ RELN_API size_t reln_model_parameters(const RelnModel *model);
 /* The step of training after which its weights were the best; 0: the weights of the start; -1: not known. */
 RELN_API int64_t reln_model_step(const RelnModel *model);
 
+/* What the last prediction or evaluation noticed of its data: an input in other units than those of training (a factor of 100
+ * and more); "" when nothing. */
+RELN_API const char *reln_model_note(const RelnModel *model);
+
 #ifdef __cplusplus
 }
 #endif

@@ -354,6 +354,16 @@ RELN_API RelnFeatures reln_nn_attention(const RelnNet *net, const char *name, Re
 RELN_API RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *name, RelnFeatures in,
                                               RelnFeatures from, int heads);
 
+/* Scales at which an invariant t is seen: psi(a t / unit) / ln(1 + a) with psi(t) = sign(t) ln(1 + |t|), for each a. All of
+ * them are about 1 where t is about `unit`, and a large a tells small t apart: the products of four-momenta in a jet span
+ * eight orders of magnitude. */
+enum { RELN_SCALES = 8 };
+typedef struct RelnScales {
+    double unit; /* the usual size of t */
+    int count;
+    double at[RELN_SCALES];
+} RelnScales;
+
 /* Messages between rows of sets (LorentzNet, EGNN): for each pair (i, j), with B the net's form for x's rep,
  * psi(t) = sign(t) ln(1 + |t|), f the activation and s the invariants of rows,
  *     u_ij = s_i Wi + s_j Wj + [psi(B(x_i - x_j, x_i - x_j)), psi(B(x_i, x_j))] Wp
@@ -370,26 +380,85 @@ RELN_API RelnFeatures reln_nn_cross_attention(const RelnNet *net, const char *na
  * remembered of pairs.
  *
  * Shapes  x (K, C) in any rep with a form, s (1, D), both of one row domain -> (K, C), (1, channels)
- * Parameters  Wi, Wj: D hidden;  Wp: 2 C hidden, the first C for the differences;  b, bm, bx, bh: hidden;
+ * Parameters  Wi, Wj: D hidden;  Wp: (2 C scales + E) hidden, at each scale the first C for the differences;  b, bm, bx, bh: hidden;
  *         Wm, Wx, Ws: hidden hidden;  Wg: hidden, bg: 1;  Wf: hidden C;  Wh: D hidden;  Wo: hidden channels, bo. With
  *         `norm`, gamma (from 1), beta (from 0), state "mean", "var": hidden; gammah, betah, "meanh", "varh" of rows
  * Fails   RELN_ERR_REP when x's rep has no form, RELN_ERR_UNSUPPORTED when x and s are not of one row domain
  * Cost    2 hidden (hidden + 2 C) for each pair, 2 hidden (hidden + C) more with `move`
- * Notes   a row without others, or of weight 0, gets no messages and stays where it is. Nothing as large as pairs x hidden
+ * Notes   x may be f64 in a graph of f32: invariants and moves are computed in it, messages in the graph's dtype.
+ *         A row without others, or of weight 0, gets no messages and stays where it is. Nothing as large as pairs x hidden
  *         is kept: gradients compute the messages again, tile by tile. At t = 0 the gradient of psi is taken as 0 */
 typedef struct RelnMessages {
-    RelnDomain pairs;  /* below the rows; 0: all pairs of two different rows */
-    RelnNode *other;   /* i32, of `pairs`: row j, -1 for nobody; NULL for reln_pairs() */
-    RelnNode *weights; /* (1, 1), w of rows: 0 for padding; NULL: 1 */
-    int hidden;        /* width of messages; 0: D */
-    int channels;      /* of y.s; 0: D */
+    RelnDomain pairs;   /* below the rows; 0: all pairs of two different rows */
+    RelnNode *other;    /* i32, of `pairs`: row j, -1 for nobody; NULL for reln_pairs() */
+    RelnNode *weights;  /* (1, 1), w of rows: 0 for padding; NULL: 1 */
+    RelnNode *of_pairs; /* (1, E) of `pairs`: invariants beside those of x; may be NULL */
+    RelnScales scales;  /* at which the invariants of x are seen; count 0: psi(B) as it is */
+    int hidden;         /* width of messages; 0: D */
+    int channels;       /* of y.s; 0: D */
     bool gate, norm, move, residual;
     double limit; /* F; 0: none */
     double step;  /* 0 counts as 1 */
+    double
+        count; /* the usual number of messages of a row, by which their sum is divided; 0 counts as 1 */
     RelnActivation activation;
 } RelnMessages;
 RELN_API RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures in,
                                        const RelnMessages *options);
+
+/* ---- sets through sums ---------------------------------------------------------------------------------------------- */
+
+/* Invariants between every channel of x and every channel of y, B(x_c, y_d) at all scales.
+ * Shapes  x (..., K, C), y (..., K, D) in one domain -> (..., 1, count C D), channel (a C + c) D + d
+ * Notes   computed in the dtype of x and y, the result in the graph's: products of four-vectors lose their digits in f32, so
+ *         features of an indefinite form are best f64 inside of a network in f32. No parameters */
+RELN_API RelnNode *reln_nn_relate(const RelnNet *net, RelnNode *x, RelnNode *y,
+                                  const RelnScales *scales);
+
+/* B(x_c, x_c) of every channel at all scales. Shapes (..., K, C) -> (..., 1, count C), channel a C + c. Otherwise as
+ * reln_nn_relate(). */
+RELN_API RelnNode *reln_nn_lengths(const RelnNet *net, RelnNode *x, const RelnScales *scales);
+
+/* Rows of each sample that lie far apart: the first is the largest by sum_c |B(x_c, x_c)| + |B(x_c, m_c)|, m the mean of the
+ * set, each other the farthest from its nearest among those before it, in the distance sum_c |B(x_c - y_c, x_c - y_c)|; the
+ * first on ties.
+ * Shapes  x (K, C) of rows -> (K, count C) of samples; a set of fewer rows has some twice, an empty one zeros
+ * Notes   the choice has no gradient, its values have. Rows whose distances are equal up to rounding may change places when
+ *         the frame does */
+enum { RELN_FAR_ROWS = 32 };
+RELN_API RelnNode *reln_nn_far_rows(const RelnNet *net, RelnNode *x, int count);
+
+/* A set that exchanges what its rows know through sums of its features. */
+typedef struct RelnSet {
+    RelnNode *x;    /* (K, C) of rows */
+    RelnNode *s;    /* (1, D) of rows; may be NULL */
+    RelnNode *sums; /* (K, M) of samples: what rows are compared with */
+    RelnNode *z;    /* (1, E) of samples; may be NULL */
+} RelnSet;
+
+/* One round: rows learn their invariants with the sums, and new sums are made of what they know. With relate() the
+ * invariants at all scales and f the activation,
+ *     s_i' = s_i + f(s_i Ws + relate(x_i, X) Wr + z Wz + b) Wo + bo                  without s_i where D is not `width`
+ *     X'   = [sum_i x_i a_i / count, keep],   a_i = softmax(s_i' Wa + ba) over the sums, for each channel of x
+ *     z'   = z + f(relate(X', X') Zq + mean_i s_i' Zs + max_i s_i' Zm + z Zz + zb)    without z where E is not `width`
+ * So a feature that is additive (momenta, charges) is divided among the sums, as particles among subjets; the invariants of
+ * the sums are what the whole set is judged by. Begin with reln_nn_far_rows() for X.
+ *
+ * Cost    2 width (D + count M C + width) + 2 K M C for each row, nothing for pairs of rows
+ * Fails   RELN_ERR_REP when x's rep has no form, RELN_ERR_ARG when x is not of rows or sums are not of samples */
+typedef struct RelnExchange {
+    int sums;       /* new ones */
+    int width;      /* of s' and z' */
+    int hidden;     /* 0: width */
+    RelnNode *keep; /* (K, M') of samples, beside the new sums; may be NULL */
+    RelnScales scales;
+    bool norm;      /* batch norms of what relate() gives, "nr" and "nq" */
+    double count;   /* the usual number of rows; 0 counts as 1 */
+    double dropout; /* of the updates, while training */
+    RelnActivation activation;
+} RelnExchange;
+RELN_API RelnSet reln_nn_exchange(const RelnNet *net, const char *name, const RelnSet *in,
+                                  const RelnExchange *options);
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 

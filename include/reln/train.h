@@ -82,7 +82,8 @@ typedef struct RelnSchedulePiece {
     uint64_t steps; /* how long it lasts; 0: to the end */
     double floor, factor, period;
     int patience;
-    double scale; /* of the rate within this piece; 0 counts as 1 */
+    double scale;  /* of the rate within this piece; 0 counts as 1 */
+    uint64_t hold; /* the rate stays for so many steps, as for an epoch; 0 counts as 1 */
 } RelnSchedulePiece;
 
 enum { RELN_SCHEDULE_MAX = 8 };

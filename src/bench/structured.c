@@ -151,11 +151,18 @@ typedef struct FirstLayer {
 
 static RelnNode *first_layer(RelnGraph *g, const Particles *p, const FirstLayer *f)
 {
-    RelnNode *s = invariants(g, p);
+    RelnNode *y = reln_mix(g, invariants(g, p), f->w3);
 
-    return reln_add(
-        g, reln_add(g, reln_spread(g, f->a, p->pairs), reln_spread_second(g, f->b, p->pairs)),
-        reln_mix(g, s, f->w3));
+    y = reln_add(g, y, reln_spread(g, f->a, p->pairs));
+    return reln_add(g, y, reln_spread_second(g, f->b, p->pairs));
+}
+
+/* scale (y - mean) + beta is a first layer too: its ends and its weights are normalised once for each row, not for pairs. */
+static FirstLayer normalised(RelnGraph *g, const FirstLayer *f, RelnNode *mean, RelnNode *scale,
+                             RelnNode *beta)
+{
+    return (FirstLayer){reln_add(g, reln_mul(g, reln_sub(g, f->a, mean), scale), beta),
+                        reln_mul(g, f->b, scale), reln_mul(g, f->w3, scale)};
 }
 
 /* The mean of y over all pairs: each row is the first of n - 1 pairs and the second of as many, so that only the sums of
@@ -185,8 +192,8 @@ static bool messages(BenchNet *b, int block, const Particles *p, RelnNode **sums
     RelnGraph *g = b->net.graph, *body;
     const int c = b->c->width;
     const Name edge = block_name(block, "edge");
-    const FirstLayer f = {mixed(b, edge.text, "W1", p->h, c), mixed(b, edge.text, "W2", p->h, c),
-                          matrix(b, edge.text, "W3", 2, c)};
+    FirstLayer f = {mixed(b, edge.text, "W1", p->h, c), mixed(b, edge.text, "W2", p->h, c),
+                    matrix(b, edge.text, "W3", 2, c)};
     const Moments kept = {statistic(b, edge.text, "mean", c, 0.0),
                           statistic(b, edge.text, "var", c, 1.0)};
     RelnNode *gamma = row(b, edge.text, "gamma", c, 1.0), *beta = row(b, edge.text, "beta", c, 0.0);
@@ -199,11 +206,11 @@ static bool messages(BenchNet *b, int block, const Particles *p, RelnNode **sums
         remember(g, kept.var, now.var);
     }
     scale = reln_div(g, gamma, reln_sqrt(g, reln_shift(g, now.var, 1.0, 1e-5)));
+    f = normalised(g, &f, now.mean, scale, beta);
     body = b->net.graph = reln_fn_begin(g, "messages");
     y = first_layer(body, p, &f);
     if (y)
         b->flops += (b->pass == BENCH_FORWARD ? 1 : 3) * 2.0 * bench_per(b, y) * 2 * c;
-    y = reln_add(body, reln_mul(body, reln_sub(body, y, now.mean), scale), beta);
     m = reln_relu(body, bench_dense(b, block_name(block, "message").text, reln_relu(body, y), c));
     m = reln_mul(body, m, reln_sigmoid(body, bench_dense(b, block_name(block, "gate").text, m, 1)));
     outs[0] = reln_reduce(body, m, p->rows);
@@ -263,6 +270,34 @@ static RelnNode *message_passing(BenchNet *b)
     }
     p.h = bench_dense(b, "decode", reln_reduce_mean(g, p.h, RELN_SAMPLES), c);
     return bench_dense(b, "out", reln_relu(g, p.h), 2);
+}
+
+/* A LorentzNet of reln_nn_messages(): five blocks, the last of which moves nobody. Products of a block, forward: two of
+ * its width on pairs (one in the last), thin ones, and five on particles. */
+static RelnNode *lorentz_net(BenchNet *b)
+{
+    enum { BLOCKS = 5 };
+    RelnGraph *g = b->net.graph;
+    const int n = b->c->points, c = b->c->width;
+    const RelnDomain rows = bench_domain(b, reln_fixed(g, "particles", RELN_SAMPLES, n), n);
+    RelnNode *s = b->x = bench_input_rows(b, "s", rows, (RelnDims){.c = b->c->channels}, NULL);
+    RelnFeatures f = {.x = bench_input_rows(b, "p", rows, (RelnDims){.k = 4},
+                                            reln_rep_vector(reln_graph_group(g)))};
+
+    b->net.algebra = NULL; /* four-vectors: the form is Minkowski's */
+    f.s = bench_dense(b, "embed", s, c);
+    for (int i = 0; i < BLOCKS; i++) {
+        const bool moves = i + 1 < BLOCKS;
+        const RelnMessages options = {
+            .gate = true, .norm = true, .residual = true, .move = moves, .step = 0.001};
+
+        f = reln_nn_messages(&b->net, block_name(i, "messages").text, f, &options);
+        bench_count(b, f.s, 5, c, true);
+        b->flops += (b->pass == BENCH_FORWARD ? 1 : 3) * 2.0 * n * (n - 1) * c *
+                    (moves ? 2 * c + 4 : c + 3);
+    }
+    f.s = bench_dense(b, "decode", reln_reduce_mean(g, f.s, RELN_SAMPLES), c);
+    return bench_dense(b, "out", reln_relu(g, f.s), 2);
 }
 
 /* ---- sets -------------------------------------------------------------------------------------------------------------- */
@@ -434,6 +469,14 @@ static const BenchCase list[] = {
      .width = 48,
      .batches = {1, 32},
      .build = message_passing,
+     .loss = bench_loss_classes},
+    {.name = "lorentznet",
+     .algebra = "so:1,3",
+     .points = 54,
+     .channels = 2,
+     .width = 48,
+     .batches = {1, 16},
+     .build = lorentz_net,
      .loss = bench_loss_classes},
     {.name = "set64-24",
      .algebra = "gl:3",

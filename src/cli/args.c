@@ -44,6 +44,8 @@ static const Option options[] = {
      "N draws of the values instead of every combination"},
     {"--halving", FLAG, NULL, offsetof(CliArgs, halving), CLI_SWEEP, 0, 0,
      "go on with the better half of the runs, again and again"},
+    {"--from", TEXT, "RUN", offsetof(CliArgs, from), CLI_FROM, 0, 0,
+     "begin with the weights of another run, where names and extents agree"},
     {"--until", NUMBER, "N", offsetof(CliArgs, until), CLI_UNTIL, 1, 100000000,
      "pause after epoch N, with a checkpoint to go on from"},
     {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,

@@ -34,6 +34,7 @@ enum {
     CLI_UNTIL = 1 << 18,
     CLI_REPORT = 1 << 28,
     CLI_SPLATS = 1 << 29,
+    CLI_FROM = 1 << 20,
     CLI_OWN = 1 << 11 /* and options with values that the command interprets itself */
 };
 
@@ -49,7 +50,7 @@ typedef struct CliArgs {
     bool quiet, print_spec, quick, finished, seed_given, exact, graph, dot, nodes;
     bool no_check, spec, halving;
     const char *basis, *out, *resume, *data, *scale, *models, *only, *report, *dtype, *kernels,
-        *progress, *symmetry;             /* or NULL */
+        *progress, *symmetry, *from;      /* or NULL */
     uint64_t threads, draws, seeds, jobs; /* 0: not given */
     uint64_t seed;
     int n_operands;

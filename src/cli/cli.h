@@ -47,6 +47,8 @@ bool cli_dtype(const CliArgs *args, RelnDtype *out);
 /* The choice of --kernels; false, after a message, when it is neither "fastest" nor "reference". */
 bool cli_reference(const CliArgs *args, bool *out);
 /* A line on stderr when a model has the weights of the start: its run has not been evaluated yet. */
+/* Say on stderr that data are in other units than those of training, if they seem to be. */
+void cli_note_units(const RelnModel *model);
 void cli_note_untrained(const RelnModel *model);
 int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
 

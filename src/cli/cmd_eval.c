@@ -132,6 +132,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         status = reln_evaluate_classes(model, args->operands[1], cli_threads(args),
                                        args->seed_given ? args->seed : 1, &scores);
     cli_note_untrained(model);
+    cli_note_units(model);
     if (status != RELN_OK)
         code = cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",
                         reln_ctx_error(ctx));

@@ -220,6 +220,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
                               .seed = args->seed,
                               .n_set = args->sets.n,
                               .set = args->sets.items,
+                              .from = args->from,
                               .self = &watch,
                               .observe = observe,
                               .asked = asked,
@@ -235,7 +236,8 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return print_spec(ctx);
     if (args->resume ? args->n_operands != 0 : args->n_operands != 2)
         return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
-    if (args->resume && (args->seed_given || args->out || args->kernels || args->sets.n > 0))
+    if (args->resume &&
+        (args->seed_given || args->from || args->out || args->kernels || args->sets.n > 0))
         return cli_fail(CLI_USAGE,
                         "fit: a resumed run has its SPEC, its seed, its folder and its kernels");
     if (!cli_reference(args, &options.reference) || !cli_progress_how(args, &how))
@@ -257,7 +259,7 @@ const CliCommand cli_cmd_fit = {
     .purpose = "train a network on your own arrays",
     .help = help,
     .options = CLI_OUT | CLI_RESUME | CLI_PRINT_SPEC | CLI_KERNELS | CLI_PROGRESS | CLI_SET |
-               CLI_NO_CHECK | CLI_UNTIL,
+               CLI_NO_CHECK | CLI_UNTIL | CLI_FROM,
     .max_operands = 2,
     .ranks = true,
     .run = run,

@@ -101,6 +101,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
     cli_note_untrained(model);
     if (status == RELN_OK)
         status = reln_predict(model, args->operands[1], cli_threads(args), &p);
+    cli_note_units(model);
     code = status == RELN_OK
                ? write_out(ctx, args, model, &p)
                : cli_fail(status == RELN_ERR_NUMERIC ? CLI_NUMERIC : cli_exit_of(status), "%s",

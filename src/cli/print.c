@@ -59,6 +59,12 @@ void cli_note_untrained(const RelnModel *model)
             stderr);
 }
 
+void cli_note_units(const RelnModel *model)
+{
+    if (model && reln_model_note(model)[0] != '\0')
+        fprintf(stderr, "reln: note: %s\n", reln_model_note(model));
+}
+
 int cli_threads(const CliArgs *args)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -41,10 +41,9 @@ typedef struct Checker {
     RelnArray *random;    /* our own, where they are `drawn` */
     bool drawn;
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
-    double *mask;          /* (draws, points), or NULL */
-    ptrdiff_t
-        *first_row; /* (draws + 1) with a mask: the points of a draw among those of all, or NULL */
-    double *errors; /* of all draws: (conditions, precisions, layers, total) */
+    double *mask;          /* (draws, points), or NULL without points */
+    ptrdiff_t *first_row;  /* (draws + 1): the points of a draw among those of all, or NULL */
+    double *errors;        /* of all draws: (conditions, precisions, layers, total) */
 } Checker;
 
 /* The values of the tapped layers of both networks for the unmoved samples of a block. */
@@ -75,6 +74,30 @@ static void describe(const Checker *c, int input, RelnArray *array)
         array->dims[array->rank++] = dims[i];
 }
 
+/* Is an array of that name among the first `count`? Inputs of points share their mask. */
+static bool shared(const Checker *c, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(c->random[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Add an array (draws, [each]) of one value: the mask of full sets, or their counts. */
+static RelnStatus add_constant(Checker *c, const char *name, int each, double value, int *count)
+{
+    const size_t n = (size_t)c->draws * (size_t)each;
+    double *values = reln_arena_alloc(&c->arena, n, sizeof *values);
+
+    for (size_t k = 0; values && k < n; k++)
+        values[k] = value;
+    c->random[*count] = (RelnArray)RELN_ARRAY(name, RELN_F64, values, c->draws, each);
+    if (each == 1)
+        c->random[*count].rank = 1;
+    *count += 1;
+    return values ? RELN_OK : RELN_ERR_NOMEM;
+}
+
 static RelnStatus make_random(Checker *c, uint64_t seed)
 {
     const RelnSpec *spec = reln_model_spec(c->model);
@@ -94,16 +117,10 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
         reln_input_draw(c->model, i, &rng, size, values);
         describe(c, i, &c->random[count]);
         c->random[count++].values = values;
-        if (spec->input[i].mask[0] != '\0') {
-            const size_t places = (size_t)c->draws * (size_t)shape->points;
-            double *ones = reln_arena_alloc(&c->arena, places, sizeof *ones);
-            if (!ones)
-                return RELN_ERR_NOMEM;
-            for (size_t k = 0; k < places; k++)
-                ones[k] = 1;
-            c->random[count++] =
-                (RelnArray)RELN_ARRAY(spec->input[i].mask, RELN_F64, ones, c->draws, shape->points);
-        }
+        if (spec->input[i].mask[0] && !shared(c, count, spec->input[i].mask))
+            RELN_TRY(add_constant(c, spec->input[i].mask, shape->points, 1, &count));
+        if (spec->input[i].count[0] && !shared(c, count, spec->input[i].count))
+            RELN_TRY(add_constant(c, spec->input[i].count, 1, shape->points, &count));
     }
     c->drawn = true;
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
@@ -528,7 +545,6 @@ static int block_size(const Checker *c)
 
 static RelnStatus allocate(Checker *c, int n_conds)
 {
-    const RelnSpec *spec = reln_model_spec(c->model);
     const RelnShapes *shapes = reln_model_shapes(c->model);
     const size_t draws = (size_t)c->room, n = (size_t)c->n_inputs;
     const size_t columns = (size_t)(n_conds * PRECISIONS * c->wide.graph.n_taps);
@@ -545,7 +561,7 @@ static RelnStatus allocate(Checker *c, int n_conds)
         c->raw[i] = reln_arena_alloc(&c->arena, size, sizeof **c->raw);
         c->moved[i] = reln_arena_alloc(&c->arena, size, sizeof **c->moved);
         room = c->raw[i] && c->moved[i];
-        if (room && spec->input[i].mask[0] != '\0' && !c->mask) {
+        if (room && shapes->input[i].points > 0 && !c->mask) {
             c->mask = reln_arena_alloc(&c->arena, draws * (size_t)shapes->input[i].points,
                                        sizeof *c->mask);
             c->first_row = reln_arena_alloc(&c->arena, draws + 1, sizeof *c->first_row);

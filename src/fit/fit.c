@@ -397,6 +397,8 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     if (fit->options.threads > 1)
         RELN_TRY(reln_pool_create(fit->ctx, fit->options.threads, &fit->pool));
     RELN_TRY(open_sets(fit, normalise));
+    if (normalise)
+        RELN_TRY(reln_fit_take_from(fit));
     RELN_TRY(reln_check_constants(fit->model, 1e150)); /* so that squares stay finite */
     before = reln_peak_bytes();
     RELN_TRY(plan(fit));

@@ -162,4 +162,7 @@ size_t reln_peak_bytes(void); /* the most memory this process has had so far */
 /* The network on the page of a run. */
 RelnStatus reln_fit_draw(const RelnFit *fit, RelnPage *page);
 
+/* from.c: begin with the weights of options.from, and the scales of inputs that they were found with. */
+RelnStatus reln_fit_take_from(RelnFit *fit);
+
 #endif

@@ -13,6 +13,7 @@ static RelnStatus begin(RelnReader *r, int threads, const RelnDataOptions *optio
     if (threads > 1)
         RELN_TRY(reln_pool_create(r->ctx, threads, &r->pool));
     RELN_TRY(reln_data_open(r->model, r->archive, options, &r->data));
+    RELN_TRY(reln_data_compare(r->data));
     return reln_reader_plan(r);
 }
 

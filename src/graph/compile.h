@@ -19,16 +19,21 @@ typedef struct Info {
     int uses;    /* readers among the needed nodes, outputs and assignments included */
     bool steady; /* depends on parameters, state and constants alone */
     int phase;
-    int last_phase; /* the last phase with a reader of the value */
-    bool is_output; /* or has an output's memory */
-    bool absorbed;  /* an addition folded into a sum, or a term that adds to another's place */
-    Place place;    /* step level: for good; shard level: in the program being laid out */
-    Place lane;     /* reductions: the accumulator */
-    int array;      /* index of its array over the whole batch; -1: it has none */
-    Sum sum;        /* of the root of a tree of additions; n is 0 for all others */
-    int loop;       /* of the program being written; -1: none */
-    bool whole;     /* in a loop's domain, but a reader needs items outside the current tile */
-    size_t bytes;   /* room at its place */
+    int last_phase;     /* the last phase with a reader of the value */
+    bool is_output;     /* or has an output's memory */
+    bool absorbed;      /* an addition folded into a sum, or a term that adds to another's place */
+    Place place;        /* step level: for good; shard level: in the program being laid out */
+    Place lane;         /* reductions: the accumulator */
+    int array;          /* index of its array over the whole batch; -1: it has none */
+    Sum sum;            /* of the root of a tree of additions; n is 0 for all others */
+    int loop;           /* of the program being written; -1: none */
+    bool whole;         /* in a loop's domain, but a reader needs items outside the current tile */
+    size_t bytes;       /* room at its place */
+    bool folded;        /* its reader computes it: it has neither an instruction nor memory */
+    const Chain *chain; /* the last of a chain: its steps, the nodes in it, the values it reads */
+    const RelnNode *const *members, *const *reads;
+    bool *reads_whole;
+    int n_members, n_reads;
     int born, dies; /* instruction indices, in the program being laid out */
 } Info;
 
@@ -248,6 +253,9 @@ bool reln_pass_commit_program(Planner *p);
 bool reln_pass_schedule(Planner *p, const bool *mine);
 /* Bytes for the values that loops compute, after the loops have been chosen. */
 void reln_pass_measure_tiles(Planner *p);
+
+/* chain.c: which elementwise nodes of the program run in one pass. */
+bool reln_pass_chain(Planner *p, const bool *mine);
 
 /* body.c: the program of a function for a number of items; compiled once, then found again. */
 bool reln_compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out);

@@ -37,7 +37,7 @@ static bool emit_loop(Planner *p, int from, int end, EmitNode before, EmitNode n
     loop->first = p->program->code.count;
     p->open = index + 1;
     for (int at = from; at < end; at++)
-        if (!node(p, nodes[p->order[at]]))
+        if (!p->info[p->order[at]].folded && !node(p, nodes[p->order[at]]))
             return false;
     p->open = 0;
     loop->end = p->program->code.count;
@@ -52,7 +52,7 @@ bool reln_emit_order(Planner *p, EmitNode before, EmitNode node)
         for (end = at + 1; loop >= 0 && end < p->n_order && p->info[p->order[end]].loop == loop;)
             end++;
         if (loop >= 0 ? !emit_loop(p, at, end, before, node)
-                      : !node(p, p->g->nodes.items[p->order[at]]))
+                      : !p->info[p->order[at]].folded && !node(p, p->g->nodes.items[p->order[at]]))
             return false;
     }
     return true;
@@ -66,21 +66,24 @@ bool reln_emit_load(Planner *p, const RelnNode *x)
 
 static bool gather_inputs(Planner *p, const RelnNode *x, Instr *instr)
 {
-    Place *in = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *in);
-    RelnDomain *domains = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *domains);
-    bool *whole = reln_arena_alloc(&p->plan->arena, (size_t)x->n_in + 1, sizeof *whole);
+    const Info *f = &p->info[x->id];
+    const size_t n = (size_t)(f->chain ? f->n_reads : x->n_in);
+    Place *in = reln_arena_alloc(&p->plan->arena, n + 1, sizeof *in);
+    RelnDomain *domains = reln_arena_alloc(&p->plan->arena, n + 1, sizeof *domains);
+    bool *whole = reln_arena_alloc(&p->plan->arena, n + 1, sizeof *whole);
 
     if (!in || !domains || !whole)
         return nomem(p);
-    for (int i = 0; i < x->n_in; i++) {
-        in[i] = place_of(p, x->in[i]);
-        domains[i] = x->in[i]->domain;
-        whole[i] = reads_whole(x, i);
+    instr->reads = f->chain ? f->reads : (const RelnNode *const *)x->in;
+    for (size_t i = 0; i < n; i++) {
+        in[i] = place_of(p, instr->reads[i]);
+        domains[i] = instr->reads[i]->domain;
+        whole[i] = f->chain ? f->reads_whole[i] : reads_whole(x, (int)i);
     }
     instr->in = in;
     instr->in_domains = domains;
     instr->in_whole = whole;
-    instr->n_in = x->n_in;
+    instr->n_in = (int)n;
     return true;
 }
 
@@ -180,6 +183,23 @@ static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
     return true;
 }
 
+static bool emit_chain(Planner *p, const RelnNode *x, Place out)
+{
+    const Info *f = &p->info[x->id];
+    Instr instr = {.kind = DO_CHAIN,
+                   .node = x,
+                   .domain = x->domain,
+                   .out = out,
+                   .chain = f->chain,
+                   .pack = -1};
+
+    if (!gather_inputs(p, x, &instr))
+        return false;
+    for (int i = 0; i < f->n_members; i++)
+        count_cost(p, f->members[i]);
+    return emit(p, instr);
+}
+
 bool reln_emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
 {
     Instr instr = {.kind = DO_OP,
@@ -190,6 +210,8 @@ bool reln_emit_op(Planner *p, const RelnNode *x, Place out, bool accumulate)
                    .out_whole = adds_whole(x),
                    .steady = p->info[x->id].steady};
 
+    if (p->info[x->id].chain)
+        return emit_chain(p, x, out);
     if (!gather_inputs(p, x, &instr) || !prepare(p, x, &instr) || !keep_pack(p, x, &instr))
         return false;
     count_cost(p, x);

@@ -167,8 +167,10 @@ static bool infer_result(RelnGraph *g, RelnNode *z)
     return true;
 }
 
-const RelnOp reln_op_call = {
-    .name = "call", .n_in = -1, .flags = RELN_OP_FRESH | RELN_OP_DOMAINS, .infer = infer_call};
+const RelnOp reln_op_call = {.name = "call",
+                             .n_in = -1,
+                             .flags = RELN_OP_FRESH | RELN_OP_DOMAINS | RELN_OP_DTYPES,
+                             .infer = infer_call};
 const RelnOp reln_op_result = {
     .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result};
 

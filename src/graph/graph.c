@@ -261,7 +261,7 @@ static bool join_dtype(RelnGraph *g, RelnNode *z, const RelnNode *x)
 {
     if (x->dtype == RELN_I32)
         return true;
-    if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype)
+    if (z->dtype != RELN_DEFAULT && x->dtype != z->dtype && !(z->op->flags & RELN_OP_DTYPES))
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: inputs of f32 and f64; cast one first",
                                z->op->name);
     z->dtype = x->dtype;

@@ -93,7 +93,7 @@ static size_t scratch_of(const Planner *p, const Instr *instr)
 /* An instruction reads either the inputs of its node or the value of the node itself. */
 static bool reads_inputs(const Instr *instr)
 {
-    return instr->kind == DO_OP || instr->kind == DO_CALL;
+    return instr->kind == DO_OP || instr->kind == DO_CHAIN || instr->kind == DO_CALL;
 }
 
 static bool reads_node(const Instr *instr)
@@ -115,11 +115,11 @@ static void note_life(Planner *p, const Instr *instr, int t)
 
     for (int i = 0; i < instr->n_out; i++)
         begin_life(&p->info[result_of(p, x, i)->id], t);
-    if (instr->kind == DO_OP || instr->kind == DO_LOAD || instr->kind == DO_SUM ||
-        instr->kind == DO_ZERO)
+    if (instr->kind == DO_OP || instr->kind == DO_CHAIN || instr->kind == DO_LOAD ||
+        instr->kind == DO_SUM || instr->kind == DO_ZERO)
         begin_life(&p->info[x->id], t);
-    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
-        p->info[reln_storage(x->in[i])->id].dies = t;
+    for (int i = 0; i < instr->n_in && reads_inputs(instr); i++)
+        p->info[reln_storage(instr->reads[i])->id].dies = t;
     if (reads_node(instr))
         p->info[reln_storage(x)->id].dies = t;
 }
@@ -182,8 +182,8 @@ static void take_steps(const Planner *p, Instr *instr)
 {
     const RelnNode *x = instr->node;
 
-    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
-        step_to(p, instr, x->in[i], instr->in_whole[i], &instr->in[i]);
+    for (int i = 0; i < instr->n_in && reads_inputs(instr); i++)
+        step_to(p, instr, instr->reads[i], instr->in_whole[i], &instr->in[i]);
     if (reads_node(instr))
         step_to(p, instr, x, false, &instr->in[0]);
     step_to(p, instr, x, instr->out_whole, &instr->out);
@@ -196,8 +196,8 @@ static void settle(const Planner *p, Instr *instr)
 {
     const RelnNode *x = instr->node;
 
-    for (int i = 0; i < x->n_in && reads_inputs(instr); i++)
-        instr->in[i] = place_of(p, x->in[i]);
+    for (int i = 0; i < instr->n_in && reads_inputs(instr); i++)
+        instr->in[i] = place_of(p, instr->reads[i]);
     if (reads_node(instr) && instr->in[0].kind == AT_SLAB)
         instr->in[0] = place_of(p, x);
     if (!reads_node(instr) && instr->out.kind == AT_SLAB)

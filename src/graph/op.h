@@ -39,15 +39,16 @@ struct RelnNode {
 /* ---- an op ---------------------------------------------------------------------------------------------------- */
 
 enum {
-    RELN_OP_REDUCE = 1,   /* sums over the items of its inputs, down to RELN_STEP */
-    RELN_OP_ALIAS = 2,    /* the value is in[0]'s memory, seen with another shape */
-    RELN_OP_EFFECT = 4,   /* runs after everything else, in pieces: optimisers */
-    RELN_OP_SOURCE = 8,   /* the plan fills it: inputs, parameters, constants */
-    RELN_OP_FRESH = 16,   /* never merged with an equal node */
-    RELN_OP_SUM = 32,     /* in[0] + in[1]: the plan may add the terms in place */
-    RELN_OP_DOMAINS = 64, /* inputs of several domains; infer says whose the result's items are */
-    RELN_OP_PLACE = 128,  /* an item's value depends on its place in the batch: random numbers */
-    RELN_OP_PARENTS = 256 /* an item's value depends on all items below the same parent */
+    RELN_OP_REDUCE = 1,    /* sums over the items of its inputs, down to RELN_STEP */
+    RELN_OP_ALIAS = 2,     /* the value is in[0]'s memory, seen with another shape */
+    RELN_OP_EFFECT = 4,    /* runs after everything else, in pieces: optimisers */
+    RELN_OP_SOURCE = 8,    /* the plan fills it: inputs, parameters, constants */
+    RELN_OP_FRESH = 16,    /* never merged with an equal node */
+    RELN_OP_SUM = 32,      /* in[0] + in[1]: the plan may add the terms in place */
+    RELN_OP_DOMAINS = 64,  /* inputs of several domains; infer says whose the result's items are */
+    RELN_OP_PLACE = 128,   /* an item's value depends on its place in the batch: random numbers */
+    RELN_OP_PARENTS = 256, /* an item's value depends on all items below the same parent */
+    RELN_OP_DTYPES = 512   /* inputs of f32 and f64; infer says the result's */
 };
 
 /* How an op with inputs of several domains can be computed for a part of its items, a tile. All items of its other
@@ -100,6 +101,11 @@ struct RelnOp {
     /* Bytes of memory that a worker keeps for this instruction for the length of a run: an operand packed once for all
      * shards (e->pack). May be NULL. */
     size_t (*packs)(const RelnNode *z, const RelnKernels *kern);
+
+    /* Where z is a function of the numbers at the same place: its link in a chain (graph/chain.c), of in[0] and of the
+     * operand in[1], if there is one. RELN_LINK_LOAD: z is in[0] repeated, or rows of in[0] that in[1] numbers. false: it
+     * has none. May be NULL. */
+    bool (*link)(const RelnNode *z, RelnLink *link);
 
     /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
     double (*flops)(const RelnNode *z);
@@ -348,6 +354,9 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
 /* The loops for given strides, items first. reln_strides() gives the strides of an operand of shape x broadcast to a
  * shape; `once`: one item of the operand serves all. */
 void reln_strides(const RelnShape *shape, const RelnShape *x, bool once, ptrdiff_t *stride);
+/* The loops of any number of operands: their number, extents, and strides of each operand. */
+int reln_merge_axes(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
+                    ptrdiff_t extent[RELN_LOOP_MAX], ptrdiff_t (*merged)[RELN_LOOP_MAX]);
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out);
 

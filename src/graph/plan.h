@@ -37,8 +37,31 @@ typedef enum InstrKind {
     DO_ADD_TO, /* out += in[0] */
     DO_COPY,   /* out = in[0] */
     DO_ZERO,   /* out = 0, before a loop adds to it */
+    DO_CHAIN,  /* several elementwise ops in one pass */
     DO_CALL
 } InstrKind;
+
+/* The links of a chain. A link reads the instruction's input `read` (-1: none), rows of it that its input `index` numbers
+ * (-1: none), and steps through it by items, and then by one or two more loops. */
+enum {
+    CHAIN_FOLDS = 8,
+    CHAIN_LINKS = CHAIN_FOLDS + 2,
+    CHAIN_READS = 2 * CHAIN_LINKS,
+    CHAIN_MEMBERS = 2 * CHAIN_LINKS,
+    CHAIN_RANK = 3
+};
+typedef struct ChainLink {
+    RelnLinkKind kind;
+    int read, index;
+    double a, b;
+    ptrdiff_t stride[CHAIN_RANK];
+} ChainLink;
+typedef struct Chain {
+    int rank, n_links;
+    ptrdiff_t extent[CHAIN_RANK], item; /* elements of an item */
+    bool flat;                          /* items lie one behind the other in every operand */
+    ChainLink *links;
+} Chain;
 
 typedef struct Program Program;
 
@@ -53,6 +76,8 @@ typedef struct Instr {
     bool steady;          /* at step level: the same in every run of a frozen plan */
     bool steady_pack;     /* the packed operand is steady too */
     int n_in, n_out;
+    const RelnNode *const *reads; /* the nodes whose values are the inputs; while it is planned */
+    const Chain *chain;
     Place *in, out, scratch;
     const RelnDomain *in_domains;
     void *prepared;

@@ -65,29 +65,35 @@ static bool open_loop(Scheduler *s, RelnDomain domain)
     return PLAN_ADD(s->p->plan, &s->p->program->loops, loop) || nomem(s->p);
 }
 
-static int first_left(const Scheduler *s)
+/* The domain of the next loop, of those with a node that is ready: the first, because parents come before their rows, and
+ * what is known of all parents lets more nodes of rows run in one loop. RELN_STEP: nothing is left. */
+static RelnDomain next_domain(const Scheduler *s)
 {
-    for (int id = 0; id < s->p->g->nodes.count; id++)
-        if (s->mine[id] && !s->done[id])
-            return id;
-    return -1;
+    RelnDomain next = RELN_STEP;
+
+    for (int id = 0; id < s->p->g->nodes.count; id++) {
+        const RelnNode *x = s->p->g->nodes.items[id];
+
+        if (s->mine[id] && !s->done[id] && is_ready(s, x) &&
+            (next == RELN_STEP || loop_domain(x) < next))
+            next = loop_domain(x);
+    }
+    return next;
 }
 
-/* Alternate between nodes outside loops and a loop that starts at the first node left. */
+/* Alternate between nodes outside loops and a loop. */
 static bool fill_order(Scheduler *s)
 {
     for (;;) {
-        const RelnNode *x;
-        int id;
+        RelnDomain next;
 
         s->loop = -1;
         s->domain = RELN_STEP;
         take(s);
-        id = first_left(s);
-        if (id < 0)
+        next = next_domain(s);
+        if (next == RELN_STEP)
             return true;
-        x = s->p->g->nodes.items[id];
-        if (!open_loop(s, loop_domain(x)))
+        if (!open_loop(s, next))
             return false;
         take(s);
     }
@@ -249,5 +255,5 @@ bool reln_pass_schedule(Planner *p, const bool *mine)
     if (!fill_order(&s))
         return false;
     find_whole(p);
-    return choose_tiles(p);
+    return choose_tiles(p) && reln_pass_chain(p, mine);
 }

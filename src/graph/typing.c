@@ -315,54 +315,57 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
 
 /* Can axis a be merged with the last loop: is each operand's stride along a equal to the stride times the extent of
  * that loop? */
-static bool goes_on(const RelnLoops *l, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX], int a)
+static bool goes_on(int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX], int a, int last, ptrdiff_t extent,
+                    ptrdiff_t (*merged)[RELN_LOOP_MAX])
 {
-    const int last = l->rank - 1;
-
     for (int i = 0; i < n_in; i++)
-        if (stride[i][a] != l->stride[i][last] * l->extent[last])
+        if (stride[i][a] != merged[i][last] * extent)
             return false;
     return true;
 }
 
-static void swap(ptrdiff_t *a, ptrdiff_t *b)
+static void turn_around(int rank, ptrdiff_t *x)
 {
-    const ptrdiff_t kept = *a;
+    for (int r = 0, q = rank - 1; r < q; r++, q--) {
+        const ptrdiff_t kept = x[r];
 
-    *a = *b;
-    *b = kept;
-}
-
-static void turn_around(RelnLoops *l, int n_in)
-{
-    for (int r = 0, q = l->rank - 1; r < q; r++, q--) {
-        swap(&l->extent[r], &l->extent[q]);
-        for (int i = 0; i < n_in; i++)
-            swap(&l->stride[i][r], &l->stride[i][q]);
+        x[r] = x[q];
+        x[q] = kept;
     }
 }
 
 /* Merge axes from the innermost outwards, each with the loop inside it where strides allow; then reverse the loops so
  * that the innermost comes last. The axis of items stays a separate loop, since the number of items is known only when
  * a plan runs. */
+int reln_merge_axes(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
+                    ptrdiff_t extent[RELN_LOOP_MAX], ptrdiff_t (*merged)[RELN_LOOP_MAX])
+{
+    int rank = 0;
+
+    for (int a = RELN_LOOP_MAX - 1; a >= 0; a--) {
+        const ptrdiff_t n = a == 0 ? 1 : shape->dims[a - 1];
+
+        if (a > 0 && n == 1)
+            continue;
+        if (a > 0 && rank > 0 && goes_on(n_in, stride, a, rank - 1, extent[rank - 1], merged)) {
+            extent[rank - 1] *= n;
+            continue;
+        }
+        extent[rank] = n;
+        for (int i = 0; i < n_in; i++)
+            merged[i][rank] = stride[i][a];
+        rank++;
+    }
+    turn_around(rank, extent);
+    for (int i = 0; i < n_in; i++)
+        turn_around(rank, merged[i]);
+    return rank;
+}
+
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                    RelnLoops *out)
 {
     memset(out, 0, sizeof *out);
     out->item = reln_shape_count(shape);
-    for (int a = RELN_LOOP_MAX - 1; a >= 0; a--) {
-        const ptrdiff_t extent = a == 0 ? 1 : shape->dims[a - 1];
-
-        if (a > 0 && extent == 1)
-            continue;
-        if (a > 0 && out->rank > 0 && goes_on(out, n_in, stride, a)) {
-            out->extent[out->rank - 1] *= extent;
-            continue;
-        }
-        out->extent[out->rank] = extent;
-        for (int i = 0; i < n_in; i++)
-            out->stride[i][out->rank] = stride[i][a];
-        out->rank++;
-    }
-    turn_around(out, n_in);
+    out->rank = reln_merge_axes(shape, n_in, stride, out->extent, out->stride);
 }

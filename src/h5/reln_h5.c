@@ -3,6 +3,8 @@
  *     reln-h5 list FILE             [["/group/X", "f4", [100, 3, 3]], ...] as JSON: datasets of numbers
  *     reln-h5 cat FILE DATASET      that dataset as .npy on stdout
  *
+ * Fields of a compound, as tables of pandas are, count as datasets: "/group/table/field".
+ *
  * Before a file is opened, the process takes away from itself memory beyond 2 GiB, time beyond ten minutes, and every
  * right to write files other than its own output. Links to other files, external storage and virtual datasets are not followed: what is read
  * comes from the file that was named. Exit 0, or 1 with one line on stderr.
@@ -87,7 +89,9 @@ typedef struct Dataset {
     hid_t id, type, space;
     char code[3];
     hid_t file_order; /* to read as; not ours to close */
-    int rank;
+    hid_t field;      /* of a compound: a compound of one field, to read as; -1: all is read */
+    int rank;         /* of the numbers: axes of the dataset, then those within a field */
+    int outer;        /* axes of the dataset */
     hsize_t dims[MAX_RANK];
     size_t width;
     const char *why; /* the reason why it cannot be read; NULL when it can */
@@ -95,6 +99,8 @@ typedef struct Dataset {
 
 static void close_dataset(const Dataset *d)
 {
+    if (d->field >= 0)
+        H5Tclose(d->field);
     if (d->space >= 0)
         H5Sclose(d->space);
     if (d->type >= 0)
@@ -113,6 +119,27 @@ static bool is_stored_here(hid_t dataset)
     if (plan >= 0)
         H5Pclose(plan);
     return here;
+}
+
+/* The number of the first filter of a dataset that this HDF5 does not have; 0: there is none. */
+static int missing_filter(hid_t dataset)
+{
+    const hid_t plan = H5Dget_create_plist(dataset);
+    const int n = plan >= 0 ? H5Pget_nfilters(plan) : 0;
+    int missing = 0;
+
+    for (int i = 0; i < n && missing == 0; i++) {
+        unsigned flags = 0, config = 0;
+        size_t n_values = 0;
+        const H5Z_filter_t id =
+            H5Pget_filter2(plan, (unsigned)i, &flags, &n_values, NULL, 0, NULL, &config);
+
+        if (id >= 0 && H5Zfilter_avail(id) <= 0)
+            missing = (int)id;
+    }
+    if (plan >= 0)
+        H5Pclose(plan);
+    return missing;
 }
 
 /* The name of a type that is not supported, for the message. */
@@ -181,23 +208,37 @@ static const char *shape_fault(const Dataset *d)
     return d->rank > MAX_RANK ? "of more than 8 axes" : NULL;
 }
 
-/* Open a dataset. False, with the reason in `why`, when a .npy file cannot hold it. */
-static bool open_dataset(hid_t group, const char *name, Dataset *d)
+/* Open a dataset: what it is, and its axes. False, with the reason in `why`, when they cannot be known. */
+static bool open_axes(hid_t group, const char *name, Dataset *d)
 {
-    *d = (Dataset){.id = open_inside(group, name), .type = -1, .space = -1};
+    static char filter[64];
+    int missing;
+
+    *d = (Dataset){.id = open_inside(group, name), .type = -1, .space = -1, .field = -1};
     if (d->id < 0)
         d->why = "damaged";
     else if (!is_stored_here(d->id))
         d->why = "kept outside of the file, or a view of others";
     if (d->why)
         return false;
+    if ((missing = missing_filter(d->id)) != 0) {
+        snprintf(filter, sizeof filter, "compressed by filter %d, which is not here", missing);
+        d->why = filter;
+        return false;
+    }
     d->type = H5Dget_type(d->id);
     d->space = H5Dget_space(d->id);
-    d->rank = d->space >= 0 ? H5Sget_simple_extent_ndims(d->space) : -1;
+    d->rank = d->outer = d->space >= 0 ? H5Sget_simple_extent_ndims(d->space) : -1;
     d->why = shape_fault(d);
     if (!d->why && H5Sget_simple_extent_dims(d->space, d->dims, NULL) < 0)
         d->why = "damaged";
-    if (d->why)
+    return d->why == NULL;
+}
+
+/* Open a dataset. False, with the reason in `why`, when a .npy file cannot hold it. */
+static bool open_dataset(hid_t group, const char *name, Dataset *d)
+{
+    if (!open_axes(group, name, d))
         return false;
     if (is_boolean(d->type)) {
         memcpy(d->code, "b1", 3);
@@ -208,6 +249,78 @@ static bool open_dataset(hid_t group, const char *name, Dataset *d)
     }
     d->width = (size_t)(d->code[1] - '0');
     return true;
+}
+
+/* ---- fields of compounds ----------------------------------------------------------------------------------------- */
+
+/* Add the axes of an array type to those of the dataset. */
+static bool add_axes(Dataset *d, hid_t array)
+{
+    const int n = H5Tget_array_ndims(array);
+
+    if (n < 1 || d->outer + n > MAX_RANK || H5Tget_array_dims2(array, d->dims + d->outer) < 0)
+        return false;
+    d->rank = d->outer + n;
+    return true;
+}
+
+/* The type to read one field as: the field alone, of numbers in file order. */
+static hid_t alone(const char *name, hid_t numbers, const Dataset *d)
+{
+    const bool is_array = d->rank > d->outer;
+    const hid_t inner =
+        is_array ? H5Tarray_create2(numbers, (unsigned)(d->rank - d->outer), d->dims + d->outer)
+                 : numbers;
+    hid_t field = inner >= 0 ? H5Tcreate(H5T_COMPOUND, H5Tget_size(inner)) : -1;
+
+    if (field >= 0 && H5Tinsert(field, name, 0, inner) < 0) {
+        H5Tclose(field);
+        field = -1;
+    }
+    if (is_array && inner >= 0)
+        H5Tclose(inner);
+    return field;
+}
+
+/* Make of an open compound the dataset of its field: numbers, or arrays of numbers. False for any other field. */
+static bool choose_field(Dataset *d, unsigned member)
+{
+    char *name = H5Tget_member_name(d->type, member);
+    const hid_t type = H5Tget_member_type(d->type, member);
+    const bool is_array = type >= 0 && H5Tget_class(type) == H5T_ARRAY;
+    const hid_t numbers = is_array ? H5Tget_super(type) : type;
+    bool chosen = name && numbers >= 0 && kind_of(numbers, d->code, &d->file_order) &&
+                  (!is_array || add_axes(d, type));
+
+    if (chosen) {
+        d->width = (size_t)(d->code[1] - '0');
+        d->field = alone(name, d->file_order, d);
+        chosen = d->field >= 0;
+    }
+    if (is_array && numbers >= 0)
+        H5Tclose(numbers);
+    if (type >= 0)
+        H5Tclose(type);
+    H5free_memory(name);
+    d->why = chosen ? NULL : "a field of no numbers";
+    return chosen;
+}
+
+/* Open "DATASET/FIELD". */
+static bool open_field(hid_t file, const char *path, Dataset *d)
+{
+    const char *slash = strrchr(path, '/');
+    char outer[4096];
+    int member;
+
+    *d = (Dataset){.id = -1, .type = -1, .space = -1, .field = -1, .why = "not there"};
+    if (!slash || (size_t)(slash - path) >= sizeof outer)
+        return false;
+    snprintf(outer, sizeof outer, "%.*s", (int)(slash - path), path);
+    if (!open_axes(file, outer, d) || H5Tget_class(d->type) != H5T_COMPOUND)
+        return false;
+    member = H5Tget_member_index(d->type, slash + 1);
+    return member >= 0 && choose_field(d, (unsigned)member);
 }
 
 /* ---- list ------------------------------------------------------------------------------------------------------- */
@@ -245,6 +358,29 @@ static void print_unread(Walk *w, const Dataset *d)
     printf("%s[", w->count++ > 0 ? ",\n" : "");
     print_quoted(w->path);
     printf(", \"\", \"%s\"]", d->why);
+}
+
+/* List the fields of a compound, under its name. */
+static void list_fields(Walk *w, hid_t group, const char *name, int n)
+{
+    const size_t length = strlen(w->path);
+
+    for (int i = 0; i < n && w->count < MAX_DATASETS; i++) {
+        Dataset d;
+        char *field = NULL;
+
+        if (open_axes(group, name, &d) && (field = H5Tget_member_name(d.type, (unsigned)i)) &&
+            length + strlen(field) + 2 <= sizeof w->path) {
+            snprintf(w->path + length, sizeof w->path - length, "/%s", field);
+            if (choose_field(&d, (unsigned)i))
+                print_dataset(w, &d);
+            else
+                print_unread(w, &d);
+            w->path[length] = '\0';
+        }
+        H5free_memory(field);
+        close_dataset(&d);
+    }
 }
 
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *self);
@@ -290,11 +426,17 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void 
     if (info.type == H5O_TYPE_GROUP && link->type == H5L_TYPE_HARD)
         enter(group, name, w);
     if (info.type == H5O_TYPE_DATASET) {
+        int fields = 0;
+
         if (open_dataset(group, name, &d))
             print_dataset(w, &d);
-        else
+        else {
             print_unread(w, &d);
+            if (d.type >= 0 && H5Tget_class(d.type) == H5T_COMPOUND)
+                fields = H5Tget_nmembers(d.type);
+        }
         close_dataset(&d);
+        list_fields(w, group, name, fields);
     }
     w->path[length] = '\0';
     return 0;
@@ -339,10 +481,11 @@ static bool read_rows(const Dataset *d, hsize_t first, hsize_t n, void *to)
 
     memcpy(count, d->dims, sizeof count);
     count[0] = n;
-    memory = H5Screate_simple(d->rank, count, NULL);
+    memory = H5Screate_simple(d->outer, count, NULL);
     read = memory >= 0 &&
            H5Sselect_hyperslab(d->space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-           H5Dread(d->id, d->file_order, memory, d->space, H5P_DEFAULT, to) >= 0;
+           H5Dread(d->id, d->field >= 0 ? d->field : d->file_order, memory, d->space, H5P_DEFAULT,
+                   to) >= 0;
     if (memory >= 0)
         H5Sclose(memory);
     return read;
@@ -351,12 +494,14 @@ static bool read_rows(const Dataset *d, hsize_t first, hsize_t n, void *to)
 /* Read as many rows at a time as fit the buffer, at least one. A single number counts as one row. */
 static int print_rows(const Dataset *d)
 {
-    const hsize_t n_rows = d->rank > 0 ? d->dims[0] : 1;
+    const hsize_t n_rows = d->outer > 0 ? d->dims[0] : 1;
+    const hid_t type = d->field >= 0 ? d->field : d->file_order;
+    const int inner = d->outer > 0 ? 1 : 0; /* the first axis of a row */
     size_t row = d->width, some;
     unsigned char *buffer;
     int failed = 0;
 
-    for (int i = 1; i < d->rank; i++)
+    for (int i = inner; i < d->rank; i++)
         if (__builtin_mul_overflow(row, (size_t)d->dims[i], &row) || row > (size_t)1 << 30)
             return fail("a row of the dataset has more than 1 GiB", NULL);
     if (row == 0 || n_rows == 0)
@@ -367,8 +512,8 @@ static int print_rows(const Dataset *d)
         return fail("out of memory", NULL);
     for (hsize_t first = 0, n; first < n_rows && !failed; first += n) {
         n = n_rows - first < some ? n_rows - first : some;
-        if (d->rank == 0 ? H5Dread(d->id, d->file_order, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer) < 0
-                         : !read_rows(d, first, n, buffer))
+        if (d->outer == 0 ? H5Dread(d->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer) < 0
+                          : !read_rows(d, first, n, buffer))
             failed = fail("damaged HDF5: the dataset cannot be read", NULL);
         else if (fwrite(buffer, row, (size_t)n, stdout) != n)
             failed = fail("cannot write", NULL);
@@ -379,10 +524,16 @@ static int print_rows(const Dataset *d)
 
 static int cat(hid_t file, const char *name)
 {
+    bool opened;
     Dataset d;
     int failed;
 
-    if (open_dataset(file, name, &d)) {
+    opened = open_dataset(file, name, &d);
+    if (!opened) {
+        close_dataset(&d);
+        opened = open_field(file, name, &d);
+    }
+    if (opened) {
         print_header(&d);
         failed = print_rows(&d);
     } else

@@ -1,4 +1,4 @@
-/* archive_open.c -- the arrays of .npy, folders of .npy, .npz, .safetensors and .h5, each with its header. */
+/* archive_open.c -- the arrays of .npy, folders of .npy, .npz, .safetensors, .h5 and tables of text, each with its header. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "io/archive.h"
+#include "io/csv.h"
 #include "io/doc.h"
 #include "io/h5.h"
 #include "io/tensors.h"
@@ -348,9 +349,53 @@ static RelnStatus open_h5(RelnArchive *v, const char *path, const char *given)
     return status;
 }
 
+/* ---- opening: tables of text ------------------------------------------------------------------------------------- */
+
+static bool big_endian(void)
+{
+    const uint16_t one = 1;
+
+    return *(const unsigned char *)&one == 0;
+}
+
+/* Take the columns of a table as arrays in memory. */
+static RelnStatus take_columns(RelnArchive *v, const RelnCsv *table)
+{
+    const size_t bytes = (size_t)table->n_rows * sizeof *table->values;
+
+    RELN_TRY(make_arrays(v, (size_t)table->n_columns));
+    for (int c = 0; c < table->n_columns; c++) {
+        const RelnArray column = {.name = table->names[c],
+                                  .dtype = RELN_F64,
+                                  .rank = 1,
+                                  .dims = {table->n_rows},
+                                  .f64 = table->values + c * table->n_rows};
+        Array *a = NULL;
+
+        RELN_TRY(take_named(v, &column, &a));
+        a->header.big_endian = big_endian();
+        a->memory = reln_alloc_raw(v->ctx, bytes, 1);
+        if (!a->memory)
+            return RELN_ERR_NOMEM;
+        memcpy(a->memory, column.f64, bytes);
+    }
+    return RELN_OK;
+}
+
+static RelnStatus open_csv(RelnArchive *v, const char *path)
+{
+    RelnCsv table;
+    RelnStatus status = reln_csv_load(v->ctx, path, &table);
+
+    if (status == RELN_OK)
+        status = take_columns(v, &table);
+    reln_csv_clear(&table);
+    return status;
+}
+
 /* ---- by content ------------------------------------------------------------------------------------------------- */
 
-/* Recognise the format by the first bytes, not by the file's ending. */
+/* Recognise the format by the first bytes, not by the file's ending; only a text has no first bytes of its own. */
 static RelnStatus open_by_content(RelnArchive *v, const char *path, const char *h5)
 {
     const RelnSource *const source = &v->sources[0];
@@ -366,10 +411,12 @@ static RelnStatus open_by_content(RelnArchive *v, const char *path, const char *
         return open_h5(v, path, h5);
     if (b[8] == '{')
         return reln_tensors_index(source, count_tensors, take_tensor, v);
+    if (reln_path_ends_in(path, ".csv"))
+        return open_csv(v, path);
     return reln_fail(
         v->ctx, RELN_ERR_FORMAT,
         "%s: not a file of arrays (it begins with '%s'); wanted .npz, .npy, .safetensors,"
-        " .h5 or a folder of .npy",
+        " .h5, .csv or a folder of .npy",
         source->name, reln_quote((const char *)b, 8).text);
 }
 
@@ -397,8 +444,6 @@ RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5)
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays)
 {
-    const uint16_t one = 1;
-
     v->path = reln_arena_printf(&v->arena, "%s", what);
     v->buffer = v->path ? reln_alloc_raw(v->ctx, BUFFER, 1) : NULL;
     if (!v->buffer)
@@ -410,7 +455,7 @@ RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
         RELN_TRY(take_named(v, &arrays[i], &a));
         a->memory = arrays[i].values;
         a->borrowed = true;
-        a->header.big_endian = *(const unsigned char *)&one == 0; /* this machine's byte order */
+        a->header.big_endian = big_endian(); /* this machine's byte order */
     }
     return check_names(v);
 }

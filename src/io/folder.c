@@ -56,6 +56,28 @@ RelnStatus reln_folder_make(RelnCtx *ctx, const char *path)
     return error == 0 ? RELN_OK : reln_fail_errno(ctx, path, "make the folder", error);
 }
 
+/* ---- looking inside ----------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_folder_find(RelnCtx *ctx, const char *path, const char *word, size_t size,
+                            char *out)
+{
+    DIR *const folder = opendir(path);
+    const struct dirent *entry;
+    char best[NAME_MAX + 1] = "";
+
+    if (!folder)
+        return reln_fail_errno(ctx, path, "read the folder", errno);
+    while ((entry = readdir(folder)))
+        if (entry->d_name[0] != '.' && strstr(entry->d_name, word) &&
+            (!best[0] || strcmp(entry->d_name, best) < 0))
+            snprintf(best, sizeof best, "%s", entry->d_name);
+    closedir(folder);
+    out[0] = '\0';
+    if (best[0] && (size_t)snprintf(out, size, "%s/%s", path, best) >= size)
+        return reln_fail(ctx, RELN_ERR_ARG, "%s: the path is too long", reln_path_tail(path));
+    return RELN_OK;
+}
+
 /* ---- having one for oneself ------------------------------------------------------------------------------------- */
 
 struct RelnFolderLock {

@@ -1,9 +1,14 @@
 /* sha256.c -- see sha256.h; letters as in FIPS 180-4, section 6.2. */
 #include "io/sha256.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io/file.h"
+#include "kit/files.h"
 
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
@@ -119,5 +124,51 @@ RelnStatus reln_sha256_file(RelnCtx *ctx, const char *path, char hex[RELN_SHA256
     }
     reln_source_close(&source);
     reln_sha256_end(&s, hex);
+    return status;
+}
+
+/* The first name of a folder behind `after`, in the order of bytes; false when there is none. Hidden files do not count. */
+static bool next_name(DIR *folder, const char *after, char out[NAME_MAX + 1])
+{
+    const struct dirent *entry;
+
+    out[0] = '\0';
+    rewinddir(folder);
+    while ((entry = readdir(folder)))
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, after) > 0 &&
+            (!out[0] || strcmp(entry->d_name, out) < 0))
+            snprintf(out, NAME_MAX + 1, "%s", entry->d_name);
+    return out[0] != '\0';
+}
+
+static RelnStatus feed_files(RelnCtx *ctx, const char *path, DIR *folder, RelnSha256 *s)
+{
+    char name[NAME_MAX + 1], last[NAME_MAX + 1] = "", file[PATH_MAX], hex[RELN_SHA256_HEX + 1];
+
+    while (next_name(folder, last, name)) {
+        if ((size_t)snprintf(file, sizeof file, "%s/%s", path, name) >= sizeof file)
+            return reln_fail(ctx, RELN_ERR_ARG, "%s: the path is too long", reln_path_tail(path));
+        if (!reln_folder_exists(file)) {
+            RELN_TRY(reln_sha256_file(ctx, file, hex));
+            reln_sha256_feed(s, name, strlen(name) + 1);
+            reln_sha256_feed(s, hex, RELN_SHA256_HEX);
+        }
+        memcpy(last, name, sizeof last);
+    }
+    return RELN_OK;
+}
+
+RelnStatus reln_sha256_folder(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1])
+{
+    DIR *const folder = opendir(path);
+    RelnStatus status;
+    RelnSha256 s;
+
+    if (!folder)
+        return reln_fail_errno(ctx, path, "read the folder", errno);
+    reln_sha256_begin(&s);
+    status = feed_files(ctx, path, folder, &s);
+    reln_sha256_end(&s, hex);
+    closedir(folder);
     return status;
 }

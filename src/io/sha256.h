@@ -22,5 +22,7 @@ void reln_sha256_end(RelnSha256 *s, char hex[RELN_SHA256_HEX + 1]);
 
 /* The SHA-256 of a file's content, of any size. */
 RelnStatus reln_sha256_file(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1]);
+/* Of the names and contents of the files in a folder, those of folders in it left out. */
+RelnStatus reln_sha256_folder(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1]);
 
 #endif

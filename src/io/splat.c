@@ -33,7 +33,7 @@ RelnStatus splat_finish(const RelnSplatFile *f, bool stored, double *row)
     }
     sign = q[0] < 0 ? -1 : 1;
     for (int a = 0; a < 4; a++) /* the largest first, so that no square overflows */
-        q[a] *= sign / norm;
+        q[a] = sign * (q[a] / norm);
     norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     for (int a = 0; a < 4; a++)
         q[a] /= norm;

@@ -67,6 +67,9 @@ RelnStatus reln_data_divide(const RelnData *data, double share, uint64_t seed, p
 /* Sizes of inputs and target over these rows, into the model's constants. */
 RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);
 
+/* Compare the sizes of inputs with those of training, on some samples from all over the file: see reln_model_note(). */
+RelnStatus reln_data_compare(RelnData *data);
+
 /* Room for batches of n samples, so that binding allocates nothing (with data that are resident). */
 RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
 

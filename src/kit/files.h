@@ -21,6 +21,10 @@ RelnStatus reln_path_absolute(RelnCtx *ctx, const char *path, size_t size, char 
 /* With every folder on the way; one that is there already is fine. */
 RelnStatus reln_folder_make(RelnCtx *ctx, const char *path);
 
+/* The path of the file in a folder whose name has `word` in it, the first by name of several; "" when there is none. */
+RelnStatus reln_folder_find(RelnCtx *ctx, const char *path, const char *word, size_t size,
+                            char *out);
+
 /* A folder for oneself: RELN_ERR_IO as long as somebody has it. The system lets go of it when the process dies. */
 typedef struct RelnFolderLock RelnFolderLock;
 RelnStatus reln_folder_lock(RelnCtx *ctx, const char *path, RelnFolderLock **out);

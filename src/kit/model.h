@@ -79,6 +79,7 @@ ptrdiff_t reln_model_outputs(const RelnModel *model);
 typedef struct RelnConstants {
     double scale[RELN_SPEC_INPUTS]; /* root mean square of the lifted input */
     double mean, deviation; /* of a scalar target; of vectors and matrices mean 0 and the size */
+    double points;          /* of a sample, on average */
 } RelnConstants;
 const RelnConstants *reln_model_constants(const RelnModel *model);
 void reln_model_set_constants(RelnModel *model, const RelnConstants *constants);

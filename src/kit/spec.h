@@ -54,7 +54,10 @@ typedef struct RelnSpecInput {
     bool log;                  /* of a covariance: its logarithm is the feature */
     RelnReference reference;   /* of covariances under general frames: the pair lift */
     bool points;               /* a set of points for each sample: (N, P, ...) */
-    char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point, ones first; "": all are there */
+    char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point; "": all are there */
+    char count
+        [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
+    int most;             /* points of a set that are used, the first ones; 0: all */
     bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 
@@ -107,7 +110,10 @@ typedef enum RelnModelKind {
     RELN_MODEL_VECTOR_NEURONS,
     RELN_MODEL_MLP,
     RELN_MODEL_SEQUENCE, /* residual blocks of convolutions along time */
-    RELN_MODEL_RESNET    /* the same on plain numbers, without a promise */
+    RELN_MODEL_RESNET,   /* the same on plain numbers, without a promise */
+    RELN_MODEL_SET,      /* from here on points are rows that know each other */
+    RELN_MODEL_GRAPH,
+    RELN_MODEL_TRANSFORMER
 } RelnModelKind;
 
 /* A step of a block, after its linear map: the layers of nn.h by their names. */
@@ -139,6 +145,9 @@ typedef struct RelnSpecModel {
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: as the model */
     RelnActivation activation;
+    int sums;       /* of a set: sums that its points are divided among */
+    int heads;      /* of a transformer */
+    int neighbours; /* of a graph: the nearest points that send to each; 0: all points of the set */
 } RelnSpecModel;
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;

@@ -73,9 +73,9 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
             RELN_TRY(reln_plan_bind_sized(plan, d->m->slots[s].name, d->batch.slot[s],
-                                          d->m->spec.train.dtype,
+                                          reln_slot_dtype(d->m, s),
                                           (size_t)reln_slot_room(d, s, d->room)));
-    if (d->m->masked)
+    if (d->m->ragged)
         RELN_TRY(reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room));
     return bind_target(d, plan);
 }
@@ -134,7 +134,7 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
     RELN_TRY(reln_data_reserve(d, n));
     for (ptrdiff_t i = 0; i < n; i++) {
         const double *raw[RELN_SPEC_INPUTS] = {0};
-        const double *own = mask && d->m->masked ? mask + i * d->m->points : NULL;
+        const double *own = mask && d->m->ragged ? mask + i * d->m->points : NULL;
 
         for (int in = 0; in < d->m->spec.n_inputs; in++)
             raw[in] = values[in] + i * reln_data_input_count(d, in);

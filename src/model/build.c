@@ -61,7 +61,7 @@ const RelnRep *reln_build_matrix_rep(Build *b)
 }
 
 /* The size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its matrix. */
-static double form_size(Build *b)
+double reln_build_form_size(Build *b)
 {
     const int k = reln_model_k(b->m);
     const double *gram = NULL;
@@ -81,7 +81,8 @@ static double form_size(Build *b)
  * own gates have no such limit, and see coordinates of size 1. */
 static double feature_unit(Build *b)
 {
-    return b->m->spec.model.kind == RELN_MODEL_LIE_NEURONS ? 0.25 / sqrt(form_size(b)) : 1;
+    return b->m->spec.model.kind == RELN_MODEL_LIE_NEURONS ? 0.25 / sqrt(reln_build_form_size(b))
+                                                           : 1;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------------ */
@@ -117,15 +118,15 @@ RelnNode *reln_build_input(Build *b, SlotId id)
 {
     const RelnModel *m = b->m;
     const Slot *s = &m->slots[id];
-    const bool rows = s->by_point && m->masked;
+    const bool rows = s->by_point && m->ragged;
     const RelnDims dims = {.p = s->by_point && !rows ? m->points : 1, .k = s->k, .c = s->c};
     RelnNode *x;
 
     if (s->c == 0 || b->input[id])
         return b->input[id];
     x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
-                   RELN_DEFAULT);
-    b->input[id] = reln_mul(b->g, x, scales(b, id));
+                   reln_slot_dtype(m, id));
+    b->input[id] = reln_mul(b->g, x, reln_cast(b->g, scales(b, id), reln_slot_dtype(m, id)));
     return b->input[id];
 }
 
@@ -137,7 +138,7 @@ static RelnNode *spread(Build *b, RelnNode *x)
 
     if (!x || points == 0)
         return x;
-    if (b->m->masked)
+    if (b->m->ragged)
         return reln_gather(b->g, x, reln_row_sample(b->g, b->rows));
     ones = reln_build_scratch(b, (size_t)points, sizeof *ones);
     for (int p = 0; ones && p < points; p++)
@@ -145,7 +146,7 @@ static RelnNode *spread(Build *b, RelnNode *x)
     return ones ? reln_mul(b->g, x, reln_const(b->g, (RelnDims){.p = points}, NULL, ones)) : NULL;
 }
 
-static RelnNode *join(Build *b, RelnNode *x, RelnNode *y)
+RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y)
 {
     if (!x || !y)
         return x ? x : y;
@@ -158,8 +159,8 @@ RelnFeatures reln_build_features(Build *b)
     RelnNode *x = slots[SLOT_X].c ? spread(b, reln_build_input(b, SLOT_X)) : NULL;
     RelnNode *s = slots[SLOT_S].c ? spread(b, reln_build_input(b, SLOT_S)) : NULL;
 
-    return (RelnFeatures){join(b, reln_build_input(b, SLOT_X_POINTS), x),
-                          join(b, reln_build_input(b, SLOT_S_POINTS), s)};
+    return (RelnFeatures){reln_build_join(b, reln_build_input(b, SLOT_X_POINTS), x),
+                          reln_build_join(b, reln_build_input(b, SLOT_S_POINTS), s)};
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------------- */
@@ -214,10 +215,15 @@ static RelnNode *rooted(RelnGraph *g, RelnNode *q)
 RelnNode *reln_build_invariants(Build *b, RelnFeatures f)
 {
     const double unit = feature_unit(b);
-    RelnNode *q =
-        reln_scale(b->g, reln_nn_invariant(&b->net, f.x), 1 / (unit * unit * form_size(b)));
+    const RelnScales scales = reln_build_scales(b);
+    RelnNode *q;
 
-    return join(b, rooted(b->g, q), f.s);
+    if (reln_model_is_structured(b->m))
+        return f.x ? reln_build_join(b, reln_nn_lengths(&b->net, f.x, &scales), f.s) : f.s;
+    q = reln_scale(b->g, reln_nn_invariant(&b->net, f.x),
+                   1 / (unit * unit * reln_build_form_size(b)));
+
+    return reln_build_join(b, rooted(b->g, q), f.s);
 }
 
 static RelnNode *silu(RelnGraph *g, RelnNode *s)
@@ -290,7 +296,7 @@ static RelnNode *pool_features(Build *b, RelnNode *x, int over)
 /* Pool the points. Our own network has one more block behind the pool, which mixes the pooled features. */
 static RelnFeatures pool(Build *b, RelnFeatures f)
 {
-    const int over = b->m->masked ? RELN_POOL_ROWS : RELN_P;
+    const int over = b->m->ragged ? RELN_POOL_ROWS : RELN_P;
 
     if (b->m->points == 0)
         return f;
@@ -301,7 +307,7 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
 
-static RelnNode *equivariant_network(Build *b)
+static RelnNode *block_network(Build *b)
 {
     RelnFeatures f;
 
@@ -323,6 +329,15 @@ static RelnNode *plain_network(Build *b)
     return reln_nn_mlp(&b->net, "mlp", reln_build_input(b, SLOT_FLAT), &mlp);
 }
 
+static RelnNode *network(Build *b)
+{
+    if (b->m->spec.model.kind == RELN_MODEL_SEQUENCE || b->m->spec.model.kind == RELN_MODEL_RESNET)
+        return reln_build_sequence(b);
+    if (reln_model_is_mlp(b->m))
+        return plain_network(b);
+    return reln_model_is_structured(b->m) ? reln_build_structured(b) : block_network(b);
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------------------------------------------- */
 
 static void build(Build *b, bool with_loss)
@@ -330,12 +345,9 @@ static void build(Build *b, bool with_loss)
     const RelnModel *m = b->m;
     RelnNode *y;
 
-    if (m->masked)
+    if (m->ragged)
         b->rows = reln_rows(b->g, "points", m->points > 256 ? m->points : 256);
-    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET)
-        y = reln_build_sequence(b);
-    else
-        y = reln_model_is_mlp(m) ? plain_network(b) : equivariant_network(b);
+    y = network(b);
     if (m->spec.sequence.estimate[0])
         y = reln_build_with_estimate(b, y);
     if (with_loss)
@@ -377,7 +389,7 @@ RelnCost reln_model_cost(const RelnModel *m, const RelnPlan *plan)
 {
     RelnCost cost = reln_plan_cost(plan);
 
-    for (int i = 0; i < cost.n_rows; i++) { /* the only row domain is that of masked points */
+    for (int i = 0; i < cost.n_rows; i++) { /* the only row domain is that of ragged points */
         cost.flops_sample += m->points * cost.rows[i].flops;
         cost.bytes_sample += m->points * cost.rows[i].bytes;
     }

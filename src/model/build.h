@@ -10,7 +10,7 @@ typedef struct Build {
     RelnNet net;
     int width;
     bool taps;
-    RelnDomain rows;
+    RelnDomain rows; /* of points, where they are a row domain */
     RelnModelGraph *out;
     RelnNode *input[SLOT_COUNT]; /* those that have been asked for */
 } Build;
@@ -40,6 +40,10 @@ RelnFeatures reln_build_features(Build *b);
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
 /* The steps of a block behind its linear map. */
 RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
+/* The size of B(x, y) for x and y with coordinates of size 1. */
+double reln_build_form_size(Build *b);
+/* The channels of both beside each other; either may be NULL. */
+RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
 /* Dropout, only in training. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
@@ -56,5 +60,12 @@ RelnNode *reln_build_loss(Build *b, RelnNode *y);
 RelnNode *reln_build_sequence(Build *b);
 /* A prediction that corrects the integral of an input over time. */
 RelnNode *reln_build_with_estimate(Build *b, RelnNode *y);
+
+/* ---- structured.c ---------------------------------------------------------------------------------------------------- */
+
+/* The scales at which structured networks see invariants, in units of the training data. */
+RelnScales reln_build_scales(Build *b);
+/* Networks whose points know each other: sets, graphs, transformers. The prediction, in units of its deviation. */
+RelnNode *reln_build_structured(Build *b);
 
 #endif

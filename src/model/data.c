@@ -19,7 +19,7 @@ static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
         reln_sums_add(d, row, i, sums);
     if (!d->resident)
         return RELN_OK;
-    reln_lifted_put(d, &d->all, row, d->m->masked ? d->first[row] : 0, reln_data_points(d, row));
+    reln_lifted_put(d, &d->all, row, d->m->ragged ? d->first[row] : 0, reln_data_points(d, row));
     if (d->found.target >= 0)
         reln_lifted_put_target(d, &d->all, row, d->raw.target + i * reln_data_target_count(d));
     return RELN_OK;
@@ -42,7 +42,7 @@ static RelnStatus pass_over(RelnData *d)
 static RelnStatus make_room(RelnData *d)
 {
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
-    const ptrdiff_t rows = d->m->masked ? d->first[d->found.count] : 0;
+    const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
 
     if (d->options.augment > 0 || reln_data_shakes(d) ||
         reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
@@ -158,7 +158,7 @@ ptrdiff_t reln_data_count(const RelnData *d)
 
 size_t reln_data_bytes(const RelnData *d)
 {
-    const ptrdiff_t points = d->m->masked ? d->first[d->found.count] : 0;
+    const ptrdiff_t points = d->m->ragged ? d->first[d->found.count] : 0;
     const double all = d->resident ? reln_lifted_bytes(d, d->found.count, points) : 0;
 
     return (size_t)(all + reln_lifted_bytes(d, d->room, d->room * d->m->points));
@@ -183,9 +183,7 @@ RelnStatus reln_data_raw(RelnData *d, int input, ptrdiff_t row, double *values)
 
 RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 {
-    for (int p = 0; p < d->m->points; p++)
-        values[p] = 1;
-    return reln_data_array(d, d->found.mask, row, 1, values);
+    return reln_data_read_mask(d, row, 1, values);
 }
 
 RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, double *values)

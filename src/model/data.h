@@ -10,8 +10,8 @@
 /* Numbers of the arrays in their archive; -1: not there. */
 typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
-    int mask, target;
-    ptrdiff_t count; /* samples */
+    int mask, sizes, target; /* sizes: the number of points of each sample */
+    ptrdiff_t count;         /* samples */
 } RelnDataFound;
 
 /* shapes.c: for a symmetry of n x n matrices with dim Lie generators. Fails when an input is missing or does not fit; a
@@ -77,6 +77,8 @@ int reln_data_points(const RelnData *d, ptrdiff_t row);
 RelnStatus reln_data_make_rows(RelnData *d);
 /* Read rows of one array; an array that is not in the archive is skipped. */
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
+/* Read the masks of rows, (n, points): from the mask, from the counts, or ones. */
+RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask);
 /* Read rows first .. first+n-1, at most a piece, into d->raw. */
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
 /* Call visit() for every row, with its number and its place in d->raw. */
@@ -112,6 +114,7 @@ typedef struct Sums {
     bool *counts; /* rows that do */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
     double target, target_square, target_numbers;
+    double points, samples;
 } Sums;
 
 /* Mark the rows that `options` leave for training. */

@@ -5,7 +5,7 @@
 
 static bool in_rows(const RelnData *d, int id)
 {
-    return d->m->masked && d->m->slots[id].by_point;
+    return d->m->ragged && d->m->slots[id].by_point;
 }
 
 /* Numbers of a slot for one sample, or for one point where masked-out points are not kept. */
@@ -32,22 +32,28 @@ ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples)
     return slot_start(d, slot, samples, samples * d->m->points);
 }
 
+static size_t slot_item(const RelnData *d, int id)
+{
+    return reln_slot_dtype(d->m, id) == RELN_F32 ? sizeof(float) : sizeof(double);
+}
+
 /* ---- room ------------------------------------------------------------------------------------------------------------- */
 
 double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows)
 {
-    double numbers = (double)samples * (double)reln_data_target_count(d);
+    double bytes = (double)samples * (double)reln_data_target_count(d) * (double)d->item;
 
     for (int s = 0; s < SLOT_COUNT; s++)
-        numbers += (double)slot_start(d, s, samples, rows);
-    return numbers * (double)d->item;
+        bytes += (double)slot_start(d, s, samples, rows) * (double)slot_item(d, s);
+    return bytes;
 }
 
 RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c) {
-            out->slot[s] = reln_alloc(d->ctx, (size_t)slot_start(d, s, samples, rows), d->item);
+            out->slot[s] =
+                reln_alloc(d->ctx, (size_t)slot_start(d, s, samples, rows), slot_item(d, s));
             if (!out->slot[s])
                 return RELN_ERR_NOMEM;
         }
@@ -67,10 +73,10 @@ void reln_lifted_free(const RelnData *d, Lifted *l)
 
 /* ---- samples ----------------------------------------------------------------------------------------------------------- */
 
-/* Convert doubles to the dtype of the model. */
-static void convert(const RelnData *d, ptrdiff_t count, const double *from, char *to)
+/* Convert doubles to numbers of `item` bytes. */
+static void convert(size_t item, ptrdiff_t count, const double *from, char *to)
 {
-    if (d->item == sizeof(double))
+    if (item == sizeof(double))
         memcpy(to, from, (size_t)count * sizeof *from);
     else
         for (ptrdiff_t i = 0; i < count; i++)
@@ -82,8 +88,8 @@ void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrd
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
-            convert(d, slot_length(d, s, points), d->lifted[s],
-                    to->slot[s] + (size_t)slot_start(d, s, sample, rows) * d->item);
+            convert(slot_item(d, s), slot_length(d, s, points), d->lifted[s],
+                    to->slot[s] + (size_t)slot_start(d, s, sample, rows) * slot_item(d, s));
 }
 
 /* Reorder (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
@@ -98,22 +104,22 @@ void reln_lifted_put_target(const RelnData *d, const Lifted *to, ptrdiff_t sampl
     }
     for (ptrdiff_t c = 0; c < count / size; c++)
         for (ptrdiff_t k = 0; k < size; k++)
-            convert(d, 1, &t[c * size + k],
+            convert(d->item, 1, &t[c * size + k],
                     to->target + (size_t)(sample * count + k * (count / size) + c) * d->item);
 }
 
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows)
 {
-    const ptrdiff_t from = d->m->masked ? d->first[row] : 0;
+    const ptrdiff_t from = d->m->ragged ? d->first[row] : 0;
     const int points = reln_data_points(d, row);
     const size_t bytes = (size_t)reln_data_target_count(d) *
                          (d->m->spec.target.as == RELN_TARGET_CLASS ? sizeof(int32_t) : d->item);
 
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
-            memcpy(to->slot[s] + (size_t)slot_start(d, s, sample, rows) * d->item,
-                   d->all.slot[s] + (size_t)slot_start(d, s, row, from) * d->item,
-                   (size_t)slot_length(d, s, points) * d->item);
+            memcpy(to->slot[s] + (size_t)slot_start(d, s, sample, rows) * slot_item(d, s),
+                   d->all.slot[s] + (size_t)slot_start(d, s, row, from) * slot_item(d, s),
+                   (size_t)slot_length(d, s, points) * slot_item(d, s));
     memcpy(to->target + (size_t)sample * bytes, d->all.target + (size_t)row * bytes, bytes);
 }

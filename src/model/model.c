@@ -26,24 +26,26 @@ static RelnStatus count_parameters(RelnModel *m, int width, double *count)
 }
 
 /* Find the width that has the wanted number of parameters. Every matrix of weights has sides that are linear in the
- * width w, so the count is a w^2 + b w + c: three networks give a, b, c. */
+ * width u w, so the count is a w^2 + b w + c: three networks give a, b, c. The unit u is 1; in structured networks, where
+ * some sides are a share of the width, it is one that all shares divide. */
 static RelnStatus find_width(RelnModel *m)
 {
     const double wanted = m->spec.model.parameters;
+    const int unit = reln_model_is_structured(m) ? 8 * m->spec.model.heads : 1;
     double n1, n2, n3, a, b, c, best = HUGE_VAL;
 
-    RELN_TRY(count_parameters(m, 1, &n1));
-    RELN_TRY(count_parameters(m, 2, &n2));
-    RELN_TRY(count_parameters(m, 3, &n3));
+    RELN_TRY(count_parameters(m, unit, &n1));
+    RELN_TRY(count_parameters(m, 2 * unit, &n2));
+    RELN_TRY(count_parameters(m, 3 * unit, &n3));
     a = (n3 - 2 * n2 + n1) / 2;
     b = n2 - n1 - 3 * a;
     c = n1 - a - b;
-    for (int w = 1; w <= 4096; w++) {
+    for (int w = 1; w * unit <= 4096; w++) {
         const double miss = fabs((a * w + b) * w + c - wanted);
 
         if (miss < best) {
             best = miss;
-            m->spec.model.width = w;
+            m->spec.model.width = w * unit;
         }
     }
     m->spec.model.parameters = 0;
@@ -130,7 +132,7 @@ static RelnStatus create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *s
     m->ctx = ctx;
     m->spec = *spec;
     m->shapes = *shapes;
-    m->constants.deviation = 1;
+    m->constants.deviation = m->constants.points = 1;
     m->step = -1;
     for (int i = 0; i < RELN_SPEC_INPUTS; i++)
         m->constants.scale[i] = 1;
@@ -271,6 +273,13 @@ int64_t reln_model_step(const RelnModel *m)
     RELN_NEED(m, -1);
 
     return m->step;
+}
+
+const char *reln_model_note(const RelnModel *m)
+{
+    RELN_NEED(m, "");
+
+    return m->note;
 }
 
 RelnStore *reln_model_store(const RelnModel *m)
@@ -416,6 +425,7 @@ RelnDocNode *reln_model_describe(const RelnModel *m, RelnDoc *doc)
     describe_shapes(m, doc, map);
     describe_target(m, doc, map);
     describe_basis(m, doc, map);
+    reln_doc_set_number(doc, map, "points", m->constants.points);
     return map;
 }
 
@@ -469,6 +479,8 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
                               m->spec.n_inputs);
     for (item = list->first; item; item = item->next, i++)
         RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
+    if (reln_doc_get(map, "points"))
+        RELN_TRY(read_number(r, map, "points", 1e-300, 1e300, &m->constants.points));
     item = reln_doc_get(map, "target");
     RELN_TRY(read_int(r, item ? item : map, "channels", 1, MOST, &m->shapes.target_channels));
     RELN_TRY(read_number(r, item, "mean", -1e300, 1e300, &m->constants.mean));

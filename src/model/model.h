@@ -66,8 +66,11 @@ struct RelnModel {
     const RelnRep *vector; /* raw vectors, under `group` */
     const RelnRep *rep;    /* features */
     int points;            /* places for points of a sample; 0: no sets */
-    bool masked, relative; /* relative: lifts have a reference */
+    int most;              /* of them that are used; 0: all */
+    bool ragged;           /* points are rows, as many as each sample has */
+    bool relative;         /* lifts have a reference */
     bool reference;        /* plans of it take the reference kernels */
+    char note[256];        /* see reln_model_note() */
     int64_t step;          /* of training, when its weights were the best; -1: not known */
     Slot slots[SLOT_COUNT];
     Lift lift[RELN_SPEC_INPUTS];
@@ -81,12 +84,26 @@ static inline bool reln_model_is_mlp(const RelnModel *m)
     return m->spec.model.kind == RELN_MODEL_MLP || m->spec.model.kind == RELN_MODEL_RESNET;
 }
 
+static inline bool reln_model_is_structured(const RelnModel *m)
+{
+    return m->spec.model.kind >= RELN_MODEL_SET;
+}
+
+/* The dtype of a slot's numbers. Vectors of structured networks are f64: products of four-vectors lose their digits in
+ * f32. */
+static inline RelnDtype reln_slot_dtype(const RelnModel *m, int slot)
+{
+    const bool wide = reln_model_is_structured(m) && !m->algebra;
+
+    return wide && (slot == SLOT_X || slot == SLOT_X_POINTS) ? RELN_F64 : m->spec.train.dtype;
+}
+
 static inline int reln_model_k(const RelnModel *m)
 {
     return reln_rep_dim(m->rep);
 }
 
-/* The name of the array of points' masks, "" when there is none. */
+/* The name of the array of points' masks or counts, "" when there is none. */
 const char *reln_model_mask(const RelnModel *m);
 
 /* model.c: size and dimension of a SPEC's symmetry. */

@@ -1,8 +1,12 @@
 /* normalise.c -- chooses rows for validation and training, and finds the model's constants on the training rows. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/data.h"
+
+#define UNITS 100.0    /* a factor by which units differ, and data of one kind hardly do */
+enum { LOOKED = 256 }; /* samples that are compared with those of training */
 
 /* ---- splitting ---------------------------------------------------------------------------------------------------------- */
 
@@ -73,6 +77,8 @@ void reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
         return;
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         add_input(d, in, reln_data_points(d, row), sums);
+    sums->points += reln_data_points(d, row);
+    sums->samples += 1;
     if (d->found.target >= 0)
         add_target(d, d->raw.target + i * reln_data_target_count(d), sums);
 }
@@ -90,6 +96,8 @@ void reln_sums_finish(const RelnData *d, const Sums *s)
 
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         c.scale[i] = root(s->square[i], s->numbers[i]);
+    if (s->points > 0)
+        c.points = s->points / s->samples;
     if (d->m->spec.target.normalise && d->m->spec.target.as != RELN_TARGET_CLASS &&
         s->target_numbers > 0) {
         c.mean = scalar ? s->target / s->target_numbers : 0;
@@ -129,6 +137,40 @@ static RelnStatus visit_add(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
         return RELN_OK;
     RELN_TRY(reln_data_lift(d, row, i));
     reln_sums_add(d, row, i, sums);
+    return RELN_OK;
+}
+
+/* ---- units --------------------------------------------------------------------------------------------------------------- */
+
+/* Write a note where an input is as large as if it were in other units. */
+static void compare(const RelnData *d, int input, double size)
+{
+    const double factor = size / d->m->constants.scale[input];
+
+    if (d->m->note[0] || (factor < UNITS && factor > 1 / UNITS))
+        return;
+    snprintf(d->m->note, sizeof d->m->note,
+             "%s: its numbers are about %.2g times those of training; are they in the same units?",
+             d->m->spec.input[input].name, factor);
+}
+
+RelnStatus reln_data_compare(RelnData *d)
+{
+    const ptrdiff_t count = d->found.count, looked = count < LOOKED ? count : LOOKED;
+    Sums sums = {0};
+
+    d->m->note[0] = '\0';
+    for (ptrdiff_t i = 0; i < looked; i++) {
+        const ptrdiff_t row = i * count / looked;
+
+        RELN_TRY(reln_data_read(d, row, 1));
+        RELN_TRY(reln_data_lift(d, row, 0));
+        for (int in = 0; in < d->m->spec.n_inputs; in++)
+            add_input(d, in, reln_data_points(d, row), &sums);
+    }
+    for (int in = 0; in < d->m->spec.n_inputs; in++)
+        if (sums.square[in] > 0)
+            compare(d, in, root(sums.square[in], sums.numbers[in]));
     return RELN_OK;
 }
 

@@ -28,7 +28,7 @@ static ptrdiff_t row_count(const RelnData *d)
 
 int reln_data_points(const RelnData *d, ptrdiff_t row)
 {
-    return d->m->masked ? d->points[row] : d->m->points;
+    return d->m->ragged ? d->points[row] : d->m->points;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
@@ -56,11 +56,58 @@ RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdif
     return array < 0 ? RELN_OK : reln_archive_range(d->archive, array, first, n, out);
 }
 
+/* Write the mask of a sample from its number of points. */
+static RelnStatus mask_of_size(const RelnData *d, ptrdiff_t row, double size, double *mask)
+{
+    const int places = d->m->points;
+
+    if (!(size >= 1 && size <= places && size == floor(size)))
+        return reln_fail(
+            d->ctx, RELN_ERR_FORMAT,
+            "%s: row %td has %g points; wanted a whole number from 1 to %d, the places "
+            "that there are",
+            reln_model_mask(d->m), row, size, places);
+    for (int p = 0; p < places; p++)
+        mask[p] = p < size;
+    return RELN_OK;
+}
+
+/* Take points out of a mask until no more than `most` are left, from the end. */
+static void keep_first(int places, int most, double *mask)
+{
+    for (int p = 0; p < places; p++)
+        if (mask[p] != 0 && most-- <= 0)
+            mask[p] = 0;
+}
+
+static RelnStatus read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask)
+{
+    if (d->found.mask >= 0)
+        return reln_data_array(d, d->found.mask, first, n, mask);
+    for (ptrdiff_t i = 0; i < n * d->m->points; i++)
+        mask[i] = 1;
+    for (ptrdiff_t i = 0; d->found.sizes >= 0 && i < n; i++) {
+        double size = 0;
+
+        RELN_TRY(reln_data_array(d, d->found.sizes, first + i, 1, &size));
+        RELN_TRY(mask_of_size(d, first + i, size, mask + i * d->m->points));
+    }
+    return RELN_OK;
+}
+
+RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask)
+{
+    RELN_TRY(read_mask(d, first, n, mask));
+    for (ptrdiff_t i = 0; d->m->most > 0 && i < n; i++)
+        keep_first(d->m->points, d->m->most, mask + i * d->m->points);
+    return RELN_OK;
+}
+
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 {
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         RELN_TRY(reln_data_array(d, d->found.input[i], first, n, d->raw.input[i]));
-    RELN_TRY(reln_data_array(d, d->found.mask, first, n, d->raw.mask));
+    RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
     return reln_data_array(d, d->found.target, first, n, d->raw.target);
 }
 
@@ -165,7 +212,7 @@ static RelnStatus check_target(const RelnData *d, ptrdiff_t row, const double *t
 
 static const double *mask_of(const RelnData *d, ptrdiff_t i)
 {
-    return d->m->masked ? d->raw.mask + i * d->m->points : NULL;
+    return d->m->ragged ? d->raw.mask + i * d->m->points : NULL;
 }
 
 RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
@@ -182,7 +229,7 @@ RelnStatus reln_data_count_points(RelnData *d)
 {
     const ptrdiff_t count = d->found.count;
 
-    if (!d->m->masked)
+    if (!d->m->ragged)
         return RELN_OK;
     d->points = reln_arena_alloc(&d->arena, (size_t)count, sizeof *d->points);
     d->first = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof *d->first);
@@ -191,7 +238,7 @@ RelnStatus reln_data_count_points(RelnData *d)
     for (ptrdiff_t first = 0; first < count; first += d->piece) {
         const ptrdiff_t left = count - first, n = left < d->piece ? left : d->piece;
 
-        RELN_TRY(reln_data_array(d, d->found.mask, first, n, d->raw.mask));
+        RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
         for (ptrdiff_t i = 0; i < n; i++) {
             RELN_TRY(check_mask(d, first + i, mask_of(d, i)));
             d->first[first + i + 1] = d->first[first + i] + d->points[first + i];

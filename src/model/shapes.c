@@ -126,6 +126,19 @@ static RelnStatus survey_mask(Survey *s, const RelnSpecInput *in, int points)
                      in->mask, shape_text(a, seen, sizeof seen), s->found->count, points, in->name);
 }
 
+static RelnStatus survey_sizes(Survey *s, const RelnSpecInput *in)
+{
+    const RelnArray *a;
+    char seen[96];
+
+    RELN_TRY(find(s->ctx, s->archive, in->count, &a, &s->found->sizes));
+    if (a->dims[0] == s->found->count && reln_array_count(a) == a->dims[0])
+        return RELN_OK;
+    return reln_fail(s->ctx, RELN_ERR_SHAPE,
+                     "%s: shape %s; wanted (%td,), a count for each row of %s", in->count,
+                     shape_text(a, seen, sizeof seen), s->found->count, in->name);
+}
+
 static RelnStatus survey_points(Survey *s)
 {
     const RelnSpecInput *first = NULL;
@@ -142,6 +155,8 @@ static RelnStatus survey_points(Survey *s)
         first = in;
         points = s->shapes->input[i].points;
     }
+    if (first && first->count[0])
+        return survey_sizes(s, first);
     return first && first->mask[0] ? survey_mask(s, first, points) : RELN_OK;
 }
 
@@ -171,7 +186,7 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
     Survey s = {ctx, spec, archive, n, dim, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
-    *found = (RelnDataFound){.mask = -1, .target = -1, .count = -1};
+    *found = (RelnDataFound){.mask = -1, .sizes = -1, .target = -1, .count = -1};
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));

@@ -62,15 +62,20 @@ static void find_points(RelnModel *m)
     for (int i = 0; i < m->spec.n_inputs; i++)
         if (m->spec.input[i].points) {
             m->points = m->shapes.input[i].points;
-            m->masked = m->spec.input[i].mask[0] != '\0';
+            m->most = m->spec.input[i].most;
+            m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] || m->most > 0 ||
+                        reln_model_is_structured(m);
         }
 }
 
 const char *reln_model_mask(const RelnModel *m)
 {
-    for (int i = 0; i < m->spec.n_inputs; i++)
+    for (int i = 0; i < m->spec.n_inputs; i++) {
         if (m->spec.input[i].mask[0])
             return m->spec.input[i].mask;
+        if (m->spec.input[i].count[0])
+            return m->spec.input[i].count;
+    }
     return "";
 }
 

@@ -36,7 +36,9 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
 #define MODEL_WORDS(WORD) \
     WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
     WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp") \
-    WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet")
+    WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet") \
+    WORD(RELN_MODEL_SET, "set") WORD(RELN_MODEL_GRAPH, "graph") \
+    WORD(RELN_MODEL_TRANSFORMER, "transformer")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
 
 #define SEQUENCE_WORDS(WORD) \
@@ -130,6 +132,13 @@ static const Key input_keys[] = {
      .help = "of covariances, mean: relative to their mean, for general linear frames"},
     {.name = "points", FLAG(RelnSpecInput, points), .help = "a set for each sample: (N, P, ...)"},
     {.name = "mask", TEXT(RelnSpecInput, mask), .help = "array (N, P): 1 where a point is"},
+    {.name = "count",
+     TEXT(RelnSpecInput, count),
+     .help = "array (N,), instead of a mask: the number of points, which come first"},
+    {.name = "most",
+     WHOLE(RelnSpecInput, most, 1, 1 << 20),
+     .example = "256",
+     .help = "points of a set that are used: the first ones; left out: all"},
     {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
@@ -234,6 +243,19 @@ static const Key model_keys[] = {
      .example = "[rms, bracket]",
      .help = "steps of a block; left out: the kind's own"},
     {.name = "pool", WORD(RelnSpecModel, pool, pool_words), .help = "points to one"},
+    {.name = "sums",
+     WHOLE(RelnSpecModel, sums, 1, 32),
+     .otherwise = 4,
+     .help = "of set, graph and transformer: sums that the points are divided among"},
+    {.name = "heads",
+     WHOLE(RelnSpecModel, heads, 1, 64),
+     .otherwise = 4,
+     .help = "of a transformer; they divide the width"},
+    {.name = "neighbours",
+     WHOLE(RelnSpecModel, neighbours, 1, 4096),
+     .example = "16",
+     .help =
+         "of a graph: the nearest points, which send messages; left out: all points of the set"},
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
@@ -635,6 +657,14 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     if (in->mask[0] && !in->points)
         return reln_keys_fail(
             r, node, "input %s: a mask is for points; wanted points: true beside it", in->name);
+    if (in->count[0] && (!in->points || in->mask[0]))
+        return reln_keys_fail(r, node,
+                              "input %s: a count is for points without a mask; wanted points: true "
+                              "beside it, and one of both",
+                              in->name);
+    if (in->most > 0 && !in->points)
+        return reln_keys_fail(
+            r, node, "input %s: most is for points; wanted points: true beside it", in->name);
     return RELN_OK;
 }
 
@@ -644,7 +674,8 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
 {
     if (strcmp(a->name, b->name) == 0)
         return reln_keys_fail(r, node, "input %s is there twice", a->name);
-    if (a->points && b->points && strcmp(a->mask, b->mask) != 0)
+    if (a->points && b->points &&
+        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0))
         return reln_keys_fail(r, node,
                               "inputs %s and %s have points with different masks; "
                               "wanted one for both",
@@ -655,6 +686,38 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
                               "all covariances",
                               b->name, a->name);
     return RELN_OK;
+}
+
+/* The smallest number of points that an input of points names is that of all. */
+static void share_most(RelnSpec *spec)
+{
+    int most = 0;
+
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].most > 0 && (most == 0 || spec->input[i].most < most))
+            most = spec->input[i].most;
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].points)
+            spec->input[i].most = most;
+}
+
+/* Inputs of points share their rows: a mask or a count that one of them names is that of all. */
+static void share_rows(RelnSpec *spec)
+{
+    const RelnSpecInput *first = NULL;
+
+    for (int i = 0; i < spec->n_inputs && !first; i++)
+        if (spec->input[i].points && (spec->input[i].mask[0] || spec->input[i].count[0]))
+            first = &spec->input[i];
+    for (int i = 0; first && i < spec->n_inputs; i++) {
+        RelnSpecInput *in = &spec->input[i];
+
+        if (in->points && !in->mask[0] && !in->count[0]) {
+            memcpy(in->mask, first->mask, sizeof in->mask);
+            memcpy(in->count, first->count, sizeof in->count);
+        }
+    }
+    share_most(spec);
 }
 
 static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
@@ -693,6 +756,18 @@ static const RelnDocNode *both(const RelnDocNode *map, const char *a, const char
     return reln_doc_get(map, a) ? reln_doc_get(map, b) : NULL;
 }
 
+/* The defaults of networks of sets, which were found on jets: their points know so much of each other that a narrow network
+ * with much dropout is the better one. */
+static void choose_structured(const RelnDocNode *map, RelnSpecModel *m)
+{
+    if (!reln_doc_get(map, "width") && !m->parameters)
+        m->width = 32;
+    if (!reln_doc_get(map, "depth"))
+        m->depth = m->kind == RELN_MODEL_SET ? 4 : 2;
+    if (!reln_doc_get(map, "dropout"))
+        m->dropout = 0.3;
+}
+
 static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecModel *m)
 {
     const RelnDocNode *twice = both(map, "width", "parameters");
@@ -707,6 +782,11 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
         return reln_keys_fail(r, reln_doc_get(map, "dropout"),
                               "an mlp takes no dropout, which blocks have");
+    if (m->neighbours && m->kind != RELN_MODEL_GRAPH)
+        return reln_keys_fail(r, reln_doc_get(map, "neighbours"),
+                              "neighbours are for a graph, and this is a %s", model_word(m->kind));
+    if (m->kind >= RELN_MODEL_SET)
+        choose_structured(map, m);
     if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
         m->form = RELN_FORM_NO_CENTER;
     return RELN_OK;
@@ -779,6 +859,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     reln_spec_init(spec);
     RELN_TRY(reln_keys_read(&r, &spec_section, root, spec));
     RELN_TRY(check_required(&r, root, spec));
+    share_rows(spec);
     RELN_TRY(check_inputs(&r, root, spec));
     RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_target(&r, reln_doc_get(root, "target"), &spec->target));
@@ -828,7 +909,9 @@ static const char examples[] =
     "# - {name: v, as: vector, points: true, mask: m}          # a set for each sample: (N, P, n), "
     "mask (N, P)\n"
     "# - {name: v, as: vector, sequence: true}                 # steps in time: (N, P, n), or "
-    "recordings (T, n)\n";
+    "recordings (T, n)\n"
+    "# - {name: p, as: fourvector, points: true, count: k}      # the same, k (N,) of the P "
+    "places\n";
 
 /* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)

@@ -275,6 +275,8 @@ static void default_steps(RelnModel *m)
 {
     if (m->spec.model.kind == RELN_MODEL_VECTOR_NEURONS) {
         push_step(m, RELN_STEP_PROJECT);
+    } else if (!m->algebra) {
+        push_step(m, RELN_STEP_RMS);
     } else if (m->spec.model.kind == RELN_MODEL_LIE_NEURONS) {
         push_step(m, RELN_STEP_RELU);
         push_step(m, RELN_STEP_BRACKET);
@@ -331,6 +333,26 @@ static RelnStatus setup_mlp(RelnModel *m)
     return m->rep ? RELN_OK : reln_ctx_status(m->ctx);
 }
 
+/* Do the features of a structured network stay vectors? Only where nothing but vectors and scalars come in, which have a
+ * form of their own; rotations of space have the bracket, too, and take the algebra. */
+static RelnStatus setup_structured(RelnModel *m)
+{
+    const double *form = NULL;
+    const bool vectors = has(&m->spec, FEATURE_VECTOR) && !has(&m->spec, FEATURE_MATRIX) &&
+                         !has(&m->spec, FEATURE_ELEMENT) && !m->relative && !m->spec.features[0] &&
+                         !reln_model_hat_fits(m);
+
+    if (vectors) {
+        RELN_TRY(make_group(m));
+        if (reln_rep_form(m->vector, &form) == RELN_OK)
+            return RELN_OK;
+        reln_ctx_clear(m->ctx);
+        m->group = NULL;
+    }
+    RELN_TRY(make_algebra(m));
+    return make_group(m);
+}
+
 RelnStatus reln_model_setup(RelnModel *m)
 {
     RELN_TRY(reln_model_make_symmetry(m));
@@ -340,6 +362,8 @@ RelnStatus reln_model_setup(RelnModel *m)
     if (m->spec.model.kind == RELN_MODEL_VECTOR_NEURONS) {
         RELN_TRY(make_group(m));
         RELN_TRY(check_vector_neurons(m));
+    } else if (reln_model_is_structured(m)) {
+        RELN_TRY(setup_structured(m));
     } else {
         RELN_TRY(make_algebra(m));
         RELN_TRY(make_group(m));

@@ -11,6 +11,7 @@ typedef struct Messages {
     RelnNode *weights;              /* of rows; NULL: every row counts, and every pair is there */
     RelnNode *by_first, *by_second; /* the first layer's part of either end */
     RelnNode *of_pair;              /* its weights of the invariants of a pair */
+    RelnNode *scale;                /* what these and the second end are multiplied by; NULL: 1 */
     int fan_in, width;
 } Messages;
 
@@ -43,31 +44,31 @@ static RelnNode *weighted(RelnGraph *g, RelnNode *weight, RelnNode *x)
     return weight ? reln_mul(g, weight, x) : x;
 }
 
-/* sign(t) ln(1 + |t|) */
-static RelnNode *psi(RelnGraph *g, RelnNode *t)
-{
-    return reln_mul(g, reln_sign(g, t), reln_log(g, reln_shift(g, reln_abs(g, t), 1.0, 1.0)));
-}
-
-/* psi(B(x_i - x_j, x_i - x_j)) and psi(B(x_i, x_j)); *difference is x_i - x_j */
+/* psi(B(x_i - x_j, x_i - x_j)) and psi(B(x_i, x_j)), at all scales; *difference is x_i - x_j */
 static RelnNode *invariants(RelnGraph *g, const Messages *m, RelnNode **difference)
 {
     RelnNet inside = *m->net;
     RelnNode *first = at_first(g, m, m->x), *second = at_second(g, m, m->x);
-    RelnNode *d = reln_sub(g, first, second), *s[2];
+    RelnNode *d = reln_sub(g, first, second), *s[2], *t;
 
     inside.graph = g;
-    s[0] = psi(g, reln_nn_form(&inside, d, d));
-    s[1] = psi(g, reln_nn_form(&inside, first, second));
+    s[0] = reln_nn_form(&inside, d, d);
+    s[1] = reln_nn_form(&inside, first, second);
     *difference = d;
-    return reln_concat(g, 2, s, RELN_C);
+    t = reln_concat(g, 2, s, RELN_C);
+    t = m->options->scales.count > 0 ? reln_nn_psi_scales(g, t, &m->options->scales)
+                                     : reln_nn_psi(g, reln_cast(g, t, RELN_DEFAULT));
+    return m->options->of_pairs ? reln_concat(g, 2, (RelnNode *[]){t, m->options->of_pairs}, RELN_C)
+                                : t;
 }
 
 static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **difference)
 {
-    RelnNode *ends = reln_add(g, at_first(g, m, m->by_first), at_second(g, m, m->by_second));
+    RelnNode *u = reln_mix(g, invariants(g, m, difference), m->of_pair);
 
-    return reln_add(g, ends, reln_mix(g, invariants(g, m, difference), m->of_pair));
+    u = reln_add(g, u, at_second(g, m, m->by_second));
+    u = m->scale ? reln_mul(g, u, m->scale) : u;
+    return reln_add(g, u, at_first(g, m, m->by_first));
 }
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
@@ -92,6 +93,15 @@ static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n
         return false;
     reln_nn_norm_renew(g, n, mean, sum, weight);
     return true;
+}
+
+/* A normalised first layer is a first layer, and so is one with a bias: its first end changes, once for each row. The scale
+ * of the rest is left to the pairs: its gradient reaches every row through the statistics, so it must be one sum, pair by
+ * pair, and neither a product over tiles nor sums that take turns tile by tile. */
+static void normalise_ends(RelnGraph *g, Messages *m, const NnNorm *n)
+{
+    m->scale = reln_nn_norm_scale(g, n);
+    m->by_first = reln_nn_normalised(g, n, m->by_first);
 }
 
 /* ---- the layer ---------------------------------------------------------------------------------------------------- */
@@ -125,7 +135,7 @@ static RelnNode *limited(RelnGraph *g, RelnNode *f, double limit)
 
 /* sums[0]: of the messages to each row; sums[1]: of f_ij (x_i - x_j), when rows move. A function, so that its gradient
  * computes the messages again, tile by tile. */
-static bool sums_of_messages(const Messages *m, const NnNorm *norm, RelnNode **sums)
+static bool sums_of_messages(Messages *m, const NnNorm *norm, RelnNode **sums)
 {
     const RelnNet *net = m->net;
     const RelnMessages *o = m->options;
@@ -139,18 +149,26 @@ static bool sums_of_messages(const Messages *m, const NnNorm *norm, RelnNode **s
              *bx = o->move ? reln_nn_bias(net, m->name, "bx", w, w) : NULL,
              *wf =
                  o->move ? reln_nn_weight(net, m->name, "Wf", w, reln_nn_channels(m->x), w) : NULL;
-    RelnGraph *g = reln_fn_begin(net->graph, "messages");
-    RelnNode *weight = pair_weight(g, m), *difference, *u = first_layer(g, m, &difference);
+    RelnNode *weight, *difference, *u;
+    RelnGraph *g;
 
-    u = o->norm ? reln_nn_normalised(g, norm, u) : reln_add(g, u, b);
-    u = reln_nn_activate(g, o->activation, u);
+    if (o->norm)
+        normalise_ends(net->graph, m, norm);
+    else
+        m->by_first = reln_add(net->graph, m->by_first, b);
+    g = reln_fn_begin(net->graph, "messages");
+    weight = pair_weight(g, m);
+    u = reln_nn_activate(g, o->activation, first_layer(g, m, &difference));
     u = reln_nn_activate(g, o->activation, affine(g, u, wm, bm));
     if (o->gate)
         u = reln_mul(g, u, reln_sigmoid(g, affine(g, u, wg, bg)));
     sums[0] = reln_reduce(g, weighted(g, weight, u), m->rows);
+    if (o->count > 0)
+        sums[0] = reln_scale(g, sums[0], 1.0 / o->count);
     if (o->move) {
         u = reln_mix(g, reln_nn_activate(g, o->activation, affine(g, u, wx, bx)), wf);
         u = weighted(g, weight, limited(g, u, o->limit));
+        u = reln_cast(g, u, m->x->dtype);
         sums[1] = reln_reduce(g, reln_mul(g, u, difference), m->rows);
     }
     return g && reln_call(net->graph, reln_fn_end(g, o->move ? 2 : 1, sums), 0, NULL, sums);
@@ -186,9 +204,9 @@ static RelnNode *moved(const Messages *m, const Degrees *degrees, RelnNode *sum)
     RelnGraph *g = m->net->graph;
     const double step = m->options->step == 0 ? 1.0 : m->options->step;
     RelnNode *one = reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
+    RelnNode *count = reln_cast(g, reln_maximum(g, degrees->first, one), m->x->dtype);
 
-    return reln_add(g, m->x,
-                    reln_scale(g, reln_div(g, sum, reln_maximum(g, degrees->first, one)), step));
+    return reln_add(g, m->x, reln_scale(g, reln_div(g, sum, count), step));
 }
 
 static bool is_row_of(const RelnNode *x, RelnDomain rows)
@@ -219,9 +237,18 @@ static bool want(const RelnNet *net, const char *name, RelnFeatures in, const Re
     if (o->other && o->pairs == RELN_STEP)
         return reln_graph_fail(g, RELN_ERR_ARG,
                                "%s: an index of the other ends without a domain of pairs", name);
-    if (!(o->limit >= 0))
-        return reln_graph_fail(g, RELN_ERR_ARG, "%s: a limit of %g, wanted 0 or more", name,
-                               o->limit);
+    if (o->of_pairs && (o->pairs == RELN_STEP || o->of_pairs->domain != o->pairs))
+        return reln_graph_fail(
+            g, RELN_ERR_ARG,
+            "%s: invariants %s of pairs, wanted those of the domain of pairs that "
+            "is given",
+            name, reln_shape_text(o->of_pairs));
+    if (o->scales.count != 0 && !reln_nn_want_scales(net, name, &o->scales))
+        return false;
+    if (!(o->limit >= 0 && o->count >= 0))
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "%s: a limit of %g and a count of %g, wanted 0 or more", name,
+                               o->limit, o->count);
     return !o->residual || channels == reln_nn_channels(in.s) ||
            reln_graph_fail(g, RELN_ERR_SHAPE,
                            "%s: %d channels are not added to %d; wanted as many, or no residual",
@@ -254,11 +281,14 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     RelnNode *sums[2] = {NULL, NULL};
     Degrees degrees = {NULL, NULL};
     NnNorm norm = {NULL, NULL, NULL, NULL};
+    int of_pair;
 
     if (reln_graph_status(g) != RELN_OK || !want(net, name, in, options, channels))
         return none;
     m.width = options->hidden == 0 ? from : options->hidden;
-    m.fan_in = 2 * (from + each);
+    of_pair = 2 * each * (options->scales.count > 0 ? options->scales.count : 1) +
+              reln_nn_channels(options->of_pairs);
+    m.fan_in = 2 * from + of_pair;
     m.rows = in.x->domain;
     m.pairs = options->pairs == RELN_STEP ? all_pairs(g, m.rows) : options->pairs;
     m.weights = options->weights;
@@ -266,7 +296,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
         m.weights = reln_expand_domain(g, reln_scalar(g, 1.0), m.rows);
     m.by_first = reln_mix(g, in.s, reln_nn_weight(net, name, "Wi", from, m.width, m.fan_in));
     m.by_second = reln_mix(g, in.s, reln_nn_weight(net, name, "Wj", from, m.width, m.fan_in));
-    m.of_pair = reln_nn_weight(net, name, "Wp", 2 * each, m.width, m.fan_in);
+    m.of_pair = reln_nn_weight(net, name, "Wp", of_pair, m.width, m.fan_in);
     if (options->norm)
         norm = reln_nn_norm(net, name, parts, m.width);
     if (reln_graph_status(g) != RELN_OK ||

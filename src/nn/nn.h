@@ -40,6 +40,8 @@ typedef struct NnNorm {
 } NnNorm;
 /* The one that is kept; parts: of gamma, beta, mean and variance. */
 NnNorm reln_nn_norm(const RelnNet *net, const char *name, const char *const parts[4], int channels);
+/* gamma / sqrt(var + eps) */
+RelnNode *reln_nn_norm_scale(RelnGraph *g, const NnNorm *norm);
 /* (u - mean) gamma / sqrt(var + eps) + beta, in any graph that sees the norm */
 RelnNode *reln_nn_normalised(RelnGraph *g, const NnNorm *norm, RelnNode *u);
 /* Take the statistics of a batch in place of those that are kept, and remember them, the variance without bias:
@@ -69,6 +71,12 @@ typedef struct NnForm {
 bool reln_nn_find_form(const RelnNet *net, const RelnRep *rep, NnForm *out);
 /* Is B(x, x) of one sign, 0 only for x = 0? False with the graph failed, or for x NULL. */
 bool reln_nn_is_definite(const RelnNet *net, const RelnNode *x, bool *definite);
+
+/* psi(t) = sign(t) ln(1 + |t|), and psi(a t / unit) / ln(1 + a) for all scales, in the graph's dtype. */
+RelnNode *reln_nn_psi(RelnGraph *g, RelnNode *t);
+RelnNode *reln_nn_psi_scales(RelnGraph *g, RelnNode *t, const RelnScales *scales);
+/* Fails when there are no scales, or one is not above 0. */
+bool reln_nn_want_scales(const RelnNet *net, const char *name, const RelnScales *scales);
 
 /* What reln_nn_attention() adds to its input: (sum_j a_ij v_j) Wo and (sum_j a_ij (s Sv)_j) So. */
 RelnFeatures reln_nn_look(const RelnNet *net, const char *name, RelnFeatures in, int heads);

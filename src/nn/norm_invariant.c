@@ -19,11 +19,14 @@ NnNorm reln_nn_norm(const RelnNet *net, const char *name, const char *const part
                     reln_nn_state(net, name, parts[3], channels, 1.0)};
 }
 
+RelnNode *reln_nn_norm_scale(RelnGraph *g, const NnNorm *n)
+{
+    return reln_div(g, n->gamma, reln_sqrt(g, reln_shift(g, n->var, 1.0, NN_EPS)));
+}
+
 RelnNode *reln_nn_normalised(RelnGraph *g, const NnNorm *n, RelnNode *u)
 {
-    RelnNode *size = reln_sqrt(g, reln_shift(g, n->var, 1.0, NN_EPS));
-
-    return reln_add(g, reln_mul(g, reln_sub(g, u, n->mean), reln_div(g, n->gamma, size)), n->beta);
+    return reln_add(g, reln_mul(g, reln_sub(g, u, n->mean), reln_nn_norm_scale(g, n)), n->beta);
 }
 
 RelnNode *reln_nn_divisor(RelnGraph *g, RelnNode *w)

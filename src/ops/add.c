@@ -88,6 +88,12 @@ static RelnNode *sample_sub(RelnSampler *s, int index)
     return sample_of(s, index, reln_sub);
 }
 
+static bool link(const RelnNode *z, RelnLink *out)
+{
+    out->kind = z->op == &reln_op_add ? RELN_LINK_ADD : RELN_LINK_SUB;
+    return true;
+}
+
 const RelnOp reln_op_add = {
     .name = "add",
     .rule = RELN_RULE_LINEAR,
@@ -97,6 +103,7 @@ const RelnOp reln_op_add = {
     .forward = forward,
     .vjp = vjp,
     .prepare = reln_elementwise_prepare,
+    .link = link,
     .sample = sample,
 };
 
@@ -108,6 +115,7 @@ const RelnOp reln_op_sub = {
     .forward = forward_sub,
     .vjp = vjp_sub,
     .prepare = reln_elementwise_prepare,
+    .link = link,
     .sample = sample_sub,
 };
 

@@ -94,22 +94,21 @@ static RelnStatus forward(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
     const ptrdiff_t cx = z->in[0]->shape.dims[RELN_C], cy = z->in[1]->shape.dims[RELN_C],
                     c = z->shape.dims[RELN_C];
+    const bool one = p->extent[0] * p->extent[1] * p->extent[2] == 1; /* row in an item */
+    const ptrdiff_t items = one ? 1 : e->n, rows = one ? e->n : p->extent[2];
     ptrdiff_t z_at = 0;
 
-    for (ptrdiff_t i = 0; i < e->n; i++)
+    for (ptrdiff_t i = 0; i < items; i++)
         for (ptrdiff_t ip = 0; ip < p->extent[0]; ip++)
             for (ptrdiff_t iq = 0; iq < p->extent[1]; iq++) {
-                ptrdiff_t x = i * p->stride_x[0] + ip * p->stride_x[1] + iq * p->stride_x[2];
-                ptrdiff_t y = i * p->stride_y[0] + ip * p->stride_y[1] + iq * p->stride_y[2];
+                const ptrdiff_t x = i * p->stride_x[0] + ip * p->stride_x[1] + iq * p->stride_x[2];
+                const ptrdiff_t y = i * p->stride_y[0] + ip * p->stride_y[1] + iq * p->stride_y[2];
 
-                for (ptrdiff_t ir = 0; ir < p->extent[2]; ir++) {
-                    k->contract(T, c, reln_at(e->in[0], x, k->size), cx, p->sx,
-                                reln_at(e->in[1], y, k->size), cy, p->sy,
-                                reln_at(e->out, z_at, k->size), c);
-                    x += p->stride_x[3];
-                    y += p->stride_y[3];
-                    z_at += p->zrow;
-                }
+                k->contract_rows(T, rows, c, reln_at(e->in[0], x, k->size),
+                                 p->stride_x[one ? 0 : 3], cx, p->sx, reln_at(e->in[1], y, k->size),
+                                 p->stride_y[one ? 0 : 3], cy, p->sy,
+                                 reln_at(e->out, z_at, k->size));
+                z_at += rows * p->zrow;
             }
     return RELN_OK;
 }

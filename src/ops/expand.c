@@ -93,6 +93,12 @@ static RelnNode *sample(RelnSampler *s, int index)
     }
 }
 
+static bool link(const RelnNode *z, RelnLink *out)
+{
+    out->kind = RELN_LINK_LOAD;
+    return z->dtype != RELN_I32;
+}
+
 const RelnOp reln_op_expand = {
     .name = "expand",
     .rule = RELN_RULE_LINEAR,
@@ -101,6 +107,7 @@ const RelnOp reln_op_expand = {
     .forward = forward,
     .vjp = vjp,
     .prepare = reln_elementwise_prepare,
+    .link = link,
     .flops = flops,
     .sample = sample,
 };

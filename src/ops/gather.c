@@ -157,6 +157,14 @@ static RelnNode *sample(RelnSampler *s, int index)
     return sample_of(s, index, false);
 }
 
+/* Rows with one index each can be read where they lie. */
+static bool link(const RelnNode *z, RelnLink *out)
+{
+    out->kind = RELN_LINK_LOAD;
+    return z->dtype != RELN_I32 && reln_shape_count(&z->in[1]->shape) == 1 &&
+           reln_shape_count(&z->shape) > 1;
+}
+
 const RelnOp reln_op_gather = {
     .name = "gather",
     .rule = RELN_RULE_LINEAR,
@@ -168,6 +176,7 @@ const RelnOp reln_op_gather = {
     .forward = forward,
     .vjp = vjp,
     .prepare = prepare,
+    .link = link,
     .flops = flops,
     .sample = sample,
 };

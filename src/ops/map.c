@@ -133,6 +133,16 @@ static RelnNode *sample(RelnSampler *s, int index)
         reln_sample_input(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 1, 7}, NULL, 0.4, 2.5, positive));
 }
 
+static bool link(const RelnNode *z, RelnLink *out)
+{
+    const RelnMap f = ((const Attr *)z->attr)->f;
+
+    out->kind = f == RELN_MAP_RELU   ? RELN_LINK_RELU
+                : f == RELN_MAP_STEP ? RELN_LINK_POSITIVE
+                                     : RELN_LINK_SQUARE;
+    return f == RELN_MAP_RELU || f == RELN_MAP_STEP || f == RELN_MAP_SQUARE;
+}
+
 static const char *word(const RelnNode *z)
 {
     return names[((const Attr *)z->attr)->f];
@@ -145,6 +155,7 @@ const RelnOp reln_op_map = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
+    .link = link,
     .word = word,
     .sample = sample,
 };

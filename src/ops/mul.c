@@ -118,6 +118,12 @@ static RelnNode *sample_div(RelnSampler *s, int index)
     return sample_of(s, index, reln_div);
 }
 
+static bool link(const RelnNode *z, RelnLink *out)
+{
+    out->kind = z->op == &reln_op_mul ? RELN_LINK_MUL : RELN_LINK_DIV;
+    return true;
+}
+
 const RelnOp reln_op_mul = {
     .name = "mul",
     .rule = RELN_RULE_FACTOR,
@@ -126,6 +132,7 @@ const RelnOp reln_op_mul = {
     .forward = forward,
     .vjp = vjp,
     .prepare = reln_elementwise_prepare,
+    .link = link,
     .sample = sample,
 };
 
@@ -137,6 +144,7 @@ const RelnOp reln_op_div = {
     .forward = forward_div,
     .vjp = vjp_div,
     .prepare = reln_elementwise_prepare,
+    .link = link,
     .sample = sample_div,
 };
 

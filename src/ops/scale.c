@@ -65,6 +65,14 @@ static RelnNode *sample(RelnSampler *s, int index)
     }
 }
 
+static bool link(const RelnNode *z, RelnLink *out)
+{
+    const Attr *attr = z->attr;
+
+    *out = (RelnLink){.kind = RELN_LINK_SCALE, .a = attr->a, .b = attr->b};
+    return true;
+}
+
 const RelnOp reln_op_scale = {
     .name = "scale",
     .rule = RELN_RULE_LINEAR,
@@ -72,6 +80,7 @@ const RelnOp reln_op_scale = {
     .infer = infer,
     .forward = forward,
     .vjp = vjp,
+    .link = link,
     .sample = sample,
 };
 

@@ -16,8 +16,11 @@ typedef struct Part {
     RelnGraph *graph; /* of the first part: the setting's */
     RelnPlan *plan;
     RelnTrainer *trainer;
-    void *column[EXP_COLUMNS]; /* the batch of a step */
-    double *guess;             /* outputs for the validation set */
+    void *column[EXP_COLUMNS];  /* the batch of a step */
+    int32_t *counts[EXP_ROWS];  /* of rows, for each sample of the batch */
+    ptrdiff_t *first[EXP_ROWS]; /* the first row of each sample of the training set */
+    ptrdiff_t filled[EXP_ROWS]; /* rows of the batch */
+    double *guess;              /* outputs for the validation set */
 } Part;
 
 struct Exp {
@@ -51,15 +54,15 @@ RelnStatus exp_samples_init(TaskEnv *env, ptrdiff_t n, int size_x, int size_y, E
 
 ExpSet exp_set(const ExpSamples *s)
 {
-    return (ExpSet){
-        s->n,
-        2,
-        {{EXP_NUMBERS("x", s->size_x, s->x)}, {EXP_NUMBERS("y", s->size_y, s->y), .target = true}}};
+    return (ExpSet){.n = s->n,
+                    .n_columns = 2,
+                    .column = {{EXP_NUMBERS("x", s->size_x, s->x)},
+                               {EXP_NUMBERS("y", s->size_y, s->y), .target = true}}};
 }
 
 ExpSet exp_inputs(ptrdiff_t n, int size, const double *x)
 {
-    return (ExpSet){n, 1, {{EXP_NUMBERS("x", size, x)}}};
+    return (ExpSet){.n = n, .n_columns = 1, .column = {{EXP_NUMBERS("x", size, x)}}};
 }
 
 double exp_mse(const double *a, const double *b, ptrdiff_t n, int size)
@@ -172,22 +175,69 @@ static RelnStatus bind_frame(Part *p, int k)
     return reln_plan_bind_sized(p->plan, "frame", frame, RELN_F64, (size_t)k * (size_t)k);
 }
 
-/* Bind the values of n samples, or the values that all samples share. */
+/* Bind the values of n samples or rows, or the values that all samples share. */
 static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values, ptrdiff_t n)
 {
     return reln_plan_bind_sized(plan, c->name, values, c->dtype,
                                 c->size > 0 ? (size_t)n * (size_t)c->size : c->all);
 }
 
-/* Bind a batch: a copy of its rows; columns that all samples share are bound in place. */
+/* Number the rows of a set: the first of each sample, and behind them their sum. Returns the most that one has. */
+static ptrdiff_t number_rows(const int32_t *counts, ptrdiff_t n, ptrdiff_t *first)
+{
+    ptrdiff_t most = 0;
+
+    first[0] = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        first[i + 1] = first[i] + counts[i];
+        most = counts[i] > most ? counts[i] : most;
+    }
+    return most;
+}
+
+/* Allocate the rows of a batch: as many as the largest samples of the set would have. */
+static RelnStatus open_rows(Part *p, ptrdiff_t most[EXP_ROWS])
+{
+    const ExpSet *set = p->job->train;
+
+    for (int r = 0; r < set->n_rows; r++) {
+        p->first[r] = exp_room(p->e, ((size_t)set->n + 1) * sizeof *p->first[r]);
+        p->counts[r] = exp_room(p->e, (size_t)p->job->batch * sizeof *p->counts[r]);
+        if (!p->first[r] || !p->counts[r])
+            return task_nomem(p->e->run->env);
+        most[r] = number_rows(set->rows[r].counts, set->n, p->first[r]);
+        TRY(reln_plan_bind_rows_sized(p->plan, set->rows[r].name, p->counts[r],
+                                      (size_t)p->job->batch));
+    }
+    return RELN_OK;
+}
+
+/* Bind a batch: a copy of its samples; columns that all samples share are bound in place. Columns of rows are bound
+ * with each batch, when the number of rows is known. */
 static RelnStatus bind_batch(Part *p)
+{
+    ptrdiff_t most[EXP_ROWS] = {0};
+
+    TRY(open_rows(p, most));
+    for (int i = 0; i < p->job->train->n_columns; i++) {
+        const ExpColumn *c = &p->job->train->column[i];
+        const ptrdiff_t items = p->job->batch * (c->rows > 0 ? most[c->rows - 1] : 1);
+
+        if (c->size > 0 && !(p->column[i] = exp_room(p->e, (size_t)items * bytes_of(c))))
+            return task_nomem(p->e->run->env);
+        if (c->rows == 0)
+            TRY(bind(p->plan, c, c->size > 0 ? p->column[i] : c->values, p->job->batch));
+    }
+    return RELN_OK;
+}
+
+static RelnStatus bind_filled(Part *p)
 {
     for (int i = 0; i < p->job->train->n_columns; i++) {
         const ExpColumn *c = &p->job->train->column[i];
 
-        if (c->size > 0 && !(p->column[i] = exp_room(p->e, (size_t)p->job->batch * bytes_of(c))))
-            return task_nomem(p->e->run->env);
-        TRY(bind(p->plan, c, c->size > 0 ? p->column[i] : c->values, p->job->batch));
+        if (c->rows > 0)
+            TRY(bind(p->plan, c, p->column[i], p->filled[c->rows - 1]));
     }
     return RELN_OK;
 }
@@ -287,14 +337,27 @@ static RelnStatus move_sample(Part *p, RelnRng *rng, int sample)
     return p->job->move(p->job->self, rng, columns);
 }
 
+/* Copy a sample of the training set to its place in the batch, its rows behind those of the samples before it. */
 static void copy_sample(Part *p, int sample, ptrdiff_t row)
 {
-    for (int i = 0; i < p->job->train->n_columns; i++) {
-        const ExpColumn *c = &p->job->train->column[i];
-        const size_t bytes = bytes_of(c);
+    const ExpSet *set = p->job->train;
 
-        memcpy((char *)p->column[i] + (size_t)sample * bytes,
-               (const char *)c->values + (size_t)row * bytes, bytes);
+    for (int i = 0; i < set->n_columns; i++) {
+        const ExpColumn *c = &set->column[i];
+        const size_t bytes = bytes_of(c);
+        const int r = c->rows - 1;
+
+        if (r >= 0)
+            memcpy((char *)p->column[i] + (size_t)p->filled[r] * bytes,
+                   (const char *)c->values + (size_t)p->first[r][row] * bytes,
+                   (size_t)set->rows[r].counts[row] * bytes);
+        else
+            memcpy((char *)p->column[i] + (size_t)sample * bytes,
+                   (const char *)c->values + (size_t)row * bytes, bytes);
+    }
+    for (int r = 0; r < set->n_rows; r++) {
+        p->counts[r][sample] = set->rows[r].counts[row];
+        p->filled[r] += set->rows[r].counts[row];
     }
 }
 
@@ -309,6 +372,7 @@ static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
     if (job->load)
         return job->load(p->e, job->self, step, n_samples);
     *n_samples = job->batch;
+    memset(p->filled, 0, sizeof p->filled);
     for (int first = 0; first < job->batch; first += AT_ONCE) {
         const int n = job->batch - first < AT_ONCE ? job->batch - first : AT_ONCE;
 
@@ -319,7 +383,7 @@ static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
             TRY(move_sample(p, &rng, first + i));
         }
     }
-    return RELN_OK;
+    return bind_filled(p);
 }
 
 static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
@@ -378,7 +442,7 @@ static RelnStatus train(Part *p, int index)
         return task_nomem(p->e->run->env);
     if (job->fresh)
         forget_moments(p->e->store);
-    TRY(task_train(p->e->run, index, &training, &p->trainer));
+    TRY(task_train(p->e->run, p->e->job.first_part + index, &training, &p->trainer));
     if (judged && !job->last)
         TRY(reln_trainer_take_best(p->trainer));
     return curves(p);
@@ -389,6 +453,8 @@ static RelnStatus check(TaskRun *run, const ExpPart *part)
     if (!part->load && (part->batch < 1 || part->train->n < part->batch))
         return task_fail(run->env, RELN_ERR_ARG, "a batch of %d from %td samples", part->batch,
                          part->train->n);
+    if (!part->load && part->move && part->train->n_rows > 0)
+        return task_fail(run->env, RELN_ERR_ARG, "samples with rows are moved by load() alone");
     return RELN_OK;
 }
 
@@ -407,7 +473,7 @@ RelnStatus exp_fit(TaskRun *run, const ExpJob *job, Exp **out)
     TRY(build(e));
     for (int i = 0; i < job->n_parts; i++)
         TRY(train(&e->part[i], i));
-    return task_keep(run, e->store);
+    return job->one_of_several ? RELN_OK : task_keep(run, e->store);
 }
 
 void exp_destroy(Exp *e)
@@ -466,11 +532,39 @@ double exp_best_metric(const Exp *e, int part, bool highest)
     return task_best_metric(e->part[part].trainer, highest);
 }
 
+static ptrdiff_t count_rows(const ExpSet *set, int rows)
+{
+    ptrdiff_t n = 0;
+
+    for (ptrdiff_t i = 0; i < set->n; i++)
+        n += set->rows[rows].counts[i];
+    return n;
+}
+
+/* Does the plan take an input of this name, or one of rows of this name? */
+static bool takes(const RelnPlan *plan, const char *name, bool rows)
+{
+    for (int i = 0; i < reln_plan_input_count(plan); i++) {
+        const RelnPort port = reln_plan_input_port(plan, i);
+
+        if (strcmp(rows ? port.rows : port.name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 RelnStatus exp_bind(RelnPlan *plan, const ExpSet *set)
 {
-    for (int i = 0; i < set->n_columns; i++)
-        if (!set->column[i].target)
-            TRY(bind(plan, &set->column[i], set->column[i].values, set->n));
+    for (int r = 0; r < set->n_rows; r++)
+        if (takes(plan, set->rows[r].name, true))
+            TRY(reln_plan_bind_rows_sized(plan, set->rows[r].name, set->rows[r].counts,
+                                          (size_t)set->n));
+    for (int i = 0; i < set->n_columns; i++) {
+        const ExpColumn *c = &set->column[i];
+
+        if (takes(plan, c->name, false))
+            TRY(bind(plan, c, c->values, c->rows > 0 ? count_rows(set, c->rows - 1) : set->n));
+    }
     return RELN_OK;
 }
 

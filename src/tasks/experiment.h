@@ -18,7 +18,7 @@
 
 #include "tasks/task.h"
 
-enum { EXP_COLUMNS = 8, EXP_PARTS = 4, EXP_OTHERS = 2 };
+enum { EXP_COLUMNS = 8, EXP_ROWS = 2, EXP_PARTS = 4, EXP_OTHERS = 2 };
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 
@@ -31,16 +31,26 @@ typedef struct ExpColumn {
     const void *values;
     size_t all;
     bool target; /* only training reads it */
+    int rows;    /* r > 0: `size` for each row of the set's rows[r - 1] instead of each sample */
 } ExpColumn;
 #define EXP_NUMBERS(name_, size_, values_)                                                         \
     .name = (name_), .dtype = RELN_F64, .size = (size_), .values = (values_)
 #define EXP_INDICES(name_, size_, values_)                                                         \
     .name = (name_), .dtype = RELN_I32, .size = (size_), .values = (values_)
 
+/* Sets of different size: how many rows each sample has in a row domain of the network, reln_rows(). The columns of
+ * these rows have those of the first sample first. */
+typedef struct ExpRows {
+    const char *name;      /* of the domain */
+    const int32_t *counts; /* (n) */
+} ExpRows;
+
 typedef struct ExpSet {
     ptrdiff_t n;
     int n_columns;
     ExpColumn column[EXP_COLUMNS];
+    int n_rows;
+    ExpRows rows[EXP_ROWS];
 } ExpSet;
 
 /* Samples with one array of inputs and one of targets: (n, size_x) and (n, size_y). */
@@ -71,8 +81,8 @@ typedef struct ExpPart {
     bool fresh;  /* moments of the optimiser start from 0, not from those of the part before */
     double clip; /* of the gradient's norm; 0: none */
 
-    /* Batches: rows of the columns of `train`, shuffled in every epoch, each moved by `move` (augmentation; columns in
-     * their order). Or load() binds them to exp_plan(), a function of the step alone; then `train` is for it to
+    /* Batches: samples of `train`, shuffled in every epoch, each moved by `move` (augmentation; columns in their order,
+     * not of samples with rows). Or load() binds them to exp_plan(), a function of the step alone; then `train` is for it to
      * know. */
     const ExpSet *train;
     int batch;
@@ -133,6 +143,10 @@ typedef struct ExpJob {
     RelnStatus (*start)(RelnStore *store, const void *model);
     int n_parts;
     const ExpPart *parts;
+    /* Networks of one run, as of folds: the checkpoints of this one's parts are numbered from here. A run with several
+     * keeps the weights of none. */
+    int first_part;
+    bool one_of_several;
     /* In place of a network: outputs of n samples, (n, size of out). */
     void (*estimate)(const void *model, ptrdiff_t n, const double *x, double *out);
 } ExpJob;
@@ -164,7 +178,8 @@ RelnPlan *exp_judge(const Exp *e, int plan); /* for judging */
 double exp_best_metric(const Exp *e, int part, bool highest);
 /* Call this within long evaluations, and return a status that is not RELN_OK: the run was asked to stop. */
 RelnStatus exp_go_on(Exp *e);
-/* Bind every column of a set but targets to the inputs of a plan. */
+/* Bind the columns of a set to the inputs of a plan that have their names, and the numbers of rows. Columns that the plan
+ * does not take are left out; an input without a column makes the run fail. */
 RelnStatus exp_bind(RelnPlan *plan, const ExpSet *set);
 /* Memory that lives as long as the run; NULL when there is none left. */
 void *exp_room(Exp *e, size_t n_bytes);

@@ -5,20 +5,11 @@
 
 #include "tasks/files.h"
 
-static const TaskCurve *curve_named(const TaskRun *run, const char *name)
-{
-    const TaskCurve *c = run->curves;
-
-    while (c && strcmp(c->name, name) != 0)
-        c = c->next;
-    return c;
-}
-
 /* Does an earlier run have a curve of this name? Then the page has its plot already. */
 static bool seen_before(const TaskCall *call, int at, const char *name)
 {
     for (int r = 0; r < at; r++)
-        if (call->runs[r].done && curve_named(&call->runs[r], name))
+        if (call->runs[r].done && task_curve_named(&call->runs[r], name))
             return true;
     return false;
 }
@@ -26,7 +17,7 @@ static bool seen_before(const TaskCall *call, int at, const char *name)
 static bool all_positive(const TaskCall *call, const char *name)
 {
     for (int r = 0; r < call->n_models * call->n_seeds; r++) {
-        const TaskCurve *c = curve_named(&call->runs[r], name);
+        const TaskCurve *c = task_curve_named(&call->runs[r], name);
         for (ptrdiff_t i = 0; c && i < c->n; i++)
             if (c->y[i] <= 0)
                 return false;
@@ -70,7 +61,7 @@ static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figu
     const char *name = figure->truth;
 
     for (int r = 0; r < call->n_models * call->n_seeds; r++) {
-        const TaskCurve *c = call->runs[r].done ? curve_named(&call->runs[r], name) : NULL;
+        const TaskCurve *c = call->runs[r].done ? task_curve_named(&call->runs[r], name) : NULL;
         if (c) {
             reln_plot_series(
                 p, &(RelnSeries){.name = "true",
@@ -109,7 +100,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
         const char *label = call->models[m]->label;
         for (int s = 0; s < call->n_seeds && (label || !crowded(call)); s++) {
             const TaskRun *run = &call->runs[m * call->n_seeds + s];
-            const TaskCurve *c = run->done ? curve_named(run, name) : NULL;
+            const TaskCurve *c = run->done ? task_curve_named(run, name) : NULL;
             if (!c)
                 continue;
             reln_plot_series(p,
@@ -122,6 +113,65 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
                                            .colour = m + 1});
             label = NULL;
         }
+    }
+}
+
+/* The length of the name of the plot that a curve belongs to with others of its run; 0: it has a plot of its own. */
+static size_t shared_plot(const char *name)
+{
+    const char *bar = strchr(name, TASK_SERIES);
+
+    return bar ? (size_t)(bar - name) : 0;
+}
+
+static bool same_plot(const TaskCurve *a, const TaskCurve *b)
+{
+    const size_t n = shared_plot(a->name);
+
+    return n > 0 && strncmp(a->name, b->name, n + 1) == 0;
+}
+
+/* Has the page the plot of such a curve already, from this run or one before it? */
+static bool series_seen(const TaskCall *call, int at, const TaskCurve *curve)
+{
+    for (int r = 0; r <= at; r++)
+        for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c && c != curve;
+             c = c->next)
+            if (same_plot(curve, c))
+                return true;
+    return false;
+}
+
+static void plot_series(RelnPage *page, const TaskCurve *first)
+{
+    const int n = (int)shared_plot(first->name);
+    char title[128];
+    RelnPlot *p;
+    int colour = 0;
+
+    snprintf(title, sizeof title, "%.*s", n, first->name);
+    p = reln_page_plot(page, title);
+    for (const TaskCurve *c = first; c; c = c->next)
+        if (same_plot(first, c))
+            reln_plot_series(p, &(RelnSeries){.name = c->name + n + 1,
+                                              .mark = RELN_MARK_POINTS,
+                                              .n = c->n,
+                                              .x = c->x,
+                                              .y = c->y,
+                                              .colour = ++colour});
+}
+
+/* A curve with the others of its name, unless they are drawn already. */
+static void plot_curve(const TaskCall *call, RelnPage *page, int run, const TaskCurve *c)
+{
+    const Task *task = call->env.task;
+
+    if (shared_plot(c->name) > 0) {
+        if (!series_seen(call, run, c))
+            plot_series(page, c);
+    } else if (!seen_before(call, run, c->name) && !is_truth(task, c->name) &&
+               !figure_of(task, c->name).hidden) {
+        plot(call, page, c->name);
     }
 }
 
@@ -209,8 +259,7 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
         reln_page_text(page, "Of each row, the first of its seeds.");
     for (int r = 0; r < call->n_models * call->n_seeds; r++)
         for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
-            if (!seen_before(call, r, c->name) && !is_truth(call->env.task, c->name))
-                plot(call, page, c->name);
+            plot_curve(call, page, r, c);
     return RELN_OK;
 }
 

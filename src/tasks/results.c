@@ -182,6 +182,20 @@ static void put_notes(RelnTable *table, const TaskCall *call, int model)
         put_not_finite(table, call, model, i);
 }
 
+static void put_remark(void *self, const char *line)
+{
+    reln_table_note(self, line);
+}
+
+static RelnStatus put_remarks(RelnTable *table, const TaskCall *call)
+{
+    TaskEnv env = call->env;
+
+    if (!env.task->remarks)
+        return RELN_OK;
+    return env.task->remarks(&env, call->runs, call->n_models, call->n_seeds, put_remark, table);
+}
+
 RelnStatus task_table(const TaskCall *call, RelnTable **out)
 {
     const Task *task = call->env.task;
@@ -197,7 +211,7 @@ RelnStatus task_table(const TaskCall *call, RelnTable **out)
     for (int m = 0; m < call->n_models; m++)
         if (task_any_run(call, m))
             put_notes(*out, call, m);
-    return RELN_OK;
+    return put_remarks(*out, call);
 }
 
 /* ---- results.json ------------------------------------------------------------------------------------------------ */

@@ -61,6 +61,8 @@ int task_choice(const TaskEnv *env, const char *name)
 
 RelnStatus task_fingerprint(TaskEnv *env, int i)
 {
+    if (reln_folder_exists(env->values[i]))
+        return reln_sha256_folder(env->ctx, env->values[i], env->fingerprints[i]);
     return reln_sha256_file(env->ctx, env->values[i], env->fingerprints[i]);
 }
 
@@ -148,6 +150,10 @@ static const char *before_of(const Task *task, const char *name)
 {
     const char *before = before_in(task->scale_fields.section, name);
 
+    /* An option that takes any text or a file and that a record lacks was not given then. */
+    for (int i = 0; i < task->n_options; i++)
+        if (task->options[i].n_words == 0 && strcmp(task->options[i].name, name) == 0)
+            return "\"\"";
     return before ? before : before_in(task->row_fields.section, name);
 }
 

@@ -148,6 +148,15 @@ static bool make_room(TaskCurve *curve)
     return x && y;
 }
 
+const TaskCurve *task_curve_named(const TaskRun *run, const char *name)
+{
+    const TaskCurve *c = run->curves;
+
+    while (c && strcmp(c->name, name) != 0)
+        c = c->next;
+    return c;
+}
+
 RelnStatus task_curve(TaskRun *run, const char *name, double x, double y)
 {
     TaskCurve *curve = find_curve(run, name);
@@ -261,9 +270,10 @@ static void begin(const TaskRun *run, const RelnTrainer *trainer)
     const TaskWatch *w = run->files ? run->files->watch : NULL;
     char what[128];
 
+    if (!w || !w->begin)
+        return;
     snprintf(what, sizeof what, "%s, seed %llu", run->model->name, (unsigned long long)run->seed);
-    if (w && w->begin)
-        w->begin(w->self, what, reln_trainer_step(trainer));
+    w->begin(w->self, what, reln_trainer_step(trainer));
 }
 
 static void end(const TaskRun *run)

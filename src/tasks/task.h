@@ -33,7 +33,7 @@
 typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskScale;
 
 enum {
-    TASK_METRICS = 12,
+    TASK_METRICS = 14,
     TASK_OPTIONS = 8,
     TASK_MESSAGE = 256,
     TASK_PROGRAM = 64,
@@ -75,7 +75,7 @@ typedef struct TaskOption {
     size_t stride;            /* bytes from a word to the next: they may be fields of a table */
     int otherwise;            /* which word when it is not given */
     bool
-        file; /* the value names a file, of which the settings have the fingerprint; not given: none */
+        file; /* the value names a file or folder, of which the settings have the fingerprint; not given: none */
 } TaskOption;
 /* The words of an array of texts, or of the field `name` of an array of structs. */
 #define TASK_WORDS(array)                                                                          \
@@ -97,6 +97,7 @@ typedef struct TaskFigure {
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
     bool cloud;         /* points in a plane, one unit as long on both axes */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
+    bool hidden;        /* it is kept with the run and not drawn */
 } TaskFigure;
 
 /* Memory and objects that are freed together, the last one first: the data of a call, or of one run. */
@@ -172,7 +173,14 @@ struct Task {
     /* The data that all runs of a call share, in the rooms of env: constant from then on. */
     RelnStatus (*prepare)(TaskEnv *env, void **data);
     RelnStatus (*run)(TaskRun *run, const void *data);
+    /* Lines below the table about several runs together, as differences of two rows: model m, seed number s is
+     * runs[m * n_seeds + s], of which those with `done` have results. NULL: none. */
+    RelnStatus (*remarks)(TaskEnv *env, const TaskRun *runs, int n_models, int n_seeds,
+                          void (*remark)(void *self, const char *line), void *self);
 };
+
+/* The curve of a name that a run has; NULL: none. */
+const TaskCurve *task_curve_named(const TaskRun *run, const char *name);
 
 /* ---- for the functions of a task -------------------------------------------------------------------------------- */
 
@@ -212,6 +220,9 @@ double task_best_metric(const RelnTrainer *trainer, bool highest);
 
 /* Elements of the parameters that an optimiser trains in this store. */
 size_t task_trained(const RelnStore *store);
+
+/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot, A: those of the first run that has them. */
+#define TASK_SERIES '|'
 
 /* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a
  * plot. */

@@ -4,12 +4,12 @@
 #include "tasks/task.h"
 
 extern const Task task_sp4, task_platonic, task_pendulum, task_pendulum_cost;
-extern const Task task_sl3_inv, task_sl3_equiv, task_bch, task_rigid, task_gln, task_splats,
-    task_drone;
+extern const Task task_sl3_inv, task_sl3_equiv, task_bch, task_rigid, task_gln;
+extern const Task task_jets, task_drone, task_splats;
 
 static const Task *const tasks[] = {
     &task_sp4, &task_platonic, &task_pendulum, &task_pendulum_cost, &task_sl3_inv, &task_sl3_equiv,
-    &task_bch, &task_rigid,    &task_gln,      &task_splats,        &task_drone};
+    &task_bch, &task_rigid,    &task_gln,      &task_jets,          &task_drone,   &task_splats};
 
 int task_count(void)
 {

@@ -42,6 +42,30 @@ typedef enum RelnMap2 {
     RELN_MAP2_COUNT
 } RelnMap2;
 
+/* A link of a chain: one of several elementwise functions in one pass: of the running value z and the operand y. */
+typedef enum RelnLinkKind {
+    RELN_LINK_LOAD,     /* y */
+    RELN_LINK_ADD,      /* z + y */
+    RELN_LINK_SUB,      /* z - y */
+    RELN_LINK_FROM,     /* y - z */
+    RELN_LINK_MUL,      /* z y */
+    RELN_LINK_DIV,      /* z / y */
+    RELN_LINK_GATE,     /* z where y > 0, 0 z elsewhere */
+    RELN_LINK_SCALE,    /* a z + b */
+    RELN_LINK_RELU,     /* max(z, 0) */
+    RELN_LINK_POSITIVE, /* 1 where z > 0, 0 elsewhere */
+    RELN_LINK_SQUARE    /* z^2 */
+} RelnLinkKind;
+/* The operand of element c of row r is at[r row + c column], column 0 or 1; with an index at[index[r] row + c column], 0
+ * where that is -1. */
+typedef struct RelnLink {
+    RelnLinkKind kind;
+    const void *at; /* NULL: no operand */
+    const int32_t *index;
+    ptrdiff_t row, column;
+    double a, b;
+} RelnLink;
+
 /* Products add up terms in blocks of this many: a block at a time goes into the result. */
 enum { RELN_GEMM_BLOCK = 256 };
 /* Most arrays that are added up in a tree. */
@@ -97,15 +121,18 @@ typedef struct RelnRealKernels {
     /* z[i] = x[i] A(u[i]) + B(u[i]), n terms of either in ascending powers; a NULL: no A */
     void (*squash)(ptrdiff_t count, int n, const double *a, const double *b, const void *x,
                    const void *u, void *z);
+    /* z (rows, n_c) by n links, the first of which loads */
+    void (*links)(ptrdiff_t rows, ptrdiff_t n_c, int n, const RelnLink *links, void *z);
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
     /* z[i] = x[0][i] + ... + x[count - 1][i], pairs first: ((0+1)+(2+3))+((4+5)+(6+7)), or what there is of it; count is
      * at most RELN_TREE */
     void (*tree)(ptrdiff_t n, int count, const void *const *x, void *z);
-    /* z[k,c] = sum T x[i,c] y[j,c] for one item; ldx, ldy: distance of coordinates; sx, sy: of channels, 0 or 1 */
-    void (*contract)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx,
-                     ptrdiff_t sx, const void *y, ptrdiff_t ldy, ptrdiff_t sy, void *z,
-                     ptrdiff_t ldz);
+    /* z[r,k,c] = sum T x[r,i,c] y[r,j,c] for rows r, which lie row_x and row_y apart, 0 included, and one behind the other
+     * in z; ldx, ldy: distance of coordinates; sx, sy: of channels, 0 or 1 */
+    void (*contract_rows)(const RelnTensor3 *t, ptrdiff_t rows, ptrdiff_t n_c, const void *x,
+                          ptrdiff_t row_x, ptrdiff_t ldx, ptrdiff_t sx, const void *y,
+                          ptrdiff_t row_y, ptrdiff_t ldy, ptrdiff_t sy, void *z);
     /* y[k,c] = sum M[k,i] x[i,c] for one item, M by its non-zero entries: i, k and value of the tensor, j unused */
     void (*linear)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx, void *y,
                    ptrdiff_t ldy);

@@ -85,12 +85,15 @@ double reln_schedule_rate(const RelnSchedule *schedule, uint64_t step, uint64_t 
 
     const RelnSchedulePlace at = reln_schedule_find(schedule, step, n_steps);
     const RelnSchedulePiece *p;
+    uint64_t since;
 
     if (at.piece < 0)
         return schedule->rate;
     p = &schedule->piece[at.piece];
+    since = step - at.first;
+    since -= p->hold > 1 ? since % p->hold : 0;
     return schedule->rate * (p->scale > 0.0 ? p->scale : 1.0) *
-           factor_of(p, (double)(step - at.first), (double)at.length, cuts);
+           factor_of(p, (double)since, (double)at.length, cuts);
 }
 
 /* ---- checking --------------------------------------------------------------------------------------------------- */

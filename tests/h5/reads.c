@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include <hdf5.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,109 @@ static void datasets_of_every_kind_are_read(void **state)
     reln_archive_destroy(a);
 }
 
+/* A table as pandas writes it: an index, arrays of numbers in each row, and text. */
+enum { TABLE_ROWS = 500, BLOCK = 7 };
+typedef struct TableRow {
+    int64_t index;
+    float block[BLOCK];
+    int64_t labels[2];
+    char word[4];
+} TableRow;
+
+static hid_t table_type(void)
+{
+    const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(TableRow)), word = H5Tcopy(H5T_C_S1),
+                block = H5Tarray_create2(H5T_IEEE_F32LE, 1, (const hsize_t[]){BLOCK}),
+                labels = H5Tarray_create2(H5T_STD_I64LE, 1, (const hsize_t[]){2});
+
+    H5Tset_size(word, 4);
+    H5Tinsert(type, "index", offsetof(TableRow, index), H5T_STD_I64LE);
+    H5Tinsert(type, "values_block_0", offsetof(TableRow, block), block);
+    H5Tinsert(type, "values_block_1", offsetof(TableRow, labels), labels);
+    H5Tinsert(type, "word", offsetof(TableRow, word), word);
+    H5Tclose(word);
+    H5Tclose(block);
+    H5Tclose(labels);
+    return type;
+}
+
+static void make_table(const Fixture *f)
+{
+    static TableRow rows[TABLE_ROWS];
+    const hsize_t n = TABLE_ROWS, chunk = 64;
+    const hid_t file = H5Fcreate(f->path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                type = table_type(), space = H5Screate_simple(1, &n, NULL),
+                plan = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+    hid_t dataset;
+
+    for (int i = 0; i < TABLE_ROWS; i++) {
+        rows[i] = (TableRow){.index = i, .labels = {2, i % 2}, .word = "abc"};
+        for (int k = 0; k < BLOCK; k++)
+            rows[i].block[k] = (float)(i + 0.5 * k);
+    }
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_chunk(plan, 1, &chunk);
+    H5Pset_deflate(plan, 6);
+    dataset = H5Dcreate2(file, "table/table", type, space, links, plan, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+    H5Dclose(dataset);
+    H5Pclose(links);
+    H5Pclose(plan);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Fclose(file);
+}
+
+static void fields_of_tables_are_read_as_arrays(void **state)
+{
+    static double out[TABLE_ROWS][BLOCK];
+    double some[4];
+    Fixture *f = *state;
+    RelnArchive *a = NULL;
+    int x;
+
+    make_table(f);
+    assert_ok(f->ctx, reln_archive_open_with(f->ctx, f->path, RELN_H5, &a));
+    assert_int_equal(reln_archive_count(a), 3); /* index and two blocks */
+    assert_string_equal(reln_archive_unread(a, "table/table"), "a compound of fields");
+    assert_string_equal(reln_archive_unread(a, "table/table/word"), "a field of no numbers");
+    x = reln_archive_find(a, "table/table/values_block_0");
+    assert_true(x >= 0 && reln_archive_info(a, x)->rank == 2);
+    assert_ok(f->ctx, reln_archive_range(a, x, 0, TABLE_ROWS, &out[0][0]));
+    for (int i = 0; i < TABLE_ROWS; i++)
+        for (int k = 0; k < BLOCK; k++)
+            assert_true(out[i][k] == i + 0.5 * k);
+    x = reln_archive_find(a, "table/table/values_block_1");
+    assert_ok(f->ctx, reln_archive_rows(a, x, 2, (const ptrdiff_t[]){7, 4}, some));
+    assert_true(some[0] == 2 && some[1] == 1 && some[2] == 2 && some[3] == 0);
+    x = reln_archive_find(a, "table/table/index");
+    assert_ok(f->ctx, reln_archive_range(a, x, 17, 1, some));
+    assert_true(some[0] == 17);
+    reln_archive_destroy(a);
+}
+
+/* A filter that nobody has: it is optional when the file is made, and its number stays in it. */
+static void unknown_filters_are_named(void **state)
+{
+    const hsize_t n = 64;
+    const hid_t plan = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(1, &n, NULL);
+    Fixture *f = *state;
+    RelnArchive *a = NULL;
+    hid_t file;
+
+    file = H5Fcreate(f->path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Pset_chunk(plan, 1, &n);
+    H5Pset_filter(plan, (H5Z_filter_t)32001, H5Z_FLAG_OPTIONAL, 0, NULL);
+    H5Dclose(H5Dcreate2(file, "Pmu", H5T_IEEE_F64LE, space, H5P_DEFAULT, plan, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Pclose(plan);
+    H5Fclose(file);
+    assert_ok(f->ctx, reln_archive_open_with(f->ctx, f->path, RELN_H5, &a));
+    assert_string_equal(reln_archive_unread(a, "Pmu"),
+                        "compressed by filter 32001, which is not here");
+    reln_archive_destroy(a);
+}
+
 static void damaged_files_are_refused_with_one_line(void **state)
 {
     Fixture *f = *state;
@@ -246,6 +350,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(datasets_of_every_kind_are_read),
+        TEST(fields_of_tables_are_read_as_arrays),
+        TEST(unknown_filters_are_named),
         TEST(damaged_files_are_refused_with_one_line),
         TEST(changed_bytes_never_do_more_than_fail),
     };

@@ -95,6 +95,31 @@ static const Case cases[] = {
     {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, sequence: true}], target: {name: y, "
      "as: class, classes: 3},",
      ", kind: sequence, depth: 1", "gl:5"},
+    {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, mask: m}],"
+     " target: {name: y, as: class, classes: 2},",
+     ", kind: set, sums: 2", "vectors"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m},"
+     " {name: w, as: vector}, {name: s, as: scalar, points: true}], target: {name: y, as: vector},",
+     ", kind: graph, sums: 2", "vectors"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true},"
+     " {name: C, as: covariance, log: true, points: true}, {name: s, as: scalar}],"
+     " target: {name: y, as: matrix},",
+     ", kind: graph, sums: 2", "gl:3"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m},"
+     " {name: q, as: quaternion, points: true, mask: m}], target: {name: y, as: vector},",
+     ", kind: transformer, heads: 2, sums: 2", "so:3"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true}], target: {name: y, as: "
+     "vector},",
+     ", kind: graph, neighbours: 2, sums: 2", "vectors"},
+    {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true}],"
+     " target: {name: y, as: scalar},",
+     ", kind: transformer, heads: 1, sums: 2", "vectors"},
+    {"{symmetry: gl:2, inputs: [{name: C, as: covariance, reference: mean, points: true, mask: m}],"
+     " target: {name: y, as: scalar},",
+     ", kind: set, sums: 2", "gl:2"},
+    {"{symmetry: sp:4, inputs: [{name: X, as: element, points: true}], target: {name: y, as: "
+     "matrix},",
+     ", kind: set, sums: 2", "sp:4"},
     {"{symmetry: gl:2+so:3, inputs: [{name: X, as: element}], target: {name: y, as: scalar},", "",
      "gl:2+so:3"},
 };

@@ -50,14 +50,14 @@ static const Bad bad[] = {
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: yes-please}]\n" GOOD_TARGET,
      "spec.yaml:2: points is yes-please; wanted true or false"},
     {"symmetry: so:3\ninputs:\n  - {name: v, as: vector, points: true, mask: m}\n"
-     "  - {name: w, as: vector, points: true}\n" GOOD_TARGET,
+     "  - {name: w, as: vector, points: true, mask: n}\n" GOOD_TARGET,
      "spec.yaml:4: inputs v and w have points with different masks; wanted one for both"},
     {"symmetry: gl:3\ninputs:\n  - {name: C, as: covariance, reference: mean}\n"
      "  - {name: D, as: covariance}\n" GOOD_TARGET,
      "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, sequence"},
+     "mask, count, most, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},
@@ -83,9 +83,9 @@ static const Bad bad[] = {
      "spec.yaml:4: width is wide; wanted a whole number from 1 to 4096"},
     {GOOD "model: {width: 8, parameters: 1000}\n",
      "spec.yaml:4: model has width and parameters; wanted one of them"},
-    {GOOD "model: {kind: transformer}\n",
-     "spec.yaml:4: unknown word 'transformer' for kind; known are reln, lie-neurons, "
-     "vector-neurons, mlp, sequence, resnet"},
+    {GOOD "model: {kind: perceptron}\n",
+     "spec.yaml:4: unknown word 'perceptron' for kind; known are reln, lie-neurons, "
+     "vector-neurons, mlp, sequence, resnet, set, graph, transformer"},
     {GOOD "model: {nonlinearity: [relu, brakcet]}\n",
      "spec.yaml:4: unknown word 'brakcet' for nonlinearity; did you mean 'bracket'?"},
     {GOOD "model: {nonlinearity: []}\n", "spec.yaml:4: nonlinearity has 0 items; wanted 1 to 8"},

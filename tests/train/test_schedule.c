@@ -140,6 +140,22 @@ static void the_last_piece_lasts_to_the_end(void **state)
     assert_true(reln_schedule_rate(&s, 13, 13, 0) == 0.0);
 }
 
+/* A rate that is held is the one of the first step of its epoch. */
+static void a_rate_can_be_held_for_an_epoch(void **state)
+{
+    const RelnSchedule held = {.rate = 1.0,
+                               .n_pieces = 2,
+                               .piece = {{.steps = 3}, {.kind = RELN_SCHEDULE_COSINE, .hold = 5}}};
+    RelnSchedule free = held;
+
+    (void)state;
+    free.piece[1].hold = 0;
+    for (uint64_t t = 3; t < 23; t++)
+        assert_true(reln_schedule_rate(&held, t, 23, 0) ==
+                    reln_schedule_rate(&free, 3 + (t - 3) / 5 * 5, 23, 0));
+    assert_true(reln_schedule_rate(&held, 7, 23, 0) != reln_schedule_rate(&free, 7, 23, 0));
+}
+
 static void a_bad_schedule_is_refused_with_its_number(void **state)
 {
     static const struct {
@@ -196,6 +212,7 @@ int main(void)
         cmocka_unit_test(decays_multiply),
         cmocka_unit_test(warm_up_cosine_and_a_tail_join_without_a_jump),
         cmocka_unit_test(the_last_piece_lasts_to_the_end),
+        cmocka_unit_test(a_rate_can_be_held_for_an_epoch),
         cmocka_unit_test(a_bad_schedule_is_refused_with_its_number),
     };
 

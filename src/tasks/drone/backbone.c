@@ -365,6 +365,9 @@ RelnNode *drone_network(const RelnNet *net, const void *model)
     case DRONE_VN:
     case DRONE_RELN:
         return drone_backbone(net, m);
+    case DRONE_TFN:
+    case DRONE_SE3T:
+        return drone_chain(net, m);
     default:
         return drone_ours(net, m);
     }

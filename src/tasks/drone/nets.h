@@ -85,6 +85,18 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model);
 void drone_begin(RelnStore *store, const DroneModel *model);
 void drone_ours_begin(RelnStore *store, const DroneModel *model);
 
+/* The product of features of types a and b (0: scalars, 1: vectors, 2: symmetric traceless matrices) into a third type, times a
+ * factor: a b; a.b, a x b, sym-traceless(a b^T); S a, (hat(a) S - S hat(a)) / 2; tr(ST), vee(ST - TS), sym-traceless(ST). */
+RelnNode *drone_product(const RelnNet *net, RelnNode *a, int type_a, RelnNode *b, int type_b,
+                        int to, double scale);
+/* The paths of a kernel: from type, filter, to type, and the factor that keeps variances. */
+enum { DRONE_PATHS = 15 };
+typedef struct DronePathway {
+    int from, filter, to;
+    double scale;
+} DronePathway;
+extern const DronePathway drone_pathways[DRONE_PATHS];
+
 /* ---- layers of the published code -------------------------------------------------------------------------------- */
 
 /* x / (n + 1e-6) times the norm of n = |x|, of |x| + 1e-6 with `shifted` (networks of vectors; those of matrices without). */

@@ -1,9 +1,11 @@
 /* task.c -- the drone table: flights, networks and estimators, and how they are judged. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tasks/drone/classic.h"
+#include "tasks/drone/files.h"
 #include "tasks/drone/nets.h"
 #include "tasks/drone/score.h"
 #include "tasks/experiment.h"
@@ -28,6 +30,9 @@ enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY
 #define RESNET(input_, ...)                                                                        \
     ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .second = 128, .third = 256,           \
         .last = 512, .prep = 128, .residual = true, __VA_ARGS__)
+/* On chains; `last` are the heads. */
+#define CHAIN(arch_, ...)                                                                          \
+    ROW(.arch = arch_, .input = DRONE_IN_LOG, .layers = 4, .residual = true, __VA_ARGS__)
 #define OURS(...)                                                                                  \
     ROW(.arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 120, .prep = 16, .layers = 8,   \
         .residual = true, __VA_ARGS__)
@@ -100,6 +105,22 @@ static const TaskModel models[] = {
      .label = "ReLN, not beside the integral",
      .from = TASK_FULL,
      .settings = ROW(.arch = DRONE_RELN, .input = DRONE_IN_LOG, CHANNELS, .bracket = true)},
+    {.name = "tfn",
+     .label = "Tensor Field Network",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_TFN, .width = 17)},
+    {.name = "tfn-wide",
+     .label = "Tensor Field Network, neighbours up to 16",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_TFN, .width = 17, .reach = 16)},
+    {.name = "se3t",
+     .label = "SE(3)-Transformer",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_SE3T, .width = 16, .last = 4)},
+    {.name = "se3t-wide",
+     .label = "SE(3)-Transformer, neighbours up to 16",
+     .from = TASK_FULL,
+     .settings = CHAIN(DRONE_SE3T, .width = 16, .last = 4, .reach = 16)},
     {.name = "best", .label = "matrices of log C (ours)", .settings = OURS(.covariance = true)},
     {.name = "best-gravity",
      .label = "ours, about gravity only",
@@ -226,12 +247,12 @@ static RelnStatus see(TaskEnv *env, const Data *d, uint64_t stream, Flown *f)
     return RELN_OK;
 }
 
-static RelnStatus fly_all(TaskEnv *env, Data *d)
+static RelnStatus fly_all(TaskEnv *env, Data *d, int n_splits)
 {
     const int counts[3] = {d->scale->trained, d->scale->validated, d->scale->tested};
     uint64_t number = 0;
 
-    for (int s = 0; s < 3; s++) {
+    for (int s = 0; s < n_splits; s++) {
         DronePlan plan = drone_usual;
 
         d->flown[s] = task_room(&env->rooms, (size_t)counts[s], sizeof **d->flown);
@@ -252,6 +273,53 @@ static RelnStatus fly_all(TaskEnv *env, Data *d)
     return RELN_OK;
 }
 
+/* Judge by the flights of files, names with commas between, in place of simulated ones. */
+static RelnStatus load_flights(TaskEnv *env, Data *d, const char *names)
+{
+    int most = 1;
+
+    for (const char *c = names; *c; c++)
+        most += *c == ',';
+    d->flown[TESTED] = task_room(&env->rooms, (size_t)most, sizeof **d->flown);
+    if (!d->flown[TESTED])
+        return task_nomem(env);
+    for (d->n[TESTED] = 0; *names; d->n[TESTED]++) {
+        const size_t n = strcspn(names, ",");
+        Flown *f = &d->flown[TESTED][d->n[TESTED]];
+        char path[1024];
+
+        if (n == 0 || n >= sizeof path)
+            return task_fail(env, RELN_ERR_ARG, "--flights: a name of %zu characters", n);
+        memcpy(path, names, n);
+        path[n] = '\0';
+        names += n + (names[n] == ',');
+        TRY(drone_flight_load(env->ctx, path, DRONE_STEP, 30 * (DRONE_WINDOW - 1), &f->flight));
+        TRY(see(env, d, 100000 + (uint64_t)d->n[TESTED], f));
+    }
+    return RELN_OK;
+}
+
+static const char *const splits[3] = {"train", "validation", "test"};
+
+/* Write all flights; those to train on with errors drawn for the purpose. */
+static RelnStatus save_flights(TaskEnv *env, const Data *d, const char *folder)
+{
+    uint64_t number = 0;
+
+    TRY(reln_folder_make(env->ctx, folder));
+    for (int s = 0; s < 3; s++)
+        for (int i = 0; i < d->n[s]; i++, number++) {
+            Flown *f = &d->flown[s][i];
+            char name[40];
+
+            snprintf(name, sizeof name, "%s-%03d", splits[s], i);
+            if (s == TRAINED)
+                TRY(see(env, d, number, f));
+            TRY(drone_flight_save(env->ctx, folder, name, &f->flight, d->sensors, f->seen));
+        }
+    return RELN_OK;
+}
+
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     Data *d = *data = task_room(&env->rooms, 1, sizeof *d);
@@ -264,7 +332,10 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     d->sensors = drone_sensors(&d->noise);
     d->small = task_choice(env, "size") == 0;
     TRY(task_own(env, d, end_flown));
-    return fly_all(env, d);
+    TRY(fly_all(env, d, task_option(env, "flights") ? 2 : 3));
+    if (task_option(env, "flights"))
+        TRY(load_flights(env, d, task_option(env, "flights")));
+    return task_option(env, "save") ? save_flights(env, d, task_option(env, "save")) : RELN_OK;
 }
 
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
@@ -293,6 +364,8 @@ static void narrow(const Data *d, DroneRow *row)
         row->last = 160;
         row->prep = 44;
     }
+    if (d->small && (row->arch == DRONE_TFN || row->arch == DRONE_SE3T))
+        row->width = 8;
     if (d->small && (row->arch == DRONE_VN || row->arch == DRONE_RELN)) {
         row->width = 12;
         row->last = 64;
@@ -345,7 +418,7 @@ static void put_window(Fit *f, const DroneSeen *seen, int first, double step, in
 
 static ExpSet batch_of(const Fit *f, ptrdiff_t n)
 {
-    ExpSet set = {n, 1, {{EXP_NUMBERS("v", f->n_v, f->v)}}};
+    ExpSet set = {.n = n, .n_columns = 1, .column = {{EXP_NUMBERS("v", f->n_v, f->v)}}};
 
     if (f->n_m > 0)
         set.column[set.n_columns++] = (ExpColumn){EXP_NUMBERS("m", f->n_m, f->m)};
@@ -616,6 +689,7 @@ static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const 
 {
     const Data *data = j->f->data;
     TaskRun *run = j->f->run;
+    const int turns = data->scale->turns < data->n[TESTED] ? data->scale->turns : data->n[TESTED];
     RelnRng rng = exp_rng(&data->scale->exp, 50 + number);
     DroneSeen seen[2] = {{0}, {0}};
     double r[9], *d = room, worst = 0, size = 0, sum = 0;
@@ -646,7 +720,7 @@ static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const 
             size = fmax(size, fabs(turned[k]));
         }
     }
-    run->metrics[TURNED] += sqrt(sum) / data->scale->turns;
+    run->metrics[TURNED] += sqrt(sum) / turns;
     run->metrics[SYMMETRY] = fmax(run->metrics[SYMMETRY], worst / size);
     return status;
 }
@@ -731,8 +805,10 @@ static RelnStatus judge_all(const Judge *j)
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     Fit copy = *(const Fit *)self;
+    const char *weights = task_option(run->env, "weights");
 
-    (void)run;
+    if (weights)
+        TRY(reln_store_load(exp_store(e), weights));
     return judge_all(&(Judge){&copy, e});
 }
 
@@ -780,7 +856,9 @@ static RelnStatus learn(Fit *f, RelnGroup *group)
                              .network = drone_network,
                              .model = &f->model,
                              .start = begin,
-                             .n_parts = f->row.covariance ? 2 : 1,
+                             .n_parts = task_option(f->run->env, "weights") ? 0
+                                        : f->row.covariance                 ? 2
+                                                                            : 1,
                              .parts = parts},
                    judge, f);
 }
@@ -831,7 +909,7 @@ const Task task_drone = {
                 {.name = "nees", .label = "NEES"}},
     .n_models = sizeof models / sizeof models[0],
     .models = models,
-    .n_options = 3,
+    .n_options = 6,
     .options = {{.name = "noise",
                  .help = "of velocities: README.md of the task",
                  TASK_WORDS(noises),
@@ -842,7 +920,13 @@ const Task task_drone = {
                  TASK_WORDS(frames)},
                 {.name = "size",
                  .help = "channels of the published networks, or fewer",
-                 TASK_WORDS(network_sizes)}},
+                 TASK_WORDS(network_sizes)},
+                {.name = "flights",
+                 .help = "judge by real flights: EuRoC .csv and TUM text files, commas between"},
+                {.name = "weights",
+                 .help = "models/ROW-SEED.safetensors of a trained row: judge it, train nothing",
+                 .file = true},
+                {.name = "save", .help = "a folder that gets all flights as .npz and TUM text"}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 1},

@@ -299,10 +299,10 @@ static RelnStatus start(RelnStore *store, const void *model)
 static ExpSet set_of(const Fit *f, int split)
 {
     return (ExpSet){
-        f->groups,
-        2,
-        {{EXP_NUMBERS("share", f->abreast, f->shares)},
-         {EXP_NUMBERS("chunk", PEND_CHUNK * PEND_STATE * f->abreast, f->chunks[split])}}};
+        .n = f->groups,
+        .n_columns = 2,
+        .column = {{EXP_NUMBERS("share", f->abreast, f->shares)},
+                   {EXP_NUMBERS("chunk", PEND_CHUNK * PEND_STATE * f->abreast, f->chunks[split])}}};
 }
 
 /* Every step sees the whole training set. */
@@ -372,7 +372,9 @@ static RelnStatus velocities(Exp *e, const Fit *f, const double *states, double 
                              double *zdot)
 {
     const int n = f->data->sets.n;
-    const ExpSet set = {f->groups, 1, {{EXP_NUMBERS("z", PEND_STATE * f->abreast, packed)}}};
+    const ExpSet set = {.n = f->groups,
+                        .n_columns = 1,
+                        .column = {{EXP_NUMBERS("z", PEND_STATE * f->abreast, packed)}}};
 
     pend_pack(n, f->abreast, PEND_STATE, states, packed);
     TRY(exp_predict(e, EXP_OTHER, &set, packed));

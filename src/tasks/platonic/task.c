@@ -193,13 +193,15 @@ static void lay_out(const Elements elements, const Sample *sample, double *x)
 static ExpSet set_of(Fit *f, const Elements elements, const Sample *sample)
 {
     if (f->shared)
-        return (ExpSet){
-            sample->n,
-            2,
-            {{EXP_NUMBERS("elements", 0, elements), .all = sizeof(Elements) / sizeof(double)},
-             {EXP_INDICES("which", PLATONIC_SET, sample->which)}}};
+        return (ExpSet){.n = sample->n,
+                        .n_columns = 2,
+                        .column = {{EXP_NUMBERS("elements", 0, elements),
+                                    .all = sizeof(Elements) / sizeof(double)},
+                                   {EXP_INDICES("which", PLATONIC_SET, sample->which)}}};
     lay_out(elements, sample, f->x);
-    return (ExpSet){sample->n, 1, {{EXP_NUMBERS("x", PLATONIC_SET * PLATONIC_ROW, f->x)}}};
+    return (ExpSet){.n = sample->n,
+                    .n_columns = 1,
+                    .column = {{EXP_NUMBERS("x", PLATONIC_SET * PLATONIC_ROW, f->x)}}};
 }
 
 /* Samples of a step are drawn from (seed, step); with augmentation, one rotation for all of them, as published. */

@@ -200,7 +200,9 @@ static ExpSet set_of(const Fit *f, const Sp4Set *s)
     const ExpColumn x = {EXP_NUMBERS("x", 2 * SP4_K, s->x)},
                     words = {EXP_NUMBERS("words", SP4_WORDS, s->words)};
 
-    return (ExpSet){s->n, 2, {f->words ? words : x, {EXP_NUMBERS("y", 1, s->y), .target = true}}};
+    return (ExpSet){.n = s->n,
+                    .n_columns = 2,
+                    .column = {f->words ? words : x, {EXP_NUMBERS("y", 1, s->y), .target = true}}};
 }
 
 static RelnStatus error_on(Exp *e, Fit *f, const Sp4Set *s, double *error)

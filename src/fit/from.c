@@ -1,0 +1,90 @@
+/* from.c -- a new run that begins with the weights of another: fine-tuning. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fit/fit.h"
+
+static double number_at(const RelnEntryInfo *entry, size_t i)
+{
+    return entry->dtype == RELN_F64 ? ((const double *)entry->values)[i]
+                                    : (double)((const float *)entry->values)[i];
+}
+
+static void put_at(const RelnEntryInfo *entry, size_t i, double value)
+{
+    if (entry->dtype == RELN_F64)
+        ((double *)entry->values)[i] = value;
+    else
+        ((float *)entry->values)[i] = (float)value;
+}
+
+/* Copy the entry of the same name and extents; false when there is none. */
+static bool take_entry(const RelnStore *from, const RelnEntryInfo *to)
+{
+    RelnEntryInfo entry;
+
+    if (!reln_store_find(from, to->name, &entry) || entry.kind != to->kind ||
+        memcmp(&entry.dims, &to->dims, sizeof to->dims) != 0)
+        return false;
+    for (size_t i = 0; i < to->count; i++)
+        put_at(to, i, number_at(&entry, i));
+    return true;
+}
+
+/* Inputs of the same name keep the scale that the weights were found with. */
+static void take_scales(const RelnModel *from, RelnModel *to)
+{
+    const RelnSpec *then = reln_model_spec(from), *now = reln_model_spec(to);
+    RelnConstants c = *reln_model_constants(to);
+
+    for (int i = 0; i < now->n_inputs; i++)
+        for (int j = 0; j < then->n_inputs; j++)
+            if (strcmp(now->input[i].name, then->input[j].name) == 0)
+                c.scale[i] = reln_model_constants(from)->scale[j];
+    c.points = reln_model_constants(from)->points;
+    reln_model_set_constants(to, &c);
+}
+
+static RelnStatus take(RelnFit *fit, const RelnModel *from)
+{
+    const RelnStore *theirs = reln_model_store(from);
+    RelnStore *ours = reln_model_store(fit->model);
+    int taken = 0, left = 0;
+    const char *first = "";
+
+    for (int i = 0; i < reln_store_count(ours); i++) {
+        const RelnEntryInfo entry = reln_store_entry(ours, i);
+
+        if (entry.kind == RELN_ENTRY_MOMENT)
+            continue;
+        if (take_entry(theirs, &entry))
+            taken++;
+        else if (left++ == 0)
+            first = entry.name;
+    }
+    if (taken == 0)
+        return reln_fail(
+            fit->ctx, RELN_ERR_ARG,
+            "%s: none of its arrays has the name and the extents of one of this network; "
+            "wanted a run of the same kind and width",
+            fit->options.from);
+    take_scales(from, fit->model);
+    fit->note = reln_arena_printf(
+        &fit->arena, "%d arrays of weights are those of %s; %d begin anew%s%s", taken,
+        fit->options.from, left, left ? ", the first of them " : "", first);
+    return fit->note ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+RelnStatus reln_fit_take_from(RelnFit *fit)
+{
+    RelnModel *from = NULL;
+    RelnStatus status;
+
+    if (!fit->options.from)
+        return RELN_OK;
+    status = reln_model_load(fit->ctx, fit->options.from, RELN_DEFAULT, &from);
+    if (status == RELN_OK)
+        status = take(fit, from);
+    reln_model_destroy(from);
+    return status;
+}

@@ -1,0 +1,205 @@
+/* chain.c -- elementwise nodes that run in one pass.
+ *
+ * A node that computes number by number hands its value to its only reader in registers, and the reader to its own: a chain.
+ * The last node of a chain has the instruction, which reads what all of them read; the others have neither an instruction
+ * nor memory. Rows that a node of the chain gathers are read where they lie. Every link rounds as it would in a pass of its
+ * own, so chains change no bit. */
+#include "graph/compile.h"
+
+/* A chain while it is collected. */
+typedef struct Draft {
+    Planner *p;
+    const bool *mine;
+    Chain chain;
+    ChainLink links[CHAIN_LINKS];
+    const RelnNode *reads[CHAIN_READS], *readers[CHAIN_READS]; /* which node wants the value */
+    int places[CHAIN_READS];                                   /* as which input */
+    int n_reads;
+    const RelnNode *members[CHAIN_MEMBERS];
+    int n_members;
+} Draft;
+
+static bool link_of(const RelnNode *x, RelnLink *link)
+{
+    memset(link, 0, sizeof *link);
+    return x->op->link && x->op->link(x, link);
+}
+
+/* Does x only fetch: gathered rows, a repeated value? */
+static bool is_fetch(const RelnNode *x)
+{
+    RelnLink link;
+
+    return link_of(x, &link) && link.kind == RELN_LINK_LOAD;
+}
+
+/* Can x, whose loop and items they are, have the value of its input i without its being written? */
+static bool folds(const Draft *d, const RelnNode *x, int i)
+{
+    const RelnNode *y = x->in[i];
+    const Info *f = &d->p->info[y->id], *of = &d->p->info[x->id];
+    RelnLink link;
+
+    return d->mine[y->id] && f->uses == 1 && !f->is_output && !f->absorbed && !f->whole &&
+           !f->folded && (d->p->body || f->array < 0) && f->place.kind == AT_NOWHERE &&
+           f->loop == of->loop && y->domain == x->domain && y->dtype == x->dtype &&
+           memcmp(&y->shape, &x->shape, sizeof y->shape) == 0 && link_of(y, &link);
+}
+
+/* ---- collecting ----------------------------------------------------------------------------------------------- */
+
+static int add_read(Draft *d, const RelnNode *reader, int place)
+{
+    d->reads[d->n_reads] = reader->in[place];
+    d->readers[d->n_reads] = reader;
+    d->places[d->n_reads] = place;
+    return d->n_reads++;
+}
+
+static void add_member(Draft *d, const RelnNode *x)
+{
+    d->members[d->n_members++] = x;
+}
+
+static void add_link(Draft *d, RelnLinkKind kind, const RelnLink *like, int read, int index)
+{
+    d->links[d->chain.n_links++] = (ChainLink){.kind = kind,
+                                               .a = like ? like->a : 0,
+                                               .b = like ? like->b : 0,
+                                               .read = read,
+                                               .index = index};
+}
+
+/* A link with input i of x as its operand: the value itself, or what fetches it. */
+static void add_operand(Draft *d, RelnLinkKind kind, const RelnNode *x, int i)
+{
+    const RelnNode *y = x->in[i];
+    RelnLink link;
+
+    if (folds(d, x, i) && link_of(y, &link)) {
+        if (link.kind == RELN_LINK_LOAD) {
+            const int read = add_read(d, y, 0);
+
+            add_member(d, y);
+            add_link(d, kind, NULL, read, y->n_in > 1 ? add_read(d, y, 1) : -1);
+            return;
+        }
+        if (link.kind == RELN_LINK_POSITIVE && kind == RELN_LINK_MUL) {
+            add_member(d, y);
+            add_link(d, RELN_LINK_GATE, NULL, add_read(d, y, 0), -1);
+            return;
+        }
+    }
+    add_link(d, kind, NULL, add_read(d, x, i), -1);
+}
+
+/* The input that goes on as the running value: the one that is a chain itself. */
+static int running_input(const Draft *d, const RelnNode *x, RelnLinkKind kind)
+{
+    const bool turns = kind == RELN_LINK_ADD || kind == RELN_LINK_MUL || kind == RELN_LINK_SUB;
+
+    if (x->n_in < 2 || (folds(d, x, 0) && !is_fetch(x->in[0])) || !turns)
+        return 0;
+    return folds(d, x, 1) && !is_fetch(x->in[1]) ? 1 : 0;
+}
+
+/* Append the links that compute x. `left` more nodes may be folded into it. */
+static void collect(Draft *d, const RelnNode *x, int left)
+{
+    RelnLink link;
+    int at;
+
+    link_of(x, &link);
+    add_member(d, x);
+    at = running_input(d, x, link.kind);
+    if (left > 0 && folds(d, x, at) && !is_fetch(x->in[at]))
+        collect(d, x->in[at], left - 1);
+    else
+        add_operand(d, RELN_LINK_LOAD, x, at);
+    if (x->n_in > 1)
+        add_operand(d, at == 1 && link.kind == RELN_LINK_SUB ? RELN_LINK_FROM : link.kind, x,
+                    1 - at);
+    else
+        add_link(d, link.kind, &link, -1, -1);
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------------------- */
+
+/* Loops of all operands together: items, at most two more. Gathered rows step as rows of their own do. */
+static bool find_loops(Draft *d, const RelnNode *x)
+{
+    ptrdiff_t stride[CHAIN_LINKS][RELN_LOOP_MAX], merged[CHAIN_LINKS][RELN_LOOP_MAX],
+        extent[RELN_LOOP_MAX];
+    ChainLink *of[CHAIN_LINKS];
+    Chain *c = &d->chain;
+    bool gathers = false;
+    int n = 0;
+
+    for (int i = 0; i < c->n_links; i++) {
+        ChainLink *l = &d->links[i];
+
+        if (l->read < 0)
+            continue;
+        reln_strides(&x->shape, &d->reads[l->read]->shape,
+                     l->index < 0 && reln_is_once(d->reads[l->read], x), stride[n]);
+        gathers = gathers || l->index >= 0;
+        of[n++] = l;
+    }
+    c->item = reln_shape_count(&x->shape);
+    c->rank = reln_merge_axes(&x->shape, n, stride, extent, merged);
+    if (c->rank > CHAIN_RANK || (c->rank == 1 && gathers))
+        return false;
+    memcpy(c->extent, extent, sizeof c->extent);
+    c->flat = c->rank == 2 && !gathers;
+    for (int i = 0; i < n; i++) {
+        memcpy(of[i]->stride, merged[i], sizeof of[i]->stride);
+        c->flat = c->flat && merged[i][0] == merged[i][1] * extent[1];
+    }
+    return true;
+}
+
+static bool keep_chain(Draft *d, const RelnNode *x)
+{
+    Planner *p = d->p;
+    Info *f = &p->info[x->id];
+    const size_t n = (size_t)d->n_reads, links = (size_t)d->chain.n_links;
+    Chain *kept = reln_arena_copy(&p->plan->arena, &d->chain, 1, sizeof d->chain);
+
+    f->reads = reln_arena_copy(p->scratch, d->reads, n, sizeof *d->reads);
+    f->members = reln_arena_copy(p->scratch, d->members, (size_t)d->n_members, sizeof *d->members);
+    f->reads_whole = reln_arena_alloc(p->scratch, n, sizeof *f->reads_whole);
+    if (kept)
+        kept->links = reln_arena_copy(&p->plan->arena, d->links, links, sizeof *d->links);
+    if (!kept || !kept->links || !f->reads || !f->members || !f->reads_whole)
+        return nomem(p);
+    for (int i = 0; i < d->n_reads; i++)
+        f->reads_whole[i] = reads_whole(d->readers[i], d->places[i]);
+    f->chain = kept;
+    f->n_reads = d->n_reads;
+    f->n_members = d->n_members;
+    for (int i = 0; i < d->n_members; i++)
+        p->info[d->members[i]->id].folded = d->members[i] != x;
+    return true;
+}
+
+static bool chain_to(Planner *p, const bool *mine, const RelnNode *x)
+{
+    Draft d = {.p = p, .mine = mine};
+    RelnLink link;
+
+    if (p->info[x->id].folded || x->domain == RELN_STEP || !link_of(x, &link) ||
+        link.kind == RELN_LINK_LOAD)
+        return true;
+    collect(&d, x, CHAIN_FOLDS);
+    return d.n_members < 2 || !find_loops(&d, x) || keep_chain(&d, x);
+}
+
+/* From the end, so that a chain has the last of its nodes. Values are looked at one by one where a run stops at the first
+ * that is not finite. */
+bool reln_pass_chain(Planner *p, const bool *mine)
+{
+    for (int at = p->n_order - 1; at >= 0 && !p->plan->finite; at--)
+        if (!chain_to(p, mine, p->g->nodes.items[p->order[at]]))
+            return false;
+    return true;
+}

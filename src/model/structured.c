@@ -1,0 +1,198 @@
+/* structured.c -- networks of sets: points that know each other before they become one. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/op.h"
+#include "model/build.h"
+#include "reln/ops.h"
+
+/* Scales at which invariants are seen, in units of the training data. Light-like vectors have products far smaller than
+ * their coordinates, lengths do not. */
+RelnScales reln_build_scales(Build *b)
+{
+    const RelnScales wide = {reln_build_form_size(b), 3, {1, 1e2, 1e4}};
+    const RelnScales narrow = {wide.unit, 2, {1, 30}};
+
+    return b->m->algebra || reln_rep_is_orthogonal(b->m->rep) ? narrow : wide;
+}
+
+/* ---- what comes in ------------------------------------------------------------------------------------------------- */
+
+/* The number of points as an invariant of about 1. */
+static RelnNode *size_of_set(Build *b)
+{
+    RelnNode *n = reln_cast(b->g, reln_reduce_count(b->g, b->rows, RELN_SAMPLES), RELN_DEFAULT);
+    const double usual = b->m->constants.points;
+
+    return reln_shift(b->g, reln_log(b->g, reln_shift(b->g, n, 1 / usual, 1 / usual)), 1, 0);
+}
+
+/* Features of samples that every round keeps: all points added up, and the inputs of the sample itself. */
+static RelnNode *kept(Build *b, RelnNode *x)
+{
+    RelnNode *total =
+        reln_scale(b->g, reln_reduce(b->g, x, RELN_SAMPLES), 1 / b->m->constants.points);
+
+    return reln_build_join(b, total, reln_build_input(b, SLOT_X));
+}
+
+/* Features of a few channels for each point where there are matrices, or several vectors: one block of our own makes
+ * products of them. A single vector has nothing to be multiplied with. */
+static RelnFeatures embedded(Build *b, RelnFeatures f)
+{
+    const RelnDims d = reln_node_dims(f.x);
+    const int width = b->width;
+
+    if (!b->m->algebra || (d.c == 1 && d.k == b->m->n))
+        return f;
+    b->width = width < 32 ? 4 : width / 8;
+    f.x = reln_build_complete_block(b, "embed", f).x;
+    b->width = width;
+    return f;
+}
+
+static RelnSet begin(Build *b, const RelnScales *scale)
+{
+    RelnFeatures f = {reln_build_input(b, SLOT_X_POINTS), reln_build_input(b, SLOT_S_POINTS)};
+    RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S));
+
+    if (!f.x)
+        return (RelnSet){0};
+    f = embedded(b, f);
+    f.s = reln_build_join(b, reln_nn_relate(&b->net, f.x, f.x, scale), f.s);
+    return (RelnSet){f.x, f.s, NULL, z};
+}
+
+/* ---- read-out -------------------------------------------------------------------------------------------------------- */
+
+/* x W in the dtype of x. */
+static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
+{
+    const int from = x ? reln_node_dims(x).c : 1;
+    RelnNode *w = reln_param(b->g, name, (RelnDims){.r = from, .c = channels},
+                             (RelnInit){RELN_INIT_UNIFORM, 1 / sqrt(from)});
+
+    return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
+}
+
+/* What samples are judged by: lengths of mixed sums at several scales, in the dtype of x, beside what is known of them.
+ * Vectors and matrices are made of the mixed sums, with coefficients that are functions of invariants. */
+static RelnFeatures of_samples(Build *b, const RelnSet *set)
+{
+    const RelnScales scale = reln_build_scales(b);
+    RelnNode *x = mixed(b, "mixed.W", set->sums, b->width);
+
+    if (reln_model_target_size(b->m) > 1)
+        return (RelnFeatures){reln_nn_gate(&b->net, "coefficients",
+                                           x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL, set->z,
+                                           b->width),
+                              set->z};
+    x = reln_nn_batch_norm_invariants(&b->net, "lengths", reln_nn_lengths(&b->net, x, &scale),
+                                      NULL);
+    return (RelnFeatures){NULL, reln_build_join(b, x, set->z)};
+}
+
+/* ---- networks -------------------------------------------------------------------------------------------------------- */
+
+/* Pairs of points that send each other messages: the nearest of each, found once and used by all layers; or all. */
+typedef struct Pairs {
+    RelnDomain domain;
+    RelnNode *other;
+    double usual; /* number for each point */
+} Pairs;
+
+static Pairs pairs_of(Build *b, RelnNode *x)
+{
+    const int k = b->m->spec.model.neighbours;
+    Pairs p = {RELN_STEP, NULL, b->m->constants.points};
+
+    if (k == 0)
+        return p;
+    p.usual = k;
+    p.domain = reln_fixed(b->g, "nearest", b->rows, k);
+    p.other = reln_nearest_rows(b->g, x, x, p.domain);
+    return p;
+}
+
+/* Messages before a round of a graph. */
+static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs)
+{
+    const RelnMessages options = {.hidden = b->width,
+                                  .channels = b->width,
+                                  .gate = true,
+                                  .norm = true,
+                                  .pairs = pairs->domain,
+                                  .other = pairs->other,
+                                  .count = pairs->usual,
+                                  .residual = reln_node_dims(set.s).c == b->width,
+                                  .scales = reln_build_scales(b),
+                                  .activation = b->m->spec.model.activation};
+    const RelnFeatures f = reln_nn_messages(&b->net, name, (RelnFeatures){set.x, set.s}, &options);
+
+    set.x = f.x;
+    set.s = reln_build_dropped(b, f.s);
+    return set;
+}
+
+/* All blocks of a transformer. Its features are a quarter of the width; the invariants that come out are those of the
+ * points, for the sums. */
+static RelnSet attend(Build *b, RelnSet set)
+{
+    const RelnSpecModel *spec = &b->m->spec.model;
+    const int heads = spec->heads, each = b->width / heads / 4;
+    RelnFeatures f = {reln_nn_linear(&b->net, "tokens", reln_cast(b->g, set.x, RELN_DEFAULT),
+                                     heads * (each > 0 ? each : 1)),
+                      reln_nn_dense(&b->net, "tokens.s", set.s, b->width)};
+
+    for (int i = 0; i < spec->depth; i++) {
+        const Name name = reln_build_name("block%d", i + 1);
+
+        f = reln_nn_transformer(&b->net, name.text, f,
+                                &(RelnTransformer){.heads = heads,
+                                                   .dropout = spec->dropout,
+                                                   .activation = spec->activation});
+        reln_build_tap(b, name, f.x);
+    }
+    set.s = f.s;
+    return set;
+}
+
+RelnNode *reln_build_structured(Build *b)
+{
+    const RelnSpecModel *spec = &b->m->spec.model;
+    const RelnScales scale = reln_build_scales(b);
+    RelnSet set = begin(b, &scale);
+    RelnExchange options = {.sums = spec->sums,
+                            .width = b->width,
+                            .scales = scale,
+                            .norm = true,
+                            .count = b->m->constants.points,
+                            .dropout = spec->dropout,
+                            .activation = spec->activation};
+    const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
+    Pairs pairs = {RELN_STEP, NULL, 1};
+
+    if (!set.x) {
+        reln_graph_fail(b->g, RELN_ERR_ARG,
+                        "kind %s: no input is a set of matrices or vectors; wanted points: true",
+                        reln_model_kind_text(spec->kind));
+        return NULL;
+    }
+    if (spec->kind == RELN_MODEL_GRAPH)
+        pairs = pairs_of(b, set.x);
+    options.keep = kept(b, set.x);
+    set.sums = reln_build_join(b, reln_nn_far_rows(&b->net, set.x, spec->sums), options.keep);
+    if (attends)
+        set = attend(b, set);
+    for (int i = 0; i < (attends ? 1 : spec->depth); i++) {
+        const Name name = reln_build_name("round%d", i + 1);
+
+        if (spec->kind == RELN_MODEL_GRAPH)
+            set = send(b, reln_build_name("messages%d", i + 1).text, set, &pairs);
+        set = reln_nn_exchange(&b->net, name.text, &set, &options);
+        reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
+        reln_build_tap(b, name, set.sums);
+    }
+    return reln_build_readout(b, of_samples(b, &set));
+}

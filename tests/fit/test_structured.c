@@ -1,0 +1,207 @@
+/* Runs of sets, graphs and transformers: counts and how they are refused, padding that changes no bit, other units, and runs
+ * that begin with the weights of others. */
+#include "fit/room.h"
+
+#include "reln/fit.h"
+
+#define FOUR                                                                                       \
+    "{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, count: k}],"             \
+    " target: {name: y, as: class, classes: 2}, train: {epochs: 2, batch: 4, validation: 0.25},"
+#define MODEL(kind, more) " model: {kind: " kind ", width: 8, depth: 1, sums: 2" more "}}"
+
+enum { N = 12 };
+
+/* Give the room counts from 1 to all places, and `places` of them instead of WORLD_POINTS, filled with 77 where no point is. */
+static void set_counts(Room *r, int places)
+{
+    World *w = &r->world;
+    RelnArray *p = &w->arrays[0];
+    const ptrdiff_t each = array_count(p) / N / WORLD_POINTS;
+    double *k = world_array(w, "k", 1, (ptrdiff_t[]){N});
+    double *wide = calloc((size_t)(N * places * each), sizeof *wide);
+
+    assert_string_equal(p->name, "p");
+    for (int i = 0; i < N; i++) {
+        k[i] = 1 + i % WORLD_POINTS;
+        for (ptrdiff_t j = 0; j < places * each; j++)
+            wide[i * places * each + j] =
+                j < k[i] * (double)each ? ((double *)p->values)[i * WORLD_POINTS * each + j] : 77;
+    }
+    free(p->values);
+    p->values = wide;
+    p->dims[1] = places;
+    assert_ok(w->ctx, reln_npz_save(w->ctx, r->data, w->n_arrays, w->arrays));
+}
+
+static RelnStatus train(Room *r, const char *run, const char *from, char *note, size_t size)
+{
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    RelnStatus status =
+        reln_fit_open(r->world.ctx, r->spec, r->data,
+                      &(RelnFitOptions){.folder = run, .from = from, .no_check = true}, &fit);
+
+    if (status == RELN_OK && note)
+        snprintf(note, size, "%s", reln_fit_result(fit).note);
+    if (status == RELN_OK)
+        status = reln_fit_run(fit, &end);
+    reln_fit_close(fit);
+    return status;
+}
+
+static void predictions(Room *r, RelnArray *out)
+{
+    RelnModel *model = NULL;
+
+    assert_ok(r->world.ctx, reln_model_load(r->world.ctx, r->run, RELN_DEFAULT, &model));
+    assert_ok(r->world.ctx, reln_predict(model, r->data, 1, out));
+    reln_model_destroy(model);
+}
+
+static void padding_changes_no_bit(void **state)
+{
+    static const char *const specs[] = {FOUR MODEL("set", ""), FOUR MODEL("graph", ""),
+                                        FOUR MODEL("transformer", ", heads: 2")};
+
+    (void)state;
+    for (int s = 0; s < 3; s++) {
+        RelnArray y[2] = {{0}};
+
+        for (int twice = 0; twice < 2; twice++) {
+            Room r;
+
+            room_init(&r, specs[s], N);
+            set_counts(&r, WORLD_POINTS << twice);
+            assert_ok(r.world.ctx, train(&r, r.run, NULL, NULL, 0));
+            predictions(&r, &y[twice]);
+            assert_memory_equal(y[0].values, y[twice].values, N * 2 * sizeof(double));
+            if (twice == 1)
+                reln_array_clear(&y[1]);
+            else { /* keep it beyond the room's context */
+                double *copy = malloc(N * 2 * sizeof *copy);
+
+                assert_non_null(copy);
+                memcpy(copy, y[0].values, N * 2 * sizeof *copy);
+                reln_array_clear(&y[0]);
+                y[0] = (RelnArray){.f64 = copy};
+            }
+            room_clear(&r);
+        }
+        free(y[0].values);
+    }
+}
+
+static void bad_counts_are_one_line(void **state)
+{
+    static const struct {
+        double count;
+        const char *line;
+    } bad[] = {
+        {5, "k: row 3 has 5 points; wanted a whole number from 1 to 4, the places that there are"},
+        {0, "k: row 3 has 0 points; wanted a whole number from 1 to 4, the places that there are"},
+        {2.5,
+         "k: row 3 has 2.5 points; wanted a whole number from 1 to 4, the places that there are"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        Room r;
+
+        room_init(&r, FOUR MODEL("set", ""), N);
+        set_counts(&r, WORLD_POINTS);
+        ((double *)r.world.arrays[r.world.n_arrays - 1].values)[3] = bad[i].count;
+        assert_ok(r.world.ctx,
+                  reln_npz_save(r.world.ctx, r.data, r.world.n_arrays, r.world.arrays));
+        assert_int_equal(train(&r, r.run, NULL, NULL, 0), RELN_ERR_FORMAT);
+        assert_string_equal(reln_ctx_error(r.world.ctx), bad[i].line);
+        room_clear(&r);
+    }
+}
+
+/* The note of a prediction for the same numbers times a factor. */
+static void note_at(Room *r, RelnModel *model, double factor, char *note, size_t size)
+{
+    RelnArray *p = &r->world.arrays[0], y = {0};
+    const ptrdiff_t count = array_count(p);
+
+    for (ptrdiff_t i = 0; i < count; i++)
+        ((double *)p->values)[i] *= factor;
+    assert_ok(r->world.ctx, reln_predict_arrays(model, r->world.n_arrays, r->world.arrays, 1, &y));
+    for (ptrdiff_t i = 0; i < count; i++)
+        ((double *)p->values)[i] /= factor;
+    snprintf(note, size, "%s", reln_model_note(model));
+    reln_array_clear(&y);
+}
+
+static void other_units_are_noticed(void **state)
+{
+    RelnModel *model = NULL;
+    char note[256];
+    Room r;
+
+    (void)state;
+    room_init(&r, FOUR MODEL("set", ""), N);
+    set_counts(&r, WORLD_POINTS);
+    assert_ok(r.world.ctx, train(&r, r.run, NULL, NULL, 0));
+    assert_ok(r.world.ctx, reln_model_load(r.world.ctx, r.run, RELN_DEFAULT, &model));
+    note_at(&r, model, 1, note, sizeof note);
+    assert_string_equal(note, "");
+    note_at(&r, model, 30, note, sizeof note);
+    assert_string_equal(note, "");
+    note_at(&r, model, 1000, note, sizeof note);
+    assert_non_null(strstr(note, "p: its numbers are about"));
+    assert_non_null(strstr(note, "the same units?"));
+    note_at(&r, model, 0.001, note, sizeof note);
+    assert_non_null(strstr(note, "p: its numbers are about 0.00"));
+    reln_model_destroy(model);
+    room_clear(&r);
+}
+
+static void a_run_begins_with_the_weights_of_another(void **state)
+{
+    RelnModel *one = NULL, *two = NULL;
+    char note[256], again[112], other[112];
+    RelnEntryInfo a, b;
+    Room r;
+
+    (void)state;
+    room_init(&r, FOUR MODEL("set", ""), N);
+    set_counts(&r, WORLD_POINTS);
+    snprintf(again, sizeof again, "%s/again", r.folder);
+    snprintf(other, sizeof other, "%s/other", r.folder);
+    assert_ok(r.world.ctx, train(&r, r.run, NULL, NULL, 0));
+    /* with a rate of almost 0 the weights stay what they were */
+    room_write(r.spec,
+               "{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, count: k}],"
+               " target: {name: y, as: class, classes: 2},"
+               " train: {steps: 1, lr: 1e-30, seed: 7, validation: 0.25}," MODEL("set", ""));
+    assert_ok(r.world.ctx, train(&r, again, r.run, note, sizeof note));
+    assert_non_null(strstr(note, "arrays of weights are those of"));
+    assert_non_null(strstr(note, "; 0 begin anew"));
+    assert_ok(r.world.ctx, reln_model_load(r.world.ctx, r.run, RELN_DEFAULT, &one));
+    assert_ok(r.world.ctx, reln_model_load(r.world.ctx, again, RELN_DEFAULT, &two));
+    assert_true(reln_store_find(reln_model_store(one), "round1.Wr", &a));
+    assert_true(reln_store_find(reln_model_store(two), "round1.Wr", &b));
+    assert_memory_equal(a.values, b.values, a.count * sizeof(float));
+    reln_model_destroy(one);
+    reln_model_destroy(two);
+    /* of another kind of network nothing fits */
+    room_write(r.spec, FOUR " model: {kind: mlp, width: 3}}");
+    assert_int_equal(train(&r, other, r.run, NULL, 0), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(r.world.ctx), "none of its arrays"));
+    room_sweep(again);
+    room_sweep(other);
+    room_clear(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(padding_changes_no_bit),
+        cmocka_unit_test(bad_counts_are_one_line),
+        cmocka_unit_test(other_units_are_noticed),
+        cmocka_unit_test(a_run_begins_with_the_weights_of_another),
+    };
+
+    return cmocka_run_group_tests_name("fit/structured", tests, NULL, NULL);
+}

@@ -1,0 +1,405 @@
+/* Sets through sums: invariants at several scales, rows far apart and rounds of exchange against plain loops; that they
+ * commute with boosts; gradients against differences; f64 features in an f32 graph; what is refused. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/fixture.h"
+#include "reln/nn.h"
+#include "reln/ops.h"
+
+enum { SAMPLES = 4, ROWS = 32, TOTAL = 11, K = 4, M = 3, W = 3 };
+
+/* A single row and an empty set among them. */
+static const int32_t sizes[SAMPLES] = {5, 1, 0, 5};
+static const RelnScales scales = {2.0, 2, {1, 100}};
+
+#define assert_close(got, want, tol) assert_true(fabs((double)(got) - (want)) <= (tol))
+
+typedef struct Net {
+    Fixture f;
+    RelnNet net;
+    RelnPlan *plan;
+    RelnDomain rows;
+    RelnNode *x, *far;
+    RelnSet y;
+} Net;
+
+static void net_init(Net *n, RelnDtype dtype, bool norm)
+{
+    RelnGraph *g;
+    RelnExchange options = {.sums = M,
+                            .width = W,
+                            .scales = scales,
+                            .norm = norm,
+                            .count = 3,
+                            .activation = RELN_ACT_SILU};
+
+    memset(n, 0, sizeof *n);
+    fixture_init(&n->f, "gl:4", "lorentz", dtype);
+    g = n->f.graph;
+    n->net = (RelnNet){.graph = g, .train = norm};
+    n->rows = reln_rows(g, "points", ROWS);
+    n->x = reln_input(g, "x", n->rows, (RelnDims){.k = K}, reln_rep_vector(n->f.group), RELN_F64);
+    n->far = reln_nn_far_rows(&n->net, n->x, M);
+    options.keep = reln_reduce(g, n->x, RELN_SAMPLES);
+    n->y = (RelnSet){n->x, NULL, n->far, NULL};
+    n->y.s = reln_nn_lengths(&n->net, n->x, &scales);
+    n->y = reln_nn_exchange(&n->net, "one", &n->y, &options);
+    n->y = reln_nn_exchange(&n->net, "two", &n->y, &options);
+    reln_output(g, "far", n->far);
+    reln_output(g, "sums", n->y.sums);
+    reln_output(g, "s", n->y.s);
+    reln_output(g, "z", n->y.z);
+}
+
+static void plan(Net *n)
+{
+    assert_ok(n->f.ctx, reln_plan_create(n->f.graph, NULL, &n->plan));
+    assert_ok(n->f.ctx, reln_plan_bind_rows(n->plan, "points", sizes));
+}
+
+static void run(Net *n, const double *x)
+{
+    assert_ok(n->f.ctx, reln_plan_bind(n->plan, "x", x, RELN_F64));
+    assert_ok(n->f.ctx, reln_plan_run(n->plan, &(RelnRun){.n_samples = SAMPLES}));
+}
+
+static void net_clear(Net *n)
+{
+    reln_plan_destroy(n->plan);
+    fixture_clear(&n->f);
+}
+
+static void draw(double *x)
+{
+    RelnRng rng = reln_rng(5, 0);
+
+    fill_normal(&rng, TOTAL * K, x);
+}
+
+/* ---- plain loops ---------------------------------------------------------------------------------------------------- */
+
+static double product(const double *x, const double *y)
+{
+    return -x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3];
+}
+
+static double apart(const double *x, const double *y)
+{
+    double d[K];
+
+    for (int k = 0; k < K; k++)
+        d[k] = x[k] - y[k];
+    return fabs(product(d, d));
+}
+
+static double seen(double t, int scale)
+{
+    const double at = scales.at[scale] * t / scales.unit;
+
+    return copysign(log1p(fabs(at)), at) / log1p(scales.at[scale]);
+}
+
+/* The rows that far_rows() must find in one set. */
+static void far_of(int n, const double *x, const double **out)
+{
+    double mean[K] = {0}, best = -1;
+
+    for (int i = 0; i < n * K; i++)
+        mean[i % K] += x[i] / n;
+    for (int i = 0; i < n; i++) {
+        const double t = fabs(product(x + i * K, x + i * K)) + fabs(product(x + i * K, mean));
+
+        if (t > best) {
+            best = t;
+            out[0] = x + i * K;
+        }
+    }
+    for (int m = 1; m < M; m++) {
+        best = -1;
+        for (int i = 0; i < n; i++) {
+            double least = HUGE_VAL;
+
+            for (int l = 0; l < m; l++)
+                least = fmin(least, apart(x + i * K, out[l]));
+            if (least > best) {
+                best = least;
+                out[m] = x + i * K;
+            }
+        }
+    }
+}
+
+static void far_rows_are_what_loops_find(void **state)
+{
+    double x[TOTAL * K];
+    const double *got;
+    int first = 0;
+    Net n;
+
+    (void)state;
+    draw(x);
+    net_init(&n, RELN_F64, false);
+    plan(&n);
+    run(&n, x);
+    got = reln_plan_output(n.plan, "far", NULL);
+    for (int s = 0; s < SAMPLES; first += sizes[s++]) {
+        const double *want[M];
+
+        if (sizes[s])
+            far_of(sizes[s], x + first * K, want);
+        for (int k = 0; k < K; k++)
+            for (int m = 0; m < M; m++)
+                assert_true(got[(s * K + k) * M + m] == (sizes[s] ? want[m][k] : 0.0));
+    }
+    net_clear(&n);
+}
+
+static void invariants_are_seen_at_all_scales(void **state)
+{
+    double x[TOTAL * K];
+    RelnNode *both, *related, *lengths;
+    const double *r, *l;
+    Net n;
+
+    (void)state;
+    draw(x);
+    memset(&n, 0, sizeof n);
+    fixture_init(&n.f, "gl:4", "lorentz", RELN_F64);
+    n.net = (RelnNet){.graph = n.f.graph};
+    n.rows = reln_rows(n.f.graph, "points", ROWS);
+    n.x = reln_input(n.f.graph, "x", n.rows, (RelnDims){.k = K}, reln_rep_vector(n.f.group),
+                     RELN_F64);
+    both = reln_concat(n.f.graph, 2, (RelnNode *[]){n.x, reln_scale(n.f.graph, n.x, -3)}, RELN_C);
+    related = reln_nn_relate(&n.net, n.x, both, &scales);
+    lengths = reln_nn_lengths(&n.net, both, &scales);
+    reln_output(n.f.graph, "r", related);
+    reln_output(n.f.graph, "l", lengths);
+    plan(&n);
+    run(&n, x);
+    r = reln_plan_output(n.plan, "r", NULL);
+    l = reln_plan_output(n.plan, "l", NULL);
+    for (int i = 0; i < TOTAL; i++) {
+        const double q = product(x + i * K, x + i * K);
+
+        for (int a = 0; a < 2; a++) { /* a handful of roundings of numbers of about 1 */
+            assert_close(r[i * 4 + a * 2], seen(q, a), 1e-14);
+            assert_close(r[i * 4 + a * 2 + 1], seen(-3 * q, a), 1e-14);
+            assert_close(l[i * 4 + a * 2], seen(q, a), 1e-14);
+            assert_close(l[i * 4 + a * 2 + 1], seen(9 * q, a), 1e-14);
+        }
+    }
+    net_clear(&n);
+}
+
+/* What is divided among the sums adds up to the whole, and the kept feature is the whole. */
+static void sums_add_up(void **state)
+{
+    double x[TOTAL * K];
+    const double *sums;
+    int first = 0;
+    Net n;
+
+    (void)state;
+    draw(x);
+    net_init(&n, RELN_F64, false);
+    plan(&n);
+    run(&n, x);
+    sums = reln_plan_output(n.plan, "sums", NULL);
+    for (int s = 0; s < SAMPLES; first += sizes[s++])
+        for (int k = 0; k < K; k++) {
+            const double *row = sums + (s * K + k) * (M + 1);
+            double whole = 0;
+
+            for (int i = first; i < first + sizes[s]; i++)
+                whole += x[i * K + k];
+            assert_close(row[0] + row[1] + row[2], whole / 3, 1e-14);
+            assert_close(row[M], whole, 1e-14);
+        }
+    net_clear(&n);
+}
+
+/* ---- the group -------------------------------------------------------------------------------------------------------- */
+
+static double difference(const double *a, const double *b, ptrdiff_t count)
+{
+    double most = 0, size = 1e-300;
+
+    for (ptrdiff_t i = 0; i < count; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(b[i]));
+    }
+    return most / size;
+}
+
+/* f(g x) against g f(x), one boost for all; with `skewed`, the first row stays behind. */
+static void moved(double cond, bool skewed, double *features, double *invariants)
+{
+    RelnRng rng = reln_rng(8, 0);
+    double x[TOTAL * K], gx[TOTAL * K], g[K * K], sums[SAMPLES * K * (M + 1)],
+        want[SAMPLES * K * (M + 1)] = {0}, z[SAMPLES * W];
+    RelnElement *element = NULL;
+    Net n;
+
+    draw(x);
+    net_init(&n, RELN_F64, true);
+    plan(&n);
+    assert_ok(n.f.ctx, reln_group_random(n.f.group, &rng, cond, &element));
+    assert_ok(n.f.ctx, reln_rep_act(reln_rep_vector(n.f.group), element, g));
+    reln_element_destroy(element);
+    run(&n, x);
+    memcpy(sums, reln_plan_output(n.plan, "sums", NULL), sizeof sums);
+    memcpy(z, reln_plan_output(n.plan, "z", NULL), sizeof z);
+    for (int i = 0; i < TOTAL; i++)
+        for (int k = 0; k < K; k++) {
+            gx[i * K + k] = 0;
+            for (int l = 0; l < K; l++)
+                gx[i * K + k] += g[k * K + l] * x[i * K + l];
+        }
+    if (skewed)
+        memcpy(gx, x, K * sizeof *gx);
+    for (int s = 0; s < SAMPLES; s++)
+        for (int k = 0; k < K; k++)
+            for (int l = 0; l < K; l++)
+                for (int m = 0; m <= M; m++)
+                    want[(s * K + k) * (M + 1) + m] +=
+                        g[k * K + l] * sums[(s * K + l) * (M + 1) + m];
+    run(&n, gx);
+    *features = difference(reln_plan_output(n.plan, "sums", NULL), want, SAMPLES * K * (M + 1));
+    *invariants = difference(reln_plan_output(n.plan, "z", NULL), z, SAMPLES * W);
+    net_clear(&n);
+}
+
+/* Forms of g x are sums of numbers cond^2 as large as those of x, rounded to u = 1e-16 of them; 1e4 for the layers. */
+static void rounds_commute_with_boosts(void **state)
+{
+    double features, invariants;
+
+    (void)state;
+    for (double cond = 1; cond <= 100; cond *= 10) {
+        moved(cond, false, &features, &invariants);
+        assert_small(features, 1e-12 * cond * cond);
+        assert_small(invariants, 1e-12 * cond * cond);
+    }
+    moved(10, true, &features, &invariants);
+    assert_true(features > 1e-3 && invariants > 1e-3);
+}
+
+/* ---- derivatives ------------------------------------------------------------------------------------------------------ */
+
+static double loss_of(Net *n, const double *x)
+{
+    run(n, x);
+    return *(const double *)reln_plan_output(n->plan, "loss", NULL);
+}
+
+static void gradients_are_differences(void **state)
+{
+    const double h = 1e-6; /* central: h^2 off, and u / h of rounding */
+    double x[TOTAL * K], grad[TOTAL * K];
+    RelnNode *loss, *gx;
+    Net n;
+
+    (void)state;
+    draw(x);
+    net_init(&n, RELN_F64, true);
+    loss = reln_batch_sum(n.f.graph, reln_sum_all(n.f.graph, reln_square(n.f.graph, n.y.z)));
+    assert_true(reln_grad(n.f.graph, loss, 1, &n.x, &gx));
+    reln_output(n.f.graph, "loss", loss);
+    reln_output(n.f.graph, "gx", gx);
+    plan(&n);
+    loss_of(&n, x);
+    memcpy(grad, reln_plan_output(n.plan, "gx", NULL), sizeof grad);
+    for (int i = 0; i < TOTAL * K; i++) {
+        const double at = x[i];
+        double up, down;
+
+        x[i] = at + h;
+        up = loss_of(&n, x);
+        x[i] = at - h;
+        down = loss_of(&n, x);
+        x[i] = at;
+        assert_close(grad[i], (up - down) / (2 * h), 1e-6 * (1 + fabs(grad[i])));
+    }
+    net_clear(&n);
+}
+
+/* The square of a vector that is almost light-like is 2, what is left of 10^6 - 10^6: in f32 it would be off by 0.06. */
+static void products_are_f64_in_a_network_of_f32(void **state)
+{
+    static const double p[2 * K] = {1000, 999.999, 0, 0, 3000, 0, 2999.999, 0};
+    double x[TOTAL * K] = {0};
+    const float *z;
+    RelnNode *q;
+    Net n;
+
+    (void)state;
+    memcpy(x, p, sizeof p);
+    net_init(&n, RELN_F32, false);
+    q = reln_nn_relate(&n.net, n.x, n.x, &(RelnScales){1, 1, {1}});
+    reln_output(n.f.graph, "q", q);
+    assert_int_equal(reln_node_dtype(n.y.z), RELN_F32);
+    assert_int_equal(reln_node_dtype(n.y.sums), RELN_F64);
+    plan(&n);
+    run(&n, x);
+    z = reln_plan_output(n.plan, "q", NULL);
+    for (int i = 0; i < 2; i++) {
+        const double t = product(p + i * K, p + i * K);
+
+        assert_close(z[i], copysign(log1p(fabs(t)), t) / log(2), 1e-5 * (1 + log1p(fabs(t))));
+    }
+    net_clear(&n);
+}
+
+/* ---- what is refused -------------------------------------------------------------------------------------------------- */
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    const RelnScales none = {1, 0, {0}}, wrong = {1, 1, {-1}};
+    RelnSet in;
+    Net n;
+
+    (void)state;
+    net_init(&n, RELN_F64, false);
+    assert_null(reln_nn_relate(&n.net, n.x, n.x, &none));
+    assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
+    net_clear(&n);
+    net_init(&n, RELN_F64, false);
+    assert_null(reln_nn_lengths(&n.net, n.x, &wrong));
+    assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
+    net_clear(&n);
+    net_init(&n, RELN_F64, false);
+    assert_null(reln_nn_far_rows(&n.net, n.y.sums, 2)); /* of samples */
+    assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
+    net_clear(&n);
+    net_init(&n, RELN_F64, false);
+    in = (RelnSet){n.x, NULL, n.x, NULL};
+    assert_null(
+        reln_nn_exchange(&n.net, "e", &in, &(RelnExchange){.sums = 1, .width = 1, .scales = scales})
+            .s);
+    assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
+    net_clear(&n);
+    net_init(&n, RELN_F64, false);
+    in.sums = n.far;
+    assert_null(
+        reln_nn_exchange(&n.net, "e", &in, &(RelnExchange){.sums = 0, .width = 1, .scales = scales})
+            .s);
+    assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
+    net_clear(&n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(far_rows_are_what_loops_find),
+        cmocka_unit_test(invariants_are_seen_at_all_scales),
+        cmocka_unit_test(sums_add_up),
+        cmocka_unit_test(rounds_commute_with_boosts),
+        cmocka_unit_test(gradients_are_differences),
+        cmocka_unit_test(products_are_f64_in_a_network_of_f32),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("nn/exchange", tests, NULL, NULL);
+}
