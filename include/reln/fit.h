@@ -46,11 +46,11 @@ typedef struct RelnFitOptions {
     bool (*asked)(void *self);
     /* What is done next, after the last step: "errors of the best model". NULL: not told. */
     void (*phase)(void *self, const char *what);
+    /* A run or a model whose weights it begins with, those of the same name and extents; NULL: none. */
+    const char *from;
     /* Ranks that train together (comm.h), all with the same options; rank 0 writes the folder, which all read when a run is
      * resumed. The result does not depend on their number. Copied; NULL: this process alone. */
     const RelnComm *comm;
-    const char *
-        from; /* a run or model whose weights it begins with, those of the same name and extents; NULL: none */
     bool no_check; /* the check of equivariance that a finished run ends with is left out */
 } RelnFitOptions;
 
