@@ -188,6 +188,15 @@ for mpi in mpich openmpi; do
     stop_by $mpi USR1
 done
 
+# ---- slices of time, as a scheduler gives them -----------------------------------------------------------------------
+
+if have mpich; then
+    MPIRUN=mpirun.mpich RELN=$reln timeout -k 5 100 sh "$(dirname "$0")/../../examples/requeue.sh" 1 "2 1 3" \
+        often.yaml data.npz sliced >out 2>err
+    check "slices of a second: exit code" [ $? -eq 0 ]
+    check "slices of a second: the same bits" cmp often/model.safetensors sliced/model.safetensors
+fi
+
 # ---- tasks and measurements ------------------------------------------------------------------------------------------
 
 if have mpich; then
