@@ -129,9 +129,9 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     if (s->c == 0 || b->slots[id])
         return b->slots[id];
     x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
-                   reln_slot_dtype(m, id));
+                   reln_slot_dtype(m, (int)id));
     if (id != SLOT_REFERENCE && id != SLOT_PRECISION)
-        x = reln_mul(b->g, x, reln_cast(b->g, scales(b, id), reln_slot_dtype(m, id)));
+        x = reln_mul(b->g, x, reln_cast(b->g, scales(b, id), reln_slot_dtype(m, (int)id)));
     b->slots[id] = x;
     return x;
 }

@@ -24,8 +24,9 @@ static void set_counts(Room *r, int places)
     for (int i = 0; i < N; i++) {
         k[i] = 1 + i % WORLD_POINTS;
         for (ptrdiff_t j = 0; j < places * each; j++)
-            wide[i * places * each + j] =
-                j < k[i] * (double)each ? ((double *)p->values)[i * WORLD_POINTS * each + j] : 77;
+            wide[i * places * each + j] = (double)j < k[i] * (double)each
+                                              ? ((double *)p->values)[i * WORLD_POINTS * each + j]
+                                              : 77;
     }
     free(p->values);
     p->values = wide;

@@ -251,8 +251,8 @@ static void both_styles_of_off_are_read(void **state)
     static const char *const files[] = {
         "OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0 255 0 0\n0 1 0\n3 0 1 2\n4 0 1 2 3 10 20 30\n",
         "OFF4 2 0\n0 0 0\n1 0 0 # here\n\n1 1 0\n0 1 0\n3 0 1 2\n4 0 1 2 3",
-        "# first\nCOFF 4 2 0\r\n0 0 0 1\r\n1 0 0 1\r\n1 1 0 1\r\n0 1 0 1\r\n3 0 1 2\r\n4 0 1 2 "
-        "3\r\n",
+        ("# first\nCOFF 4 2 0\r\n0 0 0 1\r\n1 0 0 1\r\n1 1 0 1\r\n0 1 0 1\r\n3 0 1 2\r\n4 0 1 2 "
+         "3\r\n"),
     };
     const int32_t want[] = {0, 1, 2, 0, 1, 2, 0, 2, 3};
     RelnCtx *ctx = context();

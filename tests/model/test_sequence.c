@@ -336,15 +336,15 @@ static void gap(Flight *f)
 }
 static void late(Flight *f)
 {
-    f->t[12] = NAN;
+    f->t[12] = (double)NAN;
 }
 static void hole(Flight *f)
 {
-    f->v[3 * 41 + 2] = NAN;
+    f->v[3 * 41 + 2] = (double)NAN;
 }
 static void hole_in_target(Flight *f)
 {
-    f->p[3 * 9] = INFINITY;
+    f->p[3 * 9] = (double)INFINITY;
 }
 static void indefinite(Flight *f)
 {

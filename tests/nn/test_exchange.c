@@ -381,7 +381,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
     net_clear(&n);
     net_init(&n, RELN_F64, false);
-    in.sums = n.far;
+    in = (RelnSet){n.x, NULL, n.far, NULL};
     assert_null(
         reln_nn_exchange(&n.net, "e", &in, &(RelnExchange){.sums = 0, .width = 1, .scales = scales})
             .s);

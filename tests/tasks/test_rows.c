@@ -58,19 +58,26 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     return RELN_OK;
 }
 
-static RelnStatus fit(TaskEnv *env, const ExpPart *part, const Sets *test, TaskRun *run)
+typedef struct Case {
+    const ExpPart *part;
+    const Sets *test;
+} Case;
+
+static RelnStatus fit(TaskRun *run, const void *data)
 {
+    const Case *c = data;
     const ExpJob job = {.symmetry = "so:3",
                         .features = "so:3",
                         .dtype = RELN_F64,
                         .network = network,
                         .n_parts = 1,
-                        .parts = part};
-    static const TaskModel row = {.name = "sum", .label = "sum of rows"};
+                        .parts = c->part};
 
-    *run = (TaskRun){.env = env, .model = &row, .seed = 1};
-    return exp_run(run, &job, judge, test);
+    return exp_run(run, &job, judge, c->test);
 }
+
+static const TaskModel row = {.name = "sum", .label = "sum of rows"};
+static const Task task = {.name = "rows", .run = fit};
 
 static RelnStatus never(const void *self, RelnRng *rng, double *const *columns)
 {
@@ -80,7 +87,7 @@ static RelnStatus never(const void *self, RelnRng *rng, double *const *columns)
 
 static void sets_of_different_size_train_and_are_judged(void **state)
 {
-    TaskEnv env = {0};
+    TaskEnv env = {.task = &task};
     Sets train, test;
     ExpPart part = {.train = &train.set,
                     .batch = BATCH,
@@ -88,6 +95,7 @@ static void sets_of_different_size_train_and_are_judged(void **state)
                     .steps = STEPS,
                     .evaluate_every = 100,
                     .schedule = task_schedule(0.1, true, STEPS, 50, 0.01)};
+    const Case c = {&part, &test};
     TaskRun run;
 
     (void)state;
@@ -96,11 +104,11 @@ static void sets_of_different_size_train_and_are_judged(void **state)
     draw(&test, 1);
     /* unused columns of training are refused by the plan, so they are left out there */
     train.set.n_columns = 2;
-    assert_ok(env.ctx, fit(&env, &part, &test, &run));
+    assert_ok(env.ctx, task_run_alone(&env, &c, &row, 1, &run));
     assert_true(run.metrics[0] < 1e-3);
     task_run_clear(&run);
     part.move = never; /* moves know nothing of rows */
-    assert_int_equal(fit(&env, &part, &test, &run), RELN_ERR_ARG);
+    assert_int_equal(task_run_alone(&env, &c, &row, 1, &run), RELN_ERR_ARG);
     task_run_clear(&run);
     task_release(&env);
     reln_ctx_destroy(env.ctx);

@@ -798,7 +798,7 @@ static RelnStatus judge_all(const Judge *j)
     }
     free(room);
     if (!j->f->row.covariance && j->f->row.arch != DRONE_RTS_WINDOW)
-        run->metrics[NEES] = NAN;
+        run->metrics[NEES] = (double)NAN;
     return RELN_OK;
 }
 

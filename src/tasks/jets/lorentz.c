@@ -131,7 +131,7 @@ typedef struct Near {
 
 static Near nearest(int n, double (*p)[4], int i)
 {
-    Near near = {-1, INFINITY};
+    Near near = {-1, (double)INFINITY};
 
     for (int j = 0; j < n; j++)
         if (j != i && jets_dot(p[i], p[j]) < near.dot)

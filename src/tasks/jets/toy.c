@@ -394,7 +394,7 @@ static bool attempt(Shower *s, bool top)
 static void merge_to(Shower *s, int want)
 {
     while (s->n > want) {
-        double least = INFINITY;
+        double least = (double)INFINITY;
         int a = 0, b = 1;
 
         for (int i = 0; i < s->n; i++)
@@ -442,7 +442,7 @@ static void place(Shower *s)
         s->p[i].v[2] = sin(phi) * x + cos(phi) * y;
         jets_move(boost, 1, s->p[i].v, s->p[i].v);
         for (int k = 0; k < 4; k++)
-            s->p[i].v[k] = (float)s->p[i].v[k];
+            s->p[i].v[k] = (double)(float)s->p[i].v[k];
     }
 }
 
