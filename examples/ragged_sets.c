@@ -106,7 +106,7 @@ int main(void)
 {
     static const char path[] = "ragged_sets.safetensors";
     RelnSetting s;
-    double loss = NAN, first = NAN;
+    double loss = (double)NAN, first = (double)NAN;
     RelnStatus status = reln_setting_init(&s, "so:3", NULL, RELN_F64, /*seed=*/1);
 
     make_sets();

@@ -395,7 +395,7 @@ static void what_closes_in_no_algebra_is_refused(void **state)
     l.count = 1;
     l.matrices[0] = 1;
     expect_refusal("none:2", &l, 64, RELN_ERR_ARG, "closed under layers 0x40");
-    l.matrices[1] = NAN;
+    l.matrices[1] = (double)NAN;
     expect_refusal("none:2", &l, 0, RELN_ERR_NUMERIC, "matrix 0 holds nan");
     /* diag(1, 0) and e_12: upper triangular, solvable */
     l = (Lifted){.n = 2, .count = 2, .matrices = {1, 0, 0, 0, 0, 1, 0, 0}};
