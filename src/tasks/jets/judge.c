@@ -63,17 +63,11 @@ static JetsScores scores_of(const JetsFit *f, const double *scores, ptrdiff_t n)
 static RelnStatus find_threshold(Exp *e, JetsFit *f)
 {
     double best = -1, background = 0, above[2] = {0, 0};
-    JetsPoint *points;
-    ptrdiff_t n = 0;
 
     if (is_trained(f))
         return RELN_OK;
     f->threshold = 0;
     TRY(jets_predict(e, f, f->n_train, f->train, NULL, f->scores));
-    if (!(points = exp_room(e, ((size_t)f->n_train + 1) * sizeof *points)))
-        return task_nomem(f->run->env);
-    const JetsScores s = scores_of(f, f->scores, f->n_train);
-    TRY(jets_roc(f->run->env, &s, false, points, &n));
     for (ptrdiff_t i = 0; i < f->n_train; i++)
         background += f->labels[i] == 0;
     for (ptrdiff_t i = 0; i < f->n_train; i++) { /* right answers with score i as the threshold */
@@ -328,12 +322,9 @@ RelnStatus jets_judge_fold_first(TaskRun *run, Exp *e, const void *self)
 /* Scores of all folds as those of one classifier, for all jets in the order of the source. */
 RelnStatus jets_judge_pooled(JetsFit *f)
 {
-    ptrdiff_t n = 0;
+    const ptrdiff_t n = f->n_train + f->n_test; /* every jet was tested in one of the folds */
     JetsScores s;
 
-    for (f->fold = 0; f->fold < f->data->folds; f->fold++)
-        n += f->n_test; /* folds differ by one jet at most: counted below */
-    n = f->n_train + f->n_test;
     for (ptrdiff_t i = 0; i < n; i++) {
         TRY(jets_source_read(f->run->env, f->source, 1, &i, &f->jets));
         f->labels[i] = f->jets.labels[0];
