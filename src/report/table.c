@@ -201,8 +201,8 @@ static void settle_column(RelnTable *table, int column)
             continue;
         if (isfinite(cell->value))
             largest = fmax(largest, fabs(cell->value));
-        cell->best = best && !row->reference && isfinite(cell->value) &&
-                     strcmp(cell->text, best->text) == 0;
+        cell->best =
+            best && !row->reference && isfinite(cell->value) && strcmp(cell->text, best->text) == 0;
     }
     table->columns[column].largest = largest;
 }
