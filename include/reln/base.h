@@ -102,6 +102,7 @@ RELN_API void reln_array_clear(RelnArray *array); /* all zero is fine, and so ar
 /* Memory blocks are aligned to this many bytes; an allocator of your own must keep to it. */
 #define RELN_ALIGN 64
 
+/* Its functions are called by one thread at a time: the caller's, or that which reads data ahead. */
 typedef struct RelnAllocator {
     void *(*alloc)(void *user, size_t n_bytes); /* NULL when there is none left */
     void (*release)(void *user, void *block);   /* block is never NULL */

@@ -54,6 +54,13 @@ typedef struct RelnFitOptions {
     bool no_check; /* the check of equivariance that a finished run ends with is left out */
 } RelnFitOptions;
 
+/* What one process did in the steps and evaluations of a run, since it began or was resumed. */
+typedef struct RelnFitRank {
+    uint64_t shards;     /* run by it, counted in every phase of a step */
+    uint64_t bytes_read; /* of data that are not in memory: of its samples only */
+    double waited;       /* share of the time in which it waited for data */
+} RelnFitRank;
+
 /* What a run came to; what it knows so far while it is going on. */
 typedef struct RelnFitResult {
     RelnTrainEnd end;
@@ -69,6 +76,11 @@ typedef struct RelnFitResult {
     const char
         *note; /* something to tell the user: that an older checkpoint had to be taken; or "" */
     char warning[256]; /* of a finished run: reln_check_note(), with the data it is about; or "" */
+    bool streamed;     /* data are read batch by batch: they do not fit in memory, or move */
+    double
+        waited; /* share of the time, since the run began or was resumed, in which this process waited for them */
+    int n_ranks; /* of a run that has ended; 0 before */
+    const RelnFitRank *ranks;
 } RelnFitResult;
 
 typedef struct RelnFit RelnFit;

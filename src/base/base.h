@@ -29,6 +29,9 @@ RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 #define reln_fail(ctx, status, ...) ((void)(reln_fail)(ctx, status, __VA_ARGS__), (status))
 #endif
 
+/* Copy the message of the last failure, while other threads may fail. */
+void reln_ctx_copy_error(RelnCtx *ctx, size_t size, char *text);
+
 /* Is the last error known to all ranks (kit/comm.h)? Mark it so; any other error is not. */
 bool reln_ctx_shared(const RelnCtx *ctx);
 void reln_ctx_share(RelnCtx *ctx);
