@@ -295,8 +295,11 @@ static RelnStatus plan(RelnFit *fit)
                                      .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
-    RELN_TRY(
-        reln_model_build(fit->model, &(RelnModelOptions){.train = true, .loss = true}, &fit->net));
+    RELN_TRY(reln_model_build(
+        fit->model,
+        &(RelnModelOptions){
+            .train = true, .loss = true, .largest = reln_data_largest(fit->data)},
+        &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
     RELN_TRY(reln_plan_reserve(fit->plan, batch, 0));

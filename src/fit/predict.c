@@ -31,9 +31,10 @@ RelnStatus reln_reader_plan(RelnReader *r)
     const size_t outputs = (size_t)reln_model_outputs(r->model);
 
     const bool losses = reln_data_has_target(r->data);
+    const int largest = reln_data_largest(r->data);
     const size_t targets = (size_t)reln_model_spec(r->model)->n_targets;
 
-    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses}, &r->net));
+    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .largest = largest}, &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
                               &(RelnPlanOptions){.pool = r->pool,
                                                  .comm = r->comm,

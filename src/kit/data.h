@@ -54,6 +54,13 @@ ptrdiff_t reln_data_count(const RelnData *data);
 size_t reln_data_bytes(const RelnData *data);
 bool reln_data_resident(const RelnData *data); /* lifted once and kept */
 bool reln_data_has_target(const RelnData *data);
+/* Places for points of a sample, as its arrays have them; 0: there are no sets. Where a mask or a count says which places are
+ * points, a file may have other places than the one that the model was made for. */
+int reln_data_places(const RelnData *data);
+/* The most points of a set that are there; 0: there are no sets. */
+int reln_data_largest(const RelnData *data);
+/* Numbers of one sample of an input. */
+ptrdiff_t reln_data_numbers(const RelnData *data, int input);
 
 /* The rows of validation and of training: the first round(share N) of the shuffle that belongs to the seed, at least one
  * of each when share > 0, and the others; both in rising order. Arrays of N, *n_validation of which are validation, first. */

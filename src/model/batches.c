@@ -13,9 +13,9 @@ RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
     d->room = 0;
     reln_lifted_free(d, &d->batch);
     reln_lifted_free(d, &d->ahead.batch);
-    RELN_TRY(reln_lifted_allocate(d, n, n * d->m->points, &d->batch));
+    RELN_TRY(reln_lifted_allocate(d, n, n * d->work.places, &d->batch));
     if (d->ahead.thread)
-        RELN_TRY(reln_lifted_allocate(d, n, n * d->m->points, &d->ahead.batch));
+        RELN_TRY(reln_lifted_allocate(d, n, n * d->work.places, &d->ahead.batch));
     d->room = n;
     return RELN_OK;
 }
@@ -29,7 +29,7 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     RelnStatus status = reln_model_element(d->m, &rng, d->options.augment, &g);
 
     for (int i = 0; status == RELN_OK && i < d->m->spec.n_inputs; i++)
-        status = reln_model_act(d->m, i, g, d->raw.input[i]);
+        status = reln_model_act(d->m, i, g, reln_data_numbers(d, i), d->raw.input[i]);
     for (int t = 0; status == RELN_OK && t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
             status = reln_model_act_truth(d->m, t, g, d->raw.target[t]);
@@ -168,12 +168,12 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
     RELN_TRY(reln_data_reserve(d, n));
     for (ptrdiff_t i = 0; i < n; i++) {
         const double *raw[RELN_SPEC_INPUTS] = {0};
-        const double *own = mask && d->m->ragged ? mask + i * d->m->points : NULL;
+        const double *own = mask && d->m->ragged ? mask + i * d->work.places : NULL;
 
         for (int in = 0; in < d->m->spec.n_inputs; in++)
-            raw[in] = values[in] + i * reln_data_input_count(d, in);
+            raw[in] = values[in] + i * reln_data_numbers(d, in);
         RELN_TRY(reln_model_lift(d->m, &d->work, i, raw, own, d->lifted));
-        d->batch.points[i] = count_mask(d->m->points, own);
+        d->batch.points[i] = count_mask(d->work.places, own);
         reln_lifted_put(d, &d->batch, i, points, d->batch.points[i]);
         points += d->batch.points[i];
     }

@@ -57,7 +57,9 @@ static RelnStatus check_like_model(const RelnData *d, const RelnShapes *shapes)
     const RelnSpec *spec = &d->m->spec;
 
     for (int i = 0; i < spec->n_inputs; i++)
-        if (memcmp(&shapes->input[i], &d->m->shapes.input[i], sizeof shapes->input[i]) != 0)
+        if (shapes->input[i].channels != d->m->shapes.input[i].channels ||
+            (shapes->input[i].points != d->m->shapes.input[i].points &&
+             !reln_model_places_free(d->m)))
             return reln_fail(
                 d->ctx, RELN_ERR_SHAPE,
                 "%s: %d points of %d channels; wanted %d and %d, as the model was made "
@@ -90,6 +92,14 @@ static size_t count_row(const RelnData *d)
     return bytes;
 }
 
+static int places_of(const RelnModel *m, const RelnShapes *shapes)
+{
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (shapes->input[i].points > 0)
+            return shapes->input[i].points;
+    return 0;
+}
+
 static RelnStatus find(RelnData *d)
 {
     RelnShapes shapes;
@@ -102,7 +112,8 @@ static RelnStatus find(RelnData *d)
         else if (d->found.target[t] < 0)
             return reln_data_missing(d->ctx, d->archive, d->m->spec.target[t].name, ", the target");
     d->row_bytes = count_row(d);
-    return check_like_model(d, &shapes);
+    RELN_TRY(check_like_model(d, &shapes));
+    return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
 
 /* Make the metrics of errors, and room for one sample of every target. */
@@ -129,7 +140,6 @@ static RelnStatus open_data(RelnData *d)
     if (d->sequence)
         d->archive = d->sequence->windows;
     RELN_TRY(find(d));
-    RELN_TRY(reln_data_make_rows(d));
     RELN_TRY(make_targets(d));
     RELN_TRY(reln_data_count_points(d));
     RELN_TRY(make_room(d));
@@ -189,7 +199,7 @@ size_t reln_data_bytes(const RelnData *d)
 
     const double batches = d->ahead.thread ? 2 : 1;
 
-    return (size_t)(all + batches * reln_lifted_bytes(d, d->room, d->room * d->m->points));
+    return (size_t)(all + batches * reln_lifted_bytes(d, d->room, d->room * d->work.places));
 }
 
 bool reln_data_resident(const RelnData *d)

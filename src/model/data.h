@@ -93,14 +93,13 @@ bool reln_data_shakes(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
-ptrdiff_t reln_data_input_count(const RelnData *d, int input); /* numbers of one sample */
 /* Numbers of a target as the file has it: a class is one number. */
 ptrdiff_t reln_data_target_count(const RelnData *d, int target);
 /* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
-/* Allocate memory for rows and for one lifted sample. */
-RelnStatus reln_data_make_rows(RelnData *d);
+/* Allocate memory for rows with so many places for points, and for one lifted sample. */
+RelnStatus reln_data_make_rows(RelnData *d, int places);
 /* Read rows of one array; an array that is not in the archive is skipped. */
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
 /* Read the masks of rows, (n, points): from the mask, from the counts, or ones. */
