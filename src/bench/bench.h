@@ -84,7 +84,6 @@ int bench_kernel_cases(BenchCase *out, int room);
  * as many for the gradient of what comes in unless that is data. */
 RelnNode *bench_linear(BenchNet *b, const char *name, RelnNode *x, int channels);
 RelnNode *bench_relu(BenchNet *b, const char *name, RelnNode *x);
-RelnNode *bench_conv(BenchNet *b, const char *name, RelnNode *x, int taps, int stride);
 RelnNode *bench_bracket(BenchNet *b, const char *name, RelnNode *x);
 RelnNode *bench_pool(BenchNet *b, const char *name, RelnNode *x);
 RelnNode *bench_dense(BenchNet *b, const char *name, RelnNode *x, int channels);

@@ -85,20 +85,6 @@ RelnNode *bench_relu(BenchNet *b, const char *name, RelnNode *x)
     return reln_nn_relu(&b->net, name, x, NULL);
 }
 
-/* Counted by the windows that come out; those that reach over an end are counted whole. */
-RelnNode *bench_conv(BenchNet *b, const char *name, RelnNode *x, int taps, int stride)
-{
-    const int channels = b->c->width;
-    RelnNode *y = reln_nn_conv(
-        &b->net, name, x,
-        &(RelnConv){
-            .channels = channels, .width = taps, .stride = stride, .padding = RELN_PAD_SAME});
-
-    if (y)
-        count_points(b, x, reln_node_dims(y).p, taps, channels, true);
-    return y;
-}
-
 RelnNode *bench_bracket(BenchNet *b, const char *name, RelnNode *x)
 {
     bench_count(b, x, 2, channels_of(x), true);

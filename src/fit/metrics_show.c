@@ -50,11 +50,6 @@ const char *reln_metrics_title(int index)
     return columns[index].title;
 }
 
-const char *reln_metrics_name(int index)
-{
-    return columns[index].name;
-}
-
 int reln_metrics_list(const RelnMetrics *m, const char *names[RELN_METRICS],
                       double values[RELN_METRICS])
 {

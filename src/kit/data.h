@@ -50,8 +50,6 @@ RelnStatus reln_data_open(RelnModel *model, RelnArchive *archive, const RelnData
                           RelnData **out);
 void reln_data_destroy(RelnData *data); /* NULL is fine */
 ptrdiff_t reln_data_count(const RelnData *data);
-/* Memory that the lifted samples take, those of a batch included. */
-size_t reln_data_bytes(const RelnData *data);
 bool reln_data_resident(const RelnData *data); /* lifted once and kept */
 bool reln_data_has_target(const RelnData *data);
 /* Places for points of a sample, as its arrays have them; 0: there are no sets. Where a mask or a count says which places are

@@ -18,7 +18,6 @@ int reln_metrics_list(const RelnMetrics *m, const char *names[RELN_METRICS],
 void reln_metrics_all(const RelnMetrics *m, double values[RELN_METRICS]);
 void reln_metrics_set(RelnMetrics *m, const double values[RELN_METRICS]);
 const char *reln_metrics_title(int index); /* for tables: "R²" */
-const char *reln_metrics_name(int index);  /* for scripts: "r2" */
 /* Into a map, with the quantiles and the shares below them. */
 void reln_metrics_doc(const RelnMetrics *m, RelnDoc *doc, RelnDocNode *map);
 

@@ -1,7 +1,7 @@
 /* spec.h -- what to learn from which arrays, and how: the SPEC of a run, as a plain struct and as YAML.
  *
  *     RelnSpec spec;
- *     if (reln_spec_load(ctx, "spec.yaml", &spec) != RELN_OK) puts(reln_ctx_error(ctx));
+ *     if (reln_spec_load_with(ctx, "spec.yaml", 0, NULL, &spec) != RELN_OK) puts(reln_ctx_error(ctx));
  *     // "spec.yaml:7: unknown key 'widht' in model; did you mean 'width'?"
  *
  *     symmetry: so:3                                  # the group that acts on the data
@@ -231,8 +231,7 @@ void reln_spec_init(RelnSpec *spec);
 /* Read and check. `what` names the text in messages. RELN_ERR_FORMAT, with file and line. */
 RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
                               RelnSpec *spec);
-RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec);
-/* The same with keys put into what the file says before it is read: "train.lr=1e-3", "inputs.0.as=vector". RELN_ERR_ARG or
+/* The same from a file, with keys put into the file's text before it is read: "train.lr=1e-3", "inputs.0.as=vector". RELN_ERR_ARG or
  * RELN_ERR_FORMAT names the one that is wrong. */
 RelnStatus reln_spec_load_with(RelnCtx *ctx, const char *path, int n, const char *const *sets,
                                RelnSpec *spec);

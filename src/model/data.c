@@ -192,16 +192,6 @@ ptrdiff_t reln_data_count(const RelnData *d)
     return d->found.count;
 }
 
-size_t reln_data_bytes(const RelnData *d)
-{
-    const ptrdiff_t points = d->m->ragged ? d->first[d->found.count] : 0;
-    const double all = d->resident ? reln_lifted_bytes(d, d->found.count, points) : 0;
-
-    const double batches = d->ahead.thread ? 2 : 1;
-
-    return (size_t)(all + batches * reln_lifted_bytes(d, d->room, d->room * d->work.places));
-}
-
 bool reln_data_resident(const RelnData *d)
 {
     return d->resident;

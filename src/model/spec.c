@@ -771,11 +771,6 @@ RelnStatus reln_spec_check_keys(RelnCtx *ctx, const RelnDocNode *root, const cha
     return reln_keys_read(&r, &spec_section, root, &spec);
 }
 
-RelnStatus reln_spec_load(RelnCtx *ctx, const char *path, RelnSpec *spec)
-{
-    return reln_spec_load_with(ctx, path, 0, NULL, spec);
-}
-
 RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc)
 {
     RelnDocNode *map = reln_doc_map(doc);

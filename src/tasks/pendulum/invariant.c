@@ -260,10 +260,10 @@ static const PendPair twenty_five[25] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0},
                                          {3, 2}, {3, 3}, {0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 4},
                                          {4, 0}, {4, 1}, {4, 2}, {4, 3}};
 
-#define SCALARS(f)                                                                                 \
-    {                                                                                              \
-        .n_vectors = 6, .vectors = six, .n_pairs = 25, .pairs = twenty_five, .n_lengths = 5,       \
-        .lengths = five_lengths, PEND_SCALARS(f)                                                   \
-    }
-const PendInvariant pend_scalars = SCALARS(RELN_ACT_RELU);
-const PendInvariant pend_scalars_smooth = SCALARS(RELN_ACT_SILU);
+const PendInvariant pend_scalars = {.n_vectors = 6,
+                                    .vectors = six,
+                                    .n_pairs = 25,
+                                    .pairs = twenty_five,
+                                    .n_lengths = 5,
+                                    .lengths = five_lengths,
+                                    PEND_SCALARS(RELN_ACT_RELU)};

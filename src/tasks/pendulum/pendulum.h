@@ -304,7 +304,7 @@ extern const PendInvariant pend_pairings;
 /* The same channels, with lengths beside the pairings and a linear part. */
 extern const PendInvariant pend_lengths;
 /* "Scalars" (Villar and others, 2021): 30 numbers, four layers of 100 with relu; the smooth one has swish. */
-extern const PendInvariant pend_scalars, pend_scalars_smooth;
+extern const PendInvariant pend_scalars;
 
 /* ---- equivariant.c ----------------------------------------------------------------------------------------------- */
 
