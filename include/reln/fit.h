@@ -214,6 +214,10 @@ typedef struct RelnScores {
 /* From probabilities (n, classes) and labels (n). Clear them. */
 RELN_API RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
                                 const int *labels, uint64_t seed, RelnScores *out);
+/* The same with weights (n), 0 or above, as scikit-learn's sample_weight; NULL: all are 1. Samples of weight 0 are left out. */
+RELN_API RelnStatus reln_scores_weighted(RelnCtx *ctx, ptrdiff_t n, int classes,
+                                         const double *probabilities, const int *labels,
+                                         const double *weights, uint64_t seed, RelnScores *out);
 /* Of a model whose target is a class, on a file of arrays; of several such targets, of the first. Clear them. */
 RELN_API RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int threads,
                                           uint64_t seed, RelnScores *out);

@@ -51,6 +51,12 @@ RELN_API RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Re
 /* The mean over the batch (of rows: over all of them), weighted by class where the loss is. */
 RELN_API RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
                                   RelnNode *target);
+/* The same with a weight (1, 1) for each item, 0 or above: sum w l / sum w, where w are multiplied by the weights of classes;
+ * 0 where all w are. weights NULL: reln_loss_mean(). */
+RELN_API RelnNode *reln_loss_mean_weighted(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
+                                           RelnNode *target, RelnNode *weights);
+/* The mean of one invariant number for each item over the batch (of rows: over all of them), with weights likewise. */
+RELN_API RelnNode *reln_weighted_mean(RelnGraph *g, RelnNode *x, RelnNode *weights);
 
 /* Minus the logarithm of a normal density with mean y whose variance is predicted, too; for each number of an item, less
  * its constant: one number for each item, as reln_loss(). y and target are (K, C), of one shape and rep.

@@ -48,7 +48,7 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     RelnTally tally;
 
     (void)step;
-    reln_tally_init(&tally, fit->model);
+    reln_tally_init(&tally, fit->model, &fit->reader.layout);
     RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
     reln_fit_put_metrics(fit, &tally, out);
     return RELN_OK;
@@ -276,8 +276,10 @@ static RelnStatus plan(RelnFit *fit)
 
     RELN_TRY(reln_model_build(
         fit->model,
-        &(RelnModelOptions){
-            .train = true, .loss = true, .largest = reln_data_largest(fit->data)},
+        &(RelnModelOptions){.train = true,
+                            .loss = true,
+                            .weights = reln_data_weighted(fit->data),
+                            .largest = reln_data_largest(fit->data)},
         &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));

@@ -25,7 +25,8 @@ typedef struct RelnTargetTally {
     RelnTargetLayout layout;
     int n;           /* size of the symmetry's matrices */
     bool graph_loss; /* the loss of a sample is given, not computed here */
-    ptrdiff_t n_samples, right;
+    ptrdiff_t n_samples; /* with a weight above 0 */
+    double right, counted; /* weights of classes that were right, and of all */
     double mean, deviation; /* of the training data */
     double
         mean_of_truth; /* which is taken off the truth, so that no digits of its variance are lost */
@@ -38,25 +39,30 @@ typedef struct RelnTargetTally {
     double things;                             /* densities or covariances */
 } RelnTargetTally;
 
-void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model, int target);
-/* Add one sample: a prediction as reln_model_predictions() gives it, the truth as files have it, and its loss where the graph
+void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model,
+                            const RelnLayout *layout, int target);
+/* Add one sample or point, which counts with its weight; without one it is left out: a prediction as reln_model_predictions() gives it, the truth as files have it, and its loss where the graph
  * computes it. */
 void reln_target_tally_add(RelnTargetTally *tally, const double *y, const double *truth,
-                           double loss);
+                           double loss, double weight);
+/* Add all places of one sample: of predictions (outputs), truth (truths), losses and weights (losses). */
+void reln_target_tally_places(RelnTargetTally *tally, const double *y, const double *truth,
+                              const double *losses, const double *weights);
 RelnMetrics reln_target_metrics(const RelnTargetTally *tally);
 
 typedef struct RelnTally {
     int n_targets;
-    ptrdiff_t outputs, truths, n_samples;
+    RelnLayout layout;
+    ptrdiff_t n_samples;
     ptrdiff_t lost, first_lost; /* samples whose outputs are not finite, and the first of them */
     RelnTargetTally target[RELN_SPEC_TARGETS];
 } RelnTally;
 
-void reln_tally_init(RelnTally *tally, const RelnModel *model);
-/* Add n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units, and labels; losses
- * (targets, n) where the graph computes them, NULL otherwise. */
+void reln_tally_init(RelnTally *tally, const RelnModel *model, const RelnLayout *layout);
+/* Add n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units, and labels; losses (n,
+ * losses) where the graph computes them; weights (n, losses). */
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *truth,
-                    const double *losses);
+                    const double *losses, const double *weights);
 /* Of all targets together: the loss, and of a single target all the rest. */
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
 RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* the others NAN */
@@ -64,9 +70,29 @@ RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* the others NAN
 /* The share of a chi-square distribution with k degrees of freedom below z. */
 double reln_chi_square_below(double k, double z);
 
+/* Samples or points with the probabilities of their classes, as scores take them. */
+typedef struct RelnJudged {
+    RelnCtx *ctx;
+    ptrdiff_t n;
+    int classes;
+    double *p; /* (n, classes) */
+    int *label;
+    double *weight;  /* above 0 */
+    ptrdiff_t *unit; /* the sample it belongs to, of those that have a weight: what bootstraps draw */
+    ptrdiff_t units, last; /* such samples, and the number of the last among all */
+} RelnJudged;
+/* Room for n samples with all places of a target. */
+RelnStatus reln_judged_init(RelnCtx *ctx, ptrdiff_t n, const RelnTargetLayout *target,
+                            RelnJudged *out);
+/* Add what has a weight. Numbers of samples do not fall. */
+void reln_judged_add(RelnJudged *judged, ptrdiff_t sample, const double *p, int label,
+                     double weight);
+void reln_judged_clear(RelnJudged *judged); /* all zero is fine */
+/* reln_scores() of them. */
+RelnStatus reln_scores_of(const RelnJudged *judged, uint64_t seed, RelnScores *out);
 /* The curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most `room` points. */
-RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
-                    const int *labels, int class, int room, double *x, double *y, int *count);
+RelnStatus reln_roc(const RelnJudged *judged, int class, int room, double *x, double *y,
+                    int *n_points);
 
 /* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
 
@@ -85,8 +111,11 @@ typedef struct RelnReader {
     RelnPlan *plan;
     bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
     void *self;
-    double *y, *target,
-        *losses; /* of a batch; the losses (targets, samples) that the graph computes */
+    RelnLayout layout;
+    double *y, *target;
+    double *losses;  /* of a batch, (samples, layout.losses), where the graph computes them */
+    double *weights; /* likewise */
+    double *mask;    /* (samples, places) */
     ptrdiff_t *rows;
 } RelnReader;
 
@@ -99,9 +128,9 @@ void reln_reader_close(RelnReader *reader);
 /* rows NULL: the first n. */
 RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
                              RelnTally *tally);
-/* Probabilities into p (n, classes), of a target of classes, and labels into label (n). */
+/* Probabilities and labels of a target of classes. Clear them even when this fails. */
 RelnStatus reln_reader_classes(RelnReader *reader, int target, ptrdiff_t n, const ptrdiff_t *rows,
-                               double *p, int *label);
+                               RelnJudged *out);
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 

@@ -59,6 +59,7 @@ bool reln_data_has_target(const RelnData *data);
 int reln_data_places(const RelnData *data);
 /* The most points of a set that are there; 0: there are no sets. */
 int reln_data_largest(const RelnData *data);
+RelnWeights reln_data_weighted(const RelnData *data);
 /* Numbers of one sample of an input. */
 ptrdiff_t reln_data_numbers(const RelnData *data, int input);
 
@@ -98,6 +99,11 @@ RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
 RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
 RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
 RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows, double *values);
+/* How much each target counts, at each of its places: (layout.losses); 1 where the SPEC names no weights, and 0 where no
+ * point is. */
+RelnStatus reln_data_weights(RelnData *data, ptrdiff_t row, double *values);
+/* How the numbers of targets lie in samples with the places of these data. */
+RelnLayout reln_data_layout(const RelnData *data);
 
 #ifdef __cplusplus
 }

@@ -101,6 +101,7 @@ typedef enum RelnVariance { RELN_VARIANCE_SCALAR, RELN_VARIANCE_COVARIANCE } Rel
 typedef struct RelnSpecTarget {
     char name[RELN_SPEC_NAME];
     RelnTargetAs as;
+    bool points; /* of every point of a set: (N, P, ...) */
     int classes;
     int n_names; /* 0, or one for each class */
     char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
@@ -220,6 +221,7 @@ typedef struct RelnSpec {
     RelnSpecInput input[RELN_SPEC_INPUTS];
     int n_targets;
     RelnSpecTarget target[RELN_SPEC_TARGETS];
+    char weights[RELN_SPEC_NAME]; /* (N,) or (N, P), in loss and metrics; "": all count alike */
     RelnSpecSequence sequence;
     RelnSpecModel model;
     RelnSpecTrain train;

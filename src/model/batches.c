@@ -26,8 +26,10 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     for (int i = 0; status == RELN_OK && i < d->m->spec.n_inputs; i++)
         status = reln_model_act(d->m, i, g, reln_data_numbers(d, i), d->raw.input[i]);
     for (int t = 0; status == RELN_OK && t < d->m->spec.n_targets; t++)
-        if (d->found.target[t] >= 0)
-            status = reln_model_act_truth(d->m, t, g, d->raw.target[t]);
+        for (int p = 0; d->found.target[t] >= 0 && status == RELN_OK && p < d->layout.target[t].places;
+             p++)
+            status = reln_model_act_truth(d->m, t, g,
+                                          d->raw.target[t] + p * d->layout.target[t].truth);
     reln_element_destroy(g);
     return status;
 }
@@ -43,7 +45,7 @@ static RelnStatus load_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_
         RELN_TRY(augment(d, row, epoch));
     RELN_TRY(reln_data_lift(d, row, 0));
     reln_lifted_put(d, &d->batch, at, rows, reln_data_points(d, row));
-    return reln_lifted_put_targets(d, &d->batch, at, 0);
+    return reln_lifted_put_targets(d, &d->batch, at, rows, 0);
 }
 
 static bool has_input(const RelnPlan *plan, const char *name)
@@ -66,7 +68,8 @@ static RelnStatus bind_target(const RelnData *d, RelnPlan *plan, int target)
         return RELN_OK;
     return reln_plan_bind_sized(plan, name, d->batch.target[target],
                                 is_class ? RELN_I32 : d->m->spec.train.dtype,
-                                (size_t)(d->room * reln_data_target_count(d, target)));
+                                (size_t)reln_target_room(d, target, d->room,
+                                                         d->room * d->work.places));
 }
 
 static RelnStatus bind(const RelnData *d, RelnPlan *plan)
@@ -80,6 +83,10 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
         RELN_TRY(reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(bind_target(d, plan, t));
+    if (has_input(plan, "weights"))
+        RELN_TRY(reln_plan_bind_sized(
+            plan, "weights", d->batch.weights, d->m->spec.train.dtype,
+            (size_t)reln_weight_room(d, d->room, d->room * d->work.places)));
     return RELN_OK;
 }
 

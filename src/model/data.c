@@ -20,7 +20,7 @@ static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
     if (!d->resident)
         return RELN_OK;
     reln_lifted_put(d, &d->all, row, d->m->ragged ? d->first[row] : 0, reln_data_points(d, row));
-    return reln_lifted_put_targets(d, &d->all, row, i);
+    return reln_lifted_put_targets(d, &d->all, row, d->m->ragged ? d->first[row] : 0, i);
 }
 
 static RelnStatus pass_over(RelnData *d)
@@ -31,7 +31,7 @@ static RelnStatus pass_over(RelnData *d)
     if (status == RELN_OK)
         status = reln_data_walk(d, visit, d->options.normalise ? &sums : NULL);
     if (status == RELN_OK && d->options.normalise)
-        reln_sums_finish(d, &sums);
+        status = reln_sums_finish(d, &sums);
     reln_free(d->ctx, sums.counts);
     return status;
 }
@@ -93,6 +93,10 @@ static RelnStatus find(RelnData *d)
             d->found.target[t] = -1;
         else if (d->found.target[t] < 0)
             return reln_data_missing(d->ctx, d->archive, d->m->spec.target[t].name, ", the target");
+    if (d->options.without_target)
+        d->found.weights = -1;
+    else if (d->m->spec.weights[0] && d->found.weights < 0)
+        return reln_data_missing(d->ctx, d->archive, d->m->spec.weights, ", the weights");
     RELN_TRY(check_like_model(d, &shapes));
     return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
@@ -100,7 +104,7 @@ static RelnStatus find(RelnData *d)
 /* Make the metrics of errors, and room for one sample of every target. */
 static RelnStatus make_targets(RelnData *d)
 {
-    d->seen = reln_arena_alloc(&d->arena, (size_t)reln_model_truths(d->m), sizeof *d->seen);
+    d->seen = reln_arena_alloc(&d->arena, (size_t)d->layout.truths + 1, sizeof *d->seen);
     for (int t = 0; d->seen && t < d->m->spec.n_targets; t++) {
         const size_t k = (size_t)reln_model_target_size(d->m, t);
 
@@ -185,6 +189,13 @@ bool reln_data_resident(const RelnData *d)
     return d->resident;
 }
 
+RelnWeights reln_data_weighted(const RelnData *d)
+{
+    return d->found.weights < 0       ? RELN_WEIGHTS_NONE
+           : d->found.point_weights ? RELN_WEIGHTS_POINTS
+                                    : RELN_WEIGHTS_SAMPLES;
+}
+
 bool reln_data_has_target(const RelnData *d)
 {
     return d->found.target[0] >= 0;
@@ -202,15 +213,33 @@ RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
     return reln_data_read_mask(d, row, 1, values);
 }
 
+RelnLayout reln_data_layout(const RelnData *d)
+{
+    return d->layout;
+}
+
+RelnStatus reln_data_weights(RelnData *d, ptrdiff_t row, double *values)
+{
+    if (d->m->ragged)
+        RELN_TRY(reln_data_read_mask(d, row, 1, d->raw.mask));
+    RELN_TRY(reln_data_array(d, d->found.weights, row, 1, d->raw.weights));
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        for (int p = 0; p < d->layout.target[t].places; p++)
+            values[d->layout.target[t].loss_first + p] =
+                d->m->spec.target[t].points && d->raw.mask[p] == 0 ? 0
+                                                                   : reln_data_weight(d, t, 0, p);
+    return RELN_OK;
+}
+
 RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, double *values)
 {
-    const ptrdiff_t step = reln_model_truths(d->m);
+    const ptrdiff_t step = d->layout.truths;
 
     if (!reln_data_has_target(d))
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
     for (ptrdiff_t i = 0; i < n; i++)
         for (int t = 0; t < d->m->spec.n_targets; t++)
             RELN_TRY(reln_data_array(d, d->found.target[t], rows[i], 1,
-                                     values + i * step + reln_model_layout(d->m, t).truth_first));
+                                     values + i * step + d->layout.target[t].truth_first));
     return RELN_OK;
 }

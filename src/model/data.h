@@ -11,7 +11,9 @@
 typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
     int mask, sizes, target[RELN_SPEC_TARGETS]; /* sizes: the number of points of each sample */
-    ptrdiff_t count;                            /* samples */
+    int weights;
+    bool point_weights; /* weights are (N, P) */
+    ptrdiff_t count;    /* samples */
 } RelnDataFound;
 
 /* shapes.c: for a symmetry of n x n matrices with dim Lie generators. Fails when an input is missing or does not fit; a
@@ -30,13 +32,14 @@ RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const cha
 /* Raw numbers of some rows, as files have them. */
 typedef struct Raw {
     double *input[RELN_SPEC_INPUTS];
-    double *mask, *target[RELN_SPEC_TARGETS];
+    double *mask, *weights, *target[RELN_SPEC_TARGETS];
 } Raw;
 
 /* Lifted numbers, in the dtype of the model; of sets only the points that are there. */
 typedef struct Lifted {
     char *slot[SLOT_COUNT];
     char *target[RELN_SPEC_TARGETS]; /* (K, C) of an item; i32 for classes */
+    char *weights;                   /* NULL: all are 1 */
     int32_t *points;
 } Lifted;
 
@@ -48,6 +51,7 @@ struct RelnData {
     RelnSequence *sequence; /* windows of recordings, whose archive is the one above; NULL: none */
     RelnDataFound found;
     RelnDataOptions options;
+    RelnLayout layout;
     size_t item; /* bytes of a number */
     ptrdiff_t piece;
     Raw raw; /* `piece` rows */
@@ -67,8 +71,14 @@ bool reln_data_shakes(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
-/* Numbers of a target as the file has it: a class is one number. */
+/* Numbers of a target as the file has it, at all places: a class is one number. */
 ptrdiff_t reln_data_target_count(const RelnData *d, int target);
+/* Weights of one sample: one, or one for each place. */
+ptrdiff_t reln_data_weight_count(const RelnData *d);
+/* The mask of row i of d->raw; NULL: all points are there. */
+const double *reln_data_mask_of(const RelnData *d, ptrdiff_t i);
+/* The weight of a target at a place of row i of d->raw. */
+double reln_data_weight(const RelnData *d, int target, ptrdiff_t i, int place);
 /* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
@@ -94,6 +104,9 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 
 /* Numbers that a slot takes for so many samples, all of whose points are there. */
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples);
+/* Numbers that a target, or the weights, take for so many samples with `rows` points in all. */
+ptrdiff_t reln_target_room(const RelnData *d, int target, ptrdiff_t samples, ptrdiff_t rows);
+ptrdiff_t reln_weight_room(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
 /* Bytes of lifted samples with `rows` points in all, where points are a row domain. */
 double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
 RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out);
@@ -101,9 +114,10 @@ void reln_lifted_free(const RelnData *d, Lifted *l);
 /* Copy d->lifted to sample number `sample`, with `rows` points before it. */
 void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
                      int points);
-/* Copy the targets of row i of d->raw to sample number `sample`; the row has been lifted. */
+/* Copy targets and weights of row i of d->raw to sample number `sample`, with `rows` points before it; the row has been
+ * lifted. */
 RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
-                                   ptrdiff_t i);
+                                   ptrdiff_t rows, ptrdiff_t i);
 /* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
@@ -123,6 +137,6 @@ RelnStatus reln_sums_begin(RelnData *d, Sums *sums);
 /* Add row i of d->raw, which is lifted in d->lifted. */
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
 /* Compute the constants of the model from the sums. */
-void reln_sums_finish(const RelnData *d, const Sums *sums);
+RelnStatus reln_sums_finish(const RelnData *d, const Sums *sums);
 
 #endif

@@ -139,8 +139,9 @@ typedef struct TargetSums {
     double sum, square, numbers;
     double members[RELN_SPEC_WEIGHTS]; /* of classes with balanced weights: samples of each */
 } TargetSums;
+/* Add the numbers of one place, which counts with its weight. */
 RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int target, const double *t,
-                                TargetSums *sums);
+                                double weight, TargetSums *sums);
 void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *sums);
 
 /* certify.c: claim that every lift follows the symmetry. */

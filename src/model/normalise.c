@@ -52,6 +52,21 @@ static void add_input(const RelnData *d, int input, int points, Sums *sums)
     sums->numbers[input] += (double)(items * lift->channels);
 }
 
+/* Add the numbers of a target at all places that are there. */
+static RelnStatus add_target(const RelnData *d, int target, ptrdiff_t i, Sums *sums)
+{
+    const RelnTargetLayout *l = &d->layout.target[target];
+    const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
+    const double *mask = reln_data_mask_of(d, i);
+
+    for (int p = 0; p < l->places; p++)
+        if (!d->m->spec.target[target].points || mask[p] != 0)
+            RELN_TRY(reln_target_sums_add(d->m, &d->work, target, t + p * l->truth,
+                                          reln_data_weight(d, target, i, p),
+                                          &sums->target[target]));
+    return RELN_OK;
+}
+
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
 {
     if (!sums->counts[row])
@@ -62,9 +77,7 @@ RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *su
     sums->samples += 1;
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(reln_target_sums_add(d->m, &d->work, t,
-                                          d->raw.target[t] + i * reln_data_target_count(d, t),
-                                          &sums->target[t]));
+            RELN_TRY(add_target(d, t, i, sums));
     return RELN_OK;
 }
 
@@ -74,14 +87,20 @@ static double root(double square, double numbers)
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
 }
 
-void reln_sums_finish(const RelnData *d, const Sums *s)
+RelnStatus reln_sums_finish(const RelnData *d, const Sums *s)
 {
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->found.weights >= 0 && !(s->target[t].numbers > 0))
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "%s: no sample of training has a weight above 0; wanted one",
+                             d->m->spec.weights);
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         d->m->constants.scale[i] = root(s->square[i], s->numbers[i]);
     if (s->points > 0)
         d->m->constants.points = s->points / s->samples;
     for (int t = 0; t < d->m->spec.n_targets; t++)
         reln_target_sums_finish(d->m, t, &s->target[t]);
+    return RELN_OK;
 }
 
 static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Sums *sums)
@@ -159,7 +178,7 @@ RelnStatus reln_data_normalise(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows)
     if (status == RELN_OK)
         status = reln_data_walk(d, visit_add, &sums);
     if (status == RELN_OK)
-        reln_sums_finish(d, &sums);
+        status = reln_sums_finish(d, &sums);
     reln_free(d->ctx, sums.counts);
     return status;
 }

@@ -160,6 +160,15 @@ static RelnStatus survey_points(Survey *s)
     return first && first->mask[0] ? survey_mask(s, first, points) : RELN_OK;
 }
 
+/* The places for points of the first set; 0: there is none. */
+static int places_of(const Survey *s)
+{
+    for (int i = 0; i < s->spec->n_inputs; i++)
+        if (s->spec->input[i].points)
+            return s->shapes->input[i].points;
+    return 0;
+}
+
 static RelnStatus survey_target(Survey *s, int target)
 {
     const RelnSpecTarget *t = &s->spec->target[target];
@@ -171,13 +180,41 @@ static RelnStatus survey_target(Survey *s, int target)
     a = reln_archive_info(s->archive, s->found->target[target]);
     if (!a)
         return RELN_OK;
-    if (t->as == RELN_TARGET_CLASS && a->rank != 1)
-        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N,), a class for each row",
-                         t->name, shape_text(a, seen, sizeof seen));
+    if (t->as == RELN_TARGET_CLASS && a->rank != (t->points ? 2 : 1))
+        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s", t->name,
+                         shape_text(a, seen, sizeof seen),
+                         t->points ? "(N, P), a class for each point"
+                                   : "(N,), a class for each row");
     RELN_TRY(
-        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, false, s->n, s->dim, a, &shape));
+        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, t->points, s->n, s->dim, a, &shape));
+    if (t->points && shape.points != places_of(s))
+        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: %d points; wanted %d, as the inputs have",
+                         t->name, shape.points, places_of(s));
     s->shapes->target_channels[target] = shape.channels;
     return check_count(s, t->name, a);
+}
+
+/* Weights are one for each row, or one for each point where all targets are of points. */
+static RelnStatus survey_weights(Survey *s)
+{
+    const char *name = s->spec->weights;
+    const RelnArray *a;
+    bool points = true;
+    char seen[96];
+
+    s->found->weights = name[0] ? reln_archive_find(s->archive, name) : -1;
+    a = reln_archive_info(s->archive, s->found->weights);
+    if (!a)
+        return RELN_OK;
+    for (int t = 0; t < s->spec->n_targets; t++)
+        points &= s->spec->target[t].points;
+    RELN_TRY(check_count(s, name, a));
+    s->found->point_weights = points && a->rank == 2 && a->dims[1] == places_of(s);
+    if (s->found->point_weights || reln_array_row_size(a) == 1)
+        return RELN_OK;
+    return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (%td,)%s, the weights", name,
+                     shape_text(a, seen, sizeof seen), s->found->count,
+                     points ? ", or one for each point" : "");
 }
 
 RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
@@ -186,13 +223,13 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
     Survey s = {ctx, spec, archive, n, dim, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
-    *found = (RelnDataFound){.mask = -1, .sizes = -1, .count = -1};
+    *found = (RelnDataFound){.mask = -1, .sizes = -1, .weights = -1, .count = -1};
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));
     for (int t = 0; t < spec->n_targets; t++)
         RELN_TRY(survey_target(&s, t));
-    return RELN_OK;
+    return survey_weights(&s);
 }
 
 RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,

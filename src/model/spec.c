@@ -347,6 +347,7 @@ static const Key spec_keys[] = {
      .kind = KEY_OWN,
      .read = reln_spec_read_targets,
      .write = reln_spec_write_targets},
+    {.name = "weights", TEXT(RelnSpec, weights)},
     {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
@@ -809,7 +810,9 @@ static const char examples[] =
 static const char several[] =
     "# targets:                            # instead of target: several, each with its own loss\n"
     "#   - {name: E, as: scalar, loss: gaussian}\n"
-    "#   - {name: F, as: vector, weight: 10}\n";
+    "#   - {name: F, as: vector, weight: 10}\n"
+    "# weights: w                          # array (N,), or (N, P) for targets of points: how much "
+    "each counts, in loss and metrics\n";
 
 /* Print every kind of input, each on one line. */
 static void print_inputs(Page *page)

@@ -17,7 +17,7 @@ static const Bad bad[] = {
      "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
     {GOOD "zzzzzz: 1\n",
      "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
-     "inputs, target, targets, sequence, model, train"},
+     "inputs, target, targets, weights, sequence, model, train"},
     {GOOD "targets: [{name: z, as: scalar}]\n",
      "spec.yaml:4: the spec has target and targets; wanted one of them"},
     {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{name: y, as: scalar}, {name: y, as: matrix}]\n",
@@ -41,6 +41,12 @@ static const Bad bad[] = {
     {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: covariance, loss: gaussian}\n",
      "spec.yaml:3: target y: loss: gaussian is for numbers, vectors and matrices; wanted mse for a "
      "covariance"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, points: true}\n",
+     "spec.yaml:3: target y is of points, and no input is a set; wanted points: true for an input"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n"
+     "target: {name: y, as: vector, points: true}\nmodel: {kind: mlp}\n",
+     "spec.yaml:3: target y is of points, and a network of kind mlp has none; wanted kind: set, "
+     "graph, transformer or reln"},
     {"symmetry: gl:3\n" GOOD_INPUTS
      "target: {name: y, as: class, classes: 99, weights: balanced}\n",
      "spec.yaml:3: target y has 99 classes; balanced weights are for up to 64"},
