@@ -16,9 +16,10 @@ struct RelnCtx {
     atomic_uint_least64_t n_allocations;
     atomic_uint_least64_t n_live;
     atomic_flag
-        failing; /* held while a message is written: plans that run in several threads share the context */
+        failing; /* held while a message is written, because plans running in several threads share the
+                  * context */
     RelnStatus status;
-    bool shared; /* all ranks have this error */
+    bool shared; /* true: all ranks know this error */
     char message[512];
 };
 
@@ -212,7 +213,7 @@ static RelnChunk *chunk_add(RelnArena *arena, size_t n_bytes)
     if (!chunk)
         return NULL;
     chunk->size = size;
-    /* A large allocation gets a chunk of exactly its size, which is full at once: keep filling the chunk in front. */
+    /* A large allocation fills its chunk completely, so the chunk in front of it is still the one to fill. */
     if (arena->head && size != CHUNK_SIZE) {
         chunk->next = arena->head->next;
         arena->head->next = chunk;
@@ -289,8 +290,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, delete or replace, or neighbours to exchange, to come from a to b, by rows: row[i % 3][j] is the
- * distance of the first i letters of a from the first j of b. */
+/* Returns the number of edits from a to b: inserting, deleting or replacing a letter, or exchanging
+ * neighbours. row[i % 3][j] is the distance of the first i letters of a from the first j letters of b. */
 static int edits(const char *a, const char *b)
 {
     const size_t m = strlen(a), n = strlen(b);
@@ -314,7 +315,7 @@ static int edits(const char *a, const char *b)
     return row[m % 3][n];
 }
 
-/* The beginning of a word is near it, however long the word is. */
+/* A word's beginning counts as near it, however long the word is. */
 static bool begins(const char *word, const char *with, size_t letters)
 {
     return strlen(with) >= letters && strncmp(word, with, strlen(with)) == 0;
