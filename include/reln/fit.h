@@ -38,7 +38,7 @@ typedef struct RelnFitOptions {
     uint64_t seed;
     int n_set; /* keys put into the SPEC before it is read: "train.lr=1e-3"; a resumed run ignores them */
     const char *const *set;
-    bool reference;            /* use the reference kernels; a resumed run uses the kernels it began with */
+    bool reference; /* use the reference kernels; a resumed run uses the kernels it began with */
     double checkpoint_seconds; /* time between checkpoints; 0: as in the SPEC */
     void *self;
     /* Called after every step. Returning false stops the run, with a checkpoint. */
@@ -73,7 +73,8 @@ typedef struct RelnFitResult {
         peak_bytes; /* memory of the process: the estimate for training; the peak */
     const char
         *note; /* a notice for the user, such as that an older checkpoint had to be used; or "" */
-    char warning[256]; /* of a finished run: the text of reln_check_note(), and the data it refers to; or
+    char warning
+        [256]; /* of a finished run: the text of reln_check_note(), and the data it refers to; or
                         * "" */
 } RelnFitResult;
 

@@ -274,13 +274,12 @@ static RelnStatus plan(RelnFit *fit)
                                      .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
-    RELN_TRY(reln_model_build(
-        fit->model,
-        &(RelnModelOptions){.train = true,
-                            .loss = true,
-                            .weights = reln_data_weighted(fit->data),
-                            .largest = reln_data_largest(fit->data)},
-        &fit->net));
+    RELN_TRY(reln_model_build(fit->model,
+                              &(RelnModelOptions){.train = true,
+                                                  .loss = true,
+                                                  .weights = reln_data_weighted(fit->data),
+                                                  .largest = reln_data_largest(fit->data)},
+                              &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
     RELN_TRY(reln_plan_reserve(fit->plan, batch, 0));

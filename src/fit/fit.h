@@ -23,10 +23,10 @@ typedef struct RelnTargetTally {
     const RelnSpecTarget *target;
     RelnLoss loss_of;
     RelnTargetLayout layout;
-    int n;           /* size of the symmetry's matrices */
-    bool graph_loss; /* the loss of a sample is given, not computed here */
-    ptrdiff_t n_samples; /* with a weight above 0 */
-    double right, counted; /* weights of classes that were right, and of all */
+    int n;                  /* size of the symmetry's matrices */
+    bool graph_loss;        /* the loss of a sample is given, not computed here */
+    ptrdiff_t n_samples;    /* with a weight above 0 */
+    double right, counted;  /* weights of classes that were right, and of all */
     double mean, deviation; /* of the training data */
     double
         mean_of_truth; /* which is taken off the truth, so that no digits of its variance are lost */
@@ -77,8 +77,9 @@ typedef struct RelnJudged {
     int classes;
     double *p; /* (n, classes) */
     int *label;
-    double *weight;  /* above 0 */
-    ptrdiff_t *unit; /* the sample it belongs to, of those that have a weight: what bootstraps draw */
+    double *weight; /* above 0 */
+    ptrdiff_t
+        *unit; /* the sample it belongs to, of those that have a weight: what bootstraps draw */
     ptrdiff_t units, last; /* such samples, and the number of the last among all */
 } RelnJudged;
 /* Room for n samples with all places of a target. */

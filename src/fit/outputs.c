@@ -29,7 +29,7 @@ typedef struct Outcome {
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
-    ptrdiff_t n_shown;         /* samples whose predictions are plotted */
+    ptrdiff_t n_shown;                   /* samples whose predictions are plotted */
     double *truth, *predicted, *weights; /* of all targets, as `layout` says */
     RelnLayout layout;
     Scored scored[RELN_SPEC_TARGETS];
@@ -491,8 +491,8 @@ static RelnStatus parity_plot(Outcome *o, RelnPage *page)
             middle = i;
     for (ptrdiff_t i = 0; i < o->n_shown; i++)
         for (int p = 0; p < l->places; p++)
-            for (ptrdiff_t k = 0; o->weights[i * all->losses + l->loss_first + p] > 0 && k < l->truth;
-                 k++, n++) {
+            for (ptrdiff_t k = 0;
+                 o->weights[i * all->losses + l->loss_first + p] > 0 && k < l->truth; k++, n++) {
                 x[n] = o->truth[i * all->truths + l->truth_first + p * l->truth + k];
                 y[n] = o->predicted[i * all->outputs + l->first + p * step + k * q + middle];
             }

@@ -32,7 +32,8 @@ RelnStatus reln_reader_plan(RelnReader *r)
     const int largest = reln_data_largest(r->data);
 
     r->layout = reln_data_layout(r->data);
-    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .largest = largest}, &r->net));
+    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .largest = largest},
+                              &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
                               &(RelnPlanOptions){.pool = r->pool,
                                                  .comm = r->comm,

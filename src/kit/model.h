@@ -135,7 +135,11 @@ typedef struct RelnTap {
 } RelnTap;
 
 /* What has a weight in the loss. */
-typedef enum RelnWeights { RELN_WEIGHTS_NONE, RELN_WEIGHTS_SAMPLES, RELN_WEIGHTS_POINTS } RelnWeights;
+typedef enum RelnWeights {
+    RELN_WEIGHTS_NONE,
+    RELN_WEIGHTS_SAMPLES,
+    RELN_WEIGHTS_POINTS
+} RelnWeights;
 
 typedef struct RelnModelOptions {
     bool train; /* batch statistics are computed, dropout is on */

@@ -26,10 +26,10 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     for (int i = 0; status == RELN_OK && i < d->m->spec.n_inputs; i++)
         status = reln_model_act(d->m, i, g, reln_data_numbers(d, i), d->raw.input[i]);
     for (int t = 0; status == RELN_OK && t < d->m->spec.n_targets; t++)
-        for (int p = 0; d->found.target[t] >= 0 && status == RELN_OK && p < d->layout.target[t].places;
-             p++)
-            status = reln_model_act_truth(d->m, t, g,
-                                          d->raw.target[t] + p * d->layout.target[t].truth);
+        for (int p = 0;
+             d->found.target[t] >= 0 && status == RELN_OK && p < d->layout.target[t].places; p++)
+            status =
+                reln_model_act_truth(d->m, t, g, d->raw.target[t] + p * d->layout.target[t].truth);
     reln_element_destroy(g);
     return status;
 }
@@ -66,10 +66,9 @@ static RelnStatus bind_target(const RelnData *d, RelnPlan *plan, int target)
         RELN_TRY(reln_plan_bind_sized(plan, name, d->metric[target], RELN_F64, k * k));
     if (!has_input(plan, reln_target_port("target", target, name)))
         return RELN_OK;
-    return reln_plan_bind_sized(plan, name, d->batch.target[target],
-                                is_class ? RELN_I32 : d->m->spec.train.dtype,
-                                (size_t)reln_target_room(d, target, d->room,
-                                                         d->room * d->work.places));
+    return reln_plan_bind_sized(
+        plan, name, d->batch.target[target], is_class ? RELN_I32 : d->m->spec.train.dtype,
+        (size_t)reln_target_room(d, target, d->room, d->room * d->work.places));
 }
 
 static RelnStatus bind(const RelnData *d, RelnPlan *plan)
@@ -84,9 +83,9 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(bind_target(d, plan, t));
     if (has_input(plan, "weights"))
-        RELN_TRY(reln_plan_bind_sized(
-            plan, "weights", d->batch.weights, d->m->spec.train.dtype,
-            (size_t)reln_weight_room(d, d->room, d->room * d->work.places)));
+        RELN_TRY(
+            reln_plan_bind_sized(plan, "weights", d->batch.weights, d->m->spec.train.dtype,
+                                 (size_t)reln_weight_room(d, d->room, d->room * d->work.places)));
     return RELN_OK;
 }
 

@@ -13,8 +13,8 @@ typedef struct Build {
     RelnDomain rows;             /* of points, where they are a row domain */
     RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
     RelnModelGraph *out;
-    int target;      /* the one that is being built */
-    bool tapped[2];  /* the invariants of samples, and of points, are outputs already */
+    int target;        /* the one that is being built */
+    bool tapped[2];    /* the invariants of samples, and of points, are outputs already */
     RelnNode *weights; /* of the loss; NULL: none, or not asked for yet */
 } Build;
 

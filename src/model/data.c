@@ -191,7 +191,7 @@ bool reln_data_resident(const RelnData *d)
 
 RelnWeights reln_data_weighted(const RelnData *d)
 {
-    return d->found.weights < 0       ? RELN_WEIGHTS_NONE
+    return d->found.weights < 0     ? RELN_WEIGHTS_NONE
            : d->found.point_weights ? RELN_WEIGHTS_POINTS
                                     : RELN_WEIGHTS_SAMPLES;
 }

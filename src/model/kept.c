@@ -70,8 +70,7 @@ RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t 
                 return RELN_ERR_NOMEM;
         }
     for (int t = 0; t < d->m->spec.n_targets; t++) {
-        out->target[t] =
-            reln_alloc(d->ctx, (size_t)reln_target_room(d, t, samples, rows), d->item);
+        out->target[t] = reln_alloc(d->ctx, (size_t)reln_target_room(d, t, samples, rows), d->item);
         if (!out->target[t])
             return RELN_ERR_NOMEM;
     }
@@ -129,8 +128,7 @@ static RelnStatus put_item(const RelnData *d, const Lifted *to, int target, ptrd
     for (ptrdiff_t c = 0; c < count / size; c++)
         for (ptrdiff_t k = 0; k < size; k++)
             convert(d->item, 1, &d->seen[c * size + k],
-                    to->target[target] +
-                        (size_t)(item * count + k * (count / size) + c) * d->item);
+                    to->target[target] + (size_t)(item * count + k * (count / size) + c) * d->item);
     return RELN_OK;
 }
 
@@ -183,8 +181,7 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdif
                    (size_t)slot_length(d, s, points) * slot_item(d, s));
     for (int t = 0; t < d->m->spec.n_targets; t++) {
         const bool class = d->m->spec.target[t].as == RELN_TARGET_CLASS;
-        const size_t one =
-            (size_t)d->layout.target[t].truth * (class ? sizeof(int32_t) : d->item);
+        const size_t one = (size_t)d->layout.target[t].truth * (class ? sizeof(int32_t) : d->item);
 
         if (d->m->spec.target[t].points)
             memcpy(to->target[t] + (size_t)rows * one, d->all.target[t] + (size_t)from * one,

@@ -640,8 +640,7 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
         reln_output(b->g, own(b, "variance").text, b->out->variance[t]);
 }
 
-void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat,
-                        const RelnModelOptions *options)
+void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat, const RelnModelOptions *options)
 {
     for (b->target = 0; b->target < b->m->spec.n_targets; b->target++) {
         const RelnFeatures f = spec_of(b)->points ? seen->point : seen->sample;

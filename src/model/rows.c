@@ -69,8 +69,8 @@ static RelnStatus allocate_raw(RelnData *d)
 
     d->piece = fit < 1 ? 1 : fit > 4096 ? 4096 : fit;
     for (int i = 0; i < d->m->spec.n_inputs; i++) {
-        d->raw.input[i] = reln_arena_alloc(
-            &d->arena, (size_t)(d->piece * reln_data_numbers(d, i)), sizeof(double));
+        d->raw.input[i] = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_numbers(d, i)),
+                                           sizeof(double));
         if (!d->raw.input[i])
             return RELN_ERR_NOMEM;
     }
@@ -82,8 +82,8 @@ static RelnStatus allocate_raw(RelnData *d)
         if (!d->raw.target[t])
             return RELN_ERR_NOMEM;
     }
-    d->raw.weights = reln_arena_alloc(
-        &d->arena, (size_t)(d->piece * reln_data_weight_count(d)) + 1, sizeof(double));
+    d->raw.weights = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_weight_count(d)) + 1,
+                                      sizeof(double));
     return d->raw.mask && d->raw.weights ? RELN_OK : RELN_ERR_NOMEM;
 }
 

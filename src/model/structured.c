@@ -158,8 +158,8 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs,
                                   .residual = reln_node_dims(set.s).c == b->width,
                                   .scales = reln_build_scales(b),
                                   .activation = b->m->spec.model.activation};
-    const RelnFeatures f = reln_nn_messages(
-        &b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
+    const RelnFeatures f =
+        reln_nn_messages(&b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
 
     if (move)
         *made = f.x;

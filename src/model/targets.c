@@ -200,8 +200,8 @@ static RelnStatus act_place(const RelnModel *m, int t, const RelnTargetLayout *l
 {
     const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
 
-    RELN_TRY(reln_kind_act(m, reln_target_kind(m->spec.target[t].as)->as, g, l->value, l->size,
-                           values));
+    RELN_TRY(
+        reln_kind_act(m, reln_target_kind(m->spec.target[t].as)->as, g, l->value, l->size, values));
     if (l->spread == 0 || m->spec.target[t].variance != RELN_VARIANCE_COVARIANCE)
         return RELN_OK;
     return reln_kind_act(m, RELN_AS_COVARIANCE, g, l->spread, n2, values + l->value);

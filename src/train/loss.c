@@ -284,8 +284,7 @@ RelnNode *reln_loss_mean_weighted(RelnGraph *g, const RelnLoss *loss, RelnNode *
         return reln_weighted_mean(g, l, weights);
     w = class_weights(g, loss, y, target);
     l = reln_mul(g, weights, cross_entropy(g, loss->smoothing, y, target, w));
-    return reln_div(g, reln_batch_sum(g, reln_sum_all(g, l)),
-                    divisor(g, reln_mul(g, weights, w)));
+    return reln_div(g, reln_batch_sum(g, reln_sum_all(g, l)), divisor(g, reln_mul(g, weights, w)));
 }
 
 RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)

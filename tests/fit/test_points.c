@@ -350,8 +350,7 @@ static void a_set_of_one_and_other_places_run(void **state)
 
         if (x->rank > 1 && x->dims[1] == P) {
             for (size_t i = 0; i < N; i++)
-                memcpy(to + (2 * i + 1) * each, (double *)x->values + i * each,
-                       each * sizeof *to);
+                memcpy(to + (2 * i + 1) * each, (double *)x->values + i * each, each * sizeof *to);
             free(x->values);
             x->values = to;
             x->dims[1] = 2 * P;
@@ -382,9 +381,9 @@ static void refuse(const char *yaml, const char *array, ptrdiff_t at, double val
     if (array)
         values_of(&r, array)[at] = value;
     save(&r);
-    assert_int_not_equal(reln_fit_open(r.world.ctx, r.spec, r.data,
-                                       &(RelnFitOptions){.folder = r.run}, &fit),
-                         RELN_OK);
+    assert_int_not_equal(
+        reln_fit_open(r.world.ctx, r.spec, r.data, &(RelnFitOptions){.folder = r.run}, &fit),
+        RELN_OK);
     assert_string_equal(reln_ctx_error(r.world.ctx), line);
     room_clear(&r);
 }
@@ -396,8 +395,7 @@ static void bad_weights_and_targets_get_one_line(void **state)
     static const char samples[] = WEIGHTED "target: {name: y, as: vector}," TRAIN;
 
     (void)state;
-    refuse(points, "w", 3, -1,
-           "w: row 0 is -1; a weight, a finite number from 0 on, was wanted");
+    refuse(points, "w", 3, -1, "w: row 0 is -1; a weight, a finite number from 0 on, was wanted");
     refuse(points, "w", 4 * P + 2, HUGE_VAL,
            "w: row 4 is inf; a weight, a finite number from 0 on, was wanted");
     refuse(points, "c", 0, 7, "c: row 0 is 7; a class, a whole number from 0 to 2, was wanted");

@@ -201,13 +201,12 @@ static void the_curve_has_the_area(void **state)
     draw_two(1, 200, &s);
     for (int i = 0; i < 200; i++)
         weight[i] = 1;
-    assert_ok(ctx, reln_roc(&(RelnJudged){.ctx = ctx,
-                                          .n = 200,
-                                          .classes = 2,
-                                          .p = s.p,
-                                          .label = s.label,
-                                          .weight = weight},
-                            1, 300, x, y, &n));
+    assert_ok(
+        ctx,
+        reln_roc(
+            &(RelnJudged){
+                .ctx = ctx, .n = 200, .classes = 2, .p = s.p, .label = s.label, .weight = weight},
+            1, 300, x, y, &n));
     assert_true(n > 10 && x[0] == 1 && y[0] == 1 && x[n - 1] == 0 && y[n - 1] == 0);
     for (int i = 1; i < n; i++)
         area += (x[i - 1] - x[i]) * (y[i - 1] + y[i]) / 2;
