@@ -123,6 +123,8 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
             RELN_TRY(add_constant(c, spec->input[i].mask, shape->points, 1, &count));
         if (spec->input[i].count[0] && !shared(c, count, spec->input[i].count))
             RELN_TRY(add_constant(c, spec->input[i].count, 1, shape->points, &count));
+        if (spec->input[i].offsets[0] && !shared(c, count, spec->input[i].offsets))
+            RELN_TRY(add_constant(c, spec->input[i].offsets, 1, shape->points, &count));
     }
     c->drawn = true;
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);

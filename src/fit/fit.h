@@ -70,6 +70,9 @@ RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* the others NAN
 /* The share of a chi-square distribution with k degrees of freedom below z. */
 double reln_chi_square_below(double k, double z);
 
+/* Make n logits probabilities. */
+void reln_softmax(ptrdiff_t n, double *y);
+
 /* Samples or points with the probabilities of their classes, as scores take them. */
 typedef struct RelnJudged {
     RelnCtx *ctx;
@@ -113,6 +116,8 @@ typedef struct RelnReader {
     bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
     void *self;
     RelnLayout layout;
+    bool concatenated; /* points of all samples lie one behind the other in the file: */
+    ptrdiff_t all_points; /* so many */
     double *y, *target;
     double *losses;  /* of a batch, (samples, layout.losses), where the graph computes them */
     double *weights; /* likewise */
@@ -135,7 +140,8 @@ RelnStatus reln_reader_classes(RelnReader *reader, int target, ptrdiff_t n, cons
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
-/* Predictions (samples, outputs) as arrays, one or two for each target: at most `room`. Names are the model's. */
+/* Predictions (samples, outputs) as arrays, one or two for each target: at most `room`. Names are the model's. Logits in y become
+ * probabilities. */
 RelnStatus reln_reader_arrays(const RelnReader *reader, double *y, int room, RelnArray *out,
                               int *count);
 

@@ -133,14 +133,14 @@ static void bootstrap(const Pool *p, int target)
     reln_metrics_set(error, values);
 }
 
-/* Collect the samples, or points, that have a weight; `chances` are all predictions, (samples, places, classes). */
-static void collect(const Pool *p, int target, const double *chances, RelnJudged *out)
+/* Collect the samples, or points, that have a weight; their logits are probabilities already. */
+static void collect(const Pool *p, int target, RelnJudged *out)
 {
     const RelnTargetLayout *l = &p->layout.target[target];
 
     for (ptrdiff_t i = 0; i < p->out->n_samples; i++)
         for (int k = 0; k < l->places; k++)
-            reln_judged_add(out, i, chances + (i * l->places + k) * l->value,
+            reln_judged_add(out, i, p->y + i * p->layout.outputs + l->first + k * l->value,
                             (int)p->truth[i * p->layout.truths + l->truth_first + k],
                             p->weights[i * p->layout.losses + l->loss_first + k]);
 }
@@ -149,15 +149,11 @@ static void collect(const Pool *p, int target, const double *chances, RelnJudged
 static RelnStatus score(const Pool *p, int target)
 {
     RelnFolds *f = p->out;
-    const double *chances = NULL;
     RelnJudged judged = {0};
     RelnStatus status = reln_judged_init(f->ctx, f->n_samples, &p->layout.target[target], &judged);
 
-    for (int i = 0; i < f->n_arrays; i++)
-        if (strcmp(f->arrays[i].name, reln_model_target_name(f->model, target)) == 0)
-            chances = f->arrays[i].f64;
     if (status == RELN_OK) {
-        collect(p, target, chances, &judged);
+        collect(p, target, &judged);
         status = reln_scores_of(&judged, f->seed, &f->scores[target]);
     }
     reln_judged_clear(&judged);
@@ -171,7 +167,6 @@ static RelnStatus finish(Pool *p, const RelnReader *last)
     for (ptrdiff_t i = 0; i < f->n_samples; i++)
         if (!p->filled[i])
             return reln_fail(f->ctx, RELN_ERR_ARG, "sample %td is in no fold", i);
-    RELN_TRY(reln_reader_arrays(last, p->y, RELN_PREDICT_MOST, f->arrays, &f->n_arrays));
     /* about 2e7 samples in all draws, between 20 and 200 draws */
     f->draws = (int)fmax(20, fmin(200, 2e7 / (double)f->n_samples));
     for (int t = 0; t < f->n_targets; t++) {
@@ -181,9 +176,11 @@ static RelnStatus finish(Pool *p, const RelnReader *last)
         f->pooled[t] = reln_target_metrics(&sums);
         f->pooled[t].loss = p->loss[t] / p->weight[t];
         bootstrap(p, t);
+    }
+    RELN_TRY(reln_reader_arrays(last, p->y, RELN_PREDICT_MOST, f->arrays, &f->n_arrays));
+    for (int t = 0; t < f->n_targets; t++)
         if (reln_model_spec(f->model)->target[t].as == RELN_TARGET_CLASS)
             RELN_TRY(score(p, t));
-    }
     return RELN_OK;
 }
 

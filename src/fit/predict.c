@@ -26,12 +26,27 @@ RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads
     return begin(r, threads, options);
 }
 
+/* Count the points of all samples, where they lie one behind the other. */
+static RelnStatus count_points(RelnReader *r)
+{
+    int size = 0;
+
+    r->concatenated = reln_data_concatenated(r->data);
+    r->all_points = 0;
+    for (ptrdiff_t i = 0; r->concatenated && i < reln_data_count(r->data); i++) {
+        RELN_TRY(reln_data_size(r->data, i, &size));
+        r->all_points += size;
+    }
+    return RELN_OK;
+}
+
 RelnStatus reln_reader_plan(RelnReader *r)
 {
     const bool losses = reln_data_has_target(r->data);
     const int largest = reln_data_largest(r->data);
 
     r->layout = reln_data_layout(r->data);
+    RELN_TRY(count_points(r));
     RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .largest = largest},
                               &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
@@ -173,7 +188,7 @@ static RelnStatus refuse_lost(const RelnReader *r, ptrdiff_t lost, ptrdiff_t fir
 
 /* ---- predictions --------------------------------------------------------------------------------------------------- */
 
-static void softmax(ptrdiff_t n, double *y)
+void reln_softmax(ptrdiff_t n, double *y)
 {
     double top = y[0], sum = 0;
 
@@ -194,7 +209,7 @@ static void add_judged(const RelnReader *r, int target, ptrdiff_t i, ptrdiff_t s
     for (int p = 0; p < l->places; p++) {
         double *chance = r->y + i * r->layout.outputs + l->first + p * l->value;
 
-        softmax(l->value, chance);
+        reln_softmax(l->value, chance);
         reln_judged_add(out, sample, chance,
                         (int)r->target[i * r->layout.truths + l->truth_first + p],
                         r->weights[i * r->layout.losses + l->loss_first + p]);
@@ -224,7 +239,9 @@ static RelnArray value_shape(const RelnReader *r, int t)
     const bool matrix = target->as == RELN_TARGET_MATRIX || target->as == RELN_TARGET_COVARIANCE;
     RelnArray p = RELN_ARRAY(target->name, RELN_F64, NULL, reln_data_count(r->data));
 
-    if (target->points)
+    if (target->points && r->concatenated)
+        p.dims[0] = r->all_points;
+    else if (target->points)
         p.dims[p.rank++] = r->layout.places;
     if (target->as == RELN_TARGET_CLASS)
         p.dims[p.rank++] = target->classes;
@@ -248,7 +265,9 @@ static RelnArray spread_shape(const RelnReader *r, int t)
     RelnArray p =
         RELN_ARRAY(reln_model_spread_name(r->model, t), RELN_F64, NULL, reln_data_count(r->data));
 
-    if (target->points)
+    if (target->points && r->concatenated)
+        p.dims[0] = r->all_points;
+    else if (target->points)
         p.dims[p.rank++] = r->layout.places;
     if (channels > 1)
         p.dims[p.rank++] = channels;
@@ -275,31 +294,37 @@ static RelnStatus take(const RelnReader *r, const RelnTargetLayout *l, const dou
                        ptrdiff_t from, ptrdiff_t size, RelnArray *p)
 {
     const ptrdiff_t n = reln_data_count(r->data), step = l->value + l->spread;
+    double *to;
 
     p->owner = r->ctx;
     p->f64 = reln_alloc_raw(r->ctx, (size_t)(n * l->places) * (size_t)size, sizeof *p->f64);
-    if (!p->f64)
+    to = p->f64;
+    if (!to)
         return RELN_ERR_NOMEM;
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (int k = 0; k < l->places; k++)
-            memcpy(p->f64 + (i * l->places + k) * size,
-                   y + i * r->layout.outputs + l->first + k * step + from,
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int places = l->places;
+
+        if (r->concatenated && l->places > 1)
+            RELN_TRY(reln_data_size(r->data, i, &places));
+        for (int k = 0; k < places; k++, to += size)
+            memcpy(to, y + i * r->layout.outputs + l->first + k * step + from,
                    (size_t)size * sizeof *y);
+    }
     return RELN_OK;
 }
 
-/* Probabilities from logits, of places that are there: 0 stays at the others. */
-static RelnStatus take_chances(const RelnReader *r, int t, RelnArray *p)
+/* Make probabilities of logits at places that are there: 0 stays at the others. */
+static RelnStatus make_chances(const RelnReader *r, int t, double *y)
 {
     const RelnTargetLayout *l = &r->layout.target[t];
     const bool points = reln_model_spec(r->model)->target[t].points;
 
-    for (ptrdiff_t i = 0; i < p->dims[0]; i++) {
+    for (ptrdiff_t i = 0; i < reln_data_count(r->data); i++) {
         if (points)
             RELN_TRY(reln_data_mask(r->data, i, r->mask));
         for (int k = 0; k < l->places; k++)
             if (!points || r->mask[k] != 0)
-                softmax(l->value, p->f64 + (i * l->places + k) * l->value);
+                reln_softmax(l->value, y + i * r->layout.outputs + l->first + k * l->value);
     }
     return RELN_OK;
 }
@@ -310,7 +335,7 @@ typedef struct Wanted {
     RelnArray *out;
 } Wanted;
 
-static RelnStatus take_target(const RelnReader *r, int t, const double *y, Wanted *w)
+static RelnStatus take_target(const RelnReader *r, int t, double *y, Wanted *w)
 {
     const RelnTargetLayout *l = &r->layout.target[t];
     const bool class = reln_model_spec(r->model)->target[t].as == RELN_TARGET_CLASS;
@@ -318,11 +343,11 @@ static RelnStatus take_target(const RelnReader *r, int t, const double *y, Wante
     RelnArray *spread = w->count + 1 < w->room ? &w->out[w->count + 1] : NULL;
 
     w->count += 1 + (l->spread > 0);
+    if (class)
+        RELN_TRY(make_chances(r, t, y));
     if (value) {
         *value = value_shape(r, t);
         RELN_TRY(take(r, l, y, 0, l->value, value));
-        if (class)
-            RELN_TRY(take_chances(r, t, value));
     }
     if (!spread || l->spread == 0)
         return RELN_OK;

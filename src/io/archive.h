@@ -23,6 +23,7 @@ typedef struct Array {
     const char *dataset;       /* of a .h5 */
     bool ready;
     RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
+    const ptrdiff_t *offsets; /* of sets: the first step of each row, and of one more */
     int *in_part;     /* of several files: which array it is in each */
     ptrdiff_t *first; /* and its first row there, one more than files */
 } Array;

@@ -32,8 +32,8 @@ typedef struct RelnDataOptions {
     bool without_target; /* it is not looked for: predictions */
     size_t budget;       /* bytes that lifted data may take; 0: 1 GiB */
     double augment;      /* condition number of random frames; 0: none */
-    bool
-        windows; /* arrays are windows (N, P, ...) even where the SPEC cuts recordings, of any times */
+    bool windows; /* arrays are (N, P, ...) even where the SPEC cuts recordings, of any times, or names offsets, which are then
+                   * numbers of points */
     bool jitter;   /* windows of recordings begin later by the SPEC's jitter, in each epoch */
     uint64_t seed; /* of the frames, and of the split */
     /* Find the constants of the model (reln_data_normalise()) in the same pass, on the rows that reln_data_split() with
@@ -57,6 +57,10 @@ bool reln_data_has_target(const RelnData *data);
 /* Places for points of a sample, as its arrays have them; 0: there are no sets. Where a mask or a count says which places are
  * points, a file may have other places than the one that the model was made for. */
 int reln_data_places(const RelnData *data);
+/* Do points of all samples lie one behind the other in the file, divided by offsets? */
+bool reln_data_concatenated(const RelnData *data);
+/* The number of points that a sample has in such a file, used or not. */
+RelnStatus reln_data_size(RelnData *data, ptrdiff_t row, int *size);
 /* The most points of a set that are there; 0: there are no sets. */
 int reln_data_largest(const RelnData *data);
 RelnWeights reln_data_weighted(const RelnData *data);

@@ -59,6 +59,8 @@ typedef struct RelnSpecInput {
     char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point; "": all are there */
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
+    char offsets[RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples lie one behind the other, (T, ...),
+                                   * and those of sample i begin at offset i */
     int most;             /* points of a set that are used, the first ones; 0: all */
     bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;

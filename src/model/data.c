@@ -124,6 +124,10 @@ static RelnStatus open_data(RelnData *d)
                                     d->archive, &d->sequence));
     if (d->sequence)
         d->archive = d->sequence->windows;
+    if (!d->options.windows)
+        RELN_TRY(reln_offsets_open(d->ctx, &d->m->spec, d->archive, &d->sets));
+    if (d->sets)
+        d->archive = d->sets;
     RELN_TRY(find(d));
     RELN_TRY(make_targets(d));
     RELN_TRY(reln_data_count_points(d));
@@ -162,6 +166,7 @@ void reln_data_destroy(RelnData *d)
     reln_lifted_free(d, &d->all);
     reln_lifted_free(d, &d->batch);
     reln_arena_clear(&d->arena);
+    reln_archive_destroy(d->sets);
     reln_sequence_close(d->sequence);
     reln_free(d->ctx, d);
 }
@@ -182,6 +187,20 @@ size_t reln_data_bytes(const RelnData *d)
     const double all = d->resident ? reln_lifted_bytes(d, d->found.count, points) : 0;
 
     return (size_t)(all + reln_lifted_bytes(d, d->room, d->room * d->work.places));
+}
+
+RelnStatus reln_data_size(RelnData *d, ptrdiff_t row, int *size)
+{
+    double points = 0;
+
+    RELN_TRY(reln_data_array(d, d->found.sizes, row, 1, &points));
+    *size = (int)points;
+    return RELN_OK;
+}
+
+bool reln_data_concatenated(const RelnData *d)
+{
+    return d->sets != NULL;
 }
 
 bool reln_data_resident(const RelnData *d)

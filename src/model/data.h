@@ -25,6 +25,11 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
 RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
                           RelnDataFound *found, RelnShapes *shapes);
 
+/* offsets.c: an archive whose rows are samples, where offsets divide arrays (T, ...) into sets; *out is NULL where the SPEC has
+ * none. The archive must outlive it. Caller destroys. */
+RelnStatus reln_offsets_open(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
+                             RelnArchive **out);
+
 /* missing.c: RELN_ERR_FORMAT, with the arrays that are there; role is "" or ", the target". */
 RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const char *name,
                              const char *role);
@@ -48,6 +53,7 @@ struct RelnData {
     RelnModel *m;
     RelnArena arena;
     RelnArchive *archive;
+    RelnArchive *sets;      /* the archive above, where offsets make it; NULL: none */
     RelnSequence *sequence; /* windows of recordings, whose archive is the one above; NULL: none */
     RelnDataFound found;
     RelnDataOptions options;

@@ -126,16 +126,16 @@ static RelnStatus survey_mask(Survey *s, const RelnSpecInput *in, int points)
                      in->mask, shape_text(a, seen, sizeof seen), s->found->count, points, in->name);
 }
 
-static RelnStatus survey_sizes(Survey *s, const RelnSpecInput *in)
+static RelnStatus survey_sizes(Survey *s, const RelnSpecInput *in, const char *name)
 {
     const RelnArray *a;
     char seen[96];
 
-    RELN_TRY(find(s->ctx, s->archive, in->count, &a, &s->found->sizes));
+    RELN_TRY(find(s->ctx, s->archive, name, &a, &s->found->sizes));
     if (a->dims[0] == s->found->count && reln_array_count(a) == a->dims[0])
         return RELN_OK;
     return reln_fail(s->ctx, RELN_ERR_SHAPE,
-                     "%s: shape %s; wanted (%td,), a count for each row of %s", in->count,
+                     "%s: shape %s; wanted (%td,), a count for each row of %s", name,
                      shape_text(a, seen, sizeof seen), s->found->count, in->name);
 }
 
@@ -155,8 +155,8 @@ static RelnStatus survey_points(Survey *s)
         first = in;
         points = s->shapes->input[i].points;
     }
-    if (first && first->count[0])
-        return survey_sizes(s, first);
+    if (first && (first->count[0] || first->offsets[0]))
+        return survey_sizes(s, first, first->count[0] ? first->count : first->offsets);
     return first && first->mask[0] ? survey_mask(s, first, points) : RELN_OK;
 }
 
@@ -236,11 +236,18 @@ RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, Re
                           RelnDataFound *found, RelnShapes *shapes)
 {
     RelnSequence *sequence = NULL;
+    RelnArchive *sets = NULL;
     RelnStatus status = reln_sequence_open(ctx, spec, n, dim, archive, &sequence);
 
     if (status == RELN_OK)
-        status = reln_data_find(ctx, spec, n, dim, sequence ? sequence->windows : archive, found,
-                                shapes);
+        status = reln_offsets_open(ctx, spec, archive, &sets);
+    if (status == RELN_OK)
+        status = reln_data_find(ctx, spec, n, dim,
+                                sequence ? sequence->windows
+                                : sets   ? sets
+                                         : archive,
+                                found, shapes);
+    reln_archive_destroy(sets);
     reln_sequence_close(sequence);
     return status;
 }

@@ -81,7 +81,8 @@ static void find_points(RelnModel *m)
         if (m->spec.input[i].points) {
             m->points = m->shapes.input[i].points;
             m->most = m->spec.input[i].most;
-            m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] || m->most > 0 ||
+            m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] ||
+                        m->spec.input[i].offsets[0] || m->most > 0 ||
                         reln_model_is_structured(m) || has_targets_of_points(m);
         }
 }
@@ -93,6 +94,8 @@ const char *reln_model_mask(const RelnModel *m)
             return m->spec.input[i].mask;
         if (m->spec.input[i].count[0])
             return m->spec.input[i].count;
+        if (m->spec.input[i].offsets[0])
+            return m->spec.input[i].offsets;
     }
     return "";
 }

@@ -99,6 +99,10 @@ static const Key input_keys[] = {
     {.name = "count",
      TEXT(RelnSpecInput, count),
      .help = "array (N,), instead of a mask: the number of points, which come first"},
+    {.name = "offsets",
+     TEXT(RelnSpecInput, offsets),
+     .help = "array (N + 1,), instead of both: points of all samples lie in (T, ...), those of "
+             "sample i from offset i on"},
     {.name = "most",
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
@@ -589,6 +593,11 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
                               "input %s: a count is for points without a mask; wanted points: true "
                               "beside it, and one of both",
                               in->name);
+    if (in->offsets[0] && (!in->points || in->mask[0] || in->count[0]))
+        return reln_keys_fail(r, node,
+                              "input %s: offsets are for points without a mask and a count; wanted "
+                              "points: true beside it, and one of these",
+                              in->name);
     if (in->most > 0 && !in->points)
         return reln_keys_fail(
             r, node, "input %s: most is for points; wanted points: true beside it", in->name);
@@ -602,7 +611,8 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     if (strcmp(a->name, b->name) == 0)
         return reln_keys_fail(r, node, "input %s is there twice", a->name);
     if (a->points && b->points &&
-        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0))
+        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0 ||
+         strcmp(a->offsets, b->offsets) != 0))
         return reln_keys_fail(r, node,
                               "inputs %s and %s have points with different masks; "
                               "wanted one for both",
@@ -628,20 +638,27 @@ static void share_most(RelnSpec *spec)
             spec->input[i].most = most;
 }
 
-/* Inputs of points share their rows: a mask or a count that one of them names is that of all. */
+/* Does an input of points say which places are points? */
+static bool says_rows(const RelnSpecInput *in)
+{
+    return in->points && (in->mask[0] || in->count[0] || in->offsets[0]);
+}
+
+/* Inputs of points share their rows: a mask, a count or offsets that one of them names are those of all. */
 static void share_rows(RelnSpec *spec)
 {
     const RelnSpecInput *first = NULL;
 
     for (int i = 0; i < spec->n_inputs && !first; i++)
-        if (spec->input[i].points && (spec->input[i].mask[0] || spec->input[i].count[0]))
+        if (says_rows(&spec->input[i]))
             first = &spec->input[i];
     for (int i = 0; first && i < spec->n_inputs; i++) {
         RelnSpecInput *in = &spec->input[i];
 
-        if (in->points && !in->mask[0] && !in->count[0]) {
+        if (in->points && !says_rows(in)) {
             memcpy(in->mask, first->mask, sizeof in->mask);
             memcpy(in->count, first->count, sizeof in->count);
+            memcpy(in->offsets, first->offsets, sizeof in->offsets);
         }
     }
     share_most(spec);
@@ -804,6 +821,8 @@ static const char examples[] =
     "mask (N, P)\n"
     "# - {name: p, as: fourvector, points: true, count: k}      # the same, k (N,) of the P "
     "places\n"
+    "# - {name: v, as: vector, points: true, offsets: o}       # points of all samples (T, n), o "
+    "(N + 1,)\n"
     "# - {name: v, as: vector, sequence: true}                 # steps in time: (N, P, n), or "
     "recordings (T, n)\n";
 
