@@ -1,6 +1,7 @@
 /* data.c -- the data of a model: arrays are found, checked and lifted in one pass over the archive. */
 #include <string.h>
 
+#include "kit/files.h"
 #include "model/data.h"
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
@@ -74,6 +75,23 @@ static RelnStatus check_like_model(const RelnData *d, const RelnShapes *shapes)
     return RELN_OK;
 }
 
+static size_t array_bytes(const RelnData *d, int array)
+{
+    return array < 0 ? 0 : reln_archive_row_bytes(d->archive, array);
+}
+
+/* Bytes of one sample in the file. */
+static size_t count_row(const RelnData *d)
+{
+    size_t bytes = array_bytes(d, d->found.mask) + array_bytes(d, d->found.sizes);
+
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        bytes += array_bytes(d, d->found.input[i]);
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        bytes += array_bytes(d, d->found.target[t]);
+    return bytes;
+}
+
 static int places_of(const RelnModel *m, const RelnShapes *shapes)
 {
     for (int i = 0; i < m->spec.n_inputs; i++)
@@ -97,6 +115,7 @@ static RelnStatus find(RelnData *d)
         d->found.weights = -1;
     else if (d->m->spec.weights[0] && d->found.weights < 0)
         return reln_data_missing(d->ctx, d->archive, d->m->spec.weights, ", the weights");
+    d->row_bytes = count_row(d);
     RELN_TRY(check_like_model(d, &shapes));
     return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
@@ -104,6 +123,8 @@ static RelnStatus find(RelnData *d)
 /* Make the metrics of errors, and room for one sample of every target. */
 static RelnStatus make_targets(RelnData *d)
 {
+    for (int k = 0; k < 2; k++)
+        d->asked[k] = reln_arena_alloc(&d->arena, (size_t)d->work.places + 1, sizeof *d->asked[k]);
     d->seen = reln_arena_alloc(&d->arena, (size_t)d->layout.truths + 1, sizeof *d->seen);
     for (int t = 0; d->seen && t < d->m->spec.n_targets; t++) {
         const size_t k = (size_t)reln_model_target_size(d->m, t);
@@ -114,7 +135,7 @@ static RelnStatus make_targets(RelnData *d)
         for (size_t i = 0; i < k; i++)
             d->metric[t][i * k + i] = 1;
     }
-    return d->seen ? RELN_OK : RELN_ERR_NOMEM;
+    return d->seen && d->asked[0] && d->asked[1] ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 static RelnStatus open_data(RelnData *d)
@@ -163,6 +184,7 @@ void reln_data_destroy(RelnData *d)
 {
     if (!d)
         return;
+    reln_ahead_clear(d);
     reln_lifted_free(d, &d->all);
     reln_lifted_free(d, &d->batch);
     reln_arena_clear(&d->arena);
@@ -186,7 +208,9 @@ size_t reln_data_bytes(const RelnData *d)
     const ptrdiff_t points = d->m->ragged ? d->first[d->found.count] : 0;
     const double all = d->resident ? reln_lifted_bytes(d, d->found.count, points) : 0;
 
-    return (size_t)(all + reln_lifted_bytes(d, d->room, d->room * d->work.places));
+    const double batches = d->ahead.thread ? 2 : 1;
+
+    return (size_t)(all + batches * reln_lifted_bytes(d, d->room, d->room * d->work.places));
 }
 
 RelnStatus reln_data_size(RelnData *d, ptrdiff_t row, int *size)
@@ -222,13 +246,22 @@ bool reln_data_has_target(const RelnData *d)
 
 /* ---- raw numbers ------------------------------------------------------------------------------------------------------------ */
 
+/* Windows have a buffer that the thread uses while it reads ahead. */
+static void settle_windows(RelnData *d)
+{
+    if (d->sequence)
+        reln_data_settle(d);
+}
+
 RelnStatus reln_data_raw(RelnData *d, int input, ptrdiff_t row, double *values)
 {
+    settle_windows(d);
     return reln_data_array(d, d->found.input[input], row, 1, values);
 }
 
 RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 {
+    settle_windows(d);
     return reln_data_read_mask(d, row, 1, values);
 }
 
@@ -239,14 +272,17 @@ RelnLayout reln_data_layout(const RelnData *d)
 
 RelnStatus reln_data_weights(RelnData *d, ptrdiff_t row, double *values)
 {
+    double *mask = d->asked[0], *weights = d->asked[1];
+
+    settle_windows(d);
     if (d->m->ragged)
-        RELN_TRY(reln_data_read_mask(d, row, 1, d->raw.mask));
-    RELN_TRY(reln_data_array(d, d->found.weights, row, 1, d->raw.weights));
+        RELN_TRY(reln_data_read_mask(d, row, 1, mask));
+    RELN_TRY(reln_data_array(d, d->found.weights, row, 1, weights));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         for (int p = 0; p < d->layout.target[t].places; p++)
-            values[d->layout.target[t].loss_first + p] =
-                d->m->spec.target[t].points && d->raw.mask[p] == 0 ? 0
-                                                                   : reln_data_weight(d, t, 0, p);
+            values[d->layout.target[t].loss_first + p] = d->m->spec.target[t].points && mask[p] == 0
+                                                             ? 0
+                                                             : reln_data_weight(d, t, weights, p);
     return RELN_OK;
 }
 
@@ -256,6 +292,7 @@ RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, dou
 
     if (!reln_data_has_target(d))
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
+    settle_windows(d);
     for (ptrdiff_t i = 0; i < n; i++)
         for (int t = 0; t < d->m->spec.n_targets; t++)
             RELN_TRY(reln_data_array(d, d->found.target[t], rows[i], 1,

@@ -58,11 +58,12 @@ static RelnStatus add_target(const RelnData *d, int target, ptrdiff_t i, Sums *s
     const RelnTargetLayout *l = &d->layout.target[target];
     const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
     const double *mask = reln_data_mask_of(d, i);
+    const double *w = d->raw.weights + i * reln_data_weight_count(d);
 
     for (int p = 0; p < l->places; p++)
         if (!d->m->spec.target[target].points || mask[p] != 0)
             RELN_TRY(reln_target_sums_add(d->m, &d->work, target, t + p * l->truth,
-                                          reln_data_weight(d, target, i, p),
+                                          reln_data_weight(d, target, w, p),
                                           &sums->target[target]));
     return RELN_OK;
 }
@@ -156,6 +157,7 @@ RelnStatus reln_data_compare(RelnData *d)
     Sums sums = {0};
 
     d->m->note[0] = '\0';
+    reln_data_settle(d);
     for (ptrdiff_t i = 0; i < looked; i++) {
         const ptrdiff_t row = i * count / looked;
 

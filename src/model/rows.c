@@ -29,13 +29,11 @@ ptrdiff_t reln_data_weight_count(const RelnData *d)
     return d->found.point_weights ? d->work.places : 1;
 }
 
-double reln_data_weight(const RelnData *d, int target, ptrdiff_t i, int place)
+double reln_data_weight(const RelnData *d, int target, const double *weights, int place)
 {
     const bool own = d->found.point_weights && d->m->spec.target[target].points;
 
-    if (d->found.weights < 0)
-        return 1;
-    return d->raw.weights[i * reln_data_weight_count(d) + (own ? place : 0)];
+    return d->found.weights < 0 ? 1 : weights[own ? place : 0];
 }
 
 static ptrdiff_t row_count(const RelnData *d)
@@ -152,6 +150,7 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 /* Visit all rows, reading whole pieces at a time. */
 RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 {
+    reln_data_settle(d);
     for (ptrdiff_t first = 0; first < d->found.count; first += d->piece) {
         const ptrdiff_t left = d->found.count - first, n = left < d->piece ? left : d->piece;
 
