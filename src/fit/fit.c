@@ -299,7 +299,7 @@ static RelnStatus plan(RelnFit *fit)
                               &(RelnModelOptions){.train = true,
                                                   .loss = true,
                                                   .weights = reln_data_weighted(fit->data),
-                                                  .largest = reln_data_largest(fit->data)},
+                                                  .sizes = reln_data_sizes(fit->data)},
                               &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));

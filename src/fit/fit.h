@@ -71,7 +71,7 @@ RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* the others NAN
 double reln_chi_square_below(double k, double z);
 
 /* Make n logits probabilities. */
-void reln_softmax(ptrdiff_t n, double *y);
+void reln_chances(ptrdiff_t n, double *y);
 
 /* Samples or points with the probabilities of their classes, as scores take them. */
 typedef struct RelnJudged {

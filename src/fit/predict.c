@@ -43,11 +43,11 @@ static RelnStatus count_points(RelnReader *r)
 RelnStatus reln_reader_plan(RelnReader *r)
 {
     const bool losses = reln_data_has_target(r->data);
-    const int largest = reln_data_largest(r->data);
+    const RelnSizes sizes = reln_data_sizes(r->data);
 
     r->layout = reln_data_layout(r->data);
     RELN_TRY(count_points(r));
-    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .largest = largest},
+    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .sizes = sizes},
                               &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
                               &(RelnPlanOptions){.pool = r->pool,
@@ -211,7 +211,7 @@ static RelnStatus refuse_lost(const RelnReader *r, ptrdiff_t lost, ptrdiff_t fir
 
 /* ---- predictions --------------------------------------------------------------------------------------------------- */
 
-void reln_softmax(ptrdiff_t n, double *y)
+void reln_chances(ptrdiff_t n, double *y)
 {
     double top = y[0], sum = 0;
 
@@ -232,7 +232,7 @@ static void add_judged(const RelnReader *r, int target, ptrdiff_t i, ptrdiff_t s
     for (int p = 0; p < l->places; p++) {
         double *chance = r->y + i * r->layout.outputs + l->first + p * l->value;
 
-        reln_softmax(l->value, chance);
+        reln_chances(l->value, chance);
         reln_judged_add(out, sample, chance,
                         (int)r->target[i * r->layout.truths + l->truth_first + p],
                         r->weights[i * r->layout.losses + l->loss_first + p]);
@@ -347,7 +347,7 @@ static RelnStatus make_chances(const RelnReader *r, int t, double *y)
             RELN_TRY(reln_data_mask(r->data, i, r->mask));
         for (int k = 0; k < l->places; k++)
             if (!points || r->mask[k] != 0)
-                reln_softmax(l->value, y + i * r->layout.outputs + l->first + k * l->value);
+                reln_chances(l->value, y + i * r->layout.outputs + l->first + k * l->value);
     }
     return RELN_OK;
 }

@@ -61,8 +61,8 @@ int reln_data_places(const RelnData *data);
 bool reln_data_concatenated(const RelnData *data);
 /* The number of points that a sample has in such a file, used or not. */
 RelnStatus reln_data_size(RelnData *data, ptrdiff_t row, int *size);
-/* The most points of a set that are there; 0: there are no sets. */
-int reln_data_largest(const RelnData *data);
+/* The largest sets that are there; 0: there are none. */
+RelnSizes reln_data_sizes(const RelnData *data);
 RelnWeights reln_data_weighted(const RelnData *data);
 /* Numbers of one sample of an input. */
 ptrdiff_t reln_data_numbers(const RelnData *data, int input);
@@ -108,9 +108,10 @@ double reln_data_waited(const RelnData *data); /* NULL is fine */
 uint64_t reln_data_read_bytes(const RelnData *data); /* NULL is fine */
 
 /* The same with raw numbers of your own instead of the file's: values[i] has the n samples of input i one after another,
- * mask (n, points) or NULL. No target is bound. */
+ * mask (n, points) or NULL. No target is bound. Edges are those of these rows of the file; rows NULL: the first. */
 RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
-                              const double *const *values, const double *mask);
+                              const double *const *values, const double *mask,
+                              const ptrdiff_t *rows);
 
 /* Raw numbers: of an input, of the mask (1 or 0 for each point; all ones without one), of the target in its own units. */
 RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);

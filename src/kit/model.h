@@ -134,6 +134,11 @@ typedef struct RelnTap {
     RelnNode *node;
 } RelnTap;
 
+/* The largest sets of data: points and edges of a sample, and edges to one point. */
+typedef struct RelnSizes {
+    int points, edges, degree;
+} RelnSizes;
+
 /* What has a weight in the loss. */
 typedef enum RelnWeights {
     RELN_WEIGHTS_NONE,
@@ -148,7 +153,7 @@ typedef struct RelnModelOptions {
         losses; /* of each sample, for targets of reln_model_graph_loss(): outputs "loss", "loss2" */
     bool taps;
     RelnWeights weights; /* of the loss: reln_data_weighted() */
-    int largest; /* the most points of a set: reln_data_largest(); 0: the places of the model */
+    RelnSizes sizes; /* of the sets that it is to take: reln_data_sizes(); 0: usual ones */
 } RelnModelOptions;
 
 typedef struct RelnModelGraph {

@@ -214,6 +214,13 @@ typedef struct RelnSpecTrain {
     double checkpoint; /* seconds between checkpoints */
 } RelnSpecTrain;
 
+/* Edges of a graph that are given: (N, E, 2) places of points, from the first to the second. */
+typedef struct RelnSpecEdges {
+    char name[RELN_SPEC_NAME];  /* "": none are given */
+    char mask[RELN_SPEC_NAME];  /* (N, E), 1 where there is an edge; "": all are there */
+    char count[RELN_SPEC_NAME]; /* (N,), instead of a mask: how many are edges, the first ones */
+} RelnSpecEdges;
+
 typedef struct RelnSpec {
     char symmetry[RELN_SPEC_NAME]; /* a name of reln_group_create(); "" with a basis */
     char basis[RELN_SPEC_PATH];    /* a .npy file (dim, n, n) */
@@ -224,6 +231,7 @@ typedef struct RelnSpec {
     int n_targets;
     RelnSpecTarget target[RELN_SPEC_TARGETS];
     char weights[RELN_SPEC_NAME]; /* (N,) or (N, P), in loss and metrics; "": all count alike */
+    RelnSpecEdges edges;
     RelnSpecSequence sequence;
     RelnSpecModel model;
     RelnSpecTrain train;

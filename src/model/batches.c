@@ -77,6 +77,17 @@ static RelnStatus bind_target(const RelnData *d, RelnPlan *plan, int target)
         (size_t)reln_target_room(d, target, d->room, d->room * d->work.places));
 }
 
+RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch)
+{
+    RELN_TRY(reln_plan_bind_rows_sized(plan, "points", batch->points, (size_t)d->room));
+    if (!d->from || !has_input(plan, "edges.from"))
+        return RELN_OK;
+    RELN_TRY(reln_plan_bind_rows_sized(plan, "edges", batch->degrees,
+                                       (size_t)(d->room * d->work.places)));
+    return reln_plan_bind_sized(plan, "edges.from", batch->from, RELN_I32,
+                                (size_t)d->room * (size_t)d->largest_edges + 1);
+}
+
 static RelnStatus bind(const RelnData *d, RelnPlan *plan)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
@@ -85,7 +96,7 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
                                           reln_slot_dtype(d->m, s),
                                           (size_t)reln_slot_room(d, s, d->room)));
     if (d->m->ragged)
-        RELN_TRY(reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room));
+        RELN_TRY(reln_data_bind_sets(d, plan, &d->batch));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(bind_target(d, plan, t));
     if (has_input(plan, "weights"))
@@ -151,6 +162,7 @@ RelnStatus reln_data_bind(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdif
         RELN_TRY(reln_data_check_row(d, rows[i]));
         d->batch.points[i] = reln_data_points(d, rows[i]);
     }
+    reln_data_put_edges(d, n, rows, &d->batch);
     RELN_TRY(bind(d, plan));
     RELN_TRY(reln_plan_samples(plan, n, &batch.first, &batch.end));
     return fill_now(d, &batch, rows);
@@ -166,7 +178,7 @@ static int count_mask(int n, const double *mask)
 }
 
 RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const double *const *values,
-                              const double *mask)
+                              const double *mask, const ptrdiff_t *rows)
 {
     ptrdiff_t points = 0;
 
@@ -183,5 +195,6 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
         reln_lifted_put(d, &d->batch, i, points, d->batch.points[i]);
         points += d->batch.points[i];
     }
+    reln_data_put_edges(d, n, rows, &d->batch);
     return bind(d, plan);
 }

@@ -359,7 +359,7 @@ static RelnNode *plain_network(Build *b)
  * bit of a training. */
 static int capacity(const RelnModel *m, const RelnModelOptions *options)
 {
-    const int largest = options->largest > 0 ? options->largest : m->points;
+    const int largest = options->sizes.points > 0 ? options->sizes.points : m->points;
 
     return largest > 256 ? largest : 256;
 }
@@ -384,7 +384,7 @@ static void build(Build *b, const RelnModelOptions *options)
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                                const RelnModelOptions *options, RelnModelGraph *out)
 {
-    Build b = {.m = m, .width = width, .taps = options->taps, .out = out};
+    Build b = {.m = m, .width = width, .taps = options->taps, .out = out, .sizes = options->sizes};
     RelnStatus status;
 
     memset(out, 0, sizeof *out);

@@ -10,6 +10,7 @@ typedef struct Build {
     RelnNet net;
     int width;
     bool taps;
+    RelnSizes sizes;
     RelnDomain rows;             /* of points, where they are a row domain */
     RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
     RelnModelGraph *out;

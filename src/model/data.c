@@ -152,6 +152,7 @@ static RelnStatus open_data(RelnData *d)
     RELN_TRY(find(d));
     RELN_TRY(make_targets(d));
     RELN_TRY(reln_data_count_points(d));
+    RELN_TRY(reln_data_read_edges(d));
     RELN_TRY(make_room(d));
     return pass_over(d);
 }

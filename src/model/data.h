@@ -16,6 +16,7 @@ typedef struct RelnDataFound {
     int mask, sizes, target[RELN_SPEC_TARGETS]; /* sizes: the number of points of each sample */
     int weights;
     bool point_weights; /* weights are (N, P) */
+    int edges, edge_mask, edge_sizes, edge_places;
     ptrdiff_t count;    /* samples */
 } RelnDataFound;
 
@@ -49,6 +50,7 @@ typedef struct Lifted {
     char *target[RELN_SPEC_TARGETS]; /* (K, C) of an item; i32 for classes */
     char *weights;                   /* NULL: all are 1 */
     int32_t *points;
+    int32_t *degrees, *from; /* edges to each point, and the points that they are from */
 } Lifted;
 
 /* Some rows of an epoch; this rank reads [first, end) of them. */
@@ -87,6 +89,10 @@ struct RelnData {
     double *lifted[SLOT_COUNT]; /* one sample */
     int32_t *points;            /* of every row; NULL without a mask */
     ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
+    int32_t *degrees;     /* of every point: edges to it; NULL: none are given */
+    int32_t *from;        /* of every edge, by the point that it goes to: the point that it is from */
+    ptrdiff_t *first_edge; /* of every row: edges before it */
+    int largest_edges, largest_degree;
     bool resident;
     Lifted all, batch;
     ptrdiff_t room; /* samples of the batch */
@@ -134,6 +140,13 @@ RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
 /* Lift row i of d->raw into d->lifted. */
 RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 
+/* ---- edges.c --------------------------------------------------------------------------------------------------------- */
+
+/* Read and check all edges, into d->degrees, d->from and d->first_edge; points have been counted. */
+RelnStatus reln_data_read_edges(RelnData *d);
+/* Copy the edges of these rows into a batch. */
+void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, const Lifted *to);
+
 /* ---- kept.c --------------------------------------------------------------------------------------------------------- */
 
 /* Numbers that a slot takes for so many samples, all of whose points are there. */
@@ -155,6 +168,9 @@ RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_
 /* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
+
+/* Bind the numbers of points of a batch, and its edges. */
+RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch);
 
 /* ---- batches.c, ahead.c --------------------------------------------------------------------------------------------- */
 

@@ -78,7 +78,14 @@ RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t 
     if (!out->weights)
         return RELN_ERR_NOMEM;
     out->points = reln_alloc(d->ctx, (size_t)samples, sizeof *out->points);
-    return out->points ? RELN_OK : RELN_ERR_NOMEM;
+    if (!out->points)
+        return RELN_ERR_NOMEM;
+    if (!d->from)
+        return RELN_OK;
+    out->degrees = reln_alloc(d->ctx, (size_t)rows + 1, sizeof *out->degrees);
+    out->from =
+        reln_alloc(d->ctx, (size_t)samples * (size_t)d->largest_edges + 1, sizeof *out->from);
+    return out->degrees && out->from ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 void reln_lifted_free(const RelnData *d, Lifted *l)
@@ -89,6 +96,8 @@ void reln_lifted_free(const RelnData *d, Lifted *l)
         reln_free(d->ctx, l->target[t]);
     reln_free(d->ctx, l->weights);
     reln_free(d->ctx, l->points);
+    reln_free(d->ctx, l->degrees);
+    reln_free(d->ctx, l->from);
     memset(l, 0, sizeof *l);
 }
 

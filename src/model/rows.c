@@ -45,13 +45,13 @@ static ptrdiff_t row_count(const RelnData *d)
     return count;
 }
 
-int reln_data_largest(const RelnData *d)
+RelnSizes reln_data_sizes(const RelnData *d)
 {
-    int most = d->m->ragged ? 0 : d->work.places;
+    RelnSizes s = {d->m->ragged ? 0 : d->work.places, d->largest_edges, d->largest_degree};
 
     for (ptrdiff_t i = 0; d->m->ragged && i < d->found.count; i++)
-        most = d->points[i] > most ? d->points[i] : most;
-    return most;
+        s.points = d->points[i] > s.points ? d->points[i] : s.points;
+    return s;
 }
 
 int reln_data_points(const RelnData *d, ptrdiff_t row)

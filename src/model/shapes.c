@@ -217,16 +217,50 @@ static RelnStatus survey_weights(Survey *s)
                      points ? ", or one for each point" : "");
 }
 
+/* An array of edges (N, E, 2), and its mask (N, E) or counts (N,). */
+static RelnStatus survey_edges(Survey *s)
+{
+    const RelnSpecEdges *e = &s->spec->edges;
+    const RelnArray *a;
+    char seen[96];
+
+    if (!e->name[0])
+        return RELN_OK;
+    RELN_TRY(find(s->ctx, s->archive, e->name, &a, &s->found->edges));
+    RELN_TRY(check_count(s, e->name, a));
+    if (a->rank != 3 || a->dims[1] < 1 || a->dims[1] > 1 << 24 || a->dims[2] != 2)
+        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N, E, 2), edges", e->name,
+                         shape_text(a, seen, sizeof seen));
+    s->found->edge_places = (int)a->dims[1];
+    if (!e->mask[0] && !e->count[0])
+        return RELN_OK;
+    RELN_TRY(find(s->ctx, s->archive, e->mask[0] ? e->mask : e->count, &a,
+                  e->mask[0] ? &s->found->edge_mask : &s->found->edge_sizes));
+    if (a->rank > 0 && a->dims[0] == s->found->count &&
+        reln_array_row_size(a) == (e->mask[0] ? s->found->edge_places : 1))
+        return RELN_OK;
+    return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (%td, %d), for the edges %s",
+                     e->mask[0] ? e->mask : e->count, shape_text(a, seen, sizeof seen),
+                     s->found->count, e->mask[0] ? s->found->edge_places : 1, e->name);
+}
+
 RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
                           const RelnArchive *archive, RelnDataFound *found, RelnShapes *shapes)
 {
     Survey s = {ctx, spec, archive, n, dim, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
-    *found = (RelnDataFound){.mask = -1, .sizes = -1, .weights = -1, .count = -1};
+    *found = (RelnDataFound){.mask = -1,
+                             .sizes = -1,
+                             .weights = -1,
+                             .edges = -1,
+                             .edge_mask = -1,
+                             .edge_sizes = -1,
+                             .count = -1};
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));
+    RELN_TRY(survey_edges(&s));
     for (int t = 0; t < spec->n_targets; t++)
         RELN_TRY(survey_target(&s, t));
     return survey_weights(&s);

@@ -111,6 +111,22 @@ static const Key input_keys[] = {
 };
 static const Section input_section = SECTION("an input", input_keys);
 
+static const Key edge_keys[] = {
+    {.name = "name",
+     TEXT(RelnSpecEdges, name),
+     .example = "e",
+     .help = "array (N, E, 2) of places of points: messages go from the first to the second"},
+    {.name = "mask",
+     TEXT(RelnSpecEdges, mask),
+     .example = "m",
+     .help = "array (N, E): 1 where an edge is"},
+    {.name = "count",
+     TEXT(RelnSpecEdges, count),
+     .example = "k",
+     .help = "array (N,), instead of a mask: the number of edges, which come first"},
+};
+static const Section edge_section = SECTION("edges", edge_keys);
+
 static const Key sequence_keys[] = {
     {.name = "length",
      WHOLE(RelnSpecSequence, length, 2, 1 << 16),
@@ -352,6 +368,7 @@ static const Key spec_keys[] = {
      .read = reln_spec_read_targets,
      .write = reln_spec_write_targets},
     {.name = "weights", TEXT(RelnSpec, weights)},
+    {.name = "edges", .kind = KEY_SECTION, AT(RelnSpec, edges), .section = &edge_section},
     {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
@@ -721,6 +738,32 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     return RELN_OK;
 }
 
+/* Given edges are those of a graph, between points of a set. */
+static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const RelnSpec *spec)
+{
+    const RelnSpecEdges *e = &spec->edges;
+    bool sets = false;
+
+    if (!e->name[0] && !e->mask[0] && !e->count[0])
+        return RELN_OK;
+    for (int i = 0; i < spec->n_inputs; i++)
+        sets |= spec->input[i].points && !spec->input[i].sequence;
+    if (!e->name[0])
+        return reln_keys_fail(r, node, "edges have no name; wanted {name: ARRAY}");
+    if (e->mask[0] && e->count[0])
+        return reln_keys_fail(r, node, "edges have a mask and a count; wanted one of them");
+    if (spec->model.kind != RELN_MODEL_GRAPH || spec->model.neighbours > 0)
+        return reln_keys_fail(r, node,
+                              "edges are for a graph without neighbours, and this is a %s; wanted "
+                              "model: {kind: graph}",
+                              model_word(spec->model.kind));
+    if (!sets)
+        return reln_keys_fail(r, node,
+                              "edges are between points, and no input is a set; wanted points: "
+                              "true for an input");
+    return RELN_OK;
+}
+
 /* Choose the default of clip. In Lie Neurons features grow as cubes, so a single sample's gradient can be larger than
  * all the others together. */
 static void choose_clip(const RelnDocNode *map, const RelnSpecModel *model, RelnSpecTrain *t)
@@ -776,6 +819,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(reln_spec_check_targets(&r, root, spec));
     RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
+    RELN_TRY(check_edges(&r, reln_doc_get(root, "edges"), spec));
     choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
@@ -860,6 +904,11 @@ size_t reln_spec_template(char *text, size_t size)
         &page, &(Section){"target", reln_target_section.keys + 2, reln_target_section.n_keys - 2},
         2);
     reln_page_print(&page, "%s", several);
+    reln_page_print(&page, "%-37s # of kind graph, where they are given\n", "# edges:");
+    for (int i = 0; i < edge_section.n_keys; i++)
+        reln_page_print(&page, "#   %s: %-*s # %s\n", edge_keys[i].name,
+                        31 - (int)strlen(edge_keys[i].name), edge_keys[i].example,
+                        edge_keys[i].help);
     reln_page_print(&page, "%-37s # for inputs with sequence: true\n", "sequence:");
     reln_keys_template(&page, &sequence_section, 2);
     reln_page_print(&page, "model:\n");

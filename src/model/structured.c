@@ -123,7 +123,8 @@ static RelnFeatures of_points(Build *b, const RelnSet *set, RelnNode *made)
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
-/* Pairs of points that send each other messages: the nearest of each, found once and used by all layers; or all. */
+/* Pairs of points that send each other messages: given edges; the nearest of each, found once and used by all layers; or
+ * all. */
 typedef struct Pairs {
     RelnDomain domain;
     RelnNode *other;
@@ -134,6 +135,14 @@ static Pairs pairs_of(Build *b, RelnNode *x)
 {
     const int k = b->m->spec.model.neighbours;
     Pairs p = {RELN_STEP, NULL, b->m->constants.points};
+
+    if (b->m->spec.edges.name[0]) {
+        p.usual = 1;
+        p.domain = reln_members(b->g, "edges", b->rows, b->sizes.degree > 16 ? b->sizes.degree : 16,
+                                b->sizes.edges > 1024 ? b->sizes.edges : 1024);
+        p.other = reln_input_index(b->g, "edges.from", p.domain, (RelnDims){0}, b->rows, 0);
+        return p;
+    }
 
     if (k == 0)
         return p;

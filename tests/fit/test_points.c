@@ -1,4 +1,4 @@
-/* Targets of points, and weights: what is padded changes nothing, errors are those by hand, and a weight of 2 is a sample that is
+/* Targets of points, weights, given edges and offsets: what is padded changes nothing, errors are those by hand, and a weight of 2 is a sample that is
  * there twice. */
 #include <float.h>
 
@@ -368,6 +368,230 @@ static void a_set_of_one_and_other_places_run(void **state)
     room_clear(&r);
 }
 
+/* ---- given edges --------------------------------------------------------------------------------------------------------- */
+
+#define GRAPH(edges)                                                                               \
+    "{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], edges: " edges        \
+    ", targets: [{name: y, as: vector, points: true}, {name: z, as: scalar}],"                     \
+    " model: {kind: graph, width: 8, depth: 2, sums: 2}," TRAIN
+enum { E = 6 };
+
+/* Edges (N, E, 2) of points that are there, `used` of them: sample 0 has none, and of others i % E. */
+static double *give_edges(Room *r, int *used)
+{
+    double *e = world_array(&r->world, "e", 3, (ptrdiff_t[]){N, E, 2});
+    const double *mask = values_of(r, "m");
+    RelnRng rng = reln_rng(3, 3);
+
+    for (int i = 0; i < N; i++) {
+        used[i] = i % E;
+        for (int k = 0; k < 2 * used[i]; k++)
+            do
+                e[i * 2 * E + k] = (double)reln_rng_below(&rng, P);
+            while (mask[i * P + (int)e[i * 2 * E + k]] == 0);
+    }
+    return e;
+}
+
+enum { BY_COUNT, BY_MASK, AS_I64, ONE_MOVED, REVERSED, PERMUTED, EDGE_CASES };
+
+static void give_case(Room *r, int k)
+{
+    int used[N];
+    double *e = give_edges(r, used), *given = NULL;
+    RelnArray *array = world_find(&r->world, "e");
+
+    if (k == BY_MASK) { /* with a hole in front, and nonsense where no edge is */
+        given = world_array(&r->world, "g", 2, (ptrdiff_t[]){N, E});
+        for (int i = 0; i < N; i++) {
+            memmove(e + i * 2 * E + 2, e + i * 2 * E, (2 * E - 2) * sizeof *e);
+            for (int j = 0; j < E; j++) {
+                given[i * E + j] = j > 0 && j <= used[i];
+                if (given[i * E + j] == 0)
+                    e[(i * E + j) * 2] = 1e9;
+            }
+        }
+    } else {
+        given = world_array(&r->world, "g", 1, (ptrdiff_t[]){N});
+        for (int i = 0; i < N; i++)
+            given[i] = used[i];
+    }
+    for (int i = 0; k == REVERSED && i < N * E; i++) {
+        const double first = e[2 * i];
+
+        e[2 * i] = e[2 * i + 1];
+        e[2 * i + 1] = first;
+    }
+    if (k == ONE_MOVED)
+        e[5 * 2 * E] = (int)e[5 * 2 * E] == 1 ? 2 : 1; /* sample 5 has the points 0, 1 and ... */
+    if (k == AS_I64)
+        for (int i = 0; i < 2 * N * E; i++)
+            ((int64_t *)array->values)[i] = (int64_t)e[i];
+    if (k == AS_I64)
+        array->dtype = RELN_I64;
+    save(r);
+}
+
+/* Put place p of every sample where place (p + 1) % P was; edges go along. */
+static void permute(Room *r)
+{
+    static const char *const names[] = {"v", "m", "y"};
+    double *e = values_of(r, "e");
+
+    for (int a = 0; a < 3; a++) {
+        const RelnArray *x = world_find(&r->world, names[a]);
+        const size_t each = (size_t)(array_count(x) / (N * P)), row = P * each;
+        double *v = x->values, first[16];
+
+        assert_true(each <= 16);
+        for (size_t i = 0; i < N; i++) {
+            memcpy(first, v + i * row, each * sizeof *v);
+            memmove(v + i * row, v + i * row + each, (row - each) * sizeof *v);
+            memcpy(v + (i + 1) * row - each, first, each * sizeof *v);
+        }
+    }
+    for (int i = 0; i < 2 * N * E; i++)
+        e[i] = (double)(((int)e[i] + P - 1) % P);
+    save(r);
+}
+
+static void edges_lead_from_point_to_point(void **state)
+{
+    Predicted p[EDGE_CASES];
+    Room r[EDGE_CASES];
+
+    (void)state;
+    for (int k = 0; k < EDGE_CASES; k++) {
+        room_init(&r[k], k == BY_MASK ? GRAPH("{name: e, mask: g}") : GRAPH("{name: e, count: g}"),
+                  N);
+        for (int i = 0; i < N; i++) /* sets of one point, too */
+            for (int q = 0; q < P; q++)
+                values_of(&r[k], "m")[i * P + q] = i % 4 == 3 ? q == 2 : q != i % P;
+        for (int q = 0; q < P; q++)
+            values_of(&r[k], "m")[5 * P + q] = 1;
+        give_case(&r[k], k == PERMUTED ? BY_COUNT : k);
+        train(&r[k]);
+        if (k == PERMUTED) /* the same network on the same sets, their points in another order */
+            permute(&r[k]);
+        predict(&r[k], &p[k]);
+    }
+    for (int k = 1; k < EDGE_CASES; k++) {
+        const double *a = find(&p[0], "y")->f64, *b = find(&p[k], "y")->f64;
+        const ptrdiff_t n = array_count(find(&p[0], "y"));
+
+        if (k == PERMUTED)
+            for (int i = 0; i < N * P; i++)
+                assert_near(b + (i / P * P + (i + P - 1) % P) * 6, a + i * 6, 6, 1e-9);
+        else
+            assert_int_equal(memcmp(a, b, (size_t)n * sizeof *a) == 0, k == BY_MASK || k == AS_I64);
+    }
+    for (int k = 0; k < EDGE_CASES; k++) {
+        forget(&p[k]);
+        room_clear(&r[k]);
+    }
+}
+
+static void graphs_with_edges_keep_their_promise(void **state)
+{
+    RelnCheck check;
+    Predicted p;
+    Room r;
+
+    (void)state;
+    room_init(&r, GRAPH("{name: e, count: g}"), N);
+    give_case(&r, BY_COUNT);
+    train(&r);
+    predict(&r, &p);
+    for (int data = 0; data < 2; data++) {
+        assert_ok(r.world.ctx,
+                  reln_check(p.model,
+                             &(RelnCheckOptions){.data_path = data ? r.data : NULL, .draws = 8},
+                             &check));
+        assert_true(check.promises && check.kept);
+    }
+    forget(&p);
+    room_clear(&r);
+}
+
+/* ---- offsets ------------------------------------------------------------------------------------------------------------- */
+
+#define SETS(rows)                                                                                 \
+    "{symmetry: o:3, inputs: [{name: v, as: vector, points: true, " rows                           \
+    "}, {name: s, as: scalar}], weights: w, targets: [{name: y, as: vector, points: true}, "       \
+    "{name: c, as: class, classes: 3, points: true}], model: {kind: set, width: 8, depth: 1, "     \
+    "sums: 2}," TRAIN
+
+/* Take the points of arrays (N, P, ...) that count, one behind the other. */
+static void concatenate(Room *r, const char *name, const double *sizes)
+{
+    RelnArray *x = world_find(&r->world, name);
+    const size_t each = (size_t)(array_count(x) / (N * P));
+    double *v = x->values;
+    size_t at = 0;
+
+    for (int i = 0; i < N; i++)
+        for (int q = 0; q < (int)sizes[i]; q++, at++)
+            memmove(v + at * each, v + (size_t)(i * P + q) * each, each * sizeof *v);
+    x->dims[0] = (ptrdiff_t)at;
+    for (int d = 1; d < x->rank - 1; d++)
+        x->dims[d] = x->dims[d + 1];
+    x->rank--;
+}
+
+static void give_offsets(Room *r, bool offsets)
+{
+    double *k = world_array(&r->world, "k", 1, (ptrdiff_t[]){offsets ? N + 1 : N});
+    double sizes[N], at = 0;
+
+    (void)give_weights(r, true);
+    for (int i = 0; i < N; i++) {
+        sizes[i] = 1 + i % P;
+        k[i] = offsets ? at : sizes[i];
+        at += sizes[i];
+    }
+    if (offsets) {
+        k[N] = at;
+        concatenate(r, "v", sizes);
+        concatenate(r, "y", sizes);
+        concatenate(r, "c", sizes);
+        concatenate(r, "w", sizes);
+    }
+    save(r);
+}
+
+static void offsets_are_counts_without_padding(void **state)
+{
+    Predicted p[2];
+    RelnMetrics m[2][2];
+    Room r[2];
+    ptrdiff_t at = 0;
+
+    (void)state;
+    for (int offsets = 0; offsets < 2; offsets++) {
+        room_init(&r[offsets], offsets ? SETS("offsets: k") : SETS("count: k"), N);
+        give_offsets(&r[offsets], offsets);
+        train(&r[offsets]);
+        predict(&r[offsets], &p[offsets]);
+        assert_ok(r[offsets].world.ctx,
+                  reln_evaluate_targets(p[offsets].model, r[offsets].data, 1, m[offsets]));
+    }
+    assert_int_equal(find(&p[1], "y")->rank, 3); /* (T, channels, 3) */
+    for (int i = 0; i < N; i++)
+        for (int q = 0; q < 1 + i % P; q++, at++) {
+            assert_memory_equal(find(&p[0], "y")->f64 + (i * P + q) * 6,
+                                find(&p[1], "y")->f64 + at * 6, 6 * sizeof(double));
+            assert_memory_equal(find(&p[0], "c")->f64 + (i * P + q) * 3,
+                                find(&p[1], "c")->f64 + at * 3, 3 * sizeof(double));
+        }
+    assert_int_equal(find(&p[1], "y")->dims[0], at);
+    for (int t = 0; t < 2; t++)
+        assert_memory_equal(&m[0][t].loss, &m[1][t].loss, sizeof(double));
+    for (int offsets = 0; offsets < 2; offsets++) {
+        forget(&p[offsets]);
+        room_clear(&r[offsets]);
+    }
+}
+
 /* ---- bad input ----------------------------------------------------------------------------------------------------------- */
 
 static void refuse(const char *yaml, const char *array, ptrdiff_t at, double value,
@@ -404,6 +628,52 @@ static void bad_weights_and_targets_get_one_line(void **state)
     refuse(samples, NULL, 0, 0, "w: shape (12, 4); wanted (12,), the weights");
 }
 
+/* One number of an array is wrong. */
+static void refuse_sets(bool offsets, const char *array, ptrdiff_t at, double value,
+                        const char *line)
+{
+    RelnFit *fit = NULL;
+    Room r;
+
+    room_init(&r, offsets ? SETS("offsets: k") : GRAPH("{name: e, count: g}"), N);
+    if (offsets)
+        give_offsets(&r, true);
+    else
+        give_case(&r, BY_COUNT);
+    values_of(&r, array)[at] = value;
+    save(&r);
+    assert_int_not_equal(
+        reln_fit_open(r.world.ctx, r.spec, r.data, &(RelnFitOptions){.folder = r.run}, &fit),
+        RELN_OK);
+    assert_string_equal(reln_ctx_error(r.world.ctx), line);
+    room_clear(&r);
+}
+
+static void bad_edges_and_offsets_get_one_line(void **state)
+{
+    (void)state;
+    refuse_sets(false, "e", 2 * E, 4,
+                "e: row 1 has the edge (4, 1); wanted whole numbers from 0 to 3, places of points");
+    refuse_sets(
+        false, "e", 2 * E + 1, -1,
+        "e: row 1 has the edge (1, -1); wanted whole numbers from 0 to 3, places of points");
+    refuse_sets(false, "e", 2 * E, 0,
+                "e: row 1 has the edge (0, 1), and place 0 is no point of it");
+    refuse_sets(false, "g", 3, 7,
+                "g: row 3 has 7 edges; wanted a whole number from 0 to 6, the places that there "
+                "are");
+    refuse_sets(true, "k", 3, 2,
+                "k: row 3 is 2, behind 3 of the row before it; offsets that do not go back were "
+                "wanted");
+    refuse_sets(true, "k", 0, 1, "k: it begins with 1; wanted 0");
+    refuse_sets(true, "k", N, 99, "k: it ends at 99, and v has 30 rows; wanted the same");
+    refuse_sets(true, "k", 2, 1.5,
+                "k: row 2 is 1.5; an offset, a whole number from 0 on, was wanted");
+    refuse_sets(true, "k", 1, 0,
+                "k: row 0 has 0 points; wanted a whole number from 1 to 4, the places that there "
+                "are");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,7 +683,11 @@ int main(void)
         cmocka_unit_test(a_set_of_one_and_other_places_run),
         cmocka_unit_test(a_weight_of_two_is_a_sample_twice),
         cmocka_unit_test(truth_without_weight_teaches_nothing),
+        cmocka_unit_test(edges_lead_from_point_to_point),
+        cmocka_unit_test(graphs_with_edges_keep_their_promise),
+        cmocka_unit_test(offsets_are_counts_without_padding),
         cmocka_unit_test(bad_weights_and_targets_get_one_line),
+        cmocka_unit_test(bad_edges_and_offsets_get_one_line),
     };
 
     return cmocka_run_group_tests_name("fit/points", tests, NULL, NULL);

@@ -207,7 +207,7 @@ static void run(Run *r)
     const RelnArray *mask = world_find(w, "m");
 
     assert_ok(w->ctx, reln_data_bind_raw(w->data, r->plan, SAMPLES, (const double *const *)r->raw,
-                                         mask ? mask->values : NULL));
+                                         mask ? mask->values : NULL, NULL));
     assert_ok(w->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = SAMPLES}));
 }
 
