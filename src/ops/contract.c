@@ -4,14 +4,14 @@
 #include "ops/ops.h"
 
 typedef struct Attr {
-    const RelnTensor3 *t; /* of the graph: equal tensors are one object */
+    const RelnTensor3 *t; /* interned by the graph: equal tensors are one object */
 } Attr;
 
 /*!
  * reln_contract() -- z[k,c] = sum_ij T[i,j,k] x[i,c] y[j,c]
  *
  * Shapes  x (..., I, C), y (..., J, C) -> z (..., K, C); leading axes and channels broadcast
- * Rep     x's, y's -> w, and T must be an intertwiner of them
+ * Rep     reps of x and y -> w; T must be an intertwiner between them
  * Fails   RELN_ERR_SHAPE when I, J do not fit T; RELN_ERR_REP when T does not commute with a generator
  * Cost    3 multiplications or additions for each non-zero of T and channel
  */
@@ -24,14 +24,14 @@ RELN_API RelnNode *reln_contract(RelnGraph *g, const RelnTensor3 *T, RelnNode *x
 RELN_API RelnNode *reln_pair(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_bracket() -- z = [x, y], channel by channel, in an algebra: T = structure constants
+ * reln_bracket() -- z = [x, y] in an algebra, for each channel: T = structure constants
  *
- * Rep     both in the algebra's adjoint rep, and z
+ * Rep     x, y and z are in the adjoint rep of the algebra
  */
 RELN_API RelnNode *reln_bracket(RelnGraph *g, const RelnAlgebra *algebra, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_form() -- s[c] = B(x[:,c], y[:,c]), channel by channel, an invariant
+ * reln_form() -- s[c] = B(x[:,c], y[:,c]) for each channel, an invariant
  */
 RELN_API RelnNode *reln_form(RelnGraph *g, const RelnAlgebra *algebra, RelnForm form, RelnNode *x,
                              RelnNode *y);
@@ -65,7 +65,7 @@ typedef struct Prepared {
     ptrdiff_t extent[3];                                        /* P, Q, R of the output */
     ptrdiff_t stride_x[RELN_LOOP_MAX], stride_y[RELN_LOOP_MAX]; /* items, P, Q, R in elements */
     ptrdiff_t zrow;
-    ptrdiff_t sx, sy; /* of channels */
+    ptrdiff_t sx, sy; /* strides of channels */
 } Prepared;
 
 static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
@@ -94,7 +94,7 @@ static RelnStatus forward(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
     const ptrdiff_t cx = z->in[0]->shape.dims[RELN_C], cy = z->in[1]->shape.dims[RELN_C],
                     c = z->shape.dims[RELN_C];
-    const bool one = p->extent[0] * p->extent[1] * p->extent[2] == 1; /* row in an item */
+    const bool one = p->extent[0] * p->extent[1] * p->extent[2] == 1; /* one row in an item */
     const ptrdiff_t items = one ? 1 : e->n, rows = one ? e->n : p->extent[2];
     ptrdiff_t z_at = 0;
 
