@@ -1,4 +1,4 @@
-/* relate.c -- invariants between features of two sets of channels, at several scales; and rows that lie far apart. */
+/* relate.c -- invariants between two features at several scales; and selecting rows that lie far apart. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -60,7 +60,7 @@ RelnNode *reln_nn_lengths(const RelnNet *net, RelnNode *x, const RelnScales *sca
 
 /* ---- rows far apart ----------------------------------------------------------------------------------------------- */
 
-/* sum_c |B(x_c - y_c, x_c - y_c)|, y of the sample */
+/* sum_c |B(x_c - y_c, x_c - y_c)|, with y of the sample */
 static RelnNode *apart(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
     RelnGraph *g = net->graph;
@@ -69,7 +69,7 @@ static RelnNode *apart(const RelnNet *net, RelnNode *x, RelnNode *y)
     return reln_sum(g, reln_abs(g, reln_nn_form(net, d, d)), RELN_C);
 }
 
-/* sum_c |B(x_c, x_c)| + |B(x_c, y_c)|, y of the sample */
+/* sum_c |B(x_c, x_c)| + |B(x_c, y_c)|, with y of the sample */
 static RelnNode *size_of(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
     RelnGraph *g = net->graph;
