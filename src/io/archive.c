@@ -1,7 +1,7 @@
-/* archive.c -- one view of named arrays: .npz, .npy, folders of .npy, .safetensors, .h5, memory.
+/* archive.c -- one interface to named arrays: .npz, .npy, folders of .npy, .safetensors, .h5, memory.
  *
- * An array is a header and a place of its numbers: a stretch of a file, or memory. Those that are packed, in Fortran's
- * order or in HDF5 are brought to such a place when they are first asked for; after that reading allocates nothing.
+ * An array is a header and the place of its numbers: a range of a file, or memory. Arrays that are compressed, in Fortran
+ * order or in HDF5 are brought to such a place at their first use; after that, reading allocates nothing.
  */
 #include "io/archive.h"
 
@@ -176,7 +176,7 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
     return convert_rows(v, a, first, n_rows, out);
 }
 
-/* Read the given rows; consecutive rows are read together. */
+/* Reads the given rows; consecutive rows are read together. */
 RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const ptrdiff_t *rows,
                              double *out)
 {
