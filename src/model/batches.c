@@ -15,7 +15,7 @@ RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
     return RELN_OK;
 }
 
-/* Move a sample to a random frame, another one in every epoch. */
+/* Moves a sample to a random frame, which changes with every epoch. */
 static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
 {
     const uint64_t key[2] = {epoch, (uint64_t)row};
@@ -32,7 +32,7 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     return status;
 }
 
-/* Load a sample into place `at` of the batch. */
+/* Loads a sample into position `at` of the batch. */
 static RelnStatus load_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
                               uint64_t epoch)
 {
@@ -112,7 +112,7 @@ RelnStatus reln_data_bind(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdif
     }
     RELN_TRY(bind(d, plan));
     RELN_TRY(reln_plan_samples(plan, n, &first, &end));
-    for (ptrdiff_t i = 0; i < n; i++) { /* other ranks read the others */
+    for (ptrdiff_t i = 0; i < n; i++) { /* each rank reads its own samples */
         if (i >= first && i < end)
             RELN_TRY(fill_sample(d, rows[i], i, points, epoch));
         points += d->batch.points[i];

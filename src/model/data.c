@@ -1,12 +1,12 @@
-/* data.c -- the data of a model: arrays are found, checked and lifted in one pass over the archive. */
+/* data.c -- the data of a model: finds, checks and lifts arrays in one pass over the archive. */
 #include <string.h>
 
 #include "model/data.h"
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
-/* Check a row, lift it where it is needed, and add it to the sums; with sums NULL, the constants of the model are not
- * changed. */
+/* Checks a row, lifts it if needed, and adds it to the sums; if sums is NULL, the constants of the model are
+ * not changed. */
 static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 {
     Sums *sums = self;
@@ -36,7 +36,7 @@ static RelnStatus pass_over(RelnData *d)
     return status;
 }
 
-/* Allocate memory. Samples without random frames are kept lifted, if they fit the budget. */
+/* Allocates memory. Samples without random frames are kept lifted, if they fit the budget. */
 static RelnStatus make_room(RelnData *d)
 {
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
@@ -97,7 +97,7 @@ static RelnStatus find(RelnData *d)
     return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
 
-/* Make the metrics of errors, and room for one sample of every target. */
+/* Makes the metrics of errors, and memory for one sample of every target. */
 static RelnStatus make_targets(RelnData *d)
 {
     d->seen = reln_arena_alloc(&d->arena, (size_t)reln_model_truths(d->m), sizeof *d->seen);
