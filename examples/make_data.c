@@ -20,8 +20,8 @@ typedef struct Set {
     RelnCtx *ctx;
     RelnGroup *group;
     ptrdiff_t n;
-    RelnRng rng, frames; /* apart: the same samples in any frame */
-    double cond;         /* of the frames; 0: as they are */
+    RelnRng rng, frames; /* separate streams: the same samples in any frame */
+    double cond;         /* condition number of the frames; 0: no change of frame */
     double *a, *b, *y;
     int64_t *label, *fold;
 } Set;

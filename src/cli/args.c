@@ -15,7 +15,7 @@ typedef struct Option {
     Kind kind;
     const char *value; /* the name of its value, NULL for a flag */
     size_t offset;     /* of its field in CliArgs */
-    unsigned needs;    /* CLI_EVERY or the bit a command must have */
+    unsigned needs;    /* CLI_EVERY, or the bit that a command must have */
     uint64_t min, max; /* of a number */
     const char *help;
 } Option;
@@ -116,7 +116,7 @@ void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
     cli_fail_unknown(what, word, known, count);
 }
 
-/* Is the word "--name" or "--name=value"? */
+/* Returns whether the word is "--name" or "--name=value". */
 static bool names(const char *word, const Option *option)
 {
     const size_t length = strlen(option->name);
@@ -143,7 +143,7 @@ static bool set_number(const CliCommand *command, const Option *option, const ch
 
     errno = 0;
     value = strtoull(text, &end, 10);
-    /* strtoull takes signs and spaces; we do not */
+    /* strtoull accepts signs and spaces, which are refused here */
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < option->min ||
         value > option->max) {
         cli_fail(CLI_USAGE, "%s: %s is '%.60s'; wanted a whole number from %llu to %llu",
@@ -183,7 +183,7 @@ static bool set(const CliCommand *command, const Option *option, const char *val
     return true;
 }
 
-/* Parse an option that the command itself interprets; its value may be missing. */
+/* Parses an option that the command itself interprets; its value may be missing. */
 static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
 {
     const char *const word = argv[*at], *const sign = strchr(word, '=');
@@ -197,7 +197,7 @@ static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
     return true;
 }
 
-/* Handles argv[*at], and the value after it where there is one. */
+/* Handles argv[*at], and the value after it if there is one. */
 static bool parse_option(const CliCommand *command, int argc, char **argv, int *at, CliArgs *out)
 {
     const char *const word = argv[*at], *const sign = strchr(word, '=');

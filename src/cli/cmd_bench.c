@@ -1,4 +1,4 @@
-/* cmd_bench.c -- `reln bench`: the speed of the networks on this machine, beside the machine's peak. */
+/* cmd_bench.c -- `reln bench`: the speed of networks on this machine, compared with the machine's peak. */
 #include <string.h>
 
 #include "bench/bench.h"
@@ -183,7 +183,7 @@ static CliExit print_json(RelnCtx *ctx, const BenchResult *r)
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-/* A time with its unit: three digits, whatever its size. */
+/* Writes a time with its unit, in three digits. */
 static const char *duration(double seconds, char text[16])
 {
     if (seconds < 1e-3)
@@ -321,11 +321,11 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
     if (status != RELN_OK)
         return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
     printf("%.0f %.6f\n", process.peak_bytes, process.build);
-    (void)fflush(stdout); /* the process that started this one takes the time now */
+    (void)fflush(stdout); /* the process that started this one stops its clock now */
     return CLI_DONE;
 }
 
-static const double latency = 2e-6, bandwidth = 12.5e9; /* of the network that is projected to */
+static const double latency = 2e-6, bandwidth = 12.5e9; /* of the network of the projection */
 
 static CliExit scale(RelnCtx *ctx, const CliArgs *args)
 {

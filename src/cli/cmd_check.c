@@ -1,4 +1,4 @@
-/* cmd_check.c -- `reln check`: does a model keep its promise of equivariance? */
+/* cmd_check.c -- `reln check`: measures whether a model is equivariant, or proves it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static CliExit verdict(const RelnCheck *c)
     return c->promises && !c->kept ? CLI_BROKEN : CLI_DONE;
 }
 
-/* Condition numbers of the matrices in the data, beside those of g. */
+/* A Seen holds the condition numbers of the matrices in the data, for comparison with those of g. */
 typedef struct Seen {
     int n;
     RelnCondition of[RELN_SPEC_INPUTS];
@@ -226,7 +226,7 @@ static CliExit print_certificate_json(RelnCtx *ctx, const RelnModel *model,
     return code == CLI_DONE ? proved(c) : code;
 }
 
-/* Is line i the first of its kind and rule? */
+/* Returns whether line i is the first of its kind and rule. */
 static bool is_first(const RelnCertificate *c, int i)
 {
     for (int j = 0; j < i; j++)
@@ -236,7 +236,7 @@ static bool is_first(const RelnCertificate *c, int i)
     return true;
 }
 
-/* One row for each kind and rule: how many there are, and how many of them are proved. */
+/* Adds one row for each kind and rule: how many there are, and how many of them are proved. */
 static void fill_rules(const RelnCertificate *c, RelnTable *table)
 {
     reln_table_column(table, "claim", RELN_COL_LEFT);

@@ -1,4 +1,4 @@
-/* cmd_eval.c -- `reln eval`: how good a trained model is on arrays with known targets. */
+/* cmd_eval.c -- `reln eval`: the errors of a trained model on arrays with known targets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const char help[] =
     "  reln eval run test.npz --json          {\"samples\": 1000, \"loss\": ..., \"mse\": ..., "
     "...}\n";
 
-/* What was found of all targets. */
+/* A Found holds the results for all targets. */
 typedef struct Found {
     const RelnSpec *spec;
     RelnMetrics all, each[RELN_SPEC_TARGETS];
@@ -40,7 +40,7 @@ static void print_text(const RelnMetrics *m)
         printf("below q%-3.4g %.6g\n", m->quantile[i], m->below[i]);
 }
 
-/* Print one table after another, each made by its function. */
+/* Prints one table after another, each made by its function. */
 static CliExit show(RelnCtx *ctx, const RelnScores *s, const RelnSpecTarget *target, int which)
 {
     RelnTable *table = NULL;
@@ -59,7 +59,7 @@ static CliExit show(RelnCtx *ctx, const RelnScores *s, const RelnSpecTarget *tar
     return code;
 }
 
-enum { MOST_SHOWN = 20 }; /* classes; of more, scripts get the matrix */
+enum { MOST_SHOWN = 20 }; /* number of classes; with more, only --json has the matrix */
 
 static CliExit print_scores(RelnCtx *ctx, const RelnSpecTarget *target, const RelnScores *s)
 {

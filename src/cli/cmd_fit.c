@@ -1,4 +1,4 @@
-/* cmd_fit.c -- `reln fit`: a model trained on the user's arrays. */
+/* cmd_fit.c -- `reln fit`: trains a model on the user's arrays. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -36,13 +36,13 @@ static const char help[] =
 
 typedef struct Watch {
     CliProgress progress;
-    bool validated; /* there are samples for it: scores are not those of training */
+    bool validated; /* there are validation samples: scores are not those of training */
     bool class;
     uint64_t steps_per_epoch;
-    uint64_t until; /* epoch to pause after; 0: none */
+    uint64_t until; /* epoch after which to pause; 0: none */
 } Watch;
 
-/* Print an evaluation as a line of a log. */
+/* Prints an evaluation as a line of a log. */
 static void show_row(Watch *watch, const RelnTrainProgress *p)
 {
     const RelnTrainRow *row = p->row;
@@ -152,7 +152,7 @@ static void print_text(const char *folder, const RelnFitResult *r)
     printf("report %s/report.html\n", folder);
 }
 
-/* Say in one line what a diverged run has left. */
+/* Prints one line about a diverged run and its files. */
 static CliExit diverged(const char *folder, const RelnFitResult *r)
 {
     if (!r->best)
@@ -189,7 +189,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
     r = reln_fit_result(fit);
     if (r.warning[0] != '\0' && !args->quiet)
         fprintf(stderr, "reln: note: %s\n", r.warning);
-    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause that --until asked for */
+    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause of --until */
         if (!args->quiet)
             printf("paused at step %llu of %llu; go on with: reln fit --resume %s\n",
                    (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);

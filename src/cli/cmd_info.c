@@ -40,7 +40,7 @@ static void close_info(Info *info)
     reln_model_destroy(info->model);
 }
 
-/* The extents of a layer's output for one sample, with a full set where it has points. */
+/* Returns the extents of a layer's output for one sample, with a full set if it has points. */
 static RelnDims layer_dims(const Info *info, const RelnNode *node)
 {
     RelnDims d = reln_node_dims(node);
@@ -92,7 +92,8 @@ static CliExit print_json(RelnCtx *ctx, const Info *info)
     return cli_print_doc(doc, root);
 }
 
-/* Which statistics predictions use: those of training, as they are, so a sample's prediction depends on nothing else. */
+/* Returns a text about the statistics that predictions use: those of training, so the prediction of a sample
+ * does not depend on others. */
 static const char *test_time(const RelnModel *model, char *text, size_t size)
 {
     const RelnStore *store = reln_model_store(model);

@@ -1,4 +1,4 @@
-/* cmd_report.c -- `reln report`: runs side by side. */
+/* cmd_report.c -- `reln report`: compares runs. */
 #include <math.h>
 #include <stdlib.h>
 

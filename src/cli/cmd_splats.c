@@ -1,4 +1,5 @@
-/* cmd_splats.c -- `reln splats`: what is in a file of splats or a mesh, and arrays for `reln fit` from such files. */
+/* cmd_splats.c -- `reln splats`: describes a file of splats or a mesh, and makes arrays for `reln fit` from
+ * such files. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static const char help[] =
 
 enum { PIECE = 4096, SHOWN = 3000, BINS = 120 };
 
-/* Numbers of all splats by bins of equal width, and their ends. */
+/* Bins counts the numbers of all splats in bins of equal width. */
 typedef struct Bins {
     double low, width; /* of the first bin */
     double count[BINS];
@@ -39,7 +40,7 @@ static void bins_add(Bins *b, double x)
     b->most = fmax(b->most, x);
 }
 
-/* The value below which a share lies, to a bin. */
+/* Returns the value below which a share lies, to the width of a bin. */
 static double bins_share(const Bins *b, double n, double share)
 {
     double sum = 0;
@@ -57,7 +58,7 @@ typedef struct Survey {
     double low[3], high[3];
     Bins opacity, scale[3]; /* scale: log10 of the longest, middle, shortest */
     ptrdiff_t n, shown;
-    double (*rows)[RELN_SPLAT]; /* (SHOWN): each splat with the same chance */
+    double (*rows)[RELN_SPLAT]; /* (SHOWN): random splats, each chosen with the same probability */
 } Survey;
 
 static void survey_open(Survey *s)
@@ -75,7 +76,7 @@ static void survey_add(Survey *s, RelnRng *rng, const double *row)
     double t[3] = {row[RELN_SPLAT_SCALE], row[RELN_SPLAT_SCALE + 1], row[RELN_SPLAT_SCALE + 2]};
     const uint64_t place = s->n < SHOWN ? (uint64_t)s->n : reln_rng_below(rng, (uint64_t)s->n + 1);
 
-    for (int i = 0; i < 3; i++) /* falling */
+    for (int i = 0; i < 3; i++) /* descending */
         for (int j = i + 1; j < 3; j++)
             if (t[j] > t[i]) {
                 const double kept = t[i];
@@ -292,7 +293,8 @@ static CliExit info(RelnCtx *ctx, const CliArgs *args)
 
 /* ---- convert --------------------------------------------------------------------------------------------------------------- */
 
-/* Arrays of a set of objects: position (N, n, 3), covariance (N, n, 3, 3), opacity (N, n), colour (N, n, 3), label (N). */
+/* Saves the arrays of a set of objects: position (N, n, 3), covariance (N, n, 3, 3), opacity (N, n), colour
+ * (N, n, 3), label (N). */
 static RelnStatus save(RelnCtx *ctx, const char *path, const SplatsObjects *o)
 {
     const ptrdiff_t n = o->n * o->splats;

@@ -41,7 +41,7 @@ typedef struct Sweep {
     int n_over;
     Over over[MOST_OVER];
     int n_runs;
-    double length; /* epochs or steps of a whole run, as the SPEC counts */
+    double length; /* epochs or steps of a whole run, in the unit of the SPEC */
     CliShow how;
 } Sweep;
 
@@ -78,7 +78,7 @@ static bool add_value(Over *o, const char *text, size_t length)
     return true;
 }
 
-/* Read values between commas; commas inside of brackets belong to a value. */
+/* Reads values separated by commas; commas inside brackets belong to a value. */
 static bool read_list(const char *text, Over *o)
 {
     const char *from = text;
@@ -97,7 +97,7 @@ static bool read_list(const char *text, Over *o)
     }
 }
 
-/* Turn a range into the values a, 2a, 4a ... up to b, for a grid. */
+/* Converts a range to the values a, 2a, 4a ... up to b, for a grid. */
 static bool spread(Over *o)
 {
     char text[VALUE];
@@ -127,8 +127,8 @@ static CliExit read_over(const char *text, bool random, Over *o)
                       text, MOST_VALUES);
 }
 
-/* The setting of a key in a run, counted from 0: in a grid the last key runs fastest; random draws are a function of
- * seed, run and key. */
+/* Writes the setting of a key in a run, counted from 0: in a grid the last key changes fastest; random draws
+ * are a function of seed, run and key. */
 static void setting(const Sweep *s, int run, int over, char text[SETTING])
 {
     const Over *o = &s->over[over];
@@ -184,7 +184,7 @@ static CliExit plan(RelnCtx *ctx, Sweep *s)
                : CLI_DONE;
 }
 
-/* Read the settings of every run once, before the first run begins. */
+/* Checks the settings of every run before the first run begins. */
 static CliExit check(RelnCtx *ctx, const Sweep *s)
 {
     const char *sets[CLI_MAX_SETS + MOST_OVER];
@@ -212,7 +212,7 @@ static void folder_of(const Sweep *s, int run, char path[PATH])
     snprintf(path, PATH, "%s/run-%03d", s->folder, run + 1);
 }
 
-/* Write the description of the sweep to its folder; a folder that holds another sweep is refused. */
+/* Writes the description of the sweep to its folder; a folder that holds another sweep is refused. */
 static CliExit enter(RelnCtx *ctx, const Sweep *s)
 {
     const CliArgs *args = s->args;
@@ -245,8 +245,8 @@ static CliExit enter(RelnCtx *ctx, const Sweep *s)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------------ */
 
-/* In the child: become `reln fit`. The child ends with its parent, or else the next sweep would find its folder
- * locked. */
+/* In the child: executes `reln fit`. The child ends with its parent; otherwise the next sweep would find its
+ * folder locked. */
 static void become(const Sweep *s, int run, double until, int threads)
 {
     char folder[PATH], sets[MOST_OVER][SETTING], budget[32], number[16], checkpoint[PATH + 32];
@@ -305,7 +305,7 @@ static CliExit reached(RelnCtx *ctx, const Sweep *s, int run, double until, bool
     return code;
 }
 
-/* Wait for one child; a run that diverged has ended, too. */
+/* Waits for one child; a run that diverged has ended, too. */
 static CliExit collect(Child *children, int jobs)
 {
     int state = 0;
@@ -334,7 +334,7 @@ static void end_all(Child *children, int jobs)
             continue;
 }
 
-/* Train all runs of the list up to an epoch, `jobs` at a time. */
+/* Trains all runs of the list up to an epoch, `jobs` at a time. */
 static CliExit train(RelnCtx *ctx, const Sweep *s, int n, const int *list, double until)
 {
     const int cores = cli_threads(s->args);
@@ -401,7 +401,7 @@ static CliExit score_of(RelnCtx *ctx, const Sweep *s, int run, double until, dou
     return code;
 }
 
-/* Keep the better half of the runs, in the order of their numbers. */
+/* Keeps the better half of the runs, in the order of their numbers. */
 static CliExit halve(RelnCtx *ctx, const Sweep *s, double until, int *n, int *list)
 {
     double scores[MOST_RUNS];

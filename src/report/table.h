@@ -27,21 +27,21 @@ typedef struct RelnNote {
 struct RelnTable {
     RelnFault fault;
     RelnArena arena;
-    RelnMarkup text; /* what was written last */
+    RelnMarkup text; /* text written last */
     const char *title;
-    int width; /* of text; 0: no limit */
+    int width; /* limit of text; 0: none */
     int n_columns;
-    int n_cells; /* of the last row */
+    int n_cells; /* number of cells of the last row */
     struct {
         const char *name;
         unsigned flags;
-        double largest; /* magnitude of its values */
+        double largest; /* largest magnitude of its values */
     } columns[RELN_TABLE_COLUMNS];
     RelnRow *rows, *last;
     RelnNote *notes, *last_note;
 };
 
-/* The caller has checked that the table has no failure. */
+/* The caller must have checked that the table has not failed. */
 void reln_table_html(RelnTable *table, RelnMarkup *text);
 
 #endif
