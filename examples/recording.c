@@ -1,16 +1,18 @@
 /* recording.c -- a flight as a recording to try `reln fit` on: noisy velocities with their covariances.
  *
- *     recording make euroc.csv DIR              # DIR/train.npz, valid.npz, test.npz: t (T,), v (T, 3), C (T, 3, 3), p (T, 3), r (T,)
- *     recording score DIR/test.npz PREDICTIONS  # root mean square error of displacements over 1 s, beside two estimates
- *     recording                                 # its own flight instead of a file; checks what is said below
+ *     recording make euroc.csv DIR              # DIR/train.npz, valid.npz, test.npz: t (T,), v (T, 3), C (T, 3, 3),
+ *     p (T, 3), r (T,) recording score DIR/test.npz PREDICTIONS  # root mean square error of displacements over 1 s,
+ *     beside two estimates recording                                 # its own flight instead of a file; checks what
+ *     is said below
  *
- * The file has a heading and lines of time in nanoseconds, position, quaternion and velocity, separated by commas. The first
- * 60 % of the flight are for training, the next 15 % for validation, the rest for testing; each part is there several times,
- * with other noise, as recordings r = 0, 1, ... .
+ * The file has a heading and lines of time in nanoseconds, position, quaternion and velocity, separated by commas.
+ * The first 60 % of the flight are for training, the next 15 % for validation, the rest for testing; each part is
+ * there several times, with other noise, as recordings r = 0, 1, ... .
  *
- * Noise comes in bursts along the axes of flight (forwards, sideways, up): of each, the standard deviation is 0.2 m/s for 1.6 s
- * on average, then 4 m/s for 0.4 s. The covariance says which it is. So the integral of the velocity is poor, and the
- * polynomial of degree 3 that fits the window best, each step weighed by its inverse covariance, is good.
+ * Noise comes in bursts along the axes of flight (forwards, sideways, up): of each, the standard deviation is 0.2
+ * m/s for 1.6 s on average, then 4 m/s for 0.4 s. The covariance says which it is. So the integral of the velocity
+ * is poor, and the polynomial of degree 3 that fits the window best, each step weighed by its inverse covariance, is
+ * good.
  */
 #include <math.h>
 #include <reln/reln.h>

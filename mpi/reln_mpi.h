@@ -1,4 +1,5 @@
-/* reln_mpi.h -- a communicator of reln over MPI. Compile reln_mpi.c with the mpicc of your MPI and link it to your program:
+/* reln_mpi.h -- a communicator of reln over MPI. Compile reln_mpi.c with the mpicc of your MPI and link it to your
+ * program:
  *
  *     const RelnComm *comm = NULL;
  *     if (reln_mpi_open(&argc, &argv, &comm) != 0) return 1;        // MPI_Init_thread(), unless you called it

@@ -6,10 +6,10 @@
  *     for (int i = 0; i < result.n_rows; i++) ... result.rows[i].share
  *     bench_clear(&result);
  *
- * A case is a network, a layer or a kernel, built for one of three passes and run on a batch. Its nominal operations are those
- * of its matrix products by the dense formulas (for kernels: as the plan counts them), so work that a plan saves still counts.
- * A share is these operations, divided by the time and by the rate of as many threads of the machine's sgemm at
- * 1008 x 256 x 256, measured alternately with the case.
+ * A case is a network, a layer or a kernel, built for one of three passes and run on a batch. Its nominal operations
+ * are those of its matrix products by the dense formulas (for kernels: as the plan counts them), so work that a plan
+ * saves still counts. A share is these operations, divided by the time and by the rate of as many threads of the
+ * machine's sgemm at 1008 x 256 x 256, measured alternately with the case.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H

@@ -1,8 +1,8 @@
 /* blas.c -- loads OpenBLAS at run time, with one thread, when there is memory for it.
  *
  * A program that is linked with OpenBLAS cannot report that memory is short: the loader gives up before main(), or the
- * library's constructor starts threads and raises SIGINT if that fails. So the program is not linked with it. The functions
- * below have the names that the library in src/ calls, and pass every call on to the loaded functions. */
+ * library's constructor starts threads and raises SIGINT if that fails. So the program is not linked with it. The
+ * functions below have the names that the library in src/ calls, and pass every call on to the loaded functions. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */ /* NOLINT(bugprone-reserved-identifier) */
 #include "cli/blas.h"
 

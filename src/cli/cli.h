@@ -47,10 +47,10 @@ extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench, cli_c
 bool cli_dtype(const CliArgs *args, RelnDtype *out);
 /* Reads --kernels; returns false, after a message, when it is neither "fastest" nor "reference". */
 bool cli_reference(const CliArgs *args, bool *out);
-/* Prints a line on stderr when a model has its starting weights, because its run has not been evaluated
- * yet. */
 /* Prints a line on stderr if data seem to be in other units than those of training. */
 void cli_note_units(const RelnModel *model);
+/* Prints a line on stderr when a model has its starting weights, because its run has not been evaluated
+ * yet. */
 void cli_note_untrained(const RelnModel *model);
 int cli_threads(const CliArgs *args); /* --threads, or the number of cores */
 

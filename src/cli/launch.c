@@ -1,8 +1,8 @@
 /* launch.c -- see launch.h.
  *
- * Programs of Open MPI and MPICH are not compatible, so there is one of each, reln-openmpi and reln-mpich: this program with
- * one more file (mpi/reln_mpi.c). The plain program looks for the variables that a launcher sets in the environment and
- * executes the matching program; without a launcher it needs no MPI. */
+ * Programs of Open MPI and MPICH are not compatible, so there is one of each, reln-openmpi and reln-mpich: this
+ * program with one more file (mpi/reln_mpi.c). The plain program looks for the variables that a launcher sets in the
+ * environment and executes the matching program; without a launcher it needs no MPI. */
 #define _DEFAULT_SOURCE /* NOLINT(bugprone-reserved-identifier) */
 #include "cli/launch.h"
 

@@ -5,9 +5,9 @@
  *
  * Fields of a compound, such as tables of pandas, count as datasets: "/group/table/field".
  *
- * Before a file is opened, the process limits itself to 2 GiB of memory and ten minutes, and gives up every right to write files
- * other than its own output. Links to other files, external storage and virtual datasets are not followed: all data come from
- * the named file. Exit 0, or 1 with one line on stderr.
+ * Before a file is opened, the process limits itself to 2 GiB of memory and ten minutes, and gives up every right to
+ * write files other than its own output. Links to other files, external storage and virtual datasets are not
+ * followed: all data come from the named file. Exit 0, or 1 with one line on stderr.
  */
 #include <hdf5.h>
 #include <stdbool.h>
