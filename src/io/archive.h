@@ -2,6 +2,8 @@
 #ifndef IO_ARCHIVE_H
 #define IO_ARCHIVE_H
 
+#include <pthread.h>
+
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/windows.h"
@@ -22,9 +24,9 @@ typedef struct Array {
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
-    RelnWindowArray window; /* for windows: the array of steps, and which steps a row has */
-    int *in_part;     /* for several files: the index of the array in each file */
-    ptrdiff_t *first; /* and its first row in each file; one entry more than files */
+    RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
+    int *in_part;           /* of several files: which array it is in each */
+    ptrdiff_t *first;       /* and its first row there, one more than files */
 } Array;
 
 /* A Windows holds rows that are windows of steps of another archive. */
@@ -48,15 +50,18 @@ struct RelnArchive {
     RelnSource *sources;
     int n_sources, n, n_unread;
     Array *arrays;
-    Unread *unread; /* of a .h5 */
+    Unread *unread;       /* of a .h5 */
+    pthread_mutex_t lock; /* held while rows are read: several threads may */
     unsigned char *buffer;
-    Windows *windows; /* NULL: rows are those of the arrays */
-    RelnArchive **parts; /* the files of an archive of several files; NULL: a single file */
+    Windows *windows;    /* NULL: rows are those of the arrays */
+    RelnArchive **parts; /* several files as one; NULL: it is one */
     int n_parts;
 };
 
-/* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: it is
- * searched for. */
+/* An archive without arrays; NULL when memory is out. */
+RelnArchive *reln_archive_create(RelnCtx *ctx);
+
+/* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */
 RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);
 /* archive_parts.c: returns whether a path stands for several files; opens the files that match, in the order
  * of their names. */

@@ -85,7 +85,9 @@ void reln_table_destroy(RelnTable *table);                   /* NULL is fine */
 void reln_table_title(RelnTable *table, const char *title);
 /* Adds a column, before the first row: RELN_ERR_ARG otherwise. flags: RelnColumnFlags, or-ed. */
 void reln_table_column(RelnTable *table, const char *name, unsigned flags);
-void reln_table_note(RelnTable *table, const char *note); /* a line below the table; any number of notes */
+/* The last column's best values are those nearest to `target`, whatever its flags say of the best. */
+void reln_table_nearest(RelnTable *table, double target);
+void reln_table_note(RelnTable *table, const char *note); /* a line below; any number */
 
 /* Limits plain and terminal text to so many columns of the screen, if possible. Columns that do not fit go
  * below, as tables of the same rows that repeat the first column. 0, the default: no limit. */
@@ -100,7 +102,9 @@ void reln_table_mean(RelnTable *table, double mean, double spread, int digits);
 void reln_table_count(RelnTable *table, int64_t count);
 /* Adds a cell with a given text and the value that bars and best values use. */
 void reln_table_value(RelnTable *table, double value, const char *text);
-/* Adds a heading above the rows that follow. A best value is the best of the whole column. */
+/* The last row is a reference: it takes no part in best values. */
+void reln_table_reference(RelnTable *table);
+/* A heading over the rows that follow. A best value is the best of the whole column. */
 void reln_table_group(RelnTable *table, const char *name);
 
 /* *text is terminated by a NUL, which n_bytes does not count; borrowed until the next call with this
