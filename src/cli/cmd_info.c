@@ -4,8 +4,10 @@
 #include "cli/cli.h"
 
 static const char help[] =
-    "Parameters, symmetry, inputs and their lifts, layers with their reps, and the cost of one\n"
-    "prediction: FLOPs, bytes, memory. All from the same plan that runs. Sets are counted full.\n"
+    "Prints parameters, symmetry, inputs and their lifts, layers with their reps, and the cost "
+    "of one\n"
+    "prediction: FLOPs, bytes, memory. The cost is that of the plan that runs, for sets of full "
+    "size.\n"
     "\n"
     "  reln info run\n"
     "  reln info run --graph                            the network, layer by layer\n"

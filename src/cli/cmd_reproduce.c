@@ -9,16 +9,16 @@
 
 static const char help[] =
     "Makes the data, trains every model of the table with several seeds, and prints the results "
-    "beside the paper's.\n"
-    "The folder gets results.json, metrics.csv, table.md, report.html and the trained models. "
-    "A run that is finished is\n"
-    "not made again: the same command goes on where it was stopped, and --finished makes the "
-    "tables without going on.\n"
+    "beside the published\n"
+    "ones. The folder gets results.json, metrics.csv, table.md, report.html and the trained "
+    "models. A finished run is not\n"
+    "repeated: the same command resumes where it was stopped, and --finished only makes the "
+    "tables of finished runs.\n"
     "\n"
     "  reln reproduce                                  list the tasks and their models\n"
     "  reln reproduce sp4 --scale quick\n"
-    "  reln reproduce pendulum --scale full --jobs 4   four runs at a time: small networks do not "
-    "fill many threads\n"
+    "  reln reproduce pendulum --scale full --jobs 4   four runs at a time: small networks do "
+    "not fill many threads\n"
     "  reln reproduce platonic --scale full --models reln,best --seeds 5 --out results/platonic\n";
 
 /* ---- lists --------------------------------------------------------------------------------------------------------- */
@@ -278,7 +278,7 @@ const CliCommand cli_cmd_reproduce = {
     .name = "reproduce",
     .synopsis = "reproduce\nreproduce TASK [--scale smoke|quick|full] [--models LIST] [--seeds N] "
                 "[--jobs N] [--finished] [--out DIR] [--json]\nreproduce TASK --help",
-    .purpose = "tables of the paper, ours beside theirs",
+    .purpose = "tables of the paper, beside the published numbers",
     .help = help,
     .options = CLI_OUT | CLI_TASK | CLI_JOBS | CLI_KERNELS | CLI_PROGRESS | CLI_OWN,
     .max_operands = 1,

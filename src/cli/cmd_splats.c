@@ -8,14 +8,16 @@
 #include "tasks/splats/data.h"
 
 static const char help[] =
-    "info reads a file of 3-D Gaussian splats (.ply, .splat) piece by piece, in the memory of a\n"
-    "piece: how many, where, how large, how opaque; of a mesh (.off) its triangles and their "
-    "area.\n"
-    "--report writes a page with histograms and a picture. convert makes arrays of sets for reln "
-    "fit, of files or of folders whose folders are\n"
-    "classes (CLASS/FILE, or CLASS/train/FILE and CLASS/test/FILE), meshes (.off) too: the "
-    "--splats\n"
-    "farthest splats of each object, centred in the unit ball.\n"
+    "info reads a file of 3-D Gaussian splats (.ply, .splat) piece by piece, so memory does not "
+    "grow\n"
+    "with the file, and prints their number, extent, sizes and opacities; for a mesh (.off) it "
+    "prints\n"
+    "the number of triangles and their area. --report writes a page with histograms and a "
+    "picture.\n"
+    "convert makes arrays of sets for reln fit, from a file or from a folder with one subfolder "
+    "for\n"
+    "each class (CLASS/FILE, or CLASS/train/FILE and CLASS/test/FILE), also of meshes (.off): the\n"
+    "--splats farthest splats of each object, centred in the unit ball.\n"
     "\n"
     "  reln splats info scene.ply\n"
     "  reln splats info scene.ply --report scene.html\n"
@@ -476,7 +478,7 @@ const CliCommand cli_cmd_splats = {
     .name = "splats",
     .synopsis = "splats info FILE [--report PAGE]\nsplats convert FILE-OR-FOLDER --out FILE.npz "
                 "[--splats N]",
-    .purpose = "what is in a file of 3-D Gaussian splats, and arrays from such files and meshes",
+    .purpose = "describe files of 3-D Gaussian splats; make arrays from such files and meshes",
     .help = help,
     .options = CLI_OUT | CLI_SPLATS | CLI_REPORT,
     .max_operands = 2,
