@@ -61,9 +61,9 @@ typedef struct Survey {
     RelnSplatInfo info;
     double low[3], high[3];
     Bins opacity, scale[3];     /* scale: log10 of the longest, middle, shortest */
-    ptrdiff_t n, shown;         /* n: splats, or vertices of a mesh */
-    ptrdiff_t triangles;        /* of a mesh; -1: these are splats */
-    double area;                /* of its triangles */
+    ptrdiff_t n, shown;         /* n: number of splats, or of vertices of a mesh */
+    ptrdiff_t triangles;        /* number of triangles of a mesh; -1 for splats */
+    double area;                /* total area of its triangles */
     double (*rows)[RELN_SPLAT]; /* (SHOWN): each splat with the same chance */
 } Survey;
 
@@ -137,7 +137,7 @@ static double triangle_area(const RelnMesh *mesh, ptrdiff_t t)
     return sqrt(square) / 2;
 }
 
-/* Points of the surface stand for it in pictures. A mesh without area has none. */
+/* Draws points of the surface, which represent it in pictures. A mesh without area has none. */
 static RelnStatus survey_surface(const RelnMesh *mesh, Survey *s)
 {
     RelnRng rng = reln_rng(1, 1);

@@ -27,7 +27,7 @@ size_t reln_peak_bytes(void)
 
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
-/* The rows of a step's batch, into fit->batch; returns their number. */
+/* Writes the rows of a step's batch to fit->batch; returns their number. */
 static ptrdiff_t choose_rows(RelnFit *fit, uint64_t step, uint64_t *epoch)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
@@ -748,7 +748,7 @@ static double wait_seconds(const RelnFit *fit)
     return reln_data_waited(fit->data) + reln_data_waited(fit->plain);
 }
 
-/* The share of the time in which this process waited for data. */
+/* Returns the share of the time that this process waited for data. */
 static double waited(const RelnFit *fit)
 {
     const double all = fit->ran > 0 ? fit->ran : reln_wall_seconds() - fit->began;
@@ -756,7 +756,7 @@ static double waited(const RelnFit *fit)
     return fit->began > 0 && all > 0 ? (wait_seconds(fit) - fit->waited_before) / all : 0;
 }
 
-/* Let every process know what each has done; all of them have just agreed. */
+/* Collects the statistics of all processes on each of them, right after an agreement. */
 static RelnStatus gather_ranks(RelnFit *fit)
 {
     const int size = reln_comm_size(fit->comm);

@@ -182,9 +182,9 @@ struct RelnFit {
     RelnTrainEnd end;
     RelnLive live;
     double began,
-        ran; /* when the run was begun or resumed, and how long it has trained: 0 while it is going on */
-    double waited_before; /* seconds, when the run was begun */
-    RelnFitRank *ranks;   /* of all processes, once it has ended */
+        ran; /* time at which the run was begun or resumed, and seconds of training: 0 while it runs */
+    double waited_before; /* seconds waited before the run was begun */
+    RelnFitRank *ranks;   /* statistics of all processes, when it has ended */
     size_t *rank_begin;
     bool has_ranks;
 };

@@ -291,7 +291,7 @@ static void set_check(RelnDoc *doc, RelnDocNode *parent, const char *key, const 
     }
 }
 
-/* The share of time that was waited for data, and what each process did. */
+/* Writes the share of time spent waiting for data, and the statistics of each process. */
 static void set_ranks(const RelnFitResult *r, RelnDoc *doc, RelnDocNode *root)
 {
     RelnDocNode *list;

@@ -68,7 +68,7 @@ void reln_reader_close(RelnReader *r)
     }
 }
 
-/* Row numbers of the batch that begins at `first`; returns how many there are. */
+/* Writes the row numbers of the batch that begins at `first`; returns their number. */
 static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptrdiff_t *out)
 {
     const ptrdiff_t count = n - first < BATCH ? n - first : BATCH;
@@ -78,7 +78,7 @@ static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptr
     return count;
 }
 
-/* Bind the batch that begins at `first`, and announce the next one. */
+/* Binds the batch that begins at `first`, and announces the next one. */
 static RelnStatus bind(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
                        ptrdiff_t *count)
 {

@@ -176,7 +176,7 @@ typedef struct Worker {
     char *pack_memory;
     RelnStatus status;
     char message[RELN_MESSAGE];
-    uint64_t n_shards; /* run so far, counted in every phase */
+    uint64_t n_shards; /* number of shards run so far, counted in every phase */
 } Worker;
 
 enum { MAX_IN = RELN_INPUTS_MAX };
@@ -247,7 +247,7 @@ RelnStatus reln_plan_reserve_kept(RelnPlan *plan);
 
 /* batch.c: checks and counts the rows of the bound batch, and divides it into shards. */
 RelnStatus reln_plan_start(RelnPlan *plan, const RelnRun *run);
-/* Shards that this process has run so far, counted in every phase. */
+/* Returns the number of shards that this process has run so far, counted in every phase. */
 uint64_t reln_plan_shards_run(const RelnPlan *plan);
 /* Items of a domain in the batch at hand. */
 ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain);

@@ -37,7 +37,7 @@ RelnArchive *reln_archive_create(RelnCtx *ctx)
     if (!v)
         return NULL;
     v->ctx = ctx;
-    (void)pthread_mutex_init(&v->lock, NULL); /* which cannot fail with default attributes */
+    (void)pthread_mutex_init(&v->lock, NULL); /* cannot fail with default attributes */
     reln_arena_init(&v->arena, ctx);
     return v;
 }
@@ -149,7 +149,7 @@ static RelnStatus convert_rows(const RelnArchive *v, const Array *a, ptrdiff_t f
     return RELN_OK;
 }
 
-/* Read rows that there are, one thread after another: they share the buffer. */
+/* Reads existing rows, one thread at a time, because threads share the buffer. */
 static RelnStatus read_rows(RelnArchive *v, Array *a, ptrdiff_t first, ptrdiff_t n, double *out)
 {
     RelnStatus status;
@@ -174,7 +174,7 @@ static RelnStatus get_array(RelnArchive *v, int index, Array **out)
     return RELN_OK;
 }
 
-/* Windows and several files have the kind of numbers that the arrays below them have. */
+/* Windows and archives of several files have the number type of the arrays below them. */
 size_t reln_archive_row_bytes(const RelnArchive *v, int index)
 {
     const ptrdiff_t size = row_size(&v->arrays[index]);

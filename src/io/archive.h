@@ -25,8 +25,8 @@ typedef struct Array {
     const char *dataset;       /* of a .h5 */
     bool ready;
     RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
-    int *in_part;           /* of several files: which array it is in each */
-    ptrdiff_t *first;       /* and its first row there, one more than files */
+    int *in_part;           /* for several files: the index of the array in each file */
+    ptrdiff_t *first;       /* and its first row in each file; one entry more than files */
 } Array;
 
 /* A Windows holds rows that are windows of steps of another archive. */
@@ -51,14 +51,14 @@ struct RelnArchive {
     int n_sources, n, n_unread;
     Array *arrays;
     Unread *unread;       /* of a .h5 */
-    pthread_mutex_t lock; /* held while rows are read: several threads may */
+    pthread_mutex_t lock; /* held while rows are read, because several threads may read */
     unsigned char *buffer;
     Windows *windows;    /* NULL: rows are those of the arrays */
     RelnArchive **parts; /* several files as one; NULL: it is one */
     int n_parts;
 };
 
-/* An archive without arrays; NULL when memory is out. */
+/* Creates an archive without arrays; NULL when memory is out. */
 RelnArchive *reln_archive_create(RelnCtx *ctx);
 
 /* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */

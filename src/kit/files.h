@@ -39,7 +39,7 @@ RelnStatus reln_folder_sweep(RelnCtx *ctx, const char *path, int *n_removed);
 
 /* ---- archives ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes that a row of an array has in its file, unpacked. */
+/* Returns the bytes of a row of an array in its file, unpacked. */
 size_t reln_archive_row_bytes(const RelnArchive *archive, int index);
 
 #ifdef __cplusplus

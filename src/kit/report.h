@@ -85,7 +85,7 @@ void reln_table_destroy(RelnTable *table);                   /* NULL is fine */
 void reln_table_title(RelnTable *table, const char *title);
 /* Adds a column, before the first row: RELN_ERR_ARG otherwise. flags: RelnColumnFlags, or-ed. */
 void reln_table_column(RelnTable *table, const char *name, unsigned flags);
-/* The last column's best values are those nearest to `target`, whatever its flags say of the best. */
+/* Makes the values nearest to `target` the best ones of the last column, whatever its flags say. */
 void reln_table_nearest(RelnTable *table, double target);
 void reln_table_note(RelnTable *table, const char *note); /* a line below; any number */
 
@@ -102,7 +102,7 @@ void reln_table_mean(RelnTable *table, double mean, double spread, int digits);
 void reln_table_count(RelnTable *table, int64_t count);
 /* Adds a cell with a given text and the value that bars and best values use. */
 void reln_table_value(RelnTable *table, double value, const char *text);
-/* The last row is a reference: it takes no part in best values. */
+/* Makes the last row a reference, which is never the best. */
 void reln_table_reference(RelnTable *table);
 /* A heading over the rows that follow. A best value is the best of the whole column. */
 void reln_table_group(RelnTable *table, const char *name);

@@ -80,7 +80,7 @@ static size_t array_bytes(const RelnData *d, int array)
     return array < 0 ? 0 : reln_archive_row_bytes(d->archive, array);
 }
 
-/* Bytes of one sample in the file. */
+/* Returns the bytes of one sample in the file. */
 static size_t count_row(const RelnData *d)
 {
     size_t bytes = array_bytes(d, d->found.mask) + array_bytes(d, d->found.sizes);
@@ -214,7 +214,7 @@ bool reln_data_has_target(const RelnData *d)
 
 /* ---- raw numbers ------------------------------------------------------------------------------------------------------------ */
 
-/* Windows have a buffer that the thread uses while it reads ahead. */
+/* Waits for the thread, because windows share a buffer with it. */
 static void settle_windows(RelnData *d)
 {
     if (d->sequence)

@@ -619,7 +619,8 @@ const RelnOp reln_op_conv_outer = {
     .sample = sample_outer,
 };
 
-/* Does each window have one point, and each point one window? Then the convolution is a plain matrix product. */
+/* Returns whether each window has one point, and each point one window. Then the convolution is a plain
+ * matrix product. */
 static bool is_mix(const RelnWindows *a)
 {
     const RelnWindow *w = &a->window;

@@ -121,7 +121,7 @@ static RelnNode *sample_weights(RelnSampler *s, int from, int to)
     return reln_sample_normal(s, RELN_STEP, (RelnDims){.r = from, .c = to}, NULL);
 }
 
-/* Two channels to five to four, by matrices as they are or transposed: a product of the matrices. */
+/* Two channels to five to four, by matrices unchanged or transposed: a product of the matrices. */
 static RelnNode *sample_thin(RelnSampler *s, bool ta, bool tb)
 {
     const RelnRep *adjoint = reln_sample_adjoint(s);
@@ -266,8 +266,8 @@ static bool is_thin(const RelnNode *xa)
     return rows * c0 + c0 * c1 < rows * c1;
 }
 
-/* Does b have as many rows (columns, when transposed) as x has channels? If not, the ordinary product reports the
- * error. */
+/* Returns whether b has as many rows (columns, when transposed) as x has channels. If not, the ordinary
+ * product reports the error. */
 static bool fits(const RelnNode *x, const RelnNode *b, bool transposed)
 {
     const RelnShape *s = &b->shape;

@@ -142,7 +142,8 @@ const RelnOp reln_op_permute = {
     .sample = sample,
 };
 
-/* Can the result share x's memory? It can when the axes longer than 1 keep their order, and K and C stay. */
+/* Returns whether the result can share x's memory: the axes longer than 1 keep their order, and K and C
+ * stay. */
 static bool is_view(const RelnNode *x, const RelnAxis *axes)
 {
     int last = -1;

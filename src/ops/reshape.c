@@ -17,8 +17,8 @@ typedef struct Attr {
  */
 RELN_API RelnNode *reln_reshape(RelnGraph *g, RelnNode *x, RelnDims dims);
 
-/* Do both shapes have the same number of elements? Compared by division, since a product of five extents might
- * overflow. */
+/* Returns whether both shapes have the same number of elements. They are compared by division, since a
+ * product of five extents might overflow. */
 static bool same_count(const RelnShape *from, const RelnShape *to)
 {
     ptrdiff_t left = reln_shape_count(from);

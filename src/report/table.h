@@ -37,7 +37,7 @@ struct RelnTable {
         const char *name;
         unsigned flags;
         double largest; /* magnitude of its values */
-        double target;  /* the best is nearest to it; NaN: the best is an end */
+        double target;  /* the best value is nearest to it; NaN: the best is the lowest or highest */
     } columns[RELN_TABLE_COLUMNS];
     RelnRow *rows, *last;
     RelnNote *notes, *last_note;

@@ -164,7 +164,7 @@ static void put_not_finite(RelnTable *table, const TaskCall *call, int model, in
     reln_table_note(table, note);
 }
 
-/* Whether a run has no metric at all: its row, or its share of it, is empty. */
+/* Returns whether a run has no metric at all, so that its row, or its part of it, is empty. */
 static bool failed(const Task *task, const TaskRun *run)
 {
     for (int i = 0; i < task->n_metrics; i++)
