@@ -428,6 +428,15 @@ RELN_API RelnNode *reln_nn_lengths(const RelnNet *net, RelnNode *x, const RelnSc
 enum { RELN_FAR_ROWS = 32 };
 RELN_API RelnNode *reln_nn_far_rows(const RelnNet *net, RelnNode *x, int count);
 
+/* Parts of a set: fuzzy clusters around rows that lie far apart, without a parameter. From y = reln_nn_far_rows(), `rounds` times
+ *     a_ik = t_ik^-1.5 / sum_l t_il^-1.5,      Y_k = sum_i a_ik x_i
+ *     t_ik = sum_c |B(x_ic - y_kc, x_ic - y_kc)|,              y_k = Y_k / sum_i a_ik    where B is definite
+ *     t_ik = sum_c |B(x_ic, y_kc)| / sum_c |B(y_kc, T_c)|,     y_k = Y_k                 where it is not, T the sum of the set
+ * The latter is the angle between particles and subjets in the rest frame of a jet. The parts add up to T.
+ * Shapes  x (K, C) of rows -> (K, count C) of samples, part by part; those of an empty set are 0
+ * Notes   the shares have no gradient; as for reln_nn_far_rows()      Cost  (2 K C + 30) count rounds for each row */
+RELN_API RelnNode *reln_nn_parts(const RelnNet *net, RelnNode *x, int count, int rounds);
+
 /* A set that exchanges what its rows know through sums of its features. */
 typedef struct RelnSet {
     RelnNode *x;    /* (K, C) of rows */

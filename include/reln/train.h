@@ -192,6 +192,9 @@ typedef struct RelnTrainJob {
     uint64_t evaluate_every;           /* steps; 0: only at the end */
     int patience; /* evaluations without a better score; 0: never stops early */
     RelnSchedule schedule;
+    /* Weights and states are averaged over steps, a' = d a + (1 - d) w with d the smaller of this and n / (n + 10) after n steps.
+     * Evaluations and the best weights are then those of the averages, which are no part of the training. 0: none */
+    double average;
     int n_metrics;
     const char *metric_names[RELN_TRAIN_METRICS];
     void *self;
@@ -218,7 +221,7 @@ RELN_API int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **
 RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
 
 /* Everything that the rest of the run depends on: entries of the store (P, Q, R, K, C), the best weights ("best/NAME"),
- * the record and counters ("trainer/..."). Nothing is copied or allocated: arrays are borrowed until the next call, and
+ * averages ("average/NAME"), the record and counters ("trainer/..."). Nothing is copied or allocated: arrays are borrowed until the next call, and
  * seen as they are between steps (observe() and save() may call it). Restore copies from arrays of the same names, in any order,
  * ignores others, and checks everything first: when it fails nothing has changed. The job must have the same seed; more
  * steps, another schedule or patience are taken as they are. */
