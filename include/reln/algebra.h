@@ -23,56 +23,60 @@ extern "C" {
 
 typedef struct RelnAlgebra RelnAlgebra;
 
-/* Largest matrices and largest dimension an algebra may have. */
+/* The largest matrix size and the largest dimension of an algebra. */
 enum { RELN_ALGEBRA_MAX_N = 64, RELN_ALGEBRA_MAX_DIM = 256 };
 
-/* ---- making one ------------------------------------------------------------------------------------------- */
+/* ---- creating an algebra ------------------------------------------------------------------------------ */
 
-/* By name:
+/* Creates an algebra by name:
  *   gl:n  all matrices, e_ij row by row            sl:n  traceless
  *   so:n  antisymmetric (so:3 is hat)              so:p,q  X^T eta + eta X = 0, eta = diag(-1 p times, +1 q times)
  *   sp:2m  [[A,B],[C,-A^T]], B and C symmetric     u:n su:n  (traceless) antihermitian, as real matrices of size 2n
- *   a+b   block-diagonal direct sum, as often as wanted: gl:2+so:3
- * RELN_ERR_ARG for a name that is none of these. Caller destroys *out. */
+ *   a+b   block-diagonal direct sum of any number of algebras: gl:2+so:3
+ * Returns RELN_ERR_ARG for any other name. Caller destroys *out. */
 RELN_API RelnStatus reln_algebra_create(RelnCtx *ctx, const char *name, RelnAlgebra **out);
 
-/* How to read a basis; NULL or all zero for the defaults. */
+/* Options for reading a basis; NULL or all zero takes the defaults. */
 typedef struct RelnBasisOptions {
     const char *name; /* shown in messages; "basis" when NULL */
-    double precision; /* unit round-off of the numbers; 0: double's, 1.1e-16. 6e-8 for floats */
-    /* Matrices (n_discrete, n, n) that normalise the algebra. They are only used to average the form on a centre that
-     * is not diagonalisable, where it depends on the frame. */
+    double precision; /* unit round-off of the basis numbers; 0: that of double, 1.1e-16; use 6e-8 for
+                       * floats */
+    /* Matrices (n_discrete, n, n) that normalise the algebra. The analysis uses them only to average the form
+     * on a centre that is not diagonalisable, where the form depends on the frame. */
     int n_discrete;
     const double *discrete;
 } RelnBasisOptions;
 
-/* From basis matrices (dim, n, n). RELN_ERR_ALGEBRA when they are dependent, not closed under the bracket or span
- * something that is not reductive; the message has the dimension or residual that shows it. Caller destroys *out. */
+/* Creates an algebra from basis matrices (dim, n, n). Returns RELN_ERR_ALGEBRA when the matrices are
+ * dependent, not closed under the bracket, or span an algebra that is not reductive; the message has the
+ * dimension or residual that shows it. Caller destroys *out. */
 RELN_API RelnStatus reln_algebra_from_basis(RelnCtx *ctx, int dim, int n, const double *basis,
                                             const RelnBasisOptions *options, RelnAlgebra **out);
 RELN_API void reln_algebra_destroy(RelnAlgebra *algebra); /* NULL is fine */
 
-/* ---- what is known of it ---------------------------------------------------------------------------------- */
+/* ---- facts about an algebra ---------------------------------------------------------------------------- */
 
 typedef enum RelnAnswer { RELN_NO, RELN_YES, RELN_UNDECIDED } RelnAnswer;
 
-/* The analysis of a basis, of a refused one too. Numbers that could not be computed are -1, answers undecided. What is
- * dependent or not closed is not reductive; reductive is undecided where rounding in the basis could hide either. */
+/* A RelnAlgebraInfo holds the analysis of a basis, also of a refused one. A number that could not be computed
+ * is -1, an answer RELN_UNDECIDED. A basis that is dependent or not closed counts as not reductive.
+ * `reductive` is undecided where rounding errors of the basis could hide either answer. */
 typedef struct RelnAlgebraInfo {
     int n, dim;
     int center_dim, derived_dim, killing_rank;
     RelnAnswer independent, closed, reductive, semisimple;
-    /* no: the centre has nilpotent parts, its form is a frame-dependent choice */
+    /* no: the centre has nilpotent parts, and its form depends on the frame */
     RelnAnswer center_semisimple;
-    int form_signature[3];   /* positive, negative, zero */
-    int structure_nnz;       /* non-zero structure constants in the basis given */
-    double condition;        /* of the basis, its matrices scaled to norm 1 */
-    double closure_residual; /* largest part of a bracket of unit elements outside the span */
+    int form_signature[3];   /* counts of positive, negative and zero eigenvalues */
+    int structure_nnz;       /* non-zero structure constants in the given basis */
+    double condition;        /* condition number of the basis, its matrices scaled to norm 1 */
+    double closure_residual; /* largest part of a bracket of unit elements that lies outside the span */
     double killing_gap; /* smallest |eigenvalue| of the Killing form on [g,g], orthonormal basis */
-    char reason[256];   /* why not; a warning when accepted with one; "" otherwise */
+    char reason[256];   /* reason for a refusal, or a warning; "" otherwise */
 } RelnAlgebraInfo;
 
-/* Analyse without making an algebra. RELN_OK also when the answer is no: see info->reductive and info->reason. */
+/* Analyses a basis without creating an algebra. Returns RELN_OK also for a basis that would be refused: see
+ * info->reductive and info->reason. */
 RELN_API RelnStatus reln_algebra_inspect(RelnCtx *ctx, int dim, int n, const double *basis,
                                          const RelnBasisOptions *options, RelnAlgebraInfo *info);
 
@@ -83,52 +87,60 @@ RELN_API int reln_algebra_n(const RelnAlgebra *algebra);
 RELN_API int reln_algebra_dim(const RelnAlgebra *algebra);
 RELN_API const double *reln_algebra_basis(const RelnAlgebra *algebra);   /* (K, n, n) */
 RELN_API const double *reln_algebra_killing(const RelnAlgebra *algebra); /* (K, K) */
-/* (center_dim, K), rows span the centre; (derived_dim, K), rows span [g, g] */
+/* Rows of (center_dim, K) span the centre; rows of (derived_dim, K) span the derived ideal [g, g]. */
 RELN_API const double *reln_algebra_center(const RelnAlgebra *algebra);
 RELN_API const double *reln_algebra_derived(const RelnAlgebra *algebra);
-/* (K, K): coordinates of X to those of its part in the centre; identity minus it projects on [g, g]. */
+/* A (K, K) matrix that maps coordinates of X to the coordinates of its part in the centre. The identity minus
+ * this matrix projects on [g, g]. */
 RELN_API const double *reln_algebra_center_projector(const RelnAlgebra *algebra);
 
-/* [E_i, E_j] = sum_k c_ijk E_k */
+/* Structure constants c_ijk: [E_i, E_j] = sum_k c_ijk E_k. */
 RELN_API const RelnTensor3 *reln_algebra_structure(const RelnAlgebra *algebra);
 
 /* ---- forms ------------------------------------------------------------------------------------------------ */
 
 typedef enum RelnForm {
-    RELN_FORM_COMPLETED, /* B~: Killing on [g,g] plus n sum_j Re(l_j(Z1) conj l_j(Z2)) on the centre. On gl(n) it
-                              * is 2n tr(XY) - tr X tr Y */
-    RELN_FORM_NO_CENTER, /* the Killing form alone: the paper's "no centre", Lie Neurons' form */
-    RELN_FORM_NO_SEMISIMPLE, /* the centre's part alone */
-    RELN_FORM_DEFINITE, /* -Killing on [g,g] plus the centre's part; only where Killing is negative definite */
+    RELN_FORM_COMPLETED, /* B~: Killing on [g,g] plus n sum_j Re(l_j(Z1) conj l_j(Z2)) on the centre, l_j the
+                          * joint eigenvalues. On gl(n): 2n tr(XY) - tr X tr Y */
+    RELN_FORM_NO_CENTER, /* the Killing form alone: the paper's "no centre" row, and the form of Lie
+                          * Neurons */
+    RELN_FORM_NO_SEMISIMPLE, /* the part on the centre alone */
+    RELN_FORM_DEFINITE, /* -Killing on [g,g] plus the part on the centre; exists where Killing is negative
+                         * definite */
     RELN_FORM_TRACE /* tr(XY) of the defining matrices */
 } RelnForm;
 
-/* (K, K) Gram matrix in the basis given, borrowed; RELN_ERR_UNSUPPORTED for DEFINITE where there is none. */
+/* Sets *out to the (K, K) Gram matrix of a form in the given basis, borrowed from the algebra. Returns
+ * RELN_ERR_UNSUPPORTED for RELN_FORM_DEFINITE where the Killing form is not negative definite. */
 RELN_API RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form,
                                       const double **out);
-/* gram (K, K): the form of a larger algebra on this one's basis: B~ of gl:5 on lifted four-vectors is 20 p.q, that of so(3,2)
- * itself 6 p.q. With it in RelnNet.forms a network on the smaller algebra computes what it does on the larger one.
- * RELN_ERR_ALGEBRA when an element is not in the larger one, with its distance. */
+/* Fills `gram` (K, K) with the form of a larger algebra, restricted to the basis of this one. For example, B~
+ * of gl:5 on lifted four-vectors is 20 p.q, while B~ of so(3,2) is 6 p.q. With this matrix in RelnNet.forms,
+ * a network on the smaller algebra computes the same values as on the larger one. Returns RELN_ERR_ALGEBRA,
+ * with the distance, when an element does not lie in the larger algebra. */
 RELN_API RelnStatus reln_algebra_gram_within(const RelnAlgebra *algebra, const RelnAlgebra *larger,
                                              RelnForm form, double *gram);
-/* B~(x, y) */
+/* Returns B~(x, y), the completed form. */
 RELN_API double reln_algebra_form(const RelnAlgebra *algebra, const double *x, const double *y);
 
 /* ---- elements --------------------------------------------------------------------------------------------- */
 
 RELN_API void reln_algebra_hat(const RelnAlgebra *algebra, const double *x, double *matrix);
-/* Coordinates of the element nearest to the matrix; returns the distance relative to the matrix (0: it is in g). */
+/* Writes the coordinates of the element nearest to the matrix. Returns its distance from the matrix, relative
+ * to the matrix's norm; 0 means that the matrix lies in the algebra. */
 RELN_API double reln_algebra_vee(const RelnAlgebra *algebra, const double *matrix, double *x);
 RELN_API void reln_algebra_bracket(const RelnAlgebra *algebra, const double *x, const double *y,
                                    double *z);
-/* exp of the element, an n x n matrix of the group */
+/* Writes exp of the element x: an n x n matrix of the group. */
 RELN_API RelnStatus reln_algebra_exp(const RelnAlgebra *algebra, const double *x, double *g);
-/* (K, K) matrix of X -> g X g^-1. RELN_ERR_REP when g does not normalise the algebra, with the residual. */
+/* Writes the (K, K) matrix of X -> g X g^-1. Returns RELN_ERR_REP, with the residual, when g does not
+ * normalise the algebra. */
 RELN_API RelnStatus reln_algebra_adjoint(const RelnAlgebra *algebra, const double *g, double *ad);
 
-/* A random element of the group's identity component with condition number `cond` (>= 1), and its inverse (may be
- * NULL). *reached is the condition number it has: 1 where the group is compact, as wanted otherwise; the largest found
- * for a compact group in a skewed frame, where it is bounded. May be NULL too. */
+/* Draws a random element g of the group's identity component with condition number `cond` (>= 1), and its
+ * inverse. *reached is the condition number of g: 1 if the group is compact, `cond` otherwise. In a skewed
+ * frame the condition numbers of a compact group are bounded, and *reached is the largest one found.
+ * `inverse` and `reached` may be NULL. */
 RELN_API RelnStatus reln_algebra_random_group(const RelnAlgebra *algebra, RelnRng *rng, double cond,
                                               double *g, double *inverse, double *reached);
 

@@ -30,7 +30,8 @@
 extern "C" {
 #endif
 
-/* Every code with its text: the one list from which the enum and reln_status_text() are made. */
+/* RELN_STATUS_LIST holds every status code with its text. The enum and reln_status_text() are made from
+ * it. */
 #define RELN_STATUS_LIST(X)                                                                        \
     X(RELN_OK, "done")                                                                             \
     X(RELN_ERR_NOMEM, "out of memory")                                                             \
@@ -48,13 +49,14 @@ extern "C" {
 typedef enum RelnStatus { RELN_STATUS_LIST(RELN_STATUS_ENUM) RELN_STATUS_COUNT } RelnStatus;
 #undef RELN_STATUS_ENUM
 
-/* "0.1.0" */
+/* Returns the version of the library, such as "0.1.0". */
 RELN_API const char *reln_version(void);
 
-/* The text of a code, never NULL. */
+/* Returns the text of a status code, never NULL. */
 RELN_API const char *reln_status_text(RelnStatus status);
 
-/* How numbers are stored. Where a choice is asked for, RELN_DEFAULT leaves it to the callee. */
+/* The number type of an array or node. An option that is RELN_DEFAULT leaves the choice to the function
+ * called. */
 typedef enum RelnDtype { RELN_DEFAULT, RELN_F32, RELN_F64, RELN_I32, RELN_I64 } RelnDtype;
 
 typedef struct RelnCtx RelnCtx;
@@ -63,23 +65,25 @@ typedef struct RelnCtx RelnCtx;
 
 enum { RELN_ARRAY_MAX_RANK = 8 };
 
-/* Numbers in row-major order, with their shape: how data, weights, states and predictions travel between files,
- * archives, stores, trainers and models. An array with an owner is released by reln_array_clear(); without one, name
- * and values belong to someone else, who says how long they stay. The name is always someone else's. */
+/* A RelnArray holds numbers in row-major order and their shape. Data, weights, states and predictions travel
+ * between files, archives, stores, trainers and models in this form. If `owner` is set, reln_array_clear()
+ * releases the values. If it is NULL, the values are borrowed, and the function that filled the array says
+ * how long they stay valid. The name is always borrowed. */
 typedef struct RelnArray {
-    const char *name; /* NULL: none */
-    RelnDtype dtype;  /* of the values */
+    const char *name; /* NULL: no name */
+    RelnDtype dtype;  /* type of the values */
     int rank;         /* 0: a single number */
     ptrdiff_t dims[RELN_ARRAY_MAX_RANK];
-    union { /* NULL: not in memory, as arrays of an archive */
+    union { /* NULL: the values are not in memory, as in a list of an archive's arrays */
         void *values;
         float *f32;
         double *f64;
         int32_t *i32;
         int64_t *i64;
     };
-    const char *stored; /* the kind in its file, as NumPy says it: "f4", "u1"; NULL: of no file */
-    RelnCtx *owner;     /* whose memory the values are; NULL: borrowed */
+    const char *stored; /* number type in the file, in NumPy's notation: "f4", "u1"; NULL: not read from a
+                         * file */
+    RelnCtx *owner;     /* context that allocated the values; NULL: borrowed */
 } RelnArray;
 
 /* Initialises a borrowed array from its extents, 1 to 8 of them:
@@ -93,37 +97,44 @@ typedef struct RelnArray {
     }
 #define RELN_ARRAY_RANK(a, b, c, d, e, f, g, h, rank, ...) rank
 
-RELN_API ptrdiff_t reln_array_count(const RelnArray *array); /* product of dims; -1: too large */
-/* Rows are what the first axis counts; a single number is one row of one number. */
+RELN_API ptrdiff_t reln_array_count(const RelnArray *array); /* product of dims; -1 if it overflows */
+/* The number of rows is the first extent, and the row size is the product of the other extents. An array of
+ * rank 0 is one row of one number. */
 RELN_API ptrdiff_t reln_array_rows(const RelnArray *array);
 RELN_API ptrdiff_t reln_array_row_size(const RelnArray *array);
-RELN_API void reln_array_clear(RelnArray *array); /* all zero is fine, and so are borrowed values */
+RELN_API void reln_array_clear(RelnArray *array); /* accepts an all-zero array and borrowed values */
 
-/* Memory blocks are aligned to this many bytes; an allocator of your own must keep to it. */
+/* Every memory block is aligned to this many bytes. A user's allocator must return blocks with this
+ * alignment. */
 #define RELN_ALIGN 64
 
+/* Its functions are called by one thread at a time: the caller's, or that which reads data ahead. */
 typedef struct RelnAllocator {
-    void *(*alloc)(void *user, size_t n_bytes); /* NULL when there is none left */
+    void *(*alloc)(void *user, size_t n_bytes); /* returns NULL when no memory is left */
     void (*release)(void *user, void *block);   /* block is never NULL */
     void *user;
 } RelnAllocator;
 
-/* allocator NULL: the C library's. It is copied. Caller destroys *out. */
+/* Creates a context. `allocator` is copied; NULL takes the allocator of the C library. Caller destroys
+ * *out. */
 RELN_API RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out);
 RELN_API void reln_ctx_destroy(RelnCtx *ctx); /* NULL is fine */
 
-/* One line about the last call that failed, "" when none did. Borrowed until the next failure. */
+/* Returns one line about the last call that failed, or "" if none failed. Borrowed until the next failure. */
 RELN_API const char *reln_ctx_error(const RelnCtx *ctx);
-/* The code that goes with it, for calls that return a pointer; RELN_OK when none failed. */
+/* Returns the status code of the last call that failed, for functions that return a pointer instead of a
+ * status; RELN_OK if none failed. */
 RELN_API RelnStatus reln_ctx_status(const RelnCtx *ctx);
 RELN_API void reln_ctx_clear(RelnCtx *ctx);
 
-/* Allocations made so far, and blocks not yet released: a run of a plan changes neither. */
+/* Number of allocations made so far, and number of blocks not yet released. Running a plan changes
+ * neither. */
 RELN_API uint64_t reln_ctx_allocations(const RelnCtx *ctx);
 RELN_API uint64_t reln_ctx_live_blocks(const RelnCtx *ctx);
 
-/* The place of the word in the list that is the fewest edits away, for messages: "did you mean ...?". -1: none is near, which
- * is one edit for every four letters (at least one), or the beginning of a word. */
+/* Returns the index of the list entry nearest to `word` in edit distance, for "did you mean ...?" messages,
+ * or -1 if no entry is near. An entry is near if it needs at most one edit for every four letters (at least
+ * one edit is always allowed), or if `word` is its beginning. */
 RELN_API int reln_nearest(const char *word, const char *const *list, int count);
 
 #ifdef __cplusplus

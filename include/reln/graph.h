@@ -35,16 +35,16 @@ typedef struct RelnStore RelnStore;
 
 typedef enum RelnAxis { RELN_P, RELN_Q, RELN_R, RELN_K, RELN_C, RELN_AXES } RelnAxis;
 
-/* Extents of one item. 0 counts as 1, so unused axes may be left out. */
+/* A RelnDims holds the extents of one item. 0 counts as 1, so unused axes may be left out. */
 typedef struct RelnDims {
     int p, q, r, k, c;
 } RelnDims;
 
-/* Windows along an axis, for convolutions and pools. Window t has the points stride t + dilation i - before, i = 0 to
- * width - 1; those outside of the axis are padding. There are as many windows as `before` points of padding at the
- * beginning and `after` at the end make room for, on an axis of P points
+/* A RelnWindow describes windows along an axis, for convolutions and pools. Window t covers the points
+ * stride t + dilation i - before, i = 0 to width - 1; points outside of the axis are padding. `before` and `after` are
+ * the points of padding at the beginning and at the end. An axis of P points has this many windows:
  *     (P + before + after - dilation (width - 1) - 1) / stride + 1, rounded down.
- * A stride or dilation of 0 counts as 1. reln_window_valid(), _same() and _causal() make the usual ones. */
+ * A stride or dilation of 0 counts as 1. reln_window_valid(), _same() and _causal() make the usual windows. */
 typedef struct RelnWindow {
     int width, stride, dilation, before, after;
 } RelnWindow;
@@ -54,37 +54,39 @@ enum { RELN_STEP = 0, RELN_SAMPLES = 1 };
 
 /* ---- parameters and state --------------------------------------------------------------------------------- */
 
-/* Named arrays that outlive a graph: parameters, running statistics, moments. Graphs that use one store share them
- * by name: a model built for training and again for evaluation has one set of weights. All graphs of a store have the
- * same generators, since what one writes as invariant another reads as invariant. Caller destroys. */
+/* Creates a store: named arrays that outlive a graph (parameters, running statistics, moments of optimisers).
+ * Graphs that use one store share its arrays by name, so a model that is built for training and again for
+ * evaluation has one set of weights. All graphs of a store must have the same generators, because an array
+ * that one graph writes as invariant is read as invariant by the others. Caller destroys *out. */
 RELN_API RelnStatus reln_store_create(RelnCtx *ctx, uint64_t seed, RelnStore **out);
 RELN_API void reln_store_destroy(RelnStore *store); /* NULL is fine */
 
 typedef enum RelnEntryKind {
     RELN_ENTRY_PARAM, /* a weight of the network */
-    RELN_ENTRY_STATE, /* of the network: running statistics */
-    RELN_ENTRY_MOMENT /* of an optimiser: a trained network does without it */
+    RELN_ENTRY_STATE, /* a state of the network: running statistics */
+    RELN_ENTRY_MOMENT /* a state of an optimiser; a trained network does not need it */
 } RelnEntryKind;
 
 typedef struct RelnEntryInfo {
     const char *name;
     RelnDtype dtype;
     RelnDims dims;
-    size_t count; /* elements */
+    size_t count; /* number of elements */
     RelnEntryKind kind;
-    bool trained; /* a parameter that an optimiser of some graph changes */
-    void *values; /* borrowed: read and write between runs */
+    bool trained; /* true for a parameter that an optimiser of some graph changes */
+    void *values; /* borrowed; the caller may read and write them between runs */
 } RelnEntryInfo;
 RELN_API int reln_store_count(const RelnStore *store);
 RELN_API RelnEntryInfo reln_store_entry(const RelnStore *store, int index);
-/* False when there is no such name. */
+/* Returns false when the store has no entry of that name. */
 RELN_API bool reln_store_find(const RelnStore *store, const char *name, RelnEntryInfo *out);
-/* The entry as an array (P, Q, R, K, C), with the store's own name and values. */
+/* Returns the entry as an array (P, Q, R, K, C). Its name and values are borrowed from the store. */
 RELN_API RelnArray reln_entry_array(const RelnEntryInfo *entry);
-/* Number of elements of parameters. */
+/* Returns the number of elements of all parameters. */
 RELN_API size_t reln_store_parameters(const RelnStore *store);
 
-/* Starting values, drawn from (store seed, name, element): the same whatever else the store holds. */
+/* A RelnInit says how starting values are drawn. They depend on (store seed, name, element) alone, not on the
+ * other entries of the store. */
 typedef struct RelnInit {
     enum { RELN_INIT_CONSTANT, RELN_INIT_UNIFORM, RELN_INIT_NORMAL } kind;
     double scale; /* the constant; the bound a of U(-a, a); the standard deviation */
@@ -92,7 +94,8 @@ typedef struct RelnInit {
 
 /* ---- graphs ----------------------------------------------------------------------------------------------- */
 
-/* For one symmetry; dtype is the default of its nodes. Group and store must outlive it. Caller destroys. */
+/* Creates a graph for one symmetry; `dtype` is the default number type of its nodes. Group and store must
+ * outlive the graph. Caller destroys *out. */
 RELN_API RelnStatus reln_graph_create(RelnGroup *group, RelnStore *store, RelnDtype dtype,
                                       RelnGraph **out);
 RELN_API void reln_graph_destroy(RelnGraph *graph); /* NULL is fine */
@@ -100,66 +103,74 @@ RELN_API RelnCtx *reln_graph_ctx(const RelnGraph *graph);
 RELN_API RelnGroup *reln_graph_group(const RelnGraph *graph);
 RELN_API RelnStore *reln_graph_store(const RelnGraph *graph);
 RELN_API RelnDtype reln_graph_dtype(const RelnGraph *graph);
-/* RELN_OK, or the first error of building with its message put into the context. */
+/* Returns RELN_OK, or the first error of building; its message is put into the context. */
 RELN_API RelnStatus reln_graph_status(const RelnGraph *graph);
 RELN_API int reln_graph_size(const RelnGraph *graph); /* number of nodes */
 
 /* ---- row domains ------------------------------------------------------------------------------------------ */
 
-/* Items of a domain that belong to one item of its parent lie one behind the other. So a value of the parent is brought
- * to its children by reln_spread(), and children are added up by reln_reduce(); any other way from one domain of a
- * sample to another takes an index and reln_gather(). A domain asked for again is the same one; inside a function the
- * domains are those of the graph that it belongs to. RELN_STEP when something fails: the message is the graph's. */
+/* Items that belong to one item of the parent domain are adjacent in memory. reln_spread() copies a value of
+ * the parent to its children; reln_reduce() adds up the children. Any other way from one domain of a sample
+ * to another needs an index and reln_gather().
+ *
+ * The functions below return the existing domain if they are called again with the same name and arguments.
+ * Inside a function body, they return domains of the graph in which the function was begun. On failure they
+ * return RELN_STEP, and reln_graph_status() has the message. */
 
-/* Sets of different size: rows of the samples. `capacity` is the most rows that are processed together, and so the
- * largest set that is accepted. Their numbers are bound with reln_plan_bind_rows(), one for each sample. */
+/* Rows of the samples, for sets of different size. `capacity` is the largest number of rows that are
+ * processed together, and so the size of the largest set that is accepted. Bind the number of rows of each
+ * sample with reln_plan_bind_rows(). */
 RELN_API RelnDomain reln_rows(RelnGraph *graph, const char *name, int capacity);
-/* The same below any row domain: given neighbours of a row, members of a group. The numbers that are bound are one for
- * each item of the parent, `most` is the largest, and `capacity` what is processed together. */
+/* A variable number of children for each item of a row domain: given neighbours of a row, members of a group.
+ * Bind the number of children of each parent item; `most` is the largest such number, and `capacity` is the
+ * largest number of children that are processed together. */
 RELN_API RelnDomain reln_members(RelnGraph *graph, const char *name, RelnDomain parent, int most,
                                  int capacity);
-/* `count` children of every item of the parent, which may be RELN_SAMPLES: k nearest rows, groups of equal size. Nothing
- * is bound. */
+/* Exactly `count` children of every item of the parent, which may be RELN_SAMPLES: the k nearest rows, groups
+ * of equal size. Nothing needs to be bound. */
 RELN_API RelnDomain reln_fixed(RelnGraph *graph, const char *name, RelnDomain parent, int count);
-/* All pairs (i, j) of a row of `first`, which is the parent, and a row of `second` in the same sample, j running fastest.
- * With first = second and without `self`, the pairs (i, i) are left out. Nothing is bound. */
+/* All pairs (i, j) of a row of `first`, which is the parent, and a row of `second` in the same sample; j
+ * runs fastest. If first = second and `self` is false, the pairs (i, i) are left out. Nothing needs to be
+ * bound. */
 RELN_API RelnDomain reln_pairs(RelnGraph *graph, const char *name, RelnDomain first,
                                RelnDomain second, bool self);
-/* Rows of a coarser resolution: one for each `stride` rows of `fine` in a sample, the last of them for what is left. It
- * is a second parent of `fine`, for pooling. */
+/* Rows of a coarser resolution, for pooling: one for each `stride` rows of `fine` in a sample; the last one
+ * may cover fewer. The new domain is a second parent of `fine`. */
 RELN_API RelnDomain reln_coarse(RelnGraph *graph, const char *name, RelnDomain fine, int stride);
 
-/* i32: the item of `ancestor` that each row belongs to; RELN_SAMPLES is an ancestor of all rows. */
+/* Returns an i32 node of domain `rows`: the item of `ancestor` that each row belongs to. RELN_SAMPLES is an
+ * ancestor of all rows. */
 RELN_API RelnNode *reln_row_parent(RelnGraph *graph, RelnDomain rows, RelnDomain ancestor);
-/* i32: the second row of each pair, as reln_row_parent() gives the first. */
+/* Returns an i32 node: the second row of each pair. reln_row_parent() returns the first. */
 RELN_API RelnNode *reln_pair_second(RelnGraph *graph, RelnDomain pairs);
-/* reln_row_parent(graph, rows, RELN_SAMPLES). */
+/* Equals reln_row_parent(graph, rows, RELN_SAMPLES). */
 RELN_API RelnNode *reln_row_sample(RelnGraph *graph, RelnDomain rows);
 
 /* ---- sources and results ---------------------------------------------------------------------------------- */
 
-/* Sources. A NULL rep is invariants. Names are unique within a graph, except that a parameter or state asked for
- * again is the same node. */
+/* Sources are nodes without inputs. A NULL rep means invariants. Names are unique within a graph; asking
+ * again for a parameter or state of the same name returns the same node. */
 RELN_API RelnNode *reln_input(RelnGraph *graph, const char *name, RelnDomain domain, RelnDims dims,
                               const RelnRep *rep, RelnDtype dtype);
-/* i32 indices. Values must be in [0, limit), checked by every run. With a row domain as `target`, a value
- * counts within the rows of its own sample, and limit is that sample's number of rows; otherwise target is RELN_STEP
- * and the limit is given. */
+/* Declares an input of i32 indices in [0, limit); every run checks the values. If `target` is a row domain, a
+ * value counts rows within its own sample, and the limit is the sample's number of rows. Otherwise `target`
+ * is RELN_STEP, and `limit` is used. */
 RELN_API RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain,
                                     RelnDims dims, RelnDomain target, int limit);
 RELN_API RelnNode *reln_param(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init);
 RELN_API RelnNode *reln_state(RelnGraph *graph, const char *name, RelnDims dims, RelnInit init);
-/* Constants are finite. Those of a rep must be fixed by the group: the identity matrix in gl(n), the axis of a rotation
- * group. Within tolerance of that, but not within rounding, they become the nearest fixed values. */
+/* Adds a constant, which must be finite. A constant of a rep must be fixed by the group: the identity matrix
+ * in gl(n), the axis of a rotation group. Values that are fixed within the tolerance, but not within
+ * rounding, are replaced by the nearest fixed values. */
 RELN_API RelnNode *reln_const(RelnGraph *graph, RelnDims dims, const RelnRep *rep,
                               const double *values);
 RELN_API RelnNode *reln_scalar(RelnGraph *graph, double value);
-/* Number of samples of the batch, at step level. */
+/* Returns the number of samples of the batch, at step level. */
 RELN_API RelnNode *reln_batch_count(RelnGraph *graph);
 
-/* What a plan must deliver: read with reln_plan_output() after a run. */
+/* Declares an output of the plan: reln_plan_output() reads its values after a run. */
 RELN_API void reln_output(RelnGraph *graph, const char *name, RelnNode *node);
-/* At the end of a run, state becomes value, which must be invariant: RELN_ERR_REP otherwise. */
+/* Stores `value` in `state` at the end of each run. `value` must be invariant, RELN_ERR_REP otherwise. */
 RELN_API void reln_assign(RelnGraph *graph, RelnNode *state, RelnNode *value);
 
 RELN_API RelnDims reln_node_dims(const RelnNode *node);
@@ -167,66 +178,76 @@ RELN_API const RelnRep *reln_node_rep(const RelnNode *node);
 RELN_API RelnDomain reln_node_domain(const RelnNode *node);
 RELN_API RelnDtype reln_node_dtype(const RelnNode *node);
 RELN_API RelnGraph *reln_node_graph(const RelnNode *node);
-/* Of a parameter, state or input; "" for what is computed. */
+/* Returns the name of a parameter, state or input; "" for a computed node. */
 RELN_API const char *reln_node_name(const RelnNode *node);
-/* The parameters of a graph in the order they were asked for; NULL past the last. */
+/* Returns a parameter of the graph, in the order of their first use; NULL past the last. */
 RELN_API RelnNode *reln_graph_param(const RelnGraph *graph, int index);
 
 /* ---- derivatives ------------------------------------------------------------------------------------------ */
 
-/* Gradient of y, one invariant number per item, summed over its items, with respect to each of xs: nodes of the same
- * shape as xs[i] in the dual rep. It is made of the same ops, so it can be differentiated again. out[i] is a zero
- * node where y does not depend on xs[i]. False when something fails; the message is the graph's. */
+/* Computes the gradient of y with respect to each of xs. y must have one invariant number per item; its items
+ * are summed. out[i] has the shape of xs[i] and the dual rep, and is a zero node where y does not depend on
+ * xs[i]. The gradient is made of the same ops, so it can be differentiated again. Returns false on failure;
+ * the message is in the graph. */
 RELN_API bool reln_grad(RelnGraph *graph, RelnNode *y, int n, RelnNode *const *xs, RelnNode **out);
 
-/* The general one: out[i] = sum_j <cotangents[j], d ys[j] / d xs[i]>. NULL cotangents are left out. */
+/* Computes the general vector-Jacobian product: out[i] = sum_j <cotangents[j], d ys[j] / d xs[i]>. A NULL
+ * cotangent counts as 0. */
 RELN_API bool reln_vjp(RelnGraph *graph, int n_y, RelnNode *const *ys, RelnNode *const *cotangents,
                        int n_x, RelnNode *const *xs, RelnNode **out);
 
 /* ---- functions -------------------------------------------------------------------------------------------- */
 
-/* A subgraph that is planned once and called often, in shared scratch memory; its gradient is a call of the
- * differentiated subgraph, which recomputes from the inputs: between the call and its gradient nothing of it is kept.
+/* A RelnFn is a subgraph that is planned once and called many times, in shared scratch memory. Its gradient
+ * is a call of the differentiated subgraph, which recomputes from the inputs: no inner value is kept between
+ * the call and its gradient.
  *
- * A function with arguments of RELN_SAMPLES and without nodes of row domains works on single items, of whatever domain it
- * is called in. Any other works on the samples themselves, and everything in it is of the domain that it says. */
+ * If all arguments are of RELN_SAMPLES and the function has no nodes of row domains, it works on single items
+ * and can be called in any domain. Otherwise the domains inside the function are the real ones, and its
+ * arguments must have the domains that were declared. */
 typedef struct RelnFn RelnFn;
 
-/* Begin one: a graph of its own. Declare its arguments in order with reln_argument(), build, and close it with
- * reln_fn_end(). Nodes of the graph around it may be used as they are: each becomes one more argument, which every call
- * fills in; so do parameters and inputs that are asked for inside. Functions belong to the graph they are begun in.
- * A result at step level is a sum over the batch, or a sum of such sums. */
+/* Begins a function and returns its body, a separate graph. Declare its arguments in order with
+ * reln_argument(), build, and close it with reln_fn_end(). Nodes of the outer graph may be used inside: each
+ * becomes one more argument, which every call fills in; so do parameters and inputs that are declared inside.
+ * A function belongs to the graph in which it was begun. A result at step level must be a sum over the batch,
+ * or a sum of such sums. */
 RELN_API RelnGraph *reln_fn_begin(RelnGraph *graph, const char *name);
 RELN_API RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims,
                                  const RelnRep *rep, RelnDtype dtype);
 RELN_API RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs);
-/* Results into out[0 .. n_out-1]. False when something fails. */
+/* Writes the results to out[0 .. n_out-1]. Returns false on failure. */
 RELN_API bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in,
                         RelnNode **out);
 
 /* ---- seeing inside ---------------------------------------------------------------------------------------- */
 
-/* A named part of a network. Nodes that are made between the two calls belong to it: messages, prints and
- * reln_graph_find() know it. Parts nest. Every layer of nn.h is one: reln_nn_relu() named "one" is "one.relu". */
+/* Begins and ends a scope, a named part of a network. Nodes that are made between the two calls belong to it;
+ * messages, prints and reln_graph_find() show its name. Scopes nest. Every layer of nn.h is a scope:
+ * reln_nn_relu() named "one" is "one.relu". */
 RELN_API void reln_scope_begin(RelnGraph *graph, const char *name);
 RELN_API void reln_scope_end(RelnGraph *graph);
 
-/* The node of a name, to be made an output: an input, parameter or state; an output; a layer or part, "one.relu" or with
- * the parts around it "encoder/one.relu", which gives the last node made in it; or "#57", the number that prints show.
- * NULL when there is none, with the nearest name in the context's message. */
+/* Finds a node by name, for example to make it an output. The name is one of
+ *   an input, parameter or state;
+ *   an output;
+ *   a layer or scope, "one.relu" or with the scopes around it "encoder/one.relu": gives the last node made in it;
+ *   "#57", the number that prints show.
+ * Returns NULL when there is none; the context's message then suggests the nearest name. */
 RELN_API RelnNode *reln_graph_find(const RelnGraph *graph, const char *name);
 
-/* How a graph is printed. `put` gets the text piece by piece. */
+/* A RelnPrint says how a graph is printed. `put` receives the text piece by piece. */
 typedef struct RelnPrint {
     void (*put)(void *self, const char *text);
     void *self;
-    bool dot;         /* for Graphviz: `dot -Tsvg`; otherwise a table for people */
-    bool layers;      /* a line or box for each layer or part instead of each node */
-    bool derivatives; /* nodes of derivatives and optimisers, too */
+    bool dot;         /* text for Graphviz (`dot -Tsvg`) instead of a table */
+    bool layers;      /* one line or box for each layer or scope instead of each node */
+    bool derivatives; /* include the nodes of derivatives and optimisers */
 } RelnPrint;
-/* The nodes of a graph with shape, rep, cost, inputs and the layer of each. Cost is multiplications and additions for one
- * item; B in a shape stands for the samples of the batch. A graph that has failed prints what was built.
- * Fails   RELN_ERR_ARG without `put`, RELN_ERR_NOMEM */
+/* Prints the nodes of a graph with shape, rep, cost, inputs and layer. The cost counts multiplications and
+ * additions for one item; B in a shape stands for the samples of the batch. A graph that has failed is
+ * printed as far as it was built.
+ *   Fails   RELN_ERR_ARG without `put`, RELN_ERR_NOMEM */
 RELN_API RelnStatus reln_graph_print(const RelnGraph *graph, const RelnPrint *how);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* matrix.h -- functions of small square matrices (row-major, double): exp, log, square root, symmetric functions; and
  * sparse tensors of constants.
  *
- * In place is fine: out may be the input. RELN_ERR_NUMERIC for NaN, infinity, or where no value exists; the message
- * says which.
+ * `out` may be the input array. The functions return RELN_ERR_NUMERIC for NaN or infinity in the input, and where the
+ * result does not exist; the message says which.
  */
 #ifndef RELN_MATRIX_H
 #define RELN_MATRIX_H
@@ -13,29 +13,31 @@
 extern "C" {
 #endif
 
-/* exp(X): scaling and squaring with diagonal Padé approximants. */
+/* Computes exp(X) by scaling and squaring with diagonal Padé approximants. */
 RELN_API RelnStatus reln_matrix_exp(RelnCtx *ctx, int n, const double *x, double *out);
 
-/* The principal logarithm: inverse scaling and squaring on the Schur form. Fails on singular matrices and where an
- * eigenvalue is real and negative (no real principal logarithm). */
+/* Computes the principal logarithm by inverse scaling and squaring on the Schur form. It fails on singular
+ * matrices and on matrices with a real negative eigenvalue, which have no real principal logarithm. */
 RELN_API RelnStatus reln_matrix_log(RelnCtx *ctx, int n, const double *x, double *out);
 
-/* The real part of the complex principal logarithm: equal to reln_matrix_log() where that exists, defined for every
- * invertible matrix, and still Re log(g X g^-1) = g (Re log X) g^-1 for real g. */
+/* Computes the real part of the complex principal logarithm. It equals reln_matrix_log() where that exists,
+ * is defined for every invertible matrix, and keeps Re log(g X g^-1) = g (Re log X) g^-1 for real g. */
 RELN_API RelnStatus reln_matrix_log_real(RelnCtx *ctx, int n, const double *x, double *out);
 
-/* The principal square root. */
+/* Computes the principal square root. */
 RELN_API RelnStatus reln_matrix_sqrt(RelnCtx *ctx, int n, const double *x, double *out);
 
-/* f on the eigenvalues of a symmetric matrix: V diag(f(w)) Vᵀ. Only the symmetric part of x is read. The result of f
- * must be finite. */
+/* Applies f to the eigenvalues of a symmetric matrix: V diag(f(w)) Vᵀ. Only the symmetric part of x is read.
+ * f must return finite numbers. */
 RELN_API RelnStatus reln_matrix_sym(RelnCtx *ctx, int n, const double *x, double (*f)(double),
                                     double *out);
 
-/* Logarithm of a symmetric matrix, positive definite to working precision; fails with the eigenvalue that is not. */
+/* Computes the logarithm of a symmetric matrix that is positive definite to working precision. It fails on
+ * any other matrix, and the message has the eigenvalue that is too small. */
 RELN_API RelnStatus reln_matrix_log_spd(RelnCtx *ctx, int n, const double *x, double *out);
 
-/* A bilinear map on coordinates, stored by its non-zero entries: z[k] += value * x[i] * y[j]. */
+/* A RelnTensor3 is a bilinear map on coordinates, stored by its non-zero entries: z[k] += value * x[i] *
+ * y[j]. */
 typedef struct RelnEntry {
     int i, j, k;
     double value;

@@ -1,4 +1,4 @@
-/* optimiser.h -- settings of the optimisers, which are ops: reln_adam(), reln_sgd() in ops.h.
+/* optimiser.h -- settings of the optimisers. The optimisers themselves are ops: reln_adam(), reln_sgd() in ops.h.
  *
  *     RelnAdam adam = RELN_ADAM_DEFAULTS;
  *     adam.decay = 1e-2;
@@ -14,10 +14,11 @@ extern "C" {
 #endif
 
 typedef struct RelnAdam {
-    double beta1, beta2; /* of the running means of g and g^2, in [0, 1) */
-    double eps;          /* above 0 */
-    double decay;        /* decoupled: p loses rate * decay * p (AdamW) */
-    bool eps_inside; /* sqrt(v + eps) with v as it is, instead of sqrt(v / (1 - beta2^t)) + eps */
+    double beta1, beta2; /* decay rates of the running means of g and g^2, in [0, 1) */
+    double eps;          /* must be above 0 */
+    double decay;        /* decoupled decay (AdamW): rate * decay * p is subtracted from p */
+    bool eps_inside; /* divide by sqrt(v + eps), without bias correction of v, instead of sqrt(v / (1 -
+                      * beta2^t)) + eps */
 } RelnAdam;
 #define RELN_ADAM_DEFAULTS                                                                         \
     {                                                                                              \
@@ -27,12 +28,12 @@ typedef struct RelnAdam {
 typedef struct RelnSgd {
     double momentum; /* in [0, 1) */
     bool nesterov;
-    double decay; /* added to the gradient: decay * p */
+    double decay; /* decay * p is added to the gradient */
 } RelnSgd;
 
-/* Parameters whose names begin alike. */
+/* A RelnAdamGroup gives options and a rate to all parameters whose names begin with `prefix`. */
 typedef struct RelnAdamGroup {
-    const char *prefix; /* "" fits every name */
+    const char *prefix; /* "" matches every name */
     RelnAdam options;
     RelnNode *rate;
 } RelnAdamGroup;

@@ -1,4 +1,4 @@
-/* pool.h -- worker threads, shared by plans. */
+/* pool.h -- worker threads, which several plans can share. */
 #ifndef RELN_POOL_H
 #define RELN_POOL_H
 
@@ -10,7 +10,8 @@ extern "C" {
 
 typedef struct RelnPool RelnPool;
 
-/* n_threads counts the calling thread too. One plan runs at a time on a pool. Caller destroys. */
+/* Creates a pool. n_threads counts the calling thread too. A pool runs one plan at a time. Caller destroys
+ * *out. */
 RELN_API RelnStatus reln_pool_create(RelnCtx *ctx, int n_threads, RelnPool **out);
 RELN_API void reln_pool_destroy(RelnPool *pool); /* NULL is fine */
 RELN_API int reln_pool_threads(const RelnPool *pool);

@@ -2,7 +2,7 @@
  *
  * 1. Train on arrays in files, without a line of network code (this is `reln fit` from C)
  *        fit.h        reln_fit_open, reln_fit_run; reln_model_load, reln_predict, reln_evaluate, reln_check
- *        model.h      what a trained model says of itself
+ *        model.h      facts about a trained model: its symmetry, targets, size, best step
  *        io.h         arrays from .npy .npz .safetensors .h5, and into the first three
  *
  * 2. Build a network of your own: the first program of README.md uses these and no others
@@ -10,14 +10,14 @@
  *        setting.h    symmetry, features, store and graph, opened and closed together
  *        nn.h         layers: linear, affine, gates, brackets, products, invariants, attention, EMLP ...
  *        plan.h       a graph made ready to run; running it
- *        train.h      losses, optimisers, schedules, the loop that can be stopped anywhere and taken up again
+ *        train.h      losses, optimisers, schedules, the training loop, which can be stopped and resumed
  *
  * 3. Data in and out of the algebra
  *        lift.h       vectors, covariances, four-vectors into matrices and back
  *        matrix.h     exp, log, roots of small matrices
  *        random.h     random numbers that are functions of (seed, stream)
  *
- * 4. From the ground: what the above is made of
+ * 4. The parts from which the headers above are made
  *        algebra.h    algebras from names or bases: bracket, centre, form, group elements
  *        rep.h        groups, representations, all equivariant maps between them
  *        graph.h      nodes and their types, gradients, functions, parameters
@@ -26,7 +26,8 @@
  *        pool.h       threads
  *        comm.h       processes that train together
  *
- * What the shared library exports is what these headers declare; `tools/check-abi` sees that it only grows.
+ * The shared library exports the functions that these headers declare and no others. `tools/check-abi`, a
+ * test, fails when an exported function disappears.
  */
 #ifndef RELN_RELN_H
 #define RELN_RELN_H

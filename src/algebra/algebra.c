@@ -1,4 +1,5 @@
-/* algebra.c -- the algebra as an object: made from a name or a basis, asked for its parts, used on elements. */
+/* algebra.c -- the algebra as an object: creating it from a name or a basis, reading its parts, computing
+ * with elements. */
 #include "reln/algebra.h"
 
 #include <float.h>
@@ -19,7 +20,7 @@ struct RelnAlgebra {
     RelnAnalysis facts;
 };
 
-/* ---- making ----------------------------------------------------------------------------------------------- */
+/* ---- creating --------------------------------------------------------------------------------------------- */
 
 static RelnStatus build(RelnAlgebra *a, int dim, int n, const double *basis,
                         const RelnBasisOptions *options)
@@ -101,7 +102,7 @@ RelnStatus reln_algebra_inspect(RelnCtx *ctx, int dim, int n, const double *basi
     return status;
 }
 
-/* ---- what is known ---------------------------------------------------------------------------------------- */
+/* ---- reading its parts ------------------------------------------------------------------------------------ */
 
 const RelnAlgebraInfo *reln_algebra_info(const RelnAlgebra *algebra)
 {
@@ -202,7 +203,7 @@ RelnStatus reln_algebra_gram(const RelnAlgebra *algebra, RelnForm form, const do
     return RELN_OK;
 }
 
-/* Row i of x (K, L): coordinates of E_i in the larger algebra. */
+/* Writes the coordinates of E_i in the larger algebra to row i of x (K, L). */
 static RelnStatus coordinates_within(const RelnAlgebra *a, const RelnAlgebra *larger, double *x)
 {
     const ptrdiff_t nn = (ptrdiff_t)a->n * a->n;
@@ -324,7 +325,8 @@ RelnStatus reln_algebra_exp(const RelnAlgebra *algebra, const double *x, double 
     return reln_matrix_exp(algebra->arena.ctx, algebra->n, g, g);
 }
 
-/* Rounding in g moves g E g^-1 by u cond(g)^2 |E|; the algebra itself is known up to tau. */
+/* Returns the tolerance of the adjoint action: rounding in g moves g E g^-1 by u cond(g)^2 |E|; the algebra
+ * itself is known up to tau. */
 static RelnStatus adjoint_tolerance(const RelnAlgebra *a, const double *g, double *tolerance)
 {
     double cond = 0;
@@ -334,7 +336,7 @@ static RelnStatus adjoint_tolerance(const RelnAlgebra *a, const double *g, doubl
     return RELN_OK;
 }
 
-/* Column k of ad: coordinates of g E_k g^-1. tmp has room for three matrices. */
+/* Writes the coordinates of g E_k g^-1 to column k of ad. tmp has room for three matrices. */
 static RelnStatus adjoint_columns(const RelnAlgebra *a, const double *g, double tolerance,
                                   double *tmp, double *x, double *ad)
 {

@@ -1,8 +1,8 @@
-/* analyse.c -- is it a reductive Lie algebra, and what are its centre, derived ideal and forms?
+/* analyse.c -- decides whether a basis spans a reductive Lie algebra, and computes its centre, derived ideal and forms.
  *
- * Everything is decided in an orthonormal basis Q of the span, where only rounding separates zero from non-zero:
- * in a basis of condition 1e6 the ranks of brackets and of the Killing form say nothing. Results go back to the basis
- * given at the end.
+ * All decisions are made in an orthonormal basis Q of the span, where only rounding separates zero from non-zero: in a
+ * basis of condition 1e6, the ranks of brackets and of the Killing form would be meaningless. The results are converted
+ * to the given basis at the end.
  */
 #include "algebra/analyse.h"
 
@@ -23,8 +23,8 @@ typedef struct Work {
     const RelnBasisOptions *options;
     double precision;
     bool
-        orthogonal; /* the E_i are orthogonal already, exactly: then Q_i = E_i / |E_i| and results stay exact */
-    double *norm;              /* (K) of E_i */
+        orthogonal; /* the E_i are exactly orthogonal: then Q_i = E_i / |E_i|, and results stay exact */
+    double *norm;              /* (K): norm of E_i */
     double *unit;              /* (K, n, n), E_i / |E_i| */
     double *left, *sigma;      /* E_i / |E_i| = sum_a left_ia sigma_a Q_a */
     double *q;                 /* (K, n, n) */
@@ -45,7 +45,7 @@ static double *doubles(Work *w, ptrdiff_t count)
 
 #define REASON(w, ...) snprintf((w)->out->info.reason, sizeof(w)->out->info.reason, __VA_ARGS__)
 
-/* ---- the numbers given ------------------------------------------------------------------------------------ */
+/* ---- the given numbers ------------------------------------------------------------------------------------ */
 
 static RelnStatus check_sizes(RelnCtx *ctx, int dim, int n, const double *basis,
                               const RelnBasisOptions *options)
@@ -69,7 +69,8 @@ static RelnStatus check_sizes(RelnCtx *ctx, int dim, int n, const double *basis,
     return RELN_OK;
 }
 
-/* Norms within 1e-100 .. 1e100 keep every product of three of them finite. A matrix of zeros is left to the rank. */
+/* Checks that norms lie within 1e-100 .. 1e100, which keeps every product of three of them finite. A matrix
+ * of zeros passes here and is found by the rank. */
 static RelnStatus check_entries(Work *w)
 {
     RelnCtx *const ctx = w->tmp->ctx;
@@ -131,9 +132,10 @@ static void say_no(Work *w)
     w->out->info.reductive = w->out->info.semisimple = RELN_NO;
 }
 
-/* Rounding moves each of the K unit rows by at most the precision, so a singular value that was 0 is at most sqrt(K)
- * times that, the cut; the decomposition itself adds 64 n^2 u, the noise. A value above both proves independence, one below
- * the noise is a dependence of the numbers given; between the two a dependent and a skewed basis look alike. */
+/* Rounding moves each of the K unit rows by at most the precision, so a singular value that was 0 is at most
+ * sqrt(K) times that: the cut. The decomposition adds 64 n^2 u: the noise. A value above both proves
+ * independence; a value below the noise proves that the given numbers are dependent; between the two,
+ * dependent and skewed bases look the same. */
 static bool independent(Work *w)
 {
     RelnAlgebraInfo *const info = &w->out->info;
@@ -166,7 +168,8 @@ static bool independent(Work *w)
     return false;
 }
 
-/* Input precision above which no question is decided: a unit bracket would be allowed to leave the span by a hundredth. */
+/* Refuses to decide anything when the precision of the input is so coarse that the tolerance would let a unit
+ * bracket leave the span by a hundredth. */
 static bool precise_enough(Work *w)
 {
     if (w->out->tau < 1e-2)
@@ -176,7 +179,7 @@ static bool precise_enough(Work *w)
     return false;
 }
 
-/* Find the bracket [E_i, E_j] that leaves the span the most. */
+/* Finds the bracket [E_i, E_j] that leaves the span the most. */
 static RelnStatus say_not_closed(Work *w)
 {
     const double residual = w->out->info.closure_residual;
@@ -207,7 +210,8 @@ static RelnStatus closed(Work *w, bool *go_on)
 
 /* ---- derived ideal, centre, Killing form ------------------------------------------------------------------ */
 
-/* Count the values (largest first) that are not zero. A value between the bounds for "zero" and "not zero" is reported. */
+/* Counts the values (largest first) that are not zero. A value between the bounds for "zero" and "not zero"
+ * is reported. */
 static int rank_of(Work *w, const char *what, double scale, const double *values, bool *decided)
 {
     const double zero = w->out->tau * scale, certain = sqrt(w->out->tau) * scale;
@@ -306,16 +310,17 @@ static RelnStatus restrict_killing(Work *w)
     return RELN_OK;
 }
 
-/* Killing eigenvalues are certain from ten times the error bound on, which is itself a hundred times the largest error
- * seen. A frame of condition 1e3 makes those of a semisimple algebra as small as 1e-6, so one above 1e-7 is not called
- * zero, however coarse the basis. */
+/* Killing eigenvalues count as non-zero from ten times the error bound on; the bound is a hundred times the
+ * largest error observed. A frame of condition 1e3 makes the eigenvalues of a semisimple algebra as small as
+ * 1e-6, so an eigenvalue above 1e-7 never counts as zero, however coarse the basis. */
 static void killing_bounds(const Work *w, double *zero, double *certain)
 {
     *zero = fmin(w->out->tau, 1e-7) * w->ad_size;
     *certain = 10 * w->out->tau * w->ad_size;
 }
 
-/* Reductive iff the Killing form is non-degenerate on [g,g]; then g = z + [g,g] is a theorem, kept as a cross-check. */
+/* An algebra is reductive iff its Killing form is non-degenerate on [g,g]. Then g = z + [g,g] follows; it is
+ * checked nevertheless. */
 static void decide(Work *w)
 {
     RelnAlgebraInfo *const info = &w->out->info;
@@ -348,8 +353,9 @@ static void decide(Work *w)
 
 /* ---- the form --------------------------------------------------------------------------------------------- */
 
-/* Projector on the centre along [g,g]: with N = [z; D] by rows, q = N^T a, and the first entries of a belong to z. The
- * same as 1 - D^T (D kappa D^T)^-1 D kappa, but as accurate as the angle between the two allows, whatever kappa is. */
+/* Computes the projector on the centre along [g,g]: with N = [z; D] by rows, q = N^T a, and the first entries
+ * of a belong to z. It equals 1 - D^T (D kappa D^T)^-1 D kappa, but its accuracy depends only on the angle
+ * between the two spaces, not on kappa. */
 static RelnStatus project(Work *w)
 {
     const ptrdiff_t k = w->dim, z = w->out->info.center_dim;
@@ -400,7 +406,8 @@ static RelnStatus form_on_center(Work *w)
     return RELN_OK;
 }
 
-/* g = z + [g,g] is orthogonal for the form, and both parts are non-degenerate: signs can be counted in each. */
+/* g = z + [g,g] is orthogonal for the form, and the form is non-degenerate on both parts: signs are counted
+ * in each. */
 static RelnStatus signature(Work *w)
 {
     RelnAlgebraInfo *const info = &w->out->info;
@@ -420,7 +427,7 @@ static RelnStatus signature(Work *w)
     return RELN_OK;
 }
 
-/* ---- back to the basis given: E_i = sum_a T_ia Q_a, T = diag(norm) left diag(sigma) ------------------------ */
+/* ---- back to the given basis: E_i = sum_a T_ia Q_a, T = diag(norm) left diag(sigma) ------------------------ */
 
 /* t = T, t_inverse = T^-1 */
 static void transition(const Work *w, double *t, double *t_inverse)
@@ -434,8 +441,8 @@ static void transition(const Work *w, double *t, double *t_inverse)
         }
 }
 
-/* Set entries that are pure rounding to 0: with x_ij in units of row_i column_j, below noise times the
- * largest. `power` is +1 or -1: whether units are norms or their inverses. */
+/* Sets entries that are pure rounding to 0: with x_ij in units of row_i column_j, below noise times the
+ * largest. `power` is +1 if the units are norms, -1 if they are inverse norms. */
 static void clean(const Work *w, ptrdiff_t rows, int row_power, int column_power, double noise,
                   double *x)
 {
@@ -454,7 +461,8 @@ static void clean(const Work *w, ptrdiff_t rows, int row_power, int column_power
             }
 }
 
-/* rows (m, K) of elements in Q to coordinates: x = T^-T q. The largest entry of each is made positive. */
+/* Converts rows (m, K) of elements in Q to coordinates: x = T^-T q. The largest entry of each row is made
+ * positive. */
 static double *rows_back(Work *w, RelnArena *arena, ptrdiff_t m, const double *rows,
                          const double *t_inverse, double noise)
 {
@@ -476,7 +484,7 @@ static double *rows_back(Work *w, RelnArena *arena, ptrdiff_t m, const double *r
     return out;
 }
 
-/* form in Q to T form T^T */
+/* Converts a form from Q to the given basis: T form T^T */
 static RelnStatus form_back(Work *w, const double *t, const double *form, double *out)
 {
     double *tmp = doubles(w, (ptrdiff_t)w->dim * w->dim);
@@ -488,7 +496,7 @@ static RelnStatus form_back(Work *w, const double *t, const double *form, double
     return RELN_OK;
 }
 
-/* q -> part q to x -> T^-T part T^T x */
+/* Converts the projector from Q to the given basis: T^-T part T^T */
 static RelnStatus projector_back(Work *w, const double *t, const double *t_inverse)
 {
     const ptrdiff_t k = w->dim;
@@ -502,7 +510,7 @@ static RelnStatus projector_back(Work *w, const double *t, const double *t_inver
     return RELN_OK;
 }
 
-/* F_k = E_k / |E_k|^2 where that is exact, T^-T Q otherwise */
+/* F_k = E_k / |E_k|^2 if the basis is exactly orthogonal, T^-T Q otherwise */
 static void dual_back(const Work *w, const double *t_inverse, double *dual)
 {
     for (ptrdiff_t i = 0; w->orthogonal && i < w->dim; i++) {
@@ -515,7 +523,8 @@ static void dual_back(const Work *w, const double *t_inverse, double *dual)
                       dual, w->nn);
 }
 
-/* c_ijk in units of |E_i| |E_j| / |E_k|: coordinates are as accurate as the condition of the basis allows. */
+/* Removes rounding from c_ijk, in units of |E_i| |E_j| / |E_k|: coordinates are as accurate as the condition
+ * of the basis allows. */
 static void clean_structure(const Work *w, double *c)
 {
     const ptrdiff_t k = w->dim;
@@ -532,7 +541,7 @@ static void clean_structure(const Work *w, double *c)
         }
 }
 
-/* c_ijk = <E_k, [E_i, E_j]> / |E_k|^2 of integers is the nearest double when the division comes last. */
+/* c_ijk = <E_k, [E_i, E_j]> / |E_k|^2: for integers, dividing last gives the nearest double. */
 static void divide_by_squares(const Work *w, double *c)
 {
     for (ptrdiff_t k = 0; k < w->dim; k++) {
@@ -542,8 +551,8 @@ static void divide_by_squares(const Work *w, double *c)
     }
 }
 
-/* Structure constants come from the matrices given. The Killing form is made of them where they are exact, and is
- * carried over from Q otherwise, which costs no accuracy in a badly conditioned basis. */
+/* Computes the structure constants from the given matrices. The Killing form is computed from them where they
+ * are exact; otherwise it is converted from Q, which loses no accuracy in a badly conditioned basis. */
 static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
 {
     RelnAnalysis *const out = w->out;
@@ -562,7 +571,7 @@ static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
     return RELN_OK;
 }
 
-/* (zP)^T form_z (zP): P takes the part in the centre, z its coordinates there */
+/* (zP)^T form_z (zP): P projects on the centre, z gives the coordinates there */
 static RelnStatus center_form_back(Work *w, const double *t)
 {
     const ptrdiff_t k = w->dim, z = w->out->info.center_dim;
@@ -646,7 +655,7 @@ static RelnStatus go_back(Work *w, RelnArena *arena)
     return out->center && out->derived ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- the whole analysis ----------------------------------------------------------------------------------- */
 
 static RelnStatus allocate_work(Work *w)
 {
@@ -699,7 +708,7 @@ static RelnStatus analyse(Work *w, RelnArena *arena)
     return go_back(w, arena);
 }
 
-/* Start with nothing known: every number is -1, every answer undecided. */
+/* Initialises the result: every number is -1, every answer undecided. */
 static void start(RelnAlgebraInfo *info, int dim, int n)
 {
     *info = (RelnAlgebraInfo){.n = n,

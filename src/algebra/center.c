@@ -1,7 +1,8 @@
 /* center.c -- the form on the centre: n sum_j Re l_j(Z1) conj l_j(Z2) over the joint eigenvalues l_j.
  *
- * The centre is commuting matrices Z_a. If all are diagonalisable they are so together, in the eigenspaces of one
- * generic combination R; W holds bases of these, and the mean of the c-th diagonal block of W^-1 Z_a W is l_c(Z_a).
+ * The centre consists of commuting matrices Z_a. If all are diagonalisable, they are diagonal together in the eigenspaces
+ * of one generic combination R. W holds bases of these eigenspaces, and the mean of the c-th diagonal block of W^-1 Z_a W
+ * is l_c(Z_a).
  */
 #include <complex.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 
 typedef struct Spectrum {
     int n;
-    double tol;         /* eigenvalues of R (of norm 1) closer than this are one */
+    double tol;         /* eigenvalues of R (of norm 1) closer than this count as equal */
     double *r;          /* R (n, n) */
     double complex *mu; /* (n) mean of the cluster that column j of W belongs to */
     int *cluster;       /* (n) */
@@ -49,7 +50,8 @@ static void join(const Spectrum *s, const double complex *w, int j)
         }
 }
 
-/* Number the clusters 0, 1, ... and sort them together: afterwards column j has cluster[j], in ascending order. */
+/* Numbers the clusters 0, 1, ... and sorts the eigenvalues by cluster: column j then has cluster[j], in
+ * ascending order. */
 static void number_clusters(Spectrum *s, const double complex *w, int *label)
 {
     int column = 0;
@@ -92,7 +94,8 @@ static RelnStatus find_clusters(RelnArena *tmp, Spectrum *s)
     return RELN_OK;
 }
 
-/* R - mu as the real matrix [[Re, -Im], [Im, Re]]: each singular value twice, null vectors (Re v, Im v). */
+/* R - mu as the real matrix [[Re, -Im], [Im, Re]]: each singular value occurs twice, null vectors are (Re v,
+ * Im v). */
 static void shifted(const Spectrum *s, double complex mu, double *a)
 {
     const ptrdiff_t n = s->n, w = 2 * n;
@@ -128,7 +131,8 @@ static double length(ptrdiff_t n, const double complex *v)
     return sqrt(sum);
 }
 
-/* Of 2m real null vectors, which span m complex dimensions, an orthonormal complex basis: the longest remainder next. */
+/* Computes an orthonormal complex basis from 2m real null vectors, which span m complex dimensions. The
+ * longest remainder is taken next. */
 static void complex_basis(ptrdiff_t n, int m, const double *null, double complex *v,
                           double complex *basis)
 {
@@ -148,8 +152,8 @@ static void complex_basis(ptrdiff_t n, int m, const double *null, double complex
     }
 }
 
-/* Columns first .. first+m-1 of W: the null space of R - mu. *full says whether it has as many dimensions as the
- * eigenvalue is multiple. */
+/* Writes the null space of R - mu to columns first .. first+m-1 of W. *full says whether its dimension equals
+ * the multiplicity of the eigenvalue. */
 static RelnStatus eigenspace(RelnArena *tmp, const Spectrum *s, int first, int m, bool *full)
 {
     const size_t n = (size_t)s->n, ww = 4 * n * n;
@@ -199,8 +203,9 @@ static RelnStatus eigenspaces(RelnArena *tmp, Spectrum *s, bool *semisimple)
     return RELN_OK;
 }
 
-/* A Jordan block of size 3 or more splits its eigenvalue by eps^(1/3) or more, into clusters of their own with nearly
- * parallel eigenvectors: then W^-1 is huge. A singular W is an answer here, not a failure. */
+/* A Jordan block of size 3 or more splits its eigenvalue by eps^(1/3) or more, into separate clusters with
+ * nearly parallel eigenvectors: then W^-1 is huge. A singular W means that the centre is not semisimple; it
+ * is not a failure. */
 static RelnStatus invert(RelnArena *tmp, const Spectrum *s, bool *semisimple)
 {
     const RelnStatus status = reln_inverse_complex(tmp->ctx, s->n, s->w, s->w_inverse);
@@ -231,7 +236,8 @@ static void conjugate(const Spectrum *s, const double *z, double complex *zw, do
                 y[i * n + j] += s->w_inverse[i * n + k] * zw[k * n + j];
 }
 
-/* Cluster means of y's diagonal to l (n, repeated within a cluster); returns how far y is from diag(l). */
+/* Writes the cluster means of y's diagonal to l (n, repeated within a cluster), and returns how far y is from
+ * diag(l). */
 static double read_eigenvalues(const Spectrum *s, double complex *y, double complex *l)
 {
     for (int first = 0, m = 0; first < s->n; first += m) {
@@ -298,8 +304,8 @@ static RelnStatus diagonalise(RelnArena *tmp, int dim, int n, const double *z, d
     return RELN_OK;
 }
 
-/* One draw that diagonalises every Z_a is proof. A draw that does not may have put two joint eigenvalues too
- * close to each other by accident, so more draws are tried. */
+/* A draw that diagonalises every Z_a proves that the centre is semisimple. A draw that does not may have put
+ * two joint eigenvalues too close to each other by accident, so more draws are tried. */
 static RelnStatus try_draws(RelnCtx *ctx, int dim, int n, const double *z, double noise,
                             double *form, bool *semisimple)
 {
@@ -364,7 +370,8 @@ static bool is_new(ptrdiff_t mm, int count, const double *elements, const double
     return true;
 }
 
-/* Every product of the generators, the identity first. Finite and invertible: products alone make a group. */
+/* Collects every product of the generators, the identity first. In a finite set of invertible matrices that
+ * is closed under products, inverses exist too, so this is the group. */
 static RelnStatus close_actions(RelnCtx *ctx, int dim, int n_generators, const double *generators,
                                 double *elements, int *count)
 {
@@ -387,7 +394,7 @@ static RelnStatus close_actions(RelnCtx *ctx, int dim, int n_generators, const d
     return RELN_OK;
 }
 
-/* Average n tr(Z1 Z2^T) over the action of the discrete group on the centre: n/|G| sum_g m_g^T m_g */
+/* Averages n tr(Z1 Z2^T) over the action of the discrete group on the centre: n/|G| sum_g m_g^T m_g */
 static RelnStatus average(RelnArena *tmp, int dim, int n, const double *z, double noise,
                           const RelnBasisOptions *options, double *form)
 {

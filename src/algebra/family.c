@@ -1,4 +1,4 @@
-/* family.c -- the table of families, and the reader of names. */
+/* family.c -- the table of families, and the parser of names. */
 #include "algebra/family.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static const char *read_letters(const char *p, char *letters, size_t n_bytes)
     return p;
 }
 
-/* Larger numbers are read as 9999: still larger than every limit. */
+/* Reads a number; a number above 9999 is read as 9999, which is larger than every limit. */
 static const char *read_number(const char *p, int *number)
 {
     *number = 0;
@@ -148,7 +148,8 @@ void reln_block_put(int n, const double *x, int at, int n_sum, double *sum)
         memcpy(sum + (ptrdiff_t)(at + i) * n_sum + at, x + (ptrdiff_t)i * n, (size_t)n * sizeof *x);
 }
 
-/* Families of the terms, size and dimension of the sum; its limits are those of one algebra. */
+/* Finds the families of the terms, and the size and dimension of the sum; the sum must respect the limits of
+ * one algebra. */
 static RelnStatus measure(RelnCtx *ctx, const char *name, int count, const RelnTerm *terms,
                           const RelnFamily **of, RelnNamedBasis *out)
 {

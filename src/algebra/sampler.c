@@ -1,7 +1,7 @@
 /* sampler.c -- random group elements of a chosen condition number.
  *
- * Where the span is closed under transposition, g = exp(X1) exp(X2) exp(X3) with X1, X3 antisymmetric and X2 symmetric
- * is a singular value decomposition: the condition number is exp(l_max - l_min) of X2, and is met exactly. Otherwise
+ * If the span is closed under transposition, g = exp(X1) exp(X2) exp(X3) with X1, X3 antisymmetric and X2 symmetric is a
+ * singular value decomposition: the condition number is exp(l_max - l_min) of X2 and can be met exactly. Otherwise
  * g = exp(t X), with t found by bisection.
  */
 #include "algebra/sampler.h"
@@ -17,12 +17,12 @@ typedef struct Sampler {
     RelnCtx *ctx;
     int n, n_lie;
     ptrdiff_t nn;
-    int dim;   /* of the span */
-    double *q; /* (dim, n, n) orthonormal basis of it */
+    int dim;   /* dimension of the span */
+    double *q; /* (dim, n, n) orthonormal basis of the span */
     double *u; /* (n_lie, r) and s (r): lie = u diag(s) q */
     double *s;
     ptrdiff_t r;
-    double noise; /* errors of q */
+    double noise; /* error of q */
     double *x;    /* (3, n, n): X1, X2, X3 */
     double *tmp;  /* (2, n, n) */
     double *w;    /* (n) */
@@ -64,7 +64,7 @@ static double dot(ptrdiff_t count, const double *x, const double *y)
     return sum;
 }
 
-/* |x - its projection on the span| */
+/* Returns the distance of x from the span. */
 static double outside(const Sampler *m, const double *x, double *rest)
 {
     memcpy(rest, x, (size_t)m->nn * sizeof *rest);
@@ -111,8 +111,8 @@ static void draw_part(const Sampler *m, RelnRng *rng, double sign, double scale,
         x[i] = 0.5 * scale * (m->tmp[i] + sign * m->tmp[m->nn + i]);
 }
 
-/* X2 made traceless where the span has the scalars, then scaled until its eigenvalues spread by log(cond). None where
- * the symmetric part is scalars or nothing: a compact group, up to scale. */
+/* Makes X2 traceless if the span contains the scalars, then scales it until its eigenvalues spread by
+ * log(cond). Without a symmetric part beyond scalars, the group is compact up to scale, and X2 is 0. */
 static RelnStatus spread(const Sampler *m, double *x, double cond, bool scalars, double *reached)
 {
     const double trace = scalars ? reln_mat_trace(m->n, x) / m->n : 0;
@@ -134,7 +134,7 @@ static RelnStatus spread(const Sampler *m, double *x, double cond, bool scalars,
 
 static RelnStatus polar(const Sampler *m, RelnRng *rng, double cond, double *reached)
 {
-    /* |X| of a rotation by an angle a is sqrt(2) a: this scale makes angles cover the whole circle. */
+    /* A rotation by an angle a has |X| = sqrt(2) a: with this scale, angles cover the whole circle. */
     const double turns = 6;
     const bool scalars = contains_scalars(m);
     double *const x2 = m->x + m->nn;
@@ -151,7 +151,7 @@ static RelnStatus polar(const Sampler *m, RelnRng *rng, double cond, double *rea
 
 /* ---- a skewed frame --------------------------------------------------------------------------------------- */
 
-/* Condition number of exp(t x); infinity where exp overflows. */
+/* Computes the condition number of exp(t x); infinity where exp overflows. */
 static RelnStatus measure(const Sampler *m, double t, const double *x, double *cond)
 {
     RelnStatus status;
@@ -168,8 +168,9 @@ static RelnStatus measure(const Sampler *m, double t, const double *x, double *c
     return RELN_OK;
 }
 
-/* The condition number is 1 at t = 0 and continuous. Walk until it is passed (or *t is where it was largest), at most
- * as far as rotations need to show all they have, or nilpotent elements to grow. */
+/* Increases t until the condition number of exp(t x), which is 1 at t = 0 and continuous, exceeds cond;
+ * otherwise *t is where it was largest. The walk ends where rotations have made their full turn and nilpotent
+ * elements have grown enough. */
 static RelnStatus walk(const Sampler *m, const double *x, double cond, double *t, double *reached)
 {
     double best = 0;
@@ -205,8 +206,8 @@ static RelnStatus bisect(const Sampler *m, const double *x, double cond, double 
     return RELN_OK;
 }
 
-/* Some directions x are rotations, whose exp(t x) never stretches. Try several, and if none reaches the condition number,
- * keep the one that comes closest. */
+/* Tries several directions x, because exp(t x) of a rotation never stretches. If none reaches the condition
+ * number, it keeps the direction that comes closest. */
 static RelnStatus search(const Sampler *m, RelnRng *rng, double cond, double *reached)
 {
     enum { TRIES = 12 };
@@ -245,7 +246,7 @@ static void coordinates(const Sampler *m, const double *x, double *coords)
     }
 }
 
-/* out = exp(s X1) exp(s X2) exp(s X3), or backwards for the inverse */
+/* out = exp(s X1) exp(s X2) exp(s X3), in reverse order for the inverse */
 static RelnStatus multiply(const Sampler *m, double sign, double *out)
 {
     reln_mat_identity(m->n, out);

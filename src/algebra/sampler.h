@@ -1,4 +1,5 @@
-/* sampler.h -- random elements, of a chosen condition number, of the group that Lie matrices generate. */
+/* sampler.h -- random elements of a chosen condition number, of the group that given Lie matrices
+ * generate. */
 #ifndef ALGEBRA_SAMPLER_H
 #define ALGEBRA_SAMPLER_H
 

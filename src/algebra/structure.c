@@ -1,4 +1,4 @@
-/* structure.c -- structure constants, dense and sparse, and the Killing form made of them. */
+/* structure.c -- structure constants, dense and sparse, and the Killing form computed from them. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ static void commutator(ptrdiff_t n, const double *x, const double *y, double *yx
         out[i] -= yx[i];
 }
 
-/* One i: brackets [E_i, E_j], j > i, to rows, their coordinates to c and, with the other sign, to c_ji. */
+/* For one i: writes the brackets [E_i, E_j], j > i, to rows, their coordinates to c, and with the other sign
+ * to c_ji. */
 static void row_of(ptrdiff_t dim, ptrdiff_t n, const double *e, const double *f, ptrdiff_t i,
                    double *rows, double *c)
 {
@@ -31,7 +32,7 @@ static void row_of(ptrdiff_t dim, ptrdiff_t n, const double *e, const double *f,
             c[(j * dim + i) * dim + k] = -ci[(j - i - 1) * dim + k];
 }
 
-/* Subtract c F from the rows, and return the length of the longest remaining row. */
+/* Subtracts c F from the rows, and returns the length of the longest remaining row. */
 static void look_outside(ptrdiff_t dim, ptrdiff_t n, const double *f, ptrdiff_t i, double *rows,
                          const double *c, RelnWorst *worst)
 {

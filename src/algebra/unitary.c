@@ -28,7 +28,7 @@ static int dim_su(const RelnTerm *term)
     return term->size[0] * term->size[0] - 1;
 }
 
-/* Z_ij = re + i im, in the real matrix */
+/* Writes Z_ij = re + i im into the real matrix. */
 static void put(ptrdiff_t n, ptrdiff_t i, ptrdiff_t j, double re, double im, double *e)
 {
     e[i * 2 * n + j] = e[(n + i) * 2 * n + n + j] = re;
@@ -48,7 +48,7 @@ static void pairs(ptrdiff_t n, double *e)
         }
 }
 
-/* i e_jj first */
+/* Order of the basis: i e_jj first. */
 static void basis_u(const RelnTerm *term, double *out)
 {
     const ptrdiff_t n = term->size[0];
@@ -58,7 +58,7 @@ static void basis_u(const RelnTerm *term, double *out)
     pairs(n, out + n * 4 * n * n);
 }
 
-/* i diag(1, ..., 1, -(m-1), 0, ..., 0) first, m = 2 .. n */
+/* Order of the basis: i diag(1, ..., 1, -(m-1), 0, ..., 0), m = 2 .. n, first. */
 static void basis_su(const RelnTerm *term, double *out)
 {
     const ptrdiff_t n = term->size[0];
@@ -70,7 +70,7 @@ static void basis_su(const RelnTerm *term, double *out)
     pairs(n, e);
 }
 
-/* How far X is from [[a, -b], [b, a]] with a antisymmetric and b symmetric */
+/* Returns how far X is from [[a, -b], [b, a]] with a antisymmetric and b symmetric. */
 static double residual_u(const RelnTerm *term, const double *x)
 {
     const ptrdiff_t n = term->size[0], w = 2 * n;

@@ -1,9 +1,10 @@
 /* wide.c -- singular values and left vectors of a matrix with many more columns than rows.
  *
- * The eigenvalues of a a^T are the squares, at the price of one matrix product; but squares hide every singular value
- * below 1e-8 of the largest. So only those within a factor of ten of the largest are taken; the rest is restricted to
- * the vectors that remain, where the largest is smaller, and looked at again. An error u of the product turns a vector
- * of singular value 0 towards one of value s by u s_1^2 / s^2, which costs u s_1^2 / s <= 10 u s_1.
+ * The eigenvalues of a a^T are the squares of the singular values, at the cost of one matrix product; but squares hide
+ * every singular value below 1e-8 of the largest. So only those within a factor of ten of the largest are accepted. The
+ * matrix is then restricted to the remaining vectors, where the largest is smaller, and the step is repeated. An error u
+ * of the product turns a vector of singular value 0 towards one of value s by u s_1^2 / s^2, which costs
+ * u s_1^2 / s <= 10 u s_1.
  */
 #include <float.h>
 #include <math.h>
@@ -19,8 +20,8 @@ typedef struct Wide {
     double *gram, *values, *vectors, *rows; /* (k, k), (k), (k, k), (k, k) */
 } Wide;
 
-/* Rows done .. k-1 of ut turned so that they diagonalise b b^T, b (d, m) being those rows times a; returns how many
- * have values large enough to be believed. */
+/* Rotates rows done .. k-1 of ut so that they diagonalise b b^T, where b (d, m) is these rows times a.
+ * *accepted is the number of singular values that are large enough to be accurate. */
 static RelnStatus turn(RelnCtx *ctx, Wide *w, ptrdiff_t done, const double *b, ptrdiff_t *accepted)
 {
     const ptrdiff_t k = w->k, d = k - done;
@@ -37,7 +38,7 @@ static RelnStatus turn(RelnCtx *ctx, Wide *w, ptrdiff_t done, const double *b, p
     for (*accepted = 0; *accepted < d && s[*accepted] >= 0.1 * s[0];)
         ++*accepted;
     if (s[0] <= (double)k * DBL_EPSILON * w->s[0])
-        *accepted = d; /* Everything left is rounding. */
+        *accepted = d; /* the rest is rounding */
     return RELN_OK;
 }
 

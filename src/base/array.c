@@ -1,7 +1,8 @@
-/* array.c -- arrays: how many numbers, and whose. */
+/* array.c -- functions of RelnArray: counting its numbers, and releasing the values it owns. */
 #include "base/base.h"
 
-/* Zeros do not hide a product of the others that is too large. */
+/* Returns -1 if the product overflows. Extents of 0 count as 1 for the overflow check, so a zero does not
+ * hide that the other extents are too large. */
 static ptrdiff_t product(int count, const ptrdiff_t *dims)
 {
     ptrdiff_t n = 1;

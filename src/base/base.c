@@ -1,6 +1,7 @@
 /* base.c -- status texts, the context, memory through it, arenas. */
 #include "base/base.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,12 +14,14 @@
 
 struct RelnCtx {
     RelnAllocator allocator;
+    pthread_mutex_t allocating; /* held while the allocator is called */
     atomic_uint_least64_t n_allocations;
     atomic_uint_least64_t n_live;
     atomic_flag
-        failing; /* held while a message is written: plans that run in several threads share the context */
+        failing; /* held while a message is written, because plans running in several threads share the
+                  * context */
     RelnStatus status;
-    bool shared; /* all ranks have this error */
+    bool shared; /* true: all ranks know this error */
     char message[512];
 };
 
@@ -62,14 +65,18 @@ RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out)
         return RELN_ERR_NOMEM;
     memset(ctx, 0, sizeof *ctx);
     atomic_flag_clear(&ctx->failing);
+    (void)pthread_mutex_init(&ctx->allocating,
+                             NULL); /* which cannot fail with default attributes */
     ctx->allocator = a;
     return RELN_OK;
 }
 
 void reln_ctx_destroy(RelnCtx *ctx)
 {
-    if (ctx)
-        ctx->allocator.release(ctx->allocator.user, ctx);
+    if (!ctx)
+        return;
+    pthread_mutex_destroy(&ctx->allocating);
+    ctx->allocator.release(ctx->allocator.user, ctx);
 }
 
 const char *reln_ctx_error(const RelnCtx *ctx)
@@ -118,6 +125,14 @@ void reln_ctx_share(RelnCtx *ctx)
         ctx->shared = true;
 }
 
+void reln_ctx_copy_error(RelnCtx *ctx, size_t size, char *text)
+{
+    while (atomic_flag_test_and_set_explicit(&ctx->failing, memory_order_acquire))
+        continue;
+    snprintf(text, size, "%s", ctx->message);
+    atomic_flag_clear_explicit(&ctx->failing, memory_order_release);
+}
+
 RelnStatus reln_null(RelnCtx *ctx, const char *function)
 {
     return reln_fail(ctx, RELN_ERR_ARG, "%s: NULL where a pointer is needed", function);
@@ -147,7 +162,9 @@ static void *take(RelnCtx *ctx, size_t count, size_t size, bool zeroed)
 
     if (!__builtin_mul_overflow(count, size, &n_bytes) && n_bytes <= SIZE_MAX / 2) {
         n_bytes = (n_bytes / RELN_ALIGN + 1) * RELN_ALIGN;
+        pthread_mutex_lock(&ctx->allocating);
         block = ctx->allocator.alloc(ctx->allocator.user, n_bytes);
+        pthread_mutex_unlock(&ctx->allocating);
     }
     if (!block) {
         reln_fail(ctx, RELN_ERR_NOMEM, "out of memory: %zu elements of %zu bytes wanted", count,
@@ -174,7 +191,9 @@ void reln_free(RelnCtx *ctx, void *block)
     if (!block)
         return;
     atomic_fetch_sub_explicit(&ctx->n_live, 1, memory_order_relaxed);
+    pthread_mutex_lock(&ctx->allocating);
     ctx->allocator.release(ctx->allocator.user, block);
+    pthread_mutex_unlock(&ctx->allocating);
 }
 
 /* A chunk is its header, then payload from the next RELN_ALIGN boundary on. */
@@ -212,7 +231,7 @@ static RelnChunk *chunk_add(RelnArena *arena, size_t n_bytes)
     if (!chunk)
         return NULL;
     chunk->size = size;
-    /* A large allocation gets a chunk of exactly its size, which is full at once: keep filling the chunk in front. */
+    /* A large allocation fills its chunk completely, so the chunk in front of it is still the one to fill. */
     if (arena->head && size != CHUNK_SIZE) {
         chunk->next = arena->head->next;
         arena->head->next = chunk;
@@ -289,8 +308,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, delete or replace, or neighbours to exchange, to come from a to b, by rows: row[i % 3][j] is the
- * distance of the first i letters of a from the first j of b. */
+/* Returns the number of edits from a to b: inserting, deleting or replacing a letter, or exchanging
+ * neighbours. row[i % 3][j] is the distance of the first i letters of a from the first j letters of b. */
 static int edits(const char *a, const char *b)
 {
     const size_t m = strlen(a), n = strlen(b);
@@ -314,7 +333,7 @@ static int edits(const char *a, const char *b)
     return row[m % 3][n];
 }
 
-/* The beginning of a word is near it, however long the word is. */
+/* A word's beginning counts as near it, however long the word is. */
 static bool begins(const char *word, const char *with, size_t letters)
 {
     return strlen(with) >= letters && strncmp(word, with, strlen(with)) == 0;

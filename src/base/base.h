@@ -1,4 +1,4 @@
-/* base.h -- what every module needs: failing with a message, memory through the context, arenas. */
+/* base.h -- helpers of every module: failing with a message, memory through the context, arenas. */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 
@@ -29,18 +29,22 @@ RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 #define reln_fail(ctx, status, ...) ((void)(reln_fail)(ctx, status, __VA_ARGS__), (status))
 #endif
 
-/* Is the last error known to all ranks (kit/comm.h)? Mark it so; any other error is not. */
+/* Copy the message of the last failure. Other threads may fail at the same time. */
+void reln_ctx_copy_error(RelnCtx *ctx, size_t size, char *text);
+
+/* Whether all ranks know the last error (kit/comm.h); reln_ctx_share() marks it so, a new error clears the
+ * mark. */
 bool reln_ctx_shared(const RelnCtx *ctx);
 void reln_ctx_share(RelnCtx *ctx);
 
-/* Zeroed memory for count elements, aligned to RELN_ALIGN; NULL with the error recorded when there is none left or
- * the product overflows. count = 0 gives a valid block. */
+/* Returns zeroed memory for count elements, aligned to RELN_ALIGN; NULL, with the error recorded, when no
+ * memory is left or the product overflows. count = 0 gives a valid block. */
 void *reln_alloc(RelnCtx *ctx, size_t count, size_t size);
-/* The same without zeroing, for large blocks that the caller fills. */
+/* Returns memory like reln_alloc(), but not zeroed, for large blocks that the caller fills. */
 void *reln_alloc_raw(RelnCtx *ctx, size_t count, size_t size);
 void reln_free(RelnCtx *ctx, void *block); /* NULL is fine */
 
-/* An arena: many allocations, one release. */
+/* An arena: many allocations that are released together. */
 typedef struct RelnChunk RelnChunk;
 typedef struct RelnArena {
     RelnCtx *ctx;
@@ -49,17 +53,18 @@ typedef struct RelnArena {
 
 void reln_arena_init(RelnArena *arena, RelnCtx *ctx);
 void reln_arena_clear(RelnArena *arena);
-/* Zeroed; NULL with the error recorded. */
+/* Returns zeroed memory; NULL with the error recorded. */
 void *reln_arena_alloc(RelnArena *arena, size_t count, size_t size);
 void *reln_arena_copy(RelnArena *arena, const void *src, size_t count, size_t size);
 char *reln_arena_printf(RelnArena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A 64-bit fingerprint of bytes (FNV-1a), chained through `seed`. */
+/* Returns a 64-bit fingerprint of bytes (FNV-1a), chained through `seed`. */
 #define RELN_HASH_SEED 1469598103934665603ULL
 uint64_t reln_hash(uint64_t seed, const void *bytes, size_t n_bytes);
 
-/* Edits from a word to another that is near it, as reln_nearest() counts; RELN_WORD_FAR: it is not near. */
+/* Returns the number of edits between two words as reln_nearest() counts them, or RELN_WORD_FAR if they are
+ * not near. */
 enum { RELN_WORD_FAR = 48 };
 int reln_word_distance(const char *word, const char *other);
 

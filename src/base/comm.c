@@ -1,4 +1,4 @@
-/* comm.c -- see kit/comm.h. Rounds of messages over growing distances: 1, 2, 4, ... ranks. */
+/* comm.c -- see kit/comm.h. Messages travel in rounds over growing distances: 1, 2, 4, ... ranks. */
 #include "kit/comm.h"
 
 #include <stdio.h>
@@ -21,22 +21,22 @@ RelnStatus reln_comm_exchange(const RelnComm *comm, RelnCtx *ctx, int n_sends,
         return RELN_OK;
     (void)reln_fail(ctx, RELN_ERR_IO, "rank %d of %d: the connection to other ranks is lost",
                     comm->rank, comm->size);
-    reln_ctx_share(ctx); /* nobody is left to be told */
+    reln_ctx_share(ctx); /* no rank can be reached any more */
     return RELN_ERR_IO;
 }
 
-/* The rank that is `by` further, around the circle. */
+/* Returns the rank `by` places after this one, around the circle. */
 static int further(const RelnComm *comm, int by)
 {
     return (comm->rank + by % comm->size + comm->size) % comm->size;
 }
 
-/* ---- the largest of all ---------------------------------------------------------------------------------------- */
+/* ---- maximum over all ranks ------------------------------------------------------------------------------------ */
 
 enum { MOST = 32 };
 
-/* Every element becomes the largest that a rank has: after rounds over 1, 2, 4, ... ranks everyone has heard of everyone,
- * and it does not matter to have heard twice. */
+/* Replaces every element by its maximum over all ranks. After rounds over distances 1, 2, 4, ... every rank
+ * has the values of all ranks; taking a maximum twice does no harm. */
 static RelnStatus largest(const RelnComm *comm, RelnCtx *ctx, int n, uint64_t *values)
 {
     uint64_t theirs[MOST];
@@ -80,14 +80,16 @@ RelnStatus reln_comm_same(const RelnComm *comm, RelnCtx *ctx, int n, const uint6
     return RELN_OK;
 }
 
-/* ---- one to all ------------------------------------------------------------------------------------------------ */
+/* ---- one rank to all ------------------------------------------------------------------------------------------- */
 
-/* Those who have the bytes send them to those at half the distance of the last round. */
+/* In each round, every rank that has the bytes sends them to the rank at half the distance of the last
+ * round. */
 RelnStatus reln_comm_share(const RelnComm *comm, RelnCtx *ctx, int root, void *bytes,
                            size_t n_bytes)
 {
     const int size = reln_comm_size(comm);
-    const int place = (reln_comm_rank(comm) - root + size) % size; /* counted from the root */
+    const int place = (reln_comm_rank(comm) - root + size) % size; /* place of this rank, counted from the
+                                                                    * root */
     int by = 1;
 
     if (n_bytes == 0)
@@ -108,7 +110,7 @@ RelnStatus reln_comm_share(const RelnComm *comm, RelnCtx *ctx, int root, void *b
     return RELN_OK;
 }
 
-/* ---- all to all ------------------------------------------------------------------------------------------------ */
+/* ---- all ranks to all ------------------------------------------------------------------------------------------ */
 
 static void add_message(RelnMessage *list, int *n, int peer, char *bytes, size_t begin, size_t end)
 {
@@ -116,7 +118,8 @@ static void add_message(RelnMessage *list, int *n, int peer, char *bytes, size_t
         list[(*n)++] = (RelnMessage){peer, bytes + begin, end - begin};
 }
 
-/* The parts of `count` ranks from `first` on, around the circle: at most two stretches. */
+/* Lists the parts of `count` ranks from `first` on, around the circle: at most two contiguous ranges of
+ * bytes. */
 static int add_parts(const RelnComm *comm, char *bytes, const size_t *begin, int first, int count,
                      int peer, RelnMessage list[2])
 {
@@ -128,7 +131,8 @@ static int add_parts(const RelnComm *comm, char *bytes, const size_t *begin, int
     return n;
 }
 
-/* Everyone has its own part and those of the next `have - 1` ranks, and gets as many more from the rank after them. */
+/* Before each round, every rank has the parts of `have` ranks, from its own on. It receives as many more from
+ * the rank `have` places further. */
 RelnStatus reln_comm_gather(const RelnComm *comm, RelnCtx *ctx, void *bytes, const size_t *begin)
 {
     const int size = reln_comm_size(comm);
@@ -148,7 +152,8 @@ RelnStatus reln_comm_gather(const RelnComm *comm, RelnCtx *ctx, void *bytes, con
 
 /* ---- agreement ------------------------------------------------------------------------------------------------- */
 
-/* Statuses as numbers, the more important the larger: errors, those of low ranks first; then being asked to stop. */
+/* Statuses are encoded as numbers so that the maximum is the status that all ranks report: errors are
+ * largest, those of lower ranks first; then being asked to stop. */
 enum { ERROR_BIT = 62, RANK_SHIFT = 16, STATUS_MASK = 0xffff };
 
 static uint64_t weigh(const RelnComm *comm, RelnStatus status)

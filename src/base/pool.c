@@ -13,7 +13,7 @@ struct RelnPool {
     int n_started;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
-    atomic_uint_fast64_t generation; /* changed with the lock held, looked at without */
+    atomic_uint_fast64_t generation; /* written with the lock held, read without it */
     atomic_int busy;
     int wanted;
     bool stop;

@@ -1,5 +1,5 @@
-/* sort.c -- heap sort. What is sorted may come from files, and must not be able to make it slow; the C library's qsort
- * may ask for memory past the context. */
+/* sort.c -- heap sort. Its time is n log n for any input, so no file can make it slow; and unlike the C
+ * library's qsort it allocates nothing. */
 #include "base/sort.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@ typedef struct Heap {
     int (*compare)(const void *, const void *);
 } Heap;
 
-/* Heap order: no child is above its parent. */
+/* Restores the heap order (no child is above its parent) below `at`. */
 static void sift(const Heap *h, size_t n, size_t at)
 {
     char item[RELN_SORT_MAX];

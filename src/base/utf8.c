@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Length of a character from its first byte; 0 when the byte begins no character. */
+/* Returns the length of a character from its first byte; 0 when no character begins with this byte. */
 static size_t claimed_length(unsigned char first)
 {
     if (first < 0x80)

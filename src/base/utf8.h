@@ -1,4 +1,4 @@
-/* utf8.h -- characters of UTF-8: checked, decoded, written. */
+/* utf8.h -- checking, decoding and writing characters of UTF-8. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
@@ -6,16 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the UTF-8 character at p (1 to 4), 0 when there is no valid one: overlong, a surrogate, beyond U+10FFFF, or
- * cut off by the end. */
+/* Returns the number of bytes of the UTF-8 character at p (1 to 4), or 0 when it is invalid: overlong, a
+ * surrogate, beyond U+10FFFF, or cut off by the end. */
 size_t reln_utf8_length(const char *p, const char *end);
-/* Is the whole text valid UTF-8? */
+/* Returns whether the whole text is valid UTF-8. */
 bool reln_utf8_valid(const char *text, size_t length);
-/* The code of the character at p, which must be valid. */
+/* Returns the code of the character at p, which must be valid. */
 uint32_t reln_utf8_decode(const char *p, size_t length);
-/* Writes a character below 0x110000; returns its bytes, 1 to 4. */
+/* Writes a character below 0x110000 and returns the number of its bytes, 1 to 4. */
 size_t reln_utf8_encode(uint32_t character, char out[4]);
-/* One character of UTF-8: its code and length; U+FFFD and 1 for a byte that begins none. string is not at its end. */
+/* Reads one character: returns its code and sets *n_bytes; U+FFFD and 1 for an invalid byte. The string must
+ * not be at its end. */
 uint32_t reln_utf8_next(const char *string, int *n_bytes);
 
 #endif

@@ -31,7 +31,7 @@ static const Option options[] = {
     {"--set", TEXTS, "KEY=VALUE", offsetof(CliArgs, sets), CLI_SET, 0, 0,
      "a key of the SPEC, as train.lr=1e-3 or inputs.0.as=vector; any number of them"},
     {"--progress", TEXT, "HOW", offsetof(CliArgs, progress), CLI_PROGRESS, 0, 0,
-     "auto (default), bar, plain (a line for each evaluation) or none"},
+     "auto (default), bar, plain (a line for each evaluation or half minute) or none"},
     {"--no-check", FLAG, NULL, offsetof(CliArgs, no_check), CLI_NO_CHECK, 0, 0,
      "leave out the check of equivariance at the end"},
     {"--spec", FLAG, NULL, offsetof(CliArgs, spec), CLI_SPEC, 0, 0,

@@ -80,7 +80,7 @@ static CliExit fail_task(const char *word)
 /* ---- watching ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Watcher {
-    bool quiet;
+    CliShow how;
     char what[128];
     CliProgress progress;
 } Watcher;
@@ -90,7 +90,10 @@ static void watch_begin(void *self, const char *what, uint64_t first_step)
     Watcher *w = self;
 
     snprintf(w->what, sizeof w->what, "%s", what);
-    w->progress = cli_progress_begin(w->quiet, first_step);
+    w->progress = cli_progress_begin_as(w->how, first_step);
+    w->progress.pace = 30;
+    if (*what)
+        cli_progress_line(&w->progress, what);
 }
 
 static void watch_show(void *self, uint64_t step, uint64_t n_steps, double loss)
@@ -219,7 +222,7 @@ static CliExit conclude(RelnStatus status, const TaskOutcome *outcome, const cha
 static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
 {
     char folder[128], command[512];
-    Watcher watcher = {.quiet = args->quiet};
+    Watcher watcher = {0};
     TaskRequest request = {
         .task = task,
         .seeds = (int)args->seeds,
@@ -241,7 +244,7 @@ static CliExit run_task(RelnCtx *ctx, const Task *task, const CliArgs *args)
 
     if (code != CLI_DONE)
         return code;
-    if (!cli_reference(args, &request.reference))
+    if (!cli_reference(args, &request.reference) || !cli_progress_how(args, &watcher.how))
         return CLI_USAGE;
     snprintf(folder, sizeof folder, "reln-%s-%s", task->name, task_scale_text(request.scale));
     command_text(args, &request, command, sizeof command);
@@ -277,7 +280,7 @@ const CliCommand cli_cmd_reproduce = {
                 "[--jobs N] [--finished] [--out DIR] [--json]\nreproduce TASK --help",
     .purpose = "tables of the paper, ours beside theirs",
     .help = help,
-    .options = CLI_OUT | CLI_TASK | CLI_JOBS | CLI_KERNELS | CLI_OWN,
+    .options = CLI_OUT | CLI_TASK | CLI_JOBS | CLI_KERNELS | CLI_PROGRESS | CLI_OWN,
     .max_operands = 1,
     .ranks = true,
     .run = run,

@@ -48,7 +48,7 @@ CliProgress cli_progress_begin_as(CliShow how, uint64_t first)
     return (CliProgress){.shown = how == CLI_SHOW_BAR,
                          .plain = how == CLI_SHOW_PLAIN,
                          .began = now,
-                         .last = now - 1,
+                         .last = how == CLI_SHOW_BAR ? now - 1 : now,
                          .first = first};
 }
 
@@ -85,20 +85,39 @@ static void show_line(CliProgress *progress, const char *line)
     progress->width = width;
 }
 
+/* Is it time for another line? The time of the last line is noted. */
+static bool due(CliProgress *progress, double now, bool last)
+{
+    const double pace = progress->shown ? 0.1 : progress->pace;
+
+    if (!(progress->shown || (progress->plain && pace > 0)) ||
+        (now - progress->last < pace && !last))
+        return false;
+    progress->last = now;
+    return true;
+}
+
+static void put_line(CliProgress *progress, const char *line)
+{
+    if (progress->shown)
+        show_line(progress, line);
+    else
+        cli_progress_line(progress, line);
+}
+
 void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what)
 {
     const double now = reln_wall_seconds(), spent = now - progress->began;
     const double rate = spent > 0 ? (double)(step - progress->first) / spent : 0;
     char left[32], line[256];
 
-    if (!progress->shown || (now - progress->last < 0.1 && step < n_steps))
+    if (!due(progress, now, progress->shown && step == n_steps))
         return;
-    progress->last = now;
     cli_duration(rate > 0 ? (double)(n_steps - step) / rate : HUGE_VAL, left, sizeof left);
     snprintf(line, sizeof line, "%3.0f %%  %s left  step %llu of %llu  %s  %.3g steps/s",
              floor(100.0 * (double)step / (double)n_steps), left, (unsigned long long)step,
              (unsigned long long)n_steps, what, rate);
-    show_line(progress, line);
+    put_line(progress, line);
 }
 
 void cli_progress_share(CliProgress *progress, double share, const char *what)
@@ -106,12 +125,11 @@ void cli_progress_share(CliProgress *progress, double share, const char *what)
     const double now = reln_wall_seconds(), spent = now - progress->began;
     char left[32], line[320];
 
-    if (!progress->shown || now - progress->last < 0.1)
+    if (!due(progress, now, false))
         return;
-    progress->last = now;
     cli_duration(share > 0 ? spent * (1 - share) / share : HUGE_VAL, left, sizeof left);
     snprintf(line, sizeof line, "%3.0f %%  %s left  %s", 100 * share, left, what);
-    show_line(progress, line);
+    put_line(progress, line);
 }
 
 void cli_progress_line(CliProgress *progress, const char *line)
@@ -124,9 +142,7 @@ void cli_progress_line(CliProgress *progress, const char *line)
 
 void cli_progress_phase(CliProgress *progress, const char *what)
 {
-    if (progress->shown)
-        show_line(progress, what);
-    cli_progress_line(progress, what);
+    put_line(progress, what);
 }
 
 void cli_progress_end(CliProgress *progress)

@@ -11,15 +11,16 @@
 typedef enum CliShow {
     CLI_SHOW_NONE,
     CLI_SHOW_BAR,  /* one line, rewritten at most ten times a second */
-    CLI_SHOW_PLAIN /* a line for each evaluation, for files and pipes */
+    CLI_SHOW_PLAIN /* a line for each evaluation, or each half minute; for files and pipes */
 } CliShow;
 
 typedef struct CliProgress {
     bool shown;         /* as a line that is rewritten */
     bool plain;         /* as lines */
     double began, last; /* seconds */
-    uint64_t first;     /* steps that were done when it began: a resumed run */
-    int width;          /* of the line that is on the screen */
+    double pace; /* seconds between lines of cli_progress_show(), where lines are shown; 0: none */
+    uint64_t first; /* steps that were done when it began: a resumed run */
+    int width;      /* of the line that is on the screen */
 } CliProgress;
 
 /* The choice of --progress: auto is a bar on a terminal and lines elsewhere, --quiet is none. False, after a message,

@@ -144,8 +144,13 @@ static void add_output(Net *net, const char *name, int target, RelnNode *node)
 static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
 {
     net->model = model;
+    RELN_TRY(reln_data_open(model, c->archive,
+                            &(RelnDataOptions){.without_target = true, .windows = c->drawn},
+                            &net->data));
     /* layers without a rep have no action of g: for an mlp only the output is compared */
-    RELN_TRY(reln_model_build(model, &(RelnModelOptions){.taps = reln_model_promises(model)},
+    RELN_TRY(reln_model_build(model,
+                              &(RelnModelOptions){.taps = reln_model_promises(model),
+                                                  .largest = reln_data_largest(net->data)},
                               &net->graph));
     /* the outputs are the last layers */
     net->first_output = net->graph.n_taps;
@@ -154,13 +159,10 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
         if (net->graph.variance[t])
             add_output(net, "variance", t, net->graph.variance[t]);
     }
-    RELN_TRY(reln_plan_create(
+    return reln_plan_create(
         net->graph.graph,
         &(RelnPlanOptions){.pool = c->pool, .reference = reln_model_reference(c->model)},
-        &net->plan));
-    return reln_data_open(model, c->archive,
-                          &(RelnDataOptions){.without_target = true, .windows = c->drawn},
-                          &net->data);
+        &net->plan);
 }
 
 static void net_close(Net *net, int draws)
@@ -349,7 +351,7 @@ static RelnStatus gains(Checker *c, const Plain *plain, double *out)
     double *errors[RELN_MODEL_TAPS];
 
     for (int i = 0; i < c->n_inputs; i++) {
-        const ptrdiff_t size = reln_input_count(&reln_model_shapes(c->model)->input[i]);
+        const ptrdiff_t size = reln_data_numbers(c->wide.data, i);
 
         for (ptrdiff_t k = 0; k < c->draws * size; k++)
             c->moved[i][k] = c->raw[i][k] * (1 + change * reln_rng_normal(&rng));
@@ -384,11 +386,12 @@ static RelnStatus move(Checker *c, double cond, uint64_t seed)
     RELN_TRY(draw(c, &c->own, cond, seed));
     RELN_TRY(draw(c, &c->wide, cond, seed));
     for (int i = 0; i < c->n_inputs; i++) {
-        const ptrdiff_t size = reln_input_count(&reln_model_shapes(c->model)->input[i]);
+        const ptrdiff_t size = reln_data_numbers(c->wide.data, i);
 
         memcpy(c->moved[i], c->raw[i], (size_t)(c->draws * size) * sizeof **c->moved);
         for (int d = 0; d < c->draws; d++)
-            RELN_TRY(reln_model_act(c->wide.model, i, c->wide.elements[d], c->moved[i] + d * size));
+            RELN_TRY(reln_model_act(c->wide.model, i, c->wide.elements[d], size,
+                                    c->moved[i] + d * size));
     }
     return RELN_OK;
 }
@@ -469,15 +472,13 @@ static ptrdiff_t row_of(const Checker *c, int draw)
 /* Read the samples of a block. */
 static RelnStatus read_raw(Checker *c)
 {
-    const RelnShapes *shapes = reln_model_shapes(c->model);
-    int points = 0;
+    const int points = reln_data_places(c->wide.data);
 
     for (int i = 0; i < c->n_inputs; i++) {
-        const ptrdiff_t size = reln_input_count(&shapes->input[i]);
+        const ptrdiff_t size = reln_data_numbers(c->wide.data, i);
+
         for (int d = 0; d < c->draws; d++)
             RELN_TRY(reln_data_raw(c->wide.data, i, row_of(c, d), c->raw[i] + d * size));
-        if (shapes->input[i].points)
-            points = shapes->input[i].points;
     }
     for (int d = 0; c->mask && d < c->draws; d++) {
         RELN_TRY(reln_data_mask(c->wide.data, row_of(c, d), c->mask + (ptrdiff_t)d * points));
@@ -545,11 +546,9 @@ static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
 static int block_size(const Checker *c)
 {
     const double most = 16e6;
-    const RelnShapes *shapes = reln_model_shapes(c->model);
-    double numbers = 1, largest = 0, points = 1;
+    const double points = fmax(1, reln_data_places(c->wide.data));
+    double numbers = 1, largest = 0;
 
-    for (int i = 0; i < c->n_inputs; i++)
-        points = fmax(points, shapes->input[i].points);
     for (int t = 0; t < c->wide.graph.n_taps; t++) {
         const RelnNode *node = c->wide.graph.taps[t].node;
         const RelnDims d = reln_node_dims(node);
@@ -564,8 +563,8 @@ static int block_size(const Checker *c)
 
 static RelnStatus allocate(Checker *c, int n_conds)
 {
-    const RelnShapes *shapes = reln_model_shapes(c->model);
     const size_t draws = (size_t)c->room, n = (size_t)c->n_inputs;
+    const size_t places = (size_t)reln_data_places(c->wide.data);
     const size_t columns = (size_t)(n_conds * PRECISIONS * c->wide.graph.n_taps);
     bool room;
 
@@ -576,16 +575,16 @@ static RelnStatus allocate(Checker *c, int n_conds)
     c->moved = reln_arena_alloc(&c->arena, n, sizeof *c->moved);
     room = c->own.elements && c->wide.elements && c->errors && c->raw && c->moved;
     for (int i = 0; room && i < c->n_inputs; i++) {
-        const size_t size = draws * (size_t)reln_input_count(&shapes->input[i]);
+        const size_t size = draws * (size_t)reln_data_numbers(c->wide.data, i);
+
         c->raw[i] = reln_arena_alloc(&c->arena, size, sizeof **c->raw);
         c->moved[i] = reln_arena_alloc(&c->arena, size, sizeof **c->moved);
         room = c->raw[i] && c->moved[i];
-        if (room && shapes->input[i].points > 0 && !c->mask) {
-            c->mask = reln_arena_alloc(&c->arena, draws * (size_t)shapes->input[i].points,
-                                       sizeof *c->mask);
-            c->first_row = reln_arena_alloc(&c->arena, draws + 1, sizeof *c->first_row);
-            room = c->mask && c->first_row;
-        }
+    }
+    if (room && places > 0) {
+        c->mask = reln_arena_alloc(&c->arena, draws * places, sizeof *c->mask);
+        c->first_row = reln_arena_alloc(&c->arena, draws + 1, sizeof *c->first_row);
+        room = c->mask && c->first_row;
     }
     return room ? RELN_OK : RELN_ERR_NOMEM;
 }

@@ -34,8 +34,7 @@ static RelnStatus look(RelnModel *m, ptrdiff_t n, ptrdiff_t count, const double 
 
 static RelnStatus survey(RelnModel *m, RelnData *data, int input, RelnCondition *out)
 {
-    const RelnInputShape *shape = &reln_model_shapes(m)->input[input];
-    const ptrdiff_t n = reln_model_n(m), size = reln_input_count(shape);
+    const ptrdiff_t n = reln_model_n(m), size = reln_data_numbers(data, input);
     const ptrdiff_t rows = reln_data_count(data);
     const ptrdiff_t samples = rows < MOST_SAMPLES ? rows : MOST_SAMPLES;
     RelnCtx *ctx = reln_model_ctx(m);

@@ -142,21 +142,38 @@ static void name_layer(RelnGraph *g)
              g->deriving ? "the derivative of " : "", path);
 }
 
+static void put(RelnGraph *g, RelnStatus status, const char *format, va_list args)
+{
+    g->status = status;
+    vsnprintf(g->message, sizeof g->message, format, args);
+}
+
+/* An error in a function's body is an error of the graph that it belongs to. The message has its layer already: a body
+ * begins in the scope of the graph around it. */
+static void put_all(RelnGraph *g, RelnStatus status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    put(g, status, format, args);
+    va_end(args);
+    if (g->parent && g->parent->status == RELN_OK)
+        put_all(g->parent, status, "in function %s: %s", g->name, g->message);
+}
+
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
 {
     va_list args;
 
     if (g->status != RELN_OK)
         return false;
-    g->status = status;
     va_start(args, format);
-    vsnprintf(g->message, sizeof g->message, format, args);
+    put(g, status, format, args);
     va_end(args);
     if (g->scope && status != RELN_ERR_NOMEM)
         name_layer(g);
-    /* an error in a function's body is an error of the graph that it belongs to */
-    if (g->parent)
-        reln_graph_fail(g->parent, status, "in function %s: %s", g->name, g->message);
+    if (g->parent && g->parent->status == RELN_OK)
+        put_all(g->parent, status, "in function %s: %s", g->name, g->message);
     return false;
 }
 

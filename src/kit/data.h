@@ -54,6 +54,13 @@ ptrdiff_t reln_data_count(const RelnData *data);
 size_t reln_data_bytes(const RelnData *data);
 bool reln_data_resident(const RelnData *data); /* lifted once and kept */
 bool reln_data_has_target(const RelnData *data);
+/* Places for points of a sample, as its arrays have them; 0: there are no sets. Where a mask or a count says which places are
+ * points, a file may have other places than the one that the model was made for. */
+int reln_data_places(const RelnData *data);
+/* The most points of a set that are there; 0: there are no sets. */
+int reln_data_largest(const RelnData *data);
+/* Numbers of one sample of an input. */
+ptrdiff_t reln_data_numbers(const RelnData *data, int input);
 
 /* The rows of validation and of training: the first round(share N) of the shuffle that belongs to the seed, at least one
  * of each when share > 0, and the others; both in rising order. Arrays of N, *n_validation of which are validation, first. */
@@ -81,6 +88,19 @@ RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
  * `epoch` chooses them, together with seed and row. Buffers are good until the next call. */
 RelnStatus reln_data_bind(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                           uint64_t epoch);
+
+/* Read data that are not resident ahead, batches of up to n samples: a thread reads the batch that is announced while the
+ * caller computes. Until it is bound, other calls that read the same data wait, or end it. */
+RelnStatus reln_data_read_ahead(RelnData *data, ptrdiff_t n);
+/* Announce the batch that will be bound next, to the same plan. Its errors are those of reln_data_bind(). */
+RelnStatus reln_data_ahead(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
+                           uint64_t epoch);
+void reln_data_settle(RelnData *data); /* give up what is being read ahead */
+/* Seconds so far in which batches of data that are not resident were waited for. */
+double reln_data_waited(const RelnData *data); /* NULL is fine */
+/* Bytes of the samples that batches of data that are not resident have been filled with so far, as files have them; not while
+ * a batch is being read ahead. */
+uint64_t reln_data_read_bytes(const RelnData *data); /* NULL is fine */
 
 /* The same with raw numbers of your own instead of the file's: values[i] has the n samples of input i one after another,
  * mask (n, points) or NULL. No target is bound. */

@@ -125,6 +125,7 @@ typedef struct RelnModelOptions {
     bool
         losses; /* of each sample, for targets of reln_model_graph_loss(): outputs "loss", "loss2" */
     bool taps;
+    int largest; /* the most points of a set: reln_data_largest(); 0: the places of the model */
 } RelnModelOptions;
 
 typedef struct RelnModelGraph {
@@ -157,8 +158,9 @@ RelnCost reln_model_cost(const RelnModel *model, const RelnPlan *plan);
 
 /* A random element of the symmetry with condition number cond; acts in the reps of taps by reln_rep_act(). Caller destroys. */
 RelnStatus reln_model_element(const RelnModel *model, RelnRng *rng, double cond, RelnElement **out);
-/* In place, on the raw numbers of one sample of an input; `masked` points are zeros and stay so. */
-RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g, double *values);
+/* In place, on the `count` raw numbers of one sample of an input. */
+RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g, ptrdiff_t count,
+                          double *values);
 /* In place, on predictions of one sample: reln_model_outputs() numbers. */
 RelnStatus reln_model_act_target(const RelnModel *model, const RelnElement *g, double *values);
 /* On the numbers that files have of one target. */

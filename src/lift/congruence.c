@@ -1,7 +1,7 @@
 /* congruence.c -- covariances and vectors relative to an equivariant reference, for GL(n).
  *
- * With sbar = L Lᵀ everything is done in the whitened frame, Y = L^-1 X L: an O(n) problem, where symmetric
- * matrices stay symmetric and the condition of sbar enters only through the two triangular factors.
+ * With sbar = L Lᵀ, all computations are made in the whitened frame, Y = L^-1 X L. This is an O(n) problem: symmetric
+ * matrices stay symmetric, and the condition of sbar enters only through the two triangular factors.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ typedef struct Reference {
     double *y, *work;           /* (n,n) each */
 } Reference;
 
-/* Column by column: L w = e_j. */
+/* Inverts L column by column: L w = e_j. */
 static void invert_lower(ptrdiff_t n, const double *l, double *inverse)
 {
     for (ptrdiff_t j = 0; j < n; j++)
@@ -58,7 +58,7 @@ static RelnStatus reference_fill(RelnCtx *ctx, ptrdiff_t n, const double *sbar, 
     return RELN_OK;
 }
 
-/* Caller clears r->tmp, also on failure. */
+/* Prepares a reference. Caller clears r->tmp, also on failure. */
 static RelnStatus reference_init(RelnCtx *ctx, ptrdiff_t n, const double *sbar, Reference *r)
 {
     *r = (Reference){.n = n};
@@ -83,7 +83,7 @@ static void solve_vector(Reference *r, const double *v, double *y)
 
 /* -- references ------------------------------------------------------------------------------ */
 
-/* Add the prior to the mean, and check that the sum is positive definite. */
+/* Adds the prior to the mean, and checks that the sum is positive definite. */
 static RelnStatus complete(RelnCtx *ctx, ptrdiff_t n, double eps, const double *prior, double *sbar)
 {
     Reference r;
@@ -238,7 +238,7 @@ RelnStatus reln_readout_covector(RelnCtx *ctx, ptrdiff_t n, const double *sbar, 
     return status;
 }
 
-/* sum_k x_ik sbar_kj, and its mirror image */
+/* Computes sum_k x_ik sbar_kj, and its transpose. */
 void reln_readout_symmetric(ptrdiff_t n, const double *sbar, ptrdiff_t count, const double *x,
                             double *s)
 {

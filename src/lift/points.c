@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Coordinates one axis after the other, so that loops over points vectorise; and a distance for each point. */
+/* A Cloud holds the coordinates one axis after the other, so that loops over points vectorise, and a distance
+ * for each point. */
 typedef struct Cloud {
     ptrdiff_t n;
     double *x, *y, *z, *near, *work;
@@ -52,7 +53,7 @@ static ptrdiff_t farthest_from_mean(const Cloud *c)
     return best;
 }
 
-/* near[i] = the squared distance of i from the nearest point that was chosen, `last` now among them */
+/* Updates near[i], the squared distance of i from the nearest chosen point, after `last` was chosen. */
 static void come_nearer(const Cloud *c, ptrdiff_t last)
 {
     const double x0 = c->x[last], y0 = c->y[last], z0 = c->z[last];
@@ -87,7 +88,7 @@ static void farthest(const Cloud *c, int count, int32_t *out)
     }
 }
 
-/* ---- farthest, as published: float arithmetic, the order of a block of threads ------------------------------------ */
+/* ---- farthest, as published: float arithmetic, in the order of a block of GPU threads --------------------------- */
 
 static bool qualifies(const Cloud *c, ptrdiff_t i)
 {
@@ -108,7 +109,8 @@ static void come_nearer_published(const Cloud *c, ptrdiff_t last)
     }
 }
 
-/* Thread t looks at t, t + block, ...; of threads with equal results the lowest wins. Without a point: 0. */
+/* Emulates a block of threads: thread t reads the points t, t + block, ...; on ties the lowest thread wins.
+ * Returns 0 if there is no point. */
 static ptrdiff_t largest_published(const Cloud *c)
 {
     ptrdiff_t block = 1, best = -1;
@@ -168,7 +170,7 @@ static void distances(const Cloud *c, const double at[3], bool single)
     }
 }
 
-/* Insertion into a list of the k best: a point that comes later goes behind those that are as near. */
+/* Inserts a point into a list of the k nearest. On ties, the point that comes later goes behind. */
 static void nearest(const Cloud *c, const double at[3], int k, bool single, int32_t *out)
 {
     double *best = c->work;

@@ -33,7 +33,7 @@ RelnStatus reln_lift_quaternion(RelnCtx *ctx, ptrdiff_t count, const double *q, 
     return RELN_OK;
 }
 
-/* 4 q_i q_j for all j, for the i with the largest 4 q_i^2: that one is at least 1, so nothing cancels. */
+/* Uses 4 q_i q_j for all j, for the i with the largest 4 q_i^2: it is at least 1, so nothing cancels. */
 void reln_readout_quaternion(ptrdiff_t count, const double *x, double *q)
 {
     RELN_NEED(x && q, );

@@ -54,7 +54,7 @@ static void swap_columns(double w[3], double V[9], int i, int j)
     }
 }
 
-/* The third column becomes the cross product of the first two. */
+/* Sets the third column to the cross product of the first two. */
 static void complete_axes(double V[9])
 {
     for (int r = 0; r < 3; r++) {
@@ -115,7 +115,7 @@ double reln_points_normalise(ptrdiff_t n, double *points, ptrdiff_t stride)
     return most;
 }
 
-/* Covariance of the points with the given indices (NULL: all) about their mean. */
+/* Computes the covariance of the points with the given indices (NULL: all) about their mean. */
 static void covariance_of(ptrdiff_t n, const double *points, ptrdiff_t stride, const int32_t *which,
                           double m[3], double out[9])
 {
@@ -165,7 +165,8 @@ static void rotation_of(const double q[4], double R[9])
     memcpy(R, rows, sizeof rows);
 }
 
-/* Four normal numbers point in a uniformly distributed direction: as a quaternion, a uniformly distributed rotation. */
+/* Draws a uniformly distributed direction from normal numbers. Four of them, as a quaternion, are a uniformly
+ * distributed rotation. */
 static void direction(RelnRng *rng, int n, double *v)
 {
     double norm = 0;
@@ -277,7 +278,8 @@ static double area_of(const RelnMesh *mesh, ptrdiff_t t)
     return sqrt(sum) / 2;
 }
 
-/* The first triangle up to which the area is above `share`: one without area is never taken. */
+/* Returns the first triangle at which the accumulated area exceeds `share`. A triangle without area is never
+ * chosen. */
 static ptrdiff_t triangle_at(ptrdiff_t n, const double *sums, double share)
 {
     ptrdiff_t low = 0, high = n - 1;
@@ -328,8 +330,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the two axes with signs to choose, the largest component becomes positive: a choice that depends on the frame, and
- * that a covariance does not show. */
+/* Chooses the signs of two axes so that their largest component is positive. The choice depends on the frame,
+ * but a covariance does not depend on the signs. */
 static void fix_signs(double V[9])
 {
     for (int c = 0; c < 2; c++) {

@@ -336,12 +336,21 @@ static RelnNode *plain_network(Build *b)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------------------------- */
 
+/* The most rows that are worked on together. It depends on the sets and not on the places of a file: padding moves no
+ * bit of a training. */
+static int capacity(const RelnModel *m, const RelnModelOptions *options)
+{
+    const int largest = options->largest > 0 ? options->largest : m->points;
+
+    return largest > 256 ? largest : 256;
+}
+
 static void build(Build *b, const RelnModelOptions *options)
 {
     const RelnModel *m = b->m;
 
     if (m->ragged)
-        b->rows = reln_rows(b->g, "points", m->points > 256 ? m->points : 256);
+        b->rows = reln_rows(b->g, "points", capacity(m, options));
     if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET)
         reln_build_sequence_target(b, options);
     else if (reln_model_is_mlp(m))

@@ -1,6 +1,7 @@
 /* data.c -- the data of a model: arrays are found, checked and lifted in one pass over the archive. */
 #include <string.h>
 
+#include "kit/files.h"
 #include "model/data.h"
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
@@ -56,7 +57,9 @@ static RelnStatus check_like_model(const RelnData *d, const RelnShapes *shapes)
     const RelnSpec *spec = &d->m->spec;
 
     for (int i = 0; i < spec->n_inputs; i++)
-        if (memcmp(&shapes->input[i], &d->m->shapes.input[i], sizeof shapes->input[i]) != 0)
+        if (shapes->input[i].channels != d->m->shapes.input[i].channels ||
+            (shapes->input[i].points != d->m->shapes.input[i].points &&
+             !reln_model_places_free(d->m)))
             return reln_fail(
                 d->ctx, RELN_ERR_SHAPE,
                 "%s: %d points of %d channels; wanted %d and %d, as the model was made "
@@ -72,6 +75,31 @@ static RelnStatus check_like_model(const RelnData *d, const RelnShapes *shapes)
     return RELN_OK;
 }
 
+static size_t array_bytes(const RelnData *d, int array)
+{
+    return array < 0 ? 0 : reln_archive_row_bytes(d->archive, array);
+}
+
+/* Bytes of one sample in the file. */
+static size_t count_row(const RelnData *d)
+{
+    size_t bytes = array_bytes(d, d->found.mask) + array_bytes(d, d->found.sizes);
+
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        bytes += array_bytes(d, d->found.input[i]);
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        bytes += array_bytes(d, d->found.target[t]);
+    return bytes;
+}
+
+static int places_of(const RelnModel *m, const RelnShapes *shapes)
+{
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (shapes->input[i].points > 0)
+            return shapes->input[i].points;
+    return 0;
+}
+
 static RelnStatus find(RelnData *d)
 {
     RelnShapes shapes;
@@ -83,7 +111,9 @@ static RelnStatus find(RelnData *d)
             d->found.target[t] = -1;
         else if (d->found.target[t] < 0)
             return reln_data_missing(d->ctx, d->archive, d->m->spec.target[t].name, ", the target");
-    return check_like_model(d, &shapes);
+    d->row_bytes = count_row(d);
+    RELN_TRY(check_like_model(d, &shapes));
+    return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
 
 /* Make the metrics of errors, and room for one sample of every target. */
@@ -110,7 +140,6 @@ static RelnStatus open_data(RelnData *d)
     if (d->sequence)
         d->archive = d->sequence->windows;
     RELN_TRY(find(d));
-    RELN_TRY(reln_data_make_rows(d));
     RELN_TRY(make_targets(d));
     RELN_TRY(reln_data_count_points(d));
     RELN_TRY(make_room(d));
@@ -145,6 +174,7 @@ void reln_data_destroy(RelnData *d)
 {
     if (!d)
         return;
+    reln_ahead_clear(d);
     reln_lifted_free(d, &d->all);
     reln_lifted_free(d, &d->batch);
     reln_arena_clear(&d->arena);
@@ -167,7 +197,9 @@ size_t reln_data_bytes(const RelnData *d)
     const ptrdiff_t points = d->m->ragged ? d->first[d->found.count] : 0;
     const double all = d->resident ? reln_lifted_bytes(d, d->found.count, points) : 0;
 
-    return (size_t)(all + reln_lifted_bytes(d, d->room, d->room * d->m->points));
+    const double batches = d->ahead.thread ? 2 : 1;
+
+    return (size_t)(all + batches * reln_lifted_bytes(d, d->room, d->room * d->work.places));
 }
 
 bool reln_data_resident(const RelnData *d)
@@ -182,13 +214,22 @@ bool reln_data_has_target(const RelnData *d)
 
 /* ---- raw numbers ------------------------------------------------------------------------------------------------------------ */
 
+/* Windows have a buffer that the thread uses while it reads ahead. */
+static void settle_windows(RelnData *d)
+{
+    if (d->sequence)
+        reln_data_settle(d);
+}
+
 RelnStatus reln_data_raw(RelnData *d, int input, ptrdiff_t row, double *values)
 {
+    settle_windows(d);
     return reln_data_array(d, d->found.input[input], row, 1, values);
 }
 
 RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 {
+    settle_windows(d);
     return reln_data_read_mask(d, row, 1, values);
 }
 
@@ -198,6 +239,7 @@ RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, dou
 
     if (!reln_data_has_target(d))
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
+    settle_windows(d);
     for (ptrdiff_t i = 0; i < n; i++)
         for (int t = 0; t < d->m->spec.n_targets; t++)
             RELN_TRY(reln_data_array(d, d->found.target[t], rows[i], 1,

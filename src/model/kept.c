@@ -29,7 +29,7 @@ static ptrdiff_t slot_length(const RelnData *d, int id, int points)
 
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples)
 {
-    return slot_start(d, slot, samples, samples * d->m->points);
+    return slot_start(d, slot, samples, samples * d->work.places);
 }
 
 static size_t slot_item(const RelnData *d, int id)

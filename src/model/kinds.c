@@ -393,10 +393,8 @@ RelnStatus reln_kind_act(const RelnModel *m, RelnAs as, const RelnElement *g, pt
     return RELN_OK;
 }
 
-RelnStatus reln_model_act(const RelnModel *m, int input, const RelnElement *g, double *values)
+RelnStatus reln_model_act(const RelnModel *m, int input, const RelnElement *g, ptrdiff_t count,
+                          double *values)
 {
-    const RelnInputShape *shape = &m->shapes.input[input];
-
-    return reln_kind_act(m, m->spec.input[input].as, g, reln_input_count(shape), shape->size,
-                         values);
+    return reln_kind_act(m, m->spec.input[input].as, g, count, m->shapes.input[input].size, values);
 }

@@ -28,6 +28,7 @@ typedef struct Slot {
 
 /* Scratch memory for lifting one sample. */
 typedef struct LiftWork {
+    int places;          /* for points of a sample */
     double *block;       /* things of one point of an input, prepared */
     double *coordinates; /* of one matrix */
     double *covariances; /* all of the sample */
@@ -147,10 +148,22 @@ struct RelnClaims;
 RelnStatus reln_model_claim_lifts(const RelnModel *m, struct RelnClaims *claims);
 
 /* sample.c: lift one sample. */
-RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w);
-/* raw[i]: the numbers of input i; mask: (points), NULL when all are there. out[slot]: room for slots[].count numbers,
+RelnStatus reln_lift_work_init(const RelnModel *m, int places, RelnArena *arena, LiftWork *w);
+/* raw[i]: the numbers of input i; mask: (places), NULL when all are there. out[slot]: room for slots[].count numbers,
  * of which points that are not there are left out (zero in SLOT_FLAT). `row` is for messages. */
 RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
                            const double *const *raw, const double *mask, double *const *out);
+
+/* Places for points of an input, 1 for an input without. */
+static inline int reln_lift_places(const RelnModel *m, const LiftWork *w, int input)
+{
+    return m->shapes.input[input].points > 0 ? w->places : 1;
+}
+
+/* May a file have other places for points than the model? Not where the network has a place for each. */
+static inline bool reln_model_places_free(const RelnModel *m)
+{
+    return m->ragged && !reln_model_is_mlp(m) && m->spec.model.kind != RELN_MODEL_SEQUENCE;
+}
 
 #endif

@@ -7,9 +7,16 @@
 
 /* ---- extents --------------------------------------------------------------------------------------------------------- */
 
-ptrdiff_t reln_data_input_count(const RelnData *d, int i)
+int reln_data_places(const RelnData *d)
 {
-    return reln_input_count(&d->m->shapes.input[i]);
+    return d->work.places;
+}
+
+ptrdiff_t reln_data_numbers(const RelnData *d, int i)
+{
+    const RelnInputShape *s = &d->m->shapes.input[i];
+
+    return (ptrdiff_t)reln_lift_places(d->m, &d->work, i) * s->channels * s->size;
 }
 
 ptrdiff_t reln_data_target_count(const RelnData *d, int target)
@@ -19,16 +26,25 @@ ptrdiff_t reln_data_target_count(const RelnData *d, int target)
 
 static ptrdiff_t row_count(const RelnData *d)
 {
-    ptrdiff_t count = reln_model_truths(d->m) + d->m->points;
+    ptrdiff_t count = reln_model_truths(d->m) + d->work.places;
 
     for (int i = 0; i < d->m->spec.n_inputs; i++)
-        count += reln_data_input_count(d, i);
+        count += reln_data_numbers(d, i);
     return count;
+}
+
+int reln_data_largest(const RelnData *d)
+{
+    int most = d->m->ragged ? 0 : d->work.places;
+
+    for (ptrdiff_t i = 0; d->m->ragged && i < d->found.count; i++)
+        most = d->points[i] > most ? d->points[i] : most;
+    return most;
 }
 
 int reln_data_points(const RelnData *d, ptrdiff_t row)
 {
-    return d->m->ragged ? d->points[row] : d->m->points;
+    return d->m->ragged ? d->points[row] : d->work.places;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
@@ -40,12 +56,12 @@ static RelnStatus allocate_raw(RelnData *d)
     d->piece = fit < 1 ? 1 : fit > 4096 ? 4096 : fit;
     for (int i = 0; i < d->m->spec.n_inputs; i++) {
         d->raw.input[i] = reln_arena_alloc(
-            &d->arena, (size_t)(d->piece * reln_data_input_count(d, i)), sizeof(double));
+            &d->arena, (size_t)(d->piece * reln_data_numbers(d, i)), sizeof(double));
         if (!d->raw.input[i])
             return RELN_ERR_NOMEM;
     }
     d->raw.mask =
-        reln_arena_alloc(&d->arena, (size_t)(d->piece * d->m->points) + 1, sizeof(double));
+        reln_arena_alloc(&d->arena, (size_t)(d->piece * d->work.places) + 1, sizeof(double));
     for (int t = 0; t < d->m->spec.n_targets; t++) {
         d->raw.target[t] = reln_arena_alloc(
             &d->arena, (size_t)(d->piece * reln_data_target_count(d, t)), sizeof(double));
@@ -63,7 +79,7 @@ RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdif
 /* Write the mask of a sample from its number of points. */
 static RelnStatus mask_of_size(const RelnData *d, ptrdiff_t row, double size, double *mask)
 {
-    const int places = d->m->points;
+    const int places = d->work.places;
 
     if (!(size >= 1 && size <= places && size == floor(size)))
         return reln_fail(
@@ -88,13 +104,13 @@ static RelnStatus read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, dou
 {
     if (d->found.mask >= 0)
         return reln_data_array(d, d->found.mask, first, n, mask);
-    for (ptrdiff_t i = 0; i < n * d->m->points; i++)
+    for (ptrdiff_t i = 0; i < n * d->work.places; i++)
         mask[i] = 1;
     for (ptrdiff_t i = 0; d->found.sizes >= 0 && i < n; i++) {
         double size = 0;
 
         RELN_TRY(reln_data_array(d, d->found.sizes, first + i, 1, &size));
-        RELN_TRY(mask_of_size(d, first + i, size, mask + i * d->m->points));
+        RELN_TRY(mask_of_size(d, first + i, size, mask + i * d->work.places));
     }
     return RELN_OK;
 }
@@ -103,7 +119,7 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
 {
     RELN_TRY(read_mask(d, first, n, mask));
     for (ptrdiff_t i = 0; d->m->most > 0 && i < n; i++)
-        keep_first(d->m->points, d->m->most, mask + i * d->m->points);
+        keep_first(d->work.places, d->m->most, mask + i * d->work.places);
     return RELN_OK;
 }
 
@@ -120,6 +136,7 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 /* Visit all rows, reading whole pieces at a time. */
 RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 {
+    reln_data_settle(d);
     for (ptrdiff_t first = 0; first < d->found.count; first += d->piece) {
         const ptrdiff_t left = d->found.count - first, n = left < d->piece ? left : d->piece;
 
@@ -174,7 +191,7 @@ static RelnStatus check_input(const RelnData *d, int input, ptrdiff_t row, const
     const RelnInputShape *shape = &d->m->shapes.input[input];
     const ptrdiff_t step = (ptrdiff_t)shape->channels * shape->size;
 
-    for (int p = 0; p < (shape->points ? shape->points : 1); p++)
+    for (int p = 0; p < (shape->points ? d->work.places : 1); p++)
         if (!shape->points || !mask || mask[p] != 0)
             RELN_TRY(check_point(d, input, row, x + p * step));
     if (strcmp(d->m->spec.input[input].name, d->m->spec.sequence.time) == 0 && step == 1 &&
@@ -189,7 +206,7 @@ static RelnStatus check_mask(const RelnData *d, ptrdiff_t row, const double *mas
     const char *name = reln_model_mask(d->m);
     int count = 0;
 
-    for (int p = 0; p < d->m->points; p++) {
+    for (int p = 0; p < d->work.places; p++) {
         if (mask[p] != 0 && mask[p] != 1)
             return reln_fail(d->ctx, RELN_ERR_FORMAT,
                              "%s: row %td has %g; a mask of 0 and 1 was "
@@ -222,13 +239,13 @@ static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, con
 
 static const double *mask_of(const RelnData *d, ptrdiff_t i)
 {
-    return d->m->ragged ? d->raw.mask + i * d->m->points : NULL;
+    return d->m->ragged ? d->raw.mask + i * d->work.places : NULL;
 }
 
 RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
 {
     for (int in = 0; in < d->m->spec.n_inputs; in++)
-        RELN_TRY(check_input(d, in, row, d->raw.input[in] + i * reln_data_input_count(d, in),
+        RELN_TRY(check_input(d, in, row, d->raw.input[in] + i * reln_data_numbers(d, in),
                              mask_of(d, i)));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
@@ -262,10 +279,13 @@ RelnStatus reln_data_count_points(RelnData *d)
 
 static RelnStatus allocate_lifted(RelnData *d)
 {
-    RELN_TRY(reln_lift_work_init(d->m, &d->arena, &d->work));
     for (int s = 0; s < SLOT_COUNT; s++) {
-        d->lifted[s] =
-            reln_arena_alloc(&d->arena, (size_t)d->m->slots[s].count + 1, sizeof(double));
+        const Slot *slot = &d->m->slots[s];
+        const ptrdiff_t count = slot->by_point && d->m->ragged
+                                    ? (ptrdiff_t)slot->k * slot->c * d->work.places
+                                    : slot->count;
+
+        d->lifted[s] = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof(double));
         if (!d->lifted[s])
             return RELN_ERR_NOMEM;
     }
@@ -275,7 +295,7 @@ static RelnStatus allocate_lifted(RelnData *d)
 static void pointers(const RelnData *d, ptrdiff_t i, const double **out)
 {
     for (int in = 0; in < d->m->spec.n_inputs; in++)
-        out[in] = d->raw.input[in] + i * reln_data_input_count(d, in);
+        out[in] = d->raw.input[in] + i * reln_data_numbers(d, in);
 }
 
 RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i)
@@ -286,8 +306,9 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i)
     return reln_model_lift(d->m, &d->work, row, raw, mask_of(d, i), d->lifted);
 }
 
-RelnStatus reln_data_make_rows(RelnData *d)
+RelnStatus reln_data_make_rows(RelnData *d, int places)
 {
+    RELN_TRY(reln_lift_work_init(d->m, places, &d->arena, &d->work));
     RELN_TRY(allocate_raw(d));
     return allocate_lifted(d);
 }

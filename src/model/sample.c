@@ -21,41 +21,37 @@ static size_t most_prepared(const RelnModel *m)
     return most;
 }
 
-static ptrdiff_t count_covariances(const RelnModel *m)
-{
-    ptrdiff_t count = 0;
-
-    for (int i = 0; i < m->spec.n_inputs; i++)
-        if (m->spec.input[i].as == RELN_AS_COVARIANCE)
-            count += reln_input_count(&m->shapes.input[i]);
-    return count;
-}
-
-RelnStatus reln_lift_work_init(const RelnModel *m, RelnArena *arena, LiftWork *w)
-{
-    const size_t n2 = (size_t)m->n * (size_t)m->n;
-
-    w->block = reln_arena_alloc(arena, most_prepared(m), sizeof *w->block);
-    w->coordinates = reln_arena_alloc(arena, m->algebra ? (size_t)reln_algebra_dim(m->algebra) : 1,
-                                      sizeof *w->coordinates);
-    w->covariances =
-        reln_arena_alloc(arena, (size_t)count_covariances(m) + 1, sizeof *w->covariances);
-    w->sbar = reln_arena_alloc(arena, n2, sizeof *w->sbar);
-    return w->block && w->coordinates && w->covariances && w->sbar ? RELN_OK : RELN_ERR_NOMEM;
-}
-
-/* ---- lifting ------------------------------------------------------------------------------------------------------ */
-
 /* Numbers of an input at one point. */
 static ptrdiff_t at_point(const RelnModel *m, int input)
 {
     return (ptrdiff_t)m->shapes.input[input].channels * m->shapes.input[input].size;
 }
 
-static int places(const RelnModel *m, int input)
+static ptrdiff_t count_covariances(const RelnModel *m, const LiftWork *w)
 {
-    return m->shapes.input[input].points > 0 ? m->shapes.input[input].points : 1;
+    ptrdiff_t count = 0;
+
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->spec.input[i].as == RELN_AS_COVARIANCE)
+            count += reln_lift_places(m, w, i) * at_point(m, i);
+    return count;
 }
+
+RelnStatus reln_lift_work_init(const RelnModel *m, int places, RelnArena *arena, LiftWork *w)
+{
+    const size_t n2 = (size_t)m->n * (size_t)m->n;
+
+    w->places = places;
+    w->block = reln_arena_alloc(arena, most_prepared(m), sizeof *w->block);
+    w->coordinates = reln_arena_alloc(arena, m->algebra ? (size_t)reln_algebra_dim(m->algebra) : 1,
+                                      sizeof *w->coordinates);
+    w->covariances =
+        reln_arena_alloc(arena, (size_t)count_covariances(m, w) + 1, sizeof *w->covariances);
+    w->sbar = reln_arena_alloc(arena, n2, sizeof *w->sbar);
+    return w->block && w->coordinates && w->covariances && w->sbar ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+/* ---- lifting ------------------------------------------------------------------------------------------------------ */
 
 static bool present(const RelnModel *m, int input, const double *mask, int point)
 {
@@ -70,7 +66,7 @@ static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double 
     ptrdiff_t used = 0;
 
     for (int i = 0; i < m->spec.n_inputs; i++)
-        for (int p = 0; m->spec.input[i].as == RELN_AS_COVARIANCE && p < places(m, i); p++)
+        for (int p = 0; m->spec.input[i].as == RELN_AS_COVARIANCE && p < reln_lift_places(m, w, i); p++)
             if (present(m, i, mask, p)) {
                 memcpy(w->covariances + used, raw[i] + p * at_point(m, i),
                        (size_t)at_point(m, i) * sizeof *w->covariances);
@@ -141,13 +137,14 @@ static RelnStatus put_point(const RelnModel *m, const LiftWork *w, int input, pt
 }
 
 /* Vectors as they are, (n, C), of each step of a sequence. */
-static void put_vectors(const RelnModel *m, int input, const double *raw, double *const *out)
+static void put_vectors(const RelnModel *m, const LiftWork *w, int input, const double *raw,
+                        double *const *out)
 {
     const SlotId slot = m->spec.input[input].sequence ? SLOT_V_POINTS : SLOT_V;
     const int width = m->slots[slot].c, first = m->lift[input].vectors;
     double *item = out[slot];
 
-    for (int p = 0; p < places(m, input); p++, item += m->n * width, raw += at_point(m, input))
+    for (int p = 0; p < reln_lift_places(m, w, input); p++, item += m->n * width, raw += at_point(m, input))
         for (int c = 0; c < m->shapes.input[input].channels; c++)
             for (int i = 0; i < m->n; i++)
                 item[i * width + first + c] = raw[c * m->n + i];
@@ -158,10 +155,10 @@ static RelnStatus put_flat(const RelnModel *m, const LiftWork *w, int input, con
                            const double *mask, double *item)
 {
     const Lift *lift = &m->lift[input];
-    const ptrdiff_t count = lift->channels / places(m, input);
+    const ptrdiff_t count = lift->channels / reln_lift_places(m, w, input);
     double *out = item + lift->first;
 
-    for (int p = 0; p < places(m, input); p++, out += count) {
+    for (int p = 0; p < reln_lift_places(m, w, input); p++, out += count) {
         const double *x;
 
         if (present(m, input, mask, p)) {
@@ -183,13 +180,13 @@ static RelnStatus lift_input(const RelnModel *m, const LiftWork *w, int input, p
 
     if (lift->slot == SLOT_FLAT)
         return put_flat(m, w, input, raw, mask, item);
-    for (int p = 0; p < places(m, input); p++)
+    for (int p = 0; p < reln_lift_places(m, w, input); p++)
         if (present(m, input, mask, p)) {
             RELN_TRY(put_point(m, w, input, row, raw + p * at_point(m, input), item));
             item += (ptrdiff_t)slot->k * slot->c;
         }
     if (lift->vectors >= 0)
-        put_vectors(m, input, raw, out);
+        put_vectors(m, w, input, raw, out);
     return RELN_OK;
 }
 

@@ -60,26 +60,53 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return reln_want_bilinear(g, "contract", T, x->rep, y->rep, z->rep);
 }
 
-/* Rows are everything before (K, C): items, P, Q, R. */
+/* Rows are everything before (K, C): items, P, Q, R. As many of the inner axes as have a common distance of rows are one
+ * run; the outer ones are walked. */
 typedef struct Prepared {
-    ptrdiff_t extent[3];                                        /* P, Q, R of the output */
+    ptrdiff_t extent[2]; /* P and Q, where they are walked; otherwise 1 */
     ptrdiff_t stride_x[RELN_LOOP_MAX], stride_y[RELN_LOOP_MAX]; /* items, P, Q, R in elements */
+    ptrdiff_t run, row_x, row_y;                                /* rows, and their distances */
     ptrdiff_t zrow;
     ptrdiff_t sx, sy; /* of channels */
+    bool items;       /* are items of the run, too? Then it is as long for each of them. */
 } Prepared;
+
+/* Put an axis of an extent and its strides before the run, if its rows go on at the same distances. */
+static bool extend(Prepared *p, ptrdiff_t extent, ptrdiff_t stride_x, ptrdiff_t stride_y)
+{
+    if (extent != 1 && p->run == 1) {
+        p->row_x = stride_x;
+        p->row_y = stride_y;
+    } else if (extent != 1 && (stride_x != p->run * p->row_x || stride_y != p->run * p->row_y)) {
+        return false;
+    }
+    p->run *= extent;
+    return true;
+}
 
 static size_t prepare(const RelnNode *z, const RelnKernels *kern, void *prepared)
 {
     const RelnNode *x = z->in[0], *y = z->in[1];
     Prepared *p = prepared;
+    int a = RELN_R;
 
     (void)kern;
     if (!p)
         return sizeof *p;
-    for (int a = RELN_P; a <= RELN_R; a++)
-        p->extent[a] = z->shape.dims[a];
     reln_strides(&z->shape, &x->shape, reln_is_once(x, z), p->stride_x);
     reln_strides(&z->shape, &y->shape, reln_is_once(y, z), p->stride_y);
+    p->run = 1;
+    p->row_x = p->row_y = 0;
+    while (a >= RELN_P && extend(p, z->shape.dims[a], p->stride_x[a + 1], p->stride_y[a + 1]))
+        a--;
+    for (int b = RELN_P; b <= RELN_Q; b++)
+        p->extent[b] = b <= a ? z->shape.dims[b] : 1;
+    p->items = a < RELN_P && (p->run == 1 || (p->stride_x[0] == p->run * p->row_x &&
+                                              p->stride_y[0] == p->run * p->row_y));
+    if (p->items && p->run == 1) {
+        p->row_x = p->stride_x[0];
+        p->row_y = p->stride_y[0];
+    }
     p->zrow = (ptrdiff_t)z->shape.dims[RELN_K] * z->shape.dims[RELN_C];
     p->sx = x->shape.dims[RELN_C] == 1 ? 0 : 1;
     p->sy = y->shape.dims[RELN_C] == 1 ? 0 : 1;
@@ -94,19 +121,17 @@ static RelnStatus forward(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
     const ptrdiff_t cx = z->in[0]->shape.dims[RELN_C], cy = z->in[1]->shape.dims[RELN_C],
                     c = z->shape.dims[RELN_C];
-    const bool one = p->extent[0] * p->extent[1] * p->extent[2] == 1; /* row in an item */
-    const ptrdiff_t items = one ? 1 : e->n, rows = one ? e->n : p->extent[2];
+    const ptrdiff_t items = p->items ? 1 : e->n, rows = p->items ? e->n * p->run : p->run;
     ptrdiff_t z_at = 0;
 
     for (ptrdiff_t i = 0; i < items; i++)
-        for (ptrdiff_t ip = 0; ip < p->extent[0]; ip++)
-            for (ptrdiff_t iq = 0; iq < p->extent[1]; iq++) {
+        for (ptrdiff_t ip = 0; ip < p->extent[RELN_P]; ip++)
+            for (ptrdiff_t iq = 0; iq < p->extent[RELN_Q]; iq++) {
                 const ptrdiff_t x = i * p->stride_x[0] + ip * p->stride_x[1] + iq * p->stride_x[2];
                 const ptrdiff_t y = i * p->stride_y[0] + ip * p->stride_y[1] + iq * p->stride_y[2];
 
-                k->contract_rows(T, rows, c, reln_at(e->in[0], x, k->size),
-                                 p->stride_x[one ? 0 : 3], cx, p->sx, reln_at(e->in[1], y, k->size),
-                                 p->stride_y[one ? 0 : 3], cy, p->sy,
+                k->contract_rows(T, rows, c, reln_at(e->in[0], x, k->size), p->row_x, cx, p->sx,
+                                 reln_at(e->in[1], y, k->size), p->row_y, cy, p->sy,
                                  reln_at(e->out, z_at, k->size));
                 z_at += rows * p->zrow;
             }

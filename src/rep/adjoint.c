@@ -7,13 +7,14 @@
 
 typedef struct Adjoint {
     const RelnAlgebra *algebra;
-    double *image;  /* (n, n): what a generator makes of a basis element */
+    double *image;  /* (n, n): image of a basis element under a generator */
     double *half;   /* (n, n) */
     double *column; /* (K) */
-    double *norms;  /* (K): of the basis elements */
+    double *norms;  /* (K): norms of the basis elements */
 } Adjoint;
 
-/* Writes column b from the image. Rounding is measured against |x| |E_b|: coordinate a carries that over |E_a|. */
+/* Writes column b from the image. Rounding is measured against |x| |E_b|, which for coordinate a is divided
+ * by |E_a|. */
 static double write_column(const Adjoint *a, int b, double x_norm, double *out)
 {
     const int dim = reln_algebra_dim(a->algebra), n = reln_algebra_n(a->algebra);
@@ -26,7 +27,7 @@ static double write_column(const Adjoint *a, int b, double x_norm, double *out)
     return scale > 0 ? outside * reln_mat_norm(square(n), a->image) / scale : 0;
 }
 
-/* [e, E_b] for every b; returns the largest part outside the algebra. */
+/* Writes [e, E_b] for every b, and returns the largest part outside the algebra. */
 static double bracket_columns(const Adjoint *a, const double *e, double *out)
 {
     const int dim = reln_algebra_dim(a->algebra), n = reln_algebra_n(a->algebra);
@@ -44,7 +45,7 @@ static double bracket_columns(const Adjoint *a, const double *e, double *out)
     return worst;
 }
 
-/* g E_b g^-1 for every b */
+/* Writes g E_b g^-1 for every b. */
 static double conjugate_columns(const Adjoint *a, const double *g, const double *inverse,
                                 double *out)
 {

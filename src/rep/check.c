@@ -1,31 +1,33 @@
-/* check.c -- is a linear or bilinear map equivariant? Every generator is asked. */
+/* check.c -- decides whether a linear or bilinear map is equivariant, by checking every generator. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "rep/rep.h"
 
-/* A tensor that is being summed up: dense where that is small, else an open hash table from position to value. The
- * slots in use are listed, so that clearing and reading cost what was written. */
+/* A Sum is a tensor that is being summed up: dense if it is small, otherwise an open hash table from position
+ * to value. The slots in use are listed, so that clearing and reading cost no more than writing did. */
 typedef struct Sum {
     double *value;
-    uint64_t *key; /* position + 1; 0: free. NULL: dense, the slot is the position */
-    size_t *used;  /* slots; one may be listed twice */
+    uint64_t *key; /* position + 1; 0: free. NULL: the sum is dense, and the slot is the position */
+    size_t *used;  /* list of slots in use; a slot may be listed twice */
     size_t n_used;
-    size_t mask;  /* slots - 1, hashed */
-    double *term; /* (cells): the largest number added to each cell; NULL: not asked for */
+    size_t mask;  /* number of slots - 1, if hashed */
+    double *term; /* (cells): the largest number added to each cell; NULL: not recorded */
 } Sum;
 
-/* Coordinates of a rep that a generator connects are one block. */
+/* Blocks divides the coordinates of a rep into blocks: coordinates that a generator connects are in one
+ * block. */
 typedef struct Blocks {
     int count;
     int *of; /* (dim): the block of a coordinate */
 } Blocks;
 
-/* The blocks of the sides of a map, and what one generator makes of each cell: the terms and what is left of them. */
+/* Cells holds the blocks of all sides of a map and, for one generator, the largest term and residual of each
+ * cell. */
 typedef struct Cells {
     Blocks u, v, w;
-    bool coarse; /* there would be too many */
+    bool coarse; /* one cell for all blocks of u and v, because there would be too many */
     ptrdiff_t count;
     double *rest, *term; /* (count): largest absolute values */
 } Cells;
@@ -34,14 +36,15 @@ typedef struct Map {
     const RelnRep *u, *v, *w; /* v NULL: linear */
     int count;
     const RelnEntry *entries;
-    double norm;        /* of the entries; 1 for a map of zeros */
-    const Cells *cells; /* set before anything is added */
+    double norm;        /* norm of the entries; 1 for a map of zeros */
+    const Cells *cells; /* set before the first addition */
 } Map;
 
-/* Entries of a map may differ by this factor. Generators are within 1e100, so terms of the residual stay normal numbers. */
+/* The ratio of the smallest to the largest entry of a map must be above this. Generators are within 1e100, so
+ * the terms of the residual stay normal numbers. */
 #define ENTRY_RANGE 1e-200
 
-/* One generator on the three sides; v NULL: linear. */
+/* The matrices of one generator on the three sides; v NULL: linear. */
 typedef struct Sides {
     const Action *u, *v, *w;
 } Sides;
@@ -81,7 +84,8 @@ static RelnEntry place(const Map *m, uint64_t at)
     return (RelnEntry){(int)(at / nv % nu), (int)(at % nv), (int)(at / nv / nu), 0};
 }
 
-/* A cell is a block of w with one of u and one of v; where there would be too many, with all of u and v. */
+/* A cell is a block of w with one of u and one of v; or, if there would be too many cells, with all of u and
+ * v. */
 static size_t cell_of(const Map *m, const RelnEntry *at)
 {
     const Cells *c = m->cells;
@@ -112,7 +116,7 @@ static void add(const Map *m, Sum *s, const RelnEntry *at, double value)
         raise_cell(m, s->term, at, fabs(value));
 }
 
-/* The largest number of each cell into rest; the sum is empty afterwards. */
+/* Writes the largest number of each cell to `rest`, and empties the sum. */
 static void take_cells(const Map *m, Sum *s, double *rest)
 {
     for (size_t e = 0; e < s->n_used; e++) {
@@ -131,14 +135,14 @@ static size_t volume_of(const Map *m)
     return (size_t)m->w->dim * (size_t)m->u->dim * (size_t)(m->v ? m->v->dim : 1);
 }
 
-/* rho_w T: entry (k,i,j) spreads over column k of rho_w. */
+/* rho_w T: entry (k,i,j) contributes to column k of rho_w. */
 static void add_out(const Map *m, const Sparse *columns, const RelnEntry *t, double x, Sum *s)
 {
     for (int e = columns->start[t->k]; e < columns->start[t->k + 1]; e++)
         add(m, s, &(RelnEntry){t->i, t->j, columns->index[e], 0}, columns->value[e] * x);
 }
 
-/* x T (rho_u x 1): entry (k,i,j) spreads over row i of rho_u. */
+/* x T (rho_u x 1): entry (k,i,j) contributes to row i of rho_u. */
 static void add_u(const Map *m, const Sparse *rows, const RelnEntry *t, double x, Sum *s)
 {
     for (int e = rows->start[t->i]; e < rows->start[t->i + 1]; e++)
@@ -164,7 +168,7 @@ static void lie_residual(const Map *m, const Sides *g, double f, Sum *s)
     }
 }
 
-/* s -= half (1 x rho_v); half is empty afterwards. */
+/* s -= half (1 x rho_v); empties `half`. */
 static void second_half(const Map *m, const Sparse *rows, Sum *half, Sum *s)
 {
     for (size_t e = 0; e < half->n_used; e++) {
@@ -179,7 +183,7 @@ static void second_half(const Map *m, const Sparse *rows, Sum *half, Sum *s)
     half->n_used = 0;
 }
 
-/* f (rho_w T - T (rho_u x rho_v)), one side after the other */
+/* f (rho_w T - T (rho_u x rho_v)), computed one side after the other */
 static void discrete_residual(const Map *m, const Sides *g, double f, Sum *half, Sum *s)
 {
     for (int e = 0; e < m->count; e++) {
@@ -192,10 +196,10 @@ static void discrete_residual(const Map *m, const Sides *g, double f, Sum *half,
         second_half(m, &g->v->rows, half, s);
 }
 
-/* ---- room ------------------------------------------------------------------------------------------------- */
+/* ---- size of the sums ------------------------------------------------------------------------------------- */
 
 typedef struct Room {
-    size_t half, whole; /* additions at most, to a half-way sum and to the residual */
+    size_t half, whole; /* upper bounds on the number of additions to the half-way sum and to the residual */
 } Room;
 
 static void make_larger(size_t *x, size_t y)
@@ -203,7 +207,7 @@ static void make_larger(size_t *x, size_t y)
     *x = y > *x ? y : *x;
 }
 
-/* Additions that one generator causes. */
+/* Bounds the additions that one generator causes. */
 static Room spread(const Map *m, const Sides *g, bool discrete)
 {
     Room room = {0, 0};
@@ -215,7 +219,7 @@ static Room spread(const Map *m, const Sides *g, bool discrete)
         room.half += nu;
         room.whole += (size_t)line_length(&g->w->columns, t->k) + nu + nv;
     }
-    /* every number of the half-way sum meets a row of rho_v */
+    /* every number of the half-way sum is multiplied with a row of rho_v */
     if (discrete && g->v) {
         const size_t volume = volume_of(m);
         size_t longest = 0;
@@ -226,7 +230,7 @@ static Room spread(const Map *m, const Sides *g, bool discrete)
     return room;
 }
 
-enum { DENSE_ANYWAY = 32768 }; /* numbers that are cheap to clear */
+enum { DENSE_ANYWAY = 32768 }; /* sums up to this size are dense, because clearing them is cheap */
 
 static RelnStatus make_sum(RelnArena *scratch, const Map *m, size_t additions, Sum *s)
 {
@@ -263,7 +267,8 @@ static RelnStatus make_sums(RelnArena *scratch, const Map *m, Sum *half, Sum *wh
 
 /* ---- the verdict ------------------------------------------------------------------------------------------ */
 
-/* max(unit, norms of the matrices involved): where nothing acts, rounding is measured against the generator itself */
+/* max(unit, norms of the matrices involved). If every side acts as zero, rounding is measured against the
+ * generator. */
 static double side_norm(const Sides *g, bool discrete, double unit)
 {
     const double nv = g->v ? g->v->norm : discrete ? 1 : 0;
@@ -315,11 +320,12 @@ static RelnStatus make_cells(RelnArena *scratch, const Map *m, Cells *c)
     return c->rest && c->term ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* A cell may be off by this share of the whole map: below it are numbers that rounding put where zeros belong. */
+/* A cell may be off by this share of the whole map, to tolerate rounding noise where zeros should be. */
 #define ROUNDING_OF_MAP 1e-14
 
-/* The worst cell, with and without the allowance for rounding of the whole. A large block cannot hide a bad one: each
- * cell is measured by its own terms. `unit` is the size that terms of a map of norm 1 can have. */
+/* Finds the residual of the worst cell, with and without the allowance for rounding of the whole. Each cell
+ * is measured against its own terms, so a large block cannot hide a bad one. `unit` bounds the terms of a map
+ * of norm 1. */
 static void judge_cells(const Cells *c, double unit, double *residual, double *own)
 {
     const double floor =
@@ -337,7 +343,7 @@ static void judge_cells(const Cells *c, double unit, double *residual, double *o
 static RelnStatus worst_generator(RelnArena *scratch, Map *m, RelnVerdict *out, double *own)
 {
     const RelnGroup *group = m->u->group;
-    Sum half = {0}, whole = {0}; /* a map of zeros takes no room */
+    Sum half = {0}, whole = {0}; /* a map of zeros needs no memory */
     Cells cells = {0};
 
     RELN_TRY(make_sums(scratch, m, &half, &whole));
@@ -377,7 +383,7 @@ static void write_verdict(const RelnGroup *group, RelnVerdict *v)
                  RELN_INTERTWINER_TOLERANCE);
 }
 
-/* |T|; negative when an entry lies outside, NaN or infinite when one is. */
+/* Returns |T|; negative when an entry lies outside the extents, NaN or infinite when an entry is. */
 static double entries_norm(const Map *m)
 {
     const int nv = m->v ? m->v->dim : 1;
@@ -393,7 +399,7 @@ static double entries_norm(const Map *m)
     return norm;
 }
 
-/* Entries that the residual could lose by underflow: a check would not see them. */
+/* Returns whether the entries differ so much in size that the residual could lose some by underflow. */
 static bool too_wide(const Map *m)
 {
     for (int e = 0; e < m->count; e++) {

@@ -1,8 +1,8 @@
-/* closed.c -- the smallest algebra that holds what lifts produce and that layers do not lead out of.
+/* closed.c -- the smallest algebra that contains the lifted data and is closed under the group and the layers.
  *
- * Let S be a basis of the span of the given matrices and of all that the group makes of them. The Lie algebra that S
- * generates is spanned by brackets [s1, [s2, ... sk]], the associative algebra by words s1 s2 ... sk: so it is enough to
- * multiply with S from the left until nothing new comes. Both are kept by the group, which acts by automorphisms.
+ * Let S be a basis of the span of the given matrices and all their images under the group. The Lie algebra that S generates
+ * is spanned by brackets [s1, [s2, ... sk]], the associative algebra by words s1 s2 ... sk. So it is enough to multiply
+ * with S from the left until nothing new appears. Both algebras are kept by the group, which acts by automorphisms.
  */
 #include "rep/closed.h"
 
@@ -22,7 +22,7 @@ RelnStatus reln_space_init(RelnArena *arena, const Field *field, int n, Space *o
     return out->rows && out->pivots && out->one && out->work ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* Every matrix of the size is in it. */
+/* Returns whether the span contains all matrices of its size. */
 static bool is_full(const Space *s)
 {
     return s->count == s->n * s->n;
@@ -84,7 +84,7 @@ static RelnStatus insert_triple(Space *s, const Word *a, const Word *b, const Wo
 
 /* ---- the steps -------------------------------------------------------------------------------------------- */
 
-/* What the group makes of the matrices. Rows that join are visited too. */
+/* Adds the images of the matrices under the group. Rows that are added are visited too. */
 static RelnStatus close_under_group(Space *s, const Closing *of)
 {
     const ptrdiff_t n2 = (ptrdiff_t)s->n * s->n;
@@ -100,7 +100,7 @@ static RelnStatus close_under_group(Space *s, const Closing *of)
     return RELN_OK;
 }
 
-/* Products, or brackets, with the first n_generators rows. */
+/* Adds products, or brackets, with the first n_generators rows. */
 static RelnStatus close_under_products(Space *s, int n_generators, unsigned layers)
 {
     bool changed = false;

@@ -1,8 +1,8 @@
 /* closed_exact.c -- spans of matrices that are fractions: closed modulo a prime, lifted to the rationals, and proved.
  *
- * Let V be the closed span over the rationals and R the matrices that are reconstructed from its image modulo a prime, d of
- * them. Words that are independent modulo the prime are independent, so dim V >= d. Whole numbers verify that span R holds
- * the given matrices and is closed, so span R contains V, and dim V <= d. Hence V = span R.
+ * Let V be the closed span over the rationals, and R the d matrices that are reconstructed from its image modulo a prime.
+ * Words that are independent modulo the prime are independent, so dim V >= d. Integer arithmetic verifies that span R
+ * contains the given matrices and is closed, so span R contains V, and dim V <= d. Hence V = span R.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "rep/closed.h"
 #include "rep/exact.h"
 
-/* Numbers that a reconstructed row may have, and the common multiple of their leading ones. */
+/* Bound on the numbers of a reconstructed row, and on the common multiple of the leading numbers. */
 #define LARGEST_NUMBER ((int64_t)1 << 31)
 #define LARGEST_MULTIPLE ((int64_t)1 << 40)
 
@@ -59,7 +59,7 @@ static void mod_take(const Space *s, Word *z, uint64_t f, const Word *row)
             z[e].residue = reln_mod_add(z[e].residue, reln_mod_mul(minus, row[e].residue));
 }
 
-/* A row is 0 at the pivots of those before it, so one pass in their order is enough. */
+/* A row is 0 at the pivots of the rows before it, so one pass in their order is enough. */
 static RelnStatus mod_insert(Space *s, Word *z, bool *grew)
 {
     const int n2 = s->n * s->n;
@@ -86,7 +86,7 @@ static RelnStatus mod_insert(Space *s, Word *z, bool *grew)
 
 static const Field residues = {mod_product, mod_add, mod_has_trace, mod_insert};
 
-/* Zeros at the pivots of later rows, too. */
+/* Makes each row 0 at the pivots of later rows, too. */
 static void reduce_rows(const Space *s)
 {
     for (int t = s->count - 2; t >= 0; t--)
@@ -133,8 +133,9 @@ static bool whole_has_trace(const Space *s, const Word *a)
     return trace != 0;
 }
 
-/* Nothing joins: z is in the span iff m z = sum_t z[pivot_t] (m / lead_t) row_t, m the common multiple of the leading
- * numbers. A row is 0 at the pivots of all others, so taking one away does not change the next factor. */
+/* Tests whether z is in the span; no row is added. It is iff m z = sum_t z[pivot_t] (m / lead_t) row_t, with
+ * m the common multiple of the leading numbers. A row is 0 at the pivots of all others, so subtracting one
+ * leaves the other factors unchanged. */
 static RelnStatus whole_insert(Space *s, Word *z, bool *grew)
 {
     const int n2 = s->n * s->n;
@@ -175,7 +176,8 @@ static bool common_denominator(int count, const Word *row, int64_t *out)
     return true;
 }
 
-/* The fractions of a row times their common denominator: without a common factor, since its leading number is 1. */
+/* Writes a row's fractions times their common denominator. They have no common factor, since the leading
+ * number was 1. */
 static bool write_row(int count, const Word *row, Word *out)
 {
     int64_t common;
@@ -194,7 +196,7 @@ static bool write_row(int count, const Word *row, Word *out)
     return true;
 }
 
-/* Rows with their pivots rising, as whole numbers. False where one is too large. */
+/* Writes the rows as whole numbers, sorted by pivot. Returns false if a number is too large. */
 static bool lift_rows(const Space *from, Space *to)
 {
     const int n2 = from->n * from->n;
@@ -218,7 +220,8 @@ static bool lift_rows(const Space *from, Space *to)
 
 /* ---- reading ---------------------------------------------------------------------------------------------- */
 
-/* Matrices up to a factor, which a span does not see: as residues and as whole numbers. False: one is no fraction. */
+/* Reads matrices up to a factor, which does not change the span, as residues and as whole numbers. Returns
+ * false if an entry is not a fraction. */
 static RelnStatus read_matrices(RelnArena *arena, ReadNumber read, int count, int n,
                                 const double *x, const Word **mod, const Word **whole, bool *good)
 {
@@ -241,7 +244,7 @@ static RelnStatus read_matrices(RelnArena *arena, ReadNumber read, int count, in
     return RELN_OK;
 }
 
-/* gamma times what is read as its inverse: a multiple of 1? */
+/* Returns whether gamma times the matrix read as its inverse is a multiple of the identity. */
 static bool inverts(Space *s, const Word *gamma, const Word *inverse)
 {
     const int n = s->n;
@@ -267,7 +270,7 @@ static RelnStatus read_all(RelnArena *arena, const RelnGroup *g, const RelnClosi
                          &whole->inverse, good);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------- */
+/* ---- closing and proving ---------------------------------------------------------------------------------- */
 
 static void put_ones(Space *s, Word one)
 {
@@ -285,7 +288,7 @@ static RelnStatus write_basis(RelnArena *arena, const Space *s, double **basis)
     return *basis ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* Is the span of the whole rows closed? All matrices of a size are. */
+/* Verifies that the span of the whole rows is closed. The span of all matrices of a size needs no check. */
 static RelnStatus prove(Space *s, const Closing *of, bool *exact)
 {
     const ptrdiff_t n2 = (ptrdiff_t)s->n * s->n;

@@ -1,4 +1,5 @@
-/* closed_real.c -- spans of matrices in doubles: what is new and what is rounding is told by size. */
+/* closed_real.c -- spans of matrices in doubles: the size of a remainder decides whether it is new or
+ * rounding. */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +7,8 @@
 #include "rep/invariants.h"
 #include "tensor/linalg.h"
 
-/* Products of matrices of norm 1 are inside of the span when their rest is below the first, as everywhere in reps, and new
- * when it is above the second: a row of that size is known to 1e-9 of itself. */
+/* For products of matrices of norm 1: a product is inside the span if its remainder is below INSIDE, and new
+ * if it is above the second bound, where the remainder is known to a relative 1e-9. */
 #define INSIDE RELN_INTERTWINER_TOLERANCE
 #define NEW 1e-7
 
@@ -49,7 +50,7 @@ static double norm_of(const Space *s, const Word *z)
     return sqrt(sum);
 }
 
-/* Take the parts along all rows away; twice, so that the rest is orthogonal up to rounding. */
+/* Subtracts the parts along all rows, twice, so that the remainder is orthogonal up to rounding. */
 static void reduce(const Space *s, Word *z)
 {
     const int n2 = s->n * s->n;
@@ -66,7 +67,7 @@ static void reduce(const Space *s, Word *z)
         }
 }
 
-/* z is a sum of at most two products of matrices of norm 1. */
+/* z must be a sum of at most two products of matrices of norm 1. */
 static RelnStatus insert(Space *s, Word *z, bool *grew)
 {
     double rest;
@@ -93,7 +94,7 @@ static RelnStatus insert(Space *s, Word *z, bool *grew)
 
 static const Field reals = {product, add, has_trace, insert};
 
-/* Matrices scaled to norm 1; zeros stay. */
+/* Copies matrices scaled to norm 1; zeros stay zero. */
 static RelnStatus read_units(RelnArena *arena, int count, int n, const double *x, const Word **out)
 {
     const ptrdiff_t n2 = (ptrdiff_t)n * n;

@@ -1,4 +1,4 @@
-/* combine.c -- reps from reps: duals, sums and products. */
+/* combine.c -- duals, sums and products of reps. */
 #include <string.h>
 
 #include "rep/make.h"
@@ -53,7 +53,8 @@ static RelnStatus fill_dual(const void *given, Candidate *c)
     return RELN_OK;
 }
 
-/* Find the writable rep behind a constant one in the list of the group, so that its dual can be noted in it. */
+/* Returns the writable rep behind a constant pointer, from the list of the group, so that its dual can be
+ * stored in it. */
 static RelnRep *writable(const RelnRep *rep)
 {
     RelnRep *r = rep->group->reps;
@@ -82,7 +83,7 @@ typedef struct Pair {
     const RelnRep *a, *b;
 } Pair;
 
-/* The two blocks of a direct sum. */
+/* Writes the two blocks of a direct sum. */
 static void direct_sum(int n, const double *a, int m, const double *b, double *out)
 {
     const ptrdiff_t dim = n + m;
@@ -150,7 +151,7 @@ const RelnRep *reln_rep_sum(const RelnRep *a, const RelnRep *b)
         reln_rep_make(a->group, a->dim + b->dim, fill_sum, &given, "%s+%s", a->name, b->name));
 }
 
-/* Sums stand in parentheses inside products. */
+/* Sums are put in parentheses inside products. */
 static const char *open_sum(const RelnRep *r)
 {
     return strchr(r->name, '+') ? "(" : "";

@@ -1,4 +1,4 @@
-/* defining.c -- reps of the group's own matrices: trivial, vectors, conjugation of matrices. */
+/* defining.c -- reps made of the group's matrices: trivial, vectors, conjugation of matrices. */
 #include <string.h>
 
 #include "rep/make.h"
@@ -41,7 +41,6 @@ const RelnRep *reln_rep_vector(RelnGroup *group)
     return group ? reln_rep_make(group, group->n, fill_vector, NULL, "vector") : NULL;
 }
 
-/* out = a (x) b, a (n,n), b (m,m), transposing b if asked */
 void reln_kron(int n, const double *a, int m, const double *b, bool transpose, double *out)
 {
     const ptrdiff_t dim = (ptrdiff_t)n * m, row = transpose ? 1 : m, column = transpose ? m : 1;
@@ -53,7 +52,6 @@ void reln_kron(int n, const double *a, int m, const double *b, bool transpose, d
                     out[(i * m + k) * dim + j * m + l] = a[i * n + j] * b[k * row + l * column];
 }
 
-/* out += a (x) 1 + 1 (x) b */
 void reln_kron_sum(int n, const double *a, int m, const double *b, double *out)
 {
     const ptrdiff_t dim = (ptrdiff_t)n * m;

@@ -1,10 +1,10 @@
-/* exact.c -- doubles read as fractions; maps verified in integers. */
+/* exact.c -- reads doubles as fractions, and verifies maps in integers. */
 #include "rep/exact.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Terms of fractions that are read: numerators, and denominators of a whole matrix. */
+/* Bound on the terms of fractions that are read: numerators, and denominators of a whole matrix. */
 #define LARGEST_TERM ((int64_t)1 << 40)
 #define LARGEST_COMMON ((int64_t)1 << 24)
 
@@ -27,7 +27,7 @@ bool reln_read_dyadic(double x, int64_t *num, int64_t *den)
     return false;
 }
 
-/* Continued fractions: the first convergent that is near enough. */
+/* Uses continued fractions: returns the first convergent that is near enough. */
 static bool read_near(double x, double tolerance, int64_t *num, int64_t *den)
 {
     int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
@@ -47,7 +47,7 @@ static bool read_near(double x, double tolerance, int64_t *num, int64_t *den)
         q1 = q;
         if (fabs(x - (double)p / (double)q) <= tolerance)
             break;
-        if (rest - whole < 1e-9) /* the next term would be beyond every denominator */
+        if (rest - whole < 1e-9) /* the next term would exceed every allowed denominator */
             return false;
         rest = 1 / (rest - whole);
     }
@@ -99,7 +99,7 @@ bool reln_all_dyadic(ptrdiff_t count, const double *x)
     return true;
 }
 
-/* *good false: an entry is no fraction. */
+/* *good is false if an entry is not a fraction. */
 static RelnStatus exact_action(RelnArena *arena, int dim, const Action *a, bool made,
                                ExactAction *out, bool *good)
 {
@@ -135,7 +135,7 @@ RelnStatus reln_exact_actions(const RelnRep *rep, bool made, const ExactAction *
 
 /* ---- sums of integers ------------------------------------------------------------------------------------- */
 
-/* An open hash table from position to value that grows. */
+/* An IntSum is an open hash table from position to value that grows. */
 typedef struct IntSum {
     RelnArena *arena;
     uint64_t *key; /* position + 1; 0: free */
@@ -193,7 +193,7 @@ static RelnStatus add(IntSum *s, uint64_t position, Wide x, int64_t y)
     return RELN_OK;
 }
 
-/* Is every value zero? The sum is empty afterwards. */
+/* Returns whether every value is zero, and empties the sum. */
 static bool take_zero(IntSum *s)
 {
     bool zero = !s->overflow;
@@ -224,7 +224,7 @@ static uint64_t position(const Verifier *c, int k, int i, int j)
     return ((uint64_t)k * (uint64_t)c->u->dim + (uint64_t)i) * nv + (uint64_t)j;
 }
 
-/* f rho_w T: entry (k,i,j) spreads over column k of rho_w. */
+/* f rho_w T: entry (k,i,j) contributes to column k of rho_w. */
 static RelnStatus add_out(Verifier *c, int generator, const RelnEntry *t, Wide x)
 {
     const Sparse *columns = &c->w->actions[generator].columns;
@@ -235,7 +235,7 @@ static RelnStatus add_out(Verifier *c, int generator, const RelnEntry *t, Wide x
     return RELN_OK;
 }
 
-/* x T (rho_u x 1): entry (k,i,j) spreads over row i of rho_u. */
+/* x T (rho_u x 1): entry (k,i,j) contributes to row i of rho_u. */
 static RelnStatus add_u(Verifier *c, int generator, const RelnEntry *t, Wide x, IntSum *s)
 {
     const Sparse *rows = &c->u->actions[generator].rows;
@@ -272,7 +272,7 @@ static RelnStatus lie_residual(Verifier *c, int g)
     return RELN_OK;
 }
 
-/* D (rho_w T - T (rho_u x rho_v)), one side after the other */
+/* D (rho_w T - T (rho_u x rho_v)), computed one side after the other */
 static RelnStatus discrete_residual(Verifier *c, int g)
 {
     const Wide du = c->u->exact[g].den, dv = c->v ? c->v->exact[g].den : 1, dw = c->w->exact[g].den;
@@ -325,7 +325,8 @@ RelnStatus reln_exact_verify(const RelnRep *u, const RelnRep *v, const RelnRep *
     RelnStatus status;
 
     *holds = u->exact && w->exact && (!v || v->exact);
-    for (int e = 0; e < count && *holds; e++) /* so that a product with denominators fits */
+    for (int e = 0; e < count && *holds; e++) /* bounds the numerators, so that a product with denominators
+                                               * fits */
         *holds = num[e] < INT64_MAX / 2 && num[e] > -INT64_MAX / 2;
     if (!*holds)
         return RELN_OK;

@@ -1,8 +1,8 @@
-/* exact_rep.c -- is a rep a homomorphism? Every relation between generators is verified in integers.
+/* exact_rep.c -- verifies in integers that a rep is a homomorphism, relation by relation.
  *
- * [E_i, E_j] = sum_k c_k E_k is read from floating point as fractions and verified with the generators, which are dyadic;
- * then [rho(E_i), rho(E_j)] = sum_k c_k rho(E_k) is verified with the same fractions. Likewise gamma E_i gamma^-1, as
- * rho(gamma) rho(E_i) = (sum_k c_k rho(E_k)) rho(gamma).
+ * The coefficients of [E_i, E_j] = sum_k c_k E_k are read from floating point as fractions and verified with the generators,
+ * which are dyadic; then [rho(E_i), rho(E_j)] = sum_k c_k rho(E_k) is verified with the same fractions. The conjugations
+ * gamma E_i gamma^-1 are verified in the same way, as rho(gamma) rho(E_i) = (sum_k c_k rho(E_k)) rho(gamma).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "rep/exact.h"
 
-/* The matrix of every generator over its denominator: the group's own, or a rep's. */
+/* A Side holds the matrix of every generator over its denominator, in the group or in a rep. */
 typedef struct Side {
     int dim;
     const Action *actions;
@@ -21,12 +21,12 @@ typedef struct Prover {
     RelnArena *scratch;
     const RelnGroup *group;
     const Span *span;
-    Side small, large; /* vectors, and the rep in question */
-    double *matrix;    /* (n, n): what is looked for in the span */
+    Side small, large; /* the group's matrices, and those of the rep */
+    double *matrix;    /* (n, n): the matrix whose coordinates are sought */
     double *half;
     double *coords;  /* (n_lie) */
-    int64_t *c, den; /* (n_lie): its coordinates as fractions */
-    Wide *sum[2];    /* of the small and of the large side: (dim, dim) */
+    int64_t *c, den; /* (n_lie): its coordinates as fractions c / den */
+    Wide *sum[2];    /* sums on the small and on the large side: (dim, dim) */
     bool overflow;
     RelnProof *proof;
 } Prover;
@@ -43,7 +43,7 @@ static bool fail(Prover *p, const char *format, ...)
     return false;
 }
 
-/* sum += f a b, matrices as rows of numerators */
+/* sum += f a b; the matrices are rows of numerators */
 static void add_product(Prover *p, const Side *s, int a, int b, Wide f, Wide *sum)
 {
     const Sparse *x = &s->actions[a].rows, *y = &s->actions[b].rows;
@@ -74,7 +74,7 @@ static void add_matrix(Prover *p, const Side *s, int a, Wide f, Wide *sum)
         }
 }
 
-/* Is it zero? It is afterwards. */
+/* Returns whether the sum is zero, and sets it to zero. */
 static bool take_zero(Prover *p, const Side *s, Wide *sum)
 {
     bool zero = !p->overflow;
@@ -86,14 +86,14 @@ static bool take_zero(Prover *p, const Side *s, Wide *sum)
     return zero;
 }
 
-/* The common denominator of all Lie generators of a side; 0 when it grows too large. */
+/* Returns a common denominator of all Lie generators of a side; 0 when it grows too large. */
 static Wide lie_denominator(const Side *s, int n_lie)
 {
     Wide common = 1;
 
     for (int i = 0; i < n_lie; i++)
         if (common % s->exact[i].den != 0) {
-            common *= s->exact[i].den; /* not the least one, which is not needed */
+            common *= s->exact[i].den; /* not the least common denominator, which is not needed */
             if (common > (Wide)1 << 40)
                 return 0;
         }
@@ -129,7 +129,8 @@ static bool conjugation_holds(Prover *p, const Side *s, int gamma, int i, Wide *
     return take_zero(p, s, sum);
 }
 
-/* The coordinates of p->matrix as fractions; false when it lies outside the span or they are none. */
+/* Reads the coordinates of p->matrix as fractions; false when it lies outside the span or they are not
+ * fractions. */
 static bool read_coords(Prover *p)
 {
     const RelnGroup *g = p->group;
@@ -192,7 +193,7 @@ static bool prove_conjugations(Prover *p)
     return true;
 }
 
-/* Every discrete generator has an inverse: the transpose of its matrix in the dual rep. */
+/* Verifies that every discrete generator has an inverse: the transpose of its matrix in the dual rep. */
 static bool prove_inverses(Prover *p, const RelnRep *rep)
 {
     const RelnRep *dual = reln_rep_dual(rep);

@@ -1,21 +1,21 @@
 /* exact_solve.c -- the invariant tensors of three legs as fractions: a kernel modulo a prime, lifted to the rationals.
  *
  * The rank of integer equations modulo a prime is at most their rank, so there are no more solutions over the rationals than
- * modulo the prime. The caller verifies every reconstructed row in integers; they are independent, having leading ones in
- * different places; so as many as were found there are.
+ * modulo the prime. The caller verifies every reconstructed row in integers. The rows are independent, because their leading
+ * ones are in different places. So the rows found are all solutions.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "rep/exact.h"
 
-/* Multiplications that one triple of blocks may take, and its unknowns. */
+/* Bounds on the multiplications for one triple of blocks, and on its unknowns. */
 #define BUDGET 3e8
 enum { MAX_UNKNOWNS = 1 << 20 };
-/* Numerators that a basis may have: 512 MiB. */
+/* Bound on the numerators of a basis: 512 MiB. */
 #define MAX_NUMBERS ((ptrdiff_t)1 << 27)
 
-/* The columns of one generator on one leg, as residues, in the coordinates of the block. */
+/* Columns holds the columns of one generator on one leg, as residues, in the coordinates of the block. */
 typedef struct Columns {
     int *start, *index;
     uint64_t *value;
@@ -24,7 +24,7 @@ typedef struct Columns {
 typedef struct Tensors {
     int size[3], stride[3];
     int n_lie;
-    const int *order; /* of the generators, Lie ones first in their numbering */
+    const int *order; /* order of the generators; Lie generators are numbered first */
     Columns *columns[3];
 } Tensors;
 
@@ -134,8 +134,8 @@ static bool commute(int n, const double *x, const double *y)
     return true;
 }
 
-/* Diagonal generators first: their kernels are spanned by unit tensors. Then Lie generators that commute with all before
- * them: together they are a torus, and what they leave is small. */
+/* Diagonal generators come first: their kernels are spanned by unit tensors. Then come Lie generators that
+ * commute with all before them: together they span a torus, which leaves few unknowns. */
 static RelnStatus order_generators(RelnArena *arena, const RelnGroup *g, int **out)
 {
     const int n = g->n_lie + g->n_discrete, n2 = g->n * g->n;
@@ -182,7 +182,7 @@ static bool common_denominator(const ModVector *row, int64_t *out)
     return true;
 }
 
-/* Terms up to 31 bits. */
+/* Writes a row as fractions with terms of up to 31 bits. */
 static bool write_row(const ModVector *row, int32_t *num, int32_t *den)
 {
     int64_t common = 1;

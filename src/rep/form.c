@@ -1,4 +1,4 @@
-/* form.c -- the invariant bilinear forms of a rep, and the one that layers use. */
+/* form.c -- the invariant bilinear forms of a rep, and the default form that layers use. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ struct FormsNode {
     FormsNode *next;
     const RelnRep *rep;
     RelnForms forms;
-    const double *form; /* NULL until asked for, and where there is none */
-    bool solved;        /* forms is valid */
+    const double *form; /* NULL until it is first asked for, and if there is none */
+    bool solved;        /* whether `forms` is valid */
 };
 
 static FormsNode *node_of(const RelnRep *rep)
@@ -31,9 +31,9 @@ static FormsNode *node_of(const RelnRep *rep)
     return node;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------ */
+/* ---- all forms -------------------------------------------------------------------------------------------- */
 
-/* The first entry of map m that is not 0: there it is 1 and every other map is 0. */
+/* Returns the first non-zero entry of map m: there it is 1, and every other map is 0. */
 static ptrdiff_t pivot_of(const RelnMaps *maps, int m)
 {
     const ptrdiff_t d = square(maps->dims[0]);
@@ -44,8 +44,9 @@ static ptrdiff_t pivot_of(const RelnMaps *maps, int m)
     return e;
 }
 
-/* Transposition maps the space of forms to itself. Its matrix in the basis of maps has the entries M_m^T at the pivots; its
- * trace, a whole number, is the number of symmetric forms minus that of antisymmetric ones. */
+/* Transposition maps the space of forms to itself. Its matrix in the basis of maps has the entries M_m^T
+ * at the pivots; its trace, a whole number, is the number of symmetric forms minus that of antisymmetric
+ * ones. */
 static int count_symmetric(const RelnMaps *maps)
 {
     const int k = maps->dims[0];
@@ -59,7 +60,7 @@ static int count_symmetric(const RelnMaps *maps)
     return (maps->count + (int)lround(trace)) / 2;
 }
 
-/* A canonical basis of the span of M_m + sign M_m^T, whose dimension is known. */
+/* Computes a canonical basis of the span of M_m + sign M_m^T, whose dimension is known. */
 static RelnStatus canonical_part(RelnArena *scratch, const RelnMaps *maps, double sign, int count,
                                  double *out)
 {
@@ -127,7 +128,7 @@ RelnStatus reln_rep_forms(const RelnRep *rep, const RelnForms **forms)
     return status;
 }
 
-/* ---- the one that layers use ------------------------------------------------------------------------------ */
+/* ---- the default form ------------------------------------------------------------------------------------- */
 
 static RelnStatus keeps_dot(const RelnRep *rep, const double *one, bool *keeps)
 {
@@ -149,7 +150,8 @@ static RelnStatus refuse(const RelnRep *rep, const RelnForms *forms)
         rep->name, rep->group->name, forms->symmetric, forms->antisymmetric);
 }
 
-/* Largest entry 1; more eigenvalues above 0 than below, or the first entry above 0. Fails where an eigenvalue is 0. */
+/* Scales the form so that its largest entry is 1, and chooses its sign: more positive than negative
+ * eigenvalues, or a positive first entry. Fails if an eigenvalue is 0. */
 static RelnStatus normalise(RelnArena *scratch, const RelnRep *rep, double *form)
 {
     const int k = rep->dim;

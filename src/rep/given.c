@@ -1,4 +1,5 @@
-/* given.c -- reps that the caller gives: a character for each discrete generator, or all matrices, which are checked. */
+/* given.c -- reps given by the caller: a character for each discrete generator, or all matrices, which are
+ * checked. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 /* ---- characters ----------------------------------------------------------------------------------------------- */
 
-/* Gaussian elimination on a copy; only the sign is kept. */
+/* Returns the sign of the determinant, by Gaussian elimination on a copy. */
 static double determinant_sign(int n, double *m)
 {
     double sign = 1;
@@ -101,14 +102,14 @@ static void commutator(int n, const double *x, const double *y, double *tmp, dou
         out[e] -= tmp[e];
 }
 
-/* Room to compare rho of an element of the span with what it should be. */
+/* Compare is scratch memory for comparing rho of an element of the span with its expected value. */
 typedef struct Compare {
     const Span *span;
     double *small[2]; /* (n, n) */
     double *large[3]; /* (K, K) */
     double *coords;   /* (n_lie) */
-    int *block;       /* (K): coordinates that a matrix connects have the same smallest one */
-    double *norm[4];  /* (K): of the rows of a block, where its smallest coordinate is */
+    int *block;       /* (K): coordinates that a matrix connects have the same value, the smallest of them */
+    double *norm[4];  /* (K): norm of the rows of a block, stored at its smallest coordinate */
 } Compare;
 
 static RelnStatus compare_room(Candidate *c, Compare *out)
@@ -154,7 +155,8 @@ static void block_norms(const Candidate *c, const Compare *k, const double *m, d
             hypot(norm[k->block[i]], reln_mat_norm(c->dim, m + (ptrdiff_t)i * c->dim));
 }
 
-/* |large[0] - rho(small[0])| over norm[0] in the worst block; 0 where small[0] is outside the span and rho of it unknown. */
+/* Returns |large[0] - rho(small[0])| over norm[0] in the worst block; 0 if small[0] is outside the span,
+ * where rho is unknown. */
 static double mismatch(const Candidate *c, const Compare *k, double small_scale)
 {
     const ptrdiff_t size = square(c->dim);

@@ -11,18 +11,19 @@
 #include "rep/rep.h"
 #include "tensor/linalg.h"
 
-/* A discrete generator this close to orthogonal gets its transpose as inverse. */
+/* A discrete generator within this distance of orthogonal uses its transpose as inverse. */
 #define ORTHOGONAL 1e-14
 
-/* A generator acts on a coordinate above the first share of its size, and does not below the second. */
+/* A generator acts on a coordinate if its effect is above the first share of its size, and does not if it is
+ * below the second. */
 #define ACTS 1e-10
 #define ACTS_NOT 1e-14
 
 enum { MAX_GENERATORS = 4096, FACTORS = 3 };
 
-/* ---- making one ------------------------------------------------------------------------------------------- */
+/* ---- creating a group ------------------------------------------------------------------------------------- */
 
-/* The generators of a group, on their way into it. */
+/* A Plan holds the generators of a group before it is created. */
 typedef struct Plan {
     int n, n_lie, n_discrete;
     double *lie, *discrete;
@@ -60,7 +61,8 @@ static RelnStatus invert(RelnGroup *g, double *inverse)
     return RELN_OK;
 }
 
-/* A group does not change when its Lie generators are scaled; what they do is judged in these units. */
+/* Writes the size of each Lie generator. Scaling a Lie generator does not change the group, so its action is
+ * measured in these units. */
 static void measure_lie(const Plan *p, double *size)
 {
     const ptrdiff_t n2 = (ptrdiff_t)p->n * p->n;
@@ -119,8 +121,8 @@ void reln_group_destroy(RelnGroup *group)
     reln_free(group->ctx, group);
 }
 
-/* Norms within 1e-100 .. 1e100 keep products of generators with maps finite and above zero; algebras have the same
- * limits. A Lie generator of zeros does nothing and passes. */
+/* Checks that norms lie within 1e-100 .. 1e100, which keeps products of generators with maps finite and above
+ * zero; algebras have the same limits. A Lie generator of zeros passes. */
 static RelnStatus check_size(RelnCtx *ctx, const char *kind, int count, int n, const double *x)
 {
     const ptrdiff_t n2 = (ptrdiff_t)n * n;
@@ -135,7 +137,7 @@ static RelnStatus check_size(RelnCtx *ctx, const char *kind, int count, int n, c
     return RELN_OK;
 }
 
-/* How much of row and column i is not what it would be if nothing acted. */
+/* Returns how much row and column i differ from those of a generator that acts trivially. */
 static double strength(int n, bool discrete, const double *m, ptrdiff_t i)
 {
     double most = fabs(m[i * n + i] - (discrete ? 1 : 0));
@@ -219,9 +221,10 @@ RelnStatus reln_group_from_matrices(RelnCtx *ctx, const char *name, int n, int n
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
-/* One term of a name: the family its Lie generators come from (NULL: none), and which discrete ones it has. */
+/* A Part is one term of a name: the family of its Lie generators (NULL: none), and its discrete
+ * generators. */
 typedef struct Part {
-    RelnTerm term; /* as the family reads it */
+    RelnTerm term; /* the term in the notation of the family */
     const RelnFamily *family;
     enum { OWN, CONNECTED, REFLECTIONS } discrete;
     int n, n_lie, n_discrete;
@@ -263,7 +266,7 @@ static RelnStatus read_family(RelnCtx *ctx, const char *name, Part *p)
         p->n_discrete = count_reflections(p);
     else if (p->discrete == OWN && p->family->discrete)
         p->n_discrete =
-            p->family->n_discrete; /* the most it may have; set right when they are made */
+            p->family->n_discrete; /* upper bound, corrected when they are made */
     return RELN_OK;
 }
 
@@ -297,7 +300,7 @@ static void put_identity_but(int n, int axis, double *out)
     out[axis * n + axis] = -1;
 }
 
-/* The discrete generators of a part, (n_discrete, n, n). */
+/* Writes the discrete generators of a part, (n_discrete, n, n). */
 static int part_discrete(const Part *p, double *out)
 {
     if (p->discrete == REFLECTIONS) {
@@ -309,7 +312,8 @@ static int part_discrete(const Part *p, double *out)
     return p->n_discrete > 0 ? p->family->discrete(&p->term, out) : 0;
 }
 
-/* Puts a part's generators into block (at, at). A Lie generator is 0 outside its block, a discrete one is 1. */
+/* Writes the generators of a part into block (at, at). A Lie generator is 0 outside its block, a discrete one
+ * is 1. */
 static RelnStatus put_part(RelnArena *scratch, const Part *p, int at, Plan *plan)
 {
     const ptrdiff_t n2 = (ptrdiff_t)p->n * p->n, sum2 = (ptrdiff_t)plan->n * plan->n;
@@ -426,7 +430,7 @@ RelnStatus reln_group_embed(const RelnGroup *group, int n, RelnGroup **out)
     return status;
 }
 
-/* ---- asking it -------------------------------------------------------------------------------------------- */
+/* ---- reading its parts ------------------------------------------------------------------------------------ */
 
 RelnCtx *reln_group_ctx(const RelnGroup *group)
 {
@@ -485,7 +489,7 @@ struct RelnElement {
     const RelnGroup *group;
     RelnArena arena;
     double *coords; /* (3, n_lie) */
-    bool *word;     /* (n_discrete): is it in the word? */
+    bool *word;     /* (n_discrete): whether the generator is in the word */
     double *matrix, *inverse;
     double cond;
 };
@@ -574,7 +578,7 @@ double reln_element_cond(const RelnElement *element)
     return element->cond;
 }
 
-/* The same product in the rep. */
+/* Computes the same product in the rep. */
 static RelnStatus act(RelnArena *scratch, const RelnRep *rep, const RelnElement *e, double *out)
 {
     const int k = rep->dim, n_lie = rep->group->n_lie;

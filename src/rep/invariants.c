@@ -1,12 +1,12 @@
 /* invariants.c -- the invariant tensors of a product of three legs, by weights, by averaging, or directly.
  *
- * With Lie generators: a generic element H of the Lie algebra is diagonal in the eigenbasis of each leg, and there an
- * invariant tensor has entries only where the three eigenvalues (weights) add up to zero. On those few unknowns the
- * Gram matrix G = sum_a A_a^H A_a of an orthonormal basis of the algebra is small; its kernel is wanted. Where the
- * algebra is closed under transposition G is the Casimir operator of the compact form, so its eigenvalues keep apart.
- * Discrete generators then cut the kernel down one after another.
- * Finite groups: the average over all elements projects on the invariants; its trace is their number.
- * Everything else, and generators that cannot be diagonalised: G over all entries, while it fits.
+ * By weights, with Lie generators: a generic element H of the Lie algebra is diagonal in the eigenbasis of each leg, and there
+ * an invariant tensor has entries only where the three eigenvalues (weights) add up to zero. On these few unknowns, the
+ * Gram matrix G = sum_a A_a^H A_a of an orthonormal basis of the algebra is small; the solutions are its kernel. If the
+ * algebra is closed under transposition, G is the Casimir operator of the compact form, so its eigenvalues are well
+ * separated. Discrete generators then restrict the kernel one after another.
+ * By averaging, for finite groups: the average over all elements projects on the invariants; its trace is their number.
+ * Directly, for all other groups and for generators that cannot be diagonalised: G over all entries, if it fits in memory.
  */
 #include "rep/invariants.h"
 
@@ -15,12 +15,12 @@
 
 #include "tensor/linalg.h"
 
-/* Unknowns that the eigenvalue problem over all entries may have; vectors averaged beyond the number wanted. */
+/* Largest number of unknowns of the direct method; and number of extra vectors that are averaged. */
 enum { MAX_DIRECT_UNKNOWNS = 1536, EXTRA_VECTORS = 4 };
 
 /* ---- discrete generators -------------------------------------------------------------------------------------- */
 
-/* Of orthonormal rows (count, d), the combinations that gamma leaves alone. */
+/* Finds the combinations of orthonormal rows (count, d) that gamma leaves unchanged. */
 static RelnStatus cut(RelnArena *arena, const Problem *p, int gamma, int *count, double **rows)
 {
     const ptrdiff_t d = reln_volume(p), m = *count;
@@ -55,7 +55,7 @@ static RelnStatus cut(RelnArena *arena, const Problem *p, int gamma, int *count,
 
 /* ---- finite groups -------------------------------------------------------------------------------------------- */
 
-/* The matrices of all elements on a leg: generator times parent. */
+/* Computes the matrices of all elements on a leg: generator times parent. */
 static RelnStatus leg_elements(RelnArena *arena, const Problem *p, int l, double **out)
 {
     const Closure *c = p->elements;
@@ -71,7 +71,7 @@ static RelnStatus leg_elements(RelnArena *arena, const Problem *p, int l, double
     return RELN_OK;
 }
 
-/* The trace of the average: the number of invariants. */
+/* Computes the trace of the average, which is the number of invariants. */
 static RelnStatus average_trace(RelnArena *arena, const Problem *p, double *const legs[3],
                                 int *count)
 {
@@ -94,7 +94,7 @@ static RelnStatus average_trace(RelnArena *arena, const Problem *p, double *cons
     return RELN_OK;
 }
 
-/* Random tensors averaged over the group span the invariants. */
+/* Averages random tensors over the group; their averages span the invariants. */
 static RelnStatus by_averaging(RelnArena *arena, const Problem *p, int *count, double **rows)
 {
     const ptrdiff_t d = reln_volume(p);
@@ -127,7 +127,7 @@ static RelnStatus by_averaging(RelnArena *arena, const Problem *p, int *count, d
 
 /* ---- directly --------------------------------------------------------------------------------------------- */
 
-/* Row t of images: what a generator makes of the t-th unit tensor; Lie generators first. */
+/* Writes the image of the t-th unit tensor under a generator to row t; Lie generators come first. */
 static void unit_images(const Problem *p, int generator, double *unit, double *tmp, double *images)
 {
     const ptrdiff_t d = reln_volume(p);

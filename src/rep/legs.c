@@ -5,8 +5,8 @@
 #include "rep/invariants.h"
 #include "tensor/linalg.h"
 
-/* Eigenvalues of Gram matrices are zero below RELN_ZERO_BELOW of the norms, non-zero above this share, and between
- * the two nobody knows. */
+/* Eigenvalues of Gram matrices count as zero below RELN_ZERO_BELOW of the norms, and as non-zero above this
+ * share; between the two, the rank is undecided. */
 #define NONZERO_ABOVE 1e-8
 
 /* ---- acting on tensors ---------------------------------------------------------------------------------------- */
@@ -16,13 +16,11 @@ ptrdiff_t reln_volume(const Problem *p)
     return (ptrdiff_t)p->leg[0].dim * p->leg[1].dim * p->leg[2].dim;
 }
 
-/* Entries between neighbours along a leg. */
 ptrdiff_t reln_leg_stride(const Problem *p, int leg)
 {
     return leg == 2 ? 1 : leg == 1 ? p->leg[2].dim : (ptrdiff_t)p->leg[1].dim * p->leg[2].dim;
 }
 
-/* y += m x along one leg */
 void reln_add_mode(const Problem *p, int leg, const double *m, const double *x, double *y)
 {
     const ptrdiff_t dim = p->leg[leg].dim, inner = reln_leg_stride(p, leg),
@@ -39,7 +37,6 @@ void reln_add_mode(const Problem *p, int leg, const double *m, const double *x, 
             }
 }
 
-/* y = (m0 x m1 x m2) x; tmp holds another tensor */
 void reln_act_group(const Problem *p, const double *const m[3], const double *x, double *tmp,
                     double *y)
 {
@@ -80,7 +77,7 @@ double reln_lie_scale(const Problem *p)
     return total;
 }
 
-/* Norms over sqrt(dim): 1 for orthogonal matrices. */
+/* Norms divided by sqrt(dim), which is 1 for orthogonal matrices. */
 double reln_discrete_scale(const Problem *p, int gamma)
 {
     const double *m[3];
@@ -94,7 +91,6 @@ double reln_discrete_scale(const Problem *p, int gamma)
 
 /* ---- deciding dimensions ---------------------------------------------------------------------------------- */
 
-/* How many of the ascending eigenvalues are zero. */
 RelnStatus reln_count_zeros(RelnCtx *ctx, ptrdiff_t n, const double *values, double scale,
                             ptrdiff_t *count)
 {
@@ -109,14 +105,12 @@ RelnStatus reln_count_zeros(RelnCtx *ctx, ptrdiff_t n, const double *values, dou
     return RELN_OK;
 }
 
-/* out (count, d) = sum_t v[t][first + i] x_t: combinations of rows x (m, d) by columns of v (m, m). */
 void reln_combine_rows(ptrdiff_t m, ptrdiff_t count, ptrdiff_t first, const double *v, ptrdiff_t d,
                        const double *x, double *out)
 {
     reln_mat_gemm(true, false, count, d, m, 1, v + first, m, x, d, 0, out, d);
 }
 
-/* An orthonormal basis of the span of rows x (m, d), whose dimension `count` is known. */
 RelnStatus reln_orthonormal_rows(RelnArena *arena, ptrdiff_t m, ptrdiff_t d, const double *x,
                                  ptrdiff_t count, double *out)
 {

@@ -1,15 +1,16 @@
 /* modular.c -- the common kernel of sparse operators over the field of 2^61 - 1 elements.
  *
- * Operator after operator is restricted to the kernel so far. The first ones, where they are a torus, take vectors apart
- * into small pieces, so the elimination stays sparse: gl(5) x gl(5) -> gl(5) has 15,625 unknowns, of which no more than
- * a few hundred are ever entangled.
+ * The operators are applied one after another, each restricted to the kernel so far. If the first ones are a torus, they
+ * divide the space into small parts, so the elimination stays sparse: gl(5) x gl(5) -> gl(5) has 15,625 unknowns, of which
+ * no more than a few hundred are ever coupled.
  */
 #include "rep/modular.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Numerators and denominators up to this are reconstructed: 2 (2^29)^2 < 2^61 - 1, so there is one fraction at most. */
+/* Numerators and denominators up to this are reconstructed: 2 (2^29)^2 < 2^61 - 1, so there is at most one
+ * fraction. */
 #define HEIGHT ((int64_t)1 << 29)
 
 /* ---- numbers ---------------------------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ uint64_t reln_mod_fraction(int64_t num, int64_t den)
     return den == 1 ? residue(num) : reln_mod_mul(residue(num), reln_mod_inverse(residue(den)));
 }
 
-/* Euclid's algorithm on (p, x), stopped half-way: every remainder r has r = t x for its cofactor t. */
+/* Euclid's algorithm on (p, x), stopped half-way: every remainder r satisfies r = t x for its cofactor t. */
 bool reln_mod_reconstruct(uint64_t x, int64_t *num, int64_t *den)
 {
     int64_t r0 = (int64_t)RELN_PRIME, r1 = (int64_t)x, t0 = 0, t1 = 1;
@@ -56,11 +57,12 @@ bool reln_mod_reconstruct(uint64_t x, int64_t *num, int64_t *den)
 
 /* ---- sums ------------------------------------------------------------------------------------------------- */
 
-/* A dense vector with a bit for every position that may not be zero, so that reading it in order costs what was written. */
+/* A ModSum is a dense vector with a bit for every position that may be non-zero, so that reading it in order
+ * costs no more than writing did. */
 struct ModSum {
     uint64_t *value;
     uint64_t *bits;
-    int low, high; /* words of bits in use: low <= word < high */
+    int low, high; /* range of words of bits in use: low <= word < high */
 };
 
 static RelnStatus make_sum(RelnArena *arena, int length, ModSum *s)
@@ -84,7 +86,7 @@ void reln_mod_put(ModSum *s, int at, uint64_t value)
     s->high = word >= s->high ? word + 1 : s->high;
 }
 
-/* The first position from `from` on whose bit is set; -1 behind the last. */
+/* Returns the first position >= from whose bit is set; -1 if there is none. */
 static int next_at(const ModSum *s, int from)
 {
     int word = from / 64 > s->low ? from / 64 : s->low;
@@ -119,7 +121,7 @@ static void clear_sum(ModSum *s, int length)
     s->high = 0;
 }
 
-/* The sum times f as a vector in the arena. */
+/* Copies the sum times f to a vector in the arena. */
 static RelnStatus take_vector(RelnArena *arena, const ModSum *s, uint64_t f, ModVector *out)
 {
     int count = 0;
@@ -149,16 +151,16 @@ typedef struct Pivot {
 typedef struct Work {
     const ModProblem *p;
     RelnArena *room
-        [2]; /* the vectors of one round live in one of the two, the next round's in the other */
+        [2]; /* the vectors of one round live in one of the two, those of the next round in the other */
     ModSum x, y;
     int *pivot_at; /* (length): index of the pivot row that begins there, or -1 */
     int count;
-    ModVector *rows; /* the kernel so far */
+    ModVector *rows; /* basis of the kernel so far */
     double spent;
 } Work;
 
-/* Takes multiples of the pivot rows away from (x, y) until y is zero or begins where no pivot row does. Returns the position
- * where y begins, -1 when it is zero. */
+/* Subtracts multiples of the pivot rows from (x, y) until y is zero or begins at a position without a pivot
+ * row. Returns the position where y begins, -1 when it is zero. */
 static int reduce(Work *w, const Pivot *pivots)
 {
     for (int at = next_at(&w->y, 0); at >= 0; at = next_at(&w->y, at + 1)) {
@@ -189,7 +191,7 @@ static bool out_of_budget(const Work *w)
     return w->spent > w->p->budget;
 }
 
-/* One row: either it is a new pivot row, or its combination with earlier ones lies in the kernel. */
+/* Processes one row: it becomes a new pivot row, or its combination with earlier ones lies in the kernel. */
 static RelnStatus visit(Work *w, RelnArena *scratch, RelnArena *next, int generator,
                         const ModVector *row, Pivot *pivots, int *n_pivots, ModVector *kept,
                         int *n_kept)
@@ -216,7 +218,7 @@ static RelnStatus visit(Work *w, RelnArena *scratch, RelnArena *next, int genera
     return status;
 }
 
-/* The part of the kernel so far that an operator takes to zero. */
+/* Restricts the kernel so far to the vectors that an operator maps to zero. */
 static RelnStatus restrict_to(Work *w, RelnArena *scratch, RelnArena *next, int generator)
 {
     Pivot *pivots = reln_arena_alloc(scratch, (size_t)w->count, sizeof *pivots);
@@ -234,7 +236,7 @@ static RelnStatus restrict_to(Work *w, RelnArena *scratch, RelnArena *next, int 
     return RELN_OK;
 }
 
-/* Every unit vector. */
+/* Begins with all unit vectors. */
 static RelnStatus begin(Work *w, RelnArena *arena)
 {
     const size_t n = (size_t)w->p->length;
@@ -260,7 +262,7 @@ static int by_lead(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Rows with leading ones at different positions; those of w->rows are independent. */
+/* Brings the rows, which are independent, to leading ones at different positions. */
 static RelnStatus triangular(Work *w, RelnArena *scratch, Pivot *pivots)
 {
     for (int i = 0; i < w->p->length; i++)
@@ -281,7 +283,7 @@ static RelnStatus triangular(Work *w, RelnArena *scratch, Pivot *pivots)
     return RELN_OK;
 }
 
-/* Takes away what stands in the columns of later pivots; rows are rising, done from the last. */
+/* Clears the columns of later pivots in each row; rows are sorted by pivot and processed from the last. */
 static RelnStatus back_substitute(Work *w, RelnArena *arena, ModVector *rows)
 {
     for (int t = w->count - 1; t >= 0; t--) {

@@ -35,10 +35,11 @@ static inline uint64_t reln_mod_mul(uint64_t a, uint64_t b)
 
 uint64_t reln_mod_inverse(uint64_t a); /* a != 0 */
 uint64_t reln_mod_fraction(int64_t num, int64_t den);
-/* The fraction num / den = x of the field with |num|, den <= 2^29; false when there is none. It is the only one. */
+/* Finds the fraction num / den = x of the field with |num|, den <= 2^29; false when there is none. It is
+ * unique. */
 bool reln_mod_reconstruct(uint64_t x, int64_t *num, int64_t *den);
 
-/* A sparse vector: values at rising positions. */
+/* A ModVector is a sparse vector: values at ascending positions. */
 typedef struct ModVector {
     int count;
     int *at;
@@ -51,15 +52,15 @@ typedef void (*ModApply)(const void *self, int generator, int at, uint64_t f, Mo
 void reln_mod_put(ModSum *sum, int at, uint64_t value);
 
 typedef struct ModProblem {
-    int length;       /* of the vectors */
-    int n_generators; /* operators, whose common kernel is wanted, in the order in which they are used */
+    int length;       /* length of the vectors */
+    int n_generators; /* operators whose common kernel is wanted, in the order in which they are used */
     ModApply apply;
     const void *self;
-    double budget; /* multiplications that may be spent */
+    double budget; /* limit on the multiplications */
 } ModProblem;
 
-/* The reduced echelon form of the common kernel: leading ones at rising positions, alone in their columns. In the arena.
- * *done is false when the budget was not enough. */
+/* Computes the reduced echelon form of the common kernel, in the arena: leading ones at ascending positions,
+ * alone in their columns. *done is false when the budget was not enough. */
 RelnStatus reln_mod_kernel(RelnArena *arena, const ModProblem *problem, int *count,
                            ModVector **rows, bool *done);
 

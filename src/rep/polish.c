@@ -1,4 +1,5 @@
-/* polish.c -- invariant tensors made more exact: steps of conjugate gradients towards the kernel. */
+/* polish.c -- improves the accuracy of invariant tensors by steps of conjugate gradients towards the
+ * kernel. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -6,14 +7,15 @@
 #include "rep/invariants.h"
 #include "tensor/linalg.h"
 
-/* Solutions are polished in at most so many steps, where one step takes no more multiplications than this. */
+/* Solutions are polished in at most this many steps, if one step takes no more multiplications than the limit
+ * below. */
 enum { POLISH_STEPS = 60 };
 #define POLISH_BUDGET 5e7
 
-/* G = sum_a A_a^T A_a of the Lie generators, from the legs themselves. */
+/* G = sum_a A_a^T A_a of the Lie generators, applied through the legs. */
 typedef struct Operator {
     const Problem *p;
-    double *turned[3]; /* (rank, dim, dim): the legs' matrices transposed */
+    double *turned[3]; /* (rank, dim, dim): transposed matrices of the legs */
     double *image;     /* a tensor */
 } Operator;
 
@@ -60,8 +62,9 @@ static double dot(ptrdiff_t d, const double *x, const double *y)
     return sum;
 }
 
-/* Takes the part of a unit tensor x outside the kernel of G away: conjugate gradients for G z = G x, x - z. The residual
- * is followed down to the rounding of G x, where what is left of it may lie in the kernel. */
+/* Removes the part of a unit tensor x outside the kernel of G: solves G z = G x by conjugate gradients,
+ * result x - z. The iteration ends at the rounding error of G x, where the rest of the residual may lie in
+ * the kernel. */
 static void polish_row(const Operator *g, double *work, double *x)
 {
     const ptrdiff_t d = reln_volume(g->p);
@@ -89,7 +92,8 @@ static void polish_row(const Operator *g, double *work, double *x)
     }
 }
 
-/* The eigenbases, and the square in G, cost four digits; they come back from the generators as they are. */
+/* The eigenbases, and the square in G, lose four digits; polishing with the original generators restores
+ * them. */
 RelnStatus reln_polish(RelnArena *arena, const Problem *p, ptrdiff_t count, double *rows)
 {
     const ptrdiff_t d = reln_volume(p);

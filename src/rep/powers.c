@@ -7,7 +7,7 @@
 
 enum { MAX_POWER = 16 };
 
-/* Index tuples in order: i1 <= i2 <= ... or i1 < i2 < ... */
+/* A Power lists index tuples in order: i1 <= i2 <= ... or i1 < i2 < ... */
 typedef struct Power {
     const RelnRep *rep;
     int power, count;
@@ -15,7 +15,7 @@ typedef struct Power {
     int *tuples; /* (count, power) */
 } Power;
 
-/* The next tuple after t, in place; false behind the last. */
+/* Advances t to the next tuple; returns false past the last. */
 static bool next_tuple(const Power *p, int *t)
 {
     const int dim = p->rep->dim, step = p->symmetric ? 0 : 1;
@@ -52,7 +52,8 @@ static int compare_tuples(int power, const int *x, const int *y)
     return 0;
 }
 
-/* Sorts t and finds its row; *sign is that of the sorting, 0 where an antisymmetric tuple repeats an index. */
+/* Sorts t and returns its row; *sign is the sign of the permutation, 0 if an antisymmetric tuple repeats an
+ * index. */
 static int tuple_row(const Power *p, const int *tuple, double *sign)
 {
     int t[MAX_POWER], low = 0, high = p->count - 1;
@@ -82,7 +83,7 @@ static int tuple_row(const Power *p, const int *tuple, double *sign)
     return low;
 }
 
-/* d/dt of x_i1 x_i2 ... : one factor after another is replaced by its image. */
+/* Derivative of x_i1 x_i2 ... : one factor after another is replaced by its image. */
 static void power_lie(const Power *p, const double *e, double *out)
 {
     const int dim = p->rep->dim;
@@ -103,7 +104,7 @@ static void power_lie(const Power *p, const double *e, double *out)
         }
 }
 
-/* A product of linear forms: the value of each tuple, and the tuples it has. */
+/* A Poly is a product of linear forms: the coefficient of each tuple, and the list of its tuples. */
 typedef struct Poly {
     double *value;
     bool *in;
@@ -137,7 +138,7 @@ static void poly_clear(Poly *p)
     p->count = 0;
 }
 
-/* to = from * sum_j line_j x_j; `from` has tuples one shorter than p's, and is empty afterwards. */
+/* to = from * sum_j line_j x_j; the tuples of `from` are one shorter than those of p. Empties `from`. */
 static void poly_multiply(const Power *shorter, const Power *p, const double *line, Poly *from,
                           Poly *to)
 {
@@ -159,7 +160,7 @@ static void poly_multiply(const Power *shorter, const Power *p, const double *li
     poly_clear(from);
 }
 
-/* Row i1 i2 ... is (g x)_i1 (g x)_i2 ..., multiplied out factor by factor. level[s] has the tuples of length s. */
+/* Row i1 i2 ... is (g x)_i1 (g x)_i2 ..., expanded factor by factor. level[s] has the tuples of length s. */
 static void power_group(const Power *level, const Power *p, Poly poly[2], const double *g,
                         double *out)
 {
@@ -176,7 +177,7 @@ static void power_group(const Power *level, const Power *p, Poly poly[2], const 
     }
 }
 
-/* n over k; -1 beyond what a rep may have */
+/* Returns the binomial coefficient n over k; -1 if it exceeds the limit of a rep. */
 static int choose(int n, int k)
 {
     double result = 1;
@@ -191,14 +192,15 @@ static int count_tuples(const RelnRep *rep, int power, bool symmetric)
     return choose(symmetric ? rep->dim + power - 1 : rep->dim, power);
 }
 
-/* The tuples of every length up to the power, the empty one included; room for products of their forms. */
+/* Makes the tuples of every length up to the power, including the empty one, and memory for products of their
+ * forms. */
 static RelnStatus power_levels(RelnArena *scratch, const Power *p, Power *level, Poly poly[2])
 {
     int most = 1;
 
     for (int s = 0; s <= p->power; s++) {
         level[s] = (Power){p->rep, s, count_tuples(p->rep, s, p->symmetric), p->symmetric, NULL};
-        assert(level[s].count > 0); /* C(20,10) at most, where the last fits into a rep */
+        assert(level[s].count > 0); /* at most C(20,10), because the last level fits into a rep */
         level[s].tuples =
             reln_arena_alloc(scratch, (size_t)level[s].count * (size_t)(s + 1), sizeof(int));
         if (!level[s].tuples)

@@ -1,7 +1,7 @@
-/* projector.c -- the orthogonal projector on a space of maps: P = M^T (M M^T)^-1 M, M the maps as rows.
+/* projector.c -- the orthogonal projector on a space of maps: P = M^T (M M^T)^-1 M, with the maps as rows of M.
  *
- * Where maps are fractions so is P: it is solved modulo a prime, reconstructed, and verified in integers. P^T = P = P^2 with
- * P M^T = M^T and trace P = number of maps is the projector and nothing else.
+ * If the maps are fractions, P is too: it is solved modulo a prime, reconstructed, and verified in integers. The conditions
+ * P^T = P = P^2, P M^T = M^T and trace P = number of maps determine the projector.
  */
 #include <math.h>
 #include <string.h>
@@ -9,13 +9,15 @@
 #include "rep/exact.h"
 #include "tensor/linalg.h"
 
-/* Denominators of a projector, and what its entries are zero below in floating point. */
+/* Largest denominator of a projector; and the bound below which its entries count as zero in floating
+ * point. */
 #define LARGEST_COMMON ((int64_t)1 << 30)
 #define ZERO 1e-14
 
 /* ---- in fractions ----------------------------------------------------------------------------------------- */
 
-/* Rows [M M^T | M] modulo the prime, the numerators of M standing for it: a row's scale changes no projector. */
+/* Writes rows [M M^T | M] modulo the prime, with the numerators in place of M: scaling a row does not change
+ * the projector. */
 static void fill_rows(const RelnMaps *maps, ptrdiff_t d, uint64_t *x)
 {
     const ptrdiff_t m = maps->count, width = m + d;
@@ -33,7 +35,8 @@ static void fill_rows(const RelnMaps *maps, ptrdiff_t d, uint64_t *x)
     }
 }
 
-/* Gauss-Jordan: (M M^T)^-1 M stands on the right in the end. False where the prime divides the determinant. */
+/* Gauss-Jordan elimination, after which (M M^T)^-1 M stands on the right. False if the prime divides the
+ * determinant. */
 static bool solve_rows(ptrdiff_t m, ptrdiff_t width, uint64_t *x)
 {
     for (ptrdiff_t a = 0; a < m; a++) {
@@ -139,7 +142,8 @@ static RelnStatus project_exactly(RelnArena *arena, const RelnMaps *maps, ptrdif
 
 /* ---- in floating point ------------------------------------------------------------------------------------ */
 
-/* P = Q^T Q for rows of Q; what is rounding of 0 is 0, so that P stays sparse. */
+/* P = Q^T Q for orthonormal rows of Q. Entries that are rounding of 0 are set to 0, so that P stays
+ * sparse. */
 static RelnStatus project_floats(RelnArena *arena, const RelnMaps *maps, ptrdiff_t d, double *out)
 {
     const ptrdiff_t m = maps->count;

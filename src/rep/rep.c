@@ -1,7 +1,8 @@
-/* rep.c -- representations as data: the matrix of every generator. Making one from its matrices, and asking it.
+/* rep.c -- representations as data: the matrix of every generator. Creating one from its matrices, and
+ * reading its parts.
  *
- * Where the matrices come from: defining.c (the group's own), adjoint.c, given.c (characters and matrices of the
- * caller), combine.c (duals, sums, products), powers.c, restrict.c. */
+ * The matrices come from defining.c (the group's own), adjoint.c, given.c (characters and matrices of the
+ * caller), combine.c (duals, sums, products), powers.c and restrict.c. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,19 +11,19 @@
 #include "rep/exact.h"
 #include "rep/make.h"
 
-/* Reps whose matrices agree within this share of their size are one. */
+/* Reps whose matrices agree within this share of their size are the same rep. */
 #define SAME_REP 1e-12
-/* Numbers of a rep are at most this, so that squares and products with maps stay finite. */
+/* Entries of a rep are at most this, so that squares and products with maps stay finite. */
 #define REP_LARGEST 1e150
-/* Numbers that the matrices of one rep may take: 1 GiB. */
+/* Limit on the numbers of the matrices of one rep: 1 GiB. */
 #define REP_NUMBERS ((uint64_t)1 << 27)
 
 enum { PROJECTOR_LIMIT = 4096 };
 
 /* ---- interning ------------------------------------------------------------------------------------------------ */
 
-/* The size by which entry e of a matrix is judged: the largest of its row or of its column, whichever is smaller, so
- * that a block of large numbers says nothing about another block. */
+/* Returns the size against which entry e of a matrix is measured: the largest of its row or of its column,
+ * whichever is smaller. So a block of large numbers does not affect another block. */
 static double entry_scale(int dim, const double *x, ptrdiff_t e)
 {
     double row = 0, column = 0;
@@ -41,7 +42,7 @@ static bool same_entry(int dim, double unit, const double *x, ptrdiff_t e, doubl
     return off <= SAME_REP * unit || off <= SAME_REP * entry_scale(dim, x, e);
 }
 
-/* units: of each generator; NULL: 1 */
+/* `units` scales each generator; NULL: 1 */
 static bool agree(int count, int dim, const double *units, const double *x, const double *y)
 {
     const ptrdiff_t size = square(dim);
@@ -199,8 +200,8 @@ bool reln_candidate_finite(const Candidate *c)
     return true;
 }
 
-/* Equal reps are one object, whichever way they were made: the vectors of so:3 are its adjoint rep. People are shown both
- * names of an adjoint rep and vectors; other coincidences are left under the first name. */
+/* Equal reps are one object, however they were made: the vectors of so:3 are its adjoint rep. If a rep is
+ * both the adjoint rep and the vectors, messages show both names; other coincidences keep the first name. */
 static bool learn_name(RelnRep *rep, const char *name)
 {
     static const char *const kinds[] = {"adjoint(", "vector"};
@@ -275,7 +276,7 @@ const RelnRep *reln_rep_make(RelnGroup *group, int dim, Fill fill, const void *g
     return rep;
 }
 
-/* ---- asking a rep --------------------------------------------------------------------------------------------- */
+/* ---- reading its parts ---------------------------------------------------------------------------------------- */
 
 RelnGroup *reln_rep_group(const RelnRep *rep)
 {

@@ -1,4 +1,4 @@
-/* restrict.c -- a rep seen as a rep of a subgroup, whose generators are found in the group. */
+/* restrict.c -- a rep restricted to a subgroup, whose generators are located in the group. */
 #include <math.h>
 
 #include "reln/matrix.h"
@@ -7,7 +7,7 @@
 
 enum { WORD_LIMIT = 64, LOG_ATTEMPTS = 4 };
 
-/* What the search for h = word * exp(A) * exp(X) works with. */
+/* A Search holds the memory of the search for h = word * exp(A) * exp(X). */
 typedef struct Search {
     RelnCtx *ctx;
     const RelnRep *rep;
@@ -49,8 +49,8 @@ static void fill_rho_words(const Search *s)
                      s->rho_words + s->words.parent[e] * size, s->rho_words + e * size);
 }
 
-/* x: coordinates of log(exp(-A) word^-1 h). The first attempt has A = 0; others step around elements, such as half
- * turns, that have no principal logarithm. *found tells whether it lies in the span. */
+/* x: coordinates of log(exp(-A) word^-1 h). The first attempt has A = 0; further attempts avoid elements
+ * without a principal logarithm, such as half turns. *found says whether it lies in the span. */
 static RelnStatus try_word(const Search *s, int word, int attempt, const double *h, bool *found)
 {
     const RelnGroup *g = s->rep->group;
@@ -127,7 +127,7 @@ static RelnStatus restrict_lie(const Search *s, const RelnGroup *sub, int i, dou
     return RELN_OK;
 }
 
-/* Sums of products leave rounding where zeros belong. */
+/* Sets rounding noise of sums of products to zero. */
 static void sweep(ptrdiff_t count, double *x)
 {
     const double noise = COORDINATE_NOISE * reln_largest(count, x);

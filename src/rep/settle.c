@@ -1,8 +1,8 @@
-/* settle.c -- what a constant of a user becomes: kept where it is an intertwiner to rounding, replaced by the nearest
- * one where it is within tolerance, refused elsewhere.
+/* settle.c -- decides how a constant enters a graph: unchanged if it is an intertwiner up to rounding, replaced by the
+ * nearest intertwiner if it is one within the tolerance, refused otherwise.
  *
- * A tolerance that stays in a constant can be used many times over: ((1 + 5e-11 N) x - x) 2e10 = N x. So a residual above
- * rounding is taken out of the constant before it enters a graph.
+ * An error within the tolerance can be amplified: ((1 + 5e-11 N) x - x) 2e10 = N x. So a residual above rounding is removed
+ * from the constant before it enters a graph.
  */
 #include <float.h>
 #include <limits.h>
@@ -14,14 +14,14 @@
 #include "rep/settle.h"
 #include "tensor/linalg.h"
 
-/* Spaces of maps with more coordinates are not solved for this. */
+/* Largest number of coordinates of a space of maps that is solved here. */
 enum { SOLVED_AT_MOST = 4096 };
 
-/* A constant must be this near to its projection, as a share of its largest number. */
+/* A constant must be within this distance of its projection, as a share of its largest number. */
 #define NEAR 1e-6
 
-/* Rounding of a residual in units of its terms: each coordinate adds up a term for every coordinate of the reps, and a
- * term is a product of two rounded numbers. */
+/* Returns the rounding error of a residual in units of its terms: each coordinate sums one term for every
+ * coordinate of the reps, and a term is a product of two rounded numbers. */
 static double rounding(const RelnRep *u, const RelnRep *v, const RelnRep *w)
 {
     return 4 * (double)(u->dim + (v ? v->dim : 0) + w->dim) * DBL_EPSILON;
@@ -36,7 +36,7 @@ static double largest_entry(int count, const RelnEntry *e)
     return largest;
 }
 
-/* The space of equivariant maps; *maps is NULL where it is too large or cannot be solved. */
+/* Solves the space of equivariant maps; *maps is NULL if it is too large or cannot be solved. */
 static RelnStatus solve(const RelnRep *u, const RelnRep *v, const RelnRep *w, const RelnMaps **maps)
 {
     RelnCtx *ctx = u->group->ctx;
@@ -60,7 +60,7 @@ static RelnStatus solve(const RelnRep *u, const RelnRep *v, const RelnRep *w, co
 
 /* ---- exact forms ------------------------------------------------------------------------------------------ */
 
-/* The mantissas of doubles over one power of two, where they fit. */
+/* Reads the mantissas of doubles over one power of two, if they fit. */
 static bool read_mantissas(int count, const RelnEntry *entries, int64_t *num, int *exponent)
 {
     int low = INT_MAX;
@@ -95,7 +95,7 @@ static double rounded(int64_t num, int64_t den, int exponent)
     return ldexp((double)((long double)num / (long double)den), exponent);
 }
 
-/* The entries with the values of their numerators. */
+/* Stores the entries with the values of their numerators. */
 static RelnStatus store(RelnArena *arena, int count, const RelnEntry *entries, const int64_t *num,
                         int64_t den, int exponent, RelnSettled *out)
 {
@@ -112,8 +112,8 @@ static RelnStatus store(RelnArena *arena, int count, const RelnEntry *entries, c
     return RELN_OK;
 }
 
-/* *done: the fractions that the numbers are the rounding of, or the numbers as they are, are an intertwiner. Fractions come
- * first, so that 2.9999999999999996 out of a sum of products is 3. */
+/* *done: the fractions near the numbers, or the numbers themselves, are an intertwiner. Fractions are tried
+ * first, so that 2.9999999999999996 from a sum of products becomes 3. */
 static RelnStatus settle_exactly(RelnArena *arena, const RelnRep *u, const RelnRep *v,
                                  const RelnRep *w, int count, const RelnEntry *entries,
                                  RelnSettled *out, bool *done)
@@ -136,7 +136,8 @@ static RelnStatus settle_exactly(RelnArena *arena, const RelnRep *u, const RelnR
 
 /* ---- projections ------------------------------------------------------------------------------------------ */
 
-/* Where map m is 1 and all others are 0: at its first entry, since maps are in echelon form. */
+/* Returns the position where map m is 1 and all others are 0: its first entry, since maps are in echelon
+ * form. */
 static ptrdiff_t pivot_of(const RelnMaps *maps, ptrdiff_t volume, int m)
 {
     ptrdiff_t e = 0;
@@ -154,7 +155,7 @@ static void combine(const RelnMaps *maps, ptrdiff_t volume, const double *c, dou
             out[e] += c[m] * maps->values[m * volume + e];
 }
 
-/* c += (M M^T)^-1 M (t - p): the coefficients of the nearest combination. */
+/* c += (M M^T)^-1 M (t - p): coefficients of the nearest combination. */
 static RelnStatus least_squares(RelnArena *arena, const RelnMaps *maps, ptrdiff_t volume,
                                 const double *t, const double *p, double *c)
 {
@@ -187,8 +188,8 @@ static double distance(ptrdiff_t volume, const double *x, const double *y)
     return largest;
 }
 
-/* The coefficients of the projection, and its values p. What lies in the space up to rounding is read off at the pivots,
- * so that its numbers there stay as they are. */
+/* Computes the coefficients of the projection and its values p. If the constant lies in the space up to
+ * rounding, the coefficients are its entries at the pivots, so that those entries stay unchanged. */
 static RelnStatus project(RelnArena *arena, const RelnMaps *maps, ptrdiff_t volume, const double *t,
                           double *c, double *p)
 {
@@ -202,7 +203,7 @@ static RelnStatus project(RelnArena *arena, const RelnMaps *maps, ptrdiff_t volu
     return RELN_OK;
 }
 
-/* Dense numbers (k, i, j) as entries. */
+/* Lists dense numbers (k, i, j) as entries. */
 static RelnStatus list(RelnArena *arena, const RelnMaps *maps, const double *x, RelnSettled *out)
 {
     const ptrdiff_t nu = maps->dims[1], nv = maps->dims[2], volume = maps->dims[0] * nu * nv;
@@ -219,8 +220,8 @@ static RelnStatus list(RelnArena *arena, const RelnMaps *maps, const double *x, 
     return RELN_OK;
 }
 
-/* num = sum_m whole_m M_m over the maps' common denominator, for coefficients whole_m 2^exponent; false when numbers grow
- * too large. Coefficients are rounded to 52 bits of the largest. */
+/* num = sum_m whole_m M_m over the maps' common denominator, for coefficients whole_m 2^exponent; false when
+ * numbers grow too large. Coefficients are rounded to 52 bits of the largest. */
 static bool exact_sum(const RelnMaps *maps, ptrdiff_t volume, const double *c, int64_t *num,
                       int64_t *den, int *exponent)
 {
@@ -254,7 +255,7 @@ static bool exact_sum(const RelnMaps *maps, ptrdiff_t volume, const double *c, i
     return true;
 }
 
-/* The projection with its exact form, where maps have one and it is verified. */
+/* Lists the projection with its exact form, if the maps have one and it is verified. */
 static RelnStatus list_exactly(RelnArena *arena, const RelnRep *u, const RelnRep *v,
                                const RelnRep *w, const RelnMaps *maps, const double *c,
                                RelnSettled *out)
@@ -281,7 +282,7 @@ static RelnStatus list_exactly(RelnArena *arena, const RelnRep *u, const RelnRep
     return RELN_OK;
 }
 
-/* The projection of the constant, and its largest distance from it. */
+/* Computes the projection of the constant, and the largest distance between the two. */
 static RelnStatus nearest(RelnArena *arena, const RelnRep *u, const RelnRep *v, const RelnRep *w,
                           const RelnMaps *maps, int count, const RelnEntry *entries,
                           RelnSettled *out, double *away)
@@ -315,7 +316,7 @@ static bool all_exact(const RelnRep *u, const RelnRep *v, const RelnRep *w)
     return u->exact && w->exact && (!v || v->exact);
 }
 
-/* Takes the projection where it is better: exact, or with a smaller residual. */
+/* Uses the projection if it is better: exact, or with a smaller residual. */
 static RelnStatus take_projection(const RelnRep *u, const RelnRep *v, const RelnRep *w,
                                   const RelnSettled *projected, double own, RelnSettled *out)
 {

@@ -1,8 +1,8 @@
 /* solve.c -- every equivariant linear or bilinear map between reps, as a canonical basis.
  *
- * Maps u x v -> w are the invariant tensors of w (x) u* (x) v*. Coordinates that no generator connects are blocks, and
- * each triple of blocks is a problem of its own; equal ones are solved once. The reduced echelon form of the whole is
- * the union of those of its parts, since they share no coordinates.
+ * Maps u x v -> w are the invariant tensors of w (x) u* (x) v*. Coordinates that the generators connect form a block. Each
+ * triple of blocks is a separate problem; equal problems are solved once. The parts share no coordinates, so the reduced
+ * echelon form of the whole is the union of those of its parts.
  */
 #include <limits.h>
 #include <math.h>
@@ -14,12 +14,13 @@
 #include "rep/rep.h"
 #include "tensor/linalg.h"
 
-/* A basis of maps may take this many numbers: 1 GiB. */
+/* Limit on the numbers of a basis of maps: 1 GiB. */
 #define MAPS_NUMBERS ((ptrdiff_t)1 << 27)
-/* In rows of norm 1, a column is zero below the first, a pivot above the second. */
+/* In rows of norm 1, a column is zero below the first bound, and a pivot above the second. */
 #define NO_PIVOT 1e-9
 #define PIVOT 1e-7
-/* Rounding of entries: smaller ones are zero, and fractions this near are meant. */
+/* Rounding error of entries: smaller entries are set to zero, and entries this near to a fraction are set to
+ * it. */
 #define ROUNDING 1e-12
 
 enum { LARGEST_DENOMINATOR = 64, ELEMENTS_LIMIT = 4096 };
@@ -28,12 +29,12 @@ struct MapsNode {
     RelnMaps maps;
     MapsNode *next;
     const RelnRep *u, *v, *w;    /* v NULL: linear */
-    const RelnTensor3 **tensors; /* (count), each made when asked for */
+    const RelnTensor3 **tensors; /* (count), each made when first asked for */
 };
 
 /* ---- canonical form --------------------------------------------------------------------------------------- */
 
-/* Householder reflection of rows t.. of x (count, d) that puts column c of them into row t. */
+/* Applies a Householder reflection to rows t.. of x (count, d) that moves their column c into row t. */
 static void reflect(ptrdiff_t count, ptrdiff_t d, double *x, ptrdiff_t t, ptrdiff_t c, double norm,
                     double *h, double *dots)
 {
@@ -53,7 +54,7 @@ static void reflect(ptrdiff_t count, ptrdiff_t d, double *x, ptrdiff_t t, ptrdif
             x[r * d + e] -= 2 / square * h[r] * dots[e];
 }
 
-/* Rows stay orthonormal, so a column's norm over the rows that are left says whether it is a pivot. */
+/* Rows stay orthonormal, so the norm of a column over the remaining rows decides whether it is a pivot. */
 static RelnStatus find_pivots(RelnArena *arena, ptrdiff_t count, ptrdiff_t d, double *x,
                               ptrdiff_t *pivots)
 {
@@ -83,7 +84,7 @@ static RelnStatus find_pivots(RelnArena *arena, ptrdiff_t count, ptrdiff_t d, do
     return RELN_OK;
 }
 
-/* Leading ones, and zeros above them; row t is upper triangular in the pivots. */
+/* Makes leading ones, and zeros above them; row t is upper triangular in the pivots. */
 static void back_substitute(ptrdiff_t count, ptrdiff_t d, double *x, const ptrdiff_t *pivots)
 {
     for (ptrdiff_t t = count - 1; t >= 0; t--) {
@@ -98,7 +99,7 @@ static void back_substitute(ptrdiff_t count, ptrdiff_t d, double *x, const ptrdi
     }
 }
 
-/* The fraction with a small denominator that x is up to rounding, or x. */
+/* Returns the fraction with a small denominator that equals x up to rounding, or x. */
 static double tidy(double x)
 {
     const double tolerance = ROUNDING * fmax(1, fabs(x));
@@ -128,15 +129,15 @@ RelnStatus reln_echelon_rows(RelnArena *arena, ptrdiff_t count, ptrdiff_t d, dou
 
 /* ---- blocks ----------------------------------------------------------------------------------------------- */
 
-/* A leg cut into blocks; blocks with the same matrices have the same type. */
+/* Blocks is a leg divided into blocks; blocks with the same matrices have the same type. */
 typedef struct Blocks {
     const RelnRep *rep;
     int count;
     int *size;    /* (count) */
     int **coords; /* (count): ascending */
-    int *type;    /* (count): index of the first block like it */
+    int *type;    /* (count): index of the first block with the same matrices */
     Leg *leg;     /* (count): set where type[b] == b */
-    double **own; /* (count): its part of every generator's matrix, to compare */
+    double **own; /* (count): its part of every generator's matrix, for comparing */
 } Blocks;
 
 static RelnStatus find_blocks(RelnArena *arena, const RelnRep *rep, Blocks *b)
@@ -177,7 +178,7 @@ static RelnStatus find_blocks(RelnArena *arena, const RelnRep *rep, Blocks *b)
     return RELN_OK;
 }
 
-/* The block's part of a matrix. */
+/* Copies the block's part of a matrix. */
 static void extract(const Blocks *b, int block, const double *m, double *out)
 {
     const int size = b->size[block], *c = b->coords[block];
@@ -216,7 +217,7 @@ static int find_type(const Blocks *b, int block)
     return block;
 }
 
-/* The block as a leg: an orthonormal basis of the Lie span and its regular element, acting on it. */
+/* Makes a leg of the block: the action of an orthonormal basis of the Lie span and of its regular element. */
 static RelnStatus make_leg(RelnArena *arena, const Blocks *b, const Span *span, int block)
 {
     const RelnGroup *g = b->rep->group;
@@ -254,7 +255,7 @@ static RelnStatus cut_leg(RelnArena *arena, const RelnRep *rep, const Span *span
 
 /* ---- solving ---------------------------------------------------------------------------------------------- */
 
-/* The maps of one triple of block types. */
+/* A Solution holds the maps of one triple of block types. */
 typedef struct Solution {
     struct Solution *next;
     int type[3];
@@ -262,19 +263,19 @@ typedef struct Solution {
     double *rows;      /* (count, size0 * size1 * size2), echelon form */
     ptrdiff_t *pivots; /* (count) */
     int32_t *num,
-        *den; /* the same as fractions, num (count, ...) over den (count); NULL: unknown */
+        *den; /* `rows` as fractions, num (count, ...) over den (count); NULL: unknown */
 } Solution;
 
-/* One map of the whole: row `row` of a triple's solution. */
+/* A Found is one map of the whole: row `row` of the solution of a triple. */
 typedef struct Found {
-    ptrdiff_t pivot; /* in the whole tensor */
+    ptrdiff_t pivot; /* position in the whole tensor */
     int block[3];
     const Solution *solution;
     int row;
 } Found;
 
 typedef struct Solver {
-    RelnArena *arena; /* gone when the solver is done */
+    RelnArena *arena; /* scratch, released when the solver is done */
     RelnGroup *group;
     const RelnRep *rep[3];
     Blocks leg[3];
@@ -286,7 +287,7 @@ typedef struct Solver {
     int n_found, capacity;
 } Solver;
 
-/* In floating point: copies what is kept out of the scratch of one triple. */
+/* Solves in floating point, and copies the result out of the scratch memory of one triple. */
 static RelnStatus solve_floats(Solver *s, const Problem *p, RelnArena *scratch, Solution *out)
 {
     const ptrdiff_t d = (ptrdiff_t)p->leg[0].dim * p->leg[1].dim * p->leg[2].dim;
@@ -302,7 +303,7 @@ static RelnStatus solve_floats(Solver *s, const Problem *p, RelnArena *scratch, 
     return out->rows ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* In fractions; the double is the rounding of the fraction, since both terms are doubles. */
+/* Solves in fractions. Each double is the correct rounding of its fraction, since both terms are doubles. */
 static RelnStatus solve_exactly(Solver *s, const int type[3], Solution *out, bool *solved)
 {
     ExactLeg legs[3];
@@ -330,7 +331,8 @@ static RelnStatus solve_exactly(Solver *s, const int type[3], Solution *out, boo
     return RELN_OK;
 }
 
-/* A finite group is averaged over in any case: the trace of the average tells matrices that are no representation. */
+/* For a finite group the average is computed in any case: its trace detects matrices that are not a
+ * representation. */
 static RelnStatus solve_either(Solver *s, const Problem *p, RelnArena *scratch, Solution *out)
 {
     double *rows = NULL;
@@ -383,7 +385,7 @@ static RelnStatus solution_of(Solver *s, const int type[3], Solution **out)
     return solve_triple(s, type, out);
 }
 
-/* From a position in a triple's tensor to that in the whole. */
+/* Converts a position in a triple's tensor to the position in the whole. */
 static ptrdiff_t whole_position(const Solver *s, const int block[3], ptrdiff_t local)
 {
     const Blocks *b = s->leg;
@@ -487,7 +489,7 @@ static void write_map(const Solver *s, const Found *f, double *out, int32_t *num
     }
 }
 
-/* The non-zero entries of a map, sorted by (k, i, j); entries NULL: only counts them. */
+/* Lists the non-zero entries of a map, sorted by (k, i, j); if entries is NULL, only counts them. */
 static int list_entries(const RelnMaps *maps, const double *map, RelnEntry *entries)
 {
     const int ni = maps->dims[1], nj = maps->dims[2];
@@ -516,7 +518,7 @@ static RelnStatus verify_floats(const MapsNode *node, int t, int count, const Re
                      node->u->name, node->v ? node->v->name : "1", node->w->name, verdict.text);
 }
 
-/* The numerators of the entries that are listed. */
+/* Lists the numerators of the same entries. */
 static void list_numerators(const RelnMaps *m, ptrdiff_t first, int64_t *num)
 {
     const ptrdiff_t d = (ptrdiff_t)m->dims[0] * m->dims[1] * m->dims[2];
@@ -526,7 +528,8 @@ static void list_numerators(const RelnMaps *m, ptrdiff_t first, int64_t *num)
             *num++ = m->numerators[first + e];
 }
 
-/* Modulo a prime nothing is proved: every map is verified in integers. *exact false: one was not. */
+/* Verifies every map in integers, because the solution modulo a prime proves nothing. *exact is false if one
+ * fails. */
 static RelnStatus verify(RelnArena *scratch, const MapsNode *node, bool *exact)
 {
     const RelnMaps *m = &node->maps;
@@ -570,7 +573,7 @@ static RelnStatus collect(const Solver *s, MapsNode *node, ptrdiff_t d)
     return RELN_OK;
 }
 
-/* The numbers live in blocks of their own until they are known to be right, then in the group. */
+/* The numbers stay in separate blocks until they are verified, then they move to the group. */
 static RelnStatus finish(Solver *s, MapsNode *node)
 {
     const ptrdiff_t d = (ptrdiff_t)s->rep[0]->dim * s->rep[1]->dim * s->rep[2]->dim;
@@ -604,7 +607,7 @@ static RelnStatus solve(RelnArena *arena, const RelnRep *u, const RelnRep *v, co
     s.rep[1] = reln_rep_dual(u);
     s.rep[2] = v ? reln_rep_dual(v) : reln_rep_trivial(g, 1);
     if (!s.rep[1] || !s.rep[2])
-        return RELN_ERR_NOMEM; /* the only way in which these can fail */
+        return RELN_ERR_NOMEM; /* an allocation is the only thing that can fail here */
     s.exact = u->exact && w->exact && (!v || v->exact) && s.rep[1]->exact && s.rep[2]->exact;
     RELN_TRY(solve_blocks(&s));
     RELN_TRY(finish(&s, &made));

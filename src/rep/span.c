@@ -6,11 +6,11 @@
 #include "rep/rep.h"
 #include "tensor/linalg.h"
 
-/* Generators count as dependent, and transposes as inside the span, below this share. */
+/* Generators count as dependent, and transposes as inside the span, below this relative residual. */
 #define SPAN_TOLERANCE 1e-10
-/* Group elements closer than this share of their size are one. */
+/* Group elements closer than this share of their size are equal. */
 #define SAME_ELEMENT 1e-8
-/* A closure may hold this many numbers. */
+/* Limit on the numbers of a closure. */
 #define CLOSURE_NUMBERS ((ptrdiff_t)1 << 26)
 
 void reln_combine(int count, ptrdiff_t size, const double *coords, const double *matrices,
@@ -78,7 +78,7 @@ static RelnStatus orthonormalise(RelnArena *scratch, const RelnGroup *group, Wor
     return RELN_OK;
 }
 
-/* Coordinates of a matrix M: sum_a <B_a, M> basis_a. */
+/* Computes coordinates of a matrix M: sum_a <B_a, M> basis_a. */
 static void fill_coords(const Work *w)
 {
     const int n2 = w->n * w->n;
@@ -94,7 +94,7 @@ static bool closed_under_transposition(const Work *w, double *transposed)
     const int n2 = w->n * w->n;
 
     for (int a = 0; a < w->rank; a++) {
-        double inside = 0; /* squared length of the part in the span; the whole is 1 */
+        double inside = 0; /* squared length of the part in the span; the whole has length 1 */
         reln_mat_transpose(w->n, w->n, w->orthonormal + a * n2, transposed);
         for (int b = 0; b < w->rank; b++) {
             double dot = 0;
@@ -157,9 +157,9 @@ static RelnStatus add_commuting(RelnArena *scratch, const Work *w, RelnRng *rng,
     return RELN_OK;
 }
 
-/* A generic element. A span that is closed under transposition has Cartan subalgebras that are too: a random symmetric
- * element plus a random antisymmetric one that commutes with it lies in one and is a normal matrix, whose
- * eigenvectors are orthogonal. Elsewhere any random element does. */
+/* Computes a generic element. If the span is closed under transposition, some of its Cartan subalgebras are
+ * too: a random symmetric element plus a random antisymmetric element that commutes with it lies in one and
+ * is a normal matrix, with orthogonal eigenvectors. Otherwise any random element is used. */
 static RelnStatus regular_element(RelnArena *scratch, const Work *w, double *regular)
 {
     const int n2 = w->n * w->n;
@@ -258,7 +258,7 @@ typedef struct Grower {
 static RelnStatus grow(Grower *g)
 {
     const size_t size = (size_t)g->dim * (size_t)g->dim, old = (size_t)g->c->count;
-    const size_t wanted = old ? 4 * old : 16, most = (size_t)g->limit + 1; /* one: the candidate */
+    const size_t wanted = old ? 4 * old : 16, most = (size_t)g->limit + 1; /* plus one for the candidate */
     const size_t capacity = wanted < most ? wanted : most;
     int *parent = reln_arena_alloc(g->arena, capacity, sizeof *parent);
     int *generator = reln_arena_alloc(g->arena, capacity, sizeof *generator);
@@ -284,7 +284,7 @@ static bool same(ptrdiff_t size, const double *x, const double *y, double tolera
     return true;
 }
 
-/* Takes the candidate that lies behind the last element, unless it is there already. */
+/* Appends the candidate, which is stored behind the last element, unless it is already an element. */
 static RelnStatus take(Grower *g, int parent, int generator)
 {
     const ptrdiff_t size = (ptrdiff_t)g->dim * g->dim;
@@ -304,7 +304,7 @@ static RelnStatus take(Grower *g, int parent, int generator)
     return g->c->count < g->capacity ? RELN_OK : grow(g);
 }
 
-/* out = generator * x, without the zeros of the generator */
+/* out = generator * x, skipping the zeros of the generator */
 static void multiply(int dim, const double *generator, const double *x, double *out)
 {
     memset(out, 0, (size_t)dim * (size_t)dim * sizeof *out);

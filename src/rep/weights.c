@@ -1,4 +1,5 @@
-/* weights.c -- invariant tensors by weights: only where the eigenvalues of a generic element add up to zero. */
+/* weights.c -- invariant tensors by weights: they have entries only where eigenvalues of a generic element
+ * add up to zero. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -6,12 +7,12 @@
 #include "rep/invariants.h"
 #include "tensor/linalg.h"
 
-/* Unknowns that an eigenvalue problem may have. */
+/* Largest number of unknowns of an eigenvalue problem. */
 enum { MAX_WEIGHT_UNKNOWNS = 3000 };
 
-#define SAME_EIGENVALUE 1e-7 /* of the norms: eigenvalues closer than this are one */
-#define ZERO_WEIGHT 1e-8     /* of the norms: sums of weights below this are zero */
-#define MAX_CONDITION 1e8    /* of the eigenvectors of a leg */
+#define SAME_EIGENVALUE 1e-7 /* relative to the norms: eigenvalues closer than this are equal */
+#define ZERO_WEIGHT 1e-8     /* relative to the norms: sums of weights below this are zero */
+#define MAX_CONDITION 1e8    /* largest condition number of the eigenvectors of a leg */
 
 typedef double complex Complex;
 
@@ -33,7 +34,7 @@ static void set_mode_complex(const Problem *p, int leg, const Complex *m, const 
             }
 }
 
-/* Largest norm of a basis element on a leg: the size of its weights. */
+/* Returns the largest norm of a basis element on a leg, which is the scale of its weights. */
 static double weight_scale(const Problem *p, int l)
 {
     const Leg *leg = &p->leg[l];
@@ -50,7 +51,7 @@ typedef struct Eigen {
 } Eigen;
 
 typedef struct Entry {
-    ptrdiff_t row, column; /* of A_a: any entry of the tensor; one of the unknowns */
+    ptrdiff_t row, column; /* row and column of A_a: an entry of the tensor, and an unknown */
     Complex value;
 } Entry;
 
@@ -58,8 +59,8 @@ typedef struct Weights {
     RelnArena *arena;
     const Problem *p;
     Eigen eigen[3];
-    ptrdiff_t n;     /* unknowns: */
-    int (*index)[3]; /* (n): where they stand in the tensor of eigenvector coordinates */
+    ptrdiff_t n;     /* number of unknowns */
+    int (*index)[3]; /* (n): position of each unknown in the tensor of eigenvector coordinates */
     Complex *leg[3]; /* (dim, dim): one generator in the eigenbases */
     Entry *entries, *sorted;
     ptrdiff_t *start; /* (volume + 1): rows of sorted */
@@ -79,7 +80,7 @@ static void shifted_gram(ptrdiff_t dim, const double *m, Complex mu, Complex *h)
         }
 }
 
-/* Gathers eigenvalues within `tolerance` of the first that is left; returns how many, and their mean. */
+/* Collects eigenvalues within `tolerance` of the first remaining one; returns their number and mean. */
 static ptrdiff_t take_cluster(ptrdiff_t dim, const Complex *values, bool *taken, double tolerance,
                               Complex *mean)
 {
@@ -98,8 +99,8 @@ static ptrdiff_t take_cluster(ptrdiff_t dim, const Complex *values, bool *taken,
     return count;
 }
 
-/* Orthonormal eigenvectors for each eigenvalue, repeated ones included: the kernel of m - mu. *good is false where that
- * kernel is smaller than the multiplicity, or eigenvectors are nearly dependent. */
+/* Finds orthonormal eigenvectors for each eigenvalue, including repeated ones: the kernel of m - mu. *good is
+ * false if that kernel is smaller than the multiplicity, or if eigenvectors are nearly dependent. */
 static RelnStatus diagonalise(RelnArena *arena, ptrdiff_t dim, const double *m, double scale,
                               Eigen *e, bool *good)
 {
@@ -164,7 +165,7 @@ static RelnStatus diagonalise_leg(Weights *w, int l, bool *good)
     return RELN_OK;
 }
 
-/* Two passes: count, then write. */
+/* Called twice: to count, then to write. */
 static ptrdiff_t zero_weights(const Weights *w, int (*index)[3])
 {
     const Leg *leg = w->p->leg;
@@ -189,7 +190,7 @@ static ptrdiff_t zero_weights(const Weights *w, int (*index)[3])
     return n;
 }
 
-/* out = V^-1 m V, rounding swept away */
+/* out = V^-1 m V, with rounding noise set to zero */
 static void to_eigenbasis(ptrdiff_t dim, const Eigen *e, const double *m, Complex *tmp,
                           Complex *out)
 {
@@ -213,7 +214,8 @@ static void to_eigenbasis(ptrdiff_t dim, const Eigen *e, const double *m, Comple
         out[i] = cabs(out[i]) <= noise ? 0 : out[i];
 }
 
-/* Column by column: unknown (i,j,k) goes to (i',j,k), (i,j',k), (i,j,k'), and to itself by the three diagonals. */
+/* Lists entries column by column: unknown (i,j,k) contributes to (i',j,k), (i,j',k), (i,j,k'), and to itself
+ * by the three diagonals. */
 static ptrdiff_t list_entries(const Weights *w)
 {
     ptrdiff_t count = 0;
@@ -254,7 +256,7 @@ static void sort_entries(const Weights *w, ptrdiff_t count)
     w->start[0] = 0;
 }
 
-/* Lower triangle of G += A^H A, row of A by row. */
+/* Adds the lower triangle of A^H A to G, one row of A after the other. */
 static void add_gram(const Weights *w)
 {
     for (ptrdiff_t r = 0; r < reln_volume(w->p); r++)
@@ -305,7 +307,8 @@ static RelnStatus fill_gram(Weights *w)
     return RELN_OK;
 }
 
-/* Kernel vectors (columns of v) back to the coordinates of the legs: real and imaginary part of each. */
+/* Converts kernel vectors (columns of v) back to the coordinates of the legs: real and imaginary part of
+ * each. */
 static RelnStatus from_eigenbasis(const Weights *w, ptrdiff_t count, const Complex *v, double *rows)
 {
     const ptrdiff_t d = reln_volume(w->p);
@@ -333,7 +336,8 @@ static RelnStatus from_eigenbasis(const Weights *w, ptrdiff_t count, const Compl
     return RELN_OK;
 }
 
-/* The kernel of G, which is closed under conjugation: its real dimension is its complex one. */
+/* Finds the kernel of G. It is closed under complex conjugation, so its real dimension equals its complex
+ * dimension. */
 static RelnStatus weight_kernel(Weights *w, int *count, double **rows)
 {
     const ptrdiff_t d = reln_volume(w->p);
@@ -356,7 +360,7 @@ static RelnStatus weight_kernel(Weights *w, int *count, double **rows)
     return reln_orthonormal_rows(w->arena, 2 * zeros, d, parts, zeros, *rows);
 }
 
-/* *good false: the weights cannot be used here. */
+/* *good is false if weights cannot be used for this problem. */
 RelnStatus reln_by_weights(RelnArena *arena, const Problem *p, int *count, double **rows,
                            bool *good)
 {

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Sizes of the ring at hand, and memory for its elements. */
+/* A Ring holds the sizes of the ring in use and memory for its elements. */
 typedef struct Ring {
     int n, order;
-    ptrdiff_t square, count; /* numbers of a matrix, of a jet */
+    ptrdiff_t square, count; /* numbers in a matrix, and in a jet */
     int subsets;
     double *pool[7];
 } Ring;
@@ -74,7 +74,8 @@ static void swap_rows(int n, double *a, int i, int j)
     }
 }
 
-/* Gauss-Jordan with partial pivoting; a is overwritten. False when singular. *log_det is that of |det|. */
+/* Inverts a by Gauss-Jordan elimination with partial pivoting; a is overwritten. Returns false when a is
+ * singular. *log_det is log |det a|. */
 static bool invert(int n, double *a, double *inverse, double *log_det)
 {
     for (int i = 0; i < n * n; i++)
@@ -232,15 +233,16 @@ static const char *log_or_root(const Ring *r, RelnMatFun f, double *x)
     return why;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------- */
+/* ---- choice of the function ----------------------------------------------------------------------------------- */
 
 static double *direction(const Ring *r, double *x, int i)
 {
     return x + ((ptrdiff_t)1 << i) * r->square;
 }
 
-/* The derivative is linear in each direction, so directions are brought to the size of A (not below 1 for exp, where A
- * may be 0) by powers of two; returns the exponent that is to be given back. */
+/* Scales the directions to the size of A (for exp at least 1, because A may be 0) by powers of two, which is
+ * possible because the derivative is linear in each direction. Returns the exponent by which the result is to
+ * be scaled back. */
 static int balance(const Ring *r, double *x, double size)
 {
     int total = 0;
@@ -300,7 +302,8 @@ const char *reln_jet_apply(RelnMatFun f, int n, int order, double *x, double *ou
 
 /* ---- symmetric matrices --------------------------------------------------------------------------------------- */
 
-/* One rotation of lines p < q that makes a_pq 0: t = tan of the angle, the smaller root of t^2 + 2 t cot 2phi = 1. */
+/* Makes a_pq 0 by one rotation of rows and columns p < q: t = tan of the angle, the smaller root of t^2 + 2 t
+ * cot 2phi = 1. */
 static void rotate(int n, double *a, double *v, int p, int q)
 {
     const double apq = a[p * n + q], theta = (a[q * n + q] - a[p * n + p]) / (2 * apq);
@@ -322,8 +325,8 @@ static void rotate(int n, double *a, double *v, int p, int q)
     a[p * n + q] = a[q * n + p] = 0;
 }
 
-/* a becomes diagonal, v its eigenvectors in columns. Off-diagonal elements go to 0 quadratically; those too small to
- * change a diagonal element are as good as 0. */
+/* Makes a diagonal; v receives its eigenvectors in columns. The off-diagonal elements converge to 0
+ * quadratically; elements too small to change a diagonal element count as 0. */
 static void jacobi(int n, double *a, double *v)
 {
     enum { SWEEPS = 30 };
@@ -349,8 +352,8 @@ static void jacobi(int n, double *a, double *v)
     }
 }
 
-/* Apply f to the eigenvalues. They carry rounding errors of the size of the largest: below n eps of it they count as
- * 0. */
+/* Applies f to the eigenvalues. They have rounding errors relative to the largest one, so an eigenvalue below
+ * n eps of it counts as 0. */
 static bool on_eigenvalues(RelnMatFun f, int n, const double *a, double *w, double *bad)
 {
     double noise = 0;

@@ -42,7 +42,8 @@ typedef enum RelnMap2 {
     RELN_MAP2_COUNT
 } RelnMap2;
 
-/* A link of a chain: one of several elementwise functions in one pass: of the running value z and the operand y. */
+/* A link is one of several elementwise functions computed in one pass. Its arguments are the running value z
+ * and the operand y. */
 typedef enum RelnLinkKind {
     RELN_LINK_LOAD,     /* y */
     RELN_LINK_ADD,      /* z + y */
@@ -56,8 +57,8 @@ typedef enum RelnLinkKind {
     RELN_LINK_POSITIVE, /* 1 where z > 0, 0 elsewhere */
     RELN_LINK_SQUARE    /* z^2 */
 } RelnLinkKind;
-/* The operand of element c of row r is at[r row + c column], column 0 or 1; with an index at[index[r] row + c column], 0
- * where that is -1. */
+/* The operand of element c of row r is at[r row + c column], column 0 or 1. If there is an index, it is
+ * at[index[r] row + c column], or 0 where index[r] is -1. */
 typedef struct RelnLink {
     RelnLinkKind kind;
     const void *at; /* NULL: no operand */
@@ -66,11 +67,11 @@ typedef struct RelnLink {
     double a, b;
 } RelnLink;
 
-/* Products add up terms in blocks of this many: a block at a time goes into the result. */
+/* Products add up this many terms at a time before they are added to the result. */
 enum { RELN_GEMM_BLOCK = 256 };
-/* Most arrays that are added up in a tree. */
+/* Largest number of arrays that are added in one tree. */
 enum { RELN_TREE = 8 };
-/* p = keep p - rate m / (sqrt(root v + inside) + outside) after m and v have taken in the gradient */
+/* p = keep p - rate m / (sqrt(root v + inside) + outside), after m and v are updated with the gradient */
 typedef struct RelnAdamStep {
     double beta1, beta2, keep, rate, root, inside, outside;
 } RelnAdamStep;
@@ -79,32 +80,34 @@ typedef struct RelnSgdStep {
     bool nesterov;
 } RelnSgdStep;
 
-/* An axis in pieces: index t is at (t / run) outer + (t % run) step. */
+/* An axis that is stored in runs: index t is at (t / run) outer + (t % run) step. */
 typedef struct RelnSplit {
     ptrdiff_t run, outer, step;
 } RelnSplit;
-/* A part of a matrix b, packed: its rows l and columns j, at most RELN_CHAIN_PIECE of either. */
+/* A packed part of a matrix b: rows l and columns j, at most RELN_CHAIN_PIECE of either. */
 typedef struct RelnChainPiece {
     ptrdiff_t l_from, l_to, j_from, j_to;
     void *packed; /* room for RELN_CHAIN_PIECE squared */
 } RelnChainPiece;
 enum { RELN_CHAIN_PIECE = 256 };
-/* Rows i of a product with it, for l and j in a range: c[i, j - j_from] = sum_l a[i, l - l_from] b[l, j]; the sum is one
- * chain of multiply-adds, which begins with what is in c if `add`. */
+/* The rows i of a product with the packed part, for l and j in a range: c[i, j - j_from] = sum_l a[i, l -
+ * l_from] b[l, j]. The sum is one chain of multiply-adds, which begins with the value in c if `add` is
+ * set. */
 typedef struct RelnChain {
     ptrdiff_t m, l_from, l_to, j_from, j_to;
     const void *a;
-    ptrdiff_t row; /* of a */
+    ptrdiff_t row; /* distance of the rows of a */
     RelnSplit inner;
     void *c;
     ptrdiff_t ldc;
-    RelnSplit columns; /* of c; its step is 1 */
+    RelnSplit columns; /* columns of c; the step is 1 */
     bool add;
 } RelnChain;
 
 typedef struct RelnRealKernels {
-    size_t size; /* of real */
-    /* y[i] = f(x[i * sx]); exp to softplus are our own, within 2 ulp, and the same bits wherever a number stands */
+    size_t size; /* sizeof(real) */
+    /* y[i] = f(x[i * sx]); exp to softplus are computed here within 2 ulp, with bits that do not depend on
+     * the position */
     void (*map[RELN_MAP_COUNT])(ptrdiff_t n, const void *x, ptrdiff_t sx, void *y);
     /* z[i] = f(x[i * sx], y[i * sy]), sx and sy 0 or 1 */
     void (*map2[RELN_MAP2_COUNT])(ptrdiff_t n, const void *x, ptrdiff_t sx, const void *y,
@@ -118,41 +121,45 @@ typedef struct RelnRealKernels {
                    const void *y, ptrdiff_t sy, void *z);
     /* y[i] = a x[i] + b */
     void (*axpb)(ptrdiff_t n, double a, const void *x, double b, void *y);
-    /* z[i] = x[i] A(u[i]) + B(u[i]), n terms of either in ascending powers; a NULL: no A */
+    /* z[i] = x[i] A(u[i]) + B(u[i]), polynomials of n terms in ascending powers; a NULL: A = 0 */
     void (*squash)(ptrdiff_t count, int n, const double *a, const double *b, const void *x,
                    const void *u, void *z);
     /* z (rows, n_c) by n links, the first of which loads */
     void (*links)(ptrdiff_t rows, ptrdiff_t n_c, int n, const RelnLink *links, void *z);
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
-    /* z[i] = x[0][i] + ... + x[count - 1][i], pairs first: ((0+1)+(2+3))+((4+5)+(6+7)), or what there is of it; count is
-     * at most RELN_TREE */
+    /* z[i] = x[0][i] + ... + x[count - 1][i], pairs first: ((0+1)+(2+3))+((4+5)+(6+7)), missing terms left
+     * out; count is at most RELN_TREE */
     void (*tree)(ptrdiff_t n, int count, const void *const *x, void *z);
-    /* z[r,k,c] = sum T x[r,i,c] y[r,j,c] for rows r, which lie row_x and row_y apart, 0 included, and one behind the other
-     * in z; ldx, ldy: distance of coordinates; sx, sy: of channels, 0 or 1 */
+    /* z[r,k,c] = sum T x[r,i,c] y[r,j,c] for rows r. Rows are row_x and row_y apart (0 repeats one row) and
+     * contiguous in z; ldx, ldy: distance of coordinates; sx, sy: distance of channels, 0 or 1 */
     void (*contract_rows)(const RelnTensor3 *t, ptrdiff_t rows, ptrdiff_t n_c, const void *x,
                           ptrdiff_t row_x, ptrdiff_t ldx, ptrdiff_t sx, const void *y,
                           ptrdiff_t row_y, ptrdiff_t ldy, ptrdiff_t sy, void *z);
-    /* y[k,c] = sum M[k,i] x[i,c] for one item, M by its non-zero entries: i, k and value of the tensor, j unused */
+    /* y[k,c] = sum M[k,i] x[i,c] for one item; M is given by its non-zero entries: i, k and value of the
+     * tensor, j unused */
     void (*linear)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx, void *y,
                    ptrdiff_t ldy);
-    /* Matrix products: elements that b takes packed; packing b (k, n) or its transpose (n, k); c = op(a) b, or c += */
+    /* Matrix products: the number of elements of packed b; packing b (k, n) or its transpose (n, k); c =
+     * op(a) b, or c += op(a) b */
     ptrdiff_t (*gemm_packed)(ptrdiff_t n, ptrdiff_t k);
     void (*gemm_pack)(bool transposed, ptrdiff_t n, ptrdiff_t k, const void *b, ptrdiff_t ldb,
                       void *packed);
     void (*gemm)(bool ta, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void *a, ptrdiff_t lda,
                  const void *packed, bool accumulate, void *c, ptrdiff_t ldc);
-    /* Pack the piece p of b, whose elements are at inner(l) + columns(j); and the part of a product that it makes */
+    /* Packs the part p of b, whose element (l, j) is at inner(l) + columns(j); computes the part of a product
+     * that uses it */
     void (*chain_pack)(const RelnChainPiece *p, const void *b, const RelnSplit *inner,
                        const RelnSplit *columns);
     void (*chain)(const RelnChain *q, const RelnChainPiece *p);
-    /* Along the first axis of x (extent, inner): the place of the largest (least: smallest) number, the first of equal
-     * ones; a NaN never wins against a number. */
+    /* Along the first axis of x (extent, inner): the position of the largest (if `least`: smallest) number,
+     * the first one on ties; a number wins against a NaN. */
     void (*arg)(ptrdiff_t extent, ptrdiff_t inner, bool least, const void *x, int32_t *out);
     /* z = exp(x - m) / sum exp(x - m), (extent, inner), and m + log sum exp(x - m), (inner), m the largest */
     void (*softmax)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
     void (*logsumexp)(ptrdiff_t extent, ptrdiff_t inner, const void *x, void *z);
-    /* of (rows, item): softmax of each column; every row the sum of all; 1 at the first largest of each column, 0 elsewhere */
+    /* On (rows, item): softmax of each column; each row replaced by the sum of all; 1 at the first maximum of
+     * each column, 0 elsewhere */
     void (*softmax_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
     void (*sum_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
     void (*is_max_within)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
@@ -166,24 +173,24 @@ typedef struct RelnRealKernels {
                         ptrdiff_t ldt);
     /* z[i] += x[r * item + i], row after row */
     void (*sum_rows)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
-    /* Items of `item` elements chosen one by one, index[i * si] for element i; -1: none. x, y and z point at element 0
-     * of the elements meant, in item 0.
-     * y[i] = x[index item + i], 0 for none */
+    /* Gathers elements: y[i] = x[index[i * si] item + i], 0 where the index is -1. x, y and z point to the
+     * first of the n elements, in item 0. */
     void (*gather)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item, const void *x,
                    void *y);
-    /* the same for rows with one index each: y[r item + i] = x[index[r] item + i] */
+    /* the same for whole rows: y[r item + i] = x[index[r] item + i] */
     void (*gather_rows)(ptrdiff_t rows, const int32_t *index, ptrdiff_t item, const void *x,
                         void *y);
     /* z[index item + i] += y[i] */
     void (*scatter_add)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
                         const void *y, void *z);
-    /* the same for rows with one index each, row after row */
+    /* the same for whole rows with one index each, row after row */
     void (*scatter_add_rows)(ptrdiff_t rows, const int32_t *index, ptrdiff_t item, const void *y,
                              void *z);
-    /* best[index item + i] = row where x[row item + i] is larger than that of the row there, or there is none */
+    /* best[index item + i] = row, where x[row item + i] is larger than the value of the row stored there, or
+     * none is stored */
     void (*argmax_row)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item,
                        ptrdiff_t row, const void *x, int32_t *best);
-    /* one step of an optimiser on n parameters, in place; sgd: m NULL without momentum */
+    /* one step of an optimiser on n parameters, in place; for sgd, m is NULL if there is no momentum */
     void (*adam)(ptrdiff_t n, const RelnAdamStep *s, const void *g, void *p, void *m, void *v);
     void (*sgd)(ptrdiff_t n, const RelnSgdStep *s, const void *g, void *p, void *m);
     void (*from_f32)(ptrdiff_t n, const float *x, void *y);

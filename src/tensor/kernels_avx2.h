@@ -1,4 +1,4 @@
-/* kernels_avx2.h -- the table compiled with AVX2 and FMA, where the compiler can. */
+/* kernels_avx2.h -- the table compiled with AVX2 and FMA, if the compiler supports them. */
 #ifndef TENSOR_KERNELS_AVX2_H
 #define TENSOR_KERNELS_AVX2_H
 

@@ -114,7 +114,7 @@ void reln_rows_orthonormalise(ptrdiff_t rows, ptrdiff_t columns, double *x)
     }
 }
 
-/* The same product in plain loops, for when BLAS cannot get its buffer. */
+/* The product in plain loops, for when BLAS cannot get its buffer. */
 static void gemm_loops(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
                        const double *a, ptrdiff_t lda, const double *b, ptrdiff_t ldb, double beta,
                        double *c, ptrdiff_t ldc)
@@ -143,7 +143,7 @@ void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, doub
                 c, (blasint)ldc);
 }
 
-/* -- what every decomposition needs ---------------------------------------------------------- */
+/* -- helpers of all decompositions ------------------------------------------------------------ */
 
 /* Check a matrix before LAPACK sees it: LAPACK counts in int, and may not return on NaN or without memory. `parts` is
  * the number of doubles per element. */
@@ -175,7 +175,7 @@ static double complex join(double re, double im)
     return re + im * (double complex)I;
 }
 
-/* The workspace length from a LAPACK query, which answers in floating point: rounded up. */
+/* Returns the workspace length from a LAPACK query, which answers in floating point, rounded up. */
 static int length(double answer)
 {
     return answer < INT_MAX ? (int)ceil(answer) : INT_MAX;
@@ -416,8 +416,8 @@ RelnStatus reln_schur_real(RelnCtx *ctx, ptrdiff_t n, const double *a, double *t
 
 /* -- linear systems -------------------------------------------------------------------------- */
 
-/* Rows, then columns, of a brought to largest element in [1/2, 1) by powers of two (exact), so that a badly scaled
- * matrix is not taken for a singular one. */
+/* Scales the rows, then the columns, of a by powers of two (exact) so that their largest element is in [1/2,
+ * 1). A badly scaled matrix is then not taken for a singular one. */
 static void equilibrate(int n, double *a, int *row, int *column)
 {
     for (int i = 0; i < n; i++) {
@@ -438,7 +438,7 @@ static void equilibrate(int n, double *a, int *row, int *column)
     }
 }
 
-/* Largest row sum of the row-major a: the 1-norm of the matrix that LAPACK sees. */
+/* Returns the largest row sum of the row-major a, which is the 1-norm of the matrix that LAPACK sees. */
 static double row_norm(int n, const double *a)
 {
     double largest = 0;
@@ -470,7 +470,8 @@ static RelnStatus factorise(RelnArena *tmp, int n, double *lu, int *pivot)
     return RELN_OK;
 }
 
-/* a x = b as (R a C)(C^-1 x) = R b; LAPACK holds the transpose of R a C, and right-hand sides in columns. */
+/* Solves a x = b as (R a C)(C^-1 x) = R b; LAPACK holds the transpose of R a C, and right-hand sides in
+ * columns. */
 static RelnStatus solve(RelnArena *tmp, int n, int m, const double *a, const double *b, double *x)
 {
     double *lu = reln_arena_copy(tmp, a, (size_t)n * (size_t)n, sizeof *lu);
@@ -550,7 +551,8 @@ RelnStatus reln_inverse_complex(RelnCtx *ctx, ptrdiff_t n, const double complex 
     return status;
 }
 
-/* Variables scaled by powers of two to variances in [1/2, 2), exactly: l holds D a D, and back to L = D^-1 (D L). */
+/* Scales variables by powers of two to variances in [1/2, 2), exactly: l holds D a D, and afterwards L = D^-1
+ * (D L). */
 static void scale_variables(int n, const double *a, int *d, double *l)
 {
     for (int i = 0; i < n; i++) {
@@ -569,8 +571,8 @@ static void unscale_factor(int n, const int *d, double *l)
             l[(ptrdiff_t)i * n + j] = j > i ? 0 : ldexp(l[(ptrdiff_t)i * n + j], d[i]);
 }
 
-/* Row-major lower is column-major upper: a = UᵀU with U = Lᵀ. A semidefinite matrix may pass by rounding; its condition
- * number, in variables of equal size, then tells. */
+/* Row-major lower is column-major upper: a = UᵀU with U = Lᵀ. Rounding may let a semidefinite matrix pass;
+ * the condition number, in variables of equal size, then detects it. */
 static RelnStatus cholesky(RelnArena *tmp, int n, const double *a, double *l)
 {
     double *work = reln_arena_alloc(tmp, 3 * (size_t)n, sizeof *work), norm = 0, rcond = 0;

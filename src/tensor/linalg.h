@@ -1,7 +1,7 @@
 /* linalg.h -- dense linear algebra in double precision on small and medium matrices.
  *
- * Row-major throughout; outputs may not overlap inputs unless said. LAPACK does the decompositions, its workspace
- * comes from the context. NaN or infinity in a matrix is RELN_ERR_NUMERIC, never a hang.
+ * Matrices are row-major; outputs must not overlap inputs unless stated. LAPACK computes the decompositions; its workspace
+ * comes from the context. NaN or infinity in a matrix gives RELN_ERR_NUMERIC, and never an endless loop in LAPACK.
  */
 #ifndef TENSOR_LINALG_H
 #define TENSOR_LINALG_H
@@ -18,7 +18,8 @@ void reln_mat_identity(ptrdiff_t n, double *a);
 double reln_mat_norm(ptrdiff_t count,
                      const double *a); /* sqrt of the sum of squares, scaled: no overflow */
 double reln_mat_trace(ptrdiff_t n, const double *a);
-/* Make the rows of x orthonormal in their order; each is reduced twice, so they are so up to rounding. */
+/* Makes the rows of x orthonormal, in their order. Each row is reduced twice, so that the result is
+ * orthonormal up to rounding. */
 void reln_rows_orthonormalise(ptrdiff_t rows, ptrdiff_t columns, double *x);
 
 /* c (m,n) = alpha op(a) op(b) + beta c through BLAS, for large products; ta, tb: transpose. */
@@ -36,21 +37,22 @@ RelnStatus reln_eigh(RelnCtx *ctx, ptrdiff_t n, const double *a, double *w, doub
 /* Hermitian: a = v diag(w) vᴴ, w ascending, eigenvectors in the columns of v (NULL: values only). */
 RelnStatus reln_eigh_complex(RelnCtx *ctx, ptrdiff_t n, const double complex *a, double *w,
                              double complex *v);
-/* General real: a v = v diag(w); v may be NULL. */
+/* Eigenvalues of a general real matrix: a v = v diag(w); v may be NULL. */
 RelnStatus reln_eig(RelnCtx *ctx, ptrdiff_t n, const double *a, double complex *w,
                     double complex *v);
 
-/* Real Schur form a = z t zᵀ: t upper triangular but for 2x2 blocks [[p, q], [r, p]], q r < 0, whose eigenvalues are the
- * complex pairs; so the real eigenvalues are exactly real. */
+/* Real Schur form a = z t zᵀ: t is upper triangular except for 2x2 blocks [[p, q], [r, p]], q r < 0, whose
+ * eigenvalues are the complex pairs. Real eigenvalues are therefore exactly real. */
 RelnStatus reln_schur_real(RelnCtx *ctx, ptrdiff_t n, const double *a, double *t, double *z);
 
-/* Solve a x = b, b and x (n,m), x may be b. RELN_ERR_NUMERIC when a is singular to working precision. */
+/* Solves a x = b; b and x are (n,m), x may be b. RELN_ERR_NUMERIC when a is singular to working precision. */
 RelnStatus reln_solve(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t m, const double *a, const double *b,
                       double *x);
 RelnStatus reln_inverse(RelnCtx *ctx, ptrdiff_t n, const double *a, double *inverse);
 RelnStatus reln_inverse_complex(RelnCtx *ctx, ptrdiff_t n, const double complex *a,
                                 double complex *inverse);
-/* Lower Cholesky factor, upper part zero; RELN_ERR_NUMERIC when a is not positive definite to working precision. */
+/* Computes the lower Cholesky factor, upper part zero; RELN_ERR_NUMERIC when a is not positive definite to
+ * working precision. */
 RelnStatus reln_cholesky(RelnCtx *ctx, ptrdiff_t n, const double *a, double *l);
 /* Ratio of the extreme singular values; infinity when singular. */
 RelnStatus reln_cond(RelnCtx *ctx, ptrdiff_t n, const double *a, double *cond);

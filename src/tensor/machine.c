@@ -1,4 +1,5 @@
-/* machine.c -- see machine.h. The processor names itself (cpuid), the C library knows its caches. */
+/* machine.c -- see kit/machine.h. The name of the processor comes from cpuid, cache sizes from the C
+ * library. */
 #include "kit/machine.h"
 
 #include <cblas.h>
@@ -195,7 +196,7 @@ RelnStatus reln_machine_bandwidth(RelnCtx *ctx, size_t n_bytes, double *out)
     if (!x)
         return RELN_ERR_NOMEM;
     for (int r = 0; r < REPEATS || best <= 0;
-         r++) { /* the clock may be coarser than a small triad */
+         r++) { /* repeated, because the clock may be coarser than a small triad */
         const double seconds = triad(n, x, x + n, x + 2 * n);
 
         if (seconds > 0 && (best <= 0 || seconds < best))

@@ -33,8 +33,8 @@ static RelnStatus finish(RelnCtx *ctx, const char *what, int n, const double *va
 
 /* -- balancing ------------------------------------------------------------------------------- */
 
-/* f(D B D^-1) = D f(B) D^-1: with D of powers of two this is exact, and B may have far smaller norm than X. Scaling is
- * by 2-norms that include the diagonal, so that rounding noise is not blown up. */
+/* f(D B D^-1) = D f(B) D^-1: with D of powers of two this is exact, and B may have far smaller norm than X.
+ * The scaling uses 2-norms that include the diagonal, so that rounding noise is not amplified. */
 enum { SWEEPS = 64, LARGEST_SHIFT = 400 };
 
 static void line_norms(int n, const double *b, int i, double *row, double *column)
@@ -114,7 +114,7 @@ static double norm1(int n, const double *x)
 
 typedef struct Pade {
     int n, degree;
-    double c[MAX_DEGREE + 1]; /* numerator; the denominator is it at -X */
+    double c[MAX_DEGREE + 1]; /* numerator; the denominator is the numerator at -X */
     double *power[4];         /* X^2, X^4, X^6 in 1..3 */
     double *tmp;
 } Pade;
@@ -345,8 +345,9 @@ static double complex_norm1(int n, const Complex *x)
     return largest;
 }
 
-/* In place, with I + R = (I + Q)^2: 2 Q + Q^2 = R. root_i is the square root of 1 + r_i, kept apart because 1 + q_i
- * loses digits when the eigenvalue is tiny, while q_i = r_i / (1 + root_i) loses none. Column by column, upwards. */
+/* In place, with I + R = (I + Q)^2: 2 Q + Q^2 = R. root_i is the square root of 1 + r_i. It is stored
+ * separately because 1 + q_i loses digits when the eigenvalue is tiny, while q_i = r_i / (1 + root_i) loses
+ * none. The loop goes column by column, upwards. */
 static void root_of_one_plus(int n, Complex *r, const Complex *root)
 {
     for (int j = 0; j < n; j++) {
@@ -383,7 +384,8 @@ static void add_resolvent(int n, double x, double w, const Complex *r, Complex *
         }
 }
 
-/* Inverse scaling and squaring: log T = 2^k log(T^(1/2^k)). T is used up. The diagonal is known better directly. */
+/* Inverse scaling and squaring: log T = 2^k log(T^(1/2^k)). T is overwritten. The diagonal of the logarithm
+ * is computed directly, which is more accurate. */
 static RelnStatus log_triangular(RelnArena *tmp, Triangular *s)
 {
     enum { MOST_ROOTS = 2200 }; /* halving brings any finite norm below the radius sooner */
@@ -484,7 +486,8 @@ RelnStatus reln_matrix_log_real(RelnCtx *ctx, int n, const double *x, double *ou
     return log_in_arena(ctx, n, x, false, out);
 }
 
-/* F^2 = T, F upper triangular: (f_i + f_j) f_ij = t_ij - sum f_ik f_kj. With f_i = f_j = 0 the right side must vanish. */
+/* F^2 = T, F upper triangular: (f_i + f_j) f_ij = t_ij - sum f_ik f_kj. If f_i = f_j = 0, the right side must
+ * vanish. */
 static RelnStatus sqrt_triangular(RelnCtx *ctx, Triangular *s)
 {
     const int n = s->n;
@@ -564,7 +567,7 @@ static RelnStatus apply(RelnCtx *ctx, int n, double (*f)(double), double *w)
     return RELN_OK;
 }
 
-/* Refuse a semidefinite matrix: its smallest eigenvalue is rounding noise, and so would the logarithm be. */
+/* Refuses a semidefinite matrix: its smallest eigenvalue is rounding noise, and so would its logarithm be. */
 static RelnStatus check_definite(RelnCtx *ctx, int n, const double *a, double smallest,
                                  double *work)
 {

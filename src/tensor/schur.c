@@ -1,9 +1,9 @@
 /* schur.c -- logarithm and square root of jets, in the basis where the matrix itself is triangular.
  *
  * With A = Z T Z^H, Z unitary and T upper triangular, Y^2 = X is solved subset by subset: Y_0 by columns, and every other
- * Y_S from Y_0 Y_S + Y_S Y_0 = what is known, by substitution. The divisors are sums of two square roots of eigenvalues, which
- * lie to the right of the imaginary axis: no difference of eigenvalues occurs, and near the negative axis, where two roots
- * nearly cancel, the error is that of the function itself: eps times its condition number.
+ * Y_S from Y_0 Y_S + Y_S Y_0 = (terms already known), by substitution. The divisors are sums of two square roots of
+ * eigenvalues, which lie to the right of the imaginary axis, so no difference of eigenvalues occurs. Near the negative axis,
+ * where two roots nearly cancel, the error is that of the function itself: eps times its condition number.
  */
 #include <complex.h>
 #include <float.h>
@@ -14,12 +14,12 @@
 
 typedef double complex Complex;
 
-/* Sizes of the ring at hand, and memory for its elements. */
+/* A Ring holds the sizes of the ring in use and memory for its elements. */
 typedef struct Ring {
     int n;
-    ptrdiff_t square, count; /* numbers of a matrix, of a jet */
+    ptrdiff_t square, count; /* numbers in a matrix, and in a jet */
     int subsets;
-    Complex *z, *spare; /* (n, n): Z, and a matrix */
+    Complex *z, *spare; /* (n, n): Z, and a scratch matrix */
     Complex *pool[9];
 } Ring;
 
@@ -52,7 +52,7 @@ static Complex join(double re, double im)
     return re + im * (Complex)I;
 }
 
-/* a b without the care for infinities that C asks for. */
+/* a b without the special handling of infinities that C requires. */
 static Complex times(Complex a, Complex b)
 {
     return join(creal(a) * creal(b) - cimag(a) * cimag(b),
@@ -66,7 +66,8 @@ static double square_of(Complex a)
 
 /* ---- triangular form ------------------------------------------------------------------------------------------ */
 
-/* Columns of t below the subdiagonal become 0 by Householder reflections 1 - 2 v v^H / |v|^2; t = z^H a z holds on. */
+/* Makes the columns of t zero below the subdiagonal by Householder reflections 1 - 2 v v^H / |v|^2, and keeps
+ * t = z^H a z. */
 static void to_hessenberg(int n, Complex *t, Complex *z)
 {
     Complex v[RELN_JET_SIZE];
@@ -102,7 +103,8 @@ static void to_hessenberg(int n, Complex *t, Complex *z)
     }
 }
 
-/* Lines p and p + 1 of m (n, n), which lie `across` apart and have steps `along`: (x, y) -> (c x + s y, -conj(s) x + c y). */
+/* Rotates lines p and p + 1 of m (n, n), which lie `across` apart and have steps `along`: (x, y) -> (c x + s
+ * y, -conj(s) x + c y). */
 static void rotate(int n, Complex *m, ptrdiff_t across, ptrdiff_t along, double c, Complex s)
 {
     for (int i = 0; i < n; i++, m += along) {
@@ -112,7 +114,7 @@ static void rotate(int n, Complex *m, ptrdiff_t across, ptrdiff_t along, double 
     }
 }
 
-/* The eigenvalue of the last 2 x 2 block of lines ..hi that is nearer to its corner. */
+/* Returns the eigenvalue, nearer to the corner, of the 2 x 2 block that ends with line hi. */
 static Complex shift_of(int n, const Complex *t, int hi)
 {
     const Complex a = t[(hi - 1) * n + hi - 1], d = t[hi * n + hi];
@@ -147,7 +149,8 @@ static void qr_step(int n, Complex *t, Complex *z, int lo, int hi, Complex shift
         t[i * n + i] += shift;
 }
 
-/* a (n, n) becomes T, z is Z. False when the iteration does not end, which is for numbers that are not finite. */
+/* Turns a (n, n), in t, into T, and z into Z. Returns false when the iteration does not converge, which
+ * happens for numbers that are not finite. */
 static bool triangularise(int n, Complex *t, Complex *z)
 {
     enum { MOST = 60 };
@@ -173,7 +176,7 @@ static bool triangularise(int n, Complex *t, Complex *z)
             steps = 0;
         } else if (steps++ == MOST) {
             return false;
-        } else { /* now and then a shift that is none, should they go in circles */
+        } else { /* every so often an arbitrary shift, in case the iteration cycles */
             qr_step(n, t, z, lo, hi, steps % 11 ? shift_of(n, t, hi) : t[hi * n + hi] + norm);
         }
     }
@@ -183,7 +186,8 @@ static bool triangularise(int n, Complex *t, Complex *z)
     return true;
 }
 
-/* Eigenvalues are known to n eps |A|: nearer to the negative axis than a thousand of that, no three digits are left. */
+/* Eigenvalues are known to n eps |A|. Within a thousand times that distance of the negative axis, fewer than
+ * three digits would be left. */
 static bool off_the_cut(int n, const Complex *t)
 {
     double norm = 0;
@@ -274,7 +278,8 @@ static void root_of_triangular(int n, const Complex *t, Complex *y)
     }
 }
 
-/* y w + w y = w as it comes in, y upper triangular: from the last line up, from the first column on. */
+/* Solves y w' + w' y = w for w', in place; y is upper triangular. The order is from the last row up, from the
+ * first column on. */
 static void solve(int n, const Complex *y, Complex *w)
 {
     for (int i = n - 1; i >= 0; i--)
@@ -288,7 +293,8 @@ static void solve(int n, const Complex *y, Complex *w)
         }
 }
 
-/* x becomes its root: Y_0 Y_S + Y_S Y_0 = X_S - sum over T between none and S of Y_T Y_(S without T). */
+/* Replaces x by its square root: Y_0 Y_S + Y_S Y_0 = X_S - sum over T, non-empty and smaller than S, of Y_T
+ * Y_(S without T). */
 static void square_root(const Ring *r, Complex *x)
 {
     Complex *y = r->pool[8];
@@ -314,8 +320,8 @@ static void add(const Ring *r, double alpha, const Complex *x, Complex *y)
         y[i] += alpha * x[i];
 }
 
-/* sum over k < 16 of Z^k / (2k + 1), in powers of Z^4: with |Z| < 0.021 what is left out is below 1e-27, and its sixth
- * derivative (a factor 33^6) below 1e-17. */
+/* sum over k < 16 of Z^k / (2k + 1), in powers of Z^4: with |Z| < 0.021 the remaining terms are below 1e-27,
+ * and their sixth derivative (a factor 33^6) is below 1e-17. */
 static void odd_series(const Ring *r, Complex *const z[5], Complex *sum, Complex *tmp)
 {
     memset(sum, 0, (size_t)r->count * sizeof *sum);
@@ -351,7 +357,7 @@ static void log_near_one(const Ring *r, Complex *x)
         x[i] *= 2;
 }
 
-/* The 1-norm of x_0 - 1, which is upper triangular. NaN stays NaN. */
+/* The 1-norm of x_0 - 1, which is upper triangular. Returns NaN if an element is NaN. */
 static double distance_from_one(int n, const Complex *x)
 {
     double largest = 0;
@@ -382,7 +388,7 @@ static const char *logarithm(const Ring *r, Complex *x)
     return NULL;
 }
 
-/* ---- there and back ------------------------------------------------------------------------------------------- */
+/* ---- changes of basis ----------------------------------------------------------------------------------------- */
 
 /* out = z^H x z, or z x z^H where `back`; out may be x. */
 static void turn(const Ring *r, bool back, const Complex *x, Complex *out)
@@ -405,8 +411,8 @@ static void turn(const Ring *r, bool back, const Complex *x, Complex *out)
         }
 }
 
-/* Is the value real, as it must be for a real matrix? If not, a computed eigenvalue near the cut has lost its conjugate
- * on the other side. */
+/* Returns whether the value is real, as it must be for a real matrix. If not, a computed eigenvalue near the
+ * cut has lost its conjugate on the other side. */
 static bool is_real(const Ring *r, const Complex *value)
 {
     Complex *own = r->pool[1];

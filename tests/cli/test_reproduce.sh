@@ -8,6 +8,7 @@ reln=$1
 # every row of both tables, in seconds
 for task in sp4 platonic; do
     run 0 reproduce $task --scale smoke --threads 1 --out "$task"
+    check "$task: without a terminal each run has a line" grep -q '^reln, seed 1$' err
     check "$task: ReLN is in the table" grep -q '^ReLN ' out
     for file in results.json metrics.csv report.html table.md models/reln-1.safetensors runs/best-1.json; do
         check "$task: $file is there" [ -s "$task/$file" ]

@@ -33,34 +33,33 @@ RelnStatus __wrap_reln_rep_act(const RelnRep *rep, const RelnElement *g, double 
 }
 
 RelnStatus __real_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
-                                 double *values);
+                                 ptrdiff_t count, double *values);
 RelnStatus __wrap_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
-                                 double *values);
+                                 ptrdiff_t count, double *values);
 
-static RelnStatus act(const RelnModel *model, int input, const RelnElement *g, double *values)
+static RelnStatus act(const RelnModel *model, int input, const RelnElement *g, ptrdiff_t count,
+                      double *values)
 {
     RelnStatus status;
 
     moving = true;
-    status = __real_reln_model_act(model, input, g, values);
+    status = __real_reln_model_act(model, input, g, count, values);
     moving = false;
     return status;
 }
 
 RelnStatus __wrap_reln_model_act(const RelnModel *model, int input, const RelnElement *g,
-                                 double *values)
+                                 ptrdiff_t count, double *values)
 {
-    const ptrdiff_t count = reln_input_count(&reln_model_shapes(model)->input[input]);
-
     if (input == forgotten)
         return RELN_OK;
     if (false_draws > 0 && draws_moved++ % DRAWS >= false_draws)
-        return act(model, input, g, values);
+        return act(model, input, g, count, values);
     if (poison)
         values[0] = (double)NAN;
     for (ptrdiff_t i = 0; i < count; i += 2)
         values[i] *= 1 + falsity;
-    return act(model, input, g, values);
+    return act(model, input, g, count, values);
 }
 
 static void check_room(Room *r, const char *data, RelnCheck *out)

@@ -248,7 +248,7 @@ static void predictions_of_several_vectors_turn_with_the_data(void **state)
         const RelnArray *a = world_find(&r.world, r.world.spec.input[i].name);
         const ptrdiff_t size = array_count(a) / a->dims[0];
         for (int s = 0; s < 12; s++)
-            assert_ok(r.world.ctx, reln_model_act(model, i, g, (double *)a->values + s * size));
+            assert_ok(r.world.ctx, reln_model_act(model, i, g, size, (double *)a->values + s * size));
     }
     save_rest(&r, 0, r.data);
     turned = predict(&r, model, r.data, 1);

@@ -11,27 +11,34 @@
 
 enum { N = 12 };
 
-/* Give the room counts from 1 to all places, and `places` of them instead of WORLD_POINTS, filled with 77 where no point is. */
-static void set_counts(Room *r, int places)
+/* Give the sets of the room `places` places, filled with 77 where no point is. */
+static void widen(Room *r, int places)
 {
     World *w = &r->world;
     RelnArray *p = &w->arrays[0];
-    const ptrdiff_t each = array_count(p) / N / WORLD_POINTS;
-    double *k = world_array(w, "k", 1, (ptrdiff_t[]){N});
+    const ptrdiff_t had = p->dims[1], each = array_count(p) / N / had;
+    const double *k = world_find(w, "k")->values;
     double *wide = calloc((size_t)(N * places * each), sizeof *wide);
 
     assert_string_equal(p->name, "p");
-    for (int i = 0; i < N; i++) {
-        k[i] = 1 + i % WORLD_POINTS;
+    for (int i = 0; i < N; i++)
         for (ptrdiff_t j = 0; j < places * each; j++)
-            wide[i * places * each + j] = (double)j < k[i] * (double)each
-                                              ? ((double *)p->values)[i * WORLD_POINTS * each + j]
-                                              : 77;
-    }
+            wide[i * places * each + j] =
+                (double)j < k[i] * (double)each ? ((double *)p->values)[i * had * each + j] : 77;
     free(p->values);
     p->values = wide;
     p->dims[1] = places;
     assert_ok(w->ctx, reln_npz_save(w->ctx, r->data, w->n_arrays, w->arrays));
+}
+
+/* Give the room counts from 1 to all of its places, and then `places` places. */
+static void set_counts(Room *r, int places)
+{
+    double *k = world_array(&r->world, "k", 1, (ptrdiff_t[]){N});
+
+    for (int i = 0; i < N; i++)
+        k[i] = 1 + i % WORLD_POINTS;
+    widen(r, places);
 }
 
 static RelnStatus train(Room *r, const char *run, const char *from, char *note, size_t size)
@@ -59,37 +66,90 @@ static void predictions(Room *r, RelnArray *out)
     reln_model_destroy(model);
 }
 
+static void assert_predicts(Room *r, const double *wanted)
+{
+    RelnArray y = {0};
+
+    predictions(r, &y);
+    assert_int_equal(array_count(&y), N * 2);
+    assert_memory_equal(y.values, wanted, N * 2 * sizeof *wanted);
+    reln_array_clear(&y);
+}
+
+/* 600 places are more than a plan works on together. */
 static void padding_changes_no_bit(void **state)
 {
     static const char *const specs[] = {FOUR MODEL("set", ""), FOUR MODEL("graph", ""),
-                                        FOUR MODEL("transformer", ", heads: 2")};
+                                        FOUR MODEL("transformer", ", heads: 2"),
+                                        FOUR " model: {kind: reln, width: 4, depth: 1}}"};
+    static const int places[] = {WORLD_POINTS, 2 * WORLD_POINTS, 600};
 
     (void)state;
-    for (int s = 0; s < 3; s++) {
-        RelnArray y[2] = {{0}};
+    for (int s = 0; s < 4; s++) {
+        double wanted[N * 2];
 
-        for (int twice = 0; twice < 2; twice++) {
+        for (int i = 0; i < 3; i++) {
+            RelnArray y = {0};
             Room r;
 
             room_init(&r, specs[s], N);
-            set_counts(&r, WORLD_POINTS << twice);
+            set_counts(&r, places[i]);
             assert_ok(r.world.ctx, train(&r, r.run, NULL, NULL, 0));
-            predictions(&r, &y[twice]);
-            assert_memory_equal(y[0].values, y[twice].values, N * 2 * sizeof(double));
-            if (twice == 1)
-                reln_array_clear(&y[1]);
-            else { /* keep it beyond the room's context */
-                double *copy = malloc(N * 2 * sizeof *copy);
-
-                assert_non_null(copy);
-                memcpy(copy, y[0].values, N * 2 * sizeof *copy);
-                reln_array_clear(&y[0]);
-                y[0] = (RelnArray){.f64 = copy};
+            predictions(&r, &y);
+            if (i == 0)
+                memcpy(wanted, y.values, sizeof wanted);
+            reln_array_clear(&y);
+            /* a model takes files with other places than its own */
+            for (int j = 0; j < 3; j++) {
+                widen(&r, places[j]);
+                assert_predicts(&r, wanted);
             }
             room_clear(&r);
         }
-        free(y[0].values);
     }
+}
+
+/* Operations of a plan of training, for a sample and for a point, and the memory of a worker. */
+static void count_work(const char *yaml, int places, double work[3])
+{
+    RelnModelGraph net;
+    RelnPlan *plan = NULL;
+    RelnCost cost;
+    Room r;
+
+    room_init(&r, yaml, N);
+    set_counts(&r, places);
+    assert_ok(r.world.ctx, world_model(&r.world));
+    assert_ok(r.world.ctx, world_data(&r.world, NULL));
+    assert_int_equal(reln_data_places(r.world.data), places);
+    assert_int_equal(reln_data_largest(r.world.data), WORLD_POINTS);
+    assert_ok(r.world.ctx,
+              reln_model_build(r.world.model,
+                               &(RelnModelOptions){.train = true,
+                                                   .loss = true,
+                                                   .largest = reln_data_largest(r.world.data)},
+                               &net));
+    reln_train_step(net.graph, &(RelnOptimiser){.kind = RELN_OPTIMISER_SGD}, net.loss);
+    assert_ok(r.world.ctx, reln_plan_create(net.graph, NULL, &plan));
+    cost = reln_plan_cost(plan);
+    assert_true(cost.n_rows >= 1);
+    work[0] = cost.flops_sample;
+    work[1] = cost.rows[0].flops;
+    work[2] = (double)cost.bytes_worker;
+    reln_plan_destroy(plan);
+    reln_model_graph_clear(&net);
+    room_clear(&r);
+}
+
+static void padding_adds_no_work(void **state)
+{
+    double narrow[3], wide[3];
+
+    (void)state;
+    count_work(FOUR MODEL("set", ""), WORLD_POINTS, narrow);
+    count_work(FOUR MODEL("set", ""), 600, wide);
+    assert_true(narrow[0] > 0 && narrow[1] > 0);
+    assert_memory_equal(narrow, wide, sizeof wide);
 }
 
 static void bad_counts_are_one_line(void **state)
@@ -199,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(padding_changes_no_bit),
+        cmocka_unit_test(padding_adds_no_work),
         cmocka_unit_test(bad_counts_are_one_line),
         cmocka_unit_test(other_units_are_noticed),
         cmocka_unit_test(a_run_begins_with_the_weights_of_another),

@@ -267,6 +267,16 @@ static void what_is_no_function_is_refused(void **state)
     assert_null(reln_fn_end(body, 1, &out));
     assert_refused(&f, RELN_ERR_UNSUPPORTED, "in function root: map reads a sum over the batch");
 
+    /* the layer is named, once, however deep the functions are */
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    reln_scope_begin(f.graph, "deep");
+    body = reln_fn_begin(reln_fn_begin(f.graph, "outer"), "inner");
+    assert_null(reln_slice(body, samples(body), RELN_C, D, 1));
+    assert_int_equal(reln_graph_status(f.graph), RELN_ERR_SHAPE);
+    assert_non_null(strstr(reln_ctx_error(f.ctx), "in function outer: in function inner: slice"));
+    assert_string_equal(strstr(reln_ctx_error(f.ctx), "; in layer"), "; in layer deep");
+    fixture_clear(&f);
+
     /* results and functions of another graph */
     fixture_init(&f, "so:3", "so:3", RELN_F64);
     for (int i = 0; i < 100; i++)

@@ -195,10 +195,11 @@ static void run(Run *r)
 static void put_frame(Run *r, const RelnElement *g)
 {
     for (int i = 0; i < r->w.spec.n_inputs; i++)
-        for (int s = 0; s < SAMPLES; s++)
-            assert_ok(r->w.ctx,
-                      reln_model_act(r->w.model, i, g,
-                                     r->raw[i] + s * reln_input_count(&r->w.shapes.input[i])));
+        for (int s = 0; s < SAMPLES; s++) {
+            const ptrdiff_t count = reln_input_count(&r->w.shapes.input[i]);
+
+            assert_ok(r->w.ctx, reln_model_act(r->w.model, i, g, count, r->raw[i] + s * count));
+        }
 }
 
 static ptrdiff_t tap_count(const Run *r, int t)

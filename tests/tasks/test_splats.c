@@ -184,8 +184,13 @@ static bool open_world(World *w, const SplatsNet *m, const char *symmetry, bool 
     assert_ok(w->env.ctx, splats_batch_init(&w->env, &w->env.rooms, &w->m, OBJECTS, &w->batch));
     assert_ok(w->env.ctx, reln_setting_init_in(&w->s, w->env.ctx, symmetry, "gl:3", RELN_F64, 7));
     const RelnNet net = {.graph = w->s.graph, .algebra = w->s.algebra};
+    SplatsParts parts = {0};
     reln_output(w->s.graph, "y",
-                pretraining ? splats_pretraining(&net, &w->m) : splats_classifier(&net, &w->m));
+                pretraining              ? splats_pretraining(&net, &w->m)
+                : m->kind == SPLATS_RELN ? splats_reln_logits(&net, &w->m, &parts)
+                                         : splats_baseline_logits(&net, &w->m, &parts));
+    if (parts.tokens.x)
+        reln_output(w->s.graph, "tokens", parts.tokens.x);
     return reln_plan_create(w->s.graph, NULL, &w->plan) == RELN_OK;
 }
 
@@ -291,6 +296,95 @@ static void order_of_splats_does_not_matter(void **state)
             }
     compute(&w, SPLATS_ALIGNED, true, after);
     assert_near(after, before, OBJECTS * 10, 1e-10);
+    close_world(&w);
+}
+
+/* ---- what whole networks see ---------------------------------------------------------------------------------------------------- */
+
+/* Run the network on the batch as it is now. `tokens`: NULL, or room for the matrices of all groups. */
+static void rerun(World *w, double *out, double *tokens)
+{
+    const ExpSet set = splats_batch_set(&w->m, &w->batch, OBJECTS, false, false);
+
+    assert_ok(w->env.ctx, exp_bind(w->plan, &set));
+    assert_ok(w->env.ctx, reln_plan_run(w->plan, &(RelnRun){.n_samples = OBJECTS}));
+    memcpy(out, reln_plan_output(w->plan, "y", NULL), OBJECTS * 10 * sizeof *out);
+    if (tokens)
+        memcpy(tokens, reln_plan_output(w->plan, "tokens", NULL),
+               (size_t)(OBJECTS * w->m.groups * 9 * w->m.width) * sizeof *tokens);
+}
+
+/* Negate vectors, which is what the mirror -I does: covariances stay, products of two vectors stay. */
+static void mirror(World *w)
+{
+    const ptrdiff_t groups = (ptrdiff_t)OBJECTS * w->m.groups, members = groups * w->m.members;
+
+    for (ptrdiff_t i = 0; i < 3 * members; i++)
+        w->batch.d[i] = -w->batch.d[i];
+    for (ptrdiff_t i = 0; i < 3 * groups; i++)
+        w->batch.c[i] = -w->batch.c[i];
+}
+
+/* Discs to needles: the traceless part of log Sigma changes its sign. */
+static void negate_s0(World *w)
+{
+    const ptrdiff_t members = (ptrdiff_t)OBJECTS * w->m.groups * w->m.members;
+
+    for (ptrdiff_t i = 0; i < members; i++) {
+        double *L = w->batch.log + 9 * i;
+        const double trace = L[0] + L[4] + L[8];
+
+        for (int e = 0; e < 9; e++)
+            L[e] = (e % 4 == 0 ? 2 * trace / 3 : 0) - L[e];
+    }
+}
+
+static void networks_see_what_their_lift_and_brackets_let_them(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        for (int negated = 0; negated < 2; negated++) {
+            double before[OBJECTS * 10], after[OBJECTS * 10], change = 0;
+            SplatsNet m = small;
+            World w;
+
+            m.full = i & 1;
+            m.bracket = i & 2;
+            assert_true(open_world(&w, &m, "so:3", false));
+            compute(&w, SPLATS_ALIGNED, true, before);
+            (negated ? negate_s0 : mirror)(&w);
+            rerun(&w, after, NULL);
+            close_world(&w);
+            for (int k = 0; k < OBJECTS * 10; k++)
+                change = fmax(change, fabs(after[k] - before[k]));
+            if ((negated ? m.full : m.bracket) ? !(change > 1e-5) : !(change < 1e-12))
+                fail_msg("lift %d, brackets %d, %s: %g", m.full, m.bracket,
+                         negated ? "S0 negated" : "mirror", change);
+        }
+}
+
+/* Means let every member of a group matter: the largest alone would leave out the centre, whose position is 0. */
+static void every_member_of_a_group_changes_its_token(void **state)
+{
+    enum { EACH = 9 * 8 };
+    double out[OBJECTS * 10], before[OBJECTS * 10 * EACH], after[OBJECTS * 10 * EACH];
+    World w;
+
+    (void)state;
+    assert_true(open_world(&w, &small, "so:3", false));
+    compute(&w, SPLATS_ALIGNED, true, out);
+    rerun(&w, out, before);
+    for (int g = 0; g < OBJECTS * small.groups; g++)
+        for (int e = 0; e < 9; e++)
+            w.batch.log[(ptrdiff_t)9 * g * small.members + e] *= 1.01;
+    rerun(&w, out, after);
+    for (int g = 0; g < OBJECTS * small.groups; g++) {
+        double change = 0;
+
+        for (int e = 0; e < EACH; e++)
+            change = fmax(change, fabs(after[g * EACH + e] - before[g * EACH + e]));
+        assert_true(change > 1e-6);
+    }
     close_world(&w);
 }
 
@@ -452,6 +546,8 @@ int main(void)
         cmocka_unit_test(networks_give_the_same_for_rotated_objects),
         cmocka_unit_test(wrong_networks_are_refused_or_seen),
         cmocka_unit_test(order_of_splats_does_not_matter),
+        cmocka_unit_test(networks_see_what_their_lift_and_brackets_let_them),
+        cmocka_unit_test(every_member_of_a_group_changes_its_token),
         cmocka_unit_test(blocks_of_the_form_alone_commute_with_gl3),
         cmocka_unit_test(sizes_of_procedural_objects_say_nothing),
         cmocka_unit_test(discs_and_needles_differ_by_the_sign_of_s0),

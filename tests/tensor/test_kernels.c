@@ -1,4 +1,5 @@
-/* Elementwise functions against long double: accuracy, edges, and that a number's place changes nothing. */
+/* Elementwise functions against long double: accuracy, edges, and that a number's place changes nothing; sums of lanes and
+ * contractions against plain loops. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -305,6 +306,60 @@ static void lanes_are_added_pairs_first(void **state)
                 check_tree(reln_kernels(reference)->f64, x, column, n, count);
 }
 
+/* ---- contractions ---------------------------------------------------------------------------------------------------- */
+
+enum { CI = 3, CJ = 2, CK = 4, ROWS = 37, CHANNELS = 35 };
+
+/* z = sum T x y row by row and channel by channel, entry after entry. A stride of 0 repeats the one channel there is. */
+static void check_contraction(const RelnRealKernels *k, const RelnTensor3 *t, ptrdiff_t rows,
+                              ptrdiff_t c, ptrdiff_t sx, ptrdiff_t sy, const double *x,
+                              const double *y)
+{
+    static double z[ROWS * CK * CHANNELS + 1];
+    const ptrdiff_t ldx = sx ? c : 1, ldy = sy ? c : 1;
+
+    z[rows * CK * c] = 7;
+    k->contract_rows(t, rows, c, x, CI * ldx, ldx, sx, y, CJ * ldy, ldy, sy, z);
+    for (ptrdiff_t r = 0; r < rows; r++)
+        for (int o = 0; o < CK; o++)
+            for (ptrdiff_t i = 0; i < c; i++) {
+                double sum = 0, size = 0;
+
+                for (int e = 0; e < t->count; e++)
+                    if (t->entries[e].k == o) {
+                        const double term = t->entries[e].value *
+                                            x[(r * CI + t->entries[e].i) * ldx + i * sx] *
+                                            y[(r * CJ + t->entries[e].j) * ldy + i * sy];
+                        sum += term;
+                        size += fabs(term);
+                    }
+                /* two roundings for each entry on either side */
+                assert_true(fabs(z[(r * CK + o) * c + i] - sum) <=
+                            4 * t->count * DBL_EPSILON * size);
+            }
+    assert_true(z[rows * CK * c] == 7);
+}
+
+/* Every count of rows and channels: those that are turned, those in bands of rows, and those that fill vectors alone. */
+static void contractions_of_any_extents_are_sums_over_entries(void **state)
+{
+    const RelnEntry entries[] = {{0, 0, 0, 1}, {2, 1, 0, -0.5}, {1, 0, 1, 2}, {0, 1, 3, 1},
+                                 {1, 1, 3, 3}, {2, 0, 3, -1}}; /* none for the third coordinate */
+    const RelnTensor3 t = {CI, CJ, CK, 6, entries};
+    double x[ROWS * CI * CHANNELS], y[ROWS * CJ * CHANNELS];
+    RelnRng rng = reln_rng(6, 0);
+
+    (void)state;
+    fill_normal(&rng, ROWS * CI * CHANNELS, x);
+    fill_normal(&rng, ROWS * CJ * CHANNELS, y);
+    for (int reference = 0; reference < 2; reference++)
+        for (ptrdiff_t rows = 1; rows <= ROWS; rows += 3)
+            for (ptrdiff_t c = 1; c <= CHANNELS; c++)
+                for (int s = 0; s < 4; s++)
+                    check_contraction(reln_kernels(reference)->f64, &t, rows, c, s & 1, s >> 1, x,
+                                      y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +369,7 @@ int main(void)
         cmocka_unit_test(edges_are_as_the_functions_have_them),
         cmocka_unit_test(the_bits_of_a_number_do_not_depend_on_its_place),
         cmocka_unit_test(lanes_are_added_pairs_first),
+        cmocka_unit_test(contractions_of_any_extents_are_sums_over_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

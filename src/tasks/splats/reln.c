@@ -233,19 +233,22 @@ static RelnFeatures lifted(const RelnNet *net, const SplatsNet *m, const Inputs 
 
 /* ---- tokeniser ------------------------------------------------------------------------------------------------------------ */
 
-/* [pooled, own] W, the half of the pooled ones once for each group */
-static RelnNode *joined(const RelnNet *net, const char *pooled_name, const char *own_name,
-                        RelnNode *pooled, RelnNode *own, int to)
+/* The largest and the mean along an axis, side by side. The largest is one member's, and the error of a direction that it
+ * shows is that of one member; the mean has the shape of the whole. */
+static RelnFeatures pool_both(const RelnNet *net, const SplatsNet *m, RelnFeatures f, RelnAxis axis)
 {
-    return reln_add(net->graph, reln_nn_linear(net, own_name, own, to),
-                    reln_nn_linear(net, pooled_name, pooled, to));
+    RelnGraph *g = net->graph;
+    const RelnFeatures most = pool(net, m, f, axis);
+    RelnNode *x[2] = {most.x, reln_mean(g, f.x, axis)}, *s[2] = {most.s, reln_mean(g, f.s, axis)};
+
+    return (RelnFeatures){reln_concat(g, 2, x, RELN_C), reln_concat(g, 2, s, RELN_C)};
 }
 
 RelnFeatures splats_reln_tokens(const RelnNet *net, const SplatsNet *m, RelnFeatures f)
 {
     const RelnNet tok = reln_nn_within(net, "tok");
     RelnGraph *g = net->graph;
-    RelnFeatures most;
+    RelnFeatures all;
 
     f.x = reln_nn_linear(&tok, "x", f.x, m->token[0]);
     f.s = reln_gelu(g, reln_nn_dense(&tok, "s", f.s, m->token[1]));
@@ -253,11 +256,15 @@ RelnFeatures splats_reln_tokens(const RelnNet *net, const SplatsNet *m, RelnFeat
     f.x = gate(&tok, m, "g1", f.x);
     if (m->bracket)
         f.x = reln_add(g, f.x, bracket(&tok, m, "b1", f.x));
-    most = pool(&tok, m, f, RELN_Q);
-    f.x = gate(&tok, m, "g2", joined(&tok, "px", "ox", most.x, f.x, m->width));
+    all = pool_both(&tok, m, f, RELN_Q);
+    f.x = gate(&tok, m, "g2",
+               reln_add(g, reln_nn_linear(&tok, "ox", f.x, m->width),
+                        reln_nn_linear(&tok, "px", all.x, m->width)));
     f.s = reln_gelu(g, reln_add(g, reln_nn_dense(&tok, "os", f.s, m->scalars),
-                                reln_nn_linear(&tok, "ps", most.s, m->scalars)));
-    return pool(&tok, m, exchange(&tok, "e2", f), RELN_Q);
+                                reln_nn_linear(&tok, "ps", all.s, m->scalars)));
+    all = pool_both(&tok, m, exchange(&tok, "e2", f), RELN_Q);
+    return (RelnFeatures){reln_nn_linear(&tok, "tx", all.x, m->width),
+                          reln_nn_dense(&tok, "ts", all.s, m->scalars)};
 }
 
 /* ---- positions ------------------------------------------------------------------------------------------------------------ */
@@ -462,18 +469,17 @@ SplatsGuess splats_reln_guess(const RelnNet *net, const SplatsNet *m, SplatsPart
 
 /* ---- classifier -------------------------------------------------------------------------------------------------------------- */
 
-/* No class token, whose nine free numbers would be a direction: the largest matrix of each channel and its
- * invariants. What changes sign in a mirror adds up over tokens, so the mean of invariants is read, too. */
+/* No class token, whose nine free numbers would be a direction: the largest matrix of each channel, the mean one, and
+ * invariants of both. What changes sign in a mirror adds up over tokens, so that means tell left from right. */
 static RelnNode *read_out(const RelnNet *net, const SplatsNet *m, RelnFeatures y)
 {
     RelnGraph *g = net->graph;
-    const RelnFeatures most = pool(net, m, y, RELN_P);
-    RelnNode *twist = m->bracket ? bracket(net, m, "twist", most.x) : NULL;
-    RelnNode *parts[4] = {squash(g, form(net, most.x, most.x)),
-                          all_invariants(net, "read", most.x, twist), most.s,
-                          reln_mean(g, y.s, RELN_P)};
+    const RelnFeatures all = pool_both(net, m, y, RELN_P);
+    RelnNode *twist = m->bracket ? bracket(net, m, "twist", all.x) : NULL;
+    RelnNode *parts[3] = {squash(g, form(net, all.x, all.x)),
+                          all_invariants(net, "read", all.x, twist), all.s};
 
-    return reln_concat(g, 4, parts, RELN_C);
+    return reln_concat(g, 3, parts, RELN_C);
 }
 
 static RelnFeatures with_class_token(const RelnNet *net, const SplatsNet *m, RelnFeatures tokens)
