@@ -8,7 +8,7 @@
 #include "kit/metrics.h"
 #include "reln/random.h"
 
-/* Predictions and truth of all samples, filled fold by fold. */
+/* A Pool holds predictions and true values of all samples, filled fold by fold. */
 typedef struct Pool {
     RelnFolds *out;
     RelnLayout layout;
@@ -40,7 +40,7 @@ static RelnStatus make_room(Pool *p, const RelnReader *r)
                                                                              : RELN_ERR_NOMEM;
 }
 
-/* Put the predictions of a fold into their places; every sample belongs to one fold. */
+/* Copies the predictions of a fold to their places; every sample belongs to one fold. */
 static RelnStatus place(Pool *p, RelnReader *r, ptrdiff_t n)
 {
     const ptrdiff_t outputs = r->layout.outputs, truths = r->layout.truths;
@@ -102,7 +102,7 @@ static void tally_samples(const Pool *p, int target, RelnRng *rng, RelnTargetTal
     }
 }
 
-/* Deviations of all metrics over bootstrap draws of samples. */
+/* Computes standard deviations of all metrics over bootstrap draws of samples. */
 static void bootstrap(const Pool *p, int target)
 {
     RelnFolds *f = p->out;

@@ -1,4 +1,4 @@
-/* predict.c -- runs a trained model on a file of arrays: predictions, and how good they are. */
+/* predict.c -- runs a trained model on a file of arrays: predictions and their errors. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { BATCH = RELN_READER_BATCH };
 
-/* Prepare a reader whose archive is open. */
+/* Prepares a reader whose archive is open. */
 static RelnStatus begin(RelnReader *r, int threads, const RelnDataOptions *options)
 {
     if (threads > 1)
@@ -108,7 +108,7 @@ static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptr
     return count;
 }
 
-/* Bind the batch that begins at `first`, and announce the next one. */
+/* Binds the batch that begins at `first`, and announces the next one. */
 static RelnStatus bind(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
                        ptrdiff_t *count)
 {
@@ -195,7 +195,7 @@ RelnStatus reln_reader_predict(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows
     return RELN_OK;
 }
 
-/* Fail if some outputs are not finite; the message has their number and the first of them. */
+/* Fails if some outputs are not finite; the message has their number and the first of them. */
 static RelnStatus refuse_lost(const RelnReader *r, ptrdiff_t lost, ptrdiff_t first, ptrdiff_t n)
 {
     const bool narrow = reln_model_spec(r->model)->train.dtype != RELN_F64;
@@ -253,7 +253,8 @@ RelnStatus reln_reader_classes(RelnReader *r, int target, ptrdiff_t n, const ptr
     return RELN_OK;
 }
 
-/* The shape (N, channels, ...) of predictions, as in the target's array; a single channel is no axis. */
+/* Returns the shape (N, channels, ...) of predictions, as in the target's array; a single channel has no
+ * axis. */
 static RelnArray value_shape(const RelnReader *r, int t)
 {
     const RelnModel *model = r->model;
@@ -279,7 +280,7 @@ static RelnArray value_shape(const RelnReader *r, int t)
     return p;
 }
 
-/* The shape (N, [channels]) of variances, or (N, [channels,] n, n) of covariances. */
+/* Returns the shape (N, [channels]) of variances, or (N, [channels,] n, n) of covariances. */
 static RelnArray spread_shape(const RelnReader *r, int t)
 {
     const RelnSpecTarget *target = &reln_model_spec(r->model)->target[t];
@@ -352,7 +353,7 @@ static RelnStatus make_chances(const RelnReader *r, int t, double *y)
     return RELN_OK;
 }
 
-/* Where the arrays go, and how many there are. */
+/* A Wanted is the destination of the arrays, and their number. */
 typedef struct Wanted {
     int room, count;
     RelnArray *out;
@@ -469,7 +470,7 @@ RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays,
     return reln_predict_targets_arrays(model, n, arrays, threads, 1, out, &count);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- evaluation ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus tally_file(RelnModel *model, const char *data_path, int threads, RelnTally *tally)
 {

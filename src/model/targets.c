@@ -1,5 +1,5 @@
-/* targets.c -- the numbers of targets: how they lie in files and predictions, what the network sees of them, and how they
- * follow the symmetry. */
+/* targets.c -- the numbers of targets: their order in files and predictions, the form that the network sees,
+ * and the action of the symmetry. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,9 +89,9 @@ bool reln_model_needs_reference(const RelnModel *m)
     return false;
 }
 
-/* ---- what the network sees -------------------------------------------------------------------------------------------- */
+/* ---- the form that the network sees ----------------------------------------------------------------------------------- */
 
-/* Take the logarithm of covariances, relative to the sample's reference where the model has one. */
+/* Computes the logarithm of covariances, relative to the sample's reference if the model has one. */
 RelnStatus reln_model_lift_target(const RelnModel *m, const LiftWork *w, int target,
                                   const double *t, double *out)
 {
@@ -221,7 +221,7 @@ RelnStatus reln_model_act_target(const RelnModel *m, const RelnLayout *layout, c
 
 /* ---- constants -------------------------------------------------------------------------------------------------------- */
 
-/* Of covariances, the traces of T and of T^2 for the logarithms T: both are invariant. */
+/* For covariances, adds the traces of T and of T^2 for the logarithms T: both are invariant. */
 static RelnStatus add_logs(const RelnModel *m, const LiftWork *w, int target, const double *t,
                            double weight, TargetSums *s)
 {
@@ -258,14 +258,14 @@ RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int targe
     return RELN_OK;
 }
 
-/* The root of a mean square; 1 where all numbers are 0. */
+/* Returns the root of a mean square; 1 if all numbers are 0. */
 static double root(double square, double numbers)
 {
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
 }
 
-/* Weights by which every class counts alike: N / (classes N_c), as scikit-learn's "balanced"; a class without a sample has
- * weight 1. They become the weights of the SPEC. */
+/* Computes weights that give every class the same total: N / (classes N_c), like scikit-learn's "balanced"; a
+ * class without a sample has weight 1. They become the weights of the SPEC. */
 static void balance(RelnSpecTarget *t, const TargetSums *s)
 {
     for (int c = 0; c < t->classes; c++)
@@ -284,7 +284,7 @@ void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *s)
         balance(t, s);
     if (!t->normalise || t->as == RELN_TARGET_CLASS || !(s->numbers > 0))
         return;
-    if (t->as == RELN_TARGET_COVARIANCE) /* only numbers of the diagonal have a mean */
+    if (t->as == RELN_TARGET_COVARIANCE) /* only the diagonal has a mean */
         diagonal /= m->n;
     c->mean =
         t->as == RELN_TARGET_SCALAR || t->as == RELN_TARGET_COVARIANCE ? s->sum / diagonal : 0;
