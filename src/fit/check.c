@@ -33,12 +33,13 @@ typedef struct Checker {
     RelnCtx *ctx;
     RelnArena arena;
     RelnModel *model;
-    int total, n_inputs;    /* number of draws of each condition number */
-    int draws, first, room; /* the current block: number of draws, first draw, and largest number of draws */
-    int blocks;             /* number of blocks so far */
-    const ptrdiff_t *rows;  /* rows of the archive, one for each draw; NULL: the first rows */
+    int total, n_inputs; /* number of draws of each condition number */
+    int draws, first,
+        room;   /* the current block: number of draws, first draw, and largest number of draws */
+    int blocks; /* number of blocks so far */
+    const ptrdiff_t *rows; /* rows of the archive, one for each draw; NULL: the first rows */
     RelnPool *pool;
-    Net own, wide; /* in its own precision and in double; the same Net if that is double */
+    Net own, wide;        /* in its own precision and in double; the same Net if that is double */
     RelnArchive *archive; /* the caller's samples, or */
     RelnArray *random;    /* random samples, if they are `drawn` */
     bool drawn;
@@ -106,8 +107,8 @@ static RelnStatus add_edges(Checker *c, int *count)
 {
     const RelnSpecEdges *e = &reln_model_spec(c->model)->edges;
     const int points = reln_model_points(c->model);
-    double *values = reln_arena_alloc(&c->arena, (size_t)c->draws * (size_t)points * 2,
-                                      sizeof *values);
+    double *values =
+        reln_arena_alloc(&c->arena, (size_t)c->draws * (size_t)points * 2, sizeof *values);
 
     for (int i = 0; values && i < c->draws * points; i++) {
         values[2 * i] = i % points;

@@ -32,12 +32,13 @@ typedef struct RelnTargetTally {
         mean_of_truth; /* subtracted from the true values, so that no digits of their variance are lost */
     double loss, weight; /* sums */
     double square, absolute, numbers;
-    double sum, sum_square;                    /* sums over the true values minus mean_of_truth */
-    double nll, nees, within[RELN_SCORE_BINS]; /* for normal densities; `within`: number of values in each
+    double sum, sum_square; /* sums over the true values minus mean_of_truth */
+    double nll, nees,
+        within[RELN_SCORE_BINS];       /* for normal densities; `within`: number of values in each
                                                 * tenth */
-    double below[RELN_SPEC_QUANTILES];         /* for quantiles: how often the true value is below */
-    double distance;                           /* for covariances: sum of squared distances */
-    double things;                             /* number of densities or covariances */
+    double below[RELN_SPEC_QUANTILES]; /* for quantiles: how often the true value is below */
+    double distance;                   /* for covariances: sum of squared distances */
+    double things;                     /* number of densities or covariances */
 } RelnTargetTally;
 
 void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model,
@@ -117,7 +118,7 @@ typedef struct RelnReader {
     bool (*asked)(void *self); /* whether to stop, with RELN_ERR_STOPPED; NULL: never */
     void *self;
     RelnLayout layout;
-    bool concatenated; /* points of all samples lie one behind the other in the file: */
+    bool concatenated;    /* points of all samples lie one behind the other in the file: */
     ptrdiff_t all_points; /* so many */
     double *y, *target;
     double *losses;  /* of a batch, (samples, layout.losses), where the graph computes them */
@@ -177,9 +178,9 @@ const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
 /* A RelnLive is the state of a run's files during the run: which evaluations they show, and when they were
  * written. */
 typedef struct RelnLive {
-    int n_rows;                  /* rows of the record that are in metrics.csv */
-    uint64_t step;               /* step of the best evaluation that is in model.safetensors; 0: none */
-    double saved, shown;         /* times at which the model and the page were last written; 0: never */
+    int n_rows;          /* rows of the record that are in metrics.csv */
+    uint64_t step;       /* step of the best evaluation that is in model.safetensors; 0: none */
+    double saved, shown; /* times at which the model and the page were last written; 0: never */
     double save_cost, show_cost; /* seconds that each write took */
     int shown_rows;              /* rows of the record that are on the page */
     bool pending;                /* the model or the page is older than the record */
@@ -240,7 +241,8 @@ RelnStatus reln_fit_record_grow(RelnFit *fit);
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
 
-char *reln_fit_path(RelnFit *fit, const char *name); /* a path in the folder; NULL when memory is out */
+char *reln_fit_path(RelnFit *fit,
+                    const char *name); /* a path in the folder; NULL when memory is out */
 /* Writes model.safetensors, results.json and report.html of a run that has ended. */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);
 /* Writes results.json and report.html of a run that is not finished. */

@@ -117,7 +117,8 @@ static RelnStatus gather_metrics(Outcome *o)
                          .self = fit->options.self,
                          .borrowed = true};
     const ptrdiff_t *train = fit->rows + fit->n_validation;
-    RelnReader other = reader; /* a reader without ranks, because the other ranks do not take part in this */
+    RelnReader other =
+        reader; /* a reader without ranks, because the other ranks do not take part in this */
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)

@@ -47,8 +47,8 @@ RelnStatus reln_reader_plan(RelnReader *r)
 
     r->layout = reln_data_layout(r->data);
     RELN_TRY(count_points(r));
-    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .sizes = sizes},
-                              &r->net));
+    RELN_TRY(
+        reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .sizes = sizes}, &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
                               &(RelnPlanOptions){.pool = r->pool,
                                                  .comm = r->comm,

@@ -17,9 +17,10 @@ _Static_assert((int)BUFFER >= (int)RELN_NPY_MAX_LEAD, "a header is read at once"
 typedef struct Array {
     RelnNpyHeader header; /* its `data` counts from the beginning of the entry */
     RelnSource *source;
-    uint64_t begin;        /* offset of the numbers in the source */
-    unsigned char *memory; /* or the address of the numbers; freed with the archive unless `borrowed` */
-    RelnSource spill;      /* or, if `spilled`, an unnamed temporary file with the numbers */
+    uint64_t begin; /* offset of the numbers in the source */
+    unsigned char
+        *memory;      /* or the address of the numbers; freed with the archive unless `borrowed` */
+    RelnSource spill; /* or, if `spilled`, an unnamed temporary file with the numbers */
     bool spilled, borrowed;
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */

@@ -13,7 +13,7 @@ typedef enum RelnWindowRule {
     RELN_WINDOW_MEAN,
     RELN_WINDOW_SET,  /* as many as the row has, and zeros behind them: (length, ...) */
     RELN_WINDOW_SIZE, /* how many the row has */
-    RELN_WINDOW_ROW   /* the row of that number of an array that has one for each, whatever its steps */
+    RELN_WINDOW_ROW /* the row of that number of an array that has one for each, whatever its steps */
 } RelnWindowRule;
 
 typedef struct RelnWindowArray {

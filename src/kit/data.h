@@ -32,9 +32,10 @@ typedef struct RelnDataOptions {
     bool without_target; /* the target is not needed: predictions */
     size_t budget;       /* limit on the bytes of lifted data; 0: 1 GiB */
     double augment;      /* condition number of random frames; 0: none */
-    bool windows; /* arrays are (N, P, ...) even where the SPEC cuts recordings, of any times, or names offsets, which are then
+    bool
+        windows; /* arrays are (N, P, ...) even where the SPEC cuts recordings, of any times, or names offsets, which are then
                    * numbers of points */
-    bool jitter;   /* windows of recordings begin later by the SPEC's jitter, in each epoch */
+    bool jitter; /* windows of recordings begin later by the SPEC's jitter, in each epoch */
     uint64_t seed; /* of the frames, and of the split */
     /* Find the constants of the model (reln_data_normalise()) in the same pass, on the rows that reln_data_split() with
      * this seed leaves for training when it takes this share for validation. */

@@ -160,7 +160,7 @@ typedef struct RelnModelOptions {
                  * "loss2" */
     bool taps;
     RelnWeights weights; /* of the loss: reln_data_weighted() */
-    RelnSizes sizes; /* of the sets that it is to take: reln_data_sizes(); 0: usual ones */
+    RelnSizes sizes;     /* of the sets that it is to take: reln_data_sizes(); 0: usual ones */
 } RelnModelOptions;
 
 typedef struct RelnModelGraph {

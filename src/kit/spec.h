@@ -59,9 +59,10 @@ typedef struct RelnSpecInput {
     char mask[RELN_SPEC_NAME]; /* (N, P), 1 for a point, 0 for padding; "": all are points */
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
-    char offsets[RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples lie one behind the other, (T, ...),
+    char offsets
+        [RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples lie one behind the other, (T, ...),
                                    * and those of sample i begin at offset i */
-    int most;             /* points of a set that are used, the first ones; 0: all */
+    int most;      /* points of a set that are used, the first ones; 0: all */
     bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 
@@ -75,19 +76,20 @@ typedef enum RelnSequenceTarget {
 
 /* Settings for points in the order of time, and for cutting windows from recordings. */
 typedef struct RelnSpecSequence {
-    int length;                     /* steps of a window; 0: arrays are (N, P, ...), already cut */
-    int stride;                     /* steps between the beginnings of windows */
-    int jitter;                     /* in training, a window begins up to so many steps later */
-    char time[RELN_SPEC_NAME];      /* (T,) or (N, P): times of the steps; "": `step` apart */
-    char recording[RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one recording */
+    int length;                /* steps of a window; 0: arrays are (N, P, ...), already cut */
+    int stride;                /* steps between the beginnings of windows */
+    int jitter;                /* in training, a window begins up to so many steps later */
+    char time[RELN_SPEC_NAME]; /* (T,) or (N, P): times of the steps; "": `step` apart */
+    char recording
+        [RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one recording */
     double step;
     double gap; /* longest step inside a recording; 0: ten times the median */
     RelnSequenceTarget target;
-    char
-        estimate[RELN_SPEC_NAME]; /* an input whose integral over the window is the estimate that the network
+    char estimate
+        [RELN_SPEC_NAME]; /* an input whose integral over the window is the estimate that the network
                                    * corrects */
-    bool causal;                  /* no step depends on a later one */
-    int taps;                     /* width of convolutions */
+    bool causal;          /* no step depends on a later one */
+    int taps;             /* width of convolutions */
 } RelnSpecSequence;
 
 typedef enum RelnTargetAs {
@@ -156,7 +158,7 @@ typedef struct RelnSpecModel {
     int parameters; /* 0: `width` is given; otherwise the width with the nearest number of parameters is
                      * used */
     int depth;      /* number of blocks */
-    int n_steps;    /* 0: the default of the kind */
+    int n_steps; /* 0: the default of the kind */
     RelnStepKind steps[RELN_SPEC_WORDS];
     RelnPoolKind pool;
     RelnForm form;
@@ -165,8 +167,8 @@ typedef struct RelnSpecModel {
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: the width of the model */
     RelnActivation activation;
-    int sums;       /* for a set: number of sums among which its points are divided */
-    int heads;      /* of a transformer */
+    int sums;  /* for a set: number of sums among which its points are divided */
+    int heads; /* of a transformer */
     int neighbours; /* for a graph: number of nearest points that send to each; 0: all points of the set */
 } RelnSpecModel;
 
@@ -265,7 +267,8 @@ size_t reln_spec_template(char *text, size_t size);
 
 /* ---- settings of training ------------------------------------------------------------------------------------------- */
 
-uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch); /* steps of the whole run */
+uint64_t reln_spec_steps(const RelnSpec *spec,
+                         uint64_t steps_per_epoch); /* steps of the whole run */
 /* Steps between evaluations. */
 uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
 RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);

@@ -18,7 +18,7 @@ typedef struct RelnDataFound {
     int weights;
     bool point_weights; /* weights are (N, P) */
     int edges, edge_mask, edge_sizes, edge_places;
-    ptrdiff_t count;    /* samples */
+    ptrdiff_t count; /* samples */
 } RelnDataFound;
 
 /* shapes.c: finds the arrays of a SPEC, for a symmetry of n x n matrices with dim Lie generators. Fails when
@@ -90,8 +90,8 @@ struct RelnData {
     double *lifted[SLOT_COUNT]; /* one sample */
     int32_t *points;            /* of every row; NULL without a mask */
     ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
-    int32_t *degrees;     /* of every point: edges to it; NULL: none are given */
-    int32_t *from;        /* of every edge, by the point that it goes to: the point that it is from */
+    int32_t *degrees;           /* of every point: edges to it; NULL: none are given */
+    int32_t *from; /* of every edge, by the point that it goes to: the point that it is from */
     ptrdiff_t *first_edge; /* of every row: edges before it */
     int largest_edges, largest_degree;
     bool resident;

@@ -148,16 +148,15 @@ RelnStatus reln_data_read_edges(RelnData *d)
     e.mask = reln_arena_alloc(&d->arena, places, sizeof *e.mask);
     e.point = reln_arena_alloc(&d->arena, places, sizeof *e.point);
     next = reln_arena_alloc(&d->arena, places, sizeof *next);
-    d->degrees = reln_arena_alloc(&d->arena, (size_t)d->first[d->found.count] + 1,
-                                  sizeof *d->degrees);
-    d->first_edge =
-        reln_arena_alloc(&d->arena, (size_t)d->found.count + 1, sizeof *d->first_edge);
+    d->degrees =
+        reln_arena_alloc(&d->arena, (size_t)d->first[d->found.count] + 1, sizeof *d->degrees);
+    d->first_edge = reln_arena_alloc(&d->arena, (size_t)d->found.count + 1, sizeof *d->first_edge);
     if (!e.pairs || !e.there || !e.mask || !e.point || !next || !d->degrees || !d->first_edge)
         return RELN_ERR_NOMEM;
     for (ptrdiff_t row = 0; row < d->found.count; row++)
         RELN_TRY(count_sample(&e, row));
-    d->from = reln_arena_alloc(&d->arena, (size_t)d->first_edge[d->found.count] + 1,
-                               sizeof *d->from);
+    d->from =
+        reln_arena_alloc(&d->arena, (size_t)d->first_edge[d->found.count] + 1, sizeof *d->from);
     if (!d->from)
         return RELN_ERR_NOMEM;
     for (ptrdiff_t row = 0; row < d->found.count; row++)

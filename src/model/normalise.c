@@ -6,7 +6,8 @@
 
 #include "model/data.h"
 
-#define UNITS 100.0    /* inputs that differ from training by this factor are probably in other units */
+#define UNITS                                                                                      \
+    100.0 /* inputs that differ from training by this factor are probably in other units */
 enum { LOOKED = 256 }; /* samples that are compared with the training data */
 
 /* ---- splitting ---------------------------------------------------------------------------------------------------------- */

@@ -521,7 +521,8 @@ static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
 
     if (spec_of(b)->variance == RELN_VARIANCE_SCALAR && !reln_model_is_mlp(b->m))
         return reln_loss_gaussian(b->g, r.value, r.spread, t);
-    if (spec_of(b)->variance == RELN_VARIANCE_SCALAR) { /* the numbers of one value become K again */
+    if (spec_of(b)->variance ==
+        RELN_VARIANCE_SCALAR) { /* the numbers of one value become K again */
         const int size = reln_model_target_size(b->m, b->target);
         const RelnDims dims = {.p = channels_of(b), .k = size, .c = 1};
 

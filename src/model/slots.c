@@ -82,8 +82,8 @@ static void find_points(RelnModel *m)
             m->points = m->shapes.input[i].points;
             m->most = m->spec.input[i].most;
             m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] ||
-                        m->spec.input[i].offsets[0] || m->most > 0 ||
-                        reln_model_is_structured(m) || has_targets_of_points(m);
+                        m->spec.input[i].offsets[0] || m->most > 0 || reln_model_is_structured(m) ||
+                        has_targets_of_points(m);
         }
 }
 

@@ -51,8 +51,8 @@ static const Bad bad[] = {
      "spec.yaml:4: edges have no name; wanted {name: ARRAY}"},
     {GOOD "edges: {name: e, mask: m, count: k}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges have a mask and a count; wanted one of them"},
-    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, count: k, offsets: o}]\n"
-     GOOD_TARGET,
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, count: k, offsets: "
+     "o}]\n" GOOD_TARGET,
      "spec.yaml:2: input v: offsets are for points without a mask and a count; wanted points: true "
      "beside it, and one of these"},
     {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, points: true}\n",
