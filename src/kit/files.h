@@ -2,6 +2,7 @@
 #ifndef KIT_FILES_H
 #define KIT_FILES_H
 
+#include "reln/comm.h"
 #include "reln/io.h"
 
 #ifdef __cplusplus
@@ -37,6 +38,9 @@ RelnStatus reln_folder_sweep(RelnCtx *ctx, const char *path, int *n_removed);
 
 /* ---- archives ------------------------------------------------------------------------------------------------------ */
 
+/* Unpack the packed arrays of an archive that all ranks have opened: each array once on every machine. The arrays that this rank
+ * has unpacked itself, or that others could not offer, are its own. */
+RelnStatus reln_archive_share(RelnArchive *archive, RelnCtx *ctx, const RelnComm *comm);
 /* Bytes that a row of an array has in its file, unpacked. */
 size_t reln_archive_row_bytes(const RelnArchive *archive, int index);
 
