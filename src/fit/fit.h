@@ -10,10 +10,12 @@
 #include "reln/fit.h"
 #include "reln/io.h"
 
-/* A hash of the arrays' names, shapes and numbers. Version 1 looks at some rows of large arrays only: it is kept for
- * runs that began with it. */
-enum { RELN_FINGERPRINT = 2 };
-RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int version, uint64_t *out);
+/* A hash of the arrays' names, shapes and numbers. Versions 1, which looks at some rows of large arrays only, and 2, which ranks
+ * cannot share, are kept for runs that began with them. */
+enum { RELN_FINGERPRINT = 3 };
+RelnStatus reln_archive_fingerprint(RelnArchive *archive, const RelnComm *comm, RelnCtx *ctx,
+                                    int version, uint64_t *out);
+uint64_t reln_archive_layout(const RelnArchive *archive); /* of names and shapes alone */
 
 /* ---- errors of predictions ----------------------------------------------------------------------------------------- */
 
@@ -159,10 +161,11 @@ struct RelnFit {
     RelnFolderLock *lock;
     RelnPool *pool;
     RelnArchive *archive, *validation_archive; /* the latter NULL: no separate file */
-    uint64_t fingerprint;
+    uint64_t fingerprint, own_data; /* of the data: found by all ranks; of some rows, by this one */
     RelnModel *model;
     RelnData *data, *plain; /* training data; the same without random frames, for evaluation */
-    ptrdiff_t *rows;        /* of validation, then of training */
+    RelnParting parting;    /* of the training data */
+    ptrdiff_t *rows;        /* of validation */
     ptrdiff_t n_validation, n_train;
     ptrdiff_t *batch; /* rows of a batch */
     RelnModelGraph net;
@@ -200,6 +203,9 @@ RelnStatus reln_fit_record_grow(RelnFit *fit);
  * that are older than the run. */
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
+
+/* Rows first .. first+n-1 of those for training, in the order of the file. */
+void reln_fit_training_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows);
 
 char *reln_fit_path(RelnFit *fit, const char *name); /* in the folder; NULL when memory is out */
 /* model.safetensors, results.json, report.html of a run that has ended */

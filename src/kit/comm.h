@@ -20,6 +20,14 @@ static inline int reln_comm_size(const RelnComm *comm)
     return comm ? comm->size : 1;
 }
 
+/* Things 0 .. n-1 are shared out to ranks: rank r has those from part r on, up to part r + 1. */
+static inline ptrdiff_t reln_comm_part(const RelnComm *comm, ptrdiff_t n, int rank)
+{
+    const int size = reln_comm_size(comm);
+
+    return n / size * rank + n % size * rank / size;
+}
+
 /* Is it a communicator that can be used? RELN_ERR_ARG otherwise. */
 RelnStatus reln_comm_check(RelnCtx *ctx, const RelnComm *comm);
 

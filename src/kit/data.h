@@ -15,6 +15,7 @@
 #ifndef KIT_DATA_H
 #define KIT_DATA_H
 
+#include "kit/comm.h"
 #include "kit/model.h"
 #include "reln/io.h"
 #include "reln/plan.h"
@@ -41,6 +42,10 @@ typedef struct RelnDataOptions {
     bool normalise;
     double validation;
     RelnFold fold; /* or all but this fold */
+    bool blocks;   /* and of a large file whole blocks of rows, as reln_parting_make() */
+    const RelnComm *
+        comm; /* ranks that open the same data: each looks at a part of the rows; NULL: one process */
+    bool known; /* the numbers have been looked at before: not once more */
 } RelnDataOptions;
 
 typedef struct RelnData RelnData;
@@ -72,6 +77,22 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
  * rows. */
 RelnStatus reln_data_divide(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
                             ptrdiff_t *rows, ptrdiff_t *n_validation, ptrdiff_t *n_train);
+/* Rows of validation and of training, by their number: items of `block` rows each, and at the end rows for training that make
+ * no whole item. */
+typedef struct RelnParting {
+    ptrdiff_t n_validation, n_train; /* rows */
+    ptrdiff_t block;                 /* 1: items are rows */
+    ptrdiff_t *items, n_items;       /* those of validation, then those of training */
+} RelnParting;
+
+/* reln_data_divide() or, with `blocks` and a share of more than 2^20 samples, blocks of RELN_SHUFFLE_BLOCK rows: their number
+ * is all that is kept. Cleared with reln_parting_clear(), even where it fails. */
+RelnStatus reln_parting_make(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
+                             bool blocks, RelnParting *out);
+void reln_parting_clear(RelnCtx *ctx, RelnParting *split);
+/* Row number i: of validation first, then those of training from n_validation on. */
+ptrdiff_t reln_parting_row(const RelnParting *split, ptrdiff_t i);
+
 /* How many folds an array of fold numbers has: one more than its largest number. Every fold must have a sample. */
 RelnStatus reln_data_folds(RelnCtx *ctx, RelnArchive *archive, const char *array, int *count);
 

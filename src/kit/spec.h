@@ -166,6 +166,11 @@ typedef struct RelnSpecModel {
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;
 
+typedef enum RelnSpecShuffle { RELN_SHUFFLE_ROWS, RELN_SHUFFLE_BLOCKS } RelnSpecShuffle;
+
+/* Of RELN_SHUFFLE_BLOCKS: rows that are neighbours in the file, and blocks of them whose rows are mixed. */
+enum { RELN_SHUFFLE_BLOCK = 1024, RELN_SHUFFLE_WINDOW = 32 };
+
 /* One of several parts of the samples, the rest of which is for training: parts of equal size by the shuffle of the seed
  * (`count` of them), or by an array of fold numbers (its name). count 0 and name "": there are no folds. */
 typedef struct RelnFold {
@@ -187,6 +192,7 @@ typedef struct RelnSpecTrain {
     int epochs, steps; /* one of them; the other is 0 */
     int batch;
     int lanes; /* partial sums of a batch */
+    RelnSpecShuffle shuffle;
     RelnSpecOptimiser optimizer;
     double lr;
     double betas[2];

@@ -106,9 +106,9 @@ RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdif
 RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask);
 /* Read rows first .. first+n-1, at most a piece, into d->raw. */
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
-/* Call visit() for every row, with its number and its place in d->raw. */
+/* Call visit() for rows first .. end-1, with their number and their place in d->raw. */
 typedef RelnStatus Visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self);
-RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self);
+RelnStatus reln_data_walk(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit, void *self);
 /* Check that every mask consists of 0 and 1 and has a point; counts into d->points and d->first. */
 RelnStatus reln_data_count_points(RelnData *d);
 /* Check that row i of d->raw is as the SPEC wants it. */
@@ -148,18 +148,35 @@ void reln_ahead_clear(RelnData *d);
 
 /* ---- normalise.c ----------------------------------------------------------------------------------------------------- */
 
-/* Sums over the training rows, added up while the rows are read. */
+/* The rows that sums are taken over: items of `block` rows, and all behind the last one. */
+typedef struct Counted {
+    bool *items;
+    ptrdiff_t n_items, block;
+} Counted;
+
+/* Sums over the training rows of one stretch of the data, added up while the rows are read. */
 typedef struct Sums {
-    bool *counts; /* rows that do */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
     TargetSums target[RELN_SPEC_TARGETS];
     double points, samples;
 } Sums;
 
-/* Mark the rows that `options` leave for training. */
-RelnStatus reln_sums_begin(RelnData *d, Sums *sums);
+/* Mark the rows that `options` leave for training; the caller frees out->items. */
+RelnStatus reln_count_training(RelnData *d, Counted *out);
+bool reln_counts(const Counted *counted, ptrdiff_t row);
 /* Add row i of d->raw, which is lifted in d->lifted. */
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
+/* Add the sums of the next stretch. */
+void reln_sums_join(Sums *sums, const Sums *next);
+
+/* What visit() is given in a pass over the data. */
+typedef struct Pass {
+    const Counted *counted; /* NULL: nothing is summed */
+    Sums *sums;             /* of the stretch at hand */
+} Pass;
+/* Visit all rows, or those of this rank where ranks share them, and find the constants of the model from the sums over the rows
+ * that count; counted NULL: the constants are not changed. */
+RelnStatus reln_data_pass(RelnData *d, const Counted *counted, bool share, Visit *visit);
 /* Compute the constants of the model from the sums. */
 void reln_sums_finish(const RelnData *d, const Sums *sums);
 
