@@ -90,12 +90,14 @@ typedef struct TaskFields {
     size_t size; /* of the struct */
 } TaskFields;
 
-/* How a curve of task_curve() is drawn when it is not a line against the step of training. */
+/* How a curve of task_curve() is drawn when it is not a line against the step of training. The figure of curves "A|1",
+ * "A|2" ... has the beginning of A for its name. */
 typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
     bool cloud;         /* points in a plane, one unit as long on both axes */
+    bool table;         /* curves "A|1", "A|2" ...: a table, whose rows and columns they name */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
     bool hidden;        /* it is kept with the run and not drawn */
 } TaskFigure;
@@ -221,7 +223,7 @@ double task_best_metric(const RelnTrainer *trainer, bool highest);
 /* Elements of the parameters that an optimiser trains in this store. */
 size_t task_trained(const RelnStore *store);
 
-/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot, A: those of the first run that has them. */
+/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot or a table, A: those of the first run that has them. */
 #define TASK_SERIES '|'
 
 /* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a
