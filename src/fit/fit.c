@@ -250,6 +250,14 @@ static RelnStatus split(RelnFit *fit)
     return RELN_OK;
 }
 
+static bool draws_points(const RelnSpec *spec)
+{
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].draw)
+            return true;
+    return false;
+}
+
 static RelnStatus open_sets(RelnFit *fit, bool normalise)
 {
     RelnDataOptions moved = data_options(fit, true), still = data_options(fit, false);
@@ -259,7 +267,7 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     moved.validation = own ? 0 : fit->spec.train.validation;
     moved.fold = fit->spec.train.fold;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0)
+    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec))
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
     return split(fit);
@@ -276,8 +284,7 @@ static RelnStatus plan(RelnFit *fit)
 
     RELN_TRY(reln_model_build(
         fit->model,
-        &(RelnModelOptions){
-            .train = true, .loss = true, .largest = reln_data_largest(fit->data)},
+        &(RelnModelOptions){.train = true, .loss = true, .largest = reln_data_largest(fit->data)},
         &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));

@@ -34,7 +34,7 @@ typedef struct RelnDataOptions {
     double augment;      /* condition number of random frames; 0: none */
     bool
         windows; /* arrays are windows (N, P, ...) even where the SPEC cuts recordings, of any times */
-    bool jitter;   /* windows of recordings begin later by the SPEC's jitter, in each epoch */
+    bool jitter; /* in each epoch windows begin later by the SPEC's jitter, and points are drawn */
     uint64_t seed; /* of the frames, and of the split */
     /* Find the constants of the model (reln_data_normalise()) in the same pass, on the rows that reln_data_split() with
      * this seed leaves for training when it takes this share for validation. */

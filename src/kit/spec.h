@@ -60,6 +60,7 @@ typedef struct RelnSpecInput {
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
     int most;             /* points of a set that are used, the first ones; 0: all */
+    bool draw;            /* while it learns, so many at random, others in each epoch */
     bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 

@@ -62,8 +62,9 @@ struct RelnData {
     double *seen;                      /* one sample of a target as the network sees it */
 };
 
-/* data.c: do windows begin somewhere else in every epoch? */
+/* data.c: do windows begin somewhere else in every epoch? Are other points of a set used? */
 bool reln_data_shakes(const RelnData *d);
+bool reln_data_draws(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
@@ -78,6 +79,8 @@ RelnStatus reln_data_make_rows(RelnData *d, int places);
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
 /* Read the masks of rows, (n, points): from the mask, from the counts, or ones. */
 RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask);
+/* Set the mask of a row of d->raw, the first one, to points drawn from all of its sample. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng);
 /* Read rows first .. first+n-1, at most a piece, into d->raw. */
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
 /* Call visit() for every row, with its number and its place in d->raw. */

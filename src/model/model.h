@@ -70,6 +70,7 @@ struct RelnModel {
     const RelnRep *rep;    /* features */
     int points;            /* places for points of a sample; 0: no sets */
     int most;              /* of them that are used; 0: all */
+    bool draws;            /* while it learns, at random */
     bool ragged;           /* points are rows, as many as each sample has */
     bool relative;         /* lifts have a reference */
     bool reference;        /* plans of it take the reference kernels */
