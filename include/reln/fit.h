@@ -59,6 +59,14 @@ typedef struct RelnFitOptions {
     bool no_check; /* omit the equivariance check at the end of a run */
 } RelnFitOptions;
 
+/* A RelnFitRank says what one process did in the steps and evaluations of a run, since the run began or was
+ * resumed. */
+typedef struct RelnFitRank {
+    uint64_t shards;     /* shards run by this process, counted in every phase of a step */
+    uint64_t bytes_read; /* bytes read of data that are not in memory: this process's samples only */
+    double waited;       /* share of the time in which the process waited for data */
+} RelnFitRank;
+
 /* A RelnFitResult is the result of a run, or its state so far. */
 typedef struct RelnFitResult {
     RelnTrainEnd end;
@@ -75,6 +83,10 @@ typedef struct RelnFitResult {
         *note; /* a notice for the user, such as that an older checkpoint had to be used; or "" */
     char warning[256]; /* of a finished run: the text of reln_check_note(), and the data it refers to; or
                         * "" */
+    bool streamed;     /* the data are read batch by batch: they do not fit in memory, or move */
+    double waited;     /* share of the time since the run began or was resumed in which this process waited for data */
+    int n_ranks;       /* number of processes of a run that has ended; 0 before */
+    const RelnFitRank *ranks;
 } RelnFitResult;
 
 typedef struct RelnFit RelnFit;

@@ -1,6 +1,7 @@
 /* base.c -- status texts, the context, memory through it, arenas. */
 #include "base/base.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 
 struct RelnCtx {
     RelnAllocator allocator;
+    pthread_mutex_t allocating; /* held while the allocator is called */
     atomic_uint_least64_t n_allocations;
     atomic_uint_least64_t n_live;
     atomic_flag
@@ -63,14 +65,18 @@ RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out)
         return RELN_ERR_NOMEM;
     memset(ctx, 0, sizeof *ctx);
     atomic_flag_clear(&ctx->failing);
+    (void)pthread_mutex_init(&ctx->allocating,
+                             NULL); /* which cannot fail with default attributes */
     ctx->allocator = a;
     return RELN_OK;
 }
 
 void reln_ctx_destroy(RelnCtx *ctx)
 {
-    if (ctx)
-        ctx->allocator.release(ctx->allocator.user, ctx);
+    if (!ctx)
+        return;
+    pthread_mutex_destroy(&ctx->allocating);
+    ctx->allocator.release(ctx->allocator.user, ctx);
 }
 
 const char *reln_ctx_error(const RelnCtx *ctx)
@@ -119,6 +125,14 @@ void reln_ctx_share(RelnCtx *ctx)
         ctx->shared = true;
 }
 
+void reln_ctx_copy_error(RelnCtx *ctx, size_t size, char *text)
+{
+    while (atomic_flag_test_and_set_explicit(&ctx->failing, memory_order_acquire))
+        continue;
+    snprintf(text, size, "%s", ctx->message);
+    atomic_flag_clear_explicit(&ctx->failing, memory_order_release);
+}
+
 RelnStatus reln_null(RelnCtx *ctx, const char *function)
 {
     return reln_fail(ctx, RELN_ERR_ARG, "%s: NULL where a pointer is needed", function);
@@ -148,7 +162,9 @@ static void *take(RelnCtx *ctx, size_t count, size_t size, bool zeroed)
 
     if (!__builtin_mul_overflow(count, size, &n_bytes) && n_bytes <= SIZE_MAX / 2) {
         n_bytes = (n_bytes / RELN_ALIGN + 1) * RELN_ALIGN;
+        pthread_mutex_lock(&ctx->allocating);
         block = ctx->allocator.alloc(ctx->allocator.user, n_bytes);
+        pthread_mutex_unlock(&ctx->allocating);
     }
     if (!block) {
         reln_fail(ctx, RELN_ERR_NOMEM, "out of memory: %zu elements of %zu bytes wanted", count,
@@ -175,7 +191,9 @@ void reln_free(RelnCtx *ctx, void *block)
     if (!block)
         return;
     atomic_fetch_sub_explicit(&ctx->n_live, 1, memory_order_relaxed);
+    pthread_mutex_lock(&ctx->allocating);
     ctx->allocator.release(ctx->allocator.user, block);
+    pthread_mutex_unlock(&ctx->allocating);
 }
 
 /* A chunk is its header, then payload from the next RELN_ALIGN boundary on. */

@@ -29,6 +29,9 @@ RelnStatus reln_fail(RelnCtx *ctx, RelnStatus status, const char *format, ...)
 #define reln_fail(ctx, status, ...) ((void)(reln_fail)(ctx, status, __VA_ARGS__), (status))
 #endif
 
+/* Copy the message of the last failure. Other threads may fail at the same time. */
+void reln_ctx_copy_error(RelnCtx *ctx, size_t size, char *text);
+
 /* Whether all ranks know the last error (kit/comm.h); reln_ctx_share() marks it so, a new error clears the
  * mark. */
 bool reln_ctx_shared(const RelnCtx *ctx);

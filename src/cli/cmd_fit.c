@@ -1,6 +1,7 @@
 /* cmd_fit.c -- `reln fit`: a model trained on the user's arrays. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -36,6 +37,7 @@ static const char help[] =
 
 typedef struct Watch {
     CliProgress progress;
+    const RelnFit *fit;
     bool validated; /* there are samples for it: scores are not those of training */
     bool class;
     uint64_t steps_per_epoch;
@@ -46,9 +48,12 @@ typedef struct Watch {
 static void show_row(Watch *watch, const RelnTrainProgress *p)
 {
     const RelnTrainRow *row = p->row;
-    char text[160], time[32], accuracy[32] = "";
+    const RelnFitResult r = reln_fit_result(watch->fit);
+    char text[192], time[64], accuracy[32] = "";
 
-    cli_duration(row->seconds, time, sizeof time);
+    cli_duration(row->seconds, time, 32);
+    if (r.streamed)
+        snprintf(time + strlen(time), 32, "  waited %.1f %%", 100 * r.waited);
     if (watch->class && row->evaluation.n_metrics > 0)
         snprintf(accuracy, sizeof accuracy, " accuracy %.4f", row->evaluation.metrics[0]);
     if (watch->validated)
@@ -130,6 +135,7 @@ static CliExit print_json(RelnCtx *ctx, const char *folder, const RelnFitResult 
     reln_doc_set_number(doc, root, "validation_loss",
                         r->best ? r->best->evaluation.score : (double)NAN);
     reln_doc_set_number(doc, root, "best_step", r->best ? (double)r->best->step : (double)NAN);
+    reln_doc_set_number(doc, root, "waited", r->waited);
     reln_doc_set_number(doc, root, "planned_bytes", (double)r->planned_bytes);
     reln_doc_set_number(doc, root, "peak_bytes", (double)r->peak_bytes);
     return cli_print_doc(doc, root);
@@ -147,6 +153,13 @@ static void print_text(const char *folder, const RelnFitResult *r)
         printf("%s loss %.6g at epoch %.4g%s\n", r->n_validation > 0 ? "validation" : "training",
                r->best->evaluation.score, (double)r->best->step / (double)r->steps_per_epoch,
                r->end == RELN_TRAIN_PATIENCE ? "; stopped early, it got no better" : "");
+    if (r->streamed)
+        printf("waited %.1f %% of the time for data, which are read batch by batch\n",
+               100 * r->waited);
+    for (int i = 0; i < r->n_ranks && r->n_ranks > 1; i++)
+        printf("rank %d: %llu shards, %.3f MB read, waited %.1f %%\n", i,
+               (unsigned long long)r->ranks[i].shards, 1e-6 * (double)r->ranks[i].bytes_read,
+               100 * r->ranks[i].waited);
     printf("memory %.1f MB (planned %.1f MB)\n", 1e-6 * (double)r->peak_bytes,
            1e-6 * (double)r->planned_bytes);
     printf("report %s/report.html\n", folder);
@@ -177,6 +190,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
     if (r.note[0] != '\0')
         fprintf(stderr, "reln: note: %s\n", r.note);
     watch->progress = cli_progress_begin_as(how, r.step);
+    watch->fit = fit;
     watch->validated = r.n_validation > 0;
     watch->class = reln_model_targets(reln_fit_model(fit)) == 1 &&
                    reln_model_spec(reln_fit_model(fit))->target[0].as == RELN_TARGET_CLASS;

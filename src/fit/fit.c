@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "fit/fit.h"
+#include "graph/plan.h"
 #include "kit/clock.h"
 #include "tensor/gemm.h"
 
@@ -26,20 +27,33 @@ size_t reln_peak_bytes(void)
 
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
+/* The rows of a step's batch, into fit->batch; returns their number. */
+static ptrdiff_t choose_rows(RelnFit *fit, uint64_t step, uint64_t *epoch)
+{
+    const ptrdiff_t batch = fit->spec.train.batch;
+    const ptrdiff_t first = (ptrdiff_t)(step % fit->steps_per_epoch) * batch;
+    const ptrdiff_t n = smaller(fit->n_train - first, batch);
+    const ptrdiff_t *train = fit->rows + fit->n_validation;
+
+    *epoch = step / fit->steps_per_epoch;
+    reln_shuffle((uint64_t)fit->spec.train.seed, *epoch, fit->n_train, first, n, fit->batch);
+    for (ptrdiff_t i = 0; i < n; i++)
+        fit->batch[i] = train[fit->batch[i]];
+    return n;
+}
+
 static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     RelnFit *fit = self;
-    const uint64_t epoch = step / fit->steps_per_epoch;
-    const ptrdiff_t batch = fit->spec.train.batch;
-    const ptrdiff_t first = (ptrdiff_t)(step % fit->steps_per_epoch) * batch;
-    const ptrdiff_t left = fit->n_train - first, n = left < batch ? left : batch;
-    const ptrdiff_t *train = fit->rows + fit->n_validation;
+    uint64_t epoch;
+    ptrdiff_t n = choose_rows(fit, step, &epoch);
 
-    reln_shuffle((uint64_t)fit->spec.train.seed, epoch, fit->n_train, first, n, fit->batch);
-    for (ptrdiff_t i = 0; i < n; i++)
-        fit->batch[i] = train[fit->batch[i]];
     *n_samples = n;
-    return reln_data_bind(fit->data, fit->plan, n, fit->batch, epoch);
+    RELN_TRY(reln_data_bind(fit->data, fit->plan, n, fit->batch, epoch));
+    if (step + 1 == fit->n_steps)
+        return RELN_OK;
+    n = choose_rows(fit, step + 1, &epoch);
+    return reln_data_ahead(fit->data, fit->plan, n, fit->batch, epoch);
 }
 
 static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
@@ -186,6 +200,12 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
         fit->comm = fit->comm_copy.size > 1 ? &fit->comm_copy : NULL;
     }
     reln_arena_init(&fit->arena, ctx);
+    fit->ranks =
+        reln_arena_alloc(&fit->arena, (size_t)reln_comm_size(fit->comm), sizeof *fit->ranks);
+    fit->rank_begin = reln_arena_alloc(&fit->arena, (size_t)reln_comm_size(fit->comm) + 1,
+                                       sizeof *fit->rank_begin);
+    if (!fit->ranks || !fit->rank_begin)
+        return RELN_ERR_NOMEM;
     fit->folder = copy_text(fit, options->folder);
     fit->note = copy_text(fit, "");
     return fit->folder && fit->note ? RELN_OK : RELN_ERR_NOMEM;
@@ -270,6 +290,7 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec))
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
+    RELN_TRY(reln_data_read_ahead(fit->data, fit->spec.train.batch));
     return split(fit);
 }
 
@@ -350,6 +371,7 @@ static RelnStatus make_trainer(RelnFit *fit)
                         .store = reln_model_store(fit->model),
                         .seed = (uint64_t)fit->spec.train.seed,
                         .patience = fit->spec.train.patience,
+                        .average = fit->spec.train.average,
                         .n_metrics = fit->n_metrics,
                         .self = fit,
                         .load = load};
@@ -724,16 +746,52 @@ static RelnStatus finish(RelnFit *fit)
     return status;
 }
 
+static double wait_seconds(const RelnFit *fit)
+{
+    return reln_data_waited(fit->data) + reln_data_waited(fit->plain);
+}
+
+/* The share of the time in which this process waited for data. */
+static double waited(const RelnFit *fit)
+{
+    const double all = fit->ran > 0 ? fit->ran : reln_wall_seconds() - fit->began;
+
+    return fit->began > 0 && all > 0 ? (wait_seconds(fit) - fit->waited_before) / all : 0;
+}
+
+/* Let every process know what each has done; all of them have just agreed. */
+static RelnStatus gather_ranks(RelnFit *fit)
+{
+    const int size = reln_comm_size(fit->comm);
+    RelnFitRank *own = &fit->ranks[reln_comm_rank(fit->comm)];
+
+    fit->ran = reln_wall_seconds() - fit->began;
+    own->shards = reln_plan_shards_run(fit->plan);
+    if (fit->has_reader)
+        own->shards += reln_plan_shards_run(fit->reader.plan);
+    own->bytes_read = reln_data_read_bytes(fit->data) + reln_data_read_bytes(fit->plain);
+    own->waited = waited(fit);
+    for (int r = 0; r <= size; r++)
+        fit->rank_begin[r] = (size_t)r * sizeof *fit->ranks;
+    fit->has_ranks = true;
+    return reln_comm_gather(fit->comm, fit->ctx, fit->ranks, fit->rank_begin);
+}
+
 RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
 {
     RelnStatus status;
 
     RELN_NEED(fit && end, RELN_ERR_ARG);
     fit->live.status = RELN_OK;
+    fit->began = reln_wall_seconds();
+    fit->ran = 0;
+    fit->waited_before = wait_seconds(fit);
     status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
+    reln_data_settle(fit->data);
     if (fit->live.status != RELN_OK) /* a failed write of the live files stopped the run */
         status = fit->live.status;
     RELN_TRY(together(fit, status));
+    RELN_TRY(gather_ranks(fit));
     fit->peak_bytes = reln_peak_bytes();
     /* all scores were NaN: the weights are those of the start, and nothing was learned */
     if (fit->end != RELN_TRAIN_ASKED && !reln_fit_result(fit).best)
@@ -758,7 +816,11 @@ RelnFitResult reln_fit_result(const RelnFit *fit)
                        .parameters = reln_model_parameters(fit->model),
                        .planned_bytes = fit->planned_bytes,
                        .peak_bytes = fit->peak_bytes,
-                       .note = fit->note};
+                       .note = fit->note,
+                       .streamed = !reln_data_resident(fit->data),
+                       .waited = waited(fit),
+                       .n_ranks = fit->has_ranks ? reln_comm_size(fit->comm) : 0,
+                       .ranks = fit->ranks};
 
     memcpy(r.warning, fit->warning, sizeof r.warning);
     r.n_rows = reln_trainer_rows(fit->trainer, &r.rows);

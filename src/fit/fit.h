@@ -177,6 +177,12 @@ struct RelnFit {
     char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
     RelnLive live;
+    double began,
+        ran; /* when the run was begun or resumed, and how long it has trained: 0 while it is going on */
+    double waited_before; /* seconds, when the run was begun */
+    RelnFitRank *ranks;   /* of all processes, once it has ended */
+    size_t *rank_begin;
+    bool has_ranks;
 };
 
 /* record.c: name the metrics of an evaluation, take them from those of all targets, and put them back. */

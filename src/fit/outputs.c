@@ -290,6 +290,24 @@ static void set_check(RelnDoc *doc, RelnDocNode *parent, const char *key, const 
     }
 }
 
+/* The share of time that was waited for data, and what each process did. */
+static void set_ranks(const RelnFitResult *r, RelnDoc *doc, RelnDocNode *root)
+{
+    RelnDocNode *list;
+
+    reln_doc_set_number(doc, root, "waited", r->waited);
+    if (r->n_ranks == 0)
+        return;
+    list = reln_doc_set(doc, root, "ranks", reln_doc_list(doc));
+    for (int i = 0; i < r->n_ranks; i++) {
+        RelnDocNode *map = reln_doc_set(doc, list, NULL, reln_doc_map(doc));
+
+        reln_doc_set_number(doc, map, "shards", (double)r->ranks[i].shards);
+        reln_doc_set_number(doc, map, "bytes_read", (double)r->ranks[i].bytes_read);
+        reln_doc_set_number(doc, map, "waited", r->ranks[i].waited);
+    }
+}
+
 static void set_run(const Outcome *o, RelnDoc *doc, RelnDocNode *root)
 {
     const RelnFit *fit = o->fit;
@@ -307,6 +325,7 @@ static void set_run(const Outcome *o, RelnDoc *doc, RelnDocNode *root)
     reln_doc_set_number(doc, root, "seconds", r->seconds);
     reln_doc_set_number(doc, root, "threads", fit->options.threads > 1 ? fit->options.threads : 1);
     reln_doc_set_text(doc, root, "kernels", reln_kernels_text(reln_model_reference(fit->model)));
+    set_ranks(r, doc, root);
     memory = reln_doc_set(doc, root, "memory", reln_doc_map(doc));
     reln_doc_set_number(doc, memory, "planned_bytes", (double)r->planned_bytes);
     reln_doc_set_number(doc, memory, "peak_bytes", (double)r->peak_bytes);
@@ -358,6 +377,10 @@ static void facts(const Outcome *o, RelnPage *page)
     reln_page_fact(page, "training", "%llu of %llu steps in %s, %s", (unsigned long long)r->step,
                    (unsigned long long)r->n_steps, reln_report_duration(text, r->seconds),
                    end_text(fit->end));
+    if (r->streamed)
+        reln_page_fact(page, "waiting",
+                       "%.1f %% of the time for data, which are read batch by batch",
+                       100 * r->waited);
     if (fit->warning[0] != '\0')
         reln_page_fact(page, "precision", "%s", fit->warning);
     if (!o->so_far)

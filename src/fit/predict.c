@@ -43,15 +43,18 @@ RelnStatus reln_reader_plan(RelnReader *r)
                               &r->plan));
     RELN_TRY(reln_plan_reserve(r->plan, BATCH, 0));
     RELN_TRY(reln_data_reserve(r->data, BATCH));
+    RELN_TRY(reln_data_read_ahead(r->data, BATCH));
     r->y = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->y);
     r->target = reln_alloc(r->ctx, BATCH * (size_t)reln_model_truths(r->model), sizeof *r->target);
     r->losses = reln_alloc(r->ctx, BATCH * targets, sizeof *r->losses);
-    r->rows = reln_alloc(r->ctx, BATCH, sizeof *r->rows);
+    r->rows = reln_alloc(r->ctx, 2 * BATCH, sizeof *r->rows);
     return r->y && r->target && r->losses && r->rows ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 void reln_reader_close(RelnReader *r)
 {
+    if (r->data)
+        reln_data_settle(r->data);
     reln_free(r->ctx, r->rows);
     reln_free(r->ctx, r->losses);
     reln_free(r->ctx, r->target);
@@ -65,15 +68,35 @@ void reln_reader_close(RelnReader *r)
     }
 }
 
+/* Row numbers of the batch that begins at `first`; returns how many there are. */
+static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptrdiff_t *out)
+{
+    const ptrdiff_t count = n - first < BATCH ? n - first : BATCH;
+
+    for (ptrdiff_t i = 0; i < count; i++)
+        out[i] = rows ? rows[first + i] : first + i;
+    return count;
+}
+
+/* Bind the batch that begins at `first`, and announce the next one. */
+static RelnStatus bind(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
+                       ptrdiff_t *count)
+{
+    ptrdiff_t next;
+
+    *count = choose(first, n, rows, r->rows);
+    RELN_TRY(reln_data_bind(r->data, r->plan, *count, r->rows, 0));
+    if (first + BATCH >= n)
+        return RELN_OK;
+    next = choose(first + BATCH, n, rows, r->rows + BATCH);
+    return reln_data_ahead(r->data, r->plan, next, r->rows + BATCH, 0);
+}
+
 /* Predict the batch that begins at `first` into r->y, with its row numbers in r->rows. */
 static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
                       ptrdiff_t *count)
 {
-    *count = n - first < BATCH ? n - first : BATCH;
-    for (ptrdiff_t i = 0; i < *count; i++)
-        r->rows[i] = rows ? rows[first + i] : first + i;
-    RELN_TRY(
-        reln_comm_agree(r->comm, r->ctx, reln_data_bind(r->data, r->plan, *count, r->rows, 0)));
+    RELN_TRY(reln_comm_agree(r->comm, r->ctx, bind(r, first, n, rows, count)));
     RELN_TRY(reln_plan_run(r->plan,
                            &(RelnRun){.n_samples = *count, .asked = r->asked, .self = r->self}));
     reln_model_predictions(r->model, r->plan, *count, r->y);

@@ -173,6 +173,7 @@ typedef struct Worker {
     char *pack_memory;
     RelnStatus status;
     char message[RELN_MESSAGE];
+    uint64_t n_shards; /* run so far, counted in every phase */
 } Worker;
 
 enum { MAX_IN = RELN_INPUTS_MAX };
@@ -242,6 +243,8 @@ RelnStatus reln_plan_reserve_kept(RelnPlan *plan);
 
 /* batch.c: the rows of the batch that is bound, checked and counted, and its shards. */
 RelnStatus reln_plan_start(RelnPlan *plan, const RelnRun *run);
+/* Shards that this process has run so far, counted in every phase. */
+uint64_t reln_plan_shards_run(const RelnPlan *plan);
 /* Items of a domain in the batch at hand. */
 ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain);
 

@@ -433,9 +433,19 @@ static RelnStatus run_lane(RelnPlan *plan, const Phase *phase, int index, Worker
             return reln_run_fail(worker, RELN_ERR_STOPPED, "run: asked to stop");
         f.shard = &plan->shards[s];
         RELN_TRY(run_program(&phase->shards, &f));
+        worker->n_shards++;
     }
     reln_lanes_end(plan, phase, lane, buffer);
     return RELN_OK;
+}
+
+uint64_t reln_plan_shards_run(const RelnPlan *plan)
+{
+    uint64_t sum = 0;
+
+    for (int w = 0; w < plan->n_workers; w++)
+        sum += plan->workers[w].n_shards;
+    return sum;
 }
 
 /* Add the upper part of the tree of additions, the sums that workers have left; without lanes the total is 0. */

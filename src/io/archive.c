@@ -25,17 +25,19 @@ void reln_archive_destroy(RelnArchive *v)
     for (int i = 0; i < v->n_sources; i++)
         reln_source_close(&v->sources[i]);
     reln_free(v->ctx, v->buffer);
+    pthread_mutex_destroy(&v->lock);
     reln_arena_clear(&v->arena);
     reln_free(v->ctx, v);
 }
 
-static RelnArchive *create(RelnCtx *ctx)
+RelnArchive *reln_archive_create(RelnCtx *ctx)
 {
     RelnArchive *v = reln_alloc(ctx, 1, sizeof *v);
 
     if (!v)
         return NULL;
     v->ctx = ctx;
+    (void)pthread_mutex_init(&v->lock, NULL); /* which cannot fail with default attributes */
     reln_arena_init(&v->arena, ctx);
     return v;
 }
@@ -52,7 +54,7 @@ RelnStatus reln_archive_open_with(RelnCtx *ctx, const char *path, const char *h5
 {
     RELN_NEED(ctx && path && out, reln_null(ctx, __func__));
 
-    RelnArchive *v = create(ctx);
+    RelnArchive *v = reln_archive_create(ctx);
 
     RelnStatus status = RELN_ERR_NOMEM;
 
@@ -73,7 +75,7 @@ RelnStatus reln_archive_from_arrays(RelnCtx *ctx, const char *what, int n, const
 {
     RELN_NEED(ctx && what && (arrays || n <= 0) && out, reln_null(ctx, __func__));
 
-    RelnArchive *v = create(ctx);
+    RelnArchive *v = reln_archive_create(ctx);
 
     return finish(v, v ? reln_archive_begin_memory(v, what, n, arrays) : RELN_ERR_NOMEM, out);
 }
@@ -136,9 +138,6 @@ static RelnStatus fail_row(const RelnArchive *v, const Array *a, const char *wha
 static RelnStatus convert_rows(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n,
                                double *out)
 {
-    if (v->parts)
-        return reln_archive_parts_range(v, a, first, n, out);
-
     const size_t width = a->header.kind->width, all = (size_t)n * (size_t)row_size(a);
     const uint64_t begin = (uint64_t)first * (uint64_t)row_size(a);
 
@@ -150,12 +149,43 @@ static RelnStatus convert_rows(const RelnArchive *v, const Array *a, ptrdiff_t f
     return RELN_OK;
 }
 
+/* Read rows that there are, one thread after another: they share the buffer. */
+static RelnStatus read_rows(RelnArchive *v, Array *a, ptrdiff_t first, ptrdiff_t n, double *out)
+{
+    RelnStatus status;
+
+    if (v->windows)
+        return reln_windows_range(v, a, first, n, out);
+    if (v->parts)
+        return reln_archive_parts_range(v, a, first, n, out);
+    pthread_mutex_lock(&v->lock);
+    status = reln_archive_prepare(v, a);
+    if (status == RELN_OK)
+        status = convert_rows(v, a, first, n, out);
+    pthread_mutex_unlock(&v->lock);
+    return status;
+}
+
 static RelnStatus get_array(RelnArchive *v, int index, Array **out)
 {
     if (index < 0 || index >= v->n)
         return reln_fail(v->ctx, RELN_ERR_ARG, "%s: array %d of %d", v->path, index, v->n);
     *out = &v->arrays[index];
     return RELN_OK;
+}
+
+/* Windows and several files have the kind of numbers that the arrays below them have. */
+size_t reln_archive_row_bytes(const RelnArchive *v, int index)
+{
+    const ptrdiff_t size = row_size(&v->arrays[index]);
+    const Array *a = &v->arrays[index];
+
+    while (v->windows || v->parts) {
+        index = v->windows ? a->window.index : a->in_part[0];
+        v = v->windows ? v->windows->of : v->parts[0];
+        a = &v->arrays[index];
+    }
+    return (size_t)size * a->header.kind->width;
 }
 
 RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdiff_t n_rows,
@@ -169,11 +199,7 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
     RELN_NEED(out || n_rows <= 0 || row_size(a) == 0, reln_null(v->ctx, __func__));
     if (first < 0 || n_rows < 0 || first > rows_of(a) || n_rows > rows_of(a) - first)
         return fail_row(v, a, "rows up to", first + (n_rows > 0 ? n_rows - 1 : 0));
-    if (v->windows)
-        return reln_windows_range(v, a, first, n_rows, out);
-    if (!v->parts)
-        RELN_TRY(reln_archive_prepare(v, a));
-    return convert_rows(v, a, first, n_rows, out);
+    return read_rows(v, a, first, n_rows, out);
 }
 
 /* Read the given rows; consecutive rows are read together. */
@@ -189,16 +215,10 @@ RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const 
     for (ptrdiff_t i = 0; i < n_rows; i++)
         if (rows[i] < 0 || rows[i] >= rows_of(a))
             return fail_row(v, a, "row", rows[i]);
-    for (ptrdiff_t i = 0; i < n_rows && v->windows; i++)
-        RELN_TRY(reln_windows_range(v, a, rows[i], 1, out + i * row_size(a)));
-    if (v->windows)
-        return RELN_OK;
-    if (!v->parts)
-        RELN_TRY(reln_archive_prepare(v, a));
     for (ptrdiff_t i = 0, run; i < n_rows; i += run) {
         for (run = 1; i + run < n_rows && rows[i + run] == rows[i] + run;)
             run++;
-        RELN_TRY(convert_rows(v, a, rows[i], run, out + i * row_size(a)));
+        RELN_TRY(read_rows(v, a, rows[i], run, out + i * row_size(a)));
     }
     return RELN_OK;
 }

@@ -2,6 +2,8 @@
 #ifndef IO_ARCHIVE_H
 #define IO_ARCHIVE_H
 
+#include <pthread.h>
+
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/windows.h"
@@ -23,8 +25,8 @@ typedef struct Array {
     const char *dataset;       /* of a .h5 */
     bool ready;
     RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
-    int *in_part;     /* of several files: which array it is in each */
-    ptrdiff_t *first; /* and its first row there, one more than files */
+    int *in_part;           /* of several files: which array it is in each */
+    ptrdiff_t *first;       /* and its first row there, one more than files */
 } Array;
 
 /* Rows that are windows of steps of another archive. */
@@ -48,12 +50,16 @@ struct RelnArchive {
     RelnSource *sources;
     int n_sources, n, n_unread;
     Array *arrays;
-    Unread *unread; /* of a .h5 */
+    Unread *unread;       /* of a .h5 */
+    pthread_mutex_t lock; /* held while rows are read: several threads may */
     unsigned char *buffer;
-    Windows *windows; /* NULL: rows are those of the arrays */
+    Windows *windows;    /* NULL: rows are those of the arrays */
     RelnArchive **parts; /* several files as one; NULL: it is one */
     int n_parts;
 };
+
+/* An archive without arrays; NULL when memory is out. */
+RelnArchive *reln_archive_create(RelnCtx *ctx);
 
 /* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */
 RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);

@@ -141,14 +141,12 @@ RelnStatus reln_archive_windows(RelnCtx *ctx, RelnArchive *of, int n, const Reln
                                 ptrdiff_t length, ptrdiff_t n_rows, const ptrdiff_t *first,
                                 RelnArchive **out)
 {
-    RelnArchive *v = reln_alloc(ctx, 1, sizeof *v);
+    RelnArchive *v = reln_archive_create(ctx);
     RelnStatus status;
 
     *out = NULL;
     if (!v)
         return RELN_ERR_NOMEM;
-    v->ctx = ctx;
-    reln_arena_init(&v->arena, ctx);
     status = fill(v, of, n, list, length, n_rows, first);
     if (status == RELN_OK)
         *out = v;

@@ -89,6 +89,19 @@ RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
 RelnStatus reln_data_bind(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                           uint64_t epoch);
 
+/* Read data that are not resident ahead, batches of up to n samples: a thread reads the batch that is announced while the
+ * caller computes. Until it is bound, other calls that read the same data wait, or end it. */
+RelnStatus reln_data_read_ahead(RelnData *data, ptrdiff_t n);
+/* Announce the batch that will be bound next, to the same plan. Its errors are those of reln_data_bind(). */
+RelnStatus reln_data_ahead(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
+                           uint64_t epoch);
+void reln_data_settle(RelnData *data); /* give up what is being read ahead */
+/* Seconds so far in which batches of data that are not resident were waited for. */
+double reln_data_waited(const RelnData *data); /* NULL is fine */
+/* Bytes of the samples that batches of data that are not resident have been filled with so far, as files have them; not while
+ * a batch is being read ahead. */
+uint64_t reln_data_read_bytes(const RelnData *data); /* NULL is fine */
+
 /* The same with raw numbers of your own instead of the file's: values[i] has the n samples of input i one after another,
  * mask (n, points) or NULL. No target is bound. */
 RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,

@@ -2,7 +2,7 @@
 #ifndef KIT_FILES_H
 #define KIT_FILES_H
 
-#include "reln/base.h"
+#include "reln/io.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +34,11 @@ void reln_folder_unlock(RelnFolderLock *lock); /* NULL is fine */
 
 /* Remove the temporary files in it that saves of processes now dead have left. */
 RelnStatus reln_folder_sweep(RelnCtx *ctx, const char *path, int *n_removed);
+
+/* ---- archives ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes that a row of an array has in its file, unpacked. */
+size_t reln_archive_row_bytes(const RelnArchive *archive, int index);
 
 #ifdef __cplusplus
 }

@@ -83,6 +83,8 @@ void reln_table_destroy(RelnTable *table);                   /* NULL is fine */
 void reln_table_title(RelnTable *table, const char *title);
 /* Columns come before the first row: RELN_ERR_ARG otherwise. flags: RelnColumnFlags, or-ed. */
 void reln_table_column(RelnTable *table, const char *name, unsigned flags);
+/* The last column's best values are those nearest to `target`, whatever its flags say of the best. */
+void reln_table_nearest(RelnTable *table, double target);
 void reln_table_note(RelnTable *table, const char *note); /* a line below; any number */
 
 /* For plain and terminal text: at most so many columns of the screen where that is possible. What does not fit goes below,
@@ -97,6 +99,8 @@ void reln_table_mean(RelnTable *table, double mean, double spread, int digits);
 void reln_table_count(RelnTable *table, int64_t count);
 /* A text of your own with the value that it stands for, which bars and best values use. */
 void reln_table_value(RelnTable *table, double value, const char *text);
+/* The last row is a reference: it takes no part in best values. */
+void reln_table_reference(RelnTable *table);
 /* A heading over the rows that follow. A best value is the best of the whole column. */
 void reln_table_group(RelnTable *table, const char *name);
 

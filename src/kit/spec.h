@@ -201,6 +201,7 @@ typedef struct RelnSpecTrain {
     RelnLossKind loss;
     double delta;
     double smoothing;  /* of labels: the share of the truth that all classes have alike */
+    double average;    /* share that averages of the weights keep in a step; 0: there are none */
     double validation; /* share of the samples */
     char validation_file[RELN_SPEC_PATH]; /* or a file of its own */
     RelnFold fold;                        /* or one of several folds */

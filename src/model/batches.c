@@ -2,15 +2,20 @@
 #include <string.h>
 
 #include "graph/plan.h"
+#include "kit/clock.h"
 #include "model/data.h"
 
 RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
 {
     if (n <= d->room)
         return RELN_OK;
+    reln_data_settle(d);
     d->room = 0;
     reln_lifted_free(d, &d->batch);
+    reln_lifted_free(d, &d->ahead.batch);
     RELN_TRY(reln_lifted_allocate(d, n, n * d->work.places, &d->batch));
+    if (d->ahead.thread)
+        RELN_TRY(reln_lifted_allocate(d, n, n * d->work.places, &d->ahead.batch));
     d->room = n;
     return RELN_OK;
 }
@@ -43,20 +48,21 @@ static RelnStatus draw(RelnData *d, ptrdiff_t row, uint64_t epoch)
     return reln_data_check(d, row, 0);
 }
 
-/* Load a sample into place `at` of the batch. */
-static RelnStatus load_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
-                              uint64_t epoch)
+/* Load a sample into place `at` of a batch. */
+static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrdiff_t at,
+                              ptrdiff_t rows, uint64_t epoch)
 {
     if (reln_data_shakes(d))
         reln_sequence_shake(d->sequence, row, d->options.seed, epoch);
     RELN_TRY(reln_data_read(d, row, 1));
+    d->read_bytes += d->row_bytes;
     if (reln_data_draws(d))
         RELN_TRY(draw(d, row, epoch));
     if (d->options.augment > 0)
         RELN_TRY(augment(d, row, epoch));
     RELN_TRY(reln_data_lift(d, row, 0));
-    reln_lifted_put(d, &d->batch, at, rows, reln_data_points(d, row));
-    return reln_lifted_put_targets(d, &d->batch, at, 0);
+    reln_lifted_put(d, to, at, rows, reln_data_points(d, row));
+    return reln_lifted_put_targets(d, to, at, 0);
 }
 
 static bool has_input(const RelnPlan *plan, const char *name)
@@ -96,7 +102,7 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
     return RELN_OK;
 }
 
-static RelnStatus check_row(const RelnData *d, ptrdiff_t row)
+RelnStatus reln_data_check_row(const RelnData *d, ptrdiff_t row)
 {
     return row >= 0 && row < d->found.count
                ? RELN_OK
@@ -104,33 +110,57 @@ static RelnStatus check_row(const RelnData *d, ptrdiff_t row)
                            d->found.count);
 }
 
-static RelnStatus fill_sample(RelnData *d, ptrdiff_t row, ptrdiff_t at, ptrdiff_t rows,
-                              uint64_t epoch)
+static RelnStatus fill_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrdiff_t at,
+                              ptrdiff_t rows, uint64_t epoch)
 {
     if (!d->resident)
-        return load_sample(d, row, at, rows, epoch);
-    reln_lifted_copy(d, row, &d->batch, at, rows);
+        return load_sample(d, to, row, at, rows, epoch);
+    reln_lifted_copy(d, row, to, at, rows);
     return RELN_OK;
+}
+
+RelnStatus reln_data_fill(RelnData *d, const Lifted *to, const Batch *batch, const ptrdiff_t *rows,
+                          const atomic_bool *given_up)
+{
+    ptrdiff_t points = 0;
+
+    for (ptrdiff_t i = 0; i < batch->end; i++) { /* other ranks read the others */
+        if (given_up && atomic_load(given_up))
+            return RELN_ERR_STOPPED;
+        if (i >= batch->first)
+            RELN_TRY(fill_sample(d, to, rows[i], i, points, batch->epoch));
+        points += to->points[i];
+    }
+    return RELN_OK;
+}
+
+/* Fill the batch at hand, which was not read ahead. */
+static RelnStatus fill_now(RelnData *d, const Batch *batch, const ptrdiff_t *rows)
+{
+    const double begin = d->resident ? 0 : reln_wall_seconds();
+    const RelnStatus status = reln_data_fill(d, &d->batch, batch, rows, NULL);
+
+    if (!d->resident)
+        d->waited += reln_wall_seconds() - begin;
+    return status;
 }
 
 RelnStatus reln_data_bind(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                           uint64_t epoch)
 {
-    ptrdiff_t points = 0, first, end;
+    Batch batch = {.n = n, .epoch = epoch};
+    RelnStatus status = RELN_OK;
 
     RELN_TRY(reln_data_reserve(d, n));
+    if (reln_ahead_take(d, plan, n, rows, epoch, &status))
+        return status == RELN_OK ? bind(d, plan) : status;
     for (ptrdiff_t i = 0; i < n; i++) {
-        RELN_TRY(check_row(d, rows[i]));
+        RELN_TRY(reln_data_check_row(d, rows[i]));
         d->batch.points[i] = reln_data_points(d, rows[i]);
     }
     RELN_TRY(bind(d, plan));
-    RELN_TRY(reln_plan_samples(plan, n, &first, &end));
-    for (ptrdiff_t i = 0; i < n; i++) { /* other ranks read the others */
-        if (i >= first && i < end)
-            RELN_TRY(fill_sample(d, rows[i], i, points, epoch));
-        points += d->batch.points[i];
-    }
-    return RELN_OK;
+    RELN_TRY(reln_plan_samples(plan, n, &batch.first, &batch.end));
+    return fill_now(d, &batch, rows);
 }
 
 static int count_mask(int n, const double *mask)
@@ -147,6 +177,7 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
 {
     ptrdiff_t points = 0;
 
+    reln_data_settle(d);
     RELN_TRY(reln_data_reserve(d, n));
     for (ptrdiff_t i = 0; i < n; i++) {
         const double *raw[RELN_SPEC_INPUTS] = {0};

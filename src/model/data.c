@@ -1,6 +1,7 @@
 /* data.c -- the data of a model: arrays are found, checked and lifted in one pass over the archive. */
 #include <string.h>
 
+#include "kit/files.h"
 #include "model/data.h"
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
@@ -74,6 +75,23 @@ static RelnStatus check_like_model(const RelnData *d, const RelnShapes *shapes)
     return RELN_OK;
 }
 
+static size_t array_bytes(const RelnData *d, int array)
+{
+    return array < 0 ? 0 : reln_archive_row_bytes(d->archive, array);
+}
+
+/* Bytes of one sample in the file. */
+static size_t count_row(const RelnData *d)
+{
+    size_t bytes = array_bytes(d, d->found.mask) + array_bytes(d, d->found.sizes);
+
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        bytes += array_bytes(d, d->found.input[i]);
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        bytes += array_bytes(d, d->found.target[t]);
+    return bytes;
+}
+
 static int places_of(const RelnModel *m, const RelnShapes *shapes)
 {
     for (int i = 0; i < m->spec.n_inputs; i++)
@@ -93,6 +111,7 @@ static RelnStatus find(RelnData *d)
             d->found.target[t] = -1;
         else if (d->found.target[t] < 0)
             return reln_data_missing(d->ctx, d->archive, d->m->spec.target[t].name, ", the target");
+    d->row_bytes = count_row(d);
     RELN_TRY(check_like_model(d, &shapes));
     return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
@@ -155,6 +174,7 @@ void reln_data_destroy(RelnData *d)
 {
     if (!d)
         return;
+    reln_ahead_clear(d);
     reln_lifted_free(d, &d->all);
     reln_lifted_free(d, &d->batch);
     reln_arena_clear(&d->arena);
@@ -182,7 +202,9 @@ size_t reln_data_bytes(const RelnData *d)
     const ptrdiff_t points = d->m->ragged ? d->first[d->found.count] : 0;
     const double all = d->resident ? reln_lifted_bytes(d, d->found.count, points) : 0;
 
-    return (size_t)(all + reln_lifted_bytes(d, d->room, d->room * d->work.places));
+    const double batches = d->ahead.thread ? 2 : 1;
+
+    return (size_t)(all + batches * reln_lifted_bytes(d, d->room, d->room * d->work.places));
 }
 
 bool reln_data_resident(const RelnData *d)
@@ -197,13 +219,22 @@ bool reln_data_has_target(const RelnData *d)
 
 /* ---- raw numbers ------------------------------------------------------------------------------------------------------------ */
 
+/* Windows have a buffer that the thread uses while it reads ahead. */
+static void settle_windows(RelnData *d)
+{
+    if (d->sequence)
+        reln_data_settle(d);
+}
+
 RelnStatus reln_data_raw(RelnData *d, int input, ptrdiff_t row, double *values)
 {
+    settle_windows(d);
     return reln_data_array(d, d->found.input[input], row, 1, values);
 }
 
 RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
 {
+    settle_windows(d);
     return reln_data_read_mask(d, row, 1, values);
 }
 
@@ -213,6 +244,7 @@ RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, dou
 
     if (!reln_data_has_target(d))
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
+    settle_windows(d);
     for (ptrdiff_t i = 0; i < n; i++)
         for (int t = 0; t < d->m->spec.n_targets; t++)
             RELN_TRY(reln_data_array(d, d->found.target[t], rows[i], 1,

@@ -2,6 +2,9 @@
 #ifndef MODEL_DATA_H
 #define MODEL_DATA_H
 
+#include <stdatomic.h>
+
+#include "base/aside.h"
 #include "base/base.h"
 #include "kit/data.h"
 #include "model/model.h"
@@ -40,6 +43,25 @@ typedef struct Lifted {
     int32_t *points;
 } Lifted;
 
+/* Some rows of an epoch; this rank reads [first, end) of them. */
+typedef struct Batch {
+    ptrdiff_t n, first, end;
+    uint64_t epoch;
+} Batch;
+
+/* The batch that the thread is reading, or has read. */
+typedef struct Ahead {
+    RelnAside *thread; /* NULL: nothing is read ahead */
+    Lifted batch;
+    ptrdiff_t room;  /* samples */
+    ptrdiff_t *rows; /* of the batch */
+    Batch wanted;
+    const RelnPlan *plan; /* that it is for; NULL: there is none */
+    atomic_bool given_up; /* nobody wants it any more */
+    RelnStatus status;
+    char message[512];
+} Ahead;
+
 struct RelnData {
     RelnCtx *ctx;
     RelnModel *m;
@@ -57,7 +79,11 @@ struct RelnData {
     ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
     bool resident;
     Lifted all, batch;
-    ptrdiff_t room;                    /* samples of the batch */
+    ptrdiff_t room; /* samples of the batch */
+    Ahead ahead;
+    double waited;                     /* seconds that batches were waited for */
+    size_t row_bytes;                  /* of one sample in the file */
+    uint64_t read_bytes;               /* of the samples that batches were filled with */
     double *metric[RELN_SPEC_TARGETS]; /* the identity, for errors that have no invariant length */
     double *seen;                      /* one sample of a target as the network sees it */
 };
@@ -110,6 +136,18 @@ RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_
 /* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
+
+/* ---- batches.c, ahead.c --------------------------------------------------------------------------------------------- */
+
+RelnStatus reln_data_check_row(const RelnData *d, ptrdiff_t row);
+/* Read the rows of this rank's samples; `to` has the points of all. given_up, unless it is NULL, ends it: RELN_ERR_STOPPED. */
+RelnStatus reln_data_fill(RelnData *d, const Lifted *to, const Batch *batch, const ptrdiff_t *rows,
+                          const atomic_bool *given_up);
+/* Put the batch that was read ahead into d->batch, if it is this one, with the status of its reading; false: it is another
+ * one, or none. */
+bool reln_ahead_take(RelnData *d, const RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
+                     uint64_t epoch, RelnStatus *status);
+void reln_ahead_clear(RelnData *d);
 
 /* ---- normalise.c ----------------------------------------------------------------------------------------------------- */
 

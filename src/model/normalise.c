@@ -137,6 +137,7 @@ RelnStatus reln_data_compare(RelnData *d)
     Sums sums = {0};
 
     d->m->note[0] = '\0';
+    reln_data_settle(d);
     for (ptrdiff_t i = 0; i < looked; i++) {
         const ptrdiff_t row = i * count / looked;
 

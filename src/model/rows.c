@@ -153,6 +153,7 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 /* Visit all rows, reading whole pieces at a time. */
 RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 {
+    reln_data_settle(d);
     for (ptrdiff_t first = 0; first < d->found.count; first += d->piece) {
         const ptrdiff_t left = d->found.count - first, n = left < d->piece ? left : d->piece;
 

@@ -50,7 +50,16 @@ void reln_table_column(RelnTable *table, const char *name, unsigned flags)
         return;
     }
     table->columns[table->n_columns].name = copy(table, name);
+    table->columns[table->n_columns].target = (double)NAN;
     table->columns[table->n_columns++].flags = flags;
+}
+
+void reln_table_nearest(RelnTable *table, double target)
+{
+    if (table->fault.status != RELN_OK || table->n_columns == 0)
+        return;
+    table->columns[table->n_columns - 1].flags |= RELN_COL_LOWEST;
+    table->columns[table->n_columns - 1].target = target;
 }
 
 void reln_table_width(RelnTable *table, int columns)
@@ -96,6 +105,12 @@ void reln_table_row(RelnTable *table)
         reln_fault_check(&table->fault, reln_arena_alloc(&table->arena, n, sizeof *row->cells));
     for (size_t c = 0; row->cells && c < n; c++)
         row->cells[c].value = (double)NAN;
+}
+
+void reln_table_reference(RelnTable *table)
+{
+    if (table->fault.status == RELN_OK && table->last)
+        table->last->reference = true;
 }
 
 void reln_table_group(RelnTable *table, const char *name)
@@ -154,6 +169,8 @@ void reln_table_count(RelnTable *table, int64_t count)
 /* A value turned so that larger is better. */
 static double merit(const RelnTable *table, int column, const RelnCell *cell)
 {
+    if (!isnan(table->columns[column].target))
+        return -fabs(cell->value - table->columns[column].target);
     return table->columns[column].flags & RELN_COL_LOWEST ? -cell->value : cell->value;
 }
 
@@ -162,7 +179,7 @@ static const RelnCell *best_of(const RelnTable *table, int column)
     const RelnCell *best = NULL;
 
     for (const RelnRow *row = table->rows; row; row = row->next) {
-        const RelnCell *cell = row->cells ? &row->cells[column] : NULL;
+        const RelnCell *cell = row->cells && !row->reference ? &row->cells[column] : NULL;
 
         if (cell && cell->text && isfinite(cell->value) &&
             (!best || merit(table, column, cell) > merit(table, column, best)))
@@ -184,7 +201,8 @@ static void settle_column(RelnTable *table, int column)
             continue;
         if (isfinite(cell->value))
             largest = fmax(largest, fabs(cell->value));
-        cell->best = best && isfinite(cell->value) && strcmp(cell->text, best->text) == 0;
+        cell->best =
+            best && !row->reference && isfinite(cell->value) && strcmp(cell->text, best->text) == 0;
     }
     table->columns[column].largest = largest;
 }

@@ -17,6 +17,7 @@ typedef struct RelnRow {
     struct RelnRow *next;
     const char *group; /* a heading, and no cells; or NULL */
     RelnCell *cells;
+    bool reference; /* its values are never the best */
 } RelnRow;
 
 typedef struct RelnNote {
@@ -36,6 +37,7 @@ struct RelnTable {
         const char *name;
         unsigned flags;
         double largest; /* magnitude of its values */
+        double target;  /* the best is nearest to it; NaN: the best is an end */
     } columns[RELN_TABLE_COLUMNS];
     RelnRow *rows, *last;
     RelnNote *notes, *last_note;

@@ -252,7 +252,11 @@ static void facts(const TaskCall *call, RelnPage *page)
 /* Is a better than b, by the task's main metric? A number is better than none. */
 static bool better(const Task *task, double a, double b)
 {
-    return !isnan(a) && (isnan(b) || (task->metrics[task->main_metric].more ? a > b : a < b));
+    const TaskMetric *m = &task->metrics[task->main_metric];
+
+    if (m->target != 0)
+        return !isnan(a) && (isnan(b) || fabs(a - m->target) < fabs(b - m->target));
+    return !isnan(a) && (isnan(b) || (m->more ? a > b : a < b));
 }
 
 /* A number of the main metric as the table shows it. */
@@ -279,7 +283,7 @@ static void outcome(const TaskCall *call, RelnPage *page)
         const TaskMean mean = task_mean_metric(call, i, metric);
         const double p = call->models[i]->paper[metric].mean;
         rows += mean.n > 0;
-        if (better(task, mean.mean, m.mean)) {
+        if (!call->models[i]->reference && better(task, mean.mean, m.mean)) {
             m = mean;
             best = i;
         }

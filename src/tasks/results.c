@@ -90,6 +90,8 @@ static void columns(RelnTable *table, const TaskCall *call)
         snprintf(head, sizeof head, "%s%s", m->label, m->percent ? " [%]" : "");
         reln_table_column(table, head,
                           RELN_COL_RIGHT | (m->more ? RELN_COL_HIGHEST : RELN_COL_LOWEST));
+        if (m->target != 0)
+            reln_table_nearest(table, m->target);
         if (in_paper(call, i))
             reln_table_column(table, "paper", RELN_COL_RIGHT | RELN_COL_BESIDE);
     }
@@ -121,6 +123,8 @@ static void put_row(RelnTable *table, const TaskCall *call, int model)
     const TaskMean seconds = task_mean_seconds(call, model);
 
     reln_table_row(table);
+    if (m->reference)
+        reln_table_reference(table);
     reln_table_text(table, m->label);
     reln_table_count(table, (int64_t)any->params);
     for (int i = 0; i < task->n_metrics; i++) {
@@ -159,18 +163,34 @@ static void put_not_finite(RelnTable *table, const TaskCall *call, int model, in
     reln_table_note(table, note);
 }
 
+/* Whether a run has no metric at all: its row, or its share of it, is empty. */
+static bool failed(const Task *task, const TaskRun *run)
+{
+    for (int i = 0; i < task->n_metrics; i++)
+        if (!isnan(run->metrics[i]))
+            return false;
+    return run->done;
+}
+
 /* Add a note where the network has fewer weights than are counted, or a run went wrong. */
 static void put_notes(RelnTable *table, const TaskCall *call, int model)
 {
     const TaskRun *any = task_any_run(call, model);
-    int diverged = 0;
+    int diverged = 0, empty = 0;
     char note[192];
 
-    for (int s = 0; s < call->n_seeds; s++)
+    for (int s = 0; s < call->n_seeds; s++) {
         diverged += run_of(call, model, s)->done && run_of(call, model, s)->diverged;
+        empty += failed(call->env.task, run_of(call, model, s));
+    }
     if (any->params_used < any->params) {
         snprintf(note, sizeof note, "%s: of %zu parameters, %zu are used and trained",
                  call->models[model]->label, any->params, any->params_used);
+        reln_table_note(table, note);
+    }
+    if (empty > 0) {
+        snprintf(note, sizeof note, "%s: %d of the runs failed: no metric is finite",
+                 call->models[model]->label, empty);
         reln_table_note(table, note);
     }
     if (diverged > 0) {

@@ -48,6 +48,7 @@ typedef struct TaskMetric {
     bool percent;      /* a share from 0 to 1, shown in percent */
     bool count;        /* a whole number, shown with all its digits */
     bool more;         /* larger is better */
+    double target;     /* not 0: nearer to it is better */
 } TaskMetric;
 
 /* A number of the paper's table; all zero where it has none. */
@@ -64,6 +65,7 @@ typedef struct TaskModel {
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
     double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
     const void *settings; /* the row's settings: the struct of row_fields */
+    bool reference;       /* it is told what the others estimate, and is never the best row */
 } TaskModel;
 
 /* An option of a task: --NAME VALUE. One list of words serves to check, show and look up its values. */

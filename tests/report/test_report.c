@@ -181,6 +181,38 @@ static void tables_align_and_mark_the_best(void **state)
     reln_table_destroy(t);
 }
 
+/* A reference has the lowest error and the middle NEES: neither is marked, and 2.9 is nearer to 3 than 3.4 and 1. */
+static void references_are_never_the_best(void **state)
+{
+    static const struct {
+        const char *name;
+        double error, nees;
+    } rows[] = {{"perfect", 0, 3}, {"a", 0.5, 3.4}, {"b", 0.25, 1}, {"c", 0.75, 2.9}};
+    RelnTable *t = NULL;
+
+    (void)state;
+    assert_ok(ctx, reln_table_create(ctx, &t));
+    reln_table_column(t, "model", RELN_COL_LEFT);
+    reln_table_column(t, "error", RELN_COL_RIGHT | RELN_COL_LOWEST);
+    reln_table_column(t, "NEES", RELN_COL_RIGHT);
+    reln_table_nearest(t, 3);
+    for (int i = 0; i < 4; i++) {
+        reln_table_row(t);
+        if (i == 0)
+            reln_table_reference(t);
+        reln_table_text(t, rows[i].name);
+        reln_table_number(t, rows[i].error, 2);
+        reln_table_number(t, rows[i].nees, 2);
+    }
+    assert_string_equal(written(t, RELN_TABLE_PLAIN), "model    error   NEES\n"
+                                                      "──────────────────────\n"
+                                                      "perfect      0    3.0\n"
+                                                      "a         0.50    3.4\n"
+                                                      "b         0.25*   1.0\n"
+                                                      "c         0.75    2.9*\n");
+    reln_table_destroy(t);
+}
+
 /* The first column again before what did not fit; columns that are wider than that stand alone. */
 static void tables_fit_the_screen(void **state)
 {
@@ -666,6 +698,7 @@ int main(void)
         cmocka_unit_test(counts_and_durations_read_well),
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(tables_align_and_mark_the_best),
+        cmocka_unit_test(references_are_never_the_best),
         cmocka_unit_test(tables_fit_the_screen),
         cmocka_unit_test(a_column_stays_beside_its_own),
         cmocka_unit_test(equal_texts_are_equally_good),

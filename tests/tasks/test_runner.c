@@ -36,6 +36,7 @@ static const Key scale_keys[] = {TASK_NUMBER(Scale, rate)};
 static const char *failing, *dying; /* models whose runs do */
 static uint64_t wild;               /* the seed whose training diverges; 0: none */
 static uint64_t endless;            /* the seed whose share is not finite; 0: none */
+static uint64_t blank;              /* the seed that has no finite metric; 0: none */
 
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
@@ -87,6 +88,8 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     run->metrics[1] = run->seed == endless ? (double)NAN : 0.5 + 0.01 * (double)run->seed;
     if (strcmp(run->model->name, "other") == 0)
         run->metrics[1] += 0.1;
+    if (run->seed == blank)
+        run->metrics[0] = run->metrics[1] = (double)NAN;
     TRY(task_curve_rows(run, *trainer, "score", false));
     return task_keep(run, s->store);
 }
@@ -126,7 +129,7 @@ static RelnStatus run(TaskRun *run, const void *data)
     return status;
 }
 
-static const TaskModel models[] = {
+static TaskModel models[] = {
     {.name = "plain", .label = "Plain <&>", .params = 2, .paper = {{0.25, 0.01}, {0.4, 0}}},
     {.name = "other", .label = "Other"},
     {.name = "slow", .label = "Slow", .from = TASK_FULL},
@@ -173,7 +176,8 @@ static void place_init(Place *p)
     stop_judging = false;
     scales[TASK_QUICK].rate = 0.1;
     failing = dying = NULL;
-    endless = 0;
+    endless = blank = 0;
+    models[1].reference = false;
 }
 
 static RelnStatus go(Place *p)
@@ -307,6 +311,12 @@ static void the_report_says_which_model_came_out_best(void **state)
                            "Of 2 models, Other has the highest share: 61.50 ± 0.71 % (2 seeds)."));
     assert_non_null(strstr(content(&p, "report.html"),
                            "Plain &lt;&amp;&gt;: 40.00 % there, 51.50 ± 0.71 % here."));
+    assert_non_null(strstr(content(&p, "table.md"), "**61.50 ± 0.71**"));
+    models[1].reference = true;
+    assert_ok(p.ctx, go(&p));
+    assert_non_null(strstr(content(&p, "report.html"),
+                           "Of 2 models, Plain &lt;&amp;&gt; has the highest share"));
+    assert_null(strstr(content(&p, "table.md"), "**61.50 ± 0.71**"));
     place_clear(&p);
 }
 
@@ -326,6 +336,11 @@ static void a_mean_that_lacks_a_run_says_so(void **state)
     p.request.seeds = 1;
     assert_ok(p.ctx, go(&p));
     assert_null(strstr(content(&p, "table.md"), "not finite"));
+    blank = 2; /* an empty row does not */
+    scales[TASK_QUICK].rate = 0.3;
+    assert_ok(p.ctx, go(&p));
+    assert_non_null(
+        strstr(content(&p, "table.md"), "Other: 1 of the runs failed: no metric is finite"));
     place_clear(&p);
 }
 

@@ -211,14 +211,19 @@ static void matrix_inputs(DroneInput input, int sensors, const DroneSeen *seen, 
             }
 }
 
+/* Of C in Cv and C^2 v: numbers of all three sizes are to be near those of v. */
+#define KRYLOV_UNIT 0.25
+
 static void krylov_inputs(int sensors, const DroneSeen *seen, int first, double *m)
 {
     const int c = 2 * sensors;
-    double x[9], once[3], twice[3];
+    double x[9], values[3], once[3], twice[3];
 
     for (int s = 0; s < sensors; s++)
         for (ptrdiff_t i = 0; i < DRONE_WINDOW; i++) {
-            drone_spectral(seen[s].axes + 9 * (first + i), seen[s].var + 3 * (first + i), x);
+            for (int k = 0; k < 3; k++)
+                values[k] = KRYLOV_UNIT * seen[s].var[3 * (first + i) + k];
+            drone_spectral(seen[s].axes + 9 * (first + i), values, x);
             drone_turn_vector(x, seen[s].v + 3 * (first + i), once);
             drone_turn_vector(x, once, twice);
             for (int k = 0; k < 3; k++) {

@@ -33,7 +33,7 @@ typedef enum DroneInput {
     DRONE_IN_COVARIANCE, /* (200, 9, sensors): C */
     DRONE_IN_LOG,        /* log C */
     DRONE_IN_RESOLVENTS, /* (200, 9, 3 sensors): (1 + C / c)^-1 for three sizes c */
-    DRONE_IN_KRYLOV,     /* (200, 3, 2 sensors): Cv, C^2 v */
+    DRONE_IN_KRYLOV,     /* (200, 3, 2 sensors): Cv, C^2 v, of C / 4 */
     DRONE_IN_AXES, /* (200, 3, 3): axes of C by rising variance, signs by the velocity; and "l" (3): mean variances */
     DRONE_IN_AXES_CODED, /* the same with the signs of the published code */
     DRONE_INPUTS
@@ -42,6 +42,7 @@ typedef enum DroneInput {
 typedef struct DroneRow {
     double rate;
     double jerk; /* of filters */
+    double clip; /* of the gradient's norm; 0: none */
     DroneArch arch;
     DroneInput input;
     RelnForm form;
@@ -81,7 +82,8 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_chain(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_ours(const RelnNet *net, const DroneModel *model);
-/* Starting values that are not drawn. Of our network: iterations of a smoother; of blocks: second norms with gain 0. */
+/* Starting values that are not drawn, or made smaller. Of our network: iterations of a smoother; of blocks: second norms with
+ * gain 0, and cubic ReLUs that are near the identity. */
 void drone_begin(RelnStore *store, const DroneModel *model);
 void drone_ours_begin(RelnStore *store, const DroneModel *model);
 

@@ -1,0 +1,134 @@
+/* ahead.c -- the next batch of data that are not kept in memory, read and lifted by a thread while a step computes.
+ *
+ * The thread writes to buffers of its own, which change places with the batch's when that batch is bound. What is in them
+ * depends on rows and epoch alone, so reading ahead changes no bit. */
+#include <string.h>
+
+#include "graph/plan.h"
+#include "kit/clock.h"
+#include "model/data.h"
+
+RelnStatus reln_data_read_ahead(RelnData *d, ptrdiff_t n)
+{
+    Ahead *a = &d->ahead;
+
+    if (d->resident || a->room >= n)
+        return RELN_OK;
+    reln_data_settle(d);
+    reln_free(d->ctx, a->rows);
+    a->room = 0;
+    a->rows = reln_alloc_raw(d->ctx, (size_t)n, sizeof *a->rows);
+    if (!a->rows)
+        return RELN_ERR_NOMEM;
+    if (!a->thread)
+        RELN_TRY(reln_aside_create(d->ctx, &a->thread));
+    d->room = 0; /* so that both batches get room */
+    RELN_TRY(reln_data_reserve(d, n));
+    a->room = n;
+    return RELN_OK;
+}
+
+void reln_ahead_clear(RelnData *d)
+{
+    reln_data_settle(d);
+    reln_aside_destroy(d->ahead.thread);
+    reln_lifted_free(d, &d->ahead.batch);
+    reln_free(d->ctx, d->ahead.rows);
+}
+
+/* The work of the thread. It keeps the message of a failure, because the context is the caller's, too. */
+static void read_batch(void *self)
+{
+    RelnData *d = self;
+    Ahead *a = &d->ahead;
+
+    a->status = reln_data_fill(d, &a->batch, &a->wanted, a->rows, &a->given_up);
+    if (a->status != RELN_OK)
+        reln_ctx_copy_error(d->ctx, sizeof a->message, a->message);
+}
+
+static RelnStatus find_own(const RelnData *d, RelnPlan *plan, Ahead *a)
+{
+    RelnStatus status;
+
+    if (!d->m->ragged)
+        return reln_plan_samples(plan, a->wanted.n, &a->wanted.first, &a->wanted.end);
+    status = reln_plan_bind_rows_sized(plan, "points", a->batch.points, (size_t)d->room);
+    if (status == RELN_OK)
+        status = reln_plan_samples(plan, a->wanted.n, &a->wanted.first, &a->wanted.end);
+    if (status == RELN_OK) /* the batch at hand */
+        status = reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room);
+    return status;
+}
+
+RelnStatus reln_data_ahead(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
+                           uint64_t epoch)
+{
+    Ahead *a = &d->ahead;
+
+    if (!a->thread || n > a->room)
+        return RELN_OK;
+    reln_data_settle(d);
+    a->wanted = (Batch){.n = n, .end = n, .epoch = epoch};
+    memcpy(a->rows, rows, (size_t)n * sizeof *rows);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        RELN_TRY(reln_data_check_row(d, rows[i]));
+        a->batch.points[i] = reln_data_points(d, rows[i]);
+    }
+    RELN_TRY(find_own(d, plan, a));
+    a->plan = plan;
+    atomic_store(&a->given_up, false);
+    reln_aside_begin(a->thread, read_batch, d);
+    return RELN_OK;
+}
+
+static void swap(RelnData *d)
+{
+    const Lifted other = d->batch;
+
+    d->batch = d->ahead.batch;
+    d->ahead.batch = other;
+}
+
+bool reln_ahead_take(RelnData *d, const RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
+                     uint64_t epoch, RelnStatus *status)
+{
+    Ahead *a = &d->ahead;
+    const double begin = reln_wall_seconds();
+
+    if (!a->plan || a->plan != plan || a->wanted.n != n || a->wanted.epoch != epoch ||
+        memcmp(a->rows, rows, (size_t)n * sizeof *rows) != 0) {
+        reln_data_settle(d);
+        return false;
+    }
+    reln_aside_wait(a->thread);
+    d->waited += reln_wall_seconds() - begin;
+    a->plan = NULL;
+    swap(d);
+    *status = a->status;
+    if (a->status != RELN_OK)
+        (void)reln_fail(d->ctx, a->status, "%s", a->message);
+    return true;
+}
+
+void reln_data_settle(RelnData *d)
+{
+    const double begin = reln_wall_seconds();
+
+    if (!d->ahead.plan)
+        return;
+    atomic_store(&d->ahead.given_up, true);
+    reln_aside_wait(d->ahead.thread);
+    d->ahead.plan = NULL;
+    d->waited += reln_wall_seconds() - begin;
+}
+
+double reln_data_waited(const RelnData *d)
+{
+    return d ? d->waited : 0;
+}
+
+uint64_t reln_data_read_bytes(const RelnData *d)
+{
+    return d ? d->read_bytes : 0;
+}

@@ -1,0 +1,183 @@
+/* Batches that a thread reads ahead: the same numbers, no allocation, errors where they belong. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/data.h"
+#include "model/world.h"
+#include "support/folder.h"
+
+#define SETS                                                                                       \
+    "{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m},"                      \
+    " {name: X, as: matrix}], target: {name: y, as: vector},"                                      \
+    " model: {width: 4, depth: 1}, train: {dtype: f64}}"
+#define MATRICES                                                                                   \
+    "{symmetry: gl:3, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"             \
+    " model: {kind: mlp, width: 4}, train: {dtype: f64}}"
+
+enum { SAMPLES = 40, BATCH = 7, STEPS = 12, NUMBERS = BATCH * 16 };
+
+typedef struct Run {
+    World w;
+    RelnModelGraph net;
+    RelnPlan *plan;
+} Run;
+
+static void begin(Run *r, const char *yaml, const RelnDataOptions *options)
+{
+    memset(r, 0, sizeof *r);
+    assert_ok(NULL, world_init(&r->w, NULL, yaml, SAMPLES));
+    assert_ok(r->w.ctx, world_model(&r->w));
+    assert_ok(r->w.ctx, world_data(&r->w, options));
+    assert_ok(r->w.ctx, reln_data_reserve(r->w.data, BATCH));
+    assert_ok(r->w.ctx, reln_model_build(r->w.model, &(RelnModelOptions){.loss = true}, &r->net));
+    reln_output(r->net.graph, "loss", r->net.loss);
+    assert_ok(r->w.ctx, reln_plan_create(r->net.graph, NULL, &r->plan));
+    assert_ok(r->w.ctx, reln_plan_reserve(r->plan, BATCH, 0));
+}
+
+static void end(Run *r)
+{
+    reln_plan_destroy(r->plan);
+    reln_model_graph_clear(&r->net);
+    world_clear(&r->w);
+}
+
+/* Batches of changing size; an epoch is three of them. */
+static ptrdiff_t rows_of(int step, ptrdiff_t *rows)
+{
+    const ptrdiff_t n = BATCH - step % 3;
+
+    reln_shuffle(3, (uint64_t)step, SAMPLES, 0, n, rows);
+    return n;
+}
+
+static void predict(Run *r, int step, double *out)
+{
+    ptrdiff_t rows[BATCH], n = rows_of(step, rows);
+
+    memset(out, 0, NUMBERS * sizeof *out);
+    assert_ok(r->w.ctx, reln_data_bind(r->w.data, r->plan, n, rows, (uint64_t)step / 3));
+    n = rows_of(step + 1, rows);
+    if (step % 5 != 4) /* some are not announced, and some announced are not bound */
+        assert_ok(r->w.ctx, reln_data_ahead(r->w.data, r->plan, n, rows,
+                                            (uint64_t)(step + (step % 5 == 3 ? 9 : 1)) / 3));
+    n = rows_of(step, rows);
+    assert_ok(r->w.ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
+    reln_model_predictions(r->w.model, r->plan, n, out);
+    out[NUMBERS - 1] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
+}
+
+static void batches_read_ahead_have_the_same_bits(void **state)
+{
+    static const char *const specs[] = {SETS, MATRICES, MATRICES};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const RelnDataOptions options = {.budget = 64, .augment = i == 2 ? 3 : 0, .seed = 4};
+        double then[STEPS][NUMBERS], now[NUMBERS];
+        Run r;
+
+        begin(&r, specs[i], &options);
+        assert_false(reln_data_resident(r.w.data));
+        for (int t = 0; t < STEPS; t++) /* without the thread nothing is announced */
+            predict(&r, t, then[t]);
+        assert_ok(r.w.ctx, reln_data_read_ahead(r.w.data, BATCH));
+        for (int t = 0; t < STEPS; t++) {
+            predict(&r, t, now);
+            assert_memory_equal(then[t], now, sizeof now);
+        }
+        assert_true(reln_data_waited(r.w.data) > 0);
+        end(&r);
+    }
+}
+
+/* What is read is the batch that was announced: changes of the arrays after that are not seen. */
+static void an_announced_batch_is_read_before_it_is_bound(void **state)
+{
+    const ptrdiff_t row = 5;
+    double before, after;
+    uint64_t bytes;
+    Run r;
+
+    (void)state;
+    begin(&r, MATRICES, &(RelnDataOptions){.budget = 64});
+    assert_ok(r.w.ctx, reln_data_read_ahead(r.w.data, BATCH));
+    assert_ok(r.w.ctx, reln_data_bind(r.w.data, r.plan, 1, &row, 0));
+    assert_ok(r.w.ctx, reln_plan_run(r.plan, &(RelnRun){.n_samples = 1}));
+    before = *(const double *)reln_plan_output(r.plan, "loss", NULL);
+    bytes = reln_data_read_bytes(r.w.data);
+    assert_int_equal(bytes, (2 * 9 + 2) * sizeof(double)); /* X and y of one row */
+
+    assert_ok(r.w.ctx, reln_data_ahead(r.w.data, r.plan, 1, &row, 0));
+    reln_aside_wait(r.w.data->ahead.thread);
+    assert_int_equal(reln_data_read_bytes(r.w.data), 2 * bytes);
+    memset(world_find(&r.w, "X")->values, 0, SAMPLES * 18 * sizeof(double));
+    assert_ok(r.w.ctx, reln_data_bind(r.w.data, r.plan, 1, &row, 0));
+    assert_ok(r.w.ctx, reln_plan_run(r.plan, &(RelnRun){.n_samples = 1}));
+    after = *(const double *)reln_plan_output(r.plan, "loss", NULL);
+    assert_true(before == after);
+    end(&r);
+}
+
+static void reading_ahead_allocates_nothing(void **state)
+{
+    double out[NUMBERS];
+    uint64_t before;
+    Run r;
+
+    (void)state;
+    begin(&r, SETS, &(RelnDataOptions){.budget = 64});
+    assert_ok(r.w.ctx, reln_data_read_ahead(r.w.data, BATCH));
+    predict(&r, 0, out);
+    before = reln_ctx_allocations(r.w.ctx);
+    for (int t = 1; t < STEPS; t++)
+        predict(&r, t, out);
+    assert_int_equal(reln_ctx_allocations(r.w.ctx), before);
+    end(&r);
+}
+
+/* The file becomes shorter while it is read: the batch before is fine, that of the lost rows fails, the next is fine. */
+static void an_error_is_that_of_its_batch(void **state)
+{
+    static const ptrdiff_t good[2] = {0, 1}, lost[2] = {2, SAMPLES - 1};
+    Folder *f = *state;
+    const char *path = path_in(f, "data.npz");
+    RelnArchive *archive = NULL;
+    RelnData *data = NULL;
+    struct stat info;
+    Run r;
+
+    begin(&r, MATRICES, NULL);
+    assert_ok(r.w.ctx, reln_npz_save(r.w.ctx, path, r.w.n_arrays, r.w.arrays));
+    assert_ok(r.w.ctx, reln_archive_open(r.w.ctx, path, &archive));
+    assert_ok(r.w.ctx, reln_data_open(r.w.model, archive, &(RelnDataOptions){.budget = 64}, &data));
+    assert_ok(r.w.ctx, reln_data_read_ahead(data, BATCH));
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(truncate(path, info.st_size - 400),
+                     0); /* the last rows of y, and the directory */
+    assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 0));
+    assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, lost, 0));
+    assert_ok(r.w.ctx, reln_plan_run(r.plan, &(RelnRun){.n_samples = 2}));
+    reln_ctx_clear(r.w.ctx);
+    assert_int_equal(reln_data_bind(data, r.plan, 2, lost, 0), RELN_ERR_IO);
+    assert_non_null(strstr(reln_ctx_error(r.w.ctx), "data.npz: became shorter while it was read"));
+    assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 0));
+    assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, lost, 0)); /* and is given up */
+    reln_data_destroy(data);
+    reln_archive_destroy(archive);
+    end(&r);
+    unlink(path_in(f, "data.npz"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_read_ahead_have_the_same_bits),
+        cmocka_unit_test(an_announced_batch_is_read_before_it_is_bound),
+        cmocka_unit_test(reading_ahead_allocates_nothing),
+        cmocka_unit_test_setup_teardown(an_error_is_that_of_its_batch, folder_set_up,
+                                        folder_tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
