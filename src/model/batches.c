@@ -20,7 +20,7 @@ RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
     return RELN_OK;
 }
 
-/* Move a sample to a random frame, another one in every epoch. */
+/* Moves a sample to a random frame, which changes with every epoch. */
 static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
 {
     const uint64_t key[2] = {epoch, (uint64_t)row};
@@ -37,7 +37,8 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     return status;
 }
 
-/* Use other points of a sample in every epoch, and check them: other ones have been checked when the file was opened. */
+/* Draws other points of a sample in every epoch, and checks them: only the first points were checked when the file was
+ * opened. */
 static RelnStatus draw(RelnData *d, ptrdiff_t row, uint64_t epoch)
 {
     const uint64_t key[2] = {epoch, (uint64_t)row};
@@ -48,7 +49,7 @@ static RelnStatus draw(RelnData *d, ptrdiff_t row, uint64_t epoch)
     return reln_data_check(d, row, 0);
 }
 
-/* Load a sample into place `at` of a batch. */
+/* Loads a sample into position `at` of a batch. */
 static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrdiff_t at,
                               ptrdiff_t rows, uint64_t epoch)
 {
@@ -124,7 +125,7 @@ RelnStatus reln_data_fill(RelnData *d, const Lifted *to, const Batch *batch, con
 {
     ptrdiff_t points = 0;
 
-    for (ptrdiff_t i = 0; i < batch->end; i++) { /* other ranks read the others */
+    for (ptrdiff_t i = 0; i < batch->end; i++) { /* each rank reads its own samples */
         if (given_up && atomic_load(given_up))
             return RELN_ERR_STOPPED;
         if (i >= batch->first)
@@ -134,7 +135,7 @@ RelnStatus reln_data_fill(RelnData *d, const Lifted *to, const Batch *batch, con
     return RELN_OK;
 }
 
-/* Fill the batch at hand, which was not read ahead. */
+/* Fills the current batch, which was not read ahead. */
 static RelnStatus fill_now(RelnData *d, const Batch *batch, const ptrdiff_t *rows)
 {
     const double begin = d->resident ? 0 : reln_wall_seconds();
