@@ -287,6 +287,14 @@ static RelnStatus split(RelnFit *fit)
     return RELN_OK;
 }
 
+static bool draws_points(const RelnSpec *spec)
+{
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].draw)
+            return true;
+    return false;
+}
+
 static RelnStatus open_sets(RelnFit *fit, bool normalise)
 {
     RelnDataOptions moved = data_options(fit, true), still = data_options(fit, false);
@@ -298,7 +306,7 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     moved.blocks = fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS;
     still.known = !own;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0)
+    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec))
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
     RELN_TRY(reln_data_read_ahead(fit->data, fit->spec.train.batch));

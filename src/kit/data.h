@@ -35,7 +35,7 @@ typedef struct RelnDataOptions {
     double augment;      /* condition number of random frames; 0: none */
     bool
         windows; /* arrays are windows (N, P, ...), at any times, even if the SPEC cuts recordings */
-    bool jitter;   /* windows of recordings begin later by the SPEC's jitter, which changes with each epoch */
+    bool jitter;   /* in each epoch windows begin later by the SPEC's jitter, and points are drawn */
     uint64_t seed; /* seed of the frames, and of the split */
     /* Compute the constants of the model (reln_data_normalise()) in the same pass, on the rows that
      * reln_data_split() with this seed leaves for training if this share is for validation. */

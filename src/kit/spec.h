@@ -60,6 +60,7 @@ typedef struct RelnSpecInput {
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: the number of points, which are the first places */
     int most;             /* largest number of points of a set that are used, the first ones; 0: all */
+    bool draw;            /* in training, so many at random, others in each epoch */
     bool sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 

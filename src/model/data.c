@@ -47,7 +47,7 @@ static RelnStatus make_room(RelnData *d)
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
     const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
 
-    if (d->options.augment > 0 || reln_data_shakes(d) ||
+    if (d->options.augment > 0 || reln_data_shakes(d) || reln_data_draws(d) ||
         reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
         return RELN_OK;
     d->resident = true;
@@ -189,6 +189,11 @@ void reln_data_destroy(RelnData *d)
 bool reln_data_shakes(const RelnData *d)
 {
     return d->options.jitter && d->sequence && d->sequence->jitter > 0;
+}
+
+bool reln_data_draws(const RelnData *d)
+{
+    return d->options.jitter && d->m->draws;
 }
 
 ptrdiff_t reln_data_count(const RelnData *d)

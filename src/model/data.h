@@ -89,8 +89,9 @@ struct RelnData {
     double *seen;                      /* one sample of a target as the network sees it */
 };
 
-/* data.c: returns whether windows begin at another step in every epoch. */
+/* data.c: returns whether windows begin at another step, or other points of a set are used, in every epoch. */
 bool reln_data_shakes(const RelnData *d);
+bool reln_data_draws(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
@@ -105,6 +106,8 @@ RelnStatus reln_data_make_rows(RelnData *d, int places);
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
 /* Reads the masks of rows, (n, points): from the mask, from the counts, or ones. */
 RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask);
+/* Sets the mask of the first row of d->raw to points drawn from all points of sample `row`. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng);
 /* Reads rows first .. first+n-1, at most a piece, into d->raw. */
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
 /* Calls visit() for rows first .. end-1, with their number and their position in d->raw. */

@@ -55,8 +55,8 @@ static RelnStatus allocate_raw(RelnData *d)
 
     d->piece = fit < 1 ? 1 : fit > 4096 ? 4096 : fit;
     for (int i = 0; i < d->m->spec.n_inputs; i++) {
-        d->raw.input[i] = reln_arena_alloc(
-            &d->arena, (size_t)(d->piece * reln_data_numbers(d, i)), sizeof(double));
+        d->raw.input[i] = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_numbers(d, i)),
+                                           sizeof(double));
         if (!d->raw.input[i])
             return RELN_ERR_NOMEM;
     }
@@ -120,6 +120,23 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
     RELN_TRY(read_mask(d, first, n, mask));
     for (ptrdiff_t i = 0; d->m->most > 0 && i < n; i++)
         keep_first(d->work.places, d->m->most, mask + i * d->work.places);
+    return RELN_OK;
+}
+
+/* Each point that is left has the same chance of being among those that are still wanted. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng)
+{
+    double *mask = d->raw.mask;
+    int left = 0, wanted = d->points[row];
+
+    RELN_TRY(read_mask(d, row, 1, mask));
+    for (int p = 0; p < d->work.places; p++)
+        left += mask[p] != 0;
+    for (int p = 0; p < d->work.places; p++)
+        if (mask[p] != 0) {
+            mask[p] = reln_rng_below(rng, (uint64_t)left--) < (uint64_t)wanted;
+            wanted -= mask[p] != 0;
+        }
     return RELN_OK;
 }
 
