@@ -58,12 +58,12 @@ typedef struct RelnSpecInput {
     bool points;               /* a set of points for each sample: (N, P, ...) */
     char mask[RELN_SPEC_NAME]; /* (N, P), 1 for a point, 0 for padding; "": all are points */
     char count
-        [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
-    char offsets
-        [RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples lie one behind the other, (T, ...),
-                                   * and those of sample i begin at offset i */
-    int most;      /* points of a set that are used, the first ones; 0: all */
-    bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
+        [RELN_SPEC_NAME]; /* (N,), instead of a mask: the number of points, which are the first places */
+    char offsets[RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples are in (T, ...), and those of
+                                   * sample i begin at offset i */
+    int most;             /* largest number of points of a set that are used, the first ones; 0: all */
+    bool draw;            /* in training, so many at random, others in each epoch */
+    bool sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 
 /* How the target of a window is computed from a target (T, ...) of recordings. */
@@ -174,6 +174,11 @@ typedef struct RelnSpecModel {
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;
 
+typedef enum RelnSpecShuffle { RELN_SHUFFLE_ROWS, RELN_SHUFFLE_BLOCKS } RelnSpecShuffle;
+
+/* RELN_SHUFFLE_BLOCKS permutes blocks of so many consecutive rows, and mixes the rows of so many blocks. */
+enum { RELN_SHUFFLE_BLOCK = 1024, RELN_SHUFFLE_WINDOW = 32 };
+
 /* A RelnFold names one of several parts of the samples; the other parts are for training. The parts have
  * equal size and follow the shuffle of the seed (`count` parts), or an array of fold numbers (its name).
  * count 0 and name "": no folds. */
@@ -196,6 +201,7 @@ typedef struct RelnSpecTrain {
     int epochs, steps; /* one of them is given; the other is 0 */
     int batch;
     int lanes; /* partial sums of a batch */
+    RelnSpecShuffle shuffle;
     RelnSpecOptimiser optimizer;
     double lr;
     double betas[2];

@@ -67,6 +67,8 @@ static const char *const activation_words[] = {[RELN_ACT_RELU] = "relu",
                                                [RELN_ACT_TANH] = "tanh",
                                                [RELN_ACT_SOFTPLUS] = "softplus",
                                                NULL};
+static const char *const shuffle_words[] = {
+    [RELN_SHUFFLE_ROWS] = "rows", [RELN_SHUFFLE_BLOCKS] = "blocks", NULL};
 static const char *const dtype_words[] = {"f32", "f64", NULL};
 
 const char *reln_model_kind_text(RelnModelKind kind)
@@ -107,6 +109,9 @@ static const Key input_keys[] = {
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
      .help = "points of a set that are used: the first ones; left out: all"},
+    {.name = "draw",
+     FLAG(RelnSpecInput, draw),
+     .help = "while it learns, so many at random, others in each epoch"},
     {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
@@ -267,6 +272,9 @@ static const Key train_keys[] = {
      WHOLE(RelnSpecTrain, lanes, 1, 4096),
      .otherwise = 8,
      .help = "partial sums of a batch: the most threads and processes that share one"},
+    {.name = "shuffle",
+     WORD(RelnSpecTrain, shuffle, shuffle_words),
+     .help = "of every epoch: all rows, or blocks of them, for files larger than memory"},
     {.name = "optimizer", WORD(RelnSpecTrain, optimizer, optimizer_words), .help = "which"},
     {.name = "lr",
      NUMBER(RelnSpecTrain, lr, ABOVE_ZERO, 1e3),
@@ -621,6 +629,10 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     if (in->most > 0 && !in->points)
         return reln_keys_fail(
             r, node, "input %s: most is for points; wanted points: true beside it", in->name);
+    if (in->draw && in->most == 0)
+        return reln_keys_fail(
+            r, node, "input %s: draw is for some of the points; wanted most: NUMBER beside it",
+            in->name);
     return RELN_OK;
 }
 
@@ -646,17 +658,22 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     return RELN_OK;
 }
 
-/* All inputs of points use the smallest number of points that one of them names. */
+/* All inputs of points use the smallest number of points that one of them names, and are drawn together. */
 static void share_most(RelnSpec *spec)
 {
     int most = 0;
+    bool draw = false;
 
-    for (int i = 0; i < spec->n_inputs; i++)
+    for (int i = 0; i < spec->n_inputs; i++) {
         if (spec->input[i].most > 0 && (most == 0 || spec->input[i].most < most))
             most = spec->input[i].most;
+        draw = draw || spec->input[i].draw;
+    }
     for (int i = 0; i < spec->n_inputs; i++)
-        if (spec->input[i].points)
+        if (spec->input[i].points) {
             spec->input[i].most = most;
+            spec->input[i].draw = draw;
+        }
 }
 
 /* Does an input of points say which places are points? */
@@ -746,12 +763,18 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
 static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const RelnSpec *spec)
 {
     const RelnSpecEdges *e = &spec->edges;
-    bool sets = false;
+    bool sets = false, drawn = false;
 
     if (!e->name[0] && !e->mask[0] && !e->count[0])
         return RELN_OK;
-    for (int i = 0; i < spec->n_inputs; i++)
+    for (int i = 0; i < spec->n_inputs; i++) {
         sets |= spec->input[i].points && !spec->input[i].sequence;
+        drawn |= spec->input[i].draw;
+    }
+    if (drawn)
+        return reln_keys_fail(r, node,
+                              "edges are between points that stay, and the points are drawn; "
+                              "wanted draw: false");
     if (!e->name[0])
         return reln_keys_fail(r, node, "edges have no name; wanted {name: ARRAY}");
     if (e->mask[0] && e->count[0])

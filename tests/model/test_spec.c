@@ -47,6 +47,10 @@ static const Bad bad[] = {
     {GOOD "edges: {name: e}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges are between points, and no input is a set; wanted points: true for an "
      "input"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, most: 3, draw: true}]\n"
+     "edges: {name: e}\nmodel: {kind: graph}\n" GOOD_TARGET,
+     "spec.yaml:3: edges are between points that stay, and the points are drawn; wanted draw: "
+     "false"},
     {GOOD "edges: {count: k}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges have no name; wanted {name: ARRAY}"},
     {GOOD "edges: {name: e, mask: m, count: k}\nmodel: {kind: graph}\n",
@@ -101,9 +105,11 @@ static const Bad bad[] = {
     {"symmetry: gl:3\ninputs:\n  - {name: C, as: covariance, reference: mean}\n"
      "  - {name: D, as: covariance}\n" GOOD_TARGET,
      "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, draw: true}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: draw is for some of the points; wanted most: NUMBER beside it"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, count, offsets, most, sequence"},
+     "mask, count, offsets, most, draw, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},
