@@ -368,6 +368,7 @@ static RelnStatus make_trainer(RelnFit *fit)
                         .store = reln_model_store(fit->model),
                         .seed = (uint64_t)fit->spec.train.seed,
                         .patience = fit->spec.train.patience,
+                        .average = fit->spec.train.average,
                         .n_metrics = fit->n_metrics,
                         .self = fit,
                         .load = load};

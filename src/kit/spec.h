@@ -203,7 +203,8 @@ typedef struct RelnSpecTrain {
     double clip; /* 0: none */
     RelnLossKind loss;
     double delta;
-    double smoothing;  /* label smoothing: the share of the target that is spread evenly over all classes */
+    double smoothing;  /* of labels: the share of the truth that all classes have alike */
+    double average;    /* share that averages of the weights keep in a step; 0: there are none */
     double validation; /* share of the samples */
     char validation_file[RELN_SPEC_PATH]; /* or a separate file */
     RelnFold fold;                        /* or one of several folds */

@@ -53,16 +53,46 @@ static RelnFeatures embedded(Build *b, RelnFeatures f)
     return f;
 }
 
+/* Rounds in which parts are found; and the most parts whose products are seen, because those grow with the square. */
+enum { PART_ROUNDS = 6, PART_PRODUCTS = 4 };
+
+/* The products of all parts at all scales, with a batch norm. */
+static RelnNode *products_of(Build *b, const char *name, RelnNode *parts, const RelnScales *scale)
+{
+    return reln_nn_batch_norm_invariants(&b->net, name,
+                                         reln_nn_relate(&b->net, parts, parts, scale), NULL);
+}
+
+/* Divide the set into 2, 3, ... parts, up to `sums`, before anything is learned. Their products join the invariants of the
+ * sample; the largest number of parts are the sums that the rounds begin with. */
+static RelnNode *parts_of(Build *b, RelnNode *x, const RelnScales *scale, RelnNode **z)
+{
+    const int sums = b->m->spec.model.sums;
+    RelnNode *parts = NULL;
+
+    for (int k = sums < 2 ? sums : 2; k <= sums; k++) {
+        if (k > PART_PRODUCTS && k < sums)
+            continue;
+        parts = reln_nn_parts(&b->net, x, k, PART_ROUNDS);
+        parts = parts ? reln_scale(b->g, parts, 1 / b->m->constants.points) : NULL;
+        if (k <= PART_PRODUCTS)
+            *z = reln_build_join(b, *z,
+                                 products_of(b, reln_build_name("parts%d", k).text, parts, scale));
+    }
+    return parts;
+}
+
 static RelnSet begin(Build *b, const RelnScales *scale)
 {
     RelnFeatures f = {reln_build_input(b, SLOT_X_POINTS), reln_build_input(b, SLOT_S_POINTS)};
-    RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S));
+    RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S)), *parts;
 
     if (!f.x)
         return (RelnSet){0};
+    parts = parts_of(b, f.x, scale, &z);
     f = embedded(b, f);
     f.s = reln_build_join(b, reln_nn_relate(&b->net, f.x, f.x, scale), f.s);
-    return (RelnSet){f.x, f.s, NULL, z};
+    return (RelnSet){f.x, f.s, parts, z};
 }
 
 /* ---- read-out -------------------------------------------------------------------------------------------------------- */
@@ -193,7 +223,7 @@ RelnFeatures reln_build_structured(Build *b)
     if (spec->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
-    set.sums = reln_build_join(b, reln_nn_far_rows(&b->net, set.x, spec->sums), options.keep);
+    set.sums = reln_build_join(b, set.sums, options.keep);
     if (attends)
         set = attend(b, set);
     for (int i = 0; i < (attends ? 1 : spec->depth); i++) {

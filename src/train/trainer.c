@@ -38,12 +38,12 @@ typedef struct Record {
     int count, capacity;
 } Record;
 
-/* A Part is an entry of the store, and its copy of the best evaluation (NULL for a moment, which has
- * none). */
+/* An entry of the store, its copy of the best evaluation (NULL: a moment, which has none), and its average over steps
+ * (NULL: a moment, or a job without averages). */
 typedef struct Part {
     RelnEntryInfo entry;
     size_t n_bytes;
-    void *best;
+    void *best, *average;
 } Part;
 
 struct RelnTrainer {
@@ -158,6 +158,59 @@ static void recall_best(RelnTrainer *t)
             memcpy(t->parts[i].entry.values, t->parts[i].best, t->parts[i].n_bytes);
 }
 
+/* ---- averages --------------------------------------------------------------------------------------------------- */
+
+/* The share that an average keeps in a step: less than job.average in the first steps, which are far from the rest. */
+static double kept_share(const RelnTrainer *t)
+{
+    const double step = (double)step_of(t);
+
+    return fmin(t->job.average, step / (step + 10));
+}
+
+static void average_part(const Part *part, double share)
+{
+    const float *x = part->entry.values;
+    const double *wide = part->entry.values;
+    float *a = part->average;
+    double *wide_a = part->average;
+
+    for (size_t i = 0; i < part->entry.count; i++)
+        if (part->entry.dtype == RELN_F64)
+            wide_a[i] += (1 - share) * (wide[i] - wide_a[i]);
+        else
+            a[i] += (float)((1 - share) * ((double)x[i] - (double)a[i]));
+}
+
+static void begin_averages(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++)
+        if (t->parts[i].average)
+            memcpy(t->parts[i].average, t->parts[i].entry.values, t->parts[i].n_bytes);
+}
+
+static void average(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++)
+        if (t->parts[i].average)
+            average_part(&t->parts[i], kept_share(t));
+}
+
+/* Exchange weights and states with their averages. */
+static void exchange_averages(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++) {
+        unsigned char *x = t->parts[i].entry.values, *a = t->parts[i].average;
+
+        for (size_t k = 0; a && k < t->parts[i].n_bytes; k++) {
+            const unsigned char byte = x[k];
+
+            x[k] = a[k];
+            a[k] = byte;
+        }
+    }
+}
+
 static void clear_moments(RelnTrainer *t)
 {
     for (int i = 0; i < t->n_parts; i++)
@@ -177,27 +230,37 @@ static RelnArray named_list(const char *name, RelnDtype dtype, ptrdiff_t count, 
     return (RelnArray)RELN_ARRAY(name, dtype, values, count);
 }
 
-static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
+/* A copy of the entry, which the state has as "<folder>/<name of the entry>". */
+static RelnStatus add_copy(RelnTrainer *t, const Part *part, const char *folder, void **copy)
 {
-    const bool moment = entry->kind == RELN_ENTRY_MOMENT;
-    const char *name;
+    const RelnEntryInfo *entry = &part->entry;
+    const char *name = reln_arena_printf(&t->arena, "%s/%s", folder, entry->name);
 
-    *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
-    if (strncmp(entry->name, "best/", 5) == 0 || strncmp(entry->name, "trainer/", 8) == 0)
-        return reln_fail(t->ctx, RELN_ERR_ARG,
-                         "train: %s: names in best/ and trainer/ are the trainer's", entry->name);
-    t->state[t->n_state++] = reln_entry_array(entry);
-    if (moment)
-        return RELN_OK;
-    name = reln_arena_printf(&t->arena, "best/%s", entry->name);
-    part->best = reln_arena_alloc(&t->arena, entry->count, width_of(entry->dtype));
-    if (!name || !part->best)
+    *copy = reln_arena_alloc(&t->arena, entry->count, width_of(entry->dtype));
+    if (!name || !*copy)
         return RELN_ERR_NOMEM;
-    memcpy(part->best, entry->values, part->n_bytes);
+    memcpy(*copy, entry->values, part->n_bytes);
     t->state[t->n_state] = reln_entry_array(entry);
     t->state[t->n_state].name = name;
-    t->state[t->n_state++].values = part->best;
+    t->state[t->n_state++].values = *copy;
     return RELN_OK;
+}
+
+static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
+{
+    static const char *const own[] = {"best/", "average/", "trainer/"};
+
+    *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (strncmp(entry->name, own[i], strlen(own[i])) == 0)
+            return reln_fail(t->ctx, RELN_ERR_ARG,
+                             "train: %s: names in best/, average/ and trainer/ are the trainer's",
+                             entry->name);
+    t->state[t->n_state++] = reln_entry_array(entry);
+    if (entry->kind == RELN_ENTRY_MOMENT)
+        return RELN_OK;
+    RELN_TRY(add_copy(t, part, "best", &part->best));
+    return t->job.average > 0 ? add_copy(t, part, "average", &part->average) : RELN_OK;
 }
 
 static RelnStatus add_parts(RelnTrainer *t)
@@ -205,7 +268,7 @@ static RelnStatus add_parts(RelnTrainer *t)
     const int n = reln_store_count(t->job.store);
 
     t->parts = reln_arena_alloc(&t->arena, (size_t)n, sizeof *t->parts);
-    t->state = reln_arena_alloc(&t->arena, 2 * (size_t)n + 3, sizeof *t->state);
+    t->state = reln_arena_alloc(&t->arena, 3 * (size_t)n + 3, sizeof *t->state);
     if (!t->parts || !t->state)
         return RELN_ERR_NOMEM;
     for (; t->n_parts < n; t->n_parts++) {
@@ -366,6 +429,9 @@ static RelnStatus check_job(RelnCtx *ctx, const RelnTrainJob *job)
         return reln_fail(ctx, RELN_ERR_ARG,
                          "train: patience %d and %d metrics, wanted 0 or more and 0 to %d",
                          job->patience, job->n_metrics, RELN_TRAIN_METRICS);
+    if (!(job->average >= 0 && job->average < 1))
+        return reln_fail(ctx, RELN_ERR_ARG, "train: average is %g; wanted 0 to below 1",
+                         job->average);
     RELN_TRY(reln_schedule_check(ctx, &job->schedule, job->n_steps));
     for (int i = 0; i < job->schedule.n_pieces && !job->evaluate_every; i++)
         if (job->schedule.piece[i].kind == RELN_SCHEDULE_PLATEAU)
@@ -501,6 +567,20 @@ static void tick(RelnTrainer *t, bool start)
     t->clock = seconds;
 }
 
+/* Judge the averages, which a job without them does not have, and keep them if they are the best. */
+static RelnStatus judge_averages(RelnTrainer *t, RelnTrainRow *row)
+{
+    RelnStatus status;
+
+    exchange_averages(t);
+    status = judge(t, &row->evaluation);
+    row->best = status == RELN_OK && row->evaluation.score < t->sums[BEST_SCORE];
+    if (row->best)
+        gain(t, row->evaluation.score);
+    exchange_averages(t);
+    return status;
+}
+
 static RelnStatus evaluate(RelnTrainer *t)
 {
     RelnTrainRow row = {.step = step_of(t),
@@ -508,11 +588,8 @@ static RelnStatus evaluate(RelnTrainer *t)
                         .rate = t->sums[LAST_RATE],
                         .gradient_norm = t->sums[LAST_NORM]};
 
-    RELN_TRY(judge(t, &row.evaluation));
-    row.best = row.evaluation.score < t->sums[BEST_SCORE];
-    if (row.best)
-        gain(t, row.evaluation.score);
-    else
+    RELN_TRY(judge_averages(t, &row));
+    if (!row.best)
         lose_patience(t);
     tick(t, false);
     row.seconds = t->sums[SECONDS];
@@ -567,8 +644,10 @@ static RelnStatus train(RelnTrainer *t)
     RelnStatus status;
     bool overflown;
 
-    if (step == 0)
+    if (step == 0) { /* weights may have been loaded since the trainer was made */
         keep_best(t);
+        begin_averages(t);
+    }
     t->rate = reln_schedule_rate(&t->job.schedule, step, t->job.n_steps, (int)t->counters[CUTS]);
     RELN_TRY(load(t, step, &run.n_samples));
     status = reln_plan_run(t->job.plan, &run);
@@ -583,6 +662,8 @@ static RelnStatus train(RelnTrainer *t)
     t->counters[STEP]++;
     if (!isfinite(t->sums[LAST_LOSS]) || !isfinite(t->sums[LAST_NORM]))
         diverge(t);
+    else
+        average(t);
     return RELN_OK;
 }
 

@@ -178,7 +178,8 @@ static const char full[] =
     " leak: 0.1, head: {hidden: 1, width: 9, activation: tanh}}\n"
     "train: {steps: 77, batch: 13, optimizer: sgd, lr: 0.25, momentum: 0.5, nesterov: true, decay: "
     "0.1,"
-    " clip: 2, validation: other.npz, evaluate: 7, patience: 4, dtype: f64, augment: {cond: 10}, "
+    " clip: 2, average: 0.9, validation: other.npz, evaluate: 7, patience: 4, dtype: f64, augment: "
+    "{cond: 10}, "
     "seed: 9,"
     " schedule: [{kind: warmup, length: 5}, {kind: steps, factor: 0.5, period: 10}]}\n";
 
