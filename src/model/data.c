@@ -1,4 +1,4 @@
-/* data.c -- the data of a model: arrays are found, checked and lifted in one pass over the archive. */
+/* data.c -- the data of a model: finds, checks and lifts arrays in one pass over the archive. */
 #include <string.h>
 
 #include "kit/files.h"
@@ -6,44 +6,48 @@
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
-/* Check a row, lift it where it is needed, and add it to the sums; with sums NULL, the constants of the model are not
- * changed. */
+/* Checks a row, lifts it if needed, and adds it to the sums. */
 static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 {
-    Sums *sums = self;
+    const Pass *pass = self;
+    const bool counts = pass->counted && reln_counts(pass->counted, row);
 
     RELN_TRY(reln_data_check(d, row, i));
-    if (!d->resident && !(sums && sums->counts[row]))
+    if (!d->resident && !counts)
         return RELN_OK;
     RELN_TRY(reln_data_lift(d, row, i));
-    if (sums)
-        RELN_TRY(reln_sums_add(d, row, i, sums));
+    if (counts)
+        RELN_TRY(reln_sums_add(d, row, i, pass->sums));
     if (!d->resident)
         return RELN_OK;
     reln_lifted_put(d, &d->all, row, d->m->ragged ? d->first[row] : 0, reln_data_points(d, row));
     return reln_lifted_put_targets(d, &d->all, row, i);
 }
 
+/* Samples that are kept are lifted by every rank; of others each rank looks at a part. */
 static RelnStatus pass_over(RelnData *d)
 {
-    Sums sums = {0};
-    RelnStatus status = d->options.normalise ? reln_sums_begin(d, &sums) : RELN_OK;
+    Counted counted = {0};
+    RelnStatus status;
 
+    if (d->options.known && !d->resident && !d->options.normalise)
+        return RELN_OK;
+    if (!d->options.normalise)
+        return reln_data_pass(d, NULL, !d->resident, visit);
+    status = reln_count_training(d, &counted);
     if (status == RELN_OK)
-        status = reln_data_walk(d, visit, d->options.normalise ? &sums : NULL);
-    if (status == RELN_OK && d->options.normalise)
-        reln_sums_finish(d, &sums);
-    reln_free(d->ctx, sums.counts);
+        status = reln_data_pass(d, &counted, !d->resident, visit);
+    reln_free(d->ctx, counted.items);
     return status;
 }
 
-/* Allocate memory. Samples without random frames are kept lifted, if they fit the budget. */
+/* Allocates memory. Samples without random frames are kept lifted, if they fit the budget. */
 static RelnStatus make_room(RelnData *d)
 {
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
     const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
 
-    if (d->options.augment > 0 || reln_data_shakes(d) ||
+    if (d->options.augment > 0 || reln_data_shakes(d) || reln_data_draws(d) ||
         reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
         return RELN_OK;
     d->resident = true;
@@ -80,7 +84,7 @@ static size_t array_bytes(const RelnData *d, int array)
     return array < 0 ? 0 : reln_archive_row_bytes(d->archive, array);
 }
 
-/* Bytes of one sample in the file. */
+/* Returns the bytes of one sample in the file. */
 static size_t count_row(const RelnData *d)
 {
     size_t bytes = array_bytes(d, d->found.mask) + array_bytes(d, d->found.sizes);
@@ -116,7 +120,7 @@ static RelnStatus find(RelnData *d)
     return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
 
-/* Make the metrics of errors, and room for one sample of every target. */
+/* Makes the metrics of errors, and memory for one sample of every target. */
 static RelnStatus make_targets(RelnData *d)
 {
     d->seen = reln_arena_alloc(&d->arena, (size_t)reln_model_truths(d->m), sizeof *d->seen);
@@ -187,6 +191,11 @@ bool reln_data_shakes(const RelnData *d)
     return d->options.jitter && d->sequence && d->sequence->jitter > 0;
 }
 
+bool reln_data_draws(const RelnData *d)
+{
+    return d->options.jitter && d->m->draws;
+}
+
 ptrdiff_t reln_data_count(const RelnData *d)
 {
     return d->found.count;
@@ -214,7 +223,7 @@ bool reln_data_has_target(const RelnData *d)
 
 /* ---- raw numbers ------------------------------------------------------------------------------------------------------------ */
 
-/* Windows have a buffer that the thread uses while it reads ahead. */
+/* Waits for the thread, because windows share a buffer with it. */
 static void settle_windows(RelnData *d)
 {
     if (d->sequence)

@@ -61,7 +61,7 @@ RelnNode *reln_nn_lengths(const RelnNet *net, RelnNode *x, const RelnScales *sca
 
 /* ---- rows far apart ----------------------------------------------------------------------------------------------- */
 
-/* sum_c |B(x_c - y_c, x_c - y_c)|, y of the sample */
+/* sum_c |B(x_c - y_c, x_c - y_c)|, with y of the sample */
 static RelnNode *apart(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
     RelnGraph *g = net->graph;
@@ -70,7 +70,7 @@ static RelnNode *apart(const RelnNet *net, RelnNode *x, RelnNode *y)
     return reln_sum(g, reln_abs(g, reln_nn_form(net, d, d)), RELN_C);
 }
 
-/* sum_c |B(x_c, x_c)| + |B(x_c, y_c)|, y of the sample */
+/* sum_c |B(x_c, x_c)| + |B(x_c, y_c)|, with y of the sample */
 static RelnNode *size_of(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
     RelnGraph *g = net->graph;

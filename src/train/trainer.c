@@ -1,7 +1,7 @@
-/* trainer.c -- the loop: steps, evaluations, the best weights; its whole state as arrays from which a run goes on.
+/* trainer.c -- the training loop: steps, evaluations, the best weights, and the state as arrays from which a run resumes.
  *
  * The rest of a run depends on the store, the counters, the sums and the record; everything else is computed
- * from the number of the step. Nothing is allocated after reln_trainer_create(), but for the record in a restore. */
+ * from the number of the step. Nothing is allocated after reln_trainer_create(), except for the record in a restore. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,10 +12,11 @@
 #include "kit/comm.h"
 #include "train/train.h"
 
-/* Counters and sums are saved as two arrays. These lists give each its position, and so are the file format. */
+/* Counters and sums are saved as two arrays. These enums give each its position, and so define the file
+ * format. */
 enum { SEED, STEP, SINCE_BEST, SINCE_CUT, CUTS, SINCE_ROW, DIVERGED, N_COUNTERS };
 enum { LOSS_SUM, LAST_LOSS, LAST_RATE, LAST_NORM, BEST_SCORE, SECONDS, N_SUMS };
-/* A row of the record as numbers */
+/* Positions of the numbers of a row of the record. */
 enum {
     ROW_STEP,
     ROW_LOSS,
@@ -29,7 +30,8 @@ enum {
     ROW_WIDTH = ROW_METRICS + RELN_TRAIN_METRICS
 };
 
-/* Rows as structs for the user and as numbers for files, side by side: a state costs no conversion. */
+/* A Record holds the rows twice, as structs for the user and as numbers for files, so that no conversion is
+ * needed. */
 typedef struct Record {
     RelnTrainRow *rows;
     double *numbers; /* (capacity, ROW_WIDTH) */
@@ -54,12 +56,13 @@ struct RelnTrainer {
     Record record;
     int n_parts;
     Part *parts;
-    RelnArray *state; /* entries, best copies, counters, sums; last the record */
+    RelnArray *state; /* entries, best copies, counters, sums, and last the record */
     int n_state;
-    RelnStatus pending; /* of several ranks: what this one has to say when they agree next */
-    double clock;       /* when `seconds` was last brought up to date */
+    RelnStatus pending; /* with several ranks: the status of this rank, which it reports at the next
+                         * agreement */
+    double clock;       /* time at which `seconds` was last updated */
     double observed,
-        saved; /* when the watch last was told, and last kept the state; of the same clock */
+        saved; /* times at which the watch last observed and last saved, on the same clock */
 };
 
 static uint64_t step_of(const RelnTrainer *t)
@@ -76,7 +79,7 @@ static void record_clear(RelnCtx *ctx, Record *record)
     *record = (Record){0};
 }
 
-/* Not zeroed, so that memory pages of future rows are not touched yet. */
+/* The memory is not zeroed, so that the pages of future rows are not touched yet. */
 static RelnStatus record_init(RelnCtx *ctx, uint64_t capacity, Record *out)
 {
     *out = (Record){0};
@@ -133,7 +136,7 @@ static const RelnTrainRow *last_row(const RelnTrainer *t)
     return t->record.count ? &t->record.rows[t->record.count - 1] : NULL;
 }
 
-/* Room for the evaluations of n more steps: the multiples, which may begin at once, and the end. */
+/* Returns the number of evaluations in n more steps: the multiples, which may begin at once, and the end. */
 static uint64_t rows_for(const RelnTrainJob *job, uint64_t n)
 {
     return job->evaluate_every ? n / job->evaluate_every + 2 : 2;
@@ -278,7 +281,7 @@ static RelnStatus add_parts(RelnTrainer *t)
     return RELN_OK;
 }
 
-/* An empty record is left out: not every file likes arrays without elements. */
+/* An empty record is left out, because not every file format allows arrays without elements. */
 RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnArray **arrays)
 {
     RELN_NEED(trainer, RELN_ERR_ARG);
@@ -293,7 +296,7 @@ RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnArray **ar
     return RELN_OK;
 }
 
-/* ---- taking it up again ----------------------------------------------------------------------------------------- */
+/* ---- restoring -------------------------------------------------------------------------------------------------- */
 
 static const RelnArray *find(int n, const RelnArray *arrays, const char *name)
 {
@@ -361,7 +364,7 @@ static RelnStatus check_counters(const RelnTrainer *t, const int64_t *counters)
     return RELN_OK;
 }
 
-/* Make a record with room for the rest of the run. The old record is not changed. */
+/* Makes a record with room for the rest of the run. The old record is not changed. */
 static RelnStatus read_record(const RelnTrainer *t, const RelnArray *rows, uint64_t step,
                               Record *out)
 {
@@ -413,7 +416,7 @@ RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnArray *ar
     return RELN_OK;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------- */
+/* ---- creating a trainer ----------------------------------------------------------------------------------------- */
 
 static RelnStatus check_job(RelnCtx *ctx, const RelnTrainJob *job)
 {
@@ -486,13 +489,13 @@ void reln_trainer_destroy(RelnTrainer *trainer)
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
 
-/* What all ranks of the plan say; a single one says it to itself. */
+/* Returns the status on which all ranks of the plan agree; with one process, its own. */
 static RelnStatus agree(const RelnTrainer *t, RelnStatus status)
 {
     return reln_comm_agree(reln_plan_comm(t->job.plan), t->ctx, status);
 }
 
-/* Rank 0 shows and keeps a run. */
+/* Returns whether this is rank 0, which shows and saves a run. */
 static bool is_first(const RelnTrainer *t)
 {
     return reln_comm_rank(reln_plan_comm(t->job.plan)) == 0;
@@ -531,8 +534,8 @@ static RelnStatus judge(RelnTrainer *t, RelnEvaluation *out)
                            RELN_TRAIN_METRICS);
 }
 
-/* Count an evaluation without a better score against the patience of the job and, within a plateau piece, against that of
- * the plateau. */
+/* Counts an evaluation without a better score against the patience of the job and, within a plateau piece,
+ * against that of the plateau. */
 static void lose_patience(RelnTrainer *t)
 {
     const RelnSchedule *s = &t->job.schedule;
@@ -554,7 +557,7 @@ static void gain(RelnTrainer *t, double score)
     keep_best(t);
 }
 
-/* Add the time since the last call to `seconds`. */
+/* Adds the time since the last call to `seconds`. */
 static void tick(RelnTrainer *t, bool start)
 {
     const double seconds = reln_wall_seconds();
@@ -611,7 +614,7 @@ static void diverge(RelnTrainer *t)
     clear_moments(t);
 }
 
-/* Load the batch, if nothing has happened to this rank since the last step. */
+/* Loads the batch, unless this rank has failed since the last step. */
 static RelnStatus load(RelnTrainer *t, uint64_t step, ptrdiff_t *n_samples)
 {
     RelnStatus status = t->pending;
@@ -622,9 +625,9 @@ static RelnStatus load(RelnTrainer *t, uint64_t step, ptrdiff_t *n_samples)
     return agree(t, status);
 }
 
-/* Does the status mean that training diverged? An op that had values before has none for what the weights have become,
- * as the exponential of a matrix that is too large. The first time, it is the data that is wrong, and the message says
- * which sample. */
+/* Returns whether the status means that training diverged: an op that had values before has none for the new
+ * weights, such as the exponential of a matrix that is too large. If it fails in the first step, the data are
+ * wrong, and the message names the sample. */
 static bool has_no_value(RelnTrainer *t, RelnStatus status, bool had_before)
 {
     if (status != RELN_ERR_NUMERIC || !had_before)
@@ -664,7 +667,7 @@ static RelnStatus train(RelnTrainer *t)
     return RELN_OK;
 }
 
-/* Tell the watch about the progress, if it is time to. False: the watch wants to stop. */
+/* Reports the progress to the watch, if it is time to. Returns false if the watch wants to stop. */
 static bool observe(RelnTrainer *t, bool evaluated, bool last)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -683,7 +686,7 @@ static bool observe(RelnTrainer *t, bool evaluated, bool last)
     return w->observe(w->self, &progress);
 }
 
-/* Let the watch save the state, if it is time to or if the run ends. */
+/* Lets the watch save the state, if it is time to or if the run ends. */
 static RelnStatus save(RelnTrainer *t, bool last)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -696,7 +699,8 @@ static RelnStatus save(RelnTrainer *t, bool last)
     return RELN_OK;
 }
 
-/* Why there is no next step; from the counters alone, so that a restored run knows, too. */
+/* Returns why there is no next step. The answer depends on the counters alone, so that a restored run gives
+ * the same. */
 static RelnTrainEnd ended(const RelnTrainer *t)
 {
     if (t->counters[DIVERGED])
@@ -708,7 +712,7 @@ static RelnTrainEnd ended(const RelnTrainer *t)
     return RELN_TRAIN_GOING;
 }
 
-/* A step and the evaluation that is due after it. */
+/* Makes a step, and the evaluation that is due after it. */
 static RelnStatus train_and_judge(RelnTrainer *t, bool *evaluated)
 {
     RelnStatus status;
@@ -725,7 +729,7 @@ static RelnStatus train_and_judge(RelnTrainer *t, bool *evaluated)
     return RELN_OK;
 }
 
-/* A step and what follows it. */
+/* Makes a step, then reports progress, checks for a request to stop, and saves. */
 static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -737,7 +741,8 @@ static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
     go_on = observe(t, evaluated, *end != RELN_TRAIN_GOING);
     go_on = !(w->asked && w->asked(w->self)) && go_on;
     if (*end == RELN_TRAIN_GOING && reln_plan_comm(t->job.plan)) {
-        t->pending = go_on ? save(t, false) : RELN_ERR_STOPPED; /* the others hear of it first */
+        t->pending = go_on ? save(t, false) : RELN_ERR_STOPPED; /* reported to the other ranks at the next
+                                                                 * agreement */
         return RELN_OK;
     }
     if (*end == RELN_TRAIN_GOING && !go_on)
@@ -745,7 +750,7 @@ static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
     return *end == RELN_TRAIN_GOING ? save(t, false) : RELN_OK;
 }
 
-/* An evaluation that is still due, then up to n steps. */
+/* Makes an evaluation that is still due, then up to n steps. */
 static RelnStatus go(RelnTrainer *t, uint64_t n, RelnTrainEnd *end)
 {
     if (evaluation_due(t))
@@ -780,7 +785,7 @@ RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd
     return RELN_OK;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------------------------------------- */
 
 uint64_t reln_trainer_step(const RelnTrainer *trainer)
 {
