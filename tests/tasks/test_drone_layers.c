@@ -1,5 +1,5 @@
-/* Layers and products of the drone networks, and their derivatives, against the numbers of the published code and of e3nn, where
- * those are beside the source. */
+/* Layers and products of the drone networks, and their derivatives, against the numbers of the published code and of e3nn: some
+ * that are in the source tree, and the others where all reference arrays are beside it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +11,15 @@ enum { BATCH = 4, CHANNELS = 5, TIMES = 12, MOST = BATCH * CHANNELS * 9 * TIMES 
 
 static bool load(RelnCtx *ctx, const char *name, RelnArray *a)
 {
+    static const char *const places[2] = {"tests/golden/drone", "../shared/golden/drone"};
     char path[512];
 
-    snprintf(path, sizeof path, "%s/../shared/golden/drone/%s.npy", RELN_SOURCE_DIR, name);
-    return reln_npy_load(ctx, path, a) == RELN_OK;
-}
-
-static void missing(void)
-{
-    print_message("no reference arrays beside the source: nothing is compared\n");
-    skip();
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s.npy", RELN_SOURCE_DIR, places[i], name);
+        if (reln_npy_load(ctx, path, a) == RELN_OK)
+            return true;
+    }
+    return false;
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -46,7 +45,7 @@ static void products_are_those_of_e3nn(void **state)
 
         assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
         snprintf(name, sizeof name, "tfn/tp_%dx%dto%d_y", p->from, p->filter, p->to);
-        if (!load(ctx, name, &want)) { /* the larger type first: the same product */
+        if (!load(ctx, name, &want)) { /* or the larger type is first: the same product */
             reln_ctx_destroy(ctx);
             continue;
         }
@@ -80,9 +79,7 @@ static void products_are_those_of_e3nn(void **state)
         reln_setting_clear(&s);
         reln_ctx_destroy(ctx);
     }
-    if (compared == 0)
-        missing();
-    assert_int_equal(compared, 11);
+    assert_true(compared >= 2);
 }
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -195,7 +192,7 @@ static void check_part(RelnCtx *ctx, const Layer *l, RelnPlan *plan, const char 
 }
 
 /* Values, and the gradients of sum(r y) by x and, of gates, by their weights. */
-static void check_layer(const Layer *l)
+static bool check_layer(const Layer *l)
 {
     static double x[MOST], r[MOST];
     const bool matrices = l->kind == CUBIC || l->kind == MATRIX_NORM || l->kind == BRACKET ||
@@ -211,20 +208,19 @@ static void check_layer(const Layer *l)
     int n = 1;
 
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
-    snprintf(name, sizeof name, "layers/%s%s",
-             norm       ? l->name
-             : matrices ? "xm"
-                        : "xv",
-             norm ? "_x" : "");
+    snprintf(name, sizeof name, "layers/%s_%sr", l->name, l->mode);
     if (!load(ctx, name, &a)) {
         reln_ctx_destroy(ctx);
-        missing();
+        return false;
     }
-    turn(a.f64, k, (int)a.dims[3], l->times, x);
-    reln_array_clear(&a);
-    snprintf(name, sizeof name, "layers/%s_%sr", l->name, l->mode);
-    assert_true(load(ctx, name, &a));
     turn(a.f64, k, (int)a.dims[3], after, r);
+    reln_array_clear(&a);
+    if (norm)
+        snprintf(name, sizeof name, "layers/%s_x", l->name);
+    else
+        snprintf(name, sizeof name, "layers/%s", matrices ? "xm" : "xv");
+    assert_true(load(ctx, name, &a));
+    turn(a.f64, k, (int)a.dims[3], l->times, x);
     reln_array_clear(&a);
     assert_ok(ctx, reln_setting_init_in(&s, ctx, "so:3", "gl:3", RELN_F64, 1));
     const RelnNet net = {
@@ -256,6 +252,7 @@ static void check_layer(const Layer *l)
     reln_plan_destroy(plan);
     reln_setting_clear(&s);
     reln_ctx_destroy(ctx);
+    return true;
 }
 
 static void layers_are_the_published_ones(void **state)
@@ -278,9 +275,12 @@ static void layers_are_the_published_ones(void **state)
         {"pairpool_odd", "", PAIRS, 0, 11, 1e-12},
     };
 
+    int compared = 0;
+
     (void)state;
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
-        check_layer(&layers[i]);
+        compared += check_layer(&layers[i]);
+    assert_true(compared >= 2);
 }
 
 int main(void)
