@@ -206,6 +206,10 @@ typedef struct RelnTrainJob {
     uint64_t evaluate_every;           /* number of steps between evaluations; 0: only at the end */
     int patience; /* evaluations without a better score before the run stops; 0: it never stops early */
     RelnSchedule schedule;
+    /* Share that the averages of weights and states keep in a step: a' = d a + (1 - d) w, where d is the smaller of `average`
+     * and n / (n + 10) after n steps. Evaluations see the averages, and the best weights are averages; training does not
+     * depend on them. 0: there are no averages */
+    double average;
     int n_metrics;
     const char *metric_names[RELN_TRAIN_METRICS];
     void *self;
@@ -234,7 +238,7 @@ RELN_API int reln_trainer_rows(const RelnTrainer *trainer, const RelnTrainRow **
 RELN_API RelnStatus reln_trainer_take_best(RelnTrainer *trainer);
 
 /* Returns all arrays that the rest of the run depends on: entries of the store (P, Q, R, K, C), the best
- * weights ("best/NAME"), the record and counters ("trainer/..."). Nothing is copied or allocated: the arrays
+ * weights ("best/NAME"), the averages ("average/NAME"), the record and counters ("trainer/..."). Nothing is copied or allocated: the arrays
  * are borrowed until the next call, and show the values of the last finished step (observe() and save() may
  * call it).
  *

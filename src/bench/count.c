@@ -44,7 +44,7 @@ RelnNode *bench_index_rows(BenchNet *b, const char *name, RelnDomain rows, RelnD
     return b->inputs[b->n_inputs++];
 }
 
-/* Data needs no gradient; the input of a layer stands for the layer below it. */
+/* Data needs no gradient; the input of a layer case stands for the output of a layer below it. */
 static bool is_data(const BenchNet *b, const RelnNode *x)
 {
     return b->c->kind == BENCH_NETWORK && x == b->x;
@@ -85,7 +85,7 @@ RelnNode *bench_relu(BenchNet *b, const char *name, RelnNode *x)
     return reln_nn_relu(&b->net, name, x, NULL);
 }
 
-/* Counted by the windows that come out; those that reach over an end are counted whole. */
+/* Counts each output window; those that reach over an end are counted whole. */
 RelnNode *bench_conv(BenchNet *b, const char *name, RelnNode *x, int taps, int stride)
 {
     const int channels = b->c->width;

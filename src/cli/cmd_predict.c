@@ -35,14 +35,14 @@ static void best_classes(const RelnArray *p, int64_t *labels)
     }
 }
 
-/* All that is written: predictions, and labels of classes. */
+/* A Written holds all arrays that are written: predictions, and labels of classes. */
 typedef struct Written {
     int n, n_predicted;
     RelnArray arrays[2 * RELN_PREDICT_MOST];
     char names[RELN_PREDICT_MOST][RELN_SPEC_NAME + 16];
 } Written;
 
-/* Add the most probable class of every target that is one; false when memory is out. */
+/* Adds the most probable class for every target of classes; returns false when memory is out. */
 static bool add_labels(const RelnModel *model, Written *w)
 {
     const RelnSpec *spec = reln_model_spec(model);

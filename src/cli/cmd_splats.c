@@ -1,4 +1,5 @@
-/* cmd_splats.c -- `reln splats`: what is in a file of splats or a mesh, and arrays for `reln fit` from such files. */
+/* cmd_splats.c -- `reln splats`: describes a file of splats or a mesh, and makes arrays for `reln fit` from
+ * such files. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +8,16 @@
 #include "tasks/splats/data.h"
 
 static const char help[] =
-    "info reads a file of 3-D Gaussian splats (.ply, .splat) piece by piece, in the memory of a\n"
-    "piece: how many, where, how large, how opaque; --report writes a page with histograms and a\n"
-    "picture. convert makes arrays of sets for reln fit, of files or of folders whose folders are\n"
-    "classes (CLASS/FILE, or CLASS/train/FILE and CLASS/test/FILE), meshes (.off) too: the "
-    "--splats\n"
-    "farthest splats of each object, centred in the unit ball.\n"
+    "info reads a file of 3-D Gaussian splats (.ply, .splat) piece by piece, so memory does not "
+    "grow\n"
+    "with the file, and prints their number, extent, sizes and opacities; for a mesh (.off) it "
+    "prints\n"
+    "the number of triangles and their area. --report writes a page with histograms and a "
+    "picture.\n"
+    "convert makes arrays of sets for reln fit, from a file or from a folder with one subfolder "
+    "for\n"
+    "each class (CLASS/FILE, or CLASS/train/FILE and CLASS/test/FILE), also of meshes (.off): the\n"
+    "--splats farthest splats of each object, centred in the unit ball.\n"
     "\n"
     "  reln splats info scene.ply\n"
     "  reln splats info scene.ply --report scene.html\n"
@@ -23,7 +28,7 @@ static const char help[] =
 
 enum { PIECE = 4096, SHOWN = 3000, BINS = 120 };
 
-/* Numbers of all splats by bins of equal width, and their ends. */
+/* Bins counts the numbers of all splats in bins of equal width. */
 typedef struct Bins {
     double low, width; /* of the first bin */
     double count[BINS];
@@ -39,7 +44,7 @@ static void bins_add(Bins *b, double x)
     b->most = fmax(b->most, x);
 }
 
-/* The value below which a share lies, to a bin. */
+/* Returns the value below which a share lies, to the width of a bin. */
 static double bins_share(const Bins *b, double n, double share)
 {
     double sum = 0;
@@ -55,13 +60,16 @@ static double bins_share(const Bins *b, double n, double share)
 typedef struct Survey {
     RelnSplatInfo info;
     double low[3], high[3];
-    Bins opacity, scale[3]; /* scale: log10 of the longest, middle, shortest */
-    ptrdiff_t n, shown;
+    Bins opacity, scale[3];     /* scale: log10 of the longest, middle, shortest */
+    ptrdiff_t n, shown;         /* n: number of splats, or of vertices of a mesh */
+    ptrdiff_t triangles;        /* number of triangles of a mesh; -1 for splats */
+    double area;                /* total area of its triangles */
     double (*rows)[RELN_SPLAT]; /* (SHOWN): each splat with the same chance */
 } Survey;
 
 static void survey_open(Survey *s)
 {
+    s->triangles = -1;
     s->opacity = (Bins){.low = 0, .width = 1.0 / BINS, .least = HUGE_VAL, .most = -HUGE_VAL};
     for (int a = 0; a < 3; a++) {
         s->scale[a] = (Bins){.low = -9, .width = 12.0 / BINS, .least = HUGE_VAL, .most = -HUGE_VAL};
@@ -75,7 +83,7 @@ static void survey_add(Survey *s, RelnRng *rng, const double *row)
     double t[3] = {row[RELN_SPLAT_SCALE], row[RELN_SPLAT_SCALE + 1], row[RELN_SPLAT_SCALE + 2]};
     const uint64_t place = s->n < SHOWN ? (uint64_t)s->n : reln_rng_below(rng, (uint64_t)s->n + 1);
 
-    for (int i = 0; i < 3; i++) /* falling */
+    for (int i = 0; i < 3; i++) /* descending */
         for (int j = i + 1; j < 3; j++)
             if (t[j] > t[i]) {
                 const double kept = t[i];
@@ -113,6 +121,60 @@ static RelnStatus survey_file(RelnCtx *ctx, const char *path, double *piece, Sur
     return status;
 }
 
+static double triangle_area(const RelnMesh *mesh, ptrdiff_t t)
+{
+    const double *a = mesh->vertices + 3 * (ptrdiff_t)mesh->triangles[3 * t],
+                 *b = mesh->vertices + 3 * (ptrdiff_t)mesh->triangles[3 * t + 1],
+                 *c = mesh->vertices + 3 * (ptrdiff_t)mesh->triangles[3 * t + 2];
+    double square = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        const double x = (b[j] - a[j]) * (c[k] - a[k]) - (b[k] - a[k]) * (c[j] - a[j]);
+
+        square += x * x;
+    }
+    return sqrt(square) / 2;
+}
+
+/* Draws points of the surface, which represent it in pictures. A mesh without area has none. */
+static RelnStatus survey_surface(const RelnMesh *mesh, Survey *s)
+{
+    RelnRng rng = reln_rng(1, 1);
+    double *room = malloc((size_t)mesh->n_triangles * sizeof *room),
+           *points = malloc(SHOWN * 3 * sizeof *points);
+    RelnStatus status =
+        room && points ? reln_mesh_sample(mesh, &rng, SHOWN, room, points) : RELN_ERR_NOMEM;
+
+    for (ptrdiff_t i = 0; status == RELN_OK && i < SHOWN; i++)
+        memcpy(s->rows[i], points + 3 * i, 3 * sizeof *points);
+    s->shown = status == RELN_OK ? SHOWN : 0;
+    free(room);
+    free(points);
+    return status;
+}
+
+static RelnStatus survey_mesh(RelnCtx *ctx, const char *path, Survey *s)
+{
+    RelnMesh mesh = {0};
+    RelnStatus status = reln_off_load(ctx, path, &mesh);
+
+    survey_open(s);
+    s->info = (RelnSplatInfo){.format = "off, mesh"};
+    s->n = mesh.n_vertices;
+    s->triangles = mesh.n_triangles;
+    for (ptrdiff_t i = 0; status == RELN_OK && i < 3 * s->n; i++) {
+        s->low[i % 3] = fmin(s->low[i % 3], mesh.vertices[i]);
+        s->high[i % 3] = fmax(s->high[i % 3], mesh.vertices[i]);
+    }
+    for (ptrdiff_t t = 0; status == RELN_OK && t < s->triangles; t++)
+        s->area += triangle_area(&mesh, t);
+    if (status == RELN_OK && s->area > 0)
+        status = survey_surface(&mesh, s);
+    reln_mesh_clear(&mesh);
+    return status;
+}
+
 static const char *const scale_names[3] = {"longest scale", "middle scale", "shortest scale"};
 
 static void table_row(RelnTable *table, const char *name, double low, double middle, double high,
@@ -145,6 +207,8 @@ static RelnTable *table_of(RelnCtx *ctx, const Survey *s)
         reln_table_column(table, heads[i], i ? RELN_COL_RIGHT : RELN_COL_LEFT);
     for (int a = 0; a < 3 && s->n > 0; a++)
         table_row(table, axes[a], (double)NAN, (double)NAN, (double)NAN, s->low[a], s->high[a]);
+    if (s->triangles >= 0)
+        return table;
     if (s->n > 0)
         table_row(table, "opacity", bins_share(&s->opacity, n, 0.1),
                   bins_share(&s->opacity, n, 0.5), bins_share(&s->opacity, n, 0.9),
@@ -168,8 +232,12 @@ static CliExit print_info(RelnCtx *ctx, const char *path, const Survey *s)
     if (!table)
         return cli_fail(CLI_NOMEM, "out of memory");
     cli_print_clean(stdout, path);
-    printf(": %s, %td splats, %d coefficients of higher harmonics each\n", s->info.format, s->n,
-           s->info.rest);
+    if (s->triangles >= 0)
+        printf(": %s, %td vertices, %td triangles of area %.4g\n", s->info.format, s->n,
+               s->triangles, s->area);
+    else
+        printf(": %s, %td splats, %d coefficients of higher harmonics each\n", s->info.format, s->n,
+               s->info.rest);
     code = cli_print_table(ctx, table);
     reln_table_destroy(table);
     return code;
@@ -187,13 +255,21 @@ static CliExit print_info_json(RelnCtx *ctx, const char *path, const Survey *s)
     root = reln_doc_root_map(doc);
     reln_doc_set_text(doc, root, "file", path);
     reln_doc_set_text(doc, root, "format", s->info.format);
-    reln_doc_set_number(doc, root, "splats", n);
-    reln_doc_set_number(doc, root, "higher_harmonics", s->info.rest);
+    if (s->triangles >= 0) {
+        reln_doc_set_number(doc, root, "vertices", n);
+        reln_doc_set_number(doc, root, "triangles", (double)s->triangles);
+        reln_doc_set_number(doc, root, "area", s->area);
+    } else {
+        reln_doc_set_number(doc, root, "splats", n);
+        reln_doc_set_number(doc, root, "higher_harmonics", s->info.rest);
+    }
     for (int end = 0; end < 2 && s->n > 0; end++) {
         map = reln_doc_set(doc, root, end ? "most" : "least", reln_doc_list(doc));
         for (int a = 0; a < 3; a++)
             reln_doc_set_number(doc, map, NULL, end ? s->high[a] : s->low[a]);
     }
+    if (s->triangles >= 0)
+        return cli_print_doc(doc, root);
     if (s->n > 0)
         reln_doc_set_number(doc, root, "opacity_median", bins_share(&s->opacity, n, 0.5));
     for (int a = 0; a < 3 && s->n > 0; a++)
@@ -239,23 +315,28 @@ static void draw_points(RelnPage *page, const Survey *s, int a, int b, double *x
 
 static CliExit write_page(RelnCtx *ctx, const char *file, const char *out, const Survey *s)
 {
+    const bool mesh = s->triangles >= 0;
     double *xy = malloc(2 * SHOWN * sizeof *xy);
     RelnTable *table = table_of(ctx, s);
     RelnPage *page = NULL;
     const char *text = NULL;
     size_t n_bytes = 0;
-    RelnStatus status =
-        xy && table ? reln_page_create(ctx, "Gaussian splats", &page) : RELN_ERR_NOMEM;
+    RelnStatus status = xy && table
+                            ? reln_page_create(ctx, mesh ? "Mesh" : "Gaussian splats", &page)
+                            : RELN_ERR_NOMEM;
 
     if (status == RELN_OK) {
-        reln_page_text(page, "%s: %s, %td splats. Pictures show at most %d of them.", file,
-                       s->info.format, s->n, SHOWN);
+        reln_page_text(page, "%s: %s, %td %s. Pictures show at most %d %s.", file, s->info.format,
+                       s->n, mesh ? "vertices" : "splats", SHOWN,
+                       mesh ? "points of the surface" : "of them");
         reln_page_table(page, table);
         reln_page_columns(page, 2);
         draw_points(page, s, 0, 2, xy);
         draw_points(page, s, 0, 1, xy);
-        draw_bins(page, "Opacities", "opacity", 1, &s->opacity, NULL);
-        draw_bins(page, "Scales", "log10 of a scale", 3, s->scale, scale_names);
+        if (!mesh) {
+            draw_bins(page, "Opacities", "opacity", 1, &s->opacity, NULL);
+            draw_bins(page, "Scales", "log10 of a scale", 3, s->scale, scale_names);
+        }
         status = reln_page_html(page, &text, &n_bytes);
     }
     if (status == RELN_OK)
@@ -264,6 +345,13 @@ static CliExit write_page(RelnCtx *ctx, const char *file, const char *out, const
     reln_table_destroy(table);
     free(xy);
     return status == RELN_OK ? CLI_DONE : cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+}
+
+static bool is_mesh(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".off") == 0;
 }
 
 static CliExit info(RelnCtx *ctx, const CliArgs *args)
@@ -276,9 +364,11 @@ static CliExit info(RelnCtx *ctx, const CliArgs *args)
     if (!s.rows || !piece) {
         code = cli_fail(CLI_NOMEM, "out of memory");
     } else {
-        status = survey_file(ctx, args->operands[1], piece, &s);
+        status = is_mesh(args->operands[1]) ? survey_mesh(ctx, args->operands[1], &s)
+                                            : survey_file(ctx, args->operands[1], piece, &s);
         if (status != RELN_OK)
-            code = cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
+            code = cli_fail(cli_exit_of(status), "%s",
+                            status == RELN_ERR_NOMEM ? "out of memory" : reln_ctx_error(ctx));
         else
             code = args->json ? print_info_json(ctx, args->operands[1], &s)
                               : print_info(ctx, args->operands[1], &s);
@@ -292,7 +382,8 @@ static CliExit info(RelnCtx *ctx, const CliArgs *args)
 
 /* ---- convert --------------------------------------------------------------------------------------------------------------- */
 
-/* Arrays of a set of objects: position (N, n, 3), covariance (N, n, 3, 3), opacity (N, n), colour (N, n, 3), label (N). */
+/* Saves the arrays of a set of objects: position (N, n, 3), covariance (N, n, 3, 3), opacity (N, n), colour
+ * (N, n, 3), label (N). */
 static RelnStatus save(RelnCtx *ctx, const char *path, const SplatsObjects *o)
 {
     const ptrdiff_t n = o->n * o->splats;
@@ -387,7 +478,7 @@ const CliCommand cli_cmd_splats = {
     .name = "splats",
     .synopsis = "splats info FILE [--report PAGE]\nsplats convert FILE-OR-FOLDER --out FILE.npz "
                 "[--splats N]",
-    .purpose = "what is in a file of 3-D Gaussian splats, and arrays from such files and meshes",
+    .purpose = "describe files of 3-D Gaussian splats; make arrays from such files and meshes",
     .help = help,
     .options = CLI_OUT | CLI_SPLATS | CLI_REPORT,
     .max_operands = 2,

@@ -1,13 +1,13 @@
-/* fingerprint.c -- a hash that tells whether the data are the same as when a run began. */
+/* fingerprint.c -- a hash that detects whether the data have changed since a run began. */
 #include <string.h>
 
 #include "fit/fit.h"
 
 enum {
     LOOKED_AT = 1 << 20
-}; /* numbers of an array that are looked at; of larger ones, rows far apart */
+}; /* numbers of an array that are read; for larger arrays, evenly spaced rows */
 
-/* Mix values into four independent hashes in turn, so that a processor works on all four at once. */
+/* Mixes values into four independent hashes in turn, so that a processor works on all four at once. */
 static void mix(uint64_t lanes[4], const double *values, ptrdiff_t count)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
@@ -19,7 +19,7 @@ static void mix(uint64_t lanes[4], const double *values, ptrdiff_t count)
     }
 }
 
-/* Hash every number of an array, in pieces of whole rows. */
+/* Hashes every number of an array, in pieces of whole rows. */
 static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
 {
     enum { PIECE = 1 << 16 };
@@ -43,7 +43,7 @@ static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64
     return status;
 }
 
-/* Hash some rows of an array, as version 1 of the fingerprint does. */
+/* Hashes some rows of an array, as version 1 of the fingerprint does. */
 static RelnStatus hash_some(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
 {
     const RelnArray *info = reln_archive_info(archive, index);

@@ -1,4 +1,4 @@
-/* fit.c -- a training run: opened or resumed, trained, saved to its folder. */
+/* fit.c -- a training run: opening, resuming, training, and saving it to its folder. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ size_t reln_peak_bytes(void)
 
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
-/* The rows of a step's batch, into fit->batch; returns their number. */
+/* Writes the rows of a step's batch to fit->batch; returns their number. */
 static ptrdiff_t choose_rows(RelnFit *fit, uint64_t step, uint64_t *epoch)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
@@ -68,8 +68,8 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     return RELN_OK;
 }
 
-/* Write the files before the caller's watcher is told of an evaluation, so that it finds the evaluation in the
- * folder. */
+/* Writes the files before the caller's observer is told of an evaluation, so that it finds the evaluation in
+ * the folder. */
 static bool observe(void *self, const RelnTrainProgress *progress)
 {
     RelnFit *fit = self;
@@ -89,7 +89,8 @@ static bool asked(void *self)
 
 /* ---- the folder -------------------------------------------------------------------------------------------------------- */
 
-/* Is there a checkpoint or its previous version? While one is written, the other is complete. */
+/* Returns whether there is a checkpoint or its previous version. While one is written, the other is
+ * complete. */
 bool reln_fit_holds_run(const char *folder)
 {
     static const char *const names[] = {"checkpoint.safetensors",
@@ -104,11 +105,11 @@ bool reln_fit_holds_run(const char *folder)
     return held;
 }
 
-/* ---- keeping it ------------------------------------------------------------------------------------------------------ */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------------ */
 
 enum { FINGERPRINT = 32 };
 
-/* The fingerprint of all arrays that the run depends on. */
+/* Computes the fingerprint of all arrays that the run depends on. */
 static RelnStatus fingerprint(RelnFit *fit, int version, uint64_t *out)
 {
     uint64_t other = 0;
@@ -121,7 +122,7 @@ static RelnStatus fingerprint(RelnFit *fit, int version, uint64_t *out)
     return RELN_OK;
 }
 
-/* The fingerprint as text, with its version; version 1 is written without one. */
+/* Writes the fingerprint as text, with its version; version 1 is written without a version. */
 static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT])
 {
     if (version == 1)
@@ -211,7 +212,7 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     return fit->folder && fit->note ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* Make the folder and lock it: from here on no other process uses it. */
+/* Creates the folder and locks it: from here on no other process uses it. */
 static RelnStatus enter_folder(RelnFit *fit)
 {
     int swept;
@@ -221,7 +222,8 @@ static RelnStatus enter_folder(RelnFit *fit)
     return reln_folder_sweep(fit->ctx, fit->folder, &swept);
 }
 
-/* Open a file of data, and keep its absolute path, since a run may be resumed from another working directory. */
+/* Opens a file of data, and keeps its absolute path, since a run may be resumed from another working
+ * directory. */
 static RelnStatus open_archive(RelnFit *fit, const char *path, char **full_path, RelnArchive **out)
 {
     char full[4096];
@@ -233,7 +235,7 @@ static RelnStatus open_archive(RelnFit *fit, const char *path, char **full_path,
     return reln_archive_open(fit->ctx, *full_path, out);
 }
 
-/* Open the data. `validation` is the path of a separate validation file, "" when there is none. */
+/* Opens the data. `validation` is the path of a separate validation file, "" when there is none. */
 static RelnStatus open_files(RelnFit *fit, const char *data, const char *validation)
 {
     RELN_TRY(open_archive(fit, data, &fit->data_path, &fit->archive));
@@ -249,7 +251,7 @@ static RelnDataOptions data_options(const RelnFit *fit, bool augment)
                              .seed = (uint64_t)fit->spec.train.seed};
 }
 
-/* Choose the rows for validation and training; a separate validation file counts its rows from 0. */
+/* Chooses the rows for validation and training; a separate validation file counts its rows from 0. */
 static RelnStatus split(RelnFit *fit)
 {
     const ptrdiff_t count = reln_data_count(fit->data);
@@ -270,6 +272,14 @@ static RelnStatus split(RelnFit *fit)
     return RELN_OK;
 }
 
+static bool draws_points(const RelnSpec *spec)
+{
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].draw)
+            return true;
+    return false;
+}
+
 static RelnStatus open_sets(RelnFit *fit, bool normalise)
 {
     RelnDataOptions moved = data_options(fit, true), still = data_options(fit, false);
@@ -279,7 +289,7 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     moved.validation = own ? 0 : fit->spec.train.validation;
     moved.fold = fit->spec.train.fold;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0)
+    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec))
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
     RELN_TRY(reln_data_read_ahead(fit->data, fit->spec.train.batch));
@@ -297,8 +307,7 @@ static RelnStatus plan(RelnFit *fit)
 
     RELN_TRY(reln_model_build(
         fit->model,
-        &(RelnModelOptions){
-            .train = true, .loss = true, .largest = reln_data_largest(fit->data)},
+        &(RelnModelOptions){.train = true, .loss = true, .largest = reln_data_largest(fit->data)},
         &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
@@ -321,20 +330,22 @@ static RelnStatus plan(RelnFit *fit)
     return reln_reader_plan(&fit->reader);
 }
 
-/* The memory that a plan will touch for n samples: only workers that get a shard touch their memory. */
+/* Returns the memory that a plan will touch for n samples: only workers that get a shard touch their
+ * memory. */
 static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan, ptrdiff_t n)
 {
     const RelnCost cost = reln_plan_cost(plan);
     const ptrdiff_t threads = fit->pool ? reln_pool_threads(fit->pool) : 1;
     const ptrdiff_t shards = (n + cost.shard - 1) / cost.shard;
     const ptrdiff_t busy = shards < threads ? shards : threads;
-    /* single precision needs half of the room for products, and never touches the other half */
+    /* single precision uses half of the memory for products */
     const size_t idle = fit->spec.train.dtype == RELN_F64 ? 0 : reln_gemm_bytes() / 2;
 
     return (cost.bytes_worker - idle) * (size_t)busy + cost.bytes_shared + cost.bytes_kept;
 }
 
-/* Bytes of parameters, states and moments, and of the copy of the best evaluation, which has no moments. */
+/* Returns the bytes of parameters, states and moments, and of the copy of the best evaluation, which has no
+ * moments. */
 static size_t store_bytes(const RelnStore *store)
 {
     size_t sum = 0;
@@ -364,6 +375,7 @@ static RelnStatus make_trainer(RelnFit *fit)
                         .store = reln_model_store(fit->model),
                         .seed = (uint64_t)fit->spec.train.seed,
                         .patience = fit->spec.train.patience,
+                        .average = fit->spec.train.average,
                         .n_metrics = fit->n_metrics,
                         .self = fit,
                         .load = load};
@@ -383,7 +395,7 @@ static RelnStatus make_trainer(RelnFit *fit)
     return reln_trainer_create(fit->ctx, &job, &fit->trainer);
 }
 
-/* Say that there are more threads, over all ranks, than a step has work for. */
+/* Notes that there are more threads, over all ranks, than a step has work for. */
 static RelnStatus note_idle(RelnFit *fit)
 {
     const RelnCost cost = reln_plan_cost(fit->plan);
@@ -404,7 +416,7 @@ static RelnStatus note_idle(RelnFit *fit)
     return fit->note ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* The rest of opening a run, after spec, data and model have been made. */
+/* Finishes opening a run, after spec, data and model have been made. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
@@ -422,7 +434,7 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
     RELN_TRY(note_idle(fit));
-    /* memory in use, data included, and memory that the steps will touch */
+    /* memory in use, including the data, and memory that the steps will touch */
     fit->planned_bytes = before + plan_bytes(fit, fit->plan, smaller(batch, fit->n_train)) +
                          store_bytes(reln_model_store(fit->model));
     if (fit->has_reader)
@@ -462,7 +474,7 @@ static RelnStatus refuse_second_run(RelnFit *fit)
                : RELN_OK;
 }
 
-/* Write spec.yaml complete, with every default, so that the run can be begun again from it. */
+/* Writes spec.yaml complete, with every default, so that the run can be repeated from it. */
 static RelnStatus write_spec(RelnFit *fit)
 {
     const char *path = reln_fit_path(fit, "spec.yaml"), *text = NULL;
@@ -480,7 +492,7 @@ static RelnStatus write_spec(RelnFit *fit)
 
 /* ---- ranks ----------------------------------------------------------------------------------------------------------- */
 
-/* Ranks open a run in stages. Where one of them fails, all do, with its message. */
+/* Ranks open a run in stages. If one of them fails, all fail with its message. */
 static RelnStatus together(const RelnFit *fit, RelnStatus status)
 {
     return reln_comm_agree(fit->comm, fit->ctx, status);
@@ -503,7 +515,7 @@ static uint64_t hash_weights(const RelnStore *store)
     return hash;
 }
 
-/* Compare what the run depends on, before the first step. */
+/* Compares, across ranks, everything that the run depends on, before the first step. */
 static RelnStatus compare(RelnFit *fit)
 {
     static const char *const names[] = {"programs",        "kernels", "SPEC or constants",
@@ -528,7 +540,8 @@ static RelnStatus compare(RelnFit *fit)
 
 /* ---- a new run ------------------------------------------------------------------------------------------------------- */
 
-/* Check the spec, the data and the model before the folder is made, so that their errors leave no folder behind. */
+/* Checks the spec, the data and the model before the folder is created, so that their errors leave no folder
+ * behind. */
 static RelnStatus read_inputs(RelnFit *fit, const char *spec_path, const char *data_path)
 {
     RELN_TRY(read_spec(fit, spec_path));
@@ -542,7 +555,7 @@ static RelnStatus claim_folder(RelnFit *fit)
         return RELN_OK;
     RELN_TRY(refuse_second_run(fit));
     RELN_TRY(enter_folder(fit));
-    return refuse_second_run(fit); /* one may have begun before we had the lock */
+    return refuse_second_run(fit); /* another run may have begun before this process had the lock */
 }
 
 static RelnStatus prepare_new(RelnFit *fit)
@@ -609,7 +622,7 @@ void reln_fit_close(RelnFit *fit)
     reln_free(fit->ctx, fit);
 }
 
-/* ---- taking it up again ------------------------------------------------------------------------------------------------------ */
+/* ---- resuming --------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *path)
 {
@@ -628,8 +641,8 @@ static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *p
     return RELN_OK;
 }
 
-/* A run is resumed with the kernels that it began with, because other kernels give other bits. Older checkpoints do not
- * name their kernels. */
+/* Checks that a run is resumed with the kernels that it began with, because other kernels give other bits.
+ * Older checkpoints do not name their kernels. */
 static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
 {
     const char *then = reln_tensors_meta(file, "reln.kernels");
@@ -725,8 +738,8 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
-/* Write the outputs of a run that ended by itself. If it is asked to stop meanwhile, resuming the run comes here
- * again. */
+/* Writes the outputs of a run that ended by itself. If the caller stops it meanwhile, resuming the run comes
+ * here again. */
 static RelnStatus finish(RelnFit *fit)
 {
     RelnStatus status = together(fit, is_first(fit) ? reln_fit_write_outputs(fit) : RELN_OK);
@@ -743,7 +756,7 @@ static double wait_seconds(const RelnFit *fit)
     return reln_data_waited(fit->data) + reln_data_waited(fit->plain);
 }
 
-/* The share of the time in which this process waited for data. */
+/* Returns the share of the time that this process waited for data. */
 static double waited(const RelnFit *fit)
 {
     const double all = fit->ran > 0 ? fit->ran : reln_wall_seconds() - fit->began;
@@ -751,7 +764,7 @@ static double waited(const RelnFit *fit)
     return fit->began > 0 && all > 0 ? (wait_seconds(fit) - fit->waited_before) / all : 0;
 }
 
-/* Let every process know what each has done; all of them have just agreed. */
+/* Collects the statistics of all processes on each of them, right after an agreement. */
 static RelnStatus gather_ranks(RelnFit *fit)
 {
     const int size = reln_comm_size(fit->comm);
@@ -785,7 +798,7 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     RELN_TRY(together(fit, status));
     RELN_TRY(gather_ranks(fit));
     fit->peak_bytes = reln_peak_bytes();
-    /* all scores were NaN: the weights are those of the start, and nothing was learned */
+    /* all scores were NaN: the weights are the starting weights */
     if (fit->end != RELN_TRAIN_ASKED && !reln_fit_result(fit).best)
         fit->end = RELN_TRAIN_DIVERGED;
     RELN_TRY(together(fit, is_first(fit) ? reln_fit_live(fit, true) : RELN_OK));

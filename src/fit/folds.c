@@ -8,12 +8,12 @@
 #include "kit/metrics.h"
 #include "reln/random.h"
 
-/* Predictions and truth of all samples, filled fold by fold. */
+/* A Pool holds predictions and true values of all samples, filled fold by fold. */
 typedef struct Pool {
     RelnFolds *out;
     double *y, *truth; /* (samples, outputs), (samples, truths) */
     bool *filled;
-    ptrdiff_t *rows; /* of one fold */
+    ptrdiff_t *rows; /* rows of one fold */
     double loss[RELN_SPEC_TARGETS];
 } Pool;
 
@@ -36,7 +36,7 @@ static RelnStatus make_room(Pool *p, const RelnReader *r)
     return f->fold && p->y && p->truth && p->filled && p->rows ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* Put the predictions of a fold into their places; every sample belongs to one fold. */
+/* Copies the predictions of a fold to their places; every sample belongs to one fold. */
 static RelnStatus place(Pool *p, RelnReader *r, ptrdiff_t n)
 {
     const ptrdiff_t outputs = reln_model_outputs(r->model), truths = reln_model_truths(r->model);
@@ -95,7 +95,7 @@ static void tally_samples(const Pool *p, int target, RelnRng *rng, RelnTargetTal
     }
 }
 
-/* Deviations of all metrics over bootstrap draws of samples. */
+/* Computes standard deviations of all metrics over bootstrap draws of samples. */
 static void bootstrap(const Pool *p, int target)
 {
     RelnFolds *f = p->out;
@@ -126,7 +126,7 @@ static void bootstrap(const Pool *p, int target)
     reln_metrics_set(error, values);
 }
 
-/* Scores of classes, with their own bootstrap. */
+/* Computes scores of classes, which have their own bootstrap. */
 static RelnStatus score(const Pool *p, int target)
 {
     RelnFolds *f = p->out;

@@ -31,7 +31,8 @@ void reln_tally_init(RelnTally *tally, const RelnModel *model)
 
 /* ---- classes ---------------------------------------------------------------------------------------------------------- */
 
-/* w_t (log sum exp(y) - (1 - s) y_t - s mean(y)) with smoothing s, and whether the largest is the right one. */
+/* Adds w_t (log sum exp(y) - (1 - s) y_t - s mean(y)) with smoothing s, and whether the largest output is the
+ * label. */
 static void add_class(RelnTargetTally *t, const double *y, int label)
 {
     const ptrdiff_t classes = t->layout.value;
@@ -95,7 +96,8 @@ static void add_numbers(RelnTargetTally *t, const double *y, const double *truth
     t->weight += 1;
 }
 
-/* The quantile nearest to the median is the prediction of a number; of each quantile the share of the truth below. */
+/* The quantile nearest to the median is the prediction of a number; for each quantile, counts the true values
+ * below. */
 static void add_quantiles(RelnTargetTally *t, const double *y, const double *truth)
 {
     const int q = reln_spec_quantiles(t->target);
@@ -114,8 +116,9 @@ static void add_quantiles(RelnTargetTally *t, const double *y, const double *tru
 
 /* ---- normal densities ---------------------------------------------------------------------------------------------------- */
 
-/* The share of a chi-square distribution with k degrees of freedom below z: the incomplete gamma function P(k/2, z/2), by
- * its series where z is small and by a continued fraction (Lentz) of 1 - P where it is large. */
+/* Returns the share of a chi-square distribution with k degrees of freedom below z: the incomplete gamma
+ * function P(k/2, z/2), by its series if z is small, and by a continued fraction (Lentz) of 1 - P if z is
+ * large. */
 double reln_chi_square_below(double k, double z)
 {
     const double a = k / 2, x = z / 2;
@@ -146,7 +149,7 @@ double reln_chi_square_below(double k, double z)
     return 1 - factor * h;
 }
 
-/* e^T S^-1 e and log det S, by the triangular root of S; false when S is not positive definite. */
+/* Computes e^T S^-1 e and log det S from the Cholesky factor of S; false when S is not positive definite. */
 static bool whiten(const RelnTargetTally *t, const double *e, const double *s, double *square,
                    double *log_det)
 {
@@ -174,7 +177,7 @@ static bool whiten(const RelnTargetTally *t, const double *e, const double *s, d
     return true;
 }
 
-/* One thing of k numbers with error e and variance (one number, or a covariance). */
+/* Adds one value of k numbers with error e and variance (one number, or a covariance). */
 static void add_density(RelnTargetTally *t, int k, const double *e, bool matrix,
                         const double *variance)
 {
@@ -210,7 +213,8 @@ static void add_densities(RelnTargetTally *t, const double *y, const double *tru
 
 /* ---- covariances ---------------------------------------------------------------------------------------------------------- */
 
-/* |log(S^-1/2 T S^-1/2)|^2: the sum of squares of the logarithms of the eigenvalues of S^-1 T, which no frame changes. */
+/* |log(S^-1/2 T S^-1/2)|^2: the sum of squares of the logarithms of the eigenvalues of S^-1 T, which do not
+ * depend on the frame. */
 static double distance_squared(const RelnTargetTally *t, const double *s, const double *truth)
 {
     double inverse[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
@@ -244,7 +248,7 @@ static void add_distances(RelnTargetTally *t, const double *y, const double *tru
     }
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------------------ */
+/* ---- all targets ------------------------------------------------------------------------------------------------------------- */
 
 void reln_target_tally_add(RelnTargetTally *t, const double *y, const double *truth, double loss)
 {

@@ -1,5 +1,5 @@
-/* outputs.c -- results.json and report.html. A finished run's are made with the model of its best evaluation; those of
- * a run that is going on or was stopped, from its record alone. */
+/* outputs.c -- writes results.json and report.html: of a finished run with the model of its best evaluation,
+ * of a run that is not finished from its record alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,30 +11,30 @@
 #include "kit/report.h"
 #include "kit/scores.h"
 
-/* A target of classes: n_samples 0 where it is none. */
+/* A Scored holds the scores of a target of classes; n_samples is 0 for other targets. */
 typedef struct Scored {
     RelnScores scores;
     double *probabilities; /* (n_scored, classes) */
     int *labels;           /* (n_scored) */
 } Scored;
 
-/* The values that both files show, gathered once. */
+/* An Outcome holds the values that both files show, collected once. */
 typedef struct Outcome {
     RelnFit *fit;
     RelnArena arena;
-    bool so_far; /* the run has not ended by itself: there is nothing but its record */
+    bool so_far; /* the run has not finished: only its record is known */
     RelnFitResult result;
-    RelnMetrics train, validation; /* of the best weights; n_samples 0: none */
-    RelnMetrics train_of[RELN_SPEC_TARGETS], validation_of[RELN_SPEC_TARGETS]; /* of each target */
-    RelnCheck check, seen; /* on random inputs; on the data of seen_text() */
+    RelnMetrics train, validation; /* with the best weights; n_samples 0: none */
+    RelnMetrics train_of[RELN_SPEC_TARGETS], validation_of[RELN_SPEC_TARGETS]; /* for each target */
+    RelnCheck check, seen; /* on random inputs; on the data named by seen_text() */
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
-    ptrdiff_t n_shown;         /* samples whose predictions are plotted */
-    double *truth, *predicted; /* of all targets */
-    ptrdiff_t n_scored;        /* samples whose classes are scored */
+    ptrdiff_t n_shown;         /* number of samples whose predictions are plotted */
+    double *truth, *predicted; /* values of all targets */
+    ptrdiff_t n_scored;        /* number of samples whose classes are scored */
     Scored scored[RELN_SPEC_TARGETS];
-    int shown; /* the target that is put on the page */
+    int shown; /* the target whose plots are on the page */
 } Outcome;
 
 static const char *end_text(RelnTrainEnd end)
@@ -53,7 +53,7 @@ static const char *end_text(RelnTrainEnd end)
     }
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------------------- */
+/* ---- collecting the values ---------------------------------------------------------------------------------------------- */
 
 static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, RelnMetrics *out,
                         RelnMetrics *each)
@@ -70,7 +70,7 @@ static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, 
     return RELN_OK;
 }
 
-/* Probabilities and labels of all samples, and their scores. */
+/* Computes probabilities and labels of all samples, and their scores. */
 static RelnStatus gather_classes(Outcome *o, int target, RelnReader *reader, ptrdiff_t n,
                                  const ptrdiff_t *rows)
 {
@@ -87,7 +87,7 @@ static RelnStatus gather_classes(Outcome *o, int target, RelnReader *reader, ptr
                        (uint64_t)o->fit->spec.train.seed, &s->scores);
 }
 
-/* Predictions beside the truth, for plots: some thousand samples are enough to see. */
+/* Collects predictions and true values for plots: a few thousand samples are enough. */
 static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
 {
     enum { SHOWN = 2000 };
@@ -108,7 +108,7 @@ static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, cons
     return reln_data_target(reader->data, shown, rows, o->truth);
 }
 
-/* Compute the metrics. Training data are read without random frames, even if training used them. */
+/* Computes the metrics. Training data are read without random frames, even if training used them. */
 static RelnStatus gather_metrics(Outcome *o)
 {
     RelnFit *fit = o->fit;
@@ -121,7 +121,7 @@ static RelnStatus gather_metrics(Outcome *o)
                          .self = fit->options.self,
                          .borrowed = true};
     const ptrdiff_t *train = fit->rows + fit->n_validation;
-    RelnReader other = reader; /* the run's own would wait for ranks that have no part in this */
+    RelnReader other = reader; /* a reader without ranks, because the other ranks do not take part in this */
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)
@@ -141,13 +141,14 @@ static RelnStatus gather_metrics(Outcome *o)
     return status;
 }
 
-/* The name of the data that plots and checks use: validation data, or training data where there are no others. */
+/* Returns the name of the data that plots and checks use: validation data, or training data if there are no
+ * others. */
 static const char *seen_text(const RelnFit *fit)
 {
     return fit->n_validation > 0 ? "validation data" : "training data";
 }
 
-/* Check the promise on real samples, in the precision that predictions use. */
+/* Checks equivariance on real samples, in the precision that predictions use. */
 static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
 {
     RelnFit *fit = o->fit;
@@ -167,7 +168,7 @@ static void note_peak(Outcome *o)
     o->fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes();
 }
 
-/* Report the next phase to the caller; RELN_ERR_STOPPED when the caller asks to stop. */
+/* Reports the next phase to the caller; RELN_ERR_STOPPED when the caller asks to stop. */
 static RelnStatus phase(const RelnFit *fit, const char *what)
 {
     const RelnFitOptions *o = &fit->options;
@@ -210,7 +211,7 @@ static RelnStatus gather(Outcome *o)
     return RELN_OK;
 }
 
-/* Take the metrics of the best evaluation from the run's record. */
+/* Copies the metrics of the best evaluation from the run's record. */
 static RelnStatus gather_so_far(Outcome *o)
 {
     const RelnFit *fit = o->fit;
@@ -232,7 +233,7 @@ static RelnStatus gather_so_far(Outcome *o)
 
 /* ---- results.json ------------------------------------------------------------------------------------------------------ */
 
-/* Metrics as a map; those of several targets are maps within it, by their names. */
+/* Writes metrics as a map; those of several targets are maps within it, by their names. */
 static void set_metrics(const Outcome *o, RelnDocNode *parent, const char *key,
                         const RelnMetrics *m, const RelnMetrics *each)
 {
@@ -290,7 +291,7 @@ static void set_check(RelnDoc *doc, RelnDocNode *parent, const char *key, const 
     }
 }
 
-/* The share of time that was waited for data, and what each process did. */
+/* Writes the share of time spent waiting for data, and the statistics of each process. */
 static void set_ranks(const RelnFitResult *r, RelnDoc *doc, RelnDocNode *root)
 {
     RelnDocNode *list;
@@ -418,7 +419,7 @@ static RelnStatus curves(Outcome *o, RelnPage *page)
     const size_t n = (size_t)r->n_rows + 1;
     double *x = reln_arena_alloc(&o->arena, 4 * n, sizeof *x), *loss, *score, *rate;
     RelnPlot *plot;
-    bool positive = true; /* likelihoods may be negative, and have no logarithm then */
+    bool positive = true; /* likelihoods may be negative; then the axis is linear */
 
     if (!x)
         return RELN_ERR_NOMEM;
@@ -488,7 +489,7 @@ static void check_plot(const Outcome *o, RelnPage *page)
                   : "This model promises nothing; its error is shown for comparison.");
 }
 
-/* "heading" of a single target, "heading: NAME" where there are several. */
+/* Returns "heading" for a single target, "heading: NAME" if there are several. */
 static const char *heading(const Outcome *o, const char *text, char out[160])
 {
     const RelnSpec *spec = &o->fit->spec;
@@ -497,7 +498,7 @@ static const char *heading(const Outcome *o, const char *text, char out[160])
     return out;
 }
 
-/* Numbers of a target against the truth; of quantiles the one nearest to the median. */
+/* Plots the numbers of a target against the true values; for quantiles, the one nearest to the median. */
 static RelnStatus parity_plot(Outcome *o, RelnPage *page)
 {
     const RelnModel *model = o->fit->model;
@@ -562,7 +563,7 @@ static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
     reln_page_table(page, table);
 }
 
-/* With two classes plot the curve of class 1; with more, one curve for each class. */
+/* With two classes plots the curve of class 1; with more, one curve for each class. */
 static RelnStatus roc_plot(Outcome *o, RelnPage *page)
 {
     enum { ROOM = 400, MOST = 10 };
@@ -586,7 +587,7 @@ static RelnStatus roc_plot(Outcome *o, RelnPage *page)
     return RELN_OK;
 }
 
-/* Plots of the target that is shown: classes or numbers. */
+/* Adds the plots of the target that is shown: classes or numbers. */
 static RelnStatus target_plots(Outcome *o, RelnPage *page)
 {
     char text[160];
@@ -621,7 +622,8 @@ static void layers_by_cond(const RelnCheck *check, const char *on, RelnTable *ta
     }
 }
 
-/* Elements of a compact group have one condition number, so the table has room for a column of each statistic. */
+/* Elements of a compact group have one condition number, so the table has room for a column for each
+ * statistic. */
 static void layers_of_compact(const RelnCheck *check, const char *on, RelnTable *table)
 {
     char title[128];
@@ -673,7 +675,7 @@ static void layers_on_data(const Outcome *o, RelnPage *page, RelnTable *table)
     layers_table(&o->seen, seen_text(o->fit), page, table);
 }
 
-/* Make a table, fill it and put it on the page. */
+/* Makes a table, fills it and puts it on the page. */
 static RelnStatus with_table(const Outcome *o, RelnPage *page,
                              void (*fill)(const Outcome *o, RelnPage *page, RelnTable *table))
 {
@@ -746,7 +748,7 @@ static RelnStatus write_report(Outcome *o)
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------------- */
+/* ---- both files ---------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus write_all(Outcome *o)
 {
@@ -762,7 +764,7 @@ static RelnStatus write_all(Outcome *o)
     return write_results(o);
 }
 
-/* Gather an outcome, use it and free all of its memory. */
+/* Collects an outcome, uses it and frees its memory. */
 static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outcome *o))
 {
     Outcome *o = reln_alloc(fit->ctx, 1, sizeof *o);

@@ -1,4 +1,4 @@
-/* predict.c -- runs a trained model on a file of arrays: predictions, and how good they are. */
+/* predict.c -- runs a trained model on a file of arrays: predictions and their errors. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { BATCH = RELN_READER_BATCH };
 
-/* Prepare a reader whose archive is open. */
+/* Prepares a reader whose archive is open. */
 static RelnStatus begin(RelnReader *r, int threads, const RelnDataOptions *options)
 {
     if (threads > 1)
@@ -68,7 +68,7 @@ void reln_reader_close(RelnReader *r)
     }
 }
 
-/* Row numbers of the batch that begins at `first`; returns how many there are. */
+/* Writes the row numbers of the batch that begins at `first`; returns their number. */
 static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptrdiff_t *out)
 {
     const ptrdiff_t count = n - first < BATCH ? n - first : BATCH;
@@ -78,7 +78,7 @@ static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptr
     return count;
 }
 
-/* Bind the batch that begins at `first`, and announce the next one. */
+/* Binds the batch that begins at `first`, and announces the next one. */
 static RelnStatus bind(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
                        ptrdiff_t *count)
 {
@@ -103,7 +103,7 @@ static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff
     return RELN_OK;
 }
 
-/* The losses that the graph computes, (targets, n). */
+/* Reads the losses that the graph computes, (targets, n). */
 static void read_losses(RelnReader *r, ptrdiff_t n)
 {
     const RelnSpec *spec = reln_model_spec(r->model);
@@ -146,7 +146,7 @@ RelnStatus reln_reader_predict(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows
     return RELN_OK;
 }
 
-/* Fail if some outputs are not finite; the message has their number and the first of them. */
+/* Fails if some outputs are not finite; the message has their number and the first of them. */
 static RelnStatus refuse_lost(const RelnReader *r, ptrdiff_t lost, ptrdiff_t first, ptrdiff_t n)
 {
     const bool narrow = reln_model_spec(r->model)->train.dtype != RELN_F64;
@@ -195,7 +195,8 @@ RelnStatus reln_reader_classes(RelnReader *r, int target, ptrdiff_t n, const ptr
     return RELN_OK;
 }
 
-/* The shape (N, channels, ...) of predictions, as in the target's array; a single channel is no axis. */
+/* Returns the shape (N, channels, ...) of predictions, as in the target's array; a single channel has no
+ * axis. */
 static RelnArray value_shape(const RelnReader *r, int t)
 {
     const RelnModel *model = r->model;
@@ -217,7 +218,7 @@ static RelnArray value_shape(const RelnReader *r, int t)
     return p;
 }
 
-/* The shape (N, [channels]) of variances, or (N, [channels,] n, n) of covariances. */
+/* Returns the shape (N, [channels]) of variances, or (N, [channels,] n, n) of covariances. */
 static RelnArray spread_shape(const RelnReader *r, int t)
 {
     const RelnSpecTarget *target = &reln_model_spec(r->model)->target[t];
@@ -246,7 +247,7 @@ static RelnStatus check_finite(const RelnReader *r, ptrdiff_t n, ptrdiff_t size,
     return refuse_lost(r, lost, first, n);
 }
 
-/* Copy `size` numbers from `from` on of every sample into an array of their own. */
+/* Copies `size` numbers, beginning with number `from`, of every sample to a separate array. */
 static RelnStatus take(const RelnReader *r, const double *y, ptrdiff_t from, ptrdiff_t size,
                        RelnArray *p)
 {
@@ -261,7 +262,7 @@ static RelnStatus take(const RelnReader *r, const double *y, ptrdiff_t from, ptr
     return RELN_OK;
 }
 
-/* Where the arrays go, and how many there are. */
+/* A Wanted is the destination of the arrays, and their number. */
 typedef struct Wanted {
     int room, count;
     RelnArray *out;
@@ -378,7 +379,7 @@ RelnStatus reln_predict_arrays(RelnModel *model, int n, const RelnArray *arrays,
     return reln_predict_targets_arrays(model, n, arrays, threads, 1, out, &count);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------------------- */
+/* ---- evaluation ----------------------------------------------------------------------------------------------------- */
 
 static RelnStatus tally_file(RelnModel *model, const char *data_path, int threads, RelnTally *tally)
 {

@@ -1,7 +1,7 @@
-/* scores.c -- a classifier as people judge it: accuracy, areas under curves, confusion, calibration, with bootstrap errors.
+/* scores.c -- scores of a classifier: accuracy, areas under curves, confusion, calibration, with bootstrap errors.
  *
- * Every score is a function of the weights w_i that samples have: 1 for the score itself, the number of times a sample was
- * drawn for a bootstrap draw. Orders by probability are made once, so a draw costs one pass over the samples. */
+ * Every score is a function of the weights w_i of the samples: 1 for the score itself; in a bootstrap draw, the number of times
+ * the sample was drawn. The samples are sorted by probability once, so a draw costs one pass over the samples. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "reln/random.h"
 
 enum { DRAWS = 200, LEAST_DRAWS = 20 };
-#define PASSES 2e9 /* samples times classes times draws that the errors may take */
+#define PASSES 2e9 /* limit on samples times classes times draws */
 
 typedef struct Entry {
     double p;
@@ -24,13 +24,13 @@ typedef struct Judge {
     const double *p;    /* (n, classes) */
     const int *label;   /* (n) */
     int *taken;         /* (n): the most probable class */
-    ptrdiff_t **order;  /* (classes): samples by rising probability of the class */
-    ptrdiff_t *trusted; /* samples by rising confidence */
+    ptrdiff_t **order;  /* (classes): samples in ascending order of the class's probability */
+    ptrdiff_t *trusted; /* samples in ascending order of confidence */
     double *weight;     /* (n) */
     double *counts;     /* (classes, classes) */
 } Judge;
 
-/* The scores of one set of weights; per class after the common ones. */
+/* The scores of one set of weights; the scores of each class follow the common ones. */
 enum { ACCURACY, F1, AUC, PRECISION_AREA, CALIBRATION, N_COMMON };
 enum { C_PRECISION, C_RECALL, C_F1, C_AUC, C_AREA, N_OF_CLASS };
 
@@ -45,7 +45,8 @@ static int by_p(const void *a, const void *b)
     return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* The confidence: with two classes the probability of class 1; with more, that of the most probable class. */
+/* Returns the confidence: with two classes the probability of class 1; with more, that of the most probable
+ * class. */
 static double confidence(const Judge *j, ptrdiff_t i)
 {
     return j->p[i * j->classes + (j->classes == 2 ? 1 : j->taken[i])];
@@ -56,7 +57,7 @@ static bool came_true(const Judge *j, ptrdiff_t i)
     return j->label[i] == (j->classes == 2 ? 1 : j->taken[i]);
 }
 
-/* Sort the samples by the probability of a class; class -1: by confidence. */
+/* Sorts the samples by the probability of a class; class -1: by confidence. */
 static RelnStatus make_order(Judge *j, int class, Entry *entries, ptrdiff_t **out)
 {
     ptrdiff_t *order = reln_arena_alloc(&j->arena, (size_t)j->n, sizeof *order);
@@ -94,7 +95,8 @@ static RelnStatus prepare(Judge *j)
 
 /* ---- areas under curves ------------------------------------------------------------------------------------------------- */
 
-/* The weights of the class and of the others among samples of one probability, which are `from` to *to - 1 of the order. */
+/* Sums the weights of the class and of the others among samples of one probability, positions `from` to *to -
+ * 1 of the order. */
 static void tie(const Judge *j, int class, ptrdiff_t from, ptrdiff_t *to, double *inside,
                 double *outside)
 {
@@ -106,7 +108,8 @@ static void tie(const Judge *j, int class, ptrdiff_t from, ptrdiff_t *to, double
         *(j->label[order[*to]] == class ? inside : outside) += j->weight[order[*to]];
 }
 
-/* The share of pairs (one of the class, one of the others) in the right order, ties counted half. */
+/* Returns the share of pairs (one sample of the class, one of the others) in the right order, ties counted
+ * half. */
 static double area(const Judge *j, int class)
 {
     double below = 0, pairs = 0, all_inside = 0, inside, outside;
@@ -120,8 +123,8 @@ static double area(const Judge *j, int class)
     return all_inside > 0 && below > 0 ? pairs / (all_inside * below) : (double)NAN;
 }
 
-/* sum over thresholds of (R_k - R_k-1) P_k, from the highest threshold down: no interpolation. The sum runs upwards, from
- * the lowest, where everything is above the threshold. */
+/* sum over thresholds of (R_k - R_k-1) P_k, without interpolation. The loop starts at the lowest threshold,
+ * where all samples are above it. */
 static double precision_area(const Judge *j, int class)
 {
     double total = 0, above_in = 0, above_out = 0, sum = 0, inside, outside;
@@ -141,8 +144,8 @@ static double precision_area(const Judge *j, int class)
 
 /* ---- all scores ----------------------------------------------------------------------------------------------------------- */
 
-/* Sort samples into ten bins of equal weight by confidence, and compare in each bin how often the prediction came true
- * with the mean confidence. */
+/* Sorts samples into ten bins of equal weight by confidence, and compares in each bin the frequency of
+ * correct predictions with the mean confidence. */
 static double calibration(const Judge *j, RelnCalibrationBin *bins)
 {
     double total = 0, before = 0, error = 0;
@@ -183,7 +186,7 @@ static void count(const Judge *j)
         j->counts[j->label[i] * j->classes + j->taken[i]] += j->weight[i];
 }
 
-/* The mean over classes; a class without a sample has no area and is left out. */
+/* Returns the mean over classes; a class without a sample has no area and is skipped. */
 static double mean_of(const double *of_class, int classes, int which)
 {
     double sum = 0;
@@ -243,7 +246,7 @@ static void draw(const Judge *j, RelnRng *rng)
         j->weight[reln_rng_below(rng, (uint64_t)j->n)] += 1;
 }
 
-/* The deviation of every score over draws of as many samples, each drawn with replacement. */
+/* Computes the standard deviation of every score over draws of as many samples, with replacement. */
 static RelnStatus bootstrap(Judge *j, uint64_t seed, int draws, int n_scores, double *error)
 {
     double *all = reln_arena_alloc(&j->arena, 3 * (size_t)n_scores, sizeof *all);
@@ -256,7 +259,7 @@ static RelnStatus bootstrap(Judge *j, uint64_t seed, int draws, int n_scores, do
     for (int d = 1; d <= draws; d++) {
         draw(j, &rng);
         judge(j, bins, all);
-        for (int s = 0; s < n_scores; s++) { /* mean and squares about it, as they come */
+        for (int s = 0; s < n_scores; s++) { /* running mean and sum of squares about it */
             const double off = all[s] - sum[s];
 
             sum[s] += off / d;
@@ -268,7 +271,7 @@ static RelnStatus bootstrap(Judge *j, uint64_t seed, int draws, int n_scores, do
     return RELN_OK;
 }
 
-/* ---- putting it together --------------------------------------------------------------------------------------------------- */
+/* ---- filling the result -------------------------------------------------------------------------------------------------------- */
 
 static RelnScore score(const double *value, const double *error, int at)
 {
@@ -382,7 +385,7 @@ static int trace(const Judge *j, int class, int room, double *x, double *y)
     for (ptrdiff_t i = 0, to = 0; n < room - 1 && i < j->n; i = to) {
         const double fpr = above[0] / all[0], tpr = above[1] / all[1];
 
-        /* points that the eye could not tell from the last one are left out */
+        /* points that are too close to the last one to be seen are skipped */
         if (n == 0 || x[n - 1] - fpr + (y[n - 1] - tpr) > 2.5 / room) {
             x[n] = fpr;
             y[n++] = tpr;

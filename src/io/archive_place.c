@@ -1,4 +1,5 @@
-/* archive_place.c -- arrays that are packed, in Fortran's order or in HDF5, brought to memory or to a file. */
+/* archive_place.c -- brings arrays that are compressed, in Fortran order or in HDF5 to memory or to a
+ * temporary file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include "io/h5.h"
 #include "io/text.h"
 
-enum { IN_MEMORY = 64 << 20 /* larger unpacked arrays go to a file without a name */ };
+enum { IN_MEMORY = 64 << 20 /* larger unpacked arrays go to an unnamed file */ };
 
-/* Where unpacked bytes go: at most `room` of them, to memory or, when there are many, to a file. */
+/* A Spill receives unpacked bytes: at most `room` of them, in memory or, if there are many, in a file. */
 typedef struct Spill {
     RelnCtx *ctx;
     const char *name;
@@ -19,7 +20,7 @@ typedef struct Spill {
     int fd;
 } Spill;
 
-/* Open a temporary file without a name, in /var/tmp, which is meant for large files; /tmp may be memory. */
+/* Opens an unnamed temporary file in /var/tmp, which is meant for large files; /tmp may be memory. */
 static int open_nameless(void)
 {
     char large[] = "/var/tmp/reln-XXXXXX", small[] = "/tmp/reln-XXXXXX";
@@ -66,7 +67,7 @@ static RelnStatus spill_put(void *self, const unsigned char *bytes, size_t n_byt
     return RELN_OK;
 }
 
-/* Hand the unpacked bytes over to the array; the numbers begin at `data`. */
+/* Moves the unpacked bytes to the array; the numbers begin at `data`. */
 static void adopt(Array *a, const Spill *s, size_t data)
 {
     a->memory = s->memory;
@@ -92,7 +93,8 @@ static RelnStatus ignore(void *self, const unsigned char *bytes, size_t n_bytes)
     return RELN_OK;
 }
 
-/* Prepare an entry of a .npz. Stored entries are read from the archive itself, after their CRC has been checked. */
+/* Prepares an entry of a .npz. Uncompressed entries are read from the archive itself, after their CRC has
+ * been checked. */
 static RelnStatus prepare_entry(const RelnArchive *v, Array *a)
 {
     const RelnZipEntry *const e = a->entry;
@@ -111,7 +113,7 @@ static RelnStatus prepare_entry(const RelnArchive *v, Array *a)
     return status;
 }
 
-/* Check that the array that the child sent has the type and shape that it had listed. */
+/* Checks that the array sent by the child has the type and shape that the child had listed. */
 static RelnStatus check_sent(const RelnArchive *v, const Array *a, const Spill *s,
                              RelnNpyHeader *header)
 {
@@ -161,7 +163,8 @@ RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsig
     return RELN_OK;
 }
 
-/* Copy from Fortran order, where the first index is the fastest, to C order, where the last is, element by element. */
+/* Copies from Fortran order, where the first index is the fastest, to C order, where the last is, element by
+ * element. */
 static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned char *to)
 {
     const size_t width = h->kind->width;
@@ -178,7 +181,7 @@ static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned 
     }
 }
 
-/* Reorder an array in Fortran order, whose rows lie scattered: once, in memory. */
+/* Reorders an array in Fortran order, once, in memory. */
 static RelnStatus turn(const RelnArchive *v, Array *a)
 {
     const uint64_t n_bytes = (uint64_t)a->header.count * a->header.kind->width;

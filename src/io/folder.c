@@ -1,4 +1,5 @@
-/* folder.c -- folders of runs: making them, locking them for one process, removing files that a crash left behind. */
+/* folder.c -- folders of runs: creating them, locking them for one process, removing files that a crash left
+ * behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ static int make_one(const char *path)
     return errno;
 }
 
-/* Make a folder and all its parents; `path` is cut at each slash in turn and restored. */
+/* Creates a folder and all its parents; `path` is cut at each slash in turn and restored. */
 static int make_all(char *path)
 {
     int error = 0;
@@ -56,7 +57,7 @@ RelnStatus reln_folder_make(RelnCtx *ctx, const char *path)
     return error == 0 ? RELN_OK : reln_fail_errno(ctx, path, "make the folder", error);
 }
 
-/* ---- looking inside ----------------------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------------------------- */
 
 RelnStatus reln_folder_find(RelnCtx *ctx, const char *path, const char *word, size_t size,
                             char *out)
@@ -78,7 +79,7 @@ RelnStatus reln_folder_find(RelnCtx *ctx, const char *path, const char *word, si
     return RELN_OK;
 }
 
-/* ---- having one for oneself ------------------------------------------------------------------------------------- */
+/* ---- locking ----------------------------------------------------------------------------------------------------- */
 
 struct RelnFolderLock {
     RelnCtx *ctx;
@@ -87,7 +88,7 @@ struct RelnFolderLock {
 
 static const char lock_name[] = ".reln-lock";
 
-/* Fail with the process that has the lock, if the lock file names it. */
+/* Fails with the number of the process that has the lock, if the lock file names it. */
 static RelnStatus fail_locked(RelnCtx *ctx, const char *path, int fd)
 {
     char owner[24] = {0};
@@ -106,7 +107,7 @@ static RelnStatus take_lock(RelnCtx *ctx, const char *path, int fd)
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK ? fail_locked(ctx, path, fd)
                                     : reln_fail_errno(ctx, path, "lock the folder", errno);
-    /* the file's text is for the message above; the lock itself is flock()'s */
+    /* the text in the file is for the message above; the lock itself is that of flock() */
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, owner, (size_t)length, 0);
     return RELN_OK;
@@ -157,7 +158,8 @@ RelnStatus reln_folder_held(const RelnFolderLock *lock, const char *path)
                      path);
 }
 
-/* Unlock the folder. The lock file stays: removing it could take away a lock that another process has just got. */
+/* Unlocks the folder. The lock file stays: removing it could remove a lock that another process has just
+ * acquired. */
 void reln_folder_unlock(RelnFolderLock *lock)
 {
     if (!lock)
@@ -169,7 +171,7 @@ void reln_folder_unlock(RelnFolderLock *lock)
 
 /* ---- sweeping --------------------------------------------------------------------------------------------------- */
 
-/* The process in "anything.tmp-PID-NUMBER", and nothing behind; 0 for other names. */
+/* Returns the process number in "anything.tmp-PID-NUMBER"; 0 for other names. */
 static long temporary_owner(const char *name)
 {
     const char *mark = NULL;
@@ -186,8 +188,8 @@ static long temporary_owner(const char *name)
     return pid > 0 && pid < INT_MAX ? pid : 0;
 }
 
-/* Is a temporary file abandoned? It is when no process has its number and nobody holds its lock, which a process on
- * another machine would. */
+/* Returns whether a temporary file is abandoned: no process has its number, and nobody holds its lock, as a
+ * process on another machine would. */
 static bool is_stale(int folder, const char *name)
 {
     const long pid = temporary_owner(name);

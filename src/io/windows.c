@@ -1,4 +1,4 @@
-/* windows.c -- windows of recordings: an archive whose rows are stretches of the steps of another one. */
+/* windows.c -- windows of recordings: an archive whose rows are ranges of the steps of another archive. */
 #include "io/windows.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void subtract(double *x, const double *y, ptrdiff_t n)
         x[i] -= y[i];
 }
 
-/* All steps, less the first. */
+/* Reads the times of all steps minus that of the first. */
 static RelnStatus read_elapsed(const Windows *w, const Array *a, ptrdiff_t begin, ptrdiff_t size,
                                double *out)
 {
@@ -51,7 +51,7 @@ static RelnStatus read_mean(const Windows *w, const Array *a, ptrdiff_t begin, p
     return RELN_OK;
 }
 
-/* `size`: numbers of one step. */
+/* `size` is the number of numbers of one step. */
 static RelnStatus read_window(const Windows *w, const Array *a, ptrdiff_t begin, ptrdiff_t size,
                               double *out)
 {

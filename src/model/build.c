@@ -1,4 +1,4 @@
-/* build.c -- a model as a graph: inputs, blocks, pooling, read-out, loss. */
+/* build.c -- builds the graph of a model: inputs, blocks, pooling, read-out, loss. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "model/build.h"
 #include "reln/ops.h"
 
-/* ---- names and taps -------------------------------------------------------------------------------------------------- */
+/* ---- names and outputs of layers ------------------------------------------------------------------------------------- */
 
 Name reln_build_name(const char *format, ...)
 {
@@ -33,10 +33,10 @@ RelnNode *reln_build_tap(Build *b, Name name, RelnNode *node)
     return node;
 }
 
-/* ---- failing -------------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------------------------------- */
 
-/* Allocate scratch memory. A failure outside of the graph fails the graph, so that no later node is built without
- * it. */
+/* Allocates scratch memory. A failure outside of the graph fails the graph, so that no later node is built
+ * without it. */
 void *reln_build_scratch(Build *b, size_t count, size_t size)
 {
     void *block = reln_arena_alloc(reln_graph_arena(b->g), count, size);
@@ -60,7 +60,8 @@ const RelnRep *reln_build_matrix_rep(Build *b)
     return reln_build_passed(b, rep != NULL) ? rep : NULL;
 }
 
-/* The size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its matrix. */
+/* Returns the size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its
+ * matrix. */
 double reln_build_form_size(Build *b)
 {
     const int k = reln_model_k(b->m);
@@ -76,9 +77,10 @@ double reln_build_form_size(Build *b)
     return square > 0 ? sqrt(square) : 1;
 }
 
-/* The unit of features. The published gate adds B(x, d) d, a cube, to x: where the form of x is larger than 1, every
- * layer enlarges x. Lie Neurons see features of size 1/4, so that samples four times the usual size stay below 1; our
- * own gates have no such limit, and see coordinates of size 1. */
+/* Returns the unit of features. The published gate adds B(x, d) d, which is cubic, to x: if the form of x is
+ * larger than 1, every layer enlarges x. Lie Neurons therefore use features of size 1/4, so that samples four
+ * times the usual size stay below 1. The gates of the other networks have no such limit, and use coordinates
+ * of size 1. */
 static double feature_unit(Build *b)
 {
     return b->m->spec.model.kind == RELN_MODEL_LIE_NEURONS ? 0.25 / sqrt(reln_build_form_size(b))
@@ -136,7 +138,7 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     return x;
 }
 
-/* Repeat the value of a sample for each of its points. */
+/* Repeats the value of a sample for each of its points. */
 static RelnNode *spread(Build *b, RelnNode *x)
 {
     const int points = b->m->points;
@@ -209,7 +211,8 @@ RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x)
     return x;
 }
 
-/* q / (1 + q^2)^(1/4): q where it is small, its root where it is large, so that invariants grow as features do. */
+/* q / (1 + q^2)^(1/4): about q if q is small, and its root if q is large, so that invariants grow no faster
+ * than features. */
 static RelnNode *rooted(RelnGraph *g, RelnNode *q)
 {
     RelnNode *r = reln_sqrt(g, reln_sqrt(g, reln_shift(g, reln_square(g, q), 1, 1)));
@@ -217,7 +220,7 @@ static RelnNode *rooted(RelnGraph *g, RelnNode *q)
     return reln_div(g, q, r);
 }
 
-/* The invariants so far, together with B(x, x) in its unit. */
+/* Returns the invariants so far, together with B(x, x) in its unit. */
 RelnNode *reln_build_invariants(Build *b, RelnFeatures f)
 {
     const double unit = feature_unit(b);
@@ -237,8 +240,8 @@ static RelnNode *silu(RelnGraph *g, RelnNode *s)
     return reln_mul(g, s, reln_sigmoid(g, s));
 }
 
-/* Our own block: all equivariant linear maps of features and invariants, each followed by a nonlinearity; the
- * invariants see the lengths of features too. */
+/* The block of `reln`: all equivariant linear maps of features and invariants, each followed by a
+ * nonlinearity; the invariants also receive the lengths of features. */
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f)
 {
     const Name name = reln_build_name("%s.affine", block);
@@ -299,7 +302,7 @@ static RelnNode *pool_features(Build *b, RelnNode *x, int over)
     return reln_nn_pool_mean(&b->net, x, over);
 }
 
-/* Pool the points. Our own network has one more block behind the pool, which mixes the pooled features. */
+/* Pools the points. The network `reln` has one more block after the pool, which mixes the pooled features. */
 static RelnFeatures pool(Build *b, RelnFeatures f)
 {
     const int over = b->m->ragged ? RELN_POOL_ROWS : RELN_P;
@@ -334,10 +337,10 @@ static RelnNode *plain_network(Build *b)
     return reln_nn_mlp(&b->net, "mlp", reln_build_input(b, SLOT_FLAT), &mlp);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole graph ------------------------------------------------------------------------------------------------ */
 
-/* The most rows that are worked on together. It depends on the sets and not on the places of a file: padding moves no
- * bit of a training. */
+/* Returns the largest number of rows that are processed together. It depends on the sizes of the sets, not on
+ * the places of a file, so padding changes no bit of a training. */
 static int capacity(const RelnModel *m, const RelnModelOptions *options)
 {
     const int largest = options->largest > 0 ? options->largest : m->points;

@@ -1,4 +1,4 @@
-/* data.c -- the data of a model: arrays are found, checked and lifted in one pass over the archive. */
+/* data.c -- the data of a model: finds, checks and lifts arrays in one pass over the archive. */
 #include <string.h>
 
 #include "kit/files.h"
@@ -6,8 +6,8 @@
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
-/* Check a row, lift it where it is needed, and add it to the sums; with sums NULL, the constants of the model are not
- * changed. */
+/* Checks a row, lifts it if needed, and adds it to the sums; if sums is NULL, the constants of the model are
+ * not changed. */
 static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 {
     Sums *sums = self;
@@ -37,13 +37,13 @@ static RelnStatus pass_over(RelnData *d)
     return status;
 }
 
-/* Allocate memory. Samples without random frames are kept lifted, if they fit the budget. */
+/* Allocates memory. Samples without random frames are kept lifted, if they fit the budget. */
 static RelnStatus make_room(RelnData *d)
 {
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
     const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
 
-    if (d->options.augment > 0 || reln_data_shakes(d) ||
+    if (d->options.augment > 0 || reln_data_shakes(d) || reln_data_draws(d) ||
         reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
         return RELN_OK;
     d->resident = true;
@@ -80,7 +80,7 @@ static size_t array_bytes(const RelnData *d, int array)
     return array < 0 ? 0 : reln_archive_row_bytes(d->archive, array);
 }
 
-/* Bytes of one sample in the file. */
+/* Returns the bytes of one sample in the file. */
 static size_t count_row(const RelnData *d)
 {
     size_t bytes = array_bytes(d, d->found.mask) + array_bytes(d, d->found.sizes);
@@ -116,7 +116,7 @@ static RelnStatus find(RelnData *d)
     return reln_data_make_rows(d, places_of(d->m, &shapes));
 }
 
-/* Make the metrics of errors, and room for one sample of every target. */
+/* Makes the metrics of errors, and memory for one sample of every target. */
 static RelnStatus make_targets(RelnData *d)
 {
     d->seen = reln_arena_alloc(&d->arena, (size_t)reln_model_truths(d->m), sizeof *d->seen);
@@ -187,6 +187,11 @@ bool reln_data_shakes(const RelnData *d)
     return d->options.jitter && d->sequence && d->sequence->jitter > 0;
 }
 
+bool reln_data_draws(const RelnData *d)
+{
+    return d->options.jitter && d->m->draws;
+}
+
 ptrdiff_t reln_data_count(const RelnData *d)
 {
     return d->found.count;
@@ -214,7 +219,7 @@ bool reln_data_has_target(const RelnData *d)
 
 /* ---- raw numbers ------------------------------------------------------------------------------------------------------------ */
 
-/* Windows have a buffer that the thread uses while it reads ahead. */
+/* Waits for the thread, because windows share a buffer with it. */
 static void settle_windows(RelnData *d)
 {
     if (d->sequence)

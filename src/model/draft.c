@@ -1,4 +1,4 @@
-/* draft.c -- a first SPEC for arrays, from the survey of a file. */
+/* draft.c -- writes a first SPEC for the arrays of a file, from a survey of the file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,10 +6,11 @@
 #include "io/keys.h"
 #include "kit/survey.h"
 
-/* A candidate for the symmetry: a group, and the kinds of inputs that it has lifts for, on n x n matrices. */
+/* A Candidate is a possible symmetry: a group, and the kinds of inputs that it has lifts for, on n x n
+ * matrices. */
 typedef struct Candidate {
     const char *name;
-    int n; /* 0: of any size, put into the name */
+    int n; /* 0: any size, which becomes part of the name */
     unsigned kinds;
     const char *why;
 } Candidate;
@@ -30,8 +31,8 @@ enum { N_CANDIDATES = sizeof candidates / sizeof candidates[0] };
 typedef struct Draft {
     const RelnSurvey *s;
     const RelnSurveyArray *target;
-    int n;          /* of the matrices that act */
-    unsigned kinds; /* of the inputs that they act on */
+    int n;          /* size of the matrices that act */
+    unsigned kinds; /* bit set of the kinds of inputs that they act on */
     const char *symmetry;
     char name[32];
     Page *page;
@@ -42,7 +43,7 @@ static bool moves(const RelnSurveyArray *a)
     return a->role == RELN_ROLE_INPUT && a->n > 0;
 }
 
-/* The matrix size n that most inputs have. */
+/* Returns the matrix size n that most inputs have. */
 static int size_of(const RelnSurvey *s)
 {
     int best = 0, best_count = 0;
@@ -60,8 +61,8 @@ static int size_of(const RelnSurvey *s)
     return best;
 }
 
-/* Does the candidate suit all inputs? For matrices alone general frames come first. Quaternions are attitudes, which
- * need rotations of space. */
+/* Returns whether the candidate suits all inputs. For matrices alone general frames come first. Quaternions
+ * are attitudes, which need rotations of space. */
 static bool takes(const Draft *d, const Candidate *c)
 {
     if ((c->n != 0 && c->n != d->n) || (d->kinds & ~c->kinds) != 0)
@@ -104,7 +105,8 @@ static void put_symmetry(Draft *d)
         }
 }
 
-/* Is the array an input of the draft: without matrix size, or with the size of the draft's group? */
+/* Returns whether the array is an input of the draft: without matrix size, or with the size of the draft's
+ * group. */
 static bool fits(const Draft *d, const RelnSurveyArray *a)
 {
     return a->role == RELN_ROLE_INPUT && (a->n == 0 || a->n == d->n);
@@ -152,7 +154,7 @@ static void put_target(const Draft *d)
         reln_page_print(d->page, "target: {name: %s, as: %s}\n", t->name, reln_as_text(t->as));
 }
 
-/* Write a model and training that take minutes at most on a small machine. */
+/* Writes a model and training settings that take minutes at most on a small machine. */
 static void put_rest(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;

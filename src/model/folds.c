@@ -18,7 +18,7 @@ static RelnStatus check_number(RelnCtx *ctx, const char *name, ptrdiff_t row, do
                      row, x, MOST_FOLDS - 1);
 }
 
-/* Read an array of fold numbers, one for each row; the caller frees it. */
+/* Reads an array of fold numbers, one for each row; the caller frees it. */
 static RelnStatus read_folds(RelnCtx *ctx, RelnArchive *archive, const char *name, ptrdiff_t *count,
                              double **out)
 {
@@ -68,7 +68,7 @@ RelnStatus reln_data_folds(RelnCtx *ctx, RelnArchive *archive, const char *array
 
 /* ---- dividing ----------------------------------------------------------------------------------------------------------- */
 
-/* Both parts in rising order, validation first. */
+/* Writes both parts in ascending order, validation first. */
 static void arrange(ptrdiff_t count, const bool *chosen, ptrdiff_t *rows, ptrdiff_t *n)
 {
     ptrdiff_t at = 0;

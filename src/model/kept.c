@@ -1,4 +1,4 @@
-/* kept.c -- lifted samples in the dtype of the model: those of a batch, or all of them. */
+/* kept.c -- lifted samples in the dtype of the model: those of a batch, or all samples. */
 #include <string.h>
 
 #include "model/data.h"
@@ -8,7 +8,8 @@ static bool in_rows(const RelnData *d, int id)
     return d->m->ragged && d->m->slots[id].by_point;
 }
 
-/* Numbers of a slot for one sample, or for one point where masked-out points are not kept. */
+/* Returns the number of numbers of a slot for one sample, or for one point if masked-out points are not
+ * kept. */
 static ptrdiff_t slot_count(const RelnData *d, int id)
 {
     const Slot *s = &d->m->slots[id];
@@ -16,7 +17,7 @@ static ptrdiff_t slot_count(const RelnData *d, int id)
     return in_rows(d, id) ? (ptrdiff_t)s->k * s->c : s->count;
 }
 
-/* The index of a sample's first number, with `sample` samples or `rows` points before it. */
+/* Returns the index of a sample's first number, with `sample` samples or `rows` points before it. */
 static ptrdiff_t slot_start(const RelnData *d, int id, ptrdiff_t sample, ptrdiff_t rows)
 {
     return (in_rows(d, id) ? rows : sample) * slot_count(d, id);
@@ -79,7 +80,7 @@ void reln_lifted_free(const RelnData *d, Lifted *l)
 
 /* ---- samples ----------------------------------------------------------------------------------------------------------- */
 
-/* Convert doubles to numbers of `item` bytes. */
+/* Converts doubles to numbers of `item` bytes. */
 static void convert(size_t item, ptrdiff_t count, const double *from, char *to)
 {
     if (item == sizeof(double))
@@ -98,7 +99,7 @@ void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrd
                     to->slot[s] + (size_t)slot_start(d, s, sample, rows) * slot_item(d, s));
 }
 
-/* Reorder (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
+/* Reorders (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
 static RelnStatus put_target(const RelnData *d, const Lifted *to, int target, ptrdiff_t sample,
                              const double *t)
 {

@@ -1,12 +1,13 @@
-/* normalise.c -- chooses rows for validation and training, and finds the model's constants on the training rows. */
+/* normalise.c -- divides rows into validation and training, and computes the model's constants on the
+ * training rows. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model/data.h"
 
-#define UNITS 100.0    /* a factor by which units differ, and data of one kind hardly do */
-enum { LOOKED = 256 }; /* samples that are compared with those of training */
+#define UNITS 100.0    /* inputs that differ from training by this factor are probably in other units */
+enum { LOOKED = 256 }; /* samples that are compared with the training data */
 
 /* ---- splitting ---------------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +37,7 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
 
 /* ---- sums --------------------------------------------------------------------------------------------------------------- */
 
-/* Add the squares of an input's channels in its slot. */
+/* Adds the squares of an input's channels in its slot. */
 static void add_input(const RelnData *d, int input, int points, Sums *sums)
 {
     const Lift *lift = &d->m->lift[input];
@@ -68,7 +69,7 @@ RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *su
     return RELN_OK;
 }
 
-/* The root of a mean square; 1 where all numbers are 0. */
+/* Returns the root of a mean square; 1 if all numbers are 0. */
 static double root(double square, double numbers)
 {
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
@@ -119,7 +120,7 @@ static RelnStatus visit_add(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 
 /* ---- units --------------------------------------------------------------------------------------------------------------- */
 
-/* Write a note where an input is as large as if it were in other units. */
+/* Writes a note if an input is so large or small that it is probably in other units. */
 static void compare(const RelnData *d, int input, double size)
 {
     const double factor = size / d->m->constants.scale[input];

@@ -1,4 +1,4 @@
-/* rows.c -- rows of an archive: read, checked, lifted. */
+/* rows.c -- reads, checks and lifts rows of an archive. */
 #include <math.h>
 #include <string.h>
 
@@ -55,8 +55,8 @@ static RelnStatus allocate_raw(RelnData *d)
 
     d->piece = fit < 1 ? 1 : fit > 4096 ? 4096 : fit;
     for (int i = 0; i < d->m->spec.n_inputs; i++) {
-        d->raw.input[i] = reln_arena_alloc(
-            &d->arena, (size_t)(d->piece * reln_data_numbers(d, i)), sizeof(double));
+        d->raw.input[i] = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_numbers(d, i)),
+                                           sizeof(double));
         if (!d->raw.input[i])
             return RELN_ERR_NOMEM;
     }
@@ -76,7 +76,7 @@ RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdif
     return array < 0 ? RELN_OK : reln_archive_range(d->archive, array, first, n, out);
 }
 
-/* Write the mask of a sample from its number of points. */
+/* Writes the mask of a sample from its number of points. */
 static RelnStatus mask_of_size(const RelnData *d, ptrdiff_t row, double size, double *mask)
 {
     const int places = d->work.places;
@@ -92,7 +92,7 @@ static RelnStatus mask_of_size(const RelnData *d, ptrdiff_t row, double size, do
     return RELN_OK;
 }
 
-/* Take points out of a mask until no more than `most` are left, from the end. */
+/* Removes points from the end of a mask until at most `most` are left. */
 static void keep_first(int places, int most, double *mask)
 {
     for (int p = 0; p < places; p++)
@@ -123,6 +123,23 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
     return RELN_OK;
 }
 
+/* Each point that is left has the same chance of being among those that are still wanted. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng)
+{
+    double *mask = d->raw.mask;
+    int left = 0, wanted = d->points[row];
+
+    RELN_TRY(read_mask(d, row, 1, mask));
+    for (int p = 0; p < d->work.places; p++)
+        left += mask[p] != 0;
+    for (int p = 0; p < d->work.places; p++)
+        if (mask[p] != 0) {
+            mask[p] = reln_rng_below(rng, (uint64_t)left--) < (uint64_t)wanted;
+            wanted -= mask[p] != 0;
+        }
+    return RELN_OK;
+}
+
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 {
     for (int i = 0; i < d->m->spec.n_inputs; i++)
@@ -133,7 +150,7 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
     return RELN_OK;
 }
 
-/* Visit all rows, reading whole pieces at a time. */
+/* Visits all rows; reads a whole piece at a time. */
 RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 {
     reln_data_settle(d);
@@ -149,8 +166,8 @@ RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 
 /* ---- checking --------------------------------------------------------------------------------------------------------- */
 
-/* The largest number allowed: the square or the inverse of a larger one overflows in the dtype of the model, so that
- * its scale could not be divided out. */
+/* Returns the largest number allowed: the square or the inverse of a larger one overflows in the dtype of the
+ * model, so that its scale could not be divided out. */
 static double most(const RelnData *d)
 {
     return d->item == sizeof(float) ? 1e37 : 1e150;
@@ -172,7 +189,7 @@ static RelnStatus check_numbers(const RelnData *d, const char *name, ptrdiff_t r
     return RELN_OK;
 }
 
-/* Check the numbers at one point of an input. */
+/* Checks the numbers at one point of an input. */
 static RelnStatus check_point(const RelnData *d, int input, ptrdiff_t row, const double *x)
 {
     const RelnSpecInput *in = &d->m->spec.input[input];

@@ -93,7 +93,7 @@ typedef struct Survey {
     RelnShapes *shapes;
 } Survey;
 
-/* Check that an array has as many samples as the first input. */
+/* Checks that an array has as many samples as the first input. */
 static RelnStatus check_count(Survey *s, const char *name, const RelnArray *a)
 {
     if (s->found->count < 0)

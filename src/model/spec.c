@@ -81,7 +81,7 @@ const char *reln_step_text(RelnStepKind step)
 
 /* ---- the tables --------------------------------------------------------------------------------------------------- */
 
-/* Defaults of keys that have no single number for one. */
+/* Defaults of keys whose default is not a single number. */
 #define SHARE 0.1
 #define BETA_1 0.9
 #define BETA_2 0.999
@@ -103,6 +103,9 @@ static const Key input_keys[] = {
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
      .help = "points of a set that are used: the first ones; left out: all"},
+    {.name = "draw",
+     FLAG(RelnSpecInput, draw),
+     .help = "while it learns, so many at random, others in each epoch"},
     {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
@@ -293,6 +296,9 @@ static const Key train_keys[] = {
     {.name = "smoothing",
      NUMBER(RelnSpecTrain, smoothing, 0, BELOW_ONE),
      .help = "of labels: the share of the truth that all classes have alike"},
+    {.name = "average",
+     NUMBER(RelnSpecTrain, average, 0, BELOW_ONE),
+     .help = "share that averages of the weights keep in a step; those are evaluated and saved"},
     {.name = "validation",
      .kind = KEY_OWN,
      .read = read_validation,
@@ -450,7 +456,7 @@ static void write_inputs(RelnDoc *doc, RelnDocNode *map, const Key *key, const v
                         &spec->input[i]);
 }
 
-/* Read a piece of a schedule; a word alone is a piece, too. */
+/* Reads a piece of a schedule; a single word is a piece, too. */
 static RelnStatus read_piece(const Reader *r, const RelnDocNode *node, RelnSpecPiece *piece)
 {
     int kind = 0;
@@ -591,10 +597,15 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     if (in->most > 0 && !in->points)
         return reln_keys_fail(
             r, node, "input %s: most is for points; wanted points: true beside it", in->name);
+    if (in->draw && in->most == 0)
+        return reln_keys_fail(
+            r, node, "input %s: draw is for some of the points; wanted most: NUMBER beside it",
+            in->name);
     return RELN_OK;
 }
 
-/* Check two inputs together: one mask serves all sets of points, and covariances have one reference or none. */
+/* Checks two inputs together: all sets of points share one mask, and covariances have one reference or
+ * none. */
 static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const RelnSpecInput *a,
                              const RelnSpecInput *b)
 {
@@ -614,20 +625,25 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     return RELN_OK;
 }
 
-/* The smallest number of points that an input of points names is that of all. */
+/* All inputs of points use the smallest number of points that one of them names, and are drawn together. */
 static void share_most(RelnSpec *spec)
 {
     int most = 0;
+    bool draw = false;
 
-    for (int i = 0; i < spec->n_inputs; i++)
+    for (int i = 0; i < spec->n_inputs; i++) {
         if (spec->input[i].most > 0 && (most == 0 || spec->input[i].most < most))
             most = spec->input[i].most;
+        draw = draw || spec->input[i].draw;
+    }
     for (int i = 0; i < spec->n_inputs; i++)
-        if (spec->input[i].points)
+        if (spec->input[i].points) {
             spec->input[i].most = most;
+            spec->input[i].draw = draw;
+        }
 }
 
-/* Inputs of points share their rows: a mask or a count that one of them names is that of all. */
+/* Inputs of points share their rows: a mask or a count that one of them names holds for all. */
 static void share_rows(RelnSpec *spec)
 {
     const RelnSpecInput *first = NULL;
@@ -661,14 +677,14 @@ static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const R
     return RELN_OK;
 }
 
-/* The second of two keys that exclude each other, if both are given. */
+/* Returns the second of two keys that exclude each other, if both are given. */
 static const RelnDocNode *both(const RelnDocNode *map, const char *a, const char *b)
 {
     return reln_doc_get(map, a) ? reln_doc_get(map, b) : NULL;
 }
 
-/* The defaults of networks of sets, which were found on jets: their points know so much of each other that a narrow network
- * with much dropout is the better one. */
+/* Chooses the defaults of networks of sets, which were found on jets: points exchange so much information
+ * that a narrow network with much dropout is better. */
 static void choose_structured(const RelnDocNode *map, RelnSpecModel *m)
 {
     if (!reln_doc_get(map, "width") && !m->parameters)
@@ -703,8 +719,8 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     return RELN_OK;
 }
 
-/* Choose the default of clip. In Lie Neurons features grow as cubes, so a single sample's gradient can be larger than
- * all the others together. */
+/* Chooses the default of clip. In Lie Neurons features grow as cubes, so the gradient of a single sample can
+ * exceed that of all others together. */
 static void choose_clip(const RelnDocNode *map, const RelnSpecModel *model, RelnSpecTrain *t)
 {
     if (model->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "clip"))
@@ -732,7 +748,7 @@ static RelnStatus check_train(const Reader *r, const RelnDocNode *map, RelnSpecT
     return RELN_OK;
 }
 
-/* ---- in and out ----------------------------------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------------------------------- */
 
 void reln_spec_init(RelnSpec *spec)
 {
@@ -811,7 +827,7 @@ static const char several[] =
     "#   - {name: E, as: scalar, loss: gaussian}\n"
     "#   - {name: F, as: vector, weight: 10}\n";
 
-/* Print every kind of input, each on one line. */
+/* Prints every kind of input, each on one line. */
 static void print_inputs(Page *page)
 {
     char extents[32];
@@ -855,7 +871,7 @@ uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch)
                              : (uint64_t)spec->train.epochs * steps_per_epoch;
 }
 
-/* Convert a length of the SPEC, in epochs or steps, to steps. */
+/* Converts a length of the SPEC, in epochs or steps, to steps. */
 static double in_steps(const RelnSpec *spec, double length, uint64_t steps_per_epoch)
 {
     return spec->train.steps ? length : length * (double)steps_per_epoch;
@@ -880,7 +896,7 @@ RelnOptimiser reln_spec_optimiser(const RelnSpec *spec)
         .clip = t->clip};
 }
 
-/* Make a piece of the schedule; numbers that it leaves out have the defaults of its kind. */
+/* Makes a piece of the schedule; missing numbers get the defaults of its kind. */
 static RelnSchedulePiece piece_of(const RelnSpec *spec, const RelnSpecPiece *p,
                                   uint64_t steps_per_epoch)
 {

@@ -288,7 +288,7 @@ static RelnStatus check_classes(const Reader *r, const RelnDocNode *node, const 
     return RELN_OK;
 }
 
-/* Classes have cross-entropy and nothing else; in a SPEC of one target, train says so too. */
+/* Classes always use cross-entropy; in a SPEC of one target, train.loss must agree. */
 static RelnStatus choose_loss(const Reader *r, const RelnDocNode *node, const RelnDocNode *train,
                               RelnSpec *spec, RelnSpecTarget *t)
 {
@@ -355,7 +355,7 @@ static RelnStatus check_variance(const Reader *r, const RelnDocNode *node, const
     return RELN_OK;
 }
 
-/* Labels are smoothed by one share for all targets that are classes. */
+/* One share of label smoothing holds for all targets that are classes. */
 static RelnStatus check_smoothing(const Reader *r, const RelnDocNode *train, const RelnSpec *spec)
 {
     if (!(spec->train.smoothing > 0))

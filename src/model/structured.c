@@ -1,4 +1,4 @@
-/* structured.c -- networks of sets: points that know each other before they become one. */
+/* structured.c -- networks of sets: points exchange information before they are pooled. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "model/build.h"
 #include "reln/ops.h"
 
-/* Scales at which invariants are seen, in units of the training data. Light-like vectors have products far smaller than
- * their coordinates, lengths do not. */
+/* Returns the scales at which invariants are seen, in units of the training data. Products of light-like
+ * vectors are far smaller than their coordinates, so they need several scales; lengths do not. */
 RelnScales reln_build_scales(Build *b)
 {
     const RelnScales wide = {reln_build_form_size(b), 3, {1, 1e2, 1e4}};
@@ -17,9 +17,9 @@ RelnScales reln_build_scales(Build *b)
     return b->m->algebra || reln_rep_is_orthogonal(b->m->rep) ? narrow : wide;
 }
 
-/* ---- what comes in ------------------------------------------------------------------------------------------------- */
+/* ---- inputs --------------------------------------------------------------------------------------------------------- */
 
-/* The number of points as an invariant of about 1. */
+/* Returns the number of points as an invariant of size 1. */
 static RelnNode *size_of_set(Build *b)
 {
     RelnNode *n = reln_cast(b->g, reln_reduce_count(b->g, b->rows, RELN_SAMPLES), RELN_DEFAULT);
@@ -28,7 +28,8 @@ static RelnNode *size_of_set(Build *b)
     return reln_shift(b->g, reln_log(b->g, reln_shift(b->g, n, 1 / usual, 1 / usual)), 1, 0);
 }
 
-/* Features of samples that every round keeps: all points added up, and the inputs of the sample itself. */
+/* Returns features of samples that every round keeps: the sum of all points, and the inputs of the sample
+ * itself. */
 static RelnNode *kept(Build *b, RelnNode *x)
 {
     RelnNode *total =
@@ -37,8 +38,8 @@ static RelnNode *kept(Build *b, RelnNode *x)
     return reln_build_join(b, total, reln_build_input(b, SLOT_X));
 }
 
-/* Features of a few channels for each point where there are matrices, or several vectors: one block of our own makes
- * products of them. A single vector has nothing to be multiplied with. */
+/* Returns features of a few channels for each point. If there are matrices or several vectors, one block
+ * forms products of them; a single vector has no partner for a product. */
 static RelnFeatures embedded(Build *b, RelnFeatures f)
 {
     const RelnDims d = reln_node_dims(f.x);
@@ -52,16 +53,46 @@ static RelnFeatures embedded(Build *b, RelnFeatures f)
     return f;
 }
 
+/* Rounds in which parts are found; and the most parts whose products are seen, because those grow with the square. */
+enum { PART_ROUNDS = 6, PART_PRODUCTS = 4 };
+
+/* The products of all parts at all scales, with a batch norm. */
+static RelnNode *products_of(Build *b, const char *name, RelnNode *parts, const RelnScales *scale)
+{
+    return reln_nn_batch_norm_invariants(&b->net, name,
+                                         reln_nn_relate(&b->net, parts, parts, scale), NULL);
+}
+
+/* Divide the set into 2, 3, ... parts, up to `sums`, before anything is learned. Their products join the invariants of the
+ * sample; the largest number of parts are the sums that the rounds begin with. */
+static RelnNode *parts_of(Build *b, RelnNode *x, const RelnScales *scale, RelnNode **z)
+{
+    const int sums = b->m->spec.model.sums;
+    RelnNode *parts = NULL;
+
+    for (int k = sums < 2 ? sums : 2; k <= sums; k++) {
+        if (k > PART_PRODUCTS && k < sums)
+            continue;
+        parts = reln_nn_parts(&b->net, x, k, PART_ROUNDS);
+        parts = parts ? reln_scale(b->g, parts, 1 / b->m->constants.points) : NULL;
+        if (k <= PART_PRODUCTS)
+            *z = reln_build_join(b, *z,
+                                 products_of(b, reln_build_name("parts%d", k).text, parts, scale));
+    }
+    return parts;
+}
+
 static RelnSet begin(Build *b, const RelnScales *scale)
 {
     RelnFeatures f = {reln_build_input(b, SLOT_X_POINTS), reln_build_input(b, SLOT_S_POINTS)};
-    RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S));
+    RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S)), *parts;
 
     if (!f.x)
         return (RelnSet){0};
+    parts = parts_of(b, f.x, scale, &z);
     f = embedded(b, f);
     f.s = reln_build_join(b, reln_nn_relate(&b->net, f.x, f.x, scale), f.s);
-    return (RelnSet){f.x, f.s, NULL, z};
+    return (RelnSet){f.x, f.s, parts, z};
 }
 
 /* ---- read-out -------------------------------------------------------------------------------------------------------- */
@@ -76,7 +107,7 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
 }
 
-/* Is a target, or its covariance, made of features? */
+/* Returns whether a target, or its covariance, is computed from features. */
 static bool needs_features(const RelnModel *m)
 {
     for (int t = 0; t < m->spec.n_targets; t++)
@@ -85,8 +116,8 @@ static bool needs_features(const RelnModel *m)
     return false;
 }
 
-/* What samples are judged by: lengths of mixed sums at several scales, in the dtype of x, beside what is known of them.
- * Vectors and matrices are made of the mixed sums, with coefficients that are functions of invariants. */
+/* Computes the invariants of a sample: lengths of mixed sums at several scales, in the dtype of x, beside the
+ * given invariants. Vectors and matrices are combinations of the mixed sums, with invariant coefficients. */
 static RelnFeatures of_samples(Build *b, const RelnSet *set)
 {
     const RelnScales scale = reln_build_scales(b);
@@ -104,11 +135,12 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
-/* Pairs of points that send each other messages: the nearest of each, found once and used by all layers; or all. */
+/* A Pairs holds the pairs of points that exchange messages: the nearest of each point, found once for all
+ * layers; or all pairs. */
 typedef struct Pairs {
     RelnDomain domain;
     RelnNode *other;
-    double usual; /* number for each point */
+    double usual; /* usual number for each point */
 } Pairs;
 
 static Pairs pairs_of(Build *b, RelnNode *x)
@@ -124,7 +156,7 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     return p;
 }
 
-/* Messages before a round of a graph. */
+/* Sends messages before a round of a graph network. */
 static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs)
 {
     const RelnMessages options = {.hidden = b->width,
@@ -144,8 +176,8 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs)
     return set;
 }
 
-/* All blocks of a transformer. Its features are a quarter of the width; the invariants that come out are those of the
- * points, for the sums. */
+/* Builds all blocks of a transformer. Its features have a quarter of the width; the resulting invariants of
+ * points go to the sums. */
 static RelnSet attend(Build *b, RelnSet set)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
@@ -191,7 +223,7 @@ RelnFeatures reln_build_structured(Build *b)
     if (spec->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
-    set.sums = reln_build_join(b, reln_nn_far_rows(&b->net, set.x, spec->sums), options.keep);
+    set.sums = reln_build_join(b, set.sums, options.keep);
     if (attends)
         set = attend(b, set);
     for (int i = 0; i < (attends ? 1 : spec->depth); i++) {

@@ -1,4 +1,4 @@
-/* survey.c -- see kit/survey.h: numbers of arrays, and guesses from them. */
+/* survey.c -- see kit/survey.h: statistics of arrays, and guesses from them. */
 #include "kit/survey.h"
 
 #include <ctype.h>
@@ -10,12 +10,14 @@
 #include "model/data.h"
 #include "tensor/linalg.h"
 
-/* Numbers of an array that are looked at, in rows far apart where there are more; rows that guesses are made from. */
+/* Largest number of numbers of an array that are read, in evenly spaced rows; and number of rows that guesses
+ * use. */
 enum { LOOKED_AT = 1 << 22, JUDGED = 200, MOST_CLASSES = 64, MOST_N = 8 };
 
 /* ---- names ---------------------------------------------------------------------------------------------------------------- */
 
-/* Is one of the words, separated by spaces, the name or a part of it between marks that are no letters? */
+/* Returns whether one of the words, separated by spaces, is the name or a part of it between characters that
+ * are not letters. */
 static bool named(const char *name, const char *words)
 {
     char low[64], word[32];
@@ -68,7 +70,7 @@ static void add(RelnSurveyArray *a, Tally *t, ptrdiff_t n, const double *x)
     }
 }
 
-/* The number k of classes, if the numbers are 0 .. k-1 and all of them occur; 0 otherwise. */
+/* Returns the number k of classes, if the numbers are 0 .. k-1 and all of them occur; 0 otherwise. */
 static int classes_of(const RelnSurveyArray *a, const Tally *t)
 {
     int k = 0;
@@ -101,7 +103,7 @@ static RelnStatus count(RelnArchive *archive, int index, RelnSurveyArray *a, dou
 
 /* ---- guesses ----------------------------------------------------------------------------------------------------- */
 
-/* Do all things of `size` numbers in some rows have a property? */
+/* Returns whether all values of `size` numbers in some rows have a property. */
 static RelnStatus all_have(RelnArchive *archive, int index, const RelnSurveyArray *a, int size,
                            double *row, bool (*holds)(RelnCtx *, int, const double *), RelnCtx *ctx,
                            int n, bool *out)
@@ -124,7 +126,8 @@ static bool is_unit(RelnCtx *ctx, int n, const double *q)
     return fabs(reln_mat_norm(4, q) - 1) <= 1e-5;
 }
 
-/* Is it a four-momentum: E >= |p|, up to the rounding of single precision? Zeros are padding. */
+/* Returns whether p is a four-momentum: E >= |p|, up to the rounding of single precision. Zeros are
+ * padding. */
 static bool is_momentum(RelnCtx *ctx, int n, const double *p)
 {
     (void)ctx;
@@ -151,8 +154,8 @@ static void set(RelnSurveyArray *a, RelnRole role, RelnAs as, bool points, int n
     a->n = n;
 }
 
-/* Guess the kind of an input: arrays of four numbers, of n x n and of three, with points before them or not; any other
- * array of one axis is scalars. */
+/* Guesses the kind of an input: arrays of four numbers, of n x n and of three, with or without an axis of
+ * points; any other array of one axis is scalars. */
 static RelnStatus guess_input(RelnCtx *ctx, RelnArchive *archive, int index, RelnSurveyArray *a,
                               double *row)
 {
@@ -199,8 +202,8 @@ static RelnStatus guess(RelnCtx *ctx, RelnArchive *archive, const RelnSurvey *s,
     return guess_input(ctx, archive, index, a, row);
 }
 
-/* Can an array be the target? The target is an array whose name says so, or else the last candidate. Sets of points are
- * no candidates. */
+/* Returns whether an array can be the target. The target is an array whose name says so, or else the last
+ * candidate. Sets of points are not candidates. */
 static bool may_be_target(const RelnSurveyArray *a)
 {
     return a->role == RELN_ROLE_INPUT && !a->points &&
@@ -244,7 +247,7 @@ static void describe(const RelnArchive *archive, int index, RelnSurveyArray *a)
         a->dims[k] = info->dims[k];
 }
 
-/* The number of rows that most arrays have; of several, the largest. */
+/* Returns the number of rows that most arrays have; on ties, the largest. */
 static ptrdiff_t common_rows(const RelnSurvey *s)
 {
     ptrdiff_t best = 0;

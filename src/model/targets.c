@@ -1,5 +1,5 @@
-/* targets.c -- the numbers of targets: how they lie in files and predictions, what the network sees of them, and how they
- * follow the symmetry. */
+/* targets.c -- the numbers of targets: their order in files and predictions, the form that the network sees,
+ * and the action of the symmetry. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,9 +82,9 @@ bool reln_model_needs_reference(const RelnModel *m)
     return false;
 }
 
-/* ---- what the network sees -------------------------------------------------------------------------------------------- */
+/* ---- the form that the network sees ----------------------------------------------------------------------------------- */
 
-/* Take the logarithm of covariances, relative to the sample's reference where the model has one. */
+/* Computes the logarithm of covariances, relative to the sample's reference if the model has one. */
 RelnStatus reln_model_lift_target(const RelnModel *m, const LiftWork *w, int target,
                                   const double *t, double *out)
 {
@@ -106,8 +106,8 @@ static double number(const RelnModel *m, const void *x, ptrdiff_t i)
     return m->spec.train.dtype == RELN_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
-/* Copy an output of n samples, (size, channels) in a graph, to (channels, size) as in files; samples of `out` are `step`
- * numbers apart. An mlp has the order of files. */
+/* Copies an output of n samples, (size, channels) in a graph, to (channels, size) as in files; samples of
+ * `out` are `step` numbers apart. An mlp uses the order of files. */
 static void turn(const RelnModel *m, const void *y, ptrdiff_t n, ptrdiff_t size, ptrdiff_t channels,
                  ptrdiff_t step, double *out)
 {
@@ -117,7 +117,8 @@ static void turn(const RelnModel *m, const void *y, ptrdiff_t n, ptrdiff_t size,
                 out[i * step + c * size + k] = number(m, y, (i * size + k) * channels + c);
 }
 
-/* Quantiles lie in the graph as channels of the first quantile, then of the second: to (channels, quantiles). */
+/* Reorders quantiles: in the graph, all channels of the first quantile come first; the file has (channels,
+ * quantiles). */
 static void turn_quantiles(const RelnModel *m, int target, const void *y, ptrdiff_t n,
                            ptrdiff_t step, double *out)
 {
@@ -130,7 +131,7 @@ static void turn_quantiles(const RelnModel *m, int target, const void *y, ptrdif
                 out[i * step + c * q + k] = number(m, y, (i * q + k) * channels + c);
 }
 
-/* An mlp gives the logarithm of a covariance, in the order of files. */
+/* An mlp predicts the logarithm of a covariance, in the order of files. */
 static void exponentiate(const RelnModel *m, int target, ptrdiff_t n, ptrdiff_t step, double *out)
 {
     const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
@@ -198,7 +199,7 @@ RelnStatus reln_model_act_target(const RelnModel *m, const RelnElement *g, doubl
 
 /* ---- constants -------------------------------------------------------------------------------------------------------- */
 
-/* Of covariances, the traces of T and of T^2 for the logarithms T: both are invariant. */
+/* For covariances, adds the traces of T and of T^2 for the logarithms T: both are invariant. */
 static RelnStatus add_logs(const RelnModel *m, const LiftWork *w, int target, const double *t,
                            TargetSums *s)
 {
@@ -235,14 +236,14 @@ RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int targe
     return RELN_OK;
 }
 
-/* The root of a mean square; 1 where all numbers are 0. */
+/* Returns the root of a mean square; 1 if all numbers are 0. */
 static double root(double square, double numbers)
 {
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
 }
 
-/* Weights by which every class counts alike: N / (classes N_c), as scikit-learn's "balanced"; a class without a sample has
- * weight 1. They become the weights of the SPEC. */
+/* Computes weights that give every class the same total: N / (classes N_c), like scikit-learn's "balanced"; a
+ * class without a sample has weight 1. They become the weights of the SPEC. */
 static void balance(RelnSpecTarget *t, const TargetSums *s)
 {
     for (int c = 0; c < t->classes; c++)
@@ -261,7 +262,7 @@ void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *s)
         balance(t, s);
     if (!t->normalise || t->as == RELN_TARGET_CLASS || !(s->numbers > 0))
         return;
-    if (t->as == RELN_TARGET_COVARIANCE) /* only numbers of the diagonal have a mean */
+    if (t->as == RELN_TARGET_COVARIANCE) /* only the diagonal has a mean */
         diagonal /= m->n;
     c->mean =
         t->as == RELN_TARGET_SCALAR || t->as == RELN_TARGET_COVARIANCE ? s->sum / diagonal : 0;

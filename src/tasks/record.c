@@ -1,4 +1,4 @@
-/* record.c -- a finished run as a file: its settings, and its results. */
+/* record.c -- saves a finished run as a file: its settings and its results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,8 +115,8 @@ static RelnStatus take(TaskRun *run, const RelnDocNode *root)
     return RELN_OK;
 }
 
-/* Bring a record of the previous format, which named no program and not all settings, to the current one: settings that
- * it lacks are listed as assumed, and every other item is copied. */
+/* Converts a record of the previous format, which named no program and not all settings: settings that it
+ * lacks are listed as assumed, and every other item is copied. */
 static RelnStatus renew(RelnDoc *doc, RelnDocNode *settings, RelnDocNode *assumed, const char *path)
 {
     const RelnDocNode *old = reln_doc_root(doc);

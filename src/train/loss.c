@@ -1,4 +1,5 @@
-/* loss.c -- losses as compositions of ops: how far an output is from its target, as invariant numbers. */
+/* loss.c -- losses as compositions of ops: the error of an output against its target, as invariant
+ * numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -7,14 +8,14 @@
 
 /* ---- errors of numbers and features ----------------------------------------------------------------------------- */
 
-/* |r|^2: of each number where the rep is trivial, of each channel's vector otherwise. */
+/* |r|^2: of each number if the rep is trivial, of each channel's vector otherwise. */
 static RelnNode *size_squared(RelnGraph *g, RelnNode *r)
 {
     return reln_is_invariant(r) ? reln_square(g, r) : reln_pair(g, r, r);
 }
 
-/* |r|, with derivatives 0 at r = 0: the root is taken of a replaced value there, so its infinite derivative enters neither
- * value nor gradient. */
+/* |r|, with derivatives 0 at r = 0: there the root of another value is taken, so its infinite derivative
+ * enters neither value nor gradient. */
 static RelnNode *size(RelnGraph *g, RelnNode *r)
 {
     RelnNode *square, *positive, *one;
@@ -75,7 +76,8 @@ static RelnNode *distance(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnN
 
 /* ---- quantiles -------------------------------------------------------------------------------------------------- */
 
-/* max(q r, (q - 1) r) = q r + max(-r, 0) of r = t - y: its mean is least where a share q of the truth is below y. */
+/* max(q r, (q - 1) r) = q r + max(-r, 0) with r = t - y: its mean is smallest if a share q of the true values
+ * is below y. */
 static RelnNode *pinball(RelnGraph *g, double q, RelnNode *y, RelnNode *target)
 {
     RelnNode *r = reln_sub(g, target, y);
@@ -147,7 +149,7 @@ static bool want_classes(RelnGraph *g, const RelnLoss *loss, const RelnNode *y, 
     return true;
 }
 
-/* The class weight w_t of every row; NULL when the loss has no class weights. */
+/* Returns the class weight w_t of every row; NULL when the loss has no class weights. */
 static RelnNode *class_weights(RelnGraph *g, const RelnLoss *loss, const RelnNode *y,
                                RelnNode *target)
 {
@@ -159,8 +161,8 @@ static RelnNode *class_weights(RelnGraph *g, const RelnLoss *loss, const RelnNod
                      RELN_C);
 }
 
-/* Against the label with 1 - s and every class with s / C: lse(y) - (1 - s) y_t - s mean(y), which is that of the label plus
- * s (y_t - mean(y)). */
+/* Cross entropy against the label with weight 1 - s and every class with weight s / C: lse(y) - (1 - s) y_t -
+ * s mean(y), which is that of the label plus s (y_t - mean(y)). */
 static RelnNode *smoothed(RelnGraph *g, double s, RelnNode *y, RelnNode *target, RelnNode *l)
 {
     const int classes = y->shape.dims[RELN_C];
@@ -189,7 +191,7 @@ static RelnNode *classified(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Rel
     return l ? mean_over_item(g, l, (double)reln_shape_count(&l->shape)) : NULL;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------- */
+/* ---- all losses ------------------------------------------------------------------------------------------------- */
 
 static bool quantiles_are_known(RelnGraph *g, const RelnLoss *loss)
 {

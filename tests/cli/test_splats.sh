@@ -18,6 +18,12 @@ run 0 splats info two.splat --report page.html
 check "a page" grep -q '<svg' page.html
 
 printf 'OFF8 6 0\n-1 -1 -1\n1 -1 -1\n1 1 -1\n-1 1 -1\n-1 -1 1\n1 -1 1\n1 1 1\n-1 1 1\n4 0 1 2 3\n4 4 5 6 7\n4 0 1 5 4\n4 1 2 6 5\n4 2 3 7 6\n4 3 0 4 7\n' > cube.off
+run 0 splats info cube.off --report cube.html
+check "a mesh has vertices, triangles, an area" grep -q '^cube.off: off, mesh, 8 vertices, 12 triangles of area 24$' out
+check "and extents" grep -q '^z  *-1.00  *1.00$' out
+check "and a page" grep -q 'points of the surface' cube.html
+run 0 splats info cube.off --json
+check "as JSON" grep -q '"area": 24' out
 run 0 splats convert cube.off --splats 64 --out cube.npz
 run 0 data cube.npz
 check "sets: $(cat out)" grep -q '^position  *(1, 64, 3) ' out

@@ -81,9 +81,11 @@ static const Bad bad[] = {
     {"symmetry: gl:3\ninputs:\n  - {name: C, as: covariance, reference: mean}\n"
      "  - {name: D, as: covariance}\n" GOOD_TARGET,
      "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, draw: true}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: draw is for some of the points; wanted most: NUMBER beside it"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, count, most, sequence"},
+     "mask, count, most, draw, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},
@@ -178,7 +180,8 @@ static const char full[] =
     " leak: 0.1, head: {hidden: 1, width: 9, activation: tanh}}\n"
     "train: {steps: 77, batch: 13, optimizer: sgd, lr: 0.25, momentum: 0.5, nesterov: true, decay: "
     "0.1,"
-    " clip: 2, validation: other.npz, evaluate: 7, patience: 4, dtype: f64, augment: {cond: 10}, "
+    " clip: 2, average: 0.9, validation: other.npz, evaluate: 7, patience: 4, dtype: f64, augment: "
+    "{cond: 10}, "
     "seed: 9,"
     " schedule: [{kind: warmup, length: 5}, {kind: steps, factor: 0.5, period: 10}]}\n";
 
