@@ -67,6 +67,8 @@ static const char *const activation_words[] = {[RELN_ACT_RELU] = "relu",
                                                [RELN_ACT_TANH] = "tanh",
                                                [RELN_ACT_SOFTPLUS] = "softplus",
                                                NULL};
+static const char *const shuffle_words[] = {
+    [RELN_SHUFFLE_ROWS] = "rows", [RELN_SHUFFLE_BLOCKS] = "blocks", NULL};
 static const char *const dtype_words[] = {"f32", "f64", NULL};
 
 const char *reln_model_kind_text(RelnModelKind kind)
@@ -250,6 +252,9 @@ static const Key train_keys[] = {
      WHOLE(RelnSpecTrain, lanes, 1, 4096),
      .otherwise = 8,
      .help = "partial sums of a batch: the most threads and processes that share one"},
+    {.name = "shuffle",
+     WORD(RelnSpecTrain, shuffle, shuffle_words),
+     .help = "of every epoch: all rows, or blocks of them, for files larger than memory"},
     {.name = "optimizer", WORD(RelnSpecTrain, optimizer, optimizer_words), .help = "which"},
     {.name = "lr",
      NUMBER(RelnSpecTrain, lr, ABOVE_ZERO, 1e3),

@@ -13,11 +13,11 @@
 #include "tensor/linalg.h"
 
 #define MOST_GAP 0.5 /* s between rows */
-#define SMOOTH 0.05  /* s: width of the mean over positions that are to be differentiated */
+#define SMOOTH 0.05  /* s: width of the mean over positions before they are differentiated */
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* A file's rows, in SI units; v NULL: to be differentiated. */
+/* A Rows holds the rows of a file, in SI units; v NULL: to be differentiated. */
 typedef struct Rows {
     const RelnCsv *table;
     const char *name;
@@ -58,7 +58,7 @@ static RelnStatus check_row(const Rows *r, ptrdiff_t i)
     return RELN_OK;
 }
 
-/* Which columns are which: EuRoC's have at least 11, TUM's 8. */
+/* Finds the columns: EuRoC's files have at least 11, TUM's 8. */
 static RelnStatus open_rows(const RelnCsv *t, const char *name, Rows *r)
 {
     const bool euroc = t->n_columns >= 11;
@@ -86,7 +86,8 @@ static RelnStatus open_rows(const RelnCsv *t, const char *name, Rows *r)
     return RELN_OK;
 }
 
-/* The value of a column at a time, linear between rows; *at is the row before, which only goes on. */
+/* Returns the value of a column at a time, linear between rows; *at is the row before, which only
+ * increases. */
 static double value_at(const Rows *r, const double *column, double t, ptrdiff_t *at)
 {
     const ptrdiff_t last = r->table->n_rows - 1;
@@ -119,7 +120,7 @@ static void quaternion_at(const Rows *r, double t, ptrdiff_t *at, double *q)
         q[k] /= sqrt(length);
 }
 
-/* Positions as means over SMOOTH, and velocities as their central differences. */
+/* Replaces positions by means over SMOOTH, and computes velocities as their central differences. */
 static RelnStatus differentiate(RelnCtx *ctx, DroneFlight *f)
 {
     const int half = (int)lrint(0.5 * SMOOTH / f->step);

@@ -1,4 +1,4 @@
-/* task.c -- the drone table: flights, networks and estimators, and how they are judged. */
+/* task.c -- the drone table: flights, networks and estimators, and their evaluation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
