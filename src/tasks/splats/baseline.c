@@ -11,8 +11,9 @@
 
 /* ---- weights --------------------------------------------------------------------------------------------------------- */
 
-/* How weights start: normal with deviation 0.02 and biases 0 in the encoder, Xavier's uniform ones in the decoder, and the
- * framework's default, U(-1/sqrt(in), 1/sqrt(in)) for both, in the decoder's positions and the heads. */
+/* How weights start: normal with deviation 0.02 and biases 0 in the encoder, Xavier's uniform distribution in
+ * the decoder, and the framework's default, U(-1/sqrt(in), 1/sqrt(in)) for both, in the decoder's positions
+ * and the heads. */
 typedef enum Start { ENCODER, DECODER, DEFAULT } Start;
 
 static RelnInit start_of(Start start, int from, int to)
@@ -58,8 +59,8 @@ static RelnNode *normed(const RelnNet *net, const char *name, RelnNode *x)
     return reln_relu(net->graph, reln_nn_batch_norm_invariants(net, name, x, NULL));
 }
 
-/* d(relu(norm(c [group's maximum, own]))), the largest of each group. The half of c that reads the maximum is computed once
- * for a group. */
+/* d(relu(norm(c [group's maximum, own]))), then the maximum of each group. The half of c that reads the
+ * maximum is computed once for a group. */
 static RelnNode *second(const RelnNet *net, RelnNode *f, int hidden, int width)
 {
     RelnGraph *g = net->graph;
@@ -73,8 +74,9 @@ static RelnNode *second(const RelnNet *net, RelnNode *f, int hidden, int width)
     return reln_nn_pool_largest(net, dense(net, "d", u, width, DEFAULT), RELN_Q);
 }
 
-/* "Splats pooling": slot j is the mean of the candidates weighed by softmax(-d / t_j), d the squared distance of a
- * candidate's feature from the group's maximum, t_j = exp(a_j) + b_j a learned temperature. */
+/* "Splats pooling": slot j is the mean of the candidates weighted by softmax(-d / t_j), with d the squared
+ * distance of a candidate's feature from the group's maximum, and t_j = exp(a_j) + b_j a learned
+ * temperature. */
 static RelnNode *slots_of(const RelnNet *net, RelnNode *f, int slots)
 {
     RelnGraph *g = net->graph;
@@ -245,7 +247,8 @@ static void reconstruct(const RelnNet *net, const SplatsNet *m, RelnNode *rebuil
     out->colour = slot_numbers(net, "colour", m, rebuilt, 3);
 }
 
-/* The decoder sees the visible tokens, then a copy of the mask token for each hidden one, and returns the latter. */
+/* The decoder gets the visible tokens, then a copy of the mask token for each hidden one, and returns the
+ * hidden ones. */
 static RelnNode *decode(const RelnNet *net, const SplatsNet *m, RelnNode *seen, RelnNode *c,
                         RelnNode *visible, RelnNode *hidden)
 {
@@ -281,7 +284,8 @@ SplatsGuess splats_baseline_guess(const RelnNet *net, const SplatsNet *m, Splats
 
 /* ---- classifier --------------------------------------------------------------------------------------------------------- */
 
-/* A class token with its position before the others; [class token, largest of the others] go to the head. */
+/* Puts a class token with its position before the others; the head reads [class token, maximum of the
+ * others]. */
 RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsParts *parts)
 {
     RelnGraph *g = net->graph;

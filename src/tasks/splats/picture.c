@@ -8,7 +8,7 @@
 #include "tasks/splats/data.h"
 #include "tasks/splats/picture.h"
 
-enum { DOTS = 12, GROUPS = 6 }; /* of an outline, and hidden groups that are drawn */
+enum { DOTS = 12, GROUPS = 6 }; /* points of an outline, and number of hidden groups that are drawn */
 
 /* exp(L) of a symmetric matrix */
 static void exponential(const double L[9], double out[9])
@@ -24,7 +24,7 @@ static void exponential(const double L[9], double out[9])
             out[e] += exp(fmin(w[a], 2)) * V[3 * (e / 3) + a] * V[3 * (e % 3) + a];
 }
 
-/* The outline of a Gaussian at one deviation, seen along y. */
+/* Draws the outline of a Gaussian at one standard deviation, seen along y. */
 static RelnStatus outline(TaskRun *run, const char *curve, const double at[3], const double S[9])
 {
     const double xx = S[0], xz = S[2], zz = S[8], middle = (xx + zz) / 2;
@@ -41,7 +41,7 @@ static RelnStatus outline(TaskRun *run, const char *curve, const double at[3], c
     return RELN_OK;
 }
 
-/* The log covariance of a lifted matrix. */
+/* Computes the log covariance of a lifted matrix. */
 static void covariance_of_lift(const double *lifted, double S[9])
 {
     double L[9];
@@ -51,7 +51,7 @@ static void covariance_of_lift(const double *lifted, double S[9])
     exponential(L, S);
 }
 
-/* The covariance of the baseline's normalised scales and its quaternion. */
+/* Computes the covariance from the baseline's normalised scales and quaternion. */
 static void covariance_of_numbers(const SplatsPicture *p, const double *scale, const double *q,
                                   double S[9])
 {
@@ -80,7 +80,7 @@ static RelnStatus draw_splat(TaskRun *run, const SplatsPicture *p, const char *c
     return outline(run, curve, at, S);
 }
 
-/* The numbers of a true splat in the same order. */
+/* Writes the numbers of a true splat in the same order. */
 static void true_numbers(const SplatsPicture *p, int group, int slot, double *out)
 {
     const SplatsNet *m = p->net;

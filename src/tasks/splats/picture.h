@@ -4,15 +4,15 @@
 
 #include "tasks/splats/splats.h"
 
-/* The first object of a batch, and what a network made of its hidden groups. */
+/* A SplatsPicture holds the first object of a batch, and the reconstruction of its hidden groups. */
 typedef struct SplatsPicture {
     const SplatsNet *net;
     const SplatsBatch *batch;
     const double *rebuilt; /* (masked, slots, SPLATS_REBUILT) */
-    double mean[3], most;  /* of the object's scales, for the baseline */
+    double mean[3], most;  /* mean and range of the object's scales, for the baseline */
 } SplatsPicture;
 
-/* Points of the outlines of some hidden splats, and of their reconstruction, as curves of the run. */
+/* Adds the outlines of some hidden splats, and of their reconstruction, as curves of the run. */
 RelnStatus splats_draw_picture(TaskRun *run, const SplatsPicture *picture, const char *guess,
                                const char *truth);
 

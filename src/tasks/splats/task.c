@@ -1,4 +1,4 @@
-/* task.c -- the table of splats: pre-training, classification, and how rotations change it. */
+/* task.c -- the table of splats: pre-training, classification, and the effect of rotations. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct Row {
     SplatsKind kind;
     SplatsFeature feature;
     bool full, bracket;      /* ReLN */
-    bool augment, canonical; /* training objects are rotated; all are brought to principal axes */
+    bool augment, canonical; /* training objects are rotated; all objects are turned to principal axes */
     bool pretrain;
     char pad[3];
 } Row;
@@ -110,11 +110,11 @@ typedef struct Scale {
     int data_seed, batch;
     int pretrain_epochs, epochs, evaluations;   /* evaluations of each training */
     int train_each, validation_each, test_each; /* procedural objects of a class */
-    int made; /* splats of a procedural object, or of one of a folder */
+    int made; /* splats of a procedural object, or of an object of a folder */
     int splats, groups, members, masked;
     int width, channels, scalars, depth, decoder, heads; /* width: of the baseline */
-    int rotations;                                       /* of each test object */
-    int angle_objects; /* test objects for accuracy against the angle */
+    int rotations;                                       /* number of rotations of each test object */
+    int angle_objects; /* number of test objects for accuracy against the angle */
     RelnDtype dtype;
 } Scale;
 
@@ -233,7 +233,7 @@ static RelnStatus check_data(TaskEnv *env, const Data *d)
     return RELN_OK;
 }
 
-/* Validation is every tenth object of the training data; test data are those given, or another tenth. */
+/* Validation is every tenth object of the training data; test data are the given ones, or another tenth. */
 static RelnStatus divide(TaskEnv *env, const SplatsObjects *all, Data *d)
 {
     SplatsObjects rest = *all;
@@ -279,7 +279,7 @@ typedef struct Fit {
     SplatsNet net;
     SplatsBatch batch;
     ptrdiff_t *which;        /* objects of the batch */
-    double *logits, *turned; /* of test objects, aligned and turned */
+    double *logits, *turned; /* for test objects, aligned and turned */
 } Fit;
 
 static SplatsView view_of(const Fit *f, const SplatsObjects *objects)
@@ -291,7 +291,8 @@ static SplatsView view_of(const Fit *f, const SplatsObjects *objects)
                         .seed = (uint64_t)((const Scale *)task_scale(f->run->env))->data_seed};
 }
 
-/* Objects are shuffled in every epoch; of an object with more splats than the network takes, each epoch has others. */
+/* Objects are shuffled in every epoch; if an object has more splats than the network takes, each epoch
+ * chooses others. */
 static RelnStatus load(Exp *e, Fit *f, int part, bool pretraining, uint64_t step,
                        ptrdiff_t *n_samples)
 {
@@ -355,7 +356,7 @@ enum { LOOKS = EXP_OTHER, LOSSES, REBUILT };
 
 /* ---- judging ----------------------------------------------------------------------------------------------------------------- */
 
-/* Outputs for the first n objects of a view, `size` numbers each. */
+/* Computes the outputs for the first n objects of a view, `size` numbers each. */
 static RelnStatus outputs(Exp *e, Fit *f, const SplatsView *view, ptrdiff_t n, int plan, int size,
                           double *out)
 {
@@ -416,7 +417,7 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return RELN_OK;
 }
 
-/* Mean Chamfer distance and loss of hidden groups, on at most 100 validation objects. */
+/* Computes the mean Chamfer distance and loss of hidden groups, on at most 100 validation objects. */
 static RelnStatus judge_pretraining(Exp *e, Fit *f, double *chamfer, double *loss)
 {
     const SplatsObjects *o = &f->data->validation;
@@ -441,7 +442,7 @@ static RelnStatus evaluate_pretraining(Exp *e, void *self, RelnEvaluation *out)
     return RELN_OK;
 }
 
-/* Share of the objects of a pair of twins whose own logit is the larger of the two. */
+/* Returns the share of the objects of a pair of twins whose own logit is the larger of the two. */
 static double pair_share(const Fit *f, const SplatsObjects *o, const double *logits, int pair)
 {
     int right = 0, all = 0;
@@ -457,7 +458,8 @@ static double pair_share(const Fit *f, const SplatsObjects *o, const double *log
     return all > 0 ? right / (double)all : (double)NAN;
 }
 
-/* Test objects as they are turned, over several draws: share of right answers; logits of the last draw stay. */
+/* Evaluates turned test objects, over several draws: the share of right answers; the logits of the last draw
+ * are kept. */
 static RelnStatus judge_turned(Exp *e, Fit *f, SplatsTurn turn, bool regroup, double *share)
 {
     const Scale *s = task_scale(f->run->env);
@@ -559,7 +561,8 @@ static const struct {
 };
 enum { N_PICTURES = sizeof pictures / sizeof pictures[0] };
 
-/* The pre-trained network before fine-tuning is not there any more: this is the decoder on the fine-tuned encoder. */
+/* The pre-trained network before fine-tuning no longer exists: this uses the decoder on the fine-tuned
+ * encoder. */
 static RelnStatus draw(Exp *e, Fit *f)
 {
     const SplatsObjects *o = &f->data->test;
@@ -592,7 +595,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     TRY(outputs(e, f, &view, o->n, EXP_NETWORK, f->net.classes, f->logits));
     run->metrics[ALIGNED] = accuracy(f, o, o->n, f->logits, &entropy);
     TRY(judge_turned(e, f, SPLATS_TURN_Z, true, &run->metrics[TURNED_Z]));
-    /* with the groups of the aligned objects, so that only arithmetic could change an answer */
+    /* with the groups of the aligned objects, so that only rounding could change an answer */
     TRY(judge_turned(e, f, SPLATS_TURN_SO3, false, &share));
     run->metrics[FLIPS] = count_flips(f, o);
     TRY(judge_turned(e, f, SPLATS_TURN_SO3, true, &run->metrics[ROTATED]));
@@ -660,7 +663,7 @@ static RelnStatus train(Fit *f)
                    judge, f);
 }
 
-/* ---- floors ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows without training --------------------------------------------------------------------------------------------------- */
 
 static RelnStatus nearest_share(Fit *f, const double *known, SplatsTurn turn, double *share)
 {

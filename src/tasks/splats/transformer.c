@@ -1,7 +1,8 @@
-/* transformer.c -- parts that both networks have: attention of tokens, the classifier's head, Chamfer distance, masks. */
+/* transformer.c -- parts that both networks share: attention of tokens, the classifier's head, Chamfer
+ * distance, masks. */
 #include "tasks/splats/splats.h"
 
-/* Heads on P and tokens on R, where reln_gram() wants them. */
+/* Puts heads on P and tokens on R, as reln_gram() expects. */
 static RelnNode *heads_of(const RelnNet *net, RelnNode *x, int heads)
 {
     RelnNode *rows = x ? reln_swap_axes(net->graph, x, RELN_P, RELN_R) : NULL;
@@ -38,7 +39,7 @@ RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int h
     return (RelnFeatures){sums_of(net, &x, heads, a), sums_of(net, &s, heads, a)};
 }
 
-/* relu(batch norm(dense)), with dropout behind it */
+/* relu(batch norm(dense)), followed by dropout */
 static RelnNode *head_layer(const RelnNet *net, const SplatsNet *m, const char *name,
                             const char *norm, RelnNode *s)
 {
@@ -64,7 +65,7 @@ RelnNode *splats_index(const RelnNet *net, const SplatsNet *m, bool hidden)
                             m->groups);
 }
 
-/* mean over P and Q of the smallest along an axis */
+/* Mean over P and Q of the minimum along an axis. */
 static RelnNode *mean_least(const RelnNet *net, RelnNode *d, RelnAxis over)
 {
     RelnGraph *g = net->graph;
