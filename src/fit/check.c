@@ -144,9 +144,10 @@ static void add_output(Net *net, const char *name, int target, RelnNode *node)
 static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
 {
     net->model = model;
-    RELN_TRY(reln_data_open(model, c->archive,
-                            &(RelnDataOptions){.without_target = true, .windows = c->drawn},
-                            &net->data));
+    RELN_TRY(reln_data_open(
+        model, c->archive,
+        &(RelnDataOptions){.without_target = true, .windows = c->drawn, .known = c->rows != NULL},
+        &net->data));
     /* layers without a rep have no action of g: for an mlp only the output is compared */
     RELN_TRY(reln_model_build(model,
                               &(RelnModelOptions){.taps = reln_model_promises(model),

@@ -1,5 +1,6 @@
 /* fit.c -- a training run: opening, resuming, training, and saving it to its folder. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -25,6 +26,12 @@ size_t reln_peak_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
 }
 
+void reln_fit_training_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        rows[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + first + i);
+}
+
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
 /* Writes the rows of a step's batch to fit->batch; returns their number. */
@@ -33,12 +40,16 @@ static ptrdiff_t choose_rows(RelnFit *fit, uint64_t step, uint64_t *epoch)
     const ptrdiff_t batch = fit->spec.train.batch;
     const ptrdiff_t first = (ptrdiff_t)(step % fit->steps_per_epoch) * batch;
     const ptrdiff_t n = smaller(fit->n_train - first, batch);
-    const ptrdiff_t *train = fit->rows + fit->n_validation;
+    const uint64_t seed = (uint64_t)fit->spec.train.seed;
 
     *epoch = step / fit->steps_per_epoch;
-    reln_shuffle((uint64_t)fit->spec.train.seed, *epoch, fit->n_train, first, n, fit->batch);
+    if (fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS)
+        reln_shuffle_blocks(seed, *epoch, fit->n_train, RELN_SHUFFLE_BLOCK, RELN_SHUFFLE_WINDOW,
+                            first, n, fit->batch);
+    else
+        reln_shuffle(seed, *epoch, fit->n_train, first, n, fit->batch);
     for (ptrdiff_t i = 0; i < n; i++)
-        fit->batch[i] = train[fit->batch[i]];
+        fit->batch[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + fit->batch[i]);
     return n;
 }
 
@@ -114,10 +125,11 @@ static RelnStatus fingerprint(RelnFit *fit, int version, uint64_t *out)
 {
     uint64_t other = 0;
 
-    RELN_TRY(reln_archive_fingerprint(fit->archive, fit->ctx, version, out));
+    RELN_TRY(reln_archive_fingerprint(fit->archive, fit->comm, fit->ctx, version, out));
     if (!fit->validation_archive)
         return RELN_OK;
-    RELN_TRY(reln_archive_fingerprint(fit->validation_archive, fit->ctx, version, &other));
+    RELN_TRY(
+        reln_archive_fingerprint(fit->validation_archive, fit->comm, fit->ctx, version, &other));
     *out = reln_hash(*out, &other, sizeof other);
     return RELN_OK;
 }
@@ -131,8 +143,12 @@ static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT]
         snprintf(text, FINGERPRINT, "%d:%016llx", version, (unsigned long long)value);
 }
 
+/* Ranks share the work of the fingerprint, so each of them also looks at some rows of all its arrays (version 1): a rank with
+ * other data is found out. */
 static RelnStatus take_fingerprint(RelnFit *fit)
 {
+    if (fit->comm)
+        RELN_TRY(fingerprint(fit, 1, &fit->own_data));
     return fingerprint(fit, RELN_FINGERPRINT, &fit->fingerprint);
 }
 
@@ -248,28 +264,35 @@ static RelnDataOptions data_options(const RelnFit *fit, bool augment)
 {
     return (RelnDataOptions){.augment = augment ? fit->spec.train.augment : 0,
                              .jitter = augment,
-                             .seed = (uint64_t)fit->spec.train.seed};
+                             .seed = (uint64_t)fit->spec.train.seed,
+                             .comm = fit->comm};
 }
 
 /* Chooses the rows for validation and training; a separate validation file counts its rows from 0. */
 static RelnStatus split(RelnFit *fit)
 {
-    const ptrdiff_t count = reln_data_count(fit->data);
+    const RelnSpecTrain *train = &fit->spec.train;
     const bool own = fit->validation_archive != NULL;
-    const ptrdiff_t extra = own ? reln_data_count(fit->plain) : 0;
-    ptrdiff_t n = 0, left = 0;
 
-    fit->rows = reln_arena_alloc(&fit->arena, (size_t)(count + extra), sizeof *fit->rows);
+    RELN_TRY(reln_parting_make(fit->data, &train->fold, own ? 0 : train->validation,
+                               (uint64_t)train->seed, train->shuffle == RELN_SHUFFLE_BLOCKS,
+                               &fit->parting));
+    fit->n_validation = own ? reln_data_count(fit->plain) : fit->parting.n_validation;
+    fit->n_train = fit->parting.n_train;
+    fit->rows = reln_arena_alloc(&fit->arena, (size_t)fit->n_validation, sizeof *fit->rows);
     if (!fit->rows)
         return RELN_ERR_NOMEM;
-    for (ptrdiff_t i = 0; i < extra; i++)
-        fit->rows[i] = i;
-    RELN_TRY(reln_data_divide(fit->data, &fit->spec.train.fold,
-                              own ? 0 : fit->spec.train.validation, (uint64_t)fit->spec.train.seed,
-                              fit->rows + extra, &n, &left));
-    fit->n_validation = own ? extra : n;
-    fit->n_train = left;
+    for (ptrdiff_t i = 0; i < fit->n_validation; i++)
+        fit->rows[i] = own ? i : reln_parting_row(&fit->parting, i);
     return RELN_OK;
+}
+
+static bool draws_points(const RelnSpec *spec)
+{
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].draw)
+            return true;
+    return false;
 }
 
 static RelnStatus open_sets(RelnFit *fit, bool normalise)
@@ -280,8 +303,10 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     moved.normalise = normalise;
     moved.validation = own ? 0 : fit->spec.train.validation;
     moved.fold = fit->spec.train.fold;
+    moved.blocks = fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS;
+    still.known = !own;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0)
+    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec))
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
     RELN_TRY(reln_data_read_ahead(fit->data, fit->spec.train.batch));
@@ -299,8 +324,7 @@ static RelnStatus plan(RelnFit *fit)
 
     RELN_TRY(reln_model_build(
         fit->model,
-        &(RelnModelOptions){
-            .train = true, .loss = true, .largest = reln_data_largest(fit->data)},
+        &(RelnModelOptions){.train = true, .loss = true, .largest = reln_data_largest(fit->data)},
         &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
@@ -525,10 +549,36 @@ static RelnStatus compare(RelnFit *fit)
     numbers[1] = reln_hash(RELN_HASH_SEED, kernels, strlen(kernels));
     numbers[2] = text ? reln_hash(RELN_HASH_SEED, text, strlen(text)) : 0;
     numbers[3] = hash_weights(reln_model_store(fit->model));
-    numbers[4] = fit->fingerprint;
+    numbers[4] = reln_hash(fit->fingerprint, &fit->own_data, sizeof fit->own_data);
     numbers[5] = reln_trainer_step(fit->trainer);
     reln_doc_destroy(doc);
     return reln_comm_same(fit->comm, fit->ctx, 6, numbers, names);
+}
+
+/* Compare what decides which exchanges there will be, before the first that is longer than an agreement. */
+static RelnStatus compare_inputs(RelnFit *fit)
+{
+    static const char *const names[] = {"programs", "SPECs", "data"};
+    uint64_t numbers[3] = {reln_hash(RELN_HASH_SEED, reln_version(), strlen(reln_version()))};
+    RelnDoc *doc = NULL;
+    const char *text = NULL;
+
+    if (!fit->comm)
+        return RELN_OK;
+    RELN_TRY(together(fit, reln_doc_create(fit->ctx, &doc)));
+    text = reln_doc_write(doc, reln_spec_to_doc(&fit->spec, doc), RELN_DOC_ONE_LINE);
+    numbers[1] = text ? reln_hash(RELN_HASH_SEED, text, strlen(text)) : 0;
+    numbers[2] = reln_archive_layout(fit->archive);
+    if (fit->validation_archive)
+        numbers[2] ^= reln_archive_layout(fit->validation_archive) + 1;
+    reln_doc_destroy(doc);
+    return reln_comm_same(fit->comm, fit->ctx, 3, numbers, names);
+}
+
+static RelnStatus share_archives(RelnFit *fit)
+{
+    RELN_TRY(reln_archive_share(fit->archive, fit->ctx, fit->comm));
+    return reln_archive_share(fit->validation_archive, fit->ctx, fit->comm);
 }
 
 /* ---- a new run ------------------------------------------------------------------------------------------------------- */
@@ -553,6 +603,7 @@ static RelnStatus claim_folder(RelnFit *fit)
 
 static RelnStatus prepare_new(RelnFit *fit)
 {
+    RELN_TRY(share_archives(fit));
     RELN_TRY(take_fingerprint(fit));
     return prepare(fit, true);
 }
@@ -569,6 +620,7 @@ static RelnStatus write_first_files(RelnFit *fit)
 static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
 {
     RELN_TRY(together(fit, read_inputs(fit, spec_path, data_path)));
+    RELN_TRY(compare_inputs(fit));
     RELN_TRY(together(fit, claim_folder(fit)));
     RELN_TRY(together(fit, prepare_new(fit)));
     RELN_TRY(compare(fit));
@@ -604,6 +656,7 @@ void reln_fit_close(RelnFit *fit)
         reln_reader_close(&fit->reader);
     reln_plan_destroy(fit->plan);
     reln_model_graph_clear(&fit->net);
+    reln_parting_clear(fit->ctx, &fit->parting);
     reln_data_destroy(fit->plain);
     reln_data_destroy(fit->data);
     reln_model_destroy(fit->model);
@@ -620,7 +673,7 @@ void reln_fit_close(RelnFit *fit)
 static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *then = reln_tensors_meta(file, "reln.fingerprint");
-    const int version = then && strchr(then, ':') ? RELN_FINGERPRINT : 1;
+    const int version = then && strchr(then, ':') ? (int)strtol(then, NULL, 10) : 1;
     char text[FINGERPRINT];
     uint64_t value = fit->fingerprint;
 
@@ -654,7 +707,8 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
     return RELN_OK;
 }
 
-static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *path)
+/* Open the model and the data that a checkpoint names. */
+static RelnStatus open_again(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *data = reln_tensors_meta(file, "reln.data");
     const char *validation = reln_tensors_meta(file, "reln.validation");
@@ -664,7 +718,14 @@ static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *pat
         return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no checkpoint of ours", path);
     RELN_TRY(same_kernels(fit, file));
     fit->spec = *reln_model_spec(fit->model);
-    RELN_TRY(open_files(fit, data, validation ? validation : ""));
+    return open_files(fit, data, validation ? validation : "");
+}
+
+static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *path)
+{
+    RELN_TRY(together(fit, open_again(fit, file, path)));
+    RELN_TRY(compare_inputs(fit));
+    RELN_TRY(share_archives(fit));
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(same_data(fit, file, fit->data_path));
     RELN_TRY(prepare(fit, false));

@@ -10,10 +10,12 @@
 #include "reln/fit.h"
 #include "reln/io.h"
 
-/* Computes a hash of the arrays' names, shapes and numbers. Version 1 reads only some rows of large arrays;
- * it is kept for runs that began with it. */
-enum { RELN_FINGERPRINT = 2 };
-RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int version, uint64_t *out);
+/* Computes a hash of the arrays' names, shapes and numbers; ranks share the work. Version 1 reads only some rows of large
+ * arrays, and version 2 cannot be shared: both are kept for runs that began with them. */
+enum { RELN_FINGERPRINT = 3 };
+RelnStatus reln_archive_fingerprint(RelnArchive *archive, const RelnComm *comm, RelnCtx *ctx,
+                                    int version, uint64_t *out);
+uint64_t reln_archive_layout(const RelnArchive *archive); /* hash of names and shapes alone */
 
 /* ---- errors of predictions ----------------------------------------------------------------------------------------- */
 
@@ -163,10 +165,11 @@ struct RelnFit {
     RelnFolderLock *lock;
     RelnPool *pool;
     RelnArchive *archive, *validation_archive; /* validation_archive NULL: no separate file */
-    uint64_t fingerprint;
+    uint64_t fingerprint, own_data; /* hash of the data, computed by all ranks; of some rows, by this rank */
     RelnModel *model;
     RelnData *data, *plain; /* training data; and the same without random frames, for evaluation */
-    ptrdiff_t *rows;        /* rows of validation, then of training */
+    RelnParting parting;    /* division of the training data */
+    ptrdiff_t *rows;        /* rows of validation */
     ptrdiff_t n_validation, n_train;
     ptrdiff_t *batch; /* rows of a batch */
     RelnModelGraph net;
@@ -205,6 +208,9 @@ RelnStatus reln_fit_record_grow(RelnFit *fit);
  * come, or all that are older than the run. */
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
+
+/* Computes rows first .. first+n-1 of the training rows, in the order of the file. */
+void reln_fit_training_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows);
 
 char *reln_fit_path(RelnFit *fit, const char *name); /* a path in the folder; NULL when memory is out */
 /* Writes model.safetensors, results.json and report.html of a run that has ended. */

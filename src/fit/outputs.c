@@ -55,18 +55,60 @@ static const char *end_text(RelnTrainEnd end)
 
 /* ---- collecting the values ---------------------------------------------------------------------------------------------- */
 
-static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, RelnMetrics *out,
-                        RelnMetrics *each)
+static void take_metrics(const RelnTally *sums, RelnMetrics *out, RelnMetrics *each)
+{
+    *out = reln_tally_metrics(sums);
+    for (int t = 0; t < sums->n_targets; t++)
+        each[t] = reln_target_metrics(&sums->target[t]);
+}
+
+/* Tallies the validation rows. */
+static RelnStatus tally(Outcome *o, RelnReader *reader)
 {
     RelnTally sums;
 
-    if (n == 0)
-        return RELN_OK;
     reln_tally_init(&sums, reader->model);
-    RELN_TRY(reln_reader_tally(reader, n, rows, &sums));
-    *out = reln_tally_metrics(&sums);
-    for (int t = 0; t < sums.n_targets; t++)
-        each[t] = reln_target_metrics(&sums.target[t]);
+    RELN_TRY(reln_reader_tally(reader, o->fit->n_validation, o->fit->rows, &sums));
+    take_metrics(&sums, &o->validation, o->validation_of);
+    return RELN_OK;
+}
+
+/* Tallies the training rows; each piece is a whole number of batches of the reader. */
+static RelnStatus tally_training(Outcome *o, RelnReader *reader)
+{
+    enum { SOME = 16 * RELN_READER_BATCH };
+    const ptrdiff_t n = o->fit->n_train;
+    ptrdiff_t *rows = reln_arena_alloc(&o->arena, SOME, sizeof *rows);
+    RelnTally sums;
+
+    if (!rows)
+        return RELN_ERR_NOMEM;
+    reln_tally_init(&sums, reader->model);
+    for (ptrdiff_t first = 0; first < n; first += SOME) {
+        const ptrdiff_t some = n - first < SOME ? n - first : SOME;
+
+        reln_fit_training_rows(o->fit, first, some, rows);
+        RELN_TRY(reln_reader_tally(reader, some, rows, &sums));
+    }
+    take_metrics(&sums, &o->train, o->train_of);
+    return RELN_OK;
+}
+
+/* Returns the rows for plots, scores and checks: the validation rows or, if there are none, all training rows. */
+static RelnStatus seen_rows(Outcome *o, ptrdiff_t *n, const ptrdiff_t **rows)
+{
+    RelnFit *fit = o->fit;
+    ptrdiff_t *train;
+
+    *n = fit->n_validation;
+    *rows = fit->rows;
+    if (fit->n_validation > 0)
+        return RELN_OK;
+    *n = fit->n_train;
+    *rows = train = reln_arena_alloc(&o->arena, (size_t)fit->n_train, sizeof *train);
+    if (!train)
+        return RELN_ERR_NOMEM;
+    reln_fit_training_rows(fit, 0, fit->n_train, train);
     return RELN_OK;
 }
 
@@ -120,23 +162,26 @@ static RelnStatus gather_metrics(Outcome *o)
                          .asked = fit->options.asked,
                          .self = fit->options.self,
                          .borrowed = true};
-    const ptrdiff_t *train = fit->rows + fit->n_validation;
+    const ptrdiff_t *rows = NULL;
+    ptrdiff_t n = 0;
     RelnReader other = reader; /* a reader without ranks, because the other ranks do not take part in this */
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)
-        status = tally(&reader, fit->n_train, train, &o->train, o->train_of);
+        status = tally_training(o, &reader);
+    if (status == RELN_OK)
+        status = seen_rows(o, &n, &rows);
     if (status == RELN_OK && fit->n_validation == 0)
-        status = gather_pairs(o, &reader, fit->n_train, train);
+        status = gather_pairs(o, &reader, n, rows);
     reln_reader_close(&reader);
     if (status != RELN_OK || fit->n_validation == 0)
         return status;
     other.data = fit->reader.data;
     status = reln_reader_plan(&other);
     if (status == RELN_OK)
-        status = tally(&other, fit->n_validation, fit->rows, &o->validation, o->validation_of);
+        status = tally(o, &other);
     if (status == RELN_OK)
-        status = gather_pairs(o, &other, fit->n_validation, fit->rows);
+        status = gather_pairs(o, &other, n, rows);
     reln_reader_close(&other);
     return status;
 }
@@ -153,11 +198,13 @@ static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
 {
     RelnFit *fit = o->fit;
     const bool own = fit->validation_archive != NULL;
-    const ptrdiff_t n = fit->n_validation > 0 ? fit->n_validation : fit->n_train;
+    const ptrdiff_t *rows = NULL;
+    ptrdiff_t n = 0;
     char note[sizeof fit->warning - 32];
 
+    RELN_TRY(seen_rows(o, &n, &rows));
     RELN_TRY(reln_check_rows(fit->model, options, own ? fit->validation_archive : fit->archive, n,
-                             fit->rows, &o->seen));
+                             rows, &o->seen));
     if (reln_check_note(&o->seen, note, sizeof note)[0] != '\0')
         snprintf(fit->warning, sizeof fit->warning, "on %s, %s", seen_text(fit), note);
     return RELN_OK;

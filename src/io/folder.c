@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "io/file.h"
+#include "io/text.h"
 #include "kit/files.h"
 #include "reln/io.h"
 
@@ -88,21 +89,52 @@ struct RelnFolderLock {
 
 static const char lock_name[] = ".reln-lock";
 
+enum { OWNER = 96 }; /* the text of a lock file: number and machine of the process */
+
+/* Returns the name of this machine, up to the first blank. */
+static void machine_name(char name[OWNER / 2])
+{
+    memset(name, 0, OWNER / 2);
+    if (gethostname(name, OWNER / 2 - 1) != 0)
+        name[0] = '\0';
+    name[strcspn(name, " \t\r\n")] = '\0';
+}
+
+/* Fails with the process on another machine that has the lock. File systems of clusters may keep the lock after that machine
+ * is lost. */
+static RelnStatus fail_locked_elsewhere(RelnCtx *ctx, const char *path, const char *owner,
+                                        const char *machine)
+{
+    return reln_fail(ctx, RELN_ERR_IO,
+                     "%s: process %s on %s is working in this folder; if that machine is gone, "
+                     "remove %s from the folder",
+                     reln_path_tail(path), owner, machine, lock_name);
+}
+
 /* Fails with the number of the process that has the lock, if the lock file names it. */
 static RelnStatus fail_locked(RelnCtx *ctx, const char *path, int fd)
 {
-    char owner[24] = {0};
+    char owner[OWNER] = {0}, here[OWNER / 2], *machine;
     const ssize_t got = pread(fd, owner, sizeof owner - 1, 0);
+    const size_t digits = got > 0 ? strspn(owner, "0123456789") : 0;
 
-    owner[got > 0 ? strspn(owner, "0123456789") : 0] = '\0';
+    machine = owner + digits + (owner[digits] == ' ');
+    machine[strcspn(machine, "\n")] = '\0';
+    machine_name(here);
+    owner[digits] = '\0';
+    if (digits > 0 && machine > owner + digits && strcmp(machine, here) != 0)
+        return fail_locked_elsewhere(ctx, path, owner, reln_quote(machine, strlen(machine)).text);
     return reln_fail(ctx, RELN_ERR_IO, "%s: another process%s%s%s is working in this folder",
                      reln_path_tail(path), owner[0] ? ", number " : "", owner, owner[0] ? "," : "");
 }
 
 static RelnStatus take_lock(RelnCtx *ctx, const char *path, int fd)
 {
-    char owner[24];
-    const int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
+    char owner[OWNER], machine[OWNER / 2];
+    int length;
+
+    machine_name(machine);
+    length = snprintf(owner, sizeof owner, "%ld %s\n", (long)getpid(), machine);
 
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK ? fail_locked(ctx, path, fd)

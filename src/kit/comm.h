@@ -20,6 +20,14 @@ static inline int reln_comm_size(const RelnComm *comm)
     return comm ? comm->size : 1;
 }
 
+/* Returns where the part of a rank begins when items 0 .. n-1 are divided among ranks; it ends where the next part begins. */
+static inline ptrdiff_t reln_comm_part(const RelnComm *comm, ptrdiff_t n, int rank)
+{
+    const int size = reln_comm_size(comm);
+
+    return n / size * rank + n % size * rank / size;
+}
+
 /* Checks that a communicator is usable; RELN_ERR_ARG otherwise. */
 RelnStatus reln_comm_check(RelnCtx *ctx, const RelnComm *comm);
 

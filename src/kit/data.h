@@ -15,6 +15,7 @@
 #ifndef KIT_DATA_H
 #define KIT_DATA_H
 
+#include "kit/comm.h"
 #include "kit/model.h"
 #include "reln/io.h"
 #include "reln/plan.h"
@@ -34,13 +35,17 @@ typedef struct RelnDataOptions {
     double augment;      /* condition number of random frames; 0: none */
     bool
         windows; /* arrays are windows (N, P, ...), at any times, even if the SPEC cuts recordings */
-    bool jitter;   /* windows of recordings begin later by the SPEC's jitter, which changes with each epoch */
+    bool jitter;   /* in each epoch windows begin later by the SPEC's jitter, and points are drawn */
     uint64_t seed; /* seed of the frames, and of the split */
     /* Compute the constants of the model (reln_data_normalise()) in the same pass, on the rows that
      * reln_data_split() with this seed leaves for training if this share is for validation. */
     bool normalise;
     double validation;
     RelnFold fold; /* or on all rows except this fold */
+    bool blocks;   /* divide large files by whole blocks of rows, as reln_parting_make() does */
+    const RelnComm *
+        comm; /* ranks that open the same data: each rank checks a part of the rows; NULL: one process */
+    bool known; /* the numbers have been checked before: they are not checked again */
 } RelnDataOptions;
 
 typedef struct RelnData RelnData;
@@ -73,6 +78,22 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
  * *n_validation rows, then *n_train rows. */
 RelnStatus reln_data_divide(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
                             ptrdiff_t *rows, ptrdiff_t *n_validation, ptrdiff_t *n_train);
+/* A RelnParting divides rows into validation and training. An item is `block` consecutive rows; the rows behind the last item
+ * are for training. */
+typedef struct RelnParting {
+    ptrdiff_t n_validation, n_train; /* rows */
+    ptrdiff_t block;                 /* 1: items are rows */
+    ptrdiff_t *items, n_items;       /* items of validation, then items of training */
+} RelnParting;
+
+/* Divides data by rows, as reln_data_divide() does or, with `blocks` and a share of more than 2^20 samples, by blocks of
+ * RELN_SHUFFLE_BLOCK rows. The caller clears it, also after a failure. */
+RelnStatus reln_parting_make(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
+                             bool blocks, RelnParting *out);
+void reln_parting_clear(RelnCtx *ctx, RelnParting *split);
+/* Returns row number i; the rows of training begin at i = n_validation. */
+ptrdiff_t reln_parting_row(const RelnParting *split, ptrdiff_t i);
+
 /* Returns the number of folds of an array of fold numbers: one more than its largest number. Every fold must
  * have a sample. */
 RelnStatus reln_data_folds(RelnCtx *ctx, RelnArchive *archive, const char *array, int *count);

@@ -2,6 +2,7 @@
 #ifndef KIT_FILES_H
 #define KIT_FILES_H
 
+#include "reln/comm.h"
 #include "reln/io.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,9 @@ RelnStatus reln_folder_sweep(RelnCtx *ctx, const char *path, int *n_removed);
 
 /* ---- archives ------------------------------------------------------------------------------------------------------ */
 
+/* Unpacks the packed arrays of an archive that all ranks have opened: each array once on every machine, whose ranks read the same
+ * temporary file. */
+RelnStatus reln_archive_share(RelnArchive *archive, RelnCtx *ctx, const RelnComm *comm);
 /* Returns the bytes of a row of an array in its file, unpacked. */
 size_t reln_archive_row_bytes(const RelnArchive *archive, int index);
 

@@ -60,6 +60,7 @@ typedef struct RelnSpecInput {
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: the number of points, which are the first places */
     int most;             /* largest number of points of a set that are used, the first ones; 0: all */
+    bool draw;            /* in training, so many at random, others in each epoch */
     bool sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 
@@ -169,6 +170,11 @@ typedef struct RelnSpecModel {
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;
 
+typedef enum RelnSpecShuffle { RELN_SHUFFLE_ROWS, RELN_SHUFFLE_BLOCKS } RelnSpecShuffle;
+
+/* RELN_SHUFFLE_BLOCKS permutes blocks of so many consecutive rows, and mixes the rows of so many blocks. */
+enum { RELN_SHUFFLE_BLOCK = 1024, RELN_SHUFFLE_WINDOW = 32 };
+
 /* A RelnFold names one of several parts of the samples; the other parts are for training. The parts have
  * equal size and follow the shuffle of the seed (`count` parts), or an array of fold numbers (its name).
  * count 0 and name "": no folds. */
@@ -191,6 +197,7 @@ typedef struct RelnSpecTrain {
     int epochs, steps; /* one of them is given; the other is 0 */
     int batch;
     int lanes; /* partial sums of a batch */
+    RelnSpecShuffle shuffle;
     RelnSpecOptimiser optimizer;
     double lr;
     double betas[2];

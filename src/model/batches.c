@@ -37,6 +37,18 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     return status;
 }
 
+/* Draws other points of a sample in every epoch, and checks them: only the first points were checked when the file was
+ * opened. */
+static RelnStatus draw(RelnData *d, ptrdiff_t row, uint64_t epoch)
+{
+    const uint64_t key[2] = {epoch, (uint64_t)row};
+    RelnRng rng =
+        reln_rng(d->options.seed, reln_hash(RELN_HASH_SEED, key, sizeof key) ^ 0x64726177);
+
+    RELN_TRY(reln_data_draw_points(d, row, &rng));
+    return reln_data_check(d, row, 0);
+}
+
 /* Loads a sample into position `at` of a batch. */
 static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrdiff_t at,
                               ptrdiff_t rows, uint64_t epoch)
@@ -45,6 +57,8 @@ static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrd
         reln_sequence_shake(d->sequence, row, d->options.seed, epoch);
     RELN_TRY(reln_data_read(d, row, 1));
     d->read_bytes += d->row_bytes;
+    if (reln_data_draws(d))
+        RELN_TRY(draw(d, row, epoch));
     if (d->options.augment > 0)
         RELN_TRY(augment(d, row, epoch));
     RELN_TRY(reln_data_lift(d, row, 0));

@@ -6,34 +6,38 @@
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
-/* Checks a row, lifts it if needed, and adds it to the sums; if sums is NULL, the constants of the model are
- * not changed. */
+/* Checks a row, lifts it if needed, and adds it to the sums. */
 static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 {
-    Sums *sums = self;
+    const Pass *pass = self;
+    const bool counts = pass->counted && reln_counts(pass->counted, row);
 
     RELN_TRY(reln_data_check(d, row, i));
-    if (!d->resident && !(sums && sums->counts[row]))
+    if (!d->resident && !counts)
         return RELN_OK;
     RELN_TRY(reln_data_lift(d, row, i));
-    if (sums)
-        RELN_TRY(reln_sums_add(d, row, i, sums));
+    if (counts)
+        RELN_TRY(reln_sums_add(d, row, i, pass->sums));
     if (!d->resident)
         return RELN_OK;
     reln_lifted_put(d, &d->all, row, d->m->ragged ? d->first[row] : 0, reln_data_points(d, row));
     return reln_lifted_put_targets(d, &d->all, row, i);
 }
 
+/* Samples that are kept are lifted by every rank; of others each rank looks at a part. */
 static RelnStatus pass_over(RelnData *d)
 {
-    Sums sums = {0};
-    RelnStatus status = d->options.normalise ? reln_sums_begin(d, &sums) : RELN_OK;
+    Counted counted = {0};
+    RelnStatus status;
 
+    if (d->options.known && !d->resident && !d->options.normalise)
+        return RELN_OK;
+    if (!d->options.normalise)
+        return reln_data_pass(d, NULL, !d->resident, visit);
+    status = reln_count_training(d, &counted);
     if (status == RELN_OK)
-        status = reln_data_walk(d, visit, d->options.normalise ? &sums : NULL);
-    if (status == RELN_OK && d->options.normalise)
-        reln_sums_finish(d, &sums);
-    reln_free(d->ctx, sums.counts);
+        status = reln_data_pass(d, &counted, !d->resident, visit);
+    reln_free(d->ctx, counted.items);
     return status;
 }
 
@@ -43,7 +47,7 @@ static RelnStatus make_room(RelnData *d)
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
     const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
 
-    if (d->options.augment > 0 || reln_data_shakes(d) ||
+    if (d->options.augment > 0 || reln_data_shakes(d) || reln_data_draws(d) ||
         reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
         return RELN_OK;
     d->resident = true;
@@ -185,6 +189,11 @@ void reln_data_destroy(RelnData *d)
 bool reln_data_shakes(const RelnData *d)
 {
     return d->options.jitter && d->sequence && d->sequence->jitter > 0;
+}
+
+bool reln_data_draws(const RelnData *d)
+{
+    return d->options.jitter && d->m->draws;
 }
 
 ptrdiff_t reln_data_count(const RelnData *d)

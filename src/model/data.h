@@ -89,8 +89,9 @@ struct RelnData {
     double *seen;                      /* one sample of a target as the network sees it */
 };
 
-/* data.c: returns whether windows begin at another step in every epoch. */
+/* data.c: returns whether windows begin at another step, or other points of a set are used, in every epoch. */
 bool reln_data_shakes(const RelnData *d);
+bool reln_data_draws(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
@@ -105,11 +106,13 @@ RelnStatus reln_data_make_rows(RelnData *d, int places);
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
 /* Reads the masks of rows, (n, points): from the mask, from the counts, or ones. */
 RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask);
+/* Sets the mask of the first row of d->raw to points drawn from all points of sample `row`. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng);
 /* Reads rows first .. first+n-1, at most a piece, into d->raw. */
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
-/* Calls visit() for every row, with its number and its position in d->raw. */
+/* Calls visit() for rows first .. end-1, with their number and their position in d->raw. */
 typedef RelnStatus Visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self);
-RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self);
+RelnStatus reln_data_walk(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit, void *self);
 /* Checks that every mask consists of 0 and 1 and has a point; fills d->points and d->first. */
 RelnStatus reln_data_count_points(RelnData *d);
 /* Checks that row i of d->raw satisfies the SPEC. */
@@ -150,18 +153,35 @@ void reln_ahead_clear(RelnData *d);
 
 /* ---- normalise.c ----------------------------------------------------------------------------------------------------- */
 
-/* A Sums holds sums over the training rows, added up while the rows are read. */
+/* A Counted marks the training rows: items of `block` rows; all rows behind the last item count. */
+typedef struct Counted {
+    bool *items;
+    ptrdiff_t n_items, block;
+} Counted;
+
+/* A Sums holds sums over the training rows of one stretch of the data, added up while the rows are read. */
 typedef struct Sums {
-    bool *counts; /* marks the training rows */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
     TargetSums target[RELN_SPEC_TARGETS];
     double points, samples;
 } Sums;
 
-/* Marks the rows that `options` leave for training. */
-RelnStatus reln_sums_begin(RelnData *d, Sums *sums);
+/* Marks the rows that `options` leave for training; the caller frees out->items. */
+RelnStatus reln_count_training(RelnData *d, Counted *out);
+bool reln_counts(const Counted *counted, ptrdiff_t row);
 /* Adds row i of d->raw, which is lifted in d->lifted. */
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
+/* Adds the sums of the next stretch. */
+void reln_sums_join(Sums *sums, const Sums *next);
+
+/* A Pass is the last argument of visit() in a pass over the data. */
+typedef struct Pass {
+    const Counted *counted; /* NULL: nothing is summed */
+    Sums *sums;             /* of the stretch at hand */
+} Pass;
+/* Visits all rows, or the rows of this rank if ranks share them, and computes the constants of the model from the sums over the
+ * marked rows; counted NULL: the constants are not changed. */
+RelnStatus reln_data_pass(RelnData *d, const Counted *counted, bool share, Visit *visit);
 /* Computes the constants of the model from the sums. */
 void reln_sums_finish(const RelnData *d, const Sums *sums);
 

@@ -71,6 +71,7 @@ struct RelnModel {
     const RelnRep *rep;    /* rep of features */
     int points;            /* places for points of a sample; 0: no sets */
     int most;              /* number of points of a sample that are used; 0: all */
+    bool draws;            /* in training, they are drawn at random */
     bool ragged;           /* points are rows, with a separate number for each sample */
     bool relative;         /* lifts use a reference covariance */
     bool reference;        /* its plans use the reference kernels */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kit/comm.h"
 #include "model/data.h"
 
 #define UNITS 100.0    /* inputs that differ from training by this factor are probably in other units */
@@ -55,8 +56,6 @@ static void add_input(const RelnData *d, int input, int points, Sums *sums)
 
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
 {
-    if (!sums->counts[row])
-        return RELN_OK;
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         add_input(d, in, reln_data_points(d, row), sums);
     sums->points += reln_data_points(d, row);
@@ -85,37 +84,114 @@ void reln_sums_finish(const RelnData *d, const Sums *s)
         reln_target_sums_finish(d->m, t, &s->target[t]);
 }
 
-static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Sums *sums)
+void reln_sums_join(Sums *sums, const Sums *next)
 {
-    *sums = (Sums){.counts = reln_alloc(d->ctx, (size_t)d->found.count, sizeof *sums->counts)};
-    for (ptrdiff_t i = 0; sums->counts && i < n; i++)
-        sums->counts[rows[i]] = true;
-    return sums->counts ? RELN_OK : RELN_ERR_NOMEM;
+    for (int i = 0; i < RELN_SPEC_INPUTS; i++) {
+        sums->square[i] += next->square[i];
+        sums->numbers[i] += next->numbers[i];
+    }
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++) {
+        sums->target[t].sum += next->target[t].sum;
+        sums->target[t].square += next->target[t].square;
+        sums->target[t].numbers += next->target[t].numbers;
+        for (int c = 0; c < RELN_SPEC_WEIGHTS; c++)
+            sums->target[t].members[c] += next->target[t].members[c];
+    }
+    sums->points += next->points;
+    sums->samples += next->samples;
 }
 
-RelnStatus reln_sums_begin(RelnData *d, Sums *sums)
+/* ---- rows that count ---------------------------------------------------------------------------------------------------- */
+
+bool reln_counts(const Counted *c, ptrdiff_t row)
 {
-    const ptrdiff_t count = d->found.count;
-    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0, left = 0;
-    RelnStatus status = rows ? RELN_OK : RELN_ERR_NOMEM;
+    return row >= c->n_items * c->block || c->items[row / c->block];
+}
+
+static RelnStatus mark(const RelnData *d, ptrdiff_t n_items, ptrdiff_t block, ptrdiff_t n,
+                       const ptrdiff_t *items, Counted *out)
+{
+    *out = (Counted){reln_alloc(d->ctx, (size_t)n_items, sizeof *out->items), n_items, block};
+    for (ptrdiff_t i = 0; out->items && i < n; i++)
+        out->items[items[i]] = true;
+    return out->items ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+RelnStatus reln_count_training(RelnData *d, Counted *out)
+{
+    RelnParting parting;
+    RelnStatus status = reln_parting_make(d, &d->options.fold, d->options.validation,
+                                          d->options.seed, d->options.blocks, &parting);
+    const ptrdiff_t first = status == RELN_OK ? parting.n_validation / parting.block : 0;
+
+    *out = (Counted){0};
+    if (status == RELN_OK)
+        status = mark(d, d->found.count / parting.block, parting.block, parting.n_items - first,
+                      parting.items + first, out);
+    reln_parting_clear(d->ctx, &parting);
+    return status;
+}
+
+/* ---- the pass ----------------------------------------------------------------------------------------------------------- */
+
+/* Stretches of a fixed length have sums of their own, which are added in their order: the bits do not depend on who has read
+ * which of them. */
+enum { STRETCH = 1 << 16 };
+
+static RelnStatus walk_stretches(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit,
+                                 Pass *pass, Sums *each)
+{
+    for (ptrdiff_t s = first; s < end; s++) {
+        const ptrdiff_t begin = s * STRETCH, left = d->found.count - begin;
+
+        pass->sums = each ? &each[s] : NULL;
+        RELN_TRY(reln_data_walk(d, begin, begin + (left < STRETCH ? left : STRETCH), visit, pass));
+    }
+    return RELN_OK;
+}
+
+/* Sums of all stretches, on every rank. */
+static RelnStatus share_sums(const RelnComm *comm, RelnCtx *ctx, RelnStatus status, ptrdiff_t n,
+                             Sums *each, size_t *begin)
+{
+    RELN_TRY(reln_comm_agree(comm, ctx, status));
+    for (int r = 0; r <= reln_comm_size(comm); r++)
+        begin[r] = (size_t)reln_comm_part(comm, n, r) * sizeof *each;
+    return reln_comm_gather(comm, ctx, each, begin);
+}
+
+RelnStatus reln_data_pass(RelnData *d, const Counted *counted, bool share, Visit *visit)
+{
+    const RelnComm *comm = share ? d->options.comm : NULL;
+    const int rank = reln_comm_rank(comm);
+    const ptrdiff_t n = (d->found.count + STRETCH - 1) / STRETCH;
+    Pass pass = {.counted = counted};
+    Sums *each = reln_alloc(d->ctx, counted ? (size_t)n : 0, sizeof *each);
+    size_t *begin = reln_alloc(d->ctx, (size_t)reln_comm_size(comm) + 1, sizeof *begin);
+    RelnStatus status = each && begin ? RELN_OK : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status = reln_data_divide(d, &d->options.fold, d->options.validation, d->options.seed, rows,
-                                  &n, &left);
-    if (status == RELN_OK)
-        status = mark(d, left, rows + n, sums);
-    reln_free(d->ctx, rows);
+        status = walk_stretches(d, reln_comm_part(comm, n, rank), reln_comm_part(comm, n, rank + 1),
+                                visit, &pass, counted ? each : NULL);
+    if (counted)
+        status = share_sums(comm, d->ctx, status, n, each, begin);
+    for (ptrdiff_t s = 1; counted && status == RELN_OK && s < n; s++)
+        reln_sums_join(&each[0], &each[s]);
+    if (counted && status == RELN_OK)
+        reln_sums_finish(d, &each[0]);
+    reln_free(d->ctx, begin);
+    reln_free(d->ctx, each);
     return status;
 }
 
 static RelnStatus visit_add(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 {
-    Sums *sums = self;
+    const Pass *pass = self;
 
-    if (!sums->counts[row])
+    if (!reln_counts(pass->counted, row))
         return RELN_OK;
     RELN_TRY(reln_data_lift(d, row, i));
-    return reln_sums_add(d, row, i, sums);
+    return reln_sums_add(d, row, i, pass->sums);
 }
 
 /* ---- units --------------------------------------------------------------------------------------------------------------- */
@@ -155,13 +231,11 @@ RelnStatus reln_data_compare(RelnData *d)
 
 RelnStatus reln_data_normalise(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows)
 {
-    Sums sums;
-    RelnStatus status = mark(d, n, rows, &sums);
+    Counted counted;
+    RelnStatus status = mark(d, d->found.count, 1, n, rows, &counted);
 
     if (status == RELN_OK)
-        status = reln_data_walk(d, visit_add, &sums);
-    if (status == RELN_OK)
-        reln_sums_finish(d, &sums);
-    reln_free(d->ctx, sums.counts);
+        status = reln_data_pass(d, &counted, false, visit_add);
+    reln_free(d->ctx, counted.items);
     return status;
 }

@@ -55,8 +55,8 @@ static RelnStatus allocate_raw(RelnData *d)
 
     d->piece = fit < 1 ? 1 : fit > 4096 ? 4096 : fit;
     for (int i = 0; i < d->m->spec.n_inputs; i++) {
-        d->raw.input[i] = reln_arena_alloc(
-            &d->arena, (size_t)(d->piece * reln_data_numbers(d, i)), sizeof(double));
+        d->raw.input[i] = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_numbers(d, i)),
+                                           sizeof(double));
         if (!d->raw.input[i])
             return RELN_ERR_NOMEM;
     }
@@ -123,6 +123,23 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
     return RELN_OK;
 }
 
+/* Each point that is left has the same chance of being among those that are still wanted. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng)
+{
+    double *mask = d->raw.mask;
+    int left = 0, wanted = d->points[row];
+
+    RELN_TRY(read_mask(d, row, 1, mask));
+    for (int p = 0; p < d->work.places; p++)
+        left += mask[p] != 0;
+    for (int p = 0; p < d->work.places; p++)
+        if (mask[p] != 0) {
+            mask[p] = reln_rng_below(rng, (uint64_t)left--) < (uint64_t)wanted;
+            wanted -= mask[p] != 0;
+        }
+    return RELN_OK;
+}
+
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 {
     for (int i = 0; i < d->m->spec.n_inputs; i++)
@@ -133,12 +150,12 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
     return RELN_OK;
 }
 
-/* Visits all rows; reads a whole piece at a time. */
-RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
+/* Reads a whole piece at a time. */
+RelnStatus reln_data_walk(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit, void *self)
 {
     reln_data_settle(d);
-    for (ptrdiff_t first = 0; first < d->found.count; first += d->piece) {
-        const ptrdiff_t left = d->found.count - first, n = left < d->piece ? left : d->piece;
+    for (; first < end; first += d->piece) {
+        const ptrdiff_t n = end - first < d->piece ? end - first : d->piece;
 
         RELN_TRY(reln_data_read(d, first, n));
         for (ptrdiff_t i = 0; i < n; i++)
@@ -253,25 +270,42 @@ RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
     return RELN_OK;
 }
 
+/* Count the points of rows first .. end-1. */
+static RelnStatus count_some(RelnData *d, ptrdiff_t first, ptrdiff_t end)
+{
+    for (; first < end; first += d->piece) {
+        const ptrdiff_t n = end - first < d->piece ? end - first : d->piece;
+
+        RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
+        for (ptrdiff_t i = 0; i < n; i++)
+            RELN_TRY(check_mask(d, first + i, mask_of(d, i)));
+    }
+    return RELN_OK;
+}
+
+/* Each rank counts a part of the rows, and all of them hear of all. */
 RelnStatus reln_data_count_points(RelnData *d)
 {
     const ptrdiff_t count = d->found.count;
+    const RelnComm *comm = d->options.comm;
+    const int rank = reln_comm_rank(comm), size = reln_comm_size(comm);
+    size_t *begin;
 
     if (!d->m->ragged)
         return RELN_OK;
     d->points = reln_arena_alloc(&d->arena, (size_t)count, sizeof *d->points);
     d->first = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof *d->first);
-    if (!d->points || !d->first)
+    begin = reln_arena_alloc(&d->arena, (size_t)size + 1, sizeof *begin);
+    if (!d->points || !d->first || !begin)
         return RELN_ERR_NOMEM;
-    for (ptrdiff_t first = 0; first < count; first += d->piece) {
-        const ptrdiff_t left = count - first, n = left < d->piece ? left : d->piece;
-
-        RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
-        for (ptrdiff_t i = 0; i < n; i++) {
-            RELN_TRY(check_mask(d, first + i, mask_of(d, i)));
-            d->first[first + i + 1] = d->first[first + i] + d->points[first + i];
-        }
-    }
+    for (int r = 0; r <= size; r++)
+        begin[r] = (size_t)reln_comm_part(comm, count, r) * sizeof *d->points;
+    RELN_TRY(reln_comm_agree(comm, d->ctx,
+                             count_some(d, reln_comm_part(comm, count, rank),
+                                        reln_comm_part(comm, count, rank + 1))));
+    RELN_TRY(reln_comm_gather(comm, d->ctx, d->points, begin));
+    for (ptrdiff_t i = 0; i < count; i++)
+        d->first[i + 1] = d->first[i] + d->points[i];
     return RELN_OK;
 }
 

@@ -73,6 +73,7 @@ static void find_points(RelnModel *m)
         if (m->spec.input[i].points) {
             m->points = m->shapes.input[i].points;
             m->most = m->spec.input[i].most;
+            m->draws = m->spec.input[i].draw;
             m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] || m->most > 0 ||
                         reln_model_is_structured(m);
         }

@@ -67,6 +67,8 @@ static const char *const activation_words[] = {[RELN_ACT_RELU] = "relu",
                                                [RELN_ACT_TANH] = "tanh",
                                                [RELN_ACT_SOFTPLUS] = "softplus",
                                                NULL};
+static const char *const shuffle_words[] = {
+    [RELN_SHUFFLE_ROWS] = "rows", [RELN_SHUFFLE_BLOCKS] = "blocks", NULL};
 static const char *const dtype_words[] = {"f32", "f64", NULL};
 
 const char *reln_model_kind_text(RelnModelKind kind)
@@ -103,6 +105,9 @@ static const Key input_keys[] = {
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
      .help = "points of a set that are used: the first ones; left out: all"},
+    {.name = "draw",
+     FLAG(RelnSpecInput, draw),
+     .help = "while it learns, so many at random, others in each epoch"},
     {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
@@ -247,6 +252,9 @@ static const Key train_keys[] = {
      WHOLE(RelnSpecTrain, lanes, 1, 4096),
      .otherwise = 8,
      .help = "partial sums of a batch: the most threads and processes that share one"},
+    {.name = "shuffle",
+     WORD(RelnSpecTrain, shuffle, shuffle_words),
+     .help = "of every epoch: all rows, or blocks of them, for files larger than memory"},
     {.name = "optimizer", WORD(RelnSpecTrain, optimizer, optimizer_words), .help = "which"},
     {.name = "lr",
      NUMBER(RelnSpecTrain, lr, ABOVE_ZERO, 1e3),
@@ -594,6 +602,10 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     if (in->most > 0 && !in->points)
         return reln_keys_fail(
             r, node, "input %s: most is for points; wanted points: true beside it", in->name);
+    if (in->draw && in->most == 0)
+        return reln_keys_fail(
+            r, node, "input %s: draw is for some of the points; wanted most: NUMBER beside it",
+            in->name);
     return RELN_OK;
 }
 
@@ -618,17 +630,22 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     return RELN_OK;
 }
 
-/* All inputs of points use the smallest number of points that one of them names. */
+/* All inputs of points use the smallest number of points that one of them names, and are drawn together. */
 static void share_most(RelnSpec *spec)
 {
     int most = 0;
+    bool draw = false;
 
-    for (int i = 0; i < spec->n_inputs; i++)
+    for (int i = 0; i < spec->n_inputs; i++) {
         if (spec->input[i].most > 0 && (most == 0 || spec->input[i].most < most))
             most = spec->input[i].most;
+        draw = draw || spec->input[i].draw;
+    }
     for (int i = 0; i < spec->n_inputs; i++)
-        if (spec->input[i].points)
+        if (spec->input[i].points) {
             spec->input[i].most = most;
+            spec->input[i].draw = draw;
+        }
 }
 
 /* Inputs of points share their rows: a mask or a count that one of them names holds for all. */

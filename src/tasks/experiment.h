@@ -19,7 +19,7 @@
 
 #include "tasks/task.h"
 
-enum { EXP_COLUMNS = 8, EXP_ROWS = 2, EXP_PARTS = 4, EXP_OTHERS = 2 };
+enum { EXP_COLUMNS = 8, EXP_ROWS = 2, EXP_PARTS = 4, EXP_OTHERS = 3 };
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 

@@ -143,15 +143,29 @@ static bool series_seen(const TaskCall *call, int at, const TaskCurve *curve)
     return false;
 }
 
-static void plot_series(RelnPage *page, const TaskCurve *first)
+/* Returns the figure that the task defines for such a curve, by the beginning of its name. */
+static TaskFigure shared_figure(const Task *task, const TaskCurve *curve)
+{
+    for (int i = 0; i < task->n_figures; i++)
+        if (strncmp(task->figures[i].curve, curve->name, strlen(task->figures[i].curve)) == 0)
+            return task->figures[i];
+    return (TaskFigure){0};
+}
+
+static void plot_series(const Task *task, RelnPage *page, const TaskCurve *first)
 {
     const int n = (int)shared_plot(first->name);
+    const TaskFigure figure = shared_figure(task, first);
     char title[128];
     RelnPlot *p;
     int colour = 0;
 
     snprintf(title, sizeof title, "%.*s", n, first->name);
     p = reln_page_plot(page, title);
+    reln_plot_x(p, figure.x, RELN_AXIS_LINEAR);
+    reln_plot_y(p, figure.y, RELN_AXIS_LINEAR);
+    if (figure.cloud)
+        reln_plot_equal_aspect(p);
     for (const TaskCurve *c = first; c; c = c->next)
         if (same_plot(first, c))
             reln_plot_series(p, &(RelnSeries){.name = c->name + n + 1,
@@ -162,14 +176,59 @@ static void plot_series(RelnPage *page, const TaskCurve *first)
                                               .colour = ++colour});
 }
 
+/* Writes a table of the curves of one name: a row for each of them, a column for each of their numbers. */
+static void tabulate_series(RelnPage *page, RelnTable *table, const TaskCurve *first)
+{
+    const int n = (int)shared_plot(first->name);
+    char title[128];
+
+    snprintf(title, sizeof title, "%.*s", n, first->name);
+    reln_table_title(table, title);
+    reln_table_column(table, "", RELN_COL_LEFT);
+    for (const TaskCurve *c = first; c; c = c->next)
+        if (same_plot(first, c))
+            reln_table_column(table, c->name + n + 1, RELN_COL_RIGHT);
+    for (const TaskCurve *c = first; c; c = c->next)
+        if (same_plot(first, c)) {
+            reln_table_row(table);
+            reln_table_text(table, c->name + n + 1);
+            for (ptrdiff_t i = 0; i < c->n; i++)
+                reln_table_count(table, (int64_t)c->y[i]);
+        }
+    reln_page_table(page, table);
+}
+
+/* Writes all tables of curves, behind the plots. */
+static RelnStatus tables(const TaskCall *call, RelnPage *page)
+{
+    RelnStatus status = RELN_OK;
+    bool any = false;
+
+    for (int r = 0; r < call->n_models * call->n_seeds; r++)
+        for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
+            if (status == RELN_OK && shared_plot(c->name) > 0 &&
+                shared_figure(call->env.task, c).table && !series_seen(call, r, c)) {
+                RelnTable *table = NULL;
+
+                if (!any)
+                    reln_page_section(page, "Tables");
+                any = true;
+                status = reln_table_create(call->env.ctx, &table);
+                if (status == RELN_OK)
+                    tabulate_series(page, table, c);
+                reln_table_destroy(table);
+            }
+    return status;
+}
+
 /* Plots a curve with the others of its name, unless they have been drawn. */
 static void plot_curve(const TaskCall *call, RelnPage *page, int run, const TaskCurve *c)
 {
     const Task *task = call->env.task;
 
     if (shared_plot(c->name) > 0) {
-        if (!series_seen(call, run, c))
-            plot_series(page, c);
+        if (!series_seen(call, run, c) && !shared_figure(task, c).table)
+            plot_series(task, page, c);
     } else if (!seen_before(call, run, c->name) && !is_truth(task, c->name) &&
                !figure_of(task, c->name).hidden) {
         plot(call, page, c->name);
@@ -265,7 +324,7 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
     for (int r = 0; r < call->n_models * call->n_seeds; r++)
         for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
             plot_curve(call, page, r, c);
-    return RELN_OK;
+    return tables(call, page);
 }
 
 static RelnStatus page_write(const TaskCall *call, RelnPage *page)

@@ -93,12 +93,14 @@ typedef struct TaskFields {
     size_t size; /* of the struct */
 } TaskFields;
 
-/* How a curve of task_curve() is drawn if it is not a line against the training step. */
+/* How a curve of task_curve() is drawn if it is not a line against the training step. The figure of curves "A|1", "A|2" ...
+ * has the beginning of A for its name. */
 typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
     bool cloud;         /* points in a plane, one unit equally long on both axes */
+    bool table;         /* curves "A|1", "A|2" ...: a table, whose rows and columns they name */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
     bool hidden;        /* saved with the run but not drawn */
 } TaskFigure;
@@ -227,7 +229,7 @@ double task_best_metric(const RelnTrainer *trainer, bool highest);
 /* Returns the number of elements of the parameters that an optimiser trains in this store. */
 size_t task_trained(const RelnStore *store);
 
-/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot, A: those of the first run that has them. */
+/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot or a table, A: those of the first run that has them. */
 #define TASK_SERIES '|'
 
 /* Adds a point to a curve of the report: "validation mse" against the step. Curves of one name from all runs

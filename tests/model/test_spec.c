@@ -81,9 +81,11 @@ static const Bad bad[] = {
     {"symmetry: gl:3\ninputs:\n  - {name: C, as: covariance, reference: mean}\n"
      "  - {name: D, as: covariance}\n" GOOD_TARGET,
      "spec.yaml:4: inputs C and D have different references; wanted one for all covariances"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, draw: true}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: draw is for some of the points; wanted most: NUMBER beside it"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, count, most, sequence"},
+     "mask, count, most, draw, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},

@@ -1,5 +1,7 @@
-/* picture.c -- draws hidden splats of a test object and their reconstruction, as ellipses in a projection. */
+/* picture.c -- hidden splats of a test object and their reconstruction, drawn as ellipses in a projection; what groups
+ * look at. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +115,54 @@ RelnStatus splats_draw_picture(TaskRun *run, const SplatsPicture *p, const char 
             TRY(draw_splat(run, p, guess, c,
                            p->rebuilt + ((ptrdiff_t)h * m->slots + s) * SPLATS_REBUILT));
         }
+    }
+    return RELN_OK;
+}
+
+/* ---- attention ----------------------------------------------------------------------------------------------------------- */
+
+/* How many weights are larger than that of group i? */
+static int rank_of(int groups, const double *weights, int i)
+{
+    int rank = 0;
+
+    for (int j = 0; j < groups; j++)
+        rank += weights[j] > weights[i] || (weights[j] == weights[i] && j < i);
+    return rank;
+}
+
+/* The curves of one group. */
+static RelnStatus draw_look(TaskRun *run, int group, int groups, const double *centres,
+                            const double *weights)
+{
+    const int most = (groups + 3) / 4;
+    double share = 0, sum = 0;
+    char name[3][128];
+
+    for (int i = 0; i < groups; i++) {
+        sum += weights[i];
+        share += rank_of(groups, weights, i) < most ? weights[i] : 0;
+    }
+    snprintf(name[0], sizeof name[0], SPLATS_LOOKS "%d: %s%cothers", group + 1, run->model->label,
+             TASK_SERIES);
+    snprintf(name[1], sizeof name[1], SPLATS_LOOKS "%d: %s%c%d groups with %.0f %%", group + 1,
+             run->model->label, TASK_SERIES, most, 100 * share / sum);
+    snprintf(name[2], sizeof name[2], SPLATS_LOOKS "%d: %s%cthe group itself", group + 1,
+             run->model->label, TASK_SERIES);
+    for (int i = 0; i < groups; i++)
+        TRY(task_curve(run, name[rank_of(groups, weights, i) < most], centres[3 * i],
+                       centres[3 * i + 2]));
+    return task_curve(run, name[2], centres[3 * group], centres[3 * group + 2]);
+}
+
+RelnStatus splats_draw_looks(TaskRun *run, int groups, const double *centres, int tokens,
+                             const double *looks)
+{
+    for (int i = 0; i < 2; i++) {
+        const int group = i == 0 ? 0 : groups - 1;
+
+        TRY(draw_look(run, group, groups, centres,
+                      looks + (ptrdiff_t)(tokens - groups + group) * tokens + tokens - groups));
     }
     return RELN_OK;
 }

@@ -1,4 +1,4 @@
-/* picture.h -- the reconstruction of hidden splats as a picture. */
+/* picture.h -- the reconstruction of hidden splats, and what tokens look at, as pictures. */
 #ifndef TASKS_SPLATS_PICTURE_H
 #define TASKS_SPLATS_PICTURE_H
 
@@ -15,5 +15,11 @@ typedef struct SplatsPicture {
 /* Adds the outlines of some hidden splats, and of their reconstruction, as curves of the run. */
 RelnStatus splats_draw_picture(TaskRun *run, const SplatsPicture *picture, const char *guess,
                                const char *truth);
+
+/* For the first and the last group of an object: where it is, the quarter of the groups that it looks at most, with their
+ * share of its attention, and the rest. centres: (groups, 3); looks: (tokens, tokens), the last tokens are the groups. */
+#define SPLATS_LOOKS "attention of group "
+RelnStatus splats_draw_looks(TaskRun *run, int groups, const double *centres, int tokens,
+                             const double *looks);
 
 #endif

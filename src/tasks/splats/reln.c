@@ -295,7 +295,8 @@ static RelnFeatures plus(const RelnNet *net, RelnFeatures a, RelnFeatures b)
 /* ---- blocks --------------------------------------------------------------------------------------------------------------- */
 
 /* Scores [sum_c B~(q, k) / 6 + q.k] / sqrt(9 C + D) for the C and D channels of a head. */
-static RelnFeatures attention(const RelnNet *net, const SplatsNet *m, RelnFeatures n)
+static RelnFeatures attention(const RelnNet *net, const SplatsNet *m, RelnFeatures n,
+                              RelnNode **looks)
 {
     const int c = m->width, d = m->scalars;
     RelnNode *k = reln_nn_lower(net, reln_nn_mixed(net, "att", "Wk", n.x, c));
@@ -306,7 +307,7 @@ static RelnFeatures attention(const RelnNet *net, const SplatsNet *m, RelnFeatur
                           reln_nn_mixed(net, "att", "Sk", n.s, d),
                           reln_nn_mixed(net, "att", "Sv", n.s, d)};
     const RelnFeatures sum =
-        splats_attend(net, x, s, m->heads, 1.0 / sqrt((9.0 * c + d) / m->heads));
+        splats_attend(net, x, s, m->heads, 1.0 / sqrt((9.0 * c + d) / m->heads), looks);
 
     return (RelnFeatures){reln_nn_linear(net, "ox", sum.x, c), reln_nn_dense(net, "os", sum.s, d)};
 }
@@ -339,14 +340,15 @@ static RelnFeatures forward(const RelnNet *net, const SplatsNet *m, RelnFeatures
     return (RelnFeatures){x, reln_nn_dense(net, "s2", s, m->scalars)};
 }
 
-RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip)
+RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip,
+                               RelnNode **looks)
 {
-    f = reln_nn_residual(net, f, attention(net, m, norm(net, m, "n1", f)), skip);
+    f = reln_nn_residual(net, f, attention(net, m, norm(net, m, "n1", f), looks), skip);
     return reln_nn_residual(net, f, forward(net, m, norm(net, m, "n2", f)), skip);
 }
 
 static RelnFeatures blocks(const RelnNet *net, const SplatsNet *m, RelnFeatures f, RelnFeatures pos,
-                           bool decoder)
+                           bool decoder, RelnNode **looks)
 {
     const int depth = decoder ? m->decoder : m->depth;
 
@@ -354,7 +356,7 @@ static RelnFeatures blocks(const RelnNet *net, const SplatsNet *m, RelnFeatures 
         const RelnNet block = reln_nn_within(net, decoder ? "dec%d" : "enc%d", i);
 
         f = splats_reln_block(&block, m, plus(net, f, pos),
-                              depth > 1 ? m->skip * i / (depth - 1) : 0);
+                              depth > 1 ? m->skip * i / (depth - 1) : 0, looks);
     }
     return norm(net, m, decoder ? "dnorm" : "norm", f);
 }
@@ -393,7 +395,7 @@ static RelnFeatures decode(const RelnNet *net, const SplatsNet *m, RelnFeatures 
     const RelnFeatures at = pick(net, pos, reln_concat(g, 2, order, RELN_P));
     const RelnFeatures y =
         blocks(net, m, (RelnFeatures){reln_concat(g, 2, x, RELN_P), reln_concat(g, 2, s, RELN_P)},
-               at, true);
+               at, true, NULL);
 
     return (RelnFeatures){reln_slice(g, y.x, RELN_P, m->groups - m->masked, m->masked),
                           reln_slice(g, y.s, RELN_P, m->groups - m->masked, m->masked)};
@@ -459,14 +461,14 @@ SplatsGuess splats_reln_guess(const RelnNet *net, const SplatsNet *m, SplatsPart
     const RelnFeatures tokens = splats_reln_tokens(net, m, lifted(net, m, &in));
     RelnNode *visible = splats_index(net, m, false), *hidden = splats_index(net, m, true);
     const RelnFeatures pos = pick(net, position(net, "pos", m, in.c), visible);
-    const RelnFeatures seen = blocks(net, m, pick(net, tokens, visible), pos, false);
+    const RelnFeatures seen = blocks(net, m, pick(net, tokens, visible), pos, false, NULL);
     const RelnFeatures rebuilt = decode(net, m, seen, in.c, visible, hidden);
     SplatsGuess out = {0};
 
     reconstruct(net, m, rebuilt, &out);
     judge(net, m, &in, hidden, &out);
     if (parts)
-        *parts = (SplatsParts){tokens, seen, rebuilt, NULL};
+        *parts = (SplatsParts){.tokens = tokens, .visible = seen, .rebuilt = rebuilt};
     return out;
 }
 
@@ -500,10 +502,12 @@ RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts
     const RelnFeatures tokens = splats_reln_tokens(net, m, lifted(net, m, &in));
     const RelnFeatures start =
         m->wrong == SPLATS_CLASS_TOKEN ? with_class_token(net, m, tokens) : tokens;
-    const RelnFeatures y = blocks(net, m, start, position(net, "pos", m, in.c), false);
+    RelnNode *looks = NULL;
+    const RelnFeatures y = blocks(net, m, start, position(net, "pos", m, in.c), false, &looks);
     RelnNode *features = read_out(net, m, y);
 
     if (parts)
-        *parts = (SplatsParts){.tokens = tokens, .visible = y, .features = features};
+        *parts =
+            (SplatsParts){.tokens = tokens, .visible = y, .features = features, .looks = looks};
     return splats_head(net, m, features);
 }

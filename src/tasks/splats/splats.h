@@ -74,6 +74,7 @@ typedef struct SplatsParts {
     RelnFeatures tokens;
     RelnFeatures visible, rebuilt; /* after the encoder's and the decoder's norm */
     RelnNode *features;            /* that the classifier's head reads */
+    RelnNode *looks;               /* weights of the last block's attention, (heads on P, R, C) */
 } SplatsParts;
 SplatsGuess splats_baseline_guess(const RelnNet *net, const SplatsNet *m, SplatsParts *parts);
 RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsParts *parts);
@@ -83,9 +84,11 @@ RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts
 /* Layers. */
 RelnNode *splats_tokens(const RelnNet *net, const SplatsNet *m, RelnNode *x);
 RelnNode *splats_position(const RelnNet *net, const char *name, const SplatsNet *m, RelnNode *c);
+/* `looks`: NULL, or gets the weights of attention. */
 RelnNode *splats_block(const RelnNet *net, const SplatsNet *m, RelnNode *x, double skip,
-                       bool decoder);
-RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip);
+                       bool decoder, RelnNode **looks);
+RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip,
+                               RelnNode **looks);
 RelnFeatures splats_reln_tokens(const RelnNet *net, const SplatsNet *m, RelnFeatures members);
 /* mean over groups of [mean_i min_j |a_i - b_j|^2 + mean_j min_i |a_i - b_j|^2] for (P, Q, 1, K, C) */
 RelnNode *splats_chamfer(const RelnNet *net, RelnNode *a, RelnNode *b);
@@ -93,7 +96,8 @@ RelnNode *splats_chamfer(const RelnNet *net, RelnNode *a, RelnNode *b);
 typedef struct SplatsLook {
     RelnNode *q, *k, *v; /* k lowered, where q is a feature */
 } SplatsLook;
-RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale);
+RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale,
+                           RelnNode **looks);
 RelnNode *splats_head(const RelnNet *net, const SplatsNet *m, RelnNode *s);
 /* Declare the inputs "visible" and "hidden", indices of groups; and read x at one of them. */
 RelnNode *splats_index(const RelnNet *net, const SplatsNet *m, bool hidden);
@@ -168,9 +172,11 @@ void splats_normalise(ptrdiff_t n, double *rows, bool all);
 /* Computes the mean of scales and the largest distance from it, by which they are normalised. */
 void splats_scale_range(ptrdiff_t n, const double *rows, double mean[3], double *most);
 
-/* Reconstructed splats of the hidden groups: (masked, slots, 1, 1, 12), positions relative to the centre and
- * nine numbers of the covariance: the lifted log Sigma of ReLN; scale, rotation and two zeros of the
- * baseline. */
+/* How much each token of the classifier looks at each other in its last block, the mean over heads: (R, C). The baseline's
+ * class token is the first. */
+RelnNode *splats_looks(const RelnNet *net, const void *model);
+/* Reconstructed splats of the hidden groups: (masked, slots, 1, 1, 12), positions relative to the centre and nine numbers
+ * of the covariance: the lifted log Sigma of ReLN; scale, rotation and two zeros of the baseline. */
 enum { SPLATS_REBUILT = 12 };
 RelnNode *splats_rebuilt(const RelnNet *net, const void *model);
 

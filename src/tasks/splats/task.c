@@ -1,5 +1,6 @@
 /* task.c -- the table of splats: pre-training, classification, and the effect of rotations. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,7 +351,10 @@ static RelnNode *pretraining_losses(const RelnNet *net, const void *model)
     return reln_concat(net->graph, 2, both, RELN_C);
 }
 
-/* ---- evaluation ------------------------------------------------------------------------------------------------------------- */
+/* Plans for judging beside the classifier. */
+enum { LOOKS = EXP_OTHER, LOSSES, REBUILT };
+
+/* ---- judging ----------------------------------------------------------------------------------------------------------------- */
 
 /* Computes the outputs for the first n objects of a view, `size` numbers each. */
 static RelnStatus outputs(Exp *e, Fit *f, const SplatsView *view, ptrdiff_t n, int plan, int size,
@@ -364,7 +368,7 @@ static RelnStatus outputs(Exp *e, Fit *f, const SplatsView *view, ptrdiff_t n, i
         for (int i = 0; i < count; i++)
             f->which[i] = first + i;
         splats_batch_fill(f->run->env->pool, view, f->which, count, &f->batch);
-        set = splats_batch_set(&f->net, &f->batch, count, plan != EXP_NETWORK, false);
+        set = splats_batch_set(&f->net, &f->batch, count, plan >= LOSSES, false);
         TRY(exp_predict(e, plan, &set, out + first * size));
     }
     return RELN_OK;
@@ -420,7 +424,7 @@ static RelnStatus judge_pretraining(Exp *e, Fit *f, double *chamfer, double *los
     const ptrdiff_t n = o->n < 100 ? o->n : 100;
     const SplatsView view = view_of(f, o);
 
-    TRY(outputs(e, f, &view, n, EXP_OTHER, 2, f->turned));
+    TRY(outputs(e, f, &view, n, LOSSES, 2, f->turned));
     *chamfer = *loss = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         *chamfer += f->turned[2 * i] / (double)n;
@@ -504,6 +508,45 @@ static int count_flips(const Fit *f, const SplatsObjects *o)
     return flips;
 }
 
+/* Answers for rotated objects by their true class, a curve for each class that the page makes a row of a table. */
+#define CONFUSION "true class of rotated objects (rows), taken for (columns): "
+static RelnStatus confuse(const Fit *f, const SplatsObjects *o)
+{
+    enum { MOST_CLASSES = 16 };
+    const int n = f->net.classes;
+
+    for (int32_t k = 0; k < n && n <= MOST_CLASSES; k++) {
+        ptrdiff_t counts[MOST_CLASSES] = {0};
+        char name[160], number[16];
+
+        for (ptrdiff_t i = 0; i < o->n; i++)
+            counts[best_of(n, f->turned + i * n)] += o->label[i] == k;
+        snprintf(number, sizeof number, "class %d", (int)k);
+        snprintf(name, sizeof name, CONFUSION "%s%c%.40s", f->run->model->label, TASK_SERIES,
+                 f->data->train.classes ? f->data->train.classes[k] : number);
+        for (int l = 0; l < n; l++)
+            TRY(task_curve(f->run, name, l, (double)counts[l]));
+    }
+    return RELN_OK;
+}
+
+/* What two groups of the first test object look at: of the two main rows, with or without pre-training. */
+static RelnStatus draw_looks(Exp *e, Fit *f)
+{
+    const Row *row = f->row;
+    const SplatsView view = view_of(f, &f->data->test);
+    const int tokens = f->net.groups + (row->kind == SPLATS_BASELINE);
+    double *looks = exp_room(e, (size_t)tokens * (size_t)tokens * sizeof *looks);
+
+    if (!looks)
+        return task_nomem(f->run->env);
+    if (row->augment || row->canonical ||
+        (row->kind == SPLATS_RELN && !(row->full && row->bracket)))
+        return RELN_OK;
+    TRY(outputs(e, f, &view, 1, LOOKS, 0, looks));
+    return splats_draw_looks(f->run, f->net.groups, f->batch.c, tokens, looks);
+}
+
 /* Curves of the pictures: reconstructed and true splats of the first test object. */
 static const struct {
     const char *model, *guess, *truth;
@@ -534,7 +577,7 @@ static RelnStatus draw(Exp *e, Fit *f)
     for (ptrdiff_t i = 0; i < (ptrdiff_t)o->splats * RELN_SPLAT; i++)
         rows[i] = (double)o->rows[i];
     splats_scale_range(o->splats, rows, p.mean, &p.most);
-    TRY(outputs(e, f, &view, 1, EXP_OTHER + 1, 0, rebuilt));
+    TRY(outputs(e, f, &view, 1, REBUILT, 0, rebuilt));
     p.rebuilt = rebuilt;
     for (int i = 0; i < N_PICTURES; i++)
         if (strcmp(pictures[i].model, f->run->model->name) == 0)
@@ -558,7 +601,9 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     TRY(judge_turned(e, f, SPLATS_TURN_SO3, true, &run->metrics[ROTATED]));
     for (int p = 0; p < SPLATS_PAIRS; p++)
         run->metrics[PAIR + p] = f->data->procedural ? pair_share(f, o, f->turned, p) : (double)NAN;
+    TRY(confuse(f, o));
     TRY(judge_angles(e, f));
+    TRY(draw_looks(e, f));
     if (!f->row->pretrain)
         return RELN_OK;
     TRY(judge_pretraining(e, f, &run->metrics[CHAMFER], &loss));
@@ -610,7 +655,7 @@ static RelnStatus train(Fit *f)
                              .features = "gl:3",
                              .dtype = s->dtype,
                              .network = splats_classifier,
-                             .others = {f->row->pretrain ? pretraining_losses : NULL,
+                             .others = {splats_looks, f->row->pretrain ? pretraining_losses : NULL,
                                         f->row->pretrain ? splats_rebuilt : NULL},
                              .model = &f->net,
                              .n_parts = 2 - first,
@@ -714,6 +759,8 @@ static RelnStatus run(TaskRun *run, const void *data)
 
 static const TaskFigure figures[] = {
     {.curve = "accuracy against the angle of rotation", .x = "degrees", .y = "accuracy"},
+    {.curve = CONFUSION, .table = true},
+    {.curve = SPLATS_LOOKS, .x = "x", .y = "z", .cloud = true},
 #define PICTURE(name)                                                                              \
     {                                                                                              \
         .curve = "hidden splats, one deviation: " name, .x = "x", .y = "z", .cloud = true,         \

@@ -28,11 +28,14 @@ static RelnNode *sums_of(const RelnNet *net, const SplatsLook *l, int heads, Rel
                : NULL;
 }
 
-RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale)
+RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale,
+                           RelnNode **looks)
 {
     RelnNode *t = scores_of(net, &s, heads, scores_of(net, &x, heads, NULL));
     RelnNode *a = reln_softmax(net->graph, reln_scale(net->graph, t, scale), RELN_C);
 
+    if (looks)
+        *looks = a;
     return (RelnFeatures){sums_of(net, &x, heads, a), sums_of(net, &s, heads, a)};
 }
 
@@ -99,6 +102,18 @@ RelnNode *splats_pretraining(const RelnNet *net, const void *model)
 
     return m->kind == SPLATS_RELN ? splats_reln_guess(net, m, NULL).total
                                   : splats_baseline_guess(net, m, NULL).total;
+}
+
+RelnNode *splats_looks(const RelnNet *net, const void *model)
+{
+    const SplatsNet *m = model;
+    SplatsParts parts = {0};
+
+    if (m->kind == SPLATS_RELN)
+        splats_reln_logits(net, m, &parts);
+    else
+        splats_baseline_logits(net, m, &parts);
+    return reln_mean(net->graph, parts.looks, RELN_P);
 }
 
 RelnNode *splats_rebuilt(const RelnNet *net, const void *model)
