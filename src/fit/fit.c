@@ -143,8 +143,8 @@ static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT]
         snprintf(text, FINGERPRINT, "%d:%016llx", version, (unsigned long long)value);
 }
 
-/* Ranks share the work of the fingerprint, so each of them also looks at some rows of all its arrays (version 1): a rank with
- * other data is found out. */
+/* Ranks share the work of the fingerprint. In addition, each rank hashes some rows of all its arrays (version
+ * 1), which detects a rank with other data. */
 static RelnStatus take_fingerprint(RelnFit *fit)
 {
     if (fit->comm)
@@ -555,7 +555,8 @@ static RelnStatus compare(RelnFit *fit)
     return reln_comm_same(fit->comm, fit->ctx, 6, numbers, names);
 }
 
-/* Compare what decides which exchanges there will be, before the first that is longer than an agreement. */
+/* Compares the inputs that decide which exchanges there will be, before the first exchange that is longer
+ * than an agreement. */
 static RelnStatus compare_inputs(RelnFit *fit)
 {
     static const char *const names[] = {"programs", "SPECs", "data"};
@@ -707,7 +708,7 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
     return RELN_OK;
 }
 
-/* Open the model and the data that a checkpoint names. */
+/* Opens the model and the data that a checkpoint names. */
 static RelnStatus open_again(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *data = reln_tensors_meta(file, "reln.data");
