@@ -691,7 +691,7 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
 
     if (then && strcmp(then, reln_kernels_text(reference)) != 0)
         return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
-                         "the run in %s began with the %.20s kernels, which this machine has not",
+                         "the run in %s began with the %.20s kernels, which this machine does not have",
                          fit->folder, then);
     if (fit->options.reference && !reference)
         return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
