@@ -148,9 +148,9 @@ RELN_API double reln_schedule_rate(const RelnSchedule *schedule, uint64_t step, 
 RELN_API void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first,
                            ptrdiff_t count, ptrdiff_t *rows);
 
-/* The same for rows of large files, which are read faster where they are neighbours: consecutive rows form blocks of `block`,
- * blocks are permuted, and each `window` of them in the new order has its rows shuffled. Rows are counted from another one on in
- * every epoch, so that blocks begin elsewhere. block < 1 and window < 1 write nothing. */
+/* Shuffles rows of large files, which are read faster in sequence: consecutive rows form blocks of `block`,
+ * the blocks are permuted, and the rows of each `window` blocks in the new order are shuffled. The first
+ * block begins at another row in every epoch. Writes nothing if block < 1 or window < 1. */
 RELN_API void reln_shuffle_blocks(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t block,
                                   ptrdiff_t window, ptrdiff_t first, ptrdiff_t count,
                                   ptrdiff_t *rows);

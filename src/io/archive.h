@@ -76,7 +76,7 @@ RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);
 /* archive_place.c: brings the numbers of an array to a place from which they can be read. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
-/* Unpacks a packed array to a file without a name; takes over such a file, which is closed with the archive. */
+/* Unpacks a compressed array to an unnamed file; takes over such a file, which is closed with the archive. */
 RelnStatus reln_archive_unpack(const RelnArchive *v, Array *a);
 RelnStatus reln_archive_adopt(const RelnArchive *v, Array *a, int fd, uint64_t n_bytes);
 /* windows.c: reads rows of windows. */

@@ -87,7 +87,7 @@ RelnStatus reln_data_divide(RelnData *data, const RelnFold *fold, double share, 
 /* A RelnParting divides rows into validation and training. An item is `block` consecutive rows; the rows behind the last item
  * are for training. */
 typedef struct RelnParting {
-    ptrdiff_t n_validation, n_train; /* rows */
+    ptrdiff_t n_validation, n_train; /* numbers of rows */
     ptrdiff_t block;                 /* 1: items are rows */
     ptrdiff_t *items, n_items;       /* items of validation, then items of training */
 } RelnParting;

@@ -215,7 +215,7 @@ typedef struct RelnSpecTrain {
     RelnLossKind loss;
     double delta;
     double smoothing;  /* of labels: the share of the truth that all classes have alike */
-    double average;    /* share that averages of the weights keep in a step; 0: there are none */
+    double average;    /* share that averages of the weights keep in each step; 0: no averages */
     double validation; /* share of the samples */
     char validation_file[RELN_SPEC_PATH]; /* or a separate file */
     RelnFold fold;                        /* or one of several folds */

@@ -24,7 +24,7 @@ static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
     return reln_lifted_put_targets(d, &d->all, row, d->m->ragged ? d->first[row] : 0, i);
 }
 
-/* Samples that are kept are lifted by every rank; of others each rank looks at a part. */
+/* Every rank lifts samples that are kept; of other samples, each rank checks a part. */
 static RelnStatus pass_over(RelnData *d)
 {
     Counted counted = {0};

@@ -214,8 +214,8 @@ void reln_sums_join(Sums *sums, const Sums *next);
 
 /* A Pass is the last argument of visit() in a pass over the data. */
 typedef struct Pass {
-    const Counted *counted; /* NULL: nothing is summed */
-    Sums *sums;             /* of the stretch at hand */
+    const Counted *counted; /* NULL: no sums */
+    Sums *sums;             /* sums of the current range of rows */
 } Pass;
 /* Visits all rows, or the rows of this rank if ranks share them, and computes the constants of the model from the sums over the
  * marked rows; counted NULL: the constants are not changed. */

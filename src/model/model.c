@@ -495,7 +495,7 @@ static RelnStatus read_targets(const Reader *r, const RelnDocNode *map, RelnMode
         return read_target(r, item ? item : map, m, 0);
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_targets)
         return reln_keys_fail(r, list ? list : map,
-                              "the model's description has not a shape for each of %d targets",
+                              "the model's description does not have a shape for each of %d targets",
                               m->spec.n_targets);
     for (item = list->first; item; item = item->next, t++)
         RELN_TRY(read_target(r, item, m, t));
@@ -509,7 +509,7 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
 
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_inputs)
         return reln_keys_fail(r, list ? list : map,
-                              "the model's description has not a shape for each of %d inputs",
+                              "the model's description does not have a shape for each of %d inputs",
                               m->spec.n_inputs);
     for (item = list->first; item; item = item->next, i++)
         RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
@@ -528,7 +528,7 @@ static RelnStatus read_basis(const Reader *r, const RelnDocNode *map, RelnModel 
     RELN_TRY(read_int(r, basis ? basis : map, "dim", 1, RELN_ALGEBRA_MAX_DIM, &m->basis_dim));
     RELN_TRY(read_int(r, basis, "n", 1, RELN_ALGEBRA_MAX_N, &m->n));
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->basis_dim * m->n * m->n)
-        return reln_keys_fail(r, basis, "the model's description has not %d values of its basis",
+        return reln_keys_fail(r, basis, "the model's description does not have %d values of its basis",
                               m->basis_dim * m->n * m->n);
     m->basis = reln_arena_alloc(&m->arena, (size_t)list->count, sizeof *m->basis);
     if (!m->basis)

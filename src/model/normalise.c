@@ -155,8 +155,8 @@ RelnStatus reln_count_training(RelnData *d, Counted *out)
 
 /* ---- the pass ----------------------------------------------------------------------------------------------------------- */
 
-/* Stretches of a fixed length have sums of their own, which are added in their order: the bits do not depend on who has read
- * which of them. */
+/* Ranges of a fixed length have separate sums, which are added in order: the bits do not depend on which rank
+ * has read which range. */
 enum { STRETCH = 1 << 16 };
 
 static RelnStatus walk_stretches(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit,
@@ -171,7 +171,7 @@ static RelnStatus walk_stretches(RelnData *d, ptrdiff_t first, ptrdiff_t end, Vi
     return RELN_OK;
 }
 
-/* Sums of all stretches, on every rank. */
+/* Collects the sums of all ranges on every rank. */
 static RelnStatus share_sums(const RelnComm *comm, RelnCtx *ctx, RelnStatus status, ptrdiff_t n,
                              Sums *each, size_t *begin)
 {

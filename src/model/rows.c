@@ -137,7 +137,7 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
     return RELN_OK;
 }
 
-/* Each point that is left has the same chance of being among those that are still wanted. */
+/* Each remaining point has the same probability of being chosen. */
 RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng)
 {
     double *mask = d->raw.mask;
@@ -311,7 +311,7 @@ RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
     return check_weights(d, row, i);
 }
 
-/* Count the points of rows first .. end-1. */
+/* Counts the points of rows first .. end-1. */
 static RelnStatus count_some(RelnData *d, ptrdiff_t first, ptrdiff_t end)
 {
     for (; first < end; first += d->piece) {
@@ -324,7 +324,7 @@ static RelnStatus count_some(RelnData *d, ptrdiff_t first, ptrdiff_t end)
     return RELN_OK;
 }
 
-/* Each rank counts a part of the rows, and all of them hear of all. */
+/* Each rank counts a part of the rows; the counts are collected on all ranks. */
 RelnStatus reln_data_count_points(RelnData *d)
 {
     const ptrdiff_t count = d->found.count;

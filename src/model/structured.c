@@ -53,18 +53,19 @@ static RelnFeatures embedded(Build *b, RelnFeatures f)
     return f;
 }
 
-/* Rounds in which parts are found; and the most parts whose products are seen, because those grow with the square. */
+/* Number of rounds in which parts are found; and the largest number of parts whose products are used, because
+ * products grow with the square. */
 enum { PART_ROUNDS = 6, PART_PRODUCTS = 4 };
 
-/* The products of all parts at all scales, with a batch norm. */
+/* Returns the products of all parts at all scales, with a batch norm. */
 static RelnNode *products_of(Build *b, const char *name, RelnNode *parts, const RelnScales *scale)
 {
     return reln_nn_batch_norm_invariants(&b->net, name,
                                          reln_nn_relate(&b->net, parts, parts, scale), NULL);
 }
 
-/* Divide the set into 2, 3, ... parts, up to `sums`, before anything is learned. Their products join the invariants of the
- * sample; the largest number of parts are the sums that the rounds begin with. */
+/* Divides the set into 2, 3, ... parts, up to `sums`, before the learned layers. Their products join the
+ * invariants of the sample; the largest number of parts are the first sums of the rounds. */
 static RelnNode *parts_of(Build *b, RelnNode *x, const RelnScales *scale, RelnNode **z)
 {
     const int sums = b->m->spec.model.sums;
