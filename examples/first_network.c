@@ -1,4 +1,5 @@
-/* first_network.c -- learn a function of a 3 x 3 matrix that no change of frame alters, and see that none does. */
+/* first_network.c -- learns a function of a 3 x 3 matrix that does not depend on the frame, and checks that
+ * it does not. */
 #include <math.h>
 #include <reln/reln.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ int main(void)
     for (int i = 0; i < N * K; i++)
         x[i / K][i % K] = 0.5 * reln_rng_normal(&rng);
     for (int i = 0; i < K * K; i++)
-        x[N][i / K] += ad[i] * x[0][i % K]; /* the last X is the first in another frame */
+        x[N][i / K] += ad[i] * x[0][i % K]; /* the last X is the first one in another frame */
     for (int n = 0; n <= N; n++)            /* y = tr X + B(X,X)/6 */
         y[n] = x[n][0] + x[n][4] + x[n][8] + reln_algebra_form(s.algebra, x[n], x[n]) / 6;
     RelnNet net = {.graph = s.graph, .algebra = s.algebra, .train = true};
@@ -34,7 +35,7 @@ int main(void)
     if (reln_plan_create(s.graph, NULL, &plan) ||
         reln_plan_bind_sized(plan, "X", x, RELN_F64, (N + 1) * K) ||
         reln_plan_bind_sized(plan, "Y", y, RELN_F64, N + 1))
-        return 1; /* and reln_ctx_error(s.ctx) says why */
+        return 1; /* reln_ctx_error(s.ctx) has the reason */
     for (uint64_t t = 0; t < STEPS; t++) {
         if (reln_plan_run(plan, &(RelnRun){.n_samples = N + 1, .step = t}))
             return 1;

@@ -1,12 +1,13 @@
-/* four_vectors.c -- a network on four-momenta as they are, and one on the smallest matrices that hold them; both boosted. */
+/* four_vectors.c -- a network on four-momenta as vectors, and one on the smallest matrices that contain them;
+ * both are boosted. */
 #include <math.h>
 #include <reln/reln.h>
 #include <stdio.h>
 
 enum { POINTS = 8, K = 4, C = 8 };
-static double p[2][POINTS][K]; /* momenta, and the same boosted */
+static double p[2][POINTS][K]; /* momenta, and the same momenta boosted */
 
-/* Massless particles, light-like: their own form is 0, those of pairs are not. */
+/* Draws massless particles: B(p, p) = 0 for each, but not B(p, q) for pairs. */
 static int draw(RelnGroup *lorentz)
 {
     RelnRng rng = reln_rng(/*seed=*/2, /*stream=*/0);
@@ -35,7 +36,7 @@ int main(void)
     if (reln_setting_init(&s, "lorentz", NULL, RELN_F64, /*seed=*/1) || draw(s.group))
         return 1;
 
-    /* No algebra: the solver finds the form of the vector rep, Minkowski's. */
+    /* No algebra: the solver finds the form of the vector rep, the Minkowski metric. */
     RelnNet net = {.graph = s.graph};
     RelnNode *x = reln_input(s.graph, "p", RELN_SAMPLES, (RelnDims){.p = POINTS, .k = K},
                              reln_rep_vector(s.group), RELN_DEFAULT);
@@ -46,13 +47,13 @@ int main(void)
     reln_output(s.graph, "y", reln_nn_dense(&net, "out", h, 1));
     if (reln_plan_create(s.graph, NULL, &plan) || reln_plan_bind(plan, "p", p, RELN_F64) ||
         reln_plan_run(plan, &(RelnRun){.n_samples = 2}))
-        return 1; /* and reln_ctx_error(s.ctx) says why */
+        return 1; /* reln_ctx_error(s.ctx) has the reason */
     y[0] = ((const double *)reln_plan_output(plan, "y", NULL))[0];
     y[1] = ((const double *)reln_plan_output(plan, "y", NULL))[1];
     printf("f(p) = %.12f, boosted off by %.1e\n", y[0], fabs(y[1] - y[0]));
     reln_plan_destroy(plan);
 
-    /* Where brackets are wanted, momenta are matrices of size 5, and need 10 of their 25 dimensions: so(3,2). */
+    /* For brackets, momenta are matrices of size 5, and span 10 of their 25 dimensions: so(3,2). */
     const RelnClosing of = {.count = 4, .matrices = &lifted[0][0][0]};
     if (reln_lift_embed(s.ctx, 4, reln_metric_mostly_plus, 4, &unit[0][0], &lifted[0][0][0]) ||
         reln_setting_init_closed(&closed, s.ctx, "lorentz", 5, &of, RELN_F64, /*seed=*/1))

@@ -1,5 +1,6 @@
-/* hamiltonian.c -- learn an energy H(q, p) from steps of motion alone: the loss contains dH/dq and dH/dp, and training
- * differentiates it again. H turns with nothing, so the learned motion keeps its angular momentum whatever it learned. */
+/* hamiltonian.c -- learns an energy H(q, p) from steps of motion alone. The loss contains dH/dq and dH/dp,
+ * and training differentiates it again. H is invariant under rotations, so the learned motion conserves
+ * angular momentum, whatever it has learned. */
 #include <math.h>
 #include <reln/reln.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@ static const double h = 0.1;
 static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 static double now[N][3][2], next[N][3][2], pace;
 
-/* The truth: |p|^2/2 + |q|^2/2 + |q|^4/4. */
+/* The true energy: |p|^2/2 + |q|^2/2 + |q|^4/4. */
 static double energy(double z[3][2])
 {
     double q2 = 0, p2 = 0;
@@ -20,7 +21,7 @@ static double energy(double z[3][2])
     return p2 / 2 + q2 / 2 + q2 * q2 / 4;
 }
 
-/* A thousand steps of Verlet's: exact enough to learn from. */
+/* Moves by a thousand Verlet steps: accurate enough to learn from. */
 static void move(double z[3][2])
 {
     const double dt = h / 1000;
@@ -54,7 +55,7 @@ static RelnNode *velocity(const RelnNet *net, const RelnRep *vector, RelnNode *z
     H = reln_nn_dense(net, "energy", s, 1);
     if (!reln_grad(g, H, 1, &z, &dH))
         return NULL;
-    dH = reln_linear_map(g, dH, one, vector); /* a covector as a vector: rotations allow it */
+    dH = reln_linear_map(g, dH, one, vector); /* converts a covector to a vector, which rotations allow */
     half[0] = reln_slice(g, dH, RELN_C, 1, 1);
     half[1] = reln_scale(g, reln_slice(g, dH, RELN_C, 0, 1), -1);
     return reln_concat(g, 2, half, RELN_C);
@@ -65,7 +66,7 @@ static RelnNode *ahead(RelnGraph *g, RelnNode *z, double dt, RelnNode *k)
     return reln_add(g, z, reln_scale(g, k, dt));
 }
 
-/* A step by Runge and Kutta's method. */
+/* A step of the Runge-Kutta method. */
 static RelnNode *step(const RelnNet *net, const RelnRep *v, RelnNode *z)
 {
     RelnGraph *g = net->graph;
@@ -80,7 +81,7 @@ int main(void)
     const RelnDims state = {.k = 3, .c = 2};
     RelnRng rng = reln_rng(/*seed=*/1, /*stream=*/0);
     RelnSetting s;
-    RelnGraph *later = NULL; /* the same weights, to move on with */
+    RelnGraph *later = NULL; /* a second graph with the same weights, for predicting */
     RelnPlan *training = NULL, *moving = NULL;
     double loss = 0, drift[2] = {0, 0}, z[3][2];
 
@@ -132,5 +133,5 @@ int main(void)
     reln_plan_destroy(training);
     reln_graph_destroy(later);
     reln_setting_clear(&s);
-    return loss < 1e-3 && drift[1] < LATER * pow(h, 5) ? 0 : 1; /* what the method leaves of it */
+    return loss < 1e-3 && drift[1] < LATER * pow(h, 5) ? 0 : 1; /* the error of the Runge-Kutta method */
 }

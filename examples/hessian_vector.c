@@ -1,4 +1,5 @@
-/* hessian_vector.c -- gradients are graphs, so they have gradients: H v of a network, against differences. */
+/* hessian_vector.c -- gradients are graphs, so they have gradients: computes H v of a network, and compares
+ * it with differences. */
 #include <math.h>
 #include <reln/reln.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ int main(void)
     if (reln_plan_create(s.graph, NULL, &plan) ||
         reln_plan_bind_sized(plan, "x", at, RELN_F64, N) ||
         reln_plan_bind_sized(plan, "v", v, RELN_F64, N))
-        return 1; /* and reln_ctx_error(s.ctx) says why */
+        return 1; /* reln_ctx_error(s.ctx) has the reason */
     for (int step = -1; step <= 1; step++) {
         for (int i = 0; i < N; i++)
             at[i] = x[i] + step * h * v[i];

@@ -3,7 +3,8 @@
  *     make_data gl3 10000 1 train.npz          # X, Y (N, 3, 3) -> y (N,), blind to a change of frame by any g in GL(3)
  *     make_data gl3 10000 1 skew.npz 10        # the same samples, each in a random frame of condition number 10
  *     make_data so3 5000 1 train.npz           # covariances C (N, 3, 3), vectors v (N, 3) -> y (N, 3), follows rotations
- *     make_data clouds 2000 1 train.npz        # 12 points v (N, 12, 3) -> label (N,): 0 small, 1 large, 2 long; fold (N,)
+ *     make_data clouds 2000 1 train.npz        # 12 points v (N, 12, 3) -> label (N,): 0 small, 1 large, 2 long;
+ *     fold (N,)
  *
  * The targets are formulas, so that what a network has to learn is known:
  *     gl3   y = tr(XY) + sin(tr X) + det(Y)
@@ -20,8 +21,8 @@ typedef struct Set {
     RelnCtx *ctx;
     RelnGroup *group;
     ptrdiff_t n;
-    RelnRng rng, frames; /* apart: the same samples in any frame */
-    double cond;         /* of the frames; 0: as they are */
+    RelnRng rng, frames; /* separate streams: the same samples in any frame */
+    double cond;         /* condition number of the frames; 0: no change of frame */
     double *a, *b, *y;
     int64_t *label, *fold;
 } Set;

@@ -1,4 +1,5 @@
-/* own_algebra.c -- an algebra from basis matrices, here rotations and scalings of space, and one that is refused. */
+/* own_algebra.c -- an algebra from basis matrices, here rotations and scalings of space, and a basis that is
+ * refused. */
 #include <math.h>
 #include <reln/reln.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ int main(void)
                                 &algebra) ||
         reln_algebra_random_group(algebra, &rng, /*cond=*/1, g, NULL, &cond) ||
         reln_algebra_adjoint(algebra, g, ad))
-        return 1; /* and reln_ctx_error(ctx) says why */
+        return 1; /* reln_ctx_error(ctx) has the reason */
     info = reln_algebra_info(algebra);
     printf("dimension %d, centre %d, signature of the form (%d, %d)\n", info->dim, info->center_dim,
            info->form_signature[0], info->form_signature[1]);

@@ -1,4 +1,5 @@
-/* ragged_sets.c -- sets of points of different size: learn the spread of a cloud, save the weights, load them elsewhere. */
+/* ragged_sets.c -- sets of points of different size: learns the spread of a cloud, saves the weights, and
+ * loads them into a new network. */
 #include <math.h>
 #include <reln/reln.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@ static double points[SETS * MOST][3], spread[SETS];
 static int32_t sizes[SETS];
 static int n_points;
 
-/* Sets of 1 to MOST points, one after another. spread = mean |x|^2 - |mean x|^2. */
+/* Makes sets of 1 to MOST points, one after another. spread = mean |x|^2 - |mean x|^2. */
 static void make_sets(void)
 {
     RelnRng rng = reln_rng(/*seed=*/1, /*stream=*/0);
@@ -28,7 +29,8 @@ static void make_sets(void)
     }
 }
 
-/* Points become features, features and their lengths are pooled over the rows of each set, and a dense layer reads out. */
+/* Points become features; features and their lengths are pooled over the rows of each set, and a dense layer
+ * computes the output. */
 static RelnNode *network(RelnGraph *g, const RelnSetting *s, bool train)
 {
     RelnNet net = {.graph = g,
@@ -76,7 +78,7 @@ static RelnStatus train(RelnSetting *s, double *loss)
     return status;
 }
 
-/* The first prediction of a network that is built again and takes its weights from the file. */
+/* Builds the network again with the weights of the file, and computes the first prediction. */
 static RelnStatus reload(const char *path, double *first)
 {
     RelnSetting s;

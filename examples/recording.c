@@ -1,16 +1,18 @@
 /* recording.c -- a flight as a recording to try `reln fit` on: noisy velocities with their covariances.
  *
- *     recording make euroc.csv DIR              # DIR/train.npz, valid.npz, test.npz: t (T,), v (T, 3), C (T, 3, 3), p (T, 3), r (T,)
- *     recording score DIR/test.npz PREDICTIONS  # root mean square error of displacements over 1 s, beside two estimates
- *     recording                                 # its own flight instead of a file; checks what is said below
+ *     recording make euroc.csv DIR              # DIR/train.npz, valid.npz, test.npz: t (T,), v (T, 3), C (T, 3, 3),
+ *     p (T, 3), r (T,) recording score DIR/test.npz PREDICTIONS  # root mean square error of displacements over 1 s,
+ *     beside two estimates recording                                 # its own flight instead of a file; checks what
+ *     is said below
  *
- * The file has a heading and lines of time in nanoseconds, position, quaternion and velocity, separated by commas. The first
- * 60 % of the flight are for training, the next 15 % for validation, the rest for testing; each part is there several times,
- * with other noise, as recordings r = 0, 1, ... .
+ * The file has a heading and lines of time in nanoseconds, position, quaternion and velocity, separated by commas.
+ * The first 60 % of the flight are for training, the next 15 % for validation, the rest for testing; each part is
+ * there several times, with other noise, as recordings r = 0, 1, ... .
  *
- * Noise comes in bursts along the axes of flight (forwards, sideways, up): of each, the standard deviation is 0.2 m/s for 1.6 s
- * on average, then 4 m/s for 0.4 s. The covariance says which it is. So the integral of the velocity is poor, and the
- * polynomial of degree 3 that fits the window best, each step weighed by its inverse covariance, is good.
+ * Noise comes in bursts along the axes of flight (forwards, sideways, up): of each, the standard deviation is 0.2
+ * m/s for 1.6 s on average, then 4 m/s for 0.4 s. The covariance says which it is. So the integral of the velocity
+ * is poor, and the polynomial of degree 3 that fits the window best, each step weighed by its inverse covariance, is
+ * good.
  */
 #include <math.h>
 #include <reln/reln.h>
@@ -23,13 +25,13 @@ static const double part_end[3] = {0.60, 0.75, 1.0};
 static const int part_draws[3] = {12, 4, 4};
 static const char *const part_name[3] = {"train", "valid", "test"};
 
-/* Steps of a flight, RATE of them a second. */
+/* A Flight holds steps of a flight, RATE of them per second. */
 typedef struct Flight {
     ptrdiff_t n;
     double *t, *p, *v; /* (n), (n, 3), (n, 3) */
 } Flight;
 
-/* Recordings behind each other. */
+/* A Recording holds several recordings one after another. */
 typedef struct Recording {
     ptrdiff_t n;
     double *t, *p, *v, *c;
@@ -62,7 +64,7 @@ static void flight_clear(Flight *f)
 
 /* ---- flights -------------------------------------------------------------------------------------------------------- */
 
-/* Turns of three periods in each direction. */
+/* Simulates a flight: turns of three periods in each direction. */
 static void fly(Flight *f, double seconds)
 {
     flight_init(f, (ptrdiff_t)(seconds * RATE));
@@ -78,7 +80,7 @@ static void fly(Flight *f, double seconds)
     }
 }
 
-/* Time, position and velocity of a line; false where it is not one. */
+/* Reads time, position and velocity of a line; returns false if the line has other contents. */
 static bool parse(const char *line, double *t, double p[3], double v[3])
 {
     long long ns;
@@ -91,7 +93,7 @@ static bool parse(const char *line, double *t, double p[3], double v[3])
     return true;
 }
 
-/* Every so many lines of a file that has more than RATE a second. */
+/* Reads a file, and skips lines if it has more than RATE per second. */
 static bool load(const char *path, Flight *f)
 {
     FILE *file = fopen(path, "r");
@@ -137,7 +139,7 @@ static void to_unit(double *a, const double *otherwise)
         a[i] = size > 1e-6 ? a[i] / size : otherwise[i];
 }
 
-/* Rows: forwards, sideways (horizontal), up. */
+/* Rows of e: forwards, sideways (horizontal), up. */
 static void axes_of(const double *v, double e[3][3])
 {
     static const double up[3] = {0, 0, 1}, x[3] = {1, 0, 0}, y[3] = {0, 1, 0};
@@ -149,7 +151,7 @@ static void axes_of(const double *v, double e[3][3])
     cross(e[0], e[1], e[2]);
 }
 
-/* Steps first .. first + n - 1 of a flight with noise, as recording number r behind those that are there. */
+/* Appends steps first .. first + n - 1 of a flight with noise, as recording number r. */
 static void record(const Flight *f, ptrdiff_t first, ptrdiff_t n, int64_t r, RelnRng *rng,
                    Recording *out)
 {
@@ -198,7 +200,7 @@ static void recording_clear(Recording *x)
     free(x->r);
 }
 
-/* One part of a flight, as many times as it is drawn. */
+/* Appends one part of a flight, once for each draw of noise. */
 static void record_part(const Flight *f, int part, Recording *out)
 {
     const ptrdiff_t begin = part ? (ptrdiff_t)(part_end[part - 1] * (double)f->n) : 0;
@@ -264,7 +266,7 @@ static void solve(double a[SIZE][SIZE], double *b)
     }
 }
 
-/* v(t) = sum_m c_m t^m with the c that make sum_i (v_i - v(t_i))^T C_i^-1 (v_i - v(t_i)) least, integrated. */
+/* Fits v(t) = sum_m c_m t^m by minimising sum_i (v_i - v(t_i))^T C_i^-1 (v_i - v(t_i)), and integrates it. */
 static void cubic(const Recording *x, ptrdiff_t first, double *out)
 {
     double a[SIZE][SIZE] = {{0}}, b[SIZE] = {0};
@@ -290,7 +292,8 @@ static void cubic(const Recording *x, ptrdiff_t first, double *out)
     }
 }
 
-/* The windows of a recording as `reln fit` cuts them: every STRIDE steps, none across two recordings. */
+/* Returns the next window of a recording, cut as `reln fit` does: every STRIDE steps, none across two
+ * recordings. */
 static ptrdiff_t next_window(const Recording *x, ptrdiff_t first)
 {
     while (first + LENGTH <= x->n && x->r[first + LENGTH - 1] != x->r[first])
@@ -369,7 +372,7 @@ static int make(RelnCtx *ctx, const Flight *f, const char *folder)
     return 0;
 }
 
-/* All rows of an array; NULL when it is not there or has not `each` numbers a row. */
+/* Reads all rows of an array; NULL when it is missing or does not have `each` numbers a row. */
 static double *all_rows(RelnArchive *data, const char *name, ptrdiff_t each, ptrdiff_t *n)
 {
     const int index = name ? reln_archive_find(data, name) : reln_archive_count(data) - 1;
@@ -445,7 +448,7 @@ int main(int count, char **words)
             result = make(ctx, &f, words[3]);
         else
             fprintf(stderr, "%s: %td steps of a flight, wanted %d\n", words[2], f.n, 10 * LENGTH);
-    } else if (count == 1) { /* the claim: weighed by covariances, half the error */
+    } else if (count == 1) { /* the claim: weighting by covariances halves the error */
         Recording x;
         Errors e;
 

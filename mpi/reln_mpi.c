@@ -1,6 +1,6 @@
-/* reln_mpi.c -- see reln_mpi.h. The one file that knows MPI.
+/* reln_mpi.c -- see reln_mpi.h. The only file that calls MPI.
  *
- * Waiting is looking and sleeping: MPI's own waiting keeps a core busy, which takes it from others where there are more
+ * Waiting polls and sleeps: MPI's own waiting keeps a core busy, which slows down other processes where there are more
  * processes than cores. */
 #include "reln_mpi.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Bytes of one message of MPI, whose counts are ints. */
+/* Largest number of bytes of one MPI message, whose counts are ints. */
 enum { PART = 1 << 30, TAG = 7 };
 
 static struct {
@@ -52,7 +52,7 @@ static int begin(MPI_Comm comm, int n, const RelnMessage *messages, int sends, R
     return MPI_SUCCESS;
 }
 
-/* Look often at first, then sleep for ever longer, up to a millisecond. */
+/* Polls often at first, then sleeps longer and longer, up to a millisecond. */
 static void rest(int looks)
 {
     enum { EAGER = 200, YIELDING = 300, LONGEST = 1000 };
@@ -115,7 +115,7 @@ static int describe(MPI_Comm *comm, RelnComm *out)
     return code;
 }
 
-/* Threads of a pool compute; the thread that runs a plan is the one that exchanges. */
+/* Only the thread that runs a plan calls MPI; the other threads of a pool compute. */
 int reln_mpi_open(int *argc, char ***argv, const RelnComm **out)
 {
     int initialised = 0, provided, code = MPI_Initialized(&initialised);
@@ -125,7 +125,7 @@ int reln_mpi_open(int *argc, char ***argv, const RelnComm **out)
         here.begun = code == MPI_SUCCESS;
     }
     if (code == MPI_SUCCESS)
-        code = MPI_Comm_dup(MPI_COMM_WORLD, &here.world); /* our messages are apart from others */
+        code = MPI_Comm_dup(MPI_COMM_WORLD, &here.world); /* a separate communicator for these messages */
     if (code == MPI_SUCCESS)
         code = describe(&here.world, &here.comm);
     *out = code == MPI_SUCCESS ? &here.comm : NULL;
@@ -146,7 +146,7 @@ int reln_mpi_split(int color, const RelnComm **out)
 void reln_mpi_close(void)
 {
     if (here.lost)
-        reln_mpi_abort(1); /* those who are left cannot end together */
+        reln_mpi_abort(1); /* the remaining processes cannot end together */
     if (here.has_split)
         (void)MPI_Comm_free(&here.split);
     if (here.comm.size > 0)

@@ -1,4 +1,5 @@
-/* reln_mpi.h -- a communicator of reln over MPI. Compile reln_mpi.c with the mpicc of your MPI and link it to your program:
+/* reln_mpi.h -- a communicator of reln over MPI. Compile reln_mpi.c with the mpicc of your MPI and link it to your
+ * program:
  *
  *     const RelnComm *comm = NULL;
  *     if (reln_mpi_open(&argc, &argv, &comm) != 0) return 1;        // MPI_Init_thread(), unless you called it
@@ -15,12 +16,13 @@
 extern "C" {
 #endif
 
-/* All processes of MPI_COMM_WORLD. 0, or a code of MPI. */
+/* Opens a communicator of all processes of MPI_COMM_WORLD. Returns 0, or a code of MPI. */
 int reln_mpi_open(int *argc, char ***argv, const RelnComm **out);
-/* Processes of one color, in the order of their ranks; `comm` is then theirs, too. To be called by all. */
+/* Makes a communicator of the processes of one color, in the order of their ranks. All processes must call
+ * it. */
 int reln_mpi_split(int color, const RelnComm **out);
 void reln_mpi_close(void);
-/* End all processes at once, when this one cannot go on and nobody listens. */
+/* Ends all processes at once, when this one cannot go on and the others cannot be told. */
 void reln_mpi_abort(int code);
 
 #ifdef __cplusplus

@@ -108,7 +108,7 @@ RELN_API void reln_array_clear(RelnArray *array); /* accepts an all-zero array a
  * alignment. */
 #define RELN_ALIGN 64
 
-/* Its functions are called by one thread at a time: the caller's, or that which reads data ahead. */
+/* One thread at a time calls these functions: the caller's thread, or the thread that reads data ahead. */
 typedef struct RelnAllocator {
     void *(*alloc)(void *user, size_t n_bytes); /* returns NULL when no memory is left */
     void (*release)(void *user, void *block);   /* block is never NULL */

@@ -445,6 +445,18 @@ RELN_API RelnNode *reln_nn_lengths(const RelnNet *net, RelnNode *x, const RelnSc
 enum { RELN_FAR_ROWS = 32 };
 RELN_API RelnNode *reln_nn_far_rows(const RelnNet *net, RelnNode *x, int count);
 
+/* Divides the rows of each sample into parts: fuzzy clusters around rows that lie far apart, without parameters. It starts
+ * from y = reln_nn_far_rows() and repeats, `rounds` times:
+ *     a_ik = t_ik^-1.5 / sum_l t_il^-1.5,      Y_k = sum_i a_ik x_i
+ *     t_ik = sum_c |B(x_ic - y_kc, x_ic - y_kc)|,              y_k = Y_k / sum_i a_ik    where B is definite
+ *     t_ik = sum_c |B(x_ic, y_kc)| / sum_c |B(y_kc, T_c)|,     y_k = Y_k                 where it is not, T the sum of the set
+ * For the momenta of a jet, the second t_ik measures the angle between a particle and a subjet in the jet's rest frame. The
+ * parts add up to T.
+ * Shapes  x (K, C) of rows -> (K, count C) of samples, part by part; the parts of an empty set are 0
+ * Notes   the shares a_ik have no gradient; rows at equal distances behave as in reln_nn_far_rows()
+ * Cost    (2 K C + 30) count rounds for each row */
+RELN_API RelnNode *reln_nn_parts(const RelnNet *net, RelnNode *x, int count, int rounds);
+
 /* A RelnSet holds a set whose rows exchange information through a few sums over the set, instead of pairs of
  * rows. */
 typedef struct RelnSet {

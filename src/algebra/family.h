@@ -1,7 +1,7 @@
 /* family.h -- named families of algebras, and the names: "gl:3", "so:1,3", "gl:2+so:3".
  *
  * A family is one descriptor in one file; everything else about it is computed from its basis. Groups use the same
- * names and the same parser, and add families of their own.
+ * names and the same parser, and add further families.
  */
 #ifndef ALGEBRA_FAMILY_H
 #define ALGEBRA_FAMILY_H

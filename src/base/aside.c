@@ -8,7 +8,7 @@ struct RelnAside {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    void (*work)(void *self); /* NULL: there is none */
+    void (*work)(void *self); /* NULL: no work */
     void *self;
     bool stop;
 };
@@ -33,7 +33,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* The stack has a size of its own: the default follows the limits of the process. */
+/* Starts the thread with a fixed stack size; the default would follow the limits of the process. */
 static bool start(RelnAside *a)
 {
     enum { STACK = 1 << 20 };

@@ -66,7 +66,7 @@ RelnStatus reln_ctx_create(const RelnAllocator *allocator, RelnCtx **out)
     memset(ctx, 0, sizeof *ctx);
     atomic_flag_clear(&ctx->failing);
     (void)pthread_mutex_init(&ctx->allocating,
-                             NULL); /* which cannot fail with default attributes */
+                             NULL); /* cannot fail with default attributes */
     ctx->allocator = a;
     return RELN_OK;
 }

@@ -1,4 +1,4 @@
-/* cases.c -- all cases, found by their names. */
+/* cases.c -- the list of all cases, and finding them by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ BenchCase *bench_cases(int *n)
     return out;
 }
 
-/* Does the word of this length occur in the name? */
+/* Returns whether the word of this length occurs in the name. */
 static bool occurs(const char *name, const char *word, size_t length)
 {
     if (length == 0)
@@ -48,7 +48,7 @@ bool bench_wanted(const char *name, const char *only)
 
 /* ---- one run ---------------------------------------------------------------------------------------------------------- */
 
-/* "NAME/PASS/BATCH" taken apart, from behind: names may have slashes of their own. */
+/* Splits "NAME/PASS/BATCH" from the end, because names may contain slashes. */
 static bool split(const char *text, const BenchCase *cases, int n, const BenchCase **c,
                   BenchPass *pass, int *batch)
 {

@@ -44,7 +44,7 @@ RelnNode *bench_index_rows(BenchNet *b, const char *name, RelnDomain rows, RelnD
     return b->inputs[b->n_inputs++];
 }
 
-/* Data needs no gradient; the input of a layer stands for the layer below it. */
+/* Data needs no gradient; the input of a layer case stands for the output of a layer below it. */
 static bool is_data(const BenchNet *b, const RelnNode *x)
 {
     return b->c->kind == BENCH_NETWORK && x == b->x;

@@ -1,5 +1,5 @@
-/* kernels.c -- plans of a single op: what it costs to bring the operands in, compute, and hand the result out. The gradient
- * is that by all operands, with a cotangent from outside. */
+/* kernels.c -- plans of a single op: the cost of loading the operands, computing, and writing the result. The
+ * gradient is that by all operands, with a cotangent as input. */
 #include <stdio.h>
 
 #include "bench/bench.h"
@@ -44,7 +44,7 @@ static RelnNode *relu(BenchNet *b)
     return reln_add(g, x, reln_mul(g, reln_relu(g, reln_nn_form(&b->net, x, d)), d));
 }
 
-/* The point with the largest score, channel by channel. */
+/* For each channel, selects the point with the largest score. */
 static RelnNode *pool(BenchNet *b)
 {
     RelnGraph *g = b->net.graph;

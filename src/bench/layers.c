@@ -1,4 +1,4 @@
-/* layers.c -- layers by themselves, on gl(3): 256 channels, or sets of 12 points with 64. */
+/* layers.c -- single layers on gl(3): 256 channels, or sets of 12 points with 64 channels. */
 #include <stdio.h>
 
 #include "bench/bench.h"
@@ -50,8 +50,8 @@ static RelnNode *product(BenchNet *b)
     return reln_nn_product(&b->net, "w", x);
 }
 
-/* Four operations for each pair of the form's entries and its gradients would hide in rounding: a layer without a matrix
- * product has no nominal operations but those of its linear neighbour. */
+/* A layer without a matrix product has no nominal operations, except those of the linear layer beside it; the
+ * few operations of the form are negligible. */
 static RelnNode *invariant(BenchNet *b)
 {
     return reln_nn_invariant(&b->net, bench_linear(b, "w", feature(b), b->c->channels));
@@ -63,7 +63,7 @@ static RelnNode *norm(BenchNet *b)
                               RELN_NORM_INVARIANT);
 }
 
-/* Max-Killing pooling; the linear layer before it is what its gradient is for. */
+/* Max-Killing pooling; its gradient goes to the linear layer before it. */
 static RelnNode *pool_max(BenchNet *b)
 {
     return bench_pool(b, "q", bench_linear(b, "w", feature(b), b->c->channels));

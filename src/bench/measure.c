@@ -1,4 +1,4 @@
-/* measure.c -- runs every case in turns with the machine's own matrix product, and keeps medians. */
+/* measure.c -- runs every case alternately with the machine's own matrix product, and keeps medians. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between the two nearest of the sorted values. */
+/* Interpolates between the two nearest of the sorted values. */
 static double quantile(const double *sorted, int n, double q)
 {
     const double at = q * (n - 1);
@@ -48,9 +48,9 @@ typedef struct Run {
     const BenchOptions *options;
     BenchResult *out;
     RelnGemmProbe *probe; /* 1008 x 256 x 256 in float */
-    RelnPool *pool;       /* of all threads; NULL when that is one */
-    int done, all;        /* rows */
-    bool ended;           /* observe() said so */
+    RelnPool *pool;       /* all threads; NULL for one thread */
+    int done, all;        /* number of rows */
+    bool ended;           /* observe() ended the run */
     char *why;
     size_t size;
 } Run;
@@ -67,7 +67,7 @@ static RelnStatus fail(Run *run, const BenchRig *rig, RelnStatus status)
     return status;
 }
 
-/* How long a row may take, and how few repetitions are enough. */
+/* Returns the longest time of a row; and the smallest number of repetitions. */
 static double budget_of(const Run *run, BenchKind kind)
 {
     if (run->options->quick)
@@ -80,7 +80,7 @@ static int least_of(const Run *run)
     return run->options->quick ? 2 : 7;
 }
 
-/* Runs so many times in a row that the clock's own time and grain do not count. */
+/* Runs many times in a row, so that the resolution and cost of the clock do not matter. */
 static RelnStatus time_runs(BenchRig *rig, int threads, int inner, double *seconds)
 {
     const double start = bench_clock(threads);
@@ -99,7 +99,7 @@ static RelnStatus choose_inner(const Run *run, BenchRig *rig, int threads, int *
 {
     const double target = run->options->quick ? 2e-4 : 2e-3;
     double seconds = 0;
-    RelnStatus status = time_runs(rig, threads, 1, &seconds); /* warms up, and makes room */
+    RelnStatus status = time_runs(rig, threads, 1, &seconds); /* warms up, and reserves memory */
 
     if (status == RELN_OK && seconds < 10 * target)
         status = time_runs(rig, threads, 1, &seconds);
@@ -107,7 +107,7 @@ static RelnStatus choose_inner(const Run *run, BenchRig *rig, int threads, int *
     return status;
 }
 
-/* Seconds of the case and of sgemm, in turns. */
+/* Measures the seconds of the case and of sgemm alternately. */
 static RelnStatus repeat(Run *run, BenchRig *rig, BenchRow *row)
 {
     static const double too_long = 20;
@@ -174,7 +174,7 @@ static RelnStatus measure_row(Run *run, BenchRig *rig, BenchPass pass, int threa
 
 /* ---- cases ---------------------------------------------------------------------------------------------------------- */
 
-/* The quick run leaves out batches that take long, and several threads for anything but networks. */
+/* The quick run omits batches that take long, and measures several threads for networks only. */
 static bool takes_long(const BenchCase *c, int batch)
 {
     return batch * (c->points > 1 ? c->points : 1) > 120;
@@ -270,7 +270,7 @@ static const struct {
     RelnDtype dtype;
     int m, n, k;
 } shapes[] = {
-    {RELN_F32, GEMM_M, GEMM_N, GEMM_N}, /* the one of shares */
+    {RELN_F32, GEMM_M, GEMM_N, GEMM_N}, /* used for shares */
     {RELN_F32, GEMM_M, 512, 512},       {RELN_F32, GEMM_M, 128, 128},
     {RELN_F32, GEMM_M, 64, 64},         {RELN_F32, GEMM_M, 32, 32},
     {RELN_F32, GEMM_M, 16, 16},         {RELN_F32, 100, 256, 256},
@@ -346,7 +346,7 @@ static RelnStatus measure_setups(Run *run)
     return RELN_OK;
 }
 
-/* A process that cannot be started is a row that is missing, not a failure: there may be no /proc. */
+/* If a process cannot be started, for example without /proc, its row is missing; this is not a failure. */
 static void measure_processes(Run *run)
 {
     static const char *const names[] = {"sp4/forward/1", "sp4/train/100", "platonic/forward/1",
@@ -379,7 +379,7 @@ RelnStatus bench_run(RelnCtx *ctx, const BenchOptions *options, BenchResult *out
     reln_machine_describe(&out->machine);
     out->kernels = reln_kernels_text(options->reference);
     out->threads = options->threads ? options->threads : out->machine.cores;
-    measure_processes(&run); /* first, while this one is small */
+    measure_processes(&run); /* first, while this process is small */
     status = open_run(&run);
     if (status == RELN_OK)
         status = measure_machine(&run);

@@ -1,4 +1,4 @@
-/* networks.c -- the networks of the paper's algebraic tasks, two sweeps, and MLPs for scale. */
+/* networks.c -- the networks of the paper's algebraic tasks, two sweeps, and MLPs for comparison. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static RelnNode *first_input(BenchNet *b, RelnDims dims, const RelnRep *rep)
 
 /* ---- ReLN --------------------------------------------------------------------------------------------------------- */
 
-/* Linear, ReLU, Linear, Bracket: what both tasks have in common. */
+/* Linear, ReLU, Linear, Bracket: the part that both tasks share. */
 static RelnNode *body(BenchNet *b)
 {
     const int width = b->c->width;
@@ -61,8 +61,9 @@ static RelnNode *mlp(BenchNet *b)
     return hidden_layers(b, first_input(b, (RelnDims){.c = b->c->channels}, NULL), RELN_ACT_RELU);
 }
 
-/* H(z) of 12 numbers; the gradient pass is dH/dz, training fits that to data. With F the operations of H: value F, field
- * 2 F; and back through both of its halves, each of whose products has two factors to differentiate by, 4 F more. */
+/* H(z) of 12 numbers; the gradient pass is dH/dz, and training fits it to data. With F the operations of H:
+ * the value takes F, the field 2 F. Going back through both takes 4 F more, because each product has two
+ * factors to differentiate by. */
 static RelnNode *hnn(BenchNet *b)
 {
     const BenchPass pass = b->pass;
@@ -96,11 +97,11 @@ static void field_weights(BenchNet *b, RelnNode *w[2 * LAYERS])
         w[2 * i] = reln_param(b->net.graph, name, (RelnDims){.r = from, .c = to}, init);
         snprintf(name, sizeof name, "b%d", i);
         w[2 * i + 1] = reln_param(b->net.graph, name, (RelnDims){.c = to}, init);
-        b->flops += 2.0 * from * to; /* of H */
+        b->flops += 2.0 * from * to; /* operations of H */
     }
 }
 
-/* x' = dH/dp, p' = -dH/dx: the two halves of the gradient exchanged, one with its sign turned. */
+/* x' = dH/dp, p' = -dH/dx: exchanges the two halves of the gradient, and changes the sign of one. */
 static RelnNode *symplectic(RelnGraph *g, RelnNode *grad, int size)
 {
     const int half = size / 2;
@@ -145,8 +146,8 @@ static RelnNode *rk4_step(RelnGraph *g, RelnFn *field, RelnNode *in[1 + 2 * LAYE
     return sum;
 }
 
-/* 32 evaluations of a field: 2 F each, and 4 F more to go back through it. (Calls recompute what they do not keep: that
- * work is not nominal.) */
+/* 32 evaluations of a field: 2 F each, and 4 F more to go back through it. (Calls recompute values that are
+ * not kept; that work is not nominal.) */
 static RelnNode *rollout(BenchNet *b)
 {
     RelnNode *in[1 + 2 * LAYERS];

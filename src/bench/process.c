@@ -1,4 +1,4 @@
-/* process.c -- this program started anew: the time to its first result, and the memory that it took. */
+/* process.c -- starts this program anew: measures the time to its first result, and its memory. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* VmHWM of /proc/self/status, in kB. (What wait4() says of a child may be its parent's.) */
+/* Reads VmHWM of /proc/self/status, in kB. (The value of wait4() for a child may be its parent's.) */
 double bench_peak_bytes(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
@@ -26,7 +26,7 @@ double bench_peak_bytes(void)
     return 1024 * kilobytes;
 }
 
-/* Its standard output is the pipe. */
+/* Starts the child with the pipe as standard output. */
 static bool start(const char *name, const int pipe_ends[2], pid_t *child)
 {
     char program[] = "reln", command[] = "bench", once[] = "once", copy[64];
@@ -44,7 +44,7 @@ static bool start(const char *name, const int pipe_ends[2], pid_t *child)
     return done;
 }
 
-/* The line that it prints when it has its result. The clock stops when it arrives. */
+/* Reads the line that it prints when it has its result. The clock stops when it arrives. */
 static bool read_line(int from, char *line, size_t size)
 {
     size_t n = 0;

@@ -1,4 +1,5 @@
-/* report.c -- the measurements as a page: what the machine allows, and how near each network comes. */
+/* report.c -- writes the measurements as a page: the limits of the machine, and how near each network
+ * comes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void machine(RelnPage *page, const BenchResult *r)
 
 /* ---- roofline ------------------------------------------------------------------------------------------------------ */
 
-/* Rows of one kind and pass on one thread, as points. */
+/* Adds the rows of one kind and pass on one thread, as points. */
 static void points(RelnPlot *plot, const BenchResult *r, BenchKind kind, const char *name,
                    double *xy)
 {
@@ -65,7 +66,7 @@ static void roofline(RelnPage *page, const BenchResult *r, double *xy)
 
 /* ---- sweeps -------------------------------------------------------------------------------------------------------- */
 
-/* Share against width, a line for each pass. */
+/* Plots the share against the width, a line for each pass. */
 static void widths(RelnPage *page, const BenchResult *r, double *xy)
 {
     RelnPlot *plot = reln_page_plot(page, "gl(3), batch 100, one thread");

@@ -1,4 +1,4 @@
-/* rig.c -- a case made to run: graph and plan of a pass, and random data for its inputs. */
+/* rig.c -- prepares a case to run: graph and plan of a pass, and random data for its inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void output_all(RelnGraph *g, int n, RelnNode *const *nodes)
     }
 }
 
-/* Everything there is to differentiate by: weights, and what comes in unless it is data. */
+/* Largest number of nodes to differentiate by: weights, and inputs that are not data. */
 enum { MOST = 64 };
 static int variables(const BenchNet *b, int n_inputs, RelnNode **out)
 {
@@ -62,7 +62,7 @@ static int variables(const BenchNet *b, int n_inputs, RelnNode **out)
     return n;
 }
 
-/* A kernel's gradient: its cotangent is an input. */
+/* Adds the gradient of a kernel, with its cotangent as an input. */
 static void differentiate_kernel(BenchNet *b, RelnNode *y)
 {
     RelnGraph *g = b->net.graph;
@@ -90,7 +90,8 @@ static void differentiate(BenchNet *b, RelnNode *y)
         output_all(g, n, grads);
 }
 
-/* The rate is small, so that weights stay where numbers are ordinary however long it is measured. */
+/* Adds a training step. The rate is small, so that weights stay in their ordinary range however long it is
+ * measured. */
 static void train(BenchNet *b, RelnNode *y)
 {
     RelnNode *loss = b->c->loss(b, y);
@@ -189,7 +190,7 @@ RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool
         return status;
     note_cost(rig, &b);
     rig->batch = max_batch;
-    /* a prediction is that of a trained network: its weights do not change */
+    /* predictions use a trained network, whose weights do not change */
     if (pass == BENCH_FORWARD && (status = reln_plan_freeze(rig->plan)) != RELN_OK)
         return status;
     return bind(rig, &b, max_batch);
@@ -202,7 +203,7 @@ RelnStatus bench_rig_run(BenchRig *rig)
 
 /* ---- arrays of a run ------------------------------------------------------------------------------------------------ */
 
-/* An array with its name, "<kind>.<name>", in the caller's storage. */
+/* A Kept is an array with its name, "<kind>.<name>", in the caller's storage. */
 typedef struct Kept {
     RelnArray array;
     char name[80];
@@ -216,7 +217,7 @@ static void keep(Kept *out, const char *kind, const char *name, RelnDtype dtype,
         .dtype = dtype, .rank = 6, .dims = {items, d.p, d.q, d.r, d.k, d.c}, .values = values};
 }
 
-/* The output as floats of our own, since those of a plan are to be read only; NULL when there is none or no memory. */
+/* Copies an output as floats, since those of a plan are read-only; NULL when there is none or no memory. */
 static float *copy_of(const BenchRig *rig, const char *output, size_t count)
 {
     const float *values = reln_plan_output(rig->plan, output, NULL);
@@ -227,7 +228,7 @@ static float *copy_of(const BenchRig *rig, const char *output, size_t count)
     return copy;
 }
 
-/* The gradients by all parameters, as differentiate() has named them; their number. */
+/* Copies the gradients by all parameters, as differentiate() has named them; returns their number. */
 static int keep_gradients(const BenchRig *rig, Kept *out, float *owned[MOST])
 {
     char output[16];
@@ -259,7 +260,7 @@ static int keep_parameters(const BenchRig *rig, Kept *out)
     return n;
 }
 
-/* Rows of a sample are written as its points. */
+/* Writes the rows of a sample as its points. */
 static RelnDims with_rows(const BenchRig *rig, int input)
 {
     RelnDims d = reln_node_dims(rig->inputs[input]);

@@ -1,12 +1,12 @@
-/* scale.c -- how far the training of a network goes with the number of processes: measured here, projected to others.
+/* scale.c -- how the training of a network scales with the number of processes: measured here, projected to other numbers.
  *
  * A step of S shards on R ranks takes
  *
  *     step + ceil(S / R) shard + P 3 log2(R) latency + 2 N (R - 1) / R / bandwidth
  *
- * seconds: what every rank does once; its shards; in each of P reductions the rounds of agreeing, of adding up and of
- * gathering; N bytes of sums, which come and go once. The first two are measured on one thread of this machine, N and P are
- * the plan's, latency and bandwidth those of a network that is stated. */
+ * seconds: the work that every rank does once; its shards; in each of P reductions the rounds of agreeing, adding and
+ * gathering; N bytes of sums, which are sent and received once. The first two are measured on one thread of this machine, N and
+ * P come from the plan, latency and bandwidth are those of a stated network. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const BenchCase *find_case(const BenchCase *cases, int n, const char *nam
     return NULL;
 }
 
-/* The median time of a step of so many samples; one that is not counted comes first. */
+/* Measures the median time of a step of so many samples, after one step that is not counted. */
 static RelnStatus time_step(BenchRig *rig, int batch, double *seconds)
 {
     double times[TIMES];
@@ -67,7 +67,7 @@ static RelnStatus measure(BenchRig *rig, BenchScale *out)
     return status;
 }
 
-/* The time of an agreement, and of gathering all sums, among the ranks that there are. */
+/* Measures the time of an agreement, and of gathering all sums, among the existing ranks. */
 static RelnStatus talk(const RelnComm *comm, RelnCtx *ctx, BenchScale *out)
 {
     enum { ROUNDS = 20 };

@@ -2,14 +2,14 @@
  *
  * bench/peers/README.md defines each of them, with the names and shapes of its parameters, and has them in other
  * software. One function builds one network. Nominal operations are those of the matrix products as written there, with
- * layers on pairs split by their ends; work that is done again is not counted again.
+ * layers on pairs split by their ends; recomputed work is not counted again.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "bench/bench.h"
 
-/* The parameter "<name>.<part>", a matrix from `from` channels to `to` of them. */
+/* Returns the parameter "<name>.<part>", a matrix from `from` to `to` channels. */
 static RelnNode *matrix(BenchNet *b, const char *name, const char *part, int from, int to)
 {
     char full[64];
@@ -28,7 +28,7 @@ static RelnNode *mixed(BenchNet *b, const char *name, const char *part, RelnNode
     return reln_mix(b->net.graph, x, matrix(b, name, part, reln_node_dims(x).c, to));
 }
 
-/* A row of parameters "<name>.<part>", all of one value at the start. */
+/* Returns a row of parameters "<name>.<part>", all of one starting value. */
 static RelnNode *row(BenchNet *b, const char *name, const char *part, int channels, double start)
 {
     char full[64];
@@ -91,7 +91,8 @@ static void remember(RelnGraph *g, RelnNode *kept, RelnNode *now)
     reln_assign(g, kept, reln_add(g, reln_scale(g, kept, 0.9), reln_scale(g, now, 0.1)));
 }
 
-/* gamma (x - mean) / sqrt(var + 1e-5) + beta, with statistics of the batch when it trains, recalled ones otherwise. */
+/* gamma (x - mean) / sqrt(var + 1e-5) + beta, with statistics of the batch in training, running ones
+ * otherwise. */
 static RelnNode *batch_norm(BenchNet *b, const char *name, RelnNode *x, double each)
 {
     RelnGraph *g = b->net.graph;
@@ -117,13 +118,13 @@ static RelnNode *psi(RelnGraph *g, RelnNode *x)
     return reln_mul(g, reln_sign(g, x), reln_log(g, reln_shift(g, reln_abs(g, x), 1.0, 1.0)));
 }
 
-/* The rows of the network, all pairs of them, and what it knows of each. */
+/* A Particles holds the rows of the network, all pairs of them, and their features. */
 typedef struct Particles {
     RelnDomain rows, pairs;
     RelnNode *s, *x, *low, *q, *h;
 } Particles;
 
-/* The particles at x: with the signs (+, -, -, -), eta x and <x, x>. */
+/* Sets the positions x and, with the signs (+, -, -, -), eta x and <x, x>. */
 static void move_to(RelnGraph *g, Particles *p, RelnNode *x)
 {
     static const double eta[16] = {1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1};
@@ -133,7 +134,7 @@ static void move_to(RelnGraph *g, Particles *p, RelnNode *x)
     p->q = reln_pair(g, x, p->low);
 }
 
-/* Of a pair: psi(<x_i - x_j, x_i - x_j>) and psi(<x_i, x_j>), from the product of the rows with themselves. */
+/* Invariants of a pair: psi(<x_i - x_j, x_i - x_j>) and psi(<x_i, x_j>), from the products of the rows. */
 static RelnNode *invariants(RelnGraph *g, const Particles *p)
 {
     RelnNode *dot = reln_pair_gram(g, p->x, p->low, p->pairs);
@@ -157,7 +158,8 @@ static RelnNode *first_layer(RelnGraph *g, const Particles *p, const FirstLayer 
     return reln_add(g, y, reln_spread_second(g, f->b, p->pairs));
 }
 
-/* scale (y - mean) + beta is a first layer too: its ends and its weights are normalised once for each row, not for pairs. */
+/* scale (y - mean) + beta is a first layer too: its ends and its weights are normalised once for each row,
+ * not for pairs. */
 static FirstLayer normalised(RelnGraph *g, const FirstLayer *f, RelnNode *mean, RelnNode *scale,
                              RelnNode *beta)
 {
@@ -165,8 +167,9 @@ static FirstLayer normalised(RelnGraph *g, const FirstLayer *f, RelnNode *mean, 
                         reln_mul(g, f->b, scale), reln_mul(g, f->w3, scale)};
 }
 
-/* The mean of y over all pairs: each row is the first of n - 1 pairs and the second of as many, so that only the sums of
- * the invariants go over pairs. The variance is the mean of (y - mean)^2, a function that is computed tile by tile. */
+/* Computes the mean of y over all pairs: each row is the first of n - 1 pairs and the second of as many, so
+ * only the invariants are summed over pairs. The variance is the mean of (y - mean)^2, in a function that is
+ * computed tile by tile. */
 static Moments pair_moments(BenchNet *b, const Particles *p, const FirstLayer *f)
 {
     RelnGraph *g = b->net.graph, *body;
@@ -186,7 +189,7 @@ static Moments pair_moments(BenchNet *b, const Particles *p, const FirstLayer *f
     return (Moments){mean, reln_div(g, sum, count)};
 }
 
-/* What becomes of the messages of a block: their sums, and sum_j (x_i - x_j) f_ij; moved may be NULL. */
+/* Computes the messages of a block: their sums, and sum_j (x_i - x_j) f_ij; moved may be NULL. */
 static bool messages(BenchNet *b, int block, const Particles *p, RelnNode **sums, RelnNode **moved)
 {
     RelnGraph *g = b->net.graph, *body;
@@ -272,8 +275,8 @@ static RelnNode *message_passing(BenchNet *b)
     return bench_dense(b, "out", reln_relu(g, p.h), 2);
 }
 
-/* A LorentzNet of reln_nn_messages(): five blocks, the last of which moves nobody. Products of a block, forward: two of
- * its width on pairs (one in the last), thin ones, and five on particles. */
+/* A LorentzNet of reln_nn_messages(): five blocks, the last of which does not move x. Products of a block,
+ * forward: two of its width on pairs (one in the last), thin ones, and five on particles. */
 static RelnNode *lorentz_net(BenchNet *b)
 {
     enum { BLOCKS = 5 };
@@ -284,7 +287,7 @@ static RelnNode *lorentz_net(BenchNet *b)
     RelnFeatures f = {.x = bench_input_rows(b, "p", rows, (RelnDims){.k = 4},
                                             reln_rep_vector(reln_graph_group(g)))};
 
-    b->net.algebra = NULL; /* four-vectors: the form is Minkowski's */
+    b->net.algebra = NULL; /* four-vectors: the form is the Minkowski metric */
     f.s = bench_dense(b, "embed", s, c);
     for (int i = 0; i < BLOCKS; i++) {
         const bool moves = i + 1 < BLOCKS;
@@ -304,20 +307,21 @@ static RelnNode *lorentz_net(BenchNet *b)
 
 enum { NEIGHBOURS = 16, CLASSES = 10 };
 
-/* The points of a set, and below each of them its neighbours: rows, with the number of the point that each of them is. */
+/* A Set holds the points of a set, and below each of them its neighbours: rows, with the number of the point
+ * that each refers to. */
 typedef struct Set {
     RelnDomain points, pairs;
     RelnNode *near;
 } Set;
 
-/* h_i W1 + h_j W2 for the neighbours j of each point i, from both products. */
+/* Computes h_i W1 + h_j W2 for the neighbours j of each point i, from both products. */
 static RelnNode *ends(RelnGraph *g, const Set *s, RelnNode *first, RelnNode *second)
 {
     return reln_add(g, reln_gather(g, second, s->near), reln_spread(g, first, s->pairs));
 }
 
-/* Mean over the neighbours j of relu(relu(h_i W1 + h_j W2) W). The first layer is split by its ends, and so is the direction
- * of its gate, (h_i W1 + h_j W2) U. */
+/* Computes the mean over the neighbours j of relu(relu(h_i W1 + h_j W2) W). The first layer is split by its
+ * ends, and so is the direction of its gate, (h_i W1 + h_j W2) U. */
 static RelnNode *neighbours(BenchNet *b, int block, RelnNode *h, const Set *s)
 {
     RelnGraph *g = b->net.graph;
@@ -357,7 +361,7 @@ static RelnNode *set_network(BenchNet *b)
 
 /* ---- transformer ------------------------------------------------------------------------------------------------------- */
 
-/* gamma_c x / sqrt(mean over K and C of x^2 + 1e-6), point by point */
+/* gamma_c x / sqrt(mean over K and C of x^2 + 1e-6), for each point */
 static RelnNode *rms_norm(BenchNet *b, const char *name, RelnNode *x)
 {
     RelnGraph *g = b->net.graph;
@@ -371,7 +375,7 @@ static RelnNode *rms_norm(BenchNet *b, const char *name, RelnNode *x)
         g, x, reln_div(g, row(b, name, "gamma", reln_node_dims(x).c, 1.0), reln_sqrt(g, square)));
 }
 
-/* Attention with residual; scores and sums are products too. */
+/* Attention with residual; scores and sums are counted as products too. */
 static RelnNode *attention(BenchNet *b, const char *name, RelnNode *x, int heads)
 {
     bench_count(b, x, 4, b->c->width, true);
@@ -429,7 +433,8 @@ static RelnNode *vector_relu(BenchNet *b, const char *name, RelnNode *x)
     return reln_add(g, x, reln_mul(g, amount, d));
 }
 
-/* conv, norm, ReLU, conv, norm, and the input added; where the stride is not 1, through a convolution of width 1 */
+/* conv, norm, ReLU, conv, norm, plus the input; if the stride is not 1, the input passes a convolution of
+ * width 1 */
 static RelnNode *residual(BenchNet *b, int block, RelnNode *x, int stride)
 {
     const Name one = block_name(block, "one"), two = block_name(block, "two");
@@ -441,7 +446,8 @@ static RelnNode *residual(BenchNet *b, int block, RelnNode *x, int stride)
     return vector_relu(b, two.text, reln_add(b->net.graph, y, x));
 }
 
-/* A recording of vectors, such as velocities, to one vector: four residual blocks, the third with stride 2. */
+/* Maps a recording of vectors, such as velocities, to one vector: four residual blocks, the third with stride
+ * 2. */
 static RelnNode *resnet(BenchNet *b)
 {
     enum { BLOCKS = 4, HALVED = 2 };

@@ -15,7 +15,7 @@ typedef struct Option {
     Kind kind;
     const char *value; /* the name of its value, NULL for a flag */
     size_t offset;     /* of its field in CliArgs */
-    unsigned needs;    /* CLI_EVERY or the bit a command must have */
+    unsigned needs;    /* CLI_EVERY, or the bit that a command must have */
     uint64_t min, max; /* of a number */
     const char *help;
 } Option;
@@ -23,9 +23,9 @@ typedef struct Option {
 static const Option options[] = {
     {"--basis", TEXT, "FILE", offsetof(CliArgs, basis), CLI_BASIS, 0, 0,
      "basis matrices from a .npy array (K, n, n)"},
-    {"--out", TEXT, "PATH", offsetof(CliArgs, out), CLI_OUT, 0, 0, "where results go"},
+    {"--out", TEXT, "PATH", offsetof(CliArgs, out), CLI_OUT, 0, 0, "file or folder for the results"},
     {"--resume", TEXT, "DIR", offsetof(CliArgs, resume), CLI_RESUME, 0, 0,
-     "go on with the run in this folder"},
+     "continue the run in this folder"},
     {"--print-spec", FLAG, NULL, offsetof(CliArgs, print_spec), CLI_PRINT_SPEC, 0, 0,
      "print a SPEC to start from, with comments"},
     {"--set", TEXTS, "KEY=VALUE", offsetof(CliArgs, sets), CLI_SET, 0, 0,
@@ -33,9 +33,9 @@ static const Option options[] = {
     {"--progress", TEXT, "HOW", offsetof(CliArgs, progress), CLI_PROGRESS, 0, 0,
      "auto (default), bar, plain (a line for each evaluation or half minute) or none"},
     {"--no-check", FLAG, NULL, offsetof(CliArgs, no_check), CLI_NO_CHECK, 0, 0,
-     "leave out the check of equivariance at the end"},
+     "omit the check of equivariance at the end"},
     {"--spec", FLAG, NULL, offsetof(CliArgs, spec), CLI_SPEC, 0, 0,
-     "print a SPEC that trains on it as it is"},
+     "print a SPEC that can be trained without changes"},
     {"--symmetry", TEXT, "GROUP", offsetof(CliArgs, symmetry), CLI_SPEC, 0, 0,
      "the symmetry of the SPEC, as so:3 or lorentz"},
     {"--over", TEXTS, "KEY=VALUES", offsetof(CliArgs, overs), CLI_SWEEP, 0, 0,
@@ -43,7 +43,7 @@ static const Option options[] = {
     {"--random", NUMBER, "N", offsetof(CliArgs, random), CLI_SWEEP, 1, 1000,
      "N draws of the values instead of every combination"},
     {"--halving", FLAG, NULL, offsetof(CliArgs, halving), CLI_SWEEP, 0, 0,
-     "go on with the better half of the runs, again and again"},
+     "continue with the better half of the runs, repeatedly"},
     {"--from", TEXT, "RUN", offsetof(CliArgs, from), CLI_FROM, 0, 0,
      "begin with the weights of another run, where names and extents agree"},
     {"--until", NUMBER, "N", offsetof(CliArgs, until), CLI_UNTIL, 1, 100000000,
@@ -68,7 +68,7 @@ static const Option options[] = {
     {"--models", TEXT, "LIST", offsetof(CliArgs, models), CLI_TASK, 0, 0,
      "only these, separated by commas"},
     {"--finished", FLAG, NULL, offsetof(CliArgs, finished), CLI_TASK, 0, 0,
-     "tables of the runs that are finished; make none"},
+     "only make the tables of finished runs"},
     {"--graph", FLAG, NULL, offsetof(CliArgs, graph), CLI_GRAPH, 0, 0,
      "draw the network: layer by layer, shapes, reps, parameters, cost"},
     {"--dot", FLAG, NULL, offsetof(CliArgs, dot), CLI_GRAPH, 0, 0,
@@ -116,7 +116,7 @@ void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
     cli_fail_unknown(what, word, known, count);
 }
 
-/* Is the word "--name" or "--name=value"? */
+/* Returns whether the word is "--name" or "--name=value". */
 static bool names(const char *word, const Option *option)
 {
     const size_t length = strlen(option->name);
@@ -143,7 +143,7 @@ static bool set_number(const CliCommand *command, const Option *option, const ch
 
     errno = 0;
     value = strtoull(text, &end, 10);
-    /* strtoull takes signs and spaces; we do not */
+    /* strtoull accepts signs and spaces, which are refused here */
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < option->min ||
         value > option->max) {
         cli_fail(CLI_USAGE, "%s: %s is '%.60s'; wanted a whole number from %llu to %llu",
@@ -183,7 +183,7 @@ static bool set(const CliCommand *command, const Option *option, const char *val
     return true;
 }
 
-/* Parse an option that the command itself interprets; its value may be missing. */
+/* Parses an option that the command itself interprets; its value may be missing. */
 static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
 {
     const char *const word = argv[*at], *const sign = strchr(word, '=');
@@ -197,7 +197,7 @@ static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
     return true;
 }
 
-/* Handles argv[*at], and the value after it where there is one. */
+/* Handles argv[*at], and the value after it if there is one. */
 static bool parse_option(const CliCommand *command, int argc, char **argv, int *at, CliArgs *out)
 {
     const char *const word = argv[*at], *const sign = strchr(word, '=');

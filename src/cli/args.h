@@ -1,4 +1,4 @@
-/* args.h -- the command line, parsed. */
+/* args.h -- the parsed command line. */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
@@ -10,7 +10,7 @@ typedef struct CliCommand CliCommand;
 
 enum { CLI_MAX_OPERANDS = 32, CLI_MAX_OWN = 8, CLI_MAX_SETS = 64 };
 
-/* Options that a command may take besides those that every command takes. */
+/* Options that a command may accept in addition to those of every command. */
 enum {
     CLI_EVERY = 0,
     CLI_BASIS = 1 << 0,
@@ -36,10 +36,10 @@ enum {
     CLI_REPORT = 1 << 28,
     CLI_SPLATS = 1 << 29,
     CLI_FROM = 1 << 20,
-    CLI_OWN = 1 << 11 /* and options with values that the command interprets itself */
+    CLI_OWN = 1 << 11 /* options with values that the command interprets itself */
 };
 
-/* The values of an option that may be given several times. */
+/* A CliList holds the values of an option that may be given several times. */
 typedef struct CliList {
     int n;
     const char *items[CLI_MAX_SETS];
@@ -57,8 +57,8 @@ typedef struct CliArgs {
     int n_operands;
     const char *operands[CLI_MAX_OPERANDS];
     uint64_t random, until, splats; /* 0: not given */
-    CliList sets, overs;            /* --set and --over, in the order given */
-    int n_own; /* options of CLI_OWN, in the order given: "--name" or "--name=value", and the value */
+    CliList sets, overs;            /* --set and --over, in the given order */
+    int n_own; /* options of CLI_OWN, in the given order: "--name" or "--name=value", and the value */
     struct {
         const char *word, *value;
     } own[CLI_MAX_OWN];
@@ -67,20 +67,21 @@ typedef struct CliArgs {
 /* Parses the words after the command's name. On an error it prints one line and returns false. */
 bool cli_args_parse(const CliCommand *command, int argc, char **argv, CliArgs *out);
 
-/* Says that a command has no such option, and the nearest that it has: of all commands' and of `more`. */
+/* Prints that a command has no such option, with the nearest existing one, among all commands' options and
+ * `more`. */
 void cli_args_unknown(const CliCommand *command, const char *word, int n_more,
                       const char *const *more);
 
-/* An option as the help describes it. */
+/* A CliOption is an option as the help describes it. */
 typedef struct CliOption {
     const char *name;
     const char *value; /* the name of its value, or "a|b|c", its words; NULL for a flag */
     const char *help;
 } CliOption;
-/* The index-th option that a command takes; false past the last. */
+/* Returns the index-th option of a command; false past the last. */
 bool cli_args_option(const CliCommand *command, int index, CliOption *out);
 
-/* The options that a command takes, a line each. */
+/* Prints the options of a command, one line each. */
 void cli_args_print(const CliCommand *command, FILE *stream);
 
 #endif

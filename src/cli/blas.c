@@ -1,8 +1,8 @@
-/* blas.c -- OpenBLAS as the program has it: loaded by main() when there is room for it, with one thread.
+/* blas.c -- loads OpenBLAS at run time, with one thread, when there is memory for it.
  *
- * A program that is linked with OpenBLAS cannot say that memory is short: the loader gives up before main(), or the
- * library's constructor starts threads and raises SIGINT where that fails. So the program is not linked with it. The
- * functions below have the names that the library in src/ calls, and hand every call on to the functions loaded. */
+ * A program that is linked with OpenBLAS cannot report that memory is short: the loader gives up before main(), or the
+ * library's constructor starts threads and raises SIGINT if that fails. So the program is not linked with it. The
+ * functions below have the names that the library in src/ calls, and pass every call on to the loaded functions. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */ /* NOLINT(bugprone-reserved-identifier) */
 #include "cli/blas.h"
 
@@ -13,7 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Every function of OpenBLAS that reln calls: X(result, keyword that returns it, name, parameters, arguments). */
+/* Every function of OpenBLAS that reln calls: X(result, keyword that returns it, name, parameters,
+ * arguments). */
 #define BLAS_LIST(X)                                                                               \
     X(char *, return, openblas_get_config, (void), ())                                             \
     X(int, return, openblas_get_num_threads, (void), ())                                           \
@@ -85,8 +86,8 @@ static struct {
 BLAS_LIST(FORWARD)
 /* clang-format on */
 
-/* Bytes of addresses that the library takes when it is loaded, those of the Fortran library with it: 41 MB in version
- * 0.3.21. */
+/* Bytes of address space that the library takes when it is loaded, including the Fortran library: 41 MB in
+ * version 0.3.21. */
 enum { ROOM = 48 << 20 };
 
 static bool has_room(void)
@@ -96,7 +97,7 @@ static bool has_room(void)
     return block != MAP_FAILED && munmap(block, ROOM) == 0;
 }
 
-/* A pointer to a function through memcpy: ISO C has no conversion from dlsym()'s pointer to an object. */
+/* Copies a pointer to a function by memcpy: ISO C has no conversion from dlsym()'s object pointer. */
 static bool find(void *library, const char *name, void *out)
 {
     void *symbol = dlsym(library, name);

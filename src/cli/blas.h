@@ -1,10 +1,11 @@
-/* blas.h -- OpenBLAS, loaded while the program runs. */
+/* blas.h -- OpenBLAS, loaded at run time. */
 #ifndef CLI_BLAS_H
 #define CLI_BLAS_H
 
 #include "cli/cli.h"
 
-/* Loads OpenBLAS, once, before the first command that calculates; CLI_DONE, or one line on stderr and the exit code. */
+/* Loads OpenBLAS, once, before the first command that calculates. Returns CLI_DONE, or prints one line on
+ * stderr and returns the exit code. */
 CliExit cli_blas_load(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include "cli/args.h"
 #include "kit/kit.h"
 
-/* Every exit code with its text: the one list from which the enum and the help are made. */
+/* CLI_EXIT_LIST holds every exit code with its text. The enum and the help are made from it. */
 #define CLI_EXIT_LIST(X)                                                                           \
     X(CLI_DONE, 0, "done")                                                                         \
     X(CLI_BROKEN, 1, "a promise is broken")                                                        \
@@ -29,48 +29,51 @@ typedef enum CliExit { CLI_EXIT_LIST(CLI_EXIT_ENUM) } CliExit;
 struct CliCommand {
     const char *name;
     const char *synopsis; /* one line per way to call it, each without "reln " */
-    const char *purpose;  /* one line */
-    const char *help;     /* what it does and examples; the options are listed below it */
-    unsigned options;     /* besides those of every command: CLI_BASIS | CLI_OUT ... */
-    int max_operands;     /* arguments that are not options */
+    const char *purpose;  /* description in one line */
+    const char *help;     /* description and examples; the options are listed below it */
+    unsigned options;     /* in addition to those of every command: CLI_BASIS | CLI_OUT ... */
+    int max_operands;     /* largest number of arguments that are not options */
     bool ranks;           /* several processes may run it together (launch.h) */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
-    void (*more_help)(const CliArgs *args); /* below its options, for these arguments; NULL: none */
+    void (*more_help)(const CliArgs *args); /* text below its options, for these arguments; NULL: none */
 };
 
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;
 extern const CliCommand cli_cmd_algebra, cli_cmd_reproduce, cli_cmd_bench, cli_cmd_data,
     cli_cmd_report, cli_cmd_sweep, cli_cmd_splats;
 
-/* The dtype of --dtype; RELN_DEFAULT when it is not given. False, after a message, when the word is unknown. */
+/* Reads --dtype; RELN_DEFAULT when it is not given. Returns false, after a message, when the word is
+ * unknown. */
 bool cli_dtype(const CliArgs *args, RelnDtype *out);
-/* The choice of --kernels; false, after a message, when it is neither "fastest" nor "reference". */
+/* Reads --kernels; returns false, after a message, when it is neither "fastest" nor "reference". */
 bool cli_reference(const CliArgs *args, bool *out);
-/* A line on stderr when a model has the weights of the start: its run has not been evaluated yet. */
-/* Say on stderr that data are in other units than those of training, if they seem to be. */
+/* Prints a line on stderr if data seem to be in other units than those of training. */
 void cli_note_units(const RelnModel *model);
+/* Prints a line on stderr when a model has its starting weights, because its run has not been evaluated
+ * yet. */
 void cli_note_untrained(const RelnModel *model);
-int cli_threads(const CliArgs *args); /* as many as were asked for; all cores otherwise */
+int cli_threads(const CliArgs *args); /* --threads, or the number of cores */
 
-/* cmd_fit.c: train in a folder, or go on in it, with one more key of the SPEC. */
+/* cmd_fit.c: trains in a folder, or resumes the run in it, with one more key of the SPEC. */
 CliExit cli_fit_in(RelnCtx *ctx, const CliArgs *args, const char *folder, bool resume,
                    const char *set);
-/* folds.c: `reln fit --folds`: train on all folds but one each, and judge them together. */
+/* folds.c: `reln fit --folds`: trains one run for each fold that is left out, and evaluates them together. */
 CliExit cli_fit_folds(RelnCtx *ctx, const CliArgs *args);
 
 /* Prints one line of JSON, and destroys the doc. */
 CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node);
 CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);
 
-/* Says "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
+/* Prints "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */
 CliExit cli_fail(CliExit code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "fit: unknown option '--resum'; the nearest is --resume", or where none is near "...; there are --json, ...". */
+/* Prints "fit: unknown option '--resum'; the nearest is --resume", or if none is near "...; there are --json,
+ * ...". */
 CliExit cli_fail_unknown(const char *what, const char *word, const char *const *known, int count);
 
-CliExit cli_exit_of(RelnStatus status); /* the code for a call that failed */
+CliExit cli_exit_of(RelnStatus status); /* exit code for a failed call */
 
-/* Text with control characters shown as '?': names of files may hold any byte. */
+/* Prints text with control characters shown as '?': names of files may hold any byte. */
 void cli_print_clean(FILE *stream, const char *text);
 
 #endif

@@ -1,14 +1,15 @@
-/* cmd_algebra.c -- `reln algebra`: the algebra of a basis, or why the basis is refused. */
+/* cmd_algebra.c -- `reln algebra`: the analysis of an algebra, or why a basis is refused. */
 #include <math.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
 static const char help[] =
-    "Computes everything that the basis of a matrix Lie algebra determines: dimension, centre,\n"
-    "derived ideal, Killing form, and the completed form B~ (Killing on [g,g], a form that does "
-    "not\n"
-    "depend on the frame on the centre). What is no reductive Lie algebra is refused with the "
+    "Analyses the basis of a matrix Lie algebra: dimension, centre, derived ideal, Killing form, "
+    "and\n"
+    "the completed form B~ (the Killing form on [g,g], and on the centre a form that does not "
+    "depend\n"
+    "on the frame). A basis that does not span a reductive Lie algebra is refused with the "
     "reason.\n"
     "\n"
     "NAME is a family, or a direct sum of them:\n"
@@ -16,10 +17,11 @@ static const char help[] =
     "  so:n  so:p,q     antisymmetric; those of the metric with p times -1 and q times +1\n"
     "  sp:2m            symplectic\n"
     "  u:n   su:n       antihermitian, or traceless ones, as real matrices of size 2n\n"
-    "  gl:2+so:3        block-diagonal sum, as often as wanted\n"
+    "  gl:2+so:3        block-diagonal sum, of any number of terms\n"
     "\n"
-    "FILE.npy is an array (K, n, n) of f4, f8, i4 or i8: K matrices that span the algebra. Any\n"
-    "basis will do, a badly conditioned one too.\n"
+    "FILE.npy is an array (K, n, n) of f4, f8, i4 or i8: K matrices that span the algebra. The "
+    "basis\n"
+    "may be badly conditioned.\n"
     "\n"
     "examples:\n"
     "  reln algebra gl:3              dimension 9, centre 1, signature (6, 3, 0)\n"
@@ -27,7 +29,8 @@ static const char help[] =
     "  reln algebra gl:2+so:3 --json  the same as one JSON object, with the matrix of the form\n"
     "  reln algebra --basis mine.npy  your own; exit code 3 and one line when it is refused\n";
 
-/* The facts that are printed: all of them for an algebra, without the form for a refused basis. */
+/* A Report holds the facts that are printed: all of them for an algebra, without the form for a refused
+ * basis. */
 typedef struct Report {
     const char *name;
     const RelnAlgebraInfo *info;
@@ -36,7 +39,7 @@ typedef struct Report {
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-/* Set a number; a negative one is unknown, and becomes null. */
+/* Sets a number; a negative one means unknown, and becomes null. */
 static void set_known(RelnDoc *doc, RelnDocNode *map, const char *key, double value)
 {
     reln_doc_set_number(doc, map, key, value >= 0 ? value : (double)NAN);
@@ -114,7 +117,7 @@ static CliExit print_json(RelnCtx *ctx, const Report *r)
     return cli_print_doc(doc, reln_doc_root(doc));
 }
 
-/* Print the reason alone, where nothing else is known. */
+/* Prints the reason alone, if nothing else is known. */
 static CliExit print_json_why(RelnCtx *ctx, const char *name, const char *why)
 {
     RelnDoc *doc = NULL;
@@ -132,7 +135,7 @@ static CliExit print_json_why(RelnCtx *ctx, const char *name, const char *why)
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
-/* Print the label of a line. Facts that are unknown for a refused basis have no line. */
+/* Prints the label of a line. Facts that are unknown for a refused basis have no line. */
 static void line(const char *label)
 {
     printf("%-21s", label);
@@ -180,7 +183,7 @@ static double largest(int count, const double *x)
     return most;
 }
 
-/* Write an entry of the table; a rounding error in place of a zero is shown as 0. */
+/* Writes an entry of the table; a rounding error in place of a zero is shown as 0. */
 static int cell(double value, double scale, char text[24])
 {
     if (fabs(value) <= 1e-13 * scale)
@@ -306,7 +309,7 @@ static bool all_finite(const RelnArray *a, ptrdiff_t *where)
     return true;
 }
 
-/* Is the array (K, n, n), with sizes that an algebra can have? Writes the fault into `why`. */
+/* Checks that the array is (K, n, n), with sizes that an algebra can have. Writes the fault into `why`. */
 static bool check_basis(const RelnArray *a, char *why, size_t size)
 {
     const ptrdiff_t k = a->dims[0], n = a->dims[1];
@@ -347,7 +350,7 @@ static CliExit run_array(RelnCtx *ctx, const RelnArray *a, const char *path, boo
         reln_algebra_destroy(algebra);
         return code;
     }
-    /* a refused basis still has dimensions to show */
+    /* the dimensions of a refused basis are still shown */
     if (status == RELN_ERR_ALGEBRA)
         status = reln_algebra_inspect(ctx, k, n, a->f64, &options, &info);
     if (status != RELN_OK) {

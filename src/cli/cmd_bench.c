@@ -1,4 +1,4 @@
-/* cmd_bench.c -- `reln bench`: the speed of the networks on this machine, beside the machine's peak. */
+/* cmd_bench.c -- `reln bench`: the speed of networks on this machine, compared with the machine's peak. */
 #include <string.h>
 
 #include "bench/bench.h"
@@ -10,28 +10,27 @@ static const char help[] =
     "Measures matrix products of the machine's BLAS and its memory, then networks, layers and\n"
     "kernels: forward, gradient, and a step of training, on one thread and on all. Every number "
     "is a\n"
-    "median, with the 10th and 90th percentile; one thread is timed on the processor, several by "
-    "the\n"
-    "clock on the wall.\n"
+    "median, with the 10th and 90th percentile; one thread is measured in processor\n"
+    "time, several in wall-clock time.\n"
     "\n"
     "  share   nominal operations of the dense network, divided by time and by the rate of as "
     "many\n"
-    "          threads of sgemm (1008 x 256 x 256), measured in turns with it\n"
+    "          threads of sgemm (1008 x 256 x 256), measured alternately with it\n"
     "  sp4, platonic       the paper's networks, width 256      gl3/C   gl(3) at width C\n"
     "  gln/n               gl(n), channels x n^2 constant       mlp     20-256-256-256-1\n"
-    "  hnn                 H(z) of 12 numbers; its gradient pass is the field dH/dz, training fits "
-    "that\n"
+    "  hnn                 H(z) of 12 numbers; its gradient pass is the field dH/dz, training "
+    "fits that\n"
     "  rollout             eight RK4 steps of such a field, 32 evaluations\n"
     "  mp50, set64-C, transformer64, resnet1d   sets, pairs and sequences (bench/peers/README.md)\n"
     "  layer/..., kernel/...   kernels are plans of one op, data in and out\n"
     "\n"
-    "`once` runs one of them in this process, three times when it learns, and prints the peak of "
-    "its\n"
-    "memory in bytes and the seconds of building it: what is started to measure a cold start. With "
-    "--out\n"
-    "it keeps its inputs, weights and gradients, for comparison with other software.\n"
+    "`once` runs one case in this process, three times for training, and prints its peak memory "
+    "in\n"
+    "bytes and the seconds to build it: `reln bench` starts it to measure a cold start. With "
+    "--out it\n"
+    "saves inputs, weights and gradients, for comparison with other software.\n"
     "\n"
-    "`scale` measures what a step of training costs and projects it to up to 1000 processes.\n"
+    "`scale` measures the cost of a training step and projects it to up to 1000 processes.\n"
     "\n"
     "examples:\n"
     "  reln bench                            all of it, about two minutes\n"
@@ -183,7 +182,7 @@ static CliExit print_json(RelnCtx *ctx, const BenchResult *r)
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-/* A time with its unit: three digits, whatever its size. */
+/* Writes a time with its unit, in three digits. */
 static const char *duration(double seconds, char text[16])
 {
     if (seconds < 1e-3)
@@ -321,11 +320,11 @@ static CliExit once(RelnCtx *ctx, const CliArgs *args)
     if (status != RELN_OK)
         return cli_fail(status == RELN_ERR_ARG ? CLI_USAGE : cli_exit_of(status), "bench: %s", why);
     printf("%.0f %.6f\n", process.peak_bytes, process.build);
-    (void)fflush(stdout); /* the process that started this one takes the time now */
+    (void)fflush(stdout); /* the process that started this one stops its clock now */
     return CLI_DONE;
 }
 
-static const double latency = 2e-6, bandwidth = 12.5e9; /* of the network that is projected to */
+static const double latency = 2e-6, bandwidth = 12.5e9; /* of the network of the projection */
 
 static CliExit scale(RelnCtx *ctx, const CliArgs *args)
 {

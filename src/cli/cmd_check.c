@@ -1,4 +1,4 @@
-/* cmd_check.c -- `reln check`: does a model keep its promise of equivariance? */
+/* cmd_check.c -- `reln check`: measures whether a model is equivariant, or proves it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,14 +7,16 @@
 
 static const char help[] =
     "Moves random inputs (or those of --data) by random elements g of the model's symmetry and\n"
-    "compares, layer by layer, f(g x) with g f(x), for growing condition number of g. It is "
-    "judged\n"
-    "in double precision, where rounding explains no more than eps (64 L + 2 cond^3) after L\n"
-    "layers, times what the network amplifies; the errors in the precision the model was trained\n"
-    "in are shown beside, with a note where they matter: predictions that move by more than a\n"
-    "thousandth of their size. Exit code 1 when the promise is broken. A baseline without a "
-    "symmetry\n"
-    "(mlp) promises nothing: its error is shown and nothing is judged.\n"
+    "compares, layer by layer, f(g x) with g f(x), for growing condition number of g. The "
+    "verdict is\n"
+    "made in double precision, where rounding explains at most eps (64 L + 2 cond^3) after L "
+    "layers,\n"
+    "times the amplification of the network. The errors in the precision of training are shown "
+    "beside\n"
+    "it, with a note if predictions move by more than a thousandth of their size. Exit code 1 "
+    "when the\n"
+    "model is not equivariant. A baseline without a symmetry (mlp) promises nothing: its error is\n"
+    "shown, without a verdict.\n"
     "\n"
     "With --exact nothing is measured: the graph is built again from the file and proved "
     "equivariant\n"
@@ -22,9 +24,10 @@ static const char help[] =
     "and\n"
     "lifts exact intertwiners, each verified in integers with every generator, and every node "
     "must\n"
-    "pass the rule of its op. --json lists all of it. Exit code 0 when it is proved (but for "
-    "constants\n"
-    "that it counts), 1 when it is not, or cannot be since the generators are floats.\n"
+    "satisfy the rule of its op. --json lists every step. Exit code 0 when it is proved (except "
+    "for\n"
+    "constants, which it counts), 1 when it is not, or when generators are floats and no proof "
+    "exists.\n"
     "\n"
     "  reln check run\n"
     "  reln check --exact run\n"
@@ -36,7 +39,7 @@ static CliExit verdict(const RelnCheck *c)
     return c->promises && !c->kept ? CLI_BROKEN : CLI_DONE;
 }
 
-/* Condition numbers of the matrices in the data, beside those of g. */
+/* A Seen holds the condition numbers of the matrices in the data, for comparison with those of g. */
 typedef struct Seen {
     int n;
     RelnCondition of[RELN_SPEC_INPUTS];
@@ -226,7 +229,7 @@ static CliExit print_certificate_json(RelnCtx *ctx, const RelnModel *model,
     return code == CLI_DONE ? proved(c) : code;
 }
 
-/* Is line i the first of its kind and rule? */
+/* Returns whether line i is the first of its kind and rule. */
 static bool is_first(const RelnCertificate *c, int i)
 {
     for (int j = 0; j < i; j++)
@@ -236,7 +239,7 @@ static bool is_first(const RelnCertificate *c, int i)
     return true;
 }
 
-/* One row for each kind and rule: how many there are, and how many of them are proved. */
+/* Adds one row for each kind and rule: how many there are, and how many of them are proved. */
 static void fill_rules(const RelnCertificate *c, RelnTable *table)
 {
     reln_table_column(table, "claim", RELN_COL_LEFT);

@@ -6,9 +6,12 @@
 #include "kit/survey.h"
 
 static const char help[] =
-    "Shows the arrays of a file that reln reads: shapes, types, ranges, numbers that are not\n"
-    "finite, and what each may be. --spec drafts a SPEC that trains as it is; the symmetry is the\n"
-    "first that fits the inputs, with the others as comments, or the one given by --symmetry.\n"
+    "Lists the arrays of a file that reln reads: shapes, types, ranges, numbers that are not "
+    "finite,\n"
+    "and their probable kinds. --spec writes a SPEC that can be trained without changes; the "
+    "symmetry\n"
+    "is the first that fits the inputs, with the others as comments, or the one given by "
+    "--symmetry.\n"
     "\n"
     "  reln data train.npz\n"
     "  reln data train.npz --spec > spec.yaml\n"
@@ -140,7 +143,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 const CliCommand cli_cmd_data = {
     .name = "data",
     .synopsis = "data FILE\ndata FILE --spec [--symmetry GROUP]",
-    .purpose = "what is in a file of arrays, and a SPEC for it",
+    .purpose = "the arrays of a file, and a SPEC for them",
     .help = help,
     .options = CLI_SPEC,
     .max_operands = 1,

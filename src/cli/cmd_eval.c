@@ -1,4 +1,4 @@
-/* cmd_eval.c -- `reln eval`: how good a trained model is on arrays with known targets. */
+/* cmd_eval.c -- `reln eval`: the errors of a trained model on arrays with known targets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,21 +6,25 @@
 #include "kit/metrics.h"
 
 static const char help[] =
-    "Compares predictions with the targets in DATA. `loss` is the one it was trained with, in its\n"
-    "units; mse, mae and r2 are those of single numbers in the units of the data. Classes have\n"
-    "accuracy, areas under curves, calibration and scores for each class, with bootstrap errors\n"
-    "(--seed chooses the draws), and a confusion matrix. With a variance: nll, minus the "
-    "logarithm\n"
-    "of the density; nees, the squared error in units of the variance, 1 where it is right; the\n"
-    "coverage of regions that should hold nine tenths. MODEL may be the folder of a run that is\n"
-    "going on: the best model so far is judged.\n"
+    "Compares predictions with the targets in DATA. `loss` is the training loss, in its units; "
+    "mse,\n"
+    "mae and r2 are those of single numbers in the units of the data. For classes it prints "
+    "accuracy,\n"
+    "areas under curves, calibration and scores of each class, with bootstrap errors (--seed "
+    "chooses\n"
+    "the draws), and a confusion matrix. With a variance: nll, minus the logarithm of the "
+    "density;\n"
+    "nees, the squared error in units of the variance, 1 if the variance is right; coverage, the "
+    "share\n"
+    "of true values in regions that should hold nine tenths of them. MODEL may be the folder of a\n"
+    "running run: the best model so far is used.\n"
     "\n"
     "  reln eval run test.npz\n"
     "  reln eval run test.npz --dtype f64     computed in double precision\n"
     "  reln eval run test.npz --json          {\"samples\": 1000, \"loss\": ..., \"mse\": ..., "
     "...}\n";
 
-/* What was found of all targets. */
+/* A Found holds the results for all targets. */
 typedef struct Found {
     const RelnSpec *spec;
     RelnMetrics all, each[RELN_SPEC_TARGETS];
@@ -40,7 +44,7 @@ static void print_text(const RelnMetrics *m)
         printf("below q%-3.4g %.6g\n", m->quantile[i], m->below[i]);
 }
 
-/* Print one table after another, each made by its function. */
+/* Prints one table after another, each made by its function. */
 static CliExit show(RelnCtx *ctx, const RelnScores *s, const RelnSpecTarget *target, int which)
 {
     RelnTable *table = NULL;
@@ -59,7 +63,7 @@ static CliExit show(RelnCtx *ctx, const RelnScores *s, const RelnSpecTarget *tar
     return code;
 }
 
-enum { MOST_SHOWN = 20 }; /* classes; of more, scripts get the matrix */
+enum { MOST_SHOWN = 20 }; /* number of classes; with more, only --json has the matrix */
 
 static CliExit print_scores(RelnCtx *ctx, const RelnSpecTarget *target, const RelnScores *s)
 {

@@ -1,4 +1,4 @@
-/* cmd_fit.c -- `reln fit`: a model trained on the user's arrays. */
+/* cmd_fit.c -- `reln fit`: trains a model on the user's arrays. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +9,23 @@
 #include "cli/progress.h"
 
 static const char help[] =
-    "Trains an equivariant network on your arrays. SPEC says what they are, how they transform\n"
-    "and what to learn; DATA is a .npz, a folder of .npy, a .safetensors or an .h5 file. The\n"
-    "folder then holds model.safetensors, results.json, metrics.csv and report.html, and while\n"
-    "it runs a checkpoint: after Ctrl-C, a crash or a power cut `--resume` goes on from it and\n"
-    "ends with the same weights, to the bit.\n"
+    "Trains an equivariant network on your arrays. SPEC says which arrays are inputs, how they\n"
+    "transform and what to learn; DATA is a .npz, a folder of .npy, a .safetensors or an .h5 "
+    "file.\n"
+    "The folder then holds model.safetensors, results.json, metrics.csv and report.html, and a\n"
+    "checkpoint: after Ctrl-C, a crash or a power cut `--resume` continues the run and ends with "
+    "the\n"
+    "same weights, to the bit.\n"
     "\n"
     "  reln fit --print-spec > spec.yaml      a SPEC to start from, every key explained\n"
     "  reln fit spec.yaml data.npz            into the folder run\n"
     "  reln fit spec.yaml data.npz --out a    into the folder a\n"
     "  reln fit spec.yaml 'part-*.h5'         the rows of several files, by their names\n"
     "  mpirun -n 4 reln fit spec.yaml data.npz    four processes, the same weights\n"
-    "  reln fit --resume a                    go on\n"
+    "  reln fit --resume a                    continue the run\n"
     "  reln fit spec.yaml data.npz --set train.lr=1e-3 --set model.width=32\n"
-    "  reln eval a test.npz                   how good it is on other data\n"
-    "  reln fit spec.yaml data.npz --folds 5  cross-validation; the same command goes on\n"
+    "  reln eval a test.npz                   its errors on other data\n"
+    "  reln fit spec.yaml data.npz --folds 5  cross-validation; the same command resumes it\n"
     "\n"
     "A SPEC, for pairs of matrices whose frame may change by any g in GL(3):\n"
     "\n"
@@ -41,10 +43,10 @@ typedef struct Watch {
     bool validated; /* there are samples for it: scores are not those of training */
     bool class;
     uint64_t steps_per_epoch;
-    uint64_t until; /* epoch to pause after; 0: none */
+    uint64_t until; /* epoch after which to pause; 0: none */
 } Watch;
 
-/* Print an evaluation as a line of a log. */
+/* Prints an evaluation as a line of a log. */
 static void show_row(Watch *watch, const RelnTrainProgress *p)
 {
     const RelnTrainRow *row = p->row;
@@ -165,7 +167,7 @@ static void print_text(const char *folder, const RelnFitResult *r)
     printf("report %s/report.html\n", folder);
 }
 
-/* Say in one line what a diverged run has left. */
+/* Prints one line about a diverged run and its files. */
 static CliExit diverged(const char *folder, const RelnFitResult *r)
 {
     if (!r->best)
@@ -203,7 +205,7 @@ static CliExit train(RelnCtx *ctx, RelnFit *fit, const CliArgs *args, CliShow ho
     r = reln_fit_result(fit);
     if (r.warning[0] != '\0' && !args->quiet)
         fprintf(stderr, "reln: note: %s\n", r.warning);
-    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause that --until asked for */
+    if (end == RELN_TRAIN_ASKED && !cli_asked_to_stop()) { /* the pause of --until */
         if (!args->quiet)
             printf("paused at step %llu of %llu; go on with: reln fit --resume %s\n",
                    (unsigned long long)r.step, (unsigned long long)r.n_steps, folder);

@@ -4,8 +4,10 @@
 #include "cli/cli.h"
 
 static const char help[] =
-    "Parameters, symmetry, inputs and their lifts, layers with their reps, and the cost of one\n"
-    "prediction: FLOPs, bytes, memory. All from the same plan that runs. Sets are counted full.\n"
+    "Prints parameters, symmetry, inputs and their lifts, layers with their reps, and the cost "
+    "of one\n"
+    "prediction: FLOPs, bytes, memory. The cost is that of the plan that runs, for sets of full "
+    "size.\n"
     "\n"
     "  reln info run\n"
     "  reln info run --graph                            the network, layer by layer\n"
@@ -40,7 +42,7 @@ static void close_info(Info *info)
     reln_model_destroy(info->model);
 }
 
-/* The extents of a layer's output for one sample, with a full set where it has points. */
+/* Returns the extents of a layer's output for one sample, with a full set if it has points. */
 static RelnDims layer_dims(const Info *info, const RelnNode *node)
 {
     RelnDims d = reln_node_dims(node);
@@ -92,7 +94,8 @@ static CliExit print_json(RelnCtx *ctx, const Info *info)
     return cli_print_doc(doc, root);
 }
 
-/* Which statistics predictions use: those of training, as they are, so a sample's prediction depends on nothing else. */
+/* Returns a text about the statistics that predictions use: those of training, so the prediction of a sample
+ * does not depend on others. */
 static const char *test_time(const RelnModel *model, char *text, size_t size)
 {
     const RelnStore *store = reln_model_store(model);

@@ -1,4 +1,4 @@
-/* cmd_report.c -- `reln report`: runs side by side. */
+/* cmd_report.c -- `reln report`: compares runs. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,8 +6,8 @@
 #include "cli/runs.h"
 
 static const char help[] =
-    "Puts runs side by side: a table, best first, with the settings in which they differ, and a\n"
-    "page with their curves. Runs may be going on.\n"
+    "Compares runs: a table, best first, with the settings in which they differ, and a page with\n"
+    "their curves. The runs may still be running.\n"
     "\n"
     "  reln report a b c\n"
     "  reln report a b c --out comparison.html\n";
@@ -75,7 +75,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 const CliCommand cli_cmd_report = {
     .name = "report",
     .synopsis = "report RUN... [--out FILE.html]",
-    .purpose = "runs side by side",
+    .purpose = "compare runs",
     .help = help,
     .options = CLI_OUT,
     .max_operands = CLI_MAX_OPERANDS,

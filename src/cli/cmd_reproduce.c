@@ -1,4 +1,4 @@
-/* cmd_reproduce.c -- reln reproduce: a table of the paper, ours beside theirs. */
+/* cmd_reproduce.c -- `reln reproduce`: computes a table of the paper, beside the published numbers. */
 #include <string.h>
 #include <unistd.h>
 
@@ -9,21 +9,21 @@
 
 static const char help[] =
     "Makes the data, trains every model of the table with several seeds, and prints the results "
-    "beside the paper's.\n"
-    "The folder gets results.json, metrics.csv, table.md, report.html and the trained models. "
-    "A run that is finished is\n"
-    "not made again: the same command goes on where it was stopped, and --finished makes the "
-    "tables without going on.\n"
+    "beside the published\n"
+    "ones. The folder gets results.json, metrics.csv, table.md, report.html and the trained "
+    "models. A finished run is not\n"
+    "repeated: the same command resumes where it was stopped, and --finished only makes the "
+    "tables of finished runs.\n"
     "\n"
     "  reln reproduce                                  list the tasks and their models\n"
     "  reln reproduce sp4 --scale quick\n"
-    "  reln reproduce pendulum --scale full --jobs 4   four runs at a time: small networks do not "
-    "fill many threads\n"
+    "  reln reproduce pendulum --scale full --jobs 4   four runs at a time: small networks do "
+    "not fill many threads\n"
     "  reln reproduce platonic --scale full --models reln,best --seeds 5 --out results/platonic\n";
 
 /* ---- lists --------------------------------------------------------------------------------------------------------- */
 
-/* "a|b|c", or the kind of value that an option takes. */
+/* Prints "a|b|c", or the kind of value that an option takes. */
 static void print_words(const TaskOption *o)
 {
     for (int i = 0; i < o->n_words; i++)
@@ -56,7 +56,7 @@ static CliExit list_tasks(void)
     return CLI_DONE;
 }
 
-/* Print the help of one task: its options. */
+/* Prints the help of one task: its options. */
 static void more_help(const CliArgs *args)
 {
     const Task *task = args->n_operands > 0 ? task_find(args->operands[0]) : NULL;
@@ -77,7 +77,7 @@ static CliExit fail_task(const char *word)
     return cli_fail_unknown("reproduce: there is no task", word, names, count);
 }
 
-/* ---- watching ------------------------------------------------------------------------------------------------------ */
+/* ---- progress ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Watcher {
     CliShow how;
@@ -137,7 +137,7 @@ static bool scale_of(const char *word, TaskScale *scale)
     return false;
 }
 
-/* Is the word "--name" or "--name=..."? */
+/* Returns whether the word is "--name" or "--name=...". */
 static bool names(const char *word, const char *name)
 {
     const size_t length = strlen(name);
@@ -167,7 +167,7 @@ static CliExit fail_option(const Task *task, const char *word)
     return CLI_USAGE;
 }
 
-/* The scale, and the values of the task's own options. */
+/* Checks the scale, and the values of the task's own options. */
 static CliExit check(const Task *task, const CliArgs *args, TaskRequest *request)
 {
     if (!scale_of(args->scale ? args->scale : "quick", &request->scale))
@@ -185,7 +185,7 @@ static CliExit check(const Task *task, const CliArgs *args, TaskRequest *request
     return CLI_DONE;
 }
 
-/* The command line as text, without options that do not change results. */
+/* Writes the command line as text, without options that do not change results. */
 static void command_text(const CliArgs *args, const TaskRequest *request, char *out, size_t size)
 {
     const Task *task = request->task;
@@ -278,7 +278,7 @@ const CliCommand cli_cmd_reproduce = {
     .name = "reproduce",
     .synopsis = "reproduce\nreproduce TASK [--scale smoke|quick|full] [--models LIST] [--seeds N] "
                 "[--jobs N] [--finished] [--out DIR] [--json]\nreproduce TASK --help",
-    .purpose = "tables of the paper, ours beside theirs",
+    .purpose = "tables of the paper, beside the published numbers",
     .help = help,
     .options = CLI_OUT | CLI_TASK | CLI_JOBS | CLI_KERNELS | CLI_PROGRESS | CLI_OWN,
     .max_operands = 1,

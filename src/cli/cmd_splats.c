@@ -1,4 +1,5 @@
-/* cmd_splats.c -- `reln splats`: what is in a file of splats or a mesh, and arrays for `reln fit` from such files. */
+/* cmd_splats.c -- `reln splats`: describes a file of splats or a mesh, and makes arrays for `reln fit` from
+ * such files. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +8,16 @@
 #include "tasks/splats/data.h"
 
 static const char help[] =
-    "info reads a file of 3-D Gaussian splats (.ply, .splat) piece by piece, in the memory of a\n"
-    "piece: how many, where, how large, how opaque; of a mesh (.off) its triangles and their "
-    "area.\n"
-    "--report writes a page with histograms and a picture. convert makes arrays of sets for reln "
-    "fit, of files or of folders whose folders are\n"
-    "classes (CLASS/FILE, or CLASS/train/FILE and CLASS/test/FILE), meshes (.off) too: the "
-    "--splats\n"
-    "farthest splats of each object, centred in the unit ball.\n"
+    "info reads a file of 3-D Gaussian splats (.ply, .splat) piece by piece, so memory does not "
+    "grow\n"
+    "with the file, and prints their number, extent, sizes and opacities; for a mesh (.off) it "
+    "prints\n"
+    "the number of triangles and their area. --report writes a page with histograms and a "
+    "picture.\n"
+    "convert makes arrays of sets for reln fit, from a file or from a folder with one subfolder "
+    "for\n"
+    "each class (CLASS/FILE, or CLASS/train/FILE and CLASS/test/FILE), also of meshes (.off): the\n"
+    "--splats farthest splats of each object, centred in the unit ball.\n"
     "\n"
     "  reln splats info scene.ply\n"
     "  reln splats info scene.ply --report scene.html\n"
@@ -25,7 +28,7 @@ static const char help[] =
 
 enum { PIECE = 4096, SHOWN = 3000, BINS = 120 };
 
-/* Numbers of all splats by bins of equal width, and their ends. */
+/* Bins counts the numbers of all splats in bins of equal width. */
 typedef struct Bins {
     double low, width; /* of the first bin */
     double count[BINS];
@@ -41,7 +44,7 @@ static void bins_add(Bins *b, double x)
     b->most = fmax(b->most, x);
 }
 
-/* The value below which a share lies, to a bin. */
+/* Returns the value below which a share lies, to the width of a bin. */
 static double bins_share(const Bins *b, double n, double share)
 {
     double sum = 0;
@@ -58,9 +61,9 @@ typedef struct Survey {
     RelnSplatInfo info;
     double low[3], high[3];
     Bins opacity, scale[3];     /* scale: log10 of the longest, middle, shortest */
-    ptrdiff_t n, shown;         /* n: splats, or vertices of a mesh */
-    ptrdiff_t triangles;        /* of a mesh; -1: these are splats */
-    double area;                /* of its triangles */
+    ptrdiff_t n, shown;         /* n: number of splats, or of vertices of a mesh */
+    ptrdiff_t triangles;        /* number of triangles of a mesh; -1 for splats */
+    double area;                /* total area of its triangles */
     double (*rows)[RELN_SPLAT]; /* (SHOWN): each splat with the same chance */
 } Survey;
 
@@ -80,7 +83,7 @@ static void survey_add(Survey *s, RelnRng *rng, const double *row)
     double t[3] = {row[RELN_SPLAT_SCALE], row[RELN_SPLAT_SCALE + 1], row[RELN_SPLAT_SCALE + 2]};
     const uint64_t place = s->n < SHOWN ? (uint64_t)s->n : reln_rng_below(rng, (uint64_t)s->n + 1);
 
-    for (int i = 0; i < 3; i++) /* falling */
+    for (int i = 0; i < 3; i++) /* descending */
         for (int j = i + 1; j < 3; j++)
             if (t[j] > t[i]) {
                 const double kept = t[i];
@@ -134,7 +137,7 @@ static double triangle_area(const RelnMesh *mesh, ptrdiff_t t)
     return sqrt(square) / 2;
 }
 
-/* Points of the surface stand for it in pictures. A mesh without area has none. */
+/* Draws points of the surface, which represent it in pictures. A mesh without area has none. */
 static RelnStatus survey_surface(const RelnMesh *mesh, Survey *s)
 {
     RelnRng rng = reln_rng(1, 1);
@@ -379,7 +382,8 @@ static CliExit info(RelnCtx *ctx, const CliArgs *args)
 
 /* ---- convert --------------------------------------------------------------------------------------------------------------- */
 
-/* Arrays of a set of objects: position (N, n, 3), covariance (N, n, 3, 3), opacity (N, n), colour (N, n, 3), label (N). */
+/* Saves the arrays of a set of objects: position (N, n, 3), covariance (N, n, 3, 3), opacity (N, n), colour
+ * (N, n, 3), label (N). */
 static RelnStatus save(RelnCtx *ctx, const char *path, const SplatsObjects *o)
 {
     const ptrdiff_t n = o->n * o->splats;
@@ -474,7 +478,7 @@ const CliCommand cli_cmd_splats = {
     .name = "splats",
     .synopsis = "splats info FILE [--report PAGE]\nsplats convert FILE-OR-FOLDER --out FILE.npz "
                 "[--splats N]",
-    .purpose = "what is in a file of 3-D Gaussian splats, and arrays from such files and meshes",
+    .purpose = "describe files of 3-D Gaussian splats; make arrays from such files and meshes",
     .help = help,
     .options = CLI_OUT | CLI_SPLATS | CLI_REPORT,
     .max_operands = 2,

@@ -13,14 +13,16 @@
 #include "cli/runs.h"
 
 static const char help[] =
-    "Trains a SPEC with every combination of the values that --over gives for its keys, or with\n"
-    "--random N draws of them. Values are a list, 1e-3,3e-3, or a range, 16..64: 16, 32, 64 in a\n"
-    "grid, and any number between, evenly by its logarithm, when drawn. --halving trains all runs\n"
-    "for a part of their epochs and goes on with the better half, again and again: all runs of a\n"
-    "rung end before the next begins, so the result does not depend on --jobs; ties go to the "
-    "lower\n"
-    "number. The score is the best validation score. The same command goes on where it was "
-    "stopped.\n"
+    "Trains a SPEC with every combination of the values of --over, or with N random draws of them\n"
+    "(--random N). Values are a list, 1e-3,3e-3, or a range, 16..64: in a grid 16, 32, 64, in "
+    "random\n"
+    "draws any number between, uniform in its logarithm. --halving trains all runs for a part of "
+    "their\n"
+    "epochs and continues with the better half, repeatedly: all runs of a rung end before the "
+    "next\n"
+    "rung begins, so the result does not depend on --jobs; ties go to the lower number. The "
+    "score is\n"
+    "the best validation score. If it was stopped, the same command resumes it.\n"
     "\n"
     "  reln sweep spec.yaml train.npz --over train.lr=1e-3,3e-3 --over model.width=16..64\n"
     "  reln sweep spec.yaml train.npz --over train.lr=1e-4..1e-2 --random 20 --halving --jobs 2\n";
@@ -41,7 +43,7 @@ typedef struct Sweep {
     int n_over;
     Over over[MOST_OVER];
     int n_runs;
-    double length; /* epochs or steps of a whole run, as the SPEC counts */
+    double length; /* epochs or steps of a whole run, in the unit of the SPEC */
     CliShow how;
 } Sweep;
 
@@ -78,7 +80,7 @@ static bool add_value(Over *o, const char *text, size_t length)
     return true;
 }
 
-/* Read values between commas; commas inside of brackets belong to a value. */
+/* Reads values separated by commas; commas inside brackets belong to a value. */
 static bool read_list(const char *text, Over *o)
 {
     const char *from = text;
@@ -97,7 +99,7 @@ static bool read_list(const char *text, Over *o)
     }
 }
 
-/* Turn a range into the values a, 2a, 4a ... up to b, for a grid. */
+/* Converts a range to the values a, 2a, 4a ... up to b, for a grid. */
 static bool spread(Over *o)
 {
     char text[VALUE];
@@ -127,8 +129,8 @@ static CliExit read_over(const char *text, bool random, Over *o)
                       text, MOST_VALUES);
 }
 
-/* The setting of a key in a run, counted from 0: in a grid the last key runs fastest; random draws are a function of
- * seed, run and key. */
+/* Writes the setting of a key in a run, counted from 0: in a grid the last key changes fastest; random draws
+ * are a function of seed, run and key. */
 static void setting(const Sweep *s, int run, int over, char text[SETTING])
 {
     const Over *o = &s->over[over];
@@ -184,7 +186,7 @@ static CliExit plan(RelnCtx *ctx, Sweep *s)
                : CLI_DONE;
 }
 
-/* Read the settings of every run once, before the first run begins. */
+/* Checks the settings of every run before the first run begins. */
 static CliExit check(RelnCtx *ctx, const Sweep *s)
 {
     const char *sets[CLI_MAX_SETS + MOST_OVER];
@@ -212,7 +214,7 @@ static void folder_of(const Sweep *s, int run, char path[PATH])
     snprintf(path, PATH, "%s/run-%03d", s->folder, run + 1);
 }
 
-/* Write the description of the sweep to its folder; a folder that holds another sweep is refused. */
+/* Writes the description of the sweep to its folder; a folder that holds another sweep is refused. */
 static CliExit enter(RelnCtx *ctx, const Sweep *s)
 {
     const CliArgs *args = s->args;
@@ -245,8 +247,8 @@ static CliExit enter(RelnCtx *ctx, const Sweep *s)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------------ */
 
-/* In the child: become `reln fit`. The child ends with its parent, or else the next sweep would find its folder
- * locked. */
+/* In the child: executes `reln fit`. The child ends with its parent; otherwise the next sweep would find its
+ * folder locked. */
 static void become(const Sweep *s, int run, double until, int threads)
 {
     char folder[PATH], sets[MOST_OVER][SETTING], budget[32], number[16], checkpoint[PATH + 32];
@@ -305,7 +307,7 @@ static CliExit reached(RelnCtx *ctx, const Sweep *s, int run, double until, bool
     return code;
 }
 
-/* Wait for one child; a run that diverged has ended, too. */
+/* Waits for one child; a run that diverged has ended, too. */
 static CliExit collect(Child *children, int jobs)
 {
     int state = 0;
@@ -334,7 +336,7 @@ static void end_all(Child *children, int jobs)
             continue;
 }
 
-/* Train all runs of the list up to an epoch, `jobs` at a time. */
+/* Trains all runs of the list up to an epoch, `jobs` at a time. */
 static CliExit train(RelnCtx *ctx, const Sweep *s, int n, const int *list, double until)
 {
     const int cores = cli_threads(s->args);
@@ -401,7 +403,7 @@ static CliExit score_of(RelnCtx *ctx, const Sweep *s, int run, double until, dou
     return code;
 }
 
-/* Keep the better half of the runs, in the order of their numbers. */
+/* Keeps the better half of the runs, in the order of their numbers. */
 static CliExit halve(RelnCtx *ctx, const Sweep *s, double until, int *n, int *list)
 {
     double scores[MOST_RUNS];

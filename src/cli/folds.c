@@ -1,4 +1,5 @@
-/* folds.c -- `reln fit --folds`: a run for each fold, and all of them judged together on what they have not seen. */
+/* folds.c -- `reln fit --folds`: trains one run for each fold, and evaluates all of them together on the
+ * samples that each has not seen. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ typedef struct Work {
 
 /* ---- training ------------------------------------------------------------------------------------------------------------ */
 
-/* A number, or the folds of an array. */
+/* Reads a number of folds, or the folds of an array. */
 static CliExit count_folds(Work *w)
 {
     const char *text = w->args->folds;
@@ -61,7 +62,7 @@ static bool begun(const Work *w, int fold)
     return reln_file_exists(path);
 }
 
-/* Train on all folds but one. A run that is there goes on; one that has ended stays. */
+/* Trains on all folds but one. An existing run is resumed; a finished one is kept. */
 static CliExit train(Work *w, int fold)
 {
     const char *text = w->args->folds;
@@ -76,14 +77,15 @@ static CliExit train(Work *w, int fold)
         return code;
     if (!args.quiet)
         fprintf(stderr, "reln: fold %d of %d, in %s\n", fold + 1, w->n, w->folders[fold]);
-    args.quiet = true; /* the summary is that of all folds */
+    args.quiet = true; /* the summary is printed for all folds together */
     args.json = false;
     return cli_fit_in(w->ctx, &args, w->folders[fold], begun(w, fold), set);
 }
 
 /* ---- results ------------------------------------------------------------------------------------------------------------- */
 
-/* A row for each metric: all samples with the bootstrap's error, and mean and deviation over folds. */
+/* Adds a row for each metric: all samples with the bootstrap's error, and mean and standard deviation over
+ * folds. */
 static void fill_table(const RelnFolds *f, int target, RelnTable *table)
 {
     double pooled[RELN_METRICS], error[RELN_METRICS], fold[RELN_METRICS];
@@ -124,7 +126,7 @@ static void fill_table(const RelnFolds *f, int target, RelnTable *table)
 
 typedef CliExit Use(const Work *w, RelnTable *table, void *self);
 
-/* Make a table of each target, and one of the scores of classes, and use it. */
+/* Makes a table for each target, and one of the scores of classes, and uses it. */
 static CliExit each_table(const Work *w, Use *use, void *self)
 {
     CliExit code = CLI_DONE;

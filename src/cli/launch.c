@@ -1,8 +1,8 @@
 /* launch.c -- see launch.h.
  *
- * Open MPI and MPICH do not understand each other's programs, so there is one of each, reln-openmpi and reln-mpich: this
- * program with one file more (mpi/reln_mpi.c). The plain program looks for what a launcher puts into the environment and
- * becomes the one that fits; with no launcher it needs no MPI. */
+ * Programs of Open MPI and MPICH are not compatible, so there is one of each, reln-openmpi and reln-mpich: this
+ * program with one more file (mpi/reln_mpi.c). The plain program looks for the variables that a launcher sets in the
+ * environment and executes the matching program; without a launcher it needs no MPI. */
 #define _DEFAULT_SOURCE /* NOLINT(bugprone-reserved-identifier) */
 #include "cli/launch.h"
 
@@ -43,15 +43,16 @@ void cli_hush(void)
     (void)close(nowhere);
 }
 
-/* ---- what launchers say ----------------------------------------------------------------------------------------- */
+/* ---- recognising launchers -------------------------------------------------------------------------------------- */
 
 typedef struct Launcher {
-    const char *mpi;   /* which program */
+    const char *mpi;   /* the MPI, and so the program */
     const char *size;  /* the variable with the number of processes */
-    const char *proof; /* a variable that must be there as well */
+    const char *proof; /* a variable that must also be set */
 } Launcher;
 
-/* The first that fits. Slurm says its number to every step; the kind of start tells which MPI is meant. */
+/* The first match is used. Slurm sets its number for every step; the kind of start tells which MPI is
+ * meant. */
 static const Launcher launchers[] = {
     {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
     {"mpich", "PMI_SIZE", "PMI_RANK"},
@@ -110,7 +111,8 @@ CliExit cli_split(int n_parts, int *part, const RelnComm **out)
 
 #else
 
-/* Beside this program, where it is built; in ../libexec/reln, where it is installed; where it was configured to be. */
+/* Looks beside this program, where it is built; in ../libexec/reln, where it is installed; and in the
+ * configured directory. */
 static bool find_program(const char *mpi, char path[PATH_MAX])
 {
     static const char *const places[] = {"", "../libexec/reln/"};

@@ -4,20 +4,20 @@
 
 #include "cli/cli.h"
 
-/* Join the other processes, if a launcher has announced any: the program that is linked with the launcher's MPI takes over, or
- * this is it. CLI_DONE: go on. */
+/* Joins the other processes, if a launcher has started any: executes the program that is linked with the
+ * launcher's MPI, unless this is it. CLI_DONE: continue. */
 CliExit cli_launch(int *argc, char ***argv);
-/* Leave them; end them all at once if this one has failed where they do not hear of it. */
+/* Leaves the ranks. If this process failed where the others cannot learn of it, ends all of them at once. */
 void cli_leave(CliExit code, bool unheard);
-/* Only rank 0 is heard from here on. */
+/* Silences all ranks but rank 0 from here on. */
 void cli_hush(void);
 
-/* The ranks; NULL: this process alone. */
+/* Returns the ranks; NULL: this process alone. */
 const RelnComm *cli_comm(void);
-/* Is this the process that speaks? */
+/* Returns whether this process may print. */
 bool cli_speaks(void);
-/* Parts of the ranks, the same number in each but for one: this rank's is *out. To be called by all of them. CLI_DONE or a
- * failure, after a message. */
+/* Divides the ranks into parts of equal size, up to one: this rank's part is *out. All ranks must call it.
+ * Returns CLI_DONE, or a failure after a message. */
 CliExit cli_split(int n_parts, int *part, const RelnComm **out);
 
 #endif

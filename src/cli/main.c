@@ -1,4 +1,4 @@
-/* main.c -- the program `reln`: finds the command, runs it, and makes sure that its output arrived. */
+/* main.c -- the program `reln`: finds the command, runs it, and checks that its output was written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -117,8 +117,8 @@ static CliExit show_command_help(const CliCommand *command, const CliArgs *args)
     return CLI_DONE;
 }
 
-/* Check that the stack is large enough, since an overflow could not be reported. The largest frames are below 70 kB and
- * no recursion is deep. */
+/* Checks that the stack is large enough, since an overflow could not be reported. The largest frames are
+ * below 70 kB and no recursion is deep. */
 static CliExit check_stack(void)
 {
     enum { LEAST = 256 << 10 };
@@ -210,18 +210,21 @@ static CliExit run(int argc, char **argv)
     return command ? run_command(command, argc - 2, argv + 2) : fail_unknown(argv[1]);
 }
 
-/* Open /dev/null in place of each standard stream that is closed. Otherwise the next file that is opened would get the
- * stream's number, and messages would go into that file. The replacement can be neither read nor written, so that using
- * it still fails. SIGXFSZ is ignored: a limit on the size of files then gives an error of write(). */
+/* Opens /dev/null in place of each standard stream that is closed. Otherwise the next file that is opened
+ * would get the stream's number, and messages would go into that file. The replacement can be neither read
+ * nor written, so that using it still fails. SIGXFSZ is ignored: a limit on the size of files then gives an
+ * error of write(). */
 static void guard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1)
-            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* the lowest number free: fd */
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* open() returns the lowest free number,
+                                                                     * which is fd */
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Run a command. Output that was not written is a failure, even when the work was done: a full disk shows only here. */
+/* Runs a command. Output that could not be written is a failure, even if the work was done: only here is a
+ * full disk noticed. */
 int main(int argc, char **argv)
 {
     CliExit code;

@@ -6,8 +6,8 @@
 
 /* ---- troff ---------------------------------------------------------------------------------------------------- */
 
-/* Write one line of text as troff: backslashes are doubled, hyphens stay hyphens that can be copied, and a period or a
- * quote at the beginning is not taken for a request. */
+/* Writes one line of text as troff: backslashes are doubled, hyphens stay hyphens that can be copied, and a
+ * period or a quote at the beginning is not taken for a request. */
 static void troff(const char *text, int length)
 {
     if (length > 0 && (text[0] == '.' || text[0] == '\''))
@@ -43,7 +43,7 @@ static void troff_line(const char *text)
     putchar('\n');
 }
 
-/* Help texts have paragraphs that are filled and indented lines that are kept. */
+/* Writes a help text: paragraphs are filled, indented lines are kept. */
 static void troff_help(const char *help)
 {
     bool kept = false;
@@ -177,14 +177,14 @@ static Value value_of(const CliOption *o)
     return strchr(o->value, '|') ? WORDS : ANY;
 }
 
-/* Print the words of "a|b|c" with another separator. */
+/* Prints the words of "a|b|c" with another separator. */
 static void put_words(const char *value, char separator)
 {
     for (; *value; value++)
         putchar(*value == '|' ? separator : *value);
 }
 
-/* Print text within single quotes of a shell. `colon` is printed for a colon, which zsh gives a meaning. */
+/* Prints text within single quotes of a shell. `colon` is printed for a colon, which has a meaning in zsh. */
 static void put_text(const char *text, const char *colon)
 {
     for (; *text; text++)

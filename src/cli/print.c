@@ -1,4 +1,5 @@
-/* print.c -- results on standard output: trees as JSON, tables as text. A failed write is noticed when the program ends. */
+/* print.c -- prints results on standard output: trees as JSON, tables as text. A failed write is detected
+ * when the program ends. */
 #include <string.h>
 #include <unistd.h>
 
@@ -71,7 +72,7 @@ int cli_threads(const CliArgs *args)
 
     if (args->threads > 0)
         return (int)args->threads;
-    if (cli_comm()) /* a launcher starts as many processes as there is room for */
+    if (cli_comm()) /* a launcher starts as many processes as there are cores for */
         return 1;
     return cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
 }

@@ -65,7 +65,7 @@ int cli_terminal_width(int file)
     return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* The width of the terminal: a wider line would continue in the next one, and could not be wiped. */
+/* Returns the width of the terminal: a wider line would wrap, and could not be erased. */
 static int line_width(void)
 {
     const int width = cli_terminal_width(STDERR_FILENO);
@@ -78,14 +78,14 @@ static void show_line(CliProgress *progress, const char *line)
     const int most = line_width(), length = (int)strlen(line);
     const int width = length < most ? length : most;
 
-    /* blanks wipe the rest of a longer last line */
+    /* blanks erase the rest of a longer last line */
     fprintf(stderr, "\r%.*s%*s", width, line, progress->width > width ? progress->width - width : 0,
             "");
     (void)fflush(stderr);
     progress->width = width;
 }
 
-/* Is it time for another line? The time of the last line is noted. */
+/* Returns whether it is time for another line, and records the time. */
 static bool due(CliProgress *progress, double now, bool last)
 {
     const double pace = progress->shown ? 0.1 : progress->pace;
@@ -164,7 +164,7 @@ void cli_catch_signals(void)
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGUSR1, &action, NULL); /* schedulers send it some time before the end */
+    (void)sigaction(SIGUSR1, &action, NULL); /* schedulers send it some time before the job ends */
 }
 
 int cli_asked_to_stop(void)

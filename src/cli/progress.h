@@ -1,4 +1,5 @@
-/* progress.h -- the progress of long work on a terminal: share, speed, time left; and requests to stop. */
+/* progress.h -- shows the progress of long work on a terminal: share, speed, time left; and handles requests
+ * to stop. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -7,24 +8,24 @@
 
 #include "cli/cli.h"
 
-/* The way that long work is shown on stderr. */
+/* How long work is shown on stderr. */
 typedef enum CliShow {
     CLI_SHOW_NONE,
     CLI_SHOW_BAR,  /* one line, rewritten at most ten times a second */
-    CLI_SHOW_PLAIN /* a line for each evaluation, or each half minute; for files and pipes */
+    CLI_SHOW_PLAIN /* a line for each evaluation, or every half minute; for files and pipes */
 } CliShow;
 
 typedef struct CliProgress {
-    bool shown;         /* as a line that is rewritten */
-    bool plain;         /* as lines */
+    bool shown;         /* shown as a line that is rewritten */
+    bool plain;         /* shown as lines */
     double began, last; /* seconds */
-    double pace; /* seconds between lines of cli_progress_show(), where lines are shown; 0: none */
-    uint64_t first; /* steps that were done when it began: a resumed run */
-    int width;      /* of the line that is on the screen */
+    double pace; /* seconds between lines of cli_progress_show(), if lines are shown; 0: none */
+    uint64_t first; /* steps done before it began: a resumed run */
+    int width;      /* width of the line that is on the screen */
 } CliProgress;
 
-/* The choice of --progress: auto is a bar on a terminal and lines elsewhere, --quiet is none. False, after a message,
- * when the word is unknown. */
+/* Reads --progress: auto is a bar on a terminal and lines elsewhere, --quiet is none. Returns false, after a
+ * message, when the word is unknown. */
 bool cli_progress_how(const CliArgs *args, CliShow *out);
 /* Begins to show progress, on a terminal and unless `quiet`. */
 CliProgress cli_progress_begin(bool quiet, uint64_t first);
@@ -33,23 +34,24 @@ CliProgress cli_progress_begin_as(CliShow how, uint64_t first);
 void cli_progress_show(CliProgress *progress, uint64_t step, uint64_t n_steps, const char *what);
 /* Shows the progress of work that is not counted in steps: the share of it that is done. */
 void cli_progress_share(CliProgress *progress, double share, const char *what);
-/* Prints a line that stays, where progress is shown as lines. */
+/* Prints a permanent line, if progress is shown as lines. */
 void cli_progress_line(CliProgress *progress, const char *line);
-/* Names the current phase of work that is not counted: a line that is rewritten, or one that stays. */
+/* Names the current phase of work that is not counted: a line that is rewritten, or a permanent one. */
 void cli_progress_phase(CliProgress *progress, const char *what);
-/* Wipes the line. */
+/* Erases the line. */
 void cli_progress_end(CliProgress *progress);
 
-/* The columns of the terminal behind a file; 0 when the file is no terminal, or the width is unknown. */
+/* Returns the columns of a terminal; 0 when the file is not a terminal, or the width is unknown. */
 int cli_terminal_width(int file);
 /* "1h02m", "3m20s", "4.1 s" */
 void cli_duration(double seconds, char *text, size_t size);
 
-/* Lets SIGINT and SIGTERM no longer end the program at once: cli_asked_to_stop() returns the signal that came, 0 when
- * none did. A second signal does end the program. */
+/* Catches SIGINT and SIGTERM: they no longer end the program at once, and cli_asked_to_stop() returns the
+ * signal, 0 if there was none. A second signal ends the program. */
 void cli_catch_signals(void);
 int cli_asked_to_stop(void);
-/* The exit code for the signal that came: CLI_INTERRUPTED or CLI_TERMINATED; CLI_DONE when none came. */
+/* Returns the exit code for the caught signal: CLI_INTERRUPTED or CLI_TERMINATED; CLI_DONE when there was
+ * none. */
 CliExit cli_exit_of_signal(void);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { LINE = 1024, SCORE_COLUMN = 6, MOST_KEYS = 8, KEY = 96, VALUE = 48 };
 
-/* Number `column` of a line of numbers with commas between them; false: the line has fewer. */
+/* Reads number `column` of a line of numbers separated by commas; returns false if the line has fewer. */
 static bool column_of(const char *line, int column, double *out)
 {
     char *end = NULL;
@@ -41,7 +41,7 @@ static bool grow(CliRun *run, int *room)
     return true;
 }
 
-/* Read the curves of a run. A last line without its end is still being written, and is ignored. */
+/* Reads the curves of a run. A last line without its end is still being written, and is ignored. */
 static CliExit read_curves(CliRun *run)
 {
     char path[640], line[LINE];
@@ -133,7 +133,7 @@ static const RelnDocNode *spec_of(const CliRun *run)
     return run->results ? reln_doc_get(reln_doc_root(run->results), "spec") : NULL;
 }
 
-/* The value of "train.lr" as text; "" where there is none. */
+/* Returns the value of a key such as "train.lr" as text; "" if there is none. */
 static const char *value_of(const CliRun *run, const char *key, char text[VALUE])
 {
     const RelnDocNode *node = spec_of(run);
@@ -198,9 +198,9 @@ static Keys keys_of(int n, const CliRun *runs)
     return keys;
 }
 
-/* ---- side by side ----------------------------------------------------------------------------------------------------------- */
+/* ---- comparison --------------------------------------------------------------------------------------------------------- */
 
-/* Sort runs by score, and equal scores by number. */
+/* Sorts runs by score, and equal scores by number. */
 static void sort(int n, const CliRun *runs, int *order)
 {
     int row;
@@ -266,7 +266,8 @@ CliExit cli_runs_table(RelnCtx *ctx, int n, const CliRun *runs, RelnTable *table
     return CLI_DONE;
 }
 
-/* The axis of scores: logarithmic, unless one of them is not positive, as likelihoods may be. */
+/* Returns the scale of the axis of scores: logarithmic, unless one of them is not positive, as likelihoods
+ * may be. */
 static RelnScale score_axis(int n, const CliRun *runs)
 {
     for (int i = 0; i < n; i++)
@@ -276,7 +277,7 @@ static RelnScale score_axis(int n, const CliRun *runs)
     return RELN_AXIS_LOG;
 }
 
-/* Score against a setting that is a number in every run. */
+/* Plots the score against a setting that is a number in every run. */
 static void key_plot(RelnPage *page, const char *key, int n, const CliRun *runs, double *x)
 {
     double *y = x + n, low = HUGE_VAL, high = -HUGE_VAL;

@@ -1,4 +1,5 @@
-/* certify.c -- proves a model's promise in exact arithmetic: its lifts, and the graph of its network. */
+/* certify.c -- proves in exact arithmetic that a model is equivariant: its lifts, and the graph of its
+ * network. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static RelnStatus claim_all(RelnModel *model, RelnClaims *claims)
     return status;
 }
 
-/* Add a claim to the certificate, whose verdict is that of its worst claim. */
+/* Adds a claim to the certificate, whose verdict is that of its worst claim. */
 static void weigh(const RelnClaim *c, RelnCertificate *out)
 {
     static const RelnProved verdicts[] = {[RELN_CLAIM_PROVED] = RELN_PROVED,

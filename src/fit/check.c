@@ -1,7 +1,7 @@
-/* check.c -- does a model keep its promise? The check compares f(g x) with g f(x), layer by layer.
+/* check.c -- measures whether a model is equivariant: compares f(g x) with g f(x), layer by layer.
  *
  * Every draw is one sample and one group element, so one run of a plan with the unmoved samples and one run with all
- * samples moved give a whole column of the table. The promise is judged in double precision, whatever the model was
+ * samples moved give a whole column of the table. The verdict is made in double precision, whatever the model was
  * trained in: an error there is rounding or a mistake, and rounding is bounded. Moving the input rounds it, and a
  * network amplifies this rounding: the factor is measured by changing the input a little.
  */
@@ -17,13 +17,13 @@
 #include "reln/fit.h"
 #include "reln/random.h"
 
-/* One network with its tapped layers, in one precision. */
+/* A Net is one network with its tapped layers, in one precision. */
 typedef struct Net {
-    RelnModel *model; /* made here and destroyed with it, or the caller's */
+    RelnModel *model; /* the caller's, or made here and destroyed with the Net */
     bool owned;
     RelnModelGraph graph;
     int first_output;               /* layers from here on are outputs of targets */
-    int target_of[RELN_MODEL_TAPS]; /* of those */
+    int target_of[RELN_MODEL_TAPS]; /* the target of each output */
     RelnPlan *plan;
     RelnData *data;
     RelnElement **elements; /* one for each draw, in the groups of this model */
@@ -33,22 +33,24 @@ typedef struct Checker {
     RelnCtx *ctx;
     RelnArena arena;
     RelnModel *model;
-    int total, n_inputs;    /* draws of each condition number */
-    int draws, first, room; /* a block of them: how many, from which on, and the most at a time */
-    int blocks;             /* so far */
-    const ptrdiff_t *rows;  /* of the archive, one for each draw; NULL: the first */
+    int total, n_inputs; /* number of draws of each condition number */
+    int draws, first,
+        room;   /* the current block: number of draws, first draw, and largest number of draws */
+    int blocks; /* number of blocks so far */
+    const ptrdiff_t *rows; /* rows of the archive, one for each draw; NULL: the first rows */
     RelnPool *pool;
-    Net own, wide; /* in its own precision and in double; one and the same when that is double */
+    Net own, wide;        /* in its own precision and in double; the same Net if that is double */
     RelnArchive *archive; /* the caller's samples, or */
-    RelnArray *random;    /* our own, where they are `drawn` */
+    RelnArray *random;    /* random samples, if they are `drawn` */
     bool drawn;
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
+    ptrdiff_t *block_rows; /* (draws): their rows of the archive */
     double *mask;          /* (draws, points), or NULL without points */
     ptrdiff_t *first_row;  /* (draws + 1): the points of a draw among those of all, or NULL */
-    double *errors;        /* of all draws: (conditions, precisions, layers, total) */
+    double *errors;        /* errors of all draws: (conditions, precisions, layers, total) */
 } Checker;
 
-/* The values of the tapped layers of both networks for the unmoved samples of a block. */
+/* A Plain holds the values of the tapped layers of both networks for the unmoved samples of a block. */
 typedef struct Plain {
     RelnArena arena;
     double *wide[RELN_MODEL_TAPS], *own[RELN_MODEL_TAPS];
@@ -58,7 +60,7 @@ enum { WIDE, OWN, PRECISIONS };
 
 /* ---- samples ------------------------------------------------------------------------------------------------------ */
 
-/* Set the shape that the SPEC wants of an array: (draws, [points,] [channels,] ...). */
+/* Sets the shape of an array that the SPEC asks for: (draws, [points,] [channels,] ...). */
 static void describe(const Checker *c, int input, RelnArray *array)
 {
     const RelnSpecInput *spec = &reln_model_spec(c->model)->input[input];
@@ -76,7 +78,7 @@ static void describe(const Checker *c, int input, RelnArray *array)
         array->dims[array->rank++] = dims[i];
 }
 
-/* Is an array of that name among the first `count`? Inputs of points share their mask. */
+/* Returns whether an array of that name is among the first `count`. Inputs of points share their mask. */
 static bool shared(const Checker *c, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
@@ -85,7 +87,7 @@ static bool shared(const Checker *c, int count, const char *name)
     return false;
 }
 
-/* Add an array (draws, [each]) of one value: the mask of full sets, or their counts. */
+/* Adds an array (draws, [each]) of one value: the mask of full sets, or their counts. */
 static RelnStatus add_constant(Checker *c, const char *name, int each, double value, int *count)
 {
     const size_t n = (size_t)c->draws * (size_t)each;
@@ -100,12 +102,32 @@ static RelnStatus add_constant(Checker *c, const char *name, int each, double va
     return values ? RELN_OK : RELN_ERR_NOMEM;
 }
 
+/* Add edges from every point to the next, and from the last to the first. */
+static RelnStatus add_edges(Checker *c, int *count)
+{
+    const RelnSpecEdges *e = &reln_model_spec(c->model)->edges;
+    const int points = reln_model_points(c->model);
+    double *values =
+        reln_arena_alloc(&c->arena, (size_t)c->draws * (size_t)points * 2, sizeof *values);
+
+    for (int i = 0; values && i < c->draws * points; i++) {
+        values[2 * i] = i % points;
+        values[2 * i + 1] = (i + 1) % points;
+    }
+    c->random[(*count)++] = (RelnArray)RELN_ARRAY(e->name, RELN_F64, values, c->draws, points, 2);
+    if (e->mask[0])
+        RELN_TRY(add_constant(c, e->mask, points, 1, count));
+    if (e->count[0])
+        RELN_TRY(add_constant(c, e->count, 1, points, count));
+    return values ? RELN_OK : RELN_ERR_NOMEM;
+}
+
 static RelnStatus make_random(Checker *c, uint64_t seed)
 {
     const RelnSpec *spec = reln_model_spec(c->model);
     int count = 0;
 
-    c->random = reln_arena_alloc(&c->arena, 2 * (size_t)c->n_inputs, sizeof *c->random);
+    c->random = reln_arena_alloc(&c->arena, 2 * (size_t)c->n_inputs + 3, sizeof *c->random);
     if (!c->random)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < c->n_inputs; i++) {
@@ -123,7 +145,11 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
             RELN_TRY(add_constant(c, spec->input[i].mask, shape->points, 1, &count));
         if (spec->input[i].count[0] && !shared(c, count, spec->input[i].count))
             RELN_TRY(add_constant(c, spec->input[i].count, 1, shape->points, &count));
+        if (spec->input[i].offsets[0] && !shared(c, count, spec->input[i].offsets))
+            RELN_TRY(add_constant(c, spec->input[i].offsets, 1, shape->points, &count));
     }
+    if (spec->edges.name[0])
+        RELN_TRY(add_edges(c, &count));
     c->drawn = true;
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
 }
@@ -144,13 +170,14 @@ static void add_output(Net *net, const char *name, int target, RelnNode *node)
 static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
 {
     net->model = model;
-    RELN_TRY(reln_data_open(model, c->archive,
-                            &(RelnDataOptions){.without_target = true, .windows = c->drawn},
-                            &net->data));
+    RELN_TRY(reln_data_open(
+        model, c->archive,
+        &(RelnDataOptions){.without_target = true, .windows = c->drawn, .known = c->rows != NULL},
+        &net->data));
     /* layers without a rep have no action of g: for an mlp only the output is compared */
     RELN_TRY(reln_model_build(model,
                               &(RelnModelOptions){.taps = reln_model_promises(model),
-                                                  .largest = reln_data_largest(net->data)},
+                                                  .sizes = reln_data_sizes(net->data)},
                               &net->graph));
     /* the outputs are the last layers */
     net->first_output = net->graph.n_taps;
@@ -176,9 +203,10 @@ static void net_close(Net *net, int draws)
         reln_model_destroy(net->model);
 }
 
-/* The layout of a tapped layer: items made of groups of (K, C); one item for each draw, or one for each point. */
+/* A TapShape is the layout of a tapped layer: items made of groups of (K, C); one item for each draw, or one
+ * for each point. */
 typedef struct TapShape {
-    ptrdiff_t items, item; /* how many, and numbers of one */
+    ptrdiff_t items, item; /* number of items, and numbers of one item */
     int k, c;
 } TapShape;
 
@@ -191,7 +219,7 @@ static TapShape tap_shape(const Net *net, int tap)
     return s;
 }
 
-/* The index of a draw's first number; draw number `draws` gives the end of the array. */
+/* Returns the index of a draw's first number; draw number `draws` gives the end of the array. */
 static ptrdiff_t begin_of(const Checker *c, const TapShape *s, int draw)
 {
     return s->item * (c->first_row && s->items != c->draws ? c->first_row[draw] : draw);
@@ -212,7 +240,7 @@ static RelnStatus net_run(const Checker *c, Net *net, double *const *inputs)
 
     for (int i = 0; i < c->n_inputs; i++)
         values[i] = inputs[i];
-    RELN_TRY(reln_data_bind_raw(net->data, net->plan, c->draws, values, c->mask));
+    RELN_TRY(reln_data_bind_raw(net->data, net->plan, c->draws, values, c->mask, c->block_rows));
     return reln_plan_run(net->plan, &(RelnRun){.n_samples = c->draws});
 }
 
@@ -248,7 +276,7 @@ static double distance(ptrdiff_t count, const double *x, const double *y)
     return sqrt(sum);
 }
 
-/* Apply rho (K, K) to every group of (K, C) of one draw. */
+/* Applies rho (K, K) to every group of (K, C) of one draw. */
 static void turn(const TapShape *s, ptrdiff_t size, const double *rho, const double *x, double *out)
 {
     for (ptrdiff_t at = 0; at < size; at += (ptrdiff_t)s->k * s->c)
@@ -261,8 +289,8 @@ static void turn(const TapShape *s, ptrdiff_t size, const double *rho, const dou
             }
 }
 
-/* Compute g f(x): by the rep of the tapped layer. In a model without a promise layers have no rep, and its output
- * transforms as the target does. */
+/* Computes g f(x) by the rep of the tapped layer. In a model without a promise layers have no rep, and its
+ * output transforms as the target does. */
 static RelnStatus carry(const Net *net, int tap, ptrdiff_t size, const RelnElement *g,
                         const double *x, double *rho, double *out)
 {
@@ -271,7 +299,7 @@ static RelnStatus carry(const Net *net, int tap, ptrdiff_t size, const RelnEleme
     memcpy(out, x, (size_t)size * sizeof *out);
     if (!g)
         return RELN_OK;
-    if (!reln_model_promises(net->model)) /* variances of an mlp are numbers */
+    if (!reln_model_promises(net->model)) /* variances of an mlp are plain numbers */
         return net->graph.taps[tap].node == net->graph.y[net->target_of[tap]]
                    ? reln_model_act_truth(net->model, net->target_of[tap], g, out)
                    : RELN_OK;
@@ -287,8 +315,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The errors of one tapped layer in a block, relative to the size of the sample's values, or to the block's mean size
- * where a sample's values are smaller. */
+/* Computes the errors of one tapped layer in a block, relative to the size of the sample's values, or to the
+ * block's mean size if a sample's values are smaller. */
 static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *plain,
                              const double *moved, bool identity, double *errors)
 {
@@ -306,7 +334,7 @@ static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *
         status =
             carry(net, tap, count, identity ? NULL : net->elements[i], plain + at, rho, wanted);
         errors[i] = size == 0.0 ? 0 : distance(count, wanted, moved + at) / size;
-        if (isnan(errors[i])) /* NaN is infinitely far from g f(x) */
+        if (isnan(errors[i])) /* NaN counts as an infinite error */
             errors[i] = HUGE_VAL;
     }
     reln_free(c->ctx, rho);
@@ -315,7 +343,7 @@ static RelnStatus tap_errors(Checker *c, const Net *net, int tap, const double *
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
-/* The address of a layer's errors. */
+/* Returns the address of a layer's errors. */
 static double *errors_of(const Checker *c, int cond, int precision, int layer)
 {
     const ptrdiff_t layers = c->wide.graph.n_taps;
@@ -323,7 +351,8 @@ static double *errors_of(const Checker *c, int cond, int precision, int layer)
     return c->errors + (((ptrdiff_t)cond * PRECISIONS + precision) * layers + layer) * c->total;
 }
 
-/* The errors of every tapped layer of a network that has just run, against its values for the unmoved samples. */
+/* Computes the errors of every tapped layer of a network that has just run, against its values for the
+ * unmoved samples. */
 static RelnStatus all_errors(Checker *c, const Net *net, double *const *plain, bool identity,
                              double *const *errors)
 {
@@ -342,8 +371,8 @@ static RelnStatus all_errors(Checker *c, const Net *net, double *const *plain, b
     return status;
 }
 
-/* The factor by which a layer enlarges the rounding of its input, measured by changing the input by a small share of
- * itself. The largest factor of all blocks counts. */
+/* Measures the factor by which a layer amplifies the rounding of its input, by changing the input by a small
+ * share of itself. The largest factor of all blocks is kept. */
 static RelnStatus gains(Checker *c, const Plain *plain, double *out)
 {
     const double change = 1e-7;
@@ -359,16 +388,17 @@ static RelnStatus gains(Checker *c, const Plain *plain, double *out)
     }
     RELN_TRY(net_run(c, &c->wide, c->moved));
     for (int t = 0; t < c->wide.graph.n_taps; t++)
-        errors[t] = errors_of(c, 0, WIDE, t) + c->first; /* free until the errors are computed */
+        errors[t] = errors_of(c, 0, WIDE, t) + c->first; /* memory that is free until the errors are
+                                                          * computed */
     RELN_TRY(all_errors(c, &c->wide, plain->wide, true, errors));
     for (int t = 0; t < c->wide.graph.n_taps; t++)
         for (int d = 0; d < c->draws; d++)
-            if (isfinite(errors[t][d])) /* only finite errors measure the gain */
+            if (isfinite(errors[t][d])) /* only finite errors measure the factor */
                 out[t] = fmax(out[t], errors[t][d] / change);
     return RELN_OK;
 }
 
-/* Draw the elements for a net: the same for every net, though each net has its own group objects. */
+/* Draws the elements for a net: the same for every net, though each net has its own group objects. */
 static RelnStatus draw(const Checker *c, Net *net, double cond, uint64_t seed)
 {
     RelnRng rng = reln_rng(seed, 1000003 + (uint64_t)c->blocks);
@@ -396,7 +426,8 @@ static RelnStatus move(Checker *c, double cond, uint64_t seed)
     return RELN_OK;
 }
 
-/* Compute a block's part of a column of the table, for one precision; `plain` must be the values of this net. */
+/* Computes a block's part of a column of the table, for one precision; `plain` must be the values of this
+ * net. */
 static RelnStatus column(Checker *c, Net *net, double *const *plain, int cond, int precision)
 {
     double *errors[RELN_MODEL_TAPS];
@@ -415,10 +446,10 @@ static RelnStatus read_plain(Checker *c, Net *net, double **plain, RelnArena *ar
     return RELN_OK;
 }
 
-/* Rounding of the moved input grows with cond^3 at most: two factors come from g X g^-1 and one from taking the error
- * relative to the result's size. A pool may choose another point where two are equal up to rounding, which gives a few
- * draws larger errors: so the promise is judged by the smallest 19 of 20 errors. A draw that gives NaN or infinity
- * breaks the promise. */
+/* Rounding of the moved input grows with cond^3 at most: two factors come from g X g^-1 and one from dividing
+ * the error by the size of the result. Where two points are equal up to rounding, a pool may choose the other
+ * one, which gives a few draws larger errors: so the smallest 19 of 20 errors decide. A draw that gives NaN
+ * or infinity fails the check. */
 static void judge(RelnCheck *out, int cond_index, double cond, int layer, double gain, double most)
 {
     const double allowed = DBL_EPSILON * (64.0 * (layer + 1) + 2 * cond * cond * cond) * gain;
@@ -428,14 +459,14 @@ static void judge(RelnCheck *out, int cond_index, double cond, int layer, double
         out->kept = false;
 }
 
-/* The error that 19 of 20 draws do not exceed; `errors` are sorted, smallest first. */
+/* Returns the error that 19 of 20 draws do not exceed; `errors` are sorted, smallest first. */
 static double most_of(const Checker *c, const double *errors)
 {
     return errors[(c->total - 1) * 19 / 20];
 }
 
-/* Note the first condition number at which the output's error is large in the model's own precision but small in
- * double. */
+/* Records the first condition number at which the output's error is large in the model's own precision but
+ * small in double. */
 static void part(RelnCheck *out, double cond, double own, double wide)
 {
     if (out->parts_at == 0.0 && own > RELN_CHECK_PARTS && !(wide > RELN_CHECK_PARTS / 10)) {
@@ -444,7 +475,7 @@ static void part(RelnCheck *out, double cond, double own, double wide)
     }
 }
 
-/* Fill in the table from the errors of all blocks. */
+/* Fills in the table from the errors of all blocks. */
 static void summarise(const Checker *c, const double *gain, RelnCheck *out)
 {
     for (int k = 0; k < out->n_conds; k++)
@@ -463,13 +494,13 @@ static void summarise(const Checker *c, const double *gain, RelnCheck *out)
         }
 }
 
-/* The row of the archive that provides the sample of a draw. */
+/* Returns the row of the archive that provides the sample of a draw. */
 static ptrdiff_t row_of(const Checker *c, int draw)
 {
     return c->rows ? c->rows[c->first + draw] : c->first + draw;
 }
 
-/* Read the samples of a block. */
+/* Reads the samples of a block. */
 static RelnStatus read_raw(Checker *c)
 {
     const int points = reln_data_places(c->wide.data);
@@ -480,6 +511,8 @@ static RelnStatus read_raw(Checker *c)
         for (int d = 0; d < c->draws; d++)
             RELN_TRY(reln_data_raw(c->wide.data, i, row_of(c, d), c->raw[i] + d * size));
     }
+    for (int d = 0; d < c->draws; d++)
+        c->block_rows[d] = row_of(c, d);
     for (int d = 0; c->mask && d < c->draws; d++) {
         RELN_TRY(reln_data_mask(c->wide.data, row_of(c, d), c->mask + (ptrdiff_t)d * points));
         c->first_row[d + 1] = c->first_row[d];
@@ -526,7 +559,7 @@ static RelnStatus fill(Checker *c, uint64_t seed, RelnCheck *out)
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Choose the condition numbers. Elements of a compact group have condition number 1, whatever is asked for. */
+/* Chooses the condition numbers. Elements of a compact group have condition number 1. */
 static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
 {
     RelnRng rng = reln_rng(1, 1);
@@ -540,9 +573,9 @@ static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
     return RELN_OK;
 }
 
-/* The number of draws in a block: as many as fill this much memory, and at least four. Every layer is stored four times
- * (the buffers of both plans, and the values of both networks for unmoved samples), and one layer twice more (its
- * values for moved samples, and g f(x)). */
+/* Returns the number of draws in a block: as many as fill this much memory, and at least four. Every layer is
+ * stored four times (the buffers of both plans, and the values of both networks for unmoved samples), and one
+ * layer twice more (its values for moved samples, and g f(x)). */
 static int block_size(const Checker *c)
 {
     const double most = 16e6;
@@ -573,7 +606,8 @@ static RelnStatus allocate(Checker *c, int n_conds)
     c->errors = reln_arena_alloc(&c->arena, columns * (size_t)c->total, sizeof *c->errors);
     c->raw = reln_arena_alloc(&c->arena, n, sizeof *c->raw);
     c->moved = reln_arena_alloc(&c->arena, n, sizeof *c->moved);
-    room = c->own.elements && c->wide.elements && c->errors && c->raw && c->moved;
+    c->block_rows = reln_arena_alloc(&c->arena, draws, sizeof *c->block_rows);
+    room = c->own.elements && c->wide.elements && c->errors && c->raw && c->moved && c->block_rows;
     for (int i = 0; room && i < c->n_inputs; i++) {
         const size_t size = draws * (size_t)reln_data_numbers(c->wide.data, i);
 
@@ -589,7 +623,7 @@ static RelnStatus allocate(Checker *c, int n_conds)
     return room ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* Open the caller's file or draw random inputs, unless an archive is given already. */
+/* Opens the caller's file or draws random inputs, unless an archive is given. */
 static RelnStatus open_source(Checker *c, const RelnCheckOptions *options)
 {
     if (c->archive)
@@ -613,8 +647,8 @@ static RelnStatus open_nets(Checker *c)
     return net_open(c, c->model, &c->own);
 }
 
-/* The text for a layer's rep. The output's rep is named as in the SPEC: "vector" stays "vector", whichever rep carries
- * it. */
+/* Returns the text for a layer's rep. The output's rep is named as in the SPEC: a target "vector" is shown as
+ * "vector", whichever rep it has. */
 static const char *rep_text(const Net *net, int tap)
 {
     const RelnTap *t = &net->graph.taps[tap];
@@ -631,7 +665,7 @@ static const char *rep_text(const Net *net, int tap)
     return reln_rep_name(reln_node_rep(t->node));
 }
 
-/* Outputs are named after their targets where there are several. */
+/* If there are several targets, outputs are named after them. */
 static void name_output(const Net *net, int tap, RelnCheckLayer *out)
 {
     const RelnSpec *spec = reln_model_spec(net->model);

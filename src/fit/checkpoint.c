@@ -1,4 +1,4 @@
-/* checkpoint.c -- the state of a trainer as one file: the layout that runs of `reln fit` and runs of tasks share. */
+/* checkpoint.c -- the state of a trainer as one file, for runs of `reln fit` and of tasks. */
 #include <string.h>
 
 #include "fit/fit.h"
@@ -42,7 +42,8 @@ RelnStatus reln_checkpoint_save(RelnCtx *ctx, const char *path, RelnTrainer *tra
     return reln_tensors_save_keeping(ctx, path, n, arrays, &(RelnMeta){n_about + 2, items});
 }
 
-/* Is this a checkpoint of an old task run, which has no format and one item of metadata, "settings"? */
+/* Returns whether this is a checkpoint of an old task run, which has no format and one item of metadata,
+ * "settings". */
 static bool is_old_task(const RelnTensors *file)
 {
     return !reln_tensors_meta(file, "reln.format") && reln_tensors_meta(file, "settings");

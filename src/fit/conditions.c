@@ -17,7 +17,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Condition numbers of the matrices of one sample; points that are masked out are zero and are left out. */
+/* Computes the condition numbers of the matrices of one sample; masked-out points are zero and are
+ * skipped. */
 static RelnStatus look(RelnModel *m, ptrdiff_t n, ptrdiff_t count, const double *x, double *out,
                        ptrdiff_t *found)
 {

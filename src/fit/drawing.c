@@ -1,4 +1,4 @@
-/* drawing.c -- the network of a model, layer by layer, on the page of a run. */
+/* drawing.c -- puts the network of a model, layer by layer, on the page of a run. */
 #include "base/text.h"
 #include "fit/fit.h"
 

@@ -1,13 +1,13 @@
-/* fingerprint.c -- a hash that tells whether the data are the same as when a run began. */
+/* fingerprint.c -- a hash that detects whether the data have changed since a run began. */
 #include <string.h>
 
 #include "fit/fit.h"
 
 enum {
     LOOKED_AT = 1 << 20
-}; /* numbers of an array that are looked at; of larger ones, rows far apart */
+}; /* numbers of an array that are read; for larger arrays, evenly spaced rows */
 
-/* Mix values into four independent hashes in turn, so that a processor works on all four at once. */
+/* Mixes values into four independent hashes in turn, so that a processor works on all four at once. */
 static void mix(uint64_t lanes[4], const double *values, ptrdiff_t count)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
@@ -19,7 +19,7 @@ static void mix(uint64_t lanes[4], const double *values, ptrdiff_t count)
     }
 }
 
-/* Hash every number of an array, in pieces of whole rows. */
+/* Hashes every number of an array, one after the other, as version 2 of the fingerprint does. */
 static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
 {
     enum { PIECE = 1 << 16 };
@@ -43,7 +43,7 @@ static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64
     return status;
 }
 
-/* Hash some rows of an array, as version 1 of the fingerprint does. */
+/* Hashes some rows of an array, as version 1 of the fingerprint does. */
 static RelnStatus hash_some(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
 {
     const RelnArray *info = reln_archive_info(archive, index);
@@ -62,8 +62,116 @@ static RelnStatus hash_some(RelnArchive *archive, int index, RelnCtx *ctx, uint6
     return status;
 }
 
-RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int version, uint64_t *out)
+/* ---- in blocks ---------------------------------------------------------------------------------------------------------- */
+
+enum { BLOCK = 1 << 20 }; /* numbers of a block, or one row if a row has more */
+
+static ptrdiff_t rows_of_block(const RelnArray *info)
 {
+    const ptrdiff_t size = reln_array_row_size(info);
+
+    return size > 0 && size < BLOCK ? BLOCK / size : 1;
+}
+
+static ptrdiff_t blocks_of(const RelnArray *info)
+{
+    const ptrdiff_t rows = reln_array_rows(info), each = rows_of_block(info);
+
+    return rows / each + (rows % each > 0);
+}
+
+/* Hashes a block, in pieces of whole rows. */
+static RelnStatus hash_block(RelnArchive *archive, int index, RelnCtx *ctx, ptrdiff_t block,
+                             uint64_t *hash)
+{
+    enum { PIECE = 1 << 16 };
+    const RelnArray *info = reln_archive_info(archive, index);
+    const ptrdiff_t rows = reln_array_rows(info), size = reln_array_row_size(info);
+    const ptrdiff_t each = rows_of_block(info), first = block * each;
+    const ptrdiff_t end = rows - first < each ? rows : first + each;
+    const ptrdiff_t most = size > 0 && size < PIECE ? PIECE / size : 1;
+    double *piece = reln_alloc_raw(ctx, (size_t)(most * (size > 0 ? size : 1)), sizeof *piece);
+    uint64_t lanes[4] = {1, 2, 3, 4};
+    RelnStatus status = piece ? RELN_OK : RELN_ERR_NOMEM;
+
+    for (ptrdiff_t i = first; i < end && status == RELN_OK; i += most) {
+        const ptrdiff_t n = end - i < most ? end - i : most;
+
+        status = reln_archive_range(archive, index, i, n, piece);
+        if (status == RELN_OK)
+            mix(lanes, piece, n * size);
+    }
+    *hash = reln_hash(RELN_HASH_SEED, lanes, sizeof lanes);
+    reln_free(ctx, piece);
+    return status;
+}
+
+/* Hashes the blocks first .. end-1, numbered through all arrays. */
+static RelnStatus hash_blocks(RelnArchive *archive, RelnCtx *ctx, ptrdiff_t first, ptrdiff_t end,
+                              uint64_t *hashes)
+{
+    ptrdiff_t at = 0;
+
+    for (int i = 0; i < reln_archive_count(archive); i++) {
+        const ptrdiff_t n = blocks_of(reln_archive_info(archive, i));
+
+        for (ptrdiff_t b = first > at ? first - at : 0; b < n && at + b < end; b++)
+            RELN_TRY(hash_block(archive, i, ctx, b, &hashes[at + b]));
+        at += n;
+    }
+    return RELN_OK;
+}
+
+/* Each rank hashes a part of the blocks; the hash of all hashes does not depend on how many ranks there are. */
+static RelnStatus hash_in_blocks(RelnArchive *archive, const RelnComm *comm, RelnCtx *ctx,
+                                 uint64_t *out)
+{
+    const int rank = reln_comm_rank(comm), size = reln_comm_size(comm);
+    size_t *begin = reln_alloc(ctx, (size_t)size + 1, sizeof *begin);
+    uint64_t *hashes = NULL;
+    ptrdiff_t n = 0;
+    RelnStatus status = begin ? RELN_OK : RELN_ERR_NOMEM;
+
+    for (int i = 0; i < reln_archive_count(archive); i++)
+        n += blocks_of(reln_archive_info(archive, i));
+    hashes = reln_alloc(ctx, (size_t)n, sizeof *hashes);
+    if (!hashes)
+        status = RELN_ERR_NOMEM;
+    if (status == RELN_OK)
+        status = hash_blocks(archive, ctx, reln_comm_part(comm, n, rank),
+                             reln_comm_part(comm, n, rank + 1), hashes);
+    status = reln_comm_agree(comm, ctx, status);
+    for (int r = 0; r <= size && status == RELN_OK; r++)
+        begin[r] = (size_t)reln_comm_part(comm, n, r) * sizeof *hashes;
+    if (status == RELN_OK)
+        status = reln_comm_gather(comm, ctx, hashes, begin);
+    if (status == RELN_OK)
+        *out = reln_hash(*out, hashes, (size_t)n * sizeof *hashes);
+    reln_free(ctx, hashes);
+    reln_free(ctx, begin);
+    return status;
+}
+
+uint64_t reln_archive_layout(const RelnArchive *archive)
+{
+    uint64_t hash = RELN_HASH_SEED;
+
+    for (int i = 0; i < reln_archive_count(archive); i++) {
+        const RelnArray *info = reln_archive_info(archive, i);
+
+        hash = reln_hash(hash, info->name, strlen(info->name));
+        hash = reln_hash(hash, info->dims, (size_t)info->rank * sizeof *info->dims);
+    }
+    return hash;
+}
+
+RelnStatus reln_archive_fingerprint(RelnArchive *archive, const RelnComm *comm, RelnCtx *ctx,
+                                    int version, uint64_t *out)
+{
+    if (version == RELN_FINGERPRINT) {
+        *out = reln_archive_layout(archive);
+        return hash_in_blocks(archive, comm, ctx, out);
+    }
     *out = RELN_HASH_SEED;
     for (int i = 0; i < reln_archive_count(archive); i++) {
         const RelnArray *info = reln_archive_info(archive, i);

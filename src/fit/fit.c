@@ -1,5 +1,6 @@
-/* fit.c -- a training run: opened or resumed, trained, saved to its folder. */
+/* fit.c -- a training run: opening, resuming, training, and saving it to its folder. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -27,18 +28,22 @@ size_t reln_peak_bytes(void)
 
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
-/* The rows of a step's batch, into fit->batch; returns their number. */
+/* Writes the rows of a step's batch to fit->batch; returns their number. */
 static ptrdiff_t choose_rows(RelnFit *fit, uint64_t step, uint64_t *epoch)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
     const ptrdiff_t first = (ptrdiff_t)(step % fit->steps_per_epoch) * batch;
     const ptrdiff_t n = smaller(fit->n_train - first, batch);
-    const ptrdiff_t *train = fit->rows + fit->n_validation;
+    const uint64_t seed = (uint64_t)fit->spec.train.seed;
 
     *epoch = step / fit->steps_per_epoch;
-    reln_shuffle((uint64_t)fit->spec.train.seed, *epoch, fit->n_train, first, n, fit->batch);
+    if (fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS)
+        reln_shuffle_blocks(seed, *epoch, fit->n_train, RELN_SHUFFLE_BLOCK, RELN_SHUFFLE_WINDOW,
+                            first, n, fit->batch);
+    else
+        reln_shuffle(seed, *epoch, fit->n_train, first, n, fit->batch);
     for (ptrdiff_t i = 0; i < n; i++)
-        fit->batch[i] = train[fit->batch[i]];
+        fit->batch[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + fit->batch[i]);
     return n;
 }
 
@@ -62,14 +67,14 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     RelnTally tally;
 
     (void)step;
-    reln_tally_init(&tally, fit->model);
+    reln_tally_init(&tally, fit->model, &fit->reader.layout);
     RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
     reln_fit_put_metrics(fit, &tally, out);
     return RELN_OK;
 }
 
-/* Write the files before the caller's watcher is told of an evaluation, so that it finds the evaluation in the
- * folder. */
+/* Writes the files before the caller's observer is told of an evaluation, so that it finds the evaluation in
+ * the folder. */
 static bool observe(void *self, const RelnTrainProgress *progress)
 {
     RelnFit *fit = self;
@@ -89,7 +94,8 @@ static bool asked(void *self)
 
 /* ---- the folder -------------------------------------------------------------------------------------------------------- */
 
-/* Is there a checkpoint or its previous version? While one is written, the other is complete. */
+/* Returns whether there is a checkpoint or its previous version. While one is written, the other is
+ * complete. */
 bool reln_fit_holds_run(const char *folder)
 {
     static const char *const names[] = {"checkpoint.safetensors",
@@ -104,24 +110,25 @@ bool reln_fit_holds_run(const char *folder)
     return held;
 }
 
-/* ---- keeping it ------------------------------------------------------------------------------------------------------ */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------------ */
 
 enum { FINGERPRINT = 32 };
 
-/* The fingerprint of all arrays that the run depends on. */
+/* Computes the fingerprint of all arrays that the run depends on. */
 static RelnStatus fingerprint(RelnFit *fit, int version, uint64_t *out)
 {
     uint64_t other = 0;
 
-    RELN_TRY(reln_archive_fingerprint(fit->archive, fit->ctx, version, out));
+    RELN_TRY(reln_archive_fingerprint(fit->archive, fit->comm, fit->ctx, version, out));
     if (!fit->validation_archive)
         return RELN_OK;
-    RELN_TRY(reln_archive_fingerprint(fit->validation_archive, fit->ctx, version, &other));
+    RELN_TRY(
+        reln_archive_fingerprint(fit->validation_archive, fit->comm, fit->ctx, version, &other));
     *out = reln_hash(*out, &other, sizeof other);
     return RELN_OK;
 }
 
-/* The fingerprint as text, with its version; version 1 is written without one. */
+/* Writes the fingerprint as text, with its version; version 1 is written without a version. */
 static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT])
 {
     if (version == 1)
@@ -130,8 +137,12 @@ static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT]
         snprintf(text, FINGERPRINT, "%d:%016llx", version, (unsigned long long)value);
 }
 
+/* Ranks share the work of the fingerprint. In addition, each rank hashes some rows of all its arrays (version
+ * 1), which detects a rank with other data. */
 static RelnStatus take_fingerprint(RelnFit *fit)
 {
+    if (fit->comm)
+        RELN_TRY(fingerprint(fit, 1, &fit->own_data));
     return fingerprint(fit, RELN_FINGERPRINT, &fit->fingerprint);
 }
 
@@ -211,7 +222,7 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     return fit->folder && fit->note ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* Make the folder and lock it: from here on no other process uses it. */
+/* Creates the folder and locks it: from here on no other process uses it. */
 static RelnStatus enter_folder(RelnFit *fit)
 {
     int swept;
@@ -221,7 +232,8 @@ static RelnStatus enter_folder(RelnFit *fit)
     return reln_folder_sweep(fit->ctx, fit->folder, &swept);
 }
 
-/* Open a file of data, and keep its absolute path, since a run may be resumed from another working directory. */
+/* Opens a file of data, and keeps its absolute path, since a run may be resumed from another working
+ * directory. */
 static RelnStatus open_archive(RelnFit *fit, const char *path, char **full_path, RelnArchive **out)
 {
     char full[4096];
@@ -233,7 +245,7 @@ static RelnStatus open_archive(RelnFit *fit, const char *path, char **full_path,
     return reln_archive_open(fit->ctx, *full_path, out);
 }
 
-/* Open the data. `validation` is the path of a separate validation file, "" when there is none. */
+/* Opens the data. `validation` is the path of a separate validation file, "" when there is none. */
 static RelnStatus open_files(RelnFit *fit, const char *data, const char *validation)
 {
     RELN_TRY(open_archive(fit, data, &fit->data_path, &fit->archive));
@@ -246,28 +258,35 @@ static RelnDataOptions data_options(const RelnFit *fit, bool augment)
 {
     return (RelnDataOptions){.augment = augment ? fit->spec.train.augment : 0,
                              .jitter = augment,
-                             .seed = (uint64_t)fit->spec.train.seed};
+                             .seed = (uint64_t)fit->spec.train.seed,
+                             .comm = fit->comm};
 }
 
-/* Choose the rows for validation and training; a separate validation file counts its rows from 0. */
+/* Chooses the rows for validation and training; a separate validation file counts its rows from 0. */
 static RelnStatus split(RelnFit *fit)
 {
-    const ptrdiff_t count = reln_data_count(fit->data);
+    const RelnSpecTrain *train = &fit->spec.train;
     const bool own = fit->validation_archive != NULL;
-    const ptrdiff_t extra = own ? reln_data_count(fit->plain) : 0;
-    ptrdiff_t n = 0, left = 0;
 
-    fit->rows = reln_arena_alloc(&fit->arena, (size_t)(count + extra), sizeof *fit->rows);
+    RELN_TRY(reln_parting_make(fit->data, &train->fold, own ? 0 : train->validation,
+                               (uint64_t)train->seed, train->shuffle == RELN_SHUFFLE_BLOCKS,
+                               &fit->parting));
+    fit->n_validation = own ? reln_data_count(fit->plain) : fit->parting.n_validation;
+    fit->n_train = fit->parting.n_train;
+    fit->rows = reln_arena_alloc(&fit->arena, (size_t)fit->n_validation, sizeof *fit->rows);
     if (!fit->rows)
         return RELN_ERR_NOMEM;
-    for (ptrdiff_t i = 0; i < extra; i++)
-        fit->rows[i] = i;
-    RELN_TRY(reln_data_divide(fit->data, &fit->spec.train.fold,
-                              own ? 0 : fit->spec.train.validation, (uint64_t)fit->spec.train.seed,
-                              fit->rows + extra, &n, &left));
-    fit->n_validation = own ? extra : n;
-    fit->n_train = left;
+    for (ptrdiff_t i = 0; i < fit->n_validation; i++)
+        fit->rows[i] = own ? i : reln_parting_row(&fit->parting, i);
     return RELN_OK;
+}
+
+static bool draws_points(const RelnSpec *spec)
+{
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].draw)
+            return true;
+    return false;
 }
 
 static RelnStatus open_sets(RelnFit *fit, bool normalise)
@@ -278,8 +297,10 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     moved.normalise = normalise;
     moved.validation = own ? 0 : fit->spec.train.validation;
     moved.fold = fit->spec.train.fold;
+    moved.blocks = fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS;
+    still.known = !own;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0)
+    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec))
         RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
                                 &fit->plain));
     RELN_TRY(reln_data_read_ahead(fit->data, fit->spec.train.batch));
@@ -295,11 +316,12 @@ static RelnStatus plan(RelnFit *fit)
                                      .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
-    RELN_TRY(reln_model_build(
-        fit->model,
-        &(RelnModelOptions){
-            .train = true, .loss = true, .largest = reln_data_largest(fit->data)},
-        &fit->net));
+    RELN_TRY(reln_model_build(fit->model,
+                              &(RelnModelOptions){.train = true,
+                                                  .loss = true,
+                                                  .weights = reln_data_weighted(fit->data),
+                                                  .sizes = reln_data_sizes(fit->data)},
+                              &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
     RELN_TRY(reln_plan_reserve(fit->plan, batch, 0));
@@ -321,20 +343,22 @@ static RelnStatus plan(RelnFit *fit)
     return reln_reader_plan(&fit->reader);
 }
 
-/* The memory that a plan will touch for n samples: only workers that get a shard touch their memory. */
+/* Returns the memory that a plan will touch for n samples: only workers that get a shard touch their
+ * memory. */
 static size_t plan_bytes(const RelnFit *fit, const RelnPlan *plan, ptrdiff_t n)
 {
     const RelnCost cost = reln_plan_cost(plan);
     const ptrdiff_t threads = fit->pool ? reln_pool_threads(fit->pool) : 1;
     const ptrdiff_t shards = (n + cost.shard - 1) / cost.shard;
     const ptrdiff_t busy = shards < threads ? shards : threads;
-    /* single precision needs half of the room for products, and never touches the other half */
+    /* single precision uses half of the memory for products */
     const size_t idle = fit->spec.train.dtype == RELN_F64 ? 0 : reln_gemm_bytes() / 2;
 
     return (cost.bytes_worker - idle) * (size_t)busy + cost.bytes_shared + cost.bytes_kept;
 }
 
-/* Bytes of parameters, states and moments, and of the copy of the best evaluation, which has no moments. */
+/* Returns the bytes of parameters, states and moments, and of the copy of the best evaluation, which has no
+ * moments. */
 static size_t store_bytes(const RelnStore *store)
 {
     size_t sum = 0;
@@ -364,6 +388,7 @@ static RelnStatus make_trainer(RelnFit *fit)
                         .store = reln_model_store(fit->model),
                         .seed = (uint64_t)fit->spec.train.seed,
                         .patience = fit->spec.train.patience,
+                        .average = fit->spec.train.average,
                         .n_metrics = fit->n_metrics,
                         .self = fit,
                         .load = load};
@@ -383,7 +408,7 @@ static RelnStatus make_trainer(RelnFit *fit)
     return reln_trainer_create(fit->ctx, &job, &fit->trainer);
 }
 
-/* Say that there are more threads, over all ranks, than a step has work for. */
+/* Notes that there are more threads, over all ranks, than a step has work for. */
 static RelnStatus note_idle(RelnFit *fit)
 {
     const RelnCost cost = reln_plan_cost(fit->plan);
@@ -404,7 +429,7 @@ static RelnStatus note_idle(RelnFit *fit)
     return fit->note ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* The rest of opening a run, after spec, data and model have been made. */
+/* Finishes opening a run, after spec, data and model have been made. */
 static RelnStatus prepare(RelnFit *fit, bool normalise)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
@@ -422,7 +447,7 @@ static RelnStatus prepare(RelnFit *fit, bool normalise)
     RELN_TRY(plan(fit));
     RELN_TRY(make_trainer(fit));
     RELN_TRY(note_idle(fit));
-    /* memory in use, data included, and memory that the steps will touch */
+    /* memory in use, including the data, and memory that the steps will touch */
     fit->planned_bytes = before + plan_bytes(fit, fit->plan, smaller(batch, fit->n_train)) +
                          store_bytes(reln_model_store(fit->model));
     if (fit->has_reader)
@@ -462,7 +487,7 @@ static RelnStatus refuse_second_run(RelnFit *fit)
                : RELN_OK;
 }
 
-/* Write spec.yaml complete, with every default, so that the run can be begun again from it. */
+/* Writes spec.yaml complete, with every default, so that the run can be repeated from it. */
 static RelnStatus write_spec(RelnFit *fit)
 {
     const char *path = reln_fit_path(fit, "spec.yaml"), *text = NULL;
@@ -480,7 +505,7 @@ static RelnStatus write_spec(RelnFit *fit)
 
 /* ---- ranks ----------------------------------------------------------------------------------------------------------- */
 
-/* Ranks open a run in stages. Where one of them fails, all do, with its message. */
+/* Ranks open a run in stages. If one of them fails, all fail with its message. */
 static RelnStatus together(const RelnFit *fit, RelnStatus status)
 {
     return reln_comm_agree(fit->comm, fit->ctx, status);
@@ -503,7 +528,7 @@ static uint64_t hash_weights(const RelnStore *store)
     return hash;
 }
 
-/* Compare what the run depends on, before the first step. */
+/* Compares, across ranks, everything that the run depends on, before the first step. */
 static RelnStatus compare(RelnFit *fit)
 {
     static const char *const names[] = {"programs",        "kernels", "SPEC or constants",
@@ -520,15 +545,43 @@ static RelnStatus compare(RelnFit *fit)
     numbers[1] = reln_hash(RELN_HASH_SEED, kernels, strlen(kernels));
     numbers[2] = text ? reln_hash(RELN_HASH_SEED, text, strlen(text)) : 0;
     numbers[3] = hash_weights(reln_model_store(fit->model));
-    numbers[4] = fit->fingerprint;
+    numbers[4] = reln_hash(fit->fingerprint, &fit->own_data, sizeof fit->own_data);
     numbers[5] = reln_trainer_step(fit->trainer);
     reln_doc_destroy(doc);
     return reln_comm_same(fit->comm, fit->ctx, 6, numbers, names);
 }
 
+/* Compares the inputs that decide which exchanges there will be, before the first exchange that is longer
+ * than an agreement. */
+static RelnStatus compare_inputs(RelnFit *fit)
+{
+    static const char *const names[] = {"programs", "SPECs", "data"};
+    uint64_t numbers[3] = {reln_hash(RELN_HASH_SEED, reln_version(), strlen(reln_version()))};
+    RelnDoc *doc = NULL;
+    const char *text = NULL;
+
+    if (!fit->comm)
+        return RELN_OK;
+    RELN_TRY(together(fit, reln_doc_create(fit->ctx, &doc)));
+    text = reln_doc_write(doc, reln_spec_to_doc(&fit->spec, doc), RELN_DOC_ONE_LINE);
+    numbers[1] = text ? reln_hash(RELN_HASH_SEED, text, strlen(text)) : 0;
+    numbers[2] = reln_archive_layout(fit->archive);
+    if (fit->validation_archive)
+        numbers[2] ^= reln_archive_layout(fit->validation_archive) + 1;
+    reln_doc_destroy(doc);
+    return reln_comm_same(fit->comm, fit->ctx, 3, numbers, names);
+}
+
+static RelnStatus share_archives(RelnFit *fit)
+{
+    RELN_TRY(reln_archive_share(fit->archive, fit->ctx, fit->comm));
+    return reln_archive_share(fit->validation_archive, fit->ctx, fit->comm);
+}
+
 /* ---- a new run ------------------------------------------------------------------------------------------------------- */
 
-/* Check the spec, the data and the model before the folder is made, so that their errors leave no folder behind. */
+/* Checks the spec, the data and the model before the folder is created, so that their errors leave no folder
+ * behind. */
 static RelnStatus read_inputs(RelnFit *fit, const char *spec_path, const char *data_path)
 {
     RELN_TRY(read_spec(fit, spec_path));
@@ -542,11 +595,12 @@ static RelnStatus claim_folder(RelnFit *fit)
         return RELN_OK;
     RELN_TRY(refuse_second_run(fit));
     RELN_TRY(enter_folder(fit));
-    return refuse_second_run(fit); /* one may have begun before we had the lock */
+    return refuse_second_run(fit); /* another run may have begun before this process had the lock */
 }
 
 static RelnStatus prepare_new(RelnFit *fit)
 {
+    RELN_TRY(share_archives(fit));
     RELN_TRY(take_fingerprint(fit));
     return prepare(fit, true);
 }
@@ -563,6 +617,7 @@ static RelnStatus write_first_files(RelnFit *fit)
 static RelnStatus open_run(RelnFit *fit, const char *spec_path, const char *data_path)
 {
     RELN_TRY(together(fit, read_inputs(fit, spec_path, data_path)));
+    RELN_TRY(compare_inputs(fit));
     RELN_TRY(together(fit, claim_folder(fit)));
     RELN_TRY(together(fit, prepare_new(fit)));
     RELN_TRY(compare(fit));
@@ -598,6 +653,7 @@ void reln_fit_close(RelnFit *fit)
         reln_reader_close(&fit->reader);
     reln_plan_destroy(fit->plan);
     reln_model_graph_clear(&fit->net);
+    reln_parting_clear(fit->ctx, &fit->parting);
     reln_data_destroy(fit->plain);
     reln_data_destroy(fit->data);
     reln_model_destroy(fit->model);
@@ -609,12 +665,12 @@ void reln_fit_close(RelnFit *fit)
     reln_free(fit->ctx, fit);
 }
 
-/* ---- taking it up again ------------------------------------------------------------------------------------------------------ */
+/* ---- resuming --------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *then = reln_tensors_meta(file, "reln.fingerprint");
-    const int version = then && strchr(then, ':') ? RELN_FINGERPRINT : 1;
+    const int version = then && strchr(then, ':') ? (int)strtol(then, NULL, 10) : 1;
     char text[FINGERPRINT];
     uint64_t value = fit->fingerprint;
 
@@ -628,8 +684,8 @@ static RelnStatus same_data(RelnFit *fit, const RelnTensors *file, const char *p
     return RELN_OK;
 }
 
-/* A run is resumed with the kernels that it began with, because other kernels give other bits. Older checkpoints do not
- * name their kernels. */
+/* Checks that a run is resumed with the kernels that it began with, because other kernels give other bits.
+ * Older checkpoints do not name their kernels. */
 static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
 {
     const char *then = reln_tensors_meta(file, "reln.kernels");
@@ -638,7 +694,7 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
 
     if (then && strcmp(then, reln_kernels_text(reference)) != 0)
         return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
-                         "the run in %s began with the %.20s kernels, which this machine has not",
+                         "the run in %s began with the %.20s kernels, which this machine does not have",
                          fit->folder, then);
     if (fit->options.reference && !reference)
         return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
@@ -648,7 +704,8 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
     return RELN_OK;
 }
 
-static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *path)
+/* Opens the model and the data that a checkpoint names. */
+static RelnStatus open_again(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *data = reln_tensors_meta(file, "reln.data");
     const char *validation = reln_tensors_meta(file, "reln.validation");
@@ -658,7 +715,14 @@ static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *pat
         return reln_fail(fit->ctx, RELN_ERR_FORMAT, "%s: no checkpoint of ours", path);
     RELN_TRY(same_kernels(fit, file));
     fit->spec = *reln_model_spec(fit->model);
-    RELN_TRY(open_files(fit, data, validation ? validation : ""));
+    return open_files(fit, data, validation ? validation : "");
+}
+
+static RelnStatus restore(RelnFit *fit, const RelnTensors *file, const char *path)
+{
+    RELN_TRY(together(fit, open_again(fit, file, path)));
+    RELN_TRY(compare_inputs(fit));
+    RELN_TRY(share_archives(fit));
     RELN_TRY(take_fingerprint(fit));
     RELN_TRY(same_data(fit, file, fit->data_path));
     RELN_TRY(prepare(fit, false));
@@ -725,8 +789,8 @@ RelnStatus reln_fit_resume(RelnCtx *ctx, const RelnFitOptions *options, RelnFit 
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
-/* Write the outputs of a run that ended by itself. If it is asked to stop meanwhile, resuming the run comes here
- * again. */
+/* Writes the outputs of a run that ended by itself. If the caller stops it meanwhile, resuming the run comes
+ * here again. */
 static RelnStatus finish(RelnFit *fit)
 {
     RelnStatus status = together(fit, is_first(fit) ? reln_fit_write_outputs(fit) : RELN_OK);
@@ -743,7 +807,7 @@ static double wait_seconds(const RelnFit *fit)
     return reln_data_waited(fit->data) + reln_data_waited(fit->plain);
 }
 
-/* The share of the time in which this process waited for data. */
+/* Returns the share of the time that this process waited for data. */
 static double waited(const RelnFit *fit)
 {
     const double all = fit->ran > 0 ? fit->ran : reln_wall_seconds() - fit->began;
@@ -751,7 +815,7 @@ static double waited(const RelnFit *fit)
     return fit->began > 0 && all > 0 ? (wait_seconds(fit) - fit->waited_before) / all : 0;
 }
 
-/* Let every process know what each has done; all of them have just agreed. */
+/* Collects the statistics of all processes on each of them, right after an agreement. */
 static RelnStatus gather_ranks(RelnFit *fit)
 {
     const int size = reln_comm_size(fit->comm);
@@ -785,7 +849,7 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     RELN_TRY(together(fit, status));
     RELN_TRY(gather_ranks(fit));
     fit->peak_bytes = reln_peak_bytes();
-    /* all scores were NaN: the weights are those of the start, and nothing was learned */
+    /* all scores were NaN: the weights are the starting weights */
     if (fit->end != RELN_TRAIN_ASKED && !reln_fit_result(fit).best)
         fit->end = RELN_TRAIN_DIVERGED;
     RELN_TRY(together(fit, is_first(fit) ? reln_fit_live(fit, true) : RELN_OK));

@@ -10,67 +10,101 @@
 #include "reln/fit.h"
 #include "reln/io.h"
 
-/* A hash of the arrays' names, shapes and numbers. Version 1 looks at some rows of large arrays only: it is kept for
- * runs that began with it. */
-enum { RELN_FINGERPRINT = 2 };
-RelnStatus reln_archive_fingerprint(RelnArchive *archive, RelnCtx *ctx, int version, uint64_t *out);
+/* Computes a hash of the arrays' names, shapes and numbers; ranks share the work. Version 1 reads only some rows of large
+ * arrays, and version 2 cannot be shared: both are kept for runs that began with them. */
+enum { RELN_FINGERPRINT = 3 };
+RelnStatus reln_archive_fingerprint(RelnArchive *archive, const RelnComm *comm, RelnCtx *ctx,
+                                    int version, uint64_t *out);
+uint64_t reln_archive_layout(const RelnArchive *archive); /* hash of names and shapes alone */
 
 /* ---- errors of predictions ----------------------------------------------------------------------------------------- */
 
-/* Sums for one target. */
+/* A RelnTargetTally holds the sums for one target. */
 typedef struct RelnTargetTally {
     RelnCtx *ctx;
     const RelnSpecTarget *target;
     RelnLoss loss_of;
     RelnTargetLayout layout;
-    int n;           /* size of the symmetry's matrices */
-    bool graph_loss; /* the loss of a sample is given, not computed here */
-    ptrdiff_t n_samples, right;
+    int n;                  /* size of the symmetry's matrices */
+    bool graph_loss;        /* the loss of a sample is given, not computed here */
+    ptrdiff_t n_samples;    /* with a weight above 0 */
+    double right, counted;  /* weights of classes that were right, and of all */
     double mean, deviation; /* of the training data */
     double
-        mean_of_truth; /* which is taken off the truth, so that no digits of its variance are lost */
+        mean_of_truth; /* subtracted from the true values, so that no digits of their variance are lost */
     double loss, weight; /* sums */
     double square, absolute, numbers;
-    double sum, sum_square;                    /* of the truth less mean_of_truth */
-    double nll, nees, within[RELN_SCORE_BINS]; /* of normal densities: those within each tenth */
-    double below[RELN_SPEC_QUANTILES];         /* of quantiles: how often the truth is below */
-    double distance;                           /* of covariances, squared */
-    double things;                             /* densities or covariances */
+    double sum, sum_square; /* sums over the true values minus mean_of_truth */
+    double nll, nees,
+        within[RELN_SCORE_BINS];       /* for normal densities; `within`: number of values in each
+                                                * tenth */
+    double below[RELN_SPEC_QUANTILES]; /* for quantiles: how often the true value is below */
+    double distance;                   /* for covariances: sum of squared distances */
+    double things;                     /* number of densities or covariances */
 } RelnTargetTally;
 
-void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model, int target);
-/* Add one sample: a prediction as reln_model_predictions() gives it, the truth as files have it, and its loss where the graph
+void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model,
+                            const RelnLayout *layout, int target);
+/* Add one sample or point, which counts with its weight; without one it is left out: a prediction as reln_model_predictions() gives it, the truth as files have it, and its loss where the graph
  * computes it. */
 void reln_target_tally_add(RelnTargetTally *tally, const double *y, const double *truth,
-                           double loss);
+                           double loss, double weight);
+/* Add all places of one sample: of predictions (outputs), truth (truths), losses and weights (losses). */
+void reln_target_tally_places(RelnTargetTally *tally, const double *y, const double *truth,
+                              const double *losses, const double *weights);
 RelnMetrics reln_target_metrics(const RelnTargetTally *tally);
 
 typedef struct RelnTally {
     int n_targets;
-    ptrdiff_t outputs, truths, n_samples;
+    RelnLayout layout;
+    ptrdiff_t n_samples;
     ptrdiff_t lost, first_lost; /* samples whose outputs are not finite, and the first of them */
     RelnTargetTally target[RELN_SPEC_TARGETS];
 } RelnTally;
 
-void reln_tally_init(RelnTally *tally, const RelnModel *model);
-/* Add n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units, and labels; losses
- * (targets, n) where the graph computes them, NULL otherwise. */
+void reln_tally_init(RelnTally *tally, const RelnModel *model, const RelnLayout *layout);
+/* Add n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units, and labels; losses (n,
+ * losses) where the graph computes them; weights (n, losses). */
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *truth,
-                    const double *losses);
+                    const double *losses, const double *weights);
 /* Of all targets together: the loss, and of a single target all the rest. */
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
-RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* the others NAN */
+RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* all others are NAN */
 
-/* The share of a chi-square distribution with k degrees of freedom below z. */
+/* Returns the share of a chi-square distribution with k degrees of freedom below z. */
 double reln_chi_square_below(double k, double z);
 
+/* Make n logits probabilities. */
+void reln_chances(ptrdiff_t n, double *y);
+
+/* Samples or points with the probabilities of their classes, as scores take them. */
+typedef struct RelnJudged {
+    RelnCtx *ctx;
+    ptrdiff_t n;
+    int classes;
+    double *p; /* (n, classes) */
+    int *label;
+    double *weight; /* above 0 */
+    ptrdiff_t
+        *unit; /* the sample it belongs to, of those that have a weight: what bootstraps draw */
+    ptrdiff_t units, last; /* such samples, and the number of the last among all */
+} RelnJudged;
+/* Room for n samples with all places of a target. */
+RelnStatus reln_judged_init(RelnCtx *ctx, ptrdiff_t n, const RelnTargetLayout *target,
+                            RelnJudged *out);
+/* Add what has a weight. Numbers of samples do not fall. */
+void reln_judged_add(RelnJudged *judged, ptrdiff_t sample, const double *p, int label,
+                     double weight);
+void reln_judged_clear(RelnJudged *judged); /* all zero is fine */
+/* reln_scores() of them. */
+RelnStatus reln_scores_of(const RelnJudged *judged, uint64_t seed, RelnScores *out);
 /* The curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most `room` points. */
-RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
-                    const int *labels, int class, int room, double *x, double *y, int *count);
+RelnStatus reln_roc(const RelnJudged *judged, int class, int room, double *x, double *y,
+                    int *n_points);
 
 /* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
 
-/* Samples in a batch. Plans work on shards of samples, and this is a multiple of their usual size. */
+/* Number of samples in a batch, a multiple of the usual size of shards. */
 enum { RELN_READER_BATCH = 240 };
 
 typedef struct RelnReader {
@@ -83,69 +117,76 @@ typedef struct RelnReader {
     RelnModelGraph net;
     const RelnComm *comm; /* ranks that use it together; NULL: none */
     RelnPlan *plan;
-    bool (*asked)(void *self); /* to stop: RELN_ERR_STOPPED then; NULL: never */
+    bool (*asked)(void *self); /* whether to stop, with RELN_ERR_STOPPED; NULL: never */
     void *self;
-    double *y, *target,
-        *losses; /* of a batch; the losses (targets, samples) that the graph computes */
+    RelnLayout layout;
+    bool concatenated;    /* points of all samples lie one behind the other in the file: */
+    ptrdiff_t all_points; /* so many */
+    double *y, *target;
+    double *losses;  /* of a batch, (samples, layout.losses), where the graph computes them */
+    double *weights; /* likewise */
+    double *mask;    /* (samples, places) */
     ptrdiff_t *rows;
 } RelnReader;
 
-/* Open a reader; close it even when this fails. */
+/* Opens a reader; the caller closes it, also after a failure. */
 RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads,
                             const RelnDataOptions *options, RelnReader *reader);
-/* The rest of opening a reader, after model, pool and data have been set. */
+/* Finishes opening a reader, after model, pool and data have been set. */
 RelnStatus reln_reader_plan(RelnReader *reader);
 void reln_reader_close(RelnReader *reader);
-/* rows NULL: the first n. */
+/* rows NULL: the first n rows. */
 RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
                              RelnTally *tally);
-/* Probabilities into p (n, classes), of a target of classes, and labels into label (n). */
+/* Probabilities and labels of a target of classes. Clear them even when this fails. */
 RelnStatus reln_reader_classes(RelnReader *reader, int target, ptrdiff_t n, const ptrdiff_t *rows,
-                               double *p, int *label);
+                               RelnJudged *out);
 /* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
-/* Predictions (samples, outputs) as arrays, one or two for each target: at most `room`. Names are the model's. */
+/* Predictions (samples, outputs) as arrays, one or two for each target: at most `room`. Names are the model's. Logits in y become
+ * probabilities. */
 RelnStatus reln_reader_arrays(const RelnReader *reader, double *y, int room, RelnArray *out,
                               int *count);
 
-/* reln_check() on the given rows of an archive; archive NULL: as the options say. */
+/* Runs reln_check() on the given rows of an archive; archive NULL: as the options say. */
 RelnStatus reln_check_rows(RelnModel *model, const RelnCheckOptions *options, RelnArchive *archive,
                            ptrdiff_t n, const ptrdiff_t *rows, RelnCheck *out);
 
 /* ---- files of a run ------------------------------------------------------------------------------------------------ */
 
-/* The version of model files and checkpoints that is written; older ones are read. */
+/* The version of model files and checkpoints that is written; older versions are read. */
 #define RELN_FORMAT "1"
 
-/* Check that the scales of inputs and target are numbers up to `most`; they overflow where squares of the training data
- * do. RELN_ERR_NUMERIC with the name of the array. */
+/* Checks that the scales of inputs and targets are numbers up to `most`; they overflow if squares of the
+ * training data do. RELN_ERR_NUMERIC with the name of the array. */
 RelnStatus reln_check_constants(const RelnModel *model, double most);
-/* Is it a file of this format and kind, "model" or "checkpoint"? */
+/* Checks that a file has this format and the kind "model" or "checkpoint". */
 RelnStatus reln_format_check(RelnCtx *ctx, const RelnTensors *file, const char *path,
                              const char *kind);
-/* reln_model_save() of the best weights that a trainer knows, found after `step` steps; the model's weights do not
- * change. best NULL: save the model's own weights. */
+/* Saves a model with the best weights that a trainer knows, found after `step` steps; the model's weights do
+ * not change. best NULL: saves the model's own weights. */
 RelnStatus reln_model_save_best(const RelnModel *model, RelnTrainer *best, int64_t step,
                                 const char *path);
-/* A model with the weights of another, in another precision. Caller destroys. */
+/* Creates a model with the weights of another, in another precision. Caller destroys *out. */
 RelnStatus reln_model_convert(RelnModel *model, RelnDtype dtype, RelnModel **out);
-/* The description of a file's metadata, as a model without its weights; kind is "model" or "checkpoint". Caller
- * destroys. */
+/* Creates a model without its weights from the description in a file's metadata; kind is "model" or
+ * "checkpoint". Caller destroys *out. */
 RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const char *path,
                                 const char *kind, RelnDtype dtype, RelnModel **out);
-/* One line of JSON, in the doc's memory. */
+/* Returns the description as one line of JSON, in the doc's memory. */
 const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
 
-/* The state of a run's files while it is going on: which evaluations they show, and when they were written. */
+/* A RelnLive is the state of a run's files during the run: which evaluations they show, and when they were
+ * written. */
 typedef struct RelnLive {
-    int n_rows;                  /* of the record that are in metrics.csv */
-    uint64_t step;               /* of the best evaluation that is in model.safetensors; 0: none */
-    double saved, shown;         /* when the model and the page were last written; 0: never */
-    double save_cost, show_cost; /* seconds that took */
-    int shown_rows;              /* of the record that are on the page */
+    int n_rows;          /* rows of the record that are in metrics.csv */
+    uint64_t step;       /* step of the best evaluation that is in model.safetensors; 0: none */
+    double saved, shown; /* times at which the model and the page were last written; 0: never */
+    double save_cost, show_cost; /* seconds that each write took */
+    int shown_rows;              /* rows of the record that are on the page */
     bool pending;                /* the model or the page is older than the record */
-    RelnStatus status;           /* of the last write */
+    RelnStatus status;           /* status of the last write */
 } RelnLive;
 
 struct RelnFit {
@@ -158,11 +199,12 @@ struct RelnFit {
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
-    RelnArchive *archive, *validation_archive; /* the latter NULL: no separate file */
-    uint64_t fingerprint;
+    RelnArchive *archive, *validation_archive; /* validation_archive NULL: no separate file */
+    uint64_t fingerprint, own_data; /* hash of the data, computed by all ranks; of some rows, by this rank */
     RelnModel *model;
-    RelnData *data, *plain; /* training data; the same without random frames, for evaluation */
-    ptrdiff_t *rows;        /* of validation, then of training */
+    RelnData *data, *plain; /* training data; and the same without random frames, for evaluation */
+    RelnParting parting;    /* division of the training data */
+    ptrdiff_t *rows;        /* rows of validation */
     ptrdiff_t n_validation, n_train;
     ptrdiff_t *batch; /* rows of a batch */
     RelnModelGraph net;
@@ -170,7 +212,7 @@ struct RelnFit {
     RelnReader reader; /* for validation */
     bool has_reader;
     RelnTrainer *trainer;
-    int n_metrics; /* of an evaluation, besides its score */
+    int n_metrics; /* number of metrics of an evaluation, without its score */
     const char *metric_names[RELN_TRAIN_METRICS];
     uint64_t n_steps, steps_per_epoch;
     size_t planned_bytes, peak_bytes;
@@ -178,40 +220,42 @@ struct RelnFit {
     RelnTrainEnd end;
     RelnLive live;
     double began,
-        ran; /* when the run was begun or resumed, and how long it has trained: 0 while it is going on */
-    double waited_before; /* seconds, when the run was begun */
-    RelnFitRank *ranks;   /* of all processes, once it has ended */
+        ran; /* time at which the run was begun or resumed, and seconds of training: 0 while it runs */
+    double waited_before; /* seconds waited before the run was begun */
+    RelnFitRank *ranks;   /* statistics of all processes, when it has ended */
     size_t *rank_begin;
     bool has_ranks;
 };
 
-/* record.c: name the metrics of an evaluation, take them from those of all targets, and put them back. */
+/* record.c: name the metrics of an evaluation, copy them from those of all targets, and back. */
 RelnStatus reln_fit_name_metrics(RelnFit *fit);
 void reln_fit_put_metrics(const RelnFit *fit, const RelnTally *tally, RelnEvaluation *out);
 RelnMetrics reln_fit_get_metrics(const RelnFit *fit, const RelnEvaluation *evaluation, int target);
 
-bool reln_fit_holds_run(const char *folder); /* is there a checkpoint in it? */
+bool reln_fit_holds_run(const char *folder); /* whether it has a checkpoint */
 
-/* record.c: metrics.csv, with a line for each evaluation: write all evaluations so far, or append the new ones. */
+/* record.c: write metrics.csv, with a line for each evaluation: all evaluations so far, or only the new
+ * ones. */
 RelnStatus reln_fit_record_begin(RelnFit *fit);
 RelnStatus reln_fit_record_grow(RelnFit *fit);
 
-/* live.c: write the files of a run that begins or is resumed; after a step, write the files whose time has come, or all
- * that are older than the run. */
+/* live.c: write the files of a run that begins or is resumed; and, after a step, the files whose time has
+ * come, or all that are older than the run. */
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
 
-char *reln_fit_path(RelnFit *fit, const char *name); /* in the folder; NULL when memory is out */
-/* model.safetensors, results.json, report.html of a run that has ended */
+char *reln_fit_path(RelnFit *fit, const char *name); /* a path in the folder; NULL when memory is out */
+/* Writes model.safetensors, results.json and report.html of a run that has ended. */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);
-/* results.json and report.html of one that is going on or was stopped */
+/* Writes results.json and report.html of a run that is not finished. */
 RelnStatus reln_fit_write_so_far(RelnFit *fit);
-size_t reln_peak_bytes(void); /* the most memory this process has had so far */
+size_t reln_peak_bytes(void); /* peak memory of this process so far */
 
-/* The network on the page of a run. */
+/* Draws the network on the page of a run. */
 RelnStatus reln_fit_draw(const RelnFit *fit, RelnPage *page);
 
-/* from.c: begin with the weights of options.from, and the scales of inputs that they were found with. */
+/* from.c: sets the starting weights from options.from, and the scales of inputs with which they were
+ * trained. */
 RelnStatus reln_fit_take_from(RelnFit *fit);
 
 #endif

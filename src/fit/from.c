@@ -1,4 +1,4 @@
-/* from.c -- a new run that begins with the weights of another: fine-tuning. */
+/* from.c -- starts a new run with the weights of another run: fine-tuning. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void put_at(const RelnEntryInfo *entry, size_t i, double value)
         ((float *)entry->values)[i] = (float)value;
 }
 
-/* Copy the entry of the same name and extents; false when there is none. */
+/* Copies the entry of the same name and extents; returns false when there is none. */
 static bool take_entry(const RelnStore *from, const RelnEntryInfo *to)
 {
     RelnEntryInfo entry;
@@ -31,7 +31,7 @@ static bool take_entry(const RelnStore *from, const RelnEntryInfo *to)
     return true;
 }
 
-/* Inputs of the same name keep the scale that the weights were found with. */
+/* Inputs of the same name keep the scale with which the weights were trained. */
 static void take_scales(const RelnModel *from, RelnModel *to)
 {
     const RelnSpec *then = reln_model_spec(from), *now = reln_model_spec(to);

@@ -1,4 +1,4 @@
-/* live.c -- the files of a run while it is going on: its curves, its best model so far, its page.
+/* live.c -- the files of a run during the run: its curves, its best model so far, its page.
  *
  * Every file is replaced as a whole or grows by whole lines, so other programs can read it at any time without a lock.
  * metrics.csv grows with every evaluation. Writing the model and the page takes at most a twentieth of the time, and
@@ -10,8 +10,8 @@
 #include "fit/fit.h"
 #include "kit/clock.h"
 
-#define SHARE 20.0 /* writing each of the two files takes at most one part in so many of the time */
-#define LEAST_SECONDS 0.5 /* between two writes of one file */
+#define SHARE 20.0 /* writing each of the two files takes at most 1/20 of the time */
+#define LEAST_SECONDS 0.5 /* shortest time between two writes of one file */
 #define MODEL_SECONDS 10.0
 
 static double limited(double seconds, double low, double high)
@@ -43,14 +43,14 @@ static RelnStatus show(RelnFit *fit, int n_rows)
     return RELN_OK;
 }
 
-/* Has it been long enough since `last` to spend `cost` seconds again? */
+/* Returns whether enough time has passed since `last` to spend `cost` seconds again. */
 static bool is_time(double last, double cost, double most)
 {
     return reln_wall_seconds() - last >= limited(SHARE * cost, LEAST_SECONDS, most);
 }
 
-/* The step of the model on disk. A run that was killed may have left a model newer than its checkpoint: this model
- * stays until a better one is found. A model that cannot be read counts as none. */
+/* Returns the step of the model on disk. A killed run may have left a model newer than its checkpoint: this
+ * model stays until a better one is found. A model that cannot be read counts as none. */
 static uint64_t step_on_disk(RelnFit *fit)
 {
     char path[4096];

@@ -1,4 +1,5 @@
-/* model_file.c -- models as files: weights by name, and in the metadata everything to build the network again. */
+/* model_file.c -- models as files: weights by name, and in the metadata everything needed to build the
+ * network again. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ const char *reln_model_text(const RelnModel *model, RelnDoc *doc)
 
 /* ---- weights by name ------------------------------------------------------------------------------------------------ */
 
-/* The array of an entry as model files have it: axes of one element are left out. */
+/* Returns the array of an entry in the form of model files: axes of extent 1 are left out. */
 static RelnArray squeezed(const RelnEntryInfo *entry)
 {
     RelnArray array = reln_entry_array(entry);
@@ -37,8 +38,8 @@ static void *find_values(int n, const RelnArray *arrays, const char *prefix, con
     return NULL;
 }
 
-/* The arrays that a network computes with: parameters, and states that are not moments of an optimiser. The values are
- * those of the trainer's best evaluation where a trainer is given. */
+/* Lists the arrays that a network computes with: parameters, and states that are not moments of an optimiser.
+ * If a trainer is given, the values are those of its best evaluation. */
 static RelnStatus weights(const RelnModel *model, RelnTrainer *best, RelnArena *arena, int *n,
                           RelnArray **out)
 {
@@ -89,8 +90,8 @@ static void copy(const RelnArray *from, const RelnEntryInfo *to)
     }
 }
 
-/* Find the array of an entry. In a checkpoint, names of the best evaluation begin with best/. Axes of one element are
- * left out. False when there is none. */
+/* Finds the array of an entry. In a checkpoint, names of the best evaluation begin with best/. Axes of extent
+ * 1 are left out. Returns false when there is none. */
 static bool find_entry(const RelnTensors *file, const char *prefix, const char *name,
                        RelnArena *arena, RelnArray *out)
 {
@@ -109,7 +110,7 @@ static bool find_entry(const RelnTensors *file, const char *prefix, const char *
     return true;
 }
 
-/* Fill every entry of the model's store from the array of its name. */
+/* Fills every entry of the model's store from the array of its name. */
 static RelnStatus fill(RelnModel *model, const RelnTensors *file, const char *prefix,
                        const char *path, RelnArena *arena)
 {
@@ -171,7 +172,7 @@ RelnStatus reln_check_constants(const RelnModel *model, double most)
 
 /* ---- saving --------------------------------------------------------------------------------------------------------- */
 
-/* The step is left out where it is not known. */
+/* The step is left out if it is unknown. */
 static RelnStatus save(const RelnModel *model, RelnTrainer *best, int64_t step, const char *path,
                        RelnArena *arena, RelnDoc *doc)
 {
@@ -220,7 +221,7 @@ RelnStatus reln_model_save(const RelnModel *model, const char *path)
 
 /* ---- loading -------------------------------------------------------------------------------------------------------- */
 
-/* Build the model's graph once, which makes the store's entries. */
+/* Builds the model's graph once, which makes the store's entries. */
 static RelnStatus make_entries(RelnModel *model)
 {
     RelnModelGraph net = {0};
@@ -262,7 +263,7 @@ RelnStatus reln_model_from_meta(RelnCtx *ctx, const RelnTensors *file, const cha
     return RELN_OK;
 }
 
-/* The step that a file names; -1: it names none. */
+/* Returns the step that a file names; -1: none. */
 static int64_t step_of(const RelnTensors *file)
 {
     const char *text = reln_tensors_meta(file, "reln.step");
@@ -299,8 +300,8 @@ static RelnStatus load_file(const char *path, RelnDtype dtype, RelnArena *arena,
     return status;
 }
 
-/* Load a model from a checkpoint, for a run that was not evaluated yet or was killed before it wrote its model: the
- * best weights, which are the starting weights as long as there was no evaluation. */
+/* Loads a model from a checkpoint, for a run that was not evaluated yet or was killed before it wrote its
+ * model: the best weights, which are the starting weights before the first evaluation. */
 static RelnStatus load_checkpoint(const char *path, RelnDtype dtype, RelnArena *arena,
                                   RelnModel **out)
 {

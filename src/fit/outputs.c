@@ -1,5 +1,5 @@
-/* outputs.c -- results.json and report.html. A finished run's are made with the model of its best evaluation; those of
- * a run that is going on or was stopped, from its record alone. */
+/* outputs.c -- writes results.json and report.html: of a finished run with the model of its best evaluation,
+ * of a run that is not finished from its record alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,30 +11,29 @@
 #include "kit/report.h"
 #include "kit/scores.h"
 
-/* A target of classes: n_samples 0 where it is none. */
+/* A Scored holds the scores of a target of classes; n_samples is 0 for other targets. */
 typedef struct Scored {
     RelnScores scores;
-    double *probabilities; /* (n_scored, classes) */
-    int *labels;           /* (n_scored) */
+    RelnJudged judged;
 } Scored;
 
-/* The values that both files show, gathered once. */
+/* An Outcome holds the values that both files show, collected once. */
 typedef struct Outcome {
     RelnFit *fit;
     RelnArena arena;
-    bool so_far; /* the run has not ended by itself: there is nothing but its record */
+    bool so_far; /* the run has not finished: only its record is known */
     RelnFitResult result;
-    RelnMetrics train, validation; /* of the best weights; n_samples 0: none */
-    RelnMetrics train_of[RELN_SPEC_TARGETS], validation_of[RELN_SPEC_TARGETS]; /* of each target */
-    RelnCheck check, seen; /* on random inputs; on the data of seen_text() */
+    RelnMetrics train, validation; /* with the best weights; n_samples 0: none */
+    RelnMetrics train_of[RELN_SPEC_TARGETS], validation_of[RELN_SPEC_TARGETS]; /* for each target */
+    RelnCheck check, seen; /* on random inputs; on the data named by seen_text() */
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
-    ptrdiff_t n_shown;         /* samples whose predictions are plotted */
-    double *truth, *predicted; /* of all targets */
-    ptrdiff_t n_scored;        /* samples whose classes are scored */
+    ptrdiff_t n_shown;                   /* samples whose predictions are plotted */
+    double *truth, *predicted, *weights; /* of all targets, as `layout` says */
+    RelnLayout layout;
     Scored scored[RELN_SPEC_TARGETS];
-    int shown; /* the target that is put on the page */
+    int shown; /* the target whose plots are on the page */
 } Outcome;
 
 static const char *end_text(RelnTrainEnd end)
@@ -53,62 +52,120 @@ static const char *end_text(RelnTrainEnd end)
     }
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------------------- */
+/* ---- collecting the values ---------------------------------------------------------------------------------------------- */
 
-static RelnStatus tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, RelnMetrics *out,
-                        RelnMetrics *each)
+static void take_metrics(const RelnTally *sums, RelnMetrics *out, RelnMetrics *each)
+{
+    *out = reln_tally_metrics(sums);
+    for (int t = 0; t < sums->n_targets; t++)
+        each[t] = reln_target_metrics(&sums->target[t]);
+}
+
+/* Tallies the validation rows. */
+static RelnStatus tally(Outcome *o, RelnReader *reader)
 {
     RelnTally sums;
 
-    if (n == 0)
-        return RELN_OK;
-    reln_tally_init(&sums, reader->model);
-    RELN_TRY(reln_reader_tally(reader, n, rows, &sums));
-    *out = reln_tally_metrics(&sums);
-    for (int t = 0; t < sums.n_targets; t++)
-        each[t] = reln_target_metrics(&sums.target[t]);
+    reln_tally_init(&sums, reader->model, &reader->layout);
+    RELN_TRY(reln_reader_tally(reader, o->fit->n_validation, o->fit->rows, &sums));
+    take_metrics(&sums, &o->validation, o->validation_of);
     return RELN_OK;
 }
 
-/* Probabilities and labels of all samples, and their scores. */
+/* Returns the number of training rows whose errors are reported: all or, of a run that shuffles blocks because its file is
+ * large, at most LARGE rows from all over the file. */
+static ptrdiff_t count_judged(const RelnFit *fit)
+{
+    enum { LARGE = 1 << 16 };
+
+    return fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS && fit->n_train > LARGE ? LARGE
+                                                                                  : fit->n_train;
+}
+
+/* Computes judged rows first .. first+n-1. */
+static void judged_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows)
+{
+    const ptrdiff_t step = fit->n_train / count_judged(fit);
+
+    for (ptrdiff_t i = 0; i < n; i++)
+        rows[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + (first + i) * step);
+}
+
+/* Tallies training rows; each piece is a whole number of batches of the reader. */
+static RelnStatus tally_training(Outcome *o, RelnReader *reader)
+{
+    enum { SOME = 16 * RELN_READER_BATCH };
+    const ptrdiff_t n = count_judged(o->fit);
+    ptrdiff_t *rows = reln_arena_alloc(&o->arena, SOME, sizeof *rows);
+    RelnTally sums;
+
+    if (!rows)
+        return RELN_ERR_NOMEM;
+    reln_tally_init(&sums, reader->model, &reader->layout);
+    for (ptrdiff_t first = 0; first < n; first += SOME) {
+        const ptrdiff_t some = n - first < SOME ? n - first : SOME;
+
+        judged_rows(o->fit, first, some, rows);
+        RELN_TRY(reln_reader_tally(reader, some, rows, &sums));
+    }
+    take_metrics(&sums, &o->train, o->train_of);
+    return RELN_OK;
+}
+
+/* Returns the rows for plots, scores and checks: the validation rows or, if there are none, the judged training rows. */
+static RelnStatus seen_rows(Outcome *o, ptrdiff_t *n, const ptrdiff_t **rows)
+{
+    RelnFit *fit = o->fit;
+    ptrdiff_t *train;
+
+    *n = fit->n_validation;
+    *rows = fit->rows;
+    if (fit->n_validation > 0)
+        return RELN_OK;
+    *n = count_judged(fit);
+    *rows = train = reln_arena_alloc(&o->arena, (size_t)*n, sizeof *train);
+    if (!train)
+        return RELN_ERR_NOMEM;
+    judged_rows(fit, 0, *n, train);
+    return RELN_OK;
+}
+
+/* Computes probabilities and labels of all samples, and their scores. */
 static RelnStatus gather_classes(Outcome *o, int target, RelnReader *reader, ptrdiff_t n,
                                  const ptrdiff_t *rows)
 {
-    const ptrdiff_t classes = reln_model_layout(o->fit->model, target).value;
     Scored *s = &o->scored[target];
 
-    s->probabilities = reln_arena_alloc(&o->arena, (size_t)(n * classes), sizeof *s->probabilities);
-    s->labels = reln_arena_alloc(&o->arena, (size_t)n, sizeof *s->labels);
-    if (!s->probabilities || !s->labels)
-        return RELN_ERR_NOMEM;
-    o->n_scored = n;
-    RELN_TRY(reln_reader_classes(reader, target, n, rows, s->probabilities, s->labels));
-    return reln_scores(o->fit->ctx, n, (int)classes, s->probabilities, s->labels,
-                       (uint64_t)o->fit->spec.train.seed, &s->scores);
+    RELN_TRY(reln_reader_classes(reader, target, n, rows, &s->judged));
+    return reln_scores_of(&s->judged, (uint64_t)o->fit->spec.train.seed, &s->scores);
 }
 
-/* Predictions beside the truth, for plots: some thousand samples are enough to see. */
+/* Collects predictions and true values for plots: a few thousand samples are enough. */
 static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
 {
     enum { SHOWN = 2000 };
-    const RelnModel *model = o->fit->model;
+    const RelnLayout *l = &reader->layout;
     const ptrdiff_t shown = n < SHOWN ? n : SHOWN;
+    RelnStatus status = RELN_OK;
 
     for (int t = 0; t < o->fit->spec.n_targets; t++)
         if (o->fit->spec.target[t].as == RELN_TARGET_CLASS)
             RELN_TRY(gather_classes(o, t, reader, n, rows));
-    o->truth =
-        reln_arena_alloc(&o->arena, (size_t)(shown * reln_model_truths(model)), sizeof *o->truth);
-    o->predicted = reln_arena_alloc(&o->arena, (size_t)(shown * reln_model_outputs(model)),
-                                    sizeof *o->predicted);
-    if (!o->truth || !o->predicted)
+    o->layout = *l;
+    o->truth = reln_arena_alloc(&o->arena, (size_t)(shown * l->truths), sizeof *o->truth);
+    o->predicted = reln_arena_alloc(&o->arena, (size_t)(shown * l->outputs), sizeof *o->predicted);
+    o->weights = reln_arena_alloc(&o->arena, (size_t)(shown * l->losses), sizeof *o->weights);
+    if (!o->truth || !o->predicted || !o->weights)
         return RELN_ERR_NOMEM;
     o->n_shown = shown;
+    for (ptrdiff_t i = 0; i < shown && status == RELN_OK; i++)
+        status = reln_data_weights(reader->data, rows[i], o->weights + i * l->losses);
+    RELN_TRY(status);
     RELN_TRY(reln_reader_predict(reader, shown, rows, o->predicted));
     return reln_data_target(reader->data, shown, rows, o->truth);
 }
 
-/* Compute the metrics. Training data are read without random frames, even if training used them. */
+/* Computes the metrics. Training data are read without random frames, even if training used them. */
 static RelnStatus gather_metrics(Outcome *o)
 {
     RelnFit *fit = o->fit;
@@ -120,43 +177,50 @@ static RelnStatus gather_metrics(Outcome *o)
                          .asked = fit->options.asked,
                          .self = fit->options.self,
                          .borrowed = true};
-    const ptrdiff_t *train = fit->rows + fit->n_validation;
-    RelnReader other = reader; /* the run's own would wait for ranks that have no part in this */
+    const ptrdiff_t *rows = NULL;
+    ptrdiff_t n = 0;
+    RelnReader other =
+        reader; /* a reader without ranks, because the other ranks do not take part in this */
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)
-        status = tally(&reader, fit->n_train, train, &o->train, o->train_of);
+        status = tally_training(o, &reader);
+    if (status == RELN_OK)
+        status = seen_rows(o, &n, &rows);
     if (status == RELN_OK && fit->n_validation == 0)
-        status = gather_pairs(o, &reader, fit->n_train, train);
+        status = gather_pairs(o, &reader, n, rows);
     reln_reader_close(&reader);
     if (status != RELN_OK || fit->n_validation == 0)
         return status;
     other.data = fit->reader.data;
     status = reln_reader_plan(&other);
     if (status == RELN_OK)
-        status = tally(&other, fit->n_validation, fit->rows, &o->validation, o->validation_of);
+        status = tally(o, &other);
     if (status == RELN_OK)
-        status = gather_pairs(o, &other, fit->n_validation, fit->rows);
+        status = gather_pairs(o, &other, n, rows);
     reln_reader_close(&other);
     return status;
 }
 
-/* The name of the data that plots and checks use: validation data, or training data where there are no others. */
+/* Returns the name of the data that plots and checks use: validation data, or training data if there are no
+ * others. */
 static const char *seen_text(const RelnFit *fit)
 {
     return fit->n_validation > 0 ? "validation data" : "training data";
 }
 
-/* Check the promise on real samples, in the precision that predictions use. */
+/* Checks equivariance on real samples, in the precision that predictions use. */
 static RelnStatus check_data(Outcome *o, const RelnCheckOptions *options)
 {
     RelnFit *fit = o->fit;
     const bool own = fit->validation_archive != NULL;
-    const ptrdiff_t n = fit->n_validation > 0 ? fit->n_validation : fit->n_train;
+    const ptrdiff_t *rows = NULL;
+    ptrdiff_t n = 0;
     char note[sizeof fit->warning - 32];
 
+    RELN_TRY(seen_rows(o, &n, &rows));
     RELN_TRY(reln_check_rows(fit->model, options, own ? fit->validation_archive : fit->archive, n,
-                             fit->rows, &o->seen));
+                             rows, &o->seen));
     if (reln_check_note(&o->seen, note, sizeof note)[0] != '\0')
         snprintf(fit->warning, sizeof fit->warning, "on %s, %s", seen_text(fit), note);
     return RELN_OK;
@@ -167,7 +231,7 @@ static void note_peak(Outcome *o)
     o->fit->peak_bytes = o->result.peak_bytes = reln_peak_bytes();
 }
 
-/* Report the next phase to the caller; RELN_ERR_STOPPED when the caller asks to stop. */
+/* Reports the next phase to the caller; RELN_ERR_STOPPED when the caller asks to stop. */
 static RelnStatus phase(const RelnFit *fit, const char *what)
 {
     const RelnFitOptions *o = &fit->options;
@@ -210,7 +274,7 @@ static RelnStatus gather(Outcome *o)
     return RELN_OK;
 }
 
-/* Take the metrics of the best evaluation from the run's record. */
+/* Copies the metrics of the best evaluation from the run's record. */
 static RelnStatus gather_so_far(Outcome *o)
 {
     const RelnFit *fit = o->fit;
@@ -232,7 +296,7 @@ static RelnStatus gather_so_far(Outcome *o)
 
 /* ---- results.json ------------------------------------------------------------------------------------------------------ */
 
-/* Metrics as a map; those of several targets are maps within it, by their names. */
+/* Writes metrics as a map; those of several targets are maps within it, by their names. */
 static void set_metrics(const Outcome *o, RelnDocNode *parent, const char *key,
                         const RelnMetrics *m, const RelnMetrics *each)
 {
@@ -290,7 +354,7 @@ static void set_check(RelnDoc *doc, RelnDocNode *parent, const char *key, const 
     }
 }
 
-/* The share of time that was waited for data, and what each process did. */
+/* Writes the share of time spent waiting for data, and the statistics of each process. */
 static void set_ranks(const RelnFitResult *r, RelnDoc *doc, RelnDocNode *root)
 {
     RelnDocNode *list;
@@ -418,7 +482,7 @@ static RelnStatus curves(Outcome *o, RelnPage *page)
     const size_t n = (size_t)r->n_rows + 1;
     double *x = reln_arena_alloc(&o->arena, 4 * n, sizeof *x), *loss, *score, *rate;
     RelnPlot *plot;
-    bool positive = true; /* likelihoods may be negative, and have no logarithm then */
+    bool positive = true; /* likelihoods may be negative; then the axis is linear */
 
     if (!x)
         return RELN_ERR_NOMEM;
@@ -488,7 +552,7 @@ static void check_plot(const Outcome *o, RelnPage *page)
                   : "This model promises nothing; its error is shown for comparison.");
 }
 
-/* "heading" of a single target, "heading: NAME" where there are several. */
+/* Returns "heading" for a single target, "heading: NAME" if there are several. */
 static const char *heading(const Outcome *o, const char *text, char out[160])
 {
     const RelnSpec *spec = &o->fit->spec;
@@ -497,16 +561,16 @@ static const char *heading(const Outcome *o, const char *text, char out[160])
     return out;
 }
 
-/* Numbers of a target against the truth; of quantiles the one nearest to the median. */
+/* Plots the numbers of a target against the true values; for quantiles, the one nearest to the median. */
 static RelnStatus parity_plot(Outcome *o, RelnPage *page)
 {
-    const RelnModel *model = o->fit->model;
     const RelnSpecTarget *target = &o->fit->spec.target[o->shown];
-    const RelnTargetLayout l = reln_model_layout(model, o->shown);
-    const ptrdiff_t outputs = reln_model_outputs(model), truths = reln_model_truths(model);
+    const RelnLayout *all = &o->layout;
+    const RelnTargetLayout *l = &all->target[o->shown];
+    const ptrdiff_t most = o->n_shown * l->places * l->truth, step = l->value + l->spread;
     const int q = reln_spec_quantiles(target);
-    double *x = reln_arena_alloc(&o->arena, (size_t)(2 * o->n_shown * l.truth), sizeof *x);
-    double *y = x + o->n_shown * l.truth;
+    double *x = reln_arena_alloc(&o->arena, 2 * (size_t)most, sizeof *x), *y = x + most;
+    ptrdiff_t n = 0;
     RelnPlot *plot;
     char text[160];
     int middle = 0;
@@ -517,14 +581,16 @@ static RelnStatus parity_plot(Outcome *o, RelnPage *page)
         if (fabs(target->quantiles[i] - 0.5) < fabs(target->quantiles[middle] - 0.5))
             middle = i;
     for (ptrdiff_t i = 0; i < o->n_shown; i++)
-        for (ptrdiff_t k = 0; k < l.truth; k++) {
-            x[i * l.truth + k] = o->truth[i * truths + l.truth_first + k];
-            y[i * l.truth + k] = o->predicted[i * outputs + l.first + k * q + middle];
-        }
+        for (int p = 0; p < l->places; p++)
+            for (ptrdiff_t k = 0;
+                 o->weights[i * all->losses + l->loss_first + p] > 0 && k < l->truth; k++, n++) {
+                x[n] = o->truth[i * all->truths + l->truth_first + p * l->truth + k];
+                y[n] = o->predicted[i * all->outputs + l->first + p * step + k * q + middle];
+            }
     plot = reln_page_plot(page, heading(o, "Predicted against true", text));
     reln_plot_x(plot, "true", RELN_AXIS_LINEAR);
     reln_plot_y(plot, "predicted", RELN_AXIS_LINEAR);
-    reln_plot_parity(plot, NULL, o->n_shown * l.truth, x, y);
+    reln_plot_parity(plot, NULL, n, x, y);
     snprintf(text, sizeof text, "Every number of the target, on %s.", seen_text(o->fit));
     reln_plot_note(plot, text);
     return RELN_OK;
@@ -562,7 +628,7 @@ static void confusion(const Outcome *o, RelnPage *page, RelnTable *table)
     reln_page_table(page, table);
 }
 
-/* With two classes plot the curve of class 1; with more, one curve for each class. */
+/* With two classes plots the curve of class 1; with more, one curve for each class. */
 static RelnStatus roc_plot(Outcome *o, RelnPage *page)
 {
     enum { ROOM = 400, MOST = 10 };
@@ -579,14 +645,13 @@ static RelnStatus roc_plot(Outcome *o, RelnPage *page)
     reln_plot_y(plot, "true positive rate", RELN_AXIS_LINEAR);
     reln_plot_diagonal(plot, NULL);
     for (int k = classes == 2 ? 1 : 0; k < classes && k < MOST; k++) {
-        RELN_TRY(reln_roc(o->fit->ctx, o->n_scored, classes, s->probabilities, s->labels, k, ROOM,
-                          x, x + ROOM, &n));
+        RELN_TRY(reln_roc(&s->judged, k, ROOM, x, x + ROOM, &n));
         reln_plot_line(plot, reln_spec_class_name(shown_target(o), k, name), n, x, x + ROOM);
     }
     return RELN_OK;
 }
 
-/* Plots of the target that is shown: classes or numbers. */
+/* Adds the plots of the target that is shown: classes or numbers. */
 static RelnStatus target_plots(Outcome *o, RelnPage *page)
 {
     char text[160];
@@ -621,7 +686,8 @@ static void layers_by_cond(const RelnCheck *check, const char *on, RelnTable *ta
     }
 }
 
-/* Elements of a compact group have one condition number, so the table has room for a column of each statistic. */
+/* Elements of a compact group have one condition number, so the table has room for a column for each
+ * statistic. */
 static void layers_of_compact(const RelnCheck *check, const char *on, RelnTable *table)
 {
     char title[128];
@@ -673,7 +739,7 @@ static void layers_on_data(const Outcome *o, RelnPage *page, RelnTable *table)
     layers_table(&o->seen, seen_text(o->fit), page, table);
 }
 
-/* Make a table, fill it and put it on the page. */
+/* Makes a table, fills it and puts it on the page. */
 static RelnStatus with_table(const Outcome *o, RelnPage *page,
                              void (*fill)(const Outcome *o, RelnPage *page, RelnTable *table))
 {
@@ -746,7 +812,7 @@ static RelnStatus write_report(Outcome *o)
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------------- */
+/* ---- both files ---------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus write_all(Outcome *o)
 {
@@ -762,7 +828,7 @@ static RelnStatus write_all(Outcome *o)
     return write_results(o);
 }
 
-/* Gather an outcome, use it and free all of its memory. */
+/* Collects an outcome, uses it and frees its memory. */
 static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outcome *o))
 {
     Outcome *o = reln_alloc(fit->ctx, 1, sizeof *o);
@@ -775,8 +841,10 @@ static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outc
     reln_arena_init(&o->arena, fit->ctx);
     status = use(o);
     reln_doc_destroy(o->doc);
-    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++) {
         reln_scores_clear(&o->scored[t].scores);
+        reln_judged_clear(&o->scored[t].judged);
+    }
     reln_arena_clear(&o->arena);
     reln_free(fit->ctx, o);
     return status;

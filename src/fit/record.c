@@ -1,4 +1,4 @@
-/* record.c -- metrics.csv: the curves of a run, a line for each evaluation, written as they are made. */
+/* record.c -- metrics.csv: the curves of a run, one line for each evaluation, written during the run. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ static const char *path_of(const RelnFit *fit, char path[PATH])
 
 /* ---- metrics ---------------------------------------------------------------------------------------------------------- */
 
-/* One target has mse and mae, or accuracy; several have one number each. */
+/* A single target has mse and mae, or accuracy; several targets have one number each. */
 RelnStatus reln_fit_name_metrics(RelnFit *fit)
 {
     const bool single = fit->spec.n_targets == 1;
@@ -90,7 +90,7 @@ static size_t put_heading(const RelnFit *fit, char *text)
     return used + (size_t)reln_format(text + used, LINE - used, ",best\n");
 }
 
-/* The heading, when wanted, and the rows from `first` on. */
+/* Writes the heading, if wanted, and the rows from `first` on. */
 static RelnStatus rows_text(RelnFit *fit, bool heading, int first, char **text, size_t *n_bytes)
 {
     const RelnFitResult r = reln_fit_result(fit);

@@ -1,4 +1,4 @@
-/* store_file.c -- a user's store of weights as one file. */
+/* store_file.c -- saves a user's store of weights as one file, and loads it. */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -31,7 +31,7 @@ RelnStatus reln_store_save(const RelnStore *store, const char *path)
     return status;
 }
 
-/* The array of an entry, of the same dtype and the same extents (P, Q, R, K, C). */
+/* Finds the array of an entry, which must have the same dtype and extents (P, Q, R, K, C). */
 static RelnStatus find_array(const RelnStore *store, const RelnTensors *file,
                              const RelnEntryInfo *entry, const char *path, const RelnArray **out)
 {
@@ -65,7 +65,7 @@ static RelnStatus take(const RelnStore *store, const RelnTensors *file, const ch
     return RELN_OK;
 }
 
-/* Check all arrays first, then copy them: a file that does not fit changes nothing. */
+/* Checks all arrays first, then copies them: a file that does not fit changes nothing. */
 RelnStatus reln_store_load(RelnStore *store, const char *path)
 {
     RELN_NEED(store && path, store ? reln_null(store->ctx, __func__) : RELN_ERR_ARG);

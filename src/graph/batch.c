@@ -1,5 +1,5 @@
-/* batch.c -- the start of a run: check that the bound inputs suffice, count the rows of each sample, cut the batch into
- * shards. */
+/* batch.c -- the start of a run: checks that the bound inputs suffice, counts the rows of each sample, and
+ * divides the batch into shards. */
 #include "graph/plan.h"
 
 ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain)
@@ -11,7 +11,7 @@ ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain)
 
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
 
-/* "sample 3", "row 7 of points": an item of a domain for messages. */
+/* Writes the name of an item of a domain for messages: "sample 3", "row 7 of points". */
 static RelnStatus fail_count(const RelnPlan *plan, const RelnRowDomain *d, ptrdiff_t item, int seen)
 {
     const bool of_sample = d->parent == RELN_SAMPLES;
@@ -22,7 +22,7 @@ static RelnStatus fail_count(const RelnPlan *plan, const RelnRowDomain *d, ptrdi
                      d->most);
 }
 
-/* Compute, from the bound counts, the index of the first row below each item of the parent domain. */
+/* Computes, from the bound counts, the index of the first row below each item of the parent domain. */
 static RelnStatus add_up(const RelnPlan *plan, const RelnRowDomain *d, const BoundRows *bound,
                          ptrdiff_t n, ptrdiff_t *first)
 {
@@ -42,7 +42,8 @@ static RelnStatus add_up(const RelnPlan *plan, const RelnRowDomain *d, const Bou
     return RELN_OK;
 }
 
-/* Counted rows whose parent is a row domain: compute the first row of each item of the parent, then of each sample. */
+/* For counted rows whose parent is a row domain: computes the first row of each item of the parent, then of
+ * each sample. */
 static RelnStatus count_below(RelnPlan *plan, int rows, const RelnRowDomain *d)
 {
     const ptrdiff_t *above = plan->row_first[d->parent - 2];
@@ -60,8 +61,8 @@ static RelnStatus count_below(RelnPlan *plan, int rows, const RelnRowDomain *d)
     return RELN_OK;
 }
 
-/* The number of rows of one sample in a domain that has no bound counts (fixed, coarse, pairs): it follows from other
- * domains. */
+/* Returns the number of rows of one sample in a domain without bound counts (fixed, coarse, pairs), which
+ * follows from other domains. */
 static ptrdiff_t derived_rows(const RelnPlan *plan, const RelnRowDomain *d, ptrdiff_t sample)
 {
     const ptrdiff_t *up = d->parent > RELN_SAMPLES ? plan->row_first[d->parent - 2] : NULL;
@@ -147,7 +148,7 @@ static RelnStatus check_bound(const RelnPlan *plan)
     return RELN_OK;
 }
 
-/* Check that every input that was bound with a size has at least as many elements as this batch reads. */
+/* Checks that every input that was bound with a size has at least as many elements as this batch reads. */
 static RelnStatus check_sizes(const RelnPlan *plan)
 {
     const RelnGraph *g = plan->graph;

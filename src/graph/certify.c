@@ -1,4 +1,5 @@
-/* certify.c -- a graph proved equivariant, node by node: reps, constants, and the typing rule of every op. */
+/* certify.c -- proves that a graph is equivariant, node by node: reps, constants, and the typing rule of
+ * every op. */
 #include "graph/certify.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ static bool rational(const RelnRep *u, const RelnRep *v, const RelnRep *w)
     return u->exact && w->exact && (!v || v->exact);
 }
 
-/* The claim of a map from its settled form. */
+/* Fills the claim of a map from its settled form. */
 static RelnStatus judge(RelnClaim *c, const RelnRep *u, const RelnRep *v, const RelnRep *w,
                         const RelnSettled *settled, const RelnEntry *entries, int units)
 {
@@ -140,7 +141,7 @@ static RelnStatus claim_tensor(RelnClaims *claims, RelnGraph *g, const RelnNode 
     return c ? judge(c, u, linear ? NULL : v, w, checked->settled, t->entries, 0) : RELN_ERR_NOMEM;
 }
 
-/* Channels of a constant of a rep: maps from an invariant. */
+/* Claims that the channels of a constant of a rep are equivariant maps from an invariant. */
 static RelnStatus claim_const(RelnClaims *claims, RelnGraph *g, const RelnNode *z)
 {
     const double *values = ((const RelnConstAttr *)z->attr)->values;
@@ -198,7 +199,7 @@ static bool all_trivial(const RelnNode *z)
     return trivial(z);
 }
 
-/* A constant of zeros is of any rep. */
+/* A constant of zeros fits any rep. */
 static bool is_zero(const RelnNode *x)
 {
     const double *values =
@@ -225,7 +226,7 @@ static bool carried(const RelnNode *z, bool others)
     return some;
 }
 
-/* Is z a concatenation along K: is its rep the sum of the reps of its inputs? */
+/* Returns whether z is a concatenation along K: its rep is the sum of the reps of its inputs. */
 static bool is_sum(const RelnNode *z)
 {
     const RelnRep *sum = z->n_in > 0 ? z->in[0]->rep : NULL;

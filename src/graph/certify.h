@@ -5,16 +5,16 @@
 #include "base/base.h"
 #include "reln/graph.h"
 
-/* One claim of a proof, about a rep, a constant, a lift or a node. */
+/* A RelnClaim is one claim of a proof, about a rep, a constant, a lift or a node. */
 typedef struct RelnClaim {
     const char *kind; /* "rep", "constant", "node", "lift" */
     char name[64];
-    char rule[64];     /* why it holds */
-    char rep[64];      /* how the value transforms; "" for a claim about no value */
-    const RelnRep *of; /* of a rep: itself */
+    char rule[64];     /* the reason why it holds */
+    char rep[64];      /* rep of the value; "" for a claim without a value */
+    const RelnRep *of; /* for a claim about a rep: the rep */
     enum { RELN_CLAIM_PROVED, RELN_CLAIM_FLOATS, RELN_CLAIM_INEXACT, RELN_CLAIM_FALSE } state;
-    double residual; /* of a constant that is inexact */
-    char text[192];  /* why it is not proved */
+    double residual; /* residual of an inexact constant */
+    char text[192];  /* the reason why it is not proved */
 } RelnClaim;
 
 typedef struct RelnClaims {

@@ -1,19 +1,19 @@
 /* chain.c -- elementwise nodes that run in one pass.
  *
- * A node that computes number by number hands its value to its only reader in registers, and the reader to its own: a chain.
- * The last node of a chain has the instruction, which reads what all of them read; the others have neither an instruction
- * nor memory. Rows that a node of the chain gathers are read where they lie. Every link rounds as it would in a pass of its
- * own, so chains change no bit. */
+ * A chain is a sequence of elementwise nodes, each of which is the only reader of the one before. Values pass from node to
+ * node in registers. The last node of a chain has the instruction, which reads the inputs of all its nodes; the other nodes
+ * have neither an instruction nor memory. Rows that a node of the chain gathers are read in place. Every link rounds as it
+ * would in a separate pass, so chains change no bit. */
 #include "graph/compile.h"
 
-/* A chain while it is collected. */
+/* A Draft is a chain while it is collected. */
 typedef struct Draft {
     Planner *p;
     const bool *mine;
     Chain chain;
     ChainLink links[CHAIN_LINKS];
-    const RelnNode *reads[CHAIN_READS], *readers[CHAIN_READS]; /* which node wants the value */
-    int places[CHAIN_READS];                                   /* as which input */
+    const RelnNode *reads[CHAIN_READS], *readers[CHAIN_READS]; /* the node that reads the value */
+    int places[CHAIN_READS];                                   /* and as which input */
     int n_reads;
     const RelnNode *members[CHAIN_MEMBERS];
     int n_members;
@@ -25,7 +25,7 @@ static bool link_of(const RelnNode *x, RelnLink *link)
     return x->op->link && x->op->link(x, link);
 }
 
-/* Does x only fetch: gathered rows, a repeated value? */
+/* Returns whether x only fetches values: gathered rows, or a repeated value. */
 static bool is_fetch(const RelnNode *x)
 {
     RelnLink link;
@@ -33,7 +33,8 @@ static bool is_fetch(const RelnNode *x)
     return link_of(x, &link) && link.kind == RELN_LINK_LOAD;
 }
 
-/* Can x, whose loop and items they are, have the value of its input i without its being written? */
+/* Returns whether x can use the value of its input i without writing it to memory: the input has the same
+ * loop and items. */
 static bool folds(const Draft *d, const RelnNode *x, int i)
 {
     const RelnNode *y = x->in[i];
@@ -70,7 +71,8 @@ static void add_link(Draft *d, RelnLinkKind kind, const RelnLink *like, int read
                                                .index = index};
 }
 
-/* A link with input i of x as its operand: the value itself, or what fetches it. */
+/* Appends a link with input i of x as its operand: the value itself, or the value that a fetching node
+ * reads. */
 static void add_operand(Draft *d, RelnLinkKind kind, const RelnNode *x, int i)
 {
     const RelnNode *y = x->in[i];
@@ -93,7 +95,7 @@ static void add_operand(Draft *d, RelnLinkKind kind, const RelnNode *x, int i)
     add_link(d, kind, NULL, add_read(d, x, i), -1);
 }
 
-/* The input that goes on as the running value: the one that is a chain itself. */
+/* Returns the input that continues as the running value: the one that is itself a chain. */
 static int running_input(const Draft *d, const RelnNode *x, RelnLinkKind kind)
 {
     const bool turns = kind == RELN_LINK_ADD || kind == RELN_LINK_MUL || kind == RELN_LINK_SUB;
@@ -103,7 +105,7 @@ static int running_input(const Draft *d, const RelnNode *x, RelnLinkKind kind)
     return folds(d, x, 1) && !is_fetch(x->in[1]) ? 1 : 0;
 }
 
-/* Append the links that compute x. `left` more nodes may be folded into it. */
+/* Appends the links that compute x. `left` more nodes may be folded into it. */
 static void collect(Draft *d, const RelnNode *x, int left)
 {
     RelnLink link;
@@ -125,7 +127,8 @@ static void collect(Draft *d, const RelnNode *x, int left)
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
 
-/* Loops of all operands together: items, at most two more. Gathered rows step as rows of their own do. */
+/* Finds the loops of all operands together: items, and at most two more. Gathered rows step like rows of the
+ * result. */
 static bool find_loops(Draft *d, const RelnNode *x)
 {
     ptrdiff_t stride[CHAIN_LINKS][RELN_LOOP_MAX], merged[CHAIN_LINKS][RELN_LOOP_MAX],
@@ -194,8 +197,8 @@ static bool chain_to(Planner *p, const bool *mine, const RelnNode *x)
     return d.n_members < 2 || !find_loops(&d, x) || keep_chain(&d, x);
 }
 
-/* From the end, so that a chain has the last of its nodes. Values are looked at one by one where a run stops at the first
- * that is not finite. */
+/* Works from the end, so that a chain starts from its last node. If the plan stops at the first value that is
+ * not finite, there are no chains, because every value must be checked. */
 bool reln_pass_chain(Planner *p, const bool *mine)
 {
     for (int at = p->n_order - 1; at >= 0 && !p->plan->finite; at--)

@@ -1,7 +1,7 @@
-/* compile.c -- from a graph to programs: the list of passes.
+/* compile.c -- compiles a graph to programs: the list of passes.
  *
  * A pass reads facts that earlier passes found about the nodes (Info in compile.h). Each group of passes has a file:
- * phases.c, place.c, programs.c with emit.c, layout.c; body.c does for a function what this file does for the graph. */
+ * phases.c, place.c, programs.c with emit.c, layout.c; body.c compiles a function in the same way. */
 #include "graph/compile.h"
 
 static bool compile(RelnPlan *plan, RelnArena *scratch)

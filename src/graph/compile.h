@@ -7,30 +7,31 @@
 
 #include "graph/plan.h"
 
-/* The terms of a tree of additions. */
+/* A Sum lists the terms of a tree of additions. */
 typedef struct Sum {
     const RelnNode **terms;
     int n;
 } Sum;
 
-/* The facts that the planner knows about a node. */
+/* An Info holds the facts that the planner knows about a node. */
 typedef struct Info {
     bool needed;
     int uses;    /* readers among the needed nodes, outputs and assignments included */
     bool steady; /* depends on parameters, state and constants alone */
     int phase;
     int last_phase;     /* the last phase with a reader of the value */
-    bool is_output;     /* or has an output's memory */
+    bool is_output;     /* is an output, or shares the memory of one */
     bool absorbed;      /* an addition folded into a sum, or a term that adds to another's place */
-    Place place;        /* step level: for good; shard level: in the program being laid out */
-    Place lane;         /* reductions: the accumulator */
+    Place place;        /* step level: its final place; shard level: its place in the program being laid
+                         * out */
+    Place lane;         /* of a reduction: its accumulator */
     int array;          /* index of its array over the whole batch; -1: it has none */
-    Sum sum;            /* of the root of a tree of additions; n is 0 for all others */
-    int loop;           /* of the program being written; -1: none */
+    Sum sum;            /* for the root of a tree of additions; n is 0 for all others */
+    int loop;           /* index in the program being written; -1: none */
     bool whole;         /* in a loop's domain, but a reader needs items outside the current tile */
-    size_t bytes;       /* room at its place */
-    bool folded;        /* its reader computes it: it has neither an instruction nor memory */
-    const Chain *chain; /* the last of a chain: its steps, the nodes in it, the values it reads */
+    size_t bytes;       /* size of the memory at its place */
+    bool folded;        /* computed by its reader; it has neither an instruction nor memory */
+    const Chain *chain; /* of the last node of a chain: the links, the nodes in it, the values it reads */
     const RelnNode *const *members, *const *reads;
     bool *reads_whole;
     int n_members, n_reads;
@@ -44,11 +45,12 @@ typedef struct Planner {
     Info *info;         /* by id */
     bool body;          /* planning a function */
     ptrdiff_t
-        items; /* of a function that works on items; 0: the graph, or a placed function, which has the graph's rows */
+        items; /* of a function that works on items; 0: the graph, or a placed function, which has the graph's
+                * rows */
     Program *program; /* being written */
-    int phase;        /* whose program it is */
+    int phase;        /* phase of the program */
     int open;         /* 1 + index of the loop that is being written; 0: none */
-    int *order;       /* ids of its nodes as they will run; those of a loop are neighbours */
+    int *order;       /* ids of its nodes in the order of execution; the nodes of a loop are adjacent */
     int n_order;
 } Planner;
 
@@ -74,7 +76,7 @@ static inline bool is_alias(const RelnNode *x)
     return (x->op->flags & RELN_OP_ALIAS) != 0;
 }
 
-/* Adds up over a domain: its step-level value exists only after all shards. */
+/* Returns whether x sums over a domain: its step-level value exists only after all shards. */
 static inline bool is_reduction(const RelnNode *x)
 {
     if (x->op == &reln_op_result)
@@ -116,13 +118,13 @@ static inline void need(Planner *p, const RelnNode *x)
     p->info[x->id].uses++;
 }
 
-/* A reduction with a single reader: it can add to the reader's memory directly. */
+/* Returns whether x is a reduction with a single reader: it can add to the reader's memory directly. */
 static inline bool adds_directly(const Planner *p, const RelnNode *x)
 {
     return is_reduction(x) && p->info[x->id].uses == 1;
 }
 
-/* Does x have memory at step level that it does not share with an input or with a sum? */
+/* Returns whether x has memory at step level that it does not share with an input or with a sum. */
 static inline bool is_step_value(const Planner *p, const RelnNode *x)
 {
     const Info *f = &p->info[x->id];
@@ -140,7 +142,7 @@ static inline size_t align(size_t n)
     return (n + RELN_ALIGN - 1) / RELN_ALIGN * RELN_ALIGN;
 }
 
-/* The largest number of items of a domain that are in memory at a time. */
+/* Returns the largest number of items of a domain that are in memory at a time. */
 static inline ptrdiff_t capacity_in(const Planner *p, RelnDomain domain)
 {
     if (p->items)
@@ -155,7 +157,8 @@ static inline ptrdiff_t capacity_of(const Planner *p, const RelnNode *x)
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
 
-/* The row domain whose items x can be computed for tile by tile; RELN_STEP when x cannot be computed in tiles. */
+/* Returns the row domain for whose items x can be computed tile by tile; RELN_STEP when x cannot be computed
+ * in tiles. */
 static inline RelnDomain loop_domain(const RelnNode *x)
 {
     RelnDomain d = x->domain;
@@ -171,25 +174,25 @@ static inline RelnDomain loop_domain(const RelnNode *x)
     return d > RELN_SAMPLES ? d : RELN_STEP;
 }
 
-/* Does x add to a result outside the tile, tile after tile? */
+/* Returns whether x adds, tile after tile, to a result outside the tile. */
 static inline bool adds_whole(const RelnNode *x)
 {
     return x->op->flags & RELN_OP_DOMAINS && x->op->tiling == RELN_TILED_BY_FIRST;
 }
 
-/* In a loop, does x read all items of input i, and not only the items of the tile? */
+/* Returns whether x, in a loop, reads all items of input i, and not only the items of the tile. */
 static inline bool reads_whole(const RelnNode *x, int i)
 {
     return x->in[i]->domain != loop_domain(x) || (i < 32 && x->op->whole >> i & 1);
 }
 
-/* The node that an instruction is emitted for: the call for a call's result, otherwise x itself. */
+/* Returns the node that an instruction is emitted for: the call for a call's result, otherwise x itself. */
 static inline const RelnNode *unit_of(const RelnNode *x)
 {
     return x->op == &reln_op_result ? x->in[0] : x;
 }
 
-/* Does the loop that computes x write one tile of x at a time? */
+/* Returns whether the loop that computes x writes one tile of x at a time. */
 static inline bool in_step(const Planner *p, const RelnNode *x)
 {
     const RelnNode *unit = unit_of(x);
@@ -197,13 +200,13 @@ static inline bool in_step(const Planner *p, const RelnNode *x)
     return p->info[unit->id].loop >= 0 && !adds_whole(unit) && x->domain == loop_domain(unit);
 }
 
-/* Does x have memory for one tile only? */
+/* Returns whether x has memory for one tile only. */
 static inline bool is_passing(const Planner *p, const RelnNode *x)
 {
     return in_step(p, x) && !p->info[x->id].whole && p->info[x->id].place.kind == AT_SLAB;
 }
 
-/* Forget the loops of the last program: no node of the next program is in a loop yet. */
+/* Resets the loops of the last program: no node of the next program is in a loop yet. */
 static inline void reln_no_loops(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++)
@@ -217,7 +220,7 @@ static inline Loop *loop_of(const Planner *p, const RelnNode *unit)
     return loop < 0 ? NULL : &p->program->loops.items[loop];
 }
 
-/* The largest number of items that a unit is computed for at a time. */
+/* Returns the largest number of items that a unit is computed for at a time. */
 static inline ptrdiff_t items_at_once(const Planner *p, const RelnNode *unit, RelnDomain domain)
 {
     const Loop *loop = loop_of(p, unit);
@@ -240,7 +243,7 @@ void reln_pass_find_phases(Planner *p);
 bool reln_pass_add_phases(Planner *p);
 bool reln_pass_find_kept(Planner *p);
 
-/* place.c: room for every value, places of step-level values, accumulators of the reductions. */
+/* place.c: sizes of all values, places of step-level values, accumulators of the reductions. */
 void reln_pass_measure(Planner *p);
 bool reln_pass_place_step(Planner *p);
 
@@ -249,7 +252,8 @@ bool reln_pass_step_program(Planner *p, int phase);
 bool reln_pass_shard_program(Planner *p, int phase);
 bool reln_pass_commit_program(Planner *p);
 
-/* schedule.c: the order of a program's nodes, and the loops in it. mine[id]: it belongs to the program. */
+/* schedule.c: the order of a program's nodes, and the loops in it. mine[id] says whether a node belongs to
+ * the program. */
 bool reln_pass_schedule(Planner *p, const bool *mine);
 /* Bytes for the values that loops compute, after the loops have been chosen. */
 void reln_pass_measure_tiles(Planner *p);
@@ -257,7 +261,7 @@ void reln_pass_measure_tiles(Planner *p);
 /* chain.c: which elementwise nodes of the program run in one pass. */
 bool reln_pass_chain(Planner *p, const bool *mine);
 
-/* body.c: the program of a function for a number of items; compiled once, then found again. */
+/* body.c: the program of a function for a number of items; it is compiled once and then reused. */
 bool reln_compile_body(RelnPlan *plan, const RelnFn *fn, ptrdiff_t items, Program **out);
 
 /* layout.c: compute lifetimes of the values in the slab, assign their offsets, and write the offsets into the
@@ -266,7 +270,7 @@ bool reln_pass_lay_out(Planner *p, Program *program);
 
 /* ---- functions that passes share ------------------------------------------------------------------------------ */
 
-/* Room in the plan's shared memory. */
+/* Reserves a place in the plan's shared memory. */
 Place reln_place_shared(RelnPlan *plan, size_t bytes);
 bool reln_place_const(Planner *p, const RelnNode *x);
 /* The terms of a tree of additions: count them, or append them to the list of n terms and return its new length. */
@@ -282,7 +286,8 @@ bool reln_emit_sum(Planner *p, const RelnNode *x);
 bool reln_emit_call(Planner *p, const RelnNode *x);
 /* out = 0, for all items. */
 bool reln_emit_zero(Planner *p, const RelnNode *x, Place out);
-/* All nodes in their order, with `node` for each; `before` is called for each node of a loop when it begins. */
+/* Emits all nodes in their order, with `node` for each; when a loop begins, `before` is called first for each
+ * of its nodes. */
 typedef bool (*EmitNode)(Planner *p, const RelnNode *x);
 bool reln_emit_order(Planner *p, EmitNode before, EmitNode node);
 

@@ -1,4 +1,5 @@
-/* domain.c -- the tree of domains: how rows belong to each other, how many there can be, and the indices that say it. */
+/* domain.c -- the tree of domains: how rows belong to each other, how many there can be, and the index nodes
+ * that describe it. */
 #include <limits.h>
 #include <string.h>
 
@@ -67,9 +68,9 @@ int reln_domain_fixed(const RelnGraph *g, RelnDomain domain, RelnDomain parent)
     return d->kind == RELN_ROWS_FIXED && d->parent == parent ? d->most : 0;
 }
 
-/* ---- how many ------------------------------------------------------------------------------------------------- */
+/* ---- numbers of items ----------------------------------------------------------------------------------------- */
 
-/* a b, or the largest ptrdiff_t where the product overflows: no machine has that many rows. */
+/* Returns a b, or the largest ptrdiff_t if the product overflows: no machine has that many rows. */
 static ptrdiff_t times(ptrdiff_t a, ptrdiff_t b)
 {
     ptrdiff_t n;
@@ -77,7 +78,8 @@ static ptrdiff_t times(ptrdiff_t a, ptrdiff_t b)
     return __builtin_mul_overflow(a, b, &n) ? PTRDIFF_MAX : n;
 }
 
-/* Number of second rows for each first row of a domain of pairs: one less without the pairs (i, i). */
+/* Returns the number of second rows for each first row of a domain of pairs: one less if the pairs (i, i) are
+ * left out. */
 static ptrdiff_t partners(const RelnRowDomain *pairs, ptrdiff_t n_second)
 {
     return pairs->self ? n_second : n_second - 1;
@@ -136,7 +138,7 @@ static bool same_domain(const RelnRowDomain *a, const RelnRowDomain *b)
            a->capacity == b->capacity;
 }
 
-/* Find the domain with the same description, or add it to the graph; d's name is the user's string. */
+/* Finds the domain with the same description, or adds it to the graph; d's name is the user's string. */
 static RelnDomain enter(RelnGraph *graph, RelnRowDomain d)
 {
     RelnGraph *g = reln_graph_home(graph);
@@ -166,7 +168,7 @@ static bool want_positive(RelnGraph *g, const char *name, const char *what, int 
 static bool want_rows(RelnGraph *g, const char *name, RelnDomain domain, RelnDomain least)
 {
     return (domain >= least && reln_domain_known(g, domain)) ||
-           reln_graph_fail(g, RELN_ERR_ARG, "rows %s: domain %d is no row domain of this graph",
+           reln_graph_fail(g, RELN_ERR_ARG, "rows %s: domain %d is not a row domain of this graph",
                            name, domain);
 }
 
@@ -282,7 +284,7 @@ RelnNode *reln_row_parent(RelnGraph *graph, RelnDomain rows, RelnDomain ancestor
     const RelnRowDomain *d;
 
     if (rows < 2 || !reln_domain_known(graph, rows)) {
-        reln_graph_fail(graph, RELN_ERR_ARG, "row_parent: domain %d is no row domain of this graph",
+        reln_graph_fail(graph, RELN_ERR_ARG, "row_parent: domain %d is not a row domain of this graph",
                         rows);
         return NULL;
     }

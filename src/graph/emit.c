@@ -100,14 +100,14 @@ static bool prepare(Planner *p, const RelnNode *x, Instr *instr)
     return true;
 }
 
-/* The items that an op's work is counted in. */
+/* Returns the domain whose items count the work of an op. */
 static RelnDomain work_domain(const RelnNode *x)
 {
     return is_reduction(x) ? x->in[0]->domain : x->domain;
 }
 
-/* Add the cost of one item of a domain to the program. Row domains have separate counts, except in a function that
- * works on items. In a function for n items, each item pays 1/n of the work at step level. */
+/* Adds the cost of one item of a domain to the program. Row domains have separate counts, except in a
+ * function that works on items. In a function for n items, each item pays 1/n of the work at step level. */
 static void add_cost(Planner *p, RelnDomain domain, double flops, double bytes)
 {
     const double share = p->items && domain == RELN_STEP ? 1 / (double)p->items : 1;
@@ -122,8 +122,8 @@ static void add_cost(Planner *p, RelnDomain domain, double flops, double bytes)
     }
 }
 
-/* The node with more items: rows before samples, samples before the step, and of two row domains the one with the
- * larger capacity. */
+/* Returns the node with more items: rows before samples, samples before the step, and of two row domains the
+ * one with the larger capacity. */
 static const RelnNode *more_of(const Planner *p, const RelnNode *a, const RelnNode *b)
 {
     if (a->domain > RELN_SAMPLES && b->domain > RELN_SAMPLES)
@@ -131,8 +131,8 @@ static const RelnNode *more_of(const Planner *p, const RelnNode *a, const RelnNo
     return b->domain > a->domain ? b : a;
 }
 
-/* Count the bytes of x, which is read or written: once for each item, or for a step-level x once for all items of a
- * shard. */
+/* Counts the bytes of x, which is read or written: once for each item, or for a step-level x once for all
+ * items of a shard. */
 static void count_bytes(Planner *p, const RelnNode *x, const RelnNode *most)
 {
     const double bytes = (double)reln_node_bytes(x);
@@ -157,7 +157,7 @@ static void count_cost(Planner *p, const RelnNode *x)
         count_bytes(p, x->in[i], most);
 }
 
-/* Are all step-level inputs of x steady? */
+/* Returns whether all step-level inputs of x are steady. */
 static bool reads_steady(const Planner *p, const RelnNode *x)
 {
     for (int i = 0; i < x->n_in; i++)
@@ -166,7 +166,7 @@ static bool reads_steady(const Planner *p, const RelnNode *x)
     return true;
 }
 
-/* Reserve memory for a packed operand, only where many shards or calls will use it. */
+/* Reserves memory for a packed operand, if many shards or calls will use it. */
 static bool keep_pack(Planner *p, const RelnNode *x, Instr *instr)
 {
     const bool often = p->body || instr->domain != RELN_STEP;
@@ -241,7 +241,7 @@ bool reln_emit_sum(Planner *p, const RelnNode *x)
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */
 
-/* Assign places to the results of a call; results without a reader get no place. */
+/* Assigns places to the results of a call; results without a reader get no place. */
 static bool place_call(Planner *p, const RelnNode *x, Instr *instr)
 {
     instr->n_out = callee_of(x)->n_out;

@@ -6,7 +6,7 @@
 #include "graph/frame.h"
 #include "kit/comm.h"
 
-/* An owner has at least so many bytes: below, messages cost more than what they carry. */
+/* The range of an owner has at least this many bytes; below, a message costs more than its contents. */
 enum { LEAST_BYTES = 4096 };
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ RelnStatus reln_ranks_init(RelnPlan *plan)
     if (!ranks->phases || !ranks->sets || !ranks->place || !ranks->at || !ranks->total ||
         !ranks->kept_begin)
         return RELN_ERR_NOMEM;
-    /* bytes between sums travel, too */
+    /* bytes between the sums are sent, too */
     memset(lanes->memory, 0, lanes->size * (size_t)lanes->n_buffers);
     for (int i = 0; i < plan->phases.count; i++)
         RELN_TRY(init_phase(plan, &ranks->phases[i], &plan->phases.items[i]));
@@ -75,7 +75,7 @@ void reln_ranks_clear(RelnPlan *plan)
     reln_free(plan->ctx, ranks->receives);
 }
 
-/* ---- who adds what --------------------------------------------------------------------------------------------- */
+/* ---- which rank adds which node -------------------------------------------------------------------------------- */
 
 static uint64_t *set_of(const Ranks *ranks, int node)
 {
@@ -95,7 +95,8 @@ static bool has_lanes(const Lanes *lanes, int node)
     return first < end;
 }
 
-/* The ranks that a node can be given to at the least number of edges: those of both children, or else of either. */
+/* Computes the set of ranks to which a node can be given at the fewest edges: the intersection of the
+ * children's sets, or their union if it is empty. */
 static void join(const RelnPlan *plan, int node)
 {
     const Ranks *ranks = &plan->ranks;
@@ -129,7 +130,8 @@ static void find_sets(const RelnPlan *plan)
             join(plan, node);
 }
 
-/* One of the ranks that a node can be given to; owners choose in turn, so that no rank adds for all of them. */
+/* Chooses one of the ranks that a node can be given to. Owners choose in turn, so that the additions are
+ * spread over ranks. */
 static int choose(const Ranks *ranks, int node, int owner)
 {
     const int size = ranks->copy.size;
@@ -142,7 +144,8 @@ static int choose(const Ranks *ranks, int node, int owner)
             return rank;
 }
 
-/* Give the nodes of the tree to ranks, for a stretch that belongs to a rank: a child goes where its parent is, if it can. */
+/* Gives the nodes of the tree to ranks, for the range that a rank owns: a child goes to its parent's rank, if
+ * it can. */
 static void give_places(const RelnPlan *plan, int owner, int rank)
 {
     const Ranks *ranks = &plan->ranks;
@@ -158,7 +161,7 @@ static void give_places(const RelnPlan *plan, int owner, int rank)
 
 /* ---- moves ----------------------------------------------------------------------------------------------------- */
 
-/* Moves are counted first, then written level by level. */
+/* A Listing counts the moves first, then writes them level by level. */
 typedef struct Listing {
     const RelnPlan *plan;
     Exchange *x;
@@ -173,7 +176,7 @@ static void list_move(Listing *l, int level, Move move)
     l->count[level]++;
 }
 
-/* A sum goes from the rank that has it to the rank that needs it. */
+/* Lists the move of a sum from the rank that has it to the rank that needs it. */
 static void list_edge(Listing *l, int level, int node, int to, int owner, size_t bytes)
 {
     const Ranks *ranks = &l->plan->ranks;
@@ -299,9 +302,9 @@ RelnStatus reln_ranks_prepare(RelnPlan *plan)
     return RELN_OK;
 }
 
-/* ---- moving ---------------------------------------------------------------------------------------------------- */
+/* ---- executing the moves ---------------------------------------------------------------------------------------- */
 
-/* The stretch of an owner, as [*from, *to) of a lane. */
+/* Sets [*from, *to) to the range of a lane that an owner has. */
 static void stretch_of(const Ranks *ranks, const Exchange *x, int owner, size_t *from, size_t *to)
 {
     const int rank = (int)((long long)owner * ranks->copy.size / x->n_owners);
@@ -310,7 +313,8 @@ static void stretch_of(const Ranks *ranks, const Exchange *x, int owner, size_t 
     *to = x->begin[rank + 1];
 }
 
-/* The address at which the lane of a partial sum would begin: only the owner's stretch of it is there. */
+/* Returns the address at which the lane of a partial sum would begin; only the owner's range of it is in
+ * memory. */
 static char *lane_at(const RelnPlan *plan, const PartialSum *at, size_t from)
 {
     return at->node > 0 ? lanes_at(&plan->lanes, at->node) : plan->ranks.inbox + at->offset - from;
@@ -373,7 +377,7 @@ RelnStatus reln_ranks_reduce(RelnPlan *plan, int index)
 
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
-/* Ranks have whole lanes, lanes have whole shards. */
+/* Returns the first sample of a rank: ranks have whole lanes, lanes have whole shards. */
 ptrdiff_t reln_ranks_first_sample(const RelnPlan *plan, int rank)
 {
     const Lanes *lanes = &plan->lanes;

@@ -1,4 +1,4 @@
-/* fn.c -- functions: subgraphs that are planned once and called often, and their derivatives. */
+/* fn.c -- functions: subgraphs that are planned once and called many times, and their derivatives. */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -48,7 +48,7 @@ static bool fn_close(RelnFn *fn, int n_out, RelnNode *const *outs)
     fn->n_out = n_out;
     fn->in = body->arguments.items;
     fn->captured = body->captured.items;
-    /* samples that come from no argument are those of the batch */
+    /* samples that do not come from an argument are those of the batch */
     fn->placed = true;
     for (int i = 0; i < fn->n_in; i++)
         fn->placed = fn->placed && fn->in[i]->domain == RELN_STEP;
@@ -58,8 +58,8 @@ static bool fn_close(RelnFn *fn, int n_out, RelnNode *const *outs)
     return fn->out || reln_graph_nomem(body);
 }
 
-/* Is z a sum over the batch, or a sum of such sums? A call adds its part of the batch to the total, so nothing inside
- * the function can read the total. */
+/* Returns whether z is a sum over the batch, or a sum of such sums. A call adds its part of the batch to the
+ * total, so nothing inside the function can read the total. */
 static bool is_total(const RelnNode *z, const bool *total)
 {
     if (z->domain != RELN_STEP)
@@ -174,8 +174,8 @@ const RelnOp reln_op_call = {.name = "call",
 const RelnOp reln_op_result = {
     .name = "result", .n_in = 1, .flags = RELN_OP_FRESH, .infer = infer_result};
 
-/* The arguments of a call: the given ones, with the captured ones between them. False without a message when one is
- * NULL. */
+/* Collects the arguments of a call: the given ones, with the captured ones between them. Returns false
+ * without a message when one is NULL. */
 static bool all_arguments(RelnGraph *g, const RelnFn *fn, RelnNode *const *in, RelnNode **out)
 {
     for (int i = 0; i < fn->n_in; i++) {
@@ -183,7 +183,7 @@ static bool all_arguments(RelnGraph *g, const RelnFn *fn, RelnNode *const *in, R
         if (!out[i])
             return false;
     }
-    /* step-level values stand for themselves in every item of a function that works on items */
+    /* in a function that works on items, step-level values are passed unchanged to every item */
     if (!fn->placed) {
         RelnDomain domain = RELN_STEP;
 
@@ -200,7 +200,7 @@ static bool all_arguments(RelnGraph *g, const RelnFn *fn, RelnNode *const *in, R
     return true;
 }
 
-/* A call with all its arguments. */
+/* Makes a call with all its arguments. */
 static bool call_all(RelnGraph *graph, RelnFn *fn, RelnNode *const *args, RelnNode **out)
 {
     RelnCallAttr attr = {fn};
@@ -238,7 +238,7 @@ bool reln_call(RelnGraph *graph, RelnFn *fn, int n_in, RelnNode *const *in, Reln
 
 /* ---- the derivative of a function ----------------------------------------------------------------------------- */
 
-/* Make the nodes of one body again in another body, with the old arguments mapped to the new ones. */
+/* Copies the nodes of one body to another body, with the old arguments mapped to the new ones. */
 static bool copy_body(const RelnFn *fn, RelnGraph *to, RelnNode **map)
 {
     for (int id = 0; id < fn->body->nodes.count; id++) {

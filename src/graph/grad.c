@@ -5,9 +5,9 @@
 
 typedef struct Sweep {
     RelnGraph *g;
-    bool *depends;   /* by id: on one of the xs */
+    bool *depends;   /* by id: whether it depends on one of the xs */
     RelnNode **cot;  /* by id: cotangent so far */
-    int first, last; /* ids worth looking at */
+    int first, last; /* range of ids to visit */
 } Sweep;
 
 static void accumulate(Sweep *s, const RelnNode *x, RelnNode *cotangent)
@@ -30,8 +30,8 @@ static void mark(Sweep *s, int n_x, RelnNode *const *xs)
     }
 }
 
-/* The results of a call are the nodes right after it; the cotangents of all its results give the cotangents of its
- * arguments. */
+/* The results of a call are the nodes right after it; from the cotangents of all results the sweep computes
+ * those of the arguments. */
 static void sweep_call(Sweep *s, const RelnNode *z, RelnNode **gin)
 {
     const RelnFn *fn = ((const RelnCallAttr *)z->attr)->fn;
@@ -56,7 +56,7 @@ static bool sweep_node(Sweep *s, const RelnNode *z)
     return s->g->status == RELN_OK;
 }
 
-/* Cotangents are typed: the dual rep, the same shape and dtype. */
+/* Checks the type of a cotangent: the dual rep, the same shape and dtype. */
 static bool seed(Sweep *s, RelnNode *y, RelnNode *cotangent)
 {
     const RelnRep *dual = reln_dual(s->g, y->rep);
@@ -98,8 +98,8 @@ static bool sweep(Sweep *s, int n_y, RelnNode *const *ys, RelnNode *const *cotan
     return s->g->status == RELN_OK;
 }
 
-/* Is x a number of this graph? For NULL the answer is false without a message: the failed builder that returned NULL
- * has recorded one. */
+/* Returns whether x is a node of numbers of this graph. For NULL the answer is false without a message: the
+ * failed builder that returned NULL has recorded one. */
 static bool want_number(RelnGraph *g, const RelnNode *x, const char *what, int index)
 {
     if (!x)

@@ -1,4 +1,4 @@
-/* graph.c -- graphs: nodes made once, errors, shapes, outputs. */
+/* graph.c -- graphs: making and finding nodes, errors, shapes, outputs. */
 #include "graph/graph.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ bool reln_list_grow(RelnArena *arena, void **items, int count, int *capacity, si
     return true;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------- */
+/* ---- creating and destroying ----------------------------------------------------------------------------------- */
 
 RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, RelnDtype dtype)
 {
@@ -131,7 +131,7 @@ const RelnGraph *reln_graph_home_of(const RelnGraph *g)
 
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
-/* The message of a graph says in which layer it happened. */
+/* Adds the name of the current layer to the message. */
 static void name_layer(RelnGraph *g)
 {
     const size_t used = strlen(g->message);
@@ -148,8 +148,8 @@ static void put(RelnGraph *g, RelnStatus status, const char *format, va_list arg
     vsnprintf(g->message, sizeof g->message, format, args);
 }
 
-/* An error in a function's body is an error of the graph that it belongs to. The message has its layer already: a body
- * begins in the scope of the graph around it. */
+/* Records an error of a function's body in the graph that the function belongs to. The message already names
+ * the layer, because a body begins in the scope of the graph around it. */
 static void put_all(RelnGraph *g, RelnStatus status, const char *format, ...)
 {
     va_list args;
@@ -216,8 +216,8 @@ static bool node_equal(const RelnNode *a, const RelnNode *b)
            memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
 }
 
-/* The slot of the table that holds a node equal to z, or the empty slot where z belongs. The table always has an empty
- * slot. */
+/* Returns the slot of the table that holds a node equal to z, or the empty slot where z belongs. The table
+ * always has an empty slot. */
 static RelnNode **table_slot(RelnNode **table, int size, const RelnNode *z)
 {
     uint64_t i = node_hash(z);
@@ -247,8 +247,8 @@ static bool table_grow(RelnGraph *g)
     return true;
 }
 
-/* The domain that the indices of all inputs point into; RELN_STEP (plain numbers) when the inputs point into different
- * domains. */
+/* Returns the domain that the indices of all inputs point into; RELN_STEP (plain numbers) when they point
+ * into different domains. */
 static RelnDomain join_targets(const RelnNode *z)
 {
     const RelnNode *first = NULL;
@@ -286,7 +286,7 @@ static bool join_dtype(RelnGraph *g, RelnNode *z, const RelnNode *x)
     return true;
 }
 
-/* Domain and dtype of all inputs together: step values join with anything, indices with any dtype. */
+/* Joins the domains and dtypes of all inputs: step values join with anything, indices with any dtype. */
 static bool join_inputs(RelnGraph *g, RelnNode *z)
 {
     z->domain = RELN_STEP;
@@ -323,7 +323,7 @@ static RelnNode *node_draft(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *
     return z;
 }
 
-/* Is outer a graph around g? */
+/* Returns whether `outer` is a graph around g. */
 static bool is_around(const RelnGraph *outer, const RelnGraph *g)
 {
     while (g && g != outer)
@@ -340,7 +340,7 @@ static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *con
         return reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d",
                                op->name, n_in, RELN_INPUTS_MAX);
     for (int i = 0; i < n_in; i++) {
-        if (!in[i]) /* NULL in, NULL out; outputs and assignments fail on NULL */
+        if (!in[i]) /* NULL in, NULL out; outputs and assignments record an error for NULL */
             return false;
         if (!is_around(in[i]->graph, g))
             return reln_graph_fail(g, RELN_ERR_ARG, "%s: input %d belongs to another graph",
@@ -488,7 +488,7 @@ RelnNode *reln_graph_param(const RelnGraph *graph, int index)
     return NULL;
 }
 
-/* "(B, 12, 9, 256)": the leading axes from the first that is not 1 on. */
+/* Writes a shape such as "(B, 12, 9, 256)": the leading axes start with the first that is not 1. */
 void reln_shape_write(const RelnNode *x, char *text, size_t size)
 {
     const int *d = x->shape.dims;
@@ -514,7 +514,7 @@ const char *reln_shape_text(const RelnNode *x)
     return copy ? copy : "(?)";
 }
 
-/* Users count up from 0; the keys made here have the highest bit. */
+/* Keys of users count up from 0; keys made here have the highest bit set. */
 uint64_t reln_graph_key(RelnGraph *g)
 {
     return (uint64_t)1 << 63 | reln_graph_home(g)->keys++;
@@ -582,7 +582,7 @@ bool reln_graph_effect(RelnGraph *g, RelnNode *z)
     if (x->op != &reln_op_param)
         return reln_graph_fail(g, RELN_ERR_ARG, "%s: %s is not a parameter", z->op->name,
                                x->op->name);
-    /* effects run one after another, so no effect may read a parameter that another effect changes */
+    /* effects run in sequence, so no effect may read a parameter that another effect changes */
     for (int i = 1; i < z->n_in; i++)
         if (reln_storage(z->in[i])->op == &reln_op_param)
             return reln_graph_fail(g, RELN_ERR_ARG,

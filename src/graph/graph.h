@@ -1,4 +1,4 @@
-/* graph.h -- the insides of graphs and stores, for the files of this module. */
+/* graph.h -- the internals of graphs and stores, for the files of this module. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
@@ -13,7 +13,7 @@
         int count, capacity;                                                                       \
     }
 
-/* Make room for one more item in a list; false when there is no memory. */
+/* Makes room for one more item in a list; returns false when there is no memory. */
 bool reln_list_grow(RelnArena *arena, void **items, int count, int *capacity, size_t size);
 #define RELN_LIST_ADD(arena, list, value)                                                          \
     (reln_list_grow((arena), (void **)&(list)->items, (list)->count, &(list)->capacity,            \
@@ -37,21 +37,21 @@ struct RelnStore {
     RelnCtx *ctx;
     RelnArena arena;
     uint64_t seed;
-    uint64_t group; /* hash of the generators of the graphs that use it; 0: none has asked yet */
+    uint64_t group; /* hash of the generators of the graphs that use it; 0: not used yet */
     RELN_LIST(RelnStoreEntry *) entries;
 };
 
-/* Find or make; a name asked for again must have the same shape, dtype and kind. */
+/* Finds or makes an entry. A name that exists must have the same shape, dtype and kind. */
 RelnStatus reln_store_get(RelnStore *store, const char *name, const RelnShape *shape,
                           RelnDtype dtype, RelnEntryKind kind, RelnInit init, RelnStoreEntry **out);
 
 /* ---- graphs --------------------------------------------------------------------------------------------------- */
 
 typedef enum RelnRowKind {
-    RELN_ROWS_COUNTED, /* as many below each item of the parent as a run says */
-    RELN_ROWS_FIXED,   /* the same number below each */
-    RELN_ROWS_PAIRS,   /* one for each row of `second` in the sample */
-    RELN_ROWS_COARSE   /* one for each `most` rows of `second`, which is its child */
+    RELN_ROWS_COUNTED, /* the number below each item of the parent is bound for each run */
+    RELN_ROWS_FIXED,   /* the same number below each item of the parent */
+    RELN_ROWS_PAIRS,   /* one row for each row of `second` in the sample */
+    RELN_ROWS_COARSE   /* one row for each `most` rows of `second`, which is its child */
 } RelnRowKind;
 
 typedef struct RelnRowDomain {
@@ -59,9 +59,10 @@ typedef struct RelnRowDomain {
     RelnRowKind kind;
     RelnDomain parent;
     RelnDomain second; /* pairs: the other end; coarse: the finer rows */
-    int most;     /* counted: below one item of the parent; fixed: the number; coarse: the stride */
-    bool self;    /* pairs: (i, i) are among them */
-    int capacity; /* counted: processed together */
+    int most;     /* counted: the largest number below one item of the parent; fixed: the number; coarse: the
+                   * stride */
+    bool self;    /* pairs: whether (i, i) are included */
+    int capacity; /* counted: the largest number processed together */
 } RelnRowDomain;
 
 typedef struct RelnNamedNode {
@@ -75,29 +76,30 @@ typedef struct RelnAssign {
 
 typedef struct RelnSettled RelnSettled;
 
-/* A named part of a network: a layer, or the nodes made between reln_scope_begin() and reln_scope_end(). */
+/* A RelnScope is a named part of a network: a layer, or the nodes made between reln_scope_begin() and
+ * reln_scope_end(). */
 struct RelnScope {
     const RelnScope *parent; /* NULL: outermost */
     const char *name;
 };
 
-/* The path of a scope, outermost name first: "encoder/one.relu". */
+/* Writes the path of a scope, outermost name first: "encoder/one.relu". */
 void reln_scope_text(const RelnScope *scope, char *text, size_t size);
 
-/* A check of a constant tensor that has already been made. */
+/* A RelnChecked records a check of a constant tensor that has already been made. */
 typedef struct RelnChecked {
     const RelnTensor3 *t;
     const RelnTensor3 *given; /* the tensor that t was settled from; NULL: only checked */
     const RelnRep *u, *v, *w;
     const struct RelnSettled
-        *settled; /* with its exact form: rep/settle.h; NULL: turned by a gradient */
+        *settled; /* its exact form: rep/settle.h; NULL: the tensor was made by a gradient */
 } RelnChecked;
 
 struct RelnGraph {
     RelnCtx *ctx;
     RelnGroup *group;
     RelnStore *store;
-    uint64_t group_hash; /* of the generators; 0 until asked for */
+    uint64_t group_hash; /* hash of the generators; 0 until asked for */
     RelnDtype dtype;
     RelnArena arena;
     RelnStatus status;
@@ -110,59 +112,59 @@ struct RelnGraph {
     RELN_LIST(RelnNode *) effects;
     RELN_LIST(RelnNode *) arguments; /* of a function's body */
     RELN_LIST(RelnNode *)
-    captured; /* for each of them: the node around that it stands for; NULL: declared */
+    captured; /* for each argument: the outer node that it stands for; NULL: declared */
     RELN_LIST(const RelnTensor3 *) tensors;
     RELN_LIST(RelnChecked) checked;
     RELN_LIST(RelnFn *) fns;
-    RelnNode **table; /* open hashing of nodes by contents */
+    RelnNode **table; /* hash table of nodes by contents, with open addressing */
     int table_size;
-    uint64_t keys;     /* given to random nodes so far */
-    RelnGraph *parent; /* of a function's body: the graph it was begun in */
+    uint64_t keys;     /* number of keys given to random nodes so far */
+    RelnGraph *parent; /* for a function's body: the graph it was begun in */
     RelnFn *fn;
     const char *name;
-    const RelnScope *scope; /* of the nodes that are made now; NULL: none */
-    bool deriving;          /* reln_vjp() makes them */
+    const RelnScope *scope; /* scope of the nodes that are being made; NULL: none */
+    bool deriving;          /* reln_vjp() is making nodes */
 };
 
-/* Append to a list of a graph; false with the graph failed. */
+/* Appends to a list of a graph; on failure, returns false and the graph has failed. */
 #define RELN_GRAPH_ADD(g, list, value)                                                             \
     (RELN_LIST_ADD(&(g)->arena, list, value) || reln_graph_nomem(g))
 
-/* The node whose memory x is. */
+/* Returns the node whose memory x uses. */
 const RelnNode *reln_storage(const RelnNode *x);
-/* Most items of a domain in one shard of `shard` samples, and in one sample. */
+/* Largest number of items of a domain in one shard of `shard` samples, and in one sample. */
 ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard);
 ptrdiff_t reln_domain_most(const RelnGraph *g, RelnDomain domain);
-/* Most items below one item of the parent. */
+/* Largest number of items below one item of the parent. */
 ptrdiff_t reln_domain_below(const RelnGraph *g, RelnDomain domain);
 const RelnRowDomain *reln_row_domain(const RelnGraph *g, RelnDomain domain);
-int reln_domain_count(const RelnGraph *g); /* the step and samples included */
-/* Are the items of `domain` that belong to one item of `ancestor` neighbours in memory? */
+int reln_domain_count(const RelnGraph *g); /* including the step and samples */
+/* Returns whether the items of `domain` that belong to one item of `ancestor` are adjacent in memory. */
 bool reln_domain_is_above(const RelnGraph *g, RelnDomain ancestor, RelnDomain domain);
 
 /* ---- sources -------------------------------------------------------------------------------------------------- */
 
 typedef struct RelnSourceAttr {
-    int index;         /* of the name among the graph's sources, or -1 */
-    RelnDomain target; /* indices: the domain that they point into */
+    int index;         /* index of the name among the graph's sources, or -1 */
+    RelnDomain target; /* for indices: the domain that they point into */
     int limit;
 } RelnSourceAttr;
 
 extern const RelnOp reln_op_input, reln_op_index_input, reln_op_param, reln_op_state, reln_op_const,
     reln_op_argument, reln_op_batch_count, reln_op_row_index, reln_op_call, reln_op_result;
 
-/* Attribute of row_index: which end of each item of a domain it numbers. */
+/* Attribute of row_index: the end of each item of a domain that it numbers. */
 typedef struct RelnRowIndexAttr {
     RelnDomain domain;
     RelnDomain target;
-    int second; /* of a pair */
+    int second; /* 1: the second row of a pair */
 } RelnRowIndexAttr;
 
 typedef struct RelnParamAttr {
     RelnStoreEntry *entry;
 } RelnParamAttr;
 typedef struct RelnConstAttr {
-    const double *values; /* of the graph's arena, one for each element; interned by contents */
+    const double *values; /* in the graph's arena, one for each element; interned by contents */
 } RelnConstAttr;
 
 /* ---- functions ------------------------------------------------------------------------------------------------ */
@@ -174,11 +176,11 @@ typedef struct RelnFnVjp {
 } RelnFnVjp;
 
 struct RelnFn {
-    RelnGraph *home; /* the outermost graph: owns all functions, derived ones too */
+    RelnGraph *home; /* the outermost graph, which owns all functions, including derived ones */
     RelnGraph *body;
     int n_in, n_out;
     RelnNode **in, **out;
-    RelnNode **captured; /* by argument: the node that every call passes; NULL: the caller says */
+    RelnNode **captured; /* by argument: the node that every call passes; NULL: the caller passes it */
     bool placed;         /* its samples are those of the batch, not the items it is called for */
     RELN_LIST(RelnFnVjp) vjps;
 };
@@ -190,16 +192,17 @@ typedef struct RelnResultAttr {
     int index;
 } RelnResultAttr;
 
-/* Compute the cotangents of a call's arguments from the cotangents of its results (NULL where there is none);
- * depends[id] tells which arguments need one. */
+/* Computes the cotangents of a call's arguments from the cotangents of its results (NULL where there is
+ * none); depends[id] says which arguments need one. */
 void reln_call_vjp(RelnGraph *g, const RelnNode *z, RelnNode *const *cot, int n_cot,
                    const bool *depends, RelnNode **gin);
 
 RelnGraph *reln_graph_home(RelnGraph *g);
 const RelnGraph *reln_graph_home_of(const RelnGraph *g);
-/* x of a graph around g as an argument of g's function; x itself where it is g's own; NULL with g failed. */
+/* Returns x, a node of a graph around g, as an argument of g's function; x itself if it belongs to g; NULL
+ * with g failed. */
 RelnNode *reln_capture(RelnGraph *g, RelnNode *x);
-/* NULL with the error recorded in the context. */
+/* Returns NULL with the error recorded in the context. */
 RelnGraph *reln_graph_new(RelnCtx *ctx, RelnGroup *group, RelnStore *store, RelnDtype dtype);
 
 #endif

@@ -26,8 +26,8 @@ static int leaves_for(int n)
     return leaves;
 }
 
-/* Levels that workers add up where one process has all lanes: until at most RELN_TREE sums are left, which all workers
- * add together. */
+/* Returns how many levels workers add up if one process has all lanes: until at most RELN_TREE sums are left,
+ * which all workers add together. */
 static int folds_of(int levels)
 {
     int few = 0;
@@ -37,8 +37,9 @@ static int folds_of(int levels)
     return levels > few ? levels - few : 0;
 }
 
-/* The most buffers in use at a time. Sums wait beside the paths from the root to the lanes that are run at the moment,
- * and to those that are next; to those of other processes on either side, too. */
+/* Returns the largest number of buffers in use at a time. Sums wait beside the paths from the root to the
+ * lanes that are running and to those that are next, and, with several processes, beside the paths to the
+ * neighbouring processes' lanes. */
 static int buffers_for(const Lanes *lanes, int n_workers, int n_ranks)
 {
     const int levels = levels_of(leaves_for(lanes->most));
@@ -132,8 +133,8 @@ void reln_lanes_add(const RelnPlan *plan, const Phase *phase, size_t from, size_
     }
 }
 
-/* The buffer of the other child, if both are there now; else the node's own buffer is left for who brings the other.
- * -1: left. */
+/* Returns the buffer of the sibling if both children are complete. Otherwise stores this buffer for the
+ * worker that completes the sibling, and returns -1. */
 static int meet(Lanes *lanes, int node, int buffer)
 {
     int other;
@@ -160,7 +161,8 @@ static bool is_missing(const Lanes *lanes, int node)
     return first >= end;
 }
 
-/* The sum goes up while the lanes below the next node are ours; the left child takes in the right one. */
+/* Adds up the tree from a finished lane, as long as all lanes below the next node belong to this process. The
+ * right child is added to the left one. */
 void reln_lanes_end(RelnPlan *plan, const Phase *phase, int lane, int buffer)
 {
     Lanes *lanes = &plan->lanes;

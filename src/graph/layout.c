@@ -1,11 +1,11 @@
-/* layout.c -- lifetimes of the values of a program, and offsets in the slab. */
+/* layout.c -- lifetimes of the values of a program, and their offsets in the slab. */
 #include "graph/compile.h"
 
-/* A value in the slab while a program is laid out. */
+/* A Buffer is a value in the slab while a program is laid out. */
 typedef struct Buffer {
     int born, dies; /* instruction indices, both included */
     size_t bytes, offset;
-    Place *user; /* where the offset is wanted */
+    Place *user; /* receives the offset */
 } Buffer;
 
 typedef struct Layout {
@@ -13,7 +13,8 @@ typedef struct Layout {
     RELN_LIST(Buffer) buffers;
 } Layout;
 
-/* Assign an offset by first fit: a buffer gets the lowest gap between the buffers that are alive with it. */
+/* Assigns an offset by first fit: a buffer gets the lowest gap between the buffers that are alive at the same
+ * time. */
 static size_t first_fit(const Buffer *placed, int n, const Buffer *b, int *order)
 {
     size_t at = 0;
@@ -108,7 +109,7 @@ static void begin_life(Info *f, int t)
     f->dies = t;
 }
 
-/* A value lives from the instruction that makes it to the last that reads it. */
+/* A value lives from the instruction that computes it to the last one that reads it. */
 static void note_life(Planner *p, const Instr *instr, int t)
 {
     const RelnNode *x = instr->node;
@@ -124,8 +125,8 @@ static void note_life(Planner *p, const Instr *instr, int t)
         p->info[reln_storage(x)->id].dies = t;
 }
 
-/* A value that is not computed anew for each tile is needed by all tiles: it lives for the whole of each loop that
- * touches it. */
+/* A value that is not recomputed for each tile is needed by all tiles: it lives for the whole of each loop
+ * that uses it. */
 static void stretch(Info *f, const Program *program)
 {
     const int first = program->code.items[f->born].loop, last = program->code.items[f->dies].loop;
@@ -191,7 +192,7 @@ static void take_steps(const Planner *p, Instr *instr)
         step_to(p, instr, result_of(p, x, i), false, &instr->outs[i]);
 }
 
-/* Copy the final places of the values into an instruction, now that the offsets are known. */
+/* Copies the final places of the values into an instruction, when the offsets are known. */
 static void settle(const Planner *p, Instr *instr)
 {
     const RelnNode *x = instr->node;

@@ -1,4 +1,5 @@
-/* load.c -- inputs of a shard or of a tile from bound memory, indices checked; and how rows of a batch belong together. */
+/* load.c -- loads the inputs of a shard or tile from bound memory, checks indices, and computes which rows
+ * belong together. */
 #include "graph/frame.h"
 
 static void load_numbers(const Frame *f, const RelnNode *x, const Bound *b, char *out)
@@ -14,7 +15,8 @@ static void load_numbers(const Frame *f, const RelnNode *x, const Bound *b, char
 
 /* ---- samples of items ----------------------------------------------------------------------------------------- */
 
-/* The last i in [low, high) with first[i] <= item; first ascends, and the first of equal ones belong to empty parents. */
+/* Returns the last i in [low, high) with first[i] <= item. `first` ascends; of equal entries, all but the
+ * last belong to empty parents. */
 static ptrdiff_t last_begun(const ptrdiff_t *first, ptrdiff_t low, ptrdiff_t high, ptrdiff_t item)
 {
     while (high - low > 1) {
@@ -28,7 +30,7 @@ static ptrdiff_t last_begun(const ptrdiff_t *first, ptrdiff_t low, ptrdiff_t hig
     return low;
 }
 
-/* The sample, counted in the batch, that an item of the batch belongs to: the last that begins at or before it. */
+/* Returns the sample, counted in the batch, that an item of the batch belongs to. */
 static ptrdiff_t sample_of(const Frame *f, RelnDomain domain, ptrdiff_t item)
 {
     const ptrdiff_t low = f->shard->first;
@@ -38,7 +40,7 @@ static ptrdiff_t sample_of(const Frame *f, RelnDomain domain, ptrdiff_t item)
     return last_begun(f->plan->row_first[domain - 2], low, low + f->shard->count, item);
 }
 
-/* The first item of the next sample. */
+/* Returns the first item of the next sample. */
 static ptrdiff_t sample_end(const Frame *f, RelnDomain domain, ptrdiff_t sample)
 {
     return domain == RELN_SAMPLES ? sample + 1 : f->plan->row_first[domain - 2][sample + 1];
@@ -52,7 +54,7 @@ static int64_t index_at(const Bound *b, ptrdiff_t at)
                                 : ((const int32_t *)b->values)[at];
 }
 
-/* Rows of a shard belong to its samples; indices count within the sample and are checked here, once. */
+/* Copies indices and checks them. An index counts within its sample. */
 static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b, int32_t *out)
 {
     const RelnSourceAttr *s = x->attr;
@@ -83,7 +85,7 @@ static RelnStatus load_indices(const Frame *f, const RelnNode *x, const Bound *b
     return RELN_OK;
 }
 
-/* Write n indices that start at `value` and grow by `step`: equal ones (0) or consecutive ones (1). */
+/* Writes n indices that start at `value` and grow by `step`: equal ones (0) or consecutive ones (1). */
 static int32_t *fill(int32_t *out, ptrdiff_t n, ptrdiff_t value, ptrdiff_t step)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -110,7 +112,7 @@ static void load_samples(const Frame *f, RelnDomain domain, int32_t *out)
     }
 }
 
-/* The parent of counted rows: the last that begins at or before the item and is not empty. */
+/* Returns the parent of a counted row: the last non-empty one that begins at or before the item. */
 static ptrdiff_t counted_parent(const Frame *f, RelnDomain domain, ptrdiff_t item)
 {
     const RelnDomain parent = reln_row_domain(f->plan->graph, domain)->parent;
@@ -147,7 +149,7 @@ static void load_fixed(const Frame *f, RelnDomain domain, RelnDomain parent, int
     }
 }
 
-/* Rows of a coarse domain, from those of the fine one. */
+/* Computes the coarse row of each fine row. */
 static void load_coarse(const Frame *f, RelnDomain fine, RelnDomain coarse, int stride,
                         int32_t *out)
 {
@@ -166,7 +168,7 @@ static void load_coarse(const Frame *f, RelnDomain fine, RelnDomain coarse, int 
     }
 }
 
-/* The pairs of one first row are (i, 0), (i, 1), ...; without self (i, i) is jumped over. */
+/* The pairs of one first row are (i, 0), (i, 1), ...; without `self`, (i, i) is skipped. */
 static void load_pairs(const Frame *f, RelnDomain domain, bool second, int32_t *out)
 {
     const RelnRowDomain *d = reln_row_domain(f->plan->graph, domain);
@@ -240,7 +242,7 @@ RelnStatus reln_run_load(const Frame *f, const Instr *instr)
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------- */
 
-/* The end, in the batch, of the items that belong together with `item`: below one item of the ancestor. */
+/* Returns the end, in the batch, of the items below the same item of the ancestor as `item`. */
 static ptrdiff_t group_end(const Frame *f, const Loop *loop, ptrdiff_t item)
 {
     const RelnPlan *plan = f->plan;
@@ -262,7 +264,8 @@ static ptrdiff_t group_end(const Frame *f, const Loop *loop, ptrdiff_t item)
     return least(first + ((item - first) / per + 1) * per, own);
 }
 
-/* Groups join a tile while it has room; the first one has, because a tile is made for the largest. */
+/* Adds groups to a tile while they fit; the first one always fits, because a tile has room for the
+ * largest. */
 ptrdiff_t reln_tile_end(const Frame *f, const Loop *loop, ptrdiff_t first)
 {
     const ptrdiff_t all = all_items(f, loop->domain);

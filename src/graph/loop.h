@@ -1,10 +1,10 @@
-/* loop.h -- walking the operands of an elementwise op together, innermost run by innermost run. */
+/* loop.h -- steps through the operands of an elementwise op together, one innermost run after the other. */
 #ifndef GRAPH_LOOP_H
 #define GRAPH_LOOP_H
 
 #include "graph/op.h"
 
-/* The table of the type that e computes in. */
+/* Returns the kernel table of the type that e computes in. */
 static inline const RelnRealKernels *reln_kern(const RelnExec *e)
 {
     return e->node->dtype == RELN_F64 ? e->kern->f64 : e->kern->f32;
@@ -12,11 +12,12 @@ static inline const RelnRealKernels *reln_kern(const RelnExec *e)
 
 static inline void *reln_at(const void *base, ptrdiff_t index, size_t size)
 {
-    /* the one place where a const operand and an output share a function */
+    /* the only place where the const of an operand is removed, so that operands and outputs can share this
+     * function */
     return (char *)(uintptr_t)base + index * (ptrdiff_t)size;
 }
 
-/* A walk over the outer loops; the innermost belongs to a kernel. */
+/* A RelnWalk steps over the outer loops; a kernel executes the innermost loop. */
 typedef struct RelnWalk {
     const RelnLoops *loops;
     ptrdiff_t extent[RELN_LOOP_MAX];
@@ -24,7 +25,7 @@ typedef struct RelnWalk {
     ptrdiff_t offset[RELN_LOOP_IN]; /* of each operand, in elements */
     ptrdiff_t out;                  /* of the output */
     ptrdiff_t run;                  /* elements of one innermost run */
-    ptrdiff_t rows;                 /* runs that one call of a kernel takes; 1 unless asked for */
+    ptrdiff_t rows;                 /* number of runs in one call of a kernel; 1 unless asked for */
     int outer;                      /* number of outer loops */
     bool done;
 } RelnWalk;
@@ -38,7 +39,7 @@ static inline RelnWalk reln_walk(const RelnLoops *loops, int n_in, ptrdiff_t n)
         w.extent[r] = loops->extent[r];
     w.extent[0] = n;
     w.run = w.extent[loops->rank - 1];
-    /* items that lie one behind the other in every operand are one long run */
+    /* items that are contiguous in every operand are one long run */
     for (int i = 0; i < n_in && flat; i++)
         flat = loops->stride[i][0] == loops->stride[i][1] * loops->extent[1];
     if (flat) {
@@ -48,7 +49,8 @@ static inline RelnWalk reln_walk(const RelnLoops *loops, int n_in, ptrdiff_t n)
     return w;
 }
 
-/* The same, with the two innermost loops left to a kernel: `rows` runs that follow each other in the output. */
+/* Begins a walk that leaves the two innermost loops to a kernel: `rows` runs that are adjacent in the
+ * output. */
 static inline RelnWalk reln_walk_rows(const RelnLoops *loops, int n_in, ptrdiff_t n)
 {
     RelnWalk w = reln_walk(loops, n_in, n);
@@ -58,7 +60,8 @@ static inline RelnWalk reln_walk_rows(const RelnLoops *loops, int n_in, ptrdiff_
     return w;
 }
 
-/* The same with a run never longer than one item: for sums, whose order must not depend on how many there are. */
+/* Begins a walk whose runs never exceed one item: for sums, whose order must not depend on the number of
+ * items. */
 static inline RelnWalk reln_walk_items(const RelnLoops *loops, ptrdiff_t n)
 {
     RelnWalk w = {.loops = loops,
@@ -104,13 +107,14 @@ static inline void reln_walk_next(RelnWalk *w, int n_in)
     w->done = true;
 }
 
-/* 0 or 1: how operand i steps in the innermost loop. A flat walk of rank 1 (items alone) steps as the items do. */
+/* 0 or 1: the step of operand i in the innermost loop. A flat walk of rank 1 (items alone) steps as the items
+ * do. */
 static inline ptrdiff_t reln_walk_stride(const RelnWalk *w, int i)
 {
     return w->loops->stride[i][w->loops->rank - 1];
 }
 
-/* How operand i steps from one of the `rows` to the next. */
+/* Returns the step of operand i from one of the `rows` to the next. */
 static inline ptrdiff_t reln_walk_row(const RelnWalk *w, int i)
 {
     return w->rows > 1 ? w->loops->stride[i][w->outer] : 0;

@@ -12,7 +12,7 @@ typedef struct RelnExec RelnExec;
 typedef struct RelnSampler RelnSampler;
 typedef struct RelnScope RelnScope;
 
-/* Extents of one item, by axis. */
+/* A RelnShape holds the extents of one item, by axis. */
 typedef struct RelnShape {
     int dims[RELN_AXES];
 } RelnShape;
@@ -22,50 +22,53 @@ struct RelnNode {
     RelnGraph *graph;
     RelnNode **in;
     int n_in;
-    int id; /* position in the graph: inputs come before their readers */
+    int id; /* position in the graph; inputs have smaller ids than their readers */
     RelnShape shape;
     RelnDomain domain;
     RelnDtype dtype;
-    RelnDomain target; /* i32: the domain whose items the values number; RELN_STEP: plain numbers */
+    RelnDomain target; /* for i32: the domain whose items the values number; RELN_STEP: plain numbers */
     const RelnRep *rep; /* NULL for i32 */
     const void *attr;   /* constants of the op, plain bytes: equal bytes mean equal nodes */
     size_t attr_size;
     bool needs_grad; /* float, and not cut off by stop_gradient or an index */
     bool derived;    /* made by reln_vjp() */
     const RelnScope
-        *scope; /* the layer it was made in, of a derivative the layer differentiated; NULL: none */
+        *scope; /* layer in which it was made, or for a derivative the layer that was differentiated; NULL:
+                 * none */
 };
 
 /* ---- an op ---------------------------------------------------------------------------------------------------- */
 
 enum {
-    RELN_OP_REDUCE = 1,    /* sums over the items of its inputs, down to RELN_STEP */
-    RELN_OP_ALIAS = 2,     /* the value is in[0]'s memory, seen with another shape */
+    RELN_OP_REDUCE = 1,    /* sums over the items of its inputs to RELN_STEP */
+    RELN_OP_ALIAS = 2,     /* uses the memory of in[0], with another shape */
     RELN_OP_EFFECT = 4,    /* runs after everything else, in pieces: optimisers */
     RELN_OP_SOURCE = 8,    /* the plan fills it: inputs, parameters, constants */
     RELN_OP_FRESH = 16,    /* never merged with an equal node */
     RELN_OP_SUM = 32,      /* in[0] + in[1]: the plan may add the terms in place */
-    RELN_OP_DOMAINS = 64,  /* inputs of several domains; infer says whose the result's items are */
+    RELN_OP_DOMAINS = 64,  /* has inputs of several domains; infer sets the domain of the result */
     RELN_OP_PLACE = 128,   /* an item's value depends on its place in the batch: random numbers */
     RELN_OP_PARENTS = 256, /* an item's value depends on all items below the same parent */
-    RELN_OP_DTYPES = 512   /* inputs of f32 and f64; infer says the result's */
+    RELN_OP_DTYPES = 512   /* has inputs of f32 and f64; infer sets the dtype of the result */
 };
 
-/* How an op with inputs of several domains can be computed for a part of its items, a tile. All items of its other
- * inputs are in memory. Ops of one domain are computed for the tile alone. */
+/* How an op with inputs of several domains can be computed for a part of its items, a tile. All items of its
+ * other inputs are in memory. An op of one domain is computed for the items of the tile. */
 typedef enum RelnTiling {
     RELN_TILED_NEVER,
-    RELN_TILED_BY_RESULT, /* for items of the result */
-    RELN_TILED_BY_FIRST   /* for items of the first input; the result is whole, and is added to */
+    RELN_TILED_BY_RESULT, /* for the items of the result in the tile */
+    RELN_TILED_BY_FIRST   /* for the items of the first input in the tile; the result holds all items, and is
+                           * added to */
 } RelnTiling;
 
 /* The reason why an op's node is equivariant; the certificate lists it and checks the reps of the inputs against it. */
 typedef enum RelnRule {
     RELN_RULE_NONE,   /* a source, or unknown */
-    RELN_RULE_LINEAR, /* the same linear map for every coordinate: all inputs are of the result's rep, or it is their sum */
+    RELN_RULE_LINEAR, /* the same linear map for every coordinate: all inputs have the result's rep, or it is
+                       * their sum */
     RELN_RULE_FACTOR, /* one input has the result's rep, the others are invariants or indices */
     RELN_RULE_INVARIANTS, /* any function of invariants */
-    RELN_RULE_PAIRING,    /* the inputs are of dual reps, the result is invariant; or as FACTOR */
+    RELN_RULE_PAIRING,    /* the inputs have dual reps, and the result is invariant; or as FACTOR */
     RELN_RULE_CONSTANT, /* a constant tensor between the reps, itself an intertwiner: `constant` */
     RELN_RULE_CONJUGATION /* a function of a matrix that goes to g X g^-1, or a derivative of it */
 } RelnRule;
@@ -77,88 +80,93 @@ struct RelnOp {
     unsigned flags;
     RelnTiling tiling; /* RELN_OP_DOMAINS */
     unsigned
-        whole; /* inputs, as bits, that are read whole even where they are of the tile's domain */
+        whole; /* bit set of inputs that are read whole even if they are of the tile's domain */
 
-    /* Check the inputs, and set shape, domain, dtype and rep (the builder's wish is in z->rep). The builder has filled
-     * in domain and dtype as the join of the inputs'; reln_graph_fail() and false when they do not fit. */
+    /* Checks the inputs, and sets shape, domain, dtype and rep (z->rep holds the rep that the builder asks
+     * for). Domain and dtype are already the join of the inputs' ones. Calls reln_graph_fail() and returns
+     * false if the inputs do not fit. */
     bool (*infer)(RelnGraph *g, RelnNode *z);
 
-    /* Compute. Constant while it runs: everything that changes is in e. */
+    /* Computes the values. It must not change the node: all changing data are in e. */
     RelnStatus (*forward)(const RelnExec *e);
 
-    /* Cotangents of the inputs from the cotangent of the output, with graph builders; gin[i] stays NULL where there is
-     * none. Broadcast axes and domains need no care: the sweep sums what comes back down to the input's shape. NULL: no
-     * input has one. */
+    /* Computes the cotangents of the inputs from the cotangent of the output, with graph builders; gin[i]
+     * stays NULL if there is none. Broadcast axes and domains need no care: the sweep sums each cotangent to
+     * the input's shape. NULL: no input has a cotangent. */
     void (*vjp)(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin);
 
-    /* Fill `prepared` with data that is known before the first run (strides, kernel choice), and return its size;
-     * called with NULL to ask for the size. May be NULL. */
+    /* Fills `prepared` with data that is known before the first run (strides, kernel choice), and returns its
+     * size; called with NULL to ask for the size. May be NULL. */
     size_t (*prepare)(const RelnNode *z, const RelnKernels *kern, void *prepared);
 
-    /* Bytes of scratch memory for n items. May be NULL. */
+    /* Returns the bytes of scratch memory for n items. May be NULL. */
     size_t (*scratch)(const RelnNode *z, ptrdiff_t n);
 
-    /* Bytes of memory that a worker keeps for this instruction for the length of a run: an operand packed once for all
-     * shards (e->pack). May be NULL. */
+    /* Returns the bytes of memory that a worker keeps for this instruction during a run: an operand packed
+     * once for all shards (e->pack). May be NULL. */
     size_t (*packs)(const RelnNode *z, const RelnKernels *kern);
 
-    /* Where z is a function of the numbers at the same place: its link in a chain (graph/chain.c), of in[0] and of the
-     * operand in[1], if there is one. RELN_LINK_LOAD: z is in[0] repeated, or rows of in[0] that in[1] numbers. false: it
-     * has none. May be NULL. */
+    /* Describes the node's link in a chain (graph/chain.c), if each number of z depends only on the numbers
+     * at the same place: a function of in[0] and of the operand in[1], if there is one. RELN_LINK_LOAD: z is
+     * in[0] repeated, or rows of in[0] that in[1] numbers. Returns false if z has no link. May be NULL. */
     bool (*link)(const RelnNode *z, RelnLink *link);
 
-    /* Multiplications and additions for one item of the largest domain involved. NULL: one for each element of z. */
+    /* Returns the multiplications and additions for one item of the largest domain involved. NULL: one for
+     * each element of z. */
     double (*flops)(const RelnNode *z);
 
-    /* The constant of RELN_RULE_CONSTANT: from in[0] (and in[1]) to z. */
+    /* Returns the constant of RELN_RULE_CONSTANT: from in[0] (and in[1]) to z. */
     const RelnTensor3 *(*constant)(const RelnNode *z);
 
-    /* The name of this node's function, where one op has several: "sqrt". NULL: the op's name. */
+    /* Returns the name of this node's function, if one op has several: "sqrt". NULL: the op's name. */
     const char *(*word)(const RelnNode *z);
 
-    /* The index-th case for the generic tests, built with reln_sample_*(); NULL when there are no more. */
+    /* Builds the index-th case for the generic tests, with reln_sample_*(); returns NULL when there are no
+     * more. */
     RelnNode *(*sample)(RelnSampler *s, int index);
 };
 
-/* Most inputs of one node. */
+/* Largest number of inputs of one node. */
 enum { RELN_INPUTS_MAX = 512 };
 
-/* The list of ops, ended by NULL; derived from the files of src/ops. */
+/* The list of ops, terminated by NULL; derived from the files of src/ops. */
 extern const RelnOp *const reln_ops[];
 
 /* ---- building ------------------------------------------------------------------------------------------------- */
 
-/* Make a node, or find the equal one. attr is copied; rep is the rep that the builder asks for, or NULL for infer to
- * decide. NULL when the graph has failed, an input is NULL, or infer refuses. */
+/* Makes a node, or finds an equal one. attr is copied; rep is the rep that the builder asks for, or NULL to
+ * let infer decide. Returns NULL when the graph has failed, an input is NULL, or infer refuses. */
 RelnNode *reln_node(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *const *in, const void *attr,
                     size_t attr_size, const RelnRep *rep);
 
-/* Record the first error of a graph. Returns false, for infer. */
+/* Records the first error of a graph. Returns false, for infer. */
 bool reln_graph_fail(RelnGraph *g, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Record the error of a builder that was given NULL; g may be NULL, too. */
+/* Records the error of a builder that was given NULL; g may be NULL, too. */
 bool reln_graph_null(RelnGraph *g, const char *function);
-/* Record a failed allocation, with the context's message. */
+/* Records a failed allocation, with the context's message. */
 bool reln_graph_nomem(RelnGraph *g);
 RelnArena *reln_graph_arena(RelnGraph *g);
-/* Zeroed memory of that arena; NULL with the graph failed. */
+/* Returns zeroed memory of the graph's arena; NULL with the graph failed. */
 void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size);
 
-/* "the step", "samples", or the name of a row domain. */
+/* Returns "the step", "samples", or the name of a row domain. */
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
 bool reln_domain_known(const RelnGraph *g, RelnDomain domain);
-/* The ends of a domain of pairs; false for other domains. */
+/* Sets the two ends of a domain of pairs; returns false for other domains. */
 bool reln_domain_pairs(const RelnGraph *g, RelnDomain domain, RelnDomain *first, RelnDomain *second,
                        bool *self);
-/* How many items of a reln_fixed() domain are below each item of `parent`; 0 where it is none, or not below it. */
+/* Returns how many items of a reln_fixed() domain are below each item of `parent`; 0 if it is not such a
+ * domain. */
 int reln_domain_fixed(const RelnGraph *g, RelnDomain domain, RelnDomain parent);
-/* A key for a random node, the next of the graph: equal for models that are built alike, never one of a user's. */
+/* Returns a key for a random node, the next of the graph. Models that are built in the same way get equal
+ * keys, and a key never equals one of a user's. */
 uint64_t reln_graph_key(RelnGraph *g);
-/* Let z, an effect on the parameter in[0], run after everything else. One effect for each parameter. */
+/* Makes z, an effect on the parameter in[0], run after everything else. A parameter can have one effect. */
 bool reln_graph_effect(RelnGraph *g, RelnNode *z);
 
-/* A layer is a scope that ends where its function returns: RELN_LAYER(net->graph, name) is the first statement of
- * reln_nn_relu(), and makes the scope "<name>.relu"; "relu" for a layer without a name. */
+/* A layer is a scope that ends where its function returns. RELN_LAYER(net->graph, name) is the first
+ * statement of reln_nn_relu() and makes the scope "<name>.relu", or "relu" for a layer without a name. */
 RelnGraph *reln_layer_begin(RelnGraph *g, const char *name, const char *function);
 void reln_layer_end(RelnGraph **g);
 #define RELN_LAYER(g, name)                                                                        \
@@ -168,30 +176,32 @@ static inline const char *reln_op_word(const RelnNode *x)
 {
     return x->op->word ? x->op->word(x) : x->op->name;
 }
-/* A node in words, for messages: "input X", "mul (#57) of layer one.relu". */
+/* Writes a description of a node for messages: "input X", "mul (#57) of layer one.relu". */
 void reln_node_text(const RelnNode *x, char *text, size_t size);
 
-/* A state that belongs to an optimiser, zeros at first. */
+/* Returns a state that belongs to an optimiser, with initial value 0. */
 RelnNode *reln_moment(RelnGraph *g, const char *name, RelnDims dims);
 
-/* A tensor or matrix of constants that lives as long as the graph; equal contents are one object, so that checks are
- * made once and nodes compare. turn: a permutation of "ijk" naming where the axes of the new tensor come from. */
+/* Return a tensor or matrix of constants that lives as long as the graph. Equal contents are one object, so
+ * that checks are made once and nodes can be compared. `turn` is a permutation of "ijk" that says where the
+ * axes of the new tensor come from. */
 const RelnTensor3 *reln_graph_tensor(RelnGraph *g, const RelnTensor3 *t);
 const RelnTensor3 *reln_tensor3_turn(RelnGraph *g, const RelnTensor3 *t, const char *turn);
 
-/* The invariant rep with k coordinates; NULL with the graph failed. */
+/* Returns the invariant rep with k coordinates; NULL with the graph failed. */
 const RelnRep *reln_invariant(RelnGraph *g, int k);
-/* The dual rep; NULL with the graph failed. */
+/* Returns the dual rep; NULL with the graph failed. */
 const RelnRep *reln_dual(RelnGraph *g, const RelnRep *rep);
 
 RelnShape reln_shape_from(RelnDims dims); /* 0 counts as 1 */
-/* Extents of 1 and more, and no more elements in an item than an int counts: so no product of some extents of a node
- * overflows, and its bytes times a number of items can be checked in one place (reln_plan_fits). Every node is checked. */
+/* Checks that extents are at least 1 and that the number of elements of an item fits an int. Then no product
+ * of extents of a node overflows, and its bytes times a number of items can be checked in one place
+ * (reln_plan_fits). Every node is checked. */
 bool reln_want_size(RelnGraph *g, const char *op, const RelnShape *s);
 
-/* Text of a shape for messages: "(B, 12, 9, 256)". Of the graph's arena. */
+/* Returns the text of a shape for messages: "(B, 12, 9, 256)", in the graph's arena. */
 const char *reln_shape_text(const RelnNode *x);
-/* Write the text of a shape into `text`. */
+/* Writes the text of a shape into `text`. */
 void reln_shape_write(const RelnNode *x, char *text, size_t size);
 
 static inline ptrdiff_t reln_shape_count(const RelnShape *s)
@@ -203,7 +213,7 @@ static inline ptrdiff_t reln_shape_count(const RelnShape *s)
     return n;
 }
 
-/* Elements of an item that lie before and behind one step along an axis: (before, extent, behind). */
+/* Number of elements of an item before and behind one step along an axis: (before, extent, behind). */
 static inline ptrdiff_t reln_shape_before(const RelnShape *s, RelnAxis axis)
 {
     ptrdiff_t n = 1;
@@ -222,7 +232,7 @@ static inline ptrdiff_t reln_shape_behind(const RelnShape *s, RelnAxis axis)
     return n;
 }
 
-/* The larger extent on each axis: the shape of two that broadcast. */
+/* Returns the larger extent on each axis: the shape to which two shapes broadcast. */
 static inline RelnShape reln_shape_join(const RelnShape *x, const RelnShape *y)
 {
     RelnShape s = *x;
@@ -233,70 +243,72 @@ static inline RelnShape reln_shape_join(const RelnShape *x, const RelnShape *y)
 }
 
 size_t reln_dtype_size(RelnDtype dtype);
-static inline size_t reln_node_bytes(const RelnNode *x) /* of one item */
+static inline size_t reln_node_bytes(const RelnNode *x) /* bytes of one item */
 {
     return (size_t)reln_shape_count(&x->shape) * reln_dtype_size(x->dtype);
 }
 
 /* ---- typing --------------------------------------------------------------------------------------------------- */
 
-/* The inputs of z broadcast: on the axes (a bit 1 << axis for each) extents are equal or 1, and the larger one counts.
- * Other axes get the largest extent unchecked. */
+/* Broadcasts the inputs of z: on the given axes (a bit 1 << axis for each), extents must be equal or 1, and
+ * the larger one is taken. Other axes get the largest extent unchecked. */
 enum { RELN_ALL_AXES = (1 << RELN_AXES) - 1 };
 bool reln_broadcast(RelnGraph *g, const RelnNode *z, int axes, RelnShape *out);
-/* z's shape from broadcasting all inputs on all axes. */
+/* Infers z's shape by broadcasting all inputs on all axes. */
 static inline bool reln_infer_broadcast(RelnGraph *g, RelnNode *z)
 {
     return reln_broadcast(g, z, RELN_ALL_AXES, &z->shape);
 }
-bool reln_is_invariant(const RelnNode *x); /* every generator acts as nothing */
+bool reln_is_invariant(const RelnNode *x); /* whether every generator acts trivially */
 /* Fails when x is not invariant: "tanh: its argument transforms as adjoint(gl:3) ...". */
 bool reln_want_invariant(RelnGraph *g, const RelnNode *z, const RelnNode *x);
 bool reln_want_float(RelnGraph *g, const RelnNode *z);
 bool reln_want_axis(RelnGraph *g, const RelnNode *z, RelnAxis axis);
-/* The tensor that stands for a constant of a user: kept or projected (rep/settle.h), checked; NULL when it is refused. Sizes
- * that do not fit are left to infer. */
+/* Returns the tensor to store for a user's constant: checked, and kept or projected (rep/settle.h); NULL when
+ * it is refused. Sizes that do not fit are left to infer. */
 const RelnTensor3 *reln_graph_settled(RelnGraph *g, const char *op, const RelnTensor3 *t,
                                       const RelnRep *u, const RelnRep *v, const RelnRep *w);
-/* A number of an op, in the dtype of its node. */
+/* Checks that a number is finite in the dtype of its node. */
 bool reln_want_finite(RelnGraph *g, const RelnNode *z, double value);
-/* Check that x is invariant: a later run reads it again as state or parameter `name`, and both are invariants. */
+/* Checks that x is invariant: a later run reads it again as state or parameter `name`, and these are
+ * invariants. */
 bool reln_want_returning(RelnGraph *g, const char *op, const char *name, const RelnNode *x);
-/* Checks of constants, cached by (tensor, reps); t must come from reln_graph_tensor(). */
+/* Check constants; results are cached by (tensor, reps); t must come from reln_graph_tensor(). */
 bool reln_want_bilinear(RelnGraph *g, const char *op, const RelnTensor3 *t, const RelnRep *u,
                         const RelnRep *v, const RelnRep *w);
 
-/* The ops that the sweep itself needs; they live in src/ops like all the others. */
+/* Ops that the reverse sweep needs; they are defined in src/ops like all the others. */
 RelnNode *reln_add(RelnGraph *g, RelnNode *x, RelnNode *y);
 RelnNode *reln_gather(RelnGraph *g, RelnNode *x, RelnNode *index);
 RelnNode *reln_cast(RelnGraph *g, RelnNode *x, RelnDtype dtype);
-/* x repeated to the shape and domain of `like`, to a given shape and domain, or to a domain; and zeros, which are of
- * any rep. */
+/* Repeat x to the shape and domain of `like`, to a given shape and domain, or to a domain; and zeros, which
+ * fit any rep. */
 RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like);
 RelnNode *reln_expand_to(RelnGraph *g, RelnNode *x, const RelnShape *shape, RelnDomain domain);
 RelnNode *reln_expand_domain(RelnGraph *g, RelnNode *x, RelnDomain domain);
 RelnNode *reln_expand_zero(RelnGraph *g, RelnNode *zero, const RelnNode *like, const RelnRep *rep);
 
-/* Sum x over broadcast axes (and its domain) down to the shape and domain of `like`; x itself when nothing is left
- * to sum. The sweep calls it; builders of gradients rarely need to. */
+/* Sums x over broadcast axes (and its domain) to the shape and domain of `like`; returns x if there is
+ * nothing to sum. The sweep calls it; gradients of ops rarely need it. */
 RelnNode *reln_sum_like(RelnGraph *g, RelnNode *x, const RelnNode *like);
 
 /* ---- execution ------------------------------------------------------------------------------------------------ */
 
-/* The packed operand that a worker keeps for an instruction: `values` made from `source` in a run; run 0 when it must
- * not be kept. */
+/* A RelnPack is a packed operand that a worker keeps for an instruction: `values` made from `source` in a
+ * run. run is 0 if it must not be kept. */
 typedef struct RelnPack {
     const void *source;
     uint64_t run;
     void *values;
 } RelnPack;
 
-/* The rows of the current samples: sample s, from 0, has the items first[domain][s] to first[domain][s + 1] of a row
- * domain, counted from the first sample. In a loop over tiles, `tile_first` is the first item of the current tile. */
+/* A RelnSpans lists the rows of the current samples: sample s, from 0, has the items first[domain][s] to
+ * first[domain][s + 1] of a row domain, counted from the first sample. In a loop over tiles, `tile_first` is
+ * the first item of the current tile. */
 typedef struct RelnSpans {
     ptrdiff_t n_samples;
-    const ptrdiff_t *const *first; /* by domain - 2, of the batch: subtract [0] */
-    ptrdiff_t sample;              /* the first one's number in the batch */
+    const ptrdiff_t *const *first; /* by domain - 2, counted in the batch: subtract [0] */
+    ptrdiff_t sample;              /* number in the batch of the first sample */
     RelnDomain tile;               /* RELN_STEP: no tile, all items are in memory */
     ptrdiff_t tile_first;
 } RelnSpans;
@@ -313,20 +325,20 @@ struct RelnExec {
     const void *prepared;
     void *const *in;
     void *out;
-    /* Items of the node. RELN_OP_REDUCE: items of the domain that is summed. RELN_OP_EFFECT: elements of the piece of
-     * the parameter that begins at element `first`. */
+    /* Number of items of the node. RELN_OP_REDUCE: items of the domain that is summed. RELN_OP_EFFECT:
+     * elements of the piece of the parameter that begins at element `first`. */
     ptrdiff_t n;
-    const ptrdiff_t *n_in; /* items of each input */
+    const ptrdiff_t *n_in; /* number of items of each input */
     const RelnSpans *spans;
     const bool *passing; /* inputs in the worker's slab, which the next shard or call overwrites */
     bool accumulate;     /* RELN_OP_REDUCE, RELN_TILED_BY_FIRST: add to out instead of setting it */
     void *scratch;
-    RelnPack *pack; /* NULL when the op keeps nothing */
+    RelnPack *pack; /* NULL if the op keeps no packed operand */
     uint64_t run;   /* number of this run: a pack of another run is stale */
     const RelnKernels *kern;
     RelnGemm *gemm;
     uint64_t seed, step;
-    ptrdiff_t first; /* place of the first item in the batch, or first element of a piece */
+    ptrdiff_t first; /* position of the first item in the batch, or first element of a piece */
     char *message;   /* RELN_MESSAGE bytes for reln_exec_fail() */
 };
 
@@ -334,27 +346,29 @@ enum { RELN_MESSAGE = 256 };
 RelnStatus reln_exec_fail(const RelnExec *e, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The strides that let every input of an elementwise op be read in step with the output: loops from outermost to
- * innermost after merging neighbouring axes that all operands step through alike. Axis 0 is the items. */
+/* RelnLoops holds the strides with which an elementwise op reads every input together with the output: loops
+ * from outermost to innermost, after merging adjacent axes that all operands step through in the same way.
+ * Axis 0 is the items. */
 enum { RELN_LOOP_MAX = RELN_AXES + 1, RELN_LOOP_IN = 4 };
 typedef struct RelnLoops {
-    int rank;                                      /* loops, at least 1 */
+    int rank;                                      /* number of loops, at least 1 */
     ptrdiff_t extent[RELN_LOOP_MAX];               /* innermost last; items first: 1 until a run */
     ptrdiff_t stride[RELN_LOOP_IN][RELN_LOOP_MAX]; /* in elements; 0: broadcast */
     ptrdiff_t item;                                /* elements of one item of the output */
 } RelnLoops;
-/* Is there one x for all items of z? */
+/* Returns whether all items of z use the same x. */
 static inline bool reln_is_once(const RelnNode *x, const RelnNode *z)
 {
     return x->domain == RELN_STEP && z->domain != RELN_STEP;
 }
 
-/* The loops for z's output shape and its first n_in inputs; the items are a separate loop. */
+/* Computes the loops for z's output shape and its first n_in inputs; the items are a separate loop. */
 void reln_loops(const RelnNode *z, int n_in, RelnLoops *out);
-/* The loops for given strides, items first. reln_strides() gives the strides of an operand of shape x broadcast to a
- * shape; `once`: one item of the operand serves all. */
+/* Computes the loops for given strides, items first. reln_strides() gives the strides of an operand of shape
+ * x broadcast to a shape; `once`: all items use one item of the operand. */
 void reln_strides(const RelnShape *shape, const RelnShape *x, bool once, ptrdiff_t *stride);
-/* The loops of any number of operands: their number, extents, and strides of each operand. */
+/* Merges the loops of any number of operands: returns their number, and writes extents and the strides of
+ * each operand. */
 int reln_merge_axes(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                     ptrdiff_t extent[RELN_LOOP_MAX], ptrdiff_t (*merged)[RELN_LOOP_MAX]);
 void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
@@ -362,8 +376,9 @@ void reln_loops_of(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LO
 
 /* ---- samples for the generic tests ---------------------------------------------------------------------------- */
 
-/* A case builds a small graph around one op. The tests compare its value in f32 with f64, its gradient and second
- * derivatives with differences, and check the declared shape and that the output transforms as its rep says. */
+/* A sample is a small graph around one op. The tests compare its value in f32 with f64, its gradient and
+ * second derivatives with differences, and check the declared shape and that the output transforms as its rep
+ * says. */
 enum { RELN_SAMPLE_INPUTS = 16 };
 typedef struct RelnSampleInput {
     RelnNode *node;
@@ -378,16 +393,17 @@ struct RelnSampler {
     int n_inputs;
     RelnSampleInput inputs[RELN_SAMPLE_INPUTS];
 };
-/* A float input with values drawn away from 0: lo <= |value| <= hi, of either sign unless positive. NULL rep: invariant. */
+/* Adds a float input with values away from 0: lo <= |value| <= hi, of either sign unless positive. NULL rep:
+ * invariant. */
 RelnNode *reln_sample_input(RelnSampler *s, RelnDomain domain, RelnDims dims, const RelnRep *rep,
                             double lo, double hi, bool positive);
 RelnNode *reln_sample_normal(RelnSampler *s, RelnDomain domain, RelnDims dims, const RelnRep *rep);
-/* Indices drawn in [0, limit) (target RELN_STEP), or within the sample's rows of a row domain. */
+/* Adds an input of indices in [0, limit) (target RELN_STEP), or within the sample's rows of a row domain. */
 RelnNode *reln_sample_index(RelnSampler *s, RelnDomain domain, RelnDims dims, RelnDomain target,
                             int limit);
 const RelnRep *reln_sample_adjoint(RelnSampler *s);
 const RelnAlgebra *reln_sample_algebra(const RelnSampler *s);
-/* A row domain with sets of different size, empty ones among them. */
+/* Adds a row domain with sets of different size, including empty ones. */
 RelnDomain reln_sample_rows(RelnSampler *s);
 
 #endif

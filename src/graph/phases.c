@@ -43,8 +43,8 @@ static bool is_fixed_source(const RelnNode *x)
     return x->op == &reln_op_param || x->op == &reln_op_state || x->op == &reln_op_const;
 }
 
-/* Find the nodes that a frozen plan computes once: those that depend on parameters, state and constants alone. A call
- * is never steady. */
+/* Finds the nodes that a frozen plan computes once: those that depend on parameters, state and constants
+ * alone. A call is never steady. */
 void reln_pass_find_steady(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {
@@ -63,7 +63,7 @@ static void raise_to(int *value, int least)
     *value = *value > least ? *value : least;
 }
 
-/* The first phase that can read x: the total of a reduction is known one phase after its terms. */
+/* Returns the first phase that can read x: the total of a reduction is known one phase after its terms. */
 static int readable(const Planner *p, const RelnNode *x)
 {
     return p->info[x->id].phase + (is_reduction(x) ? 1 : 0);

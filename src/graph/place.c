@@ -1,4 +1,4 @@
-/* place.c -- room for every value, places of the step-level ones, accumulators of the reductions. */
+/* place.c -- sizes of all values, places of the step-level ones, accumulators of the reductions. */
 #include "graph/compile.h"
 
 size_t reln_plan_room(const RelnNode *x, ptrdiff_t n)
@@ -15,7 +15,7 @@ size_t reln_spare_room(const RelnPlan *plan, const Program *callee, int result)
                                  : reln_domain_capacity(plan->graph, x->domain, plan->shard));
 }
 
-/* Room for the largest of a value and its aliases. */
+/* The size of each buffer is the largest of a value and its aliases. */
 void reln_pass_measure(Planner *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {
@@ -37,7 +37,8 @@ Place reln_place_shared(RelnPlan *plan, size_t bytes)
 
 /* ---- sums of reductions --------------------------------------------------------------------------------------- */
 
-/* Is x an addition whose terms join the tree? The root is, and every inner addition with a single reader. */
+/* Returns whether x is an addition whose terms join the tree: the root, or an inner addition with a single
+ * reader. */
 static bool has_terms(const Planner *p, const RelnNode *x, bool root)
 {
     return (root || p->info[x->id].uses == 1) && is_plain_add(x);
@@ -50,7 +51,7 @@ int reln_count_terms(const Planner *p, const RelnNode *x, bool root)
     return 1;
 }
 
-/* Append the terms to the list of n terms, and return its new length. */
+/* Appends the terms to the list of n terms, and returns its new length. */
 int reln_collect_terms(Planner *p, const RelnNode *x, bool root, const RelnNode **terms, int n)
 {
     if (has_terms(p, x, root)) {
@@ -82,7 +83,7 @@ static bool add_accumulator(Planner *p, const RelnNode *x)
     return PLAN_ADD(p->plan, &phase->sums, sum) || nomem(p);
 }
 
-/* The one of n terms whose accumulator x can share. */
+/* Returns the term whose accumulator x can share. */
 static const RelnNode *partner(const Planner *p, const RelnNode *const *terms, int n,
                                const RelnNode *x)
 {
@@ -135,7 +136,7 @@ static bool plan_sum(Planner *p, const RelnNode *root)
     sum->n = reln_collect_terms(p, root, true, sum->terms, 0);
     if (!share_accumulators(p, sum))
         return false;
-    /* one term without another reader: the sum is its total */
+    /* a single term without another reader: its total is the sum */
     if (sum->n == 1 && adds_directly(p, sum->terms[0]))
         p->info[root->id].place = place_of(p, sum->terms[0]);
     return true;
@@ -175,7 +176,8 @@ static bool place_step_node(Planner *p, const RelnNode *x)
     return !is_reduction(x) || add_accumulator(p, x);
 }
 
-/* Places of everything at step level, lanes of the reductions. Outer sums come first: they take in the inner ones. */
+/* Assigns the places of everything at step level, and the lanes of the reductions. Outer sums come first,
+ * because they absorb the inner ones. */
 bool reln_pass_place_step(Planner *p)
 {
     RelnNode *const *nodes = p->g->nodes.items;

@@ -1,4 +1,4 @@
-/* plan.c -- plans: made from a graph, given memory, bound to data, asked about. */
+/* plan.c -- creating plans, reserving their memory, binding data, and reading their ports and costs. */
 #include "graph/plan.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* ---- the size of a shard -------------------------------------------------------------------------------------- */
 
-/* The largest value of one sample, in functions too. */
+/* Returns the size of the largest value of one sample, including values inside functions. */
 static size_t largest_item(const RelnGraph *g)
 {
     size_t most = 1;
@@ -28,9 +28,10 @@ static size_t largest_item(const RelnGraph *g)
     return most;
 }
 
-/* Values of a shard should stay in a second-level cache between the op that writes and the op that reads them, a multiple
- * of 6 rows fills whole tiles of a matrix product, and an ordinary batch should have work for all lanes. From the graph
- * alone: never from the machine. */
+/* Chooses the number of samples of a shard: the values of a shard should stay in a second-level cache between
+ * the op that writes and the op that reads them, a multiple of 6 rows fills whole tiles of a matrix product,
+ * and an ordinary batch should have work for all lanes. The number depends on the graph alone, never on the
+ * machine. */
 static ptrdiff_t choose_shard(const RelnGraph *g)
 {
     enum { TARGET = 128 * 1024, MOST = 24 };
@@ -41,7 +42,7 @@ static ptrdiff_t choose_shard(const RelnGraph *g)
     return fit >= 12 ? fit / 12 * 12 : fit >= 6 ? 6 : fit >= 3 ? 3 : fit >= 2 ? 2 : 1;
 }
 
-/* Bytes of one shard of every value of a graph and its functions. */
+/* Returns the bytes of one shard of every value of a graph and its functions. */
 static double bytes_of_shard(const RelnGraph *g, ptrdiff_t shard)
 {
     double sum = 0;
@@ -251,7 +252,8 @@ RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *v
     if (!values && count > 0)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: no values for input %s", input);
     plan->bound[((const RelnSourceAttr *)x->attr)->index] =
-        (Bound){values ? values : "", dtype, count}; /* of no elements: none will be read */
+        (Bound){values ? values : "", dtype, count}; /* a NULL pointer is allowed for 0 elements: none will be
+                                                      * read */
     return RELN_OK;
 }
 
@@ -297,7 +299,7 @@ static RelnStatus replace(RelnPlan *plan, void **block, size_t count, size_t siz
     return RELN_OK;
 }
 
-/* Check that the largest kept value, for the number of items asked for, stays below MOST_BYTES. */
+/* Checks that the largest kept value, for the given number of items, stays below MOST_BYTES. */
 static RelnStatus check_reserve(const RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_rows)
 {
     const ptrdiff_t most = n_samples > n_rows ? n_samples : n_rows;
@@ -315,8 +317,8 @@ static RelnStatus check_reserve(const RelnPlan *plan, ptrdiff_t n_samples, ptrdi
     return RELN_OK;
 }
 
-/* Reserve memory for n items of a kept value, and for at least one, so that the output of a batch without rows has an
- * address. */
+/* Reserves memory for n items of a kept value, and for at least one, so that the output of a batch without
+ * rows has an address. */
 static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
 {
     const size_t bytes = reln_plan_room(kept->node, n > 0 ? n : 1);
@@ -352,7 +354,8 @@ RelnStatus reln_plan_reserve_kept(RelnPlan *plan)
     return RELN_OK;
 }
 
-/* The number of rows of a domain to reserve memory for. Rows of a derived domain are counted when a batch is bound. */
+/* Returns the number of rows of a domain to reserve memory for. Rows of a derived domain are counted when a
+ * batch is bound. */
 static ptrdiff_t rows_reserved(const RelnPlan *plan, RelnDomain domain, ptrdiff_t n_samples,
                                ptrdiff_t n_rows)
 {
@@ -381,13 +384,13 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
     }
     if (n_samples <= plan->sample_capacity && plan->shards)
         return RELN_OK;
-    plan->run.n_samples = 0; /* the values of the last batch are gone */
+    plan->run.n_samples = 0; /* the values of the last batch are no longer valid */
     for (int i = 0; i < plan->graph->rows.count; i++) {
         RELN_TRY(replace(plan, (void **)&plan->row_first[i], (size_t)n_samples + 1,
                          sizeof **plan->row_first));
         plan->row_first[i][0] = 0;
     }
-    /* as many shards as samples, in the worst case of large sets */
+    /* in the worst case of large sets, there are as many shards as samples */
     RELN_TRY(replace(plan, (void **)&plan->shards, (size_t)n_samples, sizeof *plan->shards));
     plan->sample_capacity = n_samples;
     return RELN_OK;
@@ -444,7 +447,7 @@ RelnStatus reln_plan_freeze(RelnPlan *plan)
     return RELN_OK;
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------- */
+/* ---- outputs and costs ----------------------------------------------------------------------------------------- */
 
 const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *n_items)
 {

@@ -1,4 +1,4 @@
-/* print.c -- graphs for people: a table of nodes or of layers, and the same for Graphviz. */
+/* print.c -- prints graphs: a table of nodes or of layers, and the same for Graphviz. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@ enum { CELLS = 7, CELL = 160 };
 
 /* A unit gets one line or box: it is a node, or with `layers` the outermost scope of a node. */
 typedef struct Unit {
-    const RelnScope *scope; /* NULL: the node by itself */
+    const RelnScope *scope; /* NULL: the unit is a single node */
     const RelnNode *last;   /* the node whose shape and rep are shown */
-    bool read;              /* `last` is read by another unit */
+    bool read;              /* whether another unit reads `last` */
     double flops, parameters;
 } Unit;
 
@@ -19,10 +19,10 @@ typedef struct Printer {
     const RelnGraph *g;
     const RelnPrint *how;
     bool *shown;  /* by id */
-    int *unit_of; /* by id, -1 where nothing is shown */
+    int *unit_of; /* by id, -1 if not shown */
     Unit *units;
     int n_units;
-    bool measuring; /* rows set the widths of the columns; otherwise they are put */
+    bool measuring; /* the first pass sets the widths of the columns, the second prints */
     int width[CELLS];
 } Printer;
 
@@ -48,7 +48,8 @@ static bool is_moment(const RelnNode *x)
     return is_entry(x) && ((const RelnParamAttr *)x->attr)->entry->kind == RELN_ENTRY_MOMENT;
 }
 
-/* Derivatives and optimisers: derived nodes, moments, effects, and whatever reads one of them. */
+/* Finds the nodes to show. Without `derivatives`, these exclude derived nodes, moments, effects, and all
+ * their readers. */
 static void find_shown(Printer *p)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {
@@ -76,8 +77,8 @@ static const RelnScope *outermost(const RelnScope *scope)
     return scope;
 }
 
-/* The unit of a node. Parameters and constants of a layer belong to the layer's unit; outside of layers each is a
- * unit. */
+/* Returns the unit of a node. Parameters and constants of a layer belong to the layer's unit; outside of
+ * layers each is a unit. */
 static int find_unit(Printer *p, const RelnNode *x)
 {
     const bool input = x->op == &reln_op_input || x->op == &reln_op_index_input;
@@ -116,7 +117,7 @@ static void find_units(Printer *p)
     }
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------------- */
+/* ---- text of a unit --------------------------------------------------------------------------------------------- */
 
 static const char *output_name(const Printer *p, const RelnNode *x)
 {
@@ -160,7 +161,8 @@ static const char *dtype_of(const Printer *p, const RelnNode *x)
     return x->dtype == RELN_F64 ? " f64" : " f32";
 }
 
-/* Does the unit read another one? Weights and constants are not drawn as arrows between layers. */
+/* Returns whether the unit reads another one. Weights and constants are not drawn as arrows between
+ * layers. */
 static bool reads(const Printer *p, int unit, int other)
 {
     for (int id = 0; id < p->g->nodes.count; id++) {
@@ -189,7 +191,8 @@ static void inputs_text(const Printer *p, int unit, char *text, size_t size)
         }
 }
 
-/* With `layers`, constants and parameters outside of layers say nothing about the way of the data. */
+/* With `layers`, constants and parameters outside of layers are not listed, because they are not part of the
+ * data flow. */
 static bool is_listed(const Printer *p, const Unit *unit)
 {
     return !p->how->layers || unit->scope || !is_source(unit->last) ||
@@ -272,7 +275,7 @@ static void head_row(Printer *p)
     row(p, cells);
 }
 
-/* A line above the nodes of each layer, where it changes. */
+/* Prints a line above the nodes of each layer, where the layer changes. */
 static void layer_line(const Printer *p, const RelnNode *x, const RelnNode *before)
 {
     char path[256];
@@ -314,7 +317,7 @@ static void print_table(Printer *p)
 
 /* ---- Graphviz ------------------------------------------------------------------------------------------------- */
 
-/* A name may hold quotes, backslashes and angles. */
+/* Escapes quotes, backslashes and angle brackets of a name. */
 static void put_quoted(const Printer *p, const char *text)
 {
     for (; *text; text++) {
@@ -370,7 +373,7 @@ static bool is_inside(const RelnScope *inner, const RelnScope *scope)
     return false;
 }
 
-/* The scope just below `scope` that a node is in; NULL: the node is not deeper. */
+/* Returns the scope directly below `scope` that contains a node; NULL: the node is not deeper. */
 static const RelnScope *below(const RelnNode *x, const RelnScope *scope)
 {
     const RelnScope *s = x->scope;
@@ -382,7 +385,8 @@ static const RelnScope *below(const RelnNode *x, const RelnScope *scope)
     return s;
 }
 
-/* Boxes of a scope, and the scopes inside it as clusters. Each is entered at its first node. */
+/* Prints the boxes of a scope, and the scopes inside it as clusters. Each cluster is printed at its first
+ * node. */
 static void put_cluster(const Printer *p, const RelnScope *scope, int depth)
 {
     enum { DEPTH = 32 };

@@ -1,7 +1,8 @@
-/* programs.c -- the programs of a graph: for each phase the step and the shards, and the commit at the end. */
+/* programs.c -- the programs of a graph: for each phase the step and the shards, and the commit at the
+ * end. */
 #include "graph/compile.h"
 
-/* Does x run in the shard program of its phase? */
+/* Returns whether x runs in the shard program of its phase. */
 static bool is_shard_work(const RelnNode *x)
 {
     return x->domain != RELN_STEP || is_reduction(x);
@@ -15,7 +16,7 @@ static bool reads(const RelnNode *y, const RelnNode *x)
     return false;
 }
 
-/* Is a shard-level source read in this phase? */
+/* Returns whether a shard-level source is read in this phase. */
 static bool read_in_phase(const Planner *p, const RelnNode *x, int phase)
 {
     for (int id = x->id + 1; id < p->g->nodes.count; id++) {
@@ -28,7 +29,8 @@ static bool read_in_phase(const Planner *p, const RelnNode *x, int phase)
     return false;
 }
 
-/* Where a value of the shard program is computed: in its array over the whole batch, if it has one, else in the slab. */
+/* Sets the place of a value of the shard program: in its array over the whole batch, if it has one, else in
+ * the slab. */
 static void place_in_shard(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
@@ -38,7 +40,7 @@ static void place_in_shard(Planner *p, const RelnNode *x)
 
 /* ---- shards --------------------------------------------------------------------------------------------------- */
 
-/* Load an input in each phase that reads it, which costs no more than keeping it. */
+/* Loads an input in each phase that reads it, which costs no more than keeping it. */
 static bool shard_load(Planner *p, const RelnNode *x)
 {
     const Info *f = &p->info[x->id];
@@ -62,7 +64,7 @@ static bool shard_call(Planner *p, const RelnNode *x)
     return reln_emit_call(p, x);
 }
 
-/* Is x complete only when its loop has ended? */
+/* Returns whether x is complete only when its loop has ended. */
 static bool ends_with_loop(const Planner *p, const RelnNode *x)
 {
     return p->info[x->id].loop >= 0 && adds_whole(x);
@@ -95,7 +97,7 @@ static bool shard_node(Planner *p, const RelnNode *x)
                                     : shard_op(p, x);
 }
 
-/* Does the shard program of the phase have an instruction for x? */
+/* Returns whether the shard program of the phase has an instruction for x. */
 static bool is_of_phase(const Planner *p, const RelnNode *x, int phase)
 {
     const Info *f = &p->info[x->id];
@@ -153,8 +155,8 @@ bool reln_pass_step_program(Planner *p, int phase)
 
 /* ---- the commit ----------------------------------------------------------------------------------------------- */
 
-/* An output that is an array of the store must show its value in this run, before the commit changes the array: copy it
- * first. */
+/* Returns the place of an output's value in this run. If it is an array of the store, which the commit will
+ * change, the array is copied first. */
 static bool value_of_run(Planner *p, const RelnNode *x, Place *out)
 {
     *out = place_of(p, x);

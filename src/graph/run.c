@@ -1,4 +1,4 @@
-/* run.c -- running a plan: cut the batch into shards, work through the phases. */
+/* run.c -- runs a plan: divides the batch into shards and executes the phases. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -69,7 +69,8 @@ void *reln_resolve(const Frame *f, const Place *place)
 
 static RelnStatus run_program(const Program *program, const Frame *f);
 
-/* The addresses and counts of an op's inputs; `passing` marks the inputs in the worker's slab. */
+/* An Inputs holds the addresses and counts of an op's inputs; `passing` marks the inputs in the worker's
+ * slab. */
 typedef struct Inputs {
     void *at[MAX_IN];
     ptrdiff_t n[MAX_IN];
@@ -89,8 +90,8 @@ static void find_inputs(const Frame *f, const Instr *instr, Inputs *out)
     }
 }
 
-/* The id under which packed weights are valid. Run ids count up from 1, freeze ids down from UINT64_MAX, so a stale pack is
- * never taken for a fresh one. */
+/* Returns the id under which packed weights are valid. Run ids count up from 1, freeze ids down from
+ * UINT64_MAX, so a stale pack is never taken for a fresh one. */
 static uint64_t pack_run(const RelnPlan *plan, const Instr *instr)
 {
     return plan->frozen && instr->steady_pack ? UINT64_MAX - plan->n_freezes : plan->n_runs;
@@ -140,9 +141,9 @@ static RelnStatus run_op(const Frame *f, const Instr *instr)
     return instr->node->op->forward(&e);
 }
 
-/* Find the memory of a call's results. Results without a reader go to spare memory. The call adds to step-level
- * results, so these are set to 0 first, unless they are accumulators, results of the caller, or were set to 0 before a
- * loop. */
+/* Finds the memory of a call's results. Results without a reader go to spare memory. The call adds to
+ * step-level results, so these are set to 0 first, unless they are accumulators, results of the caller, or
+ * were set to 0 before a loop. */
 static void find_results(const Frame *f, const Instr *instr, char *spare, void **out)
 {
     for (int i = 0; i < instr->n_out; i++) {
@@ -185,7 +186,7 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
 
 /* ---- chains --------------------------------------------------------------------------------------------------- */
 
-/* The operands of all links for item 0, and how they step: by rows, then in the last loop. */
+/* Finds the operands of all links for item 0, and their steps: from row to row, and in the last loop. */
 static void find_operands(const Frame *f, const Instr *instr, RelnLink *links)
 {
     const Chain *c = instr->chain;
@@ -204,11 +205,11 @@ static void find_operands(const Frame *f, const Instr *instr, RelnLink *links)
     }
 }
 
-/* The operands for one item, where an item is several rows itself. */
+/* Finds the operands for one item, if an item has several rows. */
 static void find_item(const Chain *c, const RelnLink *first, size_t size, ptrdiff_t item,
                       RelnLink *links)
 {
-    static const double zero = 0.0; /* all bits 0: of either type */
+    static const double zero = 0.0; /* all bits are 0, so it is a zero of either type */
 
     for (int i = 0; i < c->n_links; i++) {
         const ptrdiff_t number = first[i].index ? first[i].index[item] : item;
@@ -297,9 +298,9 @@ static RelnStatus run_instr(const Frame *f, const Instr *instr)
     return RELN_OK;
 }
 
-/* Check the values that an instruction has just written. Values inside a call are checked inside it, an optimiser's
- * inputs were checked before it, and a sum over the tiles of a loop is incomplete before the last tile: its reader is
- * checked instead. */
+/* Checks the values that an instruction has just written. Values inside a call are checked inside it; an
+ * optimiser's inputs were checked before it; a sum over the tiles of a loop is incomplete before the last
+ * tile, so its reader is checked instead. */
 static RelnStatus look(const Frame *f, const Instr *instr)
 {
     const RelnNode *x = instr->node;
@@ -370,7 +371,7 @@ static Frame step_frame(RelnPlan *plan, Worker *worker)
 
 /* ---- work for all workers ------------------------------------------------------------------------------------- */
 
-/* The tasks 0, 1, ... of a phase; each task is taken by a free worker. */
+/* A Round is the list of tasks 0, 1, ... of a phase; each task is taken by a free worker. */
 typedef struct Round {
     RelnPlan *plan;
     const Phase *phase;
@@ -399,7 +400,7 @@ static void work(void *user, int index)
     }
 }
 
-/* Run n tasks on all workers; a single task runs on the calling thread without waking the others. */
+/* Runs n tasks on all workers; a single task runs on the calling thread without waking the others. */
 static RelnStatus share(RelnPlan *plan, const Phase *phase, int n,
                         RelnStatus (*task)(RelnPlan *, const Phase *, int, Worker *))
 {
@@ -474,8 +475,8 @@ static RelnStatus combine(RelnPlan *plan, const Phase *phase, int index, Worker 
     return RELN_OK;
 }
 
-/* Run the shards of a phase and add up their sums, unless this rank has failed already; it still meets the others, so
- * that all of them know. */
+/* Runs the shards of a phase and adds up their sums. If this rank has already failed, it skips the shards but
+ * still takes part in the exchange, so that all ranks learn of the failure. */
 static RelnStatus run_shards(RelnPlan *plan, int index, RelnStatus status)
 {
     const Phase *phase = &plan->phases.items[index];
@@ -510,7 +511,7 @@ static RelnStatus fail_step(RelnPlan *plan, RelnStatus status)
                              : reln_fail(plan->ctx, status, "%s", plan->workers[0].message);
 }
 
-/* Compute the outputs, then run the optimisers, then the assignments. */
+/* Computes the outputs, then runs the optimisers, then the assignments. */
 static RelnStatus run_commit(RelnPlan *plan)
 {
     const Frame f = step_frame(plan, &plan->workers[0]);

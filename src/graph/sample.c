@@ -1,4 +1,4 @@
-/* sample.c -- the small graphs that the generic tests try every op on. */
+/* sample.c -- builds the small graphs on which the generic tests check every op. */
 #include <stdio.h>
 
 #include "graph/graph.h"

@@ -6,19 +6,20 @@
  * the graph. */
 #include "graph/compile.h"
 
-/* Live values of a tile fill about this much: they stay in a second-level cache. From the graph alone, never from the
- * machine, because sums over the batch are made of partial sums of tiles. */
+/* The live values of a tile take about this many bytes, so that they stay in a second-level cache. The size
+ * depends on the graph alone, never on the machine, because sums over the batch are made of partial sums of
+ * tiles. */
 enum { TILE_BYTES = 192 * 1024, TILE_LEAST = 16 };
 
 typedef struct Scheduler {
     Planner *p;
     const bool *mine;
     bool *done; /* by id of the unit */
-    int loop;   /* open; -1: none */
+    int loop;   /* the open loop; -1: none */
     RelnDomain domain;
 } Scheduler;
 
-/* Can y, input i of x, be read now? */
+/* Returns whether input i of x can be read now. */
 static bool is_there(const Scheduler *s, const RelnNode *x, int i)
 {
     const RelnNode *y = reln_storage(x->in[i]), *unit = unit_of(y);
@@ -40,7 +41,8 @@ static bool is_ready(const Scheduler *s, const RelnNode *x)
     return true;
 }
 
-/* Append all nodes of one domain that can run now. Inputs come before their readers, so one pass finds all of them. */
+/* Appends all nodes of one domain that can run now. Inputs come before their readers, so one pass finds all
+ * of them. */
 static void take(Scheduler *s)
 {
     Planner *p = s->p;
@@ -65,8 +67,8 @@ static bool open_loop(Scheduler *s, RelnDomain domain)
     return PLAN_ADD(s->p->plan, &s->p->program->loops, loop) || nomem(s->p);
 }
 
-/* The domain of the next loop, of those with a node that is ready: the first, because parents come before their rows, and
- * what is known of all parents lets more nodes of rows run in one loop. RELN_STEP: nothing is left. */
+/* Returns the domain of the next loop: the first domain with a node that is ready. Parents come before their
+ * rows, so that more nodes of rows can run in one loop. RELN_STEP: no node is left. */
 static RelnDomain next_domain(const Scheduler *s)
 {
     RelnDomain next = RELN_STEP;
@@ -81,7 +83,7 @@ static RelnDomain next_domain(const Scheduler *s)
     return next;
 }
 
-/* Alternate between nodes outside loops and a loop. */
+/* Alternates between nodes outside loops and a loop. */
 static bool fill_order(Scheduler *s)
 {
     for (;;) {
@@ -118,7 +120,7 @@ static void find_whole(Planner *p)
 
 /* ---- the size of a tile --------------------------------------------------------------------------------------- */
 
-/* Bytes of one item of the values that x makes and that stay in its loop. */
+/* Returns the bytes of one item of the values that x computes and that stay in its loop. */
 static size_t bytes_made(const Planner *p, const RelnNode *x)
 {
     size_t bytes = 0;
@@ -134,7 +136,7 @@ static size_t bytes_made(const Planner *p, const RelnNode *x)
     return bytes;
 }
 
-/* For each unit, find the position in the order of the last unit that reads its value. */
+/* For each unit, finds the position in the order of the last unit that reads its value. */
 static void find_last_reads(const Planner *p, int *last)
 {
     for (int at = 0; at < p->n_order; at++)
@@ -147,7 +149,8 @@ static void find_last_reads(const Planner *p, int *last)
     }
 }
 
-/* The most bytes of one item that are alive at a time in a loop, which begins at `from`. */
+/* Returns the largest number of bytes of one item that are alive at a time in the loop that begins at
+ * `from`. */
 static size_t most_alive(const Planner *p, const int *last, int from, int *end)
 {
     const int loop = p->info[p->order[from]].loop;
@@ -164,8 +167,8 @@ static size_t most_alive(const Planner *p, const int *last, int from, int *end)
     return most;
 }
 
-/* Some ops need all items below one item of the domain that their index points into in one tile. Where a loop has two
- * such domains, or one further up than the parent, a tile holds whole samples. */
+/* Some ops need all items below one item of the domain that their index points into in one tile. If a loop
+ * has two such domains, or one above the parent, a tile holds whole samples. */
 static void join_groups(const Planner *p, const RelnNode *x, Loop *loop)
 {
     RelnDomain ancestor;
@@ -250,7 +253,7 @@ bool reln_pass_schedule(Planner *p, const bool *mine)
     reln_no_loops(p);
     for (int id = 0; id < n; id++)
         p->info[id].whole = p->info[id].place.kind == AT_OUT;
-    for (int i = 0; p->body && i < p->program->fn->n_out; i++) /* the caller reads them */
+    for (int i = 0; p->body && i < p->program->fn->n_out; i++) /* the caller reads the results */
         p->info[reln_storage(p->program->fn->out[i])->id].whole = true;
     if (!fill_order(&s))
         return false;

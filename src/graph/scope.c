@@ -1,4 +1,4 @@
-/* scope.c -- scopes: the named parts of a network that its nodes belong to; nodes in words, and found by name. */
+/* scope.c -- scopes: the named parts of a network; describing nodes in messages, and finding them by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ void reln_scope_end(RelnGraph *graph)
         graph->scope = graph->scope->parent;
 }
 
-/* Is the text `word`, or does it end in ".word"? */
+/* Returns whether the text is `word` or ends in ".word". */
 static bool ends_in(const char *text, const char *word)
 {
     const size_t length = strlen(text), n = strlen(word);
@@ -42,7 +42,7 @@ static bool ends_in(const char *text, const char *word)
            (length == n || text[length - n - 1] == '.');
 }
 
-/* "reln_nn_relu" is the kind "relu". A name that says its kind does so once. */
+/* The kind of "reln_nn_relu" is "relu". If the name already ends in the kind, it is not appended again. */
 RelnGraph *reln_layer_begin(RelnGraph *g, const char *name, const char *function)
 {
     static const char prefix[] = "reln_nn_";
@@ -101,7 +101,7 @@ static RelnNode *named(int count, const RelnNamedNode *list, const char *name)
     return NULL;
 }
 
-/* Does the scope, or one around it, have this name or this path? */
+/* Returns whether the scope, or one around it, has this name or this path. */
 static bool within(const RelnScope *scope, const char *name)
 {
     char path[256];
@@ -124,7 +124,7 @@ static RelnNode *numbered(const RelnGraph *g, const char *name)
                : NULL;
 }
 
-/* Sources and outputs, then the innermost scope of each node: names that could have been meant. */
+/* Returns the nearest name among sources, outputs, and the innermost scope of each node. */
 static const char *nearest(const RelnGraph *g, const char *name)
 {
     const size_t most =

@@ -1,4 +1,4 @@
-/* setting.c -- see setting.h. */
+/* setting.c -- see reln/setting.h. */
 #include "reln/setting.h"
 
 #include <stdio.h>
@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-/* The Lie algebra of the symmetry group, under the symmetry's name. A group without Lie generators gets the algebra of
- * all matrices of its size. */
+/* Creates the Lie algebra of the symmetry, under the symmetry's name. A group without Lie generators gets the
+ * algebra of all matrices of its size. */
 static RelnStatus own_algebra(RelnSetting *s)
 {
     const RelnBasisOptions options = {.name = reln_group_name(s->group)};
@@ -20,7 +20,7 @@ static RelnStatus own_algebra(RelnSetting *s)
     return reln_algebra_create(s->ctx, all, &s->algebra);
 }
 
-/* Extend every g to diag(g, 1, ...) where features are larger matrices than the group's. */
+/* Extends every g to diag(g, 1, ...) if the matrices of the features are larger than the group's. */
 static RelnStatus fit_group(RelnSetting *s, int n)
 {
     RelnGroup *embedded = NULL;
@@ -33,7 +33,7 @@ static RelnStatus fit_group(RelnSetting *s, int n)
     return RELN_OK;
 }
 
-/* Create the objects that depend on the group and the algebra. */
+/* Creates the objects that depend on the group and the algebra. */
 static RelnStatus make_rest(RelnSetting *s, RelnDtype dtype, uint64_t seed)
 {
     s->rep = reln_rep_adjoint(s->group, s->algebra);

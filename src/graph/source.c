@@ -1,11 +1,11 @@
-/* source.c -- nodes that come from outside: inputs, indices, parameters, state, constants, arguments. */
+/* source.c -- nodes without inputs: inputs, indices, parameters, state, constants, arguments. */
 #include <math.h>
 #include <string.h>
 
 #include "graph/graph.h"
 #include "rep/settle.h"
 
-/* The maker sets shape, domain and dtype before the node is entered, so that infer accepts them as they are. */
+/* The function that makes a source sets shape, domain and dtype in a Draft; infer takes them from there. */
 typedef struct Draft {
     RelnSourceAttr source;
     RelnShape shape;
@@ -111,7 +111,7 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
                         limit);
     if (target != RELN_STEP && (target < 2 || !reln_domain_known(graph, target)))
         reln_graph_fail(graph, RELN_ERR_ARG,
-                        "index input %s: target %d is no row domain of this graph", name, target);
+                        "index input %s: target %d is not a row domain of this graph", name, target);
     if (target != RELN_STEP && domain == RELN_STEP)
         reln_graph_fail(graph, RELN_ERR_ARG,
                         "index input %s: a row is counted within a sample, the step has none",
@@ -245,7 +245,7 @@ typedef struct ConstDraft {
     RelnShape shape;
 } ConstDraft;
 
-/* One channel of a constant is a linear map from an invariant to its rep; it is settled like any other. */
+/* Settles one channel of a constant, which is a linear map from an invariant to its rep. */
 static bool settle_channel(RelnGraph *g, const RelnRep *rep, int k, int c, double *v)
 {
     const RelnRep *one = reln_invariant(g, 1);
@@ -286,7 +286,7 @@ static bool settle_const(RelnGraph *g, const RelnRep *rep, const RelnShape *s, d
     return true;
 }
 
-/* Values come settled from reln_const(). */
+/* The values have been settled by reln_const(). */
 static bool infer_const(RelnGraph *g, RelnNode *z)
 {
     const ConstDraft *d = z->attr;
@@ -306,7 +306,7 @@ static bool infer_const(RelnGraph *g, RelnNode *z)
 
 const RelnOp reln_op_const = {.name = "const", .flags = RELN_OP_SOURCE, .infer = infer_const};
 
-/* Equal constants are one array, so that equal nodes are found. */
+/* Equal constants share one array, so that equal nodes are found. */
 static const double *intern_values(RelnGraph *g, const RelnShape *shape, const double *values)
 {
     const size_t count = (size_t)reln_shape_count(shape);
@@ -343,7 +343,8 @@ static bool const_fits(RelnGraph *g, const RelnShape *s, const RelnRep *rep, con
     return true;
 }
 
-/* The values that stand for a constant: those given where its rep is trivial, else a settled copy. */
+/* Returns the values to store for a constant: the given ones if its rep is trivial, otherwise a settled
+ * copy. */
 static const double *settled_values(RelnGraph *g, const RelnShape *s, const RelnRep *rep,
                                     const double *values)
 {

@@ -48,8 +48,8 @@ static void fill_uniform(RelnStoreEntry *entry, RelnRng *rng, double scale)
     }
 }
 
-/* Draw the initial values. Each element is a function of (seed, name, index), so other entries of the store do not
- * change it. */
+/* Draws the initial values. Each element is a function of (seed, name, index), so other entries of the store
+ * do not change it. */
 static void fill(RelnStore *store, RelnStoreEntry *entry, RelnInit init)
 {
     RelnRng rng =

@@ -1,4 +1,4 @@
-/* typing.c -- shapes by broadcasting, reps by checking constants against the generators. */
+/* typing.c -- infers shapes by broadcasting, and checks constants against the generators. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static bool tensor_equal(const RelnTensor3 *a, const RelnTensor3 *b)
     return true;
 }
 
-/* Order entries by (k, i, j). */
+/* Compares entries by (k, i, j). */
 static int by_place(const void *a, const void *b)
 {
     const RelnEntry *x = a, *y = b;
@@ -223,7 +223,7 @@ static bool settles(const RelnGraph *g, const RelnTensor3 *t, const RelnRep *u, 
            reln_rep_group(u) == reln_rep_group(w) && reln_rep_group(v) == reln_rep_group(w);
 }
 
-/* The settled form of an interned tensor, with its numerators in the order of the tensor's entries. */
+/* Stores the settled form of an interned tensor, with its numerators in the order of the tensor's entries. */
 static const RelnSettled *keep_settled(RelnGraph *g, const RelnTensor3 *t, RelnSettled settled)
 {
     RelnEntry *order = reln_graph_alloc(g, (size_t)t->count, sizeof *order);
@@ -247,7 +247,7 @@ static const RelnSettled *keep_settled(RelnGraph *g, const RelnTensor3 *t, RelnS
     return kept;
 }
 
-/* The tensor that an equal constant was settled to earlier; NULL when there is none. */
+/* Returns the tensor to which an equal constant was settled earlier; NULL when there is none. */
 static const RelnTensor3 *settled_before(const RelnGraph *g, const RelnChecked *c)
 {
     for (int i = 0; i < g->checked.count; i++) {
@@ -313,8 +313,8 @@ void reln_loops(const RelnNode *z, int n_in, RelnLoops *out)
     reln_loops_of(&z->shape, n_in, stride, out);
 }
 
-/* Can axis a be merged with the last loop: is each operand's stride along a equal to the stride times the extent of
- * that loop? */
+/* Returns whether axis a can be merged with the last loop: each operand's stride along a must equal the
+ * stride times the extent of that loop. */
 static bool goes_on(int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX], int a, int last, ptrdiff_t extent,
                     ptrdiff_t (*merged)[RELN_LOOP_MAX])
 {
@@ -334,9 +334,9 @@ static void turn_around(int rank, ptrdiff_t *x)
     }
 }
 
-/* Merge axes from the innermost outwards, each with the loop inside it where strides allow; then reverse the loops so
- * that the innermost comes last. The axis of items stays a separate loop, since the number of items is known only when
- * a plan runs. */
+/* Merges axes from the innermost outwards, each with the loop inside it if the strides allow; then reverses
+ * the loops so that the innermost comes last. The axis of items stays a separate loop, since the number of
+ * items is known only when a plan runs. */
 int reln_merge_axes(const RelnShape *shape, int n_in, ptrdiff_t (*stride)[RELN_LOOP_MAX],
                     ptrdiff_t extent[RELN_LOOP_MAX], ptrdiff_t (*merged)[RELN_LOOP_MAX])
 {

@@ -3,11 +3,11 @@
  *     reln-h5 list FILE             [["/group/X", "f4", [100, 3, 3]], ...] as JSON: datasets of numbers
  *     reln-h5 cat FILE DATASET      that dataset as .npy on stdout
  *
- * Fields of a compound, as tables of pandas are, count as datasets: "/group/table/field".
+ * Fields of a compound, such as tables of pandas, count as datasets: "/group/table/field".
  *
- * Before a file is opened, the process takes away from itself memory beyond 2 GiB, time beyond ten minutes, and every
- * right to write files other than its own output. Links to other files, external storage and virtual datasets are not followed: what is read
- * comes from the file that was named. Exit 0, or 1 with one line on stderr.
+ * Before a file is opened, the process limits itself to 2 GiB of memory and ten minutes, and gives up every right to
+ * write files other than its own output. Links to other files, external storage and virtual datasets are not
+ * followed: all data come from the named file. Exit 0, or 1 with one line on stderr.
  */
 #include <hdf5.h>
 #include <stdbool.h>
@@ -38,7 +38,8 @@ static void limit(int what, rlim_t most)
 
 /* ---- kinds of numbers ------------------------------------------------------------------------------------------- */
 
-/* NumPy's name of a dataset's type, and the same type in little-endian order; false for strings, structures ... */
+/* Finds NumPy's name of a dataset's type, and the same type in little-endian order; false for strings,
+ * structures ... */
 static bool kind_of(hid_t type, char code[3], hid_t *file_order)
 {
     static const struct {
@@ -59,7 +60,7 @@ static bool kind_of(hid_t type, char code[3], hid_t *file_order)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (class == kinds[i].class && H5Tget_size(type) == kinds[i].width &&
             (class == H5T_FLOAT || (H5Tget_sign(type) == H5T_SGN_2) == kinds[i].is_signed)) {
-            /* half precision becomes single: HDF5 converts, and nothing is lost */
+            /* half precision is converted to single without loss, by HDF5 */
             memcpy(code, kinds[i].width == 2 && class == H5T_FLOAT ? "f4" : kinds[i].code, 3);
             *file_order = orders[i];
             return true;
@@ -88,9 +89,9 @@ static bool is_boolean(hid_t type)
 typedef struct Dataset {
     hid_t id, type, space;
     char code[3];
-    hid_t file_order; /* to read as; not ours to close */
-    hid_t field;      /* of a compound: a compound of one field, to read as; -1: all is read */
-    int rank;         /* of the numbers: axes of the dataset, then those within a field */
+    hid_t file_order; /* type to read as; not closed here */
+    hid_t field;      /* for a compound: a compound of one field, to read as; -1: the whole type is read */
+    int rank;         /* rank of the numbers: axes of the dataset, then those within a field */
     int outer;        /* axes of the dataset */
     hsize_t dims[MAX_RANK];
     size_t width;
@@ -109,7 +110,8 @@ static void close_dataset(const Dataset *d)
         H5Dclose(d->id);
 }
 
-/* Are the bytes of the dataset in this file? False for external storage and for views of other datasets. */
+/* Returns whether the bytes of the dataset are in this file; false for external storage and for views of
+ * other datasets. */
 static bool is_stored_here(hid_t dataset)
 {
     const hid_t plan = H5Dget_create_plist(dataset);
@@ -121,7 +123,7 @@ static bool is_stored_here(hid_t dataset)
     return here;
 }
 
-/* The number of the first filter of a dataset that this HDF5 does not have; 0: there is none. */
+/* Returns the number of the first filter of a dataset that this HDF5 does not have; 0: there is none. */
 static int missing_filter(hid_t dataset)
 {
     const hid_t plan = H5Dget_create_plist(dataset);
@@ -142,7 +144,7 @@ static int missing_filter(hid_t dataset)
     return missing;
 }
 
-/* The name of a type that is not supported, for the message. */
+/* Returns the name of an unsupported type, for the message. */
 static const char *type_text(hid_t type)
 {
     switch (H5Tget_class(type)) {
@@ -177,7 +179,7 @@ static herr_t refuse_link(const char *parent, const char *group, const char *fil
     return -1;
 }
 
-/* A list of access properties with which no link leads to another file, whatever stands between. */
+/* Makes a list of access properties with which no link leads to another file. */
 static hid_t stay_inside(hid_t class)
 {
     const hid_t access = H5Pcreate(class);
@@ -208,7 +210,7 @@ static const char *shape_fault(const Dataset *d)
     return d->rank > MAX_RANK ? "of more than 8 axes" : NULL;
 }
 
-/* Open a dataset: what it is, and its axes. False, with the reason in `why`, when they cannot be known. */
+/* Opens a dataset, and reads its type and axes. Returns false, with the reason in `why`, when that fails. */
 static bool open_axes(hid_t group, const char *name, Dataset *d)
 {
     static char filter[64];
@@ -235,7 +237,7 @@ static bool open_axes(hid_t group, const char *name, Dataset *d)
     return d->why == NULL;
 }
 
-/* Open a dataset. False, with the reason in `why`, when a .npy file cannot hold it. */
+/* Opens a dataset. Returns false, with the reason in `why`, when a .npy file cannot hold it. */
 static bool open_dataset(hid_t group, const char *name, Dataset *d)
 {
     if (!open_axes(group, name, d))
@@ -253,7 +255,7 @@ static bool open_dataset(hid_t group, const char *name, Dataset *d)
 
 /* ---- fields of compounds ----------------------------------------------------------------------------------------- */
 
-/* Add the axes of an array type to those of the dataset. */
+/* Adds the axes of an array type to those of the dataset. */
 static bool add_axes(Dataset *d, hid_t array)
 {
     const int n = H5Tget_array_ndims(array);
@@ -264,7 +266,7 @@ static bool add_axes(Dataset *d, hid_t array)
     return true;
 }
 
-/* The type to read one field as: the field alone, of numbers in file order. */
+/* Makes the type to read one field as: the field alone, of numbers in file order. */
 static hid_t alone(const char *name, hid_t numbers, const Dataset *d)
 {
     const bool is_array = d->rank > d->outer;
@@ -282,7 +284,8 @@ static hid_t alone(const char *name, hid_t numbers, const Dataset *d)
     return field;
 }
 
-/* Make of an open compound the dataset of its field: numbers, or arrays of numbers. False for any other field. */
+/* Turns an open compound into the dataset of its field: numbers, or arrays of numbers. Returns false for any
+ * other field. */
 static bool choose_field(Dataset *d, unsigned member)
 {
     char *name = H5Tget_member_name(d->type, member);
@@ -306,7 +309,7 @@ static bool choose_field(Dataset *d, unsigned member)
     return chosen;
 }
 
-/* Open "DATASET/FIELD". */
+/* Opens "DATASET/FIELD". */
 static bool open_field(hid_t file, const char *path, Dataset *d)
 {
     const char *slash = strrchr(path, '/');
@@ -325,7 +328,7 @@ static bool open_field(hid_t file, const char *path, Dataset *d)
 
 /* ---- list ------------------------------------------------------------------------------------------------------- */
 
-/* Groups that have been entered, as a path. */
+/* A Walk is the path of the groups that have been entered. */
 typedef struct Walk {
     char path[4096];
     int depth, count;
@@ -352,7 +355,7 @@ static void print_dataset(Walk *w, const Dataset *d)
     printf("]]");
 }
 
-/* List a dataset. When it cannot be read, the reason takes the place of the shape. */
+/* Lists a dataset that cannot be read, with the reason in place of the shape. */
 static void print_unread(Walk *w, const Dataset *d)
 {
     printf("%s[", w->count++ > 0 ? ",\n" : "");
@@ -360,7 +363,7 @@ static void print_unread(Walk *w, const Dataset *d)
     printf(", \"\", \"%s\"]", d->why);
 }
 
-/* List the fields of a compound, under its name. */
+/* Lists the fields of a compound, under its name. */
 static void list_fields(Walk *w, hid_t group, const char *name, int n)
 {
     const size_t length = strlen(w->path);
@@ -399,7 +402,7 @@ static void enter(hid_t group, const char *name, Walk *w)
     H5Gclose(inner);
 }
 
-/* Follow a link within this file; false when it leads nowhere or to another file. */
+/* Follows a link within this file; returns false when it leads nowhere or to another file. */
 static bool target_of(hid_t group, const char *name, H5O_info_t *info)
 {
     const hid_t access = stay_inside(H5P_LINK_ACCESS);
@@ -410,8 +413,9 @@ static bool target_of(hid_t group, const char *name, H5O_info_t *info)
     return found;
 }
 
-/* Datasets linked firmly or softly, and groups linked firmly: soft links to groups could lead in circles. A group that contains
- * itself is stopped by the limit of depth, the whole walk by the limit on the number of datasets. */
+/* Visits datasets behind hard and soft links, and groups behind hard links only: soft links to groups could
+ * form cycles. A limit on the depth stops a group that contains itself, a limit on the number of datasets
+ * stops the whole walk. */
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *self)
 {
     Walk *const w = self;
@@ -472,7 +476,7 @@ static void print_header(const Dataset *d)
     printf("%s%*s\n", text, (int)(all - 11 - (size_t)n), "");
 }
 
-/* Rows first .. first+n-1 of the leading axis, all of the others. */
+/* Reads rows first .. first+n-1 of the leading axis, with all of the other axes. */
 static bool read_rows(const Dataset *d, hsize_t first, hsize_t n, void *to)
 {
     hsize_t start[MAX_RANK] = {first}, count[MAX_RANK];
@@ -491,7 +495,7 @@ static bool read_rows(const Dataset *d, hsize_t first, hsize_t n, void *to)
     return read;
 }
 
-/* Read as many rows at a time as fit the buffer, at least one. A single number counts as one row. */
+/* Reads as many rows at a time as fit the buffer, at least one. A single number counts as one row. */
 static int print_rows(const Dataset *d)
 {
     const hsize_t n_rows = d->outer > 0 ? d->dims[0] : 1;

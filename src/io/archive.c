@@ -1,7 +1,7 @@
-/* archive.c -- one view of named arrays: .npz, .npy, folders of .npy, .safetensors, .h5, memory.
+/* archive.c -- one interface to named arrays: .npz, .npy, folders of .npy, .safetensors, .h5, memory.
  *
- * An array is a header and a place of its numbers: a stretch of a file, or memory. Those that are packed, in Fortran's
- * order or in HDF5 are brought to such a place when they are first asked for; after that reading allocates nothing.
+ * An array is a header and the place of its numbers: a range of a file, or memory. Arrays that are compressed, in Fortran
+ * order or in HDF5 are brought to such a place at their first use; after that, reading allocates nothing.
  */
 #include "io/archive.h"
 
@@ -37,7 +37,7 @@ RelnArchive *reln_archive_create(RelnCtx *ctx)
     if (!v)
         return NULL;
     v->ctx = ctx;
-    (void)pthread_mutex_init(&v->lock, NULL); /* which cannot fail with default attributes */
+    (void)pthread_mutex_init(&v->lock, NULL); /* cannot fail with default attributes */
     reln_arena_init(&v->arena, ctx);
     return v;
 }
@@ -149,7 +149,7 @@ static RelnStatus convert_rows(const RelnArchive *v, const Array *a, ptrdiff_t f
     return RELN_OK;
 }
 
-/* Read rows that there are, one thread after another: they share the buffer. */
+/* Reads existing rows, one thread at a time, because threads share the buffer. */
 static RelnStatus read_rows(RelnArchive *v, Array *a, ptrdiff_t first, ptrdiff_t n, double *out)
 {
     RelnStatus status;
@@ -174,7 +174,7 @@ static RelnStatus get_array(RelnArchive *v, int index, Array **out)
     return RELN_OK;
 }
 
-/* Windows and several files have the kind of numbers that the arrays below them have. */
+/* Windows and archives of several files have the number type of the arrays below them. */
 size_t reln_archive_row_bytes(const RelnArchive *v, int index)
 {
     const ptrdiff_t size = row_size(&v->arrays[index]);
@@ -202,7 +202,7 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
     return read_rows(v, a, first, n_rows, out);
 }
 
-/* Read the given rows; consecutive rows are read together. */
+/* Reads the given rows; consecutive rows are read together. */
 RelnStatus reln_archive_rows(RelnArchive *v, int index, ptrdiff_t n_rows, const ptrdiff_t *rows,
                              double *out)
 {

@@ -1,4 +1,4 @@
-/* archive.h -- inside of archives: arrays and the places of their numbers. */
+/* archive.h -- the internals of archives: arrays and the places of their numbers. */
 #ifndef IO_ARCHIVE_H
 #define IO_ARCHIVE_H
 
@@ -9,7 +9,7 @@
 #include "io/windows.h"
 #include "io/zip.h"
 
-/* Bytes read at a time; the longest header fits. */
+/* Number of bytes read at a time; the longest header fits. */
 enum { BUFFER = 80 << 10 };
 
 _Static_assert((int)BUFFER >= (int)RELN_NPY_MAX_LEAD, "a header is read at once");
@@ -17,19 +17,21 @@ _Static_assert((int)BUFFER >= (int)RELN_NPY_MAX_LEAD, "a header is read at once"
 typedef struct Array {
     RelnNpyHeader header; /* its `data` counts from the beginning of the entry */
     RelnSource *source;
-    uint64_t begin;        /* of the numbers in the source */
-    unsigned char *memory; /* or the numbers are here; freed with the archive unless `borrowed` */
-    RelnSource spill;      /* or the numbers are in an unnamed temporary file, when `spilled` */
+    uint64_t begin; /* offset of the numbers in the source */
+    unsigned char
+        *memory;      /* or the address of the numbers; freed with the archive unless `borrowed` */
+    RelnSource spill; /* or, if `spilled`, an unnamed temporary file with the numbers */
     bool spilled, borrowed;
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
-    RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
-    int *in_part;           /* of several files: which array it is in each */
-    ptrdiff_t *first;       /* and its first row there, one more than files */
+    RelnWindowArray window;   /* of windows: the array of steps, and what a row has of them */
+    const ptrdiff_t *offsets; /* of sets: the first step of each row, and of one more */
+    int *in_part;             /* of several files: which array it is in each */
+    ptrdiff_t *first;         /* and its first row there, one more than files */
 } Array;
 
-/* Rows that are windows of steps of another archive. */
+/* A Windows holds rows that are windows of steps of another archive. */
 typedef struct Windows {
     RelnArchive *of;
     ptrdiff_t length;
@@ -37,7 +39,7 @@ typedef struct Windows {
     double *step;             /* one step of the widest array */
 } Windows;
 
-/* An array that the file lists but that cannot be read. */
+/* An Unread is an array that the file lists but that cannot be read. */
 typedef struct Unread {
     const char *name, *why;
 } Unread;
@@ -46,24 +48,25 @@ struct RelnArchive {
     RelnCtx *ctx;
     RelnArena arena;
     const char *path;
-    const char *h5, *h5_path; /* the program, and its file */
+    const char *h5, *h5_path; /* the program reln-h5, and its file */
     RelnSource *sources;
     int n_sources, n, n_unread;
     Array *arrays;
     Unread *unread;       /* of a .h5 */
-    pthread_mutex_t lock; /* held while rows are read: several threads may */
+    pthread_mutex_t lock; /* held while rows are read, because several threads may read */
     unsigned char *buffer;
     Windows *windows;    /* NULL: rows are those of the arrays */
     RelnArchive **parts; /* several files as one; NULL: it is one */
     int n_parts;
 };
 
-/* An archive without arrays; NULL when memory is out. */
+/* Creates an archive without arrays; NULL when memory is out. */
 RelnArchive *reln_archive_create(RelnCtx *ctx);
 
 /* archive_open.c: lists the arrays of a file or folder. `h5` is the program that reads HDF5; NULL: looked for. */
 RelnStatus reln_archive_begin(RelnArchive *v, const char *path, const char *h5);
-/* archive_parts.c: does a path stand for several files? Opens those that fit it, in the order of their names. */
+/* archive_parts.c: returns whether a path stands for several files; opens the files that match, in the order
+ * of their names. */
 bool reln_archive_is_pattern(const char *path);
 RelnStatus reln_archive_begin_parts(RelnArchive *v, const char *pattern, const char *h5);
 RelnStatus reln_archive_parts_range(const RelnArchive *v, const Array *a, ptrdiff_t first,
@@ -71,8 +74,11 @@ RelnStatus reln_archive_parts_range(const RelnArchive *v, const Array *a, ptrdif
 /* Lists arrays in memory. */
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);
-/* archive_place.c: brings the numbers of an array to a place where they can be read from. */
+/* archive_place.c: brings the numbers of an array to a place from which they can be read. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
+/* Unpacks a compressed array to an unnamed file; takes over such a file, which is closed with the archive. */
+RelnStatus reln_archive_unpack(const RelnArchive *v, Array *a);
+RelnStatus reln_archive_adopt(const RelnArchive *v, Array *a, int fd, uint64_t n_bytes);
 /* windows.c: reads rows of windows. */
 RelnStatus reln_windows_range(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n,
                               double *out);

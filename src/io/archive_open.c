@@ -1,4 +1,5 @@
-/* archive_open.c -- the arrays of .npy, folders of .npy, .npz, .safetensors, .h5 and tables of text, each with its header. */
+/* archive_open.c -- lists the arrays of .npy, folders of .npy, .npz, .safetensors, .h5 and text tables, each
+ * with its header. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 #include "kit/files.h"
 
 enum {
-    MAX_FOLDER = 256,  /* files of a folder: each stays open */
-    LIST_MAX = 8 << 20 /* bytes of a listing of HDF5 */
+    MAX_FOLDER = 256,  /* files of a folder; each stays open */
+    LIST_MAX = 8 << 20 /* bytes of a list of HDF5 datasets */
 };
 
 /* "x.npy" -> "x". */
@@ -30,7 +31,7 @@ static const char *array_name(RelnArchive *v, const char *file)
 
 /* ---- opening: .npy and folders ---------------------------------------------------------------------------------- */
 
-/* Read the header of an array that has a file to itself. */
+/* Reads the header of an array in a separate file. */
 static RelnStatus open_npy(RelnArchive *v, RelnSource *source, const char *name, Array *a)
 {
     const size_t n = source->n_bytes < RELN_NPY_MAX_LEAD ? source->n_bytes : RELN_NPY_MAX_LEAD;
@@ -63,7 +64,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of the .npy files, sorted, since the system lists a folder in no particular order. */
+/* Lists the names of the .npy files, sorted, since the system lists a folder in no particular order. */
 static RelnStatus list_folder(RelnArchive *v, DIR *folder, const void **names, size_t *n)
 {
     const struct dirent *entry;
@@ -118,7 +119,7 @@ static RelnStatus open_folder(RelnArchive *v, const char *path)
 
 /* ---- opening: .npz ---------------------------------------------------------------------------------------------- */
 
-/* The first bytes of an entry, as many as the longest header has. */
+/* A Start holds the first bytes of an entry, as many as the longest header has. */
 typedef struct Start {
     unsigned char *bytes;
     size_t n;
@@ -181,7 +182,7 @@ static RelnStatus check_names(const RelnArchive *v)
     return status;
 }
 
-/* Open the .npy entries of a .npz; other entries (folders, notes) are ignored. */
+/* Opens the .npy entries of a .npz; other entries (folders, notes) are ignored. */
 static RelnStatus open_npz(RelnArchive *v)
 {
     RelnZipEntry *entries = NULL;
@@ -197,7 +198,7 @@ static RelnStatus open_npz(RelnArchive *v)
 
 /* ---- opening: .safetensors --------------------------------------------------------------------------------------- */
 
-/* The shape of an array of a known kind, as the archive tells it. */
+/* Sets the shape of an array of a known number type. */
 static void set_shape(Array *a, const char *name, int rank, const ptrdiff_t *dims)
 {
     a->header.array =
@@ -205,7 +206,7 @@ static void set_shape(Array *a, const char *name, int rank, const ptrdiff_t *dim
     memcpy(a->header.array.dims, dims, (size_t)rank * sizeof *dims);
 }
 
-/* An array whose numbers need no preparing. */
+/* Adds an array whose numbers need no preparation. */
 static RelnStatus take_named(RelnArchive *v, const RelnArray *array, Array **out)
 {
     Array *const a = &v->arrays[v->n++];
@@ -358,7 +359,7 @@ static bool big_endian(void)
     return *(const unsigned char *)&one == 0;
 }
 
-/* Take the columns of a table as arrays in memory. */
+/* Adds the columns of a table as arrays in memory. */
 static RelnStatus take_columns(RelnArchive *v, const RelnCsv *table)
 {
     const size_t bytes = (size_t)table->n_rows * sizeof *table->values;
@@ -393,9 +394,10 @@ static RelnStatus open_csv(RelnArchive *v, const char *path)
     return status;
 }
 
-/* ---- by content ------------------------------------------------------------------------------------------------- */
+/* ---- recognising the format -------------------------------------------------------------------------------------- */
 
-/* Recognise the format by the first bytes, not by the file's ending; only a text has no first bytes of its own. */
+/* Recognises the format by the first bytes, not by the file's extension; a file without known first bytes is
+ * read as text. */
 static RelnStatus open_by_content(RelnArchive *v, const char *path, const char *h5)
 {
     const RelnSource *const source = &v->sources[0];

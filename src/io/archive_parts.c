@@ -1,11 +1,12 @@
-/* archive_parts.c -- several files as one: the rows of each array in the order of the files' names. */
+/* archive_parts.c -- several files as one archive: the rows of each array in the order of the files'
+ * names. */
 #include <glob.h>
 #include <string.h>
 
 #include "io/archive.h"
 #include "io/text.h"
 
-/* Files are open all the time: so many at most. */
+/* Limit on the number of files, all of which stay open. */
 enum { MOST_PARTS = 4096 };
 
 bool reln_archive_is_pattern(const char *path)
@@ -13,7 +14,7 @@ bool reln_archive_is_pattern(const char *path)
     return strpbrk(path, "*?[") != NULL;
 }
 
-/* By bytes: the same order under any locale. */
+/* Sorts by bytes, so that the order does not depend on the locale. */
 static void sort_names(char **names, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -52,7 +53,7 @@ static bool same_rows(const RelnArray *a, const RelnArray *b)
     return same;
 }
 
-/* Join an array: its rows in each part, and where they begin. */
+/* Joins an array: its rows in each file, and where they begin. */
 static RelnStatus join(RelnArchive *v, int index)
 {
     RelnArray *whole = &v->arrays[index].header.array;
@@ -121,7 +122,7 @@ RelnStatus reln_archive_begin_parts(RelnArchive *v, const char *pattern, const c
     return status;
 }
 
-/* The part that a row is in: the last that begins at or before it and is not empty. */
+/* Returns the file that a row is in: the last non-empty one that begins at or before it. */
 static int part_of(const RelnArchive *v, const Array *a, ptrdiff_t row)
 {
     int low = 0, high = v->n_parts;

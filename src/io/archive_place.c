@@ -1,4 +1,5 @@
-/* archive_place.c -- arrays that are packed, in Fortran's order or in HDF5, brought to memory or to a file. */
+/* archive_place.c -- brings arrays that are compressed, in Fortran order or in HDF5 to memory or to a
+ * temporary file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include "io/h5.h"
 #include "io/text.h"
 
-enum { IN_MEMORY = 64 << 20 /* larger unpacked arrays go to a file without a name */ };
+enum { IN_MEMORY = 64 << 20 /* larger unpacked arrays go to an unnamed file */ };
 
-/* Where unpacked bytes go: at most `room` of them, to memory or, when there are many, to a file. */
+/* A Spill receives unpacked bytes: at most `room` of them, in memory or, if there are many, in a file. */
 typedef struct Spill {
     RelnCtx *ctx;
     const char *name;
@@ -19,7 +20,7 @@ typedef struct Spill {
     int fd;
 } Spill;
 
-/* Open a temporary file without a name, in /var/tmp, which is meant for large files; /tmp may be memory. */
+/* Opens an unnamed temporary file in /var/tmp, which is meant for large files; /tmp may be memory. */
 static int open_nameless(void)
 {
     char large[] = "/var/tmp/reln-XXXXXX", small[] = "/tmp/reln-XXXXXX";
@@ -35,10 +36,10 @@ static int open_nameless(void)
     return fd;
 }
 
-static RelnStatus spill_begin(const RelnArchive *v, uint64_t room, Spill *s)
+static RelnStatus spill_begin(const RelnArchive *v, uint64_t room, uint64_t in_memory, Spill *s)
 {
     *s = (Spill){v->ctx, v->path, 0, room, NULL, -1};
-    if (room <= IN_MEMORY) {
+    if (room <= in_memory) {
         s->memory = reln_alloc_raw(v->ctx, (size_t)room, 1);
         return s->memory ? RELN_OK : RELN_ERR_NOMEM;
     }
@@ -66,7 +67,7 @@ static RelnStatus spill_put(void *self, const unsigned char *bytes, size_t n_byt
     return RELN_OK;
 }
 
-/* Hand the unpacked bytes over to the array; the numbers begin at `data`. */
+/* Moves the unpacked bytes to the array; the numbers begin at `data`. */
 static void adopt(Array *a, const Spill *s, size_t data)
 {
     a->memory = s->memory;
@@ -92,26 +93,7 @@ static RelnStatus ignore(void *self, const unsigned char *bytes, size_t n_bytes)
     return RELN_OK;
 }
 
-/* Prepare an entry of a .npz. Stored entries are read from the archive itself, after their CRC has been checked. */
-static RelnStatus prepare_entry(const RelnArchive *v, Array *a)
-{
-    const RelnZipEntry *const e = a->entry;
-    Spill s;
-    RelnStatus status;
-
-    if (!e->deflated)
-        return reln_zip_unpack(a->source, e, e->unpacked, ignore, NULL);
-    status = spill_begin(v, e->unpacked, &s);
-    if (status == RELN_OK)
-        status = reln_zip_unpack(a->source, e, e->unpacked, spill_put, &s);
-    if (status == RELN_OK)
-        adopt(a, &s, a->header.data);
-    else
-        discard(&s);
-    return status;
-}
-
-/* Check that the array that the child sent has the type and shape that it had listed. */
+/* Checks that the array sent by the child has the type and shape that the child had listed. */
 static RelnStatus check_sent(const RelnArchive *v, const Array *a, const Spill *s,
                              RelnNpyHeader *header)
 {
@@ -132,25 +114,54 @@ static RelnStatus check_sent(const RelnArchive *v, const Array *a, const Spill *
     return RELN_OK;
 }
 
-static RelnStatus prepare_dataset(const RelnArchive *v, Array *a)
+/* Gives unpacked bytes to the array, or discards them if they do not match the listing. */
+static RelnStatus take_over(const RelnArchive *v, Array *a, const Spill *s)
 {
-    const uint64_t room = (uint64_t)a->header.count * a->header.kind->width + RELN_NPY_OWN_HEADER;
     RelnNpyHeader header;
-    Spill s;
-    RelnStatus status = spill_begin(v, room, &s);
+    RelnStatus status;
 
-    if (status == RELN_OK)
-        status = reln_h5_run(v->ctx, v->h5, "cat", v->h5_path, a->dataset, spill_put, &s);
-    if (status == RELN_OK)
-        status = check_sent(v, a, &s, &header);
+    if (a->entry) {
+        adopt(a, s, a->header.data);
+        return RELN_OK;
+    }
+    status = check_sent(v, a, s, &header);
     if (status != RELN_OK) {
-        discard(&s);
+        discard(s);
         return status;
     }
     header.array.name = a->header.array.name;
     a->header = header;
-    adopt(a, &s, header.data);
+    adopt(a, s, header.data);
     return RELN_OK;
+}
+
+/* Unpacks an entry of a .npz or a dataset of a .h5, to memory if it has at most in_memory bytes. */
+static RelnStatus unpack(const RelnArchive *v, Array *a, uint64_t in_memory)
+{
+    const RelnZipEntry *const e = a->entry;
+    const uint64_t room =
+        e ? e->unpacked : (uint64_t)a->header.count * a->header.kind->width + RELN_NPY_OWN_HEADER;
+    Spill s;
+    RelnStatus status = spill_begin(v, room, in_memory, &s);
+
+    if (status == RELN_OK && e)
+        status = reln_zip_unpack(a->source, e, e->unpacked, spill_put, &s);
+    else if (status == RELN_OK)
+        status = reln_h5_run(v->ctx, v->h5, "cat", v->h5_path, a->dataset, spill_put, &s);
+    if (status == RELN_OK)
+        return take_over(v, a, &s);
+    discard(&s);
+    return status;
+}
+
+RelnStatus reln_archive_unpack(const RelnArchive *v, Array *a)
+{
+    return unpack(v, a, 0);
+}
+
+RelnStatus reln_archive_adopt(const RelnArchive *v, Array *a, int fd, uint64_t n_bytes)
+{
+    return take_over(v, a, &(Spill){v->ctx, v->path, n_bytes, n_bytes, NULL, fd});
 }
 
 RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsigned char *to)
@@ -161,7 +172,8 @@ RelnStatus reln_archive_bytes(const Array *a, uint64_t at, size_t n_bytes, unsig
     return RELN_OK;
 }
 
-/* Copy from Fortran order, where the first index is the fastest, to C order, where the last is, element by element. */
+/* Copies from Fortran order, where the first index is the fastest, to C order, where the last is, element by
+ * element. */
 static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned char *to)
 {
     const size_t width = h->kind->width;
@@ -178,7 +190,7 @@ static void reorder(const RelnNpyHeader *h, const unsigned char *from, unsigned 
     }
 }
 
-/* Reorder an array in Fortran order, whose rows lie scattered: once, in memory. */
+/* Reorders an array in Fortran order, once, in memory. */
 static RelnStatus turn(const RelnArchive *v, Array *a)
 {
     const uint64_t n_bytes = (uint64_t)a->header.count * a->header.kind->width;
@@ -212,10 +224,12 @@ RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a)
     if (a->ready)
         return RELN_OK;
     if (!a->memory && !a->spilled) {
-        if (a->entry)
-            RELN_TRY(prepare_entry(v, a));
-        if (a->dataset)
-            RELN_TRY(prepare_dataset(v, a));
+        if (a->dataset || (a->entry && a->entry->deflated))
+            RELN_TRY(unpack(v, a, IN_MEMORY));
+        else if (
+            a->entry) /* uncompressed entries are read from the file itself, after their CRC has been
+                       * checked */
+            RELN_TRY(reln_zip_unpack(a->source, a->entry, a->entry->unpacked, ignore, NULL));
     }
     if (a->header.fortran && a->header.array.rank > 1 && a->header.count > 0)
         RELN_TRY(turn(v, a));

@@ -1,4 +1,4 @@
-/* classes.c -- folders whose folders are classes, as ModelNet comes and as users keep their objects. See kit/splats.h. */
+/* classes.c -- folders with one subfolder for each class, such as ModelNet. See kit/splats.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { MOST_CLASSES = 10000, MOST_FILES = 10000000, PATH = 4096 };
 
-/* Names in a folder, in order. */
+/* A Names holds the names in a folder, sorted. */
 typedef struct Names {
     RelnCtx *ctx;
     size_t n, room;
@@ -153,7 +153,7 @@ static RelnStatus add_split(Walk *w, const char *folder, const char *name, RelnC
     return status;
 }
 
-/* A folder without objects is no class. */
+/* Adds the class of a subfolder; a folder without objects is not a class. */
 static RelnStatus add_class(Walk *w, const char *root, const char *name)
 {
     RelnClassFolder *f = w->out;

@@ -7,7 +7,7 @@
 #include "io/file.h"
 #include "io/text.h"
 
-/* One line, without its end. */
+/* A Line is one line, without its end. */
 typedef struct Line {
     const char *at, *end;
     ptrdiff_t number; /* from 1 */
@@ -33,7 +33,7 @@ static void trim(const char **at, const char **end)
         (*end)--;
 }
 
-/* The next line that is not empty. */
+/* Reads the next line that is not empty. */
 static bool next_line(Reader *r, Line *line)
 {
     while (r->at < r->end) {
@@ -49,7 +49,7 @@ static bool next_line(Reader *r, Line *line)
     return false;
 }
 
-/* The next field of a line; commas divide where the line has one, blanks elsewhere. */
+/* Reads the next field of a line. Fields are separated by commas if the line has one, by blanks otherwise. */
 static bool next_field(Line *line, bool commas, Line *field)
 {
     const char *stop = line->at;
@@ -96,7 +96,7 @@ static bool is_word(const Line *field, const char *word)
     return !word[i] && field->at + i == field->end;
 }
 
-/* The bytes have a 0 behind them, so that a number at their end ends. */
+/* The bytes are followed by a 0, so that a number at their end is terminated. */
 static bool parse_number(const Line *field, double *value)
 {
     const size_t n = (size_t)(field->end - field->at);
@@ -146,7 +146,7 @@ static RelnStatus take_row(const Reader *r, Line line, ptrdiff_t row, RelnCsv *t
     return RELN_OK;
 }
 
-/* The name of a field, without its unit. */
+/* Returns the name in a field, without its unit. */
 static const char *name_of(RelnCsv *t, const Line *field)
 {
     const char *stop = field->at;
@@ -182,7 +182,7 @@ static RelnStatus take_names(const Reader *r, Line line, RelnCsv *t)
     return RELN_OK;
 }
 
-/* Count rows, and find the first one and the line of names. */
+/* Counts rows, and finds the first one and the line of names. */
 static RelnStatus survey(Reader r, RelnCsv *t, Line *names)
 {
     Line line, comment = {0}, first = {0};

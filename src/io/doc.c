@@ -1,4 +1,4 @@
-/* doc.c -- trees of settings and results: memory, looking things up, building. */
+/* doc.c -- trees of settings and results: their memory, finding nodes, building. */
 #include "io/doc.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "kit/files.h"
 #include "reln/io.h"
 
-enum { NODES = 62, TEXTS = 3960 }; /* of a block: small enough to share a chunk of the arena */
+enum { NODES = 62, TEXTS = 3960 }; /* sizes of a block, small enough to share a chunk of the arena */
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ void reln_doc_destroy(RelnDoc *doc)
     reln_free(doc->arena.ctx, doc);
 }
 
-/* Record a failure; only the first one is kept. */
+/* Records a failure; only the first one is kept. */
 static void *failed(RelnDoc *doc, RelnStatus status)
 {
     if (doc->status == RELN_OK)
@@ -88,7 +88,7 @@ char *reln_doc_keep(RelnDoc *doc, const char *text, size_t length)
     return copy;
 }
 
-/* ---- reading: the tree as it grows ------------------------------------------------------------------------------ */
+/* ---- reading: the growing tree ----------------------------------------------------------------------------------- */
 
 static void append(RelnDocNode *parent, RelnDocNode *node)
 {
@@ -127,7 +127,7 @@ RelnStatus reln_tree_add(RelnTree *tree, RelnDocNode *node)
     return RELN_OK;
 }
 
-/* Keep a text. A text ends at its first 0, so a 0 inside is refused. */
+/* Stores a text. A text ends at its first 0, so a 0 inside is refused. */
 static RelnStatus keep_text(RelnTree *tree, const char *text, size_t length, int line,
                             const char **out)
 {
@@ -160,7 +160,7 @@ RelnStatus reln_tree_key(RelnTree *tree, const char *text, size_t length, int li
     return keep_text(tree, text, length, line, &tree->key);
 }
 
-/* ---- reading: keys are there once ------------------------------------------------------------------------------- */
+/* ---- reading: duplicate keys ------------------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -278,7 +278,7 @@ RelnDocNode *reln_doc_list(RelnDoc *doc)
     return reln_doc_node(doc, RELN_DOC_LIST, 0);
 }
 
-/* Put `value` in the place of `old`, the item of the same key. */
+/* Replaces `old`, the item with the same key, by `value`. */
 static void replace(RelnDocNode *parent, RelnDocNode *old, RelnDocNode *value)
 {
     RelnDocNode **link = &parent->first;
@@ -375,7 +375,8 @@ static RelnDocNode *copy_one(RelnDoc *doc, const RelnDocNode *node)
     return copy;
 }
 
-/* Copy a tree, with a recursion as deep as the tree: at most 16 levels for a tree that was read from a file. */
+/* Copies a tree. The recursion is as deep as the tree: at most 16 levels for a tree that was read from a
+ * file. */
 RelnDocNode *reln_doc_copy(RelnDoc *doc, const RelnDocNode *node)
 {
     RelnDocNode *copy = node ? copy_one(doc, node) : NULL;

@@ -34,7 +34,7 @@ bool reln_path_ends_in(const char *path, const char *ending)
     return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
-/* strerror_r() writes to our own buffer; strerror() has one buffer for all threads. */
+/* strerror_r() writes to a local buffer; strerror() has one buffer for all threads. */
 RelnStatus reln_fail_errno(RelnCtx *ctx, const char *path, const char *doing, int error)
 {
     char text[128];
@@ -65,7 +65,7 @@ static RelnStatus open_source(RelnCtx *ctx, const char *path, uint64_t limit, Re
 {
     RelnStatus status;
 
-    /* O_NONBLOCK: a pipe without a writer is refused below and does not hang here */
+    /* O_NONBLOCK: opening a pipe without a writer does not hang; the pipe is refused below */
     *out = (RelnSource){ctx, reln_path_tail(path),
                         open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), 0};
     if (out->fd < 0)
@@ -109,11 +109,11 @@ void reln_source_close(RelnSource *source)
     source->fd = -1;
 }
 
-enum { SUFFIX = 48 }; /* the longest suffix that is put behind a path */
+enum { SUFFIX = 48 }; /* the longest suffix that is appended to a path */
 
-/* Create "path.tmp-PID-NUMBER" with the first number that is free, so that two threads that save the same path get two
- * names. The lock on the file is released when the process dies, which tells reln_folder_sweep() that the file is
- * abandoned. */
+/* Creates "path.tmp-PID-NUMBER" with the first free number, so that two threads that save to the same path
+ * get two names. The lock on the file is released when the process ends, which tells reln_folder_sweep() that
+ * the file is abandoned. */
 static RelnStatus create_temporary(RelnReplace *file, mode_t mode)
 {
     const size_t size = strlen(file->path) + SUFFIX;
@@ -130,11 +130,11 @@ static RelnStatus create_temporary(RelnReplace *file, mode_t mode)
     if (file->fd < 0)
         return reln_fail_errno(file->ctx, file->path, "write", errno);
     (void)flock(file->fd,
-                LOCK_EX | LOCK_NB); /* some file systems have no locks: then age decides */
+                LOCK_EX | LOCK_NB); /* some file systems have no locks: then the age of the file decides */
     return RELN_OK;
 }
 
-/* Refuse to replace a device or a directory by a file: renaming over /dev/null would do so. */
+/* Refuses to replace a device or a directory by a file: renaming over /dev/null would do so. */
 static RelnStatus check_target(RelnCtx *ctx, const char *path, bool *exists, mode_t *mode)
 {
     struct stat info;
@@ -190,15 +190,15 @@ void reln_replace_abort(RelnReplace *file)
     file->fd = -1;
 }
 
-/* Sync the directory: the new name is on disk only then. Some file systems cannot sync directories (EINVAL): there the
- * rename is all that can be done. */
+/* Syncs the directory: only then is the new name on disk. Some file systems cannot sync directories (EINVAL);
+ * that error is ignored. */
 static int sync_directory(char *path)
 {
     char *const slash = strrchr(path, '/');
     int fd, error = 0;
 
     if (slash)
-        slash[slash == path] = '\0'; /* "/name" lies in "/" */
+        slash[slash == path] = '\0'; /* the directory of "/name" is "/" */
     fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno;
@@ -208,8 +208,8 @@ static int sync_directory(char *path)
     return error;
 }
 
-/* Give the file that is about to be replaced a second name. On file systems without hard links the file is renamed:
- * then, for a moment, only the previous file exists. */
+/* Gives the file that is about to be replaced a second name. On file systems without hard links the file is
+ * renamed: then, for a moment, only the previous file exists. */
 static int set_aside(const char *path, const char *spare, const char *previous)
 {
     if (link(path, spare) == 0 || errno == ENOENT)
@@ -217,15 +217,15 @@ static int set_aside(const char *path, const char *spare, const char *previous)
     return rename(path, previous) == 0 || errno == ENOENT ? 0 : errno;
 }
 
-/* The order keeps a whole file under one of the two names at every moment. Renaming does nothing when both are names of
- * one file, so the spare one is removed in any case. */
+/* The order of the steps keeps a complete file under one of the two names at every moment. rename() does
+ * nothing if both names already refer to one file, so the spare name is removed in any case. */
 static int rename_keeping(const RelnReplace *file, char *spare, char *previous, size_t size)
 {
     int error;
 
     snprintf(spare, size, "%s.tmp-%ld-1000", file->path, (long)getpid());
     snprintf(previous, size, "%s.previous", file->path);
-    unlink(spare); /* left by an earlier process with our number: process numbers are reused */
+    unlink(spare); /* may be left by an earlier process with the same number: process numbers are reused */
     error = set_aside(file->path, spare, previous);
     if (error == 0 && rename(file->temporary, file->path) != 0)
         error = errno;
@@ -235,7 +235,7 @@ static int rename_keeping(const RelnReplace *file, char *spare, char *previous, 
     return error;
 }
 
-enum { NO_MEMORY = -1 }; /* beside the system's codes: the context has the message already */
+enum { NO_MEMORY = -1 }; /* not a code of the system: the context already has the message */
 
 static int rename_temporary(const RelnReplace *file)
 {
@@ -271,7 +271,7 @@ RelnStatus reln_replace_commit(RelnReplace *file)
     return error == 0 ? RELN_OK : reln_fail_errno(file->ctx, file->path, "write", error);
 }
 
-/* ---- for everyone ----------------------------------------------------------------------------------------------- */
+/* ---- public functions -------------------------------------------------------------------------------------------- */
 
 RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *bytes, size_t n_bytes)
 {
@@ -286,7 +286,7 @@ RelnStatus reln_file_write(RelnCtx *ctx, const char *path, const void *bytes, si
     return status;
 }
 
-/* Append all bytes or none: the part that a full disk accepted is cut off again. */
+/* Appends all bytes or none: if the disk is full, the part that was written is cut off again. */
 static int append(int fd, const char *bytes, size_t n_bytes)
 {
     struct stat info;

@@ -1,4 +1,5 @@
-/* folder.c -- folders of runs: making them, locking them for one process, removing files that a crash left behind. */
+/* folder.c -- folders of runs: creating them, locking them for one process, removing files that a crash left
+ * behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "io/file.h"
+#include "io/text.h"
 #include "kit/files.h"
 #include "reln/io.h"
 
@@ -28,7 +30,7 @@ static int make_one(const char *path)
     return errno;
 }
 
-/* Make a folder and all its parents; `path` is cut at each slash in turn and restored. */
+/* Creates a folder and all its parents; `path` is cut at each slash in turn and restored. */
 static int make_all(char *path)
 {
     int error = 0;
@@ -56,7 +58,7 @@ RelnStatus reln_folder_make(RelnCtx *ctx, const char *path)
     return error == 0 ? RELN_OK : reln_fail_errno(ctx, path, "make the folder", error);
 }
 
-/* ---- looking inside ----------------------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------------------------- */
 
 RelnStatus reln_folder_find(RelnCtx *ctx, const char *path, const char *word, size_t size,
                             char *out)
@@ -78,7 +80,7 @@ RelnStatus reln_folder_find(RelnCtx *ctx, const char *path, const char *word, si
     return RELN_OK;
 }
 
-/* ---- having one for oneself ------------------------------------------------------------------------------------- */
+/* ---- locking ----------------------------------------------------------------------------------------------------- */
 
 struct RelnFolderLock {
     RelnCtx *ctx;
@@ -87,26 +89,57 @@ struct RelnFolderLock {
 
 static const char lock_name[] = ".reln-lock";
 
-/* Fail with the process that has the lock, if the lock file names it. */
+enum { OWNER = 96 }; /* text of a lock file: number and machine of the process */
+
+/* Returns the name of this machine, up to the first blank. */
+static void machine_name(char name[OWNER / 2])
+{
+    memset(name, 0, OWNER / 2);
+    if (gethostname(name, OWNER / 2 - 1) != 0)
+        name[0] = '\0';
+    name[strcspn(name, " \t\r\n")] = '\0';
+}
+
+/* Fails with the process on another machine that has the lock. File systems of clusters may keep the lock after that machine
+ * is lost. */
+static RelnStatus fail_locked_elsewhere(RelnCtx *ctx, const char *path, const char *owner,
+                                        const char *machine)
+{
+    return reln_fail(ctx, RELN_ERR_IO,
+                     "%s: process %s on %s is working in this folder; if that machine is gone, "
+                     "remove %s from the folder",
+                     reln_path_tail(path), owner, machine, lock_name);
+}
+
+/* Fails with the number of the process that has the lock, if the lock file names it. */
 static RelnStatus fail_locked(RelnCtx *ctx, const char *path, int fd)
 {
-    char owner[24] = {0};
+    char owner[OWNER] = {0}, here[OWNER / 2], *machine;
     const ssize_t got = pread(fd, owner, sizeof owner - 1, 0);
+    const size_t digits = got > 0 ? strspn(owner, "0123456789") : 0;
 
-    owner[got > 0 ? strspn(owner, "0123456789") : 0] = '\0';
+    machine = owner + digits + (owner[digits] == ' ');
+    machine[strcspn(machine, "\n")] = '\0';
+    machine_name(here);
+    owner[digits] = '\0';
+    if (digits > 0 && machine > owner + digits && strcmp(machine, here) != 0)
+        return fail_locked_elsewhere(ctx, path, owner, reln_quote(machine, strlen(machine)).text);
     return reln_fail(ctx, RELN_ERR_IO, "%s: another process%s%s%s is working in this folder",
                      reln_path_tail(path), owner[0] ? ", number " : "", owner, owner[0] ? "," : "");
 }
 
 static RelnStatus take_lock(RelnCtx *ctx, const char *path, int fd)
 {
-    char owner[24];
-    const int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
+    char owner[OWNER], machine[OWNER / 2];
+    int length;
+
+    machine_name(machine);
+    length = snprintf(owner, sizeof owner, "%ld %s\n", (long)getpid(), machine);
 
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK ? fail_locked(ctx, path, fd)
                                     : reln_fail_errno(ctx, path, "lock the folder", errno);
-    /* the file's text is for the message above; the lock itself is flock()'s */
+    /* the text in the file is for the message above; the lock itself is that of flock() */
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, owner, (size_t)length, 0);
     return RELN_OK;
@@ -157,7 +190,8 @@ RelnStatus reln_folder_held(const RelnFolderLock *lock, const char *path)
                      path);
 }
 
-/* Unlock the folder. The lock file stays: removing it could take away a lock that another process has just got. */
+/* Unlocks the folder. The lock file stays: removing it could remove a lock that another process has just
+ * acquired. */
 void reln_folder_unlock(RelnFolderLock *lock)
 {
     if (!lock)
@@ -169,7 +203,7 @@ void reln_folder_unlock(RelnFolderLock *lock)
 
 /* ---- sweeping --------------------------------------------------------------------------------------------------- */
 
-/* The process in "anything.tmp-PID-NUMBER", and nothing behind; 0 for other names. */
+/* Returns the process number in "anything.tmp-PID-NUMBER"; 0 for other names. */
 static long temporary_owner(const char *name)
 {
     const char *mark = NULL;
@@ -186,8 +220,8 @@ static long temporary_owner(const char *name)
     return pid > 0 && pid < INT_MAX ? pid : 0;
 }
 
-/* Is a temporary file abandoned? It is when no process has its number and nobody holds its lock, which a process on
- * another machine would. */
+/* Returns whether a temporary file is abandoned: no process has its number, and nobody holds its lock, as a
+ * process on another machine would. */
 static bool is_stale(int folder, const char *name)
 {
     const long pid = temporary_owner(name);

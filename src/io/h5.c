@@ -1,5 +1,6 @@
-/* h5.c -- see h5.h. HDF5 is a large format with a history of crashes on bad files; here it runs in another process that
- * limits itself before it opens one. No shell is involved, and it gets an environment of our own. */
+/* h5.c -- see h5.h. HDF5 is a large format with a history of crashes on bad files. It is read by another
+ * process, which limits its own resources before it opens a file. No shell is involved, and the environment
+ * of the process is fixed. */
 #include "io/h5.h"
 #include "kit/files.h"
 
@@ -15,13 +16,13 @@
 
 #include "io/text.h"
 
-/* ---- where it is ------------------------------------------------------------------------------------------------ */
+/* ---- finding the program ----------------------------------------------------------------------------------------- */
 
 #ifndef RELN_LIBEXEC_DIR
 #define RELN_LIBEXEC_DIR "/usr/local/libexec/reln"
 #endif
 
-/* The folder of the running program, ended by '/'; "" when the system does not say. */
+/* Writes the folder of the running program, with a trailing '/'; "" when the system does not say. */
 static void own_folder(char folder[PATH_MAX])
 {
     const ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -62,11 +63,11 @@ RelnStatus reln_h5_find(RelnArena *arena, const char *path, const char *given, c
                            : "beside this program or in ../libexec/reln");
 }
 
-/* ---- running it ------------------------------------------------------------------------------------------------- */
+/* ---- running the program ----------------------------------------------------------------------------------------- */
 
 typedef struct Child {
     pid_t pid;
-    int output, errors; /* our ends of its pipes */
+    int output, errors; /* this side of its pipes */
 } Child;
 
 static void close_pair(const int pair[2])
@@ -87,8 +88,8 @@ static int open_pair(int pair[2])
     return 0;
 }
 
-/* Start the child. Its environment forbids plug-ins of HDF5, which are foreign code, and file locks, which need write
- * access. */
+/* Starts the child. Its environment disables plug-ins of HDF5, which are foreign code, and file locks, which
+ * need write access. */
 static int spawn(const char *program, char *const *arguments, int output, int errors, pid_t *pid)
 {
     char no_plugins[] = "HDF5_PLUGIN_PRELOAD=::", no_locks[] = "HDF5_USE_FILE_LOCKING=FALSE";
@@ -146,8 +147,8 @@ static RelnStatus pass_output(RelnCtx *ctx, const char *path, int fd, RelnSink *
     }
 }
 
-/* Read one line for a message from the child's stderr. The child writes little there, so that pipe cannot fill up while
- * the other one is read. */
+/* Reads one line for a message from the child's stderr. The child writes little there, so that pipe cannot
+ * fill up while the other one is read. */
 static void read_line(int fd, char *line, size_t size)
 {
     size_t n = 0;
@@ -174,7 +175,7 @@ static RelnStatus judge(RelnCtx *ctx, const char *path, int code, const char *li
                      line[0] ? line : "the reader of HDF5 failed without a reason");
 }
 
-/* Kill the child, by its pid, if it sends more than it announced. */
+/* Waits for the child; kills it, by its pid, if it sends more than it announced. */
 static RelnStatus finish(RelnCtx *ctx, const char *path, const Child *child, RelnStatus status)
 {
     char line[256];

@@ -1,4 +1,4 @@
-/* json.c -- JSON (RFC 8259) in and out, YAML out. The reader is strict and has no recursion. */
+/* json.c -- reads JSON (RFC 8259), writes JSON and YAML. The reader is strict and does not recurse. */
 #include <string.h>
 
 #include "io/doc.h"
@@ -38,7 +38,7 @@ static bool accept(Reader *r, char c)
     return true;
 }
 
-/* The four digits of \uXXXX. */
+/* Reads the four digits of \uXXXX. */
 static bool read_hex(Reader *r, uint32_t *out)
 {
     static const char digits[] = "0123456789abcdef";
@@ -98,7 +98,7 @@ static RelnStatus read_escape(Reader *r, char **to)
     return RELN_OK;
 }
 
-/* The end of the string that begins at r->p: its closing quote, or the end of the text. */
+/* Returns the end of the string that begins at r->p: its closing quote, or the end of the text. */
 static const char *closing_quote(const Reader *r)
 {
     const char *p = r->p;
@@ -108,8 +108,8 @@ static const char *closing_quote(const Reader *r)
     return p;
 }
 
-/* Read a string whose opening quote has been read. An escape is longer than the character it stands for, so the raw
- * length is room enough. */
+/* Reads a string whose opening quote has been read. An escape is longer than the character it stands for, so
+ * the raw length is enough memory. */
 static RelnStatus read_string(Reader *r, const char **out)
 {
     char *const text = reln_doc_keep(r->tree.doc, NULL, (size_t)(closing_quote(r) - r->p)),
@@ -159,7 +159,7 @@ static RelnStatus read_text(Reader *r)
     return reln_tree_add(&r->tree, node);
 }
 
-/* null, true, false or a number. */
+/* Reads null, true, false or a number. */
 static RelnStatus read_word(Reader *r)
 {
     static const struct {
@@ -184,7 +184,7 @@ static RelnStatus read_word(Reader *r)
     return reln_tree_add_scalar(&r->tree, kind, text, length, r->line);
 }
 
-/* Read a complete value, or the beginning of a list or map with items, which stays open. */
+/* Reads a complete value, or the beginning of a list or map with items, which stays open. */
 static RelnStatus read_value(Reader *r, bool *open)
 {
     const bool list = accept(r, '['), map = !list && accept(r, '{');
@@ -200,7 +200,7 @@ static RelnStatus read_value(Reader *r, bool *open)
     return list ? RELN_OK : read_key(r);
 }
 
-/* After a complete value, close the lists and maps that end here, up to the next item. */
+/* After a complete value, closes the lists and maps that end here, up to the next item. */
 static RelnStatus read_after(Reader *r)
 {
     for (const RelnDocNode *in; (in = reln_tree_inner(&r->tree));) {
@@ -284,7 +284,7 @@ static bool is_scalar(const RelnDocNode *node)
     return node->kind != RELN_DOC_LIST && node->kind != RELN_DOC_MAP;
 }
 
-/* A list of numbers or words stays on one line, however the rest is written. */
+/* Returns whether the node is written on one line: a list of numbers or words. */
 static bool is_flat(const RelnDocNode *node)
 {
     const RelnDocNode *item = node->first;
@@ -294,7 +294,7 @@ static bool is_flat(const RelnDocNode *node)
     return node->kind == RELN_DOC_LIST && !item;
 }
 
-/* indent < 0: on one line. */
+/* If indent < 0, writes on one line. */
 static void put_json(RelnText *text, const RelnDocNode *node, int indent)
 {
     const bool list = node->kind == RELN_DOC_LIST;
@@ -321,7 +321,7 @@ static void put_json(RelnText *text, const RelnDocNode *node, int indent)
     reln_text_puts(text, list ? "]" : "}");
 }
 
-/* Words that YAML, also of other versions than ours, takes for something else. */
+/* Returns whether YAML, in any version, would read the word as something else than text. */
 static bool is_special(const char *words)
 {
     static const char *const special[] = {"null", "true", "false", "yes", "no", "on", "off",
@@ -339,7 +339,8 @@ static bool is_special(const char *words)
     return false;
 }
 
-/* Safe without quotes: letters first, then nothing that YAML gives a meaning. */
+/* Returns whether the word is safe without quotes: it begins with a letter and has no character with a
+ * meaning in YAML. */
 static bool is_plain(const char *words)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -357,7 +358,7 @@ static void put_words(RelnText *text, const char *words)
         reln_text_put_quoted(text, words);
 }
 
-/* Write on the current line: a scalar, an empty map, or a list of scalars. */
+/* Writes on the current line: a scalar, an empty map, or a list of scalars. */
 static void put_yaml_flow(RelnText *text, const RelnDocNode *node)
 {
     if (node->kind == RELN_DOC_TEXT) {
@@ -382,7 +383,7 @@ static bool is_block(const RelnDocNode *node)
     return !is_scalar(node) && node->first && !is_flat(node);
 }
 
-/* Readers look for the ':' of a key no further than 1024 characters; an escape takes six. */
+/* Readers of YAML look for the ':' of a key within 1024 characters; an escape takes six. */
 static void put_yaml_key(RelnText *text, const RelnDocNode *item, int indent)
 {
     const bool is_long = strlen(item->key) > 1024 / 6 - 2;
@@ -395,7 +396,7 @@ static void put_yaml_key(RelnText *text, const RelnDocNode *item, int indent)
     reln_text_puts(text, is_block(item) ? ":" : ": ");
 }
 
-/* Write one item on a line; its contents begin on the next line, or behind "- ". */
+/* Writes one item on a line; its contents begin on the next line, or after "- ". */
 static void put_yaml(RelnText *text, const RelnDocNode *node, int indent, bool here)
 {
     for (const RelnDocNode *item = node->first; item; item = item->next, here = false) {

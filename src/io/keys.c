@@ -13,7 +13,7 @@ static bool is_control(char c)
     return (unsigned char)c < ' ' || c == 127;
 }
 
-/* Make a text fit for a message of one line: any character may be in a user's file. */
+/* Replaces characters that do not fit a message of one line; a user's file may have any character. */
 static void flatten(char *text)
 {
     for (; *text; text++)
@@ -35,7 +35,7 @@ RelnStatus reln_keys_fail(const Reader *r, const RelnDocNode *node, const char *
     return reln_fail(r->ctx, RELN_ERR_FORMAT, "%s: %s", r->what, message);
 }
 
-/* ---- near words -------------------------------------------------------------------------------------------------- */
+/* ---- suggestions ------------------------------------------------------------------------------------------------- */
 
 const char *reln_keys_nearest(const char *word, int n, const char *(*candidate)(const void *, int),
                               const void *from)
@@ -73,7 +73,7 @@ static int count_words(const char *const *words)
     return n;
 }
 
-/* "a, b, c" as far as it fits. */
+/* Writes "a, b, c" as far as it fits. */
 static const char *join(int n, const char *(*item)(const void *, int), const void *from, char *out,
                         size_t size)
 {
@@ -156,7 +156,7 @@ static RelnStatus read_word(const Reader *r, const Key *key, const RelnDocNode *
     return RELN_OK;
 }
 
-/* "a whole number from 1 to 64", "a number above 0, up to 1000" */
+/* Writes "a whole number from 1 to 64", "a number above 0, up to 1000". */
 static const char *wanted_text(const Key *key, char *out, size_t size)
 {
     const bool above = key->low == KEY_ABOVE_ZERO;
@@ -199,7 +199,7 @@ static RelnStatus read_whole(const Reader *r, const Key *key, const RelnDocNode 
     return RELN_OK;
 }
 
-/* One item stands for a list of one. */
+/* A single item counts as a list of one. */
 static const RelnDocNode *first_item(const RelnDocNode *node)
 {
     return node->kind == RELN_DOC_LIST ? node->first : node;
@@ -326,7 +326,7 @@ static void set_default(const Key *key, char *base)
         reln_keys_init(key->section, field);
 }
 
-/* Texts and lists start empty: the struct is zero before. */
+/* Sets the defaults. Texts and lists start empty: the struct must be zero. */
 void reln_keys_init(const Section *section, void *base)
 {
     for (int i = 0; i < section->n_keys; i++)
@@ -501,7 +501,7 @@ static void print_section(Page *page, const Key *key, int indent)
     reln_keys_template(page, key->section, indent + 2);
 }
 
-/* Print the words of a key behind its help, or on a separate line. */
+/* Prints the words of a key after its help, or on a separate line. */
 static void print_words(Page *page, const Key *key)
 {
     char words[256];

@@ -1,9 +1,9 @@
-/* npy.c -- NumPy's .npy arrays: a header that is a literal of Python, then the numbers.
+/* npy.c -- NumPy's .npy arrays: a header that is a Python literal, then the numbers.
  *
  *     magic 93 'NUMPY', major, minor, header length (2 bytes; 4 from version 2 on), little-endian
  *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }  spaces, newline
  *
- * The dictionary is read by a grammar of its own that knows these three keys and nothing else.
+ * The parser of the dictionary accepts these three keys and nothing else.
  */
 #include "kit/files.h"
 #include "reln/io.h"
@@ -18,7 +18,7 @@
 #include "io/text.h"
 
 enum {
-    LEAD_1 = 10, /* bytes in front of the dictionary, version 1 and later ones */
+    LEAD_1 = 10, /* bytes before the dictionary: version 1, and later versions */
     LEAD_2 = 12,
     MAX_HEADER = RELN_NPY_MAX_LEAD - LEAD_2,
     CHUNK = 65536, /* bytes converted at a time, a multiple of every width */
@@ -110,7 +110,7 @@ static RelnStatus expect(Reader *r, char c)
     return accept(r, c) ? RELN_OK : fail_here(r, wanted);
 }
 
-/* 'text' or "text". Escapes are not needed for any name we know, so a backslash is no part of a string. */
+/* Reads 'text' or "text". No known name needs an escape, so a backslash is refused. */
 static RelnStatus read_string(Reader *r, const char *wanted, const char **text, size_t *length)
 {
     const char mark = accept(r, '\'') ? '\'' : accept(r, '"') ? '"' : '\0';
@@ -132,7 +132,7 @@ static bool word_is(const char *text, size_t length, const char *word)
     return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-/* The family of a dtype that we do not read, by its letter. */
+/* Returns the family of an unsupported dtype, by its letter. */
 static const char *family(const char *text, size_t length)
 {
     static const struct {
@@ -159,7 +159,7 @@ static const char *family(const char *text, size_t length)
     return "unknown";
 }
 
-/* One byte has no order, and NumPy writes '|' for it. */
+/* A type of one byte has no byte order; NumPy writes '|' for it. */
 static const RelnKind *find_kind(const char *text, size_t length, bool any)
 {
     if (length != 3 || !strchr("<>|", text[0]) || text[0] == '\0')
@@ -207,7 +207,7 @@ static RelnStatus read_order(Reader *r, Header *h)
     return fail_here(r, "True or False");
 }
 
-/* Decimal digits, no sign; no leading zero either, since Python has none. */
+/* Reads decimal digits without a sign or a leading zero, which Python does not write. */
 static RelnStatus read_extent(Reader *r, ptrdiff_t *out)
 {
     const char *start;
@@ -292,7 +292,8 @@ static RelnStatus read_dictionary(Reader *r, Header *h)
 
 /* ---- the header --------------------------------------------------------------------------------------------- */
 
-/* Finds the dictionary: *begin .. h->data. n_all is the size of the whole file, n_bytes how much of it is here. */
+/* Finds the dictionary: *begin .. h->data. n_all is the size of the whole file, n_bytes the part of it in
+ * memory. */
 static RelnStatus read_lead(RelnCtx *ctx, const char *what, const unsigned char *b, size_t n_bytes,
                             size_t n_all, size_t *begin, Header *h)
 {
@@ -333,7 +334,7 @@ static void shape_text(const RelnArray *a, char text[SHAPE_TEXT])
     snprintf(text + at, SHAPE_TEXT - (size_t)at, a->rank == 1 ? ",)" : ")");
 }
 
-/* The numbers must fill the file to its last byte. */
+/* Checks that the numbers fill the file to its last byte. */
 static RelnStatus check_extent(RelnCtx *ctx, const char *what, size_t n_all, Header *h)
 {
     const size_t rest = n_all - h->data;
@@ -367,7 +368,7 @@ RelnStatus reln_npy_read_header(RelnCtx *ctx, const char *what, const unsigned c
 
 /* ---- the numbers -------------------------------------------------------------------------------------------- */
 
-/* Bytes are put together by value, so the order of the machine does not matter. */
+/* Combines bytes by value, so the byte order of the machine does not matter. */
 static uint64_t word(const unsigned char *p, size_t width, bool big_endian)
 {
     uint64_t u = 0;
@@ -388,7 +389,7 @@ static double from_half(uint64_t bits)
     return sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25));
 }
 
-/* Two's complement of that many bytes, 1 to 8. */
+/* Converts a two's complement of 1 to 8 bytes. */
 static double from_signed(uint64_t bits, size_t width)
 {
     const uint64_t sign = (uint64_t)0x80 << 8 * ((width - 1) & 7);
@@ -447,7 +448,7 @@ void reln_file_order(unsigned char *bytes, size_t n_bytes, size_t width)
         }
 }
 
-/* Are the bytes in this machine's order and of a native type? Most files are, on most machines. */
+/* Returns whether the bytes are in this machine's order and of a native type, as in most files. */
 static bool is_native(const RelnKind *kind, bool big_endian)
 {
     return kind->code[0] == 'f' && kind->width >= 4 && big_endian == machine_is_big_endian();
@@ -475,8 +476,8 @@ void reln_kind_convert(const RelnKind *kind, bool big_endian, const unsigned cha
             out[i] = number(kind, big_endian, bytes + i * kind->width);
 }
 
-/* The place where the next number of the file goes: the next one in row-major order, or for Fortran order by an
- * odometer whose first wheel is the fastest. */
+/* A Cursor is the position of the next number of the file: the next one in row-major order, or for Fortran
+ * order an odometer whose first wheel is the fastest. */
 typedef struct Cursor {
     const Header *h;
     ptrdiff_t at;
@@ -488,7 +489,7 @@ static Cursor cursor_start(const Header *h)
     Cursor c = {h, 0, {0}, {0}};
     ptrdiff_t stride = 1;
 
-    /* an empty array has no places to walk to, and the product of its other dims means nothing */
+    /* an empty array has no positions, and the product of its other dims is meaningless */
     for (int d = h->count > 0 ? h->array.rank : 0; d-- > 0; stride *= h->array.dims[d])
         c.stride[d] = stride;
     return c;
@@ -552,7 +553,8 @@ static size_t at_most(size_t n, size_t limit)
     return n < limit ? n : limit;
 }
 
-/* Read and convert chunk by chunk, so that memory holds the values and one chunk, never a second copy of the file. */
+/* Reads and converts chunk by chunk, so that memory holds the values and one chunk, never a second copy of
+ * the file. */
 static RelnStatus load(RelnCtx *ctx, const RelnSource *source, unsigned char *buffer,
                        RelnArray *out)
 {
@@ -591,7 +593,7 @@ RelnStatus reln_npy_load(RelnCtx *ctx, const char *path, RelnArray *out)
     return status;
 }
 
-/* The whole lead and dictionary, padded so that the numbers begin at a multiple of 64. */
+/* Writes the complete header, padded so that the numbers begin at a multiple of 64. */
 size_t reln_npy_make_header(const RelnArray *array, unsigned char header[RELN_NPY_OWN_HEADER])
 {
     char shape[SHAPE_TEXT], text[SHAPE_TEXT + 80];
@@ -603,7 +605,7 @@ size_t reln_npy_make_header(const RelnArray *array, unsigned char header[RELN_NP
                               reln_dtype_text(array->dtype), shape);
     all = (LEAD_1 + length + 1 + 63) / 64 * 64;
     memset(header, ' ', all);
-    memcpy(header, "\x93NUMPY\1", 8); /* the version's second byte is the terminating zero */
+    memcpy(header, "\x93NUMPY\1", 8); /* the second byte of the version is the terminating zero */
     header[8] = (unsigned char)((all - LEAD_1) & 0xff);
     header[9] = (unsigned char)((all - LEAD_1) >> 8);
     memcpy(header + LEAD_1, text, length);

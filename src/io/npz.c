@@ -1,4 +1,4 @@
-/* npz.c -- writing .npz: a .zip of .npy entries, stored as they are, that every reader takes. */
+/* npz.c -- writes .npz: a .zip of uncompressed .npy entries, which every reader accepts. */
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -14,14 +14,14 @@ enum {
     LOCAL = 30,
     CENTRAL = 46,
     END = 22,
-    VERSION = 20,               /* of the format: no 64-bit numbers */
+    VERSION = 20,               /* version of the format: no 64-bit numbers */
     UTF8_NAMES = 2048,          /* flag */
-    NEW_YEAR_1980 = 1 << 5 | 1, /* the same arrays give the same bytes */
+    NEW_YEAR_1980 = 1 << 5 | 1, /* a fixed date, so that the same arrays give the same bytes */
     MAX_ENTRIES = 4096,
     MAX_NAME = 512
 };
 
-/* An entry being written. */
+/* An Entry is an entry being written. */
 typedef struct Entry {
     const RelnArray *array;
     unsigned char header[RELN_NPY_OWN_HEADER];
@@ -36,7 +36,7 @@ typedef struct Output {
     RelnReplace file;
     Entry *entries;
     int n;
-    uint64_t at; /* bytes written */
+    uint64_t at; /* number of bytes written */
 } Output;
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
@@ -96,12 +96,12 @@ static unsigned char *put(unsigned char *p, uint64_t value, int width)
     return p;
 }
 
-/* Write the 26 bytes that both headers of an entry have in common: from the version to the lengths. */
+/* Writes the 26 bytes that both headers of an entry have in common: from the version to the lengths. */
 static unsigned char *put_common(unsigned char *p, const Entry *e)
 {
     p = put(p, VERSION, 2);
     p = put(p, UTF8_NAMES, 2);
-    p = put(p, 0, 4); /* stored; midnight */
+    p = put(p, 0, 4); /* no compression; midnight */
     p = put(p, NEW_YEAR_1980, 2);
     p = put(p, e->crc, 4);
     p = put(p, e->n_header + e->n_data, 4);

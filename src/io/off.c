@@ -1,7 +1,7 @@
 /* off.c -- meshes in .off files: the word OFF, three counts, a line for each vertex and for each polygon.
  *
- * Counts may stand on the line of the word, even without a blank between, as many files of ModelNet40 have them. What
- * stands behind the numbers of a line (colours, normals) is left out, and so is what a # begins.
+ * The counts may stand on the line of the word, even without a blank between, as in many files of ModelNet40. Further text
+ * on a line (colours, normals) is ignored, and so are comments after #.
  */
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void skip_line(Reader *r)
         r->at++;
 }
 
-/* Go on to the next word, across line ends and comments. */
+/* Advances to the next word, across line ends and comments. */
 static void skip_blanks(Reader *r)
 {
     for (; r->at < r->end; r->at++)
@@ -56,7 +56,7 @@ static RelnStatus read_number(Reader *r, const char *wanted, double *out)
     return isfinite(*out) ? RELN_OK : bad(r, wanted);
 }
 
-/* A whole number from 0 to `most`. */
+/* Reads a whole number from 0 to `most`. */
 static RelnStatus read_count(Reader *r, ptrdiff_t most, const char *wanted, ptrdiff_t *out)
 {
     const char *before;
@@ -73,14 +73,14 @@ static RelnStatus read_count(Reader *r, ptrdiff_t most, const char *wanted, ptrd
     return RELN_OK;
 }
 
-/* Vertices and polygons take at least 6 and 2 bytes each. */
+/* Reads the counts. A vertex takes at least 6 bytes, a polygon at least 2. */
 static RelnStatus read_head(Reader *r, ptrdiff_t *n_vertices, ptrdiff_t *n_faces)
 {
     const ptrdiff_t left = r->end - r->start;
     ptrdiff_t edges;
 
     skip_blanks(r);
-    while (r->at < r->end && (*r->at == 'C' || *r->at == 'N')) /* colours, normals: left out */
+    while (r->at < r->end && (*r->at == 'C' || *r->at == 'N')) /* colours, normals: ignored */
         r->at++;
     if (r->end - r->at < 3 || memcmp(r->at, "OFF", 3) != 0)
         return bad(r, "the word OFF");
@@ -100,7 +100,7 @@ static RelnStatus read_vertices(Reader *r, const RelnMesh *mesh)
     return RELN_OK;
 }
 
-/* Read the polygons, and write their triangles unless they are only counted: `out` is NULL then. */
+/* Reads the polygons and writes their triangles; if `out` is NULL, only counts them. */
 static RelnStatus read_faces(Reader *r, ptrdiff_t n_vertices, ptrdiff_t n_faces, int32_t *out,
                              ptrdiff_t *n_triangles)
 {

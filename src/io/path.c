@@ -1,4 +1,4 @@
-/* path.c -- whether a file or folder is at a path, and absolute paths. */
+/* path.c -- tests for files and folders at a path, and absolute paths. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* ply.c -- splats in .ply files: a header in words, then the numbers of each element as text or bytes.
+/* ply.c -- splats in .ply files: a header of text, then the numbers of each element as text or bytes.
  *
  *     ply
  *     format binary_little_endian 1.0
@@ -19,7 +19,7 @@ enum { LINE = 1024, MOST_PROPERTIES = 512, MOST_HEADER_LINES = 4096 };
 
 typedef enum Encoding { TEXT, LITTLE, BIG } Encoding;
 
-/* Number types, both spellings. */
+/* Number types, in both spellings. */
 static const struct Type {
     const char *name, *other;
     int bytes;
@@ -32,17 +32,17 @@ static const struct Type {
 };
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
-/* What a property of the element `vertex` is. */
+/* A Property is a property of the element `vertex`. */
 typedef struct Property {
     const struct Type *type;
-    int place; /* in a row; -1: left out */
+    int place; /* position in a row; -1: ignored */
 } Property;
 
 struct PlyLayout {
     Encoding encoding;
     int n, row_bytes;
     Property property[MOST_PROPERTIES];
-    uint32_t seen; /* places of a row that properties have */
+    uint32_t seen; /* bit set of the positions of a row that properties fill */
 };
 
 static const char *const names[RELN_SPLAT] = {"x",       "y",       "z",      "opacity", "scale_0",
@@ -63,7 +63,7 @@ static const struct Type *type_named(const char *word)
     return NULL;
 }
 
-/* The word at *p, which is cut out of the line; "" at its end. */
+/* Returns the word at *p, terminated by a 0; "" at the end of the line. */
 static char *word_of(char **p)
 {
     char *start = *p + strspn(*p, " \t");
@@ -76,13 +76,13 @@ static char *word_of(char **p)
 
 /* ---- header -------------------------------------------------------------------------------------------------------- */
 
-/* The part of a header that is being read. */
+/* A Header is the state while a header is read. */
 typedef struct Header {
     RelnSplatFile *f;
-    bool format, vertex, inside;   /* seen; the element that is read now is `vertex` */
-    bool behind;                   /* an element behind `vertex`, which is not read */
-    bool list;                     /* the element before `vertex` has a list */
-    uint64_t before, count, bytes; /* bytes of elements before; items and bytes of this one */
+    bool format, vertex, inside;   /* seen so far; `inside`: the current element is `vertex` */
+    bool behind;                   /* an element after `vertex`, which is not read */
+    bool list;                     /* an element before `vertex` has a list */
+    uint64_t before, count, bytes; /* bytes of elements before; items and bytes of the current one */
 } Header;
 
 static RelnStatus read_format(Header *h, char *rest, const char *line)
@@ -105,7 +105,7 @@ static RelnStatus read_format(Header *h, char *rest, const char *line)
                "one of ascii, binary_little_endian and binary_big_endian, version 1.0, once");
 }
 
-/* Count the bytes of the element that ended, if it comes before `vertex`. */
+/* Adds the bytes of the element that ended, if it comes before `vertex`. */
 static RelnStatus end_element(Header *h)
 {
     Pieces *p = &h->f->pieces;
@@ -188,7 +188,7 @@ static RelnStatus read_property(Header *h, char *rest, const char *line)
     return RELN_OK;
 }
 
-/* Is everything there that a splat has, and do all of them fit the file? */
+/* Checks that all properties of a splat are present, and that all splats fit the file. */
 static RelnStatus check_header(Header *h)
 {
     RelnSplatFile *f = h->f;

@@ -4,9 +4,9 @@
  *     {"__metadata__": {"key": "text", ...}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
  *     spaces, up to a multiple of 64 bytes from the beginning; the numbers, without gaps
  *
- * Ours have two texts of their own in the metadata. "reln.sha256" is SHA-256 of the whole file, taken with 64 zeros in
- * its own place. "reln.writer" is a second mark of ours: a file that has lost one of the two by a changed bit is
- * known by the other, and refused.
+ * Files written by this library have two texts of their own in the metadata. "reln.sha256" is the SHA-256 of the whole file,
+ * computed with 64 zeros in place of the digits. "reln.writer" is a second mark: if a changed bit destroys one of the two
+ * marks, the other one remains, and the file is refused.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,12 +25,12 @@
 
 struct RelnTensors {
     RelnCtx *ctx;
-    RelnDoc *header;     /* names and texts are in it */
+    RelnDoc *header;     /* holds the names and texts */
     unsigned char *data; /* the numbers as one block */
-    RelnArena moved;     /* arrays that are not aligned in it */
+    RelnArena moved;     /* arrays that are not aligned in `data` */
     int n;
     RelnArray *arrays;
-    const void **by_name; /* the arrays in the order of their names */
+    const void **by_name; /* the arrays sorted by name */
     RelnMetaItem *items;
     RelnMeta meta;
     bool verified;
@@ -61,12 +61,12 @@ static bool is_ours(const RelnDocNode *root)
     return false;
 }
 
-/* Bytes in a file or in memory. */
+/* An Input is a file, or bytes in memory. */
 typedef struct Input {
     RelnCtx *ctx;
     const char *what;
     size_t n_bytes;
-    const unsigned char *bytes; /* NULL: in the file */
+    const unsigned char *bytes; /* NULL: read from the file */
     const RelnSource *source;
 } Input;
 
@@ -79,7 +79,7 @@ static RelnStatus fetch(const Input *in, size_t offset, size_t n_bytes, void *to
     return RELN_OK;
 }
 
-/* Hash the numbers in pieces, from the file or from memory. */
+/* Hashes the numbers in pieces, from the file or from memory. */
 static RelnStatus hash_data(RelnSha256 *s, const Input *in, size_t begin, size_t n_bytes)
 {
     unsigned char piece[4096];
@@ -96,7 +96,8 @@ static RelnStatus hash_data(RelnSha256 *s, const Input *in, size_t begin, size_t
     return RELN_OK;
 }
 
-/* Verify the checksum of a file of ours: its header, and the numbers from `begin` on in `in`. */
+/* Verifies the checksum of a file written by this library: its header, and the numbers from `begin` on in
+ * `in`. */
 static RelnStatus verify(const Input *in, const RelnDocNode *root, const char *header,
                          size_t n_header, size_t begin, bool *verified)
 {
@@ -143,7 +144,7 @@ static RelnStatus read_lead(const Input *in, size_t *n_header)
     return RELN_OK;
 }
 
-/* Place an array: where the file had its numbers, or moved to an aligned address. */
+/* Sets the values of an array: in place, or copied to an aligned address. */
 static RelnStatus place(RelnTensors *t, const Entry *e, RelnArray *out)
 {
     unsigned char *values = t->data + e->begin;
@@ -173,7 +174,7 @@ static RelnStatus place_all(RelnTensors *t, const Entry *entries)
     return RELN_OK;
 }
 
-/* Read the metadata, without our own two texts. */
+/* Reads the metadata, without the two texts of this library. */
 static RelnStatus read_metadata(RelnTensors *t)
 {
     const RelnDocNode *const meta = reln_doc_get(reln_doc_root(t->header), metadata_key);
@@ -188,7 +189,7 @@ static RelnStatus read_metadata(RelnTensors *t)
     return RELN_OK;
 }
 
-/* The entries are needed only until the arrays have their places. */
+/* The entries are needed only until the arrays have their values. */
 static RelnStatus read_arrays(RelnTensors *t, const char *what, size_t n_data)
 {
     const RelnDocNode *const root = reln_doc_root(t->header);
@@ -238,7 +239,7 @@ static RelnStatus read_tensors(const Input *in, RelnTensors *t)
     return status;
 }
 
-/* ---- places only ------------------------------------------------------------------------------------------------- */
+/* ---- offsets only ------------------------------------------------------------------------------------------------ */
 
 typedef struct Index {
     Input in;
@@ -331,8 +332,8 @@ RelnStatus reln_tensors_load(RelnCtx *ctx, const char *path, RelnTensors **out)
     return status;
 }
 
-/* Load the previous file. Whether this succeeds or not, the message stays that of the first failure, which is the one
- * that helps. */
+/* Loads the previous file. Whether this succeeds or not, the message stays that of the first failure, which
+ * is the useful one. */
 static RelnStatus load_previous(RelnCtx *ctx, const char *path, RelnStatus first, RelnTensors **out)
 {
     static const char suffix[] = ".previous";

@@ -15,7 +15,7 @@ static RelnStatus bad_entry(RelnCtx *ctx, const Entry *e, const char *problem)
                      reln_quote(e->array.name, strlen(e->array.name)).text, problem);
 }
 
-/* A whole number without sign, point or exponent. */
+/* Reads a whole number without sign, point or exponent. */
 static bool read_count(const RelnDocNode *node, size_t *out)
 {
     *out = 0;
@@ -60,7 +60,7 @@ static RelnStatus read_shape(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
     return RELN_OK;
 }
 
-/* The range must be as long as the shape says, to the byte. */
+/* Checks that the range is as long as the shape requires, to the byte. */
 static RelnStatus read_range(RelnCtx *ctx, const RelnDocNode *node, Entry *e)
 {
     const ptrdiff_t count = reln_array_count(&e->array);
@@ -94,7 +94,8 @@ static RelnStatus read_entry(RelnCtx *ctx, const char *what, const RelnDocNode *
     return read_range(ctx, reln_doc_get(node, "data_offsets"), e);
 }
 
-/* Compare entries of one array by range, then by address, so that equal ranges stay in the order of the header. */
+/* Compares entries of one array by range, then by address, so that equal ranges stay in the order of the
+ * header. */
 static int by_range(const void *a, const void *b)
 {
     const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
@@ -106,7 +107,7 @@ static int by_range(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Check that the ranges follow each other without gaps, from the first byte to the last. */
+/* Checks that the ranges follow each other without gaps, from the first byte to the last. */
 static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entries, size_t n,
                               size_t n_data)
 {
@@ -128,8 +129,6 @@ static RelnStatus check_cover(RelnCtx *ctx, const char *what, const void **entri
     return RELN_OK;
 }
 
-/* Entries of the header in its order, checked against n_data bytes of numbers. `sorted` is room for as many
- * pointers. */
 RelnStatus reln_safetensors_entries(RelnCtx *ctx, const char *what, const RelnDocNode *root,
                                     size_t n_data, Entry *entries, const void **sorted, int *n)
 {
@@ -174,7 +173,6 @@ RelnStatus reln_safetensors_header(RelnCtx *ctx, const char *what, const char *t
 
 /* ---- the checksum ----------------------------------------------------------------------------------------------- */
 
-/* Where the 64 digits are in a header of ours; NULL when they are not. */
 const char *reln_safetensors_sum(const char *header, size_t n_bytes)
 {
     static const char lead[] = "{\"__metadata__\":{\"reln.sha256\":\"";
@@ -191,7 +189,6 @@ void reln_safetensors_lead(size_t n_bytes, unsigned char lead[LEAD])
         lead[i] = (unsigned char)(n_bytes >> 8 * i & 0xff);
 }
 
-/* Begin a checksum with the length and the header, as if the digits were zeros. */
 void reln_safetensors_hash(RelnSha256 *s, const char *header, size_t n_bytes, const char *digits)
 {
     const size_t before = (size_t)(digits - header);

@@ -1,4 +1,4 @@
-/* safetensors_write.c -- named arrays into a .safetensors file, replaced whole. */
+/* safetensors_write.c -- writes named arrays to a .safetensors file, which is replaced whole. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "kit/files.h"
 #include "reln/io.h"
 
-/* A save: the arrays, the path, and the header as text. */
+/* An Output is a save: the arrays, the path, and the header as text. */
 typedef struct Output {
     RelnCtx *ctx;
     const char *path;
@@ -37,7 +37,7 @@ static size_t width_of(const RelnArray *a)
     return reln_kind_of(a->dtype)->width;
 }
 
-/* The bytes of an array that was checked. */
+/* Returns the bytes of a checked array. */
 static size_t bytes_of(const RelnArray *a)
 {
     return (size_t)reln_array_count(a) * width_of(a);
@@ -122,8 +122,8 @@ static void put_entry(RelnText *text, const RelnArray *a, size_t begin)
     reln_text_puts(text, number);
 }
 
-/* Write the entries of the header, wide numbers first. Arrays follow each other without gaps, so this order puts every
- * number at a multiple of its width. */
+/* Writes the entries of the header, wide numbers first. Arrays follow each other without gaps, so this order
+ * puts every number at a multiple of its width. */
 static void put_entries(Output *o)
 {
     size_t wide = 0, narrow = 0;
@@ -155,7 +155,7 @@ static RelnStatus check_entries(const Output *o, const RelnDocNode *root)
     return status;
 }
 
-/* Refuse to write a header that the reader would refuse: names twice, names too long ... */
+/* Refuses to write a header that the reader would refuse: duplicate names, names too long ... */
 static RelnStatus check_header(const Output *o)
 {
     RelnDoc *doc = NULL;
@@ -186,7 +186,7 @@ static RelnStatus to_sum(void *sum, const unsigned char *bytes, size_t n_bytes)
     return RELN_OK;
 }
 
-/* The numbers of all arrays, in the order of the file's bytes. */
+/* Passes the numbers of all arrays, in the order of the file. */
 static RelnStatus pass_data(const Output *o,
                             RelnStatus (*take)(void *, const unsigned char *, size_t), void *self)
 {

@@ -89,7 +89,7 @@ void reln_sha256_feed(RelnSha256 *s, const void *bytes, size_t n_bytes)
     }
 }
 
-/* A one bit, zeros, and the length in bits as the last eight bytes of a block. */
+/* Appends a one bit, zeros, and the length in bits as the last eight bytes of a block. */
 void reln_sha256_end(RelnSha256 *s, char hex[RELN_SHA256_HEX + 1])
 {
     static const unsigned char one = 0x80, zero = 0;
@@ -127,7 +127,8 @@ RelnStatus reln_sha256_file(RelnCtx *ctx, const char *path, char hex[RELN_SHA256
     return status;
 }
 
-/* The first name of a folder behind `after`, in the order of bytes; false when there is none. Hidden files do not count. */
+/* Finds the first name of a folder after `after`, in the order of bytes; false when there is none. Hidden
+ * files are skipped. */
 static bool next_name(DIR *folder, const char *after, char out[NAME_MAX + 1])
 {
     const struct dirent *entry;

@@ -17,12 +17,12 @@ typedef struct RelnSha256 {
 
 void reln_sha256_begin(RelnSha256 *s);
 void reln_sha256_feed(RelnSha256 *s, const void *bytes, size_t n_bytes);
-/* Lower-case digits, ended by 0. */
+/* Writes lower-case digits, terminated by 0. */
 void reln_sha256_end(RelnSha256 *s, char hex[RELN_SHA256_HEX + 1]);
 
-/* The SHA-256 of a file's content, of any size. */
+/* Computes the SHA-256 of a file's content, of any size. */
 RelnStatus reln_sha256_file(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1]);
-/* Of the names and contents of the files in a folder, those of folders in it left out. */
+/* Computes the SHA-256 of the names and contents of the files in a folder, without its subfolders. */
 RelnStatus reln_sha256_folder(RelnCtx *ctx, const char *path, char hex[RELN_SHA256_HEX + 1]);
 
 #endif

@@ -32,7 +32,7 @@ RelnStatus splat_finish(const RelnSplatFile *f, bool stored, double *row)
         return RELN_OK;
     }
     sign = q[0] < 0 ? -1 : 1;
-    for (int a = 0; a < 4; a++) /* the largest first, so that no square overflows */
+    for (int a = 0; a < 4; a++) /* divide by the largest first, so that no square overflows */
         q[a] = sign * (q[a] / norm);
     norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     for (int a = 0; a < 4; a++)

@@ -30,7 +30,7 @@ static const char *skip_digits(const char *p, const char *end)
     return p;
 }
 
-/* 'e', a sign if any, digits; or nothing. */
+/* Skips an exponent: 'e', a sign if any, digits; or nothing. */
 static const char *skip_exponent(const char *p, const char *end)
 {
     const char *q = p, *digits;
@@ -91,8 +91,8 @@ void reln_number_write(double value, char text[RELN_NUMBER_TEXT])
 
 /* ---- quotes ------------------------------------------------------------------------------------------------------ */
 
-/* Must a character be escaped? Control characters must, and characters that YAML readers take for line breaks or marks,
- * or drop. */
+/* Returns whether a character must be escaped: control characters, and characters that YAML readers take for
+ * line breaks or marks, or drop. */
 static bool must_escape(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == '"' || c == '\\' || c == 0x2028 ||

@@ -6,24 +6,25 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* Text of a file, made fit for a message: printable and short. */
+/* A RelnQuote is text of a file in a form fit for a message: printable and short. */
 typedef struct RelnQuote {
     char text[28];
 } RelnQuote;
 
 RelnQuote reln_quote(const char *text, size_t length);
 
-/* Length of the number at p: JSON's grammar, with `loose` also a leading + or '.' and a trailing '.'. 0 when there is
- * none. */
+/* Returns the length of the number at p in JSON's grammar; with `loose`, a leading + or '.' and a trailing
+ * '.' are allowed. 0 when there is no number. */
 size_t reln_number_length(const char *p, const char *end, bool loose);
-/* The value of a number with that grammar, which ends at a 0 or at the first character that is no part of it; the
- * locale does not matter. May be infinite. */
+/* Returns the value of a number in that grammar, which ends at a 0 or at the first character that is not part
+ * of it; the locale does not matter. May be infinite. */
 double reln_number_parse(const char *text);
-/* Write the fewest digits that read back as the same double, which must be finite; the locale does not matter. */
+/* Writes the fewest digits that read back as the same double, which must be finite; the locale does not
+ * matter. */
 enum { RELN_NUMBER_TEXT = 32 };
 void reln_number_write(double value, char text[RELN_NUMBER_TEXT]);
 
-/* Write the words in quotes, with JSON's escapes for characters that YAML or JSON would refuse or change. */
+/* Writes the words in quotes, with JSON's escapes for characters that YAML or JSON would refuse or change. */
 void reln_text_put_quoted(RelnText *text, const char *words);
 
 #endif

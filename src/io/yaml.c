@@ -1,4 +1,4 @@
-/* yaml.c -- YAML in, from libyaml's events: maps, lists and scalars of one document, and nothing else. */
+/* yaml.c -- reads YAML from libyaml's events: maps, lists and scalars of one document, and nothing else. */
 #include <string.h>
 #include <yaml.h>
 
@@ -7,7 +7,7 @@
 
 static int line_of(const yaml_mark_t *mark)
 {
-    return (int)mark->line + 1; /* at most 1 MiB of them */
+    return (int)mark->line + 1; /* a document has at most 1 MiB */
 }
 
 static RelnStatus refuse(const RelnTree *tree, const yaml_event_t *event, const char *why)
@@ -23,7 +23,8 @@ static bool is_word(const char *text, size_t length, const char *word)
     return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-/* Is the text inf, .NaN, -Infinity ...? Other readers take these for numbers; no setting here may be one. */
+/* Returns whether the text is inf, .NaN, -Infinity ... Other readers take these for numbers; no setting here
+ * may be one. */
 static bool is_not_finite(const char *text, size_t length)
 {
     static const char *const words[] = {"inf", "infinity", "nan"};
@@ -54,7 +55,7 @@ static RelnDocKind plain_kind(const char *text, size_t length)
                                                                    : RELN_DOC_TEXT;
 }
 
-/* Is the next scalar a key? In a map, keys and values alternate. */
+/* Returns whether the next scalar is a key. In a map, keys and values alternate. */
 static bool is_key(const RelnTree *tree)
 {
     const RelnDocNode *const in = reln_tree_inner(tree);
@@ -130,8 +131,8 @@ static RelnStatus take_event(RelnTree *tree, const yaml_event_t *event)
     return RELN_OK;
 }
 
-/* The line of an offset. libyaml reads bytes ahead of the parser, and reports invalid bytes by offset instead of
- * line. */
+/* Returns the line of an offset. libyaml reads ahead of the parser, and reports invalid bytes by offset
+ * instead of line. */
 static int line_at(const char *text, size_t offset)
 {
     int line = 1;
@@ -167,7 +168,7 @@ static RelnStatus read_events(RelnTree *tree, yaml_parser_t *parser, const char 
         yaml_event_delete(&event);
         RELN_TRY(status);
     }
-    /* nothing but space and comments: null */
+    /* a document of space and comments only is null */
     return tree->doc->root ? RELN_OK : reln_tree_add_scalar(tree, RELN_DOC_NULL, "", 0, 1);
 }
 

@@ -1,4 +1,4 @@
-/* zip.c -- see zip.h. The directory at the end of the file is what counts, as for everyone else:
+/* zip.c -- see zip.h. The directory at the end of the file is authoritative:
  *
  *     entries:   local header (30 bytes, name, extra), bytes         each at an offset that the directory names
  *     directory: one header (46 bytes, name, extra, comment) for each
@@ -19,7 +19,7 @@ enum {
     END_64 = 56,
     PLACE_64 = 20,
     MAX_COMMENT = 65535,
-    MAX_DIRECTORY = RELN_ZIP_MAX_ENTRIES * 1024, /* bytes: names have a few */
+    MAX_DIRECTORY = RELN_ZIP_MAX_ENTRIES * 1024, /* bytes; names are short */
     MAX_RATIO = 1000,
     RATIO_FREE = 1 << 20, /* bytes that may be unpacked at any ratio, for arrays of zeros */
     CHUNK = 65536
@@ -51,10 +51,10 @@ static RelnStatus refuse(const RelnSource *source, const char *why)
 
 /* ---- the end ---------------------------------------------------------------------------------------------------- */
 
-/* The place of the directory in the file. */
+/* A Directory is the place of the directory in the file. */
 typedef struct Directory {
     uint64_t n_entries, begin, n_bytes;
-    uint64_t limit; /* it must end before */
+    uint64_t limit; /* it must end before this offset */
 } Directory;
 
 static RelnStatus read_end_64(const RelnSource *source, const unsigned char *place, Directory *d)
@@ -122,7 +122,7 @@ static RelnStatus find_directory(const RelnSource *source, Directory *d)
 
 /* ---- the directory ---------------------------------------------------------------------------------------------- */
 
-/* In place of numbers that are all ones, the 64-bit extra field has them in this order. */
+/* The 64-bit extra field has, in this order, those numbers that are all ones in the header. */
 static bool read_extra(const unsigned char *extra, size_t n, RelnZipEntry *e)
 {
     uint64_t *const wide[] = {&e->unpacked, &e->packed, &e->local};
@@ -150,7 +150,7 @@ static RelnStatus check_entry(const RelnSource *source, const unsigned char *p,
 {
     const uint64_t method = number(p + 10, 2);
 
-    if (number(p + 8, 2) & 0x2041) /* encrypted, also strongly, also its directory */
+    if (number(p + 8, 2) & 0x2041) /* encrypted in any way */
         return refuse(source, "encryption");
     if (method != 0 && method != 8)
         return reln_fail(source->ctx, RELN_ERR_UNSUPPORTED,
@@ -170,7 +170,7 @@ static RelnStatus check_entry(const RelnSource *source, const unsigned char *p,
     return RELN_OK;
 }
 
-/* One header of the directory at p, n bytes from its end; *used is its length. */
+/* Reads one header of the directory at p, n bytes before its end; *used is its length. */
 static RelnStatus read_central(const RelnSource *source, RelnArena *arena, const unsigned char *p,
                                size_t n, RelnZipEntry *e, size_t *used)
 {
@@ -200,7 +200,7 @@ static RelnStatus read_central(const RelnSource *source, RelnArena *arena, const
     return check_entry(source, p, e);
 }
 
-/* The local header says again how long the name is, and only there it says how long its own extra field is. */
+/* The local header repeats the length of the name, and only it has the length of its extra field. */
 static RelnStatus find_data(const RelnSource *source, uint64_t limit, RelnZipEntry *e)
 {
     unsigned char local[LOCAL];
@@ -223,7 +223,7 @@ static int by_place(const void *a, const void *b)
     return (x->local > y->local) - (x->local < y->local);
 }
 
-/* Refuse entries that overlap: shared bytes would let a small file unpack to a large one. */
+/* Refuses entries that overlap: shared bytes would let a small file unpack to a large one. */
 static RelnStatus check_disjoint(const RelnSource *source, RelnZipEntry *entries, size_t n)
 {
     const void **sorted = reln_alloc(source->ctx, n, sizeof *sorted);
@@ -293,7 +293,7 @@ typedef struct Unpack {
     RelnSink *sink;
     void *self;
     unsigned char *in, *out;
-    size_t in_room, out_room; /* CHUNK bytes each, less where less is enough */
+    size_t in_room, out_room; /* CHUNK bytes each, or less if less is enough */
 } Unpack;
 
 static RelnStatus bad_entry(const Unpack *u, const char *why)
@@ -368,7 +368,7 @@ static void z_release(void *ctx, void *block)
     reln_free(ctx, block);
 }
 
-/* Unpack. When the whole entry is wanted, the stream must end with its last byte. */
+/* Unpacks. If the whole entry is wanted, the stream must end with its last byte. */
 static RelnStatus inflate_all(Unpack *u)
 {
     z_stream z = {.zalloc = z_alloc, .zfree = z_release, .opaque = u->source->ctx};

@@ -8,22 +8,23 @@
 enum { RELN_ZIP_MAX_ENTRIES = 4096 };
 
 typedef struct RelnZipEntry {
-    const char *name; /* in the arena; printable or not, never a path to open */
+    const char *name; /* in the arena; any bytes; it is never opened as a path */
     bool deflated;
     uint32_t crc;
     uint64_t packed, unpacked; /* bytes */
-    uint64_t local;            /* where its own header is */
-    uint64_t data;             /* where its bytes begin */
+    uint64_t local;            /* offset of its local header */
+    uint64_t data;             /* offset of its bytes */
 } RelnZipEntry;
 
-/* Every number in the directory is checked against the file: entries lie inside, do not overlap, and do not claim to
- * unpack to more than 1000 times their size (and 1 MiB). Encryption and other methods are refused. */
+/* Lists the entries. Every number in the directory is checked against the file: entries lie inside, do not
+ * overlap, and do not claim to unpack to more than 1000 times their size (plus 1 MiB). Encryption and other
+ * methods are refused. */
 RelnStatus reln_zip_list(const RelnSource *source, RelnArena *arena, RelnZipEntry **out, int *n);
 
-/* Takes the next piece; anything but RELN_OK ends the unpacking. */
+/* Receives the next piece; any result but RELN_OK ends the unpacking. */
 typedef RelnStatus RelnSink(void *self, const unsigned char *bytes, size_t n_bytes);
 
-/* Unpacks the first n_bytes of an entry; when that is all of it, length and CRC are checked. */
+/* Unpacks the first n_bytes of an entry; if that is all of it, length and CRC are checked. */
 RelnStatus reln_zip_unpack(const RelnSource *source, const RelnZipEntry *entry, uint64_t n_bytes,
                            RelnSink *sink, void *self);
 

@@ -1,4 +1,4 @@
-/* clock.h -- seconds of the clock that never goes back, and of the processor in this thread. */
+/* clock.h -- seconds of the monotonic clock, and of the processor time of this thread. */
 #ifndef KIT_CLOCK_H
 #define KIT_CLOCK_H
 

@@ -1,4 +1,4 @@
-/* conditions.h -- how well conditioned the matrices of a data file are, input by input. */
+/* conditions.h -- condition numbers of the matrices of a data file, for each input. */
 #ifndef KIT_CONDITIONS_H
 #define KIT_CONDITIONS_H
 
@@ -9,14 +9,16 @@
 extern "C" {
 #endif
 
-/* Condition numbers of an input of matrices or covariances: the ratio of the largest to the smallest singular value. */
+/* A RelnCondition holds the condition numbers of an input of matrices or covariances: the ratio of the
+ * largest to the smallest singular value. */
 typedef struct RelnCondition {
-    const char *input; /* the model's */
-    ptrdiff_t count;   /* matrices that were looked at */
+    const char *input; /* borrowed from the model */
+    ptrdiff_t count;   /* number of matrices that were read */
     double median, worst;
 } RelnCondition;
 
-/* Of every such input of a model, over at most a thousand samples of the file, evenly; out has RELN_SPEC_INPUTS places. */
+/* Computes them for every such input of a model, over at most a thousand evenly spaced samples of the file;
+ * out has room for RELN_SPEC_INPUTS entries. */
 RelnStatus reln_data_conditions(RelnModel *model, const char *data_path, RelnCondition *out,
                                 int *count);
 

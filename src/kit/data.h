@@ -1,20 +1,21 @@
-/* data.h -- arrays against a SPEC: checked when opened, lifted into features, handed to plans batch by batch.
+/* data.h -- arrays checked against a SPEC, lifted into features, and bound to plans batch by batch.
  *
  *     RelnShapes shapes;
  *     reln_archive_open(ctx, "data.npz", &archive);                // or reln_archive_from_arrays()
  *     reln_data_shapes(ctx, &spec, archive, &shapes);              // "X: shape (100, 3, 2); wanted (N, 3, 3) ..."
  *     reln_model_create(ctx, &spec, &shapes, &model);
- *     reln_data_open(model, archive, NULL, &data);                 // every number is looked at once
+ *     reln_data_open(model, archive, NULL, &data);                 // checks every number once
  *     reln_data_normalise(data, n_train, rows);                    // constants of the model
- *     reln_data_bind(data, plan, 100, rows, epoch);                // a batch, into buffers that are there already
+ *     reln_data_bind(data, plan, 100, rows, epoch);                // a batch, into existing buffers
  *
- * What does not fit is one line that names array, row and what was wanted: "C: row 17 is not positive definite (smallest
- * eigenvalue -0.3); a covariance was wanted". Data that fit the budget are lifted once and kept in the model's dtype;
- * larger ones are read and lifted batch by batch, and so are data with random frames.
+ * Invalid data give one line that names the array, the row and the wanted kind: "C: row 17 is not positive definite
+ * (smallest eigenvalue -0.3); a covariance was wanted". Data that fit the budget are lifted once and kept in the
+ * model's dtype; larger data, and data with random frames, are read and lifted batch by batch.
  */
 #ifndef KIT_DATA_H
 #define KIT_DATA_H
 
+#include "kit/comm.h"
 #include "kit/model.h"
 #include "reln/io.h"
 #include "reln/plan.h"
@@ -23,92 +24,129 @@
 extern "C" {
 #endif
 
-/* Extents of every input and the target; the numbers are not looked at. The target may be missing (predictions): its
- * channels are then 0. */
+/* Finds the extents of every input and the target; the numbers are not read. The target may be missing
+ * (predictions): its channels are then 0. */
 RelnStatus reln_data_shapes(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
                             RelnShapes *shapes);
 
 typedef struct RelnDataOptions {
-    bool without_target; /* it is not looked for: predictions */
-    size_t budget;       /* bytes that lifted data may take; 0: 1 GiB */
+    bool without_target; /* the target is not needed: predictions */
+    size_t budget;       /* limit on the bytes of lifted data; 0: 1 GiB */
     double augment;      /* condition number of random frames; 0: none */
     bool
-        windows; /* arrays are windows (N, P, ...) even where the SPEC cuts recordings, of any times */
-    bool jitter;   /* windows of recordings begin later by the SPEC's jitter, in each epoch */
-    uint64_t seed; /* of the frames, and of the split */
-    /* Find the constants of the model (reln_data_normalise()) in the same pass, on the rows that reln_data_split() with
-     * this seed leaves for training when it takes this share for validation. */
+        windows; /* arrays are (N, P, ...), at any times, even if the SPEC cuts recordings or has offsets, which are then
+                   * numbers of points */
+    bool jitter;   /* in each epoch windows begin later by the SPEC's jitter, and points are drawn */
+    uint64_t seed; /* seed of the frames, and of the split */
+    /* Compute the constants of the model (reln_data_normalise()) in the same pass, on the rows that
+     * reln_data_split() with this seed leaves for training if this share is for validation. */
     bool normalise;
     double validation;
-    RelnFold fold; /* or all but this fold */
+    RelnFold fold; /* or on all rows except this fold */
+    bool blocks;   /* divide large files by whole blocks of rows, as reln_parting_make() does */
+    const RelnComm *
+        comm; /* ranks that open the same data: each rank checks a part of the rows; NULL: one process */
+    bool known; /* the numbers have been checked before: they are not checked again */
 } RelnDataOptions;
 
 typedef struct RelnData RelnData;
 
-/* Model and archive must outlive it. options NULL: all defaults. Caller destroys. */
+/* Opens data. Model and archive must outlive them. options NULL: all defaults. Caller destroys *out. */
 RelnStatus reln_data_open(RelnModel *model, RelnArchive *archive, const RelnDataOptions *options,
                           RelnData **out);
 void reln_data_destroy(RelnData *data); /* NULL is fine */
 ptrdiff_t reln_data_count(const RelnData *data);
-bool reln_data_resident(const RelnData *data); /* lifted once and kept */
+bool reln_data_resident(const RelnData *data); /* whether all samples are lifted and kept */
 bool reln_data_has_target(const RelnData *data);
-/* Places for points of a sample, as its arrays have them; 0: there are no sets. Where a mask or a count says which places are
- * points, a file may have other places than the one that the model was made for. */
+/* Returns the places for points of a sample in its arrays; 0: there are no sets. If a mask or a count says
+ * which places are points, a file may have other places than the one that the model was made for. */
 int reln_data_places(const RelnData *data);
-/* The most points of a set that are there; 0: there are no sets. */
-int reln_data_largest(const RelnData *data);
+/* Do points of all samples lie one behind the other in the file, divided by offsets? */
+bool reln_data_concatenated(const RelnData *data);
+/* The number of points that a sample has in such a file, used or not. */
+RelnStatus reln_data_size(RelnData *data, ptrdiff_t row, int *size);
+/* The largest sets that are there; 0: there are none. */
+RelnSizes reln_data_sizes(const RelnData *data);
+RelnWeights reln_data_weighted(const RelnData *data);
 /* Numbers of one sample of an input. */
 ptrdiff_t reln_data_numbers(const RelnData *data, int input);
 
-/* The rows of validation and of training: the first round(share N) of the shuffle that belongs to the seed, at least one
- * of each when share > 0, and the others; both in rising order. Arrays of N, *n_validation of which are validation, first. */
+/* Chooses rows for validation and training: the first round(share N) rows of the shuffle that belongs to the
+ * seed, at least one of each if share > 0, and the others; both in ascending order. The array has N entries,
+ * *n_validation validation rows first. */
 RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t seed,
                            ptrdiff_t *rows, ptrdiff_t *n_validation);
 
-/* The same for data: one fold of the samples, or a share where `fold` names none. Windows of recordings are divided by time, and
- * those that reach into both parts are left out. Arrays of reln_data_count(), *n_validation and then *n_train of which are
- * rows. */
+/* Divides data: one fold of the samples, or a share if `fold` names none. Windows of recordings are divided
+ * by time, and those that reach into both parts are left out. The array has reln_data_count() entries:
+ * *n_validation rows, then *n_train rows. */
 RelnStatus reln_data_divide(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
                             ptrdiff_t *rows, ptrdiff_t *n_validation, ptrdiff_t *n_train);
-/* How many folds an array of fold numbers has: one more than its largest number. Every fold must have a sample. */
+/* A RelnParting divides rows into validation and training. An item is `block` consecutive rows; the rows behind the last item
+ * are for training. */
+typedef struct RelnParting {
+    ptrdiff_t n_validation, n_train; /* numbers of rows */
+    ptrdiff_t block;                 /* 1: items are rows */
+    ptrdiff_t *items, n_items;       /* items of validation, then items of training */
+} RelnParting;
+
+/* Divides data by rows, as reln_data_divide() does or, with `blocks` and a share of more than 2^20 samples, by blocks of
+ * RELN_SHUFFLE_BLOCK rows. The caller clears it, also after a failure. */
+RelnStatus reln_parting_make(RelnData *data, const RelnFold *fold, double share, uint64_t seed,
+                             bool blocks, RelnParting *out);
+void reln_parting_clear(RelnCtx *ctx, RelnParting *split);
+/* Returns row number i; the rows of training begin at i = n_validation. */
+ptrdiff_t reln_parting_row(const RelnParting *split, ptrdiff_t i);
+
+/* Returns the number of folds of an array of fold numbers: one more than its largest number. Every fold must
+ * have a sample. */
 RelnStatus reln_data_folds(RelnCtx *ctx, RelnArchive *archive, const char *array, int *count);
 
-/* Sizes of inputs and target over these rows, into the model's constants. */
+/* Computes the sizes of inputs and target over these rows, and stores them in the model's constants. */
 RelnStatus reln_data_normalise(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows);
 
-/* Compare the sizes of inputs with those of training, on some samples from all over the file: see reln_model_note(). */
+/* Compares the sizes of inputs with those of training, on samples from the whole file: see
+ * reln_model_note(). */
 RelnStatus reln_data_compare(RelnData *data);
 
-/* Room for batches of n samples, so that binding allocates nothing (with data that are resident). */
+/* Reserves memory for batches of n samples, so that binding resident data allocates nothing. */
 RelnStatus reln_data_reserve(RelnData *data, ptrdiff_t n);
 
-/* Fill the buffers with these samples and bind them to the inputs of a plan made from the model. With random frames,
- * `epoch` chooses them, together with seed and row. Buffers are good until the next call. */
+/* Fills the buffers with these samples and binds them to the inputs of a plan made from the model. Random
+ * frames depend on `epoch`, seed and row. Buffers are valid until the next call. */
 RelnStatus reln_data_bind(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                           uint64_t epoch);
 
-/* Read data that are not resident ahead, batches of up to n samples: a thread reads the batch that is announced while the
- * caller computes. Until it is bound, other calls that read the same data wait, or end it. */
+/* Reads data that are not resident ahead, in batches of up to n samples: a thread reads the announced batch
+ * while the caller computes. Until the batch is bound, other calls that read the same data wait for it or
+ * abandon it. */
 RelnStatus reln_data_read_ahead(RelnData *data, ptrdiff_t n);
-/* Announce the batch that will be bound next, to the same plan. Its errors are those of reln_data_bind(). */
+/* Announces the batch that will be bound next, to the same plan. Errors are reported by reln_data_bind(). */
 RelnStatus reln_data_ahead(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                            uint64_t epoch);
-void reln_data_settle(RelnData *data); /* give up what is being read ahead */
-/* Seconds so far in which batches of data that are not resident were waited for. */
+void reln_data_settle(RelnData *data); /* abandons the batch that is being read ahead */
+/* Returns the seconds spent waiting for batches of data that are not resident. */
 double reln_data_waited(const RelnData *data); /* NULL is fine */
-/* Bytes of the samples that batches of data that are not resident have been filled with so far, as files have them; not while
- * a batch is being read ahead. */
+/* Returns the bytes, in the form of files, of the samples in all batches of data that are not resident so
+ * far; not while a batch is being read ahead. */
 uint64_t reln_data_read_bytes(const RelnData *data); /* NULL is fine */
 
 /* The same with raw numbers of your own instead of the file's: values[i] has the n samples of input i one after another,
- * mask (n, points) or NULL. No target is bound. */
+ * mask (n, points) or NULL. No target is bound. Edges are those of these rows of the file; rows NULL: the first. */
 RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
-                              const double *const *values, const double *mask);
+                              const double *const *values, const double *mask,
+                              const ptrdiff_t *rows);
 
-/* Raw numbers: of an input, of the mask (1 or 0 for each point; all ones without one), of the target in its own units. */
+/* Return raw numbers: of an input, of the mask (1 or 0 for each point; all ones without a mask), of the
+ * target in its own units. */
 RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
 RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
 RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows, double *values);
+/* How much each target counts, at each of its places: (layout.losses); 1 where the SPEC names no weights, and 0 where no
+ * point is. */
+RelnStatus reln_data_weights(RelnData *data, ptrdiff_t row, double *values);
+/* How the numbers of targets lie in samples with the places of these data. */
+RelnLayout reln_data_layout(const RelnData *data);
 
 #ifdef __cplusplus
 }

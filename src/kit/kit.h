@@ -1,14 +1,14 @@
-/* kit.h -- all that the program is made of: the library's public headers, and what is shared inside and not installed.
+/* kit.h -- everything that the program uses: the library's public headers, and internal headers that are not installed.
  *
  *     kit/doc.h      trees of settings and results, as YAML and JSON
  *     kit/files.h    whole files, folders, locks
- *     kit/report.h   numbers, tables, plots and pages for people
+ *     kit/report.h   numbers, tables, plots and pages
  *     kit/scores.h   the scores of a classifier as tables, plots and trees
  *     kit/splats.h   splats, meshes and points in space: readers, sampling, groups
- *     kit/machine.h  what this machine is and how fast it can be
+ *     kit/machine.h  a description of this machine, and its peak rates
  *     kit/spec.h, kit/model.h, kit/data.h   a SPEC, the network it describes, the arrays it takes
  *
- * The functions are part of the library and not exported by it: nothing of them is promised to a user.
+ * The functions are part of the library, but it does not export them, and they may change at any time.
  */
 #ifndef KIT_KIT_H
 #define KIT_KIT_H

@@ -1,7 +1,7 @@
 /* model.h -- a network made from a SPEC, with everything that is needed to make it again.
  *
  *     RelnModel *model = NULL;
- *     reln_data_shapes(ctx, &spec, archive, &shapes);                  // data.h: what the arrays are
+ *     reln_data_shapes(ctx, &spec, archive, &shapes);                  // data.h: extents of the arrays
  *     reln_model_create(ctx, &spec, &shapes, &model);
  *     RelnModelGraph net;
  *     reln_model_build(model, &(RelnModelOptions){.train = true, .loss = true}, &net);
@@ -10,13 +10,14 @@
  *     reln_model_graph_clear(&net);
  *     reln_model_destroy(model);
  *
- * A model has a symmetry (the group that acts on raw data), a feature algebra, and for each input a lift into it. Lifts are
- * checked with the generators of the group when the model is made: what does not respect the symmetry is refused with the
- * generator that shows it. Graphs for training and for evaluation share the model's store of weights.
+ * A model has a symmetry (the group that acts on raw data), a feature algebra, and for each input a lift into the
+ * algebra. Lifts are checked with the generators of the group when the model is made: a lift that does not respect
+ * the symmetry is refused, with the generator that shows it. Graphs for training and for evaluation share the
+ * model's store of weights.
  *
- * The raw numbers of a sample are those of the arrays. With g in the symmetry, a matrix goes to g X g^-1, a vector to g v, a
- * covariance to g S g^T: reln_model_act() does that, and a network's output then goes along, by the rep of its target.
- * An mlp promises nothing.
+ * The raw numbers of a sample are those of the arrays. Under g in the symmetry, a matrix becomes g X g^-1, a vector
+ * g v, a covariance g S g^T: reln_model_act() computes this, and the output of the network transforms by the rep of
+ * its target. An mlp promises nothing.
  */
 #ifndef KIT_MODEL_H
 #define KIT_MODEL_H
@@ -30,43 +31,44 @@
 extern "C" {
 #endif
 
-/* One input: (N, [points,] [channels,] ...). */
+/* A RelnInputShape is the shape of one input: (N, [points,] [channels,] ...). */
 typedef struct RelnInputShape {
     int points;   /* places for points; 0: none */
-    int channels; /* of a kind beside each other */
-    int size;     /* numbers of one: n n, n, dim, 1 */
+    int channels; /* number of values side by side */
+    int size;     /* numbers of one value: n n, n, dim, 1 */
 } RelnInputShape;
 
 typedef struct RelnShapes {
     RelnInputShape input[RELN_SPEC_INPUTS];
-    /* of each target: scalars, vectors or matrices beside each other; 1 for a class; 0: not known */
+    /* for each target: number of scalars, vectors or matrices side by side; 1 for a class; 0: unknown */
     int target_channels[RELN_SPEC_TARGETS];
 } RelnShapes;
 
-/* Numbers of one sample of an input, points and channels included. */
+/* Returns the numbers of one sample of an input, including points and channels. */
 static inline ptrdiff_t reln_input_count(const RelnInputShape *s)
 {
     return (ptrdiff_t)(s->points ? s->points : 1) * s->channels * s->size;
 }
 
-/* The width is found where the SPEC gives a number of parameters. Caller destroys. */
+/* Creates a model. If the SPEC gives a number of parameters, the width is derived from it. Caller destroys
+ * *out. */
 RelnStatus reln_model_create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *shapes,
                              RelnModel **out);
-/* The same for the arrays of a file, with the extents that they have; the target must be among them. */
+/* Creates a model for the arrays of a file, with their extents; the target must be among them. */
 RelnStatus reln_model_for(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
                           RelnModel **out);
-/* The same network in another precision, with its constants and with parameters as they are at the start. It is made from
- * the model alone: a basis that came from a file is not read again. Caller destroys. */
+/* Creates the same network in another precision, with its constants and with starting weights. It is made
+ * from the model alone: a basis that came from a file is not read again. Caller destroys *out. */
 RelnStatus reln_model_retype(const RelnModel *model, RelnDtype dtype, RelnModel **out);
 
-/* Everything but the weights, in the doc's memory; NULL when memory is out. reln_model_from_doc() makes the same model
- * from it (with fresh weights, to be filled by name). */
+/* Returns the description of a model without its weights, in the doc's memory; NULL when memory is out.
+ * reln_model_from_doc() makes the same model from it (with new weights, to be filled by name). */
 RelnDocNode *reln_model_describe(const RelnModel *model, RelnDoc *doc);
 RelnStatus reln_model_from_doc(RelnCtx *ctx, const RelnDocNode *node, const char *what,
                                RelnModel **out);
 
 RelnCtx *reln_model_ctx(const RelnModel *model);
-const RelnSpec *reln_model_spec(const RelnModel *model); /* with the width it has */
+const RelnSpec *reln_model_spec(const RelnModel *model); /* including the width in use */
 const RelnShapes *reln_model_shapes(const RelnModel *model);
 RelnStore *reln_model_store(const RelnModel *model);
 void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step() */
@@ -74,37 +76,55 @@ void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step
 /* ---- numbers of targets -------------------------------------------------------------------------------------------- */
 
 /* How the numbers of one target lie among those of a sample. A prediction is its value, (classes), (channels, quantiles) or
- * (channels, n [, n]), and behind it its variance: nothing, (channels) or (channels, n, n). */
+ * (channels, n [, n]), and behind it its variance: nothing, (channels) or (channels, n, n). A target of points has that for
+ * each place of the sample, one behind the other, with zeros where no point is. */
 typedef struct RelnTargetLayout {
+    int places;                   /* of points; 1 for a target of the sample */
     int size, channels;           /* numbers of one thing, and such things in the value */
-    ptrdiff_t first;              /* of the value among reln_model_outputs() */
-    ptrdiff_t value, spread;      /* numbers of the value and of the variance */
-    ptrdiff_t truth_first, truth; /* numbers that files have of it, among reln_model_truths() */
+    ptrdiff_t first;              /* of the first value among RelnLayout.outputs */
+    ptrdiff_t value, spread;      /* numbers of the value and of the variance, at one place */
+    ptrdiff_t truth_first, truth; /* numbers that files have of it at one place, among truths */
+    ptrdiff_t loss_first;         /* the loss at its first place, among losses */
 } RelnTargetLayout;
-RelnTargetLayout reln_model_layout(const RelnModel *model, int target);
-ptrdiff_t reln_model_outputs(const RelnModel *model); /* numbers of a prediction for one sample */
-ptrdiff_t reln_model_truths(const RelnModel *model);  /* numbers that files have of its targets */
 
-/* "NAME_variance" or "NAME_covariance": the array of a target's variances. */
+/* The same of all targets. */
+typedef struct RelnLayout {
+    int places;        /* for points of a sample */
+    ptrdiff_t outputs; /* numbers of a prediction for one sample */
+    ptrdiff_t truths;  /* numbers that files have of its targets */
+    ptrdiff_t losses;  /* places of all targets */
+    RelnTargetLayout target[RELN_SPEC_TARGETS];
+} RelnLayout;
+/* For samples with so many places for points: reln_data_places(). */
+RelnLayout reln_model_layout_at(const RelnModel *model, int places);
+/* For samples with the places of the model. */
+RelnTargetLayout reln_model_layout(const RelnModel *model, int target);
+ptrdiff_t reln_model_outputs(const RelnModel *model);
+ptrdiff_t reln_model_truths(const RelnModel *model);
+
+/* Returns "NAME_variance" or "NAME_covariance": the array of a target's variances. */
 const char *reln_model_spread_name(const RelnModel *model, int target);
 
-/* The port of a plan that belongs to a target: "y", "y2", "y3"; likewise "target", "variance", "loss"; returns `text`. */
+/* Writes the name of the plan's port that belongs to a target: "y", "y2", "y3"; in the same way "target",
+ * "variance", "loss". Returns `text`. */
 enum { RELN_TARGET_PORT = 32 };
 const char *reln_target_port(const char *name, int target, char text[RELN_TARGET_PORT]);
 
 /* ---- constants of the data -------------------------------------------------------------------------------------- */
 
-/* Found on training data (reln_data_normalise()), part of the description. Every lifted input is divided by its size, one
- * number for each input, which commutes with the symmetry; scalars likewise. */
+/* Constants found on training data (reln_data_normalise()), which are part of the description. Every lifted
+ * input is divided by its size, one number for each input, which commutes with the symmetry; scalars are
+ * divided in the same way. */
 typedef struct RelnTargetConstants {
     double mean,
-        deviation; /* of scalars; of vectors and matrices mean 0 and the size; of covariances those of their logarithms */
+        deviation; /* of scalars; for vectors and matrices mean 0 and the size; for covariances those of their
+                    * logarithms */
 } RelnTargetConstants;
 
 typedef struct RelnConstants {
     double scale[RELN_SPEC_INPUTS]; /* root mean square of the lifted input */
     RelnTargetConstants target[RELN_SPEC_TARGETS];
-    double points; /* of a sample, on average */
+    double points; /* average number of points of a sample */
 } RelnConstants;
 const RelnConstants *reln_model_constants(const RelnModel *model);
 void reln_model_set_constants(RelnModel *model, const RelnConstants *constants);
@@ -113,57 +133,78 @@ void reln_model_set_constants(RelnModel *model, const RelnConstants *constants);
 
 enum { RELN_MODEL_TAPS = 80 };
 
-/* What a layer gives: an output of the graph by that name, whose rep says how it transforms. */
+/* A RelnTap is the value of a layer: an output of the graph by that name, whose rep says how it
+ * transforms. */
 typedef struct RelnTap {
     char name[32];
     RelnNode *node;
 } RelnTap;
 
+/* The largest sets of data: points and edges of a sample, and edges to one point. */
+typedef struct RelnSizes {
+    int points, edges, degree;
+} RelnSizes;
+
+/* What has a weight in the loss. */
+typedef enum RelnWeights {
+    RELN_WEIGHTS_NONE,
+    RELN_WEIGHTS_SAMPLES,
+    RELN_WEIGHTS_POINTS
+} RelnWeights;
+
 typedef struct RelnModelOptions {
     bool train; /* batch statistics are computed, dropout is on */
-    bool loss;  /* with the targets as inputs */
+    bool loss;  /* build the loss, with the targets as inputs */
     bool
-        losses; /* of each sample, for targets of reln_model_graph_loss(): outputs "loss", "loss2" */
+        losses; /* build the loss of each sample, for targets of reln_model_graph_loss(): outputs "loss",
+                 * "loss2" */
     bool taps;
-    int largest; /* the most points of a set: reln_data_largest(); 0: the places of the model */
+    RelnWeights weights; /* of the loss: reln_data_weighted() */
+    RelnSizes sizes;     /* of the sets that it is to take: reln_data_sizes(); 0: usual ones */
 } RelnModelOptions;
 
 typedef struct RelnModelGraph {
     RelnGraph *graph;
-    /* the outputs "y", "y2" ...: predictions in the units of the data; logits of classes; their variances, or NULL */
+    /* the outputs "y", "y2" ...: predictions in the units of the data, logits for classes; their variances,
+     * or NULL */
     RelnNode *y[RELN_SPEC_TARGETS], *variance[RELN_SPEC_TARGETS];
     RelnNode *
-        loss; /* mean over the batch, of targets divided by their deviations; weighed over targets */
+        loss; /* mean over the batch, of targets divided by their deviations; weighted sum over targets */
     int n_taps;
     RelnTap taps[RELN_MODEL_TAPS];
 } RelnModelGraph;
 
-/* The graph's inputs are bound by reln_data_bind(). */
+/* Builds a graph of the model. Its inputs are bound by reln_data_bind(). */
 RelnStatus reln_model_build(RelnModel *model, const RelnModelOptions *options, RelnModelGraph *out);
 void reln_model_graph_clear(RelnModelGraph *graph); /* all zero is fine */
 
-/* Is the loss of a target computed by the graph alone? Others are summed from predictions, in double precision. */
+/* Returns whether the graph computes the loss of a target. Other losses are summed from predictions, in
+ * double precision. */
 bool reln_model_graph_loss(const RelnModel *model, int target);
 
-/* The outputs of a plan that has run on n samples, (n, reln_model_outputs()), in the order of files: an item of the graph is
- * (size, channels). */
-void reln_model_predictions(const RelnModel *model, const RelnPlan *plan, ptrdiff_t n, double *out);
+/* The outputs of a plan that has run on n samples, (n, layout->outputs), in the order of files: an item of the graph is
+ * (size, channels). mask (n, places) says which places of targets of points are rows of the plan; NULL: all are. */
+void reln_model_predictions(const RelnModel *model, const RelnPlan *plan, const RelnLayout *layout,
+                            ptrdiff_t n, const double *mask, double *out);
 
-/* Places for points of a sample; 0: there are no sets. */
+/* Returns the places for points of a sample; 0: there are no sets. */
 int reln_model_points(const RelnModel *model);
-/* reln_plan_cost() of a graph of this model, where the points of a full set are part of flops_sample and bytes_sample. */
+/* Returns reln_plan_cost() of a graph of this model, with the points of a full set included in flops_sample
+ * and bytes_sample. */
 RelnCost reln_model_cost(const RelnModel *model, const RelnPlan *plan);
 
 /* ---- the action -------------------------------------------------------------------------------------------------- */
 
-/* A random element of the symmetry with condition number cond; acts in the reps of taps by reln_rep_act(). Caller destroys. */
+/* Draws a random element of the symmetry with condition number cond; it acts in the reps of taps by
+ * reln_rep_act(). Caller destroys *out. */
 RelnStatus reln_model_element(const RelnModel *model, RelnRng *rng, double cond, RelnElement **out);
-/* In place, on the `count` raw numbers of one sample of an input. */
+/* Acts in place on the `count` raw numbers of one sample of an input. */
 RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g, ptrdiff_t count,
                           double *values);
-/* In place, on predictions of one sample: reln_model_outputs() numbers. */
-RelnStatus reln_model_act_target(const RelnModel *model, const RelnElement *g, double *values);
-/* On the numbers that files have of one target. */
+/* In place, on predictions of one sample: layout->outputs numbers. */
+RelnStatus reln_model_act_target(const RelnModel *model, const RelnLayout *layout,
+                                 const RelnElement *g, double *values);
+/* On the numbers that files have of one target, at one place. */
 RelnStatus reln_model_act_truth(const RelnModel *model, int target, const RelnElement *g,
                                 double *values);
 

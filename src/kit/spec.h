@@ -1,4 +1,4 @@
-/* spec.h -- what to learn from which arrays, and how: the SPEC of a run, as a plain struct and as YAML.
+/* spec.h -- the SPEC of a run: what to learn, from which arrays, and how; as a plain struct and as YAML.
  *
  *     RelnSpec spec;
  *     if (reln_spec_load_with(ctx, "spec.yaml", 0, NULL, &spec) != RELN_OK) puts(reln_ctx_error(ctx));
@@ -37,15 +37,15 @@ enum {
     RELN_SPEC_WORDS = 8
 };
 
-/* What the numbers of an input are, and so how a change of frame g acts on them. */
+/* The kind of an input, which says how a change of frame g acts on its numbers. */
 typedef enum RelnAs {
     RELN_AS_MATRIX,  /* (n, n): X -> g X g^-1 */
     RELN_AS_ELEMENT, /* (dim): coordinates in the basis of the symmetry's algebra, X -> g X g^-1 */
     RELN_AS_VECTOR,  /* (n): v -> g v */
     RELN_AS_COVARIANCE, /* (n, n), symmetric positive definite: S -> g S g^T */
     RELN_AS_FOURVECTOR, /* (4): p -> g p, for lorentz */
-    RELN_AS_SCALAR,     /* a number that stays as it is */
-    RELN_AS_QUATERNION /* (4), w x y z of length 1, q and -q the same attitude R: R -> g R, for so:3 */
+    RELN_AS_SCALAR,     /* a number that g does not change */
+    RELN_AS_QUATERNION /* (4), w x y z of length 1; q and -q are the same attitude R: R -> g R, for so:3 */
 } RelnAs;
 
 typedef enum RelnReference { RELN_REFERENCE_NONE, RELN_REFERENCE_MEAN } RelnReference;
@@ -53,38 +53,43 @@ typedef enum RelnReference { RELN_REFERENCE_NONE, RELN_REFERENCE_MEAN } RelnRefe
 typedef struct RelnSpecInput {
     char name[RELN_SPEC_NAME];
     RelnAs as;
-    bool log;                  /* of a covariance: its logarithm is the feature */
-    RelnReference reference;   /* of covariances under general frames: the pair lift */
+    bool log;                  /* for a covariance: its logarithm is the feature */
+    RelnReference reference;   /* for covariances under general frames: the pair lift */
     bool points;               /* a set of points for each sample: (N, P, ...) */
-    char mask[RELN_SPEC_NAME]; /* (N, P), 1 where there is a point; "": all are there */
+    char mask[RELN_SPEC_NAME]; /* (N, P), 1 for a point, 0 for padding; "": all are points */
     char count
-        [RELN_SPEC_NAME]; /* (N,), instead of a mask: how many of the places are points, the first ones */
-    int most;             /* points of a set that are used, the first ones; 0: all */
-    bool sequence; /* points in the order of time; of recordings: (T, ...) instead of (N, P, ...) */
+        [RELN_SPEC_NAME]; /* (N,), instead of a mask: the number of points, which are the first places */
+    char offsets[RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples are in (T, ...), and those of
+                                   * sample i begin at offset i */
+    int most;             /* largest number of points of a set that are used, the first ones; 0: all */
+    bool draw;            /* in training, so many at random, others in each epoch */
+    bool sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 
-/* What a window has of a target (T, ...) of recordings. */
+/* How the target of a window is computed from a target (T, ...) of recordings. */
 typedef enum RelnSequenceTarget {
-    RELN_SEQUENCE_LAST,   /* at the last step */
-    RELN_SEQUENCE_CHANGE, /* at the last step less that at the first */
+    RELN_SEQUENCE_LAST,   /* the value at the last step */
+    RELN_SEQUENCE_CHANGE, /* the value at the last step minus that at the first */
     RELN_SEQUENCE_MEAN,   /* the mean over the steps */
-    RELN_SEQUENCE_EACH    /* at every step */
+    RELN_SEQUENCE_EACH    /* the value at every step */
 } RelnSequenceTarget;
 
-/* Points in the order of time, and how windows are cut from recordings. */
+/* Settings for points in the order of time, and for cutting windows from recordings. */
 typedef struct RelnSpecSequence {
-    int length;                     /* steps of a window; 0: arrays are (N, P, ...), cut already */
-    int stride;                     /* steps between the beginnings of windows */
-    int jitter;                     /* while it learns, a window begins up to so many steps later */
-    char time[RELN_SPEC_NAME];      /* (T,) or (N, P): times of the steps; "": `step` apart */
-    char recording[RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one */
+    int length;                /* steps of a window; 0: arrays are (N, P, ...), already cut */
+    int stride;                /* steps between the beginnings of windows */
+    int jitter;                /* in training, a window begins up to so many steps later */
+    char time[RELN_SPEC_NAME]; /* (T,) or (N, P): times of the steps; "": `step` apart */
+    char recording
+        [RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one recording */
     double step;
-    double gap; /* the longest step that is allowed; 0: ten times the median */
+    double gap; /* longest step inside a recording; 0: ten times the median */
     RelnSequenceTarget target;
-    char
-        estimate[RELN_SPEC_NAME]; /* an input whose integral over the window the network corrects */
-    bool causal;                  /* no step sees a later one */
-    int taps;                     /* of convolutions */
+    char estimate
+        [RELN_SPEC_NAME]; /* an input whose integral over the window is the estimate that the network
+                                   * corrects */
+    bool causal;          /* no step depends on a later one */
+    int taps;             /* width of convolutions */
 } RelnSpecSequence;
 
 typedef enum RelnTargetAs {
@@ -95,26 +100,28 @@ typedef enum RelnTargetAs {
     RELN_TARGET_COVARIANCE
 } RelnTargetAs;
 
-/* What goes with the mean of a Gaussian: one variance for each channel, or of a vector a covariance that turns along. */
+/* The uncertainty of a Gaussian: one variance for each channel, or for a vector an equivariant covariance. */
 typedef enum RelnVariance { RELN_VARIANCE_SCALAR, RELN_VARIANCE_COVARIANCE } RelnVariance;
 
 typedef struct RelnSpecTarget {
     char name[RELN_SPEC_NAME];
     RelnTargetAs as;
+    bool points; /* of every point of a set: (N, P, ...) */
     int classes;
     int n_names; /* 0, or one for each class */
     char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
     int n_weights; /* 0, or one for each class */
     double weights[RELN_SPEC_WEIGHTS];
-    bool balanced; /* weights are found on the training data: N / (classes N_c) */
+    bool balanced; /* weights are computed from the training data: N / (classes N_c) */
     bool
-        normalise; /* by mean and deviation (scalars) or size (vectors, matrices) over the training data */
-    double weight; /* of its loss in the sum over targets */
-    bool own_loss; /* `loss` was given for this target; otherwise it is that of `train` */
+        normalise; /* divide by mean and deviation (scalars) or size (vectors, matrices) of the training
+                    * data */
+    double weight; /* factor of its loss in the sum over targets */
+    bool own_loss; /* `loss` was given for this target; otherwise that of `train` is used */
     RelnLossKind loss;
-    double delta;          /* of huber; 0: that of `train` */
-    RelnVariance variance; /* of gaussian */
-    int n_quantiles;       /* of the loss quantiles; 0 otherwise */
+    double delta;          /* for huber; 0: that of `train` */
+    RelnVariance variance; /* for gaussian */
+    int n_quantiles;       /* for the loss quantiles; 0 otherwise */
     double quantiles[RELN_SPEC_QUANTILES];
 } RelnSpecTarget;
 
@@ -124,13 +131,13 @@ typedef enum RelnModelKind {
     RELN_MODEL_VECTOR_NEURONS,
     RELN_MODEL_MLP,
     RELN_MODEL_SEQUENCE, /* residual blocks of convolutions along time */
-    RELN_MODEL_RESNET,   /* the same on plain numbers, without a promise */
-    RELN_MODEL_SET,      /* from here on points are rows that know each other */
+    RELN_MODEL_RESNET,   /* the same on plain numbers, not equivariant */
+    RELN_MODEL_SET,      /* from here on points are rows that exchange information */
     RELN_MODEL_GRAPH,
     RELN_MODEL_TRANSFORMER
 } RelnModelKind;
 
-/* A step of a block, after its linear map: the layers of nn.h by their names. */
+/* A step of a block, after its linear map: a layer of nn.h, by its name. */
 typedef enum RelnStepKind {
     RELN_STEP_RELU,
     RELN_STEP_LEAKY,
@@ -147,27 +154,34 @@ typedef enum RelnPoolKind { RELN_POOL_MEAN, RELN_POOL_MAX, RELN_POOL_SOFTMAX } R
 
 typedef struct RelnSpecModel {
     RelnModelKind kind;
-    int width;      /* channels; 0: by the number of parameters */
-    int parameters; /* 0: by the width; otherwise the width that comes nearest */
-    int depth;      /* blocks */
-    int n_steps;    /* 0: the kind's own */
+    int width;      /* channels; 0: derived from `parameters` */
+    int parameters; /* 0: `width` is given; otherwise the width with the nearest number of parameters is
+                     * used */
+    int depth;      /* number of blocks */
+    int n_steps; /* 0: the default of the kind */
     RelnStepKind steps[RELN_SPEC_WORDS];
     RelnPoolKind pool;
     RelnForm form;
     double leak;
-    double dropout;  /* share of channels that a block loses while it learns */
+    double dropout;  /* share of channels that a block drops in training */
     int head_hidden; /* hidden layers on the invariants */
-    int head_width;  /* 0: as the model */
+    int head_width;  /* 0: the width of the model */
     RelnActivation activation;
-    int sums;       /* of a set: sums that its points are divided among */
-    int heads;      /* of a transformer */
-    int neighbours; /* of a graph: the nearest points that send to each; 0: all points of the set */
+    int sums;  /* for a set: number of sums among which its points are divided */
+    int heads; /* of a transformer */
+    int neighbours; /* for a graph: number of nearest points that send to each; 0: all points of the set */
 } RelnSpecModel;
 
 typedef enum RelnSpecOptimiser { RELN_SPEC_ADAM, RELN_SPEC_ADAMW, RELN_SPEC_SGD } RelnSpecOptimiser;
 
-/* One of several parts of the samples, the rest of which is for training: parts of equal size by the shuffle of the seed
- * (`count` of them), or by an array of fold numbers (its name). count 0 and name "": there are no folds. */
+typedef enum RelnSpecShuffle { RELN_SHUFFLE_ROWS, RELN_SHUFFLE_BLOCKS } RelnSpecShuffle;
+
+/* RELN_SHUFFLE_BLOCKS permutes blocks of so many consecutive rows, and mixes the rows of so many blocks. */
+enum { RELN_SHUFFLE_BLOCK = 1024, RELN_SHUFFLE_WINDOW = 32 };
+
+/* A RelnFold names one of several parts of the samples; the other parts are for training. The parts have
+ * equal size and follow the shuffle of the seed (`count` parts), or an array of fold numbers (its name).
+ * count 0 and name "": no folds. */
 typedef struct RelnFold {
     int count;
     char array[RELN_SPEC_NAME];
@@ -178,15 +192,16 @@ typedef struct RelnSpecPiece {
     RelnScheduleKind kind;
     double length; /* in epochs or steps, as the run is counted; 0: to the end */
     double floor, factor;
-    double period; /* likewise */
+    double period; /* in the same unit as length */
     int patience;
     double scale;
 } RelnSpecPiece;
 
 typedef struct RelnSpecTrain {
-    int epochs, steps; /* one of them; the other is 0 */
+    int epochs, steps; /* one of them is given; the other is 0 */
     int batch;
     int lanes; /* partial sums of a batch */
+    RelnSpecShuffle shuffle;
     RelnSpecOptimiser optimizer;
     double lr;
     double betas[2];
@@ -200,63 +215,75 @@ typedef struct RelnSpecTrain {
     RelnLossKind loss;
     double delta;
     double smoothing;  /* of labels: the share of the truth that all classes have alike */
+    double average;    /* share that averages of the weights keep in each step; 0: no averages */
     double validation; /* share of the samples */
-    char validation_file[RELN_SPEC_PATH]; /* or a file of its own */
+    char validation_file[RELN_SPEC_PATH]; /* or a separate file */
     RelnFold fold;                        /* or one of several folds */
     int evaluate;                         /* epochs (or steps) between evaluations */
-    int patience;                         /* evaluations; 0: never stops early */
+    int patience;                         /* number of evaluations; 0: never stops early */
     RelnDtype dtype;
     double augment;    /* condition number of the random frames; 0: none */
     double seed;       /* a whole number up to 2^53 */
     double checkpoint; /* seconds between checkpoints */
 } RelnSpecTrain;
 
+/* Edges of a graph that are given: (N, E, 2) places of points, from the first to the second. */
+typedef struct RelnSpecEdges {
+    char name[RELN_SPEC_NAME];  /* "": none are given */
+    char mask[RELN_SPEC_NAME];  /* (N, E), 1 where there is an edge; "": all are there */
+    char count[RELN_SPEC_NAME]; /* (N,), instead of a mask: how many are edges, the first ones */
+} RelnSpecEdges;
+
 typedef struct RelnSpec {
     char symmetry[RELN_SPEC_NAME]; /* a name of reln_group_create(); "" with a basis */
     char basis[RELN_SPEC_PATH];    /* a .npy file (dim, n, n) */
     char features
-        [RELN_SPEC_NAME]; /* a name of reln_algebra_create(); "": the smallest that takes all inputs */
+        [RELN_SPEC_NAME]; /* a name of reln_algebra_create(); "": the smallest that accepts all inputs */
     int n_inputs;
     RelnSpecInput input[RELN_SPEC_INPUTS];
     int n_targets;
     RelnSpecTarget target[RELN_SPEC_TARGETS];
+    char weights[RELN_SPEC_NAME]; /* (N,) or (N, P), in loss and metrics; "": all count alike */
+    RelnSpecEdges edges;
     RelnSpecSequence sequence;
     RelnSpecModel model;
     RelnSpecTrain train;
 } RelnSpec;
 
-/* Every default; no inputs and no symmetry yet. */
+/* Sets every default; there are no inputs and no symmetry yet. */
 void reln_spec_init(RelnSpec *spec);
 
-/* Read and check. `what` names the text in messages. RELN_ERR_FORMAT, with file and line. */
+/* Reads and checks a SPEC. `what` names the text in messages. RELN_ERR_FORMAT, with file and line. */
 RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char *what,
                               RelnSpec *spec);
-/* The same from a file, with keys put into the file's text before it is read: "train.lr=1e-3", "inputs.0.as=vector". RELN_ERR_ARG or
- * RELN_ERR_FORMAT names the one that is wrong. */
+/* Reads a file, with keys set before it is checked: "train.lr=1e-3", "inputs.0.as=vector". RELN_ERR_ARG or
+ * RELN_ERR_FORMAT names the wrong one. */
 RelnStatus reln_spec_load_with(RelnCtx *ctx, const char *path, int n, const char *const *sets,
                                RelnSpec *spec);
-/* Of a part of a SPEC: that its keys are known and their values in range. */
+/* Checks a part of a SPEC: its keys must be known, and their values in range. */
 RelnStatus reln_spec_check_keys(RelnCtx *ctx, const RelnDocNode *root, const char *what);
 
-/* Everything in it, defaults too: reading it back gives the same struct. NULL when memory is out. */
+/* Writes everything, including defaults: reading it back gives the same struct. NULL when memory is out. */
 RelnDocNode *reln_spec_to_doc(const RelnSpec *spec, RelnDoc *doc);
 
-/* A commented SPEC, which is valid itself: its length, and as much of it as fits, ended by 0, as snprintf() does. */
+/* Writes a commented SPEC, which is itself valid: returns its length, and writes as much as fits, like
+ * snprintf(). */
 size_t reln_spec_template(char *text, size_t size);
 
-/* ---- for those who train --------------------------------------------------------------------------------------- */
+/* ---- settings of training ------------------------------------------------------------------------------------------- */
 
-uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch); /* of the whole run */
+uint64_t reln_spec_steps(const RelnSpec *spec,
+                         uint64_t steps_per_epoch); /* steps of the whole run */
 /* Steps between evaluations. */
 uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
 RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);
 RelnSchedule reln_spec_schedule(const RelnSpec *spec, uint64_t steps_per_epoch);
-/* Of a target. Weights and quantiles are the spec's. */
+/* Returns the loss of a target. Weights and quantiles are borrowed from the spec. */
 RelnLoss reln_spec_loss(const RelnSpec *spec, int target);
-/* Numbers that the network gives for each number of the target: its quantiles, or 1. */
+/* Returns how many numbers the network predicts for each number of the target: its quantiles, or 1. */
 int reln_spec_quantiles(const RelnSpecTarget *target);
 
-/* The name of a class, or its number where it has none; `text` is returned. */
+/* Returns the name of a class, or its number if it has none; `text` is returned. */
 const char *reln_spec_class_name(const RelnSpecTarget *target, int class,
                                  char text[RELN_SPEC_CLASS_NAME]);
 

@@ -1,7 +1,8 @@
-/* ahead.c -- the next batch of data that are not kept in memory, read and lifted by a thread while a step computes.
+/* ahead.c -- a thread reads and lifts the next batch, of data that are not kept in memory, while a step
+ * computes.
  *
- * The thread writes to buffers of its own, which change places with the batch's when that batch is bound. What is in them
- * depends on rows and epoch alone, so reading ahead changes no bit. */
+ * The thread writes to separate buffers, which are exchanged with those of the batch when it is bound. Their
+ * contents depend on rows and epoch alone, so reading ahead changes no bit. */
 #include <string.h>
 
 #include "graph/plan.h"
@@ -22,7 +23,7 @@ RelnStatus reln_data_read_ahead(RelnData *d, ptrdiff_t n)
         return RELN_ERR_NOMEM;
     if (!a->thread)
         RELN_TRY(reln_aside_create(d->ctx, &a->thread));
-    d->room = 0; /* so that both batches get room */
+    d->room = 0; /* makes both batches reserve memory */
     RELN_TRY(reln_data_reserve(d, n));
     a->room = n;
     return RELN_OK;
@@ -36,7 +37,7 @@ void reln_ahead_clear(RelnData *d)
     reln_free(d->ctx, d->ahead.rows);
 }
 
-/* The work of the thread. It keeps the message of a failure, because the context is the caller's, too. */
+/* The work of the thread. It stores the message of a failure, because the caller also uses the context. */
 static void read_batch(void *self)
 {
     RelnData *d = self;
@@ -53,11 +54,11 @@ static RelnStatus find_own(const RelnData *d, RelnPlan *plan, Ahead *a)
 
     if (!d->m->ragged)
         return reln_plan_samples(plan, a->wanted.n, &a->wanted.first, &a->wanted.end);
-    status = reln_plan_bind_rows_sized(plan, "points", a->batch.points, (size_t)d->room);
+    status = reln_data_bind_sets(d, plan, &a->batch);
     if (status == RELN_OK)
         status = reln_plan_samples(plan, a->wanted.n, &a->wanted.first, &a->wanted.end);
     if (status == RELN_OK) /* the batch at hand */
-        status = reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room);
+        status = reln_data_bind_sets(d, plan, &d->batch);
     return status;
 }
 
@@ -75,6 +76,7 @@ RelnStatus reln_data_ahead(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdi
         RELN_TRY(reln_data_check_row(d, rows[i]));
         a->batch.points[i] = reln_data_points(d, rows[i]);
     }
+    reln_data_put_edges(d, n, rows, &a->batch);
     RELN_TRY(find_own(d, plan, a));
     a->plan = plan;
     atomic_store(&a->given_up, false);

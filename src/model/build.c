@@ -1,4 +1,4 @@
-/* build.c -- a model as a graph: inputs, blocks, pooling, read-out, loss. */
+/* build.c -- builds the graph of a model: inputs, blocks, pooling, read-out, loss. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "model/build.h"
 #include "reln/ops.h"
 
-/* ---- names and taps -------------------------------------------------------------------------------------------------- */
+/* ---- names and outputs of layers ------------------------------------------------------------------------------------- */
 
 Name reln_build_name(const char *format, ...)
 {
@@ -33,10 +33,10 @@ RelnNode *reln_build_tap(Build *b, Name name, RelnNode *node)
     return node;
 }
 
-/* ---- failing -------------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------------------------------- */
 
-/* Allocate scratch memory. A failure outside of the graph fails the graph, so that no later node is built without
- * it. */
+/* Allocates scratch memory. A failure outside of the graph fails the graph, so that no later node is built
+ * without it. */
 void *reln_build_scratch(Build *b, size_t count, size_t size)
 {
     void *block = reln_arena_alloc(reln_graph_arena(b->g), count, size);
@@ -60,7 +60,8 @@ const RelnRep *reln_build_matrix_rep(Build *b)
     return reln_build_passed(b, rep != NULL) ? rep : NULL;
 }
 
-/* The size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its matrix. */
+/* Returns the size of B(x, y) for x and y with coordinates of size 1: the root of the sum of squares of its
+ * matrix. */
 double reln_build_form_size(Build *b)
 {
     const int k = reln_model_k(b->m);
@@ -76,9 +77,10 @@ double reln_build_form_size(Build *b)
     return square > 0 ? sqrt(square) : 1;
 }
 
-/* The unit of features. The published gate adds B(x, d) d, a cube, to x: where the form of x is larger than 1, every
- * layer enlarges x. Lie Neurons see features of size 1/4, so that samples four times the usual size stay below 1; our
- * own gates have no such limit, and see coordinates of size 1. */
+/* Returns the unit of features. The published gate adds B(x, d) d, which is cubic, to x: if the form of x is
+ * larger than 1, every layer enlarges x. Lie Neurons therefore use features of size 1/4, so that samples four
+ * times the usual size stay below 1. The gates of the other networks have no such limit, and use coordinates
+ * of size 1. */
 static double feature_unit(Build *b)
 {
     return b->m->spec.model.kind == RELN_MODEL_LIE_NEURONS ? 0.25 / sqrt(reln_build_form_size(b))
@@ -136,8 +138,7 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     return x;
 }
 
-/* Repeat the value of a sample for each of its points. */
-static RelnNode *spread(Build *b, RelnNode *x)
+RelnNode *reln_build_spread(Build *b, RelnNode *x)
 {
     const int points = b->m->points;
     double *ones;
@@ -162,8 +163,8 @@ RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y)
 RelnFeatures reln_build_features(Build *b)
 {
     const Slot *slots = b->m->slots;
-    RelnNode *x = slots[SLOT_X].c ? spread(b, reln_build_input(b, SLOT_X)) : NULL;
-    RelnNode *s = slots[SLOT_S].c ? spread(b, reln_build_input(b, SLOT_S)) : NULL;
+    RelnNode *x = slots[SLOT_X].c ? reln_build_spread(b, reln_build_input(b, SLOT_X)) : NULL;
+    RelnNode *s = slots[SLOT_S].c ? reln_build_spread(b, reln_build_input(b, SLOT_S)) : NULL;
 
     return (RelnFeatures){reln_build_join(b, reln_build_input(b, SLOT_X_POINTS), x),
                           reln_build_join(b, reln_build_input(b, SLOT_S_POINTS), s)};
@@ -209,7 +210,8 @@ RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x)
     return x;
 }
 
-/* q / (1 + q^2)^(1/4): q where it is small, its root where it is large, so that invariants grow as features do. */
+/* q / (1 + q^2)^(1/4): about q if q is small, and its root if q is large, so that invariants grow no faster
+ * than features. */
 static RelnNode *rooted(RelnGraph *g, RelnNode *q)
 {
     RelnNode *r = reln_sqrt(g, reln_sqrt(g, reln_shift(g, reln_square(g, q), 1, 1)));
@@ -217,7 +219,7 @@ static RelnNode *rooted(RelnGraph *g, RelnNode *q)
     return reln_div(g, q, r);
 }
 
-/* The invariants so far, together with B(x, x) in its unit. */
+/* Returns the invariants so far, together with B(x, x) in its unit. */
 RelnNode *reln_build_invariants(Build *b, RelnFeatures f)
 {
     const double unit = feature_unit(b);
@@ -237,8 +239,8 @@ static RelnNode *silu(RelnGraph *g, RelnNode *s)
     return reln_mul(g, s, reln_sigmoid(g, s));
 }
 
-/* Our own block: all equivariant linear maps of features and invariants, each followed by a nonlinearity; the
- * invariants see the lengths of features too. */
+/* The block of `reln`: all equivariant linear maps of features and invariants, each followed by a
+ * nonlinearity; the invariants also receive the lengths of features. */
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f)
 {
     const Name name = reln_build_name("%s.affine", block);
@@ -299,7 +301,7 @@ static RelnNode *pool_features(Build *b, RelnNode *x, int over)
     return reln_nn_pool_mean(&b->net, x, over);
 }
 
-/* Pool the points. Our own network has one more block behind the pool, which mixes the pooled features. */
+/* Pools the points. The network `reln` has one more block after the pool, which mixes the pooled features. */
 static RelnFeatures pool(Build *b, RelnFeatures f)
 {
     const int over = b->m->ragged ? RELN_POOL_ROWS : RELN_P;
@@ -313,16 +315,36 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
 
-static RelnFeatures block_network(Build *b)
+bool reln_build_wants(const Build *b, bool points)
+{
+    for (int t = 0; t < b->m->spec.n_targets; t++)
+        if (b->m->spec.target[t].points == points)
+            return true;
+    return false;
+}
+
+/* Features of points that have seen the set: one more block, of each point beside all of them pooled. */
+static RelnFeatures look_back(Build *b, RelnFeatures f, RelnFeatures all)
+{
+    f.x = reln_build_join(b, f.x, reln_build_spread(b, all.x));
+    f.s = reln_build_join(b, f.s, reln_build_spread(b, all.s));
+    return block(b, "each", f);
+}
+
+static Seen block_network(Build *b)
 {
     RelnFeatures f;
+    Seen seen = {0};
 
     reln_scope_begin(b->g, "lift");
     f = reln_build_features(b);
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, reln_build_name("block%d", i + 1).text, f);
-    return pool(b, f);
+    seen.sample = pool(b, f);
+    if (reln_build_wants(b, true))
+        seen.point = look_back(b, f, seen.sample);
+    return seen;
 }
 
 static RelnNode *plain_network(Build *b)
@@ -334,13 +356,13 @@ static RelnNode *plain_network(Build *b)
     return reln_nn_mlp(&b->net, "mlp", reln_build_input(b, SLOT_FLAT), &mlp);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole graph ------------------------------------------------------------------------------------------------ */
 
-/* The most rows that are worked on together. It depends on the sets and not on the places of a file: padding moves no
- * bit of a training. */
+/* Returns the largest number of rows that are processed together. It depends on the sizes of the sets, not on
+ * the places of a file, so padding changes no bit of a training. */
 static int capacity(const RelnModel *m, const RelnModelOptions *options)
 {
-    const int largest = options->largest > 0 ? options->largest : m->points;
+    const int largest = options->sizes.points > 0 ? options->sizes.points : m->points;
 
     return largest > 256 ? largest : 256;
 }
@@ -348,23 +370,24 @@ static int capacity(const RelnModel *m, const RelnModelOptions *options)
 static void build(Build *b, const RelnModelOptions *options)
 {
     const RelnModel *m = b->m;
+    Seen seen = {0};
 
     if (m->ragged)
         b->rows = reln_rows(b->g, "points", capacity(m, options));
-    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET)
+    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET) {
         reln_build_sequence_target(b, options);
-    else if (reln_model_is_mlp(m))
-        reln_build_targets(b, (RelnFeatures){0}, plain_network(b), options);
-    else
-        reln_build_targets(
-            b, reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b), NULL,
-            options);
+    } else if (reln_model_is_mlp(m)) {
+        reln_build_targets(b, &seen, plain_network(b), options);
+    } else {
+        seen = reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b);
+        reln_build_targets(b, &seen, NULL, options);
+    }
 }
 
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                                const RelnModelOptions *options, RelnModelGraph *out)
 {
-    Build b = {.m = m, .width = width, .taps = options->taps, .out = out};
+    Build b = {.m = m, .width = width, .taps = options->taps, .out = out, .sizes = options->sizes};
     RelnStatus status;
 
     memset(out, 0, sizeof *out);

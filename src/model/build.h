@@ -10,12 +10,19 @@ typedef struct Build {
     RelnNet net;
     int width;
     bool taps;
+    RelnSizes sizes;
     RelnDomain rows;             /* of points, where they are a row domain */
     RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
     RelnModelGraph *out;
-    int target;  /* the one that is being built */
-    bool tapped; /* the invariants are an output already */
+    int target;        /* the one that is being built */
+    bool tapped[2];    /* the invariants of samples, and of points, are outputs already */
+    RelnNode *weights; /* of the loss; NULL: none, or not asked for yet */
 } Build;
+
+/* What targets are read off: features of samples, and of points where a target is of those. */
+typedef struct Seen {
+    RelnFeatures sample, point;
+} Seen;
 
 /* ---- build.c --------------------------------------------------------------------------------------------------------- */
 
@@ -24,26 +31,30 @@ typedef struct Name {
 } Name;
 
 Name reln_build_name(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Make a layer's value an output of the graph, where layers are wanted; returns the node. */
+/* Makes the value of a layer an output of the graph, if layers are wanted; returns the node. */
 RelnNode *reln_build_tap(Build *b, Name name, RelnNode *node);
-/* Allocate scratch memory; a failure fails the graph. */
+/* Allocates scratch memory; a failure fails the graph. */
 void *reln_build_scratch(Build *b, size_t count, size_t size);
-/* Fail the graph with the context's error where something outside of it has failed. */
+/* Fails the graph with the context's error if `holds` is false. */
 bool reln_build_passed(Build *b, bool holds);
-/* The rep of n x n matrices X -> g X g^-1. */
+/* Returns the rep of n x n matrices X -> g X g^-1. */
 const RelnRep *reln_build_matrix_rep(Build *b);
-/* A slot as an input of the graph, in units of its scale; NULL when it is empty. */
+/* Returns a slot as an input of the graph, in units of its scale; NULL if the slot is empty. */
 RelnNode *reln_build_input(Build *b, SlotId id);
-/* The invariants so far, together with B(x, x). */
+/* Returns the invariants so far, together with B(x, x). */
 RelnNode *reln_build_invariants(Build *b, RelnFeatures f);
-/* The size of B(x, y) for x and y with coordinates of size 1. */
+/* Returns the size of B(x, y) for x and y with coordinates of size 1. */
 double reln_build_form_size(Build *b);
-/* The channels of both beside each other; either may be NULL. */
+/* Joins the channels of x and y; either may be NULL. */
 RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
-/* Our own block, without dropout. */
+/* The block of the network `reln`, without dropout. */
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
-/* What comes in: features and invariants of points, those of samples repeated for each. */
+/* Returns the input features and invariants of points; those of samples are repeated for each point. */
 RelnFeatures reln_build_features(Build *b);
+/* The value of a sample for each of its points; x itself without points, and NULL for NULL. */
+RelnNode *reln_build_spread(Build *b, RelnNode *x);
+/* Is there a target of points, or one of samples? */
+bool reln_build_wants(const Build *b, bool points);
 /* The steps of a block behind its linear map. */
 RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
 /* Dropout, only in training. */
@@ -51,28 +62,30 @@ RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
 /* ---- readout.c ------------------------------------------------------------------------------------------------------- */
 
-/* Every target from the features of a sample, or from the numbers that an mlp gives: its value and variance as outputs, and
+/* Every target from what is seen of samples and points, or from the numbers that an mlp gives: its value and variance as outputs, and
  * the losses that the options ask for. */
-void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options);
+void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat,
+                        const RelnModelOptions *options);
 
-/* The value of the only target that a network along time has. */
+/* Builds the value of the only target of a network along time. */
 void reln_build_sequence_target(Build *b, const RelnModelOptions *options);
-/* The value of a target from the features of a sample, in units of its deviation. */
+/* Returns the value of a target from the features of a sample, in units of its standard deviation. */
 RelnNode *reln_build_value(Build *b, RelnFeatures f);
 
 /* ---- structured.c ---------------------------------------------------------------------------------------------------- */
 
-/* The scales at which structured networks see invariants, in units of the training data. */
+/* Returns the scales at which structured networks see invariants, in units of the training data. */
 RelnScales reln_build_scales(Build *b);
-/* Networks whose points know each other: sets, graphs, transformers. The features of a sample; without x where all targets are
+/* Networks whose points know each other: sets, graphs, transformers. Features are without x where all targets are
  * invariant. */
-RelnFeatures reln_build_structured(Build *b);
+Seen reln_build_structured(Build *b);
 
 /* ---- timeline.c ------------------------------------------------------------------------------------------------------ */
 
-/* Networks along time, equivariant or plain. The prediction, in units of its deviation. */
+/* Builds a network along time, equivariant or plain. Returns the prediction in units of its standard
+ * deviation. */
 RelnNode *reln_build_sequence(Build *b);
-/* A prediction that corrects the integral of an input over time. */
+/* Adds the integral of an input over time to a prediction, which then is a correction. */
 RelnNode *reln_build_with_estimate(Build *b, RelnNode *y);
 
 #endif

@@ -1,5 +1,5 @@
-/* certify.c -- proves that lifts follow the symmetry: they run outside of graphs, so their matrices are checked
- * here. */
+/* certify.c -- proves that lifts follow the symmetry. Lifts run outside of graphs, so their matrices are
+ * checked here. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "model/model.h"
 #include "rep/rep.h"
 
-/* List the non-zero entries of a dense matrix (rows, columns), as a map from columns to rows; returns their number. */
+/* Lists the non-zero entries of a dense matrix (rows, columns), as a map from columns to rows; returns their
+ * number. */
 static int list(int rows, int columns, const double *m, RelnEntry *entries)
 {
     int count = 0;
@@ -37,8 +38,8 @@ static RelnStatus claim_matrix(const RelnModel *m, RelnClaims *claims, const cha
                           list(rows, columns, matrix, entries), entries);
 }
 
-/* The rep of coordinates in the symmetry's own algebra, under the group of graphs: each generator acts by the same
- * matrix as in the symmetry. */
+/* Returns the rep of coordinates in the symmetry's algebra, under the group of graphs: each generator acts by
+ * the same matrix as in the symmetry. */
 static const RelnRep *element_rep(const RelnModel *m)
 {
     const RelnRep *own;
@@ -50,7 +51,7 @@ static const RelnRep *element_rep(const RelnModel *m)
                : NULL;
 }
 
-/* Where features hold only some matrices, each accepted X is hat(x): hat is an intertwiner, and the lift is its
+/* If features hold only some matrices, each accepted X is hat(x): hat is an intertwiner, and the lift is its
  * inverse. */
 static RelnStatus claim_hat(const RelnModel *m, RelnClaims *claims, const char *name,
                             const Lift *lift)
@@ -75,7 +76,7 @@ static RelnStatus claim_hat(const RelnModel *m, RelnClaims *claims, const char *
     return claim_matrix(m, claims, name, "the lift undoes hat", m->rep, m->rep, both);
 }
 
-/* g S g^T is g S g^-1 where vectors are their own duals. */
+/* g S g^T equals g S g^-1 if the vector rep is its own dual. */
 static RelnStatus claim_orthogonal(const RelnModel *m, RelnClaims *claims, const char *name)
 {
     const size_t n = (size_t)m->n;

@@ -1,4 +1,5 @@
-/* data.h -- declarations that the files of data share: arrays found for a SPEC, rows of them raw and lifted. */
+/* data.h -- declarations that the files about data share: arrays found for a SPEC, their rows as stored and
+ * lifted. */
 #ifndef MODEL_DATA_H
 #define MODEL_DATA_H
 
@@ -10,54 +11,64 @@
 #include "model/model.h"
 #include "model/sequence.h"
 
-/* Numbers of the arrays in their archive; -1: not there. */
+/* A RelnDataFound holds the indices of the arrays in their archive; -1: missing. */
 typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
     int mask, sizes, target[RELN_SPEC_TARGETS]; /* sizes: the number of points of each sample */
-    ptrdiff_t count;                            /* samples */
+    int weights;
+    bool point_weights; /* weights are (N, P) */
+    int edges, edge_mask, edge_sizes, edge_places;
+    ptrdiff_t count; /* samples */
 } RelnDataFound;
 
-/* shapes.c: for a symmetry of n x n matrices with dim Lie generators. Fails when an input is missing or does not fit; a
- * missing target is for the caller. */
+/* shapes.c: finds the arrays of a SPEC, for a symmetry of n x n matrices with dim Lie generators. Fails when
+ * an input is missing or does not fit; a missing target is left to the caller. */
 RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
                           const RelnArchive *archive, RelnDataFound *found, RelnShapes *shapes);
 
-/* The same of an archive whose recordings are to be cut into windows. */
+/* Finds the arrays in an archive whose recordings have not been cut into windows yet. */
 RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
                           RelnDataFound *found, RelnShapes *shapes);
+
+/* offsets.c: an archive whose rows are samples, where offsets divide arrays (T, ...) into sets; *out is NULL where the SPEC has
+ * none. The archive must outlive it. Caller destroys. */
+RelnStatus reln_offsets_open(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
+                             RelnArchive **out);
 
 /* missing.c: RELN_ERR_FORMAT, with the arrays that are there; role is "" or ", the target". */
 RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const char *name,
                              const char *role);
 
-/* Raw numbers of some rows, as files have them. */
+/* A Raw holds numbers of some rows as stored in files. */
 typedef struct Raw {
     double *input[RELN_SPEC_INPUTS];
-    double *mask, *target[RELN_SPEC_TARGETS];
+    double *mask, *weights, *target[RELN_SPEC_TARGETS];
 } Raw;
 
-/* Lifted numbers, in the dtype of the model; of sets only the points that are there. */
+/* A Lifted holds lifted numbers in the dtype of the model; for sets, only the existing points. */
 typedef struct Lifted {
     char *slot[SLOT_COUNT];
     char *target[RELN_SPEC_TARGETS]; /* (K, C) of an item; i32 for classes */
+    char *weights;                   /* NULL: all are 1 */
     int32_t *points;
+    int32_t *degrees, *from; /* edges to each point, and the points that they are from */
 } Lifted;
 
-/* Some rows of an epoch; this rank reads [first, end) of them. */
+/* A Batch holds some rows of an epoch; this rank reads [first, end) of them. */
 typedef struct Batch {
     ptrdiff_t n, first, end;
     uint64_t epoch;
 } Batch;
 
-/* The batch that the thread is reading, or has read. */
+/* An Ahead is the batch that the thread is reading, or has read. */
 typedef struct Ahead {
     RelnAside *thread; /* NULL: nothing is read ahead */
     Lifted batch;
-    ptrdiff_t room;  /* samples */
-    ptrdiff_t *rows; /* of the batch */
+    ptrdiff_t room;  /* number of samples that fit */
+    ptrdiff_t *rows; /* rows of the batch */
     Batch wanted;
-    const RelnPlan *plan; /* that it is for; NULL: there is none */
-    atomic_bool given_up; /* nobody wants it any more */
+    const RelnPlan *plan; /* plan of the batch; NULL: none */
+    atomic_bool given_up; /* the batch is no longer wanted */
     RelnStatus status;
     char message[512];
 } Ahead;
@@ -67,100 +78,149 @@ struct RelnData {
     RelnModel *m;
     RelnArena arena;
     RelnArchive *archive;
+    RelnArchive *sets;      /* the archive above, where offsets make it; NULL: none */
     RelnSequence *sequence; /* windows of recordings, whose archive is the one above; NULL: none */
     RelnDataFound found;
     RelnDataOptions options;
+    RelnLayout layout;
     size_t item; /* bytes of a number */
     ptrdiff_t piece;
-    Raw raw; /* `piece` rows */
+    Raw raw; /* room for `piece` rows */
     LiftWork work;
     double *lifted[SLOT_COUNT]; /* one sample */
     int32_t *points;            /* of every row; NULL without a mask */
     ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
+    int32_t *degrees;           /* of every point: edges to it; NULL: none are given */
+    int32_t *from; /* of every edge, by the point that it goes to: the point that it is from */
+    ptrdiff_t *first_edge; /* of every row: edges before it */
+    int largest_edges, largest_degree;
     bool resident;
     Lifted all, batch;
-    ptrdiff_t room; /* samples of the batch */
+    ptrdiff_t room; /* number of samples that fit the batch */
     Ahead ahead;
-    double waited;                     /* seconds that batches were waited for */
-    size_t row_bytes;                  /* of one sample in the file */
-    uint64_t read_bytes;               /* of the samples that batches were filled with */
+    double waited;                     /* seconds spent waiting for batches */
+    size_t row_bytes;                  /* bytes of one sample in the file */
+    uint64_t read_bytes;               /* bytes of the samples in all batches */
     double *metric[RELN_SPEC_TARGETS]; /* the identity, for errors that have no invariant length */
-    double *seen;                      /* one sample of a target as the network sees it */
+    double *asked
+        [2]; /* mask and weights of one sample, for reln_data_weights(): the thread that reads ahead has others */
+    double *seen; /* one sample of a target as the network sees it */
 };
 
-/* data.c: do windows begin somewhere else in every epoch? */
+/* data.c: returns whether windows begin at another step, or other points of a set are used, in every epoch. */
 bool reln_data_shakes(const RelnData *d);
+bool reln_data_draws(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
-/* Numbers of a target as the file has it: a class is one number. */
+/* Numbers of a target as the file has it, at all places: a class is one number. */
 ptrdiff_t reln_data_target_count(const RelnData *d, int target);
+/* Weights of one sample: one, or one for each place. */
+ptrdiff_t reln_data_weight_count(const RelnData *d);
+/* The mask of row i of d->raw; NULL: all points are there. */
+const double *reln_data_mask_of(const RelnData *d, ptrdiff_t i);
+/* The weight of a target at a place of a sample that has these weights. */
+double reln_data_weight(const RelnData *d, int target, const double *weights, int place);
 /* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
-/* Allocate memory for rows with so many places for points, and for one lifted sample. */
+/* Allocates memory for rows with so many places for points, and for one lifted sample. */
 RelnStatus reln_data_make_rows(RelnData *d, int places);
-/* Read rows of one array; an array that is not in the archive is skipped. */
+/* Reads rows of one array; an array that is not in the archive is skipped. */
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
-/* Read the masks of rows, (n, points): from the mask, from the counts, or ones. */
+/* Reads the masks of rows, (n, points): from the mask, from the counts, or ones. */
 RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask);
-/* Read rows first .. first+n-1, at most a piece, into d->raw. */
+/* Sets the mask of the first row of d->raw to points drawn from all points of sample `row`. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng);
+/* Reads rows first .. first+n-1, at most a piece, into d->raw. */
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n);
-/* Call visit() for every row, with its number and its place in d->raw. */
+/* Calls visit() for rows first .. end-1, with their number and their position in d->raw. */
 typedef RelnStatus Visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self);
-RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self);
-/* Check that every mask consists of 0 and 1 and has a point; counts into d->points and d->first. */
+RelnStatus reln_data_walk(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit, void *self);
+/* Checks that every mask consists of 0 and 1 and has a point; fills d->points and d->first. */
 RelnStatus reln_data_count_points(RelnData *d);
-/* Check that row i of d->raw is as the SPEC wants it. */
+/* Checks that row i of d->raw satisfies the SPEC. */
 RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
-/* Lift row i of d->raw into d->lifted. */
+/* Lifts row i of d->raw into d->lifted. */
 RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
+
+/* ---- edges.c --------------------------------------------------------------------------------------------------------- */
+
+/* Read and check all edges, into d->degrees, d->from and d->first_edge; points have been counted. */
+RelnStatus reln_data_read_edges(RelnData *d);
+/* Copy the edges of these rows into a batch. */
+void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, const Lifted *to);
 
 /* ---- kept.c --------------------------------------------------------------------------------------------------------- */
 
-/* Numbers that a slot takes for so many samples, all of whose points are there. */
+/* Returns the number of numbers of a slot for so many samples, if all their points exist. */
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples);
+/* Numbers that a target, or the weights, take for so many samples with `rows` points in all. */
+ptrdiff_t reln_target_room(const RelnData *d, int target, ptrdiff_t samples, ptrdiff_t rows);
+ptrdiff_t reln_weight_room(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
 /* Bytes of lifted samples with `rows` points in all, where points are a row domain. */
 double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
 RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out);
 void reln_lifted_free(const RelnData *d, Lifted *l);
-/* Copy d->lifted to sample number `sample`, with `rows` points before it. */
+/* Copies d->lifted to sample number `sample`, with `rows` points before it. */
 void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
                      int points);
-/* Copy the targets of row i of d->raw to sample number `sample`; the row has been lifted. */
+/* Copy targets and weights of row i of d->raw to sample number `sample`, with `rows` points before it; the row has been
+ * lifted. */
 RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
-                                   ptrdiff_t i);
+                                   ptrdiff_t rows, ptrdiff_t i);
 /* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
 
+/* Bind the numbers of points of a batch, and its edges. */
+RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch);
+
 /* ---- batches.c, ahead.c --------------------------------------------------------------------------------------------- */
 
 RelnStatus reln_data_check_row(const RelnData *d, ptrdiff_t row);
-/* Read the rows of this rank's samples; `to` has the points of all. given_up, unless it is NULL, ends it: RELN_ERR_STOPPED. */
+/* Reads the rows of this rank's samples; `to` has the points of all. If given_up is not NULL and becomes
+ * true, it ends with RELN_ERR_STOPPED. */
 RelnStatus reln_data_fill(RelnData *d, const Lifted *to, const Batch *batch, const ptrdiff_t *rows,
                           const atomic_bool *given_up);
-/* Put the batch that was read ahead into d->batch, if it is this one, with the status of its reading; false: it is another
- * one, or none. */
+/* Moves the batch that was read ahead into d->batch, if it is this one, with the status of its reading;
+ * returns false if it is another one, or none. */
 bool reln_ahead_take(RelnData *d, const RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                      uint64_t epoch, RelnStatus *status);
 void reln_ahead_clear(RelnData *d);
 
 /* ---- normalise.c ----------------------------------------------------------------------------------------------------- */
 
-/* Sums over the training rows, added up while the rows are read. */
+/* A Counted marks the training rows: items of `block` rows; all rows behind the last item count. */
+typedef struct Counted {
+    bool *items;
+    ptrdiff_t n_items, block;
+} Counted;
+
+/* A Sums holds sums over the training rows of one stretch of the data, added up while the rows are read. */
 typedef struct Sums {
-    bool *counts; /* rows that do */
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
     TargetSums target[RELN_SPEC_TARGETS];
     double points, samples;
 } Sums;
 
-/* Mark the rows that `options` leave for training. */
-RelnStatus reln_sums_begin(RelnData *d, Sums *sums);
-/* Add row i of d->raw, which is lifted in d->lifted. */
+/* Marks the rows that `options` leave for training; the caller frees out->items. */
+RelnStatus reln_count_training(RelnData *d, Counted *out);
+bool reln_counts(const Counted *counted, ptrdiff_t row);
+/* Adds row i of d->raw, which is lifted in d->lifted. */
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums);
-/* Compute the constants of the model from the sums. */
-void reln_sums_finish(const RelnData *d, const Sums *sums);
+/* Adds the sums of the next stretch. */
+void reln_sums_join(Sums *sums, const Sums *next);
+
+/* A Pass is the last argument of visit() in a pass over the data. */
+typedef struct Pass {
+    const Counted *counted; /* NULL: no sums */
+    Sums *sums;             /* sums of the current range of rows */
+} Pass;
+/* Visits all rows, or the rows of this rank if ranks share them, and computes the constants of the model from the sums over the
+ * marked rows; counted NULL: the constants are not changed. */
+RelnStatus reln_data_pass(RelnData *d, const Counted *counted, bool share, Visit *visit);
+/* Computes the constants of the model from the sums. */
+RelnStatus reln_sums_finish(const RelnData *d, const Sums *sums);
 
 #endif

@@ -18,7 +18,7 @@ static RelnStatus check_number(RelnCtx *ctx, const char *name, ptrdiff_t row, do
                      row, x, MOST_FOLDS - 1);
 }
 
-/* Read an array of fold numbers, one for each row; the caller frees it. */
+/* Reads an array of fold numbers, one for each row; the caller frees it. */
 static RelnStatus read_folds(RelnCtx *ctx, RelnArchive *archive, const char *name, ptrdiff_t *count,
                              double **out)
 {
@@ -68,7 +68,7 @@ RelnStatus reln_data_folds(RelnCtx *ctx, RelnArchive *archive, const char *array
 
 /* ---- dividing ----------------------------------------------------------------------------------------------------------- */
 
-/* Both parts in rising order, validation first. */
+/* Writes both parts in ascending order, validation first. */
 static void arrange(ptrdiff_t count, const bool *chosen, ptrdiff_t *rows, ptrdiff_t *n)
 {
     ptrdiff_t at = 0;
@@ -147,4 +147,48 @@ RelnStatus reln_data_divide(RelnData *d, const RelnFold *fold, double share, uin
                            "fold %d has %td of %td samples; wanted some, and others to train on",
                            fold->number, *n, count);
     return status;
+}
+
+/* ---- by number ---------------------------------------------------------------------------------------------------------- */
+
+enum { BY_BLOCKS = 1 << 20 }; /* from this number of samples on, blocks are divided instead of samples */
+
+static RelnStatus split_blocks(const RelnData *d, double share, uint64_t seed, RelnParting *s)
+{
+    ptrdiff_t n = 0;
+
+    s->block = RELN_SHUFFLE_BLOCK;
+    s->n_items = d->found.count / s->block;
+    s->items = reln_alloc_raw(d->ctx, (size_t)s->n_items, sizeof *s->items);
+    if (!s->items)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(reln_data_split(d->ctx, s->n_items, share, seed, s->items, &n));
+    s->n_validation = n * s->block;
+    s->n_train = d->found.count - s->n_validation;
+    return RELN_OK;
+}
+
+RelnStatus reln_parting_make(RelnData *d, const RelnFold *fold, double share, uint64_t seed,
+                             bool blocks, RelnParting *out)
+{
+    *out = (RelnParting){.block = 1, .n_items = d->found.count};
+    if (blocks && d->found.count > BY_BLOCKS && !d->sequence && fold->count == 0 && !fold->array[0])
+        return split_blocks(d, share, seed, out);
+    out->items = reln_alloc_raw(d->ctx, (size_t)out->n_items, sizeof *out->items);
+    if (!out->items)
+        return RELN_ERR_NOMEM;
+    RELN_TRY(reln_data_divide(d, fold, share, seed, out->items, &out->n_validation, &out->n_train));
+    out->n_items = out->n_validation + out->n_train;
+    return RELN_OK;
+}
+
+void reln_parting_clear(RelnCtx *ctx, RelnParting *split)
+{
+    reln_free(ctx, split->items);
+    *split = (RelnParting){0};
+}
+
+ptrdiff_t reln_parting_row(const RelnParting *s, ptrdiff_t i)
+{
+    return i < s->n_items * s->block ? s->items[i / s->block] * s->block + i % s->block : i;
 }

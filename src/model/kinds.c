@@ -1,4 +1,5 @@
-/* kinds.c -- the table of kinds of inputs and targets: extents, checks, the action of the symmetry, random ones. */
+/* kinds.c -- the table of kinds of inputs and targets: extents, checks, the action of the symmetry, random
+ * values. */
 #include "model/kinds.h"
 
 #include <math.h>
@@ -19,8 +20,8 @@ static RelnStatus fits_element(const RelnModel *m, const char *name)
                      reln_group_name(m->symmetry));
 }
 
-/* Does the symmetry act on four-momenta? It must keep one time and three places; an mlp promises nothing, and accepts
- * any. */
+/* Checks that the symmetry acts on four-momenta: it must keep a metric of one time and three space
+ * dimensions. An mlp promises nothing and accepts any symmetry. */
 static RelnStatus fits_fourvector(const RelnModel *m, const char *name)
 {
     double metric[RELN_ALGEBRA_MAX_N];
@@ -35,7 +36,7 @@ static RelnStatus fits_fourvector(const RelnModel *m, const char *name)
         name, reln_group_name(m->symmetry));
 }
 
-/* Does the symmetry act on quaternions? g R is an attitude only when g is a rotation of space. */
+/* Checks that the symmetry acts on quaternions: g R is an attitude only if g is a rotation of space. */
 static RelnStatus fits_quaternion(const RelnModel *m, const char *name)
 {
     if (reln_model_hat_fits(m))
@@ -78,7 +79,7 @@ static RelnStatus check_covariance(RelnCtx *ctx, int n, const char *name, ptrdif
     return RELN_OK;
 }
 
-/* Check that a quaternion has length 1, up to the rounding of single precision. */
+/* Checks that a quaternion has length 1, up to the rounding of single precision. */
 static RelnStatus check_quaternion(RelnCtx *ctx, int n, const char *name, ptrdiff_t row,
                                    const double *q)
 {
@@ -167,7 +168,7 @@ static RelnStatus act_covariance(const RelnModel *m, const Frame *f, double *s)
     return RELN_OK;
 }
 
-/* Act on coordinates: form the matrix, conjugate it, and take its coordinates. */
+/* Acts on coordinates: forms the matrix, conjugates it, and computes its coordinates. */
 static RelnStatus act_element(const RelnModel *m, const Frame *f, double *x)
 {
     double *matrix = reln_alloc(m->ctx, (size_t)(m->n * m->n), sizeof *matrix);
@@ -181,7 +182,8 @@ static RelnStatus act_element(const RelnModel *m, const Frame *f, double *x)
     return RELN_OK;
 }
 
-/* R(q) -> g R(q); of the two quaternions of the result, either will do. A point that is masked out has none. */
+/* R(q) -> g R(q); either of the two quaternions of the result is fine. A masked-out point has no attitude and
+ * is skipped. */
 static RelnStatus act_quaternion(const RelnModel *m, const Frame *f, double *q)
 {
     const double length = reln_mat_norm(4, q);
@@ -195,7 +197,7 @@ static RelnStatus act_quaternion(const RelnModel *m, const Frame *f, double *q)
     return RELN_OK;
 }
 
-/* ---- random ones ------------------------------------------------------------------------------------------------- */
+/* ---- random values ---------------------------------------------------------------------------------------------------- */
 
 /* L L^T + 0.1, whose entries are about 1 for every n. */
 static void draw_covariance(RelnRng *rng, int n, double *s)
@@ -262,7 +264,7 @@ static void draw_quaternion(RelnRng *rng, int n, double *q)
          .lift = reln_plan_vector, .act = act_quaternion, .check = check_quaternion,               \
          .draw = draw_quaternion, .mend = unit)
 
-/* KIND(enum, word, the kind of one of its things) */
+/* KIND(enum, word, the kind of one value of the target) */
 #define TARGET_KINDS(KIND)                                                                         \
     KIND(RELN_TARGET_SCALAR, "scalar", .as = RELN_AS_SCALAR)                                       \
     KIND(RELN_TARGET_CLASS, "class", .as = RELN_AS_SCALAR)                                         \
@@ -279,7 +281,8 @@ static const TargetKind targets[] = {TARGET_KINDS(KIND_ENTRY)};
 const char *const reln_input_words[] = {INPUT_KINDS(KIND_WORD) NULL};
 const char *const reln_target_words[] = {TARGET_KINDS(KIND_WORD) NULL};
 
-/* The entry of a kind. The switch has no default, so an enumerator without an entry does not compile. */
+/* Returns the entry of a kind. The switch has no default, so an enumerator without an entry does not
+ * compile. */
 const InputKind *reln_input_kind(RelnAs as)
 {
     switch (as) {

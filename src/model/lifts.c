@@ -10,8 +10,8 @@
 
 /* ---- linear maps -------------------------------------------------------------------------------------------------- */
 
-/* Compute the matrix (K, raw) of a lift from the images (size, size) of the input's `raw` basis vectors, and the
- * largest distance of an image from the features. */
+/* Computes the matrix (K, raw) of a lift from the images (size, size) of the input's `raw` basis vectors, and
+ * the largest distance of an image from the features. */
 static RelnStatus map_of(RelnModel *m, Lift *lift, int raw, int size, const double *images,
                          double *outside)
 {
@@ -59,7 +59,8 @@ static RelnStatus check(RelnModel *m, const char *name, const char *lift, const 
 
 /* ---- matrices and elements ------------------------------------------------------------------------------------------ */
 
-/* Plan the lift of matrices. Where features hold only some matrices, each matrix is checked when it is lifted. */
+/* Plans the lift of matrices. If features hold only some matrices, each matrix is checked when it is
+ * lifted. */
 RelnStatus reln_plan_matrix(RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
     double *all, outside;
@@ -94,7 +95,8 @@ static const char vector_hint[] =
     "a group that keeps lengths (so:n, o:n, so:p,q, lorentz), or covariances with reference: mean "
     "beside it";
 
-/* The images of vectors: embedded where features are larger than the symmetry's matrices, by hat otherwise. */
+/* Computes the images of vectors: embedded if features are larger than the symmetry's matrices, by hat
+ * otherwise. */
 static RelnStatus vector_images(RelnModel *m, const char *name, bool embedded, double **images)
 {
     const int n = m->n, size = embedded ? n + 1 : n;
@@ -133,7 +135,7 @@ static RelnStatus lift_vectors(RelnModel *m, const char *name, Lift *lift)
                  embedded ? vector_hint : "rotations (so:3), or features: gl:4");
 }
 
-/* v w^T Sbar^-1 for all v, w of the input at one point. */
+/* Computes v w^T Sbar^-1 for all v, w of the input at one point. */
 static RelnStatus pairs(const RelnModel *m, const LiftWork *w, int count, const double *v,
                         double *out)
 {
@@ -159,8 +161,8 @@ static RelnStatus lift_pairs(RelnModel *m, const RelnSpecInput *in, Lift *lift)
     return RELN_OK;
 }
 
-/* Plan the lift of vectors. Vector Neurons take vectors as they are; relative to covariances vectors are lifted in
- * pairs. */
+/* Plans the lift of vectors. Vector Neurons use vectors unchanged; with a reference covariance, vectors are
+ * lifted in pairs. */
 RelnStatus reln_plan_vector(RelnModel *m, const RelnSpecInput *in, Lift *lift)
 {
     double *map;
@@ -204,7 +206,7 @@ void reln_before_covariance(const RelnModel *m, const RelnSpecInput *in, Lift *l
         lift->prepare = logs;
 }
 
-/* The number of covariances in one sample; a set of points counts as two. */
+/* Returns the number of covariances in one sample; a set of points counts as two. */
 static int n_covariances(const RelnModel *m)
 {
     int count = 0;
@@ -235,7 +237,7 @@ RelnStatus reln_plan_covariance(RelnModel *m, const RelnSpecInput *in, Lift *lif
 
 /* ---- attitudes ------------------------------------------------------------------------------------------------------- */
 
-/* The three columns of each rotation matrix, which are vectors. */
+/* Writes the three columns of each rotation matrix, which are vectors. */
 static RelnStatus columns(const RelnModel *m, const LiftWork *w, int count, const double *q,
                           double *out)
 {

@@ -1,4 +1,4 @@
-/* missing.c -- the message about an array that is missing, which lists the arrays of the file. */
+/* missing.c -- writes the message about a missing array, which lists the arrays of the file. */
 #include <stdio.h>
 
 #include "model/data.h"

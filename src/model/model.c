@@ -1,4 +1,4 @@
-/* model.c -- a model from a SPEC, and from its own description. */
+/* model.c -- creates a model from a SPEC, or from the description in a model file. */
 #include "model/model.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 /* ---- widths ------------------------------------------------------------------------------------------------------- */
 
-/* Parameters of the network with that width, built in a store that is thrown away. */
+/* Counts the parameters of the network with a given width, built in a temporary store. */
 static RelnStatus count_parameters(RelnModel *m, int width, double *count)
 {
     RelnModelGraph net = {0};
@@ -26,9 +26,9 @@ static RelnStatus count_parameters(RelnModel *m, int width, double *count)
     return status;
 }
 
-/* Find the width that has the wanted number of parameters. Every matrix of weights has sides that are linear in the
- * width u w, so the count is a w^2 + b w + c: three networks give a, b, c. The unit u is 1; in structured networks, where
- * some sides are a share of the width, it is one that all shares divide. */
+/* Finds the width that gives the wanted number of parameters. The sides of every weight matrix are linear in
+ * the width u w, so the count is a w^2 + b w + c: three networks give a, b, c. The unit u is 1; in structured
+ * networks, where some sides are a fraction of the width, u is divisible by all denominators. */
 static RelnStatus find_width(RelnModel *m)
 {
     const double wanted = m->spec.model.parameters;
@@ -53,9 +53,9 @@ static RelnStatus find_width(RelnModel *m)
     return RELN_OK;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------------ */
+/* ---- creating a model ------------------------------------------------------------------------------------------------ */
 
-/* Build the network once, which reports errors early and puts the weights into the store. */
+/* Builds the network once, which reports errors early and puts the weights into the store. */
 static RelnStatus fill_store(RelnModel *m)
 {
     RelnModelGraph net;
@@ -66,7 +66,7 @@ static RelnStatus fill_store(RelnModel *m)
     return RELN_OK;
 }
 
-/* Numbers of an input or a target of one sample: so many that no product of extents overflows. */
+/* Limit on the numbers of an input or a target of one sample, below which no product of extents overflows. */
 enum { MOST_NUMBERS = 1 << 24 };
 
 static RelnStatus check_count(const RelnModel *m, const char *name, double count)
@@ -91,10 +91,11 @@ static RelnStatus check_shape(const RelnModel *m, int input, int points)
                      in->name, s->points, s->channels, s->size, in->points ? points : 0, size);
 }
 
-/* Check the shapes: all sets of points have the same number of places. */
+/* Checks the shapes: all sets of points have the same number of places. */
 static RelnStatus check_shapes(const RelnModel *m)
 {
     int points = 0;
+    double places;
 
     for (int i = 0; i < m->spec.n_inputs; i++)
         points = m->spec.input[i].points && points == 0 ? m->shapes.input[i].points : points;
@@ -103,6 +104,7 @@ static RelnStatus check_shapes(const RelnModel *m)
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(
             check_count(m, m->spec.input[i].name, (double)reln_input_count(&m->shapes.input[i])));
+    places = points;
     for (int t = 0; t < m->spec.n_targets; t++) {
         if (m->shapes.target_channels[t] < 1)
             return reln_fail(m->ctx, RELN_ERR_SHAPE,
@@ -110,7 +112,8 @@ static RelnStatus check_shapes(const RelnModel *m)
                              m->spec.target[t].name);
         RELN_TRY(check_count(m, m->spec.target[t].name,
                              (double)m->shapes.target_channels[t] * reln_model_target_size(m, t) *
-                                 reln_spec_quantiles(&m->spec.target[t])));
+                                 reln_spec_quantiles(&m->spec.target[t]) *
+                                 (m->spec.target[t].points ? places : 1)));
     }
     return RELN_OK;
 }
@@ -261,7 +264,7 @@ RelnStatus reln_model_probe(RelnCtx *ctx, const RelnSpec *spec, int *n, int *dim
     return status;
 }
 
-/* ---- asking it ------------------------------------------------------------------------------------------------------- */
+/* ---- reading its parts ----------------------------------------------------------------------------------------------- */
 
 const RelnSpec *reln_model_spec(const RelnModel *m)
 {
@@ -395,7 +398,7 @@ static void describe_shapes(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
     }
 }
 
-/* One target is a map, as files of all versions have it; several are a list of them. */
+/* One target is written as a map, as in files of all versions; several are written as a list of maps. */
 static void describe_targets(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
 {
     const bool several = m->spec.n_targets > 1;
@@ -437,7 +440,7 @@ RelnDocNode *reln_model_describe(const RelnModel *m, RelnDoc *doc)
     return map;
 }
 
-/* ---- and back ------------------------------------------------------------------------------------------------------------------ */
+/* ---- from the description --------------------------------------------------------------------------------------------- */
 
 static RelnStatus read_number(const Reader *r, const RelnDocNode *map, const char *key, double low,
                               double high, double *out)
@@ -492,7 +495,7 @@ static RelnStatus read_targets(const Reader *r, const RelnDocNode *map, RelnMode
         return read_target(r, item ? item : map, m, 0);
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_targets)
         return reln_keys_fail(r, list ? list : map,
-                              "the model's description has not a shape for each of %d targets",
+                              "the model's description does not have a shape for each of %d targets",
                               m->spec.n_targets);
     for (item = list->first; item; item = item->next, t++)
         RELN_TRY(read_target(r, item, m, t));
@@ -506,7 +509,7 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
 
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_inputs)
         return reln_keys_fail(r, list ? list : map,
-                              "the model's description has not a shape for each of %d inputs",
+                              "the model's description does not have a shape for each of %d inputs",
                               m->spec.n_inputs);
     for (item = list->first; item; item = item->next, i++)
         RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
@@ -525,7 +528,7 @@ static RelnStatus read_basis(const Reader *r, const RelnDocNode *map, RelnModel 
     RELN_TRY(read_int(r, basis ? basis : map, "dim", 1, RELN_ALGEBRA_MAX_DIM, &m->basis_dim));
     RELN_TRY(read_int(r, basis, "n", 1, RELN_ALGEBRA_MAX_N, &m->n));
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->basis_dim * m->n * m->n)
-        return reln_keys_fail(r, basis, "the model's description has not %d values of its basis",
+        return reln_keys_fail(r, basis, "the model's description does not have %d values of its basis",
                               m->basis_dim * m->n * m->n);
     m->basis = reln_arena_alloc(&m->arena, (size_t)list->count, sizeof *m->basis);
     if (!m->basis)

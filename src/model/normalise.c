@@ -1,12 +1,15 @@
-/* normalise.c -- chooses rows for validation and training, and finds the model's constants on the training rows. */
+/* normalise.c -- divides rows into validation and training, and computes the model's constants on the
+ * training rows. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "kit/comm.h"
 #include "model/data.h"
 
-#define UNITS 100.0    /* a factor by which units differ, and data of one kind hardly do */
-enum { LOOKED = 256 }; /* samples that are compared with those of training */
+#define UNITS                                                                                      \
+    100.0 /* inputs that differ from training by this factor are probably in other units */
+enum { LOOKED = 256 }; /* samples that are compared with the training data */
 
 /* ---- splitting ---------------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +39,7 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
 
 /* ---- sums --------------------------------------------------------------------------------------------------------------- */
 
-/* Add the squares of an input's channels in its slot. */
+/* Adds the squares of an input's channels in its slot. */
 static void add_input(const RelnData *d, int input, int points, Sums *sums)
 {
     const Lift *lift = &d->m->lift[input];
@@ -52,74 +55,169 @@ static void add_input(const RelnData *d, int input, int points, Sums *sums)
     sums->numbers[input] += (double)(items * lift->channels);
 }
 
+/* Add the numbers of a target at all places that are there. */
+static RelnStatus add_target(const RelnData *d, int target, ptrdiff_t i, Sums *sums)
+{
+    const RelnTargetLayout *l = &d->layout.target[target];
+    const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
+    const double *mask = reln_data_mask_of(d, i);
+    const double *w = d->raw.weights + i * reln_data_weight_count(d);
+
+    for (int p = 0; p < l->places; p++)
+        if (!d->m->spec.target[target].points || mask[p] != 0)
+            RELN_TRY(reln_target_sums_add(d->m, &d->work, target, t + p * l->truth,
+                                          reln_data_weight(d, target, w, p),
+                                          &sums->target[target]));
+    return RELN_OK;
+}
+
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
 {
-    if (!sums->counts[row])
-        return RELN_OK;
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         add_input(d, in, reln_data_points(d, row), sums);
     sums->points += reln_data_points(d, row);
     sums->samples += 1;
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(reln_target_sums_add(d->m, &d->work, t,
-                                          d->raw.target[t] + i * reln_data_target_count(d, t),
-                                          &sums->target[t]));
+            RELN_TRY(add_target(d, t, i, sums));
     return RELN_OK;
 }
 
-/* The root of a mean square; 1 where all numbers are 0. */
+/* Returns the root of a mean square; 1 if all numbers are 0. */
 static double root(double square, double numbers)
 {
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
 }
 
-void reln_sums_finish(const RelnData *d, const Sums *s)
+RelnStatus reln_sums_finish(const RelnData *d, const Sums *s)
 {
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->found.weights >= 0 && !(s->target[t].numbers > 0))
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "%s: no sample of training has a weight above 0; wanted one",
+                             d->m->spec.weights);
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         d->m->constants.scale[i] = root(s->square[i], s->numbers[i]);
     if (s->points > 0)
         d->m->constants.points = s->points / s->samples;
     for (int t = 0; t < d->m->spec.n_targets; t++)
         reln_target_sums_finish(d->m, t, &s->target[t]);
+    return RELN_OK;
 }
 
-static RelnStatus mark(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, Sums *sums)
+void reln_sums_join(Sums *sums, const Sums *next)
 {
-    *sums = (Sums){.counts = reln_alloc(d->ctx, (size_t)d->found.count, sizeof *sums->counts)};
-    for (ptrdiff_t i = 0; sums->counts && i < n; i++)
-        sums->counts[rows[i]] = true;
-    return sums->counts ? RELN_OK : RELN_ERR_NOMEM;
+    for (int i = 0; i < RELN_SPEC_INPUTS; i++) {
+        sums->square[i] += next->square[i];
+        sums->numbers[i] += next->numbers[i];
+    }
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++) {
+        sums->target[t].sum += next->target[t].sum;
+        sums->target[t].square += next->target[t].square;
+        sums->target[t].numbers += next->target[t].numbers;
+        for (int c = 0; c < RELN_SPEC_WEIGHTS; c++)
+            sums->target[t].members[c] += next->target[t].members[c];
+    }
+    sums->points += next->points;
+    sums->samples += next->samples;
 }
 
-RelnStatus reln_sums_begin(RelnData *d, Sums *sums)
+/* ---- rows that count ---------------------------------------------------------------------------------------------------- */
+
+bool reln_counts(const Counted *c, ptrdiff_t row)
 {
-    const ptrdiff_t count = d->found.count;
-    ptrdiff_t *rows = reln_alloc(d->ctx, (size_t)count, sizeof *rows), n = 0, left = 0;
-    RelnStatus status = rows ? RELN_OK : RELN_ERR_NOMEM;
+    return row >= c->n_items * c->block || c->items[row / c->block];
+}
+
+static RelnStatus mark(const RelnData *d, ptrdiff_t n_items, ptrdiff_t block, ptrdiff_t n,
+                       const ptrdiff_t *items, Counted *out)
+{
+    *out = (Counted){reln_alloc(d->ctx, (size_t)n_items, sizeof *out->items), n_items, block};
+    for (ptrdiff_t i = 0; out->items && i < n; i++)
+        out->items[items[i]] = true;
+    return out->items ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+RelnStatus reln_count_training(RelnData *d, Counted *out)
+{
+    RelnParting parting;
+    RelnStatus status = reln_parting_make(d, &d->options.fold, d->options.validation,
+                                          d->options.seed, d->options.blocks, &parting);
+    const ptrdiff_t first = status == RELN_OK ? parting.n_validation / parting.block : 0;
+
+    *out = (Counted){0};
+    if (status == RELN_OK)
+        status = mark(d, d->found.count / parting.block, parting.block, parting.n_items - first,
+                      parting.items + first, out);
+    reln_parting_clear(d->ctx, &parting);
+    return status;
+}
+
+/* ---- the pass ----------------------------------------------------------------------------------------------------------- */
+
+/* Ranges of a fixed length have separate sums, which are added in order: the bits do not depend on which rank
+ * has read which range. */
+enum { STRETCH = 1 << 16 };
+
+static RelnStatus walk_stretches(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit,
+                                 Pass *pass, Sums *each)
+{
+    for (ptrdiff_t s = first; s < end; s++) {
+        const ptrdiff_t begin = s * STRETCH, left = d->found.count - begin;
+
+        pass->sums = each ? &each[s] : NULL;
+        RELN_TRY(reln_data_walk(d, begin, begin + (left < STRETCH ? left : STRETCH), visit, pass));
+    }
+    return RELN_OK;
+}
+
+/* Collects the sums of all ranges on every rank. */
+static RelnStatus share_sums(const RelnComm *comm, RelnCtx *ctx, RelnStatus status, ptrdiff_t n,
+                             Sums *each, size_t *begin)
+{
+    RELN_TRY(reln_comm_agree(comm, ctx, status));
+    for (int r = 0; r <= reln_comm_size(comm); r++)
+        begin[r] = (size_t)reln_comm_part(comm, n, r) * sizeof *each;
+    return reln_comm_gather(comm, ctx, each, begin);
+}
+
+RelnStatus reln_data_pass(RelnData *d, const Counted *counted, bool share, Visit *visit)
+{
+    const RelnComm *comm = share ? d->options.comm : NULL;
+    const int rank = reln_comm_rank(comm);
+    const ptrdiff_t n = (d->found.count + STRETCH - 1) / STRETCH;
+    Pass pass = {.counted = counted};
+    Sums *each = reln_alloc(d->ctx, counted ? (size_t)n : 0, sizeof *each);
+    size_t *begin = reln_alloc(d->ctx, (size_t)reln_comm_size(comm) + 1, sizeof *begin);
+    RelnStatus status = each && begin ? RELN_OK : RELN_ERR_NOMEM;
 
     if (status == RELN_OK)
-        status = reln_data_divide(d, &d->options.fold, d->options.validation, d->options.seed, rows,
-                                  &n, &left);
-    if (status == RELN_OK)
-        status = mark(d, left, rows + n, sums);
-    reln_free(d->ctx, rows);
+        status = walk_stretches(d, reln_comm_part(comm, n, rank), reln_comm_part(comm, n, rank + 1),
+                                visit, &pass, counted ? each : NULL);
+    if (counted)
+        status = share_sums(comm, d->ctx, status, n, each, begin);
+    for (ptrdiff_t s = 1; counted && status == RELN_OK && s < n; s++)
+        reln_sums_join(&each[0], &each[s]);
+    if (counted && status == RELN_OK)
+        status = reln_sums_finish(d, &each[0]);
+    reln_free(d->ctx, begin);
+    reln_free(d->ctx, each);
     return status;
 }
 
 static RelnStatus visit_add(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
 {
-    Sums *sums = self;
+    const Pass *pass = self;
 
-    if (!sums->counts[row])
+    if (!reln_counts(pass->counted, row))
         return RELN_OK;
     RELN_TRY(reln_data_lift(d, row, i));
-    return reln_sums_add(d, row, i, sums);
+    return reln_sums_add(d, row, i, pass->sums);
 }
 
 /* ---- units --------------------------------------------------------------------------------------------------------------- */
 
-/* Write a note where an input is as large as if it were in other units. */
+/* Writes a note if an input is so large or small that it is probably in other units. */
 static void compare(const RelnData *d, int input, double size)
 {
     const double factor = size / d->m->constants.scale[input];
@@ -154,13 +252,11 @@ RelnStatus reln_data_compare(RelnData *d)
 
 RelnStatus reln_data_normalise(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows)
 {
-    Sums sums;
-    RelnStatus status = mark(d, n, rows, &sums);
+    Counted counted;
+    RelnStatus status = mark(d, d->found.count, 1, n, rows, &counted);
 
     if (status == RELN_OK)
-        status = reln_data_walk(d, visit_add, &sums);
-    if (status == RELN_OK)
-        reln_sums_finish(d, &sums);
-    reln_free(d->ctx, sums.counts);
+        status = reln_data_pass(d, &counted, false, visit_add);
+    reln_free(d->ctx, counted.items);
     return status;
 }

@@ -1,4 +1,4 @@
-/* override.c -- keys of a SPEC from a command line: "train.lr=1e-3", "inputs.0.as=vector". */
+/* override.c -- sets keys of a SPEC from a command line: "train.lr=1e-3", "inputs.0.as=vector". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { LONGEST = 512 };
 
-/* Pairs of keys that exclude each other: the key given last counts. */
+/* Pairs of keys that exclude each other: the one given last wins. */
 static const char *const rivals[][2] = {{"epochs", "steps"}, {"width", "parameters"}};
 
 static const char *rival_of(const char *key)
@@ -35,7 +35,7 @@ static void remove_item(RelnDocNode *map, const char *key)
     }
 }
 
-/* The item of a map by its name, of a list by its number from 0; NULL: there is none. */
+/* Returns the item of a map by its name, of a list by its number from 0; NULL: there is none. */
 static RelnDocNode *item_of(RelnDocNode *node, const char *name)
 {
     const bool list = node->kind == RELN_DOC_LIST;
@@ -58,7 +58,7 @@ static void forget_lines(RelnDocNode *node)
         forget_lines(item);
 }
 
-/* Replace an item's value; its name and its neighbours stay. */
+/* Replaces an item's value; its name and its position stay. */
 static void replace(RelnDocNode *item, const RelnDocNode *value)
 {
     RelnDocNode *next = item->next;
@@ -69,7 +69,7 @@ static void replace(RelnDocNode *item, const RelnDocNode *value)
     item->key = key;
 }
 
-/* Set the key at a path. Missing keys and maps are made; reading the SPEC later reports an unknown key. */
+/* Sets the key at a path. Missing keys and maps are made; reading the SPEC later reports an unknown key. */
 static RelnStatus put(RelnCtx *ctx, RelnDoc *doc, RelnDocNode *node, char *path, const char *set,
                       RelnDocNode *value)
 {
@@ -103,7 +103,7 @@ static RelnStatus put(RelnCtx *ctx, RelnDoc *doc, RelnDocNode *node, char *path,
     return RELN_OK;
 }
 
-/* Put one key into a tree. */
+/* Sets one key of a tree. */
 static RelnStatus put_text(RelnCtx *ctx, RelnDoc *doc, RelnDocNode *root, const char *set)
 {
     const char *sign = strchr(set, '=');
@@ -125,8 +125,8 @@ static RelnStatus put_text(RelnCtx *ctx, RelnDoc *doc, RelnDocNode *root, const 
     return put(ctx, doc, root, path, set, value);
 }
 
-/* Check a setting by itself, so that a message names the setting and not a line of a file. Items of lists can only be
- * checked with their list. */
+/* Checks a setting separately, so that a message names the setting and not a line of a file. Items of lists
+ * can only be checked with their list. */
 static RelnStatus check_alone(RelnCtx *ctx, const char *set)
 {
     char what[LONGEST];

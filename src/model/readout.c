@@ -1,4 +1,4 @@
-/* readout.c -- from the features of a network to its targets, and the loss of targets. */
+/* readout.c -- computes the targets from the features of a network, and their losses. */
 #include "graph/op.h"
 #include "model/build.h"
 #include "model/kinds.h"
@@ -6,8 +6,8 @@
 
 /* ---- read-outs ------------------------------------------------------------------------------------------------------------------ */
 
-/* What the network gives for one target: its value in units of its deviation, and the logarithm of its variance (NULL:
- * none). */
+/* A Read is the output for one target: its value in units of its standard deviation, and the logarithm of its
+ * variance (NULL: none). */
 typedef struct Read {
     RelnNode *value, *spread;
 } Read;
@@ -17,12 +17,18 @@ static const RelnSpecTarget *spec_of(const Build *b)
     return &b->m->spec.target[b->target];
 }
 
+/* A value of the sample for the items of the target that is being built. */
+static RelnNode *brought(Build *b, RelnNode *x)
+{
+    return x && spec_of(b)->points ? reln_build_spread(b, x) : x;
+}
+
 static int channels_of(const Build *b)
 {
     return b->m->shapes.target_channels[b->target];
 }
 
-/* A name of the target that is being built: "head", "head2", "head3". */
+/* Returns a name for the target that is being built: "head", "head2", "head3". */
 static Name own(const Build *b, const char *name)
 {
     Name out;
@@ -39,15 +45,16 @@ static RelnMlp head_of(const Build *b, int channels)
                      s->activation};
 }
 
-/* Invariant numbers, by an mlp of all invariants. */
+/* Computes invariant numbers by an mlp of all invariants. */
 static RelnNode *read_invariants(Build *b, RelnFeatures f, const char *name, int channels)
 {
     const RelnMlp head = head_of(b, channels);
+    const bool points = spec_of(b)->points;
     RelnNode *s = reln_build_invariants(b, f);
 
-    if (!b->tapped) /* all targets and variances see the same invariants */
-        reln_build_tap(b, reln_build_name("invariants"), s);
-    b->tapped = true;
+    if (!b->tapped[points]) /* all targets and variances see the same invariants */
+        reln_build_tap(b, reln_build_name(points ? "invariants of points" : "invariants"), s);
+    b->tapped[points] = true;
     return reln_nn_mlp(&b->net, own(b, name).text, reln_build_dropped(b, s), &head);
 }
 
@@ -56,7 +63,7 @@ static RelnNode *plus(Build *b, RelnNode *x, RelnNode *y)
     return x ? reln_add(b->g, x, y) : y;
 }
 
-/* Vectors from features: every equivariant map, each with its own mixing of channels. */
+/* Computes vectors from features: every equivariant map, each with a separate mixing of channels. */
 static RelnNode *vectors_of_features(Build *b, RelnNode *x)
 {
     const RelnModel *m = b->m;
@@ -87,7 +94,7 @@ static const RelnTensor3 *times_vector(Build *b, RelnTensor3 *t, RelnEntry *entr
     return t;
 }
 
-/* sum_j X_j v_j over the sample's own vectors, X_j mixed from all channels. */
+/* sum_j X_j v_j over the sample's vectors; each X_j is mixed from all channels. */
 static RelnNode *times_vectors(Build *b, const RelnTensor3 *t, RelnNode *x, RelnNode *v)
 {
     RelnNode *sum = NULL;
@@ -111,7 +118,7 @@ static RelnNode *vectors_of_vectors(Build *b, RelnNode *x)
 
     if (b->m->slots[SLOT_V].c == 0)
         return NULL;
-    v = reln_build_input(b, SLOT_V);
+    v = brought(b, reln_build_input(b, SLOT_V));
     entries = reln_build_scratch(b, n * n, sizeof *entries);
     if (!entries)
         return NULL;
@@ -134,7 +141,7 @@ static RelnNode *read_vector(Build *b, RelnFeatures f)
     return x && own ? reln_add(b->g, x, own) : x ? x : own;
 }
 
-/* From coordinates to the first n x n block of the matrix that they stand for. */
+/* Converts coordinates to the first n x n block of their matrix. */
 static RelnNode *block_of(Build *b, RelnNode *x)
 {
     const RelnModel *m = b->m;
@@ -165,7 +172,7 @@ static RelnNode *read_matrix(Build *b, RelnFeatures f)
     return block_of(b, f.x);
 }
 
-/* ---- matrices that are symmetric ------------------------------------------------------------------------------------- */
+/* ---- symmetric matrices ----------------------------------------------------------------------------------------------- */
 
 /* Z = x y with a sparse constant: entries (row of x, row of y, row of z). */
 static RelnNode *joined(Build *b, int kx, int ky, int kz, int count, const RelnEntry *entries,
@@ -178,7 +185,7 @@ static RelnNode *joined(Build *b, int kx, int ky, int kz, int count, const RelnE
     return reln_contract(b->g, &t, x, y, rep);
 }
 
-/* The product of two n x n matrices, the second one transposed where `turned`. */
+/* The product of two n x n matrices; the second one is transposed if `turned`. */
 static RelnNode *product(Build *b, RelnNode *x, RelnNode *y, bool turned, const RelnRep *rep)
 {
     const int n = b->m->n;
@@ -193,7 +200,7 @@ static RelnNode *product(Build *b, RelnNode *x, RelnNode *y, bool turned, const 
     return entries ? joined(b, n * n, n * n, n * n, count, entries, x, y, rep) : NULL;
 }
 
-/* v w^T, which is a matrix under conjugation where vectors are their own duals. */
+/* v w^T, which transforms by conjugation if the vector rep is its own dual. */
 static RelnNode *outer(Build *b, RelnNode *v, RelnNode *w)
 {
     const int n = b->m->n;
@@ -210,7 +217,8 @@ static RelnNode *mixed(Build *b, const char *name, const char *part, RelnNode *x
                           channels_of(b));
 }
 
-/* Matrices X -> g X g^-1 from features: a linear map, and a product of two, because features may be antisymmetric. */
+/* Matrices X -> g X g^-1 from features: a linear map plus a product of two, because the features may be
+ * antisymmetric. */
 static RelnNode *matrices(Build *b, const char *name, RelnNode *x)
 {
     RelnNode *left = mixed(b, name, "left", x), *right = mixed(b, name, "right", x);
@@ -224,10 +232,16 @@ static RelnNode *matrices(Build *b, const char *name, RelnNode *x)
 
 static RelnNode *reference(Build *b)
 {
-    return reln_build_input(b, SLOT_REFERENCE);
+    return brought(b, reln_build_input(b, SLOT_REFERENCE));
 }
 
-/* The part of X that is symmetric with respect to the reference: (X + Sbar X^T Sbar^-1) / 2; without one, (X + X^T) / 2. */
+static RelnNode *precision(Build *b)
+{
+    return brought(b, reln_build_input(b, SLOT_PRECISION));
+}
+
+/* The part of X that is symmetric with respect to the reference: (X + Sbar X^T Sbar^-1) / 2; without a
+ * reference, (X + X^T) / 2. */
 static RelnNode *symmetric(Build *b, RelnNode *x)
 {
     const int n = b->m->n;
@@ -240,7 +254,7 @@ static RelnNode *symmetric(Build *b, RelnNode *x)
     if (reln_model_needs_reference(b->m)) {
         both = reln_rep_product(b->m->vector, b->m->vector);
         turned = product(b, reference(b), x, true, both);
-        turned = product(b, turned, reln_build_input(b, SLOT_PRECISION), false, rep);
+        turned = product(b, turned, precision(b), false, rep);
         return reln_scale(b->g, reln_add(b->g, x, turned), 0.5);
     }
     for (int i = 0; i < n * n; i++) {
@@ -272,15 +286,15 @@ static RelnNode *trace(Build *b, RelnNode *x)
     return one && x ? reln_linear_map(b->g, x, one, reln_invariant(b->g, 1)) : NULL;
 }
 
-/* The trace of X X, which for matrices that are symmetric with respect to a reference is the square of an invariant
- * length. */
+/* The trace of X X, which for matrices that are symmetric with respect to a reference is the square of an
+ * invariant length. */
 static RelnNode *length_squared(Build *b, RelnNode *x)
 {
     return trace(b, product(b, x, x, false, reln_build_matrix_rep(b)));
 }
 
-/* A matrix that is symmetric with respect to the reference, with a multiple of the identity: the logarithm of a
- * covariance. */
+/* Computes the logarithm of a covariance: a matrix that is symmetric with respect to the reference, plus a
+ * multiple of the identity. */
 static RelnNode *read_symmetric(Build *b, RelnFeatures f, const char *name)
 {
     RelnNode *s;
@@ -297,7 +311,7 @@ static RelnNode *read_symmetric(Build *b, RelnFeatures f, const char *name)
     return reln_add(b->g, symmetric(b, matrices(b, name, f.x)), times_one(b, s));
 }
 
-/* Put n x n matrices into the corner of the group's own, or take them out of it. */
+/* Embeds n x n matrices in the corner of the group's larger matrices, or extracts them. */
 static RelnNode *corner(Build *b, RelnNode *x, bool into)
 {
     const int n = b->m->n, size = reln_group_n(b->m->group);
@@ -322,7 +336,7 @@ static RelnNode *exponential(Build *b, RelnNode *x)
 
 /* ---- uncertainty ------------------------------------------------------------------------------------------------------ */
 
-/* Logarithms of variances stay below this: single precision has their exponentials. */
+/* Bound on logarithms of variances, so that their exponentials fit single precision. */
 #define MOST_LOG 20.0
 
 static RelnNode *limited(Build *b, RelnNode *s)
@@ -330,7 +344,7 @@ static RelnNode *limited(Build *b, RelnNode *s)
     return reln_scale(b->g, reln_tanh(b->g, reln_scale(b->g, s, 1 / MOST_LOG)), MOST_LOG);
 }
 
-/* Y / sqrt(1 + tr(Y^2) / most^2): the same for matrices, whose eigenvalues stay below `most`. */
+/* Y / sqrt(1 + tr(Y^2) / most^2): the same bound for matrices, whose eigenvalues stay below `most`. */
 static RelnNode *limited_matrix(Build *b, RelnNode *y)
 {
     RelnNode *q = length_squared(b, y);
@@ -347,7 +361,7 @@ static RelnNode *read_spread(Build *b, RelnFeatures f)
     return limited(b, read_invariants(b, f, "spread", channels_of(b)));
 }
 
-/* Quantiles rise: the first is free, and each next one is above by a positive number. */
+/* Makes quantiles ascend: the first is free, and each next one is larger by a positive number. */
 static RelnNode *rising(Build *b, RelnNode *x)
 {
     const int c = channels_of(b), count = reln_spec_quantiles(spec_of(b));
@@ -400,7 +414,7 @@ static Read read_target(Build *b, RelnFeatures f)
     return r;
 }
 
-/* An mlp gives the numbers of all targets beside each other. */
+/* An mlp outputs the numbers of all targets side by side. */
 static Read slice_target(Build *b, RelnNode *flat)
 {
     const RelnTargetLayout l = reln_model_layout(b->m, b->target);
@@ -421,7 +435,7 @@ static Read slice_target(Build *b, RelnNode *flat)
 
 /* ---- losses -------------------------------------------------------------------------------------------------------------- */
 
-/* mean / deviation on the diagonal, which covariances have as their mean. */
+/* mean / deviation on the diagonal: the mean of covariances. */
 static RelnNode *diagonal(Build *b, double x)
 {
     const int n = b->m->n, channels = channels_of(b);
@@ -436,31 +450,32 @@ static RelnNode *diagonal(Build *b, double x)
                : reln_const(b->g, (RelnDims){.k = n * n}, reln_build_matrix_rep(b), values);
 }
 
-/* The target as the network sees it while learning: (t - mean) / deviation. */
+/* Returns the target in the form that the network learns: (t - mean) / deviation. */
 static RelnNode *target(Build *b, RelnNode *y)
 {
     const RelnTargetConstants *c = &b->m->constants.target[b->target];
     const Name name = own(b, "target");
+    const RelnDomain domain = spec_of(b)->points ? b->rows : RELN_SAMPLES;
     RelnDims dims;
     RelnNode *t;
 
     if (!y)
         return NULL;
     if (spec_of(b)->as == RELN_TARGET_CLASS)
-        return reln_input_index(b->g, name.text, RELN_SAMPLES, (RelnDims){0}, RELN_STEP,
+        return reln_input_index(b->g, name.text, domain, (RelnDims){0}, RELN_STEP,
                                 spec_of(b)->classes);
     dims = reln_node_dims(y);
     dims.c /= reln_spec_quantiles(spec_of(b));
-    t = reln_input(b->g, name.text, RELN_SAMPLES, dims, reln_node_rep(y), RELN_DEFAULT);
+    t = reln_input(b->g, name.text, domain, dims, reln_node_rep(y), RELN_DEFAULT);
     if (spec_of(b)->as == RELN_TARGET_COVARIANCE)
         return reln_sub(b->g, reln_scale(b->g, t, 1 / c->deviation),
                         diagonal(b, c->mean / c->deviation));
     return reln_shift(b->g, t, 1 / c->deviation, -c->mean / c->deviation);
 }
 
-/* e^T G e, where G is a metric that comes with the data: an input in the product of the dual reps, bound to the
- * identity. So the error has a size in the frame of the data; in another frame, with the metric of that frame, it has
- * the same size. */
+/* e^T G e, where G is a metric that comes with the data: an input in the product of the dual reps, bound to
+ * the identity. So the error has a size in the frame of the data, and the same size in another frame with the
+ * metric of that frame. */
 static RelnNode *measured(Build *b, RelnNode *e)
 {
     const int k = reln_node_dims(e).k;
@@ -478,7 +493,7 @@ static RelnNode *measured(Build *b, RelnNode *e)
     return reln_pair(b->g, e, reln_contract(b->g, &t, metric, e, dual));
 }
 
-/* The loss of errors that have no length of their own. */
+/* The loss of errors without an invariant length. */
 static RelnNode *measured_loss(Build *b, RelnNode *y, RelnNode *t)
 {
     const bool covariance = spec_of(b)->as == RELN_TARGET_COVARIANCE;
@@ -496,8 +511,8 @@ static RelnNode *measured_loss(Build *b, RelnNode *y, RelnNode *t)
                       1.0 / (double)reln_model_layout(b->m, b->target).value);
 }
 
-/* exp(-Y) as the inverse of a covariance in units of the deviation; relative to the sample's reference, deviation^2 Sbar^-1
- * exp(-Y). */
+/* exp(-Y) is the inverse of a covariance in units of the deviation; relative to the sample's reference, it is
+ * deviation^2 Sbar^-1 exp(-Y). */
 static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
 {
     const double d = b->m->constants.target[b->target].deviation;
@@ -506,7 +521,8 @@ static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
 
     if (spec_of(b)->variance == RELN_VARIANCE_SCALAR && !reln_model_is_mlp(b->m))
         return reln_loss_gaussian(b->g, r.value, r.spread, t);
-    if (spec_of(b)->variance == RELN_VARIANCE_SCALAR) { /* numbers of one thing are K again */
+    if (spec_of(b)->variance ==
+        RELN_VARIANCE_SCALAR) { /* the numbers of one value become K again */
         const int size = reln_model_target_size(b->m, b->target);
         const RelnDims dims = {.p = channels_of(b), .k = size, .c = 1};
 
@@ -517,18 +533,30 @@ static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
     inverse = exponential(b, reln_scale(b->g, r.spread, -1));
     if (reln_model_needs_reference(b->m)) {
         both = reln_rep_product(dual, dual);
-        inverse = reln_scale(
-            b->g, product(b, reln_build_input(b, SLOT_PRECISION), inverse, false, both), d * d);
+        inverse = reln_scale(b->g, product(b, precision(b), inverse, false, both), d * d);
     }
     return reln_loss_gaussian_matrix(b->g, r.value, inverse, trace(b, r.spread), t);
 }
 
-/* The loss of every sample, and its mean over the batch. */
+/* The weights of the target's items in the loss; NULL: all are 1. */
+static RelnNode *weights_of(Build *b, const RelnModelOptions *options)
+{
+    const bool points = options->weights == RELN_WEIGHTS_POINTS;
+
+    if (options->weights == RELN_WEIGHTS_NONE || !options->loss)
+        return NULL;
+    if (!b->weights)
+        b->weights = reln_input(b->g, "weights", points ? b->rows : RELN_SAMPLES,
+                                (RelnDims){.k = 1, .c = 1}, NULL, RELN_DEFAULT);
+    return points ? b->weights : brought(b, b->weights);
+}
+
+/* The loss of every sample or point, and its mean over the batch. */
 typedef struct Lost {
     RelnNode *each, *mean;
 } Lost;
 
-static Lost loss(Build *b, Read r)
+static Lost loss(Build *b, Read r, RelnNode *weights)
 {
     const RelnLoss options = reln_spec_loss(&b->m->spec, b->target);
     RelnNode *t = target(b, r.value), *each;
@@ -541,8 +569,8 @@ static Lost loss(Build *b, Read r)
         each = measured_loss(b, r.value, t);
     else
         return (Lost){reln_loss(b->g, &options, r.value, t),
-                      reln_loss_mean(b->g, &options, r.value, t)};
-    return (Lost){each, reln_batch_mean(b->g, each)};
+                      reln_loss_mean_weighted(b->g, &options, r.value, t, weights)};
+    return (Lost){each, reln_weighted_mean(b->g, each, weights)};
 }
 
 bool reln_model_graph_loss(const RelnModel *m, int target)
@@ -555,7 +583,8 @@ bool reln_model_graph_loss(const RelnModel *m, int target)
 
 /* ---- all targets --------------------------------------------------------------------------------------------------------- */
 
-/* The value in the units of the data: exp(deviation L + mean) of the logarithm of a covariance, times the reference. */
+/* Returns the value in the units of the data. From the logarithm L of a covariance: exp(deviation L + mean),
+ * times the reference. */
 static RelnNode *finished(Build *b, RelnNode *y)
 {
     const RelnTargetConstants *c = &b->m->constants.target[b->target];
@@ -598,10 +627,10 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
 
     if (spec_of(b)->loss == RELN_LOSS_QUANTILES)
         r.value = rising(b, r.value);
-    if (b->m->spec.sequence.estimate[0]) /* there is one target then */
+    if (b->m->spec.sequence.estimate[0]) /* then there is only one target */
         r.value = reln_build_with_estimate(b, r.value);
     if (options->loss || (options->losses && reln_model_graph_loss(b->m, t))) {
-        lost = loss(b, r);
+        lost = loss(b, r, weights_of(b, options));
         if (options->loss)
             b->out->loss = plus(b, b->out->loss,
                                 weight == 1 ? lost.mean : reln_scale(b->g, lost.mean, weight));
@@ -615,11 +644,14 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
         reln_output(b->g, own(b, "variance").text, b->out->variance[t]);
 }
 
-void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options)
+void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat, const RelnModelOptions *options)
 {
-    for (b->target = 0; b->target < b->m->spec.n_targets; b->target++)
+    for (b->target = 0; b->target < b->m->spec.n_targets; b->target++) {
+        const RelnFeatures f = spec_of(b)->points ? seen->point : seen->sample;
+
         finish_target(b, reln_model_is_mlp(b->m) ? slice_target(b, flat) : read_target(b, f),
                       options);
+    }
 }
 
 void reln_build_sequence_target(Build *b, const RelnModelOptions *options)

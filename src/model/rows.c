@@ -1,4 +1,4 @@
-/* rows.c -- rows of an archive: read, checked, lifted. */
+/* rows.c -- reads, checks and lifts rows of an archive. */
 #include <math.h>
 #include <string.h>
 
@@ -21,25 +21,37 @@ ptrdiff_t reln_data_numbers(const RelnData *d, int i)
 
 ptrdiff_t reln_data_target_count(const RelnData *d, int target)
 {
-    return reln_model_layout(d->m, target).truth;
+    return d->layout.target[target].places * d->layout.target[target].truth;
+}
+
+ptrdiff_t reln_data_weight_count(const RelnData *d)
+{
+    return d->found.point_weights ? d->work.places : 1;
+}
+
+double reln_data_weight(const RelnData *d, int target, const double *weights, int place)
+{
+    const bool own = d->found.point_weights && d->m->spec.target[target].points;
+
+    return d->found.weights < 0 ? 1 : weights[own ? place : 0];
 }
 
 static ptrdiff_t row_count(const RelnData *d)
 {
-    ptrdiff_t count = reln_model_truths(d->m) + d->work.places;
+    ptrdiff_t count = d->layout.truths + 2 * d->work.places + 1;
 
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         count += reln_data_numbers(d, i);
     return count;
 }
 
-int reln_data_largest(const RelnData *d)
+RelnSizes reln_data_sizes(const RelnData *d)
 {
-    int most = d->m->ragged ? 0 : d->work.places;
+    RelnSizes s = {d->m->ragged ? 0 : d->work.places, d->largest_edges, d->largest_degree};
 
     for (ptrdiff_t i = 0; d->m->ragged && i < d->found.count; i++)
-        most = d->points[i] > most ? d->points[i] : most;
-    return most;
+        s.points = d->points[i] > s.points ? d->points[i] : s.points;
+    return s;
 }
 
 int reln_data_points(const RelnData *d, ptrdiff_t row)
@@ -55,8 +67,8 @@ static RelnStatus allocate_raw(RelnData *d)
 
     d->piece = fit < 1 ? 1 : fit > 4096 ? 4096 : fit;
     for (int i = 0; i < d->m->spec.n_inputs; i++) {
-        d->raw.input[i] = reln_arena_alloc(
-            &d->arena, (size_t)(d->piece * reln_data_numbers(d, i)), sizeof(double));
+        d->raw.input[i] = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_numbers(d, i)),
+                                           sizeof(double));
         if (!d->raw.input[i])
             return RELN_ERR_NOMEM;
     }
@@ -68,7 +80,9 @@ static RelnStatus allocate_raw(RelnData *d)
         if (!d->raw.target[t])
             return RELN_ERR_NOMEM;
     }
-    return d->raw.mask ? RELN_OK : RELN_ERR_NOMEM;
+    d->raw.weights = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_weight_count(d)) + 1,
+                                      sizeof(double));
+    return d->raw.mask && d->raw.weights ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out)
@@ -76,7 +90,7 @@ RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdif
     return array < 0 ? RELN_OK : reln_archive_range(d->archive, array, first, n, out);
 }
 
-/* Write the mask of a sample from its number of points. */
+/* Writes the mask of a sample from its number of points. */
 static RelnStatus mask_of_size(const RelnData *d, ptrdiff_t row, double size, double *mask)
 {
     const int places = d->work.places;
@@ -92,7 +106,7 @@ static RelnStatus mask_of_size(const RelnData *d, ptrdiff_t row, double size, do
     return RELN_OK;
 }
 
-/* Take points out of a mask until no more than `most` are left, from the end. */
+/* Removes points from the end of a mask until at most `most` are left. */
 static void keep_first(int places, int most, double *mask)
 {
     for (int p = 0; p < places; p++)
@@ -123,6 +137,23 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
     return RELN_OK;
 }
 
+/* Each remaining point has the same probability of being chosen. */
+RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng)
+{
+    double *mask = d->raw.mask;
+    int left = 0, wanted = d->points[row];
+
+    RELN_TRY(read_mask(d, row, 1, mask));
+    for (int p = 0; p < d->work.places; p++)
+        left += mask[p] != 0;
+    for (int p = 0; p < d->work.places; p++)
+        if (mask[p] != 0) {
+            mask[p] = reln_rng_below(rng, (uint64_t)left--) < (uint64_t)wanted;
+            wanted -= mask[p] != 0;
+        }
+    return RELN_OK;
+}
+
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 {
     for (int i = 0; i < d->m->spec.n_inputs; i++)
@@ -130,15 +161,15 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
     RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(reln_data_array(d, d->found.target[t], first, n, d->raw.target[t]));
-    return RELN_OK;
+    return reln_data_array(d, d->found.weights, first, n, d->raw.weights);
 }
 
-/* Visit all rows, reading whole pieces at a time. */
-RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
+/* Reads a whole piece at a time. */
+RelnStatus reln_data_walk(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit, void *self)
 {
     reln_data_settle(d);
-    for (ptrdiff_t first = 0; first < d->found.count; first += d->piece) {
-        const ptrdiff_t left = d->found.count - first, n = left < d->piece ? left : d->piece;
+    for (; first < end; first += d->piece) {
+        const ptrdiff_t n = end - first < d->piece ? end - first : d->piece;
 
         RELN_TRY(reln_data_read(d, first, n));
         for (ptrdiff_t i = 0; i < n; i++)
@@ -149,8 +180,8 @@ RelnStatus reln_data_walk(RelnData *d, Visit *visit, void *self)
 
 /* ---- checking --------------------------------------------------------------------------------------------------------- */
 
-/* The largest number allowed: the square or the inverse of a larger one overflows in the dtype of the model, so that
- * its scale could not be divided out. */
+/* Returns the largest number allowed: the square or the inverse of a larger one overflows in the dtype of the
+ * model, so that its scale could not be divided out. */
 static double most(const RelnData *d)
 {
     return d->item == sizeof(float) ? 1e37 : 1e150;
@@ -172,7 +203,7 @@ static RelnStatus check_numbers(const RelnData *d, const char *name, ptrdiff_t r
     return RELN_OK;
 }
 
-/* Check the numbers at one point of an input. */
+/* Checks the numbers at one point of an input. */
 static RelnStatus check_point(const RelnData *d, int input, ptrdiff_t row, const double *x)
 {
     const RelnSpecInput *in = &d->m->spec.input[input];
@@ -221,13 +252,14 @@ static RelnStatus check_mask(const RelnData *d, ptrdiff_t row, const double *mas
     return RELN_OK;
 }
 
-static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, const double *t)
+/* Check the numbers of a target at one place. */
+static RelnStatus check_place(const RelnData *d, int target, ptrdiff_t row, const double *t)
 {
     const RelnSpecTarget *spec = &d->m->spec.target[target];
     const InputKind *kind = reln_input_kind(reln_target_kind(spec->as)->as);
     const int size = reln_model_target_size(d->m, target);
 
-    RELN_TRY(check_numbers(d, spec->name, row, reln_data_target_count(d, target), t));
+    RELN_TRY(check_numbers(d, spec->name, row, d->layout.target[target].truth, t));
     for (int c = 0; kind->check && c < d->m->shapes.target_channels[target]; c++)
         RELN_TRY(kind->check(d->ctx, d->m->n, spec->name, row, t + (ptrdiff_t)c * size));
     if (spec->as != RELN_TARGET_CLASS || (t[0] == floor(t[0]) && t[0] >= 0 && t[0] < spec->classes))
@@ -237,41 +269,84 @@ static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, con
                      spec->name, row, t[0], spec->classes - 1);
 }
 
-static const double *mask_of(const RelnData *d, ptrdiff_t i)
+const double *reln_data_mask_of(const RelnData *d, ptrdiff_t i)
 {
     return d->m->ragged ? d->raw.mask + i * d->work.places : NULL;
+}
+
+static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, ptrdiff_t i)
+{
+    const RelnTargetLayout *l = &d->layout.target[target];
+    const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
+    const double *mask = reln_data_mask_of(d, i);
+
+    for (int p = 0; p < l->places; p++)
+        if (!d->m->spec.target[target].points || mask[p] != 0)
+            RELN_TRY(check_place(d, target, row, t + p * l->truth));
+    return RELN_OK;
+}
+
+/* Weights are finite and not negative where a point is. */
+static RelnStatus check_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
+{
+    const ptrdiff_t count = reln_data_weight_count(d);
+    const double *mask = reln_data_mask_of(d, i), *w = d->raw.weights + i * count;
+
+    for (ptrdiff_t p = 0; d->found.weights >= 0 && p < count; p++)
+        if ((!d->found.point_weights || mask[p] != 0) && !(w[p] >= 0 && w[p] <= most(d)))
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "%s: row %td is %g; a weight, a finite number from 0 on, was wanted",
+                             d->m->spec.weights, row, w[p]);
+    return RELN_OK;
 }
 
 RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
 {
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         RELN_TRY(check_input(d, in, row, d->raw.input[in] + i * reln_data_numbers(d, in),
-                             mask_of(d, i)));
+                             reln_data_mask_of(d, i)));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(check_target(d, t, row, d->raw.target[t] + i * reln_data_target_count(d, t)));
+            RELN_TRY(check_target(d, t, row, i));
+    return check_weights(d, row, i);
+}
+
+/* Counts the points of rows first .. end-1. */
+static RelnStatus count_some(RelnData *d, ptrdiff_t first, ptrdiff_t end)
+{
+    for (; first < end; first += d->piece) {
+        const ptrdiff_t n = end - first < d->piece ? end - first : d->piece;
+
+        RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
+        for (ptrdiff_t i = 0; i < n; i++)
+            RELN_TRY(check_mask(d, first + i, reln_data_mask_of(d, i)));
+    }
     return RELN_OK;
 }
 
+/* Each rank counts a part of the rows; the counts are collected on all ranks. */
 RelnStatus reln_data_count_points(RelnData *d)
 {
     const ptrdiff_t count = d->found.count;
+    const RelnComm *comm = d->options.comm;
+    const int rank = reln_comm_rank(comm), size = reln_comm_size(comm);
+    size_t *begin;
 
     if (!d->m->ragged)
         return RELN_OK;
     d->points = reln_arena_alloc(&d->arena, (size_t)count, sizeof *d->points);
     d->first = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof *d->first);
-    if (!d->points || !d->first)
+    begin = reln_arena_alloc(&d->arena, (size_t)size + 1, sizeof *begin);
+    if (!d->points || !d->first || !begin)
         return RELN_ERR_NOMEM;
-    for (ptrdiff_t first = 0; first < count; first += d->piece) {
-        const ptrdiff_t left = count - first, n = left < d->piece ? left : d->piece;
-
-        RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
-        for (ptrdiff_t i = 0; i < n; i++) {
-            RELN_TRY(check_mask(d, first + i, mask_of(d, i)));
-            d->first[first + i + 1] = d->first[first + i] + d->points[first + i];
-        }
-    }
+    for (int r = 0; r <= size; r++)
+        begin[r] = (size_t)reln_comm_part(comm, count, r) * sizeof *d->points;
+    RELN_TRY(reln_comm_agree(comm, d->ctx,
+                             count_some(d, reln_comm_part(comm, count, rank),
+                                        reln_comm_part(comm, count, rank + 1))));
+    RELN_TRY(reln_comm_gather(comm, d->ctx, d->points, begin));
+    for (ptrdiff_t i = 0; i < count; i++)
+        d->first[i + 1] = d->first[i] + d->points[i];
     return RELN_OK;
 }
 
@@ -303,12 +378,13 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i)
     const double *raw[RELN_SPEC_INPUTS] = {0};
 
     pointers(d, i, raw);
-    return reln_model_lift(d->m, &d->work, row, raw, mask_of(d, i), d->lifted);
+    return reln_model_lift(d->m, &d->work, row, raw, reln_data_mask_of(d, i), d->lifted);
 }
 
 RelnStatus reln_data_make_rows(RelnData *d, int places)
 {
     RELN_TRY(reln_lift_work_init(d->m, places, &d->arena, &d->work));
+    d->layout = reln_model_layout_at(d->m, places);
     RELN_TRY(allocate_raw(d));
     return allocate_lifted(d);
 }

@@ -7,7 +7,7 @@
 
 /* ---- room --------------------------------------------------------------------------------------------------------- */
 
-/* The most numbers that one point of an input is prepared to. */
+/* Returns the largest number of numbers that `prepare` makes of one point of an input. */
 static size_t most_prepared(const RelnModel *m)
 {
     size_t most = 1;
@@ -21,7 +21,7 @@ static size_t most_prepared(const RelnModel *m)
     return most;
 }
 
-/* Numbers of an input at one point. */
+/* Returns the numbers of an input at one point. */
 static ptrdiff_t at_point(const RelnModel *m, int input)
 {
     return (ptrdiff_t)m->shapes.input[input].channels * m->shapes.input[input].size;
@@ -58,7 +58,7 @@ static bool present(const RelnModel *m, int input, const double *mask, int point
     return !m->spec.input[input].points || !mask || mask[point] != 0;
 }
 
-/* The mean of all covariances of the sample. */
+/* Computes the mean of all covariances of the sample. */
 static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double *const *raw,
                             const double *mask)
 {
@@ -89,7 +89,8 @@ static void put(const RelnModel *m, const Lift *lift, const double *x, double *i
     }
 }
 
-/* Prepare the things of one point for the linear map; x itself where the lift has no prepare function. */
+/* Prepares the values of one point for the linear map; returns x itself if the lift has no prepare
+ * function. */
 static RelnStatus prepare(const RelnModel *m, const LiftWork *w, int input, const double *x,
                           const double **out)
 {
@@ -100,7 +101,7 @@ static RelnStatus prepare(const RelnModel *m, const LiftWork *w, int input, cons
                          : RELN_OK;
 }
 
-/* Fail for a matrix that the features do not hold. */
+/* Fails for a matrix that is not in the features. */
 static RelnStatus look_inside(const RelnModel *m, const LiftWork *w, int input, ptrdiff_t row,
                               const double *x)
 {
@@ -136,7 +137,7 @@ static RelnStatus put_point(const RelnModel *m, const LiftWork *w, int input, pt
     return RELN_OK;
 }
 
-/* Vectors as they are, (n, C), of each step of a sequence. */
+/* Copies unchanged vectors, (n, C), of each step of a sequence. */
 static void put_vectors(const RelnModel *m, const LiftWork *w, int input, const double *raw,
                         double *const *out)
 {
@@ -150,7 +151,7 @@ static void put_vectors(const RelnModel *m, const LiftWork *w, int input, const 
                 item[i * width + first + c] = raw[c * m->n + i];
 }
 
-/* An mlp gets every number in its place, zeros where no point is. */
+/* Copies every number to its place for an mlp, with zeros for missing points. */
 static RelnStatus put_flat(const RelnModel *m, const LiftWork *w, int input, const double *raw,
                            const double *mask, double *item)
 {

@@ -1,4 +1,5 @@
-/* sequence.c -- recordings: their times, steps and bounds are checked, and windows cut from them become samples. */
+/* sequence.c -- recordings: checks their times, steps and bounds, and cuts them into windows, which become
+ * samples. */
 #include "model/sequence.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static RelnSpecInput *find_input(RelnSpec *spec, const char *name)
     return NULL;
 }
 
-/* Times are one input more: networks see how long steps are. */
+/* Adds the times as one more input, so that networks know the lengths of steps. */
 static RelnStatus add_time(const Reader *r, const RelnDocNode *node, RelnSpec *spec)
 {
     RelnSpecInput *time = find_input(spec, spec->sequence.time);
@@ -48,8 +49,9 @@ static RelnStatus check_steps(const Reader *r, const RelnDocNode *node, RelnSpec
     for (int i = 0; i < spec->n_inputs; i++) {
         RelnSpecInput *in = &spec->input[i];
 
-        if (in->sequence && in->mask[0])
-            return reln_keys_fail(r, node, "input %s: a sequence takes no mask", in->name);
+        if (in->sequence && (in->mask[0] || in->offsets[0]))
+            return reln_keys_fail(r, node, "input %s: a sequence takes no mask and no offsets",
+                                  in->name);
         if (in->points && !in->sequence && *sequences)
             return reln_keys_fail(
                 r, node,
@@ -121,17 +123,17 @@ RelnStatus reln_sequence_complete(const Reader *r, const RelnDocNode *root, Reln
 
 /* ---- arrays of recordings -------------------------------------------------------------------------------------------- */
 
-/* Recordings while they are looked at. */
+/* A Survey holds recordings while they are checked. */
 typedef struct Survey {
     RelnCtx *ctx;
     const RelnSpec *spec;
     RelnArchive *archive;
     int n, dim;
     ptrdiff_t steps;
-    double *time, *recording; /* of each step; NULL: not given */
+    double *time, *recording; /* one for each step; NULL: not given */
 } Survey;
 
-enum { PIECE = 4096 }; /* numbers looked at together */
+enum { PIECE = 4096 }; /* numbers read together */
 
 static RelnStatus check_rows(Survey *s, const char *name, const RelnArray *a)
 {
@@ -148,7 +150,7 @@ static RelnStatus check_rows(Survey *s, const char *name, const RelnArray *a)
                      a->dims[0], s->steps, s->spec->input[0].name);
 }
 
-/* The numbers of an array with one for each step. */
+/* Reads an array with one number for each step. */
 static RelnStatus read_numbers(Survey *s, const char *name, double **out)
 {
     const int index = reln_archive_find(s->archive, name);
@@ -183,7 +185,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ten times the median step. */
+/* Returns ten times the median step, the default gap between recordings. */
 static RelnStatus usual_gap(const Survey *s, double *gap)
 {
     double *steps = reln_alloc(s->ctx, (size_t)s->steps + 1, sizeof *steps);
@@ -236,7 +238,7 @@ RelnStatus reln_sequence_check_times(RelnCtx *ctx, const char *name, ptrdiff_t r
     return RELN_OK;
 }
 
-/* Check the steps of an input, with the row of the recording for messages. */
+/* Checks the steps of an input; messages name the row of the recording. */
 static RelnStatus check_numbers(Survey *s, const char *name, RelnAs as, int index, double *values,
                                 ptrdiff_t room)
 {
@@ -269,7 +271,7 @@ static RelnStatus check_array(Survey *s, const char *name, RelnAs as)
     RelnStatus status;
 
     if (!a)
-        return RELN_OK; /* what is missing is said when shapes are looked at */
+        return RELN_OK; /* a missing array is reported when shapes are checked */
     RELN_TRY(check_rows(s, name, a));
     room = reln_array_row_size(a) > PIECE ? reln_array_row_size(a) : PIECE;
     values = reln_alloc(s->ctx, (size_t)room, sizeof *values);
@@ -284,7 +286,7 @@ static RelnStatus survey(Survey *s)
 
     for (int i = 0; i < s->spec->n_inputs; i++)
         RELN_TRY(check_array(s, s->spec->input[i].name, s->spec->input[i].as));
-    RELN_TRY(check_array(s, s->spec->target[0].name, RELN_AS_SCALAR)); /* finite */
+    RELN_TRY(check_array(s, s->spec->target[0].name, RELN_AS_SCALAR)); /* finite numbers only */
     if (s->steps < 0)
         return reln_data_missing(s->ctx, s->archive, s->spec->input[0].name, "");
     if (q->recording[0])
@@ -305,7 +307,8 @@ static ptrdiff_t end_of(const Survey *s, ptrdiff_t first)
     return end;
 }
 
-/* Windows of all recordings; with w->first NULL they are counted only. *longest is a recording. */
+/* Lists the windows of all recordings; if w->first is NULL, only counts them. *longest is the longest
+ * recording. */
 static ptrdiff_t cut(const Survey *s, RelnSequence *w, ptrdiff_t longest[2])
 {
     const int stride = s->spec->sequence.stride;
@@ -431,7 +434,8 @@ void reln_sequence_shake(RelnSequence *w, ptrdiff_t row, uint64_t seed, uint64_t
 
 /* ---- splitting by time ------------------------------------------------------------------------------------------------ */
 
-/* The windows of a recording end where the next one begins: there is more room behind that one. */
+/* Returns the end of a recording's windows: where the room behind a window is larger than behind the one
+ * before, a new recording has begun. */
 static ptrdiff_t end_of_recording(const RelnSequence *w, ptrdiff_t row)
 {
     const ptrdiff_t end = w->first[row] + w->slack[row];

@@ -67,6 +67,8 @@ static const char *const activation_words[] = {[RELN_ACT_RELU] = "relu",
                                                [RELN_ACT_TANH] = "tanh",
                                                [RELN_ACT_SOFTPLUS] = "softplus",
                                                NULL};
+static const char *const shuffle_words[] = {
+    [RELN_SHUFFLE_ROWS] = "rows", [RELN_SHUFFLE_BLOCKS] = "blocks", NULL};
 static const char *const dtype_words[] = {"f32", "f64", NULL};
 
 const char *reln_model_kind_text(RelnModelKind kind)
@@ -81,7 +83,7 @@ const char *reln_step_text(RelnStepKind step)
 
 /* ---- the tables --------------------------------------------------------------------------------------------------- */
 
-/* Defaults of keys that have no single number for one. */
+/* Defaults of keys whose default is not a single number. */
 #define SHARE 0.1
 #define BETA_1 0.9
 #define BETA_2 0.999
@@ -99,13 +101,36 @@ static const Key input_keys[] = {
     {.name = "count",
      TEXT(RelnSpecInput, count),
      .help = "array (N,), instead of a mask: the number of points, which come first"},
+    {.name = "offsets",
+     TEXT(RelnSpecInput, offsets),
+     .help = "array (N + 1,), instead of both: points of all samples lie in (T, ...), those of "
+             "sample i from offset i on"},
     {.name = "most",
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
      .help = "points of a set that are used: the first ones; left out: all"},
+    {.name = "draw",
+     FLAG(RelnSpecInput, draw),
+     .help = "while it learns, so many at random, others in each epoch"},
     {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
+
+static const Key edge_keys[] = {
+    {.name = "name",
+     TEXT(RelnSpecEdges, name),
+     .example = "e",
+     .help = "array (N, E, 2) of places of points: messages go from the first to the second"},
+    {.name = "mask",
+     TEXT(RelnSpecEdges, mask),
+     .example = "m",
+     .help = "array (N, E): 1 where an edge is"},
+    {.name = "count",
+     TEXT(RelnSpecEdges, count),
+     .example = "k",
+     .help = "array (N,), instead of a mask: the number of edges, which come first"},
+};
+static const Section edge_section = SECTION("edges", edge_keys);
 
 static const Key sequence_keys[] = {
     {.name = "length",
@@ -247,6 +272,9 @@ static const Key train_keys[] = {
      WHOLE(RelnSpecTrain, lanes, 1, 4096),
      .otherwise = 8,
      .help = "partial sums of a batch: the most threads and processes that share one"},
+    {.name = "shuffle",
+     WORD(RelnSpecTrain, shuffle, shuffle_words),
+     .help = "of every epoch: all rows, or blocks of them, for files larger than memory"},
     {.name = "optimizer", WORD(RelnSpecTrain, optimizer, optimizer_words), .help = "which"},
     {.name = "lr",
      NUMBER(RelnSpecTrain, lr, ABOVE_ZERO, 1e3),
@@ -293,6 +321,9 @@ static const Key train_keys[] = {
     {.name = "smoothing",
      NUMBER(RelnSpecTrain, smoothing, 0, BELOW_ONE),
      .help = "of labels: the share of the truth that all classes have alike"},
+    {.name = "average",
+     NUMBER(RelnSpecTrain, average, 0, BELOW_ONE),
+     .help = "share that averages of the weights keep in a step; those are evaluated and saved"},
     {.name = "validation",
      .kind = KEY_OWN,
      .read = read_validation,
@@ -347,6 +378,8 @@ static const Key spec_keys[] = {
      .kind = KEY_OWN,
      .read = reln_spec_read_targets,
      .write = reln_spec_write_targets},
+    {.name = "weights", TEXT(RelnSpec, weights)},
+    {.name = "edges", .kind = KEY_SECTION, AT(RelnSpec, edges), .section = &edge_section},
     {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
@@ -450,7 +483,7 @@ static void write_inputs(RelnDoc *doc, RelnDocNode *map, const Key *key, const v
                         &spec->input[i]);
 }
 
-/* Read a piece of a schedule; a word alone is a piece, too. */
+/* Reads a piece of a schedule; a single word is a piece, too. */
 static RelnStatus read_piece(const Reader *r, const RelnDocNode *node, RelnSpecPiece *piece)
 {
     int kind = 0;
@@ -588,20 +621,31 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
                               "input %s: a count is for points without a mask; wanted points: true "
                               "beside it, and one of both",
                               in->name);
+    if (in->offsets[0] && (!in->points || in->mask[0] || in->count[0]))
+        return reln_keys_fail(r, node,
+                              "input %s: offsets are for points without a mask and a count; wanted "
+                              "points: true beside it, and one of these",
+                              in->name);
     if (in->most > 0 && !in->points)
         return reln_keys_fail(
             r, node, "input %s: most is for points; wanted points: true beside it", in->name);
+    if (in->draw && in->most == 0)
+        return reln_keys_fail(
+            r, node, "input %s: draw is for some of the points; wanted most: NUMBER beside it",
+            in->name);
     return RELN_OK;
 }
 
-/* Check two inputs together: one mask serves all sets of points, and covariances have one reference or none. */
+/* Checks two inputs together: all sets of points share one mask, and covariances have one reference or
+ * none. */
 static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const RelnSpecInput *a,
                              const RelnSpecInput *b)
 {
     if (strcmp(a->name, b->name) == 0)
         return reln_keys_fail(r, node, "input %s is there twice", a->name);
     if (a->points && b->points &&
-        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0))
+        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0 ||
+         strcmp(a->offsets, b->offsets) != 0))
         return reln_keys_fail(r, node,
                               "inputs %s and %s have points with different masks; "
                               "wanted one for both",
@@ -614,33 +658,45 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     return RELN_OK;
 }
 
-/* The smallest number of points that an input of points names is that of all. */
+/* All inputs of points use the smallest number of points that one of them names, and are drawn together. */
 static void share_most(RelnSpec *spec)
 {
     int most = 0;
+    bool draw = false;
 
-    for (int i = 0; i < spec->n_inputs; i++)
+    for (int i = 0; i < spec->n_inputs; i++) {
         if (spec->input[i].most > 0 && (most == 0 || spec->input[i].most < most))
             most = spec->input[i].most;
+        draw = draw || spec->input[i].draw;
+    }
     for (int i = 0; i < spec->n_inputs; i++)
-        if (spec->input[i].points)
+        if (spec->input[i].points) {
             spec->input[i].most = most;
+            spec->input[i].draw = draw;
+        }
 }
 
-/* Inputs of points share their rows: a mask or a count that one of them names is that of all. */
+/* Does an input of points say which places are points? */
+static bool says_rows(const RelnSpecInput *in)
+{
+    return in->points && (in->mask[0] || in->count[0] || in->offsets[0]);
+}
+
+/* Inputs of points share their rows: a mask, a count or offsets that one of them names are those of all. */
 static void share_rows(RelnSpec *spec)
 {
     const RelnSpecInput *first = NULL;
 
     for (int i = 0; i < spec->n_inputs && !first; i++)
-        if (spec->input[i].points && (spec->input[i].mask[0] || spec->input[i].count[0]))
+        if (says_rows(&spec->input[i]))
             first = &spec->input[i];
     for (int i = 0; first && i < spec->n_inputs; i++) {
         RelnSpecInput *in = &spec->input[i];
 
-        if (in->points && !in->mask[0] && !in->count[0]) {
+        if (in->points && !says_rows(in)) {
             memcpy(in->mask, first->mask, sizeof in->mask);
             memcpy(in->count, first->count, sizeof in->count);
+            memcpy(in->offsets, first->offsets, sizeof in->offsets);
         }
     }
     share_most(spec);
@@ -661,14 +717,14 @@ static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const R
     return RELN_OK;
 }
 
-/* The second of two keys that exclude each other, if both are given. */
+/* Returns the second of two keys that exclude each other, if both are given. */
 static const RelnDocNode *both(const RelnDocNode *map, const char *a, const char *b)
 {
     return reln_doc_get(map, a) ? reln_doc_get(map, b) : NULL;
 }
 
-/* The defaults of networks of sets, which were found on jets: their points know so much of each other that a narrow network
- * with much dropout is the better one. */
+/* Chooses the defaults of networks of sets, which were found on jets: points exchange so much information
+ * that a narrow network with much dropout is better. */
 static void choose_structured(const RelnDocNode *map, RelnSpecModel *m)
 {
     if (!reln_doc_get(map, "width") && !m->parameters)
@@ -703,6 +759,38 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     return RELN_OK;
 }
 
+/* Given edges are those of a graph, between points of a set. */
+static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const RelnSpec *spec)
+{
+    const RelnSpecEdges *e = &spec->edges;
+    bool sets = false, drawn = false;
+
+    if (!e->name[0] && !e->mask[0] && !e->count[0])
+        return RELN_OK;
+    for (int i = 0; i < spec->n_inputs; i++) {
+        sets |= spec->input[i].points && !spec->input[i].sequence;
+        drawn |= spec->input[i].draw;
+    }
+    if (drawn)
+        return reln_keys_fail(r, node,
+                              "edges are between points that stay, and the points are drawn; "
+                              "wanted draw: false");
+    if (!e->name[0])
+        return reln_keys_fail(r, node, "edges have no name; wanted {name: ARRAY}");
+    if (e->mask[0] && e->count[0])
+        return reln_keys_fail(r, node, "edges have a mask and a count; wanted one of them");
+    if (spec->model.kind != RELN_MODEL_GRAPH || spec->model.neighbours > 0)
+        return reln_keys_fail(r, node,
+                              "edges are for a graph without neighbours, and this is a %s; wanted "
+                              "model: {kind: graph}",
+                              model_word(spec->model.kind));
+    if (!sets)
+        return reln_keys_fail(r, node,
+                              "edges are between points, and no input is a set; wanted points: "
+                              "true for an input");
+    return RELN_OK;
+}
+
 /* Choose the default of clip. In Lie Neurons features grow as cubes, so a single sample's gradient can be larger than
  * all the others together. */
 static void choose_clip(const RelnDocNode *map, const RelnSpecModel *model, RelnSpecTrain *t)
@@ -732,7 +820,7 @@ static RelnStatus check_train(const Reader *r, const RelnDocNode *map, RelnSpecT
     return RELN_OK;
 }
 
-/* ---- in and out ----------------------------------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------------------------------- */
 
 void reln_spec_init(RelnSpec *spec)
 {
@@ -758,6 +846,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(reln_spec_check_targets(&r, root, spec));
     RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
+    RELN_TRY(check_edges(&r, reln_doc_get(root, "edges"), spec));
     choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
@@ -798,15 +887,19 @@ static const char examples[] =
     "mask (N, P)\n"
     "# - {name: p, as: fourvector, points: true, count: k}      # the same, k (N,) of the P "
     "places\n"
+    "# - {name: v, as: vector, points: true, offsets: o}       # points of all samples (T, n), o "
+    "(N + 1,)\n"
     "# - {name: v, as: vector, sequence: true}                 # steps in time: (N, P, n), or "
     "recordings (T, n)\n";
 
 static const char several[] =
     "# targets:                            # instead of target: several, each with its own loss\n"
     "#   - {name: E, as: scalar, loss: gaussian}\n"
-    "#   - {name: F, as: vector, weight: 10}\n";
+    "#   - {name: F, as: vector, weight: 10}\n"
+    "# weights: w                          # array (N,), or (N, P) for targets of points: how much "
+    "each counts, in loss and metrics\n";
 
-/* Print every kind of input, each on one line. */
+/* Prints every kind of input, each on one line. */
 static void print_inputs(Page *page)
 {
     char extents[32];
@@ -833,6 +926,11 @@ size_t reln_spec_template(char *text, size_t size)
         &page, &(Section){"target", reln_target_section.keys + 2, reln_target_section.n_keys - 2},
         2);
     reln_page_print(&page, "%s", several);
+    reln_page_print(&page, "%-37s # of kind graph, where they are given\n", "# edges:");
+    for (int i = 0; i < edge_section.n_keys; i++)
+        reln_page_print(&page, "#   %s: %-*s # %s\n", edge_keys[i].name,
+                        31 - (int)strlen(edge_keys[i].name), edge_keys[i].example,
+                        edge_keys[i].help);
     reln_page_print(&page, "%-37s # for inputs with sequence: true\n", "sequence:");
     reln_keys_template(&page, &sequence_section, 2);
     reln_page_print(&page, "model:\n");
@@ -850,7 +948,7 @@ uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch)
                              : (uint64_t)spec->train.epochs * steps_per_epoch;
 }
 
-/* Convert a length of the SPEC, in epochs or steps, to steps. */
+/* Converts a length of the SPEC, in epochs or steps, to steps. */
 static double in_steps(const RelnSpec *spec, double length, uint64_t steps_per_epoch)
 {
     return spec->train.steps ? length : length * (double)steps_per_epoch;
@@ -875,7 +973,7 @@ RelnOptimiser reln_spec_optimiser(const RelnSpec *spec)
         .clip = t->clip};
 }
 
-/* Make a piece of the schedule; numbers that it leaves out have the defaults of its kind. */
+/* Makes a piece of the schedule; missing numbers get the defaults of its kind. */
 static RelnSchedulePiece piece_of(const RelnSpec *spec, const RelnSpecPiece *p,
                                   uint64_t steps_per_epoch)
 {

@@ -9,8 +9,8 @@
 
 /* ---- words ---------------------------------------------------------------------------------------------------------- */
 
-/* Each list names the enumerator of each word. From it come the table of words and a switch without a default, so that an
- * enumerator that has no word does not compile. */
+/* Each list names the enumerator of each word. The table of words and a switch without a default are made
+ * from it, so that an enumerator without a word does not compile. */
 #define WORD_ENTRY(id, text) [id] = text,
 #define WORD_CASE(id, text) case id:
 #define WORD_TABLE(name, type, LIST)                                                               \
@@ -51,7 +51,7 @@ const char *reln_spec_join(const char *const *words, char *out, size_t size);
 extern const Section reln_target_section;
 extern const char *const reln_loss_words[];
 
-/* Keys `target` (one) and `targets` (a list). */
+/* Read the keys `target` (one) and `targets` (a list). */
 RelnStatus reln_spec_read_target(const Reader *r, const Key *key, const RelnDocNode *node,
                                  void *base);
 void reln_spec_write_target(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base);
@@ -59,7 +59,7 @@ RelnStatus reln_spec_read_targets(const Reader *r, const Key *key, const RelnDoc
                                   void *base);
 void reln_spec_write_targets(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base);
 
-/* Conditions between keys of targets, and between them and `train`; gives every target its loss. */
+/* Checks conditions between keys of targets, and between them and `train`; gives every target its loss. */
 RelnStatus reln_spec_check_targets(const Reader *r, const RelnDocNode *root, RelnSpec *spec);
 
 #endif

@@ -1,4 +1,4 @@
-/* structured.c -- networks of sets: points that know each other before they become one. */
+/* structured.c -- networks of sets: points exchange information before they are pooled. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "model/build.h"
 #include "reln/ops.h"
 
-/* Scales at which invariants are seen, in units of the training data. Light-like vectors have products far smaller than
- * their coordinates, lengths do not. */
+/* Returns the scales at which invariants are seen, in units of the training data. Products of light-like
+ * vectors are far smaller than their coordinates, so they need several scales; lengths do not. */
 RelnScales reln_build_scales(Build *b)
 {
     const RelnScales wide = {reln_build_form_size(b), 3, {1, 1e2, 1e4}};
@@ -17,9 +17,9 @@ RelnScales reln_build_scales(Build *b)
     return b->m->algebra || reln_rep_is_orthogonal(b->m->rep) ? narrow : wide;
 }
 
-/* ---- what comes in ------------------------------------------------------------------------------------------------- */
+/* ---- inputs --------------------------------------------------------------------------------------------------------- */
 
-/* The number of points as an invariant of about 1. */
+/* Returns the number of points as an invariant of size 1. */
 static RelnNode *size_of_set(Build *b)
 {
     RelnNode *n = reln_cast(b->g, reln_reduce_count(b->g, b->rows, RELN_SAMPLES), RELN_DEFAULT);
@@ -28,7 +28,8 @@ static RelnNode *size_of_set(Build *b)
     return reln_shift(b->g, reln_log(b->g, reln_shift(b->g, n, 1 / usual, 1 / usual)), 1, 0);
 }
 
-/* Features of samples that every round keeps: all points added up, and the inputs of the sample itself. */
+/* Returns features of samples that every round keeps: the sum of all points, and the inputs of the sample
+ * itself. */
 static RelnNode *kept(Build *b, RelnNode *x)
 {
     RelnNode *total =
@@ -37,8 +38,8 @@ static RelnNode *kept(Build *b, RelnNode *x)
     return reln_build_join(b, total, reln_build_input(b, SLOT_X));
 }
 
-/* Features of a few channels for each point where there are matrices, or several vectors: one block of our own makes
- * products of them. A single vector has nothing to be multiplied with. */
+/* Returns features of a few channels for each point. If there are matrices or several vectors, one block
+ * forms products of them; a single vector has no partner for a product. */
 static RelnFeatures embedded(Build *b, RelnFeatures f)
 {
     const RelnDims d = reln_node_dims(f.x);
@@ -52,16 +53,47 @@ static RelnFeatures embedded(Build *b, RelnFeatures f)
     return f;
 }
 
+/* Number of rounds in which parts are found; and the largest number of parts whose products are used, because
+ * products grow with the square. */
+enum { PART_ROUNDS = 6, PART_PRODUCTS = 4 };
+
+/* Returns the products of all parts at all scales, with a batch norm. */
+static RelnNode *products_of(Build *b, const char *name, RelnNode *parts, const RelnScales *scale)
+{
+    return reln_nn_batch_norm_invariants(&b->net, name,
+                                         reln_nn_relate(&b->net, parts, parts, scale), NULL);
+}
+
+/* Divides the set into 2, 3, ... parts, up to `sums`, before the learned layers. Their products join the
+ * invariants of the sample; the largest number of parts are the first sums of the rounds. */
+static RelnNode *parts_of(Build *b, RelnNode *x, const RelnScales *scale, RelnNode **z)
+{
+    const int sums = b->m->spec.model.sums;
+    RelnNode *parts = NULL;
+
+    for (int k = sums < 2 ? sums : 2; k <= sums; k++) {
+        if (k > PART_PRODUCTS && k < sums)
+            continue;
+        parts = reln_nn_parts(&b->net, x, k, PART_ROUNDS);
+        parts = parts ? reln_scale(b->g, parts, 1 / b->m->constants.points) : NULL;
+        if (k <= PART_PRODUCTS)
+            *z = reln_build_join(b, *z,
+                                 products_of(b, reln_build_name("parts%d", k).text, parts, scale));
+    }
+    return parts;
+}
+
 static RelnSet begin(Build *b, const RelnScales *scale)
 {
     RelnFeatures f = {reln_build_input(b, SLOT_X_POINTS), reln_build_input(b, SLOT_S_POINTS)};
-    RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S));
+    RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S)), *parts;
 
     if (!f.x)
         return (RelnSet){0};
+    parts = parts_of(b, f.x, scale, &z);
     f = embedded(b, f);
     f.s = reln_build_join(b, reln_nn_relate(&b->net, f.x, f.x, scale), f.s);
-    return (RelnSet){f.x, f.s, NULL, z};
+    return (RelnSet){f.x, f.s, parts, z};
 }
 
 /* ---- read-out -------------------------------------------------------------------------------------------------------- */
@@ -76,23 +108,23 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
 }
 
-/* Is a target, or its covariance, made of features? */
-static bool needs_features(const RelnModel *m)
+/* Is a target of points (or of samples), or its covariance, made of features? */
+static bool needs_features(const RelnModel *m, bool points)
 {
     for (int t = 0; t < m->spec.n_targets; t++)
-        if (reln_model_target_size(m, t) > 1)
+        if (m->spec.target[t].points == points && reln_model_target_size(m, t) > 1)
             return true;
     return false;
 }
 
-/* What samples are judged by: lengths of mixed sums at several scales, in the dtype of x, beside what is known of them.
- * Vectors and matrices are made of the mixed sums, with coefficients that are functions of invariants. */
+/* Computes the invariants of a sample: lengths of mixed sums at several scales, in the dtype of x, beside the
+ * given invariants. Vectors and matrices are combinations of the mixed sums, with invariant coefficients. */
 static RelnFeatures of_samples(Build *b, const RelnSet *set)
 {
     const RelnScales scale = reln_build_scales(b);
     RelnNode *x = mixed(b, "mixed.W", set->sums, b->width);
 
-    if (needs_features(b->m))
+    if (needs_features(b->m, false))
         return (RelnFeatures){reln_nn_gate(&b->net, "coefficients",
                                            x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL, set->z,
                                            b->width),
@@ -102,19 +134,47 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
     return (RelnFeatures){NULL, reln_build_join(b, x, set->z)};
 }
 
+/* The same for points. They are judged by what they know, by their invariants with the sums, and by what is known of the set;
+ * vectors and matrices are made of their own features, of those that layers have made (`made`, may be NULL), and of the
+ * sums. */
+static RelnFeatures of_points(Build *b, const RelnSet *set, RelnNode *made)
+{
+    const RelnScales scale = reln_build_scales(b);
+    RelnNode *sums = reln_build_spread(b, set->sums), *near, *s, *x;
+
+    near = reln_nn_batch_norm_invariants(&b->net, "near",
+                                         reln_nn_relate(&b->net, set->x, sums, &scale), NULL);
+    s = reln_build_join(b, near, reln_build_join(b, set->s, reln_build_spread(b, set->z)));
+    if (!needs_features(b->m, true))
+        return (RelnFeatures){NULL, s};
+    x = reln_cast(b->g, reln_build_join(b, set->x, sums), RELN_DEFAULT);
+    x = reln_build_join(b, x, made ? reln_cast(b->g, made, RELN_DEFAULT) : NULL);
+    x = reln_nn_linear(&b->net, "mixed.points", x, b->width);
+    return (RelnFeatures){reln_nn_gate(&b->net, "coefficients.points", x, s, b->width), s};
+}
+
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
-/* Pairs of points that send each other messages: the nearest of each, found once and used by all layers; or all. */
+/* Pairs of points that send each other messages: given edges; the nearest of each, found once and used by all layers; or
+ * all. */
 typedef struct Pairs {
     RelnDomain domain;
     RelnNode *other;
-    double usual; /* number for each point */
+    double usual; /* usual number for each point */
 } Pairs;
 
 static Pairs pairs_of(Build *b, RelnNode *x)
 {
     const int k = b->m->spec.model.neighbours;
     Pairs p = {RELN_STEP, NULL, b->m->constants.points};
+
+    if (b->m->spec.edges.name[0]) {
+        p.usual = 1;
+        p.domain = reln_members(b->g, "edges", b->rows, b->sizes.degree > 16 ? b->sizes.degree : 16,
+                                b->sizes.edges > 1024 ? b->sizes.edges : 1024);
+        p.other = reln_input_index(b->g, "edges.from", p.domain, (RelnDims){0}, b->rows, 0);
+        return p;
+    }
 
     if (k == 0)
         return p;
@@ -124,29 +184,33 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     return p;
 }
 
-/* Messages before a round of a graph. */
-static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs)
+/* Messages before a round of a graph. *made is moved by them, where a target of points is made of features. */
+static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
+    const bool move = needs_features(b->m, true);
     const RelnMessages options = {.hidden = b->width,
                                   .channels = b->width,
                                   .gate = true,
                                   .norm = true,
+                                  .move = move,
                                   .pairs = pairs->domain,
                                   .other = pairs->other,
                                   .count = pairs->usual,
                                   .residual = reln_node_dims(set.s).c == b->width,
                                   .scales = reln_build_scales(b),
                                   .activation = b->m->spec.model.activation};
-    const RelnFeatures f = reln_nn_messages(&b->net, name, (RelnFeatures){set.x, set.s}, &options);
+    const RelnFeatures f =
+        reln_nn_messages(&b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
 
-    set.x = f.x;
+    if (move)
+        *made = f.x;
     set.s = reln_build_dropped(b, f.s);
     return set;
 }
 
 /* All blocks of a transformer. Its features are a quarter of the width; the invariants that come out are those of the
  * points, for the sums. */
-static RelnSet attend(Build *b, RelnSet set)
+static RelnSet attend(Build *b, RelnSet set, RelnNode **made)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
     const int heads = spec->heads, each = b->width / heads / 4;
@@ -164,10 +228,11 @@ static RelnSet attend(Build *b, RelnSet set)
         reln_build_tap(b, name, f.x);
     }
     set.s = f.s;
+    *made = f.x;
     return set;
 }
 
-RelnFeatures reln_build_structured(Build *b)
+Seen reln_build_structured(Build *b)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnScales scale = reln_build_scales(b);
@@ -181,27 +246,33 @@ RelnFeatures reln_build_structured(Build *b)
                             .activation = spec->activation};
     const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
     Pairs pairs = {RELN_STEP, NULL, 1};
+    RelnNode *made = NULL;
+    Seen seen = {0};
 
     if (!set.x) {
         reln_graph_fail(b->g, RELN_ERR_ARG,
                         "kind %s: no input is a set of matrices or vectors; wanted points: true",
                         reln_model_kind_text(spec->kind));
-        return (RelnFeatures){0};
+        return seen;
     }
     if (spec->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
-    set.sums = reln_build_join(b, reln_nn_far_rows(&b->net, set.x, spec->sums), options.keep);
+    set.sums = reln_build_join(b, set.sums, options.keep);
     if (attends)
-        set = attend(b, set);
+        set = attend(b, set, &made);
     for (int i = 0; i < (attends ? 1 : spec->depth); i++) {
         const Name name = reln_build_name("round%d", i + 1);
 
         if (spec->kind == RELN_MODEL_GRAPH)
-            set = send(b, reln_build_name("messages%d", i + 1).text, set, &pairs);
+            set = send(b, reln_build_name("messages%d", i + 1).text, set, &pairs, &made);
         set = reln_nn_exchange(&b->net, name.text, &set, &options);
         reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
         reln_build_tap(b, name, set.sums);
     }
-    return of_samples(b, &set);
+    if (reln_build_wants(b, false))
+        seen.sample = of_samples(b, &set);
+    if (reln_build_wants(b, true))
+        seen.point = of_points(b, &set, made);
+    return seen;
 }

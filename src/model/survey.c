@@ -1,4 +1,4 @@
-/* survey.c -- see kit/survey.h: numbers of arrays, and guesses from them. */
+/* survey.c -- see kit/survey.h: statistics of arrays, and guesses from them. */
 #include "kit/survey.h"
 
 #include <ctype.h>
@@ -10,12 +10,14 @@
 #include "model/data.h"
 #include "tensor/linalg.h"
 
-/* Numbers of an array that are looked at, in rows far apart where there are more; rows that guesses are made from. */
+/* Largest number of numbers of an array that are read, in evenly spaced rows; and number of rows that guesses
+ * use. */
 enum { LOOKED_AT = 1 << 22, JUDGED = 200, MOST_CLASSES = 64, MOST_N = 8 };
 
 /* ---- names ---------------------------------------------------------------------------------------------------------------- */
 
-/* Is one of the words, separated by spaces, the name or a part of it between marks that are no letters? */
+/* Returns whether one of the words, separated by spaces, is the name or a part of it between characters that
+ * are not letters. */
 static bool named(const char *name, const char *words)
 {
     char low[64], word[32];
@@ -68,7 +70,7 @@ static void add(RelnSurveyArray *a, Tally *t, ptrdiff_t n, const double *x)
     }
 }
 
-/* The number k of classes, if the numbers are 0 .. k-1 and all of them occur; 0 otherwise. */
+/* Returns the number k of classes, if the numbers are 0 .. k-1 and all of them occur; 0 otherwise. */
 static int classes_of(const RelnSurveyArray *a, const Tally *t)
 {
     int k = 0;
@@ -101,7 +103,7 @@ static RelnStatus count(RelnArchive *archive, int index, RelnSurveyArray *a, dou
 
 /* ---- guesses ----------------------------------------------------------------------------------------------------- */
 
-/* Do all things of `size` numbers in some rows have a property? */
+/* Returns whether all values of `size` numbers in some rows have a property. */
 static RelnStatus all_have(RelnArchive *archive, int index, const RelnSurveyArray *a, int size,
                            double *row, bool (*holds)(RelnCtx *, int, const double *), RelnCtx *ctx,
                            int n, bool *out)
@@ -124,7 +126,8 @@ static bool is_unit(RelnCtx *ctx, int n, const double *q)
     return fabs(reln_mat_norm(4, q) - 1) <= 1e-5;
 }
 
-/* Is it a four-momentum: E >= |p|, up to the rounding of single precision? Zeros are padding. */
+/* Returns whether p is a four-momentum: E >= |p|, up to the rounding of single precision. Zeros are
+ * padding. */
 static bool is_momentum(RelnCtx *ctx, int n, const double *p)
 {
     (void)ctx;
@@ -151,8 +154,8 @@ static void set(RelnSurveyArray *a, RelnRole role, RelnAs as, bool points, int n
     a->n = n;
 }
 
-/* Guess the kind of an input: arrays of four numbers, of n x n and of three, with points before them or not; any other
- * array of one axis is scalars. */
+/* Guesses the kind of an input: arrays of four numbers, of n x n and of three, with or without an axis of
+ * points; any other array of one axis is scalars. */
 static RelnStatus guess_input(RelnCtx *ctx, RelnArchive *archive, int index, RelnSurveyArray *a,
                               double *row)
 {
@@ -199,8 +202,66 @@ static RelnStatus guess(RelnCtx *ctx, RelnArchive *archive, const RelnSurvey *s,
     return guess_input(ctx, archive, index, a, row);
 }
 
-/* Can an array be the target? The target is an array whose name says so, or else the last candidate. Sets of points are
- * no candidates. */
+/* Returns whether a row of a set has its last point at place `count`, and zeros behind it. */
+static bool ends_at(const RelnSurveyArray *set, const double *row, double count)
+{
+    const ptrdiff_t each = set->row_size / set->dims[1], last = (ptrdiff_t)count - 1;
+
+    for (ptrdiff_t i = (last + 1) * each; i < set->row_size; i++)
+        if (row[i] != 0)
+            return false;
+    for (ptrdiff_t i = last * each; i < (last + 1) * each; i++)
+        if (row[i] != 0)
+            return true;
+    return false;
+}
+
+/* Returns whether an array has the numbers of points of a set, in some rows. */
+static RelnStatus counts(RelnArchive *archive, const RelnSurvey *s, int index, int of, bool *out)
+{
+    const RelnSurveyArray *a = &s->arrays[index], *set = &s->arrays[of];
+    const ptrdiff_t stride = s->n_samples > JUDGED ? s->n_samples / JUDGED : 1;
+
+    RelnStatus status;
+    double *row;
+
+    *out = set->role == RELN_ROLE_INPUT && set->points && a->high <= (double)set->dims[1];
+    if (!*out)
+        return RELN_OK;
+    row = reln_alloc_raw(s->ctx, (size_t)set->row_size, sizeof *row);
+    status = row ? RELN_OK : RELN_ERR_NOMEM;
+    for (ptrdiff_t i = 0; i < s->n_samples && *out && status == RELN_OK; i += stride) {
+        double n_points = 0;
+
+        status = reln_archive_range(archive, index, i, 1, &n_points);
+        if (status == RELN_OK)
+            status = reln_archive_range(archive, of, i, 1, row);
+        *out = status == RELN_OK && ends_at(set, row, n_points);
+    }
+    reln_free(s->ctx, row);
+    return status;
+}
+
+/* Finds numbers of points among the scalars: whole numbers that say where the zeros of a set begin. */
+static RelnStatus find_counts(RelnArchive *archive, const RelnSurvey *s)
+{
+    for (int i = 0; i < s->n_arrays; i++) {
+        RelnSurveyArray *a = &s->arrays[i];
+        bool yes = false;
+
+        if (a->role != RELN_ROLE_INPUT || a->row_size != 1 || !a->whole || !(a->low >= 1) ||
+            !(a->high > a->low))
+            continue;
+        for (int j = 0; j < s->n_arrays && !yes; j++)
+            RELN_TRY(counts(archive, s, i, j, &yes));
+        if (yes)
+            set(a, RELN_ROLE_COUNT, RELN_AS_SCALAR, false, 0);
+    }
+    return RELN_OK;
+}
+
+/* Returns whether an array can be the target. The target is an array whose name says so, or else the last
+ * candidate. Sets of points are not candidates. */
 static bool may_be_target(const RelnSurveyArray *a)
 {
     return a->role == RELN_ROLE_INPUT && !a->points &&
@@ -244,7 +305,7 @@ static void describe(const RelnArchive *archive, int index, RelnSurveyArray *a)
         a->dims[k] = info->dims[k];
 }
 
-/* The number of rows that most arrays have; of several, the largest. */
+/* Returns the number of rows that most arrays have; on ties, the largest. */
 static ptrdiff_t common_rows(const RelnSurvey *s)
 {
     ptrdiff_t best = 0;
@@ -281,6 +342,8 @@ static RelnStatus look(RelnSurvey *s, RelnArchive *archive)
     }
     if (status == RELN_OK)
         choose_target(s);
+    if (status == RELN_OK)
+        status = find_counts(archive, s);
     return status;
 }
 
@@ -313,6 +376,8 @@ const char *reln_survey_text(const RelnSurveyArray *a, char *text, size_t size)
         return "numbers samples";
     case RELN_ROLE_MASK:
         return "mask of points";
+    case RELN_ROLE_COUNT:
+        return "number of points";
     case RELN_ROLE_INPUT:
     case RELN_ROLE_TARGET:
         break;

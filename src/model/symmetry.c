@@ -34,8 +34,8 @@ static RelnStatus load_basis(RelnModel *m)
     return status;
 }
 
-/* Make the symmetry's algebra; a group without Lie generators has none. Elements have their coordinates in the given
- * basis. */
+/* Makes the symmetry's algebra; a group without Lie generators has none. Elements have their coordinates in
+ * the given basis. */
 static RelnStatus make_own(RelnModel *m)
 {
     const int dim = reln_group_n_lie(m->symmetry);
@@ -47,8 +47,8 @@ static RelnStatus make_own(RelnModel *m)
         m->ctx, dim, m->n, m->basis ? m->basis : reln_group_lie(m->symmetry), &options, &m->own);
 }
 
-/* A copy of the basis in which elements of unusual size are multiplied by a power of two: they generate the same group, and
- * maps that are solved with generators of one size are as exact as the basis. */
+/* Copies the basis, with elements of unusual size multiplied by a power of two. They generate the same group,
+ * and maps solved with generators of similar size are as exact as the basis. */
 static RelnStatus evened_basis(RelnModel *m, double **out)
 {
     const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
@@ -92,9 +92,10 @@ RelnStatus reln_model_make_symmetry(RelnModel *m)
     return reln_kinds_fit(m);
 }
 
-/* ---- metric and hat, asked of the symmetry alone --------------------------------------------------------------------- */
+/* ---- metric and hat of the symmetry ----------------------------------------------------------------------------------- */
 
-/* Largest entry of E^T eta + eta E over the Lie generators, and of g^T eta g - eta over the discrete ones. */
+/* Returns the largest entry of E^T eta + eta E over the Lie generators, and of g^T eta g - eta over the
+ * discrete ones. */
 static double metric_residual(const RelnGroup *group, int n, const double *eta)
 {
     double worst = 0;
@@ -121,7 +122,7 @@ static double metric_residual(const RelnGroup *group, int n, const double *eta)
     return worst;
 }
 
-/* Try diag(-1 p times, +1 q times) for every p. */
+/* Tries diag(-1 p times, +1 q times) for every p. */
 bool reln_model_metric(const RelnModel *m, double *metric)
 {
     for (int p = 0; p < m->n; p++) {
@@ -133,7 +134,8 @@ bool reln_model_metric(const RelnModel *m, double *metric)
     return false;
 }
 
-/* Does hat(g v) = g hat(v) g^-1 hold? It does for SO(3) but for no reflection: g keeps lengths and det g = 1. */
+/* Returns whether hat(g v) = g hat(v) g^-1 holds. It does for SO(3) but for no reflection: g must keep
+ * lengths, and det g = 1. */
 bool reln_model_hat_fits(const RelnModel *m)
 {
     static const double ones[3] = {1, 1, 1};
@@ -169,15 +171,16 @@ static bool has_reference(const RelnSpec *spec)
     return false;
 }
 
-/* Must vectors be embedded in matrices one larger? Not if hat lifts them, or they come in pairs relative to a
- * covariance. */
+/* Returns whether vectors must be embedded in matrices one larger: not if hat lifts them, or if they come in
+ * pairs relative to a covariance. */
 static bool wants_embedding(const RelnModel *m)
 {
     return has(&m->spec, FEATURE_VECTOR) && !m->relative && !reln_model_hat_fits(m);
 }
 
-/* The smallest algebra that takes all inputs: the symmetry's own for elements, and for vectors by hat; all matrices where
- * there are matrices or covariances; all that are one larger where vectors are embedded. NULL: the symmetry's own. */
+/* Returns the smallest algebra that accepts all inputs: the symmetry's own for elements, and for vectors
+ * lifted by hat; all matrices if there are matrices or covariances; all matrices one larger if vectors are
+ * embedded. NULL: the symmetry's own. */
 static const char *default_features(RelnModel *m, char *name, size_t size)
 {
     const bool larger = wants_embedding(m);
@@ -219,7 +222,7 @@ static RelnStatus make_algebra(RelnModel *m)
 
 /* ---- the group of graphs ---------------------------------------------------------------------------------------------- */
 
-/* The first n x n block of each of count matrices of size `from`. */
+/* Copies the first n x n block of each of count matrices of size `from`. */
 static void blocks(int count, int from, const double *in, int n, double *out)
 {
     for (int e = 0; e < count; e++)
@@ -228,7 +231,7 @@ static void blocks(int count, int from, const double *in, int n, double *out)
                    (size_t)n * sizeof *out);
 }
 
-/* Make the rep of raw vectors under diag(g, 1, ...): only g acts. */
+/* Makes the rep of raw vectors under diag(g, 1, ...): only g acts. */
 static RelnStatus make_vector_rep(RelnModel *m)
 {
     const int size = reln_group_n(m->group), n = m->n;
@@ -270,7 +273,8 @@ static void push_step(RelnModel *m, RelnStepKind step)
     m->steps[m->n_steps++] = step;
 }
 
-/* The default steps of a block. A product needs an algebra of all matrices; a bracket stays inside of every algebra. */
+/* Chooses the default steps of a block. A product needs an algebra of all matrices; every algebra is closed
+ * under a bracket. */
 static void default_steps(RelnModel *m)
 {
     if (m->spec.model.kind == RELN_MODEL_VECTOR_NEURONS) {
@@ -283,7 +287,7 @@ static void default_steps(RelnModel *m)
     } else {
         const int n = reln_algebra_n(m->algebra);
 
-        if (m->spec.model.kind != RELN_MODEL_SEQUENCE) /* whose blocks have gates */
+        if (m->spec.model.kind != RELN_MODEL_SEQUENCE) /* its blocks have gates */
             push_step(m, RELN_STEP_RMS);
         push_step(m, reln_algebra_dim(m->algebra) == n * n ? RELN_STEP_PRODUCT : RELN_STEP_BRACKET);
     }
@@ -299,7 +303,7 @@ static void choose_steps(RelnModel *m)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------- */
 
-/* Check that vector neurons have vectors with a dot product that the symmetry keeps. */
+/* Checks that the inputs of vector neurons are vectors, and that the symmetry keeps their dot product. */
 static RelnStatus check_vector_neurons(const RelnModel *m)
 {
     for (int i = 0; i < m->spec.n_inputs; i++) {
@@ -325,7 +329,7 @@ static RelnStatus check_vector_neurons(const RelnModel *m)
     return RELN_OK;
 }
 
-/* Set up an mlp: no group acts, and every number is an invariant. */
+/* Sets up an mlp: no group acts, and every number is an invariant. */
 static RelnStatus setup_mlp(RelnModel *m)
 {
     RELN_TRY(reln_group_create(m->ctx, "none:1", &m->group));
@@ -333,8 +337,9 @@ static RelnStatus setup_mlp(RelnModel *m)
     return m->rep ? RELN_OK : reln_ctx_status(m->ctx);
 }
 
-/* Do the features of a structured network stay vectors? Only where nothing but vectors and scalars come in, which have a
- * form of their own; rotations of space have the bracket, too, and take the algebra. */
+/* Decides whether the features of a structured network stay vectors: only if all inputs are vectors and
+ * scalars, whose rep has a default form. Rotations of space also have the bracket, so they use the
+ * algebra. */
 static RelnStatus setup_structured(RelnModel *m)
 {
     const double *form = NULL;

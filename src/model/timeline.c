@@ -1,5 +1,5 @@
-/* timeline.c -- networks along time: residual blocks of convolutions over the steps of a window, a value for each step or
- * for the window, and estimates that networks correct. */
+/* timeline.c -- networks along time: residual blocks of convolutions over the steps of a window, with one
+ * value for each step or for the window, and estimates that the network corrects. */
 #include <math.h>
 #include <string.h>
 
@@ -13,13 +13,14 @@ static bool is_each(const Build *b)
     return b->m->spec.sequence.target == RELN_SEQUENCE_EACH && b->m->spec.sequence.length > 0;
 }
 
-/* Things of the target beside each other; at each step there is one. */
+/* Returns the number of values of the target side by side; each step has one. */
 static int things(const Build *b)
 {
     return is_each(b) ? 1 : reln_model_layout(b->m, 0).channels;
 }
 
-/* Steps between the taps of block i: 1, 2, 4, ... as long as half of the taps reach into the window, then again. */
+/* Returns the distance of the taps of block i: 1, 2, 4, ... while half of the taps reach into the window,
+ * then from 1 again. */
 static int dilation_of(const Build *b, int i)
 {
     const int reach = b->m->spec.sequence.taps / 2 > 0 ? b->m->spec.sequence.taps / 2 : 1;
@@ -30,7 +31,7 @@ static int dilation_of(const Build *b, int i)
     return 1 << (i % rounds);
 }
 
-/* Values of steps as things beside each other: (P, 1, 1, K, 1) to (1, 1, 1, K, P). */
+/* Moves the values of steps side by side: (P, 1, 1, K, 1) to (1, 1, 1, K, P). */
 static RelnNode *side_by_side(Build *b, RelnNode *y)
 {
     return reln_swap_axes(b->g, y, RELN_P, RELN_C);
@@ -43,7 +44,7 @@ static RelnNode *plus(Build *b, RelnNode *x, RelnNode *y)
     return x && y ? reln_add(b->g, x, y) : x ? x : y;
 }
 
-/* Vectors of each step, by every linear map from features. */
+/* Computes the vectors of each step, by every linear map from features. */
 static RelnNode *mapped(Build *b, RelnNode *x)
 {
     const RelnModel *m = b->m;
@@ -61,7 +62,8 @@ static RelnNode *mapped(Build *b, RelnNode *x)
     return sum;
 }
 
-/* Vectors of each step: sum_j X_j v_j, v_j the vectors of the step and X_j mixed from its features. */
+/* Computes the vectors of each step: sum_j X_j v_j, with v_j the vectors of the step and X_j mixed from its
+ * features. */
 static RelnNode *times_own(Build *b, RelnNode *x, RelnNode *v)
 {
     const int n = b->m->n, size = reln_algebra_n(b->m->algebra);
@@ -107,7 +109,8 @@ static RelnNode *numbers_of_steps(Build *b, RelnFeatures f)
     return reln_nn_mlp(&b->net, "head", reln_build_dropped(b, reln_build_invariants(b, f)), &head);
 }
 
-/* Vectors of a window are the mean of those of its steps; other targets are read out of pooled features. */
+/* The vector of a window is the mean of those of its steps; other targets are computed from pooled
+ * features. */
 static RelnNode *read_out(Build *b, RelnFeatures f)
 {
     const RelnTargetAs as = b->m->spec.target[0].as;
@@ -160,7 +163,8 @@ static RelnNode *equivariant(Build *b)
 
 /* ---- plain ---------------------------------------------------------------------------------------------------------- */
 
-/* The numbers of an input, those of each step as channels: (P, 1, 1, 1, C). Numbers of samples are repeated. */
+/* Returns the numbers of an input, with those of each step as channels: (P, 1, 1, 1, C). Numbers of samples
+ * are repeated. */
 static RelnNode *numbers_of(Build *b, RelnNode *flat, int input)
 {
     const RelnModel *m = b->m;
@@ -222,7 +226,7 @@ static int input_of(const Build *b, const char *name)
     return i;
 }
 
-/* Numbers of a step of an input, in their own units: (P, 1, 1, K, C). */
+/* Returns the numbers of a step of an input, in their original units: (P, 1, 1, K, C). */
 static RelnNode *raw(Build *b, int input)
 {
     const RelnModel *m = b->m;
@@ -240,7 +244,7 @@ static RelnNode *raw(Build *b, int input)
     return reln_scale(b->g, x, m->constants.scale[input]);
 }
 
-/* Times from step to step, (P - 1, 1, 1, 1, 1). */
+/* Returns the times from step to step, (P - 1, 1, 1, 1, 1). */
 static RelnNode *times_between(Build *b)
 {
     RelnNode *t = raw(b, input_of(b, b->m->spec.sequence.time));
@@ -250,7 +254,8 @@ static RelnNode *times_between(Build *b)
                     reln_slice(b->g, t, RELN_P, 0, fewer));
 }
 
-/* The trapezoid rule: half of the time from the step before to the step behind, (P, 1, 1, 1, 1). */
+/* Trapezoid rule: each step lasts half of the time from the step before to the step after it, (P, 1, 1, 1,
+ * 1). */
 static RelnNode *durations(Build *b)
 {
     const RelnSpecSequence *s = &b->m->spec.sequence;
@@ -270,14 +275,16 @@ static RelnNode *durations(Build *b)
     return equal ? reln_const(b->g, (RelnDims){.p = points}, NULL, equal) : NULL;
 }
 
-/* The integral up to each step: the mean of both its ends times the duration, summed over the steps so far. */
+/* Computes the integral up to each step: the mean of both ends of a step times its duration, summed over the
+ * steps so far. */
 static RelnNode *running(Build *b, RelnNode *x)
 {
     const int points = b->m->points, c = x ? reln_node_dims(x).c : 1;
     double *ones = reln_build_scratch(b, (size_t)points * (size_t)(c * c), sizeof *ones);
     RelnNode *mean, *w;
 
-    /* a causal convolution that is as long as the window, each of its taps the identity, adds up everything before */
+    /* a causal convolution of the length of the window, with the identity for each tap, sums all steps so
+     * far */
     for (int i = 0; ones && i < points * c; i++)
         ones[i * c + i % c] = 1;
     w = ones ? reln_const(b->g, (RelnDims){.r = points * c, .c = c}, NULL, ones) : NULL;
@@ -313,7 +320,7 @@ RelnNode *reln_build_with_estimate(Build *b, RelnNode *y)
                                  : side_by_side(b, running(b, x));
     else
         e = reln_sum(b->g, reln_mul(b->g, x, durations(b)), RELN_P);
-    /* the correction begins small */
+    /* the correction starts small */
     gain = reln_param(b->g, "correction", (RelnDims){.c = 1}, (RelnInit){RELN_INIT_CONSTANT, 0.1});
     y = reln_mul(b->g, y, gain);
     e = reln_scale(b->g, e, 1 / m->constants.target[0].deviation);

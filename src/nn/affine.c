@@ -3,7 +3,7 @@
 
 #include "nn/nn.h"
 
-/* The sum that becomes one output of the layer. */
+/* A Sum collects the terms of one output of the layer. */
 typedef struct Sum {
     const RelnNet *net;
     const char *name;
@@ -17,7 +17,7 @@ static void add(Sum *s, RelnNode *term)
     s->y = s->y ? reln_add(s->net->graph, s->y, term) : term;
 }
 
-/* All maps from `in` to the output's rep. False with the graph failed. */
+/* Finds all maps from `in` to the output's rep. Returns false with the graph failed. */
 static bool find_maps(const Sum *s, const RelnRep *in, const RelnMaps **maps)
 {
     const RelnStatus status = reln_maps_linear(in, s->rep, maps);
@@ -31,7 +31,7 @@ static const double *map_values(const RelnMaps *maps, int m)
     return maps->values + (ptrdiff_t)m * maps->dims[0] * maps->dims[1];
 }
 
-/* Apply a map and mix channels: the mixing comes first or last, where K is smaller. */
+/* Applies a map and mixes channels, in the order that mixes the smaller K. */
 static RelnNode *through(const Sum *s, RelnNode *x, const double *map, RelnNode *w)
 {
     RelnGraph *g = s->net->graph;
@@ -59,7 +59,7 @@ static bool add_maps(Sum *s, RelnNode *x, const char *part)
     return true;
 }
 
-/* y += I_m b_m: the constants that the group leaves as they are */
+/* y += I_m b_m: the constants that the group leaves unchanged */
 static bool add_biases(Sum *s, const RelnRep *number, const char *part)
 {
     const RelnMaps *maps = NULL;
@@ -77,7 +77,7 @@ static bool add_biases(Sum *s, const RelnRep *number, const char *part)
     return true;
 }
 
-/* Count the input channels that add to one output channel. */
+/* Counts the input channels that add to one output channel. */
 static bool count_inputs(Sum *s, const RelnFeatures *in)
 {
     const RelnMaps *maps = NULL;

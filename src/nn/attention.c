@@ -4,11 +4,11 @@
 
 #include "nn/nn.h"
 
-/* Queries, keys and values of one kind of channels, points on R, where reln_gram() wants them. */
+/* A Look holds queries, keys and values of one kind of channels, with points on R, as reln_gram() expects. */
 typedef struct Look {
     RelnNode *q, *k, *v;
     int each;     /* channels of one head */
-    double scale; /* of the scores */
+    double scale; /* factor of the scores */
 } Look;
 
 static bool splits(const RelnNet *net, const char *name, const RelnNode *x, int heads)
@@ -57,7 +57,7 @@ static RelnNode *head_scores(const RelnNet *net, const Look *l, int head)
         l->scale);
 }
 
-/* softmax over the keys' points, which are the channels of the scores */
+/* Softmax over the points of the keys, which are the channels of the scores. */
 static RelnNode *weights(const RelnNet *net, const Look *lx, const Look *ls, int head)
 {
     RelnNode *t = lx->q ? head_scores(net, lx, head) : NULL;
@@ -81,7 +81,8 @@ static const char *const of_x[4] = {"Wq", "Wk", "Wv", "Wo"}, *const of_s[4] = {"
 
 /* ---- rows of sets ----------------------------------------------------------------------------------------------- */
 
-/* The domain of the queries, the domain of the keys and values, and the pairs of both for each head. */
+/* A Pairing holds the domain of the queries, the domain of the keys and values, and their pairs for each
+ * head. */
 typedef struct Pairing {
     RelnDomain rows, from;
     RelnDomain parents; /* (row, head) */
@@ -108,8 +109,8 @@ static Pairing pairing(RelnGraph *g, RelnDomain rows, RelnDomain from, int heads
     return p;
 }
 
-/* Compute queries from one domain, keys and values from the other; the scale of the scores is part of the weights of
- * q. */
+/* Computes queries from one domain, keys and values from the other; the scale of the scores is folded into
+ * the weights of q. */
 static Look look_across(const RelnNet *net, const char *name, const char *const parts[4],
                         RelnNode *x, RelnNode *from,
                         RelnNode *(*lower)(const RelnNet *net, RelnNode *x), int heads)
@@ -128,8 +129,8 @@ static Look look_across(const RelnNet *net, const char *name, const char *const 
     return l;
 }
 
-/* Build the attention as a function, so that its gradient computes the scores again, tile by tile, and no array of the
- * size of the pairs is kept. */
+/* Builds the attention as a function, so that its gradient computes the scores again, tile by tile, and no
+ * array of the size of the pairs is kept. */
 static bool sums_of_values(const RelnNet *net, const char *name, const Pairing *p, const Look *lx,
                            const Look *ls, RelnNode **out)
 {
@@ -182,7 +183,7 @@ static bool want_heads(const RelnNet *net, const char *name, RelnFeatures in, in
     return splits(net, name, in.x, heads) && splits(net, name, in.s, heads);
 }
 
-/* x + (sum of values), of both parts */
+/* Returns x + (sum of values), for features and invariants. */
 static RelnFeatures plus(const RelnNet *net, RelnFeatures in, RelnFeatures sums)
 {
     return (RelnFeatures){in.x && sums.x ? reln_add(net->graph, in.x, sums.x) : NULL,

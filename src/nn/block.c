@@ -4,9 +4,10 @@
 
 #include "nn/nn.h"
 
-/* ---- features and invariants act on each other -------------------------------------------------------------------- */
+/* ---- exchange between features and invariants --------------------------------------------------------------------- */
 
-/* q / (1 + q^2)^(1/4): q where it is small, its root where it is large, so that invariants grow as features do. */
+/* q / (1 + q^2)^(1/4): about q if q is small, and its root if q is large, so that invariants grow no faster
+ * than features. */
 static RelnNode *rooted(RelnGraph *g, RelnNode *q)
 {
     RelnNode *r = reln_sqrt(g, reln_sqrt(g, reln_shift(g, reln_square(g, q), 1, 1)));
@@ -36,7 +37,7 @@ RelnFeatures reln_nn_gated(const RelnNet *net, const char *name, RelnFeatures in
 
 /* ---- the block ---------------------------------------------------------------------------------------------------- */
 
-/* The net of the block's own layers, what comes out of it, and what was asked for. */
+/* A Block holds the net of the block's layers, its number of outputs, and its options. */
 typedef struct Block {
     const RelnNet *net; /* within the block's name */
     const RelnConvBlock *o;
@@ -88,7 +89,7 @@ static RelnNode *normed_invariants(const Block *b, const char *name, RelnNode *s
     return s;
 }
 
-/* A convolution of both parts, each with its norm: of x "<stage>x", of s "<stage>s". */
+/* Convolves features and invariants, each followed by its norm: "<stage>x" for x, "<stage>s" for s. */
 static RelnFeatures convolved(const Block *b, const char *stage, RelnFeatures in, int width,
                               int stride, int dilation)
 {
@@ -107,7 +108,7 @@ static RelnFeatures convolved(const Block *b, const char *stage, RelnFeatures in
     return y;
 }
 
-/* The nonlinearity: gates by invariants, or one of the gates along a direction for x. */
+/* Applies the nonlinearity: gates by invariants, or one of the gates along a direction for x. */
 static RelnFeatures bent(const Block *b, const char *name, RelnFeatures in)
 {
     RelnFeatures y = {NULL, NULL};
@@ -180,7 +181,7 @@ RelnFeatures reln_nn_conv_block(const RelnNet *net, const char *name, RelnFeatur
 
 /* ---- pools -------------------------------------------------------------------------------------------------------- */
 
-/* For each window and channel the point with the largest score. */
+/* For each window and channel, selects the point with the largest score. */
 static RelnNode *best(const RelnNet *net, const char *name, RelnNode *x, RelnAxis axis,
                       RelnWindow window)
 {

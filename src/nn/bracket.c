@@ -1,7 +1,7 @@
-/* bracket.c -- ReLN-Bracket: y = x + [x Wb, x Wa], which couples channels that do not commute. */
+/* bracket.c -- ReLN-Bracket: y = x + [x Wb, x Wa]. */
 #include "nn/nn.h"
 
-/* The order is that of the published code, [x Wb, x Wa]. */
+/* The order of the factors is that of the published code. */
 RelnNode *reln_nn_bracket(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);

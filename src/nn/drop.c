@@ -1,4 +1,4 @@
-/* drop.c -- parts of a network that are left out at random while it learns: channels of features, and whole branches. */
+/* drop.c -- dropout of channels, and of whole branches (stochastic depth), during training. */
 #include "nn/nn.h"
 
 static bool want_share(const RelnNet *net, const char *layer, double p)
@@ -20,7 +20,7 @@ RelnFeatures reln_nn_dropout(const RelnNet *net, RelnFeatures in, double p)
                           in.s ? reln_dropout(net->graph, in.s, p, 0) : NULL};
 }
 
-/* 1 / (1 - p) with probability 1 - p, else 0: one number for each sample, as large as x's domain. */
+/* Returns 1 / (1 - p) with probability 1 - p, else 0: one number for each sample, repeated to x's domain. */
 static RelnNode *kept(const RelnNet *net, double p, uint64_t key, const RelnNode *x)
 {
     RelnGraph *g = net->graph;
@@ -52,7 +52,7 @@ RelnFeatures reln_nn_residual(const RelnNet *net, RelnFeatures in, RelnFeatures 
         return none;
     if ((branch.x && !in.x) || (branch.s && !in.s)) {
         reln_graph_fail(net->graph, RELN_ERR_ARG,
-                        "residual: a branch has features or invariants that the input has not");
+                        "residual: a branch has features or invariants that the input does not have");
         return none;
     }
     key = net->train && p > 0 ? reln_graph_key(net->graph) : 0;

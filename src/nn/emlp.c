@@ -15,12 +15,12 @@
 enum { RANKS_PUBLISHED = 4 };
 
 typedef struct Kind {
-    const RelnRep *base, *rep; /* rep is the rank-th power of base; rank 0: the invariant */
+    const RelnRep *base, *rep; /* rep is the rank-th power of base; rank 0: invariants */
     int rank, channels;
-    RelnNode *x; /* NULL: nothing led here, the tensors are 0 */
+    RelnNode *x; /* NULL: no map leads here, and the tensors are 0 */
 } Kind;
 
-/* kinds[0] are the scalars, possibly none of them. */
+/* A Feature is a list of kinds; kinds[0] are the scalars, which may have no channels. */
 typedef struct Feature {
     int n;
     Kind *kinds;
@@ -50,7 +50,7 @@ void reln_emlp_uniform(int dim, int width, int ranks, int *channels)
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
-/* Copy the failure of the context to the graph, with its message. */
+/* Copies the failure of the context to the graph, with its message. */
 static bool fail_as(const RelnNet *net, const char *name, RelnStatus status)
 {
     return reln_graph_fail(net->graph, status, "%s: %s", name,
@@ -76,7 +76,7 @@ static bool kind_init(const RelnNet *net, const char *name, const RelnTensors *t
     return kind->rep || fail_as(net, name, reln_ctx_status(reln_graph_ctx(net->graph)));
 }
 
-/* Build a feature from a list of tensors; the scalars of all entries become the first kind. */
+/* Builds a feature from a list of tensors; the scalars of all entries become the first kind. */
 static bool feature_init(const RelnNet *net, const char *name, int n, const RelnTensors *list,
                          Feature *f)
 {
@@ -97,7 +97,7 @@ static bool feature_init(const RelnNet *net, const char *name, int n, const Reln
     return true;
 }
 
-/* Choose the kinds as published: powers of the input's rep. */
+/* Chooses the kinds as published: powers of the input's rep. */
 static bool feature_uniform(const RelnNet *net, const char *name, const RelnRep *base,
                             const RelnEmlp *emlp, Feature *f)
 {
@@ -115,7 +115,7 @@ static bool feature_uniform(const RelnNet *net, const char *name, const RelnRep 
     return feature_init(net, name, n, list, f);
 }
 
-/* The same kinds, with one more scalar for each tensor that is not a scalar: its gate. */
+/* Copies the kinds, with one more scalar for each tensor that is not a scalar: its gate. */
 static bool feature_gated(const RelnNet *net, const Feature *hidden, Feature *gated)
 {
     *gated = *hidden;
@@ -139,8 +139,8 @@ static double feature_size(const Feature *f)
 
 /* ---- linear ------------------------------------------------------------------------------------------------------ */
 
-/* An orthonormal basis of the maps in -> out: normals as coordinates in it are a matrix of normals, projected on the
- * equivariant ones. -1 with the graph failed. */
+/* Computes an orthonormal basis of the maps in -> out. Normal coordinates in this basis are a matrix of
+ * normals projected on the equivariant ones. Returns -1 with the graph failed. */
 static int basis_of(const RelnNet *net, const char *name, const RelnRep *in, const RelnRep *out,
                     double **basis)
 {
@@ -160,11 +160,11 @@ static int basis_of(const RelnNet *net, const char *name, const RelnRep *in, con
     return maps->count;
 }
 
-/* The settings that the kinds of a layer's output are computed with. */
+/* A Layer holds the settings with which the kinds of a layer's output are computed. */
 typedef struct Layer {
     const RelnNet *net;
     const char *name;
-    double weight, bias; /* deviation of coordinates of W; bound of those of b */
+    double weight, bias; /* standard deviation of the coordinates of W; bound of those of b */
 } Layer;
 
 static RelnNode *sum(RelnGraph *g, RelnNode *a, RelnNode *b)
@@ -172,7 +172,7 @@ static RelnNode *sum(RelnGraph *g, RelnNode *a, RelnNode *b)
     return a && b ? reln_add(g, a, b) : a ? a : b;
 }
 
-/* Apply a map and mix channels: the mixing comes first or last, where K is smaller. */
+/* Applies a map and mixes channels, in the order that mixes the smaller K. */
 static RelnNode *through(RelnGraph *g, RelnNode *x, const double *map, const RelnRep *rep,
                          RelnNode *w)
 {
@@ -207,7 +207,7 @@ static RelnNode *weighted(const Layer *l, const Feature *in, int a, const Kind *
     return y;
 }
 
-/* sum_m I_m b_m, b_m named "b<a>.<m>": the constants that the group leaves as they are */
+/* sum_m I_m b_m, b_m named "b<a>.<m>": the constants that the group leaves unchanged */
 static RelnNode *biased(const Layer *l, RelnNode *y, int a, const Kind *out)
 {
     RelnGraph *g = l->net->graph;
@@ -243,7 +243,7 @@ static void linear(const RelnNet *net, const char *name, const Feature *in, Feat
 
 /* ---- the bilinear layer ------------------------------------------------------------------------------------------ */
 
-/* Is the smallest singular value of m (n, n) above rounding of the largest? */
+/* Returns whether the smallest singular value of m (n, n) is above the rounding error of the largest. */
 static bool is_invertible(const RelnNet *net, const char *name, int n, const double *m)
 {
     RelnCtx *ctx = reln_graph_ctx(net->graph);
@@ -255,9 +255,9 @@ static bool is_invertible(const RelnNet *net, const char *name, int n, const dou
     return s[n - 1] > RELN_INTERTWINER_TOLERANCE * s[0];
 }
 
-/* F (d, d) leads from a rep to its dual: the identity where the group keeps the dot product, otherwise a combination of
- * all such maps with the coefficients 1, 2, ...; of an irreducible rep there is one at most. NULL where there is none
- * that is invertible, or the graph failed. */
+/* Returns F (d, d), a map from a rep to its dual: the identity if the group keeps the dot product, otherwise
+ * a combination of all such maps with the coefficients 1, 2, ...; an irreducible rep has at most one. Returns
+ * NULL if there is no invertible one, or if the graph failed. */
 static double *form_of(const RelnNet *net, const char *name, const RelnRep *rep)
 {
     const int d = reln_rep_dim(rep), size = d * d;
@@ -286,7 +286,7 @@ static double *form_of(const RelnNet *net, const char *name, const RelnRep *rep)
     return count > 0 && is_invertible(net, name, d, f) ? f : NULL;
 }
 
-/* x with every index lowered by F: an element of the dual of x's rep. NULL where there is no F. */
+/* Lowers every index of x by F: the result is in the dual of x's rep. Returns NULL if there is no F. */
 static RelnNode *lowered(const RelnNet *net, const char *name, const Kind *kind)
 {
     const int d = kind->rank > 0 ? reln_rep_dim(kind->base) : 1, n = reln_rep_dim(kind->rep);
@@ -307,7 +307,7 @@ static RelnNode *lowered(const RelnNet *net, const char *name, const Kind *kind)
                  : NULL;
 }
 
-/* y[i] = sum_j X[i, j] u[j], with X of rank a + b read as a matrix */
+/* y[i] = sum_j X[i, j] u[j], with X of rank a + b reshaped to a matrix */
 static RelnNode *apply(RelnGraph *g, RelnNode *X, RelnNode *u, const RelnRep *rep)
 {
     const int rows = reln_rep_dim(rep), columns = u ? u->shape.dims[RELN_K] : 0,
@@ -320,7 +320,8 @@ static RelnNode *apply(RelnGraph *g, RelnNode *X, RelnNode *u, const RelnRep *re
     return entries ? reln_contract(g, &T, X, u, rep) : NULL;
 }
 
-/* Tensors of x itself that B(x) is filled with, chosen once and with replacement: as many as coordinates at most. */
+/* A Chosen holds the tensors of x that fill B(x), drawn once and with replacement: at most as many as
+ * coordinates. */
 typedef struct Chosen {
     int n;
     RelnNode **X; /* (..., K, 1) */
@@ -338,8 +339,8 @@ static Chosen choose(RelnGraph *g, const Kind *kind, RelnRng *rng)
     return c.X ? c : (Chosen){0};
 }
 
-/* sum_(n,i) theta[o,n,i] X_n u_i for the outputs o of kind a: channels are mixed before X where u has fewer coordinates
- * than the result, and after it otherwise. */
+/* sum_(n,i) theta[o,n,i] X_n u_i for the outputs o of kind a. Channels are mixed before X if u has fewer
+ * coordinates than the result, and after it otherwise. */
 static RelnNode *products(RelnGraph *g, const Chosen *c, RelnNode *u, RelnNode *theta, bool before,
                           const Kind *out)
 {
@@ -363,7 +364,8 @@ static bool fit_together(const Kind *a, const Kind *b, const Kind *k)
            (b->rank == 0 || b->base == k->base);
 }
 
-/* The share of B(x) x that leads from kind b to kind a with tensors of kind k, theta named "theta<a>.<b>.<k>". */
+/* Computes the part of B(x) x that leads from kind b to kind a with tensors of kind k, theta named
+ * "theta<a>.<b>.<k>". */
 static RelnNode *bilinear_term(const RelnNet *net, const char *name, const Feature *f,
                                const Chosen *c, RelnNode *u, const int abk[3])
 {
@@ -409,7 +411,7 @@ static void bilinear(const RelnNet *net, const char *name, Feature *f, RelnRng *
 
 /* ---- gates and blocks -------------------------------------------------------------------------------------------- */
 
-/* Multiply each scalar by its own sigmoid, and each other tensor by the sigmoid of its gate. */
+/* Multiplies each scalar by its own sigmoid, and each other tensor by the sigmoid of its gate. */
 static void gate(RelnGraph *g, const Feature *gated, Feature *hidden)
 {
     RelnNode *s = gated->kinds[0].x, *open = reln_sigmoid(g, s);
@@ -450,7 +452,7 @@ static bool blocks(const RelnNet *net, const char *name, const RelnEmlp *emlp, F
     return true;
 }
 
-/* The last layer. Every output must depend on the input, not on a bias alone. */
+/* Builds the last layer. Every output must depend on the input, not on a bias alone. */
 static RelnNode *read_out(const RelnNet *net, const char *name, const Feature *in, Kind *out,
                           const RelnNode *x)
 {

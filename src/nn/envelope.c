@@ -1,7 +1,7 @@
-/* envelope.c -- products of matrices as layers, where the algebra is closed under them: Product, Jordan, Triple.
+/* envelope.c -- products of matrices as layers, for algebras that are closed under them: Product, Jordan, Triple.
  *
- * Nothing here knows a family: the tensors are computed from the basis, and the part of a product outside the algebra
- * decides.
+ * No family of algebras is treated specially: the tensors are computed from the basis, and the part of a product outside
+ * the algebra decides whether the layer is allowed.
  */
 #include <math.h>
 
@@ -11,7 +11,7 @@
 #define CLOSED 1e-10 /* share of a product outside the algebra that counts as rounding */
 #define NOISE 1e-13  /* entries of a tensor below this share of its largest one are zeros */
 
-/* A tensor while it is filled: dense, in the order (k, i, j). */
+/* A Draft is a tensor while it is filled: dense, in the order (k, i, j). */
 typedef struct Draft {
     int i, j, k;
     double *values;
@@ -29,7 +29,7 @@ static bool draft(RelnArena *arena, const RelnNet *net, int i, int j, int k, Dra
     return out->values || reln_graph_nomem(net->graph);
 }
 
-/* The tensor of the graph with the draft's entries. */
+/* Returns the graph's tensor with the draft's entries. */
 static const RelnTensor3 *sparse(RelnArena *arena, const RelnNet *net, const Draft *d)
 {
     const ptrdiff_t count = (ptrdiff_t)d->i * d->j * d->k;
@@ -50,7 +50,7 @@ static const RelnTensor3 *sparse(RelnArena *arena, const RelnNet *net, const Dra
     return reln_graph_tensor(net->graph, &t);
 }
 
-/* z = a x y + b y x, matrices */
+/* z = a x y + b y x, for matrices */
 static void twisted(int n, double a, const double *x, double b, const double *y, double *work,
                     double *z)
 {
@@ -143,8 +143,8 @@ RelnNode *reln_nn_jordan(const RelnNet *net, const char *name, RelnNode *x)
 
 /* ---- Triple -------------------------------------------------------------------------------------------------------- */
 
-/* Test closure on a few fixed random elements: a trilinear map that vanishes on them vanishes everywhere, except for a
- * choice of elements of measure 0. */
+/* Tests closure on a few fixed random elements: a trilinear map that vanishes on them vanishes everywhere,
+ * with probability 1. */
 static bool closed_under_triples(const RelnNet *net, RelnArena *arena)
 {
     enum { PROBES = 3 };
@@ -194,8 +194,8 @@ static bool fill_square(const RelnNet *net, RelnArena *arena, Draft *t)
     return true;
 }
 
-/* P (K, n n): coordinates of the part of a matrix in the algebra, the other part being orthogonal for tr(XY). Unlike the
- * nearest element, this part moves with the group: P_k(M) = sum_l G^-1_kl tr(E_l M), G_kl = tr(E_k E_l). */
+/* P (K, n n): coordinates of the part of a matrix in the algebra, with the rest orthogonal for tr(XY). Unlike
+ * the nearest element, this part is equivariant: P_k(M) = sum_l G^-1_kl tr(E_l M), G_kl = tr(E_k E_l). */
 static bool fill_projector(const RelnNet *net, RelnArena *arena, double *projector)
 {
     const int n = reln_algebra_n(net->algebra), dim = reln_algebra_dim(net->algebra);
@@ -269,7 +269,7 @@ static const RelnRep *matrix_rep(const RelnNet *net)
     return matrix;
 }
 
-/* abc + cba = [[a,b],c]/2 + (sc + cs), s = (ab + ba)/2: each part is in the algebra when the whole is. */
+/* abc + cba = [[a,b],c]/2 + (sc + cs), s = (ab + ba)/2: each part is in the algebra if the whole is. */
 RelnNode *reln_nn_triple(const RelnNet *net, const char *name, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, name, __func__), NULL);

@@ -1,7 +1,9 @@
-/* exchange.c -- rows of a set talk through a few sums of the set: a cost that grows with the rows, not with their pairs. */
+/* exchange.c -- rows of a set exchange information through a few sums of the set: the cost grows with the
+ * rows, not with their pairs. */
 #include "nn/nn.h"
 
-/* x W + b with parts "<part>W" and "<part>b" of the layer; fan_in counts all terms that are added to it */
+/* x W + b with the parameters "<part>W" and "<part>b" of the layer; fan_in counts all terms that are
+ * added. */
 static RelnNode *term(const RelnNet *net, const char *name, const char *part, RelnNode *x, int to,
                       int fan_in)
 {
@@ -20,7 +22,7 @@ static RelnNode *beside(RelnGraph *g, RelnNode *x, RelnNode *y)
     return x && y ? reln_concat(g, 2, (RelnNode *[]){x, y}, RELN_C) : x ? x : y;
 }
 
-/* With `norm`, the batch norm "<name>.<part>" of invariants. */
+/* With `norm`, applies the batch norm "<name>.<part>" of invariants. */
 static RelnNode *normed(const RelnNet *net, const char *name, const char *part, RelnNode *s,
                         const RelnExchange *o)
 {

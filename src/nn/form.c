@@ -1,13 +1,15 @@
-/* form.c -- the bilinear form for features of a rep: chosen by the user, the algebra's form, or found from the rep. */
+/* form.c -- finds the bilinear form for features of a rep: chosen by the user, that of the algebra, or the
+ * rep's default. */
 #include <math.h>
 #include <string.h>
 
 #include "nn/nn.h"
 
-#define KEPT 1e-6       /* residual of a form that settling its constant still mends */
-#define ASYMMETRY 1e-12 /* of a chosen form, relative to its largest entry: rounding */
+#define KEPT 1e-6       /* largest residual of a form that settling its constant can correct */
+#define ASYMMETRY 1e-12 /* asymmetry of a chosen form, relative to its largest entry, that counts as
+                         * rounding */
 
-/* ---- which one ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing the form --------------------------------------------------------------------------------------------- */
 
 static bool is_symmetric(int k, const double *gram)
 {
@@ -29,14 +31,14 @@ static bool is_identity(int k, const double *gram)
     return true;
 }
 
-/* Put a failure of the context on the graph: "form: ...". */
+/* Copies a failure of the context to the graph: "form: ...". */
 static bool fail_as(const RelnNet *net, RelnStatus status, const char *advice)
 {
     return reln_graph_fail(net->graph, status, "form: %s%s",
                            reln_ctx_error(reln_graph_ctx(net->graph)), advice);
 }
 
-/* The form that the user chose for a rep; NULL when there is none. */
+/* Returns the form that the user chose for a rep; NULL when there is none. */
 static const RelnRepForm *chosen(const RelnNet *net, const RelnRep *rep)
 {
     for (int i = 0; i < net->n_forms && net->forms; i++)
@@ -55,7 +57,7 @@ static bool take_chosen(const RelnNet *net, const RelnRepForm *choice, NnForm *o
                            reln_rep_name(choice->rep));
 }
 
-/* The algebra's form, where the rep has as many coordinates as the algebra and keeps it. */
+/* Tries the form of the algebra, if the rep has as many coordinates as the algebra and keeps the form. */
 static bool try_algebra(const RelnNet *net, const RelnRep *rep, NnForm *out, bool *found)
 {
     RelnVerdict verdict = {.residual = HUGE_VAL};
@@ -107,7 +109,7 @@ bool reln_nn_find_form(const RelnNet *net, const RelnRep *rep, NnForm *out)
     return found || take_own(net, rep, out);
 }
 
-/* Elimination without exchange of rows: all pivots have one sign. */
+/* Returns whether all pivots of the elimination, without exchange of rows, have the same sign. */
 static bool pivots_agree(int k, double *a)
 {
     for (ptrdiff_t t = 0; t < k; t++) {
@@ -142,7 +144,7 @@ bool reln_nn_is_definite(const RelnNet *net, const RelnNode *x, bool *definite)
     return true;
 }
 
-/* ---- using it ----------------------------------------------------------------------------------------------------- */
+/* ---- using the form ------------------------------------------------------------------------------------------------ */
 
 /* s_c = x_c^T gram y_c */
 static RelnNode *contracted(const RelnNet *net, const double *gram, RelnNode *x, RelnNode *y)
@@ -158,7 +160,7 @@ static RelnNode *contracted(const RelnNet *net, const double *gram, RelnNode *x,
     return entries ? reln_contract(net->graph, &t, x, y, reln_invariant(net->graph, 1)) : NULL;
 }
 
-/* Are x and y in dual reps, so that they pair without a form? */
+/* Returns whether x and y are in dual reps, so that they pair without a form. */
 static bool pairs(const RelnNet *net, const RelnNode *x, const RelnNode *y)
 {
     return !net->algebra && x->rep != y->rep && y->rep == reln_dual(net->graph, x->rep);
@@ -187,7 +189,7 @@ RelnNode *reln_nn_form(const RelnNet *net, RelnNode *x, RelnNode *y)
     return reln_pair(net->graph, x, y);
 }
 
-/* The identity as a map to the dual rep, which is another object where rounding tells the two apart. */
+/* Applies the identity as a map to the dual rep, which may be a different object because of rounding. */
 static RelnNode *lower_dot(const RelnNet *net, RelnNode *x, const RelnRep *dual)
 {
     const int k = x->shape.dims[RELN_K];

@@ -1,9 +1,9 @@
-/* gate.c -- nonlinearities: a feature is changed along a learned direction by an invariant amount. */
+/* gate.c -- nonlinearities: they change a feature along a learned direction by an invariant amount. */
 #include <math.h>
 
 #include "nn/nn.h"
 
-/* d = x U, one direction for each channel or one for all */
+/* d = x U, one direction for each channel, or one for all channels */
 static RelnNode *direction(const RelnNet *net, const char *name, RelnNode *x, bool shared)
 {
     return reln_nn_mixed(net, name, "U", x, shared ? 1 : reln_nn_channels(x));
@@ -49,10 +49,10 @@ RelnNode *reln_nn_rms(const RelnNet *net, const char *name, RelnNode *x, const R
     return along(net, x, reln_nn_activate(net->graph, o.f, reln_div(net->graph, t, M)), d);
 }
 
-#define NULL_EPS 1e-6 /* of project, where the form is not definite */
+#define NULL_EPS 1e-6 /* eps of project for an indefinite form */
 
-/* r = t q / (q^2 + delta^2 mean_c q^2 + eps^2). A denominator of 0 is replaced by 1 before the division, so that neither the
- * value nor a derivative sees it. */
+/* r = t q / (q^2 + delta^2 mean_c q^2 + eps^2). A denominator of 0 is replaced by 1 before the division, so
+ * that neither the value nor a derivative divides by 0. */
 static RelnNode *ratio(const RelnNet *net, RelnNode *t, RelnNode *q, double delta, double eps)
 {
     RelnGraph *g = net->graph;

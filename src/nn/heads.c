@@ -1,4 +1,4 @@
-/* heads.c -- channels into heads on an axis of their own, and back. */
+/* heads.c -- splits channels into heads along an axis, and merges them back. */
 #include "nn/nn.h"
 
 enum { MAX_HEADS = 64 };
@@ -10,7 +10,7 @@ static bool want_axis(const RelnNet *net, const char *layer, RelnAxis axis)
                            (int)axis);
 }
 
-/* `n` pieces of axis `from`, each a place of axis `to`. */
+/* Moves `n` pieces of axis `from` to n positions of axis `to`. */
 static RelnNode *moved(const RelnNet *net, RelnNode *x, int n, RelnAxis from, RelnAxis to)
 {
     const int each = x->shape.dims[from] / n;

@@ -1,4 +1,4 @@
-/* invariant.c -- the invariants made of a net's form, and the determinant. */
+/* invariant.c -- invariants computed with the net's form, and the determinant. */
 #include "nn/nn.h"
 
 bool reln_nn_want_algebra(const RelnNet *net, const char *layer)
@@ -26,7 +26,8 @@ RelnNode *reln_nn_invariant(const RelnNet *net, RelnNode *x)
     return reln_nn_form(net, x, x);
 }
 
-/* The form of every x_c with every d_e: a product of matrices at each point, whose rows and columns become one axis. */
+/* Computes the form of every x_c with every d_e: a matrix product at each point, whose rows and columns
+ * become one axis. */
 RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNode *x,
                                     int directions)
 {
@@ -52,8 +53,8 @@ RelnNode *reln_nn_invariant_learned(const RelnNet *net, const char *name, RelnNo
     return reln_reshape(g, s, wide);
 }
 
-/* Faddeev and LeVerrier: M_1 = X, c_k = -tr(M_k) / k, M_(k+1) = X (M_k + c_k I); det X = (-1)^n c_n.
- * The flattened identity leads from numbers to their multiples of I, and from matrices to traces. */
+/* Uses the method of Faddeev and LeVerrier: M_1 = X, c_k = -tr(M_k) / k, M_(k+1) = X (M_k + c_k I); det X =
+ * (-1)^n c_n. The flattened identity maps numbers to multiples of I, and matrices to traces. */
 RelnNode *reln_nn_invariant_det(const RelnNet *net, RelnNode *x)
 {
     RELN_NEED(reln_nn_ready(net, true, __func__), NULL);

@@ -1,21 +1,22 @@
-/* messages.c -- rows of sets that send each other messages made of invariants of pairs. */
+/* messages.c -- messages between the rows of a set, computed from invariants of pairs. */
 #include "nn/nn.h"
 
-/* What the functions on pairs use. All nodes are those of the graph around them. */
+/* A Messages holds the nodes that the functions on pairs use. All of them belong to the graph around the
+ * functions. */
 typedef struct Messages {
     const RelnNet *net;
     const char *name;
     const RelnMessages *options;
     RelnDomain rows, pairs;
     RelnNode *x;
-    RelnNode *weights;              /* of rows; NULL: every row counts, and every pair is there */
-    RelnNode *by_first, *by_second; /* the first layer's part of either end */
-    RelnNode *of_pair;              /* its weights of the invariants of a pair */
-    RelnNode *scale;                /* what these and the second end are multiplied by; NULL: 1 */
+    RelnNode *weights;              /* weights of rows; NULL: all are 1 */
+    RelnNode *by_first, *by_second; /* the parts of the first layer that depend on one end */
+    RelnNode *of_pair;              /* weights of the first layer for the invariants of a pair */
+    RelnNode *scale;                /* factor of of_pair and by_second; NULL: 1 */
     int fan_in, width;
 } Messages;
 
-/* Sums over the pairs of a row with their weights: as the one that receives, and as the one that sends. */
+/* A Degrees holds the weighted numbers of pairs of each row: as the receiver, and as the sender. */
 typedef struct Degrees {
     RelnNode *first, *second;
 } Degrees;
@@ -33,7 +34,7 @@ static RelnNode *at_second(RelnGraph *g, const Messages *m, RelnNode *x)
                              : reln_spread_second(g, x, m->pairs);
 }
 
-/* w_i w_j; NULL where all are 1 */
+/* w_i w_j; NULL if all are 1 */
 static RelnNode *pair_weight(RelnGraph *g, const Messages *m)
 {
     return m->weights ? reln_mul(g, at_first(g, m, m->weights), at_second(g, m, m->weights)) : NULL;
@@ -73,7 +74,8 @@ static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **differe
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 
-/* The mean of the first layer takes sums over rows for its two ends; only the invariants are summed over pairs. */
+/* Computes the mean of the first layer. Its two ends need only sums over rows; the invariants are summed over
+ * pairs. */
 static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n)
 {
     RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "sums");
@@ -95,9 +97,9 @@ static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n
     return true;
 }
 
-/* A normalised first layer is a first layer, and so is one with a bias: its first end changes, once for each row. The scale
- * of the rest is left to the pairs: its gradient reaches every row through the statistics, so it must be one sum, pair by
- * pair, and neither a product over tiles nor sums that take turns tile by tile. */
+/* Folds the norm, or the bias, into the part of the first layer for the first end, once for each row. The
+ * scale of the other parts is applied pair by pair: its gradient reaches every row through the statistics, so
+ * it must be one sum over pairs, in a fixed order that does not depend on tiles. */
 static void normalise_ends(RelnGraph *g, Messages *m, const NnNorm *n)
 {
     m->scale = reln_nn_norm_scale(g, n);
@@ -127,14 +129,14 @@ static bool count_pairs(const Messages *m, Degrees *out)
     return true;
 }
 
-/* F tanh(f / F): a function of an invariant, so that moves stay equivariant */
+/* F tanh(f / F): a function of an invariant, so moves stay equivariant */
 static RelnNode *limited(RelnGraph *g, RelnNode *f, double limit)
 {
     return limit > 0 ? reln_scale(g, reln_tanh(g, reln_scale(g, f, 1.0 / limit)), limit) : f;
 }
 
-/* sums[0]: of the messages to each row; sums[1]: of f_ij (x_i - x_j), when rows move. A function, so that its gradient
- * computes the messages again, tile by tile. */
+/* sums[0]: the sum of the messages to each row; sums[1]: the sum of f_ij (x_i - x_j), if rows move. They are
+ * built in a function, so that its gradient computes the messages again, tile by tile. */
 static bool sums_of_messages(Messages *m, const NnNorm *norm, RelnNode **sums)
 {
     const RelnNet *net = m->net;
@@ -276,7 +278,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     RelnGraph *g = net->graph;
     const int from = reln_nn_channels(in.s), each = reln_nn_channels(in.x);
     const int channels = options->channels == 0 ? from : options->channels;
-    const bool learns = options->norm && net->train; /* statistics */
+    const bool learns = options->norm && net->train; /* batch statistics are updated */
     Messages m = {.net = net, .name = name, .options = options, .x = in.x};
     RelnNode *sums[2] = {NULL, NULL};
     Degrees degrees = {NULL, NULL};
@@ -292,7 +294,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     m.rows = in.x->domain;
     m.pairs = options->pairs == RELN_STEP ? all_pairs(g, m.rows) : options->pairs;
     m.weights = options->weights;
-    if (options->other && !m.weights) /* an index of -1 is nobody, whose weight is gathered as 0 */
+    if (options->other && !m.weights) /* an index of -1 means no row; its weight is gathered as 0 */
         m.weights = reln_expand_domain(g, reln_scalar(g, 1.0), m.rows);
     m.by_first = reln_mix(g, in.s, reln_nn_weight(net, name, "Wi", from, m.width, m.fan_in));
     m.by_second = reln_mix(g, in.s, reln_nn_weight(net, name, "Wj", from, m.width, m.fan_in));

@@ -1,4 +1,4 @@
-/* names.c -- names of layers and of their parameters, and nets inside nets. */
+/* names.c -- names of layers and of their parameters, and nested nets. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
-/* norm.c -- norms of features that transform: by statistics of their invariants over the batch, which are remembered
- * for inference, or by those of each point. */
+/* norm.c -- norms of features: by running statistics of their invariants over the batch, or by the invariants
+ * of each point. */
 #include "nn/nn.h"
 
-#define AWAY 1e-6 /* from 0, of the published q */
+#define AWAY 1e-6 /* smallest |q| of the published norm */
 
-/* The number of points in a mean over the batch and the leading axes. */
+/* Returns the number of points in a mean over the batch and the leading axes. */
 static RelnNode *count_of(const RelnNet *net, const RelnNode *x)
 {
     RelnGraph *g = net->graph;
@@ -44,7 +44,7 @@ static RelnNode *gain(const RelnNet *net, const char *name, const RelnNode *x)
                          (RelnInit){RELN_INIT_CONSTANT, 1.0});
 }
 
-/* gamma x / (eps + square)^(1/4): the root of a number above eps, so that every derivative is finite */
+/* gamma x / (eps + square)^(1/4): the argument of the root is at least eps, so every derivative is finite */
 static RelnNode *divided(const RelnNet *net, const char *name, RelnNode *x, RelnNode *square)
 {
     RelnGraph *g = net->graph;
@@ -83,7 +83,8 @@ RelnNode *reln_nn_layer_norm(const RelnNet *net, const char *name, RelnNode *x)
 
 /* ---- y = gamma x / sqrt(eps + mean |q|) --------------------------------------------------------------------------- */
 
-/* The mean over the channels of s^2 or, of a definite form, |B(x, x)|, which has one sign and so no kink. */
+/* The mean over the channels of s^2, or, for a definite form, of |B(x, x)|, which has one sign and is
+ * therefore smooth. */
 static RelnNode *mean_square(const RelnNet *net, RelnNode *x)
 {
     RelnGraph *g = net->graph;
@@ -128,7 +129,7 @@ typedef struct Moments {
     RelnNode *mean, *var;
 } Moments;
 
-/* Two passes. The variance that is stored for inference is the unbiased one, n/(n-1) of the batch's. */
+/* Uses two passes. The variance stored for inference is unbiased: n/(n-1) times that of the batch. */
 static Moments batch_moments(const RelnNet *net, RelnNode *q, const Moments *kept)
 {
     RelnGraph *g = net->graph;

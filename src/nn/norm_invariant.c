@@ -1,5 +1,5 @@
-/* norm_invariant.c -- norms of invariants: the usual batch norm, over any domain and with weights, and the usual layer
- * norm. */
+/* norm_invariant.c -- norms of invariants: the usual batch norm, over any domain and with weights, and the
+ * usual layer norm. */
 #include "nn/nn.h"
 
 /* ---- the parts of a batch norm ------------------------------------------------------------------------------------ */
@@ -61,7 +61,7 @@ static RelnNode *total(RelnGraph *g, RelnNode *u)
     return reln_batch_sum(g, u);
 }
 
-/* The weights, or ones, with the leading axes of u. */
+/* Returns the weights, or ones, with the leading axes of u. */
 static RelnNode *weights_like(RelnGraph *g, RelnNode *u, RelnNode *weights)
 {
     RelnNode *one = weights ? weights : reln_cast(g, reln_scalar(g, 1.0), u->dtype);

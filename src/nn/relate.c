@@ -1,4 +1,5 @@
-/* relate.c -- invariants between features of two sets of channels, at several scales; and rows that lie far apart. */
+/* relate.c -- invariants between two features at several scales; selecting rows that lie far apart, and
+ * dividing a set into parts around them. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -60,7 +61,7 @@ RelnNode *reln_nn_lengths(const RelnNet *net, RelnNode *x, const RelnScales *sca
 
 /* ---- rows far apart ----------------------------------------------------------------------------------------------- */
 
-/* sum_c |B(x_c - y_c, x_c - y_c)|, y of the sample */
+/* sum_c |B(x_c - y_c, x_c - y_c)|, with y of the sample */
 static RelnNode *apart(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
     RelnGraph *g = net->graph;
@@ -69,7 +70,7 @@ static RelnNode *apart(const RelnNet *net, RelnNode *x, RelnNode *y)
     return reln_sum(g, reln_abs(g, reln_nn_form(net, d, d)), RELN_C);
 }
 
-/* sum_c |B(x_c, x_c)| + |B(x_c, y_c)|, y of the sample */
+/* sum_c |B(x_c, x_c)| + |B(x_c, y_c)|, with y of the sample */
 static RelnNode *size_of(const RelnNet *net, RelnNode *x, RelnNode *y)
 {
     RelnGraph *g = net->graph;
@@ -103,4 +104,89 @@ RelnNode *reln_nn_far_rows(const RelnNet *net, RelnNode *x, int count)
             g, x, reln_segment_argmax(g, least, reln_row_sample(g, x->domain), RELN_SAMPLES));
     }
     return count == 1 ? y[0] : reln_concat(g, count, y, RELN_C);
+}
+
+/* ---- parts ---------------------------------------------------------------------------------------------------------- */
+
+/* The share of a part in a row falls with this power of their distance. */
+#define SHARPNESS 1.5
+/* Distances below this share of a row's summed distances count as this share. */
+#define NEAREST 1e-6
+
+/* Converts between `count` parts of C channels as channels and as rows: (K, count C) <-> (R = count, K,
+ * C). */
+static RelnNode *stacked(RelnGraph *g, RelnNode *y, int count)
+{
+    const int c = reln_nn_channels(y) / count;
+    RelnNode *parts[RELN_FAR_ROWS];
+
+    for (int i = 0; i < count; i++)
+        parts[i] = reln_slice(g, y, RELN_C, i * c, c);
+    return count == 1 ? y : reln_concat(g, count, parts, RELN_R);
+}
+
+static RelnNode *beside(RelnGraph *g, RelnNode *y, int count)
+{
+    RelnNode *parts[RELN_FAR_ROWS];
+
+    for (int i = 0; i < count; i++)
+        parts[i] = reln_slice(g, y, RELN_R, i, 1);
+    return count == 1 ? y : reln_concat(g, count, parts, RELN_C);
+}
+
+/* sum_c |t_c| */
+static RelnNode *magnitude(RelnGraph *g, RelnNode *t)
+{
+    return reln_sum(g, reln_abs(g, t), RELN_C);
+}
+
+/* Computes t_ik of reln_nn_parts(), (R = count) of rows. `total` is the sum of the set, NULL if the form is
+ * definite. */
+static RelnNode *distances(const RelnNet *net, RelnNode *x, RelnNode *y, RelnNode *total)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *with, *d;
+
+    if (!total) {
+        d = reln_sub(g, x, reln_spread(g, y, x->domain));
+        return magnitude(g, reln_nn_form(net, d, d));
+    }
+    with = reln_nn_divisor(g, magnitude(g, reln_nn_form(net, y, total)));
+    return reln_div(g, magnitude(g, reln_nn_form(net, reln_spread(g, y, x->domain), x)),
+                    reln_spread(g, with, x->domain));
+}
+
+/* a_ik = t_ik^-b / sum_l t_il^-b, b = SHARPNESS; all equal if all distances are 0 */
+static RelnNode *shares(RelnGraph *g, RelnNode *t)
+{
+    RelnNode *all = reln_nn_divisor(g, reln_sum(g, t, RELN_R));
+    RelnNode *u = reln_log(g, reln_shift(g, reln_div(g, t, all), 1.0, NEAREST));
+
+    return reln_softmax(g, reln_scale(g, u, -SHARPNESS), RELN_R);
+}
+
+RelnNode *reln_nn_parts(const RelnNet *net, RelnNode *x, int count, int rounds)
+{
+    RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
+    RELN_LAYER(net->graph, NULL);
+
+    RelnGraph *g = net->graph;
+    RelnNode *y = reln_nn_far_rows(net, x, count), *still = reln_stop_gradient(g, x), *total, *a;
+    bool definite;
+
+    if (!y || !still || !reln_nn_is_definite(net, x, &definite))
+        return NULL;
+    if (rounds < 1) {
+        reln_graph_fail(g, RELN_ERR_ARG, "parts: %d rounds; wanted 1 or more", rounds);
+        return NULL;
+    }
+    total = definite ? NULL : reln_reduce(g, still, RELN_SAMPLES);
+    y = stacked(g, reln_stop_gradient(g, y), count);
+    for (int i = 0; i < rounds; i++) {
+        a = shares(g, distances(net, still, y, total));
+        y = reln_reduce(g, reln_mul(g, a, i + 1 < rounds ? still : x), RELN_SAMPLES);
+        if (definite && i + 1 < rounds)
+            y = reln_div(g, y, reln_nn_divisor(g, reln_reduce(g, a, RELN_SAMPLES)));
+    }
+    return beside(g, y, count);
 }

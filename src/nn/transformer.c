@@ -1,5 +1,5 @@
-/* transformer.c -- a block of a transformer: attention, then features and invariants of each point by themselves, both on
- * normed values and beside a residual connection. */
+/* transformer.c -- a block of a transformer: attention, then a feed-forward layer for each point, both on
+ * normed values and with a residual connection. */
 #include "nn/nn.h"
 
 static RelnFeatures normed(const RelnNet *net, const char *stage, RelnFeatures in)

@@ -9,10 +9,10 @@ typedef struct Attr {
 } Attr;
 
 /*!
- * reln_argmax() -- i32 index of the largest number along an axis, which is left with extent 1
+ * reln_argmax() -- i32 index of the largest number along an axis, whose extent becomes 1
  *
- * Rep     invariants; indices have no rep and no gradient. reln_pick() takes what they point to, of any feature
- * Notes   the first of equal ones; a NaN never wins against a number
+ * Rep     invariants; indices have no rep and no gradient. reln_pick() reads any feature at them
+ * Notes   the first one on ties; a number wins against a NaN
  */
 RELN_API RelnNode *reln_argmax(RelnGraph *g, RelnNode *x, RelnAxis axis);
 

@@ -6,9 +6,9 @@ typedef struct Attr {
 } Attr;
 
 /*!
- * reln_cast() -- the same numbers as another dtype; RELN_DEFAULT is the graph's
+ * reln_cast() -- converts x to another dtype; RELN_DEFAULT is that of the graph
  *
- * Rep     x's
+ * Rep     as x
  */
 RELN_API RelnNode *reln_cast(RelnGraph *g, RelnNode *x, RelnDtype dtype);
 

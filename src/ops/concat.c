@@ -1,4 +1,4 @@
-/* concat.c -- several values one behind the other on an axis. */
+/* concat.c -- joins several values along an axis. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -10,16 +10,17 @@ typedef struct Attr {
 enum { MOST = 64 };
 
 /*!
- * reln_concat() -- xs[0], then xs[1], ... on one axis
+ * reln_concat() -- joins xs[0], xs[1], ... along one axis
  *
- * Shapes  equal but for that axis; from any one domain, or step level, which is repeated
- * Rep     one for all; on the K axis any reps, and z has their sum: reln_slice_k() takes them apart again. Indices pass
- * Fails   RELN_ERR_ARG for less than 1 or more than 64 of them
+ * Shapes  equal except on that axis; all of one domain or at step level, where values are repeated
+ * Rep     the same for all; on the K axis any reps, and z has their sum (reln_slice_k() reads its parts). Indices
+ *         are allowed
+ * Fails   RELN_ERR_ARG for n < 1 or n > 64
  */
 RELN_API RelnNode *reln_concat(RelnGraph *g, int n, RelnNode *const *xs, RelnAxis axis);
 
 /*!
- * reln_concat_k() -- x and y as one feature of rep reln_rep_sum(): reln_concat() of two on the K axis
+ * reln_concat_k() -- joins x and y to one feature of rep reln_rep_sum(): reln_concat() along the K axis
  */
 RELN_API RelnNode *reln_concat_k(RelnGraph *g, RelnNode *x, RelnNode *y);
 
@@ -73,8 +74,8 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return infer_rep(g, z, axis);
 }
 
-/* Copy the pieces of one input to z, `all` elements apart; a step-level input is copied again for every item. Elements
- * are moved as they are, indices as well. */
+/* Copies the pieces of one input to z, `all` elements apart; a step-level input is copied for every item. Elements are
+ * copied as bytes, so indices are allowed. */
 static void place(const RelnExec *e, int input, RelnAxis axis, ptrdiff_t all, char *z)
 {
     const RelnNode *x = e->node->in[input];
@@ -142,7 +143,7 @@ static RelnNode *sample(RelnSampler *s, int index)
         xs[0] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, k, 3}, adjoint);
         xs[1] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 2, 3}, NULL);
         return reln_concat_k(s->graph, xs[0], xs[1]);
-    case 3: /* invariants remain so */
+    case 3: /* invariants remain invariants */
         xs[0] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 1, 3}, NULL);
         xs[1] = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){1, 2, 1, 2, 3}, NULL);
         return reln_exp(s->graph, reln_concat_k(s->graph, xs[0], xs[1]));

@@ -4,14 +4,14 @@
 #include "ops/ops.h"
 
 typedef struct Attr {
-    const RelnTensor3 *t; /* of the graph: equal tensors are one object */
+    const RelnTensor3 *t; /* interned by the graph: equal tensors are one object */
 } Attr;
 
 /*!
  * reln_contract() -- z[k,c] = sum_ij T[i,j,k] x[i,c] y[j,c]
  *
  * Shapes  x (..., I, C), y (..., J, C) -> z (..., K, C); leading axes and channels broadcast
- * Rep     x's, y's -> w, and T must be an intertwiner of them
+ * Rep     reps of x and y -> w; T must be an intertwiner between them
  * Fails   RELN_ERR_SHAPE when I, J do not fit T; RELN_ERR_REP when T does not commute with a generator
  * Cost    3 multiplications or additions for each non-zero of T and channel
  */
@@ -24,14 +24,14 @@ RELN_API RelnNode *reln_contract(RelnGraph *g, const RelnTensor3 *T, RelnNode *x
 RELN_API RelnNode *reln_pair(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_bracket() -- z = [x, y], channel by channel, in an algebra: T = structure constants
+ * reln_bracket() -- z = [x, y] in an algebra, for each channel: T = structure constants
  *
- * Rep     both in the algebra's adjoint rep, and z
+ * Rep     x, y and z are in the adjoint rep of the algebra
  */
 RELN_API RelnNode *reln_bracket(RelnGraph *g, const RelnAlgebra *algebra, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_form() -- s[c] = B(x[:,c], y[:,c]), channel by channel, an invariant
+ * reln_form() -- s[c] = B(x[:,c], y[:,c]) for each channel, an invariant
  */
 RELN_API RelnNode *reln_form(RelnGraph *g, const RelnAlgebra *algebra, RelnForm form, RelnNode *x,
                              RelnNode *y);
@@ -60,18 +60,18 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return reln_want_bilinear(g, "contract", T, x->rep, y->rep, z->rep);
 }
 
-/* Rows are everything before (K, C): items, P, Q, R. As many of the inner axes as have a common distance of rows are one
- * run; the outer ones are walked. */
+/* Rows are everything before (K, C): items, P, Q, R. The inner axes whose rows are evenly spaced form one run; the loop
+ * steps over the outer axes. */
 typedef struct Prepared {
-    ptrdiff_t extent[2]; /* P and Q, where they are walked; otherwise 1 */
+    ptrdiff_t extent[2]; /* P and Q, if the loop steps over them; otherwise 1 */
     ptrdiff_t stride_x[RELN_LOOP_MAX], stride_y[RELN_LOOP_MAX]; /* items, P, Q, R in elements */
-    ptrdiff_t run, row_x, row_y;                                /* rows, and their distances */
+    ptrdiff_t run, row_x, row_y;                                /* rows of a run, and their distances */
     ptrdiff_t zrow;
-    ptrdiff_t sx, sy; /* of channels */
-    bool items;       /* are items of the run, too? Then it is as long for each of them. */
+    ptrdiff_t sx, sy; /* strides of channels */
+    bool items;       /* the run goes on over items */
 } Prepared;
 
-/* Put an axis of an extent and its strides before the run, if its rows go on at the same distances. */
+/* Adds an axis to the outside of the run, if its rows continue at the same distances. */
 static bool extend(Prepared *p, ptrdiff_t extent, ptrdiff_t stride_x, ptrdiff_t stride_y)
 {
     if (extent != 1 && p->run == 1) {

@@ -4,15 +4,15 @@
 #include "ops/window.h"
 
 /*!
- * reln_conv() -- y[t, ..., k, d] = sum over i and c of x[stride t + dilation i - before, ..., k, c] W[i C + c, d], the
- * windows of `window` along an axis, zeros outside
+ * reln_conv() -- y[t, ..., k, d] = sum over i and c of x[stride t + dilation i - before, ..., k, c] W[i C + c, d], for
+ * the windows of `window` along an axis; x counts as 0 outside of it
  *
  * Shapes  x (P, Q, R, K, C), W (R = width C, K = 1, C = D) at step level -> y with as many windows as there are on the
  *         axis, P, Q or R, and D channels. `window` as in RelnWindow: stride, dilation, padding at either end
- * Rep     x's: points and channels are mixed, coordinates are not
- * Fails   RELN_ERR_SHAPE when not one window fits, or W has other channels
- * Cost    2 width C D for each row. Taps are multiplied one by one where x lies, or windows made a matrix for a few rows
- *         at a time, in the cache: memory has x, W and y only
+ * Rep     as x: points and channels are mixed, coordinates are not
+ * Fails   RELN_ERR_SHAPE when no window fits, or W has other channels
+ * Cost    2 width C D for each row. The taps are multiplied one by one in place, or the windows of a few rows are
+ *         copied to a matrix in the cache; no other memory is needed
  */
 RELN_API RelnNode *reln_conv(RelnGraph *g, RelnNode *x, RelnNode *W, RelnAxis axis,
                              RelnWindow window);
@@ -21,10 +21,10 @@ RELN_API RelnNode *reln_conv(RelnGraph *g, RelnNode *x, RelnNode *W, RelnAxis ax
  * reln_conv_t() -- x[p, ..., k, c] = sum of y[t, ..., k, d] W[i C + c, d] over d and stride t + dilation i - before = p:
  * the adjoint of reln_conv() in x
  *
- * Shapes  y with as many points on the axis as there are windows over `extent` points, W as reln_conv() -> x with `extent`
- *         points on the axis and C channels. With a stride it makes the axis longer
- * Rep     y's
- * Fails   RELN_ERR_SHAPE when y is not made of such windows
+ * Shapes  y with as many points on the axis as there are windows over `extent` points, W as reln_conv() -> x with
+ *         `extent` points on the axis and C channels. With a stride above 1, the axis becomes longer
+ * Rep     as y
+ * Fails   RELN_ERR_SHAPE when y does not have that many points
  */
 RELN_API RelnNode *reln_conv_t(RelnGraph *g, RelnNode *y, RelnNode *W, RelnAxis axis,
                                RelnWindow window, int extent);
@@ -34,7 +34,7 @@ RELN_API RelnNode *reln_conv_t(RelnGraph *g, RelnNode *y, RelnNode *W, RelnAxis 
  * x[stride t + dilation i - before, ..., k, c] y[t, ..., k, d]: the adjoint of reln_conv() in W
  *
  * Shapes  x, and y as reln_conv() makes it of x -> W (R = width C, K = 1, C = D) at step level
- * Rep     y's is the dual of x's; W is invariant
+ * Rep     y is in the dual rep of x; W is invariant
  */
 RELN_API RelnNode *reln_conv_outer(RelnGraph *g, RelnNode *x, RelnNode *y, RelnAxis axis,
                                    RelnWindow window);
@@ -136,11 +136,11 @@ static bool infer_outer(RelnGraph *g, RelnNode *z)
 enum { BLOCK = 96 };
 typedef struct Rows {
     const RelnWindows *a;
-    ptrdiff_t count, rest, c, d, pitch; /* of the matrix */
+    ptrdiff_t count, rest, c, d, pitch; /* pitch: of the matrix */
 } Rows;
 
-/* Elements from row to row of the matrix: an odd number of cache lines, so that columns, which the gradient by the weights
- * reads, do not crowd into a few sets of the nearest cache. */
+/* Elements from row to row of the matrix: an odd number of cache lines, so that columns, which the gradient by the
+ * weights reads, do not crowd into a few sets of the nearest cache. */
 static ptrdiff_t pitch_of(const RelnNode *z, const RelnNode *x)
 {
     const size_t size = reln_dtype_size(z->dtype), line = 64 / size;
@@ -150,7 +150,7 @@ static ptrdiff_t pitch_of(const RelnNode *z, const RelnNode *x)
     return (ptrdiff_t)(((wide + line - 1) / line | 1) * line);
 }
 
-/* x is the side that the windows look at, y the side that has one row for each window. */
+/* x is the side that the windows read, y the side that has one row for each window. */
 static Rows rows_of(const RelnNode *z, const RelnNode *x, const RelnNode *y)
 {
     const RelnWindows *a = z->attr;
@@ -271,8 +271,8 @@ static ptrdiff_t block_at(ptrdiff_t i, ptrdiff_t rows)
 
 /* ---- tap by tap, in place ------------------------------------------------------------------------------------------- */
 
-/* With stride 1 the rows that one tap multiplies are the rows of the input, shifted: no matrix of windows is needed where a
- * product of one tap fills the registers for long enough, and a sample has rows for a block. */
+/* With stride 1 the rows that one tap multiplies are the rows of the input, shifted: no matrix of windows is needed
+ * where a product of one tap fills the registers for long enough, and a sample has rows for a block. */
 enum { DEEP = 16 };
 
 static bool is_by_taps(const RelnNode *z)
@@ -434,7 +434,7 @@ static RelnStatus forward_outer(const RelnExec *e)
     const ptrdiff_t rows = rows_count(e, e->node->in[1]), wide = v.a->window.width * v.c;
     ptrdiff_t i = 0;
 
-    do { /* once without rows too, which clears the result */
+    do { /* once also without rows, to clear the result */
         move_windows(&v, k, false, i, block_at(i, rows), e->in[0], e->scratch);
         reln_gemm(e->gemm, e->node->dtype == RELN_F64, true, false, wide, v.d, block_at(i, rows),
                   e->scratch, v.pitch, reln_at(e->in[1], i * v.d, k->size), v.d,
@@ -619,7 +619,8 @@ const RelnOp reln_op_conv_outer = {
     .sample = sample_outer,
 };
 
-/* Does each window have one point, and each point one window? Then the convolution is a plain matrix product. */
+/* Returns whether each window has one point, and each point one window. Then the convolution is a plain
+ * matrix product. */
 static bool is_mix(const RelnWindows *a)
 {
     const RelnWindow *w = &a->window;

@@ -4,7 +4,7 @@
 
 #include "ops/ops.h"
 
-/* Loops over the output with every input in step. */
+/* Prepares the loops over the output and every input together. */
 static inline size_t reln_elementwise_prepare(const RelnNode *z, const RelnKernels *kern,
                                               void *prepared)
 {

@@ -9,10 +9,10 @@ typedef struct Attr {
 } Attr;
 
 /*!
- * reln_expand() -- x repeated to the shape and domain of `like`
+ * reln_expand() -- repeats x to the shape and domain of `like`
  *
  * Shapes  x's extents equal like's or are 1; x is at step level or in like's domain
- * Rep     x's; K is repeated for invariants only
+ * Rep     as x; K is repeated for invariants only
  */
 RELN_API RelnNode *reln_expand(RelnGraph *g, RelnNode *x, const RelnNode *like);
 
@@ -44,7 +44,7 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return x->dtype == RELN_I32 || z->rep != NULL;
 }
 
-/* Copy bytes, whatever the type: indices and numbers of four bytes, or numbers of eight. */
+/* Copies elements of four or eight bytes, of any type. */
 static RelnStatus forward(const RelnExec *e)
 {
     const size_t size = reln_dtype_size(e->node->dtype);
@@ -72,7 +72,7 @@ static void vjp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     (void)g;
     (void)z;
-    gin[0] = gz; /* the sweep sums it down */
+    gin[0] = gz; /* the sweep sums it to the shape of x */
 }
 
 static RelnNode *sample(RelnSampler *s, int index)

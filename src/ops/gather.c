@@ -1,4 +1,4 @@
-/* gather.c -- items chosen by number, and their adjoint: items added where the numbers say. */
+/* gather.c -- selects items by index, and its adjoint: adds items at the indices. */
 #include <string.h>
 
 #include "ops/rows.h"
@@ -8,15 +8,15 @@ typedef struct Attr {
 } Attr;
 
 /*!
- * reln_gather() -- z[r] = x[index[r]]: for every row r, the item of x that its index names
+ * reln_gather() -- z[r] = x[index[r]]: for every row r, the item of x at its index
  *
  *     reln_gather(g, x, reln_row_sample(g, points))       // each point gets the features of its sample
- *     reln_gather(g, x, source)                           // each edge gets those of the point it starts at, with
+ *     reln_gather(g, x, source)                           // each edge gets the features of its first point, with
  *     source = reln_input_index(g, "source", edges, (RelnDims){0}, points, 0)
  *
  * Shapes  x (..., K, C) in one domain, index (..., 1, C or 1) in another -> z with x's items in index's domain. One
  *         index for a row, or one for each channel or leading axis: its extents equal x's or are 1
- * Rep     x's. An index has K = 1, so that coordinates stay together (invariants may be chosen one by one)
+ * Rep     as x. An index has K = 1, so that coordinates stay together (invariants may be chosen one by one)
  * Notes   an index of -1 (the argmax of an empty set) gives 0. x may hold indices; then -1 gives -1
  * Fails   RELN_ERR_ARG when the index does not number items of x's domain
  */
@@ -27,37 +27,38 @@ RELN_API RelnNode *reln_gather(RelnGraph *g, RelnNode *x, RelnNode *index);
  *
  * Shapes  y (..., K, C) and index (..., 1, C or 1) in one domain -> z with y's items in the domain `target`, the one
  *         that index points into; y at step level is repeated for every row
- * Rep     y's
- * Notes   starts from 0, adds in the order of rows: the same bits however the batch is cut. -1 adds nothing
+ * Rep     as y
+ * Notes   starts from 0, adds in the order of rows: so the bits do not depend on how the batch is divided. -1 adds
+ *         nothing
  * Cost    one addition for each element of y
  */
 RELN_API RelnNode *reln_scatter_add(RelnGraph *g, RelnNode *y, RelnNode *index, RelnDomain target);
 
 /*!
- * reln_spread() -- the value of every row's item of x's domain, which is above the rows: z[r] = x[parent of r]
+ * reln_spread() -- z[r] = x[a], where a is the item of x's domain, an ancestor of `rows`, that row r belongs to
  *
- *     reln_spread(g, x, points)     // x of samples: each point gets that of its sample
- *     reln_spread(g, h, pairs)      // h of points: each pair gets that of its first point
+ *     reln_spread(g, x, points)     // x of samples: each point gets the value of its sample
+ *     reln_spread(g, h, pairs)      // h of points: each pair gets the value of its first point
  *
- * Shapes  x's, in the domain `rows`
- * Rep     x's
+ * Shapes  as x, in the domain `rows`
+ * Rep     as x
  */
 RELN_API RelnNode *reln_spread(RelnGraph *g, RelnNode *x, RelnDomain rows);
 
 /*!
- * reln_spread_second() -- the same from the second rows of pairs
+ * reln_spread_second() -- z[(i, j)] = x[j], the value of the second row of each pair
  */
 RELN_API RelnNode *reln_spread_second(RelnGraph *g, RelnNode *x, RelnDomain pairs);
 
 /*!
- * reln_reduce() -- the sum over the rows below each item of `ancestor`; 0 where there are none
+ * reln_reduce() -- sums x over the rows below each item of `ancestor`; 0 if there are none
  *
- * reln_reduce_mean(): divided by their number. reln_reduce_max(): the largest, channel by channel, of invariants; the
- * first on ties. reln_reduce_count(): the number itself, (1, 1)
+ * reln_reduce_mean(): the mean. reln_reduce_max(): the largest of each channel, for invariants; on ties the first row
+ * gets the gradient. reln_reduce_count(): the number of rows, (1, 1)
  *
- * Shapes  x's, in the domain `ancestor`
- * Rep     x's
- * Notes   adds in the order of rows, whatever the batch and the tiles are
+ * Shapes  as x, in the domain `ancestor`
+ * Rep     as x
+ * Notes   adds in the order of rows, however the batch is divided into tiles
  */
 RELN_API RelnNode *reln_reduce(RelnGraph *g, RelnNode *x, RelnDomain ancestor);
 RELN_API RelnNode *reln_reduce_mean(RelnGraph *g, RelnNode *x, RelnDomain ancestor);
@@ -157,7 +158,7 @@ static RelnNode *sample(RelnSampler *s, int index)
     return sample_of(s, index, false);
 }
 
-/* Rows with one index each can be read where they lie. */
+/* Rows with one index each can be read in place. */
 static bool link(const RelnNode *z, RelnLink *out)
 {
     out->kind = RELN_LINK_LOAD;
@@ -171,7 +172,7 @@ const RelnOp reln_op_gather = {
     .n_in = 2,
     .flags = RELN_OP_DOMAINS,
     .tiling = RELN_TILED_BY_RESULT,
-    .whole = 1, /* any item of x */
+    .whole = 1, /* reads any item of x */
     .infer = infer,
     .forward = forward,
     .vjp = vjp,

@@ -1,15 +1,15 @@
-/* item_product.c -- products within an item: all pairs of rows, all pairs of channels, and the sums that they weigh. */
+/* item_product.c -- products within an item: all pairs of rows or channels, and sums weighted by them. */
 #include "ops/ops.h"
 
-/* An item's features are a matrix of rows (R by K C) or of channels (R K by C); weights (R by C, K = 1) are one either
- * way. The op is Z = op(A) op(B), where one of A, B, Z is the weights: six wirings, closed under taking gradients. */
+/* The features of an item are a matrix of rows (R by K C) or of channels (R K by C); weights (R by C, K = 1) are a matrix
+ * in both cases. The op is Z = op(A) op(B), where one of A, B, Z is the weights: six wirings, closed under gradients. */
 typedef enum Weights { WEIGHTS_A, WEIGHTS_B, WEIGHTS_Z } Weights;
 
 /* Attribute of a node; ints, so that equal wirings have equal bytes. */
 typedef struct Wiring {
     int channels; /* features are matrices of channels, not of rows */
     int ta, tb;   /* A, B transposed */
-    int weights;  /* which of the three */
+    int weights;  /* which of A, B, Z is the weights */
 } Wiring;
 
 static const Wiring gram = {.tb = 1, .weights = WEIGHTS_Z};
@@ -24,13 +24,13 @@ static const Wiring channel_mix_t = {.channels = 1, .tb = 1, .weights = WEIGHTS_
  *
  * Shapes  x (P, Q, R = I, K, C), y (P, Q, R = J, K, C) -> (P, Q, R = I, K = 1, C = J); P and Q broadcast, and either
  *         may be at step level
- * Rep     y's is the dual of x's (apply a form to one of them first); the result is invariant
+ * Rep     y is in the dual rep of x (apply a form to one of them first); the result is invariant
  * Cost    2 I J K C; one matrix product for each (P, Q) of an item
  */
 RELN_API RelnNode *reln_gram(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_weigh() -- z[i, k, c] = sum_j a[i, j] v[j, k, c]: sums of the rows of v, weighed by invariants
+ * reln_weigh() -- z[i, k, c] = sum_j a[i, j] v[j, k, c]: sums of the rows of v, weighted by invariants
  *
  * Shapes  a (P, Q, R = I, K = 1, C = J), v (P, Q, R = J, K, C) -> (P, Q, R = I, K, C); P and Q broadcast
  * Rep     a is invariant; z transforms as v
@@ -47,8 +47,8 @@ RELN_API RelnNode *reln_weigh_t(RelnGraph *g, RelnNode *a, RelnNode *v);
  * reln_channel_gram() -- s[c, d] = sum_rk x[r, k, c] y[r, k, d]: every channel of x with every channel of y
  *
  * Shapes  x (P, Q, R, K, C), y (P, Q, R, K, D) -> (P, Q, R = C, K = 1, C = D); P and Q broadcast, and either may be at
- *         step level. For one matrix at each point, have the points on P or Q and R = 1
- * Rep     y's is the dual of x's; the result is invariant
+ *         step level. For one matrix at each point, put the points on P or Q, with R = 1
+ * Rep     y is in the dual rep of x; the result is invariant
  * Cost    2 R K C D
  */
 RELN_API RelnNode *reln_channel_gram(RelnGraph *g, RelnNode *x, RelnNode *y);

@@ -1,4 +1,4 @@
-/* less.c -- comparing invariants: masks, the larger, the smaller. */
+/* less.c -- comparing invariants: masks, maximum, minimum. */
 #include "ops/elementwise.h"
 
 /*!
@@ -11,14 +11,14 @@
 RELN_API RelnNode *reln_less(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_maximum() -- z = the larger of x and y, element by element; otherwise like reln_less()
+ * reln_maximum() -- z = max(x, y) for each element; otherwise like reln_less()
  *
  * Notes   the gradient goes to the larger one, and to x where they are equal
  */
 RELN_API RelnNode *reln_maximum(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_minimum() -- z = the smaller of x and y; otherwise like reln_maximum()
+ * reln_minimum() -- z = min(x, y) for each element; otherwise like reln_maximum()
  */
 RELN_API RelnNode *reln_minimum(RelnGraph *g, RelnNode *x, RelnNode *y);
 
@@ -52,7 +52,7 @@ static RelnStatus forward_minimum(const RelnExec *e)
     return reln_elementwise(e, RELN_MIN);
 }
 
-/* y wins where the mask is 1. */
+/* Sends gz to y where the mask is 1, to x elsewhere. */
 static void share(RelnGraph *g, RelnNode *mask, RelnNode *gz, RelnNode **gin)
 {
     gin[0] = reln_mask_not(g, mask, gz);

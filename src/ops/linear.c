@@ -2,38 +2,38 @@
 #include "ops/ops.h"
 
 typedef struct Attr {
-    const RelnTensor3 *t; /* extents (in, 1, out), of the graph: equal matrices are one object */
+    const RelnTensor3 *t; /* extents (in, 1, out), interned by the graph: equal matrices are one object */
 } Attr;
 
 /*!
  * reln_linear_map() -- y[k,c] = sum_i M[k,i] x[i,c], with a constant matrix M (dim out, dim in)
  *
  * Shapes  x (..., I, C) -> y (..., K, C)
- * Rep     x's -> out, and M must be an intertwiner of them: rho_out(E) M = M rho_in(E) for every generator E
+ * Rep     rep of x -> out; M must be an intertwiner: rho_out(E) M = M rho_in(E) for every generator E
  * Fails   RELN_ERR_REP when M does not commute with a generator, which the message names
  * Cost    2 for each non-zero of M and channel
  */
 RELN_API RelnNode *reln_linear_map(RelnGraph *g, RelnNode *x, const double *m, const RelnRep *out);
 
 /*!
- * reln_slice_k() -- the coordinates first, first + 1, ... of x as a feature of their own, of rep `part`
+ * reln_slice_k() -- the coordinates first, first + 1, ... of x as a separate feature of rep `part`
  *
- * Rep     they must be a part that the group keeps to itself: one summand of reln_rep_sum()
- * Fails   RELN_ERR_SHAPE when x has not that many; RELN_ERR_REP when they mix with others
+ * Rep     the group must not mix these coordinates with others: they are a summand of reln_rep_sum()
+ * Fails   RELN_ERR_SHAPE when x has fewer; RELN_ERR_REP when the group mixes them with others
  */
 RELN_API RelnNode *reln_slice_k(RelnGraph *g, RelnNode *x, int first, const RelnRep *part);
 
 /*!
- * reln_transpose_matrix() -- X to its transpose, for coordinates that are an n x n matrix row by row
+ * reln_transpose_matrix() -- Z = X^T, for coordinates that are an n x n matrix row by row
  *
- * Rep     x's. Equivariant where g^-1 = g^T (so:n, o:n), refused for gl:n
+ * Rep     as x. Equivariant if g^-1 = g^T (so:n, o:n), refused for gl:n
  */
 RELN_API RelnNode *reln_transpose_matrix(RelnGraph *g, RelnNode *x);
 
 /*!
  * reln_center_part() -- the part of x in the centre of the algebra: tr(X)/n I on gl(n); x minus it is in [g, g]
  *
- * Rep     x's, which must be the algebra's adjoint
+ * Rep     as x, which must be the adjoint rep of the algebra
  */
 RELN_API RelnNode *reln_center_part(RelnGraph *g, const RelnAlgebra *algebra, RelnNode *x);
 
@@ -149,7 +149,7 @@ static RelnNode *linear_entries(RelnGraph *g, RelnNode *x, const RelnEntry *entr
                   out);
 }
 
-/* Are x and the rep `out` given? Where `out` could not be made, the context has the reason. */
+/* Returns whether x and the rep `out` are not NULL. If `out` could not be made, the context has the reason. */
 static bool given(RelnGraph *g, const RelnNode *x, const RelnRep *out)
 {
     if (x && !out)

@@ -1,4 +1,4 @@
-/* map.c -- functions of one number, element by element, of invariants. */
+/* map.c -- elementwise functions of invariants. */
 #include "ops/ops.h"
 
 typedef struct Attr {
@@ -6,12 +6,13 @@ typedef struct Attr {
 } Attr;
 
 /*!
- * reln_exp() and its kin -- z = f(x), element by element
+ * reln_exp(), reln_log(), ... -- z = f(x) for each element
  *
- * Shapes  z has x's
+ * Shapes  as x
  * Rep     invariants only: an elementwise function of a feature is not equivariant
- * Notes   sigmoid 1/(1+e^-x); softplus log(1+e^x); erf 2/sqrt(pi) times the integral of e^-t^2 from 0 to x; sign -1, 0, 1; relu max(x,0); step 1 where x > 0, else 0. The
- *         derivative of abs, relu at 0 is 0; of sign and step 0 everywhere.
+ * Notes   sigmoid 1/(1+e^-x); softplus log(1+e^x); erf 2/sqrt(pi) times the integral of e^-t^2 from 0 to x; sign -1,
+ *         0, 1; relu max(x,0); step 1 where x > 0, else 0. The derivative of abs and relu at 0 is 0; that of sign
+ *         and step is 0 everywhere.
  */
 RELN_API RelnNode *reln_exp(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_log(RelnGraph *g, RelnNode *x);
@@ -30,9 +31,9 @@ RELN_API RelnNode *reln_relu(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_step(RelnGraph *g, RelnNode *x);
 
 /*!
- * reln_gelu() -- z = x (1 + erf(x / sqrt 2)) / 2, element by element: x times the normal distribution's share below x
+ * reln_gelu() -- z = x (1 + erf(x / sqrt 2)) / 2, for each element: x times the standard normal distribution function
  *
- * Shapes  z has x's
+ * Shapes  as x
  * Rep     invariants only
  */
 RELN_API RelnNode *reln_gelu(RelnGraph *g, RelnNode *x);

@@ -7,14 +7,14 @@
 #include "tensor/jet.h"
 
 /*!
- * reln_matexp() and its kin -- Z = f(X) for the n x n matrix X of every channel
+ * reln_matexp(), reln_matlog(), ... -- Z = f(X) for the n x n matrix X of every channel
  *
  * Shapes  x (..., K = n n, C), row-major, n <= 8 -> the same
  * Rep     reln_rep_matrix(): f(g X g^-1) = g f(X) g^-1
  * Notes   exp; principal logarithm and square root (no eigenvalue 0 or on the negative axis); inverse. Computed in double
- *         for both types. Derivatives are right where eigenvalues are equal, too; there are six orders of them
- * Fails   RELN_ERR_REP when x is no matrix under conjugation; RELN_ERR_NUMERIC in a run, with the sample, where a number is
- *         not finite or there is no value
+ *         for both types. Derivatives, of up to six orders, are correct also where eigenvalues are equal
+ * Fails   RELN_ERR_REP when x does not transform by conjugation; RELN_ERR_NUMERIC in a run, with the sample, if a
+ *         number is not finite or f has no value
  */
 RELN_API RelnNode *reln_matexp(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_matlog(RelnGraph *g, RelnNode *x);
@@ -22,19 +22,20 @@ RELN_API RelnNode *reln_matsqrt(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_matinv(RelnGraph *g, RelnNode *x);
 
 /*!
- * reln_symexp() and its kin -- Z = f(S), S = (X + X^T) / 2, for covariances and other symmetric matrices
+ * reln_symexp(), reln_symlog(), ... -- Z = f(S), S = (X + X^T) / 2, for covariances and other symmetric matrices
  *
  * Shapes  as reln_matexp()
- * Rep     reln_rep_matrix() of a group of orthogonal matrices: no other keeps symmetric matrices symmetric
- * Notes   log wants positive eigenvalues, sqrt none that is negative (and its derivative none that is 0)
+ * Rep     reln_rep_matrix() of a group of orthogonal matrices, which keeps symmetric matrices symmetric
+ * Notes   eigenvalues must be positive for log, and not negative for sqrt (positive for its derivative)
  */
 RELN_API RelnNode *reln_symexp(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_symlog(RelnGraph *g, RelnNode *x);
 RELN_API RelnNode *reln_symsqrt(RelnGraph *g, RelnNode *x);
 
-/* The m-th derivative L(A; E_1 .. E_m) of f at A is symmetric in its directions and a matrix again. What makes the family
- * closed: Phi(H, E_1 .. E_m) = tr(H L(A; E_1 .. E_m)) is symmetric in all its m + 1 directions, since it is the derivative of
- * tr F(A), F' = f. Cotangents of matrices are in the dual rep, where transposition leads to and from matrices:
+/* The m-th derivative L(A; E_1 .. E_m) of f at A is symmetric in its directions and a matrix again. The family is closed
+ * under differentiation: Phi(H, E_1 .. E_m) = tr(H L(A; E_1 .. E_m)) is symmetric in all its m + 1 directions, since
+ * it is the derivative of tr F(A), F' = f. Cotangents of matrices are in the dual rep, where transposition leads to
+ * and from matrices:
  *   plain     Z = L(A; E_1 .. E_m)            <G, Z> = Phi(G^T, E_1 ..)
  *   turned    Z = L(A; G^T, E_2 .. E_m)^T     <W, Z> = Phi(W, G^T, E_2 ..), G = in[1] and Z in the dual rep
  * so that each gradient of either is one of the two. */
@@ -232,8 +233,8 @@ static size_t scratch(const RelnNode *z, ptrdiff_t count)
     return (size_t)(reln_jet_count(n, order) + n * n + reln_jet_room(n, order)) * sizeof(double);
 }
 
-/* Products of jets: the seven and a few squarings of exp; four roots and nine products for log, and one root, all complex.
- * The triangular form of the matrix itself takes about forty real ones. */
+/* Products of jets: the seven and a few squarings of exp; four roots and nine products for log, and one root, all
+ * complex. The triangular form of the matrix itself takes about forty real ones. */
 static double flops(const RelnNode *z)
 {
     static const double products[RELN_MATFUN_COUNT] = {10, 52, 4, 1};

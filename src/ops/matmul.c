@@ -2,10 +2,10 @@
 #include "ops/ops.h"
 
 /*!
- * reln_matmul() -- Z = X Y, n x n matrices, channel by channel
+ * reln_matmul() -- Z = X Y, n x n matrices, for each channel
  *
  * Shapes  x, y (..., K = n n, C), row-major -> the same; leading axes and channels broadcast
- * Rep     x's; checked as reln_contract() does: conjugation passes, coordinates that do not multiply as matrices do not
+ * Rep     as x; checked like reln_contract(): conjugation is accepted, other reps of n n coordinates may be refused
  * Cost    3 n^3 for each channel
  */
 RELN_API RelnNode *reln_matmul(RelnGraph *g, int n, RelnNode *x, RelnNode *y);

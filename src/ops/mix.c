@@ -1,4 +1,4 @@
-/* mix.c -- channels mixed by a matrix of weights, and its adjoint in the weights: the matrix products of a network. */
+/* mix.c -- mixes channels by a matrix of weights, and its adjoint in the weights: the matrix products of a network. */
 #include "ops/ops.h"
 
 typedef struct Attr {
@@ -9,7 +9,7 @@ typedef struct Attr {
  * reln_mix() -- y[..., k, d] = sum_c x[..., k, c] W[c, d]: the same matrix on every coordinate
  *
  * Shapes  x (..., K, C), W (R = C, K = 1, C = D) at step level -> y (..., K, D)
- * Rep     x's: mixing channels is equivariant for every group
+ * Rep     as x: mixing channels is equivariant for every group
  * Cost    2 C D for each row; one matrix product for a whole shard
  */
 RELN_API RelnNode *reln_mix(RelnGraph *g, RelnNode *x, RelnNode *W);
@@ -23,7 +23,7 @@ RELN_API RelnNode *reln_mix_t(RelnGraph *g, RelnNode *x, RelnNode *W);
  * reln_outer() -- W[c, d] = sum over all items, leading axes and coordinates of x[..., k, c] y[..., k, d]
  *
  * Shapes  x (..., K, C), y (..., K, D), otherwise equal -> W (R = C, K = 1, C = D) at step level
- * Rep     y's is the dual of x's; W is invariant
+ * Rep     y is in the dual rep of x; W is invariant
  */
 RELN_API RelnNode *reln_outer(RelnGraph *g, RelnNode *x, RelnNode *y);
 
@@ -121,7 +121,7 @@ static RelnNode *sample_weights(RelnSampler *s, int from, int to)
     return reln_sample_normal(s, RELN_STEP, (RelnDims){.r = from, .c = to}, NULL);
 }
 
-/* Two channels to five to four, by matrices as they are or transposed: a product of the matrices. */
+/* Two channels to five to four, by matrices unchanged or transposed: a product of the matrices. */
 static RelnNode *sample_thin(RelnSampler *s, bool ta, bool tb)
 {
     const RelnRep *adjoint = reln_sample_adjoint(s);
@@ -266,8 +266,8 @@ static bool is_thin(const RelnNode *xa)
     return rows * c0 + c0 * c1 < rows * c1;
 }
 
-/* Does b have as many rows (columns, when transposed) as x has channels? If not, the ordinary product reports the
- * error. */
+/* Returns whether b has as many rows (columns, when transposed) as x has channels. If not, the ordinary
+ * product reports the error. */
 static bool fits(const RelnNode *x, const RelnNode *b, bool transposed)
 {
     const RelnShape *s = &b->shape;

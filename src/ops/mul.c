@@ -2,16 +2,16 @@
 #include "ops/elementwise.h"
 
 /*!
- * reln_mul() -- z = x y, element by element
+ * reln_mul() -- z = x y, for each element
  *
  * Shapes  x and y broadcast
- * Rep     one of them invariant (with K = 1, the other may have any rep, which z inherits)
+ * Rep     one of them is invariant; if it has K = 1, the other may have any rep, which z inherits
  * Fails   RELN_ERR_REP when neither is invariant: use reln_contract() with an equivariant tensor
  */
 RELN_API RelnNode *reln_mul(RelnGraph *g, RelnNode *x, RelnNode *y);
 
 /*!
- * reln_div() -- z = x / y, element by element; y must be invariant, otherwise like reln_mul()
+ * reln_div() -- z = x / y, for each element; y must be invariant, otherwise like reln_mul()
  */
 RELN_API RelnNode *reln_div(RelnGraph *g, RelnNode *x, RelnNode *y);
 

@@ -1,4 +1,4 @@
-/* nearest.c -- neighbours that are found: for every row the rows of its sample that are nearest to it. */
+/* nearest.c -- finds for every row the nearest rows of its sample. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -16,14 +16,15 @@ typedef struct Attr {
  *     RelnNode *j = reln_nearest_rows(g, x, x, near);      // eight neighbours of each point, itself not among them
  *     RelnNode *h = reln_gather(g, feature, j);       // their features, at near
  *
- * Shapes  x and y (P, Q, R, K, C), each in a row domain -> i32 (1, 1, 1, 1, 1) in `near`, a reln_fixed() domain below x's rows,
- *         that numbers rows of y. With y = x a row is not its own neighbour
- * Rep     x's and y's are the same, and one whose dot product the group keeps: then the sum of (x - y)^2 is an invariant
+ * Shapes  x and y (P, Q, R, K, C), each in a row domain -> i32 (1, 1, 1, 1, 1) in `near`, a reln_fixed() domain
+ *         below x's rows, that numbers rows of y. With y = x a row is not its own neighbour
+ * Rep     the same for x and y; the group must keep its dot product, so that the sum of (x - y)^2 is an invariant
  *         distance. The result numbers rows, for reln_gather(), and carries no gradient
- * Notes   distances are summed in double precision; of equally near rows the first. Where there are fewer than k rows the last
- *         numbers are -1, for which reln_gather() gives 0: gathered ones count the neighbours that there are
+ * Notes   distances are summed in double precision; the first row comes first on ties. If there are fewer than k
+ *         rows, the last numbers are -1, for which reln_gather() gives 0: gathering a feature of ones marks the
+ *         neighbours that exist
  * Cost    3 P Q R K C for each pair of rows
- * Fails   RELN_ERR_REP when the group keeps no dot product of that rep: boosts and general linear maps change which is nearest
+ * Fails   RELN_ERR_REP when the group does not keep the dot product: boosts and general linear maps change distances
  */
 RELN_API RelnNode *reln_nearest_rows(RelnGraph *g, RelnNode *x, RelnNode *y, RelnDomain near);
 
@@ -144,7 +145,7 @@ static double flops(const RelnNode *z)
     return 3.0 * (double)reln_shape_count(&z->in[0]->shape);
 }
 
-/* The sample's output is the gathered features, not the row numbers, which depend on how the batch is cut. */
+/* The sample's output is the gathered features, not the row numbers, which depend on how the batch is divided. */
 static RelnNode *sample(RelnSampler *s, int index)
 {
     RelnGraph *g = s->graph;

@@ -12,12 +12,12 @@
  *
  * With eps_inside: p = p - rate sqrt(1 - beta2^t) / (1 - beta1^t) m / sqrt(v + eps) - rate decay p.
  *
- * m and v are states of the store, named after the parameter: "w.m", "w.v". The rate is a number at step level, an input,
- * a constant or anything computed, and so is the gradient: schedules and clipping are part of the graph.
+ * m and v are states of the store, named after the parameter: "w.m", "w.v". The rate is any number at step level (an
+ * input, a constant or a computed value), and so is the gradient: schedules and clipping can be part of the graph.
  *
- * Options NULL are RELN_ADAM_DEFAULTS
- * Fails   RELN_ERR_SHAPE when rate or gradient do not fit; RELN_ERR_REP when one of them is not invariant; RELN_ERR_ARG for options out of range and for a parameter
- *         that has an optimiser already
+ * Options NULL: RELN_ADAM_DEFAULTS
+ * Fails   RELN_ERR_SHAPE when rate or gradient do not fit; RELN_ERR_REP when one of them is not invariant;
+ *         RELN_ERR_ARG for options out of range and for a parameter that has an optimiser already
  */
 RELN_API void reln_adam(RelnGraph *g, const RelnAdam *options, RelnNode *rate, RelnNode *param,
                         RelnNode *grad);
@@ -38,8 +38,8 @@ RELN_API void reln_sgd(RelnGraph *g, const RelnSgd *options, RelnNode *rate, Rel
 RELN_API void reln_adam_all(RelnGraph *g, const RelnAdam *options, RelnNode *rate, RelnNode *loss);
 
 /*!
- * reln_adam_groups() -- the same with options and a rate for each group: that of the first prefix that fits a
- * parameter's name. Parameters that no prefix fits stay as they are
+ * reln_adam_groups() -- reln_adam_all() with options and a rate for each group: a parameter belongs to the first group
+ * whose prefix its name begins with. Parameters without a group are not changed
  */
 RELN_API void reln_adam_groups(RelnGraph *g, int n, const RelnAdamGroup *groups, RelnNode *loss);
 
@@ -179,7 +179,7 @@ static bool adam_fits(RelnGraph *g, const RelnAdam *o)
                            o->beta1, o->beta2, o->eps, o->decay);
 }
 
-/* Refuse a missing rate, parameter or gradient: without it nothing would be trained, and no message would say so.
+/* Refuses a missing rate, parameter or gradient: without it nothing would be trained, and no message would say so.
  * Moments are found by the parameter's name, so x has to be a parameter. */
 static bool want_param(RelnGraph *g, const char *op, const RelnNode *rate, const RelnNode *x,
                        const RelnNode *grad)

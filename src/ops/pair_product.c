@@ -1,4 +1,4 @@
-/* pair_product.c -- products over the pairs of rows of a sample: matrices of pairs, and sums of rows weighed by
+/* pair_product.c -- products over the pairs of rows of a sample: matrices of pairs, and sums of rows weighted by
  * them. */
 #include <string.h>
 
@@ -25,30 +25,32 @@ typedef struct Attr {
  *     RelnNode *a = reln_softmax_within(g, s, heads);                       // over j
  *     RelnNode *z = reln_pair_weigh(g, a, values, points);                  // z[i] = sum_j a[(i, h), j] v[j]
  *
- * Shapes  x (P, Q, R, K, C) in one row domain, y of the same extents in the second domain of `pairs` -> (1, 1, 1, 1, 1) in
- *         pairs. x's domain is the first one of `pairs`, or that is a reln_fixed() domain of H heads below x's: then
- *         channels h C / H to (h + 1) C / H of both are summed for the pairs of head h
- * Rep     y's is the dual of x's (apply a form to one of them first); the result is invariant
+ * Shapes  x (P, Q, R, K, C) in one row domain, y of the same extents in the second domain of `pairs` -> (1, 1, 1, 1,
+ *         1) in pairs. x's domain is the first domain of `pairs`, or its parent if the first domain is a
+ *         reln_fixed() domain of H heads: then channels h C / H to (h + 1) C / H of both are summed for the pairs of
+ *         head h
+ * Rep     y is in the dual rep of x (apply a form to one of them first); the result is invariant
  * Cost    2 P Q R K C / H for each pair; one matrix product for each sample and head
- * Fails   RELN_ERR_ARG when x and y are not of the domains that `pairs` pairs
+ * Fails   RELN_ERR_ARG when x and y are not of the two domains of `pairs`
  */
 RELN_API RelnNode *reln_pair_gram(RelnGraph *g, RelnNode *x, RelnNode *y, RelnDomain pairs);
 
 /*!
- * reln_pair_weigh() -- z[i, k, c] = sum_j a[i, j] y[j, k, c]: for each first row, the second rows weighed
+ * reln_pair_weigh() -- z[i, k, c] = sum_j a[i, j] y[j, k, c]: for each first row, the weighted sum of the second rows
  *
- * Shapes  a (1, 1, 1, 1, 1) in a domain of pairs, y (P, Q, R, K, C) in its second domain -> y's extents in the domain `rows`:
- *         the first one of the pairs, or the one that it divides into heads
+ * Shapes  a (1, 1, 1, 1, 1) in a domain of pairs, y (P, Q, R, K, C) in its second domain -> y's extents in the
+ *         domain `rows`: the first domain of the pairs, or its parent if the first domain is heads
  * Rep     a is invariant; z transforms as y
- * Notes   a row without pairs gets 0. Each sum is one chain in the order of j: the same bits however pairs are cut
+ * Notes   a row without pairs gets 0. Each sum is one chain in the order of j, so its bits do not depend on how
+ *         pairs are divided into tiles
  * Cost    2 P Q R K C / H for each pair
  */
 RELN_API RelnNode *reln_pair_weigh(RelnGraph *g, RelnNode *a, RelnNode *y, RelnDomain rows);
 
 /*!
- * reln_pair_weigh_t() -- z[j, k, c] = sum_i a[i, j] x[i, k, c]: for each second row, the first rows weighed
+ * reln_pair_weigh_t() -- z[j, k, c] = sum_i a[i, j] x[i, k, c]: for each second row, the weighted sum of the first rows
  *
- * Shapes  a (1, 1, 1, 1, 1) in a domain of pairs, x (P, Q, R, K, C) in its first domain, or the one that it divides into heads
+ * Shapes  a (1, 1, 1, 1, 1) in a domain of pairs, x (P, Q, R, K, C) in its first domain, or the parent of its heads
  *         -> x's extents in the second domain
  * Rep     a is invariant; z transforms as x
  * Cost    2 P Q R K C / H for each pair
@@ -264,7 +266,7 @@ static void whole_rows(const Work *w, ptrdiff_t i, ptrdiff_t end)
     }
 }
 
-/* The head's first row whose parent of pairs is `parent` or a later one. */
+/* Returns the first row of the head whose pairs belong to `parent` or a later item. */
 static ptrdiff_t row_from(const Work *w, ptrdiff_t parent)
 {
     return (parent - w->head + w->attr->heads - 1) / w->attr->heads;
@@ -508,7 +510,7 @@ const RelnOp reln_op_pair_weigh = {
     .sample = sample_weigh,
 };
 
-/* `rows` is the first domain of the pairs, or the one that it divides into heads. */
+/* `rows` is the first domain of the pairs, or its parent if the first domain is heads. */
 static RelnNode *built(RelnGraph *g, Wiring wiring, RelnDomain pairs, RelnDomain rows, RelnNode *x,
                        RelnNode *y)
 {

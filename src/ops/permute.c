@@ -1,4 +1,4 @@
-/* permute.c -- axes in another order. */
+/* permute.c -- reorders axes. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -10,14 +10,14 @@ typedef struct Attr {
 /*!
  * reln_permute() -- z's axis a is x's axis axes[a]: {RELN_Q, RELN_P, RELN_R, RELN_K, RELN_C} exchanges P and Q
  *
- * Rep     x's; K stays in its place unless x is invariant. Indices pass too
- * Fails   RELN_ERR_ARG when axes is no permutation; RELN_ERR_REP when K of a feature would move
- * Cost    none when nothing but axes of extent 1 changes places before K
+ * Rep     as x; K must stay in its place unless x is invariant. Indices are allowed
+ * Fails   RELN_ERR_ARG when axes is not a permutation; RELN_ERR_REP when K of a feature would move
+ * Cost    none if only axes of extent 1 move
  */
 RELN_API RelnNode *reln_permute(RelnGraph *g, RelnNode *x, const RelnAxis axes[RELN_AXES]);
 
 /*!
- * reln_swap_axes() -- two axes exchanged: a case of reln_permute()
+ * reln_swap_axes() -- exchanges two axes: a case of reln_permute()
  */
 RELN_API RelnNode *reln_swap_axes(RelnGraph *g, RelnNode *x, RelnAxis a, RelnAxis b);
 
@@ -142,7 +142,8 @@ const RelnOp reln_op_permute = {
     .sample = sample,
 };
 
-/* Can the result share x's memory? It can when the axes longer than 1 keep their order, and K and C stay. */
+/* Returns whether the result can share x's memory: the axes longer than 1 keep their order, and K and C
+ * stay. */
 static bool is_view(const RelnNode *x, const RelnAxis *axes)
 {
     int last = -1;

@@ -1,4 +1,4 @@
-/* pick.c -- taking along an axis by index, and adding at indices: each other's adjoint. */
+/* pick.c -- reads along an axis by index, and its adjoint, which adds at indices. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -9,26 +9,26 @@ typedef struct Attr {
 
 typedef struct PlaceAttr {
     RelnAxis axis;
-    RelnShape shape; /* of the result: extent 1 where it is summed over */
-    bool items;      /* summed over items too: to step level */
+    RelnShape shape; /* of the result: extent 1 on axes that are summed */
+    bool items;      /* also sums over items, to step level */
 } PlaceAttr;
 
 /*!
- * reln_pick() -- z[i] = x[i with its place on `axis` replaced by index[i]]
+ * reln_pick() -- z[i] = x[i with its position on `axis` replaced by index[i]]
  *
  * Shapes  on the axis, z has index's extent; on the others x and index broadcast. Index has K = 1: all coordinates of a
- *         feature come from one place. Pooling: x (P,K,C), index (1,1,C), axis P -> (1,K,C), index e.g. from
+ *         feature come from one position. Pooling: x (P,K,C), index (1,1,C), axis P -> (1,K,C), index e.g. from
  *         reln_argmax(). Neighbours: x (P,1,1,K,C), index (P,Q,1,1,1), axis P -> (P,Q,1,K,C)
- * Rep     x's; the axis is not K
- * Fails   when run, RELN_ERR_ARG for an index that is not a place of the axis
+ * Rep     as x; the axis must not be K
+ * Fails   RELN_ERR_ARG in a run, for an index outside the axis
  */
 RELN_API RelnNode *reln_pick(RelnGraph *g, RelnNode *x, RelnNode *index, RelnAxis axis);
 
 /*!
- * reln_place() -- z[i with its place on `axis` replaced by index[i]] += y[i], starting from zeros
+ * reln_place() -- z[i with its position on `axis` replaced by index[i]] += y[i], starting from zeros
  *
  * Shapes  y and index broadcast, index with K = 1; z has their shape, with the extent given on the axis
- * Rep     y's; the axis is not K
+ * Rep     as y; the axis must not be K
  * Fails   like reln_pick(), of which it is the adjoint
  */
 RELN_API RelnNode *reln_place(RelnGraph *g, RelnNode *y, RelnNode *index, RelnAxis axis,
@@ -248,7 +248,7 @@ static RelnNode *sample(RelnSampler *s, int index)
     RelnNode *x, *at;
 
     switch (index) {
-    case 0: /* pooling: for each channel its own point */
+    case 0: /* pooling: a separate point for each channel */
         x = reln_sample_normal(s, RELN_SAMPLES, (RelnDims){4, 1, 1, k, 3}, adjoint);
         at = reln_sample_index(s, RELN_SAMPLES, (RelnDims){1, 1, 1, 1, 3}, RELN_STEP, 4);
         return reln_pick(s->graph, x, at, RELN_P);

@@ -19,14 +19,14 @@ typedef struct Attr {
  * reln_random_uniform() -- numbers in [0, 1); reln_random_normal(): mean 0, variance 1; reln_random_bernoulli(): 1 with
  * probability p, else 0
  *
- * Every number is a function of the run's seed and step, the place of its item in the batch, the key, and its place
- * in the item: the same for any number of threads, when a function is computed again for its gradient, and after
- * a resume. Nodes with equal keys hold equal numbers, so give each its own, counting from 1, or 0 for the next one of
- * the graph, which is the same for graphs that are built alike.
+ * Every number is a function of the run's seed and step, the position of its item in the batch, the key, and its
+ * position in the item. It is therefore the same for any number of threads, when a function is computed again for its
+ * gradient, and after a resume. Nodes with equal keys hold equal numbers, so give each node a different key,
+ * counting from 1; or 0 for the next key of the graph, which is the same for graphs that are built in the same way.
  *
  * Shapes  dims, for each item of the domain; at step level one item
  * Rep     invariant, without a gradient
- * Notes   a function that is called twice draws the same numbers twice: give them to it as an argument
+ * Notes   two calls of a function draw the same numbers: pass random numbers as an argument instead
  * Fails   RELN_ERR_ARG when p is not in [0, 1]
  */
 RELN_API RelnNode *reln_random_uniform(RelnGraph *g, RelnDomain domain, RelnDims dims,
@@ -36,9 +36,9 @@ RELN_API RelnNode *reln_random_bernoulli(RelnGraph *g, double p, RelnDomain doma
                                          uint64_t key);
 
 /*!
- * reln_dropout() -- z = x m / (1 - p), m = 0 with probability p, else 1: for training; leave it out otherwise
+ * reln_dropout() -- z = x m / (1 - p), m = 0 with probability p, else 1: for training; do not build it for evaluation
  *
- * Rep     x's: m is shared by the coordinates of a feature, which is kept or dropped as a whole
+ * Rep     as x: m is shared by the coordinates of a feature, which is kept or dropped as a whole
  * Fails   RELN_ERR_ARG when p is not in [0, 1)
  */
 RELN_API RelnNode *reln_dropout(RelnGraph *g, RelnNode *x, double p, uint64_t key);

@@ -1,4 +1,4 @@
-/* reshape.c -- the same numbers in the same order, seen with another shape. */
+/* reshape.c -- the same numbers in the same order, with another shape. */
 #include <string.h>
 
 #include "ops/ops.h"
@@ -10,15 +10,15 @@ typedef struct Attr {
 /*!
  * reln_reshape() -- x's numbers, in their order, as an item of other extents
  *
- * Shapes  as many elements; 0 counts as 1
- * Rep     of a feature, K and C stay as they are and the axes P, Q, R regroup freely; invariants and indices regroup
- *         at will
- * Cost    none: z is x's memory
+ * Shapes  the same number of elements; an extent of 0 counts as 1
+ * Rep     as x. For a feature, K and C must stay, and P, Q, R may regroup; for invariants and indices all axes may
+ *         regroup
+ * Cost    none: z shares the memory of x
  */
 RELN_API RelnNode *reln_reshape(RelnGraph *g, RelnNode *x, RelnDims dims);
 
-/* Do both shapes have the same number of elements? Compared by division, since a product of five extents might
- * overflow. */
+/* Returns whether both shapes have the same number of elements. They are compared by division, since a
+ * product of five extents might overflow. */
 static bool same_count(const RelnShape *from, const RelnShape *to)
 {
     ptrdiff_t left = reln_shape_count(from);

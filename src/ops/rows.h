@@ -1,4 +1,4 @@
-/* rows.h -- functions that gather, scatter and the segment ops share: rows that point at items of another domain. */
+/* rows.h -- functions that gather, scatter and the segment ops share: rows with an index into another domain. */
 #ifndef OPS_ROWS_H
 #define OPS_ROWS_H
 
@@ -33,7 +33,7 @@ static inline bool reln_want_index(RelnGraph *g, const RelnNode *z, const RelnNo
     return true;
 }
 
-/* Loops over rows with items of this shape and, in step with them, the indices as operand 0. */
+/* Loops over rows with items of this shape, together with the indices as operand 0. */
 static inline void reln_row_loops(const RelnNode *index, const RelnShape *item, RelnLoops *out)
 {
     ptrdiff_t stride[1][RELN_LOOP_MAX];
@@ -42,7 +42,7 @@ static inline void reln_row_loops(const RelnNode *index, const RelnShape *item, 
     reln_loops_of(item, 1, stride, out);
 }
 
-/* Where a run of the walk begins within its item. */
+/* Returns where a run of the walk begins within its item. */
 static inline ptrdiff_t reln_row_within(const RelnWalk *w)
 {
     return w->out - w->index[0] * w->loops->item;
@@ -59,7 +59,7 @@ static inline const int32_t *reln_row_index(const RelnWalk *w, const void *index
     return at;
 }
 
-/* Is there one index for each row, whose item is moved as a whole? */
+/* Returns whether there is one index for each row, so that its item is copied as a whole. */
 static inline bool reln_index_per_row(const RelnLoops *loops)
 {
     return loops->rank == 1 ||

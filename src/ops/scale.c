@@ -9,8 +9,8 @@ typedef struct Attr {
  * reln_scale() -- z = a x
  *
  * Rep     any
- * Fails   RELN_ERR_NUMERIC when a is not finite. A factor that makes numbers underflow is not an error of building:
- *         what is left of them is rounded coordinate by coordinate, which the check of equivariance measures
+ * Fails   RELN_ERR_NUMERIC when a is not finite. A factor that makes numbers underflow is not detected here; the check of
+ *         equivariance measures the rounding errors that it causes
  */
 RELN_API RelnNode *reln_scale(RelnGraph *g, RelnNode *x, double a);
 

@@ -1,4 +1,4 @@
-/* segment.c -- sums, means, largest values and softmax over the rows that point at one item: sets of any size. */
+/* segment.c -- sums, means, maxima and softmax over the rows with the same index: sets of any size. */
 #include <string.h>
 
 #include "ops/rows.h"
@@ -16,28 +16,28 @@ typedef struct Attr {
  * Shapes  scores (..., K, C) and index (..., 1, C or 1) in one domain -> i32 with scores' items in `target`, the domain
  *         that index points into
  * Rep     invariant scores only; the result numbers rows, for reln_gather(), and carries no gradient
- * Notes   the first row on ties; -1 where there are no rows. Rows are counted within the part of the batch that is
- *         worked on at a time: the numbers mean something to reln_gather() only
+ * Notes   the first row on ties; -1 where there are no rows. Rows are counted within the shard, so the numbers are
+ *         meaningful to reln_gather() only
  */
 RELN_API RelnNode *reln_segment_argmax(RelnGraph *g, RelnNode *scores, RelnNode *index,
                                        RelnDomain target);
 
 /*!
- * reln_segment_sum() -- z[i] = sum of x[r] over the rows r with index[r] = i; reln_scatter_add() by its other name
+ * reln_segment_sum() -- z[i] = sum of x[r] over the rows r with index[r] = i; another name of reln_scatter_add()
  */
 RELN_API RelnNode *reln_segment_sum(RelnGraph *g, RelnNode *x, RelnNode *index, RelnDomain target);
 
 /*!
- * reln_segment_mean() -- the sum divided by the number of rows; 0 where there are none
+ * reln_segment_mean() -- the mean of x[r] over the rows r with index[r] = i; 0 if there are none
  *
- * Rep     x's
+ * Rep     as x
  */
 RELN_API RelnNode *reln_segment_mean(RelnGraph *g, RelnNode *x, RelnNode *index, RelnDomain target);
 
 /*!
- * reln_segment_max() -- the largest x[r], channel by channel; 0 where there are no rows
+ * reln_segment_max() -- the largest x[r] with index[r] = i, for each channel; 0 if there are no rows
  *
- * Rep     invariants. For other features, reln_gather() with the reln_segment_argmax() of invariant scores
+ * Rep     invariants. For other features, use reln_gather() with the reln_segment_argmax() of invariant scores
  */
 RELN_API RelnNode *reln_segment_max(RelnGraph *g, RelnNode *x, RelnNode *index, RelnDomain target);
 
@@ -96,11 +96,11 @@ static RelnStatus forward(const RelnExec *e)
 static double flops(const RelnNode *z)
 {
     (void)z;
-    return 0.0; /* comparisons */
+    return 0.0; /* comparisons are not counted */
 }
 
 /* The samples' outputs are the chosen features and values computed from them, not the row numbers, which depend on how
- * the batch is cut. */
+ * the batch is divided. */
 static RelnNode *sample(RelnSampler *s, int index)
 {
     RelnGraph *g = s->graph;

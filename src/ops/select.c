@@ -6,12 +6,13 @@ typedef struct Attr {
 } Attr;
 
 /*!
- * reln_select() -- z = mask ? x : y, element by element
+ * reln_select() -- z = mask ? x : y, for each element
  *
  * Shapes  all three broadcast
  * Rep     mask invariant, its numbers 0 or 1 (reln_less(), reln_step()), with K = 1 unless x and y are invariant; x and
  *         y of one rep, which z inherits
- * Notes   what is not selected plays no part, not even a NaN, in the value and in the gradient; the mask has none
+ * Notes   the value that is not selected, even a NaN, affects neither the result nor the gradient; the mask has no
+ *         gradient
  */
 RELN_API RelnNode *reln_select(RelnGraph *g, RelnNode *mask, RelnNode *x, RelnNode *y);
 
@@ -70,7 +71,7 @@ static RelnStatus forward(const RelnExec *e)
 
 static RelnStatus forward_mask(const RelnExec *e)
 {
-    static const double zero = 0.0; /* all bits 0: of either type */
+    static const double zero = 0.0; /* all bits are 0, so it is a zero of either type */
     const RelnRealKernels *k = reln_kern(e);
     const bool inverted = ((const Attr *)e->node->attr)->inverted;
 

@@ -1,18 +1,18 @@
-/* slice.c -- a range of an axis, and zeros around one: each other's adjoint. */
+/* slice.c -- a range of an axis, and its adjoint, which pads with zeros. */
 #include <string.h>
 
 #include "ops/ops.h"
 
 typedef struct Attr {
     RelnAxis axis;
-    int first, count; /* slice: the range; pad: zeros before and behind */
+    int first, count; /* slice: the range; pad: numbers of zeros before and behind */
 } Attr;
 
 /*!
- * reln_slice() -- the `count` places first, first + 1, ... of an axis
+ * reln_slice() -- the `count` positions first, first + 1, ... of an axis
  *
- * Shapes  z has x's with extent `count` on the axis
- * Rep     x's; the K axis for invariants only (reln_slice_k() takes parts of other reps); indices pass too
+ * Shapes  as x, with extent `count` on the axis
+ * Rep     as x; the K axis for invariants only (reln_slice_k() reads parts of other reps). Indices are allowed
  * Fails   RELN_ERR_SHAPE when the range does not lie within the axis
  */
 RELN_API RelnNode *reln_slice(RelnGraph *g, RelnNode *x, RelnAxis axis, int first, int count);
@@ -20,7 +20,7 @@ RELN_API RelnNode *reln_slice(RelnGraph *g, RelnNode *x, RelnAxis axis, int firs
 /*!
  * reln_pad() -- x with `before` zeros before it and `behind` zeros behind it on an axis
  *
- * Rep     x's; the K axis for invariants only
+ * Rep     as x; the K axis for invariants only
  */
 RELN_API RelnNode *reln_pad(RelnGraph *g, RelnNode *x, RelnAxis axis, int before, int behind);
 
@@ -73,7 +73,7 @@ static RelnStatus forward(const RelnExec *e)
 {
     const Attr *a = e->node->attr;
     const RelnShape *from = &e->node->in[0]->shape;
-    const RelnRealKernels *k = reln_kern(e); /* moves indices as well: elements stay as they are */
+    const RelnRealKernels *k = reln_kern(e); /* copies elements as bytes, so indices are allowed */
     const ptrdiff_t step = reln_shape_behind(from, a->axis), piece = step * a->count;
 
     k->copy_rows(e->n * reln_shape_before(from, a->axis), piece,

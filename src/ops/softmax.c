@@ -8,14 +8,14 @@ typedef struct Attr {
 /*!
  * reln_softmax() -- z = exp(x) / sum exp(x), the sum along one axis
  *
- * Shapes  z has x's
+ * Shapes  as x
  * Rep     invariants
- * Notes   the largest is subtracted first, so nothing overflows; -inf gives 0 (a mask), unless all are: NaN
+ * Notes   the largest x is subtracted first, so nothing overflows. -inf gives 0 (a mask); if all are -inf, NaN
  */
 RELN_API RelnNode *reln_softmax(RelnGraph *g, RelnNode *x, RelnAxis axis);
 
 /*!
- * reln_logsumexp() -- z = log sum exp(x) along one axis, which is left with extent 1
+ * reln_logsumexp() -- z = log sum exp(x) along one axis, whose extent becomes 1
  *
  * Rep     invariants
  */
@@ -95,7 +95,7 @@ static void vjp_logsumexp(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNod
     gin[0] = reln_mul(g, gz, reln_softmax(g, z->in[0], ((const Attr *)z->attr)->axis));
 }
 
-/* A subtraction, an exponential, a sum and a division for each number that goes in. */
+/* A subtraction, an exponential, a sum and a division for each input number. */
 static double flops(const RelnNode *z)
 {
     return 4.0 * (double)reln_shape_count(&z->in[0]->shape);

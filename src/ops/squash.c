@@ -1,14 +1,14 @@
 /* squash.c -- x A(u) + B(u) with polynomials A, B and u = sigmoid(x) or tanh(x).
  *
- * Both are solutions of u' = a polynomial of u, so derivatives are of the same form: silu and all derivatives of silu, tanh
- * and sigmoid are one pass over x and a u that they share, where the rules of products would take several.
+ * Both are solutions of u' = a polynomial of u, so derivatives have the same form: silu and all derivatives of silu, tanh
+ * and sigmoid take one pass over x and a shared u, where the product rule would take several.
  */
 #include <stddef.h>
 #include <string.h>
 
 #include "ops/ops.h"
 
-enum { MOST = 16 }; /* terms of a polynomial: derivatives beyond are spelt out */
+enum { MOST = 16 }; /* terms of a polynomial; longer derivatives are built from other ops */
 
 typedef struct Attr {
     RelnMap f;
@@ -17,9 +17,9 @@ typedef struct Attr {
 } Attr;
 
 /*!
- * reln_silu() -- z = x sigmoid(x), element by element
+ * reln_silu() -- z = x sigmoid(x), for each element
  *
- * Shapes  z has x's
+ * Shapes  as x
  * Rep     invariants only
  */
 RELN_API RelnNode *reln_silu(RelnGraph *g, RelnNode *x);

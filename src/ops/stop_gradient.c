@@ -1,12 +1,12 @@
-/* stop_gradient.c -- the same value, through which no derivative passes. */
+/* stop_gradient.c -- the same value with derivative 0. */
 #include "ops/ops.h"
 
 /*!
  * reln_stop_gradient() -- z = x, with derivative 0
  *
- * Shapes  x's
+ * Shapes  as x
  * Rep     any; indices pass unchanged
- * Cost    none: z is x's memory
+ * Cost    none: z shares the memory of x
  */
 RELN_API RelnNode *reln_stop_gradient(RelnGraph *g, RelnNode *x);
 

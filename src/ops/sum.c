@@ -4,36 +4,36 @@
 #include "ops/ops.h"
 
 typedef struct Attr {
-    RelnShape shape; /* of the result */
-    bool items;      /* sum over items too: to step level */
+    RelnShape shape; /* shape of the result */
+    bool items;      /* also sums over items, to step level */
 } Attr;
 
 /*!
- * reln_sum() -- sum over one axis, which is left with extent 1
+ * reln_sum() -- sums over one axis, whose extent becomes 1
  *
- * Rep     x's; the K axis for invariants only
+ * Rep     as x; the K axis for invariants only
  */
 RELN_API RelnNode *reln_sum(RelnGraph *g, RelnNode *x, RelnAxis axis);
 
 /*!
- * reln_mean() -- mean over one axis, which is left with extent 1
+ * reln_mean() -- mean over one axis, whose extent becomes 1
  */
 RELN_API RelnNode *reln_mean(RelnGraph *g, RelnNode *x, RelnAxis axis);
 
 /*!
- * reln_sum_all() -- sum over every axis of an item, for invariants
+ * reln_sum_all() -- sums over every axis of an item, for invariants
  */
 RELN_API RelnNode *reln_sum_all(RelnGraph *g, RelnNode *x);
 
 /*!
- * reln_batch_sum() -- sum over all items of the batch: a step-level value, the same bits for any number of threads
+ * reln_batch_sum() -- sums over all items of the batch, to step level; the bits do not depend on the number of threads
  *
- * Rep     x's
+ * Rep     as x
  */
 RELN_API RelnNode *reln_batch_sum(RelnGraph *g, RelnNode *x);
 
 /*!
- * reln_batch_mean() -- reln_batch_sum() divided by the true number of samples; x itself at step level
+ * reln_batch_mean() -- reln_batch_sum() divided by the true number of samples; a step-level x is returned unchanged
  */
 RELN_API RelnNode *reln_batch_mean(RelnGraph *g, RelnNode *x);
 
@@ -83,7 +83,7 @@ static void clear(const RelnExec *e)
         memset(e->out, 0, (size_t)items * reln_node_bytes(e->node));
 }
 
-/* Do runs of elements, one behind the other, go into the same places? */
+/* Returns whether consecutive runs of elements are added to the same places. */
 static bool adds_rows(const RelnLoops *loops)
 {
     const int last = loops->rank - 1;
@@ -103,7 +103,8 @@ static void sum_rows(const RelnExec *e)
     }
 }
 
-/* Terms are added in the order of memory; a run that goes into one place is folded first, its order fixed by length. */
+/* Terms are added in the order of memory; a run that is added to one place is summed first, in an order that depends
+ * on its length alone. */
 static RelnStatus forward(const RelnExec *e)
 {
     const RelnLoops *loops = e->prepared;

@@ -1,21 +1,22 @@
-/* window.c -- windows along an axis: the usual ones, and their arithmetic. */
+/* window.c -- windows along an axis: the usual kinds, and counting them. */
 #include "ops/window.h"
 
 #include <limits.h>
 #include <string.h>
 
 /*!
- * reln_window_valid() -- windows that lie inside: no padding
+ * reln_window_valid() -- windows without padding, inside the axis
  */
 RELN_API RelnWindow reln_window_valid(int width, int stride, int dilation);
 
 /*!
- * reln_window_same() -- padding at both ends, one point more behind when it is odd: P / stride windows, rounded up
+ * reln_window_same() -- windows with padding at both ends, an odd point at the end: P / stride windows, rounded up
  */
 RELN_API RelnWindow reln_window_same(int width, int stride, int dilation);
 
 /*!
- * reln_window_causal() -- all padding before, so that a window ends at its own point: P / stride windows, rounded up
+ * reln_window_causal() -- windows with all padding before, so that window t ends at point stride t: P / stride
+ * windows, rounded up
  */
 RELN_API RelnWindow reln_window_causal(int width, int stride, int dilation);
 
@@ -97,7 +98,7 @@ bool reln_want_windows(RelnGraph *g, const RelnNode *z, const RelnNode *x, int p
                            a -> extent);
 }
 
-/* Numbers j in [0, count) for which point + step j is a place on an axis. */
+/* Returns the numbers j in [0, count) for which point + step j lies on an axis. */
 static RelnInside inside(ptrdiff_t extent, ptrdiff_t point, ptrdiff_t step, ptrdiff_t count)
 {
     const ptrdiff_t first = point >= 0 ? 0 : (-point + step - 1) / step;

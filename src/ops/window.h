@@ -7,11 +7,11 @@
 /* The attributes of an op that works on windows. */
 typedef struct RelnWindows {
     RelnAxis axis;
-    int extent; /* points on the axis of x, the side that the windows look at */
+    int extent; /* points on the axis of x, the side that the windows read */
     RelnWindow window;
 } RelnWindows;
 
-/* Points of x on an axis that may be no axis; 0 then, and for NULL. */
+/* Returns the points of x on an axis; 0 for an invalid axis or a NULL x. */
 static inline int reln_window_extent(const RelnNode *x, RelnAxis axis)
 {
     return x && axis >= RELN_P && axis <= RELN_C ? x->shape.dims[axis] : 0;
@@ -20,16 +20,17 @@ static inline int reln_window_extent(const RelnNode *x, RelnAxis axis)
 RelnWindows reln_windows(RelnAxis axis, int extent, RelnWindow window);
 /* Number of windows; 0 when there is none, or a number is out of range. */
 int reln_windows_count(const RelnWindows *a);
-/* The axis is P, Q or R and has `points` windows; x is for the message. points 0: as many as there are, but one or more. */
+/* Checks that the axis is P, Q or R and has `points` windows; points 0: any number from 1 on. x is for the message. */
 bool reln_want_windows(RelnGraph *g, const RelnNode *z, const RelnNode *x, int points);
 
-/* The windows whose i-th point, the tap, is inside: t in [first, end); and that point for window 0, which may be negative. */
+/* The windows whose i-th point (tap) lies inside the axis: t in [first, end); and that point for window 0, which may
+ * be negative. */
 typedef struct RelnInside {
     ptrdiff_t first, end, point;
 } RelnInside;
 RelnInside reln_window_tap(const RelnWindows *a, int i);
 
-/* The points of window t that are inside: i in [first, end), and the place on the axis of i = 0, which may be negative. */
+/* Returns the points of window t inside the axis: i in [first, end), and the position of i = 0, which may be negative. */
 RelnInside reln_window_points(const RelnWindows *a, ptrdiff_t t);
 
 #endif

@@ -1,4 +1,4 @@
-/* window_pool.c -- pools over the windows of an axis: means and their adjoint, and where the largest number is. */
+/* window_pool.c -- pools over the windows of an axis: means and their adjoint, and the position of the largest number. */
 #include <string.h>
 
 #include "ops/window.h"
@@ -7,9 +7,9 @@
  * reln_window_mean() -- z[t] = mean of x over the points of window t along an axis; padding is not counted, so the last
  * window of reln_window_same(2, 2, 1) on 5 points is the last point
  *
- * Shapes  x (P, Q, R, K, C) -> as many windows on the axis, P, Q or R; the rest stays
- * Rep     x's
- * Fails   RELN_ERR_SHAPE when not one window fits, or one has no point
+ * Shapes  x (P, Q, R, K, C) -> one point for each window on the axis, P, Q or R; other axes stay
+ * Rep     as x
+ * Fails   RELN_ERR_SHAPE when no window fits, or one has no point
  */
 RELN_API RelnNode *reln_window_mean(RelnGraph *g, RelnNode *x, RelnAxis axis, RelnWindow window);
 
@@ -18,19 +18,19 @@ RELN_API RelnNode *reln_window_mean(RelnGraph *g, RelnNode *x, RelnAxis axis, Re
  * reln_window_mean()
  *
  * Shapes  y with as many points on the axis as there are windows over `extent` points -> `extent` points on the axis
- * Rep     y's
+ * Rep     as y
  */
 RELN_API RelnNode *reln_window_mean_t(RelnGraph *g, RelnNode *y, RelnAxis axis, RelnWindow window,
                                       int extent);
 
 /*!
- * reln_window_argmax() -- i32 place on the axis of the largest number of each window; padding never wins
+ * reln_window_argmax() -- i32 position on the axis of the largest number of each window; padding never wins
  *
- * Shapes  x -> as many windows on the axis, P, Q or R
- * Rep     invariants; indices have no rep and no gradient. reln_pick() takes what they point to, of any feature: with
+ * Shapes  x -> one point for each window on the axis, P, Q or R
+ * Rep     invariants; indices have no rep and no gradient. reln_pick() reads any feature at them: with
  *         scores of K = 1, all coordinates of a channel come from one point
  * Fails   as reln_window_mean()
- * Notes   the first of equal ones; a NaN never wins against a number
+ * Notes   the first one on ties; a number wins against a NaN
  */
 RELN_API RelnNode *reln_window_argmax(RelnGraph *g, RelnNode *x, RelnAxis axis, RelnWindow window);
 

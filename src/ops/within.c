@@ -1,4 +1,4 @@
-/* within.c -- softmax, sums and largest values among the rows below one item. */
+/* within.c -- softmax, sums and maxima among the rows below one item. */
 #include <string.h>
 
 #include "ops/rows.h"
@@ -17,13 +17,14 @@ RELN_API RelnNode *reln_softmax_within(RelnGraph *g, RelnNode *scores, RelnDomai
 /*!
  * reln_sum_within() -- z[r] = sum of x[q] over the rows q below the same item of `ancestor` as r
  *
- * Rep     x's
- * Notes   reln_spread() of reln_reduce() in one step; its own adjoint
+ * Rep     as x
+ * Notes   reln_spread() of reln_reduce() in one step; it is its own adjoint
  */
 RELN_API RelnNode *reln_sum_within(RelnGraph *g, RelnNode *x, RelnDomain ancestor);
 
 /*!
- * reln_is_max_within() -- 1 for the row with the largest x below each item of `ancestor`, channel by channel, else 0
+ * reln_is_max_within() -- 1 for the row with the largest x below each item of `ancestor`, for each channel; 0 for
+ * other rows
  *
  *     reln_reduce(g, reln_mul(g, reln_is_max_within(g, score, RELN_SAMPLES), x), RELN_SAMPLES)   // x of the best row
  *
@@ -32,7 +33,7 @@ RELN_API RelnNode *reln_sum_within(RelnGraph *g, RelnNode *x, RelnDomain ancesto
  */
 RELN_API RelnNode *reln_is_max_within(RelnGraph *g, RelnNode *x, RelnDomain ancestor);
 
-/* The second input numbers the item of the ancestor for each row; equal numbers are neighbours. */
+/* The second input numbers the item of the ancestor for each row; rows with equal numbers are adjacent. */
 static bool infer_sum(RelnGraph *g, RelnNode *z)
 {
     const RelnNode *x = z->in[0];

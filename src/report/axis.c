@@ -1,4 +1,5 @@
-/* axis.c -- the ends of axes from data, ticks at round numbers, values to pixels. */
+/* axis.c -- finds the ends of axes from data, places ticks at round numbers, and converts values to
+ * pixels. */
 #include "report/plot.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ static void grow_points(RelnRuler *x, RelnRuler *y, const RelnCurve *c)
     }
 }
 
-/* Bars stand on zero, where the axis has one, and have a width. */
+/* Bars start at zero, if the axis has one, and have a width. */
 static void grow_bars(RelnRuler *x, RelnRuler *y, const RelnCurve *c)
 {
     grow_points(x, y, c);
@@ -71,7 +72,7 @@ static void grow_bars(RelnRuler *x, RelnRuler *y, const RelnCurve *c)
     }
 }
 
-/* Show both sides of a roof line: a factor of four on either side of its ridge. */
+/* Shows both sides of a roof line: a factor of four on either side of its ridge. */
 static void grow_ref(RelnRuler *x, RelnRuler *y, const RelnRef *r)
 {
     if (r->kind == RELN_REF_HLINE || r->kind == RELN_REF_ROOF)
@@ -84,7 +85,7 @@ static void grow_ref(RelnRuler *x, RelnRuler *y, const RelnRef *r)
     }
 }
 
-/* Without data, or when all values are equal, take an interval around the value. */
+/* Without data, or when all values are equal, uses an interval around the value. */
 static void widen(RelnRuler *r)
 {
     const bool log = r->axis->scale == RELN_AXIS_LOG;
@@ -99,7 +100,7 @@ static void widen(RelnRuler *r)
     r->from -= half, r->to += half;
 }
 
-/* Add a margin around the data, except at an end of zero on which bars stand. */
+/* Adds a margin around the data, except at an end of zero on which bars stand. */
 static void pad(RelnRuler *r, double share, bool on_zero)
 {
     const double air = share * (r->to - r->from);
@@ -124,7 +125,7 @@ static bool has_bars(const RelnPlot *plot)
     return false;
 }
 
-/* Under a diagonal both axes have the same ends. */
+/* With a diagonal, both axes have the same ends. */
 static void share_ends(const RelnPlot *plot, RelnRuler *x, RelnRuler *y)
 {
     const bool free = !x->axis->fixed && !y->axis->fixed && x->axis->scale == y->axis->scale;
@@ -172,7 +173,7 @@ static RelnTick *add_tick(RelnRuler *r, double value, bool major)
     return &r->ticks[r->n_ticks++];
 }
 
-/* The nearest of 1, 2, 5 times a power of ten. */
+/* Returns the nearest of 1, 2, 5 times a power of ten. */
 static double round_step(double raw)
 {
     const double power = pow(10.0, floor(log10(raw))), lead = raw / power;
@@ -180,7 +181,7 @@ static double round_step(double raw)
     return power * (lead < 1.5 ? 1.0 : lead < 3.2 ? 2.0 : lead < 7.5 ? 5.0 : 10.0);
 }
 
-/* A common power of ten where numbers would be long. */
+/* Returns a common power of ten if the numbers would be long. */
 static int common_exponent(double low, double high)
 {
     const int e = (int)floor(log10(fmax(fabs(low), fabs(high))));
@@ -188,7 +189,7 @@ static int common_exponent(double low, double high)
     return e >= 5 || e <= -3 ? 3 * (int)floor(e / 3.0) : 0;
 }
 
-/* The sign of a number in print is not a hyphen. */
+/* Writes a number with a true minus sign instead of a hyphen. */
 static void put_text(RelnTick *tick, double value, int decimals)
 {
     char buf[24];
@@ -197,7 +198,7 @@ static void put_text(RelnTick *tick, double value, int decimals)
     snprintf(tick->text, sizeof tick->text, "%s%s", value < 0.0 ? "−" : "", buf);
 }
 
-/* low to high by a round step: i step, so that rounding does not add up. */
+/* Places ticks from low to high by a round step, at i step, so that rounding errors do not accumulate. */
 static void divide_linear(RelnRuler *r, double low, double high, double wanted)
 {
     const double step = round_step((high - low) / wanted), slack = 1e-9;
@@ -217,7 +218,7 @@ static void divide_linear(RelnRuler *r, double low, double high, double wanted)
     }
 }
 
-/* Powers of ten: in digits where they are short, as 10 with an exponent elsewhere. */
+/* Writes powers of ten: in digits if they are short, otherwise as 10 with an exponent. */
 static void put_power(RelnTick *tick, int exponent, bool digits)
 {
     tick->power = !digits;
@@ -248,8 +249,8 @@ static void divide_decades(RelnRuler *r, int first, int last, double wanted)
     }
 }
 
-/* When the axis shows fewer than two powers of ten, put ticks at round numbers, as on a linear axis, at their logarithmic
- * positions. */
+/* If the axis shows fewer than two powers of ten, places ticks at round numbers, as on a linear axis, at
+ * their logarithmic positions. */
 static void divide_short(RelnRuler *r, double wanted)
 {
     const double low = pow(10.0, r->from), high = pow(10.0, r->to);

@@ -1,15 +1,15 @@
-/* curve.c -- series as SVG: lines, bands, points, bars, histograms, and names of points. */
+/* curve.c -- draws series as SVG: lines, bands, points, bars, histograms, and names of points. */
 #include "report/plot.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    WHOLE = 1500,   /* a line of at most so many points is drawn whole */
-    BUCKETS = 3000, /* beyond, about so many groups of points at most */
-    HOVER = 400,    /* at most so many points have a text to hover over */
-    DOTS = 6000,    /* at most so many points in a cloud */
-    MARKERS = 6,    /* on a long line, to tell lines apart without their colours */
+    WHOLE = 1500,   /* a line of at most this many points is drawn whole */
+    BUCKETS = 3000, /* a longer line is drawn as at most about this many groups of points */
+    HOVER = 400,    /* at most this many points have a text to hover over */
+    DOTS = 6000,    /* largest number of points in a cloud */
+    MARKERS = 6,    /* markers on a long line, to distinguish lines without their colours */
 };
 
 static bool is_shown(const RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
@@ -27,7 +27,7 @@ static double y_of(const RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
     return reln_ruler_pixel(&canvas->y, c->y[i]);
 }
 
-/* Draw a value below the end of a logarithmic axis at that end. */
+/* Draws a value below the end of a logarithmic axis at that end. */
 static double y_or_end(const RelnCanvas *canvas, double value)
 {
     return reln_ruler_shows(&canvas->y, value) ? reln_ruler_pixel(&canvas->y, value)
@@ -49,7 +49,7 @@ const char *reln_curve_dash(const RelnCurve *c)
     return classes[c->colour / RELN_PLOT_COLOURS % 3];
 }
 
-/* class="kind k3", dashed or dotted where colours have been used up */
+/* Writes class="kind k3", and dashed or dotted if all colours have been used */
 static void put_class(RelnMarkup *text, const char *kind, const RelnCurve *c)
 {
     reln_markup_addf(text, " class=\"%s k%d%s\"", kind, c->colour % RELN_PLOT_COLOURS,
@@ -97,7 +97,7 @@ static void put_tip_x(RelnMarkup *text, const RelnPlotAxis *axis, double value)
         put_number(text, "", value);
 }
 
-/* What is shown when the pointer rests on a point: "ReLN, sp4: 12, 5.14e-4 (4.9e-4 to 5.4e-4)". */
+/* Writes the text shown when the pointer rests on a point: "ReLN, sp4: 12, 5.14e-4 (4.9e-4 to 5.4e-4)". */
 static void put_tip(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
 {
     RelnMarkup *const text = canvas->text;
@@ -130,7 +130,8 @@ static void put_point(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
 
 /* ---- lines --------------------------------------------------------------------------------------------------- */
 
-/* The end of the group of neighbours that begins with i: one column of pixels, and not fewer than n / BUCKETS. */
+/* Returns the end of the group of points that begins with i: one column of pixels, and at least n / BUCKETS
+ * points. */
 static ptrdiff_t bucket_end(const RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i)
 {
     const ptrdiff_t least = c->n / BUCKETS;
@@ -148,7 +149,7 @@ static ptrdiff_t bucket_end(const RelnCanvas *canvas, const RelnCurve *c, ptrdif
 typedef struct Pen {
     RelnCanvas *canvas;
     const RelnCurve *curve;
-    ptrdiff_t n_down; /* points since it was put down */
+    ptrdiff_t n_down; /* points since the pen was put down */
 } Pen;
 
 static void pen_to(Pen *pen, ptrdiff_t i)
@@ -166,7 +167,7 @@ static void pen_to(Pen *pen, ptrdiff_t i)
     }
 }
 
-/* Draw a point without neighbours as a dot: a line of length 0 with round ends. */
+/* Draws a point without neighbours as a dot: a line of length 0 with round ends. */
 static void pen_up(Pen *pen)
 {
     if (pen->n_down == 1)
@@ -174,8 +175,8 @@ static void pen_up(Pen *pen)
     pen->n_down = 0;
 }
 
-/* Draw the first, the lowest, the highest and the last point of a group in their order: its column of pixels then looks the
- * same as with all points. */
+/* Draws the first, the lowest, the highest and the last point of a group in their order: its column of pixels
+ * then looks the same as with all points. */
 static void draw_bucket(Pen *pen, ptrdiff_t begin, ptrdiff_t end)
 {
     const double *y = pen->curve->y;
@@ -211,7 +212,8 @@ static void draw_line(RelnCanvas *canvas, const RelnCurve *c)
     reln_markup_add(canvas->text, "\"/>\n");
 }
 
-/* Draw a few markers on a line, at different places for different lines. A trajectory has one at its beginning. */
+/* Draws a few markers on a line, at different places for different lines. A trajectory has one at its
+ * beginning. */
 static void draw_sparse_markers(RelnCanvas *canvas, const RelnCurve *c)
 {
     const double step = (canvas->right - canvas->left) / MARKERS;
@@ -244,7 +246,7 @@ static bool has_spread(const RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i
            reln_ruler_shows(&canvas->y, c->high[i]);
 }
 
-/* One side of a band from begin to end: the largest of high, or the smallest of low, of each group. */
+/* Draws one side of a band from begin to end: the largest of high, or the smallest of low, of each group. */
 static void band_side(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t begin, ptrdiff_t end,
                       bool upper)
 {
@@ -295,7 +297,7 @@ static void put_whisker(RelnCanvas *canvas, double px, double low, double high)
     reln_markup_add(canvas->text, "h6");
 }
 
-/* offset: from the middle of a group of bars. */
+/* `offset` is the distance from the middle of a group of bars. */
 static void draw_whiskers(RelnCanvas *canvas, const RelnCurve *c, double offset, const char *kind)
 {
     reln_markup_add(canvas->text, "<path");
@@ -309,7 +311,7 @@ static void draw_whiskers(RelnCanvas *canvas, const RelnCurve *c, double offset,
 
 /* ---- clouds of points ---------------------------------------------------------------------------------------- */
 
-/* A grid of square cells over the canvas; a cell holds one point. */
+/* Cells is a grid of square cells over the canvas; a cell holds one point. */
 typedef struct Cells {
     unsigned char *taken;
     ptrdiff_t columns, rows;
@@ -327,7 +329,7 @@ static bool take_cell(Cells *cells, double px, double py)
     return true;
 }
 
-/* Walks the points that are the first in their cells, draws them if asked, and returns their number. */
+/* Visits the points that are the first in their cells, draws them if asked, and returns their number. */
 static ptrdiff_t walk_cells(RelnCanvas *canvas, const RelnCurve *c, Cells *cells, bool draw)
 {
     ptrdiff_t n_kept = 0;
@@ -352,7 +354,7 @@ static void set_cells(const RelnCanvas *canvas, Cells *cells, double size)
     cells->rows = (ptrdiff_t)(canvas->height / size) + 1;
 }
 
-/* The smallest cells, from half a pixel on, that leave few enough points. */
+/* Uses the smallest cells, from half a pixel on, that leave few enough points. */
 static void draw_cloud(RelnCanvas *canvas, const RelnCurve *c)
 {
     RelnFault *const fault = canvas->text->fault;
@@ -371,7 +373,7 @@ static void draw_cloud(RelnCanvas *canvas, const RelnCurve *c)
     reln_markup_add(canvas->text, " d=\"");
     walk_cells(canvas, c, &cells, true);
     reln_markup_add(canvas->text, "\"/>\n");
-    if (cells.size > 0.5) /* otherwise points left out lie exactly on points drawn */
+    if (cells.size > 0.5) /* otherwise the points left out lie exactly on drawn points */
         canvas->n_thinned += c->n - n_kept;
     reln_free(fault->ctx, cells.taken);
 }
@@ -403,7 +405,7 @@ static void put_rectangle(RelnCanvas *canvas, const RelnCurve *c, ptrdiff_t i, d
     reln_markup_add(canvas->text, "</rect>\n");
 }
 
-/* Bars of several series at the same x stand beside each other, in 0.8 of a unit at most. */
+/* Draws bars; those of several series at the same x stand side by side, in at most 0.8 of a unit. */
 static void draw_bars(RelnCanvas *canvas, const RelnCurve *c)
 {
     const int n = canvas->plot->n_bars;
@@ -418,7 +420,7 @@ static void draw_bars(RelnCanvas *canvas, const RelnCurve *c)
         draw_whiskers(canvas, c, offset + 0.5 * width, "w ink");
 }
 
-/* One outline: neighbouring bins touch. */
+/* Draws one outline: adjacent bins touch. */
 static void draw_histogram(RelnCanvas *canvas, const RelnCurve *c)
 {
     reln_markup_add(canvas->text, "<path");
@@ -435,7 +437,7 @@ static void draw_histogram(RelnCanvas *canvas, const RelnCurve *c)
     reln_markup_add(canvas->text, "z\"/>\n");
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------- */
+/* ---- all kinds -------------------------------------------------------------------------------------------------- */
 
 static void draw_points(RelnCanvas *canvas, const RelnCurve *c)
 {
@@ -522,8 +524,8 @@ ptrdiff_t reln_curve_points_in(const RelnCanvas *canvas, RelnBox box)
     return n;
 }
 
-/* Put the name right of the point, left, above or below: the first free place. Without one, the name shows only when the
- * pointer rests on the point. */
+/* Puts the name right of the point, left, above or below: the first free place. If there is none, the name
+ * shows only when the pointer rests on the point. */
 static void put_label(RelnCanvas *canvas, double px, double py, const char *label)
 {
     const double w = reln_label_width(label);
@@ -568,6 +570,6 @@ static void walk_labelled(RelnCanvas *canvas, bool draw)
 
 void reln_curve_labels(RelnCanvas *canvas)
 {
-    walk_labelled(canvas, false); /* names do not cover points */
+    walk_labelled(canvas, false); /* marks the places of points, so that names do not cover them */
     walk_labelled(canvas, true);
 }

@@ -1,4 +1,4 @@
-/* number.c -- numbers as people like to read them. */
+/* number.c -- formats numbers for readers. */
 #include "report/text.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 
 #include "kit/report.h"
 
-/* 10^e of the first digit after rounding to so many digits: 9.996 with three is 1 (10.0). */
+/* Returns the exponent of the first digit after rounding to so many digits: 9.996 with three digits gives 1
+ * (10.0). */
 static int exponent_of(double value, int digits)
 {
     char buf[RELN_NUMBER_TEXT];
@@ -22,7 +23,7 @@ static int clamp(int value, int low, int high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Below 0.001 and from 100,000 on, powers of ten are easier to read than zeros. */
+/* Below 0.001 and from 100,000 on, numbers are written with a power of ten instead of many zeros. */
 static bool is_plain(int exponent)
 {
     return exponent >= -3 && exponent < 5;
@@ -44,10 +45,10 @@ static char *append(char *buf, const char *unit)
     return buf;
 }
 
-/* value = m 10^exponent, as "m" with these decimals and "e" exponent; exponent 0 as "m" alone. */
+/* Writes value = m 10^exponent as "m" with these decimals and "e" exponent; exponent 0 as "m" alone. */
 static void scaled(char *buf, size_t size, double value, int exponent, int decimals)
 {
-    const int e = exponent / 2; /* in two steps: 10^-320 is no normal number */
+    const int e = exponent / 2; /* in two steps, because 10^-320 is not a normal number */
     const double half = pow(10.0, e), rest = pow(10.0, exponent - e);
     const size_t n_used =
         (reln_format_fixed(buf, size, value / half / rest, decimals), strlen(buf));
@@ -116,7 +117,7 @@ char *reln_report_count(char buf[RELN_NUMBER_TEXT], int64_t count)
     return buf;
 }
 
-/* Whole units and the next smaller one: "1 h 23 min". */
+/* Writes whole units and the next smaller unit: "1 h 23 min". */
 static char *two_units(char *buf, double seconds, double big, const char *big_name, double small,
                        const char *small_name)
 {

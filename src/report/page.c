@@ -1,4 +1,4 @@
-/* page.c -- a page: blocks in their order, written as one HTML file that needs nothing else. */
+/* page.c -- a page: blocks in their order, written as one self-contained HTML file. */
 #include "kit/report.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct Block {
 struct RelnPage {
     RelnFault fault;
     RelnArena arena;
-    RelnMarkup scratch, text; /* the block being made; the page as last written */
+    RelnMarkup scratch, text; /* the current block; the page as last written */
     const char *title;
     Block *blocks, *last;
     int n_sections;
@@ -85,7 +85,7 @@ static RelnMarkup *begin(RelnPage *page)
     return &page->scratch;
 }
 
-/* Make a block of the text in `scratch`. */
+/* Makes a block of the text in `scratch`. */
 static void end(RelnPage *page, Kind kind)
 {
     Block *b = add_block(page, kind);
@@ -103,7 +103,7 @@ void reln_page_section(RelnPage *page, const char *title)
     page->n_sections++;
 }
 
-/* Put escaped text as paragraphs, which empty lines separate. */
+/* Writes escaped text as paragraphs, which empty lines separate. */
 static void put_paragraphs(RelnMarkup *text, const char *escaped)
 {
     const char *s = escaped;
@@ -121,7 +121,7 @@ static void put_paragraphs(RelnMarkup *text, const char *escaped)
     }
 }
 
-/* The formatted text, escaped; NULL after a failure. Caller clears raw and escaped. */
+/* Returns the formatted text, escaped; NULL after a failure. Caller clears raw and escaped. */
 static const char *format_escaped(RelnMarkup *raw, RelnMarkup *escaped, RelnFault *fault,
                                   const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));
@@ -185,7 +185,8 @@ void reln_page_code(RelnPage *page, const char *title, const char *code)
         reln_markup_escape(text, RELN_ESCAPE_HTML, title);
         reln_markup_add(text, "</b>");
     }
-    /* HTML drops a line end directly after <pre>. This one is dropped, and a first line end of the code stays. */
+    /* HTML drops a line end directly after <pre>. This one is dropped, so that a first line end of the code
+     * stays. */
     reln_markup_add(text, "<pre>\n");
     reln_markup_escape(text, RELN_ESCAPE_HTML, code);
     reln_markup_add(text, "</pre></div>\n");
@@ -262,7 +263,8 @@ static void put_head(RelnPage *page)
     reln_markup_add(text, "</h1>\n");
 }
 
-/* Neighbours of one kind that share an element: facts a list, plots of equal columns a grid. */
+/* Returns whether two adjacent blocks share an element: facts share a list, plots of equal columns share a
+ * grid. */
 static bool is_together(const Block *a, const Block *b)
 {
     return a && b && a->kind == b->kind &&

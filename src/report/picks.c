@@ -1,8 +1,8 @@
-/* picks.c -- plots of many curves: a box for each of them, a few ticked at first. Works without a script: a box that is not ticked
- * hides the parts of its class by the style sheet, on the screen and on paper. */
+/* picks.c -- plots of many curves: a check box for each, a few of them checked at first. It works without a
+ * script: the style sheet hides the parts of a curve whose box is not checked, on the screen and on paper. */
 #include "report/plot.h"
 
-/* More curves than this hide each other. */
+/* More curves than CLEAR cover each other; TICKED of them are shown at first. */
 enum { CLEAR = 8, TICKED = 5 };
 
 static bool is_pickable(const RelnCurve *c)
@@ -36,7 +36,7 @@ int reln_plot_pick(const RelnPlot *plot, const RelnCurve *curve)
     return -1;
 }
 
-/* The first, the last, and others between them at equal distances. */
+/* Chooses the first, the last, and others between them at equal distances. */
 static bool is_ticked(int index, int n)
 {
     for (int k = 0; k < TICKED; k++)

@@ -1,4 +1,4 @@
-/* plot.c -- filling a plot: axes, series, reference lines. */
+/* plot.c -- fills a plot: axes, series, reference lines. */
 #include "report/plot.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static double *numbers(RelnPlot *plot, ptrdiff_t n)
     return reln_fault_check(plot->fault, reln_arena_alloc(plot->arena, (size_t)n, sizeof(double)));
 }
 
-/* values NULL: 0, 1, 2 ... */
+/* If values is NULL, uses 0, 1, 2 ... */
 static const double *copy_numbers(RelnPlot *plot, ptrdiff_t n, const double *values)
 {
     double *all = numbers(plot, n);
@@ -219,7 +219,7 @@ void reln_plot_parity(RelnPlot *plot, const char *name, ptrdiff_t n, const doubl
 
 /* ---- histograms ---------------------------------------------------------------------------------------------- */
 
-/* Convert a value to units of the axis; false when the axis cannot show it. */
+/* Converts a value to units of the axis; returns false when the axis cannot show it. */
 static bool unit_of(const RelnPlot *plot, double value, double *unit)
 {
     const bool log = plot->x.scale == RELN_AXIS_LOG;
@@ -230,7 +230,7 @@ static bool unit_of(const RelnPlot *plot, double value, double *unit)
     return true;
 }
 
-/* Ends of the values; equal ones are moved apart, so that a bin has a width. */
+/* Finds the ends of the values; equal ends are moved apart, so that a bin has a width. */
 static void span(const RelnPlot *plot, ptrdiff_t n, const double *values, double *from, double *to)
 {
     double u;
@@ -255,7 +255,7 @@ static void count(const RelnPlot *plot, ptrdiff_t n, const double *values, doubl
 
     for (ptrdiff_t i = 0; i < n; i++) {
         if (unit_of(plot, values[i], &u)) {
-            /* halves: the difference of two numbers of 1e300 is too close to the end of the range to be scaled */
+            /* halved, because the difference of two numbers near 1e300 could overflow */
             const double t = (0.5 * u - 0.5 * from) / (0.5 * to - 0.5 * from);
             const ptrdiff_t bin = (ptrdiff_t)(t * (double)n_bins);
 

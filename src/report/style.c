@@ -1,10 +1,11 @@
-/* style.c -- the style sheet: light, dark, paper, telephone. No fonts and no pictures from elsewhere. */
+/* style.c -- the style sheet: light, dark, paper, phone. No external fonts or pictures. */
 #include "report/style.h"
 
 #include <stddef.h>
 
-/* Colours of series: blue, vermilion, green, purple, orange, sky, grey, told apart by colour-blind eyes (after Okabe and
- * Ito), a little darker on white than theirs and lighter on dark. Paper is always light. */
+/* Colours of series: blue, vermilion, green, purple, orange, sky, grey, which colour-blind readers can
+ * distinguish (after Okabe and Ito), a little darker on white than theirs and lighter on dark. Paper is
+ * always light. */
 static const char colours[] =
     ":root{color-scheme:light dark;--bg:#fff;--ink:#1c2126;--soft:#5a646e;--rule:#dfe3e8;"
     "--grid:#e9ecf0;--faint:#f5f7f9;--link:#0b62a8;--best:#0b6b4a;--bar:#cfe3f3;"
@@ -42,8 +43,8 @@ static const char body[] =
     "color:var(--soft)}\n";
 
 static const char tables[] =
-    /* a wide table may leave the column of text, so that none of its columns is hidden on a screen that has the room; where it
-     * scrolls all the same, the names of its rows stay */
+    /* a wide table may leave the column of text, so that none of its columns is hidden on a wide screen;
+     * where it still scrolls, the names of its rows stay */
     ".table{margin:1.6rem 0}.table>.scroll{width:max-content;min-width:100%;"
     "max-width:calc(100vw - 2.5rem);position:relative;left:50%;transform:translateX(-50%)}"
     ".scroll{overflow-x:auto}.table>.scroll>table{margin:0 auto}\n"
@@ -104,7 +105,7 @@ static const char plots[] =
     "stroke-width:1.3;stroke-linejoin:round}\n"
     "svg .i{fill:var(--k);font-weight:600}svg g:hover>.m,svg .r:hover{stroke:var(--ink)}\n";
 
-/* A box that is not ticked hides the curve of its number, and dims its name. */
+/* A box that is not checked hides the curve of its number, and dims its name. */
 #define PICK(n)                                                                                    \
     ".q" #n ":not(:checked)~.scroll .q" #n "{display:none}"                                        \
     ".q" #n ":not(:checked)~.picks .q" #n "{opacity:.45}"                                          \

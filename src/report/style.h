@@ -2,7 +2,7 @@
 #ifndef REPORT_STYLE_H
 #define REPORT_STYLE_H
 
-/* Parts to be written one after the other; NULL ends them. */
+/* Parts to be written one after the other, terminated by NULL. */
 extern const char *const reln_style[];
 
 #endif

@@ -1,11 +1,11 @@
-/* svg.c -- a plot as SVG: layout, grid and ticks, legend, reference lines, caption. */
+/* svg.c -- draws a plot as SVG: layout, grid and ticks, legend, reference lines, caption. */
 #include "report/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 18, DIRECT = 32 }; /* height of a line of text; names at ends of lines, at most */
+enum { LINE = 18, DIRECT = 32 }; /* height of a line of text; largest number of names at ends of lines */
 
 double reln_label_width(const char *text)
 {
@@ -90,7 +90,7 @@ static double direct_width(const RelnCanvas *canvas)
     return fmin(width, 0.35 * canvas->width);
 }
 
-/* Names of categories are slanted where they would overlap. */
+/* Returns whether names of categories are slanted, because they would overlap. */
 static bool is_slanted(const RelnCanvas *canvas)
 {
     const RelnPlotAxis *axis = &canvas->plot->x;
@@ -113,7 +113,7 @@ typedef struct Place {
     double x, y;
 } Place;
 
-/* Position of the next entry of the legend; begins a new line when the current one is full. */
+/* Returns the position of the next entry of the legend; begins a new line when the current one is full. */
 static Place next_entry(const RelnCanvas *canvas, Place *pen, const char *name)
 {
     const double width = 30.0 + reln_label_width(name) + 16.0;
@@ -161,7 +161,7 @@ static void stretch(RelnRuler *ruler, double length)
         ruler->from -= more, ruler->to += more;
 }
 
-/* One unit takes as many pixels on both axes: the axis with more of them shows more. */
+/* Makes one unit equally long on both axes: the axis with more pixels shows more. */
 static void equalise(RelnCanvas *canvas)
 {
     const double w = canvas->right - canvas->left, h = canvas->bottom - canvas->top;
@@ -189,7 +189,7 @@ static double data_height(const RelnCanvas *canvas)
 
 static void divide(RelnCanvas *canvas, double width, double height)
 {
-    const bool equal = is_equal(canvas->plot); /* equal scales have equal tick steps, too */
+    const bool equal = is_equal(canvas->plot); /* equal scales also have equal tick steps */
 
     reln_ruler_divide(&canvas->x, fmax(2.0, width / (equal ? 50.0 : 90.0)));
     reln_ruler_divide(&canvas->y, fmax(2.0, height / (equal ? 50.0 : 45.0)));
@@ -222,7 +222,7 @@ static void lay_out(RelnCanvas *canvas)
 
 /* ---- axes ---------------------------------------------------------------------------------------------------- */
 
-/* Grid lines of one axis, in one path; minor ticks are short marks at the axis. */
+/* Draws grid lines of one axis, in one path; minor ticks are short marks at the axis. */
 static void draw_grid(RelnCanvas *canvas, const RelnRuler *ruler, bool vertical, bool major)
 {
     reln_markup_addf(canvas->text, "<path class=\"%s\" d=\"", major ? "g" : "t");
@@ -292,7 +292,7 @@ static void draw_names(RelnCanvas *canvas)
     }
 }
 
-/* "label  (×10^3)": what the texts of the ticks are to be multiplied with belongs to the label. */
+/* Writes "label  (×10^3)": the common factor of the ticks belongs to the label. */
 static void put_axis_label(RelnCanvas *canvas, const RelnRuler *ruler, const char *kind, double px,
                            double py)
 {
@@ -339,7 +339,8 @@ static double at_unit(const RelnRuler *ruler, double unit)
     return ruler->first + t * (ruler->last - ruler->first);
 }
 
-/* Above a level line from begin on (or below, at the top), at the end where fewer points are. */
+/* Puts a label above a horizontal line from begin on (or below it, at the top), at the end with fewer
+ * points. */
 static void put_flat_label(RelnCanvas *canvas, const char *label, double begin, double py)
 {
     const double w = reln_label_width(label), y = py < canvas->top + 12.0 ? py + 14.0 : py - 5.0;
@@ -360,7 +361,7 @@ static void draw_hline(RelnCanvas *canvas, const RelnRef *r)
         put_flat_label(canvas, r->label, canvas->left, p);
 }
 
-/* Its label is at the top, on the side that has room. */
+/* Puts its label at the top, on the side that has room. */
 static void draw_vline(RelnCanvas *canvas, const RelnRef *r)
 {
     const double p = reln_ruler_pixel(&canvas->x, r->at);
@@ -384,7 +385,7 @@ static void draw_diagonal(RelnCanvas *canvas, const RelnRef *r)
         put_text(canvas, "q e", at_unit(x, b) - 14.0, at_unit(y, b) + 14.0, r->label);
 }
 
-/* Along the slope, a third of the way up. */
+/* Puts a label along the slope, a third of the way up. */
 static void draw_slope_label(RelnCanvas *canvas, const RelnRef *r, double begin, double ridge)
 {
     const RelnRuler *x = &canvas->x, *y = &canvas->y;
@@ -440,7 +441,7 @@ static void draw_refs(RelnCanvas *canvas)
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-/* Draw a sample of the curve for the legend, 22 by 10 pixels. */
+/* Draws a sample of the curve for the legend, 22 by 10 pixels. */
 static void draw_swatch(RelnCanvas *canvas, const RelnCurve *c, double px, double py)
 {
     const int colour = c->colour % RELN_PLOT_COLOURS;
@@ -482,7 +483,7 @@ typedef struct Ending {
     double y;
 } Ending;
 
-/* The last point that is drawn. */
+/* Finds the last point that is drawn. */
 static bool find_ending(const RelnCanvas *canvas, const RelnCurve *c, Ending *out)
 {
     for (ptrdiff_t i = c->n - 1; i >= 0; i--) {
@@ -503,7 +504,7 @@ static int by_y(const void *a, const void *b)
     return p->y < q->y ? -1 : p->y > q->y ? 1 : p->curve->colour - q->curve->colour;
 }
 
-/* Names in the order of the ends, pushed down where they would touch, then up from the bottom. */
+/* Arranges names in the order of the ends: moved down where they would touch, then up from the bottom. */
 static void spread(Ending *all, int n, double bottom)
 {
     const double step = 14.0;
@@ -533,7 +534,7 @@ static void draw_direct(RelnCanvas *canvas)
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------- */
+/* ---- texts -------------------------------------------------------------------------------------------------------- */
 
 static void describe_axis(RelnMarkup *text, const char *which, const RelnPlotAxis *axis)
 {
@@ -614,7 +615,7 @@ static void open_svg(const RelnCanvas *canvas)
                      wide > 560 ? 560 : wide * 3 / 4);
 }
 
-/* Marks at the edge are not cut: the clip is a little larger than the axes. */
+/* The clip is a little larger than the axes, so that marks at the edge are not cut. */
 static void open_clip(const RelnCanvas *canvas)
 {
     RelnMarkup *const text = canvas->text;

@@ -166,7 +166,7 @@ void reln_table_count(RelnTable *table, int64_t count)
 
 /* ---- best values --------------------------------------------------------------------------------------------- */
 
-/* A value turned so that larger is better. */
+/* Returns a value, with its sign chosen so that larger is better. */
 static double merit(const RelnTable *table, int column, const RelnCell *cell)
 {
     if (!isnan(table->columns[column].target))
@@ -207,7 +207,7 @@ static void settle_column(RelnTable *table, int column)
     table->columns[column].largest = largest;
 }
 
-/* Best values and largest ones depend on all rows. */
+/* Finds the best and largest values, which depend on all rows. */
 static void settle(RelnTable *table)
 {
     for (int c = 0; c < table->n_columns; c++)
@@ -231,7 +231,7 @@ static const char *after_best(RelnTableFormat format)
     return format == RELN_TABLE_MARKDOWN ? "**" : format == RELN_TABLE_TERMINAL ? "\033[0m" : "*";
 }
 
-/* The columns that a text takes once it is escaped, with what stands around a best value. */
+/* Returns the columns that a text takes after escaping, including the marks of a best value. */
 static ptrdiff_t shown_width(RelnTableFormat format, const char *text, bool best)
 {
     const ptrdiff_t around = !best                           ? 0
@@ -242,7 +242,7 @@ static ptrdiff_t shown_width(RelnTableFormat format, const char *text, bool best
     return reln_escaped_width(escape_of(format), text) + around;
 }
 
-/* A plain table keeps a column for the star behind the numbers, so that they stay aligned. */
+/* Returns whether a plain table keeps a column for the star behind the numbers, so that they stay aligned. */
 static bool has_star(const RelnTable *table, RelnTableFormat format, int column)
 {
     return format == RELN_TABLE_PLAIN &&
@@ -280,7 +280,7 @@ static ptrdiff_t width_of_column(RelnTable *table, RelnTableFormat format, int c
     return format == RELN_TABLE_MARKDOWN && width < 3 ? 3 : width;
 }
 
-/* No spaces at the end of a line. */
+/* Removes spaces at the end of a line. */
 static void end_line(RelnMarkup *text)
 {
     while (text->body.n > 0 && text->body.bytes[text->body.n - 1] == ' ')
@@ -288,7 +288,7 @@ static void end_line(RelnMarkup *text)
     reln_markup_add(text, "\n");
 }
 
-/* The columns of a block: the first of all, then those from `from` to before `to`; which comes after c. */
+/* A Block is a part of a wide table: the first column, then those from `from` to before `to`. */
 typedef struct Block {
     int from, to;
 } Block;
@@ -298,7 +298,7 @@ static int column_after(const Block *block, int c)
     return c == 0 ? block->from : c + 1;
 }
 
-/* cells NULL: the names of the columns. */
+/* If cells is NULL, writes the names of the columns. */
 static void put_row(RelnTable *table, RelnTableFormat format, const RelnCell *cells,
                     const ptrdiff_t *widths, const Block *block)
 {
@@ -379,7 +379,7 @@ static void put_block(RelnTable *table, RelnTableFormat format, const ptrdiff_t 
     }
 }
 
-/* As many columns from `from` on as fit beside the first one: at least one. */
+/* Takes as many columns from `from` on as fit beside the first one: at least one. */
 static Block next_block(const RelnTable *table, const ptrdiff_t *widths, bool limited, int from)
 {
     Block block = {from, from < table->n_columns ? from : table->n_columns};
@@ -434,7 +434,7 @@ RelnStatus reln_table_write(RelnTable *table, RelnTableFormat format, const char
 
 /* ---- HTML ---------------------------------------------------------------------------------------------------- */
 
-enum { MANY = 7 }; /* columns that fit a page as wide as its text */
+enum { MANY = 7 }; /* number of columns that fit a page of the width of its text */
 
 static void html_class(RelnMarkup *text, unsigned flags, const RelnCell *cell)
 {
@@ -515,7 +515,7 @@ void reln_table_html(RelnTable *table, RelnMarkup *text)
 {
     settle(table);
     reln_markup_add(text, "<div class=\"table\">\n");
-    if (table->title) { /* not a <caption>: it is to fit the screen where the table scrolls */
+    if (table->title) { /* not a <caption>, because the title must fit the screen even if the table scrolls */
         reln_markup_add(text, "<p class=\"title\">");
         reln_markup_escape(text, RELN_ESCAPE_HTML, table->title);
         reln_markup_add(text, "</p>\n");

@@ -28,22 +28,22 @@ typedef struct RelnNote {
 struct RelnTable {
     RelnFault fault;
     RelnArena arena;
-    RelnMarkup text; /* what was written last */
+    RelnMarkup text; /* text written last */
     const char *title;
-    int width; /* of text; 0: no limit */
+    int width; /* limit of text; 0: none */
     int n_columns;
-    int n_cells; /* of the last row */
+    int n_cells; /* number of cells of the last row */
     struct {
         const char *name;
         unsigned flags;
         double largest; /* magnitude of its values */
-        double target;  /* the best is nearest to it; NaN: the best is an end */
+        double target;  /* the best value is nearest to it; NaN: the best is the lowest or highest */
     } columns[RELN_TABLE_COLUMNS];
     RelnRow *rows, *last;
     RelnNote *notes, *last_note;
 };
 
-/* The caller has checked that the table has no failure. */
+/* The caller must have checked that the table has not failed. */
 void reln_table_html(RelnTable *table, RelnMarkup *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* text.c -- a growing string, escaping, and failures that are remembered. */
+/* text.c -- a growing string, escaping, and remembered failures. */
 #include "report/text.h"
 
 #include <math.h>
@@ -129,7 +129,8 @@ static const char *in_markdown(uint32_t code)
     return NULL;
 }
 
-/* Control characters of both blocks; a page keeps line ends and tabs, a table has one line. U+FFFE, U+FFFF: not in XML. */
+/* Replaces control characters of both blocks; a page keeps line ends and tabs, a table has one line. U+FFFE
+ * and U+FFFF are not allowed in XML. */
 static const char *replaced(RelnEscape how, uint32_t code)
 {
     if (code == '\n' || code == '\t')

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* The first failure of a page or a table, with its message. */
+/* A RelnFault holds the first failure of a page or a table, with its message. */
 typedef struct RelnFault {
     RelnCtx *ctx;
     RelnStatus status;
@@ -17,12 +17,12 @@ typedef struct RelnFault {
 
 void reln_fault(RelnFault *fault, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* When block is NULL, remembers the failure that the context has; returns block. */
+/* If block is NULL, remembers the context's failure; returns block. */
 void *reln_fault_check(RelnFault *fault, void *block);
 /* Returns the remembered failure and records it in the context. */
 RelnStatus reln_fault_report(const RelnFault *fault);
 
-/* A text of a page or a table. After a failure of theirs nothing more is put. */
+/* A RelnMarkup is a text of a page or a table. After a failure nothing more is added. */
 typedef struct RelnMarkup {
     RelnFault *fault;
     RelnText body;
@@ -32,22 +32,23 @@ void reln_markup_init(RelnMarkup *text, RelnFault *fault);
 void reln_markup_clear(RelnMarkup *text);
 void reln_markup_put(RelnMarkup *text, const char *bytes, size_t n);
 void reln_markup_add(RelnMarkup *text, const char *string);
-/* In the C locale. */
+/* Formats in the C locale. */
 void reln_markup_addf(RelnMarkup *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void reln_markup_addv(RelnMarkup *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 void reln_markup_repeat(RelnMarkup *text, const char *string, ptrdiff_t count);
 
-/* How a text is made harmless. */
+/* How a text is escaped. */
 typedef enum RelnEscape { RELN_ESCAPE_HTML, RELN_ESCAPE_MARKDOWN, RELN_ESCAPE_PLAIN } RelnEscape;
 void reln_markup_escape(RelnMarkup *text, RelnEscape how, const char *string);
 ptrdiff_t reln_escaped_width(RelnEscape how, const char *string); /* on a terminal */
 
-/* A coordinate: at most two decimals, none that are zero. Beyond +-1e6 it is cut: nothing is seen there. */
+/* Writes a coordinate with at most two decimals and no trailing zeros. Beyond +-1e6 it is cut: it is outside
+ * of every plot. */
 void reln_markup_fixed(RelnMarkup *text, double value);
 
-/* "%.*f" and "%.*e" with a point in every locale. */
+/* Format "%.*f" and "%.*e" with a decimal point in every locale. */
 void reln_format_fixed(char *buf, size_t size, double value, int decimals);
 void reln_format_exponent(char *buf, size_t size, double value, int decimals);
 

@@ -1,4 +1,4 @@
-/* checkpoint.c -- runs that are not finished, and trained weights, as files of named arrays. */
+/* checkpoint.c -- saves unfinished runs, and trained weights, as files of named arrays. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "kit/comm.h"
 #include "tasks/files.h"
 
-enum { PARTS = 64 }; /* of networks that a run trains one after another, too */
+enum { PARTS = 64 }; /* limit that includes networks which a run trains one after another */
 
 static RelnStatus checkpoint_path(const TaskRun *run, int part, char path[TASK_PATH])
 {
@@ -28,7 +28,7 @@ RelnStatus task_checkpoint_save(const TaskRun *run, int part, RelnTrainer *train
     return reln_checkpoint_save(run->env->ctx, path, trainer, &(RelnMeta){3, items});
 }
 
-/* "PATH.previous", the file that exists when a run was killed between two renamings. */
+/* Writes "PATH.previous", the file that exists when a run was killed between two renamings. */
 static void previous_path(const char *path, char out[TASK_PATH + 16])
 {
     snprintf(out, TASK_PATH + 16, "%s.previous", path);
@@ -42,7 +42,7 @@ static bool exists(const char *path)
     return reln_file_exists(path) || reln_file_exists(previous);
 }
 
-/* A checkpoint that does not name its kernels is from before there was a choice. */
+/* A checkpoint that does not name its kernels was written before there was a choice. */
 static bool same_kernels(const TaskRun *run, const RelnTensors *file)
 {
     const char *then = reln_checkpoint_about(file, "reln.kernels");
@@ -50,7 +50,8 @@ static bool same_kernels(const TaskRun *run, const RelnTensors *file)
     return !then || strcmp(then, reln_kernels_text(run->env->reference)) == 0;
 }
 
-/* Load a checkpoint into the trainer. A checkpoint of other settings or kernels is ignored, and will be overwritten. */
+/* Loads a checkpoint into the trainer. A checkpoint of other settings or kernels is ignored, and will be
+ * overwritten. */
 RelnStatus task_checkpoint_load(const TaskRun *run, int part, RelnTrainer *trainer)
 {
     RelnTensors *file = NULL;

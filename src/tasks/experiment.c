@@ -1,4 +1,5 @@
-/* experiment.c -- see experiment.h: plans of an experiment, its training, its predictions, and g. */
+/* experiment.c -- see experiment.h: plans of an experiment, its training, its predictions, and the action of
+ * g. */
 #include "tasks/experiment.h"
 
 #include <math.h>
@@ -9,17 +10,17 @@
 
 enum { PLANS = 1 + EXP_OTHERS };
 
-/* One training of an experiment. */
+/* A Part is one training of an experiment. */
 typedef struct Part {
     Exp *e;
     const ExpPart *job;
-    RelnGraph *graph; /* of the first part: the setting's */
+    RelnGraph *graph; /* for the first part, the graph of the setting */
     RelnPlan *plan;
     RelnTrainer *trainer;
     void *column[EXP_COLUMNS];  /* the batch of a step */
-    int32_t *counts[EXP_ROWS];  /* of rows, for each sample of the batch */
+    int32_t *counts[EXP_ROWS];  /* numbers of rows, for each sample of the batch */
     ptrdiff_t *first[EXP_ROWS]; /* the first row of each sample of the training set */
-    ptrdiff_t filled[EXP_ROWS]; /* rows of the batch */
+    ptrdiff_t filled[EXP_ROWS]; /* number of rows in the batch */
     double *guess;              /* outputs for the validation set */
 } Part;
 
@@ -27,7 +28,7 @@ struct Exp {
     TaskRun *run;
     ExpJob job;
     RelnSetting s;    /* its graph is that of the first part */
-    RelnGroup *group; /* the setting's, or the job's */
+    RelnGroup *group; /* the group of the setting, or of the job */
     RelnStore *store;
     Part part[EXP_PARTS];
     RelnGraph *graph[PLANS];
@@ -129,9 +130,9 @@ static int size_of(const RelnNode *node)
     return (int)(d.p * d.q * d.r * d.k * d.c);
 }
 
-/* The error's coordinates in the frame of the data, <f_k, e>: covectors "frame", an input bound to the identity. In
- * another frame, with its own covectors, these are the same numbers, so the training graph as a whole is still checked
- * against the full symmetry, also where that keeps no length. */
+/* Returns the error's coordinates in the frame of the data, <f_k, e>, with covectors "frame", an input bound
+ * to the identity. In another frame, with the covectors of that frame, these are the same numbers. So the
+ * training graph as a whole is checked against the full symmetry, even if that keeps no length. */
 static RelnNode *measured(RelnGraph *g, RelnNode *e)
 {
     const int k = reln_node_dims(e).k;
@@ -163,7 +164,7 @@ static bool needs_frame(const ExpPart *part, const RelnNode *out)
     return !part->loss_of && !reln_rep_is_orthogonal(reln_node_rep(out));
 }
 
-/* Bind "frame" to the identity: the covectors of the coordinates that the samples have. */
+/* Binds "frame" to the identity: the covectors of the coordinates of the samples. */
 static RelnStatus bind_frame(Part *p, int k)
 {
     double *frame = exp_room(p->e, (size_t)k * (size_t)k * sizeof *frame);
@@ -175,14 +176,15 @@ static RelnStatus bind_frame(Part *p, int k)
     return reln_plan_bind_sized(p->plan, "frame", frame, RELN_F64, (size_t)k * (size_t)k);
 }
 
-/* Bind the values of n samples or rows, or the values that all samples share. */
+/* Binds the values of n samples or rows, or the values that all samples share. */
 static RelnStatus bind(RelnPlan *plan, const ExpColumn *c, const void *values, ptrdiff_t n)
 {
     return reln_plan_bind_sized(plan, c->name, values, c->dtype,
                                 c->size > 0 ? (size_t)n * (size_t)c->size : c->all);
 }
 
-/* Number the rows of a set: the first of each sample, and behind them their sum. Returns the most that one has. */
+/* Numbers the rows of a set: the first row of each sample, and after them the total. Returns the largest
+ * number of a sample. */
 static ptrdiff_t number_rows(const int32_t *counts, ptrdiff_t n, ptrdiff_t *first)
 {
     ptrdiff_t most = 0;
@@ -195,7 +197,7 @@ static ptrdiff_t number_rows(const int32_t *counts, ptrdiff_t n, ptrdiff_t *firs
     return most;
 }
 
-/* Allocate the rows of a batch: as many as the largest samples of the set would have. */
+/* Allocates the rows of a batch: as many as the largest samples of the set would have. */
 static RelnStatus open_rows(Part *p, ptrdiff_t most[EXP_ROWS])
 {
     const ExpSet *set = p->job->train;
@@ -212,8 +214,8 @@ static RelnStatus open_rows(Part *p, ptrdiff_t most[EXP_ROWS])
     return RELN_OK;
 }
 
-/* Bind a batch: a copy of its samples; columns that all samples share are bound in place. Columns of rows are bound
- * with each batch, when the number of rows is known. */
+/* Binds a batch: a copy of its samples; columns that all samples share are bound in place. Columns of rows
+ * are bound with each batch, when the number of rows is known. */
 static RelnStatus bind_batch(Part *p)
 {
     ptrdiff_t most[EXP_ROWS] = {0};
@@ -293,7 +295,7 @@ static RelnStatus open_setting(Exp *e)
     return RELN_OK;
 }
 
-/* Build the graphs for training first, so that the store lists the weights in the order of their layers. */
+/* Builds the graphs for training first, so that the store lists the weights in the order of their layers. */
 static RelnStatus build(Exp *e)
 {
     TRY(open_setting(e));
@@ -322,7 +324,7 @@ static uint64_t steps_per_epoch(const ExpPart *part)
     return part->load ? part->steps_per_epoch : (uint64_t)(part->train->n / part->batch);
 }
 
-/* A batch of at most so many rows is shuffled at a time. */
+/* Number of rows that are shuffled at a time. */
 enum { AT_ONCE = 128 };
 
 static RelnStatus move_sample(Part *p, RelnRng *rng, int sample)
@@ -337,7 +339,8 @@ static RelnStatus move_sample(Part *p, RelnRng *rng, int sample)
     return p->job->move(p->job->self, rng, columns);
 }
 
-/* Copy a sample of the training set to its place in the batch, its rows behind those of the samples before it. */
+/* Copies a sample of the training set to its place in the batch, with its rows after those of the samples
+ * before it. */
 static void copy_sample(Part *p, int sample, ptrdiff_t row)
 {
     const ExpSet *set = p->job->train;
@@ -418,7 +421,7 @@ static void forget_moments(const RelnStore *store)
     }
 }
 
-/* Train one part. All training of tasks happens here. */
+/* Trains one part. All training of tasks happens here. */
 static RelnStatus train(Part *p, int index)
 {
     const ExpPart *job = p->job;
@@ -510,7 +513,7 @@ RelnStatus exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *
     return status;
 }
 
-/* ---- afterwards -------------------------------------------------------------------------------------------------- */
+/* ---- predictions --------------------------------------------------------------------------------------------------- */
 
 RelnStore *exp_store(const Exp *e)
 {
@@ -541,7 +544,7 @@ static ptrdiff_t count_rows(const ExpSet *set, int rows)
     return n;
 }
 
-/* Does the plan take an input of this name, or one of rows of this name? */
+/* Returns whether the plan has an input, or rows, of this name. */
 static bool takes(const RelnPlan *plan, const char *name, bool rows)
 {
     for (int i = 0; i < reln_plan_input_count(plan); i++) {
@@ -593,12 +596,12 @@ RelnStatus exp_outputs(Exp *e, int plan, const ExpSet *set, int size, double **o
     return *out ? exp_predict(e, plan, set, *out) : task_nomem(e->run->env);
 }
 
-/* ---- g ----------------------------------------------------------------------------------------------------------- */
+/* ---- the action of g ----------------------------------------------------------------------------------------------- */
 
-/* The samples that g is acting on. */
+/* A Moved holds the samples that g acts on. */
 typedef struct Moved {
     const ExpAction *a;
-    ptrdiff_t first, n; /* of the test set */
+    ptrdiff_t first, n; /* range of the test set */
     int size_x, size_y;
     double *x, *after, *want;
     void *g;
@@ -623,7 +626,7 @@ static void close_moved(Moved *m)
     free(m->g);
 }
 
-/* m->want = g y for the moved samples */
+/* Computes m->want = g y for the moved samples. */
 static void turn_outputs(Moved *m, const double *y)
 {
     const ptrdiff_t size = m->size_y;

@@ -16,8 +16,8 @@
 
 #include "tasks/files.h"
 
-/* The shared page of a child. The parent writes `stop`, the child writes the other fields; the parent reads the fields
- * that are not atomic after the child has ended. */
+/* A Shown is the page shared with a child. The parent writes `stop`, the child writes the other fields; the
+ * parent reads the fields that are not atomic after the child has ended. */
 typedef struct Shown {
     atomic_bool stop;
     _Atomic uint64_t step, n_steps;
@@ -36,10 +36,10 @@ enum { MOST = 256 };
 typedef struct Jobs {
     TaskCall *call;
     const void *data;
-    int n, next, n_missing, n_made; /* jobs; the run that is next; runs to be made, made */
+    int n, next, n_missing, n_made; /* number of jobs; the next run; runs to be made, and made */
     bool closing;                   /* no more runs are started */
-    bool stopped;                   /* a run was asked to stop before it was done */
-    RelnStatus status;              /* of the first that failed */
+    bool stopped;                   /* a run was asked to stop before it was finished */
+    RelnStatus status;              /* status of the first failure */
     Shown *page;                    /* one for each job */
     Job job[MOST];
 } Jobs;
@@ -130,7 +130,7 @@ static void give_up(Jobs *jobs, RelnStatus status)
     close_all(jobs);
 }
 
-/* Collect the result of a finished child: its record, its checkpoint or its error. */
+/* Collects the result of a finished child: its record, its checkpoint or its error. */
 static RelnStatus take(Jobs *jobs, const Job *job, int how)
 {
     TaskCall *call = jobs->call;
@@ -184,7 +184,7 @@ static TaskRun *next_missing(Jobs *jobs)
     return run;
 }
 
-/* Start runs in the free jobs, and return the number of running ones. */
+/* Starts runs in the free jobs, and returns the number of running ones. */
 static int begin_more(Jobs *jobs)
 {
     int running = 0;
@@ -201,7 +201,7 @@ static int begin_more(Jobs *jobs)
     return running;
 }
 
-/* "3 of 12 runs; emlp-o2 1: 12 %, mlp 2: 80 %", and the share of all that is done. */
+/* Shows "3 of 12 runs; emlp-o2 1: 12 %, mlp 2: 80 %", and the total share. */
 static void show(const Jobs *jobs)
 {
     const TaskWatch *w = &jobs->call->request->watch;

@@ -1,11 +1,11 @@
-/* page.c -- report.html: the request, the table, and the curves of all runs. */
+/* page.c -- writes report.html: the request, the table, and the curves of all runs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tasks/files.h"
 
-/* Does an earlier run have a curve of this name? Then the page has its plot already. */
+/* Returns whether an earlier run has a curve of this name: then the page already has its plot. */
 static bool seen_before(const TaskCall *call, int at, const char *name)
 {
     for (int r = 0; r < at; r++)
@@ -25,7 +25,7 @@ static bool all_positive(const TaskCall *call, const char *name)
     return true;
 }
 
-/* Is this curve the truth of another curve's figure, and drawn there? */
+/* Returns whether this curve is the true curve of another curve's figure, and is drawn there. */
 static bool is_truth(const Task *task, const char *name)
 {
     for (int i = 0; i < task->n_figures; i++)
@@ -34,7 +34,7 @@ static bool is_truth(const Task *task, const char *name)
     return false;
 }
 
-/* The figure that the task defines for a curve; by default a line against the step. */
+/* Returns the figure that the task defines for a curve; by default a line against the step. */
 static TaskFigure figure_of(const Task *task, const char *name)
 {
     for (int i = 0; i < task->n_figures; i++)
@@ -55,7 +55,7 @@ static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
         reln_plot_equal_aspect(p);
 }
 
-/* Draw the true curve below the others, from the first run that has it. */
+/* Draws the true curve below the others, from the first run that has it. */
 static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
     const char *name = figure->truth;
@@ -75,8 +75,8 @@ static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figu
     }
 }
 
-/* Are there so many rows that curves of all seeds would hide each other? Then each row gets one curve, in plots as wide
- * as the page. */
+/* Returns whether there are so many rows that curves of all seeds would cover each other. Then each row gets
+ * one curve, in plots as wide as the page. */
 static bool crowded(const TaskCall *call)
 {
     enum { MOST = 8 };
@@ -87,7 +87,7 @@ static bool crowded(const TaskCall *call)
     return rows > MOST;
 }
 
-/* One colour for each model, the first of its seeds named. */
+/* Plots the curves of one name, in one colour for each model; the first of its seeds is named. */
 static void plot(const TaskCall *call, RelnPage *page, const char *name)
 {
     const TaskFigure figure = figure_of(call->env.task, name);
@@ -116,7 +116,8 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
     }
 }
 
-/* The length of the name of the plot that a curve belongs to with others of its run; 0: it has a plot of its own. */
+/* Returns the length of the name of the plot that a curve shares with others of its run; 0: it has a separate
+ * plot. */
 static size_t shared_plot(const char *name)
 {
     const char *bar = strchr(name, TASK_SERIES);
@@ -131,7 +132,7 @@ static bool same_plot(const TaskCurve *a, const TaskCurve *b)
     return n > 0 && strncmp(a->name, b->name, n + 1) == 0;
 }
 
-/* Has the page the plot of such a curve already, from this run or one before it? */
+/* Returns whether the page already has the plot of such a curve, from this run or one before it. */
 static bool series_seen(const TaskCall *call, int at, const TaskCurve *curve)
 {
     for (int r = 0; r <= at; r++)
@@ -142,15 +143,29 @@ static bool series_seen(const TaskCall *call, int at, const TaskCurve *curve)
     return false;
 }
 
-static void plot_series(RelnPage *page, const TaskCurve *first)
+/* Returns the figure that the task defines for such a curve, by the beginning of its name. */
+static TaskFigure shared_figure(const Task *task, const TaskCurve *curve)
+{
+    for (int i = 0; i < task->n_figures; i++)
+        if (strncmp(task->figures[i].curve, curve->name, strlen(task->figures[i].curve)) == 0)
+            return task->figures[i];
+    return (TaskFigure){0};
+}
+
+static void plot_series(const Task *task, RelnPage *page, const TaskCurve *first)
 {
     const int n = (int)shared_plot(first->name);
+    const TaskFigure figure = shared_figure(task, first);
     char title[128];
     RelnPlot *p;
     int colour = 0;
 
     snprintf(title, sizeof title, "%.*s", n, first->name);
     p = reln_page_plot(page, title);
+    reln_plot_x(p, figure.x, RELN_AXIS_LINEAR);
+    reln_plot_y(p, figure.y, RELN_AXIS_LINEAR);
+    if (figure.cloud)
+        reln_plot_equal_aspect(p);
     for (const TaskCurve *c = first; c; c = c->next)
         if (same_plot(first, c))
             reln_plot_series(p, &(RelnSeries){.name = c->name + n + 1,
@@ -161,14 +176,59 @@ static void plot_series(RelnPage *page, const TaskCurve *first)
                                               .colour = ++colour});
 }
 
-/* A curve with the others of its name, unless they are drawn already. */
+/* Writes a table of the curves of one name: a row for each of them, a column for each of their numbers. */
+static void tabulate_series(RelnPage *page, RelnTable *table, const TaskCurve *first)
+{
+    const int n = (int)shared_plot(first->name);
+    char title[128];
+
+    snprintf(title, sizeof title, "%.*s", n, first->name);
+    reln_table_title(table, title);
+    reln_table_column(table, "", RELN_COL_LEFT);
+    for (const TaskCurve *c = first; c; c = c->next)
+        if (same_plot(first, c))
+            reln_table_column(table, c->name + n + 1, RELN_COL_RIGHT);
+    for (const TaskCurve *c = first; c; c = c->next)
+        if (same_plot(first, c)) {
+            reln_table_row(table);
+            reln_table_text(table, c->name + n + 1);
+            for (ptrdiff_t i = 0; i < c->n; i++)
+                reln_table_count(table, (int64_t)c->y[i]);
+        }
+    reln_page_table(page, table);
+}
+
+/* Writes all tables of curves, behind the plots. */
+static RelnStatus tables(const TaskCall *call, RelnPage *page)
+{
+    RelnStatus status = RELN_OK;
+    bool any = false;
+
+    for (int r = 0; r < call->n_models * call->n_seeds; r++)
+        for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
+            if (status == RELN_OK && shared_plot(c->name) > 0 &&
+                shared_figure(call->env.task, c).table && !series_seen(call, r, c)) {
+                RelnTable *table = NULL;
+
+                if (!any)
+                    reln_page_section(page, "Tables");
+                any = true;
+                status = reln_table_create(call->env.ctx, &table);
+                if (status == RELN_OK)
+                    tabulate_series(page, table, c);
+                reln_table_destroy(table);
+            }
+    return status;
+}
+
+/* Plots a curve with the others of its name, unless they have been drawn. */
 static void plot_curve(const TaskCall *call, RelnPage *page, int run, const TaskCurve *c)
 {
     const Task *task = call->env.task;
 
     if (shared_plot(c->name) > 0) {
-        if (!series_seen(call, run, c))
-            plot_series(page, c);
+        if (!series_seen(call, run, c) && !shared_figure(task, c).table)
+            plot_series(task, page, c);
     } else if (!seen_before(call, run, c->name) && !is_truth(task, c->name) &&
                !figure_of(task, c->name).hidden) {
         plot(call, page, c->name);
@@ -190,7 +250,7 @@ static void facts(const TaskCall *call, RelnPage *page)
         reln_page_code(page, "command", call->request->command);
 }
 
-/* Is a better than b, by the task's main metric? A number is better than none. */
+/* Returns whether a is better than b, by the task's main metric. A number is better than none. */
 static bool better(const Task *task, double a, double b)
 {
     const TaskMetric *m = &task->metrics[task->main_metric];
@@ -200,7 +260,7 @@ static bool better(const Task *task, double a, double b)
     return !isnan(a) && (isnan(b) || (m->more ? a > b : a < b));
 }
 
-/* A number of the main metric as the table shows it. */
+/* Writes a number of the main metric as in the table. */
 static char *shown(const Task *task, char text[RELN_NUMBER_TEXT], double mean, double spread)
 {
     const double unit = task->metrics[task->main_metric].percent ? 100 : 1;
@@ -210,7 +270,7 @@ static char *shown(const Task *task, char text[RELN_NUMBER_TEXT], double mean, d
                                            task->metrics[task->main_metric].percent ? 4 : 3);
 }
 
-/* State the outcome: the best row by the main metric, and the paper's best row beside it. */
+/* States the outcome: the best row by the main metric, and the paper's best row. */
 static void outcome(const TaskCall *call, RelnPage *page)
 {
     const Task *task = call->env.task;
@@ -250,6 +310,34 @@ static void outcome(const TaskCall *call, RelnPage *page)
                    unit, shown(task, ours, m.mean, m.spread), unit);
 }
 
+/* Metrics of the task side by side: a group of bars for each row that has results. */
+static void plot_bars(const TaskCall *call, RelnPage *page)
+{
+    enum { MOST = 48 };
+    const Task *task = call->env.task;
+    const char *names[MOST];
+    double mean[MOST];
+    ptrdiff_t n = 0;
+    RelnPlot *p;
+
+    if (task->n_bars == 0)
+        return;
+    p = reln_page_plot(page, "row by row");
+    for (int b = 0; b < task->n_bars; b++) {
+        n = 0;
+        for (int m = 0; m < call->n_models && n < MOST; m++)
+            if (task_any_run(call, m)) {
+                names[n] = call->models[m]->name;
+                mean[n++] = task_mean_metric(call, m, task->bars[b]).mean;
+            }
+        reln_plot_series(p, &(RelnSeries){.name = task->metrics[task->bars[b]].label,
+                                          .mark = RELN_MARK_BARS,
+                                          .n = n,
+                                          .y = mean});
+    }
+    reln_plot_categories(p, n, names);
+}
+
 static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
 {
     reln_page_text(page, "%s", call->env.task->about);
@@ -257,6 +345,7 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
     facts(call, page);
     reln_page_section(page, "Results");
     reln_page_table(page, table);
+    plot_bars(call, page);
     reln_page_section(page, "Curves");
     reln_page_columns(page, crowded(call) ? 1 : 2);
     if (crowded(call))
@@ -264,7 +353,7 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
     for (int r = 0; r < call->n_models * call->n_seeds; r++)
         for (const TaskCurve *c = call->runs[r].done ? call->runs[r].curves : NULL; c; c = c->next)
             plot_curve(call, page, r, c);
-    return RELN_OK;
+    return tables(call, page);
 }
 
 static RelnStatus page_write(const TaskCall *call, RelnPage *page)

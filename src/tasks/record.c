@@ -1,9 +1,10 @@
-/* record.c -- a finished run as a file: its settings, and its results. */
+/* record.c -- saves a finished run as a file: its settings and its results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit/comm.h"
 #include "tasks/files.h"
 
 RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending, char path[TASK_PATH])
@@ -15,6 +16,16 @@ RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending, c
         return task_fail(run->env, RELN_ERR_ARG, "the name of the folder has more than %d bytes",
                          TASK_PATH - 64);
     return RELN_OK;
+}
+
+RelnStatus task_file(TaskRun *run, const char *kind, const char *ending, char path[TASK_PATH])
+{
+    path[0] = '\0';
+    if (!run->files || reln_comm_rank(run->env->comm) > 0)
+        return RELN_OK;
+    if (snprintf(path, TASK_PATH, "%s/%s", run->files->folder, kind) < TASK_PATH)
+        TRY(reln_folder_make(run->env->ctx, path));
+    return task_path(run, kind, ending, path);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -104,8 +115,8 @@ static RelnStatus take(TaskRun *run, const RelnDocNode *root)
     return RELN_OK;
 }
 
-/* Bring a record of the previous format, which named no program and not all settings, to the current one: settings that
- * it lacks are listed as assumed, and every other item is copied. */
+/* Converts a record of the previous format, which named no program and not all settings: settings that it
+ * lacks are listed as assumed, and every other item is copied. */
 static RelnStatus renew(RelnDoc *doc, RelnDocNode *settings, RelnDocNode *assumed, const char *path)
 {
     const RelnDocNode *old = reln_doc_root(doc);

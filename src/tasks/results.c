@@ -68,7 +68,8 @@ static bool in_paper(const TaskCall *call, int metric)
     return false;
 }
 
-/* Is the published code's time shown? It was measured with the full protocol, so it is shown for this scale only. */
+/* Returns whether the time of the published code is shown. It was measured with the full protocol, so it is
+ * shown for this scale only. */
 static bool peer_shown(const TaskCall *call)
 {
     bool known = false;
@@ -143,8 +144,8 @@ static void put_row(RelnTable *table, const TaskCall *call, int model)
     reln_table_count(table, seconds.n);
 }
 
-/* Add a note where a metric is not finite in some runs, since its mean is then left empty. A metric that no run has
- * needs no note. */
+/* Adds a note if a metric is not finite in some runs, since its mean is then left empty. A metric that no run
+ * has needs no note. */
 static void put_not_finite(RelnTable *table, const TaskCall *call, int model, int metric)
 {
     int runs = 0, missing = 0;
@@ -163,7 +164,7 @@ static void put_not_finite(RelnTable *table, const TaskCall *call, int model, in
     reln_table_note(table, note);
 }
 
-/* Whether a run has no metric at all: its row, or its share of it, is empty. */
+/* Returns whether a run has no metric at all, so that its row, or its part of it, is empty. */
 static bool failed(const Task *task, const TaskRun *run)
 {
     for (int i = 0; i < task->n_metrics; i++)
@@ -366,7 +367,7 @@ static RelnStatus csv_save(const TaskCall *call, const char *path)
     return status;
 }
 
-/* Save table.md, with the title in its first line. */
+/* Saves table.md, with the title in its first line. */
 static RelnStatus table_save(const TaskCall *call, const char *path)
 {
     RelnTable *table = NULL;

@@ -116,7 +116,7 @@ static RelnStatus make_folders(TaskCall *call)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-/* Call f with the file names of a run. */
+/* Calls f with the file names of a run. */
 static RelnStatus with_files(TaskCall *call, TaskRun *run, RelnStatus (*f)(TaskRun *, const void *),
                              const void *data)
 {
@@ -152,7 +152,7 @@ static RelnStatus make(TaskRun *run, const void *data)
     return RELN_OK;
 }
 
-/* All models of the first seed come first, so that there is a complete table early. */
+/* All models of the first seed come first, so that a complete table exists early. */
 TaskRun *task_run_at(const TaskCall *call, int i)
 {
     const int m = i % call->n_models, s = i / call->n_models;
@@ -165,8 +165,8 @@ RelnStatus task_run_find(TaskCall *call, TaskRun *run)
     return with_files(call, run, look_up, NULL);
 }
 
-/* Make a run. Its status decides whether it was stopped: a run that failed, or that ended in spite of a request to
- * stop, was not. */
+/* Makes a run. Its status decides whether it was stopped: a run that failed, or that ended in spite of a
+ * request to stop, was not. */
 RelnStatus task_run_make(TaskCall *call, TaskRun *run, const void *data)
 {
     const RelnStatus status = with_files(call, run, make, data);
@@ -206,7 +206,7 @@ static int count_done(const TaskCall *call)
     return n;
 }
 
-/* Make the missing runs, and save the table so far after each. */
+/* Makes the missing runs, and saves the table after each. */
 static RelnStatus make_missing(TaskCall *call, const void *data, bool *stopped)
 {
     const int n_parts = call->request->comm ? call->request->n_parts : 1;
@@ -227,7 +227,8 @@ static RelnStatus make_missing(TaskCall *call, const void *data, bool *stopped)
     return RELN_OK;
 }
 
-/* All ranks must have found the same runs, or they would wait for each other in different ones. */
+/* Checks that all ranks have found the same runs; otherwise they would wait for each other in different
+ * ones. */
 static RelnStatus compare(TaskCall *call)
 {
     static const char *const names[] = {"programs", "finished runs in the folder"};
@@ -285,7 +286,7 @@ static RelnStatus reproduce(TaskCall *call, TaskOutcome *outcome)
     return run_all(call, outcome);
 }
 
-/* What all ranks say about a status, with the message of the one that has failed. */
+/* Returns the status on which all ranks agree, with the message of the rank that failed. */
 static RelnStatus agree(TaskCall *call, const RelnComm *comm, RelnStatus status)
 {
     TaskEnv *env = &call->env;
@@ -297,13 +298,13 @@ static RelnStatus agree(TaskCall *call, const RelnComm *comm, RelnStatus status)
     return reln_comm_agree(comm, env->ctx, status);
 }
 
-/* Ranks of a part end together, then all parts; then the tables are made of what all have done. */
+/* Ranks of a part end together, then all parts; then the tables are made from all results. */
 static RelnStatus end_together(TaskCall *call, RelnStatus status, TaskOutcome *outcome)
 {
     const TaskRequest *r = call->request;
 
     status = agree(call, r->part_comm, status);
-    if (status != RELN_OK) /* the other parts do not know of it */
+    if (status != RELN_OK) /* the other parts do not know of the failure */
         (void)reln_fail(call->env.ctx, status, "%.*s", TASK_MESSAGE - 1,
                         reln_ctx_error(call->env.ctx));
     if (r->n_parts > 1)

@@ -1,5 +1,5 @@
-/* settings.c -- the settings that decide a run's result: written from the tables of their fields, and compared with
- * those in a file. */
+/* settings.c -- the settings that decide a run's result: writes them from the tables of their fields, and
+ * compares them with those in a file. */
 #include "tasks/settings.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ const void *task_scale(const TaskEnv *env)
     return (const char *)env->task->scales + (size_t)env->scale * env->task->scale_fields.size;
 }
 
-/* Write an option. A file is identified by its fingerprint, wherever it lies. */
+/* Writes an option. A file is identified by its fingerprint, not by its path. */
 static void put_option(const TaskEnv *env, int i, RelnDoc *doc, RelnDocNode *map)
 {
     const TaskOption *option = &env->task->options[i];
@@ -93,7 +93,7 @@ RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc)
     reln_doc_set_text(doc, map, "scale", task_scale_text(env->scale));
     reln_doc_set_text(doc, map, "model", run->model->name);
     reln_doc_set_number(doc, map, "seed", (double)run->seed);
-    if (env->reference) /* left out otherwise: records from before there was a choice stay valid */
+    if (env->reference) /* left out otherwise, so that records from before there was a choice stay valid */
         reln_doc_set_text(doc, map, "kernels", reln_kernels_text(true));
     for (int i = 0; i < task->n_options; i++)
         put_option(env, i, doc, map);
@@ -120,7 +120,8 @@ char *task_settings_text(const TaskRun *run)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* Are two values equal? Numbers are compared as numbers: they are written with enough digits for that. */
+/* Returns whether two values are equal. Numbers are compared as numbers: they are written with enough
+ * digits. */
 static bool same_value(const RelnDocNode *a, const RelnDocNode *b)
 {
     const RelnDocNode *x = a->first, *y = b->first;
@@ -145,7 +146,7 @@ static const char *before_in(const struct Section *section, const char *name)
     return NULL;
 }
 
-/* JSON of the value that was fixed in the code before this was a setting; NULL: none. */
+/* Returns the JSON of the value that was fixed in the code before this was a setting; NULL: none. */
 static const char *before_of(const Task *task, const char *name)
 {
     const char *before = before_in(task->scale_fields.section, name);
@@ -157,7 +158,8 @@ static const char *before_of(const Task *task, const char *name)
     return before ? before : before_in(task->row_fields.section, name);
 }
 
-/* A record without a setting was made with the value of before, which the program then had in its code. */
+/* Returns whether a setting that a record lacks has the value that the program had in its code at that
+ * time. */
 static bool is_as_before(const TaskRun *run, const RelnDocNode *wanted)
 {
     const char *before = before_of(run->env->task, wanted->key);
@@ -171,7 +173,7 @@ static bool is_as_before(const TaskRun *run, const RelnDocNode *wanted)
     return same;
 }
 
-/* Is a setting that the record lacks no difference? */
+/* Returns whether a setting that the record lacks makes no difference. */
 static bool stands(const TaskRun *run, RelnDoc *doc, const RelnDocNode *wanted,
                    RelnDocNode *assumed)
 {

@@ -1,15 +1,15 @@
-/* settings.h -- tables of the fields of a task's settings, from which records, comparisons and tests follow.
+/* settings.h -- tables of the fields of a task's settings, from which records, comparisons and tests are made.
  *
  *     typedef struct Row { double rate; int width; bool cosine; char pad[3]; } Row;
- *     static const Key row_keys[] = {TASK_NUMBER(Row, rate), TASK_WHOLE(Row, width), TASK_FLAG(Row, cosine), TASK_PAD(Row, pad)};
- *     const Task task_x = {..., .row_fields = TASK_FIELDS(Row, row_keys)};
+ *     static const Key row_keys[] = {TASK_NUMBER(Row, rate), TASK_WHOLE(Row, width), TASK_FLAG(Row, cosine),
+ *     TASK_PAD(Row, pad)}; const Task task_x = {..., .row_fields = TASK_FIELDS(Row, row_keys)};
  *
- * A field that is added later makes every record without it another run's, unless its key says what stood for it in the
- * code before: TASK_NUMBER_BEFORE(Scale, spread, "0.5"). Then records of before are good while the field has that
+ * A field that is added later invalidates every record without it, unless its key names the value that was fixed in
+ * the code before: TASK_NUMBER_BEFORE(Scale, spread, "0.5"). Then older records stay valid while the field has that
  * value.
  *
- * Every byte of the struct belongs to a field of the table, padding too, so that a test can see a forgotten field: the
- * sizes of the fields add up to that of the struct.
+ * Every byte of the struct, including padding, belongs to a field of the table, so that a test can detect a missing
+ * field: the sizes of the fields add up to that of the struct.
  */
 #ifndef TASKS_SETTINGS_H
 #define TASKS_SETTINGS_H
@@ -27,7 +27,7 @@
     }
 #define TASK_WHOLE(type, field) TASK_FIELD(type, field, .kind = KEY_WHOLE)
 #define TASK_NUMBER(type, field) TASK_FIELD(type, field, .kind = KEY_NUMBER)
-/* A number that was fixed in the code before it was a setting, with its value then. */
+/* A number that was fixed in the code before it became a setting, with its value then. */
 #define TASK_NUMBER_BEFORE(type, field, value)                                                     \
     TASK_FIELD(type, field, .kind = KEY_NUMBER, .before = (value))
 #define TASK_NUMBERS(type, field, count)                                                           \
@@ -37,13 +37,13 @@
     TASK_FIELD(type, field, .kind = KEY_TEXT, .room = sizeof(((type *)0)->field))
 #define TASK_PAD(type, field)                                                                      \
     TASK_FIELD(type, field, .kind = KEY_PADDING, .room = sizeof(((type *)0)->field))
-/* An enum, its words in order and ended by NULL. */
+/* An enum, with its words in order, terminated by NULL. */
 #define TASK_WORD(type, field, words_)                                                             \
     {                                                                                              \
         .name = #field, .kind = KEY_WORD, .at = offsetof(type, field), .words = (words_)           \
     }
 
-/* A field of the struct `part` within the settings, by its own name. */
+/* A field of the struct `part` inside the settings, under the field's name. */
 #define TASK_PART(type, part, field, ...)                                                          \
     {                                                                                              \
         .name = #field, .at = offsetof(type, part.field), .low = -HUGE_VAL, .high = HUGE_VAL,      \
@@ -68,7 +68,7 @@
         .size = sizeof(type)                                                                       \
     }
 
-/* Words of enums of the library that settings have. */
+/* Words for enums of the library that are used in settings. */
 extern const char *const task_form_words[], *const task_dtype_words[],
                                                 *const task_activation_words[];
 

@@ -29,7 +29,7 @@ RelnStatus task_nomem(TaskEnv *env)
 
 struct TaskRoom {
     TaskRoom *next;
-    void (*end)(void *object); /* NULL: the room is memory alone */
+    void (*end)(void *object); /* NULL: the room is only memory */
     void *object;
     max_align_t bytes[];
 };
@@ -224,7 +224,7 @@ size_t task_trained(const RelnStore *store)
     return count;
 }
 
-/* A training of a run, as its trainer sees it. */
+/* A Part is a training of a run, as its trainer sees it. */
 typedef struct Part {
     TaskRun *run;
     int index;
@@ -239,7 +239,8 @@ static bool show(void *self, const RelnTrainProgress *progress)
     return true;
 }
 
-/* Has the run been asked to stop? Called from several threads, so it must not change run->stopped. */
+/* Returns whether the run has been asked to stop. Called from several threads, so it must not change
+ * run->stopped. */
 static bool asked(void *self)
 {
     const TaskWatch *w = ((const Part *)self)->run->files->watch;
@@ -254,7 +255,7 @@ static RelnStatus save(void *self, RelnTrainer *trainer)
     return task_checkpoint_save(part->run, part->index, trainer);
 }
 
-/* A checkpoint every half minute, and whenever training ends: a long evaluation may follow. */
+/* Saves a checkpoint every half minute, and whenever training ends, because a long evaluation may follow. */
 static RelnTrainWatch watch(Part *part)
 {
     return (RelnTrainWatch){.self = part,

@@ -6,22 +6,22 @@
  *     }
  *     static RelnStatus run(TaskRun *r, const void *data)     // one model, one seed
  *     {
- *         return exp_run(r, &job, judge, self);               // its network, trained, kept and judged
+ *         return exp_run(r, &job, judge, self);               // trains, saves and evaluates its network
  *     }
  *     const Task task_sp4 = {.name = "sp4", ..., .run = run};   // and its line in the list of tasks.c
  *
- * A task is one folder, src/tasks/NAME: data.c, model.c, task.c, README.md. What runs it knows nothing of it: a run is
- * (model, seed); a finished one is a file, runs/MODEL-SEED.json, and is not made again while its settings are the same;
- * an unfinished one has a checkpoint beside it and goes on from there.
+ * A task is one folder, src/tasks/NAME: data.c, model.c, task.c, README.md. The runner knows nothing about a
+ * particular task. A run is (model, seed). A finished run is a file, runs/MODEL-SEED.json, and is not repeated while
+ * its settings are the same. An unfinished run has a checkpoint beside it and resumes from there.
  *
- * Failing: functions return a status, and the message is the context's, or that of task_fail().
+ * Failures: functions return a status; the message is in the context, or set by task_fail().
  */
 #ifndef TASKS_TASK_H
 #define TASKS_TASK_H
 
 #include "kit/kit.h"
 
-/* Return the status of a call that failed; go on otherwise. */
+/* Returns the status of a failed call; continues otherwise. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const RelnStatus try_status_ = (call);                                                     \
@@ -34,6 +34,8 @@ typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskSc
 
 enum {
     TASK_METRICS = 14,
+    TASK_BARS = 4,
+    TASK_PATH = 1024,
     TASK_OPTIONS = 8,
     TASK_MESSAGE = 256,
     TASK_PROGRAM = 64,
@@ -48,10 +50,10 @@ typedef struct TaskMetric {
     bool percent;      /* a share from 0 to 1, shown in percent */
     bool count;        /* a whole number, shown with all its digits */
     bool more;         /* larger is better */
-    double target;     /* not 0: nearer to it is better */
+    double target;     /* if not 0: values nearer to it are better */
 } TaskMetric;
 
-/* A number of the paper's table; all zero where it has none. */
+/* A number of the paper's table; all zero if it has none. */
 typedef struct TaskNumber {
     double mean, spread;
 } TaskNumber;
@@ -60,24 +62,25 @@ typedef struct TaskNumber {
 typedef struct TaskModel {
     const char *name;               /* in --models and in names of files: "mlp-256-aug" */
     const char *label;              /* "MLP 256 + augmentation" */
-    size_t params;                  /* as the paper counts; 0: the paper has no such row */
+    size_t params;                  /* as the paper counts; 0: not in the paper */
     TaskNumber paper[TASK_METRICS]; /* in the order of the task's metrics */
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
     double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
     const void *settings; /* the row's settings: the struct of row_fields */
-    bool reference;       /* it is told what the others estimate, and is never the best row */
+    bool reference;       /* it knows what the others estimate, and is never the best row */
 } TaskModel;
 
-/* An option of a task: --NAME VALUE. One list of words serves to check, show and look up its values. */
+/* An option of a task: --NAME VALUE. One list of words is used to check, show and look up its values. */
 typedef struct TaskOption {
     const char *name; /* without dashes */
     const char *help;
     int n_words;
     const char *const *words; /* the first word of the list; NULL: any text */
     size_t stride;            /* bytes from a word to the next: they may be fields of a table */
-    int otherwise;            /* which word when it is not given */
+    int otherwise;            /* index of the default word */
     bool
-        file; /* the value names a file or folder, of which the settings have the fingerprint; not given: none */
+        file; /* the value names a file or folder, whose fingerprint is part of the settings; not given:
+               * none */
 } TaskOption;
 /* The words of an array of texts, or of the field `name` of an array of structs. */
 #define TASK_WORDS(array)                                                                          \
@@ -92,31 +95,34 @@ typedef struct TaskFields {
     size_t size; /* of the struct */
 } TaskFields;
 
-/* How a curve of task_curve() is drawn when it is not a line against the step of training. */
+/* How a curve of task_curve() is drawn if it is not a line against the training step. The figure of curves "A|1", "A|2" ...
+ * has the beginning of A for its name. */
 typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
-    bool cloud;         /* points in a plane, one unit as long on both axes */
+    bool cloud;         /* points in a plane, one unit equally long on both axes */
+    bool table;         /* curves "A|1", "A|2" ...: a table, whose rows and columns they name */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
-    bool hidden;        /* it is kept with the run and not drawn */
+    bool hidden;        /* saved with the run but not drawn */
 } TaskFigure;
 
-/* Memory and objects that are freed together, the last one first: the data of a call, or of one run. */
+/* A TaskRoom owns memory and objects that are freed together, the last one first: the data of a call, or of
+ * one run. */
 typedef struct TaskRoom TaskRoom;
 
-/* The data that all runs of one call share. */
+/* A TaskEnv holds the data that all runs of one call share. */
 typedef struct TaskEnv {
     RelnCtx *ctx;
     const Task *task;
     TaskScale scale;
     RelnPool *pool;                   /* for plans */
-    bool reference;                   /* plans take the reference kernels */
+    bool reference;                   /* plans use the reference kernels */
     const RelnComm *comm;             /* ranks that make a run together; NULL: this process */
-    const char *values[TASK_OPTIONS]; /* of the task's options, in their order; NULL: not given */
-    char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* of files that options name: SHA-256 */
-    char message[TASK_MESSAGE];                        /* of task_fail(); "" while nothing failed */
-    TaskRoom *rooms;                                   /* of the data; task_release() ends them */
+    const char *values[TASK_OPTIONS]; /* values of the task's options, in their order; NULL: not given */
+    char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* SHA-256 of files that options name */
+    char message[TASK_MESSAGE];                        /* set by task_fail(); "" while nothing failed */
+    TaskRoom *rooms;                                   /* own the data; task_release() frees them */
 } TaskEnv;
 
 /* Options of every plan of a task. */
@@ -130,112 +136,119 @@ typedef struct TaskCurve {
 } TaskCurve;
 typedef struct TaskFiles TaskFiles;
 
-/* One run. The runner fills the upper part, run() the lower. */
+/* A TaskRun is one run. The runner fills the upper part, run() the lower. */
 typedef struct TaskRun {
     TaskEnv *env;
     const TaskModel *model;
     uint64_t seed;    /* 1, 2, ...: weights, batches, draws */
-    TaskFiles *files; /* the runner's: files of the run, progress; NULL: no files (tests) */
-    bool stopped;     /* asked to end before it was done; there is a checkpoint */
-    bool done;        /* its results are there, made now or found in a file */
+    TaskFiles *files; /* owned by the runner: files of the run, progress; NULL: no files (tests) */
+    bool stopped;     /* asked to stop before it was finished; there is a checkpoint */
+    bool done;        /* its results exist, made now or found in a file */
 
-    size_t params;                /* of the network, counted as the paper does */
-    size_t params_used;           /* those that the result depends on and training reaches */
+    size_t params;                /* parameters of the network, counted as in the paper */
+    size_t params_used;           /* parameters that the result depends on and training changes */
     double metrics[TASK_METRICS]; /* NAN where there is none */
     double seconds;               /* training, over all parts of the run; task_train() adds to it */
-    bool diverged; /* training met numbers that are not finite and kept its best weights */
-    char program[TASK_PROGRAM]; /* that made it: task_program() of then */
+    bool diverged; /* training met numbers that are not finite, and kept its best weights */
+    char program[TASK_PROGRAM]; /* program that made it: task_program() at that time */
     TaskCurve *curves;          /* of task_curve() */
-    TaskRoom *rooms;            /* ended when run() has returned */
+    TaskRoom *rooms;            /* freed when run() has returned */
 } TaskRun;
 
 struct Task {
     const char *name;
     const char *purpose; /* one line */
     const char
-        *about; /* a paragraph for the report that explains the columns; README.md has the rest */
+        *about; /* a paragraph for the report that explains the columns; README.md has more */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
-    int main_metric; /* of the sentence in the report that says which model came out best */
+    int main_metric; /* metric by which the report names the best model */
     int n_models;
     const TaskModel *models;
     int n_options;
     TaskOption options[TASK_OPTIONS];
     int n_figures; /* for curves that are not against the step */
     const TaskFigure *figures;
-    int seeds[TASK_SCALES]; /* how many, when --seeds is not given */
+    int n_bars, bars[TASK_BARS]; /* metrics that the report draws side by side, row by row */
+    int seeds[TASK_SCALES];      /* number of seeds, when --seeds is not given */
 
-    /* The numbers that decide a run (steps, batch, rate, width, seeds of data, ...), all of them. A finished run is
-     * valid, and a checkpoint can be gone on from, while they are the same. */
+    /* All numbers that decide a run (steps, batch, rate, width, seeds of data, ...). A finished run is valid,
+     * and a checkpoint can be resumed, while they are the same. */
     TaskFields scale_fields, row_fields; /* row_fields: of the models' settings; no section: none */
     const void *scales;                  /* TASK_SCALES structs, one after another */
 
-    /* Whether the options leave the row in the table, when --models does not name it. NULL: all rows. */
+    /* Returns whether the options keep the row in the table, when --models does not name it. NULL: all
+     * rows. */
     bool (*wanted)(const TaskEnv *env, const TaskModel *model);
-    /* The data that all runs of a call share, in the rooms of env: constant from then on. */
+    /* Prepares the data that all runs of a call share, in the rooms of env: constant from then on. */
     RelnStatus (*prepare)(TaskEnv *env, void **data);
     RelnStatus (*run)(TaskRun *run, const void *data);
-    /* Lines below the table about several runs together, as differences of two rows: model m, seed number s is
-     * runs[m * n_seeds + s], of which those with `done` have results. NULL: none. */
+    /* Writes lines below the table about several runs together, such as differences of two rows: model m,
+     * seed number s is runs[m * n_seeds + s], of which those with `done` have results. NULL: none. */
     RelnStatus (*remarks)(TaskEnv *env, const TaskRun *runs, int n_models, int n_seeds,
                           void (*remark)(void *self, const char *line), void *self);
 };
 
-/* The curve of a name that a run has; NULL: none. */
+/* Returns the curve of a name that a run has; NULL: none. */
 const TaskCurve *task_curve_named(const TaskRun *run, const char *name);
 
 /* ---- for the functions of a task -------------------------------------------------------------------------------- */
 
-/* Set a message of one line, which says what was seen and what was wanted. Returns the status. */
+/* Sets a message of one line, which says what was found and what was wanted. Returns the status. */
 RelnStatus task_fail(TaskEnv *env, RelnStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 RelnStatus task_nomem(TaskEnv *env);
 
-/* Zeroed memory that lives until the rooms end; NULL when memory is out. */
+/* Returns zeroed memory that lives until the rooms are freed; NULL when memory is out. */
 void *task_room(TaskRoom **rooms, size_t count, size_t size);
-/* Call end(object) when the rooms end, or at once when memory is out. */
+/* Calls end(object) when the rooms are freed, or at once when memory is out. */
 RelnStatus task_own(TaskEnv *env, void *object, void (*end)(void *object));
 RelnStatus task_algebra(TaskEnv *env, const char *name, RelnAlgebra **out); /* until they end */
 
-/* The value of a task's option, and the index of its word. NULL and -1 when it has none. */
+/* Return the value of a task's option, and the index of its word. NULL and -1 when it has none. */
 const char *task_option(const TaskEnv *env, const char *name);
 int task_choice(const TaskEnv *env, const char *name);
 const char *task_word(const TaskOption *option, int i);
 
-/* The settings of the scale that was asked for. */
+/* Returns the settings of the requested scale. */
 const void *task_scale(const TaskEnv *env);
 
-/* Train: a trainer made, restored from the run's checkpoint, run to its end, kept on disk every half minute. The caller
- * destroys *out, also when this fails. When the run was asked to stop, run->stopped is set and the status is
- * RELN_ERR_STOPPED: return it. job->watch belongs to this function, and *out is not run again after it. A second
- * training in one run has another `part`. */
+/* Trains: creates a trainer, restores it from the run's checkpoint, runs it to its end, and saves it every
+ * half minute. The caller destroys *out, also after a failure. When the run was asked to stop, run->stopped
+ * is set and the status is RELN_ERR_STOPPED: return it. job->watch belongs to this function, and *out is not
+ * run again after it. A second training in one run has another `part`. */
 RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out);
 
-/* A constant rate, or a warm-up over one of `warmup` steps and a cosine down to `floor` of the rate. */
+/* Gives the path of one more file of the run, "FOLDER/KIND/MODEL-SEED.ENDING", and makes its folder. "": this
+ * run writes no files. */
+RelnStatus task_file(TaskRun *run, const char *kind, const char *ending, char path[TASK_PATH]);
+
+/* Returns a constant rate, or a warm-up over 1/`warmup` of the steps and a cosine down to `floor` of the
+ * rate. */
 RelnSchedule task_schedule(double rate, bool cosine, uint64_t n_steps, int warmup, double floor);
 enum { TASK_WARMUP = 50 };
 #define TASK_FLOOR 0.01
 
-/* The highest or lowest value of the first metric that any evaluation gave, as a table that chooses on test data
- * has. */
+/* Returns the highest or lowest value of the first metric over all evaluations, as published tables that
+ * choose on test data do. */
 double task_best_metric(const RelnTrainer *trainer, bool highest);
 
-/* Elements of the parameters that an optimiser trains in this store. */
+/* Returns the number of elements of the parameters that an optimiser trains in this store. */
 size_t task_trained(const RelnStore *store);
 
-/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot, A: those of the first run that has them. */
+/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot or a table, A: those of the first run that has them. */
 #define TASK_SERIES '|'
 
-/* A point of a curve of the report: "validation mse" against the step. Curves of one name from all runs share a
- * plot. */
+/* Adds a point to a curve of the report: "validation mse" against the step. Curves of one name from all runs
+ * share a plot. */
 RelnStatus task_curve(TaskRun *run, const char *name, double x, double y);
-/* The trainer's record as curves: loss, and the score, or the first metric in its place. */
+/* Adds the trainer's record as curves: loss, and the score or the first metric. */
 RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *name, bool metric);
 
-/* Keep the trained parameters and states: models/MODEL-SEED.safetensors. Moments of optimisers are left out. */
+/* Saves the trained parameters and states: models/MODEL-SEED.safetensors, without moments of optimisers. */
 RelnStatus task_keep(TaskRun *run, const RelnStore *store);
 
-/* Call this within long evaluations: true sets run->stopped, and run() should return RELN_ERR_STOPPED. */
+/* Long evaluations call this: true sets run->stopped, and run() should return RELN_ERR_STOPPED. */
 bool task_asked(TaskRun *run);
 
 /* ---- for the runner --------------------------------------------------------------------------------------------- */
@@ -249,9 +262,9 @@ const char *task_program(void); /* "0.1.0 (a3e923f)": version, and the commit it
 
 /* Frees the data of prepare(), even of a prepare() that failed. */
 void task_release(TaskEnv *env);
-/* task->run(), and the end of the run's rooms. */
+/* Calls task->run(), and frees the run's rooms. */
 RelnStatus task_run_on(TaskRun *run, const void *data);
-/* A run without a folder, for tests: nothing is read or written. Clear it. */
+/* Makes a run without a folder, for tests: nothing is read or written. The caller clears it. */
 RelnStatus task_run_alone(TaskEnv *env, const void *data, const TaskModel *model, uint64_t seed,
                           TaskRun *out);
 void task_run_clear(TaskRun *run);

@@ -1,4 +1,4 @@
-/* tasks.c -- the list of tasks, and finding things in it. */
+/* tasks.c -- the list of tasks, and functions that search it. */
 #include <string.h>
 
 #include "tasks/task.h"

@@ -1,10 +1,10 @@
-/* likelihood.c -- minus the logarithm of a normal density whose variance is predicted beside its mean. */
+/* likelihood.c -- minus the logarithm of a normal density with predicted mean and variance. */
 #include <string.h>
 
 #include "ops/ops.h"
 #include "reln/train.h"
 
-/* ---- what fits ------------------------------------------------------------------------------------------------------ */
+/* ---- checks of shapes and reps --------------------------------------------------------------------------------------- */
 
 static bool want_mean(RelnGraph *g, const RelnNode *y, const RelnNode *t)
 {
@@ -27,7 +27,7 @@ static bool want_length(RelnGraph *g, const RelnNode *y)
                            reln_rep_name(y->rep), reln_group_name(reln_graph_group(g)));
 }
 
-/* Does x have k coordinates, and the other extents of y? */
+/* Checks that x has k coordinates, and otherwise the extents of y. */
 static bool want_beside(RelnGraph *g, const char *what, const RelnNode *x, const RelnNode *y, int k)
 {
     for (int a = 0; a < RELN_AXES; a++)
@@ -53,7 +53,7 @@ RelnNode *reln_loss_gaussian(RelnGraph *g, RelnNode *y, RelnNode *log_variance, 
         return NULL;
     k = y->shape.dims[RELN_K];
     e = reln_sub(g, target, y);
-    /* the lengths of vectors, also where all of their numbers are invariant */
+    /* lengths of vectors, also if all of their coordinates are invariant */
     square =
         e && reln_is_invariant(e) ? reln_sum(g, reln_square(g, e), RELN_K) : reln_pair(g, e, e);
     l = reln_add(g, reln_mul(g, square, reln_exp(g, reln_scale(g, log_variance, -1))),

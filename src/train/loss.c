@@ -1,4 +1,5 @@
-/* loss.c -- losses as compositions of ops: how far an output is from its target, as invariant numbers. */
+/* loss.c -- losses as compositions of ops: the error of an output against its target, as invariant
+ * numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -7,14 +8,14 @@
 
 /* ---- errors of numbers and features ----------------------------------------------------------------------------- */
 
-/* |r|^2: of each number where the rep is trivial, of each channel's vector otherwise. */
+/* |r|^2: of each number if the rep is trivial, of each channel's vector otherwise. */
 static RelnNode *size_squared(RelnGraph *g, RelnNode *r)
 {
     return reln_is_invariant(r) ? reln_square(g, r) : reln_pair(g, r, r);
 }
 
-/* |r|, with derivatives 0 at r = 0: the root is taken of a replaced value there, so its infinite derivative enters neither
- * value nor gradient. */
+/* |r|, with derivatives 0 at r = 0: there the root of another value is taken, so its infinite derivative
+ * enters neither value nor gradient. */
 static RelnNode *size(RelnGraph *g, RelnNode *r)
 {
     RelnNode *square, *positive, *one;
@@ -75,7 +76,8 @@ static RelnNode *distance(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnN
 
 /* ---- quantiles -------------------------------------------------------------------------------------------------- */
 
-/* max(q r, (q - 1) r) = q r + max(-r, 0) of r = t - y: its mean is least where a share q of the truth is below y. */
+/* max(q r, (q - 1) r) = q r + max(-r, 0) with r = t - y: its mean is smallest if a share q of the true values
+ * is below y. */
 static RelnNode *pinball(RelnGraph *g, double q, RelnNode *y, RelnNode *target)
 {
     RelnNode *r = reln_sub(g, target, y);
@@ -147,7 +149,7 @@ static bool want_classes(RelnGraph *g, const RelnLoss *loss, const RelnNode *y, 
     return true;
 }
 
-/* The class weight w_t of every row; NULL when the loss has no class weights. */
+/* Returns the class weight w_t of every row; NULL when the loss has no class weights. */
 static RelnNode *class_weights(RelnGraph *g, const RelnLoss *loss, const RelnNode *y,
                                RelnNode *target)
 {
@@ -159,8 +161,8 @@ static RelnNode *class_weights(RelnGraph *g, const RelnLoss *loss, const RelnNod
                      RELN_C);
 }
 
-/* Against the label with 1 - s and every class with s / C: lse(y) - (1 - s) y_t - s mean(y), which is that of the label plus
- * s (y_t - mean(y)). */
+/* Cross entropy against the label with weight 1 - s and every class with weight s / C: lse(y) - (1 - s) y_t -
+ * s mean(y), which is that of the label plus s (y_t - mean(y)). */
 static RelnNode *smoothed(RelnGraph *g, double s, RelnNode *y, RelnNode *target, RelnNode *l)
 {
     const int classes = y->shape.dims[RELN_C];
@@ -189,7 +191,7 @@ static RelnNode *classified(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Rel
     return l ? mean_over_item(g, l, (double)reln_shape_count(&l->shape)) : NULL;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------- */
+/* ---- all losses ------------------------------------------------------------------------------------------------- */
 
 static bool quantiles_are_known(RelnGraph *g, const RelnLoss *loss)
 {
@@ -239,11 +241,52 @@ RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *t
                                                  : distance(g, loss, y, target);
 }
 
-/* sum over everything of w l / sum over everything of w */
+/* sum over everything of l / sum over everything of w */
 static RelnNode *weighted_mean(RelnGraph *g, RelnNode *l, RelnNode *w)
 {
     return reln_div(g, reln_batch_sum(g, reln_sum_all(g, l)),
                     reln_batch_sum(g, reln_sum_all(g, w)));
+}
+
+/* w where it is above 0, and 1 for a batch without weight, all of whose terms are 0 */
+static RelnNode *divisor(RelnGraph *g, RelnNode *w)
+{
+    RelnNode *sum = reln_batch_sum(g, reln_sum_all(g, w));
+
+    return sum ? reln_select(g, reln_step(g, sum), sum,
+                             reln_cast(g, reln_scalar(g, 1.0), sum->dtype))
+               : NULL;
+}
+
+RelnNode *reln_weighted_mean(RelnGraph *g, RelnNode *x, RelnNode *weights)
+{
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
+    if (!x)
+        return NULL;
+    if (!weights && (x->domain == RELN_STEP || x->domain == RELN_SAMPLES))
+        return reln_batch_mean(g, x);
+    if (!weights)
+        return weighted_mean(g, x, reln_expand(g, reln_cast(g, reln_scalar(g, 1.0), x->dtype), x));
+    return reln_div(g, reln_batch_sum(g, reln_sum_all(g, reln_mul(g, weights, x))),
+                    divisor(g, weights));
+}
+
+RelnNode *reln_loss_mean_weighted(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target,
+                                  RelnNode *weights)
+{
+    RELN_NEED(g && loss, (reln_graph_null(g, __func__), NULL));
+
+    RelnNode *l, *w;
+
+    if (!weights)
+        return reln_loss_mean(g, loss, y, target);
+    l = reln_loss(g, loss, y, target);
+    if (!l || loss->n_weights == 0)
+        return reln_weighted_mean(g, l, weights);
+    w = class_weights(g, loss, y, target);
+    l = reln_mul(g, weights, cross_entropy(g, loss->smoothing, y, target, w));
+    return reln_div(g, reln_batch_sum(g, reln_sum_all(g, l)), divisor(g, reln_mul(g, weights, w)));
 }
 
 RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
@@ -258,7 +301,5 @@ RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNo
         w = class_weights(g, loss, y, target);
         return weighted_mean(g, cross_entropy(g, loss->smoothing, y, target, w), w);
     }
-    if (l->domain == RELN_STEP || l->domain == RELN_SAMPLES)
-        return reln_batch_mean(g, l);
-    return weighted_mean(g, l, reln_expand(g, reln_cast(g, reln_scalar(g, 1.0), l->dtype), l));
+    return reln_weighted_mean(g, l, NULL);
 }

@@ -1,4 +1,4 @@
-/* schedule.c -- the rate as a function of the step: pieces one after another. */
+/* schedule.c -- the learning rate as a function of the step: a sequence of pieces. */
 #include <math.h>
 
 #include "base/base.h"
@@ -8,7 +8,7 @@ static const char *const names[] = {"constant",    "warm-up", "cosine", "restart
                                     "exponential", "steps",   "plateau"};
 enum { N_KINDS = sizeof names / sizeof *names };
 
-/* ---- one piece, t steps after its beginning, of T: the factor of the rate -------------------------------------- */
+/* ---- factor of the rate in one piece of T steps, t steps after its beginning ------------------------------------- */
 
 /* floor + (1 - floor) (1 + cos(pi t/T)) / 2: from 1 down to the floor (Loshchilov and Hutter, 2017) */
 static double cosine(double floor, double t, double length)
@@ -54,7 +54,7 @@ static double factor_of(const RelnSchedulePiece *p, double t, double length, int
     }
 }
 
-/* ---- pieces one after another ----------------------------------------------------------------------------------- */
+/* ---- the sequence of pieces ------------------------------------------------------------------------------------- */
 
 static uint64_t length_of(const RelnSchedulePiece *p, uint64_t first, uint64_t n_steps)
 {

@@ -35,23 +35,92 @@ static int rounds_for(uint64_t n)
     return rounds;
 }
 
-void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first, ptrdiff_t count,
-                  ptrdiff_t *rows)
+/* Replace each of the numbers, below n, by its image under the permutation that the generator draws. */
+static void permute(RelnRng rng, ptrdiff_t n, ptrdiff_t count, ptrdiff_t *x)
 {
-    if (!rows)
-        return;
-    RelnRng rng = reln_rng(seed, reln_hash(RELN_HASH_SEED, "shuffle", 7) + epoch);
-    const uint64_t size = n > 0 ? (uint64_t)n : 0;
+    const uint64_t size = (uint64_t)n;
     const int rounds = rounds_for(size);
 
-    if (n < 1 || first < 0)
-        return;
-    for (ptrdiff_t i = 0; i < count; i++)
-        rows[i] = (first % n + i % n) % n;
     for (int r = 0; r < rounds; r++) {
         const uint64_t k = reln_rng_below(&rng, size), key = reln_rng_bits(&rng);
 
         for (ptrdiff_t i = 0; i < count; i++)
-            rows[i] = (ptrdiff_t)swap_or_not(size, k, key, (uint64_t)rows[i]);
+            x[i] = (ptrdiff_t)swap_or_not(size, k, key, (uint64_t)x[i]);
+    }
+}
+
+void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first, ptrdiff_t count,
+                  ptrdiff_t *rows)
+{
+    if (!rows || n < 1 || first < 0)
+        return;
+    for (ptrdiff_t i = 0; i < count; i++)
+        rows[i] = (first % n + i % n) % n;
+    permute(reln_rng(seed, reln_hash(RELN_HASH_SEED, "shuffle", 7) + epoch), n, count, rows);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Blocks {
+    uint64_t seed, epoch;
+    ptrdiff_t n, block, window; /* all in rows */
+    ptrdiff_t turn;             /* rows are counted from this one on, around the end */
+} Blocks;
+
+/* Positions of one window, shuffled among themselves; there are `count` from `first` on. */
+static void mix_window(const Blocks *b, ptrdiff_t first, ptrdiff_t count, ptrdiff_t *x)
+{
+    const ptrdiff_t index = first / b->window, begin = index * b->window;
+    const ptrdiff_t size = b->n - begin < b->window ? b->n - begin : b->window;
+    const uint64_t key[2] = {b->epoch, (uint64_t)index};
+
+    for (ptrdiff_t i = 0; i < count; i++)
+        x[i] = first - begin + i;
+    permute(reln_rng(b->seed, reln_hash(RELN_HASH_SEED, key, sizeof key) ^ 0x77696e64), size, count,
+            x);
+    for (ptrdiff_t i = 0; i < count; i++)
+        x[i] += begin;
+}
+
+/* Turn positions, at most PIECE, into rows: whole blocks are permuted, and what is left over at the end of n stays there. */
+enum { PIECE = 256 };
+static void place_blocks(const Blocks *b, ptrdiff_t count, ptrdiff_t *x)
+{
+    const ptrdiff_t n_blocks = b->n / b->block;
+    ptrdiff_t block[PIECE], from[PIECE], n = 0;
+
+    for (ptrdiff_t i = 0; i < count; i++)
+        if (x[i] / b->block < n_blocks) {
+            block[n] = x[i] / b->block;
+            from[n++] = i;
+        }
+    if (n > 0)
+        permute(reln_rng(b->seed, reln_hash(RELN_HASH_SEED, "blocks", 6) + b->epoch), n_blocks, n,
+                block);
+    for (ptrdiff_t i = 0; i < n; i++)
+        x[from[i]] = block[i] * b->block + x[from[i]] % b->block;
+    for (ptrdiff_t i = 0; i < count; i++)
+        x[i] = x[i] < b->n - b->turn ? x[i] + b->turn : x[i] - (b->n - b->turn);
+}
+
+void reln_shuffle_blocks(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t block,
+                         ptrdiff_t window, ptrdiff_t first, ptrdiff_t count, ptrdiff_t *rows)
+{
+    Blocks b = {.seed = seed, .epoch = epoch, .n = n, .block = block};
+    RelnRng rng = reln_rng(seed, reln_hash(RELN_HASH_SEED, "turn", 4) + epoch);
+
+    if (!rows || n < 1 || first < 0 || block < 1 || window < 1)
+        return;
+    b.window = window > n / block ? n : window * block;
+    b.turn = (ptrdiff_t)reln_rng_below(&rng, (uint64_t)n);
+    for (ptrdiff_t done = 0, some; done < count; done += some) {
+        const ptrdiff_t at = (first % n + done % n) % n;
+        const ptrdiff_t left = b.window - at % b.window;
+
+        some = left < n - at ? left : n - at;
+        some = some < count - done ? some : count - done;
+        some = some < PIECE ? some : PIECE;
+        mix_window(&b, at, some, rows + done);
+        place_blocks(&b, some, rows + done);
     }
 }

@@ -1,16 +1,16 @@
-/* step.c -- a step of training as a part of the graph: gradients, their norm, clipping, the optimiser. */
+/* step.c -- adds a training step to the graph: gradients, their norm, clipping, the optimiser. */
 #include <math.h>
 
 #include "ops/ops.h"
 #include "reln/train.h"
 
-/* A parameter with its gradient. */
+/* A Slope is a parameter with its gradient. */
 typedef struct Slope {
     RelnNode *param, *grad;
 } Slope;
 
-/* The gradient node that reln_grad() gives when the loss does not depend on x: a zero node. Equal nodes are one object, so it
- * can be recognised. */
+/* Returns whether grad is the zero node that reln_grad() gives when the loss does not depend on x. Equal
+ * nodes are one object, so it can be recognised. */
 static bool is_zero(RelnGraph *g, RelnNode *grad, const RelnNode *x)
 {
     const RelnRep *dual = reln_dual(g, x->rep);
@@ -28,7 +28,8 @@ static int count_params(const RelnGraph *g)
     return n;
 }
 
-/* The parameters that the loss depends on, with their gradients from one sweep; NULL with the graph failed. */
+/* Lists the parameters that the loss depends on, with their gradients from one sweep; NULL with the graph
+ * failed. */
 static Slope *slopes_of(RelnGraph *g, RelnNode *loss, int *count)
 {
     const int n = count_params(g);
@@ -50,7 +51,7 @@ static Slope *slopes_of(RelnGraph *g, RelnNode *loss, int *count)
     return *count ? slopes : NULL;
 }
 
-/* sqrt(sum of all squares), in double precision from one parameter's sum to the next */
+/* sqrt(sum of all squares); the sums of the parameters are added in double precision */
 static RelnNode *norm_of(RelnGraph *g, int n, const Slope *slopes)
 {
     RelnNode *sum = reln_cast(g, reln_scalar(g, 0.0), RELN_F64);
@@ -61,7 +62,7 @@ static RelnNode *norm_of(RelnGraph *g, int n, const Slope *slopes)
     return reln_sqrt(g, sum);
 }
 
-/* min(1, clip / (norm + tiny)): the division stays finite, a gradient within the bound keeps its bits. */
+/* min(1, clip / (norm + tiny)): the division stays finite, and a gradient within the bound keeps its bits. */
 static void clip_to(RelnGraph *g, double clip, RelnNode *norm, int n, Slope *slopes)
 {
     RelnNode *bound = reln_cast(g, reln_scalar(g, clip), RELN_F64);

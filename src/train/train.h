@@ -1,11 +1,11 @@
-/* train.h -- what the files of this module share. */
+/* train.h -- declarations that the files of this module share. */
 #ifndef TRAIN_TRAIN_H
 #define TRAIN_TRAIN_H
 
 #include "reln/train.h"
 
-/* The piece that a step belongs to: its index, first step and length; past the end, the last one. -1 when there is
- * none. */
+/* Finds the piece that a step belongs to: its index, first step and length; past the end, the last one. -1
+ * when there is none. */
 typedef struct RelnSchedulePlace {
     int piece;
     uint64_t first, length;

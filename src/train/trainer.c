@@ -1,7 +1,7 @@
-/* trainer.c -- the loop: steps, evaluations, the best weights; its whole state as arrays from which a run goes on.
+/* trainer.c -- the training loop: steps, evaluations, the best weights, and the state as arrays from which a run resumes.
  *
  * The rest of a run depends on the store, the counters, the sums and the record; everything else is computed
- * from the number of the step. Nothing is allocated after reln_trainer_create(), but for the record in a restore. */
+ * from the number of the step. Nothing is allocated after reln_trainer_create(), except for the record in a restore. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,10 +12,11 @@
 #include "kit/comm.h"
 #include "train/train.h"
 
-/* Counters and sums are saved as two arrays. These lists give each its position, and so are the file format. */
+/* Counters and sums are saved as two arrays. These enums give each its position, and so define the file
+ * format. */
 enum { SEED, STEP, SINCE_BEST, SINCE_CUT, CUTS, SINCE_ROW, DIVERGED, N_COUNTERS };
 enum { LOSS_SUM, LAST_LOSS, LAST_RATE, LAST_NORM, BEST_SCORE, SECONDS, N_SUMS };
-/* A row of the record as numbers */
+/* Positions of the numbers of a row of the record. */
 enum {
     ROW_STEP,
     ROW_LOSS,
@@ -29,18 +30,20 @@ enum {
     ROW_WIDTH = ROW_METRICS + RELN_TRAIN_METRICS
 };
 
-/* Rows as structs for the user and as numbers for files, side by side: a state costs no conversion. */
+/* A Record holds the rows twice, as structs for the user and as numbers for files, so that no conversion is
+ * needed. */
 typedef struct Record {
     RelnTrainRow *rows;
     double *numbers; /* (capacity, ROW_WIDTH) */
     int count, capacity;
 } Record;
 
-/* An entry of the store, and its copy of the best evaluation (NULL: a moment, which has none). */
+/* A Part is an entry of the store, its copy of the best evaluation (NULL for a moment, which has none), and
+ * its average over steps (NULL for a moment, or for a job without averages). */
 typedef struct Part {
     RelnEntryInfo entry;
     size_t n_bytes;
-    void *best;
+    void *best, *average;
 } Part;
 
 struct RelnTrainer {
@@ -53,12 +56,13 @@ struct RelnTrainer {
     Record record;
     int n_parts;
     Part *parts;
-    RelnArray *state; /* entries, best copies, counters, sums; last the record */
+    RelnArray *state; /* entries, best copies, counters, sums, and last the record */
     int n_state;
-    RelnStatus pending; /* of several ranks: what this one has to say when they agree next */
-    double clock;       /* when `seconds` was last brought up to date */
+    RelnStatus pending; /* with several ranks: the status of this rank, which it reports at the next
+                         * agreement */
+    double clock;       /* time at which `seconds` was last updated */
     double observed,
-        saved; /* when the watch last was told, and last kept the state; of the same clock */
+        saved; /* times at which the watch last observed and last saved, on the same clock */
 };
 
 static uint64_t step_of(const RelnTrainer *t)
@@ -75,7 +79,7 @@ static void record_clear(RelnCtx *ctx, Record *record)
     *record = (Record){0};
 }
 
-/* Not zeroed, so that memory pages of future rows are not touched yet. */
+/* The memory is not zeroed, so that the pages of future rows are not touched yet. */
 static RelnStatus record_init(RelnCtx *ctx, uint64_t capacity, Record *out)
 {
     *out = (Record){0};
@@ -132,7 +136,7 @@ static const RelnTrainRow *last_row(const RelnTrainer *t)
     return t->record.count ? &t->record.rows[t->record.count - 1] : NULL;
 }
 
-/* Room for the evaluations of n more steps: the multiples, which may begin at once, and the end. */
+/* Returns the number of evaluations in n more steps: the multiples, which may begin at once, and the end. */
 static uint64_t rows_for(const RelnTrainJob *job, uint64_t n)
 {
     return job->evaluate_every ? n / job->evaluate_every + 2 : 2;
@@ -154,6 +158,60 @@ static void recall_best(RelnTrainer *t)
             memcpy(t->parts[i].entry.values, t->parts[i].best, t->parts[i].n_bytes);
 }
 
+/* ---- averages --------------------------------------------------------------------------------------------------- */
+
+/* Returns the share that an average keeps in a step: less than job.average in the first steps, whose weights
+ * are far from the later ones. */
+static double kept_share(const RelnTrainer *t)
+{
+    const double step = (double)step_of(t);
+
+    return fmin(t->job.average, step / (step + 10));
+}
+
+static void average_part(const Part *part, double share)
+{
+    const float *x = part->entry.values;
+    const double *wide = part->entry.values;
+    float *a = part->average;
+    double *wide_a = part->average;
+
+    for (size_t i = 0; i < part->entry.count; i++)
+        if (part->entry.dtype == RELN_F64)
+            wide_a[i] += (1 - share) * (wide[i] - wide_a[i]);
+        else
+            a[i] += (float)((1 - share) * ((double)x[i] - (double)a[i]));
+}
+
+static void begin_averages(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++)
+        if (t->parts[i].average)
+            memcpy(t->parts[i].average, t->parts[i].entry.values, t->parts[i].n_bytes);
+}
+
+static void average(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++)
+        if (t->parts[i].average)
+            average_part(&t->parts[i], kept_share(t));
+}
+
+/* Exchanges weights and states with their averages. */
+static void exchange_averages(RelnTrainer *t)
+{
+    for (int i = 0; i < t->n_parts; i++) {
+        unsigned char *x = t->parts[i].entry.values, *a = t->parts[i].average;
+
+        for (size_t k = 0; a && k < t->parts[i].n_bytes; k++) {
+            const unsigned char byte = x[k];
+
+            x[k] = a[k];
+            a[k] = byte;
+        }
+    }
+}
+
 static void clear_moments(RelnTrainer *t)
 {
     for (int i = 0; i < t->n_parts; i++)
@@ -173,27 +231,37 @@ static RelnArray named_list(const char *name, RelnDtype dtype, ptrdiff_t count, 
     return (RelnArray)RELN_ARRAY(name, dtype, values, count);
 }
 
-static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
+/* Adds a copy of the entry to the state, as "<folder>/<name of the entry>". */
+static RelnStatus add_copy(RelnTrainer *t, const Part *part, const char *folder, void **copy)
 {
-    const bool moment = entry->kind == RELN_ENTRY_MOMENT;
-    const char *name;
+    const RelnEntryInfo *entry = &part->entry;
+    const char *name = reln_arena_printf(&t->arena, "%s/%s", folder, entry->name);
 
-    *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
-    if (strncmp(entry->name, "best/", 5) == 0 || strncmp(entry->name, "trainer/", 8) == 0)
-        return reln_fail(t->ctx, RELN_ERR_ARG,
-                         "train: %s: names in best/ and trainer/ are the trainer's", entry->name);
-    t->state[t->n_state++] = reln_entry_array(entry);
-    if (moment)
-        return RELN_OK;
-    name = reln_arena_printf(&t->arena, "best/%s", entry->name);
-    part->best = reln_arena_alloc(&t->arena, entry->count, width_of(entry->dtype));
-    if (!name || !part->best)
+    *copy = reln_arena_alloc(&t->arena, entry->count, width_of(entry->dtype));
+    if (!name || !*copy)
         return RELN_ERR_NOMEM;
-    memcpy(part->best, entry->values, part->n_bytes);
+    memcpy(*copy, entry->values, part->n_bytes);
     t->state[t->n_state] = reln_entry_array(entry);
     t->state[t->n_state].name = name;
-    t->state[t->n_state++].values = part->best;
+    t->state[t->n_state++].values = *copy;
     return RELN_OK;
+}
+
+static RelnStatus add_part(RelnTrainer *t, Part *part, const RelnEntryInfo *entry)
+{
+    static const char *const own[] = {"best/", "average/", "trainer/"};
+
+    *part = (Part){.entry = *entry, .n_bytes = entry->count * width_of(entry->dtype)};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (strncmp(entry->name, own[i], strlen(own[i])) == 0)
+            return reln_fail(t->ctx, RELN_ERR_ARG,
+                             "train: %s: names in best/, average/ and trainer/ are the trainer's",
+                             entry->name);
+    t->state[t->n_state++] = reln_entry_array(entry);
+    if (entry->kind == RELN_ENTRY_MOMENT)
+        return RELN_OK;
+    RELN_TRY(add_copy(t, part, "best", &part->best));
+    return t->job.average > 0 ? add_copy(t, part, "average", &part->average) : RELN_OK;
 }
 
 static RelnStatus add_parts(RelnTrainer *t)
@@ -201,7 +269,7 @@ static RelnStatus add_parts(RelnTrainer *t)
     const int n = reln_store_count(t->job.store);
 
     t->parts = reln_arena_alloc(&t->arena, (size_t)n, sizeof *t->parts);
-    t->state = reln_arena_alloc(&t->arena, 2 * (size_t)n + 3, sizeof *t->state);
+    t->state = reln_arena_alloc(&t->arena, 3 * (size_t)n + 3, sizeof *t->state);
     if (!t->parts || !t->state)
         return RELN_ERR_NOMEM;
     for (; t->n_parts < n; t->n_parts++) {
@@ -214,7 +282,7 @@ static RelnStatus add_parts(RelnTrainer *t)
     return RELN_OK;
 }
 
-/* An empty record is left out: not every file likes arrays without elements. */
+/* An empty record is left out, because not every file format allows arrays without elements. */
 RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnArray **arrays)
 {
     RELN_NEED(trainer, RELN_ERR_ARG);
@@ -229,7 +297,7 @@ RelnStatus reln_trainer_state(RelnTrainer *trainer, int *n, const RelnArray **ar
     return RELN_OK;
 }
 
-/* ---- taking it up again ----------------------------------------------------------------------------------------- */
+/* ---- restoring -------------------------------------------------------------------------------------------------- */
 
 static const RelnArray *find(int n, const RelnArray *arrays, const char *name)
 {
@@ -297,7 +365,7 @@ static RelnStatus check_counters(const RelnTrainer *t, const int64_t *counters)
     return RELN_OK;
 }
 
-/* Make a record with room for the rest of the run. The old record is not changed. */
+/* Makes a record with room for the rest of the run. The old record is not changed. */
 static RelnStatus read_record(const RelnTrainer *t, const RelnArray *rows, uint64_t step,
                               Record *out)
 {
@@ -349,7 +417,7 @@ RelnStatus reln_trainer_restore(RelnTrainer *trainer, int n, const RelnArray *ar
     return RELN_OK;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------- */
+/* ---- creating a trainer ----------------------------------------------------------------------------------------- */
 
 static RelnStatus check_job(RelnCtx *ctx, const RelnTrainJob *job)
 {
@@ -362,6 +430,9 @@ static RelnStatus check_job(RelnCtx *ctx, const RelnTrainJob *job)
         return reln_fail(ctx, RELN_ERR_ARG,
                          "train: patience %d and %d metrics, wanted 0 or more and 0 to %d",
                          job->patience, job->n_metrics, RELN_TRAIN_METRICS);
+    if (!(job->average >= 0 && job->average < 1))
+        return reln_fail(ctx, RELN_ERR_ARG, "train: average is %g; wanted 0 to below 1",
+                         job->average);
     RELN_TRY(reln_schedule_check(ctx, &job->schedule, job->n_steps));
     for (int i = 0; i < job->schedule.n_pieces && !job->evaluate_every; i++)
         if (job->schedule.piece[i].kind == RELN_SCHEDULE_PLATEAU)
@@ -419,13 +490,13 @@ void reln_trainer_destroy(RelnTrainer *trainer)
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
 
-/* What all ranks of the plan say; a single one says it to itself. */
+/* Returns the status on which all ranks of the plan agree; with one process, its own. */
 static RelnStatus agree(const RelnTrainer *t, RelnStatus status)
 {
     return reln_comm_agree(reln_plan_comm(t->job.plan), t->ctx, status);
 }
 
-/* Rank 0 shows and keeps a run. */
+/* Returns whether this is rank 0, which shows and saves a run. */
 static bool is_first(const RelnTrainer *t)
 {
     return reln_comm_rank(reln_plan_comm(t->job.plan)) == 0;
@@ -464,8 +535,8 @@ static RelnStatus judge(RelnTrainer *t, RelnEvaluation *out)
                            RELN_TRAIN_METRICS);
 }
 
-/* Count an evaluation without a better score against the patience of the job and, within a plateau piece, against that of
- * the plateau. */
+/* Counts an evaluation without a better score against the patience of the job and, within a plateau piece,
+ * against that of the plateau. */
 static void lose_patience(RelnTrainer *t)
 {
     const RelnSchedule *s = &t->job.schedule;
@@ -487,7 +558,7 @@ static void gain(RelnTrainer *t, double score)
     keep_best(t);
 }
 
-/* Add the time since the last call to `seconds`. */
+/* Adds the time since the last call to `seconds`. */
 static void tick(RelnTrainer *t, bool start)
 {
     const double seconds = reln_wall_seconds();
@@ -497,6 +568,20 @@ static void tick(RelnTrainer *t, bool start)
     t->clock = seconds;
 }
 
+/* Evaluates the averages, if the job has them, and keeps them if they are the best. */
+static RelnStatus judge_averages(RelnTrainer *t, RelnTrainRow *row)
+{
+    RelnStatus status;
+
+    exchange_averages(t);
+    status = judge(t, &row->evaluation);
+    row->best = status == RELN_OK && row->evaluation.score < t->sums[BEST_SCORE];
+    if (row->best)
+        gain(t, row->evaluation.score);
+    exchange_averages(t);
+    return status;
+}
+
 static RelnStatus evaluate(RelnTrainer *t)
 {
     RelnTrainRow row = {.step = step_of(t),
@@ -504,11 +589,8 @@ static RelnStatus evaluate(RelnTrainer *t)
                         .rate = t->sums[LAST_RATE],
                         .gradient_norm = t->sums[LAST_NORM]};
 
-    RELN_TRY(judge(t, &row.evaluation));
-    row.best = row.evaluation.score < t->sums[BEST_SCORE];
-    if (row.best)
-        gain(t, row.evaluation.score);
-    else
+    RELN_TRY(judge_averages(t, &row));
+    if (!row.best)
         lose_patience(t);
     tick(t, false);
     row.seconds = t->sums[SECONDS];
@@ -533,7 +615,7 @@ static void diverge(RelnTrainer *t)
     clear_moments(t);
 }
 
-/* Load the batch, if nothing has happened to this rank since the last step. */
+/* Loads the batch, unless this rank has failed since the last step. */
 static RelnStatus load(RelnTrainer *t, uint64_t step, ptrdiff_t *n_samples)
 {
     RelnStatus status = t->pending;
@@ -544,9 +626,9 @@ static RelnStatus load(RelnTrainer *t, uint64_t step, ptrdiff_t *n_samples)
     return agree(t, status);
 }
 
-/* Does the status mean that training diverged? An op that had values before has none for what the weights have become,
- * as the exponential of a matrix that is too large. The first time, it is the data that is wrong, and the message says
- * which sample. */
+/* Returns whether the status means that training diverged: an op that had values before has none for the new
+ * weights, such as the exponential of a matrix that is too large. If it fails in the first step, the data are
+ * wrong, and the message names the sample. */
 static bool has_no_value(RelnTrainer *t, RelnStatus status, bool had_before)
 {
     if (status != RELN_ERR_NUMERIC || !had_before)
@@ -563,8 +645,10 @@ static RelnStatus train(RelnTrainer *t)
     RelnStatus status;
     bool overflown;
 
-    if (step == 0)
+    if (step == 0) { /* weights may have been loaded after the trainer was made */
         keep_best(t);
+        begin_averages(t);
+    }
     t->rate = reln_schedule_rate(&t->job.schedule, step, t->job.n_steps, (int)t->counters[CUTS]);
     RELN_TRY(load(t, step, &run.n_samples));
     status = reln_plan_run(t->job.plan, &run);
@@ -579,10 +663,12 @@ static RelnStatus train(RelnTrainer *t)
     t->counters[STEP]++;
     if (!isfinite(t->sums[LAST_LOSS]) || !isfinite(t->sums[LAST_NORM]))
         diverge(t);
+    else
+        average(t);
     return RELN_OK;
 }
 
-/* Tell the watch about the progress, if it is time to. False: the watch wants to stop. */
+/* Reports the progress to the watch, if it is time to. Returns false if the watch wants to stop. */
 static bool observe(RelnTrainer *t, bool evaluated, bool last)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -601,7 +687,7 @@ static bool observe(RelnTrainer *t, bool evaluated, bool last)
     return w->observe(w->self, &progress);
 }
 
-/* Let the watch save the state, if it is time to or if the run ends. */
+/* Lets the watch save the state, if it is time to or if the run ends. */
 static RelnStatus save(RelnTrainer *t, bool last)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -614,7 +700,8 @@ static RelnStatus save(RelnTrainer *t, bool last)
     return RELN_OK;
 }
 
-/* Why there is no next step; from the counters alone, so that a restored run knows, too. */
+/* Returns why there is no next step. The answer depends on the counters alone, so that a restored run gives
+ * the same. */
 static RelnTrainEnd ended(const RelnTrainer *t)
 {
     if (t->counters[DIVERGED])
@@ -626,7 +713,7 @@ static RelnTrainEnd ended(const RelnTrainer *t)
     return RELN_TRAIN_GOING;
 }
 
-/* A step and the evaluation that is due after it. */
+/* Makes a step, and the evaluation that is due after it. */
 static RelnStatus train_and_judge(RelnTrainer *t, bool *evaluated)
 {
     RelnStatus status;
@@ -643,7 +730,7 @@ static RelnStatus train_and_judge(RelnTrainer *t, bool *evaluated)
     return RELN_OK;
 }
 
-/* A step and what follows it. */
+/* Makes a step, then reports progress, checks for a request to stop, and saves. */
 static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
 {
     const RelnTrainWatch *w = &t->job.watch;
@@ -655,7 +742,8 @@ static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
     go_on = observe(t, evaluated, *end != RELN_TRAIN_GOING);
     go_on = !(w->asked && w->asked(w->self)) && go_on;
     if (*end == RELN_TRAIN_GOING && reln_plan_comm(t->job.plan)) {
-        t->pending = go_on ? save(t, false) : RELN_ERR_STOPPED; /* the others hear of it first */
+        t->pending = go_on ? save(t, false) : RELN_ERR_STOPPED; /* reported to the other ranks at the next
+                                                                 * agreement */
         return RELN_OK;
     }
     if (*end == RELN_TRAIN_GOING && !go_on)
@@ -663,7 +751,7 @@ static RelnStatus advance(RelnTrainer *t, RelnTrainEnd *end)
     return *end == RELN_TRAIN_GOING ? save(t, false) : RELN_OK;
 }
 
-/* An evaluation that is still due, then up to n steps. */
+/* Makes an evaluation that is still due, then up to n steps. */
 static RelnStatus go(RelnTrainer *t, uint64_t n, RelnTrainEnd *end)
 {
     if (evaluation_due(t))
@@ -698,7 +786,7 @@ RelnStatus reln_trainer_run(RelnTrainer *trainer, uint64_t n_steps, RelnTrainEnd
     return RELN_OK;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------------------------------------- */
 
 uint64_t reln_trainer_step(const RelnTrainer *trainer)
 {

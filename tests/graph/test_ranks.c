@@ -15,6 +15,7 @@ enum { SAMPLES = 90, P = 2, C = 3, STEPS = 4 };
 /* What a run is made with, and what came of it. */
 typedef struct Case {
     int lanes, threads, shard;
+    int width, steps;          /* channels and batches, where not C and STEPS */
     int ends_early;            /* a rank that is asked to stop in step 2; -1: none */
     int fails;                 /* a rank whose allocations fail when it runs step 2; -1: none */
     uint64_t hash[RANKS_MOST]; /* of weights, moments, states, outputs: by rank */
@@ -32,7 +33,7 @@ typedef struct Run {
 } Run;
 
 /* Linear, gate, bracket, norm over the batch, dropout, a sum over sets; clipped Adam; outputs of samples and of rows. */
-static void build(Run *r)
+static void build(Run *r, int width)
 {
     RelnGraph *g = r->f.graph;
     const RelnNet net = {.graph = g, .algebra = r->f.algebra, .train = true};
@@ -42,7 +43,8 @@ static void build(Run *r)
     const RelnDomain points = reln_rows(g, "points", 40);
     RelnNode *q = reln_input(g, "q", points, (RelnDims){.c = 1}, NULL, RELN_DEFAULT);
     RelnNode *of = reln_row_parent(g, points, RELN_SAMPLES);
-    RelnNode *h = reln_nn_relu(&net, "one", reln_nn_linear(&net, "one", x, C), NULL), *out, *row;
+    RelnNode *h = reln_nn_relu(&net, "one", reln_nn_linear(&net, "one", x, width), NULL), *out,
+             *row;
     const RelnOptimiser adam = {
         .kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS, .clip = 0.5};
 
@@ -166,7 +168,7 @@ static void train(const RelnComm *comm, void *user)
     assert_int_equal(reln_ctx_create(&(RelnAllocator){shop_alloc, shop_release, &shop}, &ctx),
                      RELN_OK);
     assert_ok(ctx, fixture_build(&r->f, ctx, "gl:3", "gl:3", RELN_F32));
-    build(r);
+    build(r, c->width ? c->width : C);
     fill(r);
     assert_ok(ctx, reln_pool_create(ctx, c->threads, &r->pool));
     assert_ok(ctx, reln_plan_create(
@@ -175,7 +177,7 @@ static void train(const RelnComm *comm, void *user)
                            .pool = r->pool, .comm = comm, .lanes = c->lanes, .shard = c->shard},
                        &r->plan));
     bind(r);
-    for (int t = 0; t < STEPS && c->status[comm->rank] == RELN_OK; t++) {
+    for (int t = 0; t < (c->steps ? c->steps : STEPS) && c->status[comm->rank] == RELN_OK; t++) {
         RelnRun run = {.n_samples = SAMPLES - 29 * t, .seed = 8, .step = (uint64_t)t};
 
         leave_own(r, run.n_samples);
@@ -328,6 +330,39 @@ static void traffic_is_near_the_least(void **state)
         }
 }
 
+/* Sums of 90 shards that are large enough for every rank to own a stretch: what a step moves, by the plan's account, is at most
+ * 1.3 N (F + R - 1), with F the mean over owners of the fewest edges. */
+static void traffic_of_many_owners_is_near_the_least(void **state)
+{
+    static const int ranks[] = {2, 4, 7, 13, 16};
+    static const int lanes[] = {8, 64, 37};
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        for (int l = 0; l < 3; l++) {
+            const int R = ranks[i];
+            Case c = {.lanes = lanes[l],
+                      .threads = 1,
+                      .shard = 1,
+                      .width = 96,
+                      .steps = 1,
+                      .ends_early = -1,
+                      .fails = -1};
+            int cost[RANKS_MOST], leaves = 1;
+            double edges = 0;
+
+            ranks_run(R, train, &c, NULL);
+            assert_true(c.lane_bytes > 4096 * (unsigned)R);
+            while (leaves < lanes[l])
+                leaves *= 2;
+            costs(lanes[l], R, 0, leaves, cost);
+            for (int r = 0; r < R; r++)
+                edges += (double)cost[r] / R;
+            assert_true((double)(c.reduce_bytes + c.all_bytes) <=
+                        1.3 * (double)c.lane_bytes * (edges + R - 1));
+        }
+}
+
 /* ---- what ranks do together ---------------------------------------------------------------------------------------- */
 
 typedef struct Talk {
@@ -400,6 +435,7 @@ int main(void)
         cmocka_unit_test(all_ranks_stop_together),
         cmocka_unit_test(one_rank_without_memory_ends_all_with_its_line),
         cmocka_unit_test(traffic_is_near_the_least),
+        cmocka_unit_test(traffic_of_many_owners_is_near_the_least),
         cmocka_unit_test(ranks_talk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* test_archive.c -- files of arrays by rows: every format gives the same numbers, and what is damaged says so. */
-#include "kit/files.h"
+#include "io/archive.h"
 #include "support/folder.h"
+#include "support/ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -287,6 +288,67 @@ static void packed_and_wide_and_turned_arrays_are_the_same(void **state)
             assert_rows(f, path_in(f, "a.npz"), name);
         }
     }
+    unlink(path_in(f, "a.npz"));
+}
+
+/* Files that ranks have each packed array of an archive in. */
+typedef struct Shared {
+    const char *path;
+    struct stat file[4][2];
+    bool read[4];
+} Shared;
+
+static void open_and_share(const RelnComm *comm, void *user)
+{
+    Shared *s = user;
+    static const char *const names[2] = {"X", "G"};
+    double out[ROWS * 6];
+    RelnCtx *ctx = NULL;
+    RelnArchive *a = NULL;
+
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_ok(ctx, reln_archive_open(ctx, s->path, &a));
+    assert_ok(ctx, reln_archive_share(a, ctx, comm));
+    s->read[comm->rank] = true;
+    for (int i = 0; i < 2; i++) {
+        const int index = reln_archive_find(a, names[i]);
+
+        assert_int_equal(fstat(a->arrays[index].spill.fd, &s->file[comm->rank][i]), 0);
+        assert_ok(ctx, reln_archive_range(a, index, 0, ROWS, out));
+        s->read[comm->rank] = s->read[comm->rank] && memcmp(out, values, sizeof values) == 0;
+    }
+    reln_archive_destroy(a);
+    assert_int_equal(reln_ctx_live_blocks(ctx), 0);
+    reln_ctx_destroy(ctx);
+}
+
+static void ranks_of_one_machine_unpack_an_array_once(void **state)
+{
+    static double turned[3][2][ROWS];
+    Entry entries[3] = {{.name = "X.npy", .deflated = true},
+                        {.name = "B.npy"},
+                        {.name = "G.npy", .deflated = true}};
+    Folder *f = *state;
+    Shared s = {.path = path_in(f, "a.npz")};
+    Bytes zip;
+
+    fill();
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < 2; j++)
+            for (int k = 0; k < 3; k++)
+                turned[k][j][i] = values[i][3 * j + k];
+    put_npy(&entries[0].content, "<f8", false, "(40, 2, 3)", values, sizeof values);
+    put_npy(&entries[1].content, "<f8", false, "(40, 2, 3)", values, sizeof values);
+    put_npy(&entries[2].content, "<f8", true, "(40, 2, 3)", turned, sizeof turned);
+    zip = zip_of(entries, 3, false);
+    write_bytes(f, "a.npz", &zip);
+    ranks_run(4, open_and_share, &s, NULL);
+    for (int r = 0; r < 4; r++) {
+        assert_true(s.read[r]);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(s.file[r][i].st_ino, s.file[0][i].st_ino);
+    }
+    assert_int_not_equal(s.file[0][0].st_ino, s.file[0][1].st_ino);
     unlink(path_in(f, "a.npz"));
 }
 
@@ -686,6 +748,7 @@ int main(void)
         cmocka_unit_test(arrays_in_memory_are_read_as_those_of_files),
         TEST(rows_are_the_same_from_every_format),
         TEST(packed_and_wide_and_turned_arrays_are_the_same),
+        TEST(ranks_of_one_machine_unpack_an_array_once),
         TEST(every_kind_of_number_becomes_doubles),
         TEST(single_numbers_and_empty_arrays_have_rows),
         TEST(rows_beyond_four_gib_are_read),

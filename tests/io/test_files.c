@@ -108,6 +108,29 @@ static void a_folder_is_locked_once(void **state)
     assert_int_equal(reln_folder_lock(f->ctx, path_in(f, "absent"), &one), RELN_ERR_IO);
 }
 
+/* A lock that the file system still holds for a process on a machine that is gone. */
+static void a_lock_of_another_machine_names_it(void **state)
+{
+    Folder *f = *state;
+    FILE *file = fopen(path_in(f, ".reln-lock"), "w");
+    RelnFolderLock *lock = NULL;
+
+    assert_non_null(file);
+    fputs("77 node-of-no-machine\n", file);
+    fflush(file);
+    assert_int_equal(flock(fileno(file), LOCK_EX), 0);
+    assert_int_equal(reln_folder_lock(f->ctx, f->directory, &lock), RELN_ERR_IO);
+    assert_null(lock);
+    assert_non_null(strstr(reln_ctx_error(f->ctx),
+                           ": process 77 on node-of-no-machine is working in this folder; if that "
+                           "machine is gone, remove .reln-lock from the folder"));
+    assert_int_equal(unlink(path_in(f, ".reln-lock")), 0); /* as the line says */
+    assert_ok(f->ctx, reln_folder_lock(f->ctx, f->directory, &lock));
+    reln_folder_unlock(lock);
+    fclose(file);
+    unlink(path_in(f, ".reln-lock"));
+}
+
 static void the_lock_of_a_killed_process_is_free(void **state)
 {
     Folder *f = *state;
@@ -243,6 +266,7 @@ int main(void)
         TEST(appending_to_a_full_disk_adds_nothing),
         TEST(folders_are_made_with_those_on_the_way),
         TEST(a_folder_is_locked_once),
+        TEST(a_lock_of_another_machine_names_it),
         TEST(the_lock_of_a_killed_process_is_free),
         TEST(only_temporaries_of_dead_processes_are_swept_out),
         TEST(a_temporary_that_is_locked_stays),

@@ -1,4 +1,5 @@
 /* Data: checked with one line, lifted once or batch by batch to the same numbers, bound without allocating. */
+#include "model/data.h"
 #include "model/world.h"
 
 #define MATRICES "{symmetry: gl:3, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
@@ -349,12 +350,12 @@ static void run_clear(Run *r)
 static void predict(Run *r, World *w, ptrdiff_t n, const ptrdiff_t *rows, uint64_t epoch,
                     double *out)
 {
-    const ptrdiff_t outputs = reln_model_outputs(w->model);
+    const RelnLayout layout = reln_data_layout(w->data);
 
     assert_ok(w->ctx, reln_data_bind(w->data, r->plan, n, rows, epoch));
     assert_ok(w->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
-    reln_model_predictions(w->model, r->plan, n, out);
-    out[n * outputs] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
+    reln_model_predictions(w->model, r->plan, &layout, n, NULL, out);
+    out[n * layout.outputs] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
 }
 
 enum { MOST = 64 };
@@ -614,6 +615,59 @@ static void random_frames_belong_to_epoch_and_row(void **state)
     }
 }
 
+/* Of four points two are drawn, all of them equally often, and others in another epoch; a file that is not learned from
+ * has its first two. */
+static void drawn_points_belong_to_epoch_and_row(void **state)
+{
+    static const ptrdiff_t rows[] = {0, 1, 2, 3, 4, 5};
+    double epochs[3][MOST], still[MOST], first[MOST];
+    int drawn[WORLD_POINTS] = {0};
+    RelnRng rng = reln_rng(8, 0);
+    World w;
+    Run r;
+
+    (void)state;
+    assert_ok(NULL,
+              world_init(&w, NULL,
+                         "{symmetry: so:3, inputs: [{name: v, as: vector, points: true, most: "
+                         "2, draw: true}], target: {name: y, as: scalar}," SMALL,
+                         SAMPLES));
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.jitter = true, .seed = 1}));
+    assert_false(reln_data_resident(w.data));
+    for (int i = 0; i < 400; i++) {
+        int count = 0;
+
+        assert_ok(w.ctx, reln_data_draw_points(w.data, 0, &rng));
+        for (int p = 0; p < WORLD_POINTS; p++) {
+            drawn[p] += w.data->raw.mask[p] != 0;
+            count += w.data->raw.mask[p] != 0;
+        }
+        assert_int_equal(count, 2);
+    }
+    for (int p = 0; p < WORLD_POINTS; p++) /* 200, with a deviation of 10 */
+        assert_true(drawn[p] > 150 && drawn[p] < 250);
+    run_init(&r, &w);
+    for (int i = 0; i < 3; i++)
+        predict(&r, &w, SAMPLES, rows, i == 2 ? 8 : 7, epochs[i]);
+    assert_memory_equal(epochs[0], epochs[1], SAMPLES * sizeof **epochs);
+    assert_memory_not_equal(epochs[0], epochs[2], SAMPLES * sizeof **epochs);
+    reln_data_destroy(w.data);
+    assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.seed = 1}));
+    predict(&r, &w, SAMPLES, rows, 7, still);
+    assert_true(reln_data_resident(w.data));
+    for (int i = 0; i < SAMPLES; i++) /* the last two become others: nobody notices */
+        for (int k = 12; k < 24; k++)
+            set_value(&w, "v", 24 * i + k, 5);
+    reln_data_destroy(w.data);
+    world_forget(&w);
+    assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.seed = 1}));
+    predict(&r, &w, SAMPLES, rows, 7, first);
+    assert_memory_equal(first, still, SAMPLES * sizeof *first);
+    run_clear(&r);
+    world_clear(&w);
+}
+
 /* The loss of a network that follows rotations does not change when input and target turn together, and only then. */
 static void random_frames_move_a_vector_as_target(void **state)
 {
@@ -754,6 +808,7 @@ int main(void)
         cmocka_unit_test(folds_divide_the_samples),
         cmocka_unit_test(constants_are_sizes_of_the_training_rows),
         cmocka_unit_test(random_frames_belong_to_epoch_and_row),
+        cmocka_unit_test(drawn_points_belong_to_epoch_and_row),
         cmocka_unit_test(random_frames_move_a_vector_as_target),
         cmocka_unit_test(padding_has_no_part_in_the_scale),
         cmocka_unit_test(constants_found_when_opening_are_the_same),

@@ -1,4 +1,4 @@
-/* Sets through sums: invariants at several scales, rows far apart and rounds of exchange against plain loops; that they
+/* Sets through sums: invariants at several scales, rows far apart, parts and rounds of exchange against plain loops; that they
  * commute with boosts; gradients against differences; f64 features in an f32 graph; what is refused. */
 #include <math.h>
 #include <stdlib.h>
@@ -154,6 +154,89 @@ static void far_rows_are_what_loops_find(void **state)
                 assert_true(got[(s * K + k) * M + m] == (sizes[s] ? want[m][k] : 0.0));
     }
     net_clear(&n);
+}
+
+/* ---- parts ---------------------------------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 3 };
+
+/* The distance of a row from part k, as reln_nn_parts() writes it; `total` NULL: where the form is definite. */
+static double from_part(const double *x, const double *y, const double *total)
+{
+    double square = 0;
+
+    for (int k = 0; k < K; k++)
+        square += (x[k] - y[k]) * (x[k] - y[k]);
+    return total ? fabs(product(x, y)) / fabs(product(y, total)) : square;
+}
+
+/* Parts of a set of n rows, from the rows y that lie far apart. */
+static void parts_of(int n, const double *x, bool definite, double y[M][K])
+{
+    double total[K] = {0}, parts[M][K], weight[M];
+
+    for (int i = 0; i < n * K; i++)
+        total[i % K] += x[i];
+    for (int round = 0; round < ROUNDS; round++) {
+        memset(parts, 0, sizeof parts);
+        memset(weight, 0, sizeof weight);
+        for (int i = 0; i < n; i++) {
+            double t[M], all = 0, sum = 0;
+
+            for (int m = 0; m < M; m++)
+                all += t[m] = from_part(x + i * K, y[m], definite ? NULL : total);
+            for (int m = 0; m < M; m++)
+                sum += t[m] = pow((all > 0 ? t[m] / all : 0) + 1e-6, -1.5);
+            for (int m = 0; m < M; m++) {
+                weight[m] += t[m] / sum;
+                for (int k = 0; k < K; k++)
+                    parts[m][k] += t[m] / sum * x[i * K + k];
+            }
+        }
+        for (int m = 0; m < M; m++)
+            for (int k = 0; k < K; k++)
+                y[m][k] = parts[m][k] / (definite && round + 1 < ROUNDS && n > 0 ? weight[m] : 1);
+    }
+}
+
+/* Under boosts, and under rotations of four dimensions. Sets of one row and of none are among the samples. */
+static void parts_are_what_loops_find(void **state)
+{
+    static const char *const groups[] = {"lorentz", "so:4"};
+
+    (void)state;
+    for (int definite = 0; definite < 2; definite++) {
+        double x[TOTAL * K];
+        const double *got, *far;
+        int first = 0;
+        Net n;
+
+        draw(x);
+        memset(&n, 0, sizeof n);
+        fixture_init(&n.f, "gl:4", groups[definite], RELN_F64);
+        n.net = (RelnNet){.graph = n.f.graph};
+        n.rows = reln_rows(n.f.graph, "points", ROWS);
+        n.x = reln_input(n.f.graph, "x", n.rows, (RelnDims){.k = K}, reln_rep_vector(n.f.group),
+                         RELN_F64);
+        reln_output(n.f.graph, "far", reln_nn_far_rows(&n.net, n.x, M));
+        reln_output(n.f.graph, "parts", reln_nn_parts(&n.net, n.x, M, ROUNDS));
+        plan(&n);
+        run(&n, x);
+        far = reln_plan_output(n.plan, "far", NULL);
+        got = reln_plan_output(n.plan, "parts", NULL);
+        for (int s = 0; s < SAMPLES; first += sizes[s++]) {
+            double y[M][K];
+
+            for (int m = 0; m < M; m++)
+                for (int k = 0; k < K; k++)
+                    y[m][k] = far[(s * K + k) * M + m];
+            parts_of(sizes[s], x + first * K, definite, y);
+            for (int m = 0; m < M; m++)
+                for (int k = 0; k < K; k++)
+                    assert_close(got[(s * K + k) * M + m], y[m][k], 1e-11);
+        }
+        net_clear(&n);
+    }
 }
 
 static void invariants_are_seen_at_all_scales(void **state)
@@ -374,6 +457,10 @@ static void what_does_not_fit_is_refused(void **state)
     assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
     net_clear(&n);
     net_init(&n, RELN_F64, false);
+    assert_null(reln_nn_parts(&n.net, n.x, 2, 0));
+    assert_int_equal(reln_graph_status(n.f.graph), RELN_ERR_ARG);
+    net_clear(&n);
+    net_init(&n, RELN_F64, false);
     in = (RelnSet){n.x, NULL, n.x, NULL};
     assert_null(
         reln_nn_exchange(&n.net, "e", &in, &(RelnExchange){.sums = 1, .width = 1, .scales = scales})
@@ -393,6 +480,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(far_rows_are_what_loops_find),
+        cmocka_unit_test(parts_are_what_loops_find),
         cmocka_unit_test(invariants_are_seen_at_all_scales),
         cmocka_unit_test(sums_add_up),
         cmocka_unit_test(rounds_commute_with_boosts),

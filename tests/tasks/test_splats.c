@@ -410,7 +410,7 @@ static void blocks_of_the_form_alone_commute_with_gl3(void **state)
         f.x = reln_input(s.graph, "x", RELN_SAMPLES, (RelnDims){.p = T, .k = 9, .c = 8},
                          reln_rep_adjoint(s.group, s.algebra), RELN_F64);
         f.s = reln_input(s.graph, "s", RELN_SAMPLES, (RelnDims){.p = T, .c = 8}, NULL, RELN_F64);
-        y = splats_reln_block(&net, &m, f, 0);
+        y = splats_reln_block(&net, &m, f, 0, NULL);
         reln_output(s.graph, "x", y.x);
         reln_output(s.graph, "s", y.s);
         if (!killing) {

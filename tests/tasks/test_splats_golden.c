@@ -265,7 +265,7 @@ static void a_block_is_the_published_one(void **state)
     open_world(&w, true);
     x = reln_input(w.s.graph, "x", RELN_SAMPLES, (RelnDims){.p = 7, .c = 12}, NULL, RELN_F64);
     r = reln_input(w.s.graph, "r", RELN_SAMPLES, (RelnDims){.p = 7, .c = 12}, NULL, RELN_F64);
-    y = splats_block(&w.net, &small, x, 0, false);
+    y = splats_block(&w.net, &small, x, 0, false, NULL);
     reln_output(w.s.graph, "y", y);
     assert_true(
         reln_grad(w.s.graph, reln_sum_all(w.s.graph, reln_mul(w.s.graph, r, y)), 1, &x, gx));

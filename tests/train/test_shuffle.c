@@ -162,6 +162,64 @@ static void nothing_is_written_for_nothing(void **state)
     assert_true(rows[0] == -7 && rows[1] == -7);
 }
 
+enum { N_BLOCKS_MOST = 3000 };
+
+static void blocks_are_a_permutation_of_any_n(void **state)
+{
+    static const ptrdiff_t counts[] = {1, 2, 7, 63, 64, 65, 1000, N_BLOCKS_MOST};
+    ptrdiff_t rows[N_BLOCKS_MOST], part[50];
+    char seen[N_BLOCKS_MOST];
+
+    (void)state;
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+        for (int block = 1; block <= 64; block += 9) {
+            const ptrdiff_t n = counts[c];
+
+            memset(seen, 0, sizeof seen);
+            reln_shuffle_blocks(3, c, n, block, 4, 0, n, rows);
+            for (ptrdiff_t i = 0; i < n; i++) {
+                assert_true(rows[i] >= 0 && rows[i] < n);
+                assert_false(seen[rows[i]]);
+                seen[rows[i]] = 1;
+            }
+            for (ptrdiff_t first = 0; first + 50 <= n;
+                 first += 37) { /* parts are those of the whole */
+                reln_shuffle_blocks(3, c, n, block, 4, first, 50, part);
+                assert_memory_equal(part, rows + first, sizeof part);
+            }
+        }
+}
+
+/* A window has rows of four blocks of ten: at most five blocks of neighbours, since one of them may lie around the end. */
+static void a_window_has_rows_of_few_blocks(void **state)
+{
+    enum { BLOCK = 10, WINDOW = 4, N = 1000, SIZE = BLOCK * WINDOW };
+    ptrdiff_t rows[N], other[N];
+    int runs = 0, in_order = 0, same = 0;
+
+    (void)state;
+    reln_shuffle_blocks(5, 1, N, BLOCK, WINDOW, 0, N, rows);
+    for (int w = 0; w < N / SIZE; w++) {
+        char seen[N + 1] = {0};
+
+        for (int i = 0; i < SIZE; i++)
+            seen[rows[w * SIZE + i]] = 1;
+        for (int i = 0, here = 0; i <= N; i++) {
+            here += seen[i] && (i == 0 || !seen[i - 1]);
+            runs = here > runs ? here : runs;
+        }
+        for (int i = 1; i < SIZE; i++)
+            in_order += rows[w * SIZE + i] == rows[w * SIZE + i - 1] + 1;
+    }
+    assert_in_range(runs, WINDOW - 1, WINDOW + 1);
+    /* of 975 pairs in a row, 1 of 40 is of neighbours by chance: 23, and 60 is more than seven deviations off */
+    assert_true(in_order < 60);
+    reln_shuffle_blocks(5, 2, N, BLOCK, WINDOW, 0, N, other);
+    for (int i = 0; i < N; i++)
+        same += rows[i] == other[i];
+    assert_true(same < 20); /* one on average */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +230,8 @@ int main(void)
         cmocka_unit_test(places_are_even),
         cmocka_unit_test(small_sets_see_every_permutation),
         cmocka_unit_test(nothing_is_written_for_nothing),
+        cmocka_unit_test(blocks_are_a_permutation_of_any_n),
+        cmocka_unit_test(a_window_has_rows_of_few_blocks),
     };
 
     return cmocka_run_group_tests_name("train/shuffle", tests, NULL, NULL);

@@ -98,14 +98,23 @@ static bool same_bits(Saved *a, Saved *b)
     return true;
 }
 
-static Saved whole_run(int threads)
+/* The job of the rig; `average` of it, for runs with averages. */
+static RelnTrainJob job_of(Rig *r, double average)
+{
+    RelnTrainJob job = rig_job(r);
+
+    job.average = average;
+    return job;
+}
+
+static Saved whole_run(int threads, double average)
 {
     RelnTrainJob job;
     Saved end;
     Rig r;
 
     rig_init(&r, threads);
-    job = rig_job(&r);
+    job = job_of(&r, average);
     rig_trainer(&r, &job);
     assert_int_equal(rig_run(&r, UINT64_MAX), RELN_TRAIN_DONE);
     end = save(r.trainer, r.f.ctx);
@@ -146,14 +155,14 @@ static void the_run_that_is_compared_is_a_rich_one(void **state)
     rig_clear(&r);
 }
 
-static Saved stopped_after(uint64_t k)
+static Saved stopped_after(uint64_t k, double average)
 {
     RelnTrainJob job;
     Saved s;
     Rig r;
 
     rig_init(&r, 2);
-    job = rig_job(&r);
+    job = job_of(&r, average);
     rig_trainer(&r, &job);
     assert_int_equal(rig_run(&r, k), k < RIG_STEPS ? RELN_TRAIN_GOING : RELN_TRAIN_DONE);
     assert_int_equal(reln_trainer_step(r.trainer), k);
@@ -163,14 +172,14 @@ static Saved stopped_after(uint64_t k)
 }
 
 /* Into a store with other weights, so that what is not restored is seen. */
-static Saved resumed(const Saved *from, int threads)
+static Saved resumed(const Saved *from, int threads, double average)
 {
     RelnTrainJob job;
     Saved end;
     Rig r;
 
     rig_init(&r, threads);
-    job = rig_job(&r);
+    job = job_of(&r, average);
     rig_trainer(&r, &job);
     for (int i = 0; i < reln_store_count(r.f.store); i++) {
         const RelnEntryInfo entry = reln_store_entry(r.f.store, i);
@@ -187,11 +196,11 @@ static Saved resumed(const Saved *from, int threads)
 
 static void a_run_stopped_after_any_step_ends_with_the_same_bits(void **state)
 {
-    Saved whole = whole_run(1);
+    Saved whole = whole_run(1, 0);
 
     (void)state;
     for (uint64_t k = 0; k <= RIG_STEPS; k++) {
-        Saved part = stopped_after(k), end = resumed(&part, 1 + (int)(k % 3));
+        Saved part = stopped_after(k, 0), end = resumed(&part, 1 + (int)(k % 3), 0);
 
         if (!same_bits(&whole, &end))
             fail_msg("stopped after step %d it ends differently", (int)k);
@@ -205,7 +214,7 @@ static void a_run_stopped_after_any_step_ends_with_the_same_bits(void **state)
 static void a_state_that_is_not_whole_is_seen_at_the_end(void **state)
 {
     static const char *const names[] = {"one.W", "out.W.m", "out.b.v", "one.square", "best/one.W"};
-    Saved whole = whole_run(1), part = stopped_after(26);
+    Saved whole = whole_run(1, 0), part = stopped_after(26, 0);
 
     (void)state;
     for (int i = 0; i < 5; i++) {
@@ -213,7 +222,7 @@ static void a_state_that_is_not_whole_is_seen_at_the_end(void **state)
         Saved end;
 
         *value = old + 0.5;
-        end = resumed(&part, 1);
+        end = resumed(&part, 1, 0);
         *value = old;
         if (same_bits(&whole, &end))
             fail_msg("%s makes no difference", names[i]);
@@ -223,14 +232,82 @@ static void a_state_that_is_not_whole_is_seen_at_the_end(void **state)
     drop(&whole);
 }
 
+/* Stopped at an evaluation and between two, with other numbers of threads. */
+static void averages_are_part_of_the_state(void **state)
+{
+    static const uint64_t steps[] = {0, 1, 26, 27, RIG_STEPS};
+    Saved whole = whole_run(1, 0.9), part;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        Saved end;
+
+        part = stopped_after(steps[i], 0.9);
+        end = resumed(&part, 1 + i % 3, 0.9);
+        assert_true(same_bits(&whole, &end));
+        drop(&part);
+        drop(&end);
+    }
+    part = stopped_after(26, 0.9);
+    *(double *)find(&part, "average/one.W")->values += 0.5;
+    Saved other = resumed(&part, 1, 0.9);
+    assert_false(same_bits(&whole, &other));
+    drop(&other);
+    drop(&part);
+    drop(&whole);
+}
+
+/* a' = d a + (1 - d) w, d = min(average, n / (n + 10)): computed beside the run, from the weights after every step. The best weights are averages, of the step of the best row. */
+static void averages_follow_their_formula_and_are_what_is_judged(void **state)
+{
+    double mine[16], best[16] = {0};
+    Saved end;
+    const RelnTrainRow *rows;
+    RelnEntryInfo entry;
+    RelnTrainJob job;
+    int n_best = 0;
+    Rig r;
+
+    (void)state;
+    rig_init(&r, 1);
+    job = job_of(&r, 0.7);
+    job.schedule.n_pieces = 1; /* no plateau: the rate does not depend on evaluations */
+    job.schedule.piece[0].steps = 0;
+    rig_trainer(&r, &job);
+    assert_true(reln_store_find(r.f.store, "one.W", &entry) && entry.count == 16);
+    memcpy(mine, entry.values, sizeof mine);
+    for (int step = 1; step <= RIG_STEPS; step++) {
+        const double d = fmin(0.7, step / (step + 10.0));
+        int n;
+
+        (void)rig_run(&r, 1);
+        for (int i = 0; i < 16; i++)
+            mine[i] = d * mine[i] + (1 - d) * ((double *)entry.values)[i];
+        n = reln_trainer_rows(r.trainer, &rows);
+        if (n > 0 && rows[n - 1].step == (uint64_t)step && rows[n - 1].best) {
+            memcpy(best, mine, sizeof best);
+            n_best++;
+        }
+    }
+    assert_true(n_best > 1);
+    end = save(r.trainer, r.f.ctx);
+    for (int i = 0; i < 16; i++) {
+        assert_true(fabs(((double *)find(&end, "average/one.W")->values)[i] - mine[i]) <= 1e-13);
+        assert_true(fabs(((double *)find(&end, "best/one.W")->values)[i] - best[i]) <= 1e-13);
+        assert_true(fabs(((double *)find(&end, "one.W")->values)[i] - mine[i]) > 1e-6);
+    }
+    drop(&end);
+    rig_clear(&r);
+}
+
 static void threads_change_no_bit(void **state)
 {
     static const int threads[] = {2, 3, 7};
-    Saved one = whole_run(1);
+    Saved one = whole_run(1, 0);
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        Saved more = whole_run(threads[i]);
+        Saved more = whole_run(threads[i], 0);
 
         assert_true(same_bits(&one, &more));
         drop(&more);
@@ -240,7 +317,7 @@ static void threads_change_no_bit(void **state)
 
 static void asked_to_stop_it_stops_and_goes_on(void **state)
 {
-    Saved whole = whole_run(1), end;
+    Saved whole = whole_run(1, 0), end;
     RelnTrainJob job;
     Rig r;
 
@@ -286,7 +363,7 @@ static RelnStatus keep(void *self, RelnTrainer *trainer)
 /* A batch is 10 shards of 2 samples, so a step looks about 11 times for each phase: most wishes come within a step. */
 static void asked_within_a_step_it_stops_as_if_the_step_had_not_begun(void **state)
 {
-    Saved whole = whole_run(1);
+    Saved whole = whole_run(1, 0);
 
     (void)state;
     for (int looks = 1; looks < 200; looks += 7) {
@@ -335,7 +412,7 @@ static RelnStatus stopped_evaluation(void *self, uint64_t step, RelnEvaluation *
 static void an_evaluation_that_was_stopped_is_made_up_for(void **state)
 {
     static const uint64_t steps[] = {9, RIG_STEPS};
-    Saved whole = whole_run(1), end;
+    Saved whole = whole_run(1, 0), end;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -741,7 +818,7 @@ static RelnStatus no_score(void *self, uint64_t step, RelnEvaluation *out)
 
 static void after_a_failure_it_goes_on_where_it_was(void **state)
 {
-    Saved whole = whole_run(1), end;
+    Saved whole = whole_run(1, 0), end;
     RelnTrainEnd why;
     RelnTrainJob job;
     Rig r;
@@ -779,7 +856,7 @@ static void refuse(Rig *r, const Saved *from, RelnStatus status, const char *mes
 
 static void a_state_that_does_not_fit_changes_nothing(void **state)
 {
-    Saved part = stopped_after(20);
+    Saved part = stopped_after(20, 0);
     RelnArray *w = find(&part, "best/out.W"), *rows = find(&part, "trainer/rows");
     int64_t *counters = find(&part, "trainer/counters")->values;
     double *row = rows->values;
@@ -844,6 +921,9 @@ static void a_bad_job_is_refused(void **state)
     job.evaluate_every = 0;
     assert_int_equal(reln_trainer_create(r.f.ctx, &job, &r.trainer), RELN_ERR_ARG);
     assert_non_null(strstr(reln_ctx_error(r.f.ctx), "a plateau cannot be seen"));
+    job = job_of(&r, 1);
+    assert_int_equal(reln_trainer_create(r.f.ctx, &job, &r.trainer), RELN_ERR_ARG);
+    assert_string_equal(reln_ctx_error(r.f.ctx), "train: average is 1; wanted 0 to below 1");
     job = rig_job(&r);
     job.load = NULL;
     assert_int_equal(reln_trainer_create(r.f.ctx, &job, &r.trainer), RELN_ERR_ARG);
@@ -934,6 +1014,8 @@ int main(void)
         cmocka_unit_test(the_run_that_is_compared_is_a_rich_one),
         cmocka_unit_test(a_run_stopped_after_any_step_ends_with_the_same_bits),
         cmocka_unit_test(a_state_that_is_not_whole_is_seen_at_the_end),
+        cmocka_unit_test(averages_are_part_of_the_state),
+        cmocka_unit_test(averages_follow_their_formula_and_are_what_is_judged),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(asked_to_stop_it_stops_and_goes_on),
         cmocka_unit_test(asked_within_a_step_it_stops_as_if_the_step_had_not_begun),

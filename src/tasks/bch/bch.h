@@ -10,7 +10,7 @@ enum { BCH_K = 3, BCH_MATRIX = 9 };
 
 /* log(exp(a) exp(b)), of length at most pi, for vectors of so(3). */
 void bch_exact(const double *a, const double *b, double *out);
-/* The Baker-Campbell-Hausdorff series up to commutators of `order` letters, 1 to 3. */
+/* Computes the Baker-Campbell-Hausdorff series up to commutators of `order` letters, 1 to 3. */
 void bch_series(int order, const double *a, const double *b, double *out);
 /* exp of a vector, row by row. */
 void bch_rotation(const double *v, double *r);
@@ -18,9 +18,10 @@ void bch_rotation(const double *v, double *r);
 double bch_angle(const double *r, const double *s);
 double bch_distance(const double *r, const double *s);
 
-/* Direction uniform in [0,1]^3 and made a unit vector, angle uniform in (0, pi - 1e-6): as the published data. */
+/* Draws a direction uniform in [0,1]^3, scaled to a unit vector, and an angle uniform in (0, pi - 1e-6), like
+ * the published data. */
 void bch_draw(RelnRng *rng, double *v);
-/* A rotation from Haar's measure. */
+/* Draws a uniformly distributed (Haar) rotation. */
 void bch_frame(RelnRng *rng, double *r);
 void bch_turn(const double *r, const double *v, double *out); /* out = R v */
 
@@ -45,13 +46,13 @@ typedef struct BchModel {
     char pad[7];
 } BchModel;
 
-/* The model and the sizes that a network is built for. */
+/* A BchNetwork holds the model and the sizes that a network is built for. */
 typedef struct BchNetwork {
     const BchModel *model;
     int width;
 } BchNetwork;
 
-/* From "x" (3, 2) to a rotation, the exp of the guess, a matrix (9). */
+/* Maps "x" (3, 2) to a rotation, the exp of the guess, a matrix (9). */
 RelnNode *bch_network(const RelnNet *net, const void *network);
 
 #endif

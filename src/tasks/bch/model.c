@@ -18,7 +18,7 @@ static RelnNode *layers(const RelnNet *net, const BchNetwork *of, RelnNode *x)
     return reln_nn_linear(net, "out", x, 1);
 }
 
-/* Use the dot product and no bracket: every feature stays in the plane of a and b. */
+/* Uses the dot product and no bracket: every feature stays in the plane of a and b. */
 static RelnNode *vectors(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
     const RelnNet plain = {.graph = net->graph, .train = net->train};
@@ -47,9 +47,9 @@ static RelnNode *rotation(const RelnNet *net, RelnNode *w, RelnNode *v)
     return reln_add(g, identity, reln_mul(g, twice, V));
 }
 
-/* Every equivariant function of two vectors is c_1 a + c_2 b + c_3 a x b, c of a.a, a.b, b.b (where a x b is not 0). Of
- * the logarithm these coefficients are singular at a full turn; those of the product's quaternion are entire
- * functions. */
+/* Every equivariant function of two vectors is c_1 a + c_2 b + c_3 a x b, with c functions of a.a, a.b, b.b
+ * (where a x b is not 0). For the logarithm these coefficients are singular at a full turn; for the
+ * quaternion of the product they are entire functions. */
 static RelnNode *coefficients(const RelnNet *net, const BchNetwork *of, RelnNode *x)
 {
     RelnGraph *g = net->graph;

@@ -82,7 +82,7 @@ double bch_distance(const double *r, const double *s)
     return sqrt(sum);
 }
 
-/* |R - S|^2 = 8 sin^2(t/2): good for small angles, where the trace is not */
+/* |R - S|^2 = 8 sin^2(t/2): accurate for small angles, where the trace is not */
 double bch_angle(const double *r, const double *s)
 {
     return 2 * asin(fmin(1, bch_distance(r, s) / sqrt(8)));
@@ -100,7 +100,7 @@ void bch_draw(RelnRng *rng, double *v)
         v[i] *= length > 0 ? angle / length : 0;
 }
 
-/* Four normal numbers are a quaternion of any direction; 2 atan2 of it, its vector. */
+/* Four normal numbers are a quaternion of uniform direction; 2 atan2 of it gives its vector. */
 void bch_frame(RelnRng *rng, double *r)
 {
     double q[4], v[3], length;

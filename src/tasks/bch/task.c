@@ -1,4 +1,5 @@
-/* task.c -- the table of the Baker-Campbell-Hausdorff formula on so(3): series, networks, how they are judged. */
+/* task.c -- the table of the Baker-Campbell-Hausdorff formula on so(3): series, networks, and their
+ * evaluation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,7 @@ static void turn_pair(const double *r, const double *x, double *out)
     }
 }
 
-/* R M R^T: R on every column, then on every row */
+/* R M R^T: applies R to every column, then to every row */
 static void turn_matrix(const double *r, const double *m, double *out)
 {
     double column[3], half[9];
@@ -177,7 +178,7 @@ static void expand_series(const void *model, ptrdiff_t n, const double *x, doubl
     }
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {
@@ -240,7 +241,8 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     return RELN_OK;
 }
 
-/* One root over the whole batch, as published: |exp(a) exp(b) exp(-guess) - 1| = |exp(a) exp(b) - exp(guess)|. */
+/* Uses one root over the whole batch, as published: |exp(a) exp(b) exp(-guess) - 1| = |exp(a) exp(b) -
+ * exp(guess)|. */
 static RelnStatus run(TaskRun *run, const void *data)
 {
     const Scale *scale = task_scale(run->env);

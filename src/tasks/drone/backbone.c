@@ -1,6 +1,6 @@
 /* backbone.c -- the published networks on windows: residual blocks of vectors or matrices, and TLIO's ResNet.
  *
- * Layers, their order and what they share are those of the published code: a block uses one ReLU twice, the second norm of a
+ * Layers, their order and shared parameters follow the published code: a block uses one ReLU twice, the second norm of a
  * block starts with gain 0, and the head uses one ReLU twice. Differences from it are fields of DroneRow.
  */
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { NAME = 64 };
 
-/* A part of the network and what its names begin with. */
+/* A Part is a part of the network, with the prefix of its names. */
 typedef struct Part {
     const RelnNet *net;
     const DroneRow *row;
@@ -27,7 +27,7 @@ static const char *named(char name[NAME], const Part *p, const char *part)
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* (trace, skew, symmetric and traceless): the parts of a matrix that no rotation mixes. */
+/* The parts of a matrix that no rotation mixes: trace, skew, and symmetric traceless part. */
 static RelnNode *part_of(const RelnNet *net, RelnNode *x, int which)
 {
     RelnGraph *g = net->graph;
@@ -51,7 +51,7 @@ static RelnNode *plain_conv(const RelnNet *net, const char *name, RelnNode *x, i
                                     .padding = causal ? RELN_PAD_CAUSAL : RELN_PAD_EACH});
 }
 
-/* A convolution, with weights for each of the three parts of matrices where they are not tied. */
+/* A convolution; for matrices, with separate weights for the three parts unless they are tied. */
 static RelnNode *conv(const Part *p, const char *part, RelnNode *x, int channels, int width,
                       int stride)
 {
@@ -78,7 +78,7 @@ static RelnNode *norm(const Part *p, const char *part, RelnNode *x)
     return drone_length_norm(p->net, named(name, p, part), x, !p->matrices);
 }
 
-/* Slopes of the published code: 0 in Vector Neurons, 0.1 in Lie networks. */
+/* The slopes are those of the published code: 0 in Vector Neurons, 0.1 in Lie networks. */
 static RelnNode *relu(const Part *p, RelnNode *x)
 {
     char name[NAME];
@@ -88,6 +88,8 @@ static RelnNode *relu(const Part *p, RelnNode *x)
         return drone_vector_relu(p->net, name, x, 0);
     if (!p->matrices)
         return drone_vector_relu(p->net, name, x, 0.1);
+    if (p->row->bounded)
+        return reln_nn_rms(p->net, name, x, NULL);
     return reln_nn_relu(p->net, name, x, &(RelnRelu){.leak = 0.1});
 }
 
@@ -128,8 +130,8 @@ static RelnNode *group(const Part *p, const char *name, RelnNode *x, int channel
     return block(p, second, block(p, first, x, channels, stride), channels, 1);
 }
 
-/* A bias for each coordinate of each channel, as the published head with covariances has it. Those are no invariants: the
- * builder refuses them in a group, so the row is built without one. */
+/* A bias for each coordinate of each channel, as in the published head with covariances. It is not invariant:
+ * the builder refuses it for a group, so the row is built without one. */
 static RelnNode *biased(const Part *p, const char *part, RelnNode *x)
 {
     char name[NAME];
@@ -142,7 +144,7 @@ static RelnNode *biased(const Part *p, const char *part, RelnNode *x)
                                (RelnInit){RELN_INIT_UNIFORM, 0.05}));
 }
 
-/* All samples and channels to new channels: a convolution as wide as the axis. */
+/* Maps all samples and channels to new channels: a convolution as wide as the axis. */
 static RelnNode *flat(const Part *p, const char *part, RelnNode *x, int channels)
 {
     char name[NAME];
@@ -151,7 +153,8 @@ static RelnNode *flat(const Part *p, const char *part, RelnNode *x, int channels
                         &(RelnConv){.channels = channels, .width = x ? reln_node_dims(x).p : 1});
 }
 
-/* The last layer, from 0 where the network corrects the integral: it begins as integration. */
+/* The last layer; it starts from 0 if the network corrects the integral, so that the network starts as
+ * integration. */
 static RelnNode *last_layer(const Part *p, RelnNode *x)
 {
     char name[NAME];
@@ -206,7 +209,7 @@ static RelnNode *first_features(const RelnNet *net, const DroneModel *model)
     return reln_concat(net->graph, 2, x, RELN_C);
 }
 
-/* A factor between 0 and 1 by the mean variances of the window. */
+/* A factor between 0 and 1, computed from the mean variances of the window. */
 static RelnNode *shrunk(const RelnNet *net, RelnNode *y, int width)
 {
     RelnGraph *g = net->graph;
@@ -329,7 +332,7 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model)
     return reln_reshape(g, x[0], (RelnDims){.k = 3});
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all networks ------------------------------------------------------------------------------------------------- */
 
 bool drone_learns(const DroneRow *row)
 {
@@ -352,11 +355,11 @@ static void multiply(const RelnEntryInfo *e, double factor)
             ((float *)e->values)[i] *= (float)factor;
 }
 
-/* A ReLU of matrices adds b d, d = x U, which is cubic in x and quadratic in U: with U as it is drawn, a feature of size 1
- * becomes one of about 6, and a chain of ten of them is not finite until the norms have seen a hundred batches. */
+/* A ReLU of matrices adds b d, d = x U, which is cubic in x and quadratic in U. With undamped U, a feature of
+ * size 1 grows to about 6, and a chain of ten overflows until the norms have seen a hundred batches. */
 #define DAMPED 0.25
 
-/* The second norm of a block begins with gain 0, so that the block begins as its skip. */
+/* The second norm of a block starts with gain 0, so that the block starts as its skip connection. */
 static void begin_blocks(RelnStore *store)
 {
     for (int i = 0; i < reln_store_count(store); i++) {

@@ -1,4 +1,4 @@
-/* body.c -- the quadrotor as a rigid body with four rotors that follow their commands late. */
+/* body.c -- the quadrotor as a rigid body with four rotors that follow their commands with a delay. */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ void quad_forces(const double *f, double *force, double *torque)
     }
 }
 
-/* Torques come first: the force is what they leave room for. */
+/* Torques have priority: the force is limited to what they leave. */
 void quad_thrusts(double force, const double *torque, double *f)
 {
     double least = 0, most = 0, base;
@@ -58,7 +58,7 @@ void quad_attitude(const double *s, double *r)
     r[8] = 1 - 2 * (x * x + y * y);
 }
 
-/* Sum of the rotors' angular velocities, rad/s. */
+/* Returns the sum of the rotors' angular velocities, rad/s. */
 static double rotor_speeds(const double *f)
 {
     double sum = 0;
@@ -68,7 +68,8 @@ static double rotor_speeds(const double *f)
     return sum;
 }
 
-/* m vdot = R (thrust e3 - drag) - m g e3, the drag along the body's axes by the velocity along them. */
+/* m vdot = R (thrust e3 - drag) - m g e3; the drag along each axis of the body is proportional to the
+ * velocity along it. */
 static void accelerate(const double *r, const double *v, double force, double speeds, double *dv)
 {
     double body[3];
@@ -150,8 +151,8 @@ static double normalise(double *a)
     return length;
 }
 
-/* The wanted attitude: z along the force, and the body's own x as far as that lets it stay. Which way the body looks is left
- * free, since a fixed heading has no answer where the force is along it. */
+/* Computes the wanted attitude: z along the force, and x as near as possible to the body's current x. The
+ * heading is left free, since a fixed heading is impossible where the force points along it. */
 static void wanted_attitude(const double *z, const double *r, double *d)
 {
     const double own[3] = {r[0], r[3], r[6]}, side[3] = {r[1], r[4], r[7]};
@@ -185,9 +186,9 @@ static void attitude_error(const double *d, const double *r, double *e)
 }
 
 #define LEAST_FALL                                                                                 \
-    (-0.7 * QUAD_GRAVITY) /* a wanted acceleration further down would turn the body over */
+    (-0.7 * QUAD_GRAVITY) /* a larger wanted acceleration downwards would turn the body over */
 #define LEAST_LIFT (0.2 * QUAD_MASS * QUAD_GRAVITY) /* upwards, for the same reason */
-#define FAR 2.0                                     /* m: an error beyond it counts as this */
+#define FAR 2.0                                     /* m: a larger position error counts as this */
 
 void quad_control(const QuadGoal *goal, const double *s, double *command)
 {

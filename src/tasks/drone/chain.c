@@ -1,10 +1,10 @@
 /* chain.c -- Tensor Field Networks and SE(3)-Transformers on a chain of samples, in Cartesian form.
  *
- * Features are scalars, vectors and symmetric traceless matrices: types 0, 1 and 2 of SO(3), without spherical harmonics. Samples
- * are nodes, edges lead to the neighbours, and the direction of an edge is that of the noisy velocity between its ends, since an
- * offset in time has none. A kernel multiplies the filter Y^J of that direction, J = 0, 1, 2, with the neighbour's features on 15
- * paths, each scaled so that features of variance one make features of variance one, and mixes channels by weights that a radial
- * network makes of the speed. Pairs of samples are averaged before every layer, as in the other networks.
+ * Features are scalars, vectors and symmetric traceless matrices: types 0, 1 and 2 of SO(3), without spherical harmonics.
+ * Samples are nodes, edges lead to their neighbours in time. The direction of an edge is that of the noisy velocity between its
+ * ends, since an offset in time has no direction. A kernel multiplies the filter Y^J of that direction, J = 0, 1, 2, with the
+ * neighbour's features on 15 paths, each scaled to keep variance one, and mixes channels by weights that a radial network
+ * computes from the speed. Pairs of samples are averaged before every layer, as in the other networks.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum {
     RADIAL = 32
 };
 
-/* Features by type. */
+/* A Typed holds features by type. */
 typedef struct Typed {
     RelnNode *x[TYPES];
 } Typed;
@@ -56,7 +56,7 @@ static RelnNode *traceless(const RelnNet *net, RelnNode *x)
     return reln_sub(g, s, reln_center_part(g, net->algebra, s));
 }
 
-/* The product of two types into a third, channel by channel, with its factor. */
+/* Computes the product of two types into a third, for each channel, with its factor. */
 RelnNode *drone_product(const RelnNet *net, RelnNode *a, int type_a, RelnNode *b, int type_b,
                         int to, double scale)
 {
@@ -95,7 +95,7 @@ static RelnNode *shifted(RelnGraph *g, RelnNode *x, int offset)
                       : reln_pad(g, reln_slice(g, x, RELN_P, 0, n), RELN_P, -offset, 0);
 }
 
-/* x of the neighbours, edges on axis Q. */
+/* Returns x of the neighbours, with edges on axis Q. */
 static RelnNode *of_neighbours(const Chain *c, RelnNode *x)
 {
     RelnNode *part[MOST_EDGES];
@@ -107,10 +107,10 @@ static RelnNode *of_neighbours(const Chain *c, RelnNode *x)
 
 typedef struct Edges {
     RelnNode *filter[TYPES]; /* (P, E, K, 1) */
-    RelnNode *radial;        /* (P, E, 1, 1 + E): speed, and which edge it is */
+    RelnNode *radial;        /* (P, E, 1, 1 + E): speed, and one-hot index of the edge */
 } Edges;
 
-#define SLOW 1e-3 /* of velocities in the network's units: below it an edge has no direction */
+#define SLOW 1e-3 /* in the network's units of velocity: a slower edge has no direction */
 
 static Edges edges_of(const Chain *c, RelnNode *v)
 {
@@ -141,7 +141,8 @@ static Edges edges_of(const Chain *c, RelnNode *v)
     return e;
 }
 
-/* Messages of a kernel to `channels` channels of every type: sum over paths of the product, mixed by radial weights. */
+/* Computes the messages of a kernel to `channels` channels of every type: the sum over paths of the products,
+ * mixed by radial weights. */
 static Typed kernel(const Chain *c, const char *name, const Edges *e, const Typed *near,
                     int channels)
 {
@@ -192,7 +193,8 @@ static RelnNode *gated(const RelnNet *net, const char *name, RelnNode *x, int ty
     return reln_mul(g, x, reln_div(g, reln_relu(g, reln_add(g, n, b)), n));
 }
 
-/* Softmax over the edges of the products of queries and keys, for each head; edges that lead outside get none. */
+/* Softmax over the edges of the products of queries and keys, for each head; edges that lead outside have
+ * weight 0. */
 static RelnNode *attention(const Chain *c, const char *name, const Typed *own, const Typed *keys,
                            int heads)
 {
@@ -226,7 +228,7 @@ static RelnNode *attention(const Chain *c, const char *name, const Typed *own, c
     return reln_softmax(g, score, RELN_Q); /* (P, E, heads) */
 }
 
-/* Weights of heads to weights of channels. */
+/* Repeats weights of heads for the channels of each head. */
 static RelnNode *for_channels(RelnGraph *g, RelnNode *a, int channels)
 {
     const RelnDims d = reln_node_dims(a);
@@ -291,7 +293,7 @@ static RelnNode *trace_of(const RelnNet *net, RelnNode *m)
     return reln_linear_map(net->graph, m, trace, reln_rep_trivial(reln_graph_group(net->graph), 1));
 }
 
-/* Offsets to neighbours: 1, and with a reach 2, 4, ... up to it, on either side. */
+/* Sets the offsets to neighbours: 1, and with a reach 2, 4, ... up to it, on either side. */
 static void set_edges(Chain *c)
 {
     for (int o = 1; o <= (c->row->reach > 1 ? c->row->reach : 1) && c->edges + 2 <= MOST_EDGES;

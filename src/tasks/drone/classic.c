@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDE_SPEED (100.0 * 100.0) /* variances of what is not known yet, m^2/s^2 and m^2/s^4 */
+#define WIDE_SPEED (100.0 * 100.0) /* variances of unknown starting values, m^2/s^2 and m^2/s^4 */
 #define WIDE_ACCELERATION (30.0 * 30.0)
 
 bool drone_track_init(DroneTrack *t, int n, double step)
@@ -40,7 +40,7 @@ static void times(const double *a, const double *v, double *out)
     drone_turn_vector(a, v, out);
 }
 
-/* ---- what sensors saw -------------------------------------------------------------------------------------------- */
+/* ---- measurements ------------------------------------------------------------------------------------------------- */
 
 /* v = (sum r_i^-1)^-1 sum r_i^-1 v_i */
 static void fuse(int n_sensors, const DroneSeen *seen, ptrdiff_t i, double *v, double *r)
@@ -103,7 +103,7 @@ enum { MOST = 9 };
 typedef struct Filter {
     int parts, size;
     double step;
-    double q[3][3]; /* covariance that a step of jerk adds, between parts */
+    double q[3][3]; /* covariance between parts that one step of jerk adds */
     double x[MOST], p[MOST * MOST];
 } Filter;
 
@@ -163,11 +163,11 @@ static void predict(Filter *f)
                 f->p[(3 * i + k) * f->size + 3 * j + k] += f->q[i][j];
 }
 
-/* What an update leaves behind for the smoother. */
+/* An Update holds the values of an update that the smoother needs. */
 typedef struct Update {
     double gain[MOST * 3]; /* (size, 3) */
     double weight[9];      /* (P_vv + r)^-1 */
-    double off[3];         /* measured less predicted */
+    double off[3];         /* measured minus predicted */
 } Update;
 
 static void update(Filter *f, const double *v, const double *r, Update *u)

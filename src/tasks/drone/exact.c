@@ -1,4 +1,4 @@
-/* exact.c -- the body's motion to rounding, by CVODE of SUNDIALS; none where there is no SUNDIALS. */
+/* exact.c -- the body's motion to rounding accuracy, by CVODE of SUNDIALS; not available without SUNDIALS. */
 #include "tasks/drone/flight.h"
 
 #ifdef RELN_HAVE_SUNDIALS
@@ -15,7 +15,7 @@ static int right_hand_side(realtype t, N_Vector s, N_Vector ds, void *command)
     return 0;
 }
 
-/* The right-hand side jumps from one command to the next, so the solver starts anew with each. */
+/* The right-hand side jumps from one command to the next, so the solver restarts at each command. */
 static bool move_all(void *memory, N_Vector state, int n, const double *commands, double step)
 {
     double command[QUAD_ROTORS];

@@ -1,12 +1,12 @@
-/* flight.h -- flights of a small quadrotor: the path it shall follow, the body, the controller, and what is recorded.
+/* flight.h -- flights of a small quadrotor: the planned path, the body, the controller, and the record.
  *
  *     DroneFlight flight;
  *     if (!drone_fly(&drone_usual, seed, &flight)) ...   // memory is out
  *     flight.p[3 * i], flight.v[3 * i], flight.q[4 * i]  // at i * flight.step seconds
  *     drone_flight_clear(&flight);
  *
- * A flight is a function of (plan, seed). All integration is by fixed steps, without a library, so the same program gives
- * the same bits.
+ * A flight is a function of (plan, seed). All integration uses fixed steps and no library, so the same program gives the same
+ * bits.
  */
 #ifndef TASKS_DRONE_FLIGHT_H
 #define TASKS_DRONE_FLIGHT_H
@@ -26,61 +26,64 @@ enum {
     QUAD_ROTORS = 4
 };
 
-/* A Crazyflie 2.x as gym-pybullet-drones has it, in SI units. */
+/* A Crazyflie 2.x as in gym-pybullet-drones, in SI units. */
 #define QUAD_MASS 0.027
 #define QUAD_GRAVITY 9.8
-#define QUAD_ARM 0.028           /* of a rotor along x and along y */
-#define QUAD_MOST_THRUST 0.14882 /* of a rotor, 2.25 times the weight for all four */
-#define QUAD_YAW 0.025126582     /* torque about z by thrust, m */
-#define QUAD_LAG 0.03            /* of thrust behind its command, s */
+#define QUAD_ARM 0.028           /* distance of a rotor along x and along y */
+#define QUAD_MOST_THRUST 0.14882 /* of a rotor; four give 2.25 times the weight */
+#define QUAD_YAW 0.025126582     /* torque about z per thrust, m */
+#define QUAD_LAG 0.03            /* delay of thrust behind its command, s */
 extern const double quad_inertia[3];
 extern const double
-    quad_drag[3]; /* force along the body's axes by speed and the sum of rotor speeds */
+    quad_drag[3]; /* force along the body's axes per speed and sum of rotor speeds */
 
 /* ds/dt of the state for commanded thrusts. */
 void quad_field(const double *command, const double *s, double *ds);
-/* One step of Runge and Kutta's fourth order; the quaternion has length 1 afterwards. */
+/* Takes one step of the fourth-order Runge-Kutta method; the quaternion is normalised afterwards. */
 void quad_step(const double *command, double step, double *s);
 /* Rotation matrix of the state's quaternion, row by row. */
 void quad_attitude(const double *s, double *r);
-/* Force along the body's z and torques that thrusts make, and the thrusts for wanted ones, each within its limits. */
+/* Computes the force along the body's z and the torques from thrusts, and the thrusts for wanted ones, each
+ * within its limits. */
 void quad_forces(const double *thrusts, double *force, double *torque);
 void quad_thrusts(double force, const double *torque, double *thrusts);
 
-/* Where the body shall be. */
+/* A QuadGoal is the wanted state of the body. */
 typedef struct QuadGoal {
     double p[3], v[3], a[3];
 } QuadGoal;
 /* Thrusts by the geometric controller of Lee, Leok and McClamroch. */
 void quad_control(const QuadGoal *goal, const double *s, double *command);
 
-/* The motion from s under n commands, each held for `step`, by CVODE of SUNDIALS; false where there is none. */
+/* Computes the motion from s under n commands, each held for `step`, by CVODE of SUNDIALS; returns false
+ * without SUNDIALS. */
 bool quad_move(int n, const double *commands, double step, double *s);
 
 /* ---- flights ----------------------------------------------------------------------------------------------------- */
 
 typedef struct DronePlan {
-    double speed;     /* the most, m/s */
+    double speed;     /* largest speed, m/s */
     double agility;   /* share of the sideways acceleration that thrust allows */
-    double box[3];    /* of the waypoints, m */
-    double rate;      /* of the record, Hz; divides 400 */
-    double seconds;   /* the most, 0: to the end of the path */
+    double box[3];    /* extent of the waypoints, m */
+    double rate;      /* rate of the record, Hz; divides 400 */
+    double seconds;   /* longest duration, 0: to the end of the path */
     double skipped;   /* seconds of take-off before the record begins; 0: from rest */
-    int waypoints[2]; /* fewest and most */
+    int waypoints[2]; /* smallest and largest number */
 } DronePlan;
 extern const DronePlan drone_usual;
 
 typedef struct DroneFlight {
     int n;
     double step;       /* s */
+    double start;      /* time of the first sample, by the clock of its file; 0 in simulation */
     double *p, *v, *q; /* (n, 3), (n, 3), (n, 4): quaternions w x y z */
-    double tracking;   /* root mean square distance from the path's point */
+    double tracking;   /* root mean square distance from the planned point */
     double saturated;  /* share of time with a thrust at its limit */
-    double length;     /* of the path flown */
+    double length;     /* length of the flown path */
     bool spiral;
 } DroneFlight;
 
-/* False when memory is out. Clear it. */
+/* Returns false when memory is out. The caller clears *out. */
 bool drone_fly(const DronePlan *plan, uint64_t seed, DroneFlight *out);
 bool drone_flight_init(DroneFlight *f, int n, double step); /* zeros */
 void drone_flight_clear(DroneFlight *flight);
@@ -94,7 +97,7 @@ typedef struct DronePath {
 } DronePath;
 bool drone_path_init(const DronePlan *plan, uint64_t seed, DronePath *out);
 void drone_path_clear(DronePath *path);
-/* The goal at the i-th set-point, every 1/80 s. */
+/* Returns the goal at the i-th set-point, every 1/80 s. */
 QuadGoal drone_path_goal(const DronePath *path, int i);
 
 #endif

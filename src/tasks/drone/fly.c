@@ -1,11 +1,11 @@
-/* fly.c -- a flight: the controller leads the body along its path, and a record is kept. */
+/* fly.c -- a flight: the controller leads the body along its path, and the motion is recorded. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tasks/drone/flight.h"
 
-enum { SUBSTEPS = 2 }; /* of the body for each command, 800 Hz */
+enum { SUBSTEPS = 2 }; /* steps of the body for each command, 800 Hz */
 
 bool drone_flight_init(DroneFlight *f, int n, double step)
 {
@@ -37,7 +37,7 @@ static void record(DroneFlight *f, int i, const double *s)
                           pow(s[2] - f->p[3 * i - 1], 2));
 }
 
-/* The body hovers where the path begins. */
+/* Lets the body hover at the beginning of the path. */
 static void hover(const DronePath *path, double *s)
 {
     memset(s, 0, QUAD_STATE * sizeof *s);
@@ -47,7 +47,7 @@ static void hover(const DronePath *path, double *s)
         s[QUAD_F + i] = QUAD_MASS * QUAD_GRAVITY / QUAD_ROTORS;
 }
 
-/* The goal between set-points goes on with the acceleration of the last one. */
+/* Extrapolates the goal between set-points with the acceleration of the last one. */
 static QuadGoal goal_at(const DronePath *path, int tick)
 {
     const int each = DRONE_GOAL_RATE / DRONE_SET_RATE;

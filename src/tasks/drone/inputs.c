@@ -1,11 +1,12 @@
-/* inputs.c -- windows of what sensors saw, as the networks take them. */
+/* inputs.c -- makes the inputs of networks from windows of measurements. */
 #include <math.h>
 #include <string.h>
 
 #include "tasks/drone/classic.h"
 #include "tasks/drone/nets.h"
 
-/* Sizes c of (1 + C / c)^-1, m^2/s^2: about the smallest error there is, the largest, and between. */
+/* Sizes c of (1 + C / c)^-1, m^2/s^2: about the smallest variance of an error, the largest, and one
+ * between. */
 enum { RESOLVENTS = 3 };
 static const double sizes[RESOLVENTS] = {0.1, 0.6, 4.0};
 
@@ -68,7 +69,7 @@ static void cross(const double *a, const double *b, double *c)
     c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* a less its part along the unit vector b, as a unit vector; 0 where nothing is left. */
+/* Writes a minus its part along the unit vector b, as a unit vector; 0 if nothing is left. */
 static void across(const double *a, const double *b, double *out)
 {
     const double along = dot(a, b);
@@ -107,15 +108,16 @@ static bool equal(double a, double b)
     return fabs(a - b) <= GAP * fmax(fabs(a), fabs(b));
 }
 
-/* Turn e so that it does not point against v. */
+/* Reverses e if it points against v. */
 static void along(const double *v, double *e)
 {
     for (int k = 0; k < 3 && dot(v, e) < 0; k++)
         e[k] = -e[k];
 }
 
-/* The paper's axes: along the velocity by sign, right-handed. Where two variances are equal, the axes in their plane are the
- * velocity's part there and what is across; where all three are, the velocity's own, and across it the window's mean. */
+/* The paper's axes: signs by the velocity, right-handed. If two variances are equal, the axes in their plane
+ * are the velocity's part there and the direction across; if all three are, the velocity's direction, and
+ * across it the window's mean. */
 static void canonical(const double *axes, const double *var, const double *v, const double *mean,
                       double e[3][3])
 {
@@ -146,7 +148,7 @@ static void canonical(const double *axes, const double *var, const double *v, co
     cross(e[0], e[1], e[2]);
 }
 
-/* The published code's: those with a negative first number are made a millionth. */
+/* The axes of the published code: those with a negative first number are multiplied by a millionth. */
 static void coded(const double *axes, const double *var, double e[3][3])
 {
     int at[3];
@@ -186,7 +188,7 @@ static void axes_inputs(DroneInput input, const DroneSeen *s, int first, double 
 
 /* ---- matrices ---------------------------------------------------------------------------------------------------- */
 
-/* Values on the axes of the n-th matrix that an input makes of a covariance. */
+/* Computes the values on the axes of the n-th matrix that an input makes from a covariance. */
 static void values_of(DroneInput input, int n, const double *var, double *values)
 {
     for (int j = 0; j < 3; j++)
@@ -211,7 +213,7 @@ static void matrix_inputs(DroneInput input, int sensors, const DroneSeen *seen, 
             }
 }
 
-/* Of C in Cv and C^2 v: numbers of all three sizes are to be near those of v. */
+/* Unit of C in Cv and C^2 v, so that all three have numbers of similar size. */
 #define KRYLOV_UNIT 0.25
 
 static void krylov_inputs(int sensors, const DroneSeen *seen, int first, double *m)

@@ -1,11 +1,11 @@
-/* layers.c -- layers of the published drone networks, as their code has them. */
+/* layers.c -- layers of the published drone networks, following their code. */
 #include "tasks/drone/nets.h"
 
 #define TINY 1e-6 /* of lengths */
 
 /* ---- norms ------------------------------------------------------------------------------------------------------- */
 
-/* Below any length that is not 0: keeps the derivative of the root finite where a feature vanishes. */
+/* Smaller than any length that is not 0: keeps the derivative of the root finite where a feature vanishes. */
 #define LEAST_SQUARE 1e-30
 
 RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted)

@@ -5,7 +5,7 @@
 #include "tasks/drone/noise.h"
 #include "tasks/task.h"
 
-/* Samples of a window; its displacement is from the first to the last. */
+/* Number of samples of a window; its displacement is from the first to the last. */
 enum { DRONE_WINDOW = 200 };
 #define DRONE_STEP 0.005 /* s between them */
 
@@ -17,7 +17,7 @@ typedef enum DroneArch {
     DRONE_RTS,
     DRONE_RTS_WINDOW,
     DRONE_FUSION,
-    DRONE_PERFECT, /* the true displacement: what an evaluation makes of it */
+    DRONE_PERFECT, /* the true displacement: shows the error of the evaluation itself */
     DRONE_RESNET,
     DRONE_VN,
     DRONE_RELN,
@@ -27,34 +27,36 @@ typedef enum DroneArch {
     DRONE_ARCHS
 } DroneArch;
 
-/* What a network is given beside velocities "v" (P = 200, K = 3, C = sensors): "m". */
+/* Input "m" of a network, in addition to velocities "v" (P = 200, K = 3, C = sensors). */
 typedef enum DroneInput {
     DRONE_IN_V,          /* nothing */
     DRONE_IN_COVARIANCE, /* (200, 9, sensors): C */
     DRONE_IN_LOG,        /* log C */
     DRONE_IN_RESOLVENTS, /* (200, 9, 3 sensors): (1 + C / c)^-1 for three sizes c */
     DRONE_IN_KRYLOV,     /* (200, 3, 2 sensors): Cv, C^2 v, of C / 4 */
-    DRONE_IN_AXES, /* (200, 3, 3): axes of C by rising variance, signs by the velocity; and "l" (3): mean variances */
+    DRONE_IN_AXES, /* (200, 3, 3): axes of C by ascending variance, signs by the velocity; and "l" (3): mean
+                    * variances */
     DRONE_IN_AXES_CODED, /* the same with the signs of the published code */
     DRONE_INPUTS
 } DroneInput;
 
 typedef struct DroneRow {
     double rate;
-    double jerk; /* of filters */
-    double clip; /* of the gradient's norm; 0: none */
+    double jerk; /* of filters: spectral density of the jerk */
+    double clip; /* limit of the gradient's norm; 0: none */
     DroneArch arch;
     DroneInput input;
     RelnForm form;
     int width, last, prep; /* channels of the first and the last group, and of the head */
     int second, third;     /* of the groups between, where there are */
-    int shrink;            /* of the layers that make a factor of variances */
+    int shrink;            /* width of the layers that compute a factor from variances */
     int layers;            /* of chains and of our network */
     int reach;             /* neighbours of chains on either side */
-    bool residual;  /* the network corrects the integral; otherwise it is all that there is */
+    bool residual;  /* the network corrects the integral; otherwise it predicts the displacement */
     bool augmented; /* windows are turned by random rotations */
     bool bracket, untied, covariance, causal, gravity, small;
-    char pad[4];
+    bool bounded; /* ReLUs of matrices add at most a multiple of d, not a cubic */
+    char pad[3];
 } DroneRow;
 
 bool drone_learns(const DroneRow *row);
@@ -62,19 +64,20 @@ bool drone_learns(const DroneRow *row);
 int drone_size_m(DroneInput input, int sensors);
 int drone_size_l(DroneInput input);
 
-/* Inputs of the window that begins at `first`. v, m, l may be NULL where their size is 0. */
+/* Computes the inputs of the window that begins at `first`. v, m, l may be NULL if their size is 0. */
 void drone_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *v,
                   double *m, double *l);
 /* The integral over the window of the sensors' mean. */
 void drone_integral(int sensors, const DroneSeen *seen, int first, double step, double *d);
 
-/* What networks are built from. */
+/* A DroneModel holds the settings from which networks are built. */
 typedef struct DroneModel {
     const DroneRow *row;
     int sensors;
 } DroneModel;
 
-/* "v", "m", "l" -> displacement (K = 3), with `covariance` and the logarithm of its covariance behind it (K = 12). */
+/* Maps "v", "m", "l" to the displacement (K = 3); with `covariance`, followed by the logarithm of its
+ * covariance (K = 12). */
 RelnNode *drone_network(const RelnNet *net, const void *model);
 
 /* The networks by themselves, for drone_network(). */
@@ -82,8 +85,8 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_chain(const RelnNet *net, const DroneModel *model);
 RelnNode *drone_ours(const RelnNet *net, const DroneModel *model);
-/* Starting values that are not drawn, or made smaller. Of our network: iterations of a smoother; of blocks: second norms with
- * gain 0, and cubic ReLUs that are near the identity. */
+/* Sets starting values that are not random, or smaller. For our network: iterations of a smoother; for
+ * blocks: second norms with gain 0, and cubic ReLUs near the identity. */
 void drone_begin(RelnStore *store, const DroneModel *model);
 void drone_ours_begin(RelnStore *store, const DroneModel *model);
 
@@ -101,11 +104,13 @@ extern const DronePathway drone_pathways[DRONE_PATHS];
 
 /* ---- layers of the published code -------------------------------------------------------------------------------- */
 
-/* x / (n + 1e-6) times the norm of n = |x|, of |x| + 1e-6 with `shifted` (networks of vectors; those of matrices without). */
+/* x / (n + 1e-6) times the norm of n = |x|, or of |x| + 1e-6 with `shifted` (networks of vectors; those of
+ * matrices are without). */
 RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted);
-/* What points against d = x U is taken out, but a share `slope` of it; the dot product whatever the rep is. */
+/* Removes the part that points against d = x U, except a share `slope` of it; uses the dot product for every
+ * rep. */
 RelnNode *drone_vector_relu(const RelnNet *net, const char *name, RelnNode *x, double slope);
-/* The mean of pairs of samples; of the last one alone where their number is odd. */
+/* The mean of pairs of samples; the last sample alone if their number is odd. */
 RelnNode *drone_pair_mean(const RelnNet *net, RelnNode *x);
 /* hat(v) as 3 x 3 matrices, and the vector of a matrix's skew part. */
 RelnNode *drone_hat(const RelnNet *net, RelnNode *v);
@@ -113,7 +118,8 @@ RelnNode *drone_vee(const RelnNet *net, RelnNode *x);
 /* Matrix times vector, cross product, channel by channel. */
 RelnNode *drone_apply(const RelnNet *net, RelnNode *m, RelnNode *v);
 RelnNode *drone_cross(const RelnNet *net, RelnNode *a, RelnNode *b);
-/* Parameters that the published code has besides and never uses: a second head, a convolution. */
+/* Returns the number of parameters that the published code has but never uses: a second head, a
+ * convolution. */
 size_t drone_unused(const DroneRow *row);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 0.2 /* m/s: error of a sensor at its best */
+#define LEAST 0.2 /* m/s: smallest error of a sensor */
 #define BAD_MEAN 0.4
-#define GOOD_MEAN 1.6 /* seconds that an axis stays bad and good */
-#define MEMORY 0.5    /* seconds of slow errors */
+#define GOOD_MEAN 1.6 /* seconds that an axis stays bad, and good */
+#define MEMORY 0.5    /* correlation time of slow errors, s */
 
-/* How bad an axis gets, and whether its errors then are slow. */
+/* Size of the errors of a bad axis, and whether they are then slow. */
 static const struct {
     double bad;
     bool slow;
@@ -57,7 +57,7 @@ double drone_mean_speed(const DroneFlight *f)
     return sum / f->n;
 }
 
-/* The paper's size of errors by speed. */
+/* The paper's size of errors as a function of speed. */
 static double size_at(double speed, double middle)
 {
     return LEAST + 0.8 / (1 + exp(-0.8 * (speed - middle)));
@@ -65,7 +65,8 @@ static double size_at(double speed, double middle)
 
 /* ---- axes -------------------------------------------------------------------------------------------------------- */
 
-/* Columns along v, sideways and level, and across both; the level one is the world's y where v is straight up. */
+/* Writes columns along v, sideways and level, and across both; the level one is the world's y if v is
+ * vertical. */
 static void flight_axes(const double *v, double *e)
 {
     const double speed = length(v), level = sqrt(v[0] * v[0] + v[1] * v[1]);
@@ -109,7 +110,7 @@ void drone_spectral(const double *e, const double *values, double *s)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* One axis of a sensor that is good or bad for a while. */
+/* An Axis is one axis of a sensor that is good or bad for a while. */
 typedef struct Axis {
     bool bad;
     double error; /* in units of its size, while it is slow */
@@ -133,7 +134,7 @@ static void go_on(Axis *a, double step, RelnRng *rng)
     }
 }
 
-/* The error along an axis, with its variances. */
+/* Draws the error along an axis, and returns its variances. */
 static double switched(DroneNoiseKind kind, const Axis *a, double step, RelnRng *rng, double *var,
                        double *slow)
 {
@@ -154,7 +155,7 @@ static double steady(DroneNoiseKind kind, int axis, double speed, double middle,
     return size * reln_rng_normal(rng);
 }
 
-/* Report what the noisy velocity would make one believe: its axes, and its speed's sizes. */
+/* Reports the axes and sizes that follow from the noisy velocity instead of the true one. */
 static void as_seen(DroneNoiseKind kind, double middle, DroneSeen *s, ptrdiff_t i)
 {
     flight_axes(s->v + 3 * i, s->axes + 9 * i);

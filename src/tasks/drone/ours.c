@@ -1,18 +1,18 @@
-/* ours.c -- our network: a smoother that has learned how to iterate.
+/* ours.c -- our network: a smoother that learns its iteration.
  *
- * Given the covariances, the best estimate of a displacement is a sum of the velocities, each times a matrix. A smoother finds it
- * by solving normal equations; this network takes steps towards their solution, u -> u + (G (v - u)) A + u B. Here u are vectors
- * at the nodes of the window, G resolvents (1 + C/c)^-1 of the covariances there, near 1 along axes where a velocity is good and
- * near 0 where it is not, and A and B learned matrices that mix nodes and channels, others in every layer. It begins as
- * Landweber's iteration with a bell for A, and learns the rest. All of it is linear in the velocities, so it is right in any units
- * that velocities and the network's sizes c share, and it respects all rotations and reflections.
+ * Given the covariances, the best estimate of a displacement is a sum of the velocities, each times a matrix. A smoother finds
+ * it by solving normal equations; this network takes steps towards their solution, u -> u + (G (v - u)) A + u B. Here u are
+ * vectors at the nodes of the window, and G are resolvents (1 + C/c)^-1 of the covariances there: near 1 along axes where a
+ * velocity is accurate, and near 0 where it is not. A and B are learned matrices that mix nodes and channels, different in every
+ * layer. The network starts as Landweber's iteration with a bell for A, and learns the rest. It is linear in the velocities, so
+ * it is correct in any units that velocities and the network's sizes c share, and it respects all rotations and reflections.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "tasks/drone/nets.h"
 
-#define DRONE_UNIT 0.1 /* of velocities within: they are of size one */
+#define DRONE_UNIT 0.1 /* unit of velocities in the network, where they have size one */
 
 enum { NODES = 40, EACH = DRONE_WINDOW / NODES, NAME = 32 };
 
@@ -22,7 +22,8 @@ static const char *named(char name[NAME], const char *part, int i)
     return name;
 }
 
-/* Points and channels as channels: (P, K, C) -> (K, P C), by slices, since coordinates stay where they are. */
+/* Moves points and channels to channels: (P, K, C) -> (K, P C), by slices, since coordinates must stay in
+ * place. */
 static RelnNode *as_channels(RelnGraph *g, RelnNode *x)
 {
     const RelnDims d = x ? reln_node_dims(x) : (RelnDims){.p = 1};
@@ -33,13 +34,13 @@ static RelnNode *as_channels(RelnGraph *g, RelnNode *x)
     return x ? reln_concat(g, d.c < 64 ? d.c : 64, part, RELN_C) : NULL;
 }
 
-/* Means over the samples of a node. */
+/* Returns means over the samples of a node. */
 static RelnNode *nodes_of(RelnGraph *g, RelnNode *x)
 {
     return as_channels(g, reln_window_mean(g, x, RELN_P, reln_window_valid(EACH, EACH, 1)));
 }
 
-/* x W with W from 0: a layer that changes nothing at first. */
+/* x W with W starting from 0: a layer that changes nothing at first. */
 static RelnNode *from_zero(const RelnNet *net, const char *name, RelnNode *x, int to)
 {
     const int from = x ? reln_node_dims(x).c : 1;
@@ -60,7 +61,7 @@ static RelnNode *identity(const RelnNet *net, const char *name, int c)
                     reln_param(g, name, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, 0}));
 }
 
-/* Velocities by every resolvent of their own sensor: G v, in the order of the resolvents. */
+/* Multiplies velocities by every resolvent of their own sensor: G v, in the order of the resolvents. */
 static RelnNode *weighed(const RelnNet *net, RelnNode *m, RelnNode *v, int sensors)
 {
     RelnGraph *g = net->graph;
@@ -73,7 +74,8 @@ static RelnNode *weighed(const RelnNet *net, RelnNode *m, RelnNode *v, int senso
     return reln_concat(g, sensors, part, RELN_C);
 }
 
-/* The logarithm of the covariance: a symmetric matrix, linear in the resolvents and in what two of them make together. */
+/* Computes the logarithm of the covariance: a symmetric matrix, linear in the resolvents and in products of
+ * two of them. */
 static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, int width)
 {
     RelnGraph *g = net->graph;
@@ -86,7 +88,7 @@ static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, int width)
     return reln_scale(g, reln_add(g, x, reln_transpose_matrix(g, x)), 0.5);
 }
 
-/* x `times` times, one behind the other, as channels. */
+/* Repeats x `times` times, as channels. */
 static RelnNode *repeated(RelnGraph *g, RelnNode *x, int times)
 {
     RelnNode *part[6];
@@ -96,7 +98,7 @@ static RelnNode *repeated(RelnGraph *g, RelnNode *x, int times)
     return reln_concat(g, times, part, RELN_C);
 }
 
-/* The vector that all turns about the vertical leave as it is, at every node. */
+/* Returns the vertical vector, which all rotations about the vertical keep, at every node. */
 static RelnNode *upwards(const RelnNet *net, RelnNode *like)
 {
     static const double up[3] = {0, 0, 1};
@@ -142,7 +144,7 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
     return row->covariance ? reln_concat_k(g, u, log_covariance(net, at, row->prep)) : u;
 }
 
-/* ---- where it begins --------------------------------------------------------------------------------------------- */
+/* ---- starting values ---------------------------------------------------------------------------------------------- */
 
 static void put(const RelnEntryInfo *w, ptrdiff_t i, double value)
 {
@@ -159,10 +161,10 @@ static double get(const RelnEntryInfo *w, ptrdiff_t i)
 }
 
 #define BELL 2.5   /* width, in nodes */
-#define NOISE 0.02 /* share of the drawn weights that stays */
+#define NOISE 0.02 /* share of the random starting weights that is kept */
 #define EAGER 1.6  /* length of a step */
 
-/* Nodes to nodes of the first channel: a bell around each, for the first resolvent of each sensor. */
+/* Maps nodes to nodes of the first channel: a bell around each, for the first resolvent of each sensor. */
 static void begin_step(const RelnEntryInfo *w, int n_m, int sensors)
 {
     const int to = w->dims.c;
@@ -183,7 +185,7 @@ static void begin_step(const RelnEntryInfo *w, int n_m, int sensors)
         }
 }
 
-/* The output begins as the integral of the first channel, less that of the velocities seen. */
+/* The output starts as the integral of the first channel minus that of the measured velocities. */
 void drone_ours_begin(RelnStore *store, const DroneModel *model)
 {
     const double seconds = (DRONE_WINDOW - 1) * DRONE_STEP;

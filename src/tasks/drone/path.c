@@ -1,4 +1,5 @@
-/* path.c -- the path of a flight: waypoints, a spline through them, wiggles or a spiral about it, and how fast. */
+/* path.c -- the path of a flight: waypoints, a spline through them, wiggles or a spiral around it, and the
+ * speed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,10 @@ enum {
     PER_SEGMENT = 256, /* points of the spline between two waypoints */
     BOX = 30           /* points of one smoothing of 75 ms */
 };
-#define SPACING 0.25   /* of points along the path, m */
+#define SPACING 0.25   /* distance of points along the path, m */
 #define TANGENTIAL 4.0 /* acceleration along the path, m/s^2 */
-#define RAMP 40.0      /* metres in which wiggles begin and end */
-#define SLOWEST 0.5    /* m/s: from and to rest, the first and last points are passed with it */
+#define RAMP 40.0      /* metres over which wiggles begin and end */
+#define SLOWEST 0.5    /* m/s: speed at the first and last points, from and to rest */
 #define PI 3.14159265358979323846
 
 const DronePlan drone_usual = {.speed = 16,
@@ -22,7 +23,7 @@ const DronePlan drone_usual = {.speed = 16,
                                .skipped = 5,
                                .waypoints = {20, 40}};
 
-/* A line of points in space with room for them. */
+/* A Line holds points in space, with memory for them. */
 typedef struct Line {
     int n;
     double *p; /* (n, 3) */
@@ -61,7 +62,7 @@ static double between(RelnRng *rng, double low, double high)
 
 /* ---- the spline -------------------------------------------------------------------------------------------------- */
 
-/* Catmull and Rom's uniform spline with tension 1/2; the ends are doubled. */
+/* Uniform Catmull-Rom spline with tension 1/2; the ends are doubled. */
 static bool spline(const DronePlan *plan, RelnRng *rng, Line *out)
 {
     const int most = plan->waypoints[1] - plan->waypoints[0] + 1;
@@ -91,7 +92,7 @@ static bool spline(const DronePlan *plan, RelnRng *rng, Line *out)
     return true;
 }
 
-/* The same line with points at equal distances along it. */
+/* Resamples a line with points at equal distances along it. */
 static bool respace(const Line *line, double spacing, Line *out)
 {
     double length = 0, before = 0;
@@ -119,7 +120,7 @@ static bool respace(const Line *line, double spacing, Line *out)
 
 typedef struct Swing {
     bool spiral;
-    double size, turn, phase, tilt; /* metres, radians by metre, radians */
+    double size, turn, phase, tilt; /* metres, radians per metre, radians */
 } Swing;
 
 static Swing draw_swing(RelnRng *rng)
@@ -140,7 +141,7 @@ static double ramp(double s, double length)
     return t > 0 ? t * t * (3 - 2 * t) : 0;
 }
 
-/* Add the swing along two normals that turn as little as the path lets them. */
+/* Adds the swing along two normals that rotate as little as possible along the path. */
 static void swing(const Swing *w, const Line *base, Line *out)
 {
     double t[3], n1[3] = {0, 0, 1}, n2[3];
@@ -175,8 +176,8 @@ static void swing(const Swing *w, const Line *base, Line *out)
 
 /* ---- speed ------------------------------------------------------------------------------------------------------- */
 
-/* The speed that thrust allows: sideways acceleration v^2 k below a share of what is left beside the weight, and not
- * more than 0.7 g of it down. */
+/* Returns the speed that thrust allows: sideways acceleration v^2 k below a share of the thrust beyond the
+ * weight, and at most 0.7 g downwards. */
 static double allowed(const DronePlan *plan, const Line *line, int k)
 {
     const int reach = 4, a = k - reach > 0 ? k - reach : 0,
@@ -205,7 +206,7 @@ static void speeds(const DronePlan *plan, const Line *line, double *v)
         v[k] = fmin(v[k], sqrt(v[k + 1] * v[k + 1] + 2 * TANGENTIAL * SPACING));
 }
 
-/* Points at equal times: over an interval the speed changes evenly. */
+/* Resamples at equal times: in each interval the speed changes linearly. */
 static bool retime(const Line *line, const double *v, Line *out)
 {
     double total = 0, t = 0;
@@ -233,7 +234,8 @@ static bool retime(const Line *line, const double *v, Line *out)
     return true;
 }
 
-/* A mean over BOX points, with the ends repeated; as often as it takes to make accelerations continuous. */
+/* Replaces points by means over BOX points, with the ends repeated; often enough to make accelerations
+ * continuous. */
 static void smooth(Line *line, double *room)
 {
     for (int j = 0; j < 3; j++) {

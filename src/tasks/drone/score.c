@@ -28,7 +28,7 @@ static double path_length(const double *p, ptrdiff_t n)
 
 /* ---- R1 ---------------------------------------------------------------------------------------------------------- */
 
-/* The error at a time given in joints, linear between them. */
+/* Returns the error at a time given in joints, linear between them. */
 static void error_at(const double *errors, double joint, double *e)
 {
     const ptrdiff_t i = (ptrdiff_t)floor(joint);
@@ -171,7 +171,7 @@ bool drone_score_coded_flight(const DroneFlight *f, int size, int stride, int n,
 
 /* ---- evo --------------------------------------------------------------------------------------------------------- */
 
-/* The largest eigenvalue's eigenvector of a symmetric 4 x 4 matrix, by Jacobi's rotations. */
+/* Finds the eigenvector of the largest eigenvalue of a symmetric 4 x 4 matrix, by Jacobi's rotations. */
 static void leading(double a[4][4], double *q)
 {
     double v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
@@ -205,7 +205,7 @@ static void leading(double a[4][4], double *q)
         q[i] = v[i][best];
 }
 
-/* Horn's quaternion: the rotation and translation that bring est nearest to truth. */
+/* Moves est by the rotation and translation that bring it nearest to truth, by Horn's quaternion. */
 static void bring_near(int n, double *est, const double *truth)
 {
     double a[3] = {0}, b[3] = {0}, m[3][3] = {{0}}, s[QUAD_STATE] = {0}, r[9];

@@ -1,7 +1,7 @@
-/* score.h -- how far estimated trajectories are from true ones, by evo's definitions, and three ways to join windows.
+/* score.h -- errors of estimated trajectories, by evo's definitions, and three ways to join windows.
  *
  * R1 joins windows that share end points: an error there is the sum of the windows' errors, and a perfect network has none.
- * R2 takes a window's displacement as the velocity at its centre. R3 is the published code: the same velocity, added up from the
+ * R2 uses a window's displacement as the velocity at its centre. R3 is the published code: the same velocity, summed from the
  * end of the first window on and compared at the ends of windows, half a window late.
  */
 #ifndef TASKS_DRONE_SCORE_H
@@ -11,22 +11,23 @@
 
 typedef struct DroneScores {
     double window;  /* root mean square error of a displacement, m */
-    double ate;     /* root mean square of |p^ - p| where windows join, no alignment */
-    double mean;    /* mean of it */
+    double ate;     /* root mean square of |p^ - p| at the joints, without alignment */
+    double mean;    /* mean of the same distances */
     double percent; /* 100 ate / length of the true path */
     double rte2,
         rte20; /* root mean square of the error of p(t + s) - p(t), s = 2 and 20 s, t every 0.5 s; NAN: too short */
 } DroneScores;
 
-/* Errors of n windows of `size` samples that follow each other, d (n, 3): errors (n + 1, 3) where they join, and scores.
- * Between joints errors are taken as linear. */
+/* Computes the scores of n consecutive windows of `size` samples, d (n, 3): errors (n + 1, 3) at their
+ * joints. Between joints errors are interpolated linearly. */
 void drone_score_tiles(const DroneFlight *f, int size, int n, const double *d, double *errors,
                        DroneScores *out);
 
-/* R2: ate of n windows that begin `stride` samples apart, at their centres. */
+/* R2: returns the ate of n windows that begin `stride` samples apart, at their centres. */
 double drone_score_centres(const DroneFlight *f, int size, int stride, int n, const double *d);
 
-/* R3, by its own rules: times and true positions at the ends of n windows, and displacements. */
+/* R3, by the rules of the published code: times and true positions at the ends of n windows, and
+ * displacements. */
 typedef struct DroneCoded {
     int rows, windows; /* rows before 200 s; starts of relative errors */
     double ate, rmse;  /* mean and root mean square of distances */
@@ -35,7 +36,7 @@ typedef struct DroneCoded {
 } DroneCoded;
 DroneCoded drone_score_coded(int n, const double *times, const double *p, const double *d,
                              double window);
-/* The same for windows of a flight. False when memory is out. */
+/* Computes R3 for windows of a flight. Returns false when memory is out. */
 bool drone_score_coded_flight(const DroneFlight *f, int size, int stride, int n, const double *d,
                               DroneCoded *out);
 

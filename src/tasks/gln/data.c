@@ -118,9 +118,9 @@ static void double_commutator(int n, const double *x, const double *y, double *o
     commutator(n, x, inner, out);
 }
 
-/* The target on lifted covariances: |log(S^-1 T)|^2 = tr (X - Y)^2 with X = log(S Sbar^-1), Y = log(T Sbar^-1), since S
- * Sbar^-1 + T Sbar^-1 = 2 I makes X and Y commute. It is the squared distance of S and T in the geometry that every
- * congruence keeps. */
+/* The target on lifted covariances: |log(S^-1 T)|^2 = tr (X - Y)^2 with X = log(S Sbar^-1), Y = log(T
+ * Sbar^-1), since S Sbar^-1 + T Sbar^-1 = 2 I makes X and Y commute. It is the squared affine-invariant
+ * distance of S and T, which every congruence keeps. */
 static void distance(int n, const double *x, const double *y, double *out)
 {
     double d[GLN_K], dd[GLN_K];
@@ -181,7 +181,7 @@ static void conjugate(int n, const GlnFrame *frame, const double *x, double *out
     multiply(n, gx, frame->inverse, out);
 }
 
-/* g S g^T, made exactly symmetric, as a covariance should be. */
+/* g S g^T, made exactly symmetric. */
 static void congruence(int n, const GlnFrame *frame, const double *s, double *out)
 {
     double gs[GLN_K], moved[GLN_K];

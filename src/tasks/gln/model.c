@@ -5,8 +5,8 @@
 #include "tasks/experiment.h"
 #include "tasks/gln/gln.h"
 
-/* A smooth function of invariants, the same in every row that has invariants, so that rows differ in their invariants
- * only. */
+/* A smooth function of invariants, the same in every row that has invariants, so that rows differ only in
+ * their invariants. */
 static RelnNode *head(const RelnNet *net, const GlnModel *model, RelnNode *s)
 {
     const RelnMlp mlp = {.hidden = model->hidden,
@@ -17,7 +17,7 @@ static RelnNode *head(const RelnNet *net, const GlnModel *model, RelnNode *s)
     return reln_add(net->graph, reln_nn_mlp(net, "head", s, &mlp), reln_nn_dense(net, "out", s, 1));
 }
 
-/* Linear; with `center` every intertwiner of the adjoint rep with itself: x W + (centre of x) V. */
+/* A linear layer; with `center`, every intertwiner of the adjoint rep with itself: x W + (centre of x) V. */
 static RelnNode *linear(const RelnNet *net, const GlnModel *model, const char *name, RelnNode *x,
                         int channels)
 {
@@ -45,7 +45,8 @@ static RelnNode *layers(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
     return head(net, m, reln_nn_invariant(net, linear(net, m, "four", h, m->width)));
 }
 
-/* Every intertwiner and products of matrices: traces of words of up to four letters, and the words themselves. */
+/* Every intertwiner and products of matrices: traces of words of up to four letters, and the words
+ * themselves. */
 static RelnNode *complete(const RelnNet *net, const GlnNetwork *of, RelnNode *x)
 {
     const int c = of->model->width;

@@ -1,5 +1,5 @@
-/* task.c -- the GL(n) table: which networks learn which function of two matrices, and what a change of frame does to
- * it. */
+/* task.c -- the GL(n) table: which networks learn which function of two matrices, and how a change of frame
+ * affects them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +55,13 @@ static const Key model_keys[] = {
 enum { CONDS = 7 };
 
 typedef struct Scale {
-    double conds[CONDS]; /* condition numbers of the frames that networks are judged in */
-    double augment_cond; /* frames for augmentation have condition numbers up to this */
+    double conds[CONDS]; /* condition numbers of the frames in which networks are evaluated */
+    double augment_cond; /* frames of augmentation have condition numbers up to this */
     ExpScale exp;
-    RelnDtype dtype; /* f64, so that errors are the model's and not rounding */
+    RelnDtype dtype; /* f64, so that errors are those of the model and not rounding */
     int train, validation, test;
-    int frames;      /* for each condition number */
-    int pool, shown; /* frames for augmentation; points of the plot of predictions */
+    int frames;      /* number of frames for each condition number */
+    int pool, shown; /* frames of augmentation; points of the plot of predictions */
     char pad[4];
 } Scale;
 
@@ -103,7 +103,7 @@ static const GlnTarget *target_of(const TaskEnv *env)
     return &gln_targets[task_choice(env, "target")];
 }
 
-/* Is the row in the table? Rows with the lift for O(n) are for covariances only. */
+/* Returns whether the row is in the table. Rows with the lift for O(n) are for covariances only. */
 static bool wanted(const TaskEnv *env, const TaskModel *model)
 {
     return ((const GlnModel *)model->settings)->kind == GLN_MLP ||
@@ -140,8 +140,8 @@ static RelnStatus draw_set(TaskEnv *env, const Data *d, int which, ExpSamples *s
     return RELN_OK;
 }
 
-/* Find the mean and the factor of the targets. Only numbers are centred: a matrix has no mean that all frames agree on,
- * except for its centre. */
+/* Finds the mean and the factor of the targets. Only numbers are centred: a matrix has no mean that is the
+ * same in all frames, except for its centre. */
 static void find_factor(Data *d)
 {
     const ExpSamples *train = &d->raw[TRAIN];
@@ -215,10 +215,10 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 typedef struct Fit {
     const Data *data;
     const GlnModel *model;
-    double cond; /* of the frames that are drawn */
+    double cond; /* condition number of the frames that are drawn */
 } Fit;
 
-/* Move a sample to a random frame. */
+/* Moves a sample to a random frame. */
 static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns)
 {
     const Data *d = ((const Fit *)self)->data;
@@ -239,7 +239,7 @@ static const char *symmetry_of(const Fit *f)
                                           : groups[f->data->group].name;
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {

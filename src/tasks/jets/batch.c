@@ -1,10 +1,11 @@
-/* batch.c -- jets as rows of a network: beams before particles, in other frames, with soft particles, cut short. */
+/* batch.c -- makes the rows of a network from jets: beams before particles, in other frames, with soft
+ * particles, or cut short. */
 #include <math.h>
 #include <string.h>
 
 #include "tasks/jets/jets.h"
 
-/* Room for what a view may add to a jet. */
+/* Limit on the particles of a jet with those that a view adds. */
 enum { MOST = 2 * JETS_MOST };
 
 RelnStatus jets_batch_init(TaskEnv *env, TaskRoom **rooms, ptrdiff_t n, int n_extra, JetsBatch *out)
@@ -35,7 +36,8 @@ typedef struct Jet {
     double p[MOST][4], mass[MOST], extra[MOST][JETS_EXTRA];
 } Jet;
 
-/* How many particles come before particle i: those of larger transverse momentum, the first of equal ones. */
+/* Returns how many particles come before particle i: those of larger transverse momentum, on ties the
+ * first. */
 static int rank_of(const Jet *jet, int i)
 {
     int before = 0;
@@ -48,7 +50,7 @@ static int rank_of(const Jet *jet, int i)
     return before;
 }
 
-/* Keep the n hardest particles, in their order. */
+/* Keeps the n hardest particles, in their order. */
 static void keep_hardest(Jet *jet, int n)
 {
     const Jet all = *jet;
@@ -62,7 +64,7 @@ static void keep_hardest(Jet *jet, int n)
         }
 }
 
-/* Split particles in two of the same direction: a detector might see either. */
+/* Splits particles in two of the same direction, as a detector might see them. */
 static void split_some(Jet *jet, double share, RelnRng *rng)
 {
     const int n = jet->n;
@@ -83,7 +85,8 @@ static void split_some(Jet *jet, double share, RelnRng *rng)
     }
 }
 
-/* Add massless particles around the axis, within 0.8 of it, with a share of the jet's transverse momentum. */
+/* Adds massless particles around the axis, within 0.8 of it, with a share of the jet's transverse
+ * momentum. */
 static void add_soft(Jet *jet, int n, double share, RelnRng *rng)
 {
     double total[4];
@@ -143,7 +146,7 @@ static void put_row(JetsBatch *b, ptrdiff_t row, const double *p, double beam, d
         memcpy(s + JETS_SCALARS, extra, (size_t)(b->n_scalars - JETS_SCALARS) * sizeof *s);
 }
 
-/* Rows of a jet from `row` on. Returns the row behind them. */
+/* Writes the rows of a jet from `row` on. Returns the row after them. */
 static ptrdiff_t put_jet(JetsBatch *b, ptrdiff_t i, ptrdiff_t row, Jet *jet, const JetsView *view)
 {
     double beams[JETS_BEAMS][4];

@@ -1,4 +1,4 @@
-/* judge.c -- see judge.h: scores of judged jets, and what boosts, soft particles and cuts do to them. */
+/* judge.c -- see judge.h: scores of test jets, and the effects of boosts, soft particles and cuts on them. */
 #include "tasks/jets/judge.h"
 
 #include <math.h>
@@ -15,7 +15,8 @@ static bool is_trained(const JetsFit *f)
     return f->model->kind != JETS_MASS && f->model->kind != JETS_COUNT;
 }
 
-/* Of rows that train nothing: how near the mass is to a top quark's, or the number of particles. */
+/* Returns the score of rows without training: how near the mass is to a top quark's, or the number of
+ * particles. */
 static double simple_score(const JetsFit *f, ptrdiff_t i, const double *total)
 {
     if (f->model->kind == JETS_COUNT)
@@ -59,7 +60,7 @@ static JetsScores scores_of(const JetsFit *f, const double *scores, ptrdiff_t n)
     return (JetsScores){n, scores, f->weights, f->labels};
 }
 
-/* The threshold of the best accuracy on the training jets, for rows that train nothing. */
+/* Finds the threshold of the best accuracy on the training jets, for rows without training. */
 static RelnStatus find_threshold(Exp *e, JetsFit *f)
 {
     double best = -1, background = 0, above[2] = {0, 0};
@@ -70,7 +71,7 @@ static RelnStatus find_threshold(Exp *e, JetsFit *f)
     TRY(jets_predict(e, f, f->n_train, f->train, NULL, f->scores));
     for (ptrdiff_t i = 0; i < f->n_train; i++)
         background += f->labels[i] == 0;
-    for (ptrdiff_t i = 0; i < f->n_train; i++) { /* right answers with score i as the threshold */
+    for (ptrdiff_t i = 0; i < f->n_train; i++) { /* number of right answers with score i as the threshold */
         double right = 0;
 
         above[0] = above[1] = 0;
@@ -107,8 +108,8 @@ static RelnStatus put_roc(JetsFit *f, const JetsScores *s)
     return status;
 }
 
-/* Metrics of scores, and the scores themselves for comparisons of rows: x is the jet, y the score; a label of 1 is told
- * by its sign bit in x: jet + 0.5. */
+/* Writes metrics of scores, and the scores themselves for comparisons of rows: x is the jet, plus 0.5 if its
+ * label is 1; y is the score. */
 static RelnStatus put_numbers(JetsFit *f, const JetsScores *s, const ptrdiff_t *which)
 {
     const JetsScale *scale = task_scale(f->run->env);
@@ -123,6 +124,8 @@ static RelnStatus put_numbers(JetsFit *f, const JetsScores *s, const ptrdiff_t *
     for (int i = 0; i < JETS_WORKING_POINTS; i++)
         m[JETS_AT_30 + i] = rejection(&numbers.at[i]);
     m[JETS_PUBLISHED_50] = rejection(&numbers.published[1]);
+    if (jets_source_in_mev(f->source))
+        TRY(task_curve(f->run, JETS_CURVE_UNIT, 0, 1e-3));
     for (ptrdiff_t i = 0; i < s->n; i++)
         TRY(task_curve(f->run, JETS_CURVE_SCORES,
                        (double)(which ? which[i] : i) + 0.5 * s->labels[i], s->score[i]));
@@ -134,7 +137,7 @@ static RelnStatus put_numbers(JetsFit *f, const JetsScores *s, const ptrdiff_t *
 static const double velocities[] = {0.1, 0.3, 0.5, 0.7, 0.9, 0.99};
 enum { VELOCITIES = sizeof velocities / sizeof velocities[0] };
 
-/* Share of right answers among n predictions. */
+/* Returns the share of right answers among n predictions. */
 static double right_answers(const JetsFit *f, const double *scores, ptrdiff_t n)
 {
     ptrdiff_t right = 0;
@@ -153,7 +156,8 @@ static double largest_change(const double *a, const double *b, ptrdiff_t n)
     return most;
 }
 
-/* Jets boosted along x as published, and rotated and boosted at random for the largest change. */
+/* Evaluates jets boosted along x as published, and jets rotated and boosted at random for the largest
+ * change. */
 static RelnStatus judge_boosts(Exp *e, JetsFit *f)
 {
     const JetsScale *scale = task_scale(f->run->env);
@@ -235,7 +239,7 @@ static RelnStatus judge_changes(Exp *e, JetsFit *f)
 
 /* ---- subjets -------------------------------------------------------------------------------------------------------- */
 
-/* Particles of a few top jets around the axis, each with the soft subjet that has most of it. */
+/* Shows the particles of a few top jets around the axis, each with the soft subjet that has most of it. */
 static RelnStatus show_subjets(Exp *e, JetsFit *f)
 {
     enum { SHOWN = 3 };
@@ -319,7 +323,7 @@ RelnStatus jets_judge_fold_first(TaskRun *run, Exp *e, const void *self)
     return judge_more(e, (JetsFit *)(uintptr_t)self);
 }
 
-/* Scores of all folds as those of one classifier, for all jets in the order of the source. */
+/* Evaluates the scores of all folds as those of one classifier, for all jets in the order of the source. */
 RelnStatus jets_judge_pooled(JetsFit *f)
 {
     const ptrdiff_t n = f->n_train + f->n_test; /* every jet was tested in one of the folds */
@@ -339,7 +343,7 @@ RelnStatus jets_judge_pooled(JetsFit *f)
 
 /* ---- remarks -------------------------------------------------------------------------------------------------------- */
 
-/* The scores of two runs for the same jets. */
+/* Returns whether two runs have scores for the same jets. */
 static bool same_jets(const TaskCurve *a, const TaskCurve *b)
 {
     if (!a || !b || a->n != b->n)
@@ -369,12 +373,14 @@ static RelnStatus compare(TaskEnv *env, const TaskRun *a, const TaskRun *b, doub
     return status;
 }
 
-/* Is this row LorentzNet without its clamp, with which all others are compared? */
+/* Returns the run with which all others are compared: LorentzNet trained with our recipe if that row was run, LorentzNet
+ * without its clamp otherwise. */
 static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, int seed)
 {
-    static const char *const names[] = {"lorentznet-free-84", "lorentznet-84"};
+    static const char *const names[] = {"lorentznet-ours-84", "lorentznet-free-84",
+                                        "lorentznet-84"};
 
-    for (int k = 0; k < 2; k++)
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         for (int m = 0; m < n_models; m++) {
             const TaskRun *run = &runs[m * n_seeds + seed];
 
@@ -384,9 +390,19 @@ static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, 
     return NULL;
 }
 
+static bool in_mev(const TaskRun *runs, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (runs[i].done && task_curve_named(&runs[i], JETS_CURVE_UNIT))
+            return true;
+    return false;
+}
+
 RelnStatus jets_remarks(TaskEnv *env, const TaskRun *runs, int n_models, int n_seeds,
                         void (*remark)(void *self, const char *line), void *self)
 {
+    if (in_mev(runs, n_models * n_seeds))
+        remark(self, "momenta of the data are in MeV; they were divided by 1000");
     for (int m = 0; m < n_models; m++)
         for (int s = 0; s < n_seeds; s++) {
             const TaskRun *run = &runs[m * n_seeds + s],

@@ -1,4 +1,4 @@
-/* judge.h -- one training of a row and how it is judged. */
+/* judge.h -- one training of a row, and its evaluation. */
 #ifndef TASKS_JETS_JUDGE_H
 #define TASKS_JETS_JUDGE_H
 
@@ -25,6 +25,7 @@ enum {
 };
 
 #define JETS_CURVE_SCORES "scores"
+#define JETS_CURVE_UNIT "unit of the data in GeV"
 #define JETS_CURVE_ROC "background rejection"
 #define JETS_CURVE_BOOST_ACCURACY "accuracy of boosted jets, beams boosted"
 #define JETS_CURVE_BOOST_STAY "accuracy of boosted jets, beams left in the lab"
@@ -34,7 +35,7 @@ enum {
 #define JETS_CURVE_SPLIT "particles split in two of one direction"
 #define JETS_CURVE_HARDEST "cut to the hardest particles"
 
-/* Numbers of a scale. */
+/* A JetsScale holds the numbers of a scale. */
 typedef struct JetsScale {
     double rate, decay, floor;
     RelnDtype dtype;
@@ -42,18 +43,18 @@ typedef struct JetsScale {
     int train, validation, test; /* jets of the generator */
     int most;                    /* jets of each file; 0: all */
     int data_seed;
-    int draws;           /* of bootstraps */
-    int boosted, frames; /* jets that are boosted, and random frames for each velocity */
+    int draws;           /* number of bootstrap draws */
+    int boosted, frames; /* number of boosted jets, and of random frames for each velocity */
 } JetsScale;
 
 typedef struct JetsData {
     JetsSource *sets[JETS_SETS]; /* NULL: there are none */
-    JetsSource *all;             /* the sets, one behind the other */
+    JetsSource *all;             /* the sets, joined */
     Jets toy[JETS_SETS];
-    int folds; /* 0: the sets as they are */
+    int folds; /* 0: the sets are used without folds */
 } JetsData;
 
-/* One training. */
+/* A JetsFit is one training. */
 typedef struct JetsFit {
     TaskRun *run;
     const JetsData *data;
@@ -67,16 +68,16 @@ typedef struct JetsFit {
     uint64_t per_epoch;
     Jets jets;
     JetsBatch batch;
-    double threshold; /* of rows that train nothing */
+    double threshold; /* threshold of rows without training */
     /* of the jets that were predicted last: */
     double *scores, *weights;
     int32_t *labels;
     double *pooled;       /* scores of all jets, by folds */
-    double best, seconds; /* over folds: the best accuracies, and the time of predictions */
+    double best, seconds; /* sums over folds: the best accuracies, and the time of predictions */
     double *out;
 } JetsFit;
 
-/* Scores, labels and weights of these jets of the source in a view. */
+/* Computes scores, labels and weights of these jets of the source in a view. */
 RelnStatus jets_predict(Exp *e, JetsFit *f, ptrdiff_t n, const ptrdiff_t *which,
                         const JetsView *view, double *scores);
 
@@ -87,7 +88,7 @@ RelnStatus jets_judge_pooled(JetsFit *f);
 RelnStatus jets_remarks(TaskEnv *env, const TaskRun *runs, int n_models, int n_seeds,
                         void (*remark)(void *self, const char *line), void *self);
 
-/* The rate of each step; of JETS_PUBLISHED and 35 epochs, that of the published code. */
+/* Returns the rate of each step; for JETS_PUBLISHED and 35 epochs, that of the published code. */
 RelnSchedule jets_schedule(const JetsScale *scale, JetsRecipe recipe, uint64_t per_epoch);
 
 #endif

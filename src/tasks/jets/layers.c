@@ -59,7 +59,7 @@ enum { SIX = 6 };
 static const int at[SIX][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 static const double eta[4] = {1, -1, -1, -1};
 
-/* The matrix of a bivector as a map of vectors: F^a_b = F^ab eta_b. */
+/* Returns an entry of the matrix of a bivector as a map of vectors: F^a_b = F^ab eta_b. */
 static double entry(int k, int a, int b)
 {
     if (at[k][0] == a && at[k][1] == b)
@@ -69,7 +69,7 @@ static double entry(int k, int a, int b)
 
 enum { ENTRIES = 64 };
 
-/* Entries come sorted by (k, i, j). */
+/* The entries must be added in the order (k, i, j). */
 static void put(RelnEntry *entries, int *count, int i, int j, int k, double value)
 {
     if (value != 0)
@@ -150,7 +150,8 @@ RelnNode *jets_bivector_form(const JetsNet *n, RelnNode *f, RelnNode *h)
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 
-/* A batch norm: x -> (x - mean) gamma / sqrt(var + eps) + beta. All of step level; statistics in double precision. */
+/* A Norm is a batch norm: x -> (x - mean) gamma / sqrt(var + eps) + beta, all at step level; statistics in
+ * double precision. */
 typedef struct Norm {
     RelnNode *gamma, *beta, *mean, *var;
     RelnNode *state_mean, *state_var;
@@ -199,7 +200,8 @@ static RelnNode *at_least_one(RelnGraph *g, RelnNode *x)
     return reln_maximum(g, x, reln_expand(g, jets_wide(g, reln_scalar(g, 1.0)), x));
 }
 
-/* Take the statistics of a batch of `count` items, and remember them, the variance without bias. */
+/* Uses the statistics of a batch of `count` items, and updates the running ones, the variance without
+ * bias. */
 static void take_statistics(const JetsNet *n, Norm *norm, RelnNode *mean, RelnNode *squares,
                             RelnNode *count)
 {
@@ -226,7 +228,7 @@ RelnNode *jets_ones(const JetsNet *n, RelnDomain rows)
     return reln_spread(n->g, jets_wide(n->g, reln_scalar(n->g, 1.0)), rows);
 }
 
-/* The number of items of a domain in the batch. */
+/* Returns the number of items of a domain in the batch. */
 static RelnNode *count_of(const JetsNet *n, RelnDomain domain)
 {
     if (domain == RELN_SAMPLES)
@@ -268,7 +270,7 @@ static RelnNode *at_second(RelnGraph *g, const JetsNet *n, RelnNode *x)
     return reln_spread_second(g, x, n->pairs);
 }
 
-/* The weight of a pair of rows; NULL where all are 1. */
+/* Returns the weight of a pair of rows; NULL if all are 1. */
 static RelnNode *pair_weight(RelnGraph *g, const JetsNet *n)
 {
     return n->mask ? reln_mul(g, at_first(g, n, n->mask), at_second(g, n, n->mask)) : NULL;
@@ -284,7 +286,7 @@ static RelnNode *masked(RelnGraph *g, const JetsNet *n, RelnNode *x)
     return n->mask ? reln_mul(g, jets_wide(g, n->mask), x) : x;
 }
 
-/* Sums over the second and over the first ends of pairs. */
+/* Computes sums over the second and over the first ends of pairs. */
 static void sums_of_ends(const JetsNet *n, RelnNode *s, bool symmetric, RelnNode *out[2])
 {
     RelnGraph *g = n->g;
@@ -296,11 +298,11 @@ static void sums_of_ends(const JetsNet *n, RelnNode *s, bool symmetric, RelnNode
                  : jets_wide(g, reln_scatter_add(g, s, reln_pair_second(g, n->pairs), n->rows));
 }
 
-/* sum over pairs of (u_ij - mean)^2 from sums over rows. With a', b', s' centred and i != j, the sum of the squares of
- * a'_i + b'_j + s'_ij V is made of
+/* Computes the sum over pairs of (u_ij - mean)^2 from sums over rows. With a', b', s' centred and i != j, the sum of the squares
+ * of a'_i + b'_j + s'_ij V consists of
  *     d_i a'_i^2,  d_j b'_j^2,  2 (sum_i a'_i)(sum_j b'_j) - 2 sum_i a'_i b'_i,  2 a'_i (sum_j s'_ij) V,
  *     2 b'_j (sum_i s'_ij) V,  V^T (sum_ij s'_ij s'_ij^T) V
- * of which the last alone is a sum over pairs, and it is as narrow as s. */
+ * Only the last term is a sum over pairs, and it is as narrow as s. */
 static RelnNode *sum_of_squares(const JetsNet *n, const First *f, RelnNode *a, RelnNode *b,
                                 RelnNode *mean_s)
 {
@@ -339,7 +341,8 @@ static void pair_statistics(const JetsNet *n, const First *f, Norm *norm)
         count);
 }
 
-/* The norm of u_ij within its three parts, so that pairs do not see it: a -> (a - mean) q + beta, b -> b q, V -> V q. */
+/* Applies the norm of u_ij to its three parts, so that pairs need no extra work: a -> (a - mean) q + beta, b
+ * -> b q, V -> V q. */
 static First normalised(const JetsNet *n, const char *name, const First *f)
 {
     RelnGraph *g = n->g;
@@ -391,7 +394,7 @@ static RelnNode *dense(RelnGraph *g, RelnNode *x, RelnNode *w, RelnNode *b)
     return reln_add(g, reln_mix(g, x, w), b);
 }
 
-/* F tanh(f / F): a function of an invariant, so that moves stay equivariant */
+/* F tanh(f / F): a function of an invariant, so moves stay equivariant */
 static RelnNode *limited(RelnGraph *g, RelnNode *f, double limit)
 {
     return limit > 0 ? reln_scale(g, reln_tanh(g, reln_scale(g, f, 1.0 / limit)), limit) : f;

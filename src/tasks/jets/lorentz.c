@@ -66,7 +66,7 @@ static void multiply(const double *a, const double *b, double *out)
         }
 }
 
-/* The rotation of a unit quaternion; one from four normal numbers is uniform. */
+/* The rotation of a unit quaternion; four normal numbers give a uniform one. */
 static void random_rotation(RelnRng *rng, double m[16])
 {
     double q[4], size = 0;
@@ -139,8 +139,8 @@ static Near nearest(int n, double (*p)[4], int i)
     return near;
 }
 
-/* Merge the pair of the smallest product until `want` are left: JADE's clustering without its energies, so that no
- * frame changes it. */
+/* Merges the pair of the smallest product until `want` are left: JADE's clustering without energies, so that
+ * the result does not depend on the frame. */
 static int merge(int n, double (*p)[4], int want)
 {
     Near near[JETS_MOST];

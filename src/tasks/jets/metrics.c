@@ -1,4 +1,4 @@
-/* metrics.c -- scores of jets as numbers: accuracy, areas, efficiencies, and how sure they are. */
+/* metrics.c -- numbers from scores of jets: accuracy, areas, efficiencies, and their errors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 const double jets_working_points[JETS_WORKING_POINTS] = {0.3, 0.5, 0.7, 0.8, 0.9};
 
-/* Jets by falling score. `factor` is how often a bootstrap drew each. */
+/* A Ranked lists jets by descending score. `factor` is how often a bootstrap drew each. */
 typedef struct Ranked {
     ptrdiff_t n;
     ptrdiff_t *order;
@@ -24,7 +24,7 @@ static int by_falling_score(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sort pointers to scores, since qsort() takes no context; equal scores by their places. */
+/* Sorts pointers to scores, since qsort() takes no context; equal scores by their positions. */
 static RelnStatus rank(TaskEnv *env, const JetsScores *s, Ranked *out)
 {
     const double **at = malloc(((size_t)s->n + 1) * sizeof *at);
@@ -58,7 +58,8 @@ static double weight_of(const Ranked *r, ptrdiff_t i)
     return r->factor[i] * (r->scores->weights ? r->scores->weights[i] : 1);
 }
 
-/* Weights of the jets with the score of the k-th in order, by class; *k becomes the first with another. */
+/* Sums the weights of the jets with the score of the k-th in order, by class; *k becomes the first with
+ * another score. */
 static void take_ties(const Ranked *r, ptrdiff_t *k, double weight[2], double *count)
 {
     const double score = r->scores->score[r->order[*k]];
@@ -72,7 +73,8 @@ static void take_ties(const Ranked *r, ptrdiff_t *k, double weight[2], double *c
     }
 }
 
-/* The share of pairs of a signal and a background jet in which the former has the larger score; ties count half. */
+/* Returns the share of pairs of a signal and a background jet in which the signal has the larger score; ties
+ * count half. */
 static double area(const Ranked *r)
 {
     double above = 0, sum = 0, background = 0, weight[2], count;
@@ -121,8 +123,8 @@ static ptrdiff_t all_points(const Ranked *r, JetsPoint *points)
     return n;
 }
 
-/* Leave out points whose steps before and behind them are equal: what the published metric does, meaning to leave out
- * those on straight lines. The first and the last stay. */
+/* Drops points whose steps before and after them are equal, as the published metric does in order to drop
+ * points on straight lines. The first and the last stay. */
 static ptrdiff_t drop_straight(const JetsScores *s, const Ranked *r, JetsPoint *points, ptrdiff_t n)
 {
     double signal = 0, background = 0;
@@ -137,7 +139,8 @@ static ptrdiff_t drop_straight(const JetsScores *s, const Ranked *r, JetsPoint *
         const JetsPoint now = points[i];
         bool straight = false;
 
-        if (i > 1 && i + 1 < n) { /* whole numbers of jets are compared: shares have rounding */
+        if (i > 1 && i + 1 < n) { /* whole numbers of jets are compared, because shares have rounding
+                                   * errors */
             const double a = round((now.signal - before.signal) * signal),
                          b = round((points[i + 1].signal - now.signal) * signal),
                          c = round((now.background - before.background) * background),
@@ -201,7 +204,7 @@ RelnStatus jets_roc(TaskEnv *env, const JetsScores *scores, bool dropped, JetsPo
 
 /* ---- bootstrap ------------------------------------------------------------------------------------------------------ */
 
-/* Draw n jets with replacement: how often each comes. */
+/* Draws n jets with replacement: counts how often each is drawn. */
 static void redraw(RelnRng *rng, ptrdiff_t n, double *factor)
 {
     memset(factor, 0, (size_t)n * sizeof *factor);
@@ -232,7 +235,7 @@ static void find_numbers(Ranked *r, void *self)
     for (int d = 0; d < e->draws; d++) {
         redraw(&rng, r->n, r->factor);
         const double value[2] = {accuracy(r), area(r)};
-        if (isnan(value[1])) /* one class alone was drawn */
+        if (isnan(value[1])) /* only one class was drawn */
             continue;
         n++;
         for (int k = 0; k < 2; k++) {

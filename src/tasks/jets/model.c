@@ -18,7 +18,7 @@ const char *jets_symmetry(const JetsModel *model)
 
 /* ---- inputs -------------------------------------------------------------------------------------------------------- */
 
-/* How many others a row meets: all rows of the set but itself, or those that are no padding. */
+/* Returns how many other rows a row has: all rows of the set but itself, without padding. */
 static void count_others(JetsNet *n)
 {
     RelnGraph *g = n->g;
@@ -40,7 +40,7 @@ static JetsNet open_net(const RelnNet *net, const JetsModel *model)
     return n;
 }
 
-/* Rows of a sample, and what is known of each beside its momentum. */
+/* Declares the rows of a sample, and the invariants of each. */
 static void open_rows(JetsNet *n)
 {
     RelnGraph *g = n->g;
@@ -59,7 +59,7 @@ static RelnNode *momenta(const JetsNet *n)
     return reln_input(n->g, "p", n->rows, (RelnDims){.k = 4}, n->vector, RELN_F64);
 }
 
-/* Momentum of the jet (4, 1) and of the beams (4, 2), of samples. */
+/* Momentum of the jet (4, 1) and of the beams (4, 2), for samples. */
 static RelnNode *total(const JetsNet *n)
 {
     return reln_input(n->g, "total", RELN_SAMPLES, (RelnDims){.k = 4}, n->vector, RELN_F64);
@@ -89,7 +89,7 @@ static RelnNode *products(const JetsNet *n, RelnNode *x)
     return reln_pair_gram(n->g, x, jets_lower(n, x), n->pairs);
 }
 
-/* psi of a product at the scales of the bank but the middle one, which every model has */
+/* psi of a product at the scales of the bank except the middle one, which every model has */
 static int put_bank(const JetsNet *n, RelnNode *t, RelnNode **out)
 {
     out[0] = psi_of(n->g, t, 1.0 / bank[0]);
@@ -123,7 +123,7 @@ static JetsPairs invariants(const JetsNet *n, RelnNode *x)
 
 /* ---- read-out ------------------------------------------------------------------------------------------------------ */
 
-/* Memberships of rows in soft subjets: softmax over the subjets, and none of beams and padding. */
+/* Memberships of rows in soft subjets: softmax over the subjets, and 0 for beams and padding. */
 static RelnNode *memberships(const JetsNet *n, RelnNode *h)
 {
     RelnGraph *g = n->g;
@@ -133,7 +133,8 @@ static RelnNode *memberships(const JetsNet *n, RelnNode *h)
     return n->mask ? reln_mul(g, a, n->mask) : a;
 }
 
-/* psi of the products of all pairs of soft subjets, their own masses among them: (C + 1) C / 2 numbers, with a norm. */
+/* psi of the products of all pairs of soft subjets, including their own masses: (C + 1) C / 2 numbers, with a
+ * norm. */
 static RelnNode *subjet_products(const JetsNet *n, RelnNode *h, RelnNode *p)
 {
     RelnGraph *g = n->g;
@@ -191,7 +192,7 @@ static RelnNode *moved(const JetsNet *n, RelnNode *x, const JetsMessages *m)
     return reln_add(g, x, reln_scale(g, mean, n->model->step));
 }
 
-/* Name a value for those who look inside; only of networks for judging. */
+/* Makes a value an output by name, in networks for evaluation only. */
 static void show(const JetsNet *n, const char *name, const char *part, RelnNode *x)
 {
     char full[2 * NAME];
@@ -224,8 +225,8 @@ static RelnNode *message_blocks(const JetsNet *n, RelnNode *p)
 
 /* ---- channels of vectors and bivectors ----------------------------------------------------------------------------- */
 
-/* Features of a row: four-vectors (4, C) and bivectors (6, C), in double precision. Together they are C elements of
- * so(3,2), the smallest algebra that four-vectors generate. */
+/* A Grades holds features of a row: four-vectors (4, C) and bivectors (6, C), in double precision. Together
+ * they are C elements of so(3,2), the smallest algebra that four-vectors generate. */
 typedef struct Grades {
     RelnNode *x, *f;
 } Grades;
@@ -235,7 +236,7 @@ static RelnNode *mix_weight(const JetsNet *n, const char *name, const char *part
     return jets_wide(n->g, jets_weight(n, name, part, in, out, in));
 }
 
-/* y / (1 + |B|^(1/2)), channel by channel */
+/* y / (1 + |B|^(1/2)), for each channel */
 static RelnNode *bounded(RelnGraph *g, RelnNode *y, RelnNode *form)
 {
     RelnNode *size = reln_sqrt(g, reln_shift(g, reln_abs(g, form), 1.0, 1e-6));
@@ -271,7 +272,7 @@ static Grades start(const JetsNet *n, RelnNode *p)
     RelnNode *w = mix_weight(n, "start", "Wx", 2, c);
     RelnNode *zero = reln_scale(g, jets_wedge(n, channel(g, x, 0), channel(g, x, 0)), 0.0);
 
-    /* the momentum stays in the first channel: it is what all products are made of */
+    /* the momentum stays in the first channel, because all products use it */
     x = reln_concat(g, 2, (RelnNode *[]){x, reln_slice(g, reln_mix(g, x, w), RELN_C, 2, c - 2)},
                     RELN_C);
     return (Grades){x, n->model->bivectors ? reln_mix(g, zero, mix_weight(n, "start", "Wf", 1, c))
@@ -290,7 +291,7 @@ static Grades mixed(const JetsNet *n, const char *name, Grades v)
     return v;
 }
 
-/* Of each channel x_i.x_j, tr(F_i F_j) and x_i.(F_j x_j); of the first, x_i.x_j at more scales. */
+/* For each channel x_i.x_j, tr(F_i F_j) and x_i.(F_j x_j); for the first, x_i.x_j at more scales. */
 static JetsPairs graded_invariants(const JetsNet *n, Grades v)
 {
     RelnGraph *g = n->g;
@@ -318,7 +319,7 @@ static JetsPairs graded_invariants(const JetsNet *n, Grades v)
     return (JetsPairs){.s = reln_concat(g, k, all, RELN_C), .symmetric = !v.f};
 }
 
-/* Invariants of a row: of each channel x.x and tr F^2, and the scalars that it came with. */
+/* Invariants of a row: x.x and tr F^2 of each channel, and the scalars of the input. */
 static RelnNode *own_invariants(const JetsNet *n, Grades v)
 {
     RelnGraph *g = n->g;
@@ -330,8 +331,8 @@ static RelnNode *own_invariants(const JetsNet *n, Grades v)
     return reln_concat(g, v.f ? 3 : 2, all, RELN_C);
 }
 
-/* x_i += c mean_j a_ij x_j,  F_i += c [x_i, mean_j b_ij x_j], with factors of each channel. Brackets are bilinear, so
- * means come first and each row has one bracket. */
+/* x_i += c mean_j a_ij x_j,  F_i += c [x_i, mean_j b_ij x_j], with factors for each channel. Brackets are
+ * bilinear, so means come first and each row has one bracket. */
 static Grades graded_moves(const JetsNet *n, Grades v, RelnNode *factors)
 {
     RelnGraph *g = n->g;
@@ -421,8 +422,8 @@ static Grades lie_add(RelnGraph *g, Grades a, Grades b)
     return (Grades){reln_add(g, a.x, b.x), reln_add(g, a.f, b.f)};
 }
 
-/* Lie Neurons on particles: LN-Linear, LN-Bracket and Killing-ReLU, divided by a bounded size as otherwise nothing
- * would stay finite; sums; Killing invariants of the sums to dense layers. */
+/* Lie Neurons on particles: LN-Linear, LN-Bracket and Killing-ReLU, divided by a bounded size, because
+ * otherwise values overflow; sums; Killing invariants of the sums to dense layers. */
 static RelnNode *lie_network(const JetsNet *n, RelnNode *p)
 {
     RelnGraph *g = n->g;
@@ -471,7 +472,7 @@ static RelnNode *mlp_network(const JetsNet *n)
     return decode(n, h);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------- */
+/* ---- all networks ------------------------------------------------------------------------------------------------- */
 
 static RelnNode *features(const JetsNet *n, RelnNode *p)
 {

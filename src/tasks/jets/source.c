@@ -1,4 +1,4 @@
-/* source.c -- where jets come from: memory, or files that are read jet by jet. */
+/* source.c -- sources of jets: memory, or files that are read jet by jet. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ ptrdiff_t jets_first(const Jets *jets, ptrdiff_t i)
 /* The two layouts of files. */
 typedef enum Layout { LGN, TABLE } Layout;
 
-/* Arrays of a file by their numbers in the archive; -1: there is none. */
+/* An Arrays holds the indices of the arrays of a file in the archive; -1: missing. */
 typedef struct Arrays {
     Layout layout;
     int momenta, counts, labels, weights, extra[JETS_EXTRA];
@@ -70,16 +70,16 @@ struct JetsSource {
     int n_extra;
     /* one of three: */
     const Jets *jets;
-    ptrdiff_t *first; /* of jets: the first particle of each */
+    ptrdiff_t *first; /* for jets in memory: the first particle of each */
     RelnArchive *archive;
     int n_parts;
     JetsSource *const *parts;
-    /* of an archive: */
+    /* for an archive: */
     Arrays arrays;
-    int axis;     /* particles that a row has room for */
-    double unit;  /* GeV: 1, or 1e-3 where momenta are in MeV */
+    int axis;     /* number of particles that fit a row */
+    double unit;  /* factor to GeV: 1, or 1e-3 if momenta are in MeV */
     double *row;  /* numbers of a jet */
-    double *rest; /* of its extra inputs */
+    double *rest; /* its extra inputs */
 };
 
 ptrdiff_t jets_source_count(const JetsSource *source)
@@ -140,7 +140,7 @@ static RelnStatus bad(TaskEnv *env, const JetsSource *s, ptrdiff_t jet, const ch
                      what);
 }
 
-/* The number of particles: as the file says, or those before the first without energy. */
+/* Returns the number of particles: as in the file, or those before the first without energy. */
 static RelnStatus count_of(TaskEnv *env, const JetsSource *s, ptrdiff_t jet, int *n)
 {
     char what[96];
@@ -219,7 +219,7 @@ static RelnStatus extra_of(TaskEnv *env, const JetsSource *s, ptrdiff_t jet, int
     return RELN_OK;
 }
 
-/* Read and check one jet; append it to `out` unless that is NULL. */
+/* Reads and checks one jet; appends it to `out` unless that is NULL. */
 static RelnStatus read_jet(TaskEnv *env, const JetsSource *s, ptrdiff_t jet, Jets *out)
 {
     double weight = 1;
@@ -363,11 +363,12 @@ static RelnStatus open_extra(TaskEnv *env, JetsSource *s, const char *names)
     return RELN_OK;
 }
 
-/* Transverse momenta of jets are hundreds of GeV, or hundreds of thousands of MeV: what a few have decides. */
+/* Finds the unit from a few jets: transverse momenta of jets are hundreds of GeV, or hundreds of thousands of
+ * MeV. */
 static RelnStatus find_unit(TaskEnv *env, JetsSource *s)
 {
     enum { SOME = 16 };
-    const double most = 20000; /* GeV: more than any machine gives */
+    const double most = 20000; /* GeV: more than any collider reaches */
     int large = 0, n_seen = 0;
 
     s->unit = 1;

@@ -209,7 +209,7 @@ static RelnStatus open_files(TaskEnv *env, JetsData *d)
     for (int s = 0; s < JETS_SETS; s++)
         if (paths[s][0])
             TRY(jets_source_open(env, paths[s], &files, &d->sets[s]));
-    /* Without test jets, those for validation are for judging, and nothing is chosen by them. */
+    /* Without test jets, validation jets are the test jets, and nothing is chosen by them. */
     if (!d->sets[JETS_TEST]) {
         d->sets[JETS_TEST] = d->sets[JETS_VALIDATION];
         d->sets[JETS_VALIDATION] = NULL;
@@ -217,7 +217,7 @@ static RelnStatus open_files(TaskEnv *env, JetsData *d)
     return RELN_OK;
 }
 
-/* All jets as one source, for folds. */
+/* Joins all jets as one source, for folds. */
 static RelnStatus join(TaskEnv *env, JetsData *d)
 {
     JetsSource **parts = task_room(&env->rooms, JETS_SETS, sizeof *parts);
@@ -244,7 +244,7 @@ static RelnStatus prepare(TaskEnv *env, void **data)
     TRY(task_option(env, "data") ? open_files(env, d) : draw_toy(env, d));
     TRY(join(env, d));
     if (d->folds == 0 && !d->sets[JETS_TEST])
-        d->folds = 5; /* one file: every jet is judged by a network that did not see it */
+        d->folds = 5; /* one file: every jet is tested by a network that was not trained on it */
     return RELN_OK;
 }
 
@@ -257,7 +257,8 @@ RelnSchedule jets_schedule(const JetsScale *scale, JetsRecipe recipe, uint64_t p
 
     if (recipe == JETS_OURS || epochs < 8)
         return task_schedule(scale->rate, true, (uint64_t)epochs * per_epoch, 20, scale->floor);
-    /* A rate for each epoch: up in fifths, cosines of 4, 8, 16 ... epochs, halved in each of the last three. */
+    /* A rate for each epoch: rises in fifths, cosines of 4, 8, 16 ... epochs, halved in each of the last
+     * three. */
     const int between = epochs - warm - ends;
     int begun = 0, period = 4;
 
@@ -283,7 +284,7 @@ RelnSchedule jets_schedule(const JetsScale *scale, JetsRecipe recipe, uint64_t p
     return s;
 }
 
-/* Samples of a step: a part of the epoch's shuffle, the last partial batch left out. */
+/* Loads the samples of a step: a part of the epoch's shuffle; the last partial batch is left out. */
 static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     JetsFit *f = self;
@@ -299,8 +300,8 @@ static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
     return exp_bind(exp_plan(e, 0), &f->batch.set);
 }
 
-/* The score is the share of errors, and between equal shares the entropy. Without validation jets the judged ones are
- * looked at for the curve, and nothing is chosen by them. */
+/* The score is the share of errors, and for equal shares the entropy. Without validation jets the curve uses
+ * the test jets, and nothing is chosen by them. */
 static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     JetsFit *f = self;
@@ -394,7 +395,7 @@ static RelnStatus open_fit(JetsFit *f)
     return RELN_OK;
 }
 
-/* The jets of the sets as they are, in the order of the joined source. */
+/* Lists the jets of the sets, in the order of the joined source. */
 static void take_sets(JetsFit *f)
 {
     ptrdiff_t *lists[JETS_SETS] = {f->train, f->validation, f->test};
@@ -410,7 +411,8 @@ static void take_sets(JetsFit *f)
     }
 }
 
-/* Fold `fold`: every jet whose place in the shuffle of the data's seed has this remainder is judged, the others train. */
+/* Fold `fold`: every jet whose position in the shuffle of the data's seed has this remainder is tested, the
+ * others train. */
 static void take_fold(JetsFit *f)
 {
     const JetsScale *scale = task_scale(f->run->env);
@@ -448,6 +450,7 @@ static const char *const no_yes[] = {"no", "yes"};
 
 static const TaskFigure figures[] = {
     {.curve = JETS_CURVE_SCORES, .x = "jet", .hidden = true},
+    {.curve = JETS_CURVE_UNIT, .x = "", .hidden = true},
     {.curve = JETS_CURVE_ROC, .x = "signal efficiency", .y = "background rejection"},
     {.curve = JETS_CURVE_BOOST_ACCURACY, .x = "velocity of the boost", .y = "accuracy"},
     {.curve = JETS_CURVE_BOOST_STAY, .x = "velocity of the boost", .y = "accuracy"},

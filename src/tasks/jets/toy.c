@@ -1,7 +1,7 @@
 /* toy.c -- a generator of jets: virtuality-ordered showers of light quarks, gluons and top quarks.
  *
- * All work is done with the jet along +x at rapidity 0; at the end it gets a rapidity and an angle. Four-momentum is kept
- * at every splitting and decay, until particles are made massless and a detector is imitated.
+ * The jet is made along +x at rapidity 0; at the end it gets a rapidity and an angle. Four-momentum is conserved at every
+ * splitting and decay, until particles are made massless and a detector is simulated.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ typedef enum Flavour { QUARK, GLUON } Flavour;
 
 enum { ROOM = 4096, DEPTH = 200 };
 
-/* A jet in the making. */
+/* A Shower is a jet that is being made. */
 typedef struct Shower {
     RelnRng *rng;
     int n;
@@ -39,7 +39,7 @@ typedef struct Shower {
 
 static double uniform(Shower *s)
 {
-    return 1.0 - reln_rng_uniform(s->rng); /* in (0, 1]: logarithms are taken of it */
+    return 1.0 - reln_rng_uniform(s->rng); /* in (0, 1], so that its logarithm is finite */
 }
 
 /* ---- kinematics ------------------------------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static double length_of(const double *v)
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/* From the rest frame of P to that in which P is given. */
+/* Transforms from the rest frame of P to the frame in which P is given. */
 static Vec4 boost_with(const Vec4 *P, double mass, const Vec4 *q)
 {
     const double *b = P->v + 1, *r = q->v + 1;
@@ -59,7 +59,7 @@ static Vec4 boost_with(const Vec4 *P, double mass, const Vec4 *q)
     return (Vec4){{e, r[0] + f * b[0], r[1] + f * b[1], r[2] + f * b[2]}};
 }
 
-/* Two unit vectors at right angles to a direction. */
+/* Computes two unit vectors perpendicular to a direction. */
 static void frame_of(const double *n, double a[3], double b[3])
 {
     const double helper[3] = {fabs(n[0]) < 0.9, fabs(n[0]) >= 0.9, 0};
@@ -121,7 +121,8 @@ static double coupling(double k2)
     return 12 * JETS_PI / (23 * log(fmax(k2, FROZEN) / (LAMBDA * LAMBDA)));
 }
 
-/* A splitting: mass of the parent and the share of energy of its softer child; z < 0: none, the mass of a cluster. */
+/* A Split is a splitting: mass of the parent and the energy share of its softer child; z < 0: none, the mass
+ * of a cluster. */
 typedef struct Split {
     double mass, z;
 } Split;
@@ -133,7 +134,7 @@ static Split cluster_of(Shower *s, double energy, double most)
     return (Split){fmin(mass, fmin(0.45 * energy, 0.45 * most)), -1};
 }
 
-/* The chance of a splitting relative to 1 / z. */
+/* Returns the probability of a splitting relative to 1 / z. */
 static double splitting(Flavour flavour, double z)
 {
     if (flavour == QUARK)
@@ -141,7 +142,8 @@ static double splitting(Flavour flavour, double z)
     return fmin(1, (1 - z) + z * z / (1 - z) + z * z * (1 - z));
 }
 
-/* The veto algorithm in t = m^2 down from t_max: candidates by an overestimate, accepted by what is true. */
+/* The veto algorithm in t = m^2 down from t_max: candidates by an overestimate, accepted with the true
+ * probability. */
 static Split evolve(Shower *s, double energy, double t_max, double m_max, double theta,
                     Flavour flavour)
 {
@@ -178,7 +180,7 @@ static void keep(Shower *s, const Vec4 *p)
         s->p[s->n++] = *p;
 }
 
-/* A cluster falls apart in two until the pieces are light, which are then made massless. */
+/* Splits a cluster in two until the pieces are light; these are then made massless. */
 static void fall_apart(Shower *s, const Vec4 *P, double M, int depth)
 {
     const double u = uniform(s), w = uniform(s);
@@ -227,7 +229,7 @@ static void shower(Shower *s, const Vec4 *P, Split split, Flavour flavour, int d
         const bool worse = hard.mass * hard.mass / (1 - z) > soft.mass * soft.mass / z;
         Split *which = worse ? &hard : &soft;
 
-        if (which->z < 0) /* a cluster is as light as it gets */
+        if (which->z < 0) /* a cluster, which splits no further */
             which->mass *= 0.5;
         else
             *which = evolve(s, worse ? (1 - z) * e : z * e, which->mass * which->mass,
@@ -279,8 +281,8 @@ static void start_light(Shower *s)
     shower(s, &P, split, flavour, DEPTH);
 }
 
-/* t -> b W, W -> q q', each of which showers: first massless, to know their angles, then with their virtualities. False
- * when they do not lie within the jet. */
+/* t -> b W, W -> q q', each of which showers: first massless, to know their angles, then with their
+ * virtualities. Returns false when they do not lie within the jet. */
 static bool start_top(Shower *s)
 {
     const double pt = draw_pt(s), mt = breit_wigner(s, TOP_MASS, TOP_WIDTH),
@@ -305,7 +307,7 @@ static bool start_top(Shower *s)
     decay(&bw[1], mw, q[0].mass, q[1].mass, cosine[1], phi[1], qq);
     shower(s, &bw[0], b, QUARK, DEPTH);
     n_b = s->n;
-    for (int i = 0; i < n_b && lost; i++) /* a neutrino leaves unseen */
+    for (int i = 0; i < n_b && lost; i++) /* a neutrino is not detected */
         for (int k = 0; k < 4; k++)
             s->p[i].v[k] *= share;
     for (int i = 0; i < 2; i++)
@@ -313,7 +315,7 @@ static bool start_top(Shower *s)
     return true;
 }
 
-/* ---- what a detector sees ---------------------------------------------------------------------------------------------- */
+/* ---- detector -------------------------------------------------------------------------------------------------------- */
 
 static int poisson(Shower *s, double mean)
 {
@@ -326,7 +328,8 @@ static int poisson(Shower *s, double mean)
     return n;
 }
 
-/* Soft particles of other origin: a number of the wide distribution of Poisson(8 g), g from Gamma(1/2) of mean 1. */
+/* Adds soft particles of other origin: Poisson(8 g) of them, g from Gamma(1/2) of mean 1, a wide
+ * distribution. */
 static void add_background(Shower *s)
 {
     const double normal = reln_rng_normal(s->rng);
@@ -341,7 +344,7 @@ static void add_background(Shower *s)
     }
 }
 
-/* A log-normal factor of mean 1 for each particle: the calorimeter. */
+/* Multiplies each particle by a log-normal factor of mean 1, like a calorimeter. */
 static void smear(Shower *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -371,7 +374,7 @@ static int by_falling_pt(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* One attempt; false: it is no jet of the wanted momentum. */
+/* Makes one attempt; returns false if it is not a jet of the wanted momentum. */
 static bool attempt(Shower *s, bool top)
 {
     double total[4];
@@ -390,7 +393,7 @@ static bool attempt(Shower *s, bool top)
            jets_pt(total) < PT_HIGH;
 }
 
-/* Merge the pair of the smallest product into a massless particle until there are `want`. */
+/* Merges the pair of the smallest product into a massless particle until there are `want`. */
 static void merge_to(Shower *s, int want)
 {
     while (s->n > want) {
@@ -425,7 +428,7 @@ static int draw_count(Shower *s)
     }
 }
 
-/* Give the jet a rapidity and an angle, and the precision that files have. */
+/* Gives the jet a rapidity and an angle, and rounds it to the precision of files. */
 static void place(Shower *s)
 {
     const double phi = 2 * JETS_PI * reln_rng_uniform(s->rng);
@@ -482,7 +485,8 @@ static int bin_of(int n, const double *p)
     return (int)fmin(BINS - 1, sqrt(fmax(0, jets_dot(total, total))) / 10);
 }
 
-/* Weigh light jets so that their masses are distributed as those of tops; each class keeps its sum of weights. */
+/* Weights light jets so that their masses are distributed like those of tops; each class keeps its sum of
+ * weights. */
 static void match_masses(Jets *jets, ptrdiff_t from)
 {
     double count[2][BINS] = {{0}}, sum = 0, n = 0;

@@ -1,4 +1,4 @@
-/* abreast.c -- states into channels, and back. */
+/* abreast.c -- packs several states into the channels of a node, and unpacks them. */
 #include "tasks/pendulum/pendulum.h"
 
 #include <stddef.h>
@@ -8,7 +8,7 @@ int pend_groups(int n, int abreast)
     return (n + abreast - 1) / abreast;
 }
 
-/* Number j of state i, in (groups, per, abreast). */
+/* Returns the position of number j of state i, in (groups, per, abreast). */
 static ptrdiff_t place(int i, int j, int abreast, int per)
 {
     return ((ptrdiff_t)(i / abreast) * per + j) * abreast + i % abreast;

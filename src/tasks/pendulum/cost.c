@@ -1,4 +1,4 @@
-/* cost.c -- operations of an energy, by the published way of counting. */
+/* cost.c -- counts the operations of an energy, by the published rules. */
 #include "tasks/pendulum/pendulum.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@ double pend_flops_dense(int n, const int *widths)
     return flops;
 }
 
-/* Q^T w and Q of that, Q (3^k, dims[k]), for every pair of tensors, and for every tensor of a bias. */
+/* Counts Q^T w and Q of the result, Q (3^k, dims[k]), for every pair of tensors, and for every tensor of a
+ * bias. */
 static double projection(const PendTensors *in, const PendTensors *out, const int *dims)
 {
     double flops = 0;
@@ -27,7 +28,8 @@ static double projection(const PendTensors *in, const PendTensors *out, const in
     return flops;
 }
 
-/* B(x) filled: theta times the chosen tensors of rank k, for every pair of ranks a + b = k; then B(x) x. */
+/* Counts filling B(x): theta times the chosen tensors of rank k, for every pair of ranks a + b = k; then B(x)
+ * x. */
 static double bilinear(const PendTensors *t)
 {
     const double size = pend_tensors_size(t);
@@ -40,7 +42,8 @@ static double bilinear(const PendTensors *t)
     return flops;
 }
 
-/* Per block: bias, factor 1/10 and residual on the gated size, a product and a sigmoid (3) on the other. */
+/* For each block: bias, factor 1/10 and residual on the gated size, a product and a sigmoid (3) on the
+ * other. */
 double pend_flops_emlp(const PendTensors *hidden, const int dims[2 * PEND_RANKS - 1],
                        bool projected)
 {

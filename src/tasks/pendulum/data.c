@@ -14,7 +14,7 @@ typedef struct Draft {
     double motion[PEND_ROLLOUT * PEND_STATE];
 } Draft;
 
-/* Coordinates first .. first+count-1 of a batch of systems. */
+/* Draws coordinates first .. first+count-1 of a batch of systems. */
 static void draw_part(PendDraw *d, double (*start)[PEND_STATE], int first, int count, double spread)
 {
     for (int i = 0; i < AT_ONCE; i++)
@@ -37,8 +37,8 @@ static void draw_systems(PendDraw *d, Draft *draft)
         draft->chunk[i] = (int)pend_draw_upto(d, PEND_CHUNKS - 1);
 }
 
-/* Draw the splits. A split is the first 500 of a permutation of the systems that are left; the rest keeps the permuted
- * order. */
+/* Draws the splits. A split is the first 500 of a permutation of the remaining systems; the rest keeps the
+ * permuted order. */
 static void draw_splits(PendDraw *d, Draft *draft, PendData *data)
 {
     int left = PEND_SYSTEMS;

@@ -1,4 +1,5 @@
-/* efficiency.c -- the table of costs: operations, time of H and of its gradient, time of a training step, memory. */
+/* efficiency.c -- the table of costs: operations, time of H and of its gradient, time of a training step,
+ * memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ enum {
     METRICS
 };
 
-/* Operations of one H as papers count them; NAN where no paper does. For the pairings it counts the dense network; the
- * paper's 142,190 has 1,134 more for its invariants, counted in an unknown way. */
+/* Returns the operations of one H as papers count them; NAN where no paper does. For the pairings it counts
+ * the dense network; the paper's 142,190 has 1,134 more for its invariants, counted in an unknown way. */
 static double published_operations(const PendRowSettings *row)
 {
     static const int d6[] = {1, 1, 2, 4, 10, 26, 72};
@@ -79,13 +80,14 @@ static const TaskModel models[] = {
 /* ---- scales ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    double spread;        /* of the numbers of a state about their means, which are 0 but for */
-    double first, second; /* how far below the pivot the two masses are */
+    double spread;        /* standard deviation of the numbers of a state about their means, which are 0
+                           * except */
+    double first, second; /* for the heights of the two masses below the pivot */
     int batch;
     int rounds, one,
-        many; /* the shortest of so many means, over so many runs of one state and of a batch */
-    int step_rounds; /* the same for training steps, one by one */
-    int step_groups; /* samples of a training step at most; 0: all */
+        many; /* the shortest of so many means, each over so many runs of one state and of a batch */
+    int step_rounds; /* the same for training steps, each timed separately */
+    int step_groups; /* largest number of samples of a training step; 0: all */
     int data_seed;
     RelnDtype dtype;
 } Scale;
@@ -154,7 +156,7 @@ static RelnStatus open_plan(Bench *b, int which)
                 g, &(RelnOptimiser){.kind = RELN_OPTIMISER_ADAM, .adam = RELN_ADAM_DEFAULTS},
                 pend_model_loss(&m, z, NULL, b->row->substeps));
     }
-    /* every rank measures for itself: times differ, and so does what is done for them */
+    /* every rank measures separately, because times differ between ranks */
     TRY(reln_plan_create(g,
                          &(RelnPlanOptions){.pool = b->run->env->pool,
                                             .reference = b->run->env->reference},
@@ -166,7 +168,8 @@ static RelnStatus open_plan(Bench *b, int which)
     return reln_plan_bind_sized(b->plan[which], "z", b->states, RELN_F64, b->n_states);
 }
 
-/* The shortest of `rounds` means over `times` runs, in seconds: the speed of the machine when nothing disturbs it. */
+/* Returns the shortest of `rounds` means over `times` runs, in seconds: the speed of the machine without
+ * disturbance. */
 static RelnStatus measure(const Bench *b, int which, int n, int rounds, int times, double *seconds)
 {
     *seconds = HUGE_VAL;
@@ -198,7 +201,7 @@ static RelnStatus measure_all(Bench *b)
     return RELN_OK;
 }
 
-/* Operations of a run over `n` samples, without the values that a frozen plan computes once. */
+/* Returns the operations of a run over `n` samples, without the values that a frozen plan computes once. */
 static double operations(const Bench *b, int which, int n)
 {
     const RelnCost cost = reln_plan_cost(b->plan[which]);
@@ -258,7 +261,7 @@ static RelnStatus run(TaskRun *r, const void *data)
     return status;
 }
 
-/* Draw states like those of the data set; the cost does not depend on their values. */
+/* Draws states like those of the data set; the cost does not depend on their values. */
 static RelnStatus prepare(TaskEnv *env, void **data)
 {
     const Scale *scale = task_scale(env);

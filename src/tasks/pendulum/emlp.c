@@ -1,12 +1,13 @@
 /* emlp.c -- projected linear layers, the bilinear layer and gates of EMLP.
  *
- * Most of its maps are between a few tensors of each state, too few to fill a vector of the processor. So states lie
- * abreast, one in each channel, and numbers of a feature on the axis R: all scalars, then each rank's tensors, each
- * with its coordinates; a part of them is a node (R = tensors, K = 3^rank) without moving anything.
+ * Most of its maps act on a few tensors of each state, too few to fill a vector register. So several states are
+ * packed side by side, one in each channel, and the numbers of a feature lie on the axis R: all scalars, then each
+ * rank's tensors, each with its coordinates. A part of them is a node (R = tensors, K = 3^rank) that shares this memory.
  *
- * reln_nn_emlp() is the same network for any group, typed. This variant stays because its table is about the published
- * weights and their cost: free matrices, projected once a step (55,569 numbers that Adam moves, more than there are
- * equivariant maps), which start orthogonal; a list of weights that a function of the velocity takes; states abreast.
+ * reln_nn_emlp() is the same network for any group, with typed reps. This variant exists because its table is about the
+ * published weights and their cost: free matrices, projected once a step (55,569 numbers that Adam moves, more than
+ * there are equivariant maps), which start orthogonal; a list of weights as arguments of the velocity function;
+ * packed states.
  */
 #include "tasks/pendulum/pendulum.h"
 
@@ -19,7 +20,8 @@
 
 const PendEmlp pend_emlp_published = {128};
 
-/* MOST: coordinates of the highest rank, and so the most tensors that pend_tensors_chosen() allows of any. */
+/* MOST: coordinates of the highest rank, and so the largest number of tensors that pend_tensors_chosen()
+ * allows. */
 enum { ABREAST = 64, MOST = 27 };
 
 static int power3(int k)
@@ -78,7 +80,8 @@ static RelnStatus solve(RelnGroup *group, int rank, const RelnMaps **maps)
     return reln_maps_linear(in, out, maps);
 }
 
-/* The group is orthogonal: tensors of rank a + b that it keeps are its equivariant maps from rank b to rank a. */
+/* The group is orthogonal: its invariant tensors of rank a + b are its equivariant maps from rank b to rank
+ * a. */
 RelnStatus pend_projector(RelnCtx *ctx, PendSymmetry symmetry, int rank, double **out, int *count)
 {
     const int n = power3(rank);
@@ -248,7 +251,7 @@ static void bilinear_weights(const PendBuild *build, const char *layer, const Pe
                 pend_weights_add(w, theta_of(build, layer, t, a, b));
 }
 
-/* A feature by its ranks: x[r] (R = n[r], K = 3^r). */
+/* A Parts is a feature by its ranks: x[r] (R = n[r], K = 3^r). */
 typedef struct Parts {
     RelnNode *x[PEND_RANKS];
 } Parts;
@@ -305,7 +308,7 @@ static RelnNode *products(RelnGraph *g, int k, int n, RelnNode *X, RelnNode *x)
     return reln_contract(g, &T, X, x, reln_rep_trivial(reln_graph_group(g), n));
 }
 
-/* y[i] = sum_(n,j) X[n, i, j] u[n, j], with each X_n a tensor of rank a + b read as a matrix */
+/* y[i] = sum_(n,j) X[n, i, j] u[n, j], with each X_n a tensor of rank a + b reshaped to a matrix */
 static RelnNode *apply_tensors(RelnGraph *g, int a, int b, int n, RelnNode *X, RelnNode *u)
 {
     const int rows = power3(a), columns = power3(b), count = n * rows * columns;
@@ -388,7 +391,7 @@ static Parts bilinear(const PendBuild *build, int layer, const PendTensors *t, P
 
 /* ---- gates and blocks -------------------------------------------------------------------------------------------- */
 
-/* Multiply each scalar by its own sigmoid, and each other tensor by the sigmoid of its gate. */
+/* Multiplies each scalar by its own sigmoid, and each other tensor by the sigmoid of its gate. */
 static Parts gate(RelnGraph *g, const PendTensors *t, Parts p)
 {
     RelnNode *s = reln_sigmoid(g, p.x[0]);
@@ -467,14 +470,15 @@ static RelnNode *velocity(const PendBuild *b, RelnNode *z, PendWeights *w)
 
 /* ---- starting values --------------------------------------------------------------------------------------------- */
 
-/* The random numbers and the store for the starting values. */
+/* A Start holds the random numbers and the store for the starting values. */
 typedef struct Start {
     RelnCtx *ctx;
     RelnStore *store;
     RelnRng rng;
 } Start;
 
-/* A matrix (rows = outputs, columns = inputs) into the parameters of its parts, in the layout of matrix_part(). */
+/* Stores a matrix (rows = outputs, columns = inputs) in the parameters of its parts, in the layout of
+ * matrix_part(). */
 static bool store_part(const Start *s, const char *layer, int a, int n_a, int b, int n_b,
                        const double *m, int columns)
 {
@@ -507,7 +511,7 @@ static bool store_matrix(const Start *s, const char *layer, const PendTensors *i
     return true;
 }
 
-/* Rows made orthonormal in their order, twice to be so up to rounding. */
+/* Makes the rows orthonormal in their order, twice to reach rounding accuracy. */
 static void orthonormalise(int rows, int columns, double *x)
 {
     for (int i = 0; i < 2 * rows; i++) {
@@ -529,7 +533,7 @@ static void orthonormalise(int rows, int columns, double *x)
     }
 }
 
-/* Rows (or columns, where there are fewer) orthonormal: normals made so. */
+/* Fills the matrix with normals, and makes its rows (or columns, if there are fewer) orthonormal. */
 static bool orthogonal(Start *s, int rows, int columns, double *m)
 {
     const int few = rows < columns ? rows : columns, many = rows < columns ? columns : rows;

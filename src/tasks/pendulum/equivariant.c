@@ -17,7 +17,7 @@ static void add_mix(const PendBuild *b, PendWeights *w, const char *layer, const
                                        (RelnInit){RELN_INIT_NORMAL, spread / sqrt(from)}));
 }
 
-/* Brackets of vectors of size 3 are of size 9: they start small. */
+/* Brackets of vectors of size 3 have size 9, so their weights start small. */
 static void layer_weights(const PendBuild *b, PendWeights *w, int i, int C)
 {
     char layer[16];
@@ -72,7 +72,8 @@ static void weights(const PendBuild *b, PendWeights *w)
 
 /* ---- brackets and forms ------------------------------------------------------------------------------------------ */
 
-/* Vectors that a mirror turns around besides: det(g) g. The same as vectors where there is no mirror. */
+/* Returns the rep det(g) g of vectors that a mirror also reverses; without mirrors, it equals the rep of
+ * vectors. */
 static const RelnRep *even_rep(RelnGraph *g)
 {
     RelnGroup *group = reln_graph_group(g);
@@ -95,7 +96,7 @@ static RelnNode *form(RelnGraph *g, RelnNode *x, RelnNode *y)
     return reln_pair(g, x, reln_nn_lower(&(RelnNet){.graph = g}, y));
 }
 
-/* The length of a vector from its square, smooth at 0 too. */
+/* Returns the length of a vector from its square, smooth at 0 too. */
 static RelnNode *length(RelnGraph *g, RelnNode *square)
 {
     return reln_sqrt(g, reln_shift(g, square, 1.0, 1e-4));
@@ -107,7 +108,7 @@ typedef struct Streams {
     RelnNode *odd, *even; /* (K = 3, C) */
 } Streams;
 
-/* x + tanh(B(x, d)) d, d = x U: the smooth relative of ReLN-ReLU */
+/* x + tanh(B(x, d)) d, d = x U: a smooth version of ReLN-ReLU */
 static RelnNode *gated(RelnGraph *g, RelnNode *x, RelnNode *U)
 {
     RelnNode *d = reln_mix(g, x, U);
@@ -135,7 +136,8 @@ static Streams layer(const PendBuild *b, Streams x, PendWeights *w)
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
-/* Powers of x + iy, as pairs of numbers that a rotation by t turns by n t, and that x -> -x conjugates (n even). */
+/* Powers of x + iy, as pairs of numbers that a rotation by t turns by n t, and that x -> -x conjugates (n
+ * even). */
 static const RelnRep *power_rep(RelnGraph *g, int n)
 {
     const double t = acos(-1.0) / 3 * n;
@@ -144,8 +146,8 @@ static const RelnRep *power_rep(RelnGraph *g, int n)
     return reln_rep_from_matrices(reln_graph_group(g), 2, NULL, discrete);
 }
 
-/* Re (x + iy)^6 / (1 + x^2 + y^2)^3 of four mixtures, bounded. D6 alone of the symmetries here has two discrete
- * generators, as the power_rep() says. */
+/* Re (x + iy)^6 / (1 + x^2 + y^2)^3 of four mixtures, bounded. Only D6, of the symmetries here, has the two
+ * discrete generators that power_rep() needs. */
 static RelnNode *sixth_powers(RelnGraph *g, RelnNode *base, RelnNode *W)
 {
     static const RelnEntry times[4] = {
@@ -163,7 +165,7 @@ static RelnNode *sixth_powers(RelnGraph *g, RelnNode *base, RelnNode *W)
     return reln_div(g, six, reln_mul(g, reln_square(g, r), r));
 }
 
-/* The invariants that the streams add to those of the state itself. */
+/* Returns the invariants that the streams add to those of the state itself. */
 static int learned_invariants(const PendBuild *b, Streams x, RelnNode **out)
 {
     static const double e[3] = {0, 0, 1};

@@ -1,4 +1,4 @@
-/* invariant.c -- products and lengths of vectors, and the dense network that they go through. */
+/* invariant.c -- products and lengths of vectors, and the dense network that reads them. */
 #include <math.h>
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static PendDense stack(const PendInvariant *s, int widths[MAX_LAYERS + 1])
     return (PendDense){"head", s->hidden + 1, widths, s->activation, s->share > 0};
 }
 
-/* One side of all pairs: the vectors' shares as a constant matrix (5, n). */
+/* Returns one side of all pairs: the coefficients of the vectors as a constant matrix (5, n). */
 static RelnNode *side(RelnGraph *g, const PendInvariant *s, const PendPair *pairs, int n,
                       bool second, RelnNode *base)
 {
@@ -49,7 +49,7 @@ static RelnNode *side(RelnGraph *g, const PendInvariant *s, const PendPair *pair
     return reln_mix(g, base, reln_const(g, (RelnDims){.r = PEND_BASE, .c = n}, NULL, share));
 }
 
-/* A length has no derivative at 0, where no motion comes near; 1e-12 keeps it finite. */
+/* A length has no derivative at 0, where no motion comes near; adding 1e-12 keeps it finite. */
 static RelnNode *with_lengths(RelnGraph *g, const PendInvariant *s, RelnNode *q, int n)
 {
     const int n_products = n - s->n_lengths;
@@ -72,7 +72,7 @@ RelnNode *pend_features(RelnGraph *g, const PendInvariant *s, RelnNode *z)
     return with_lengths(g, s, reln_pair(g, a, reln_nn_lower(&(RelnNet){.graph = g}, b)), n);
 }
 
-/* ---- mixed so that gradients are uncorrelated ------------------------------------------------------------------ */
+/* ---- mixing invariants so that their gradients are uncorrelated ---------------------------------------------------- */
 
 void pend_features_weights(const PendBuild *b, const PendInvariant *s, PendWeights *w)
 {
@@ -89,7 +89,7 @@ RelnNode *pend_features_mixed(RelnGraph *g, RelnNode *f, PendWeights *w)
     return reln_mix(g, f, pend_weights_take(w));
 }
 
-/* Outputs "f" and "0", "1", ...: the gradient of each. */
+/* Plans the outputs "f" and "0", "1", ...: the gradient of each. */
 static RelnStatus plan_gradients(RelnGraph *g, const PendInvariant *s, RelnPlan **plan)
 {
     RelnNode *z = reln_input(g, "z", RELN_SAMPLES, pend_state_dims(1), pend_state_rep(g), RELN_F64);
@@ -124,7 +124,7 @@ static void mean_and_gram(const RelnPlan *plan, int n_states, int n, double *mea
                 G[i * n + j] += d[i][t] * d[j][t] / n_states;
 }
 
-/* c less its part along column k of mix, in the product G. */
+/* Subtracts from c its part along column k of mix, in the product G. */
 static void take_out(int n, const double *G, const double *mix, int k, double *c)
 {
     double dot = 0;
@@ -136,8 +136,8 @@ static void take_out(int n, const double *G, const double *mix, int k, double *c
         c[a] -= dot * mix[a * n + k];
 }
 
-/* Gram and Schmidt in the product G: column j of mix is e_j less its parts along the columns before it (taken out
- * twice, against rounding), of length 1; 0 where less than 1e-8 of its square is left. */
+/* Gram-Schmidt in the product G: column j of mix is e_j minus its parts along the columns before it
+ * (subtracted twice, against rounding), of length 1; 0 if less than 1e-8 of its square is left. */
 static void orthonormal_columns(int n, const double *G, double *mix)
 {
     for (int j = 0; j < n; j++) {

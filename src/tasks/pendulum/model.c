@@ -1,4 +1,4 @@
-/* model.c -- from a network to a motion: velocity, steps, the loss of a rollout. */
+/* model.c -- turns a network into a motion: velocity, steps, the loss of a rollout. */
 #include <math.h>
 #include <stdio.h>
 
@@ -109,7 +109,7 @@ static RelnNode *hamilton(RelnGraph *g, RelnNode *H, RelnNode *z)
     return reln_concat(g, 2, half, RELN_R);
 }
 
-/* The weights as arguments of a function's body. */
+/* Declares the weights as arguments of a function's body. */
 static void declare(RelnGraph *body, const PendWeights *outer, PendWeights *w)
 {
     for (int i = 0; i < outer->n; i++) {

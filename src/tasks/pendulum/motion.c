@@ -1,4 +1,5 @@
-/* motion.c -- the pendulum's motion to rounding, by CVODE of SUNDIALS; none where there is no SUNDIALS. */
+/* motion.c -- the pendulum's motion to rounding accuracy, by CVODE of SUNDIALS; not available without
+ * SUNDIALS. */
 #include "tasks/pendulum/pendulum.h"
 
 #ifdef RELN_HAVE_SUNDIALS
@@ -27,7 +28,7 @@ static void no_message(int code, const char *module, const char *function, char 
     (void)code, (void)module, (void)function, (void)text, (void)data;
 }
 
-/* Adams and fixed-point iteration: nothing here is stiff. */
+/* Uses Adams and fixed-point iteration, because the system is not stiff. */
 static bool open_solver(Solver *c, PendSystem *system, const double *z0)
 {
     if (SUNContext_Create(NULL, &c->context) != 0)
@@ -60,7 +61,7 @@ static void close_solver(Solver *c)
 
 bool pend_motion(const PendSystem *s, const double *z0, double dt, int n, double *z)
 {
-    PendSystem system = *s; /* CVODE hands it back without const */
+    PendSystem system = *s; /* CVODE returns it without const */
     Solver c = {0};
     bool good = open_solver(&c, &system, z0);
     realtype reached = 0;

@@ -1,8 +1,8 @@
-/* pendulum.h -- the double spring pendulum: its motion, the data set, networks for its energy, how they are judged.
+/* pendulum.h -- the double spring pendulum: its motion, the data set, networks for its energy, and their evaluation.
  *
- * From data to a result: draw, system, data (what moves), symmetry, abreast, model (how a network becomes a motion),
- * the architectures mlp, invariant, equivariant and emlp, rollout (errors of motions), cost (operations), row
- * (settings).
+ * From data to a result: draw, system, data (the true motion), symmetry, abreast, model (how a network becomes a
+ * motion), the architectures mlp, invariant, equivariant and emlp, rollout (errors of motions), cost (operations),
+ * row (settings).
  */
 #ifndef TASKS_PENDULUM_H
 #define TASKS_PENDULUM_H
@@ -14,8 +14,8 @@
 
 /* ---- draw.c ------------------------------------------------------------------------------------------------------ */
 
-/* The random numbers that the published data set was drawn with: Mersenne Twister and what NumPy's first
- * generator makes of it. Only for data that others have drawn; everything else here uses reln/random.h.
+/* The random numbers of the published data set: Mersenne Twister, used like NumPy's first generator. Only for reproducing
+ * that data set; everything else here uses reln/random.h.
  *
  *     PendDraw d;
  *     pend_draw_init(&d, 2021);
@@ -62,10 +62,10 @@ void pend_field(const PendSystem *s, const double *z, double *zdot);
 /* Angular momentum about the vertical: sum of x p_y - y p_x. */
 double pend_spin(const double *z);
 
-/* States at 0, dt, 2 dt, ... by CVODE (Adams, relative tolerance 1e-13): n of them, the first is z0. False when the
- * integrator gave up or memory was out. */
+/* Computes n states at 0, dt, 2 dt, ..., beginning with z0, by CVODE (Adams, relative tolerance 1e-13).
+ * Returns false when the integrator failed or memory was out. */
 bool pend_motion(const PendSystem *s, const double *z0, double dt, int n, double *z);
-/* Has this build the integrator? Without it there is no pend_motion(), and no data. */
+/* Returns whether this build has the integrator. Without it there is no pend_motion(), and no data. */
 bool pend_can_move(void);
 
 /* ---- data.c ------------------------------------------------------------------------------------------------------ */
@@ -86,7 +86,7 @@ enum { PEND_CHUNK = 5, PEND_CHUNKS = 30, PEND_ROLLOUT = PEND_CHUNK * PEND_CHUNKS
 enum { PEND_SYSTEMS = 5000, PEND_SPLIT = 500, PEND_DATA_SEED = 2021 };
 #define PEND_INTERVAL 0.2
 
-/* Where a row of a split comes from. */
+/* A PendRow is the origin of a row of a split. */
 typedef struct PendRow {
     int system, chunk;
 } PendRow;
@@ -98,8 +98,8 @@ typedef struct PendData {
     double *truth; /* (n, 150, 12): the states after the first state of each test chunk */
 } PendData;
 
-/* The first n rows of each split, 1 to PEND_SPLIT, of the systems drawn from the seed. False when memory was out; clear
- * it in either case. */
+/* Makes the first n rows of each split, 1 to PEND_SPLIT, of the systems drawn from the seed. Returns false
+ * when memory was out; the caller clears the data in either case. */
 bool pend_data_init(PendData *data, const PendSystem *system, int seed, int n);
 void pend_data_clear(PendData *data);
 
@@ -115,21 +115,21 @@ typedef enum PendSymmetry {
     PEND_SYMMETRIES
 } PendSymmetry;
 
-/* "o2", "so2", "d6", "none", and NULL behind them. */
+/* "o2", "so2", "d6", "none", and a terminating NULL. */
 extern const char *const pend_symmetry_words[PEND_SYMMETRIES + 1];
 
-/* The group as 3 x 3 matrices. Caller destroys. */
+/* Creates the group as 3 x 3 matrices. Caller destroys *out. */
 RelnStatus pend_symmetry_group(RelnCtx *ctx, PendSymmetry s, RelnGroup **out);
 
 /* ---- abreast.c --------------------------------------------------------------------------------------------------- */
 
-/* States side by side in the channels of a node, for networks whose own channels are few.
+/* Packs several states into the channels of a node, for networks with few channels.
  *
  *     const int groups = pend_groups(500, 32);                 // 16, the last one not full
  *     pend_pack(500, 32, PEND_STATE, z, packed);               // (500, 12) -> (16, 12, 32)
- *     pend_shares(500, 32, share);                             // (16, 32): a mean over groups of sums with these is one of states
+ *     pend_shares(500, 32, share);                             // (16, 32): weights that turn a mean over groups into one over states
  *
- * Places that are left over in the last group repeat the last state, with a share of 0. One abreast: nothing moves.
+ * Unused places in the last group repeat the last state, with a share of 0. With one state per node nothing changes.
  */
 
 int pend_groups(int n, int abreast);
@@ -155,7 +155,7 @@ void pend_shares(int n, int abreast, double *share);
 
 enum { PEND_WEIGHTS = 56, PEND_VECTORS = 4 };
 
-/* Step-level nodes, taken in the order in which they were added. */
+/* Step-level nodes, read in the order in which they were added. */
 typedef struct PendWeights {
     int n, next;
     RelnNode *node[PEND_WEIGHTS];
@@ -165,20 +165,21 @@ typedef struct PendBuild {
     RelnGraph *graph;
     PendSymmetry symmetry;
     const void *settings; /* the architecture's own */
-    int abreast;          /* states in the channels of a node; 0 means 1 */
-    uint64_t seed;        /* of the random numbers that an architecture draws */
+    int abreast;          /* number of states in the channels of a node; 0 means 1 */
+    uint64_t seed;        /* seed of the random numbers that an architecture draws */
 } PendBuild;
 
 typedef struct PendArchitecture {
     bool
-        typed; /* its graph has the symmetry for its group; otherwise none:3, and types prove nothing */
+        typed; /* the group of its graph is the symmetry; otherwise none:3, and types prove nothing */
     bool velocity; /* the value is zdot, four vectors: a neural ODE */
-    int abreast;   /* so many states are best put abreast; 0: it takes one only */
-    /* Parameters, and values computed from them once a step. */
+    int abreast;   /* best number of states per node; 0: only one is possible */
+    /* Declares parameters, and values computed from them once a step. */
     void (*weights)(const PendBuild *b, PendWeights *w);
-    /* Build the value in b->graph, which may be another graph than the one that lists the weights. */
+    /* Builds the value in b->graph, which may be another graph than the one that lists the weights. */
     RelnNode *(*value)(const PendBuild *b, RelnNode *z, PendWeights *w);
-    /* Starting values that RelnInit cannot draw, or that depend on the n states to learn from; NULL: none. */
+    /* Sets starting values that RelnInit cannot draw, or that depend on the n states to learn from; NULL:
+     * none. */
     RelnStatus (*start)(const PendBuild *b, RelnStore *store, int n, const double *states);
 } PendArchitecture;
 
@@ -189,22 +190,23 @@ typedef struct PendModel {
     RelnFn *velocity;
 } PendModel;
 
-/* False when something fails; the message is the graph's. */
+/* Returns false on failure; the message is in the graph. */
 bool pend_model_open(PendModel *m, const PendBuild *b, const PendArchitecture *arch);
 
 RelnDims pend_state_dims(int abreast);
 const RelnRep *pend_state_rep(RelnGraph *g); /* the group's vectors */
 
 RelnNode *pend_model_energy(PendModel *m, RelnNode *z);   /* NULL for a neural ODE */
-RelnNode *pend_model_velocity(PendModel *m, RelnNode *z); /* as z, by a call of the function */
-/* The same without the call, for a plan that is frozen and only run forward. */
+RelnNode *pend_model_velocity(PendModel *m, RelnNode *z); /* shape of z, by a call of the function */
+/* Computes the same without the call, for a frozen plan that only runs forward. */
 RelnNode *pend_model_direct(PendModel *m, RelnNode *z);
-/* n steps of length h of the fourth-order method of Runge and Kutta. */
+/* Takes n steps of length h of the fourth-order Runge-Kutta method. */
 RelnNode *pend_model_steps(PendModel *m, RelnNode *z, double h, int n);
 
-/* Mean over the batch and the 5 x 12 numbers of the squared error of a rollout from the first state of `chunk`
- * (P = 5, R = 4, K = 3), with `substeps` steps in each interval. The zero of the first state is counted. Of chunks
- * abreast, each is counted with its `share` (C = abreast); NULL: with 1. */
+/* Returns the mean over the batch and the 5 x 12 numbers of the squared error of a rollout from the first
+ * state of `chunk` (P = 5, R = 4, K = 3), with `substeps` steps in each interval. The first state, whose
+ * error is 0, is counted. If several chunks are packed, each is weighted with its `share` (C = abreast);
+ * NULL: with 1. */
 RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int substeps);
 
 /* ---- for authors of an architecture ----------------------------------------------------------------------------- */
@@ -212,8 +214,8 @@ RelnNode *pend_model_loss(PendModel *m, RelnNode *chunk, RelnNode *share, int su
 void pend_weights_add(PendWeights *w, RelnNode *node);
 RelnNode *pend_weights_take(PendWeights *w);
 
-/* Return x with the rep of vectors. The dual of an orthogonal rep equals the rep, but rounding can make it another
- * object; the identity map between the two turns a covector back into a vector. */
+/* Returns x with the rep of vectors. The dual of an orthogonal rep equals the rep, but rounding can make it
+ * another object; the identity map between the two turns a covector back into a vector. */
 RelnNode *pend_as_vector(RelnGraph *g, RelnNode *x);
 
 /* A stack of dense layers on invariants, an activation between them: widths[0] numbers to widths[n]. Weights
@@ -223,7 +225,7 @@ typedef struct PendDense {
     int n;
     const int *widths;
     RelnActivation activation;
-    bool quiet; /* the last layer starts from 0, and so does the result */
+    bool quiet; /* the last layer, and so the result, starts from 0 */
 } PendDense;
 void pend_dense_weights(const PendBuild *b, const PendDense *d, PendWeights *w);
 RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWeights *w);
@@ -232,7 +234,8 @@ RelnNode *pend_dense_value(RelnGraph *g, const PendDense *d, RelnNode *s, PendWe
 enum { PEND_BASE = PEND_VECTORS + 1 };
 RelnNode *pend_base_vectors(RelnGraph *g, RelnNode *z);
 
-/* Put numbers into an entry of a store, in its dtype. False when there is none of that name and size. */
+/* Writes numbers into an entry of a store, in its dtype. Returns false when there is none of that name and
+ * size. */
 bool pend_store_fill(RelnStore *store, const char *name, size_t count, const double *values);
 
 /* A parameter "<name>.<part>". */
@@ -251,46 +254,49 @@ extern const PendArchitecture pend_mlp, pend_mlp_ode;
 
 /* ---- invariant.c ------------------------------------------------------------------------------------------------- */
 
-/* Energies that see a state by its invariants alone: products of vectors, lengths, a dense network.
+/* Energies that depend on a state through invariants only: products of vectors, lengths, a dense network.
  *
- * The vectors are combinations of x1, x2, p1, p2 and the vertical e (hat of a vector is its lift into so(3), where the
- * form is -12 times the dot product of the two, so that these products are the pairings B~ of lifted channels). Every
- * pair is kept by all rotations and mirrors about e: such a network has the symmetry O(2), and so SO(2) and D6.
+ * The vectors are combinations of x1, x2, p1, p2 and the vertical e. (hat of a vector is its lift into so(3), where
+ * the form is -12 times the dot product, so these products are the pairings B~ of lifted channels.) All rotations
+ * and mirrors about e keep every pair: such a network has the symmetry O(2), and so SO(2) and D6.
  */
 
 typedef struct PendPair {
-    int a, b; /* of the list of vectors */
+    int a, b; /* indices in the list of vectors */
 } PendPair;
 
 typedef struct PendInvariant {
     int n_vectors;
-    const double (*vectors)[PEND_BASE]; /* each by its shares of x1, x2, p1, p2, e */
+    const double (*vectors)[PEND_BASE]; /* each by its coefficients of x1, x2, p1, p2, e */
     int n_pairs;                        /* 0: all a <= b */
     const PendPair *pairs;
-    int n_lengths;      /* of the first so many of `lengths` */
-    const int *lengths; /* vectors whose length is one more number */
+    int n_lengths;      /* number of entries of `lengths` that are used */
+    const int *lengths; /* vectors whose length is a further number */
     int hidden, width;
     RelnActivation activation;
-    /* H = linear part + share times the dense network, which then starts from 0; both see the invariants less their
-     * mean and mixed so that their gradients are uncorrelated over the states to learn from. 0: the dense network
-     * alone sees them as they are */
+    /* H = linear part + share times the dense network, which then starts from 0; the inputs of both are the
+     * invariants minus their mean, mixed so that their gradients are uncorrelated over the states to learn
+     * from. 0: only the dense network, on the unchanged invariants */
     double share;
 } PendInvariant;
 
 extern const PendArchitecture pend_invariant;
 
-/* The linear part is this times f W, so that Adam, which moves every weight alike, moves it faster than the rest. */
+/* Factor of the linear part f W. Adam moves every weight by similar steps, so this makes the linear part
+ * learn faster than the rest. */
 #define PEND_LINEAR_GAIN 4.0
 
-/* The invariants by themselves: how many, and their node (K = 1, C = count). */
+/* The invariants: their number, and their node (K = 1, C = count). */
 int pend_features_count(const PendInvariant *s);
 RelnNode *pend_features(RelnGraph *g, const PendInvariant *s, RelnNode *z);
 
-/* States "features.mean" (count) and "features.mix" (count, count) for the list of weights, and (f - mean) mix. */
+/* States "features.mean" (count) and "features.mix" (count, count) for the list of weights, and (f - mean)
+ * mix. */
 void pend_features_weights(const PendBuild *b, const PendInvariant *s, PendWeights *w);
 RelnNode *pend_features_mixed(RelnGraph *g, RelnNode *f, PendWeights *w);
-/* Their values, from states: with G the mean over states of grad f_i . grad f_j and f' = f mix, grad f'_i . grad
- * f'_j has the mean 1 for i = j and 0 otherwise. What depends on the invariants before it is mixed with 0. */
+/* Computes them from states: with G the mean over states of grad f_i . grad f_j and f' = f mix, grad f'_i .
+ * grad f'_j has the mean 1 for i = j and 0 otherwise. An invariant that depends on those before it is mixed
+ * with 0. */
 RelnStatus pend_features_start(RelnStore *store, const PendInvariant *s, RelnCtx *ctx, int n,
                                const double *states);
 
@@ -301,27 +307,27 @@ RelnStatus pend_features_start(RelnStore *store, const PendInvariant *s, RelnCtx
 
 /* Seven channels x1, x2, p1, p2, x2 - x1, e, p1 + p2, their 28 pairings, five layers of 128: 69,889 parameters. */
 extern const PendInvariant pend_pairings;
-/* The same channels, with lengths beside the pairings and a linear part. */
+/* The same channels, with additional lengths and a linear part. */
 extern const PendInvariant pend_lengths;
 /* "Scalars" (Villar and others, 2021): 30 numbers, four layers of 100 with relu; the smooth one has swish. */
 extern const PendInvariant pend_scalars;
 
 /* ---- equivariant.c ----------------------------------------------------------------------------------------------- */
 
-/* ReLN-HNN with vector features all the way: mixed, gated and bracketed, read out as invariants.
+/* ReLN-HNN with vector features in all layers: mixed, gated and bracketed, with invariants at the end.
  *
  * A vector v is the element hat(v) of so(3), where the bracket is the cross product and the form a multiple of the dot
  * product. A mirror R turns hat(v) into -R hat(v) R^-1: vectors of the state are odd, their brackets even, and
  *     [odd, odd] is even,   [odd, even] is odd,   [even, even] is even.
- * With two streams of features, one of each kind, the network has all of O(2), proved by the types of its graph. For
- * SO(2) there is no such distinction and even features flow into odd ones: that is what breaks mirrors. For D6 numbers
- * of degree six are added, Re (x + iy)^6, the first that know a rotation by 60 degrees from others.
+ * With two streams of features, one of each kind, the network has the full symmetry O(2), proved by the types of its
+ * graph. For SO(2) there is no such distinction, and even features are added to odd ones, which breaks mirrors. For
+ * D6, numbers of degree six are added, Re (x + iy)^6, the lowest that distinguish a rotation by 60 degrees from others.
  */
 
 typedef struct PendEquivariant {
     int channels, layers; /* of vectors */
     int hidden, width;    /* of the dense network on the invariants; swish */
-    double share;         /* of the part that is not linear, as in PendInvariant */
+    double share;         /* factor of the part that is not linear, as in PendInvariant */
 } PendEquivariant;
 
 extern const PendArchitecture pend_equivariant;
@@ -335,13 +341,13 @@ extern const PendEquivariant pend_equivariant_defaults;
  * Features are tensors of rank 0 to 3 over space, several of each: for 128 numbers 38 scalars, 12 vectors, 3 and 1 of
  * ranks 2 and 3, whatever the group. A block is
  *     lin = W x + b,   pre = lin + B(lin) lin / 10,   out = gated pre
- * where W and b are P w and P b, with P the orthogonal projector on what the group leaves as it is; the free w is
+ * where W and b are P w and P b, with P the orthogonal projector on the invariant tensors of the group; the free w is
  * trained, and projected once a step. Energy: three blocks and a last linear layer, 55,569 parameters.
  */
 
 enum { PEND_RANKS = 4, PEND_EMLP_BLOCKS = 3 };
 
-/* How many tensors of each rank. */
+/* The number of tensors of each rank. */
 typedef struct PendTensors {
     int n[PEND_RANKS];
 } PendTensors;
@@ -353,38 +359,39 @@ typedef struct PendEmlp {
 extern const PendArchitecture pend_emlp, pend_emlp_ode;
 extern const PendEmlp pend_emlp_published; /* 128 */
 
-/* EMLP's choice for so many numbers: equal shares for all ranks that fit, then again for what is left. */
+/* Returns EMLP's choice for so many numbers: equal shares for all ranks that fit, then again for the rest. */
 PendTensors pend_tensors_uniform(int width);
 int pend_tensors_size(const PendTensors *t);
 PendTensors
-pend_tensors_gated(const PendTensors *t); /* a scalar more for every tensor that is none */
+pend_tensors_gated(const PendTensors *t); /* one more scalar for every tensor that is not a scalar */
 int pend_tensors_chosen(const PendTensors *t,
-                        int rank); /* by the bilinear layer: as many as its coordinates at most */
+                        int rank); /* number used by the bilinear layer: at most the number of coordinates */
 
-/* P (3^k, 3^k): projector on the tensors of rank k that the symmetry leaves as they are, from the library's solver.
- * `count` is their dimension. Caller frees *out. */
+/* Computes P (3^k, 3^k), the projector on the invariant tensors of rank k, with the library's solver. `count`
+ * is their dimension. Caller frees *out. */
 RelnStatus pend_projector(RelnCtx *ctx, PendSymmetry symmetry, int rank, double **out, int *count);
 
 /* ---- rollout.c --------------------------------------------------------------------------------------------------- */
 
-/* A learned motion over the whole time, and how far it is from the true one.
+/* A learned motion over the whole time, and its distance from the true one.
  *
  *     PendRollout r = {.plan = plan, .n = 500, .abreast = 1, .h = 0.05};  // its input is "z", its output "out"
  *     pend_rollout(&r, starts, z);                            // (n, 150, 12)
  *     PendErrors e = pend_errors(&PEND_AS_PUBLISHED, z, data.truth, 500);
  *
  * The error of one state is e = |zhat - z| / (|zhat| + |z|), between 0 and 1. Numbers of the literature are geometric
- * means of max(e, c) over all motions and all 150 times, the first among them, where e is 0: they depend on c.
+ * means of max(e, c) over all motions and all 150 times, including the first, where e is 0: so they depend on c.
  */
 
 typedef struct PendRollout {
     RelnPlan *plan;
     RelnDtype dtype; /* of its output */
-    int n, abreast;  /* motions, which go ahead together; of them in the channels of z */
-    double h;        /* largest step of Runge and Kutta's method */
+    int n, abreast;  /* motions, which advance together; number of them in the channels of z */
+    double h;        /* largest step of the Runge-Kutta method */
 } PendRollout;
 
-/* The states are added up in double precision, whatever the network computes in. z: (n, 150, 12). */
+/* Computes all motions. States are summed in double precision, whatever the network computes in. z: (n, 150,
+ * 12). */
 RelnStatus pend_rollout(const PendRollout *r, const double *starts, double *z);
 
 typedef struct PendErrors {
@@ -393,23 +400,23 @@ typedef struct PendErrors {
     double moving; /* without the first state, c = 1e-7 */
     double
         energy; /* largest |H(zhat(t)) - H(zhat(0))|, mean over the motions; H is the true energy */
-    double spin;             /* the same of the angular momentum about the vertical */
+    double spin;             /* the same for the angular momentum about the vertical */
     double at[PEND_ROLLOUT]; /* geometric mean over the motions, by time; c = 1e-7 */
 } PendErrors;
 
-/* A motion that is not finite counts as e = 1 from there on. */
+/* Computes the errors. A motion that is not finite counts as e = 1 from there on. */
 PendErrors pend_errors(const PendSystem *system, const double *z, const double *truth, int n);
 
 /* ---- cost.c ------------------------------------------------------------------------------------------------------ */
 
 /* The cost of an evaluation of H, counted as the literature does. */
 
-/* Operations of one H(z): products of matrices and vectors count twice, a swish four times, additions of biases not
- * at all. 12-128-128-128-1: 70,400. */
+/* Returns the operations of one H(z): products of matrices and vectors count twice, a swish four times,
+ * additions of biases not at all. 12-128-128-128-1: 70,400. */
 double pend_flops_dense(int n, const int *widths);
 
-/* EMLP, with the projection Q (Q^T w) of all weights in every call, as published, or without: 1,589,909 for D6 and
- * 379,649. dims[k] is the dimension of the tensors of rank k that the group keeps. */
+/* Returns the operations of EMLP, with the projection Q (Q^T w) of all weights in every call, as published,
+ * or without: 1,589,909 for D6 and 379,649. dims[k] is the dimension of the invariant tensors of rank k. */
 double pend_flops_emlp(const PendTensors *hidden, const int dims[2 * PEND_RANKS - 1],
                        bool projected);
 
@@ -424,7 +431,7 @@ typedef enum PendArch {
     PEND_ARCH_EQUIVARIANT
 } PendArch;
 
-/* The invariants that an energy sees. */
+/* The invariants that an energy uses. */
 typedef enum PendFeatures {
     PEND_FEATURES_NONE,
     PEND_FEATURES_PAIRINGS,
@@ -435,28 +442,28 @@ typedef enum PendFeatures {
 typedef enum PendSchedule {
     PEND_COSINE,
     PEND_CONSTANT,
-    PEND_PIECES /* Scalars': 0.4 of the rate from a tenth, 0.1 of it from half of the steps */
+    PEND_PIECES /* schedule of Scalars: 0.4 of the rate after a tenth of the steps, 0.1 of it after half */
 } PendSchedule;
 
-/* Settings of a row of either table. The second half of the numbers is for training alone. */
+/* Settings of a row of either table. The second half of the numbers is used for training only. */
 typedef struct PendRowSettings {
     double share; /* as in PendInvariant and PendEquivariant */
     double rate;
     PendArch arch;
     PendFeatures features;
-    PendSymmetry symmetry; /* PEND_NONE: the row belongs to every group */
+    PendSymmetry symmetry; /* PEND_NONE: the row is shown for every group */
     int hidden, width, channels, layers;
     RelnActivation activation;
     PendSchedule schedule;
-    int substeps; /* of training in an interval of 0.2: one has an error of 2e-4 of itself, two of 1e-5 */
-    bool published; /* eps = 1e-8 inside Adam's root, and the last weights; otherwise the best */
-    bool per_call;  /* of costs: what depends on weights alone is computed in every call */
+    int substeps; /* training steps in an interval of 0.2: one has an error of 2e-4 of itself, two of 1e-5 */
+    bool published; /* eps = 1e-8 inside Adam's root, and the last weights; otherwise the best weights */
+    bool per_call;  /* for costs: values that depend on weights alone are computed in every call */
     char pad[6];
 } PendRowSettings;
 
 extern const struct Section pend_row_section;
 
-/* The architecture of a row, and its own settings. */
+/* A PendChoice is the architecture of a row, with its settings. */
 typedef struct PendChoice {
     const PendArchitecture *arch;
     union {
@@ -469,7 +476,7 @@ typedef struct PendChoice {
 } PendChoice;
 PendChoice pend_choose(const PendRowSettings *row);
 
-/* The group that the row's graphs have. Caller destroys. */
+/* Creates the group of the row's graphs. Caller destroys *out. */
 RelnStatus pend_row_group(RelnCtx *ctx, const PendRowSettings *row, RelnGroup **out);
 
 #endif

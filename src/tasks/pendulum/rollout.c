@@ -1,4 +1,4 @@
-/* rollout.c -- all motions together through a plan of the velocity; errors as published. */
+/* rollout.c -- computes all motions together with a plan of the velocity, and their errors as published. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,11 @@
 
 typedef struct Mover {
     const PendRollout *r;
-    int groups;   /* samples of the plan */
-    size_t count; /* numbers of all states, packed */
+    int groups;   /* number of samples of the plan */
+    size_t count; /* number of numbers of all states, packed */
     double *z, *at, *k,
-        *sum; /* now, where the velocity is asked for, the velocity, the step's mean velocity */
+        *sum; /* the current state, the point of evaluation, the velocity there, the mean velocity of the
+               * step */
 } Mover;
 
 /* k = velocity at `at` */
@@ -30,7 +31,7 @@ static RelnStatus velocity(Mover *m)
     return RELN_OK;
 }
 
-/* sum += share k, and the next place to ask at is z + ahead k */
+/* sum += share k; the next point of evaluation is z + ahead k */
 static void take(Mover *m, double share, double ahead)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -58,7 +59,7 @@ static RelnStatus step(Mover *m, double h)
     return RELN_OK;
 }
 
-/* States of one time into the motions (n, 150, 12). */
+/* Copies the states of one time to the motions (n, 150, 12). */
 static void record(const Mover *m, int t, double *z)
 {
     pend_unpack(m->r->n, m->r->abreast, PEND_STATE, m->z, m->k);
@@ -112,7 +113,7 @@ static double size(const double *x)
     return sqrt(sum);
 }
 
-/* In [0, 1]; 1 where it is not a number. */
+/* Returns an error in [0, 1]; 1 if it is not a number. */
 static double error_of(const double *z, const double *truth)
 {
     double d[PEND_STATE], e;
@@ -123,13 +124,13 @@ static double error_of(const double *z, const double *truth)
     return isfinite(e) ? e : 1.0;
 }
 
-/* The larger of two numbers; NaN counts as larger than any number. */
+/* Returns the larger of two numbers; NaN counts as larger than any number. */
 static double larger(double a, double b)
 {
     return a >= b ? a : b;
 }
 
-/* The largest change of energy and spin along one motion. */
+/* Computes the largest change of energy and spin along one motion. */
 static void drift(const PendSystem *system, const double *z, PendErrors *e, int n)
 {
     const double energy = pend_energy(system, z), spin = pend_spin(z);

@@ -1,4 +1,4 @@
-/* task.c -- the double-pendulum table: the trained networks, how they are judged, and the numbers of papers. */
+/* task.c -- the double-pendulum table: the trained networks, their evaluation, and the numbers of papers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ enum { ERROR, ERROR_LOG, ERROR_MOVING, CHUNK, ENERGY, SPIN, SYMMETRY };
 #define WIDE .width = 128, .activation = RELN_ACT_SILU
 #define EMLP .width = 128
 
-/* Only the first metric has numbers in papers: EMLP's and the dense network's are those of Finzi and others (2021),
- * rounded. Rates of "tuned" rows (but Scalars', which others found) and of the 28 pairings are the best that were
- * tried, by validation loss; README.md has the losses. */
+/* Papers have numbers for the first metric only: those of EMLP and of the dense network are from Finzi and
+ * others (2021), rounded. Rates of "tuned" rows (except for Scalars, whose rates were published) and of the
+ * 28 pairings are the best that were tried, by validation loss; README.md has the losses. */
 static const TaskModel models[] = {
     {.name = "mlp",
      .label = "MLP-HNN, published protocol",
@@ -123,7 +123,7 @@ static const TaskModel models[] = {
 static const char *const groups[] = {
     [PEND_O2] = "o2", [PEND_SO2] = "so2", [PEND_D6] = "d6", [PEND_NONE] = "all"};
 
-/* Is the row in the table? Rows without a group are, and rows of the group that was asked for. */
+/* Returns whether the row is in the table: rows without a group, and rows of the requested group. */
 static bool wanted(const TaskEnv *env, const TaskModel *model)
 {
     const PendRowSettings *row = model->settings;
@@ -137,13 +137,13 @@ static bool wanted(const TaskEnv *env, const TaskModel *model)
 typedef struct Scale {
     double rollout_step;
     double interval; /* between states of the data */
-    double floor;    /* of the rate, at the end of a cosine */
-    double turn;     /* by which the symmetry is judged, where any turn is one */
-    int rows;        /* of each split */
+    double floor;    /* share of the rate at the end of a cosine */
+    double turn;     /* angle by which the symmetry is tested, if the group has all rotations */
+    int rows;        /* rows of each split */
     int steps, evaluate_every;
     int most_substeps;     /* of training */
-    int chunk, rollout;    /* states of a piece to learn from, and of a motion to be judged by */
-    int data_seed, warmup; /* warmup: one of so many steps */
+    int chunk, rollout;    /* states of a chunk to learn from, and of a motion to evaluate */
+    int data_seed, warmup; /* warmup: it takes 1/warmup of the steps */
     RelnDtype dtype;
     char pad[4];
 } Scale;
@@ -218,8 +218,8 @@ typedef struct Fit {
     const PendRowSettings *row;
     const Scale *scale;
     PendChoice choice;
-    PendBuild *build;                     /* of the graph that is trained */
-    int abreast, groups;                  /* chunks in the channels of a sample, samples */
+    PendBuild *build;                     /* for the graph that is trained */
+    int abreast, groups;                  /* chunks in the channels of a sample; samples */
     double *chunks[PEND_SPLITS], *shares; /* packed */
     double *starts, *z;                   /* (n, 12), (n, 150, 12): rollouts of the test set */
 } Fit;
@@ -251,7 +251,7 @@ static bool open_model(const Fit *f, RelnGraph *g, PendModel *m)
         f->choice.arch);
 }
 
-/* Loss of the chunks "chunk", each with its "share". */
+/* Returns the loss of the chunks "chunk", each weighted with its "share". */
 static RelnNode *loss_of_chunks(const RelnNet *net, const void *model)
 {
     const Fit *f = model;
@@ -305,7 +305,7 @@ static ExpSet set_of(const Fit *f, int split)
                    {EXP_NUMBERS("chunk", PEND_CHUNK * PEND_STATE * f->abreast, f->chunks[split])}}};
 }
 
-/* Every step sees the whole training set. */
+/* Every step uses the whole training set. */
 static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     const Fit *f = self;
@@ -328,7 +328,7 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return chunk_loss(e, self, PEND_VALID, &out->score);
 }
 
-/* Steps of the pieces of the Scalars' schedule; none of them may be empty. */
+/* Returns the steps of a piece of the Scalars' schedule, which must not be empty. */
 static uint64_t at_least_one(uint64_t steps)
 {
     return steps > 0 ? steps : 1;
@@ -365,9 +365,9 @@ static const TaskFigure figures[] = {
     {.curve = DRIFT_SPIN, .x = "time"},
 };
 
-/* ---- judging --------------------------------------------------------------------------------------------------- */
+/* ---- evaluation ------------------------------------------------------------------------------------------------- */
 
-/* zdot of all `states` (n, 12), with room for them packed. */
+/* Computes zdot of all `states` (n, 12), with room for them packed. */
 static RelnStatus velocities(Exp *e, const Fit *f, const double *states, double *packed,
                              double *zdot)
 {
@@ -382,7 +382,7 @@ static RelnStatus velocities(Exp *e, const Fit *f, const double *states, double 
     return RELN_OK;
 }
 
-/* A turn about the vertical of vectors. */
+/* Rotates vectors about the vertical. */
 static void turn(double angle, int count, const double *from, double *to)
 {
     const double c = cos(angle), s = sin(angle);
@@ -394,8 +394,9 @@ static void turn(double angle, int count, const double *from, double *to)
     }
 }
 
-/* The largest |zdot(R z) - R zdot(z)| against the largest |zdot|, for a turn about the vertical (60 degrees for D6):
- * the rounding of single precision if the network has the symmetry, and far more if not. */
+/* Computes the largest |zdot(R z) - R zdot(z)| relative to the largest |zdot|, for a rotation about the
+ * vertical (60 degrees for D6): rounding of single precision if the network has the symmetry, and far more if
+ * not. */
 static RelnStatus judge_symmetry(Exp *e, Fit *f)
 {
     const int n = f->data->sets.n * PEND_STATE, n_packed = f->groups * f->abreast * PEND_STATE;
@@ -439,7 +440,7 @@ static RelnStatus judge_rollouts(Exp *e, Fit *f)
     return RELN_OK;
 }
 
-/* The first test motion: where the lower mass is, energy and spin against time. */
+/* Draws the first test motion: position of the lower mass, energy and spin against time. */
 static RelnStatus draw_motion(Fit *f)
 {
     const double energy = pend_energy(&f->data->system, f->z), spin = pend_spin(f->z);

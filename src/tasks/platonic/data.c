@@ -1,4 +1,4 @@
-/* data.c -- the solids, their edges, and the homographies between neighbouring faces. */
+/* data.c -- the solids, their edges, and the homographies between adjacent faces. */
 #include <math.h>
 #include <string.h>
 
@@ -70,8 +70,8 @@ static bool adjacent(const Solid *s, int i, int j)
     return fabs(dot(d, d) - s->edge2) < 1e-9 * s->edge2;
 }
 
-/* The faces are the triples of mutually adjacent vertices; at an edge i -> j there are two of them. The left one is
- * that whose normal (v_j - v_i) x (v_k - v_i) points outwards. */
+/* The faces are the triples of mutually adjacent vertices; an edge i -> j belongs to two of them. The left
+ * one is the face whose normal (v_j - v_i) x (v_k - v_i) points outwards. */
 static void third_vertices(const Solid *s, int i, int j, int *left, int *right)
 {
     for (int k = 0; k < s->n; k++)
@@ -106,7 +106,8 @@ static void multiply(const double *a, const double *b, double *out)
             out[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
 }
 
-/* A = [l1 p1, l2 p2, l3 p3] with A (1,1,1) = p4: it takes the projective frame e1, e2, e3, e1+e2+e3 to the points. */
+/* A = [l1 p1, l2 p2, l3 p3] with A (1,1,1) = p4: it maps the projective frame e1, e2, e3, e1+e2+e3 to the
+ * points. */
 static bool frame_of(const double p[4][2], double *A)
 {
     const double P[9] = {p[0][0], p[1][0], p[2][0], p[0][1], p[1][1], p[2][1], 1, 1, 1};
@@ -122,7 +123,8 @@ static bool frame_of(const double p[4][2], double *A)
     return det3(A) != 0;
 }
 
-/* Four points determine H up to its scale, so this is what the direct linear transform finds as a null vector. */
+/* Four points determine H up to its scale, so this equals the null vector that the direct linear transform
+ * finds. */
 bool platonic_homography(const double from[4][2], const double to[4][2], double h[9])
 {
     double A[9], B[9], inverse[9];
@@ -170,8 +172,8 @@ static void project_all(const Vec *p, const int which[4], double out[4][2])
         project(p[which[i]], out[i]);
 }
 
-/* The three homographies of an edge: from the left face, completed to a parallelogram, to the right face's in the three
- * ways that it can be turned. p1..p8 are p[0]..p[7]. */
+/* Computes the three homographies of an edge: from the left face, completed to a parallelogram, to the right
+ * face's in the three ways that it can be turned. p1..p8 are p[0]..p[7]. */
 static bool edge_homographies(const Solid *s, int i, int j, double h[PLATONIC_CHANNELS][9])
 {
     static const int from[4] = {0, 1, 4, 2};
@@ -198,7 +200,7 @@ static bool edge_homographies(const Solid *s, int i, int j, double h[PLATONIC_CH
     return true;
 }
 
-/* Logarithms and coordinates of the homographies of element e. */
+/* Computes logarithms and coordinates of the homographies of element e. */
 static RelnStatus complete(const RelnAlgebra *sl3, PlatonicElements *out, int e)
 {
     for (int c = 0; c < PLATONIC_CHANNELS; c++) {
@@ -247,7 +249,8 @@ void platonic_draw(const PlatonicElements *elements, RelnRng *rng, ptrdiff_t n, 
 
 /* ---- rotations --------------------------------------------------------------------------------------------------- */
 
-/* The rotation of a unit quaternion; one from four normal numbers is uniform on the sphere, and the rotation Haar. */
+/* The rotation of a unit quaternion; four normal numbers give a uniform quaternion, and so a Haar
+ * rotation. */
 static void from_quaternion(const double *q, double *R)
 {
     const double w = q[0], x = q[1], y = q[2], z = q[3];
@@ -272,7 +275,8 @@ static void haar(RelnRng *rng, double *R)
     from_quaternion(q, R);
 }
 
-/* R = Rz(a) Ry(b) Rx(c) with angles from [0, 2 pi / 0.174533): nearly six turns, meant to be ten degrees. */
+/* R = Rz(a) Ry(b) Rx(c) with angles from [0, 2 pi / 0.174533): nearly six turns; the published code probably
+ * intended ten degrees. */
 static void euler_angles(RelnRng *rng, double *R)
 {
     double turn[3][9], zy[9];

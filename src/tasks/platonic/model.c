@@ -10,7 +10,7 @@ static RelnNode *weights(const RelnNet *net, const char *name, int in, int out)
     return reln_param(net->graph, name, (RelnDims){.r = in, .c = out}, init);
 }
 
-/* x / (e + mean_c B(x,x)^2)^(1/4), for each element by itself: of degree 0 where x is large. */
+/* x / (e + mean_c B(x,x)^2)^(1/4), for each element: of degree 0 where x is large. */
 static RelnNode *normalise(const RelnNet *net, RelnNode *x)
 {
     RelnGraph *g = net->graph;
@@ -19,7 +19,7 @@ static RelnNode *normalise(const RelnNet *net, RelnNode *x)
     return reln_div(g, x, reln_sqrt(g, reln_sqrt(g, reln_shift(g, m, 1, 1))));
 }
 
-/* Apply the layers to each element by itself: (P, K, 3) -> (P, K, width). */
+/* Applies the layers to each element: (P, K, 3) -> (P, K, width). */
 static RelnNode *each(const RelnNet *net, const PlatonicModel *model, RelnNode *x)
 {
     RelnNode *h = reln_nn_linear(net, "one", x, model->width);
@@ -31,7 +31,7 @@ static RelnNode *each(const RelnNet *net, const PlatonicModel *model, RelnNode *
     return model->bracket ? reln_nn_bracket(net, "two", h) : h;
 }
 
-/* The same layers, with sizes kept in bounds before and after them and in the gate. */
+/* The same layers, with norms before and after them and a bounded gate. */
 static RelnNode *each_best(const RelnNet *net, const PlatonicModel *model, RelnNode *x)
 {
     RelnNode *h = reln_nn_linear(net, "one", normalise(net, x), model->width);
@@ -46,15 +46,15 @@ static RelnNode *before_pool(const RelnNet *net, const PlatonicModel *model, Rel
     return model->kind == PLATONIC_BEST ? each_best(net, model, x) : each(net, model, x);
 }
 
-/* Add the parameters that the paper counts although no result depends on them: eight learned directions of the
- * invariant layer. */
+/* Adds the parameters that the paper counts although no result depends on them: eight learned directions of
+ * the invariant layer. */
 static void count_unused(const RelnNet *net, const PlatonicModel *model)
 {
     weights(net, "invariant.W", model->width, 8);
     weights(net, "invariant.U", 8, 1);
 }
 
-/* Invariants of the pooled element to classes, without a bias. */
+/* Maps invariants of the pooled element to classes, without a bias. */
 static RelnNode *classify(const RelnNet *net, const PlatonicModel *model, RelnNode *q)
 {
     if (model->kind == PLATONIC_BEST)
@@ -87,8 +87,8 @@ RelnNode *platonic_network(const RelnNet *net, const PlatonicModel *model)
     return classify(net, model, reln_nn_invariant(net, h));
 }
 
-/* Max-Killing pooling chooses by the score B(h, h Wq), and the layers after it use B(h, h): both are computed for all
- * elements, and samples choose among them. */
+/* Max-Killing pooling chooses by the score B(h, h Wq), and the layers after it use B(h, h): both are computed
+ * for all elements, and samples choose among them. */
 RelnNode *platonic_network_shared(const RelnNet *net, const PlatonicModel *model)
 {
     RelnGraph *g = net->graph;

@@ -1,5 +1,5 @@
-/* platonic.h -- which Platonic solid? Homographies between neighbouring faces, seen by a camera: sets of elements of
- * sl(3). */
+/* platonic.h -- classification of Platonic solids from homographies between adjacent faces, seen by a camera:
+ * sets of elements of sl(3). */
 #ifndef TASKS_PLATONIC_H
 #define TASKS_PLATONIC_H
 
@@ -23,28 +23,29 @@ typedef struct PlatonicElements {
     double h[PLATONIC_ELEMENTS][PLATONIC_CHANNELS][9];   /* the homographies, det 1 */
     double log[PLATONIC_ELEMENTS][PLATONIC_CHANNELS][9]; /* their real logarithms */
     double x[PLATONIC_ELEMENTS][PLATONIC_K]
-            [PLATONIC_CHANNELS]; /* the same in coordinates of sl:3 */
-    int n_halved; /* homographies without a real logarithm, where it is log(H^2) / 2 */
+            [PLATONIC_CHANNELS]; /* `log` in coordinates of sl:3 */
+    int n_halved; /* homographies without a real logarithm, for which log(H^2) / 2 is used */
 } PlatonicElements;
 
 RelnStatus platonic_elements(const RelnAlgebra *sl3, PlatonicElements *out);
 
-/* The homography (3 x 3, det 1) that takes four points of the plane to four others, no three of them on a line; false
- * when they are. */
+/* Computes the homography (3 x 3, det 1) that maps four points of the plane to four others, no three of them
+ * on a line; returns false when they are. */
 bool platonic_homography(const double from[4][2], const double to[4][2], double h[9]);
 
-/* log H, or log(H^2) / 2 where H has a pair of negative eigenvalues and so no real logarithm; *halved says which. The
- * latter is the real part of the complex logarithm, and commutes with real conjugation as that does. */
+/* Computes log H, or log(H^2) / 2 where H has a pair of negative eigenvalues and so no real logarithm;
+ * *halved says which. The latter is the real part of the complex logarithm, and commutes with real
+ * conjugation in the same way. */
 RelnStatus platonic_log(RelnCtx *ctx, const double *h, double *log, bool *halved);
 
-/* n samples: labels (n), elements (n, PLATONIC_SET). */
+/* Draws n samples: labels (n), elements (n, PLATONIC_SET). */
 void platonic_draw(const PlatonicElements *elements, RelnRng *rng, ptrdiff_t n, int32_t *labels,
                    int32_t *which);
 
-/* Ad (8 x 8) of a rotation of the camera: Haar, or by Euler angles z, y, x uniform in [0, 36) rad as the published
- * code. */
+/* Draws Ad (8 x 8) of a rotation of the camera: Haar, or by Euler angles z, y, x uniform in [0, 36) rad as in
+ * the published code. */
 RelnStatus platonic_rotation(const RelnAlgebra *sl3, RelnRng *rng, bool euler, double *ad);
-/* All elements in the rotated frame. */
+/* Moves all elements to the rotated frame. */
 void platonic_rotate(const double *ad, const PlatonicElements *elements,
                      double x[PLATONIC_ELEMENTS][PLATONIC_K][PLATONIC_CHANNELS]);
 
@@ -56,21 +57,21 @@ typedef struct PlatonicModel {
     double rate;
     PlatonicKind kind;
     int width;
-    int stream; /* added to the seed: two rows that are one function begin differently */
+    int stream; /* added to the seed, so that two rows with the same function start differently */
     int hidden; /* hidden dense layers, and the activation between them */
     RelnActivation activation;
-    bool cosine;        /* from a warm-up down to 0, instead of a constant rate */
-    bool augment;       /* PLATONIC_MLP: each batch of training is rotated */
-    bool relu, bracket; /* PLATONIC_LAYERS: which of the two blocks there are */
+    bool cosine;        /* warm-up and cosine down to 0, instead of a constant rate */
+    bool augment;       /* PLATONIC_MLP: rotate each training batch */
+    bool relu, bracket; /* PLATONIC_LAYERS: which of the two blocks exist */
 } PlatonicModel;
 
-/* "logits" (C = 3) of a sample, from the input "x" (P = 12, K, 3). */
+/* Computes "logits" (C = 3) of a sample, from the input "x" (P = 12, K, 3). */
 RelnNode *platonic_network(const RelnNet *net, const PlatonicModel *model);
 
-/* The same function with the same parameters, from the inputs "elements" (P = 96, K, 3) at step level and "which" (P =
- * 12) for each sample. All layers before the pool act on elements one by one, and pooling keeps one of them: so the
- * layers run on 96 elements once a step, and a sample picks scores and invariants. NULL for an MLP, which sees a sample
- * as a whole. */
+/* The same function with the same parameters, from the inputs "elements" (P = 96, K, 3) at step level and
+ * "which" (P = 12) for each sample. All layers before the pool act on elements one by one, and pooling keeps
+ * one of them: so the layers run on 96 elements once a step, and a sample picks scores and invariants. NULL
+ * for an MLP, which needs the whole sample. */
 RelnNode *platonic_network_shared(const RelnNet *net, const PlatonicModel *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* task.c -- the Platonic table: the trained networks, how they are judged, and the numbers of the paper. */
+/* task.c -- the Platonic table: the trained networks, their evaluation, and the numbers of the paper. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ typedef struct Scale {
     ExpScale exp;
     RelnDtype dtype;
     int rotations;
-    int samples; /* drawn once: validation's for choosing weights, test's for judging them */
+    int samples; /* drawn once: for validation, to choose weights; for test, to evaluate them */
     char pad[4];
 } Scale;
 
@@ -161,7 +161,7 @@ typedef struct Fit {
     TaskRun *run;
     const Data *data;
     const PlatonicModel *model;
-    bool shared; /* layers run on all elements once, and samples choose; not for an MLP */
+    bool shared; /* layers run once on all elements, and samples choose; not for an MLP */
     Elements turned;
     Sample batch;
     double *x, *logits; /* (n, PLATONIC_SET, PLATONIC_ROW) of an MLP; (n, PLATONIC_CLASSES) */
@@ -189,7 +189,7 @@ static void lay_out(const Elements elements, const Sample *sample, double *x)
         memcpy(x + i * PLATONIC_ROW, elements[sample->which[i]], sizeof elements[0]);
 }
 
-/* The inputs of the network for a sample. */
+/* Returns the inputs of the network for a sample. */
 static ExpSet set_of(Fit *f, const Elements elements, const Sample *sample)
 {
     if (f->shared)
@@ -204,7 +204,8 @@ static ExpSet set_of(Fit *f, const Elements elements, const Sample *sample)
                     .column = {{EXP_NUMBERS("x", PLATONIC_SET * PLATONIC_ROW, f->x)}}};
 }
 
-/* Samples of a step are drawn from (seed, step); with augmentation, one rotation for all of them, as published. */
+/* Samples of a step are drawn from (seed, step); augmentation uses one rotation for all of them, as
+ * published. */
 static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     Fit *f = self;
@@ -225,9 +226,9 @@ static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
     return exp_bind(exp_plan(e, 0), &set);
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
-/* Share of samples whose largest logit is their label's, and the mean cross entropy. */
+/* Returns the share of samples whose largest logit is that of their label, and the mean cross entropy. */
 static double accuracy(const double *logits, const Sample *sample, double *entropy)
 {
     const double n = (double)sample->n;
@@ -259,8 +260,8 @@ static RelnStatus judge_on(Exp *e, Fit *f, const Elements elements, const Sample
     return RELN_OK;
 }
 
-/* The score is the share of errors on the validation samples, and between equal shares the entropy. The metric is the
- * accuracy on the test samples, by which the published code chooses. */
+/* The score is the share of errors on the validation samples, and for equal shares the entropy. The metric is
+ * the accuracy on the test samples, by which the published code chooses. */
 static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     Fit *f = self;
@@ -287,7 +288,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
         platonic_rotate(ad, &f->data->elements, f->turned);
         TRY(judge_on(e, f, (const double(*)[PLATONIC_K][PLATONIC_CHANNELS])f->turned, test,
                      &entropy, &share));
-        sum += share * n; /* whole numbers of right answers add up exactly */
+        sum += share * n; /* whole numbers of correct answers add up exactly */
     }
     run->metrics[RC] = sum / n / scale->rotations;
     run->metrics[ID_PUBLISHED] = exp_best_metric(e, 0, true);
@@ -319,7 +320,7 @@ static RelnStatus fit(Fit *f)
                    judge, f);
 }
 
-/* Allocate memory for a batch and for the evaluation. */
+/* Allocates memory for a batch and for the evaluation. */
 static bool open_fit(Fit *f)
 {
     const Scale *scale = task_scale(f->run->env);

@@ -27,7 +27,7 @@ static double dot(const double *a, const double *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Rows r_i of a matrix: the columns of its inverse are r_j x r_k / det. */
+/* If r_i are the rows of a matrix, the columns of its inverse are r_j x r_k / det. */
 static void solve(const double *m, const double *v, double *out)
 {
     double c[3][3];

@@ -1,12 +1,12 @@
-/* model.c -- fields that a bracket makes, and their Runge-Kutta steps.
+/* model.c -- fields made of a bracket, and their Runge-Kutta steps.
  *
  * Euler's equations are one bracket: with (N a) x (N b) = det(N) N^-T (a x b) and N = I / sqrt(det I),
  *     I^-1 ((I w) x w) = (N I w) x (N w),
- * so a bracket with a symmetric positive matrix on each side, I^2 and I up to a factor, is exactly the field. Without
- * them every channel is a multiple of w, all brackets are 0, and what is left is wdot = c w.
+ * so a bracket with a symmetric positive matrix on each side, I^2 and I up to a factor, is exactly the field.
+ * Without these matrices every channel is a multiple of w, all brackets are 0, and the field reduces to wdot = c w.
  *
  * Learned vectors and matrices belong to the body's frame: they break the symmetry unless they turn with it. So the
- * graph is built without a promise (none:3), and rigid_turn() is how the promise is kept.
+ * graph is built without a promise (none:3), and rigid_turn() turns these parameters with the frame.
  */
 #include <math.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "tasks/experiment.h"
 #include "tasks/rigid/rigid.h"
 
-/* Parameters that are vectors: their channels, as features like x. */
+/* Returns parameters that are vectors, as channels of a feature like x. */
 static RelnNode *learned(const RelnNet *net, const char *name, int channels, RelnInit init,
                          const RelnNode *x)
 {
@@ -23,13 +23,14 @@ static RelnNode *learned(const RelnNet *net, const char *name, int channels, Rel
     return reln_slice_k(net->graph, p, 0, reln_node_rep(x));
 }
 
-/* M x, M = sum_e u_e v_e^T: the channels of v weigh those of u. */
+/* M x, M = sum_e u_e v_e^T: the channels of v are the weights of those of u. */
 static RelnNode *outer_product(RelnGraph *g, RelnNode *u, RelnNode *v, RelnNode *x)
 {
     return reln_channel_mix(g, u, reln_channel_gram(g, v, x));
 }
 
-/* The published matrix, m m^T x: three vectors m are made of twenty learned ones by a Linear and a ReLU. */
+/* The published matrix, m m^T x: three vectors m are computed from twenty learned ones by a Linear and a
+ * ReLU. */
 static RelnNode *mixed(const RelnNet *net, int channels, const char *name, RelnNode *x)
 {
     RelnNode *all = learned(net, "m", channels, (RelnInit){RELN_INIT_NORMAL, 0.1}, x);
@@ -69,7 +70,7 @@ static RelnNode *identity(const RelnNet *net, const RelnNode *x)
     return reln_const(net->graph, (RelnDims){.k = 3, .c = 3}, reln_node_rep(x), one);
 }
 
-/* (A w) x (B w). A is kept as its transpose's columns: channels are the rows of A. */
+/* (A w) x (B w). The channels of a parameter are the rows of A. */
 static RelnNode *pair(const RelnNet *net, RelnNode *x)
 {
     const RelnInit init = {RELN_INIT_NORMAL, 0.5};
@@ -130,7 +131,7 @@ RelnNode *rigid_network(const RelnNet *net, const void *model)
 
 /* ---- another frame ----------------------------------------------------------------------------------------------- */
 
-/* Every channel of p (3, c): v -> r v */
+/* v -> r v for every channel of p (3, c) */
 static void turn_channels(const double *r, int c, double *p)
 {
     for (int j = 0; j < c; j++) {
@@ -140,7 +141,7 @@ static void turn_channels(const double *r, int c, double *p)
     }
 }
 
-/* Turn the channels of p, which pair with a basis that turns, too: p -> p r^T */
+/* Turns the channels of p, which pair with a basis that turns, too: p -> p r^T */
 static void turn_basis(const double *r, double *p)
 {
     for (int k = 0; k < 3; k++) {

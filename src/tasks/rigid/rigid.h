@@ -4,7 +4,8 @@
 
 #include "tasks/task.h"
 
-/* A motion is 1000 angular velocities over 25 s; a window is 10 of them, of which a network is given the first. */
+/* A motion is 1000 angular velocities over 25 s; a window is 10 of them, the first of which is the input of a
+ * network. */
 enum { RIGID_POINTS = 1000, RIGID_STEPS = 9 };
 #define RIGID_INTERVAL (25.0 / (RIGID_POINTS - 1))
 
@@ -15,7 +16,8 @@ extern const double rigid_inertia[9];
 
 /* wdot = I^-1 ((I w) x w) */
 void rigid_field(const double *w, double *wdot);
-/* n velocities, RIGID_INTERVAL apart, the first is w0: Runge and Kutta's fourth order, 32 steps for each interval. */
+/* Computes n velocities, RIGID_INTERVAL apart, beginning with w0: fourth-order Runge-Kutta method, 32 steps
+ * for each interval. */
 void rigid_motion(const double *w0, int n, double *w);
 double rigid_energy(const double *w);   /* w.Iw / 2 */
 double rigid_momentum(const double *w); /* |Iw| */
@@ -38,11 +40,12 @@ typedef struct RigidModel {
     RelnActivation activation;
 } RigidModel;
 
-/* From "x" (3, 1) to the RIGID_STEPS velocities after it, (3, RIGID_STEPS), by Runge-Kutta steps of the learned
- * field. */
+/* Maps "x" (3, 1) to the RIGID_STEPS velocities after it, (3, RIGID_STEPS), by Runge-Kutta steps of the
+ * learned field. */
 RelnNode *rigid_network(const RelnNet *net, const void *model);
 
-/* The learned parameters that are vectors and matrices of space, in the frame turned by r: m -> r m, A -> r A r^T. */
+/* Turns the learned parameters that are vectors and matrices of space to the frame turned by r: m -> r m, A
+ * -> r A r^T. */
 void rigid_turn(const RigidModel *model, RelnStore *store, const double *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* task.c -- the table of the free rigid body: the trained networks, and how far they follow a motion. */
+/* task.c -- the table of the free rigid body: the trained networks, and how long they follow a motion. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,9 +64,9 @@ static const Key model_keys[] = {
 typedef struct Scale {
     ExpScale exp;
     int trained, validated, tested; /* motions */
-    int stride;                     /* from a validated window to the next, in points */
-    int points, window;             /* of a motion; learned points of a window */
-    int turns;                      /* turned frames */
+    int stride;                     /* points between validated windows */
+    int points, window;             /* points of a motion; learned points of a window */
+    int turns;                      /* number of turned frames */
     char pad[4];
 } Scale;
 
@@ -112,7 +112,7 @@ static void cut_window(const double *w, double *x, double *y)
             y[i * RIGID_STEPS + s] = w[3 * (s + 1) + i];
 }
 
-/* Windows that begin at every `stride`-th point. */
+/* Fills windows that begin at every `stride`-th point. */
 static RelnStatus fill(TaskEnv *env, RelnRng *rng, int n_motions, int stride, ExpSamples *set)
 {
     const ptrdiff_t each = (RIGID_POINTS - RIGID_STEPS) / stride;
@@ -155,7 +155,8 @@ static void turn(const double *r, const double *v, double *out)
         out[i] = r[3 * i] * v[0] + r[3 * i + 1] * v[1] + r[3 * i + 2] * v[2];
 }
 
-/* |w - r truth| at every point, mean over the motions, from their beginnings alone. x (n, 3), y (n, 3, RIGID_STEPS). */
+/* Computes |w - r truth| at every point, mean over the motions, predicted from their beginnings alone. x (n,
+ * 3), y (n, 3, RIGID_STEPS). */
 static RelnStatus follow(Exp *e, const Data *d, int n, const double *r, double *x, double *y,
                          double *errors)
 {
@@ -183,7 +184,7 @@ static RelnStatus follow(Exp *e, const Data *d, int n, const double *r, double *
     return RELN_OK;
 }
 
-/* Mean over the points up to a time. */
+/* Returns the mean over the points up to a time. */
 static double mean_until(const double *errors, double seconds)
 {
     const int n = (int)(RIGID_POINTS * seconds / 25);
@@ -203,8 +204,8 @@ static RelnStatus judge_still(TaskRun *run, const double *errors)
     return RELN_OK;
 }
 
-/* Judge the network on the body itself, and on the body seen from turned frames: the network's own vectors are turned
- * with the frame, and turned back. */
+/* Evaluates the network on the body, and on the body seen from turned frames: the network's vectors are
+ * turned with the frame, and turned back. */
 static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 {
     const Data *d = self;

@@ -5,7 +5,7 @@
 #include "tasks/experiment.h"
 #include "tasks/sl3/sl3.h"
 
-/* The published count has the learned directions of the invariant layer, which no result depends on. */
+/* The published count includes the learned directions of the invariant layer, which no result depends on. */
 static void count_unused(const RelnNet *net, int width)
 {
     const RelnInit init = {RELN_INIT_UNIFORM, 1.0 / sqrt(width)};
@@ -37,7 +37,7 @@ static RelnNode *equivariant(const RelnNet *net, const Sl3Model *model, RelnNode
     return reln_nn_linear(net, "out", x, 1);
 }
 
-/* (u, u^2, u^3): the target is steep far out, and few samples are there for a network to learn a power from. */
+/* (u, u^2, u^3): the target is steep for large u, where samples are too few to learn a power from. */
 static RelnNode *powers(const RelnNet *net, RelnNode *u)
 {
     RelnNode *square = reln_square(net->graph, u);
@@ -46,7 +46,8 @@ static RelnNode *powers(const RelnNet *net, RelnNode *u)
     return reln_concat(net->graph, 3, all, RELN_C);
 }
 
-/* A Product and the traces after it and another: words of up to four letters, tr X^3 = 3 det X among them. */
+/* A Product, and the traces after it and after a second one: words of up to four letters, including tr X^3 =
+ * 3 det X. */
 static RelnNode *complete(const RelnNet *net, const Sl3Model *model, RelnNode *x)
 {
     const RelnMlp mlp = {.hidden = model->hidden,
@@ -62,7 +63,7 @@ static RelnNode *complete(const RelnNet *net, const Sl3Model *model, RelnNode *x
     return reln_add(net->graph, reln_nn_mlp(net, "mlp", p, &mlp), reln_nn_dense(net, "out", p, 1));
 }
 
-/* Not equivariant: all sixteen coordinates as they come. */
+/* Not equivariant: its inputs are all sixteen coordinates. */
 static RelnNode *mlp(const RelnNet *net, const Sl3Model *model, RelnNode *x)
 {
     const RelnMlp shape = {.hidden = model->hidden,

@@ -8,13 +8,13 @@ enum { SL3_N = 3, SL3_K = 8, SL3_MATRIX = 9 };
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* sin tr(XX) + cos tr(YY) - tr(YY)^3 / 2 + det(XY) + exp tr(XX), no conjugation by SL(3) changes it; x, y:
+/* sin tr(XX) + cos tr(YY) - tr(YY)^3 / 2 + det(XY) + exp tr(XX), invariant under conjugation by SL(3); x, y:
  * coordinates */
 double sl3_invariant(const RelnAlgebra *sl3, const double *x, const double *y);
 /* [[X,Y],Y] + [Y,X], which follows every conjugation; out: coordinates */
 void sl3_equivariant(const RelnAlgebra *sl3, const double *x, const double *y, double *out);
 
-/* Pairs of coordinates (n, K, 2) as pairs of matrices (n, 9, 2). */
+/* Converts pairs of coordinates (n, K, 2) to pairs of matrices (n, 9, 2). */
 void sl3_hats(const RelnAlgebra *sl3, ptrdiff_t n, const double *x, double *matrices);
 
 /* ---- networks ---------------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ typedef struct Sl3Model {
     char pad[5];
 } Sl3Model;
 
-/* From "x" (8, 2), or (9, 2) of matrices. */
+/* Maps "x" (8, 2), or (9, 2) for matrices, to the output. */
 RelnNode *sl3_network(const RelnNet *net, const void *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* task.c -- the two tables on sl(3): the trained networks, and how they are judged. */
+/* task.c -- the two tables on sl(3): the trained networks, and their evaluation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,10 +90,10 @@ static const Key model_keys[] = {
 typedef struct Scale {
     ExpScale exp;
     double spread; /* coordinates of pairs, and of h in g = exp(h), are from U(-spread, spread) */
-    double plain;  /* share of the pairs that augmentation leaves as they were drawn */
+    double plain;  /* share of the pairs that augmentation leaves unchanged */
     RelnDtype dtype;
     int train, validation, test, actions;
-    int pool; /* elements for augmentation */
+    int pool; /* number of group elements for augmentation */
 } Scale;
 
 #define SCALE(train_, validation_, test_, steps_, every_, actions_)                                \
@@ -211,7 +211,7 @@ static RelnStatus augment(const void *self, RelnRng *rng, double *const *columns
     return RELN_OK;
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {

@@ -42,7 +42,7 @@ static void words_of(const RelnAlgebra *sp4, const double *x, const double *y, d
     words[3] = reln_algebra_form(sp4, z, z);
 }
 
-/* Compute the targets and words of sample s from its coordinates. */
+/* Computes the targets and words of sample s from its coordinates. */
 static void complete(Sp4Set *set, const RelnAlgebra *sp4, ptrdiff_t s, Sp4Target target)
 {
     double x[SP4_K], y[SP4_K];

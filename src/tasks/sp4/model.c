@@ -3,7 +3,7 @@
 
 #include "tasks/sp4/sp4.h"
 
-/* Lie Neurons and ReLN use one form up to its scale; the Killing form is 6 tr. */
+/* Lie Neurons and ReLN use the same form up to a factor; the Killing form is 6 tr. */
 static double scale_of(const Sp4Model *model)
 {
     return model->form / 6.0;
@@ -48,7 +48,7 @@ static RelnNode *layers(const RelnNet *net, const Sp4Model *model, RelnNode *x)
                          reln_scale(net->graph, reln_nn_invariant(net, h), scale_of(model)), 1);
 }
 
-/* (u, u^2, u^3): the target is steep far out, and few samples are there for a network to learn a power from. */
+/* (u, u^2, u^3): the target is steep for large u, where samples are too few to learn a power from. */
 static RelnNode *powers(const RelnNet *net, RelnNode *u)
 {
     RelnNode *square = reln_square(net->graph, u);
@@ -57,8 +57,9 @@ static RelnNode *powers(const RelnNet *net, RelnNode *u)
     return reln_concat(net->graph, 3, all, RELN_C);
 }
 
-/* Our own network. A Triple, x + abc + cba, makes elements of the third degree, and B of them sees tr X^4 and so det X,
- * which Linear, ReLU and Bracket cannot see; a smooth function of the invariants follows. */
+/* The best network. A Triple, x + abc + cba, makes elements of third degree, and their form contains tr
+ * X^4 and so det X, which Linear, ReLU and Bracket cannot compute; a smooth function of the invariants
+ * follows. */
 static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
     const RelnMlp mlp = {.hidden = model->hidden,
@@ -73,8 +74,8 @@ static RelnNode *best(const RelnNet *net, const Sp4Model *model, RelnNode *x)
     return reln_add(net->graph, reln_nn_mlp(net, "mlp", p, &mlp), reln_nn_dense(net, "out", p, 1));
 }
 
-/* The plain network: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all that the paper's layers can see, and a smooth function of
- * them. */
+/* The plain network: tr XX, tr XY, tr YY, tr [X,Y][X,Y], all invariants that the paper's layers can compute,
+ * and a smooth function of them. */
 static RelnNode *invariants(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
     const RelnMlp mlp = {.hidden = model->hidden,
@@ -91,7 +92,7 @@ static RelnNode *invariants(const RelnNet *net, const Sp4Model *model, RelnNode 
     return reln_nn_mlp(net, "mlp", reln_concat(net->graph, 4, all, RELN_C), &mlp);
 }
 
-/* Not equivariant: all twenty coordinates as they come. */
+/* Not equivariant: its inputs are all twenty coordinates. */
 static RelnNode *mlp(const RelnNet *net, const Sp4Model *model, RelnNode *x)
 {
     const RelnMlp shape = {.hidden = model->hidden,
@@ -118,7 +119,7 @@ RelnNode *sp4_network(const RelnNet *net, const Sp4Model *model)
     return layers(net, model, x);
 }
 
-/* ---- the same in words ------------------------------------------------------------------------------------------- */
+/* ---- the same function of words ------------------------------------------------------------------------------------- */
 
 /* (u_X v_X, u_X v_Y + u_Y v_X, u_Y v_Y): pairs with (B(X,X), B(X,Y), B(Y,Y)) to B(u, v) */
 static RelnNode *products(RelnGraph *g, RelnNode *u, RelnNode *v)

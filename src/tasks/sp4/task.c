@@ -1,4 +1,4 @@
-/* task.c -- the sp(4) table: the trained networks, how they are judged, and the numbers of the paper. */
+/* task.c -- the sp(4) table: the trained networks, their evaluation, and the numbers of the paper. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ typedef struct Scale {
     double spread; /* coordinates of pairs, and of h in g = exp(h), are from U(-spread, spread) */
     RelnDtype dtype;
     int train, validation, test;
-    int actions, blocks; /* each action on one of so many parts of the test set, in turn */
+    int actions, blocks; /* each action is applied to one of so many parts of the test set, in turn */
 } Scale;
 
 #define SCALE(steps_, every_, ...)                                                                 \
@@ -146,7 +146,7 @@ static void end_set(void *set)
     sp4_set_clear(set);
 }
 
-/* Draw a set from its own stream of random numbers, the same for all runs. */
+/* Draws a set from its own stream of random numbers, the same for all runs. */
 static RelnStatus fill_set(TaskEnv *env, const Data *d, int stream, ptrdiff_t n, bool conjugates,
                            Sp4Set *set)
 {
@@ -175,7 +175,8 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
-/* A training: training and validation use words where the model has that form, the final judgement uses elements. */
+/* A Fit is a training: training and validation use words if the model has that form, the final evaluation
+ * uses elements. */
 typedef struct Fit {
     const Data *data;
     bool words;
@@ -224,7 +225,7 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return error_on(e, f, &f->data->test, &out->metrics[0]);
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static RelnStatus draw(const void *self, RelnRng *rng, void *g)
 {

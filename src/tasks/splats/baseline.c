@@ -11,8 +11,9 @@
 
 /* ---- weights --------------------------------------------------------------------------------------------------------- */
 
-/* How weights start: normal with deviation 0.02 and biases 0 in the encoder, Xavier's uniform ones in the decoder, and the
- * framework's default, U(-1/sqrt(in), 1/sqrt(in)) for both, in the decoder's positions and the heads. */
+/* How weights start: normal with deviation 0.02 and biases 0 in the encoder, Xavier's uniform distribution in
+ * the decoder, and the framework's default, U(-1/sqrt(in), 1/sqrt(in)) for both, in the decoder's positions
+ * and the heads. */
 typedef enum Start { ENCODER, DECODER, DEFAULT } Start;
 
 static RelnInit start_of(Start start, int from, int to)
@@ -58,8 +59,8 @@ static RelnNode *normed(const RelnNet *net, const char *name, RelnNode *x)
     return reln_relu(net->graph, reln_nn_batch_norm_invariants(net, name, x, NULL));
 }
 
-/* d(relu(norm(c [group's maximum, own]))), the largest of each group. The half of c that reads the maximum is computed once
- * for a group. */
+/* d(relu(norm(c [group's maximum, own]))), then the maximum of each group. The half of c that reads the
+ * maximum is computed once for a group. */
 static RelnNode *second(const RelnNet *net, RelnNode *f, int hidden, int width)
 {
     RelnGraph *g = net->graph;
@@ -73,8 +74,9 @@ static RelnNode *second(const RelnNet *net, RelnNode *f, int hidden, int width)
     return reln_nn_pool_largest(net, dense(net, "d", u, width, DEFAULT), RELN_Q);
 }
 
-/* "Splats pooling": slot j is the mean of the candidates weighed by softmax(-d / t_j), d the squared distance of a
- * candidate's feature from the group's maximum, t_j = exp(a_j) + b_j a learned temperature. */
+/* "Splats pooling": slot j is the mean of the candidates weighted by softmax(-d / t_j), with d the squared
+ * distance of a candidate's feature from the group's maximum, and t_j = exp(a_j) + b_j a learned
+ * temperature. */
 static RelnNode *slots_of(const RelnNet *net, RelnNode *f, int slots)
 {
     RelnGraph *g = net->graph;
@@ -123,7 +125,8 @@ static RelnNode *plus(const RelnNet *net, RelnNode *x, RelnNode *branch, double 
     return reln_nn_residual(net, (RelnFeatures){.s = x}, (RelnFeatures){.s = branch}, skip).s;
 }
 
-static RelnNode *attention(const RelnNet *net, const SplatsNet *m, RelnNode *n, Start start)
+static RelnNode *attention(const RelnNet *net, const SplatsNet *m, RelnNode *n, Start start,
+                           RelnNode **looks)
 {
     RelnGraph *g = net->graph;
     const int c = m->width;
@@ -131,18 +134,19 @@ static RelnNode *attention(const RelnNet *net, const SplatsNet *m, RelnNode *n, 
     const SplatsLook look = {reln_slice(g, qkv, RELN_C, 0, c), reln_slice(g, qkv, RELN_C, c, c),
                              reln_slice(g, qkv, RELN_C, 2 * c, c)};
     RelnNode *sum =
-        splats_attend(net, (SplatsLook){0}, look, m->heads, 1.0 / sqrt((double)c / m->heads)).s;
+        splats_attend(net, (SplatsLook){0}, look, m->heads, 1.0 / sqrt((double)c / m->heads), looks)
+            .s;
 
     return dense(net, "proj", sum, c, start);
 }
 
 RelnNode *splats_block(const RelnNet *net, const SplatsNet *m, RelnNode *x, double skip,
-                       bool decoder)
+                       bool decoder, RelnNode **looks)
 {
     const Start start = decoder ? DECODER : ENCODER;
     RelnNode *n = reln_nn_layer_norm_invariants(net, "n1", x), *h;
 
-    x = plus(net, x, attention(net, m, n, start), skip);
+    x = plus(net, x, attention(net, m, n, start, looks), skip);
     n = reln_nn_layer_norm_invariants(net, "n2", x);
     h = reln_gelu(net->graph, dense(net, "fc1", n, 4 * m->width, start));
     return plus(net, x, dense(net, "fc2", h, m->width, start), skip);
@@ -150,7 +154,7 @@ RelnNode *splats_block(const RelnNet *net, const SplatsNet *m, RelnNode *x, doub
 
 /* Positions are added to the input of every block. Stochastic depth grows linearly from 0 to `skip`. */
 static RelnNode *blocks(const RelnNet *net, const SplatsNet *m, RelnNode *x, RelnNode *pos,
-                        bool decoder)
+                        bool decoder, RelnNode **looks)
 {
     const int depth = decoder ? m->decoder : m->depth;
 
@@ -158,7 +162,7 @@ static RelnNode *blocks(const RelnNet *net, const SplatsNet *m, RelnNode *x, Rel
         const RelnNet block = reln_nn_within(net, decoder ? "dec%d" : "enc%d", i);
         const double skip = depth > 1 ? m->skip * i / (depth - 1) : 0;
 
-        x = splats_block(&block, m, reln_add(net->graph, x, pos), skip, decoder);
+        x = splats_block(&block, m, reln_add(net->graph, x, pos), skip, decoder, looks);
     }
     return reln_nn_layer_norm_invariants(net, decoder ? "dnorm" : "norm", x);
 }
@@ -243,7 +247,8 @@ static void reconstruct(const RelnNet *net, const SplatsNet *m, RelnNode *rebuil
     out->colour = slot_numbers(net, "colour", m, rebuilt, 3);
 }
 
-/* The decoder sees the visible tokens, then a copy of the mask token for each hidden one, and returns the latter. */
+/* The decoder gets the visible tokens, then a copy of the mask token for each hidden one, and returns the
+ * hidden ones. */
 static RelnNode *decode(const RelnNet *net, const SplatsNet *m, RelnNode *seen, RelnNode *c,
                         RelnNode *visible, RelnNode *hidden)
 {
@@ -255,7 +260,7 @@ static RelnNode *decode(const RelnNet *net, const SplatsNet *m, RelnNode *seen, 
     RelnNode *at = reln_pick(g, pos, reln_concat(g, 2, order, RELN_P), RELN_P), *y;
 
     both[1] = reln_expand(g, mask, reln_pick(g, pos, hidden, RELN_P));
-    y = blocks(net, m, reln_concat(g, 2, both, RELN_P), at, true);
+    y = blocks(net, m, reln_concat(g, 2, both, RELN_P), at, true, NULL);
     return reln_slice(g, y, RELN_P, m->groups - m->masked, m->masked);
 }
 
@@ -265,7 +270,7 @@ SplatsGuess splats_baseline_guess(const RelnNet *net, const SplatsNet *m, Splats
     RelnNode *x = input(net, m), *c = centres(net, m), *tokens = splats_tokens(net, m, x);
     RelnNode *visible = splats_index(net, m, false), *hidden = splats_index(net, m, true);
     RelnNode *pos = reln_pick(g, splats_position(net, "pos", m, c), visible, RELN_P);
-    RelnNode *seen = blocks(net, m, reln_pick(g, tokens, visible, RELN_P), pos, false);
+    RelnNode *seen = blocks(net, m, reln_pick(g, tokens, visible, RELN_P), pos, false, NULL);
     RelnNode *rebuilt = decode(net, m, seen, c, visible, hidden);
     SplatsGuess out = {0};
 
@@ -279,7 +284,8 @@ SplatsGuess splats_baseline_guess(const RelnNet *net, const SplatsNet *m, Splats
 
 /* ---- classifier --------------------------------------------------------------------------------------------------------- */
 
-/* A class token with its position before the others; [class token, largest of the others] go to the head. */
+/* Puts a class token with its position before the others; the head reads [class token, maximum of the
+ * others]. */
 RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsParts *parts)
 {
     RelnGraph *g = net->graph;
@@ -290,13 +296,14 @@ RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsP
                           tokens};
     RelnNode *place[2] = {reln_nn_param(net, "class", "position", (RelnDims){.c = m->width}, small),
                           pos};
-    RelnNode *y =
-        blocks(net, m, reln_concat(g, 2, token, RELN_P), reln_concat(g, 2, place, RELN_P), false);
+    RelnNode *looks = NULL;
+    RelnNode *y = blocks(net, m, reln_concat(g, 2, token, RELN_P), reln_concat(g, 2, place, RELN_P),
+                         false, &looks);
     RelnNode *read[2] = {reln_slice(g, y, RELN_P, 0, 1),
                          reln_nn_pool_largest(net, reln_slice(g, y, RELN_P, 1, m->groups), RELN_P)};
     RelnNode *features = reln_concat(g, 2, read, RELN_C);
 
     if (parts)
-        *parts = (SplatsParts){.tokens = {.s = tokens}, .features = features};
+        *parts = (SplatsParts){.tokens = {.s = tokens}, .features = features, .looks = looks};
     return splats_head(net, m, features);
 }

@@ -1,4 +1,5 @@
-/* batch.c -- objects to inputs: choosing splats, turning them, groups, masks, and the numbers that each network takes. */
+/* batch.c -- inputs from objects: choosing splats, turning them, groups, masks, and the numbers of each
+ * network. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ void splats_scale_range(ptrdiff_t n, const double *rows, double mean[3], double 
     }
 }
 
-/* Scales without their mean, divided by the largest length that is left. */
+/* Subtracts the mean from scales, and divides by the largest remaining length. */
 static void normalise_scales(ptrdiff_t n, double *rows)
 {
     double mean[3], most;
@@ -59,10 +60,10 @@ void splats_normalise(ptrdiff_t n, double *rows, bool all)
 
 /* ---- one object ---------------------------------------------------------------------------------------------------------- */
 
-/* Memory of a worker. */
+/* A Bench is the memory of a worker. */
 typedef struct Bench {
     double *all, *rows,
-        *room; /* (splats of an object, 14), (splats of the network, 14), of sampling */
+        *room; /* (splats of an object, 14), (splats of the network, 14), scratch of sampling */
     int32_t *order, *centres, *members;
 } Bench;
 
@@ -86,7 +87,7 @@ static Bench bench_at(const SplatsNet *m, int splats, double *at)
     return b;
 }
 
-/* A stream of numbers for a purpose: the same for every network that sees the object. */
+/* A stream of random numbers for each purpose, the same for every network that uses the object. */
 enum { CHOOSE, TURN, MASK, PURPOSES };
 static RelnRng stream(const SplatsView *v, ptrdiff_t object, int purpose)
 {
@@ -94,7 +95,7 @@ static RelnRng stream(const SplatsView *v, ptrdiff_t object, int purpose)
                     v->stream * PURPOSES + (uint64_t)purpose);
 }
 
-/* The first n of a random order. */
+/* Returns the first n of a random order. */
 static void shuffle(RelnRng *rng, int from, int n, int32_t *order)
 {
     for (int i = 0; i < from; i++)
@@ -165,7 +166,8 @@ static void mask(const SplatsView *v, ptrdiff_t object, const Bench *b, int32_t 
     }
 }
 
-/* Invariants of a member: opacity, colour, |d|, |c|, d.c, sorted log variances; d is divided already. */
+/* Invariants of a member: opacity, colour, |d|, |c|, d.c, sorted log variances; d has been divided
+ * already. */
 static void scalars(const double *row, const double *d, const double *c, double *s)
 {
     double l[3];
@@ -245,7 +247,7 @@ static void read_object(const SplatsView *v, ptrdiff_t object, const Bench *b)
     for (ptrdiff_t e = 0; e < (ptrdiff_t)o->splats * RELN_SPLAT; e++)
         b->all[e] = (double)from[e];
     for (int i = 0; i < o->splats;
-         i++) /* kept in single precision, they are unit up to its rounding */
+         i++) /* in single precision, they are unit vectors up to its rounding */
         make_unit(b->all + (ptrdiff_t)i * RELN_SPLAT + RELN_SPLAT_ROTATION);
     if (v->net->kind == SPLATS_BASELINE)
         splats_normalise(o->splats, b->all, v->net->all);

@@ -4,21 +4,21 @@
 
 #include "tasks/splats/splats.h"
 
-/* Procedural objects, `each` of every class with numbers from `first` on; classes take turns. */
+/* Makes procedural objects, `each` of every class with numbers from `first` on; classes alternate. */
 RelnStatus splats_procedural(TaskEnv *env, uint64_t seed, int first, int each, int splats,
                              SplatsObjects *out);
-/* Arrays `points` (N, n, 3) and `label` (N) of a file: splats are made of the points. */
+/* Reads arrays `points` (N, n, 3) and `label` (N) of a file; splats are made from the points. */
 RelnStatus splats_from_arrays(TaskEnv *env, const char *path, SplatsObjects *out);
-/* A folder of classes (kit/splats.h), `splats` farthest ones of each object; test stays empty where the folder has no
- * parts of its own for it. */
+/* Reads a folder of classes (kit/splats.h), the `splats` farthest splats of each object; test stays empty if
+ * the folder has no separate test part. */
 RelnStatus splats_from_folder(TaskEnv *env, const char *path, int splats, SplatsObjects *train,
                               SplatsObjects *test);
-/* One file, .off, .ply or .splat, as a set of one object. */
+/* Reads one file, .off, .ply or .splat, as a set of one object. */
 RelnStatus splats_from_file(TaskEnv *env, const char *path, int splats, SplatsObjects *out);
-/* Arrays of all splats of all objects: (n, 3), (n, 3, 3), (n), (n, 3). */
+/* Writes arrays of all splats of all objects: (n, 3), (n, 3, 3), (n), (n, 3). */
 void splats_arrays(const SplatsObjects *objects, double *position, double *covariance,
                    double *opacity, double *colour);
-/* Every of-th object, beginning with `part`; or the rest of them. */
+/* Selects every of-th object, beginning with `part`; or the others. */
 RelnStatus splats_part(TaskEnv *env, const SplatsObjects *all, int part, int of, bool rest,
                        SplatsObjects *out);
 
@@ -28,13 +28,14 @@ typedef enum SplatsFeature {
     SPLATS_DISTANCE /* histogram of distances between pairs of splats, 64 bins */
 } SplatsFeature;
 enum { SPLATS_FEATURE_SIZE = 512 };
-/* Features (n, SPLATS_FEATURE_SIZE) of all objects of a view. */
+/* Computes features (n, SPLATS_FEATURE_SIZE) of all objects of a view. */
 RelnStatus splats_features(TaskEnv *env, const SplatsView *view, SplatsFeature feature,
                            double *out);
-/* The class of most of the five nearest, by the sum of absolute differences; of equally many, that of the nearest. */
+/* Returns the most frequent class of the five nearest, by the sum of absolute differences; on ties, that of
+ * the nearest. */
 int splats_nearest_class(ptrdiff_t n, const double *features, const int32_t *labels,
                          const double *feature);
-/* The splats of an object as a view shows them: (view->net->splats, 14). `room`: of splats_room(). */
+/* Writes the splats of an object in a view: (view->net->splats, 14). `room` is that of splats_room(). */
 void splats_object(const SplatsView *view, ptrdiff_t object, double *room, double *rows);
 size_t splats_room(const SplatsView *view);
 

@@ -1,4 +1,4 @@
-/* nearest.c -- nearest neighbours in features of whole objects: the floors that a network has to be above. */
+/* nearest.c -- nearest neighbours in features of whole objects: lower bounds that a network should exceed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void spread(int n, const double *rows, double *out)
         out[a] = sqrt(fmax(w[a], 0));
 }
 
-/* Every splat with those at a few distances in the order, which is random enough. */
+/* Pairs every splat with those at a few distances in the order, which is random enough. */
 static void distance(int n, const double *rows, double *out)
 {
     enum { STEPS = 32 };

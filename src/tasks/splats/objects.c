@@ -27,13 +27,13 @@ static void store(SplatsObjects *o, ptrdiff_t i, const double *rows)
 
 /* ---- many objects at a time ------------------------------------------------------------------------------------------ */
 
-/* Objects that are made of numbers only, by all workers of the pool. */
+/* A Making makes objects from random numbers or points, with all workers of the pool. */
 typedef struct Making {
     SplatsObjects *out;
     int workers;
-    uint64_t seed, first; /* procedural: of the first number of a class */
-    const double *points; /* or these, (n, splats, 3) */
-    size_t each;          /* numbers of a worker's room */
+    uint64_t seed, first; /* procedural: seed, and the first number of a class */
+    const double *points; /* or given points, (n, splats, 3) */
+    size_t each;          /* numbers of a worker's scratch memory */
     double *room;
 } Making;
 
@@ -158,7 +158,7 @@ RelnStatus splats_from_arrays(TaskEnv *env, const char *path, SplatsObjects *out
 
 /* ---- folders -------------------------------------------------------------------------------------------------------------- */
 
-/* Memory for one file: a cloud of points or splats, larger than an object. */
+/* A Reading is memory for one file: a cloud of points or splats, larger than an object. */
 typedef struct Reading {
     TaskEnv *env;
     int splats;
@@ -166,7 +166,7 @@ typedef struct Reading {
     int32_t *order;
 } Reading;
 
-/* Of a cloud, the farthest points, centred in the unit ball. */
+/* Selects the farthest points of a cloud, centred in the unit ball. */
 static RelnStatus take_farthest(Reading *r, const char *path, int n)
 {
     double size;
@@ -208,7 +208,8 @@ static RelnStatus read_mesh(Reading *r, const char *path, uint64_t number)
     return status == RELN_OK ? take_farthest(r, path, MESH_POINTS) : status;
 }
 
-/* Of a file with more splats than fit, each has the same chance: the i-th takes the place of one before it. */
+/* If a file has more splats than fit, each is chosen with the same probability: the i-th replaces a random
+ * earlier one. */
 static RelnStatus read_splats(Reading *r, const char *path, uint64_t number)
 {
     RelnRng rng = reln_rng(number, 1);

@@ -1,12 +1,14 @@
-/* picture.c -- hidden splats of a test object and their reconstruction, drawn as ellipses in a projection. */
+/* picture.c -- hidden splats of a test object and their reconstruction, drawn as ellipses in a projection; what groups
+ * look at. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tasks/splats/data.h"
 #include "tasks/splats/picture.h"
 
-enum { DOTS = 12, GROUPS = 6 }; /* of an outline, and hidden groups that are drawn */
+enum { DOTS = 12, GROUPS = 6 }; /* points of an outline, and number of hidden groups that are drawn */
 
 /* exp(L) of a symmetric matrix */
 static void exponential(const double L[9], double out[9])
@@ -22,7 +24,7 @@ static void exponential(const double L[9], double out[9])
             out[e] += exp(fmin(w[a], 2)) * V[3 * (e / 3) + a] * V[3 * (e % 3) + a];
 }
 
-/* The outline of a Gaussian at one deviation, seen along y. */
+/* Draws the outline of a Gaussian at one standard deviation, seen along y. */
 static RelnStatus outline(TaskRun *run, const char *curve, const double at[3], const double S[9])
 {
     const double xx = S[0], xz = S[2], zz = S[8], middle = (xx + zz) / 2;
@@ -39,7 +41,7 @@ static RelnStatus outline(TaskRun *run, const char *curve, const double at[3], c
     return RELN_OK;
 }
 
-/* The log covariance of a lifted matrix. */
+/* Computes the log covariance of a lifted matrix. */
 static void covariance_of_lift(const double *lifted, double S[9])
 {
     double L[9];
@@ -49,7 +51,7 @@ static void covariance_of_lift(const double *lifted, double S[9])
     exponential(L, S);
 }
 
-/* The covariance of the baseline's normalised scales and its quaternion. */
+/* Computes the covariance from the baseline's normalised scales and quaternion. */
 static void covariance_of_numbers(const SplatsPicture *p, const double *scale, const double *q,
                                   double S[9])
 {
@@ -78,7 +80,7 @@ static RelnStatus draw_splat(TaskRun *run, const SplatsPicture *p, const char *c
     return outline(run, curve, at, S);
 }
 
-/* The numbers of a true splat in the same order. */
+/* Writes the numbers of a true splat in the same order. */
 static void true_numbers(const SplatsPicture *p, int group, int slot, double *out)
 {
     const SplatsNet *m = p->net;
@@ -113,6 +115,54 @@ RelnStatus splats_draw_picture(TaskRun *run, const SplatsPicture *p, const char 
             TRY(draw_splat(run, p, guess, c,
                            p->rebuilt + ((ptrdiff_t)h * m->slots + s) * SPLATS_REBUILT));
         }
+    }
+    return RELN_OK;
+}
+
+/* ---- attention ----------------------------------------------------------------------------------------------------------- */
+
+/* How many weights are larger than that of group i? */
+static int rank_of(int groups, const double *weights, int i)
+{
+    int rank = 0;
+
+    for (int j = 0; j < groups; j++)
+        rank += weights[j] > weights[i] || (weights[j] == weights[i] && j < i);
+    return rank;
+}
+
+/* The curves of one group. */
+static RelnStatus draw_look(TaskRun *run, int group, int groups, const double *centres,
+                            const double *weights)
+{
+    const int most = (groups + 3) / 4;
+    double share = 0, sum = 0;
+    char name[3][128];
+
+    for (int i = 0; i < groups; i++) {
+        sum += weights[i];
+        share += rank_of(groups, weights, i) < most ? weights[i] : 0;
+    }
+    snprintf(name[0], sizeof name[0], SPLATS_LOOKS "%d: %s%cothers", group + 1, run->model->label,
+             TASK_SERIES);
+    snprintf(name[1], sizeof name[1], SPLATS_LOOKS "%d: %s%c%d groups with %.0f %%", group + 1,
+             run->model->label, TASK_SERIES, most, 100 * share / sum);
+    snprintf(name[2], sizeof name[2], SPLATS_LOOKS "%d: %s%cthe group itself", group + 1,
+             run->model->label, TASK_SERIES);
+    for (int i = 0; i < groups; i++)
+        TRY(task_curve(run, name[rank_of(groups, weights, i) < most], centres[3 * i],
+                       centres[3 * i + 2]));
+    return task_curve(run, name[2], centres[3 * group], centres[3 * group + 2]);
+}
+
+RelnStatus splats_draw_looks(TaskRun *run, int groups, const double *centres, int tokens,
+                             const double *looks)
+{
+    for (int i = 0; i < 2; i++) {
+        const int group = i == 0 ? 0 : groups - 1;
+
+        TRY(draw_look(run, group, groups, centres,
+                      looks + (ptrdiff_t)(tokens - groups + group) * tokens + tokens - groups));
     }
     return RELN_OK;
 }

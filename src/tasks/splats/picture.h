@@ -1,19 +1,25 @@
-/* picture.h -- the reconstruction of hidden splats as a picture. */
+/* picture.h -- the reconstruction of hidden splats, and what tokens look at, as pictures. */
 #ifndef TASKS_SPLATS_PICTURE_H
 #define TASKS_SPLATS_PICTURE_H
 
 #include "tasks/splats/splats.h"
 
-/* The first object of a batch, and what a network made of its hidden groups. */
+/* A SplatsPicture holds the first object of a batch, and the reconstruction of its hidden groups. */
 typedef struct SplatsPicture {
     const SplatsNet *net;
     const SplatsBatch *batch;
     const double *rebuilt; /* (masked, slots, SPLATS_REBUILT) */
-    double mean[3], most;  /* of the object's scales, for the baseline */
+    double mean[3], most;  /* mean and range of the object's scales, for the baseline */
 } SplatsPicture;
 
-/* Points of the outlines of some hidden splats, and of their reconstruction, as curves of the run. */
+/* Adds the outlines of some hidden splats, and of their reconstruction, as curves of the run. */
 RelnStatus splats_draw_picture(TaskRun *run, const SplatsPicture *picture, const char *guess,
                                const char *truth);
+
+/* For the first and the last group of an object: where it is, the quarter of the groups that it looks at most, with their
+ * share of its attention, and the rest. centres: (groups, 3); looks: (tokens, tokens), the last tokens are the groups. */
+#define SPLATS_LOOKS "attention of group "
+RelnStatus splats_draw_looks(TaskRun *run, int groups, const double *centres, int tokens,
+                             const double *looks);
 
 #endif

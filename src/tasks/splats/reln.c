@@ -1,8 +1,8 @@
-/* reln.c -- the ReLN Gaussian-MAE: splats as matrices of gl(3) that turn by conjugation, and invariants beside them.
+/* reln.c -- the ReLN Gaussian-MAE: splats as matrices of gl(3) that transform by conjugation, with additional invariants.
  *
- * State of a token: matrices x (9, C) and invariants s (1, D). B~(X, Y) = 6 tr(XY) - tr X tr Y is negative on hat(mu), so it
- * is no size: norms, pools and the denominators of gates are of the Frobenius product, which rotations keep. With `killing`
- * they are of B~ alone, which GL(3) keeps.
+ * The state of a token is matrices x (9, C) and invariants s (1, D). B~(X, Y) = 6 tr(XY) - tr X tr Y is negative on hat(mu), so
+ * it does not measure size: norms, pools and the denominators of gates use the Frobenius product, which rotations keep. With
+ * `killing` they use B~ alone, which GL(3) keeps.
  */
 #include <math.h>
 
@@ -28,7 +28,7 @@ static RelnNode *hat(const RelnNet *net, RelnNode *v)
     return reln_linear_map(net->graph, v, m, matrices(net));
 }
 
-/* The vector of the part that changes sign when a matrix is transposed. */
+/* Returns the vector of the antisymmetric part of a matrix. */
 static RelnNode *vee(const RelnNet *net, RelnNode *x)
 {
     static const double m[27] = {[7] = 0.5,      [5] = -0.5,     [9 + 2] = 0.5,
@@ -95,7 +95,7 @@ static RelnNode *form(const RelnNet *net, RelnNode *x, RelnNode *y)
 
 static RelnNode *norm_entries(const RelnNet *net, RelnNode *x)
 {
-    RelnGraph *g = net->graph; /* wrong: the mean over entries is no invariant */
+    RelnGraph *g = net->graph; /* deliberately wrong: the mean over entries is not invariant */
     RelnNode *m = reln_mean(g, x, RELN_K);
 
     return reln_sub(g, x, m);
@@ -145,7 +145,7 @@ static RelnNode *bracket(const RelnNet *net, const SplatsNet *m, const char *nam
     return reln_div(g, reln_bracket(g, net->algebra, a, b), q);
 }
 
-/* x_c times 1 + tanh of invariants */
+/* x_c times (1 + tanh of invariants) */
 static RelnNode *scaled(const RelnNet *net, const char *name, RelnNode *x, RelnNode *s)
 {
     RelnGraph *g = net->graph;
@@ -164,7 +164,7 @@ static RelnNode *invariants(const RelnNet *net, const char *name, RelnNode *x)
     return squash(g, reln_concat(g, 2, both, RELN_C));
 }
 
-/* Exchange of both kinds: matrices are scaled by invariants, and invariants get those of matrices. */
+/* Exchanges information: matrices are scaled by invariants, and invariants receive those of matrices. */
 static RelnFeatures exchange(const RelnNet *net, const char *name, RelnFeatures f)
 {
     RelnGraph *g = net->graph;
@@ -175,7 +175,7 @@ static RelnFeatures exchange(const RelnNet *net, const char *name, RelnFeatures 
     return f;
 }
 
-/* For each channel the matrix of the largest size along an axis; the largest invariants. */
+/* For each channel, selects the matrix of the largest size along an axis; and the largest invariants. */
 static RelnFeatures pool(const RelnNet *net, const SplatsNet *m, RelnFeatures f, RelnAxis axis)
 {
     RelnGraph *g = net->graph;
@@ -187,7 +187,8 @@ static RelnFeatures pool(const RelnNet *net, const SplatsNet *m, RelnFeatures f,
 
 /* ---- lift --------------------------------------------------------------------------------------------------------------- */
 
-/* Members of groups: positions relative to the centre, log covariances, invariants; and centres. */
+/* An Inputs holds members of groups: positions relative to the centre, log covariances, invariants; and
+ * centres. */
 typedef struct Inputs {
     RelnNode *d, *log, *s, *c;
 } Inputs;
@@ -211,8 +212,8 @@ static Inputs inputs(const RelnNet *net, const SplatsNet *m)
     return in;
 }
 
-/* Channels: hat(d), log Sigma; with the full lift d d^T, [hat(d), log Sigma], hat(c) and I. The paper's invariants leave out
- * the sorted scales. */
+/* Channels: hat(d), log Sigma; with the full lift also d d^T, [hat(d), log Sigma], hat(c) and I. The paper's
+ * invariants leave out the sorted scales. */
 static RelnFeatures lifted(const RelnNet *net, const SplatsNet *m, const Inputs *in)
 {
     RelnGraph *g = net->graph;
@@ -233,8 +234,8 @@ static RelnFeatures lifted(const RelnNet *net, const SplatsNet *m, const Inputs 
 
 /* ---- tokeniser ------------------------------------------------------------------------------------------------------------ */
 
-/* The largest and the mean along an axis, side by side. The largest is one member's, and the error of a direction that it
- * shows is that of one member; the mean has the shape of the whole. */
+/* Computes the maximum and the mean along an axis, side by side. The maximum is one member's, so a direction
+ * in it has the error of one member; the mean describes the whole group. */
 static RelnFeatures pool_both(const RelnNet *net, const SplatsNet *m, RelnFeatures f, RelnAxis axis)
 {
     RelnGraph *g = net->graph;
@@ -294,7 +295,8 @@ static RelnFeatures plus(const RelnNet *net, RelnFeatures a, RelnFeatures b)
 /* ---- blocks --------------------------------------------------------------------------------------------------------------- */
 
 /* Scores [sum_c B~(q, k) / 6 + q.k] / sqrt(9 C + D) for the C and D channels of a head. */
-static RelnFeatures attention(const RelnNet *net, const SplatsNet *m, RelnFeatures n)
+static RelnFeatures attention(const RelnNet *net, const SplatsNet *m, RelnFeatures n,
+                              RelnNode **looks)
 {
     const int c = m->width, d = m->scalars;
     RelnNode *k = reln_nn_lower(net, reln_nn_mixed(net, "att", "Wk", n.x, c));
@@ -305,12 +307,13 @@ static RelnFeatures attention(const RelnNet *net, const SplatsNet *m, RelnFeatur
                           reln_nn_mixed(net, "att", "Sk", n.s, d),
                           reln_nn_mixed(net, "att", "Sv", n.s, d)};
     const RelnFeatures sum =
-        splats_attend(net, x, s, m->heads, 1.0 / sqrt((9.0 * c + d) / m->heads));
+        splats_attend(net, x, s, m->heads, 1.0 / sqrt((9.0 * c + d) / m->heads), looks);
 
     return (RelnFeatures){reln_nn_linear(net, "ox", sum.x, c), reln_nn_dense(net, "os", sum.s, d)};
 }
 
-/* Invariants of matrices, and with brackets the triple products B~([x Wa, x Wb], x), which change sign in a mirror. */
+/* Invariants of matrices, and with brackets the triple products B~([x Wa, x Wb], x), which change sign in a
+ * mirror. */
 static RelnNode *all_invariants(const RelnNet *net, const char *name, RelnNode *x,
                                 RelnNode *bracketed)
 {
@@ -337,14 +340,15 @@ static RelnFeatures forward(const RelnNet *net, const SplatsNet *m, RelnFeatures
     return (RelnFeatures){x, reln_nn_dense(net, "s2", s, m->scalars)};
 }
 
-RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip)
+RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip,
+                               RelnNode **looks)
 {
-    f = reln_nn_residual(net, f, attention(net, m, norm(net, m, "n1", f)), skip);
+    f = reln_nn_residual(net, f, attention(net, m, norm(net, m, "n1", f), looks), skip);
     return reln_nn_residual(net, f, forward(net, m, norm(net, m, "n2", f)), skip);
 }
 
 static RelnFeatures blocks(const RelnNet *net, const SplatsNet *m, RelnFeatures f, RelnFeatures pos,
-                           bool decoder)
+                           bool decoder, RelnNode **looks)
 {
     const int depth = decoder ? m->decoder : m->depth;
 
@@ -352,7 +356,7 @@ static RelnFeatures blocks(const RelnNet *net, const SplatsNet *m, RelnFeatures 
         const RelnNet block = reln_nn_within(net, decoder ? "dec%d" : "enc%d", i);
 
         f = splats_reln_block(&block, m, plus(net, f, pos),
-                              depth > 1 ? m->skip * i / (depth - 1) : 0);
+                              depth > 1 ? m->skip * i / (depth - 1) : 0, looks);
     }
     return norm(net, m, decoder ? "dnorm" : "norm", f);
 }
@@ -365,7 +369,7 @@ static RelnFeatures pick(const RelnNet *net, RelnFeatures f, RelnNode *index)
 
 /* ---- pre-training ----------------------------------------------------------------------------------------------------------- */
 
-/* A mask token m_c I and invariants: multiples of I are all that no rotation changes. */
+/* A mask token m_c I and invariants: only multiples of I are invariant under rotations. */
 static RelnFeatures mask_token(const RelnNet *net, const SplatsNet *m, RelnFeatures like)
 {
     RelnGraph *g = net->graph;
@@ -391,19 +395,20 @@ static RelnFeatures decode(const RelnNet *net, const SplatsNet *m, RelnFeatures 
     const RelnFeatures at = pick(net, pos, reln_concat(g, 2, order, RELN_P));
     const RelnFeatures y =
         blocks(net, m, (RelnFeatures){reln_concat(g, 2, x, RELN_P), reln_concat(g, 2, s, RELN_P)},
-               at, true);
+               at, true, NULL);
 
     return (RelnFeatures){reln_slice(g, y.x, RELN_P, m->groups - m->masked, m->masked),
                           reln_slice(g, y.s, RELN_P, m->groups - m->masked, m->masked)};
 }
 
-/* Channels, one for each slot, to the axis of members. */
+/* Moves channels, one for each slot, to the axis of members. */
 static RelnNode *slots(const RelnNet *net, RelnNode *x)
 {
     return reln_swap_axes(net->graph, x, RELN_Q, RELN_C);
 }
 
-/* The projector: positions by vee, log covariances as symmetric matrices, the rest from invariants, B~ among them. */
+/* The projector: positions by vee, log covariances as symmetric matrices, the rest from invariants, including
+ * B~. */
 static void reconstruct(const RelnNet *net, const SplatsNet *m, RelnFeatures rebuilt,
                         SplatsGuess *out)
 {
@@ -429,8 +434,8 @@ static RelnNode *mean_all(RelnGraph *g, RelnNode *x)
     return x;
 }
 
-/* Chamfer distance of positions in the units of the object, lengths of differences of log Sigma, and absolute differences
- * of invariants: all of them are the same in every frame. */
+/* Chamfer distance of positions in the units of the object, lengths of differences of log Sigma, and absolute
+ * differences of invariants: none of them depends on the frame. */
 static void judge(const RelnNet *net, const SplatsNet *m, const Inputs *in, RelnNode *hidden,
                   SplatsGuess *out)
 {
@@ -456,21 +461,22 @@ SplatsGuess splats_reln_guess(const RelnNet *net, const SplatsNet *m, SplatsPart
     const RelnFeatures tokens = splats_reln_tokens(net, m, lifted(net, m, &in));
     RelnNode *visible = splats_index(net, m, false), *hidden = splats_index(net, m, true);
     const RelnFeatures pos = pick(net, position(net, "pos", m, in.c), visible);
-    const RelnFeatures seen = blocks(net, m, pick(net, tokens, visible), pos, false);
+    const RelnFeatures seen = blocks(net, m, pick(net, tokens, visible), pos, false, NULL);
     const RelnFeatures rebuilt = decode(net, m, seen, in.c, visible, hidden);
     SplatsGuess out = {0};
 
     reconstruct(net, m, rebuilt, &out);
     judge(net, m, &in, hidden, &out);
     if (parts)
-        *parts = (SplatsParts){tokens, seen, rebuilt, NULL};
+        *parts = (SplatsParts){.tokens = tokens, .visible = seen, .rebuilt = rebuilt};
     return out;
 }
 
 /* ---- classifier -------------------------------------------------------------------------------------------------------------- */
 
-/* No class token, whose nine free numbers would be a direction: the largest matrix of each channel, the mean one, and
- * invariants of both. What changes sign in a mirror adds up over tokens, so that means tell left from right. */
+/* Uses no class token, whose nine free numbers would prefer a direction, but the largest matrix of each
+ * channel, the mean, and invariants of both. Parts that change sign in a mirror add up over tokens, so that
+ * means distinguish left from right. */
 static RelnNode *read_out(const RelnNet *net, const SplatsNet *m, RelnFeatures y)
 {
     RelnGraph *g = net->graph;
@@ -496,10 +502,12 @@ RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts
     const RelnFeatures tokens = splats_reln_tokens(net, m, lifted(net, m, &in));
     const RelnFeatures start =
         m->wrong == SPLATS_CLASS_TOKEN ? with_class_token(net, m, tokens) : tokens;
-    const RelnFeatures y = blocks(net, m, start, position(net, "pos", m, in.c), false);
+    RelnNode *looks = NULL;
+    const RelnFeatures y = blocks(net, m, start, position(net, "pos", m, in.c), false, &looks);
     RelnNode *features = read_out(net, m, y);
 
     if (parts)
-        *parts = (SplatsParts){.tokens = tokens, .visible = y, .features = features};
+        *parts =
+            (SplatsParts){.tokens = tokens, .visible = y, .features = features, .looks = looks};
     return splats_head(net, m, features);
 }

@@ -1,8 +1,8 @@
-/* shapes.c -- ten classes of objects as five pairs of near twins, drawn by formulas.
+/* shapes.c -- ten classes of objects as five pairs of similar classes (twins), drawn by formulas.
  *
- * Twins are made of the same parts: only the arrangement (chair and desk, mug and bucket, linked and unlinked rings), the
- * handedness (helices) or the covariances of splats (discs and needles on an ellipsoid) tells them apart. So that no size
- * does, every object is mapped to variances 1, r1, r2 drawn by one law.
+ * Twins consist of the same parts: they differ only in the arrangement (chair and desk, mug and bucket, linked and unlinked
+ * rings), the handedness (helices) or the covariances of splats (discs and needles on an ellipsoid). Every object is mapped to
+ * variances 1, r1, r2 of one distribution, so that sizes do not distinguish them.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ const char *const splats_class_names[SPLATS_CLASSES] = {
 enum { CHAIR, DESK, MUG, BUCKET, RIGHT, LEFT, LINKED, UNLINKED, DISCS, NEEDLES };
 
 #define NEAR 8          /* points of a neighbourhood */
-#define NOISE 0.005     /* of positions */
+#define NOISE 0.005     /* standard deviation of positions */
 #define SIZE 0.4        /* the largest standard deviation: most of an object is in the unit ball */
 #define FLATNESS 0.5    /* log scales of a disc are a, a, -2a about their mean */
 #define DISC_SCALE 0.05 /* the geometric mean of its scales */
@@ -27,7 +27,7 @@ static double between(RelnRng *rng, double low, double high)
     return low + (high - low) * reln_rng_uniform(rng);
 }
 
-/* 20 % more or less */
+/* Varies a size by up to 20 %. */
 static double jitter(RelnRng *rng, double size)
 {
     return size * between(rng, 0.8, 1.2);
@@ -35,7 +35,8 @@ static double jitter(RelnRng *rng, double size)
 
 /* ---- parts -------------------------------------------------------------------------------------------------------------- */
 
-/* A box by its centre and half sides; a piece of a tube around an arc; a disc or the side of a cylinder. */
+/* A Part is a box by its centre and half sides; a piece of a tube around an arc; a disc, or the side of a
+ * cylinder. */
 typedef struct Part {
     enum { BOX, ARC, SIDE, FLOOR } kind;
     double at[3], half[3]; /* ARC: half = {radius, tube, angle}; SIDE: {radius, height / 2} */
@@ -176,7 +177,7 @@ static void rings(bool linked, RelnRng *rng, Parts *out)
     add(out, two);
 }
 
-/* Left helices are mirror images of right ones of the same law. */
+/* Left helices are mirror images of right ones, of the same distribution. */
 static void helix(bool left, RelnRng *rng, int n, double *points)
 {
     const double turns = between(rng, 2, 3.5), r = jitter(rng, 0.5),
@@ -195,7 +196,8 @@ static void helix(bool left, RelnRng *rng, int n, double *points)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------------- */
 
-/* The symmetric map that gives the points variances in the ratios 1, r1, r2, and their mean, which becomes 0. */
+/* Computes the symmetric map that gives the points variances in the ratios 1, r1, r2, and their mean, which
+ * becomes 0. */
 static void equalise(RelnRng *rng, int n, const double *points, double mean[3], double A[9])
 {
     const double want[3] = {1, between(rng, 0.55, 0.95), between(rng, 0.55, 0.95)};
@@ -221,8 +223,8 @@ static void apply(const double A[9], const double x[3], double out[3])
         out[a] = A[3 * a] * x[0] + A[3 * a + 1] * x[1] + A[3 * a + 2] * x[2];
 }
 
-/* Discs tangential to the ellipsoid, or needles across it whose log scales are the negatives about the mean. `normal` is
- * that of the surface, of any length. */
+/* Makes discs tangential to the ellipsoid, or needles across it whose log scales are the negatives about the
+ * mean. `normal` is that of the surface, of any length. */
 static void disc(bool needle, const double normal[3], double *row)
 {
     const double a = needle ? -FLATNESS : FLATNESS;
@@ -238,7 +240,7 @@ static void disc(bool needle, const double normal[3], double *row)
     reln_readout_quaternion(1, V, row + RELN_SPLAT_ROTATION);
 }
 
-/* Opacity and colour come from one law for all classes. */
+/* Draws opacity and colour from one distribution for all classes. */
 static void paint(RelnRng *rng, int n, double *rows)
 {
     for (int i = 0; i < n; i++) {
@@ -251,7 +253,8 @@ static void paint(RelnRng *rng, int n, double *rows)
     }
 }
 
-/* Points on an ellipsoid, and in `rows` the directions of their normals: D u and D^-1 u for u on the sphere. */
+/* Draws points on an ellipsoid, and writes the directions of their normals to `rows`: D u and D^-1 u for u on
+ * the sphere. */
 static void ellipsoid(RelnRng *rng, int n, double *points, double *rows)
 {
     const double axes[3] = {jitter(rng, 0.5), jitter(rng, 0.5), jitter(rng, 0.5)};

@@ -1,7 +1,7 @@
 /* splats.h -- Gaussian splats: objects, batches of groups, and two masked autoencoders on them.
  *
- * An object is a set of splats (kit/points.h). A batch takes `splats` of each, chooses `groups` centres by farthest-point
- * sampling and the `members` nearest splats of each centre. A network makes one token of each group; pre-training hides some
+ * An object is a set of splats (kit/points.h). A batch takes `splats` of each object, chooses `groups` centres by farthest-point
+ * sampling and the `members` nearest splats of each centre. A network makes one token from each group; pre-training hides some
  * tokens and reconstructs their splats, a classifier reads all of them.
  */
 #ifndef TASKS_SPLATS_SPLATS_H
@@ -19,7 +19,7 @@ typedef enum SplatsKind {
     SPLATS_MAJORITY  /* the most frequent class */
 } SplatsKind;
 
-/* Wrongs for tests, which break equivariance. */
+/* Deliberate errors for tests, which break equivariance. */
 typedef enum SplatsWrong {
     SPLATS_RIGHT,
     SPLATS_FREE_MASK,   /* a mask token of nine free numbers */
@@ -30,10 +30,10 @@ typedef enum SplatsWrong {
 typedef struct SplatsNet {
     SplatsKind kind;
     int splats;                  /* of an object */
-    int groups, members, masked; /* members: candidates, of which a soft tokeniser makes `slots` */
+    int groups, members, masked; /* members: candidates, from which a soft tokeniser makes `slots` */
     int classes;
-    int slots;          /* that a masked token reconstructs: its nearest ones */
-    int width, scalars; /* of a token; channels of matrices, and invariants beside them */
+    int slots;          /* splats that a masked token reconstructs: its nearest ones */
+    int width, scalars; /* of a token; channels of matrices, and number of invariants */
     int depth, decoder; /* blocks */
     int heads;
     int token
@@ -41,22 +41,23 @@ typedef struct SplatsNet {
     int embed, head; /* hidden width of positions and of the classifier */
     double skip, dropout;
     bool soft; /* baseline: tokeniser of weighted slots */
-    bool all;  /* baseline: all attributes are normalised, not positions alone */
+    bool all;  /* baseline: all attributes are normalised, not only positions */
     bool full; /* ReLN: the lift with mu mu^T, [mu, log Sigma] and sorted scales; not the paper's */
-    bool bracket; /* ReLN: brackets, which tell left from right */
-    bool killing; /* ReLN: norms, gates and pools of B~ alone, which GL(3) keeps */
+    bool bracket; /* ReLN: brackets, which distinguish left from right */
+    bool killing; /* ReLN: norms, gates and pools use B~ alone, which GL(3) keeps */
     SplatsWrong wrong;
 } SplatsNet;
 
-/* Numbers of a member as the networks take them. */
+/* Number of scalar inputs of a member. */
 enum { SPLATS_SCALARS = 10, SPLATS_SCALARS_PAPER = 7 };
 
-/* Logits of the classes, (1, classes). */
+/* Computes logits of the classes, (1, classes). */
 RelnNode *splats_classifier(const RelnNet *net, const void *model);
-/* The pre-training loss of each sample. */
+/* Computes the pre-training loss of each sample. */
 RelnNode *splats_pretraining(const RelnNet *net, const void *model);
 
-/* A reconstruction: what the masked tokens say, and the losses it is judged by; each loss is one number for a sample. */
+/* A SplatsGuess is a reconstruction: the output of the masked tokens, and its losses; each loss is one number
+ * for a sample. */
 typedef struct SplatsGuess {
     RelnNode *
         xyz; /* relative to the centre: (masked, slots, 1, 1, 3), or of ReLN (masked, slots, 1, 3, 1) */
@@ -68,11 +69,12 @@ typedef struct SplatsGuess {
     RelnNode *total;
 } SplatsGuess;
 
-/* The parts of both, for tests. */
+/* The parts of both networks, for tests. */
 typedef struct SplatsParts {
     RelnFeatures tokens;
     RelnFeatures visible, rebuilt; /* after the encoder's and the decoder's norm */
     RelnNode *features;            /* that the classifier's head reads */
+    RelnNode *looks;               /* weights of the last block's attention, (heads on P, R, C) */
 } SplatsParts;
 SplatsGuess splats_baseline_guess(const RelnNet *net, const SplatsNet *m, SplatsParts *parts);
 RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsParts *parts);
@@ -82,19 +84,22 @@ RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts
 /* Layers. */
 RelnNode *splats_tokens(const RelnNet *net, const SplatsNet *m, RelnNode *x);
 RelnNode *splats_position(const RelnNet *net, const char *name, const SplatsNet *m, RelnNode *c);
+/* `looks`: NULL, or gets the weights of attention. */
 RelnNode *splats_block(const RelnNet *net, const SplatsNet *m, RelnNode *x, double skip,
-                       bool decoder);
-RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip);
+                       bool decoder, RelnNode **looks);
+RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip,
+                               RelnNode **looks);
 RelnFeatures splats_reln_tokens(const RelnNet *net, const SplatsNet *m, RelnFeatures members);
 /* mean over groups of [mean_i min_j |a_i - b_j|^2 + mean_j min_i |a_i - b_j|^2] for (P, Q, 1, K, C) */
 RelnNode *splats_chamfer(const RelnNet *net, RelnNode *a, RelnNode *b);
-/* What attention adds, without the projection: heads of features, invariants or both of tokens on P. */
+/* The result of attention without the projection: heads of features, invariants or both, for tokens on P. */
 typedef struct SplatsLook {
     RelnNode *q, *k, *v; /* k lowered, where q is a feature */
 } SplatsLook;
-RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale);
+RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale,
+                           RelnNode **looks);
 RelnNode *splats_head(const RelnNet *net, const SplatsNet *m, RelnNode *s);
-/* The inputs "visible" and "hidden", indices of groups; and x at the places of one of them. */
+/* Declare the inputs "visible" and "hidden", indices of groups; and read x at one of them. */
 RelnNode *splats_index(const RelnNet *net, const SplatsNet *m, bool hidden);
 
 /* ---- objects -------------------------------------------------------------------------------------------------------- */
@@ -110,7 +115,8 @@ typedef struct SplatsObjects {
 
 enum { SPLATS_CLASSES = 10, SPLATS_PAIRS = 5 };
 extern const char *const splats_class_names[SPLATS_CLASSES];
-/* The object of a procedural class with a number, whatever else is drawn. `room`: SPLATS_DRAW_ROOM(n) numbers. */
+/* Draws the object of a procedural class with a number, independently of all other draws. `room` has
+ * SPLATS_DRAW_ROOM(n) numbers. */
 #define SPLATS_DRAW_ROOM(n) (RELN_SPLATS_ROOM(n) + 3 * (size_t)(n))
 void splats_draw(int label, uint64_t seed, uint64_t number, int n, double *room, double *rows);
 
@@ -123,21 +129,21 @@ typedef enum SplatsTurn {
     SPLATS_TURN_ANGLE /* by `angle` about a random axis */
 } SplatsTurn;
 
-/* How objects become inputs. */
+/* A SplatsView says how objects become inputs. */
 typedef struct SplatsView {
     const SplatsNet *net;
     const SplatsObjects *objects;
     SplatsTurn turn;
     double angle;
-    bool canonical; /* into principal axes, after the turn */
+    bool canonical; /* turned to principal axes, after the turn */
     bool
-        random; /* splats at random, not by farthest points, where an object has more than the network takes */
-    bool regroup;  /* groups are found after the turn; otherwise before it */
-    uint64_t seed; /* of turns, choices and masks: drawn by (seed, stream, number of the object) */
+        random; /* random splats instead of farthest points, if an object has more than the network takes */
+    bool regroup;  /* groups are found after the turn instead of before it */
+    uint64_t seed; /* seed of turns, choices and masks: drawn by (seed, stream, number of the object) */
     uint64_t stream;
 } SplatsView;
 
-/* The inputs of a batch. */
+/* A SplatsBatch holds the inputs of a batch. */
 typedef struct SplatsBatch {
     int n;
     double *x;           /* baseline: (n, groups, members, 14) */
@@ -149,7 +155,7 @@ typedef struct SplatsBatch {
 } SplatsBatch;
 RelnStatus splats_batch_init(TaskEnv *env, TaskRoom **rooms, const SplatsNet *net, int n,
                              SplatsBatch *out);
-/* Fill the batch with n objects, a worker of the pool for each part of them. */
+/* Fills the batch with n objects; each worker of the pool makes a part of them. */
 void splats_batch_fill(RelnPool *pool, const SplatsView *view, const ptrdiff_t *which, int n,
                        SplatsBatch *batch);
 ExpSet splats_batch_set(const SplatsNet *net, const SplatsBatch *batch, int n, bool masked,
@@ -160,12 +166,15 @@ ExpSet splats_batch_set(const SplatsNet *net, const SplatsBatch *batch, int n, b
 #define SPLATS_LEAST 1e-3
 #define SPLATS_CENTRE (-6.0) /* 2 log s_ref */
 
-/* Attributes of one object as the published code normalises them, in place: positions are centred in the unit ball already.
- * `all`: opacity, scale and colour, too. */
+/* Normalises the attributes of one object as the published code does, in place: positions are already centred
+ * in the unit ball. `all`: opacity, scale and colour, too. */
 void splats_normalise(ptrdiff_t n, double *rows, bool all);
-/* The mean of scales and the largest distance from it, by which they are normalised. */
+/* Computes the mean of scales and the largest distance from it, by which they are normalised. */
 void splats_scale_range(ptrdiff_t n, const double *rows, double mean[3], double *most);
 
+/* How much each token of the classifier looks at each other in its last block, the mean over heads: (R, C). The baseline's
+ * class token is the first. */
+RelnNode *splats_looks(const RelnNet *net, const void *model);
 /* Reconstructed splats of the hidden groups: (masked, slots, 1, 1, 12), positions relative to the centre and nine numbers
  * of the covariance: the lifted log Sigma of ReLN; scale, rotation and two zeros of the baseline. */
 enum { SPLATS_REBUILT = 12 };

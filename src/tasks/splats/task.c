@@ -1,5 +1,6 @@
-/* task.c -- the table of splats: pre-training, classification, and how rotations change it. */
+/* task.c -- the table of splats: pre-training, classification, and the effect of rotations. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct Row {
     SplatsKind kind;
     SplatsFeature feature;
     bool full, bracket;      /* ReLN */
-    bool augment, canonical; /* training objects are rotated; all are brought to principal axes */
+    bool augment, canonical; /* training objects are rotated; all objects are turned to principal axes */
     bool pretrain;
     char pad[3];
 } Row;
@@ -109,11 +110,11 @@ typedef struct Scale {
     int data_seed, batch;
     int pretrain_epochs, epochs, evaluations;   /* evaluations of each training */
     int train_each, validation_each, test_each; /* procedural objects of a class */
-    int made; /* splats of a procedural object, or of one of a folder */
+    int made; /* splats of a procedural object, or of an object of a folder */
     int splats, groups, members, masked;
     int width, channels, scalars, depth, decoder, heads; /* width: of the baseline */
-    int rotations;                                       /* of each test object */
-    int angle_objects; /* test objects for accuracy against the angle */
+    int rotations;                                       /* number of rotations of each test object */
+    int angle_objects; /* number of test objects for accuracy against the angle */
     RelnDtype dtype;
 } Scale;
 
@@ -232,7 +233,7 @@ static RelnStatus check_data(TaskEnv *env, const Data *d)
     return RELN_OK;
 }
 
-/* Validation is every tenth object of the training data; test data are those given, or another tenth. */
+/* Validation is every tenth object of the training data; test data are the given ones, or another tenth. */
 static RelnStatus divide(TaskEnv *env, const SplatsObjects *all, Data *d)
 {
     SplatsObjects rest = *all;
@@ -278,7 +279,7 @@ typedef struct Fit {
     SplatsNet net;
     SplatsBatch batch;
     ptrdiff_t *which;        /* objects of the batch */
-    double *logits, *turned; /* of test objects, aligned and turned */
+    double *logits, *turned; /* for test objects, aligned and turned */
 } Fit;
 
 static SplatsView view_of(const Fit *f, const SplatsObjects *objects)
@@ -290,7 +291,8 @@ static SplatsView view_of(const Fit *f, const SplatsObjects *objects)
                         .seed = (uint64_t)((const Scale *)task_scale(f->run->env))->data_seed};
 }
 
-/* Objects are shuffled in every epoch; of an object with more splats than the network takes, each epoch has others. */
+/* Objects are shuffled in every epoch; if an object has more splats than the network takes, each epoch
+ * chooses others. */
 static RelnStatus load(Exp *e, Fit *f, int part, bool pretraining, uint64_t step,
                        ptrdiff_t *n_samples)
 {
@@ -349,9 +351,12 @@ static RelnNode *pretraining_losses(const RelnNet *net, const void *model)
     return reln_concat(net->graph, 2, both, RELN_C);
 }
 
+/* Plans for judging beside the classifier. */
+enum { LOOKS = EXP_OTHER, LOSSES, REBUILT };
+
 /* ---- judging ----------------------------------------------------------------------------------------------------------------- */
 
-/* Outputs for the first n objects of a view, `size` numbers each. */
+/* Computes the outputs for the first n objects of a view, `size` numbers each. */
 static RelnStatus outputs(Exp *e, Fit *f, const SplatsView *view, ptrdiff_t n, int plan, int size,
                           double *out)
 {
@@ -363,7 +368,7 @@ static RelnStatus outputs(Exp *e, Fit *f, const SplatsView *view, ptrdiff_t n, i
         for (int i = 0; i < count; i++)
             f->which[i] = first + i;
         splats_batch_fill(f->run->env->pool, view, f->which, count, &f->batch);
-        set = splats_batch_set(&f->net, &f->batch, count, plan != EXP_NETWORK, false);
+        set = splats_batch_set(&f->net, &f->batch, count, plan >= LOSSES, false);
         TRY(exp_predict(e, plan, &set, out + first * size));
     }
     return RELN_OK;
@@ -412,14 +417,14 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return RELN_OK;
 }
 
-/* Mean Chamfer distance and loss of hidden groups, on at most 100 validation objects. */
+/* Computes the mean Chamfer distance and loss of hidden groups, on at most 100 validation objects. */
 static RelnStatus judge_pretraining(Exp *e, Fit *f, double *chamfer, double *loss)
 {
     const SplatsObjects *o = &f->data->validation;
     const ptrdiff_t n = o->n < 100 ? o->n : 100;
     const SplatsView view = view_of(f, o);
 
-    TRY(outputs(e, f, &view, n, EXP_OTHER, 2, f->turned));
+    TRY(outputs(e, f, &view, n, LOSSES, 2, f->turned));
     *chamfer = *loss = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         *chamfer += f->turned[2 * i] / (double)n;
@@ -437,7 +442,7 @@ static RelnStatus evaluate_pretraining(Exp *e, void *self, RelnEvaluation *out)
     return RELN_OK;
 }
 
-/* Share of the objects of a pair of twins whose own logit is the larger of the two. */
+/* Returns the share of the objects of a pair of twins whose own logit is the larger of the two. */
 static double pair_share(const Fit *f, const SplatsObjects *o, const double *logits, int pair)
 {
     int right = 0, all = 0;
@@ -453,7 +458,8 @@ static double pair_share(const Fit *f, const SplatsObjects *o, const double *log
     return all > 0 ? right / (double)all : (double)NAN;
 }
 
-/* Test objects as they are turned, over several draws: share of right answers; logits of the last draw stay. */
+/* Evaluates turned test objects, over several draws: the share of right answers; the logits of the last draw
+ * are kept. */
 static RelnStatus judge_turned(Exp *e, Fit *f, SplatsTurn turn, bool regroup, double *share)
 {
     const Scale *s = task_scale(f->run->env);
@@ -502,6 +508,45 @@ static int count_flips(const Fit *f, const SplatsObjects *o)
     return flips;
 }
 
+/* Answers for rotated objects by their true class, a curve for each class that the page makes a row of a table. */
+#define CONFUSION "true class of rotated objects (rows), taken for (columns): "
+static RelnStatus confuse(const Fit *f, const SplatsObjects *o)
+{
+    enum { MOST_CLASSES = 16 };
+    const int n = f->net.classes;
+
+    for (int32_t k = 0; k < n && n <= MOST_CLASSES; k++) {
+        ptrdiff_t counts[MOST_CLASSES] = {0};
+        char name[160], number[16];
+
+        for (ptrdiff_t i = 0; i < o->n; i++)
+            counts[best_of(n, f->turned + i * n)] += o->label[i] == k;
+        snprintf(number, sizeof number, "class %d", (int)k);
+        snprintf(name, sizeof name, CONFUSION "%s%c%.40s", f->run->model->label, TASK_SERIES,
+                 f->data->train.classes ? f->data->train.classes[k] : number);
+        for (int l = 0; l < n; l++)
+            TRY(task_curve(f->run, name, l, (double)counts[l]));
+    }
+    return RELN_OK;
+}
+
+/* What two groups of the first test object look at: of the two main rows, with or without pre-training. */
+static RelnStatus draw_looks(Exp *e, Fit *f)
+{
+    const Row *row = f->row;
+    const SplatsView view = view_of(f, &f->data->test);
+    const int tokens = f->net.groups + (row->kind == SPLATS_BASELINE);
+    double *looks = exp_room(e, (size_t)tokens * (size_t)tokens * sizeof *looks);
+
+    if (!looks)
+        return task_nomem(f->run->env);
+    if (row->augment || row->canonical ||
+        (row->kind == SPLATS_RELN && !(row->full && row->bracket)))
+        return RELN_OK;
+    TRY(outputs(e, f, &view, 1, LOOKS, 0, looks));
+    return splats_draw_looks(f->run, f->net.groups, f->batch.c, tokens, looks);
+}
+
 /* Curves of the pictures: reconstructed and true splats of the first test object. */
 static const struct {
     const char *model, *guess, *truth;
@@ -516,7 +561,8 @@ static const struct {
 };
 enum { N_PICTURES = sizeof pictures / sizeof pictures[0] };
 
-/* The pre-trained network before fine-tuning is not there any more: this is the decoder on the fine-tuned encoder. */
+/* The pre-trained network before fine-tuning no longer exists: this uses the decoder on the fine-tuned
+ * encoder. */
 static RelnStatus draw(Exp *e, Fit *f)
 {
     const SplatsObjects *o = &f->data->test;
@@ -531,7 +577,7 @@ static RelnStatus draw(Exp *e, Fit *f)
     for (ptrdiff_t i = 0; i < (ptrdiff_t)o->splats * RELN_SPLAT; i++)
         rows[i] = (double)o->rows[i];
     splats_scale_range(o->splats, rows, p.mean, &p.most);
-    TRY(outputs(e, f, &view, 1, EXP_OTHER + 1, 0, rebuilt));
+    TRY(outputs(e, f, &view, 1, REBUILT, 0, rebuilt));
     p.rebuilt = rebuilt;
     for (int i = 0; i < N_PICTURES; i++)
         if (strcmp(pictures[i].model, f->run->model->name) == 0)
@@ -549,13 +595,15 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
     TRY(outputs(e, f, &view, o->n, EXP_NETWORK, f->net.classes, f->logits));
     run->metrics[ALIGNED] = accuracy(f, o, o->n, f->logits, &entropy);
     TRY(judge_turned(e, f, SPLATS_TURN_Z, true, &run->metrics[TURNED_Z]));
-    /* with the groups of the aligned objects, so that only arithmetic could change an answer */
+    /* with the groups of the aligned objects, so that only rounding could change an answer */
     TRY(judge_turned(e, f, SPLATS_TURN_SO3, false, &share));
     run->metrics[FLIPS] = count_flips(f, o);
     TRY(judge_turned(e, f, SPLATS_TURN_SO3, true, &run->metrics[ROTATED]));
     for (int p = 0; p < SPLATS_PAIRS; p++)
         run->metrics[PAIR + p] = f->data->procedural ? pair_share(f, o, f->turned, p) : (double)NAN;
+    TRY(confuse(f, o));
     TRY(judge_angles(e, f));
+    TRY(draw_looks(e, f));
     if (!f->row->pretrain)
         return RELN_OK;
     TRY(judge_pretraining(e, f, &run->metrics[CHAMFER], &loss));
@@ -607,7 +655,7 @@ static RelnStatus train(Fit *f)
                              .features = "gl:3",
                              .dtype = s->dtype,
                              .network = splats_classifier,
-                             .others = {f->row->pretrain ? pretraining_losses : NULL,
+                             .others = {splats_looks, f->row->pretrain ? pretraining_losses : NULL,
                                         f->row->pretrain ? splats_rebuilt : NULL},
                              .model = &f->net,
                              .n_parts = 2 - first,
@@ -615,7 +663,7 @@ static RelnStatus train(Fit *f)
                    judge, f);
 }
 
-/* ---- floors ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows without training --------------------------------------------------------------------------------------------------- */
 
 static RelnStatus nearest_share(Fit *f, const double *known, SplatsTurn turn, double *share)
 {
@@ -711,6 +759,8 @@ static RelnStatus run(TaskRun *run, const void *data)
 
 static const TaskFigure figures[] = {
     {.curve = "accuracy against the angle of rotation", .x = "degrees", .y = "accuracy"},
+    {.curve = CONFUSION, .table = true},
+    {.curve = SPLATS_LOOKS, .x = "x", .y = "z", .cloud = true},
 #define PICTURE(name)                                                                              \
     {                                                                                              \
         .curve = "hidden splats, one deviation: " name, .x = "x", .y = "z", .cloud = true,         \

@@ -1,7 +1,8 @@
-/* transformer.c -- parts that both networks have: attention of tokens, the classifier's head, Chamfer distance, masks. */
+/* transformer.c -- parts that both networks share: attention of tokens, the classifier's head, Chamfer
+ * distance, masks. */
 #include "tasks/splats/splats.h"
 
-/* Heads on P and tokens on R, where reln_gram() wants them. */
+/* Puts heads on P and tokens on R, as reln_gram() expects. */
 static RelnNode *heads_of(const RelnNet *net, RelnNode *x, int heads)
 {
     RelnNode *rows = x ? reln_swap_axes(net->graph, x, RELN_P, RELN_R) : NULL;
@@ -27,15 +28,18 @@ static RelnNode *sums_of(const RelnNet *net, const SplatsLook *l, int heads, Rel
                : NULL;
 }
 
-RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale)
+RelnFeatures splats_attend(const RelnNet *net, SplatsLook x, SplatsLook s, int heads, double scale,
+                           RelnNode **looks)
 {
     RelnNode *t = scores_of(net, &s, heads, scores_of(net, &x, heads, NULL));
     RelnNode *a = reln_softmax(net->graph, reln_scale(net->graph, t, scale), RELN_C);
 
+    if (looks)
+        *looks = a;
     return (RelnFeatures){sums_of(net, &x, heads, a), sums_of(net, &s, heads, a)};
 }
 
-/* relu(batch norm(dense)), with dropout behind it */
+/* relu(batch norm(dense)), followed by dropout */
 static RelnNode *head_layer(const RelnNet *net, const SplatsNet *m, const char *name,
                             const char *norm, RelnNode *s)
 {
@@ -61,7 +65,7 @@ RelnNode *splats_index(const RelnNet *net, const SplatsNet *m, bool hidden)
                             m->groups);
 }
 
-/* mean over P and Q of the smallest along an axis */
+/* Mean over P and Q of the minimum along an axis. */
 static RelnNode *mean_least(const RelnNet *net, RelnNode *d, RelnAxis over)
 {
     RelnGraph *g = net->graph;
@@ -98,6 +102,18 @@ RelnNode *splats_pretraining(const RelnNet *net, const void *model)
 
     return m->kind == SPLATS_RELN ? splats_reln_guess(net, m, NULL).total
                                   : splats_baseline_guess(net, m, NULL).total;
+}
+
+RelnNode *splats_looks(const RelnNet *net, const void *model)
+{
+    const SplatsNet *m = model;
+    SplatsParts parts = {0};
+
+    if (m->kind == SPLATS_RELN)
+        splats_reln_logits(net, m, &parts);
+    else
+        splats_baseline_logits(net, m, &parts);
+    return reln_mean(net->graph, parts.looks, RELN_P);
 }
 
 RelnNode *splats_rebuilt(const RelnNet *net, const void *model)
