@@ -408,7 +408,7 @@ static void mistakes_are_refused_when_built(void **state)
     refused(added_indices, RELN_ERR_ARG, "indices cannot be added");
     refused(feature_as_score, RELN_ERR_REP, "equivariant for invariants only");
     refused(score_of_another, RELN_ERR_SHAPE, "scores of edges, but indices for points");
-    refused(unknown_target, RELN_ERR_ARG, "is no row domain");
+    refused(unknown_target, RELN_ERR_ARG, "is not a row domain");
     refused(step_target, RELN_ERR_ARG, "counted within a sample");
 }
 
