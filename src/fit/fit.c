@@ -26,12 +26,6 @@ size_t reln_peak_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
 }
 
-void reln_fit_training_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows)
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        rows[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + first + i);
-}
-
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
 /* Writes the rows of a step's batch to fit->batch; returns their number. */

@@ -209,9 +209,6 @@ RelnStatus reln_fit_record_grow(RelnFit *fit);
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
 
-/* Computes rows first .. first+n-1 of the training rows, in the order of the file. */
-void reln_fit_training_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows);
-
 char *reln_fit_path(RelnFit *fit, const char *name); /* a path in the folder; NULL when memory is out */
 /* Writes model.safetensors, results.json and report.html of a run that has ended. */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);

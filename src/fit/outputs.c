@@ -73,11 +73,30 @@ static RelnStatus tally(Outcome *o, RelnReader *reader)
     return RELN_OK;
 }
 
-/* Tallies the training rows; each piece is a whole number of batches of the reader. */
+/* Returns the number of training rows whose errors are reported: all or, of a run that shuffles blocks because its file is
+ * large, at most LARGE rows from all over the file. */
+static ptrdiff_t count_judged(const RelnFit *fit)
+{
+    enum { LARGE = 1 << 16 };
+
+    return fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS && fit->n_train > LARGE ? LARGE
+                                                                                  : fit->n_train;
+}
+
+/* Computes judged rows first .. first+n-1. */
+static void judged_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows)
+{
+    const ptrdiff_t step = fit->n_train / count_judged(fit);
+
+    for (ptrdiff_t i = 0; i < n; i++)
+        rows[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + (first + i) * step);
+}
+
+/* Tallies training rows; each piece is a whole number of batches of the reader. */
 static RelnStatus tally_training(Outcome *o, RelnReader *reader)
 {
     enum { SOME = 16 * RELN_READER_BATCH };
-    const ptrdiff_t n = o->fit->n_train;
+    const ptrdiff_t n = count_judged(o->fit);
     ptrdiff_t *rows = reln_arena_alloc(&o->arena, SOME, sizeof *rows);
     RelnTally sums;
 
@@ -87,14 +106,14 @@ static RelnStatus tally_training(Outcome *o, RelnReader *reader)
     for (ptrdiff_t first = 0; first < n; first += SOME) {
         const ptrdiff_t some = n - first < SOME ? n - first : SOME;
 
-        reln_fit_training_rows(o->fit, first, some, rows);
+        judged_rows(o->fit, first, some, rows);
         RELN_TRY(reln_reader_tally(reader, some, rows, &sums));
     }
     take_metrics(&sums, &o->train, o->train_of);
     return RELN_OK;
 }
 
-/* Returns the rows for plots, scores and checks: the validation rows or, if there are none, all training rows. */
+/* Returns the rows for plots, scores and checks: the validation rows or, if there are none, the judged training rows. */
 static RelnStatus seen_rows(Outcome *o, ptrdiff_t *n, const ptrdiff_t **rows)
 {
     RelnFit *fit = o->fit;
@@ -104,11 +123,11 @@ static RelnStatus seen_rows(Outcome *o, ptrdiff_t *n, const ptrdiff_t **rows)
     *rows = fit->rows;
     if (fit->n_validation > 0)
         return RELN_OK;
-    *n = fit->n_train;
-    *rows = train = reln_arena_alloc(&o->arena, (size_t)fit->n_train, sizeof *train);
+    *n = count_judged(fit);
+    *rows = train = reln_arena_alloc(&o->arena, (size_t)*n, sizeof *train);
     if (!train)
         return RELN_ERR_NOMEM;
-    reln_fit_training_rows(fit, 0, fit->n_train, train);
+    judged_rows(fit, 0, *n, train);
     return RELN_OK;
 }
 
@@ -164,7 +183,8 @@ static RelnStatus gather_metrics(Outcome *o)
                          .borrowed = true};
     const ptrdiff_t *rows = NULL;
     ptrdiff_t n = 0;
-    RelnReader other = reader; /* a reader without ranks, because the other ranks do not take part in this */
+    RelnReader other =
+        reader; /* a reader without ranks, because the other ranks do not take part in this */
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)
