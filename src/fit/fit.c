@@ -67,7 +67,7 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     RelnTally tally;
 
     (void)step;
-    reln_tally_init(&tally, fit->model);
+    reln_tally_init(&tally, fit->model, &fit->reader.layout);
     RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
     reln_fit_put_metrics(fit, &tally, out);
     return RELN_OK;
@@ -316,10 +316,12 @@ static RelnStatus plan(RelnFit *fit)
                                      .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
-    RELN_TRY(reln_model_build(
-        fit->model,
-        &(RelnModelOptions){.train = true, .loss = true, .largest = reln_data_largest(fit->data)},
-        &fit->net));
+    RELN_TRY(reln_model_build(fit->model,
+                              &(RelnModelOptions){.train = true,
+                                                  .loss = true,
+                                                  .weights = reln_data_weighted(fit->data),
+                                                  .sizes = reln_data_sizes(fit->data)},
+                              &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
     RELN_TRY(reln_plan_reserve(fit->plan, batch, 0));
