@@ -67,7 +67,7 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     RelnTally tally;
 
     (void)step;
-    reln_tally_init(&tally, fit->model);
+    reln_tally_init(&tally, fit->model, &fit->reader.layout);
     RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
     reln_fit_put_metrics(fit, &tally, out);
     return RELN_OK;
@@ -137,8 +137,8 @@ static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT]
         snprintf(text, FINGERPRINT, "%d:%016llx", version, (unsigned long long)value);
 }
 
-/* Ranks share the work of the fingerprint, so each of them also looks at some rows of all its arrays (version 1): a rank with
- * other data is found out. */
+/* Ranks share the work of the fingerprint. In addition, each rank hashes some rows of all its arrays (version
+ * 1), which detects a rank with other data. */
 static RelnStatus take_fingerprint(RelnFit *fit)
 {
     if (fit->comm)
@@ -316,10 +316,12 @@ static RelnStatus plan(RelnFit *fit)
                                      .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
-    RELN_TRY(reln_model_build(
-        fit->model,
-        &(RelnModelOptions){.train = true, .loss = true, .largest = reln_data_largest(fit->data)},
-        &fit->net));
+    RELN_TRY(reln_model_build(fit->model,
+                              &(RelnModelOptions){.train = true,
+                                                  .loss = true,
+                                                  .weights = reln_data_weighted(fit->data),
+                                                  .sizes = reln_data_sizes(fit->data)},
+                              &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
     RELN_TRY(reln_plan_reserve(fit->plan, batch, 0));
@@ -549,7 +551,8 @@ static RelnStatus compare(RelnFit *fit)
     return reln_comm_same(fit->comm, fit->ctx, 6, numbers, names);
 }
 
-/* Compare what decides which exchanges there will be, before the first that is longer than an agreement. */
+/* Compares the inputs that decide which exchanges there will be, before the first exchange that is longer
+ * than an agreement. */
 static RelnStatus compare_inputs(RelnFit *fit)
 {
     static const char *const names[] = {"programs", "SPECs", "data"};
@@ -701,7 +704,7 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
     return RELN_OK;
 }
 
-/* Open the model and the data that a checkpoint names. */
+/* Opens the model and the data that a checkpoint names. */
 static RelnStatus open_again(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *data = reln_tensors_meta(file, "reln.data");

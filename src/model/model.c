@@ -95,6 +95,7 @@ static RelnStatus check_shape(const RelnModel *m, int input, int points)
 static RelnStatus check_shapes(const RelnModel *m)
 {
     int points = 0;
+    double places;
 
     for (int i = 0; i < m->spec.n_inputs; i++)
         points = m->spec.input[i].points && points == 0 ? m->shapes.input[i].points : points;
@@ -103,6 +104,7 @@ static RelnStatus check_shapes(const RelnModel *m)
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(
             check_count(m, m->spec.input[i].name, (double)reln_input_count(&m->shapes.input[i])));
+    places = points;
     for (int t = 0; t < m->spec.n_targets; t++) {
         if (m->shapes.target_channels[t] < 1)
             return reln_fail(m->ctx, RELN_ERR_SHAPE,
@@ -110,7 +112,8 @@ static RelnStatus check_shapes(const RelnModel *m)
                              m->spec.target[t].name);
         RELN_TRY(check_count(m, m->spec.target[t].name,
                              (double)m->shapes.target_channels[t] * reln_model_target_size(m, t) *
-                                 reln_spec_quantiles(&m->spec.target[t])));
+                                 reln_spec_quantiles(&m->spec.target[t]) *
+                                 (m->spec.target[t].points ? places : 1)));
     }
     return RELN_OK;
 }

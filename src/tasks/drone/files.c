@@ -192,9 +192,9 @@ RelnStatus drone_flight_load(RelnCtx *ctx, const char *path, double step, int le
     return status;
 }
 
-/* ---- reading what sensors saw ------------------------------------------------------------------------------------- */
+/* ---- reading measurements ----------------------------------------------------------------------------------------- */
 
-/* All rows of an array of `size` numbers each, which must be finite. */
+/* Reads all rows of an array of `size` numbers each, which must be finite. */
 static RelnStatus read_array(RelnCtx *ctx, RelnArchive *a, const char *name, ptrdiff_t n, int size,
                              double *out)
 {
@@ -216,7 +216,7 @@ static RelnStatus read_array(RelnCtx *ctx, RelnArchive *a, const char *name, ptr
     return RELN_OK;
 }
 
-/* The axes and variances of covariances c (n, 9). */
+/* Computes the axes and variances of covariances c (n, 9). */
 static RelnStatus decompose(RelnCtx *ctx, const char *file, const char *name, const double *c,
                             DroneSeen *seen)
 {

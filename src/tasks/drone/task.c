@@ -290,7 +290,7 @@ static RelnStatus fly_all(TaskEnv *env, Data *d, int n_splits)
     return RELN_OK;
 }
 
-/* The shortest flight that is judged: half a minute, in which 20 s have room. */
+/* The shortest flight that is evaluated: half a minute, because errors over 20 s are computed. */
 enum { LEAST = 30 * (DRONE_WINDOW - 1) };
 
 static bool ends_with(const char *text, const char *end)
