@@ -38,7 +38,7 @@ typedef struct RelnFitOptions {
     uint64_t seed;
     int n_set; /* keys put into the SPEC before it is read: "train.lr=1e-3"; a resumed run ignores them */
     const char *const *set;
-    bool reference;            /* use the reference kernels; a resumed run uses the kernels it began with */
+    bool reference; /* use the reference kernels; a resumed run uses the kernels it began with */
     double checkpoint_seconds; /* time between checkpoints; 0: as in the SPEC */
     void *self;
     /* Called after every step. Returning false stops the run, with a checkpoint. */
@@ -62,9 +62,10 @@ typedef struct RelnFitOptions {
 /* A RelnFitRank says what one process did in the steps and evaluations of a run, since the run began or was
  * resumed. */
 typedef struct RelnFitRank {
-    uint64_t shards;     /* shards run by this process, counted in every phase of a step */
-    uint64_t bytes_read; /* bytes read of data that are not in memory: this process's samples only */
-    double waited;       /* share of the time in which the process waited for data */
+    uint64_t shards; /* shards run by this process, counted in every phase of a step */
+    uint64_t
+        bytes_read; /* bytes read of data that are not in memory: this process's samples only */
+    double waited;  /* share of the time in which the process waited for data */
 } RelnFitRank;
 
 /* A RelnFitResult is the result of a run, or its state so far. */
@@ -81,11 +82,13 @@ typedef struct RelnFitResult {
         peak_bytes; /* memory of the process: the estimate for training; the peak */
     const char
         *note; /* a notice for the user, such as that an older checkpoint had to be used; or "" */
-    char warning[256]; /* of a finished run: the text of reln_check_note(), and the data it refers to; or
+    char warning
+        [256]; /* of a finished run: the text of reln_check_note(), and the data it refers to; or
                         * "" */
-    bool streamed;     /* the data are read batch by batch: they do not fit in memory, or move */
-    double waited;     /* share of the time since the run began or was resumed in which this process waited for data */
-    int n_ranks;       /* number of processes of a run that has ended; 0 before */
+    bool streamed; /* the data are read batch by batch: they do not fit in memory, or move */
+    double
+        waited; /* share of the time since the run began or was resumed in which this process waited for data */
+    int n_ranks; /* number of processes of a run that has ended; 0 before */
     const RelnFitRank *ranks;
 } RelnFitResult;
 
@@ -243,6 +246,10 @@ typedef struct RelnScores {
 /* Computes scores from probabilities (n, classes) and labels (n). Clear them. */
 RELN_API RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
                                 const int *labels, uint64_t seed, RelnScores *out);
+/* Computes them with weights (n), 0 or above, as scikit-learn's sample_weight; NULL: all are 1. Samples of weight 0 are left out. */
+RELN_API RelnStatus reln_scores_weighted(RelnCtx *ctx, ptrdiff_t n, int classes,
+                                         const double *probabilities, const int *labels,
+                                         const double *weights, uint64_t seed, RelnScores *out);
 /* Computes scores of a model whose target is a class, on a file of arrays; if it has several such targets, of
  * the first. Clear them. */
 RELN_API RelnStatus reln_evaluate_classes(RelnModel *model, const char *data_path, int threads,

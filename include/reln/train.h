@@ -30,7 +30,7 @@ typedef enum RelnLossKind {
                     * vector */
     RELN_LOSS_HUBER, /* mean of r^2/2 where |r| <= delta, delta (|r| - delta/2) beyond; |r| as for MAE */
     RELN_LOSS_CROSS_ENTROPY, /* -w_t log softmax(y)_t; the target is i32, y (..., 1, classes) */
-    RELN_LOSS_GAUSSIAN, /* minus the logarithm of a normal density; the variance comes with
+    RELN_LOSS_GAUSSIAN,      /* minus the logarithm of a normal density; the variance comes with
                          * reln_loss_gaussian() */
     RELN_LOSS_QUANTILES /* max(q r, (q - 1) r) with r = t - y, for each quantile q; the quantiles are channels
                          * of y */
@@ -42,7 +42,8 @@ typedef struct RelnLoss {
     int n_weights; /* cross entropy: 0, or the number of classes */
     const double *
         weights; /* weight of each class; reln_loss_mean() then computes the weighted mean sum w l / sum w */
-    double smoothing; /* cross entropy: the share of the target that is spread evenly over all classes */
+    double
+        smoothing; /* cross entropy: the share of the target that is spread evenly over all classes */
     int n_quantiles; /* quantiles: their number; for a target of C channels, y has n_quantiles C channels, all
                       * C of the */
     const double *quantiles; /* first quantile first */
@@ -57,6 +58,12 @@ RELN_API RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Re
  * the loss has weights. */
 RELN_API RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
                                   RelnNode *target);
+/* The same with a weight (1, 1) for each item, 0 or above: sum w l / sum w, where w are multiplied by the weights of classes;
+ * 0 where all w are. weights NULL: reln_loss_mean(). */
+RELN_API RelnNode *reln_loss_mean_weighted(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
+                                           RelnNode *target, RelnNode *weights);
+/* The mean of one invariant number for each item over the batch (of rows: over all of them), with weights likewise. */
+RELN_API RelnNode *reln_weighted_mean(RelnGraph *g, RelnNode *x, RelnNode *weights);
 
 /* Minus the logarithm of a normal density with mean y and a predicted variance, without its constant term.
  * Like reln_loss(), they return one number for each item. y and target are (K, C), of one shape and rep.
@@ -111,8 +118,9 @@ typedef struct RelnSchedulePiece {
     uint64_t steps; /* length of the piece; 0: to the end */
     double floor, factor, period;
     int patience;
-    double scale;  /* factor of the rate within this piece; 0 counts as 1 */
-    uint64_t hold; /* the rate changes only every so many steps, such as once an epoch; 0 counts as 1 */
+    double scale; /* factor of the rate within this piece; 0 counts as 1 */
+    uint64_t
+        hold; /* the rate changes only every so many steps, such as once an epoch; 0 counts as 1 */
 } RelnSchedulePiece;
 
 enum { RELN_SCHEDULE_MAX = 8 };
@@ -140,9 +148,9 @@ RELN_API double reln_schedule_rate(const RelnSchedule *schedule, uint64_t step, 
 RELN_API void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first,
                            ptrdiff_t count, ptrdiff_t *rows);
 
-/* The same for rows of large files, which are read faster where they are neighbours: consecutive rows form blocks of `block`,
- * blocks are permuted, and each `window` of them in the new order has its rows shuffled. Rows are counted from another one on in
- * every epoch, so that blocks begin elsewhere. block < 1 and window < 1 write nothing. */
+/* Shuffles rows of large files, which are read faster in sequence: consecutive rows form blocks of `block`,
+ * the blocks are permuted, and the rows of each `window` blocks in the new order are shuffled. The first
+ * block begins at another row in every epoch. Writes nothing if block < 1 or window < 1. */
 RELN_API void reln_shuffle_blocks(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t block,
                                   ptrdiff_t window, ptrdiff_t first, ptrdiff_t count,
                                   ptrdiff_t *rows);
@@ -155,7 +163,8 @@ enum { RELN_TRAIN_METRICS = 8 };
 typedef struct RelnEvaluation {
     double score;
     int n_metrics;
-    double metrics[RELN_TRAIN_METRICS]; /* further numbers for the record; the job has their names */
+    double
+        metrics[RELN_TRAIN_METRICS]; /* further numbers for the record; the job has their names */
 } RelnEvaluation;
 
 /* A RelnTrainRow is a row of the training record, one for every evaluation. */

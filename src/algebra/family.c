@@ -128,7 +128,7 @@ RelnStatus reln_family_of(RelnCtx *ctx, const char *name, const RelnTerm *term,
                          name, term->family, known);
     if (!family->admits(term))
         return reln_fail(ctx, RELN_ERR_ARG,
-                         "\"%.80s\": %s is no size of this family, wanted %s with %s", name, text,
+                         "\"%.80s\": %s is not a size of this family, wanted %s with %s", name, text,
                          family->forms, family->wanted);
     if (family->n(term) > RELN_ALGEBRA_MAX_N || family->dim(term) > RELN_ALGEBRA_MAX_DIM)
         return reln_fail(ctx, RELN_ERR_ARG,

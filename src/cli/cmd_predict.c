@@ -21,17 +21,20 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* Writes the most probable class for all probabilities along the last axis; -1 where no point is. */
 static void best_classes(const RelnArray *p, int64_t *labels)
 {
-    const ptrdiff_t size = reln_array_row_size(p);
+    const ptrdiff_t size = p->dims[p->rank - 1];
 
-    for (ptrdiff_t i = 0; i < p->dims[0]; i++) {
+    for (ptrdiff_t i = 0; i < reln_array_count(p) / size; i++) {
         const double *y = p->f64 + i * size;
 
         labels[i] = 0;
         for (ptrdiff_t j = 1; j < size; j++)
             if (y[j] > y[labels[i]])
                 labels[i] = j;
+        if (!(y[labels[i]] > 0))
+            labels[i] = -1;
     }
 }
 
@@ -56,12 +59,16 @@ static bool add_labels(const RelnModel *model, Written *w)
             if (spec->target[t].as != RELN_TARGET_CLASS ||
                 strcmp(p->name, spec->target[t].name) != 0)
                 continue;
-            labels = malloc(((size_t)p->dims[0] + 1) * sizeof *labels);
+            labels = malloc(((size_t)reln_array_count(p) + 1) * sizeof *labels);
             if (!labels)
                 return false;
             best_classes(p, labels);
             snprintf(w->names[t], sizeof w->names[t], "%s_class", p->name);
-            w->arrays[w->n++] = (RelnArray)RELN_ARRAY(w->names[t], RELN_I64, labels, p->dims[0]);
+            w->arrays[w->n] = (RelnArray)RELN_ARRAY(w->names[t], RELN_I64, labels, p->dims[0]);
+            w->arrays[w->n].rank = p->rank - 1;
+            for (int k = 1; k < p->rank - 1; k++)
+                w->arrays[w->n].dims[k] = p->dims[k];
+            w->n++;
         }
     return true;
 }

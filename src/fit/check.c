@@ -33,16 +33,18 @@ typedef struct Checker {
     RelnCtx *ctx;
     RelnArena arena;
     RelnModel *model;
-    int total, n_inputs;    /* number of draws of each condition number */
-    int draws, first, room; /* the current block: number of draws, first draw, and largest number of draws */
-    int blocks;             /* number of blocks so far */
-    const ptrdiff_t *rows;  /* rows of the archive, one for each draw; NULL: the first rows */
+    int total, n_inputs; /* number of draws of each condition number */
+    int draws, first,
+        room;   /* the current block: number of draws, first draw, and largest number of draws */
+    int blocks; /* number of blocks so far */
+    const ptrdiff_t *rows; /* rows of the archive, one for each draw; NULL: the first rows */
     RelnPool *pool;
-    Net own, wide; /* in its own precision and in double; the same Net if that is double */
+    Net own, wide;        /* in its own precision and in double; the same Net if that is double */
     RelnArchive *archive; /* the caller's samples, or */
     RelnArray *random;    /* random samples, if they are `drawn` */
     bool drawn;
     double **raw, **moved; /* inputs of all draws: (draws, numbers of a sample) */
+    ptrdiff_t *block_rows; /* (draws): their rows of the archive */
     double *mask;          /* (draws, points), or NULL without points */
     ptrdiff_t *first_row;  /* (draws + 1): the points of a draw among those of all, or NULL */
     double *errors;        /* errors of all draws: (conditions, precisions, layers, total) */
@@ -100,12 +102,32 @@ static RelnStatus add_constant(Checker *c, const char *name, int each, double va
     return values ? RELN_OK : RELN_ERR_NOMEM;
 }
 
+/* Add edges from every point to the next, and from the last to the first. */
+static RelnStatus add_edges(Checker *c, int *count)
+{
+    const RelnSpecEdges *e = &reln_model_spec(c->model)->edges;
+    const int points = reln_model_points(c->model);
+    double *values =
+        reln_arena_alloc(&c->arena, (size_t)c->draws * (size_t)points * 2, sizeof *values);
+
+    for (int i = 0; values && i < c->draws * points; i++) {
+        values[2 * i] = i % points;
+        values[2 * i + 1] = (i + 1) % points;
+    }
+    c->random[(*count)++] = (RelnArray)RELN_ARRAY(e->name, RELN_F64, values, c->draws, points, 2);
+    if (e->mask[0])
+        RELN_TRY(add_constant(c, e->mask, points, 1, count));
+    if (e->count[0])
+        RELN_TRY(add_constant(c, e->count, 1, points, count));
+    return values ? RELN_OK : RELN_ERR_NOMEM;
+}
+
 static RelnStatus make_random(Checker *c, uint64_t seed)
 {
     const RelnSpec *spec = reln_model_spec(c->model);
     int count = 0;
 
-    c->random = reln_arena_alloc(&c->arena, 2 * (size_t)c->n_inputs, sizeof *c->random);
+    c->random = reln_arena_alloc(&c->arena, 2 * (size_t)c->n_inputs + 3, sizeof *c->random);
     if (!c->random)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < c->n_inputs; i++) {
@@ -123,7 +145,11 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
             RELN_TRY(add_constant(c, spec->input[i].mask, shape->points, 1, &count));
         if (spec->input[i].count[0] && !shared(c, count, spec->input[i].count))
             RELN_TRY(add_constant(c, spec->input[i].count, 1, shape->points, &count));
+        if (spec->input[i].offsets[0] && !shared(c, count, spec->input[i].offsets))
+            RELN_TRY(add_constant(c, spec->input[i].offsets, 1, shape->points, &count));
     }
+    if (spec->edges.name[0])
+        RELN_TRY(add_edges(c, &count));
     c->drawn = true;
     return reln_archive_from_arrays(c->ctx, "random inputs", count, c->random, &c->archive);
 }
@@ -151,7 +177,7 @@ static RelnStatus net_open(Checker *c, RelnModel *model, Net *net)
     /* layers without a rep have no action of g: for an mlp only the output is compared */
     RELN_TRY(reln_model_build(model,
                               &(RelnModelOptions){.taps = reln_model_promises(model),
-                                                  .largest = reln_data_largest(net->data)},
+                                                  .sizes = reln_data_sizes(net->data)},
                               &net->graph));
     /* the outputs are the last layers */
     net->first_output = net->graph.n_taps;
@@ -214,7 +240,7 @@ static RelnStatus net_run(const Checker *c, Net *net, double *const *inputs)
 
     for (int i = 0; i < c->n_inputs; i++)
         values[i] = inputs[i];
-    RELN_TRY(reln_data_bind_raw(net->data, net->plan, c->draws, values, c->mask));
+    RELN_TRY(reln_data_bind_raw(net->data, net->plan, c->draws, values, c->mask, c->block_rows));
     return reln_plan_run(net->plan, &(RelnRun){.n_samples = c->draws});
 }
 
@@ -485,6 +511,8 @@ static RelnStatus read_raw(Checker *c)
         for (int d = 0; d < c->draws; d++)
             RELN_TRY(reln_data_raw(c->wide.data, i, row_of(c, d), c->raw[i] + d * size));
     }
+    for (int d = 0; d < c->draws; d++)
+        c->block_rows[d] = row_of(c, d);
     for (int d = 0; c->mask && d < c->draws; d++) {
         RELN_TRY(reln_data_mask(c->wide.data, row_of(c, d), c->mask + (ptrdiff_t)d * points));
         c->first_row[d + 1] = c->first_row[d];
@@ -578,7 +606,8 @@ static RelnStatus allocate(Checker *c, int n_conds)
     c->errors = reln_arena_alloc(&c->arena, columns * (size_t)c->total, sizeof *c->errors);
     c->raw = reln_arena_alloc(&c->arena, n, sizeof *c->raw);
     c->moved = reln_arena_alloc(&c->arena, n, sizeof *c->moved);
-    room = c->own.elements && c->wide.elements && c->errors && c->raw && c->moved;
+    c->block_rows = reln_arena_alloc(&c->arena, draws, sizeof *c->block_rows);
+    room = c->own.elements && c->wide.elements && c->errors && c->raw && c->moved && c->block_rows;
     for (int i = 0; room && i < c->n_inputs; i++) {
         const size_t size = draws * (size_t)reln_data_numbers(c->wide.data, i);
 

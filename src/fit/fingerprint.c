@@ -64,7 +64,7 @@ static RelnStatus hash_some(RelnArchive *archive, int index, RelnCtx *ctx, uint6
 
 /* ---- in blocks ---------------------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 1 << 20 }; /* numbers of a block, or one row where that has more */
+enum { BLOCK = 1 << 20 }; /* numbers of a block, or one row if a row has more */
 
 static ptrdiff_t rows_of_block(const RelnArray *info)
 {

@@ -26,12 +26,6 @@ size_t reln_peak_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
 }
 
-void reln_fit_training_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows)
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        rows[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + first + i);
-}
-
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
 /* Writes the rows of a step's batch to fit->batch; returns their number. */
@@ -73,7 +67,7 @@ static RelnStatus evaluate(void *self, uint64_t step, RelnEvaluation *out)
     RelnTally tally;
 
     (void)step;
-    reln_tally_init(&tally, fit->model);
+    reln_tally_init(&tally, fit->model, &fit->reader.layout);
     RELN_TRY(reln_reader_tally(&fit->reader, fit->n_validation, fit->rows, &tally));
     reln_fit_put_metrics(fit, &tally, out);
     return RELN_OK;
@@ -143,8 +137,8 @@ static void fingerprint_text(uint64_t value, int version, char text[FINGERPRINT]
         snprintf(text, FINGERPRINT, "%d:%016llx", version, (unsigned long long)value);
 }
 
-/* Ranks share the work of the fingerprint, so each of them also looks at some rows of all its arrays (version 1): a rank with
- * other data is found out. */
+/* Ranks share the work of the fingerprint. In addition, each rank hashes some rows of all its arrays (version
+ * 1), which detects a rank with other data. */
 static RelnStatus take_fingerprint(RelnFit *fit)
 {
     if (fit->comm)
@@ -322,10 +316,12 @@ static RelnStatus plan(RelnFit *fit)
                                      .reference = reln_model_reference(fit->model)};
     const ptrdiff_t batch = fit->spec.train.batch;
 
-    RELN_TRY(reln_model_build(
-        fit->model,
-        &(RelnModelOptions){.train = true, .loss = true, .largest = reln_data_largest(fit->data)},
-        &fit->net));
+    RELN_TRY(reln_model_build(fit->model,
+                              &(RelnModelOptions){.train = true,
+                                                  .loss = true,
+                                                  .weights = reln_data_weighted(fit->data),
+                                                  .sizes = reln_data_sizes(fit->data)},
+                              &fit->net));
     reln_train_step(fit->net.graph, &optimiser, fit->net.loss);
     RELN_TRY(reln_plan_create(fit->net.graph, &options, &fit->plan));
     RELN_TRY(reln_plan_reserve(fit->plan, batch, 0));
@@ -555,7 +551,8 @@ static RelnStatus compare(RelnFit *fit)
     return reln_comm_same(fit->comm, fit->ctx, 6, numbers, names);
 }
 
-/* Compare what decides which exchanges there will be, before the first that is longer than an agreement. */
+/* Compares the inputs that decide which exchanges there will be, before the first exchange that is longer
+ * than an agreement. */
 static RelnStatus compare_inputs(RelnFit *fit)
 {
     static const char *const names[] = {"programs", "SPECs", "data"};
@@ -697,7 +694,7 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
 
     if (then && strcmp(then, reln_kernels_text(reference)) != 0)
         return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
-                         "the run in %s began with the %.20s kernels, which this machine has not",
+                         "the run in %s began with the %.20s kernels, which this machine does not have",
                          fit->folder, then);
     if (fit->options.reference && !reference)
         return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
@@ -707,7 +704,7 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
     return RELN_OK;
 }
 
-/* Open the model and the data that a checkpoint names. */
+/* Opens the model and the data that a checkpoint names. */
 static RelnStatus open_again(RelnFit *fit, const RelnTensors *file, const char *path)
 {
     const char *data = reln_tensors_meta(file, "reln.data");
@@ -813,8 +810,10 @@ static double wait_seconds(const RelnFit *fit)
 /* Returns the share of the time that this process waited for data. */
 static double waited(const RelnFit *fit)
 {
-    const double all = fit->ran > 0 ? fit->ran : reln_wall_seconds() - fit->began;
+    const double all = reln_wall_seconds() - fit->began;
 
+    if (fit->has_ranks) /* what is read after training does not count */
+        return fit->ranks[reln_comm_rank(fit->comm)].waited;
     return fit->began > 0 && all > 0 ? (wait_seconds(fit) - fit->waited_before) / all : 0;
 }
 
@@ -824,7 +823,6 @@ static RelnStatus gather_ranks(RelnFit *fit)
     const int size = reln_comm_size(fit->comm);
     RelnFitRank *own = &fit->ranks[reln_comm_rank(fit->comm)];
 
-    fit->ran = reln_wall_seconds() - fit->began;
     own->shards = reln_plan_shards_run(fit->plan);
     if (fit->has_reader)
         own->shards += reln_plan_shards_run(fit->reader.plan);
@@ -843,7 +841,7 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     RELN_NEED(fit && end, RELN_ERR_ARG);
     fit->live.status = RELN_OK;
     fit->began = reln_wall_seconds();
-    fit->ran = 0;
+    fit->has_ranks = false;
     fit->waited_before = wait_seconds(fit);
     status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
     reln_data_settle(fit->data);

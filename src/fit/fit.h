@@ -25,52 +25,82 @@ typedef struct RelnTargetTally {
     const RelnSpecTarget *target;
     RelnLoss loss_of;
     RelnTargetLayout layout;
-    int n;           /* size of the symmetry's matrices */
-    bool graph_loss; /* the loss of a sample is given by the graph, not computed here */
-    ptrdiff_t n_samples, right;
+    int n;                  /* size of the symmetry's matrices */
+    bool graph_loss;        /* the loss of a sample is given, not computed here */
+    ptrdiff_t n_samples;    /* with a weight above 0 */
+    double right, counted;  /* weights of classes that were right, and of all */
     double mean, deviation; /* of the training data */
     double
         mean_of_truth; /* subtracted from the true values, so that no digits of their variance are lost */
     double loss, weight; /* sums */
     double square, absolute, numbers;
-    double sum, sum_square;                    /* sums over the true values minus mean_of_truth */
-    double nll, nees, within[RELN_SCORE_BINS]; /* for normal densities; `within`: number of values in each
+    double sum, sum_square; /* sums over the true values minus mean_of_truth */
+    double nll, nees,
+        within[RELN_SCORE_BINS];       /* for normal densities; `within`: number of values in each
                                                 * tenth */
-    double below[RELN_SPEC_QUANTILES];         /* for quantiles: how often the true value is below */
-    double distance;                           /* for covariances: sum of squared distances */
-    double things;                             /* number of densities or covariances */
+    double below[RELN_SPEC_QUANTILES]; /* for quantiles: how often the true value is below */
+    double distance;                   /* for covariances: sum of squared distances */
+    double things;                     /* number of densities or covariances */
 } RelnTargetTally;
 
-void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model, int target);
-/* Adds one sample: a prediction in the form of reln_model_predictions(), the true value in the form of files,
- * and its loss if the graph computes it. */
+void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model,
+                            const RelnLayout *layout, int target);
+/* Add one sample or point, which counts with its weight; without one it is left out: a prediction as reln_model_predictions() gives it, the truth as files have it, and its loss where the graph
+ * computes it. */
 void reln_target_tally_add(RelnTargetTally *tally, const double *y, const double *truth,
-                           double loss);
+                           double loss, double weight);
+/* Add all places of one sample: of predictions (outputs), truth (truths), losses and weights (losses). */
+void reln_target_tally_places(RelnTargetTally *tally, const double *y, const double *truth,
+                              const double *losses, const double *weights);
 RelnMetrics reln_target_metrics(const RelnTargetTally *tally);
 
 typedef struct RelnTally {
     int n_targets;
-    ptrdiff_t outputs, truths, n_samples;
-    ptrdiff_t lost, first_lost; /* number of samples whose outputs are not finite, and the first of them */
+    RelnLayout layout;
+    ptrdiff_t n_samples;
+    ptrdiff_t lost, first_lost; /* samples whose outputs are not finite, and the first of them */
     RelnTargetTally target[RELN_SPEC_TARGETS];
 } RelnTally;
 
-void reln_tally_init(RelnTally *tally, const RelnModel *model);
-/* Adds n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units,
- * and labels; losses (targets, n) if the graph computes them, NULL otherwise. */
+void reln_tally_init(RelnTally *tally, const RelnModel *model, const RelnLayout *layout);
+/* Add n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units, and labels; losses (n,
+ * losses) where the graph computes them; weights (n, losses). */
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *truth,
-                    const double *losses);
-/* Returns the metrics of all targets together: the loss and, for a single target, all others. */
+                    const double *losses, const double *weights);
+/* Of all targets together: the loss, and of a single target all the rest. */
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
 RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* all others are NAN */
 
 /* Returns the share of a chi-square distribution with k degrees of freedom below z. */
 double reln_chi_square_below(double k, double z);
 
-/* Computes the curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most
- * `room` points. */
-RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
-                    const int *labels, int class, int room, double *x, double *y, int *count);
+/* Make n logits probabilities. */
+void reln_chances(ptrdiff_t n, double *y);
+
+/* Samples or points with the probabilities of their classes, as scores take them. */
+typedef struct RelnJudged {
+    RelnCtx *ctx;
+    ptrdiff_t n;
+    int classes;
+    double *p; /* (n, classes) */
+    int *label;
+    double *weight; /* above 0 */
+    ptrdiff_t
+        *unit; /* the sample it belongs to, of those that have a weight: what bootstraps draw */
+    ptrdiff_t units, last; /* such samples, and the number of the last among all */
+} RelnJudged;
+/* Room for n samples with all places of a target. */
+RelnStatus reln_judged_init(RelnCtx *ctx, ptrdiff_t n, const RelnTargetLayout *target,
+                            RelnJudged *out);
+/* Add what has a weight. Numbers of samples do not fall. */
+void reln_judged_add(RelnJudged *judged, ptrdiff_t sample, const double *p, int label,
+                     double weight);
+void reln_judged_clear(RelnJudged *judged); /* all zero is fine */
+/* reln_scores() of them. */
+RelnStatus reln_scores_of(const RelnJudged *judged, uint64_t seed, RelnScores *out);
+/* The curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most `room` points. */
+RelnStatus reln_roc(const RelnJudged *judged, int class, int room, double *x, double *y,
+                    int *n_points);
 
 /* ---- a model on data, batch by batch ------------------------------------------------------------------------------- */
 
@@ -89,8 +119,13 @@ typedef struct RelnReader {
     RelnPlan *plan;
     bool (*asked)(void *self); /* whether to stop, with RELN_ERR_STOPPED; NULL: never */
     void *self;
-    double *y, *target,
-        *losses; /* of a batch; the losses (targets, samples) that the graph computes */
+    RelnLayout layout;
+    bool concatenated;    /* points of all samples lie one behind the other in the file: */
+    ptrdiff_t all_points; /* so many */
+    double *y, *target;
+    double *losses;  /* of a batch, (samples, layout.losses), where the graph computes them */
+    double *weights; /* likewise */
+    double *mask;    /* (samples, places) */
     ptrdiff_t *rows;
 } RelnReader;
 
@@ -103,14 +138,14 @@ void reln_reader_close(RelnReader *reader);
 /* rows NULL: the first n rows. */
 RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
                              RelnTally *tally);
-/* Writes probabilities to p (n, classes), for a target of classes, and labels to label (n). */
+/* Probabilities and labels of a target of classes. Clear them even when this fails. */
 RelnStatus reln_reader_classes(RelnReader *reader, int target, ptrdiff_t n, const ptrdiff_t *rows,
-                               double *p, int *label);
-/* Writes predictions to y (n, outputs), in the form that reln_tally_add() takes. */
+                               RelnJudged *out);
+/* Predictions into y (n, outputs), as reln_tally_add() takes them. */
 RelnStatus reln_reader_predict(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows, double *y);
 
-/* Converts predictions (samples, outputs) to arrays, one or two for each target: at most `room`. Names are
- * borrowed from the model. */
+/* Predictions (samples, outputs) as arrays, one or two for each target: at most `room`. Names are the model's. Logits in y become
+ * probabilities. */
 RelnStatus reln_reader_arrays(const RelnReader *reader, double *y, int room, RelnArray *out,
                               int *count);
 
@@ -145,9 +180,9 @@ const char *reln_model_text(const RelnModel *model, RelnDoc *doc);
 /* A RelnLive is the state of a run's files during the run: which evaluations they show, and when they were
  * written. */
 typedef struct RelnLive {
-    int n_rows;                  /* rows of the record that are in metrics.csv */
-    uint64_t step;               /* step of the best evaluation that is in model.safetensors; 0: none */
-    double saved, shown;         /* times at which the model and the page were last written; 0: never */
+    int n_rows;          /* rows of the record that are in metrics.csv */
+    uint64_t step;       /* step of the best evaluation that is in model.safetensors; 0: none */
+    double saved, shown; /* times at which the model and the page were last written; 0: never */
     double save_cost, show_cost; /* seconds that each write took */
     int shown_rows;              /* rows of the record that are on the page */
     bool pending;                /* the model or the page is older than the record */
@@ -184,8 +219,7 @@ struct RelnFit {
     char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
     RelnLive live;
-    double began,
-        ran; /* time at which the run was begun or resumed, and seconds of training: 0 while it runs */
+    double began;         /* time at which the run began or was resumed */
     double waited_before; /* seconds waited before the run was begun */
     RelnFitRank *ranks;   /* statistics of all processes, when it has ended */
     size_t *rank_begin;
@@ -208,9 +242,6 @@ RelnStatus reln_fit_record_grow(RelnFit *fit);
  * come, or all that are older than the run. */
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
-
-/* Computes rows first .. first+n-1 of the training rows, in the order of the file. */
-void reln_fit_training_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows);
 
 char *reln_fit_path(RelnFit *fit, const char *name); /* a path in the folder; NULL when memory is out */
 /* Writes model.safetensors, results.json and report.html of a run that has ended. */

@@ -11,10 +11,11 @@
 /* A Pool holds predictions and true values of all samples, filled fold by fold. */
 typedef struct Pool {
     RelnFolds *out;
-    double *y, *truth; /* (samples, outputs), (samples, truths) */
+    RelnLayout layout;
+    double *y, *truth, *weights; /* (samples, outputs), (samples, truths), (samples, losses) */
     bool *filled;
-    ptrdiff_t *rows; /* rows of one fold */
-    double loss[RELN_SPEC_TARGETS];
+    ptrdiff_t *rows; /* of one fold */
+    double loss[RELN_SPEC_TARGETS], weight[RELN_SPEC_TARGETS];
 } Pool;
 
 static RelnStatus make_room(Pool *p, const RelnReader *r)
@@ -29,17 +30,20 @@ static RelnStatus make_room(Pool *p, const RelnReader *r)
     f->n_samples = (ptrdiff_t)n;
     f->n_targets = reln_model_targets(r->model);
     f->fold = reln_alloc(f->ctx, (size_t)(f->n_folds * f->n_targets), sizeof *f->fold);
-    p->y = reln_alloc(f->ctx, n * (size_t)reln_model_outputs(r->model), sizeof *p->y);
-    p->truth = reln_alloc(f->ctx, n * (size_t)reln_model_truths(r->model), sizeof *p->truth);
+    p->layout = r->layout;
+    p->y = reln_alloc(f->ctx, n * (size_t)r->layout.outputs, sizeof *p->y);
+    p->truth = reln_alloc(f->ctx, n * (size_t)r->layout.truths, sizeof *p->truth);
+    p->weights = reln_alloc(f->ctx, n * (size_t)r->layout.losses, sizeof *p->weights);
     p->filled = reln_alloc(f->ctx, n, sizeof *p->filled);
     p->rows = reln_alloc(f->ctx, n, sizeof *p->rows);
-    return f->fold && p->y && p->truth && p->filled && p->rows ? RELN_OK : RELN_ERR_NOMEM;
+    return f->fold && p->y && p->truth && p->weights && p->filled && p->rows ? RELN_OK
+                                                                             : RELN_ERR_NOMEM;
 }
 
 /* Copies the predictions of a fold to their places; every sample belongs to one fold. */
 static RelnStatus place(Pool *p, RelnReader *r, ptrdiff_t n)
 {
-    const ptrdiff_t outputs = reln_model_outputs(r->model), truths = reln_model_truths(r->model);
+    const ptrdiff_t outputs = r->layout.outputs, truths = r->layout.truths;
     double *y = reln_alloc_raw(r->ctx, (size_t)(n * outputs), sizeof *y);
     double *truth = reln_alloc_raw(r->ctx, (size_t)(n * truths), sizeof *truth);
     RelnStatus status = y && truth ? reln_reader_predict(r, n, p->rows, y) : RELN_ERR_NOMEM;
@@ -54,6 +58,8 @@ static RelnStatus place(Pool *p, RelnReader *r, ptrdiff_t n)
         p->filled[row] = true;
         memcpy(p->y + row * outputs, y + i * outputs, (size_t)outputs * sizeof *y);
         memcpy(p->truth + row * truths, truth + i * truths, (size_t)truths * sizeof *truth);
+        if (status == RELN_OK)
+            status = reln_data_weights(r->data, row, p->weights + row * r->layout.losses);
     }
     reln_free(r->ctx, truth);
     reln_free(r->ctx, y);
@@ -70,11 +76,12 @@ static RelnStatus add_fold(Pool *p, RelnReader *r, int fold)
     RELN_TRY(make_room(p, r));
     RELN_TRY(reln_data_divide(r->data, &train->fold, train->validation, (uint64_t)train->seed,
                               p->rows, &n, &left));
-    reln_tally_init(&tally, r->model);
+    reln_tally_init(&tally, r->model, &r->layout);
     RELN_TRY(reln_reader_tally(r, n, p->rows, &tally));
     for (int t = 0; t < f->n_targets; t++) {
         f->fold[fold * f->n_targets + t] = reln_target_metrics(&tally.target[t]);
-        p->loss[t] += (double)n * f->fold[fold * f->n_targets + t].loss;
+        p->loss[t] += tally.target[t].loss;
+        p->weight[t] += tally.target[t].weight;
     }
     return place(p, r, n);
 }
@@ -84,14 +91,14 @@ static RelnStatus add_fold(Pool *p, RelnReader *r, int fold)
 static void tally_samples(const Pool *p, int target, RelnRng *rng, RelnTargetTally *t)
 {
     const RelnFolds *f = p->out;
-    const ptrdiff_t outputs = reln_model_outputs(f->model), truths = reln_model_truths(f->model);
 
-    reln_target_tally_init(t, f->model, target);
+    reln_target_tally_init(t, f->model, &p->layout, target);
     for (ptrdiff_t i = 0; i < f->n_samples; i++) {
         const ptrdiff_t row = rng ? (ptrdiff_t)reln_rng_below(rng, (uint64_t)f->n_samples) : i;
 
-        reln_target_tally_add(t, p->y + row * outputs + t->layout.first,
-                              p->truth + row * truths + t->layout.truth_first, 0);
+        reln_target_tally_places(t, p->y + row * p->layout.outputs,
+                                 p->truth + row * p->layout.truths, NULL,
+                                 p->weights + row * p->layout.losses);
     }
 }
 
@@ -126,28 +133,30 @@ static void bootstrap(const Pool *p, int target)
     reln_metrics_set(error, values);
 }
 
-/* Computes scores of classes, which have their own bootstrap. */
+/* Collect the samples, or points, that have a weight; their logits are probabilities already. */
+static void collect(const Pool *p, int target, RelnJudged *out)
+{
+    const RelnTargetLayout *l = &p->layout.target[target];
+
+    for (ptrdiff_t i = 0; i < p->out->n_samples; i++)
+        for (int k = 0; k < l->places; k++)
+            reln_judged_add(out, i, p->y + i * p->layout.outputs + l->first + k * l->value,
+                            (int)p->truth[i * p->layout.truths + l->truth_first + k],
+                            p->weights[i * p->layout.losses + l->loss_first + k]);
+}
+
+/* Scores of classes, with their own bootstrap. */
 static RelnStatus score(const Pool *p, int target)
 {
     RelnFolds *f = p->out;
-    const RelnTargetLayout l = reln_model_layout(f->model, target);
-    const ptrdiff_t truths = reln_model_truths(f->model), classes = l.value;
-    double *chances = NULL;
-    int *labels = reln_alloc_raw(f->ctx, (size_t)f->n_samples, sizeof *labels);
-    RelnStatus status;
+    RelnJudged judged = {0};
+    RelnStatus status = reln_judged_init(f->ctx, f->n_samples, &p->layout.target[target], &judged);
 
-    for (int i = 0; i < f->n_arrays; i++)
-        if (strcmp(f->arrays[i].name, reln_model_target_name(f->model, target)) == 0)
-            chances = f->arrays[i].f64;
-    if (!labels || !chances) {
-        reln_free(f->ctx, labels);
-        return RELN_ERR_NOMEM;
+    if (status == RELN_OK) {
+        collect(p, target, &judged);
+        status = reln_scores_of(&judged, f->seed, &f->scores[target]);
     }
-    for (ptrdiff_t i = 0; i < f->n_samples; i++)
-        labels[i] = (int)p->truth[i * truths + l.truth_first];
-    status = reln_scores(f->ctx, f->n_samples, (int)classes, chances, labels, f->seed,
-                         &f->scores[target]);
-    reln_free(f->ctx, labels);
+    reln_judged_clear(&judged);
     return status;
 }
 
@@ -158,7 +167,6 @@ static RelnStatus finish(Pool *p, const RelnReader *last)
     for (ptrdiff_t i = 0; i < f->n_samples; i++)
         if (!p->filled[i])
             return reln_fail(f->ctx, RELN_ERR_ARG, "sample %td is in no fold", i);
-    RELN_TRY(reln_reader_arrays(last, p->y, RELN_PREDICT_MOST, f->arrays, &f->n_arrays));
     /* about 2e7 samples in all draws, between 20 and 200 draws */
     f->draws = (int)fmax(20, fmin(200, 2e7 / (double)f->n_samples));
     for (int t = 0; t < f->n_targets; t++) {
@@ -166,11 +174,13 @@ static RelnStatus finish(Pool *p, const RelnReader *last)
 
         tally_samples(p, t, NULL, &sums);
         f->pooled[t] = reln_target_metrics(&sums);
-        f->pooled[t].loss = p->loss[t] / (double)f->n_samples;
+        f->pooled[t].loss = p->loss[t] / p->weight[t];
         bootstrap(p, t);
+    }
+    RELN_TRY(reln_reader_arrays(last, p->y, RELN_PREDICT_MOST, f->arrays, &f->n_arrays));
+    for (int t = 0; t < f->n_targets; t++)
         if (reln_model_spec(f->model)->target[t].as == RELN_TARGET_CLASS)
             RELN_TRY(score(p, t));
-    }
     return RELN_OK;
 }
 
@@ -205,6 +215,7 @@ RelnStatus reln_folds_pool(RelnCtx *ctx, int n, const char *const *folders, cons
         status = read_fold(&p, folders[i], data_path, threads, i);
     reln_free(ctx, p.rows);
     reln_free(ctx, p.filled);
+    reln_free(ctx, p.weights);
     reln_free(ctx, p.truth);
     reln_free(ctx, p.y);
     return status;

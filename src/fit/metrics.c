@@ -5,7 +5,8 @@
 #include "fit/fit.h"
 #include "tensor/linalg.h"
 
-void reln_target_tally_init(RelnTargetTally *t, const RelnModel *model, int target)
+void reln_target_tally_init(RelnTargetTally *t, const RelnModel *model, const RelnLayout *layout,
+                            int target)
 {
     const RelnSpec *spec = reln_model_spec(model);
     const RelnTargetConstants *c = &reln_model_constants(model)->target[target];
@@ -13,30 +14,27 @@ void reln_target_tally_init(RelnTargetTally *t, const RelnModel *model, int targ
     *t = (RelnTargetTally){.ctx = reln_model_ctx(model),
                            .target = &spec->target[target],
                            .loss_of = reln_spec_loss(spec, target),
-                           .layout = reln_model_layout(model, target),
+                           .layout = layout->target[target],
                            .n = reln_model_n(model),
                            .graph_loss = reln_model_graph_loss(model, target),
                            .mean = c->mean,
                            .deviation = c->deviation};
 }
 
-void reln_tally_init(RelnTally *tally, const RelnModel *model)
+void reln_tally_init(RelnTally *tally, const RelnModel *model, const RelnLayout *layout)
 {
-    *tally = (RelnTally){.n_targets = reln_model_spec(model)->n_targets,
-                         .outputs = reln_model_outputs(model),
-                         .truths = reln_model_truths(model)};
+    *tally = (RelnTally){.n_targets = reln_model_spec(model)->n_targets, .layout = *layout};
     for (int t = 0; t < tally->n_targets; t++)
-        reln_target_tally_init(&tally->target[t], model, t);
+        reln_target_tally_init(&tally->target[t], model, layout, t);
 }
 
 /* ---- classes ---------------------------------------------------------------------------------------------------------- */
 
-/* Adds w_t (log sum exp(y) - (1 - s) y_t - s mean(y)) with smoothing s, and whether the largest output is the
- * label. */
-static void add_class(RelnTargetTally *t, const double *y, int label)
+/* w_t (log sum exp(y) - (1 - s) y_t - s mean(y)) with smoothing s, and whether the largest is the right one. */
+static void add_class(RelnTargetTally *t, const double *y, int label, double own)
 {
     const ptrdiff_t classes = t->layout.value;
-    const double weight = t->loss_of.n_weights ? t->loss_of.weights[label] : 1;
+    const double weight = own * (t->loss_of.n_weights ? t->loss_of.weights[label] : 1);
     double top = y[0], sum = 0, mean = 0;
     int best = 0;
 
@@ -53,7 +51,8 @@ static void add_class(RelnTargetTally *t, const double *y, int label)
     if (t->loss_of.smoothing > 0)
         t->loss += weight * t->loss_of.smoothing * (y[label] - mean);
     t->weight += weight;
-    t->right += best == label;
+    t->right += best == label ? own : 0;
+    t->counted += own;
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------- */
@@ -72,33 +71,32 @@ static double penalty(const RelnLoss *loss, double r)
     }
 }
 
-static void add_error(RelnTargetTally *t, double y, double truth)
+static void add_error(RelnTargetTally *t, double y, double truth, double weight)
 {
     const double r = y - truth;
 
-    t->square += r * r;
-    t->absolute += fabs(r);
-    t->sum += truth - t->mean_of_truth;
-    t->sum_square += (truth - t->mean_of_truth) * (truth - t->mean_of_truth);
-    t->numbers += 1;
+    t->square += weight * r * r;
+    t->absolute += weight * fabs(r);
+    t->sum += weight * (truth - t->mean_of_truth);
+    t->sum_square += weight * (truth - t->mean_of_truth) * (truth - t->mean_of_truth);
+    t->numbers += weight;
 }
 
-static void add_numbers(RelnTargetTally *t, const double *y, const double *truth)
+static void add_numbers(RelnTargetTally *t, const double *y, const double *truth, double weight)
 {
     double loss = 0;
 
     for (ptrdiff_t i = 0; i < t->layout.value; i++) {
         loss += penalty(&t->loss_of, (y[i] - truth[i]) / t->deviation);
-        add_error(t, y[i], truth[i]);
+        add_error(t, y[i], truth[i], weight);
     }
     if (!t->graph_loss)
-        t->loss += loss / (double)t->layout.value;
-    t->weight += 1;
+        t->loss += weight * loss / (double)t->layout.value;
+    t->weight += weight;
 }
 
-/* The quantile nearest to the median is the prediction of a number; for each quantile, counts the true values
- * below. */
-static void add_quantiles(RelnTargetTally *t, const double *y, const double *truth)
+/* The quantile nearest to the median is the prediction of a number; of each quantile the share of the truth below. */
+static void add_quantiles(RelnTargetTally *t, const double *y, const double *truth, double weight)
 {
     const int q = reln_spec_quantiles(t->target);
     int middle = 0;
@@ -107,11 +105,11 @@ static void add_quantiles(RelnTargetTally *t, const double *y, const double *tru
         if (fabs(t->target->quantiles[i] - 0.5) < fabs(t->target->quantiles[middle] - 0.5))
             middle = i;
     for (ptrdiff_t c = 0; c < t->layout.truth; c++) {
-        add_error(t, y[c * q + middle], truth[c]);
+        add_error(t, y[c * q + middle], truth[c], weight);
         for (int i = 0; i < q; i++)
-            t->below[i] += truth[c] <= y[c * q + i];
+            t->below[i] += truth[c] <= y[c * q + i] ? weight : 0;
     }
-    t->weight += 1;
+    t->weight += weight;
 }
 
 /* ---- normal densities ---------------------------------------------------------------------------------------------------- */
@@ -179,7 +177,7 @@ static bool whiten(const RelnTargetTally *t, const double *e, const double *s, d
 
 /* Adds one value of k numbers with error e and variance (one number, or a covariance). */
 static void add_density(RelnTargetTally *t, int k, const double *e, bool matrix,
-                        const double *variance)
+                        const double *variance, double weight)
 {
     const double two_pi = 6.283185307179586;
     double square = 0, log_det = k * log(variance[0]), level;
@@ -189,14 +187,14 @@ static void add_density(RelnTargetTally *t, int k, const double *e, bool matrix,
     if (matrix && !whiten(t, e, variance, &square, &log_det))
         square = log_det = (double)NAN;
     level = reln_chi_square_below(k, square);
-    t->nll += (square + log_det + k * log(two_pi)) / 2;
-    t->nees += square / k;
+    t->nll += weight * (square + log_det + k * log(two_pi)) / 2;
+    t->nees += weight * square / k;
     for (int i = 0; i < RELN_SCORE_BINS; i++)
-        t->within[i] += level <= (i + 1) / (double)RELN_SCORE_BINS;
-    t->things += 1;
+        t->within[i] += level <= (i + 1) / (double)RELN_SCORE_BINS ? weight : 0;
+    t->things += weight;
 }
 
-static void add_densities(RelnTargetTally *t, const double *y, const double *truth)
+static void add_densities(RelnTargetTally *t, const double *y, const double *truth, double weight)
 {
     const int k = t->layout.size;
     const bool matrix = t->target->variance == RELN_VARIANCE_COVARIANCE;
@@ -207,7 +205,7 @@ static void add_densities(RelnTargetTally *t, const double *y, const double *tru
 
         for (int i = 0; i < k; i++)
             e[i] = y[c * k + i] - truth[c * k + i];
-        add_density(t, k, e, matrix, variance);
+        add_density(t, k, e, matrix, variance, weight);
     }
 }
 
@@ -240,32 +238,47 @@ static double distance_squared(const RelnTargetTally *t, const double *s, const 
     return sum;
 }
 
-static void add_distances(RelnTargetTally *t, const double *y, const double *truth)
+static void add_distances(RelnTargetTally *t, const double *y, const double *truth, double weight)
 {
     for (ptrdiff_t c = 0; c < t->layout.channels; c++) {
-        t->distance += distance_squared(t, y + c * t->layout.size, truth + c * t->layout.size);
-        t->things += 1;
+        t->distance +=
+            weight * distance_squared(t, y + c * t->layout.size, truth + c * t->layout.size);
+        t->things += weight;
     }
 }
 
 /* ---- all targets ------------------------------------------------------------------------------------------------------------- */
 
-void reln_target_tally_add(RelnTargetTally *t, const double *y, const double *truth, double loss)
+void reln_target_tally_add(RelnTargetTally *t, const double *y, const double *truth, double loss,
+                           double weight)
 {
+    if (!(weight > 0))
+        return;
     t->mean_of_truth = t->target->as == RELN_TARGET_COVARIANCE ? 0 : t->mean;
     t->n_samples++;
     if (t->graph_loss)
-        t->loss += loss;
+        t->loss += weight * loss;
     if (t->target->as == RELN_TARGET_CLASS)
-        add_class(t, y, (int)truth[0]);
+        add_class(t, y, (int)truth[0], weight);
     else if (t->target->loss == RELN_LOSS_QUANTILES)
-        add_quantiles(t, y, truth);
+        add_quantiles(t, y, truth, weight);
     else
-        add_numbers(t, y, truth);
+        add_numbers(t, y, truth, weight);
     if (t->target->loss == RELN_LOSS_GAUSSIAN)
-        add_densities(t, y, truth);
+        add_densities(t, y, truth, weight);
     if (t->target->as == RELN_TARGET_COVARIANCE)
-        add_distances(t, y, truth);
+        add_distances(t, y, truth, weight);
+}
+
+void reln_target_tally_places(RelnTargetTally *t, const double *y, const double *truth,
+                              const double *losses, const double *weights)
+{
+    const RelnTargetLayout *l = &t->layout;
+
+    for (int p = 0; p < l->places; p++)
+        reln_target_tally_add(t, y + l->first + p * (l->value + l->spread),
+                              truth + l->truth_first + p * l->truth,
+                              losses ? losses[l->loss_first + p] : 0, weights[l->loss_first + p]);
 }
 
 static bool all_finite(ptrdiff_t n, const double *y)
@@ -277,18 +290,17 @@ static bool all_finite(ptrdiff_t n, const double *y)
 }
 
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *truth,
-                    const double *losses)
+                    const double *losses, const double *weights)
 {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (!all_finite(tally->outputs, y + i * tally->outputs) && tally->lost++ == 0)
-            tally->first_lost = tally->n_samples + i;
-        for (int k = 0; k < tally->n_targets; k++) {
-            RelnTargetTally *t = &tally->target[k];
+    const RelnLayout *l = &tally->layout;
 
-            reln_target_tally_add(t, y + i * tally->outputs + t->layout.first,
-                                  truth + i * tally->truths + t->layout.truth_first,
-                                  losses ? losses[k * n + i] : 0);
-        }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (!all_finite(l->outputs, y + i * l->outputs) && tally->lost++ == 0)
+            tally->first_lost = tally->n_samples + i;
+        for (int k = 0; k < tally->n_targets; k++)
+            reln_target_tally_places(&tally->target[k], y + i * l->outputs, truth + i * l->truths,
+                                     losses ? losses + i * l->losses : NULL,
+                                     weights + i * l->losses);
     }
     tally->n_samples += n;
 }
@@ -350,7 +362,7 @@ RelnMetrics reln_target_metrics(const RelnTargetTally *t)
     RelnMetrics m = reln_no_metrics(t->n_samples, t->loss / t->weight);
 
     if (t->target->as == RELN_TARGET_CLASS) {
-        m.accuracy = (double)t->right / (double)t->n_samples;
+        m.accuracy = t->right / t->counted;
         return m;
     }
     numbers_of(t, &m);

@@ -14,8 +14,7 @@
 /* A Scored holds the scores of a target of classes; n_samples is 0 for other targets. */
 typedef struct Scored {
     RelnScores scores;
-    double *probabilities; /* (n_scored, classes) */
-    int *labels;           /* (n_scored) */
+    RelnJudged judged;
 } Scored;
 
 /* An Outcome holds the values that both files show, collected once. */
@@ -30,9 +29,9 @@ typedef struct Outcome {
     RelnCost cost;
     const char *spec; /* as YAML */
     RelnDoc *doc;
-    ptrdiff_t n_shown;         /* number of samples whose predictions are plotted */
-    double *truth, *predicted; /* values of all targets */
-    ptrdiff_t n_scored;        /* number of samples whose classes are scored */
+    ptrdiff_t n_shown;                   /* samples whose predictions are plotted */
+    double *truth, *predicted, *weights; /* of all targets, as `layout` says */
+    RelnLayout layout;
     Scored scored[RELN_SPEC_TARGETS];
     int shown; /* the target whose plots are on the page */
 } Outcome;
@@ -67,34 +66,53 @@ static RelnStatus tally(Outcome *o, RelnReader *reader)
 {
     RelnTally sums;
 
-    reln_tally_init(&sums, reader->model);
+    reln_tally_init(&sums, reader->model, &reader->layout);
     RELN_TRY(reln_reader_tally(reader, o->fit->n_validation, o->fit->rows, &sums));
     take_metrics(&sums, &o->validation, o->validation_of);
     return RELN_OK;
 }
 
-/* Tallies the training rows; each piece is a whole number of batches of the reader. */
+/* Returns the number of training rows whose errors are reported: all or, of a run that shuffles blocks because its file is
+ * large, at most LARGE rows from all over the file. */
+static ptrdiff_t count_judged(const RelnFit *fit)
+{
+    enum { LARGE = 1 << 16 };
+
+    return fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS && fit->n_train > LARGE ? LARGE
+                                                                                  : fit->n_train;
+}
+
+/* Computes judged rows first .. first+n-1. */
+static void judged_rows(const RelnFit *fit, ptrdiff_t first, ptrdiff_t n, ptrdiff_t *rows)
+{
+    const ptrdiff_t step = fit->n_train / count_judged(fit);
+
+    for (ptrdiff_t i = 0; i < n; i++)
+        rows[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + (first + i) * step);
+}
+
+/* Tallies training rows; each piece is a whole number of batches of the reader. */
 static RelnStatus tally_training(Outcome *o, RelnReader *reader)
 {
     enum { SOME = 16 * RELN_READER_BATCH };
-    const ptrdiff_t n = o->fit->n_train;
+    const ptrdiff_t n = count_judged(o->fit);
     ptrdiff_t *rows = reln_arena_alloc(&o->arena, SOME, sizeof *rows);
     RelnTally sums;
 
     if (!rows)
         return RELN_ERR_NOMEM;
-    reln_tally_init(&sums, reader->model);
+    reln_tally_init(&sums, reader->model, &reader->layout);
     for (ptrdiff_t first = 0; first < n; first += SOME) {
         const ptrdiff_t some = n - first < SOME ? n - first : SOME;
 
-        reln_fit_training_rows(o->fit, first, some, rows);
+        judged_rows(o->fit, first, some, rows);
         RELN_TRY(reln_reader_tally(reader, some, rows, &sums));
     }
     take_metrics(&sums, &o->train, o->train_of);
     return RELN_OK;
 }
 
-/* Returns the rows for plots, scores and checks: the validation rows or, if there are none, all training rows. */
+/* Returns the rows for plots, scores and checks: the validation rows or, if there are none, the judged training rows. */
 static RelnStatus seen_rows(Outcome *o, ptrdiff_t *n, const ptrdiff_t **rows)
 {
     RelnFit *fit = o->fit;
@@ -104,11 +122,11 @@ static RelnStatus seen_rows(Outcome *o, ptrdiff_t *n, const ptrdiff_t **rows)
     *rows = fit->rows;
     if (fit->n_validation > 0)
         return RELN_OK;
-    *n = fit->n_train;
-    *rows = train = reln_arena_alloc(&o->arena, (size_t)fit->n_train, sizeof *train);
+    *n = count_judged(fit);
+    *rows = train = reln_arena_alloc(&o->arena, (size_t)*n, sizeof *train);
     if (!train)
         return RELN_ERR_NOMEM;
-    reln_fit_training_rows(fit, 0, fit->n_train, train);
+    judged_rows(fit, 0, *n, train);
     return RELN_OK;
 }
 
@@ -116,36 +134,33 @@ static RelnStatus seen_rows(Outcome *o, ptrdiff_t *n, const ptrdiff_t **rows)
 static RelnStatus gather_classes(Outcome *o, int target, RelnReader *reader, ptrdiff_t n,
                                  const ptrdiff_t *rows)
 {
-    const ptrdiff_t classes = reln_model_layout(o->fit->model, target).value;
     Scored *s = &o->scored[target];
 
-    s->probabilities = reln_arena_alloc(&o->arena, (size_t)(n * classes), sizeof *s->probabilities);
-    s->labels = reln_arena_alloc(&o->arena, (size_t)n, sizeof *s->labels);
-    if (!s->probabilities || !s->labels)
-        return RELN_ERR_NOMEM;
-    o->n_scored = n;
-    RELN_TRY(reln_reader_classes(reader, target, n, rows, s->probabilities, s->labels));
-    return reln_scores(o->fit->ctx, n, (int)classes, s->probabilities, s->labels,
-                       (uint64_t)o->fit->spec.train.seed, &s->scores);
+    RELN_TRY(reln_reader_classes(reader, target, n, rows, &s->judged));
+    return reln_scores_of(&s->judged, (uint64_t)o->fit->spec.train.seed, &s->scores);
 }
 
 /* Collects predictions and true values for plots: a few thousand samples are enough. */
 static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows)
 {
     enum { SHOWN = 2000 };
-    const RelnModel *model = o->fit->model;
+    const RelnLayout *l = &reader->layout;
     const ptrdiff_t shown = n < SHOWN ? n : SHOWN;
+    RelnStatus status = RELN_OK;
 
     for (int t = 0; t < o->fit->spec.n_targets; t++)
         if (o->fit->spec.target[t].as == RELN_TARGET_CLASS)
             RELN_TRY(gather_classes(o, t, reader, n, rows));
-    o->truth =
-        reln_arena_alloc(&o->arena, (size_t)(shown * reln_model_truths(model)), sizeof *o->truth);
-    o->predicted = reln_arena_alloc(&o->arena, (size_t)(shown * reln_model_outputs(model)),
-                                    sizeof *o->predicted);
-    if (!o->truth || !o->predicted)
+    o->layout = *l;
+    o->truth = reln_arena_alloc(&o->arena, (size_t)(shown * l->truths), sizeof *o->truth);
+    o->predicted = reln_arena_alloc(&o->arena, (size_t)(shown * l->outputs), sizeof *o->predicted);
+    o->weights = reln_arena_alloc(&o->arena, (size_t)(shown * l->losses), sizeof *o->weights);
+    if (!o->truth || !o->predicted || !o->weights)
         return RELN_ERR_NOMEM;
     o->n_shown = shown;
+    for (ptrdiff_t i = 0; i < shown && status == RELN_OK; i++)
+        status = reln_data_weights(reader->data, rows[i], o->weights + i * l->losses);
+    RELN_TRY(status);
     RELN_TRY(reln_reader_predict(reader, shown, rows, o->predicted));
     return reln_data_target(reader->data, shown, rows, o->truth);
 }
@@ -164,7 +179,8 @@ static RelnStatus gather_metrics(Outcome *o)
                          .borrowed = true};
     const ptrdiff_t *rows = NULL;
     ptrdiff_t n = 0;
-    RelnReader other = reader; /* a reader without ranks, because the other ranks do not take part in this */
+    RelnReader other =
+        reader; /* a reader without ranks, because the other ranks do not take part in this */
     RelnStatus status = reln_reader_plan(&reader);
 
     if (status == RELN_OK)
@@ -548,13 +564,13 @@ static const char *heading(const Outcome *o, const char *text, char out[160])
 /* Plots the numbers of a target against the true values; for quantiles, the one nearest to the median. */
 static RelnStatus parity_plot(Outcome *o, RelnPage *page)
 {
-    const RelnModel *model = o->fit->model;
     const RelnSpecTarget *target = &o->fit->spec.target[o->shown];
-    const RelnTargetLayout l = reln_model_layout(model, o->shown);
-    const ptrdiff_t outputs = reln_model_outputs(model), truths = reln_model_truths(model);
+    const RelnLayout *all = &o->layout;
+    const RelnTargetLayout *l = &all->target[o->shown];
+    const ptrdiff_t most = o->n_shown * l->places * l->truth, step = l->value + l->spread;
     const int q = reln_spec_quantiles(target);
-    double *x = reln_arena_alloc(&o->arena, (size_t)(2 * o->n_shown * l.truth), sizeof *x);
-    double *y = x + o->n_shown * l.truth;
+    double *x = reln_arena_alloc(&o->arena, 2 * (size_t)most, sizeof *x), *y = x + most;
+    ptrdiff_t n = 0;
     RelnPlot *plot;
     char text[160];
     int middle = 0;
@@ -565,14 +581,16 @@ static RelnStatus parity_plot(Outcome *o, RelnPage *page)
         if (fabs(target->quantiles[i] - 0.5) < fabs(target->quantiles[middle] - 0.5))
             middle = i;
     for (ptrdiff_t i = 0; i < o->n_shown; i++)
-        for (ptrdiff_t k = 0; k < l.truth; k++) {
-            x[i * l.truth + k] = o->truth[i * truths + l.truth_first + k];
-            y[i * l.truth + k] = o->predicted[i * outputs + l.first + k * q + middle];
-        }
+        for (int p = 0; p < l->places; p++)
+            for (ptrdiff_t k = 0;
+                 o->weights[i * all->losses + l->loss_first + p] > 0 && k < l->truth; k++, n++) {
+                x[n] = o->truth[i * all->truths + l->truth_first + p * l->truth + k];
+                y[n] = o->predicted[i * all->outputs + l->first + p * step + k * q + middle];
+            }
     plot = reln_page_plot(page, heading(o, "Predicted against true", text));
     reln_plot_x(plot, "true", RELN_AXIS_LINEAR);
     reln_plot_y(plot, "predicted", RELN_AXIS_LINEAR);
-    reln_plot_parity(plot, NULL, o->n_shown * l.truth, x, y);
+    reln_plot_parity(plot, NULL, n, x, y);
     snprintf(text, sizeof text, "Every number of the target, on %s.", seen_text(o->fit));
     reln_plot_note(plot, text);
     return RELN_OK;
@@ -627,8 +645,7 @@ static RelnStatus roc_plot(Outcome *o, RelnPage *page)
     reln_plot_y(plot, "true positive rate", RELN_AXIS_LINEAR);
     reln_plot_diagonal(plot, NULL);
     for (int k = classes == 2 ? 1 : 0; k < classes && k < MOST; k++) {
-        RELN_TRY(reln_roc(o->fit->ctx, o->n_scored, classes, s->probabilities, s->labels, k, ROOM,
-                          x, x + ROOM, &n));
+        RELN_TRY(reln_roc(&s->judged, k, ROOM, x, x + ROOM, &n));
         reln_plot_line(plot, reln_spec_class_name(shown_target(o), k, name), n, x, x + ROOM);
     }
     return RELN_OK;
@@ -824,8 +841,10 @@ static RelnStatus with_outcome(RelnFit *fit, bool so_far, RelnStatus (*use)(Outc
     reln_arena_init(&o->arena, fit->ctx);
     status = use(o);
     reln_doc_destroy(o->doc);
-    for (int t = 0; t < RELN_SPEC_TARGETS; t++)
+    for (int t = 0; t < RELN_SPEC_TARGETS; t++) {
         reln_scores_clear(&o->scored[t].scores);
+        reln_judged_clear(&o->scored[t].judged);
+    }
     reln_arena_clear(&o->arena);
     reln_free(fit->ctx, o);
     return status;

@@ -26,15 +26,29 @@ RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads
     return begin(r, threads, options);
 }
 
+/* Count the points of all samples, where they lie one behind the other. */
+static RelnStatus count_points(RelnReader *r)
+{
+    int size = 0;
+
+    r->concatenated = reln_data_concatenated(r->data);
+    r->all_points = 0;
+    for (ptrdiff_t i = 0; r->concatenated && i < reln_data_count(r->data); i++) {
+        RELN_TRY(reln_data_size(r->data, i, &size));
+        r->all_points += size;
+    }
+    return RELN_OK;
+}
+
 RelnStatus reln_reader_plan(RelnReader *r)
 {
-    const size_t outputs = (size_t)reln_model_outputs(r->model);
-
     const bool losses = reln_data_has_target(r->data);
-    const int largest = reln_data_largest(r->data);
-    const size_t targets = (size_t)reln_model_spec(r->model)->n_targets;
+    const RelnSizes sizes = reln_data_sizes(r->data);
 
-    RELN_TRY(reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .largest = largest}, &r->net));
+    r->layout = reln_data_layout(r->data);
+    RELN_TRY(count_points(r));
+    RELN_TRY(
+        reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .sizes = sizes}, &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
                               &(RelnPlanOptions){.pool = r->pool,
                                                  .comm = r->comm,
@@ -44,11 +58,14 @@ RelnStatus reln_reader_plan(RelnReader *r)
     RELN_TRY(reln_plan_reserve(r->plan, BATCH, 0));
     RELN_TRY(reln_data_reserve(r->data, BATCH));
     RELN_TRY(reln_data_read_ahead(r->data, BATCH));
-    r->y = reln_alloc(r->ctx, BATCH * outputs, sizeof *r->y);
-    r->target = reln_alloc(r->ctx, BATCH * (size_t)reln_model_truths(r->model), sizeof *r->target);
-    r->losses = reln_alloc(r->ctx, BATCH * targets, sizeof *r->losses);
+    r->y = reln_alloc(r->ctx, BATCH * (size_t)r->layout.outputs, sizeof *r->y);
+    r->target = reln_alloc(r->ctx, BATCH * (size_t)r->layout.truths, sizeof *r->target);
+    r->losses = reln_alloc(r->ctx, BATCH * (size_t)r->layout.losses, sizeof *r->losses);
+    r->weights = reln_alloc(r->ctx, BATCH * (size_t)r->layout.losses, sizeof *r->weights);
+    r->mask = reln_alloc(r->ctx, BATCH * (size_t)r->layout.places + 1, sizeof *r->mask);
     r->rows = reln_alloc(r->ctx, 2 * BATCH, sizeof *r->rows);
-    return r->y && r->target && r->losses && r->rows ? RELN_OK : RELN_ERR_NOMEM;
+    return r->y && r->target && r->losses && r->weights && r->mask && r->rows ? RELN_OK
+                                                                              : RELN_ERR_NOMEM;
 }
 
 void reln_reader_close(RelnReader *r)
@@ -56,6 +73,8 @@ void reln_reader_close(RelnReader *r)
     if (r->data)
         reln_data_settle(r->data);
     reln_free(r->ctx, r->rows);
+    reln_free(r->ctx, r->mask);
+    reln_free(r->ctx, r->weights);
     reln_free(r->ctx, r->losses);
     reln_free(r->ctx, r->target);
     reln_free(r->ctx, r->y);
@@ -68,7 +87,18 @@ void reln_reader_close(RelnReader *r)
     }
 }
 
-/* Writes the row numbers of the batch that begins at `first`; returns their number. */
+/* Is a target of points? */
+static bool has_points(const RelnReader *r)
+{
+    const RelnSpec *spec = reln_model_spec(r->model);
+
+    for (int t = 0; t < spec->n_targets; t++)
+        if (spec->target[t].points)
+            return true;
+    return false;
+}
+
+/* Row numbers of the batch that begins at `first`; returns how many there are. */
 static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptrdiff_t *out)
 {
     const ptrdiff_t count = n - first < BATCH ? n - first : BATCH;
@@ -99,26 +129,46 @@ static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff
     RELN_TRY(reln_comm_agree(r->comm, r->ctx, bind(r, first, n, rows, count)));
     RELN_TRY(reln_plan_run(r->plan,
                            &(RelnRun){.n_samples = *count, .asked = r->asked, .self = r->self}));
-    reln_model_predictions(r->model, r->plan, *count, r->y);
+    for (ptrdiff_t i = 0; has_points(r) && i < *count; i++)
+        RELN_TRY(reln_data_mask(r->data, r->rows[i], r->mask + i * r->layout.places));
+    reln_model_predictions(r->model, r->plan, &r->layout, *count, r->mask, r->y);
     return RELN_OK;
 }
 
-/* Reads the losses that the graph computes, (targets, n). */
+/* The losses that the graph computes, of items that are there. */
 static void read_losses(RelnReader *r, ptrdiff_t n)
 {
     const RelnSpec *spec = reln_model_spec(r->model);
     char port[RELN_TARGET_PORT];
 
     for (int t = 0; t < spec->n_targets; t++) {
+        const RelnTargetLayout *at = &r->layout.target[t];
+        ptrdiff_t item = 0;
         const void *l;
 
         if (!reln_model_graph_loss(r->model, t))
             continue;
         l = reln_plan_output(r->plan, reln_target_port("loss", t, port), NULL);
         for (ptrdiff_t i = 0; i < n; i++)
-            r->losses[t * n + i] = spec->train.dtype == RELN_F32 ? (double)((const float *)l)[i]
-                                                                 : ((const double *)l)[i];
+            for (int p = 0; p < at->places; p++)
+                if (!spec->target[t].points || r->mask[i * at->places + p] != 0) {
+                    r->losses[i * r->layout.losses + at->loss_first + p] =
+                        spec->train.dtype == RELN_F32 ? (double)((const float *)l)[item]
+                                                      : ((const double *)l)[item];
+                    item++;
+                }
     }
+}
+
+/* Predict a batch, and read the truth and what it counts. */
+static RelnStatus run_judged(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
+                             ptrdiff_t *count)
+{
+    RELN_TRY(run(r, first, n, rows, count));
+    RELN_TRY(reln_data_target(r->data, *count, r->rows, r->target));
+    for (ptrdiff_t i = 0; i < *count; i++)
+        RELN_TRY(reln_data_weights(r->data, r->rows[i], r->weights + i * r->layout.losses));
+    return RELN_OK;
 }
 
 RelnStatus reln_reader_tally(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, RelnTally *tally)
@@ -126,17 +176,16 @@ RelnStatus reln_reader_tally(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, 
     ptrdiff_t count;
 
     for (ptrdiff_t first = 0; first < n; first += BATCH) {
-        RELN_TRY(run(r, first, n, rows, &count));
-        RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
+        RELN_TRY(run_judged(r, first, n, rows, &count));
         read_losses(r, count);
-        reln_tally_add(tally, count, r->y, r->target, r->losses);
+        reln_tally_add(tally, count, r->y, r->target, r->losses, r->weights);
     }
     return RELN_OK;
 }
 
 RelnStatus reln_reader_predict(RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows, double *y)
 {
-    const ptrdiff_t outputs = reln_model_outputs(r->model);
+    const ptrdiff_t outputs = r->layout.outputs;
     ptrdiff_t count;
 
     for (ptrdiff_t first = 0; first < n; first += BATCH) {
@@ -162,7 +211,7 @@ static RelnStatus refuse_lost(const RelnReader *r, ptrdiff_t lost, ptrdiff_t fir
 
 /* ---- predictions --------------------------------------------------------------------------------------------------- */
 
-static void softmax(ptrdiff_t n, double *y)
+void reln_chances(ptrdiff_t n, double *y)
 {
     double top = y[0], sum = 0;
 
@@ -174,23 +223,32 @@ static void softmax(ptrdiff_t n, double *y)
         y[i] /= sum;
 }
 
-RelnStatus reln_reader_classes(RelnReader *r, int target, ptrdiff_t n, const ptrdiff_t *rows,
-                               double *p, int *label)
+/* Add the places of sample i of the batch that have a weight; their logits become probabilities. */
+static void add_judged(const RelnReader *r, int target, ptrdiff_t i, ptrdiff_t sample,
+                       RelnJudged *out)
 {
-    const RelnTargetLayout l = reln_model_layout(r->model, target);
-    const ptrdiff_t outputs = reln_model_outputs(r->model), truths = reln_model_truths(r->model);
+    const RelnTargetLayout *l = &r->layout.target[target];
+
+    for (int p = 0; p < l->places; p++) {
+        double *chance = r->y + i * r->layout.outputs + l->first + p * l->value;
+
+        reln_chances(l->value, chance);
+        reln_judged_add(out, sample, chance,
+                        (int)r->target[i * r->layout.truths + l->truth_first + p],
+                        r->weights[i * r->layout.losses + l->loss_first + p]);
+    }
+}
+
+RelnStatus reln_reader_classes(RelnReader *r, int target, ptrdiff_t n, const ptrdiff_t *rows,
+                               RelnJudged *out)
+{
     ptrdiff_t count;
 
+    RELN_TRY(reln_judged_init(r->ctx, n, &r->layout.target[target], out));
     for (ptrdiff_t first = 0; first < n; first += BATCH) {
-        RELN_TRY(run(r, first, n, rows, &count));
-        RELN_TRY(reln_data_target(r->data, count, r->rows, r->target));
-        for (ptrdiff_t i = 0; i < count; i++) {
-            double *y = r->y + i * outputs + l.first;
-
-            softmax(l.value, y);
-            label[first + i] = (int)r->target[i * truths + l.truth_first];
-            memcpy(p + (first + i) * l.value, y, (size_t)l.value * sizeof *p);
-        }
+        RELN_TRY(run_judged(r, first, n, rows, &count));
+        for (ptrdiff_t i = 0; i < count; i++)
+            add_judged(r, target, i, first + i, out);
     }
     return RELN_OK;
 }
@@ -205,6 +263,10 @@ static RelnArray value_shape(const RelnReader *r, int t)
     const bool matrix = target->as == RELN_TARGET_MATRIX || target->as == RELN_TARGET_COVARIANCE;
     RelnArray p = RELN_ARRAY(target->name, RELN_F64, NULL, reln_data_count(r->data));
 
+    if (target->points && r->concatenated)
+        p.dims[0] = r->all_points;
+    else if (target->points)
+        p.dims[p.rank++] = r->layout.places;
     if (target->as == RELN_TARGET_CLASS)
         p.dims[p.rank++] = target->classes;
     else if (channels > 1)
@@ -227,6 +289,10 @@ static RelnArray spread_shape(const RelnReader *r, int t)
     RelnArray p =
         RELN_ARRAY(reln_model_spread_name(r->model, t), RELN_F64, NULL, reln_data_count(r->data));
 
+    if (target->points && r->concatenated)
+        p.dims[0] = r->all_points;
+    else if (target->points)
+        p.dims[p.rank++] = r->layout.places;
     if (channels > 1)
         p.dims[p.rank++] = channels;
     for (int axis = 0; matrix && axis < 2; axis++)
@@ -247,18 +313,43 @@ static RelnStatus check_finite(const RelnReader *r, ptrdiff_t n, ptrdiff_t size,
     return refuse_lost(r, lost, first, n);
 }
 
-/* Copies `size` numbers, beginning with number `from`, of every sample to a separate array. */
-static RelnStatus take(const RelnReader *r, const double *y, ptrdiff_t from, ptrdiff_t size,
-                       RelnArray *p)
+/* Copy `size` numbers from `from` on at every place of a target into an array of their own. */
+static RelnStatus take(const RelnReader *r, const RelnTargetLayout *l, const double *y,
+                       ptrdiff_t from, ptrdiff_t size, RelnArray *p)
 {
-    const ptrdiff_t n = reln_data_count(r->data), step = reln_model_outputs(r->model);
+    const ptrdiff_t n = reln_data_count(r->data), step = l->value + l->spread;
+    double *to;
 
     p->owner = r->ctx;
-    p->f64 = reln_alloc_raw(r->ctx, (size_t)n * (size_t)size, sizeof *p->f64);
-    if (!p->f64)
+    p->f64 = reln_alloc_raw(r->ctx, (size_t)(n * l->places) * (size_t)size, sizeof *p->f64);
+    to = p->f64;
+    if (!to)
         return RELN_ERR_NOMEM;
-    for (ptrdiff_t i = 0; i < n; i++)
-        memcpy(p->f64 + i * size, y + i * step + from, (size_t)size * sizeof *y);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int places = l->places;
+
+        if (r->concatenated && l->places > 1)
+            RELN_TRY(reln_data_size(r->data, i, &places));
+        for (int k = 0; k < places; k++, to += size)
+            memcpy(to, y + i * r->layout.outputs + l->first + k * step + from,
+                   (size_t)size * sizeof *y);
+    }
+    return RELN_OK;
+}
+
+/* Make probabilities of logits at places that are there: 0 stays at the others. */
+static RelnStatus make_chances(const RelnReader *r, int t, double *y)
+{
+    const RelnTargetLayout *l = &r->layout.target[t];
+    const bool points = reln_model_spec(r->model)->target[t].points;
+
+    for (ptrdiff_t i = 0; i < reln_data_count(r->data); i++) {
+        if (points)
+            RELN_TRY(reln_data_mask(r->data, i, r->mask));
+        for (int k = 0; k < l->places; k++)
+            if (!points || r->mask[k] != 0)
+                reln_chances(l->value, y + i * r->layout.outputs + l->first + k * l->value);
+    }
     return RELN_OK;
 }
 
@@ -268,30 +359,30 @@ typedef struct Wanted {
     RelnArray *out;
 } Wanted;
 
-static RelnStatus take_target(const RelnReader *r, int t, const double *y, Wanted *w)
+static RelnStatus take_target(const RelnReader *r, int t, double *y, Wanted *w)
 {
-    const RelnTargetLayout l = reln_model_layout(r->model, t);
+    const RelnTargetLayout *l = &r->layout.target[t];
     const bool class = reln_model_spec(r->model)->target[t].as == RELN_TARGET_CLASS;
     RelnArray *value = w->count < w->room ? &w->out[w->count] : NULL;
     RelnArray *spread = w->count + 1 < w->room ? &w->out[w->count + 1] : NULL;
 
-    w->count += 1 + (l.spread > 0);
+    w->count += 1 + (l->spread > 0);
+    if (class)
+        RELN_TRY(make_chances(r, t, y));
     if (value) {
         *value = value_shape(r, t);
-        RELN_TRY(take(r, y, l.first, l.value, value));
-        for (ptrdiff_t i = 0; class && i < value->dims[0]; i++)
-            softmax(l.value, value->f64 + i * l.value);
+        RELN_TRY(take(r, l, y, 0, l->value, value));
     }
-    if (!spread || l.spread == 0)
+    if (!spread || l->spread == 0)
         return RELN_OK;
     *spread = spread_shape(r, t);
-    return take(r, y, l.first + l.value, l.spread, spread);
+    return take(r, l, y, l->value, l->spread, spread);
 }
 
 RelnStatus reln_reader_arrays(const RelnReader *r, double *y, int room, RelnArray *out, int *count)
 {
     Wanted w = {.room = room, .out = out};
-    RelnStatus status = check_finite(r, reln_data_count(r->data), reln_model_outputs(r->model), y);
+    RelnStatus status = check_finite(r, reln_data_count(r->data), r->layout.outputs, y);
 
     for (int t = 0; status == RELN_OK && t < reln_model_targets(r->model); t++)
         status = take_target(r, t, y, &w);
@@ -301,7 +392,7 @@ RelnStatus reln_reader_arrays(const RelnReader *r, double *y, int room, RelnArra
 
 static RelnStatus predict(RelnReader *r, Wanted *w)
 {
-    const ptrdiff_t n = reln_data_count(r->data), size = reln_model_outputs(r->model);
+    const ptrdiff_t n = reln_data_count(r->data), size = r->layout.outputs;
     double *y = reln_alloc_raw(r->ctx, (size_t)n * (size_t)size, sizeof *y);
     RelnStatus status = y ? reln_reader_predict(r, n, NULL, y) : RELN_ERR_NOMEM;
 
@@ -386,7 +477,8 @@ static RelnStatus tally_file(RelnModel *model, const char *data_path, int thread
     RelnReader r;
     RelnStatus status = reln_reader_open(model, data_path, threads, NULL, &r);
 
-    reln_tally_init(tally, model);
+    if (status == RELN_OK)
+        reln_tally_init(tally, model, &r.layout);
     if (status == RELN_OK)
         status = reln_reader_tally(&r, reln_data_count(r.data), NULL, tally);
     if (status == RELN_OK)
@@ -423,18 +515,12 @@ RelnStatus reln_evaluate_targets(RelnModel *model, const char *data_path, int th
 
 static RelnStatus score_classes(RelnReader *r, int target, uint64_t seed, RelnScores *out)
 {
-    const ptrdiff_t n = reln_data_count(r->data);
-    const ptrdiff_t classes = reln_model_layout(r->model, target).value;
-    double *p = reln_alloc_raw(r->ctx, (size_t)(n * classes), sizeof *p);
-    int *label = reln_alloc_raw(r->ctx, (size_t)n, sizeof *label);
-    RelnStatus status = p && label ? RELN_OK : RELN_ERR_NOMEM;
+    RelnJudged judged = {0};
+    RelnStatus status = reln_reader_classes(r, target, reln_data_count(r->data), NULL, &judged);
 
     if (status == RELN_OK)
-        status = reln_reader_classes(r, target, n, NULL, p, label);
-    if (status == RELN_OK)
-        status = reln_scores(r->ctx, n, (int)classes, p, label, seed, out);
-    reln_free(r->ctx, label);
-    reln_free(r->ctx, p);
+        status = reln_scores_of(&judged, seed, out);
+    reln_judged_clear(&judged);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* scores.c -- scores of a classifier: accuracy, areas under curves, confusion, calibration, with bootstrap errors.
  *
- * Every score is a function of the weights w_i of the samples: 1 for the score itself; in a bootstrap draw, the number of times
- * the sample was drawn. The samples are sorted by probability once, so a draw costs one pass over the samples. */
+ * Every score is a function of the weights w_i that samples have: their own for the score itself, times the number of times
+ * that a sample (with all of its points) was drawn for a bootstrap draw. Orders by probability are made once, so a draw costs one pass over the samples. */
 #include <math.h>
 #include <string.h>
 
@@ -21,13 +21,17 @@ typedef struct Judge {
     RelnArena arena;
     ptrdiff_t n;
     int classes;
-    const double *p;    /* (n, classes) */
-    const int *label;   /* (n) */
-    int *taken;         /* (n): the most probable class */
-    ptrdiff_t **order;  /* (classes): samples in ascending order of the class's probability */
-    ptrdiff_t *trusted; /* samples in ascending order of confidence */
-    double *weight;     /* (n) */
-    double *counts;     /* (classes, classes) */
+    const double *p;       /* (n, classes) */
+    const int *label;      /* (n) */
+    int *taken;            /* (n): the most probable class */
+    ptrdiff_t **order;     /* (classes): samples by rising probability of the class */
+    ptrdiff_t *trusted;    /* samples by rising confidence */
+    const double *base;    /* (n): weights of samples */
+    const ptrdiff_t *unit; /* (n): what a bootstrap draws together */
+    ptrdiff_t units;       /* those */
+    double *times;         /* (units): how often each was drawn */
+    double *weight;        /* (n) */
+    double *counts;        /* (classes, classes) */
 } Judge;
 
 /* The scores of one set of weights; the scores of each class follow the common ones. */
@@ -81,8 +85,9 @@ static RelnStatus prepare(Judge *j)
     j->taken = reln_arena_alloc(&j->arena, n, sizeof *j->taken);
     j->order = reln_arena_alloc(&j->arena, c, sizeof *j->order);
     j->weight = reln_arena_alloc(&j->arena, n, sizeof *j->weight);
+    j->times = reln_arena_alloc(&j->arena, (size_t)j->units, sizeof *j->times);
     j->counts = reln_arena_alloc(&j->arena, c * c, sizeof *j->counts);
-    if (!entries || !j->taken || !j->order || !j->weight || !j->counts)
+    if (!entries || !j->taken || !j->order || !j->weight || !j->times || !j->counts)
         return RELN_ERR_NOMEM;
     for (ptrdiff_t i = 0; i < j->n; i++)
         for (int k = 1; k < j->classes; k++)
@@ -241,9 +246,11 @@ static int draws_for(const Judge *j)
 
 static void draw(const Judge *j, RelnRng *rng)
 {
-    memset(j->weight, 0, (size_t)j->n * sizeof *j->weight);
+    memset(j->times, 0, (size_t)j->units * sizeof *j->times);
+    for (ptrdiff_t i = 0; i < j->units; i++)
+        j->times[reln_rng_below(rng, (uint64_t)j->units)] += 1;
     for (ptrdiff_t i = 0; i < j->n; i++)
-        j->weight[reln_rng_below(rng, (uint64_t)j->n)] += 1;
+        j->weight[i] = j->times[j->unit[i]] * j->base[i];
 }
 
 /* Computes the standard deviation of every score over draws of as many samples, with replacement. */
@@ -308,12 +315,15 @@ static RelnStatus compute(Judge *j, uint64_t seed, RelnScores *out)
     RELN_TRY(prepare(j));
     for (ptrdiff_t i = 0; i < j->n; i++)
         j->weight[i] = 1;
-    judge(j, out->bins, value);
+    count(j); /* the table of confusion has samples, whatever they weigh */
     for (int k = 0; k < j->classes; k++)
         for (int l = 0; l < j->classes; l++) {
             out->confusion[k * j->classes + l] = (ptrdiff_t)j->counts[k * j->classes + l];
             out->classes[k].n_samples += (ptrdiff_t)j->counts[k * j->classes + l];
         }
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        j->weight[i] = j->base[i];
+    judge(j, out->bins, value);
     out->seed = seed;
     out->draws = draws_for(j);
     RELN_TRY(bootstrap(j, seed, out->draws, n_scores, error));
@@ -338,16 +348,21 @@ static RelnStatus check(RelnCtx *ctx, ptrdiff_t n, int classes, const double *p,
     return RELN_OK;
 }
 
-RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
-                       const int *labels, uint64_t seed, RelnScores *out)
+RelnStatus reln_scores_of(const RelnJudged *of, uint64_t seed, RelnScores *out)
 {
-    RELN_NEED(ctx && probabilities && labels && out, reln_null(ctx, __func__));
-
-    Judge j = {.n = n, .classes = classes, .p = probabilities, .label = labels};
+    RelnCtx *ctx = of->ctx;
+    const int classes = of->classes;
+    Judge j = {.n = of->n,
+               .classes = classes,
+               .p = of->p,
+               .label = of->label,
+               .base = of->weight,
+               .unit = of->unit,
+               .units = of->units};
     RelnStatus status;
 
-    *out = (RelnScores){.ctx = ctx, .n_samples = n, .n_classes = classes};
-    RELN_TRY(check(ctx, n, classes, probabilities, labels));
+    *out = (RelnScores){.ctx = ctx, .n_samples = of->n, .n_classes = classes};
+    RELN_TRY(check(ctx, of->n, classes, of->p, of->label));
     out->classes = reln_alloc(ctx, (size_t)classes, sizeof *out->classes);
     out->confusion = reln_alloc(ctx, (size_t)classes * (size_t)classes, sizeof *out->confusion);
     reln_arena_init(&j.arena, ctx);
@@ -356,6 +371,79 @@ RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *pro
     if (status != RELN_OK)
         reln_scores_clear(out);
     return status;
+}
+
+RelnStatus reln_scores_weighted(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                                const int *labels, const double *weights, uint64_t seed,
+                                RelnScores *out)
+{
+    RELN_NEED(ctx && probabilities && labels && out, reln_null(ctx, __func__));
+
+    RelnJudged of = {.ctx = ctx, .classes = classes};
+    const RelnTargetLayout one = {.places = 1, .value = classes};
+    RelnStatus status;
+
+    *out = (RelnScores){.ctx = ctx};
+    if (n < 1 || classes < 2)
+        return check(ctx, n, classes, probabilities, labels);
+    status = reln_judged_init(ctx, n, &one, &of);
+    for (ptrdiff_t i = 0; status == RELN_OK && i < n; i++) {
+        const double w = weights ? weights[i] : 1;
+
+        if (!(w >= 0 && isfinite(w)))
+            status = reln_fail(ctx, RELN_ERR_ARG,
+                               "scores: sample %td has a weight of %g; wanted a finite number from "
+                               "0 on",
+                               i, w);
+        else
+            reln_judged_add(&of, i, probabilities + i * classes, labels[i], w);
+    }
+    if (status == RELN_OK)
+        status = reln_scores_of(&of, seed, out);
+    reln_judged_clear(&of);
+    return status;
+}
+
+RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
+                       const int *labels, uint64_t seed, RelnScores *out)
+{
+    return reln_scores_weighted(ctx, n, classes, probabilities, labels, NULL, seed, out);
+}
+
+RelnStatus reln_judged_init(RelnCtx *ctx, ptrdiff_t n, const RelnTargetLayout *target,
+                            RelnJudged *out)
+{
+    const size_t most = (size_t)(n * target->places);
+
+    *out = (RelnJudged){.ctx = ctx, .classes = (int)target->value, .last = -1};
+    out->p = reln_alloc_raw(ctx, most * (size_t)target->value, sizeof *out->p);
+    out->label = reln_alloc_raw(ctx, most, sizeof *out->label);
+    out->weight = reln_alloc_raw(ctx, most, sizeof *out->weight);
+    out->unit = reln_alloc_raw(ctx, most, sizeof *out->unit);
+    return out->p && out->label && out->weight && out->unit ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+void reln_judged_add(RelnJudged *j, ptrdiff_t sample, const double *p, int label, double weight)
+{
+    if (!(weight > 0))
+        return;
+    j->units += sample != j->last;
+    j->last = sample;
+    memcpy(j->p + j->n * j->classes, p, (size_t)j->classes * sizeof *p);
+    j->label[j->n] = label;
+    j->weight[j->n] = weight;
+    j->unit[j->n++] = j->units - 1;
+}
+
+void reln_judged_clear(RelnJudged *j)
+{
+    if (!j->ctx)
+        return;
+    reln_free(j->ctx, j->unit);
+    reln_free(j->ctx, j->weight);
+    reln_free(j->ctx, j->label);
+    reln_free(j->ctx, j->p);
+    *j = (RelnJudged){0};
 }
 
 void reln_scores_clear(RelnScores *scores)
@@ -377,7 +465,7 @@ static int trace(const Judge *j, int class, int room, double *x, double *y)
     int n = 0;
 
     for (ptrdiff_t i = 0; i < j->n; i++)
-        all[j->label[i] == class] += 1;
+        all[j->label[i] == class] += j->weight[i];
     above[0] = all[0];
     above[1] = all[1];
     if (all[0] == 0 || all[1] == 0)
@@ -398,19 +486,18 @@ static int trace(const Judge *j, int class, int room, double *x, double *y)
     return n + 1;
 }
 
-RelnStatus reln_roc(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
-                    const int *labels, int class, int room, double *x, double *y, int *count)
+RelnStatus reln_roc(const RelnJudged *of, int class, int room, double *x, double *y, int *n_points)
 {
-    Judge j = {.n = n, .classes = classes, .p = probabilities, .label = labels};
+    Judge j = {.n = of->n, .classes = of->classes, .p = of->p, .label = of->label, .units = 1};
     RelnStatus status;
 
-    *count = 0;
-    reln_arena_init(&j.arena, ctx);
+    *n_points = 0;
+    reln_arena_init(&j.arena, of->ctx);
     status = prepare(&j);
-    for (ptrdiff_t i = 0; status == RELN_OK && i < n; i++)
-        j.weight[i] = 1;
+    for (ptrdiff_t i = 0; status == RELN_OK && i < j.n; i++)
+        j.weight[i] = of->weight[i];
     if (status == RELN_OK)
-        *count = trace(&j, class, room, x, y);
+        *n_points = trace(&j, class, room, x, y);
     reln_arena_clear(&j.arena);
     return status;
 }

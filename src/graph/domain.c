@@ -168,7 +168,7 @@ static bool want_positive(RelnGraph *g, const char *name, const char *what, int 
 static bool want_rows(RelnGraph *g, const char *name, RelnDomain domain, RelnDomain least)
 {
     return (domain >= least && reln_domain_known(g, domain)) ||
-           reln_graph_fail(g, RELN_ERR_ARG, "rows %s: domain %d is no row domain of this graph",
+           reln_graph_fail(g, RELN_ERR_ARG, "rows %s: domain %d is not a row domain of this graph",
                            name, domain);
 }
 
@@ -284,7 +284,7 @@ RelnNode *reln_row_parent(RelnGraph *graph, RelnDomain rows, RelnDomain ancestor
     const RelnRowDomain *d;
 
     if (rows < 2 || !reln_domain_known(graph, rows)) {
-        reln_graph_fail(graph, RELN_ERR_ARG, "row_parent: domain %d is no row domain of this graph",
+        reln_graph_fail(graph, RELN_ERR_ARG, "row_parent: domain %d is not a row domain of this graph",
                         rows);
         return NULL;
     }

@@ -111,7 +111,7 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
                         limit);
     if (target != RELN_STEP && (target < 2 || !reln_domain_known(graph, target)))
         reln_graph_fail(graph, RELN_ERR_ARG,
-                        "index input %s: target %d is no row domain of this graph", name, target);
+                        "index input %s: target %d is not a row domain of this graph", name, target);
     if (target != RELN_STEP && domain == RELN_STEP)
         reln_graph_fail(graph, RELN_ERR_ARG,
                         "index input %s: a row is counted within a sample, the step has none",

@@ -17,16 +17,18 @@ _Static_assert((int)BUFFER >= (int)RELN_NPY_MAX_LEAD, "a header is read at once"
 typedef struct Array {
     RelnNpyHeader header; /* its `data` counts from the beginning of the entry */
     RelnSource *source;
-    uint64_t begin;        /* offset of the numbers in the source */
-    unsigned char *memory; /* or the address of the numbers; freed with the archive unless `borrowed` */
-    RelnSource spill;      /* or, if `spilled`, an unnamed temporary file with the numbers */
+    uint64_t begin; /* offset of the numbers in the source */
+    unsigned char
+        *memory;      /* or the address of the numbers; freed with the archive unless `borrowed` */
+    RelnSource spill; /* or, if `spilled`, an unnamed temporary file with the numbers */
     bool spilled, borrowed;
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
-    RelnWindowArray window; /* of windows: the array of steps, and what a row has of them */
-    int *in_part;           /* for several files: the index of the array in each file */
-    ptrdiff_t *first;       /* and its first row in each file; one entry more than files */
+    RelnWindowArray window;   /* of windows: the array of steps, and what a row has of them */
+    const ptrdiff_t *offsets; /* of sets: the first step of each row, and of one more */
+    int *in_part;             /* of several files: which array it is in each */
+    ptrdiff_t *first;         /* and its first row there, one more than files */
 } Array;
 
 /* A Windows holds rows that are windows of steps of another archive. */
@@ -74,7 +76,7 @@ RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);
 /* archive_place.c: brings the numbers of an array to a place from which they can be read. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
-/* Unpacks a packed array to a file without a name; takes over such a file, which is closed with the archive. */
+/* Unpacks a compressed array to an unnamed file; takes over such a file, which is closed with the archive. */
 RelnStatus reln_archive_unpack(const RelnArchive *v, Array *a);
 RelnStatus reln_archive_adopt(const RelnArchive *v, Array *a, int fd, uint64_t n_bytes);
 /* windows.c: reads rows of windows. */

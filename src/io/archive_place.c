@@ -227,7 +227,8 @@ RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a)
         if (a->dataset || (a->entry && a->entry->deflated))
             RELN_TRY(unpack(v, a, IN_MEMORY));
         else if (
-            a->entry) /* stored entries are read from the file itself, once their CRC has been checked */
+            a->entry) /* uncompressed entries are read from the file itself, after their CRC has been
+                       * checked */
             RELN_TRY(reln_zip_unpack(a->source, a->entry, a->entry->unpacked, ignore, NULL));
     }
     if (a->header.fortran && a->header.array.rank > 1 && a->header.count > 0)

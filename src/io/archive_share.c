@@ -1,5 +1,6 @@
-/* archive_share.c -- ranks on one machine unpack each packed array once: one rank unpacks it to a temporary file without a
- * name, and the others open that file through /proc. A file that cannot be opened is unpacked by the rank itself. */
+/* archive_share.c -- ranks on one machine unpack each compressed array once: one rank unpacks it to an
+ * unnamed temporary file, and the others open that file through /proc. If the file cannot be opened, a rank
+ * unpacks the array itself. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,22 +10,23 @@
 #include "io/archive.h"
 #include "kit/comm.h"
 
-/* An unpacked array, as its owner describes it to other ranks. */
+/* An Offer is an unpacked array, as its owner describes it to other ranks. */
 typedef struct Offer {
-    uint64_t device, inode, n_bytes; /* by which a file is recognised */
-    int64_t process, fd;             /* fd -1: there is none */
+    uint64_t device, inode, n_bytes; /* identify the file */
+    int64_t process, fd;             /* fd -1: no file */
 } Offer;
 
-/* Ranks of one machine, and the arrays that are packed. */
+/* A Sharing holds the ranks of one machine, and the compressed arrays. */
 typedef struct Sharing {
     const RelnComm *comm;
     RelnCtx *ctx;
     RelnArena arena;
     int n, *local, n_local,
-        me;                /* arrays; ranks on this machine, and the place of this one among them */
-    RelnArchive **archive; /* of each array: several files are several archives */
+        me;                /* number of arrays; ranks on this machine, and the position of this one among
+                            * them */
+    RelnArchive **archive; /* archive of each array: several files are several archives */
     Array **array;
-    uint64_t *node; /* of each rank */
+    uint64_t *node; /* machine of each rank */
     Offer *offers;  /* (ranks, n) */
     size_t *begin;
 } Sharing;
@@ -51,7 +53,7 @@ static void list_packed(RelnArchive *v, Sharing *s)
     }
 }
 
-/* A number that is the same for all processes of one machine: of the start of its system, and its name. */
+/* Returns a number that is the same for all processes of one machine, from its boot id and its name. */
 static uint64_t node_number(void)
 {
     char text[256] = "";
@@ -115,7 +117,7 @@ static Offer offer_of(const Array *a)
                    (int64_t)getpid(), a->spill.fd};
 }
 
-/* Unpack every n_local-th array. */
+/* Unpacks every n_local-th array. */
 static RelnStatus give(const Sharing *s)
 {
     Offer *own = s->offers + (size_t)s->comm->rank * (size_t)s->n;
@@ -177,7 +179,7 @@ static RelnStatus share(RelnArchive *v, Sharing *s)
     if (s->n > 0)
         RELN_TRY(gather(s, s->offers, (size_t)s->n * sizeof *s->offers));
     return reln_comm_agree(s->comm, s->ctx,
-                           take(s)); /* files stay open until all have opened them */
+                           take(s)); /* files stay open until all ranks have opened them */
 }
 
 RelnStatus reln_archive_share(RelnArchive *v, RelnCtx *ctx, const RelnComm *comm)

@@ -89,7 +89,7 @@ struct RelnFolderLock {
 
 static const char lock_name[] = ".reln-lock";
 
-enum { OWNER = 96 }; /* the text of a lock file: number and machine of the process */
+enum { OWNER = 96 }; /* text of a lock file: number and machine of the process */
 
 /* Returns the name of this machine, up to the first blank. */
 static void machine_name(char name[OWNER / 2])

@@ -65,9 +65,28 @@ static RelnStatus read_window(const Windows *w, const Array *a, ptrdiff_t begin,
     case RELN_WINDOW_CHANGE:
         return read_change(w, a, begin, size, out);
     case RELN_WINDOW_MEAN:
+    case RELN_WINDOW_SET:
+    case RELN_WINDOW_SIZE:
+    case RELN_WINDOW_ROW:
         break;
     }
     return read_mean(w, a, begin, size, out);
+}
+
+/* Row number `row` of an array of sets, `each` numbers in all and `size` of a step. */
+static RelnStatus read_set(const Windows *w, const Array *a, ptrdiff_t row, ptrdiff_t each,
+                           ptrdiff_t size, double *out)
+{
+    const ptrdiff_t begin = a->offsets ? a->offsets[row] : row;
+    const ptrdiff_t n = a->offsets ? a->offsets[row + 1] - begin : 1;
+
+    if (a->window.rule == RELN_WINDOW_SIZE) {
+        out[0] = (double)n;
+        return RELN_OK;
+    }
+    if (a->window.rule == RELN_WINDOW_SET)
+        memset(out + n * size, 0, (size_t)(each - n * size) * sizeof *out);
+    return n > 0 ? read_steps(w, a, begin, n, out) : RELN_OK;
 }
 
 RelnStatus reln_windows_range(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n,
@@ -78,8 +97,9 @@ RelnStatus reln_windows_range(const RelnArchive *v, const Array *a, ptrdiff_t fi
     const ptrdiff_t size = reln_array_row_size(reln_archive_info(w->of, a->window.index));
 
     for (ptrdiff_t i = 0; i < n; i++)
-        RELN_TRY(
-            read_window(w, a, w->first[first + i] + w->shift[first + i], size, out + i * each));
+        RELN_TRY(w->first ? read_window(w, a, w->first[first + i] + w->shift[first + i], size,
+                                        out + i * each)
+                          : read_set(w, a, first + i, each, size, out + i * each));
     return RELN_OK;
 }
 
@@ -148,6 +168,66 @@ RelnStatus reln_archive_windows(RelnCtx *ctx, RelnArchive *of, int n, const Reln
     if (!v)
         return RELN_ERR_NOMEM;
     status = fill(v, of, n, list, length, n_rows, first);
+    if (status == RELN_OK)
+        *out = v;
+    else
+        reln_archive_destroy(v);
+    return status;
+}
+
+/* ---- sets ------------------------------------------------------------------------------------------------------------ */
+
+/* (T, ...) becomes (rows, length, ...), (rows,) for sizes, and stays as it is for rows. */
+static RelnStatus list_set(RelnArchive *v, const RelnSetArray *from, ptrdiff_t n_rows, Array *a)
+{
+    const RelnArray *of = reln_archive_info(v->windows->of, from->array.index);
+    const int more = from->array.rule == RELN_WINDOW_SET ? 1 : 0;
+    RelnArray *to = &a->header.array;
+
+    if (!of || of->rank < 1 || of->rank + more > RELN_ARRAY_MAX_RANK)
+        return reln_fail(v->ctx, RELN_ERR_SHAPE, "%s: array '%s' has no rows to make sets of",
+                         v->path, of && of->name ? of->name : "");
+    *to = *of;
+    to->rank = from->array.rule == RELN_WINDOW_SIZE ? 1 : of->rank + more;
+    for (int i = of->rank - 1; more && i > 0; i--)
+        to->dims[i + more] = of->dims[i];
+    to->dims[0] = n_rows;
+    if (more)
+        to->dims[1] = from->length;
+    a->window = from->array;
+    if (!from->offsets)
+        return RELN_OK;
+    a->offsets =
+        reln_arena_copy(&v->arena, from->offsets, (size_t)n_rows + 1, sizeof *from->offsets);
+    return a->offsets ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+static RelnStatus fill_sets(RelnArchive *v, RelnArchive *of, int n, const RelnSetArray *list,
+                            ptrdiff_t n_rows)
+{
+    v->windows = reln_arena_alloc(&v->arena, 1, sizeof *v->windows);
+    v->path = of->path;
+    v->arrays = reln_arena_alloc(&v->arena, (size_t)n + 1, sizeof *v->arrays);
+    if (!v->windows || !v->arrays)
+        return RELN_ERR_NOMEM;
+    v->windows->of = of;
+    for (int i = 0; i < n; i++, v->n++)
+        RELN_TRY(list_set(v, &list[i], n_rows, &v->arrays[i]));
+    return RELN_OK;
+}
+
+RelnStatus reln_archive_sets(RelnCtx *ctx, RelnArchive *of, int n, const RelnSetArray *list,
+                             ptrdiff_t n_rows, RelnArchive **out)
+{
+    RelnArchive *v = reln_alloc(ctx, 1, sizeof *v);
+    RelnStatus status;
+
+    *out = NULL;
+    if (!v)
+        return RELN_ERR_NOMEM;
+    v->ctx = ctx;
+    reln_arena_init(&v->arena, ctx);
+    status = fill_sets(v, of, n, list, n_rows);
     if (status == RELN_OK)
         *out = v;
     else

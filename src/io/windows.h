@@ -9,8 +9,11 @@ typedef enum RelnWindowRule {
     RELN_WINDOW_STEPS,   /* all steps: (length, ...) */
     RELN_WINDOW_ELAPSED, /* all steps, minus the value of the first: times since the window began */
     RELN_WINDOW_LAST,    /* the last */
-    RELN_WINDOW_CHANGE,  /* the last minus the first */
-    RELN_WINDOW_MEAN
+    RELN_WINDOW_CHANGE,  /* the last less the first */
+    RELN_WINDOW_MEAN,
+    RELN_WINDOW_SET,  /* as many as the row has, and zeros behind them: (length, ...) */
+    RELN_WINDOW_SIZE, /* how many the row has */
+    RELN_WINDOW_ROW /* the row of that number of an array that has one for each, whatever its steps */
 } RelnWindowRule;
 
 typedef struct RelnWindowArray {
@@ -24,7 +27,17 @@ typedef struct RelnWindowArray {
 RelnStatus reln_archive_windows(RelnCtx *ctx, RelnArchive *of, int n, const RelnWindowArray *list,
                                 ptrdiff_t length, ptrdiff_t n_rows, const ptrdiff_t *first,
                                 RelnArchive **out);
-/* Moves the beginning of a row by so many steps. */
+/* An array of sets of different size: row i has the steps from offsets[i] to before offsets[i + 1]. */
+typedef struct RelnSetArray {
+    RelnWindowArray array;
+    const ptrdiff_t *offsets; /* (n_rows + 1), copied; NULL for RELN_WINDOW_ROW */
+    ptrdiff_t length;         /* places for them: the largest size */
+} RelnSetArray;
+/* An archive with the listed arrays, whose rules are RELN_WINDOW_SET, _SIZE and _ROW, and n_rows rows. `of` must outlive it.
+ * Caller destroys. */
+RelnStatus reln_archive_sets(RelnCtx *ctx, RelnArchive *of, int n, const RelnSetArray *list,
+                             ptrdiff_t n_rows, RelnArchive **out);
+/* Let a row begin so many steps later. */
 void reln_archive_window_shift(RelnArchive *windows, ptrdiff_t row, ptrdiff_t steps);
 
 #endif

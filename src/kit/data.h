@@ -34,7 +34,8 @@ typedef struct RelnDataOptions {
     size_t budget;       /* limit on the bytes of lifted data; 0: 1 GiB */
     double augment;      /* condition number of random frames; 0: none */
     bool
-        windows; /* arrays are windows (N, P, ...), at any times, even if the SPEC cuts recordings */
+        windows; /* arrays are (N, P, ...), at any times, even if the SPEC cuts recordings or has offsets, which are then
+                   * numbers of points */
     bool jitter;   /* in each epoch windows begin later by the SPEC's jitter, and points are drawn */
     uint64_t seed; /* seed of the frames, and of the split */
     /* Compute the constants of the model (reln_data_normalise()) in the same pass, on the rows that
@@ -62,9 +63,14 @@ bool reln_data_has_target(const RelnData *data);
 /* Returns the places for points of a sample in its arrays; 0: there are no sets. If a mask or a count says
  * which places are points, a file may have other places than the one that the model was made for. */
 int reln_data_places(const RelnData *data);
-/* Returns the size of the largest set; 0: there are no sets. */
-int reln_data_largest(const RelnData *data);
-/* Returns the numbers of one sample of an input. */
+/* Do points of all samples lie one behind the other in the file, divided by offsets? */
+bool reln_data_concatenated(const RelnData *data);
+/* The number of points that a sample has in such a file, used or not. */
+RelnStatus reln_data_size(RelnData *data, ptrdiff_t row, int *size);
+/* The largest sets that are there; 0: there are none. */
+RelnSizes reln_data_sizes(const RelnData *data);
+RelnWeights reln_data_weighted(const RelnData *data);
+/* Numbers of one sample of an input. */
 ptrdiff_t reln_data_numbers(const RelnData *data, int input);
 
 /* Chooses rows for validation and training: the first round(share N) rows of the shuffle that belongs to the
@@ -81,7 +87,7 @@ RelnStatus reln_data_divide(RelnData *data, const RelnFold *fold, double share, 
 /* A RelnParting divides rows into validation and training. An item is `block` consecutive rows; the rows behind the last item
  * are for training. */
 typedef struct RelnParting {
-    ptrdiff_t n_validation, n_train; /* rows */
+    ptrdiff_t n_validation, n_train; /* numbers of rows */
     ptrdiff_t block;                 /* 1: items are rows */
     ptrdiff_t *items, n_items;       /* items of validation, then items of training */
 } RelnParting;
@@ -127,16 +133,22 @@ double reln_data_waited(const RelnData *data); /* NULL is fine */
  * far; not while a batch is being read ahead. */
 uint64_t reln_data_read_bytes(const RelnData *data); /* NULL is fine */
 
-/* Fills the buffers with given raw numbers instead of the file's, and binds them: values[i] has the n samples
- * of input i one after another, mask (n, points) or NULL. No target is bound. */
+/* The same with raw numbers of your own instead of the file's: values[i] has the n samples of input i one after another,
+ * mask (n, points) or NULL. No target is bound. Edges are those of these rows of the file; rows NULL: the first. */
 RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
-                              const double *const *values, const double *mask);
+                              const double *const *values, const double *mask,
+                              const ptrdiff_t *rows);
 
 /* Return raw numbers: of an input, of the mask (1 or 0 for each point; all ones without a mask), of the
  * target in its own units. */
 RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
 RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
 RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows, double *values);
+/* How much each target counts, at each of its places: (layout.losses); 1 where the SPEC names no weights, and 0 where no
+ * point is. */
+RelnStatus reln_data_weights(RelnData *data, ptrdiff_t row, double *values);
+/* How the numbers of targets lie in samples with the places of these data. */
+RelnLayout reln_data_layout(const RelnData *data);
 
 #ifdef __cplusplus
 }

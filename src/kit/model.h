@@ -75,18 +75,32 @@ void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step
 
 /* ---- numbers of targets -------------------------------------------------------------------------------------------- */
 
-/* A RelnTargetLayout says where the numbers of one target are among those of a sample. A prediction is its
- * value, (classes), (channels, quantiles) or (channels, n [, n]), followed by its variance: nothing,
- * (channels) or (channels, n, n). */
+/* How the numbers of one target lie among those of a sample. A prediction is its value, (classes), (channels, quantiles) or
+ * (channels, n [, n]), and behind it its variance: nothing, (channels) or (channels, n, n). A target of points has that for
+ * each place of the sample, one behind the other, with zeros where no point is. */
 typedef struct RelnTargetLayout {
-    int size, channels;           /* numbers of one value, and number of such values */
-    ptrdiff_t first;              /* position of the value among reln_model_outputs() */
-    ptrdiff_t value, spread;      /* numbers of the value and of the variance */
-    ptrdiff_t truth_first, truth; /* its numbers in files, among reln_model_truths() */
+    int places;                   /* of points; 1 for a target of the sample */
+    int size, channels;           /* numbers of one thing, and such things in the value */
+    ptrdiff_t first;              /* of the first value among RelnLayout.outputs */
+    ptrdiff_t value, spread;      /* numbers of the value and of the variance, at one place */
+    ptrdiff_t truth_first, truth; /* numbers that files have of it at one place, among truths */
+    ptrdiff_t loss_first;         /* the loss at its first place, among losses */
 } RelnTargetLayout;
+
+/* The same of all targets. */
+typedef struct RelnLayout {
+    int places;        /* for points of a sample */
+    ptrdiff_t outputs; /* numbers of a prediction for one sample */
+    ptrdiff_t truths;  /* numbers that files have of its targets */
+    ptrdiff_t losses;  /* places of all targets */
+    RelnTargetLayout target[RELN_SPEC_TARGETS];
+} RelnLayout;
+/* For samples with so many places for points: reln_data_places(). */
+RelnLayout reln_model_layout_at(const RelnModel *model, int places);
+/* For samples with the places of the model. */
 RelnTargetLayout reln_model_layout(const RelnModel *model, int target);
-ptrdiff_t reln_model_outputs(const RelnModel *model); /* numbers of a prediction for one sample */
-ptrdiff_t reln_model_truths(const RelnModel *model);  /* numbers of its targets in files */
+ptrdiff_t reln_model_outputs(const RelnModel *model);
+ptrdiff_t reln_model_truths(const RelnModel *model);
 
 /* Returns "NAME_variance" or "NAME_covariance": the array of a target's variances. */
 const char *reln_model_spread_name(const RelnModel *model, int target);
@@ -126,6 +140,18 @@ typedef struct RelnTap {
     RelnNode *node;
 } RelnTap;
 
+/* The largest sets of data: points and edges of a sample, and edges to one point. */
+typedef struct RelnSizes {
+    int points, edges, degree;
+} RelnSizes;
+
+/* What has a weight in the loss. */
+typedef enum RelnWeights {
+    RELN_WEIGHTS_NONE,
+    RELN_WEIGHTS_SAMPLES,
+    RELN_WEIGHTS_POINTS
+} RelnWeights;
+
 typedef struct RelnModelOptions {
     bool train; /* batch statistics are computed, dropout is on */
     bool loss;  /* build the loss, with the targets as inputs */
@@ -133,7 +159,8 @@ typedef struct RelnModelOptions {
         losses; /* build the loss of each sample, for targets of reln_model_graph_loss(): outputs "loss",
                  * "loss2" */
     bool taps;
-    int largest; /* largest number of points of a set: reln_data_largest(); 0: the places of the model */
+    RelnWeights weights; /* of the loss: reln_data_weighted() */
+    RelnSizes sizes;     /* of the sets that it is to take: reln_data_sizes(); 0: usual ones */
 } RelnModelOptions;
 
 typedef struct RelnModelGraph {
@@ -155,9 +182,10 @@ void reln_model_graph_clear(RelnModelGraph *graph); /* all zero is fine */
  * double precision. */
 bool reln_model_graph_loss(const RelnModel *model, int target);
 
-/* Copies the outputs of a plan that has run on n samples, to (n, reln_model_outputs()) in the order of files:
- * an item of the graph is (size, channels). */
-void reln_model_predictions(const RelnModel *model, const RelnPlan *plan, ptrdiff_t n, double *out);
+/* The outputs of a plan that has run on n samples, (n, layout->outputs), in the order of files: an item of the graph is
+ * (size, channels). mask (n, places) says which places of targets of points are rows of the plan; NULL: all are. */
+void reln_model_predictions(const RelnModel *model, const RelnPlan *plan, const RelnLayout *layout,
+                            ptrdiff_t n, const double *mask, double *out);
 
 /* Returns the places for points of a sample; 0: there are no sets. */
 int reln_model_points(const RelnModel *model);
@@ -173,9 +201,10 @@ RelnStatus reln_model_element(const RelnModel *model, RelnRng *rng, double cond,
 /* Acts in place on the `count` raw numbers of one sample of an input. */
 RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g, ptrdiff_t count,
                           double *values);
-/* Acts in place on predictions of one sample: reln_model_outputs() numbers. */
-RelnStatus reln_model_act_target(const RelnModel *model, const RelnElement *g, double *values);
-/* Acts in place on the numbers of one target in files. */
+/* In place, on predictions of one sample: layout->outputs numbers. */
+RelnStatus reln_model_act_target(const RelnModel *model, const RelnLayout *layout,
+                                 const RelnElement *g, double *values);
+/* On the numbers that files have of one target, at one place. */
 RelnStatus reln_model_act_truth(const RelnModel *model, int target, const RelnElement *g,
                                 double *values);
 

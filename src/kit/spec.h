@@ -59,6 +59,8 @@ typedef struct RelnSpecInput {
     char mask[RELN_SPEC_NAME]; /* (N, P), 1 for a point, 0 for padding; "": all are points */
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: the number of points, which are the first places */
+    char offsets[RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples are in (T, ...), and those of
+                                   * sample i begin at offset i */
     int most;             /* largest number of points of a set that are used, the first ones; 0: all */
     bool draw;            /* in training, so many at random, others in each epoch */
     bool sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
@@ -74,19 +76,20 @@ typedef enum RelnSequenceTarget {
 
 /* Settings for points in the order of time, and for cutting windows from recordings. */
 typedef struct RelnSpecSequence {
-    int length;                     /* steps of a window; 0: arrays are (N, P, ...), already cut */
-    int stride;                     /* steps between the beginnings of windows */
-    int jitter;                     /* in training, a window begins up to so many steps later */
-    char time[RELN_SPEC_NAME];      /* (T,) or (N, P): times of the steps; "": `step` apart */
-    char recording[RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one recording */
+    int length;                /* steps of a window; 0: arrays are (N, P, ...), already cut */
+    int stride;                /* steps between the beginnings of windows */
+    int jitter;                /* in training, a window begins up to so many steps later */
+    char time[RELN_SPEC_NAME]; /* (T,) or (N, P): times of the steps; "": `step` apart */
+    char recording
+        [RELN_SPEC_NAME]; /* (T,): no window crosses a change of this number; "": one recording */
     double step;
     double gap; /* longest step inside a recording; 0: ten times the median */
     RelnSequenceTarget target;
-    char
-        estimate[RELN_SPEC_NAME]; /* an input whose integral over the window is the estimate that the network
+    char estimate
+        [RELN_SPEC_NAME]; /* an input whose integral over the window is the estimate that the network
                                    * corrects */
-    bool causal;                  /* no step depends on a later one */
-    int taps;                     /* width of convolutions */
+    bool causal;          /* no step depends on a later one */
+    int taps;             /* width of convolutions */
 } RelnSpecSequence;
 
 typedef enum RelnTargetAs {
@@ -103,6 +106,7 @@ typedef enum RelnVariance { RELN_VARIANCE_SCALAR, RELN_VARIANCE_COVARIANCE } Rel
 typedef struct RelnSpecTarget {
     char name[RELN_SPEC_NAME];
     RelnTargetAs as;
+    bool points; /* of every point of a set: (N, P, ...) */
     int classes;
     int n_names; /* 0, or one for each class */
     char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
@@ -154,7 +158,7 @@ typedef struct RelnSpecModel {
     int parameters; /* 0: `width` is given; otherwise the width with the nearest number of parameters is
                      * used */
     int depth;      /* number of blocks */
-    int n_steps;    /* 0: the default of the kind */
+    int n_steps; /* 0: the default of the kind */
     RelnStepKind steps[RELN_SPEC_WORDS];
     RelnPoolKind pool;
     RelnForm form;
@@ -163,8 +167,8 @@ typedef struct RelnSpecModel {
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: the width of the model */
     RelnActivation activation;
-    int sums;       /* for a set: number of sums among which its points are divided */
-    int heads;      /* of a transformer */
+    int sums;  /* for a set: number of sums among which its points are divided */
+    int heads; /* of a transformer */
     int neighbours; /* for a graph: number of nearest points that send to each; 0: all points of the set */
 } RelnSpecModel;
 
@@ -211,7 +215,7 @@ typedef struct RelnSpecTrain {
     RelnLossKind loss;
     double delta;
     double smoothing;  /* of labels: the share of the truth that all classes have alike */
-    double average;    /* share that averages of the weights keep in a step; 0: there are none */
+    double average;    /* share that averages of the weights keep in each step; 0: no averages */
     double validation; /* share of the samples */
     char validation_file[RELN_SPEC_PATH]; /* or a separate file */
     RelnFold fold;                        /* or one of several folds */
@@ -223,6 +227,13 @@ typedef struct RelnSpecTrain {
     double checkpoint; /* seconds between checkpoints */
 } RelnSpecTrain;
 
+/* Edges of a graph that are given: (N, E, 2) places of points, from the first to the second. */
+typedef struct RelnSpecEdges {
+    char name[RELN_SPEC_NAME];  /* "": none are given */
+    char mask[RELN_SPEC_NAME];  /* (N, E), 1 where there is an edge; "": all are there */
+    char count[RELN_SPEC_NAME]; /* (N,), instead of a mask: how many are edges, the first ones */
+} RelnSpecEdges;
+
 typedef struct RelnSpec {
     char symmetry[RELN_SPEC_NAME]; /* a name of reln_group_create(); "" with a basis */
     char basis[RELN_SPEC_PATH];    /* a .npy file (dim, n, n) */
@@ -232,6 +243,8 @@ typedef struct RelnSpec {
     RelnSpecInput input[RELN_SPEC_INPUTS];
     int n_targets;
     RelnSpecTarget target[RELN_SPEC_TARGETS];
+    char weights[RELN_SPEC_NAME]; /* (N,) or (N, P), in loss and metrics; "": all count alike */
+    RelnSpecEdges edges;
     RelnSpecSequence sequence;
     RelnSpecModel model;
     RelnSpecTrain train;
@@ -260,7 +273,8 @@ size_t reln_spec_template(char *text, size_t size);
 
 /* ---- settings of training ------------------------------------------------------------------------------------------- */
 
-uint64_t reln_spec_steps(const RelnSpec *spec, uint64_t steps_per_epoch); /* steps of the whole run */
+uint64_t reln_spec_steps(const RelnSpec *spec,
+                         uint64_t steps_per_epoch); /* steps of the whole run */
 /* Steps between evaluations. */
 uint64_t reln_spec_evaluate_every(const RelnSpec *spec, uint64_t steps_per_epoch);
 RelnOptimiser reln_spec_optimiser(const RelnSpec *spec);

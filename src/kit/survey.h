@@ -15,6 +15,7 @@ typedef enum RelnRole {
     RELN_ROLE_UNKNOWN, /* no role that a SPEC has */
     RELN_ROLE_NUMBER,  /* numbers or names of samples: "id", "fold" */
     RELN_ROLE_MASK,
+    RELN_ROLE_COUNT, /* numbers of points of sets, which come first; zeros are behind them */
     RELN_ROLE_INPUT,
     RELN_ROLE_TARGET
 } RelnRole;

@@ -54,11 +54,11 @@ static RelnStatus find_own(const RelnData *d, RelnPlan *plan, Ahead *a)
 
     if (!d->m->ragged)
         return reln_plan_samples(plan, a->wanted.n, &a->wanted.first, &a->wanted.end);
-    status = reln_plan_bind_rows_sized(plan, "points", a->batch.points, (size_t)d->room);
+    status = reln_data_bind_sets(d, plan, &a->batch);
     if (status == RELN_OK)
         status = reln_plan_samples(plan, a->wanted.n, &a->wanted.first, &a->wanted.end);
-    if (status == RELN_OK) /* for the current batch */
-        status = reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room);
+    if (status == RELN_OK) /* the batch at hand */
+        status = reln_data_bind_sets(d, plan, &d->batch);
     return status;
 }
 
@@ -76,6 +76,7 @@ RelnStatus reln_data_ahead(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdi
         RELN_TRY(reln_data_check_row(d, rows[i]));
         a->batch.points[i] = reln_data_points(d, rows[i]);
     }
+    reln_data_put_edges(d, n, rows, &a->batch);
     RELN_TRY(find_own(d, plan, a));
     a->plan = plan;
     atomic_store(&a->given_up, false);

@@ -31,8 +31,10 @@ static RelnStatus augment(RelnData *d, ptrdiff_t row, uint64_t epoch)
     for (int i = 0; status == RELN_OK && i < d->m->spec.n_inputs; i++)
         status = reln_model_act(d->m, i, g, reln_data_numbers(d, i), d->raw.input[i]);
     for (int t = 0; status == RELN_OK && t < d->m->spec.n_targets; t++)
-        if (d->found.target[t] >= 0)
-            status = reln_model_act_truth(d->m, t, g, d->raw.target[t]);
+        for (int p = 0;
+             d->found.target[t] >= 0 && status == RELN_OK && p < d->layout.target[t].places; p++)
+            status =
+                reln_model_act_truth(d->m, t, g, d->raw.target[t] + p * d->layout.target[t].truth);
     reln_element_destroy(g);
     return status;
 }
@@ -63,7 +65,7 @@ static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrd
         RELN_TRY(augment(d, row, epoch));
     RELN_TRY(reln_data_lift(d, row, 0));
     reln_lifted_put(d, to, at, rows, reln_data_points(d, row));
-    return reln_lifted_put_targets(d, to, at, 0);
+    return reln_lifted_put_targets(d, to, at, rows, 0);
 }
 
 static bool has_input(const RelnPlan *plan, const char *name)
@@ -84,9 +86,20 @@ static RelnStatus bind_target(const RelnData *d, RelnPlan *plan, int target)
         RELN_TRY(reln_plan_bind_sized(plan, name, d->metric[target], RELN_F64, k * k));
     if (!has_input(plan, reln_target_port("target", target, name)))
         return RELN_OK;
-    return reln_plan_bind_sized(plan, name, d->batch.target[target],
-                                is_class ? RELN_I32 : d->m->spec.train.dtype,
-                                (size_t)(d->room * reln_data_target_count(d, target)));
+    return reln_plan_bind_sized(
+        plan, name, d->batch.target[target], is_class ? RELN_I32 : d->m->spec.train.dtype,
+        (size_t)reln_target_room(d, target, d->room, d->room * d->work.places));
+}
+
+RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch)
+{
+    RELN_TRY(reln_plan_bind_rows_sized(plan, "points", batch->points, (size_t)d->room));
+    if (!d->from || !has_input(plan, "edges.from"))
+        return RELN_OK;
+    RELN_TRY(reln_plan_bind_rows_sized(plan, "edges", batch->degrees,
+                                       (size_t)(d->room * d->work.places)));
+    return reln_plan_bind_sized(plan, "edges.from", batch->from, RELN_I32,
+                                (size_t)d->room * (size_t)d->largest_edges + 1);
 }
 
 static RelnStatus bind(const RelnData *d, RelnPlan *plan)
@@ -97,9 +110,13 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
                                           reln_slot_dtype(d->m, s),
                                           (size_t)reln_slot_room(d, s, d->room)));
     if (d->m->ragged)
-        RELN_TRY(reln_plan_bind_rows_sized(plan, "points", d->batch.points, (size_t)d->room));
+        RELN_TRY(reln_data_bind_sets(d, plan, &d->batch));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(bind_target(d, plan, t));
+    if (has_input(plan, "weights"))
+        RELN_TRY(
+            reln_plan_bind_sized(plan, "weights", d->batch.weights, d->m->spec.train.dtype,
+                                 (size_t)reln_weight_room(d, d->room, d->room * d->work.places)));
     return RELN_OK;
 }
 
@@ -159,6 +176,7 @@ RelnStatus reln_data_bind(RelnData *d, RelnPlan *plan, ptrdiff_t n, const ptrdif
         RELN_TRY(reln_data_check_row(d, rows[i]));
         d->batch.points[i] = reln_data_points(d, rows[i]);
     }
+    reln_data_put_edges(d, n, rows, &d->batch);
     RELN_TRY(bind(d, plan));
     RELN_TRY(reln_plan_samples(plan, n, &batch.first, &batch.end));
     return fill_now(d, &batch, rows);
@@ -174,7 +192,7 @@ static int count_mask(int n, const double *mask)
 }
 
 RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const double *const *values,
-                              const double *mask)
+                              const double *mask, const ptrdiff_t *rows)
 {
     ptrdiff_t points = 0;
 
@@ -191,5 +209,6 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
         reln_lifted_put(d, &d->batch, i, points, d->batch.points[i]);
         points += d->batch.points[i];
     }
+    reln_data_put_edges(d, n, rows, &d->batch);
     return bind(d, plan);
 }

@@ -138,8 +138,7 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     return x;
 }
 
-/* Repeats the value of a sample for each of its points. */
-static RelnNode *spread(Build *b, RelnNode *x)
+RelnNode *reln_build_spread(Build *b, RelnNode *x)
 {
     const int points = b->m->points;
     double *ones;
@@ -164,8 +163,8 @@ RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y)
 RelnFeatures reln_build_features(Build *b)
 {
     const Slot *slots = b->m->slots;
-    RelnNode *x = slots[SLOT_X].c ? spread(b, reln_build_input(b, SLOT_X)) : NULL;
-    RelnNode *s = slots[SLOT_S].c ? spread(b, reln_build_input(b, SLOT_S)) : NULL;
+    RelnNode *x = slots[SLOT_X].c ? reln_build_spread(b, reln_build_input(b, SLOT_X)) : NULL;
+    RelnNode *s = slots[SLOT_S].c ? reln_build_spread(b, reln_build_input(b, SLOT_S)) : NULL;
 
     return (RelnFeatures){reln_build_join(b, reln_build_input(b, SLOT_X_POINTS), x),
                           reln_build_join(b, reln_build_input(b, SLOT_S_POINTS), s)};
@@ -316,16 +315,36 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
 
-static RelnFeatures block_network(Build *b)
+bool reln_build_wants(const Build *b, bool points)
+{
+    for (int t = 0; t < b->m->spec.n_targets; t++)
+        if (b->m->spec.target[t].points == points)
+            return true;
+    return false;
+}
+
+/* Features of points that have seen the set: one more block, of each point beside all of them pooled. */
+static RelnFeatures look_back(Build *b, RelnFeatures f, RelnFeatures all)
+{
+    f.x = reln_build_join(b, f.x, reln_build_spread(b, all.x));
+    f.s = reln_build_join(b, f.s, reln_build_spread(b, all.s));
+    return block(b, "each", f);
+}
+
+static Seen block_network(Build *b)
 {
     RelnFeatures f;
+    Seen seen = {0};
 
     reln_scope_begin(b->g, "lift");
     f = reln_build_features(b);
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, reln_build_name("block%d", i + 1).text, f);
-    return pool(b, f);
+    seen.sample = pool(b, f);
+    if (reln_build_wants(b, true))
+        seen.point = look_back(b, f, seen.sample);
+    return seen;
 }
 
 static RelnNode *plain_network(Build *b)
@@ -343,7 +362,7 @@ static RelnNode *plain_network(Build *b)
  * the places of a file, so padding changes no bit of a training. */
 static int capacity(const RelnModel *m, const RelnModelOptions *options)
 {
-    const int largest = options->largest > 0 ? options->largest : m->points;
+    const int largest = options->sizes.points > 0 ? options->sizes.points : m->points;
 
     return largest > 256 ? largest : 256;
 }
@@ -351,23 +370,24 @@ static int capacity(const RelnModel *m, const RelnModelOptions *options)
 static void build(Build *b, const RelnModelOptions *options)
 {
     const RelnModel *m = b->m;
+    Seen seen = {0};
 
     if (m->ragged)
         b->rows = reln_rows(b->g, "points", capacity(m, options));
-    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET)
+    if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET) {
         reln_build_sequence_target(b, options);
-    else if (reln_model_is_mlp(m))
-        reln_build_targets(b, (RelnFeatures){0}, plain_network(b), options);
-    else
-        reln_build_targets(
-            b, reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b), NULL,
-            options);
+    } else if (reln_model_is_mlp(m)) {
+        reln_build_targets(b, &seen, plain_network(b), options);
+    } else {
+        seen = reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b);
+        reln_build_targets(b, &seen, NULL, options);
+    }
 }
 
 RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
                                const RelnModelOptions *options, RelnModelGraph *out)
 {
-    Build b = {.m = m, .width = width, .taps = options->taps, .out = out};
+    Build b = {.m = m, .width = width, .taps = options->taps, .out = out, .sizes = options->sizes};
     RelnStatus status;
 
     memset(out, 0, sizeof *out);

@@ -10,12 +10,19 @@ typedef struct Build {
     RelnNet net;
     int width;
     bool taps;
-    RelnDomain rows;             /* row domain of the points, if they are rows */
-    RelnNode *slots[SLOT_COUNT]; /* inputs that have been made */
+    RelnSizes sizes;
+    RelnDomain rows;             /* of points, where they are a row domain */
+    RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
     RelnModelGraph *out;
-    int target;  /* index of the target that is being built */
-    bool tapped; /* whether the invariants are already an output */
+    int target;        /* the one that is being built */
+    bool tapped[2];    /* the invariants of samples, and of points, are outputs already */
+    RelnNode *weights; /* of the loss; NULL: none, or not asked for yet */
 } Build;
+
+/* What targets are read off: features of samples, and of points where a target is of those. */
+typedef struct Seen {
+    RelnFeatures sample, point;
+} Seen;
 
 /* ---- build.c --------------------------------------------------------------------------------------------------------- */
 
@@ -44,16 +51,21 @@ RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
 /* Returns the input features and invariants of points; those of samples are repeated for each point. */
 RelnFeatures reln_build_features(Build *b);
-/* Applies the steps of a block after its linear map. */
+/* The value of a sample for each of its points; x itself without points, and NULL for NULL. */
+RelnNode *reln_build_spread(Build *b, RelnNode *x);
+/* Is there a target of points, or one of samples? */
+bool reln_build_wants(const Build *b, bool points);
+/* The steps of a block behind its linear map. */
 RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
 /* Dropout, only in training. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
 /* ---- readout.c ------------------------------------------------------------------------------------------------------- */
 
-/* Builds every target from the features of a sample, or from the numbers of an mlp: its value and variance as
- * outputs, and the losses that the options ask for. */
-void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options);
+/* Every target from what is seen of samples and points, or from the numbers that an mlp gives: its value and variance as outputs, and
+ * the losses that the options ask for. */
+void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat,
+                        const RelnModelOptions *options);
 
 /* Builds the value of the only target of a network along time. */
 void reln_build_sequence_target(Build *b, const RelnModelOptions *options);
@@ -64,9 +76,9 @@ RelnNode *reln_build_value(Build *b, RelnFeatures f);
 
 /* Returns the scales at which structured networks see invariants, in units of the training data. */
 RelnScales reln_build_scales(Build *b);
-/* Builds networks whose points exchange information: sets, graphs, transformers. Returns the features of a
- * sample, without x if all targets are invariant. */
-RelnFeatures reln_build_structured(Build *b);
+/* Networks whose points know each other: sets, graphs, transformers. Features are without x where all targets are
+ * invariant. */
+Seen reln_build_structured(Build *b);
 
 /* ---- timeline.c ------------------------------------------------------------------------------------------------------ */
 

@@ -21,10 +21,10 @@ static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
     if (!d->resident)
         return RELN_OK;
     reln_lifted_put(d, &d->all, row, d->m->ragged ? d->first[row] : 0, reln_data_points(d, row));
-    return reln_lifted_put_targets(d, &d->all, row, i);
+    return reln_lifted_put_targets(d, &d->all, row, d->m->ragged ? d->first[row] : 0, i);
 }
 
-/* Samples that are kept are lifted by every rank; of others each rank looks at a part. */
+/* Every rank lifts samples that are kept; of other samples, each rank checks a part. */
 static RelnStatus pass_over(RelnData *d)
 {
     Counted counted = {0};
@@ -115,6 +115,10 @@ static RelnStatus find(RelnData *d)
             d->found.target[t] = -1;
         else if (d->found.target[t] < 0)
             return reln_data_missing(d->ctx, d->archive, d->m->spec.target[t].name, ", the target");
+    if (d->options.without_target)
+        d->found.weights = -1;
+    else if (d->m->spec.weights[0] && d->found.weights < 0)
+        return reln_data_missing(d->ctx, d->archive, d->m->spec.weights, ", the weights");
     d->row_bytes = count_row(d);
     RELN_TRY(check_like_model(d, &shapes));
     return reln_data_make_rows(d, places_of(d->m, &shapes));
@@ -123,7 +127,9 @@ static RelnStatus find(RelnData *d)
 /* Makes the metrics of errors, and memory for one sample of every target. */
 static RelnStatus make_targets(RelnData *d)
 {
-    d->seen = reln_arena_alloc(&d->arena, (size_t)reln_model_truths(d->m), sizeof *d->seen);
+    for (int k = 0; k < 2; k++)
+        d->asked[k] = reln_arena_alloc(&d->arena, (size_t)d->work.places + 1, sizeof *d->asked[k]);
+    d->seen = reln_arena_alloc(&d->arena, (size_t)d->layout.truths + 1, sizeof *d->seen);
     for (int t = 0; d->seen && t < d->m->spec.n_targets; t++) {
         const size_t k = (size_t)reln_model_target_size(d->m, t);
 
@@ -133,7 +139,7 @@ static RelnStatus make_targets(RelnData *d)
         for (size_t i = 0; i < k; i++)
             d->metric[t][i * k + i] = 1;
     }
-    return d->seen ? RELN_OK : RELN_ERR_NOMEM;
+    return d->seen && d->asked[0] && d->asked[1] ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 static RelnStatus open_data(RelnData *d)
@@ -143,9 +149,14 @@ static RelnStatus open_data(RelnData *d)
                                     d->archive, &d->sequence));
     if (d->sequence)
         d->archive = d->sequence->windows;
+    if (!d->options.windows)
+        RELN_TRY(reln_offsets_open(d->ctx, &d->m->spec, d->archive, &d->sets));
+    if (d->sets)
+        d->archive = d->sets;
     RELN_TRY(find(d));
     RELN_TRY(make_targets(d));
     RELN_TRY(reln_data_count_points(d));
+    RELN_TRY(reln_data_read_edges(d));
     RELN_TRY(make_room(d));
     return pass_over(d);
 }
@@ -182,6 +193,7 @@ void reln_data_destroy(RelnData *d)
     reln_lifted_free(d, &d->all);
     reln_lifted_free(d, &d->batch);
     reln_arena_clear(&d->arena);
+    reln_archive_destroy(d->sets);
     reln_sequence_close(d->sequence);
     reln_free(d->ctx, d);
 }
@@ -211,9 +223,30 @@ size_t reln_data_bytes(const RelnData *d)
     return (size_t)(all + batches * reln_lifted_bytes(d, d->room, d->room * d->work.places));
 }
 
+RelnStatus reln_data_size(RelnData *d, ptrdiff_t row, int *size)
+{
+    double points = 0;
+
+    RELN_TRY(reln_data_array(d, d->found.sizes, row, 1, &points));
+    *size = (int)points;
+    return RELN_OK;
+}
+
+bool reln_data_concatenated(const RelnData *d)
+{
+    return d->sets != NULL;
+}
+
 bool reln_data_resident(const RelnData *d)
 {
     return d->resident;
+}
+
+RelnWeights reln_data_weighted(const RelnData *d)
+{
+    return d->found.weights < 0     ? RELN_WEIGHTS_NONE
+           : d->found.point_weights ? RELN_WEIGHTS_POINTS
+                                    : RELN_WEIGHTS_SAMPLES;
 }
 
 bool reln_data_has_target(const RelnData *d)
@@ -242,9 +275,30 @@ RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)
     return reln_data_read_mask(d, row, 1, values);
 }
 
+RelnLayout reln_data_layout(const RelnData *d)
+{
+    return d->layout;
+}
+
+RelnStatus reln_data_weights(RelnData *d, ptrdiff_t row, double *values)
+{
+    double *mask = d->asked[0], *weights = d->asked[1];
+
+    settle_windows(d);
+    if (d->m->ragged)
+        RELN_TRY(reln_data_read_mask(d, row, 1, mask));
+    RELN_TRY(reln_data_array(d, d->found.weights, row, 1, weights));
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        for (int p = 0; p < d->layout.target[t].places; p++)
+            values[d->layout.target[t].loss_first + p] = d->m->spec.target[t].points && mask[p] == 0
+                                                             ? 0
+                                                             : reln_data_weight(d, t, weights, p);
+    return RELN_OK;
+}
+
 RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, double *values)
 {
-    const ptrdiff_t step = reln_model_truths(d->m);
+    const ptrdiff_t step = d->layout.truths;
 
     if (!reln_data_has_target(d))
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
@@ -252,6 +306,6 @@ RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, dou
     for (ptrdiff_t i = 0; i < n; i++)
         for (int t = 0; t < d->m->spec.n_targets; t++)
             RELN_TRY(reln_data_array(d, d->found.target[t], rows[i], 1,
-                                     values + i * step + reln_model_layout(d->m, t).truth_first));
+                                     values + i * step + d->layout.target[t].truth_first));
     return RELN_OK;
 }

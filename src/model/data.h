@@ -15,7 +15,10 @@
 typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
     int mask, sizes, target[RELN_SPEC_TARGETS]; /* sizes: the number of points of each sample */
-    ptrdiff_t count;                            /* samples */
+    int weights;
+    bool point_weights; /* weights are (N, P) */
+    int edges, edge_mask, edge_sizes, edge_places;
+    ptrdiff_t count; /* samples */
 } RelnDataFound;
 
 /* shapes.c: finds the arrays of a SPEC, for a symmetry of n x n matrices with dim Lie generators. Fails when
@@ -27,21 +30,28 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
 RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
                           RelnDataFound *found, RelnShapes *shapes);
 
-/* missing.c: RELN_ERR_FORMAT, with a list of the existing arrays; role is "" or ", the target". */
+/* offsets.c: an archive whose rows are samples, where offsets divide arrays (T, ...) into sets; *out is NULL where the SPEC has
+ * none. The archive must outlive it. Caller destroys. */
+RelnStatus reln_offsets_open(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
+                             RelnArchive **out);
+
+/* missing.c: RELN_ERR_FORMAT, with the arrays that are there; role is "" or ", the target". */
 RelnStatus reln_data_missing(RelnCtx *ctx, const RelnArchive *archive, const char *name,
                              const char *role);
 
 /* A Raw holds numbers of some rows as stored in files. */
 typedef struct Raw {
     double *input[RELN_SPEC_INPUTS];
-    double *mask, *target[RELN_SPEC_TARGETS];
+    double *mask, *weights, *target[RELN_SPEC_TARGETS];
 } Raw;
 
 /* A Lifted holds lifted numbers in the dtype of the model; for sets, only the existing points. */
 typedef struct Lifted {
     char *slot[SLOT_COUNT];
     char *target[RELN_SPEC_TARGETS]; /* (K, C) of an item; i32 for classes */
+    char *weights;                   /* NULL: all are 1 */
     int32_t *points;
+    int32_t *degrees, *from; /* edges to each point, and the points that they are from */
 } Lifted;
 
 /* A Batch holds some rows of an epoch; this rank reads [first, end) of them. */
@@ -68,16 +78,22 @@ struct RelnData {
     RelnModel *m;
     RelnArena arena;
     RelnArchive *archive;
-    RelnSequence *sequence; /* windows of recordings, which own the archive above; NULL: none */
+    RelnArchive *sets;      /* the archive above, where offsets make it; NULL: none */
+    RelnSequence *sequence; /* windows of recordings, whose archive is the one above; NULL: none */
     RelnDataFound found;
     RelnDataOptions options;
-    size_t item; /* bytes of one number */
+    RelnLayout layout;
+    size_t item; /* bytes of a number */
     ptrdiff_t piece;
     Raw raw; /* room for `piece` rows */
     LiftWork work;
     double *lifted[SLOT_COUNT]; /* one sample */
-    int32_t *points;            /* number of points of every row; NULL without a mask */
-    ptrdiff_t *first;           /* for every row: points before it; NULL without a mask */
+    int32_t *points;            /* of every row; NULL without a mask */
+    ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
+    int32_t *degrees;           /* of every point: edges to it; NULL: none are given */
+    int32_t *from; /* of every edge, by the point that it goes to: the point that it is from */
+    ptrdiff_t *first_edge; /* of every row: edges before it */
+    int largest_edges, largest_degree;
     bool resident;
     Lifted all, batch;
     ptrdiff_t room; /* number of samples that fit the batch */
@@ -86,7 +102,9 @@ struct RelnData {
     size_t row_bytes;                  /* bytes of one sample in the file */
     uint64_t read_bytes;               /* bytes of the samples in all batches */
     double *metric[RELN_SPEC_TARGETS]; /* the identity, for errors that have no invariant length */
-    double *seen;                      /* one sample of a target as the network sees it */
+    double *asked
+        [2]; /* mask and weights of one sample, for reln_data_weights(): the thread that reads ahead has others */
+    double *seen; /* one sample of a target as the network sees it */
 };
 
 /* data.c: returns whether windows begin at another step, or other points of a set are used, in every epoch. */
@@ -95,9 +113,15 @@ bool reln_data_draws(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of numbers of a target in the file; a class is one number. */
+/* Numbers of a target as the file has it, at all places: a class is one number. */
 ptrdiff_t reln_data_target_count(const RelnData *d, int target);
-/* Returns the number of points of a sample that are not masked out. */
+/* Weights of one sample: one, or one for each place. */
+ptrdiff_t reln_data_weight_count(const RelnData *d);
+/* The mask of row i of d->raw; NULL: all points are there. */
+const double *reln_data_mask_of(const RelnData *d, ptrdiff_t i);
+/* The weight of a target at a place of a sample that has these weights. */
+double reln_data_weight(const RelnData *d, int target, const double *weights, int place);
+/* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
 /* Allocates memory for rows with so many places for points, and for one lifted sample. */
@@ -120,23 +144,37 @@ RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
 /* Lifts row i of d->raw into d->lifted. */
 RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 
+/* ---- edges.c --------------------------------------------------------------------------------------------------------- */
+
+/* Read and check all edges, into d->degrees, d->from and d->first_edge; points have been counted. */
+RelnStatus reln_data_read_edges(RelnData *d);
+/* Copy the edges of these rows into a batch. */
+void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, const Lifted *to);
+
 /* ---- kept.c --------------------------------------------------------------------------------------------------------- */
 
 /* Returns the number of numbers of a slot for so many samples, if all their points exist. */
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples);
-/* Returns the bytes of lifted samples with `rows` points in all, if points are a row domain. */
+/* Numbers that a target, or the weights, take for so many samples with `rows` points in all. */
+ptrdiff_t reln_target_room(const RelnData *d, int target, ptrdiff_t samples, ptrdiff_t rows);
+ptrdiff_t reln_weight_room(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
+/* Bytes of lifted samples with `rows` points in all, where points are a row domain. */
 double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
 RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out);
 void reln_lifted_free(const RelnData *d, Lifted *l);
 /* Copies d->lifted to sample number `sample`, with `rows` points before it. */
 void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
                      int points);
-/* Copies the targets of row i of d->raw, which has been lifted, to sample number `sample`. */
+/* Copy targets and weights of row i of d->raw to sample number `sample`, with `rows` points before it; the row has been
+ * lifted. */
 RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
-                                   ptrdiff_t i);
-/* Copies a kept sample to another position. */
+                                   ptrdiff_t rows, ptrdiff_t i);
+/* Copy a kept sample to another place. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
+
+/* Bind the numbers of points of a batch, and its edges. */
+RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch);
 
 /* ---- batches.c, ahead.c --------------------------------------------------------------------------------------------- */
 
@@ -176,13 +214,13 @@ void reln_sums_join(Sums *sums, const Sums *next);
 
 /* A Pass is the last argument of visit() in a pass over the data. */
 typedef struct Pass {
-    const Counted *counted; /* NULL: nothing is summed */
-    Sums *sums;             /* of the stretch at hand */
+    const Counted *counted; /* NULL: no sums */
+    Sums *sums;             /* sums of the current range of rows */
 } Pass;
 /* Visits all rows, or the rows of this rank if ranks share them, and computes the constants of the model from the sums over the
  * marked rows; counted NULL: the constants are not changed. */
 RelnStatus reln_data_pass(RelnData *d, const Counted *counted, bool share, Visit *visit);
 /* Computes the constants of the model from the sums. */
-void reln_sums_finish(const RelnData *d, const Sums *sums);
+RelnStatus reln_sums_finish(const RelnData *d, const Sums *sums);
 
 #endif

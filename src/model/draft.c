@@ -28,6 +28,8 @@ static const Candidate candidates[] = {
 };
 enum { N_CANDIDATES = sizeof candidates / sizeof candidates[0] };
 
+enum { MOST_POINTS = 256 }; /* of a set that a draft takes: more cost much time */
+
 typedef struct Draft {
     const RelnSurvey *s;
     const RelnSurveyArray *target;
@@ -117,7 +119,9 @@ static const RelnSurveyArray *mask_for(const Draft *d, const RelnSurveyArray *a)
     for (int i = 0; i < d->s->n_arrays; i++) {
         const RelnSurveyArray *m = &d->s->arrays[i];
 
-        if (m->role == RELN_ROLE_MASK && a->points && m->dims[1] == a->dims[1])
+        if (!a->points)
+            continue;
+        if (m->role == RELN_ROLE_COUNT || (m->role == RELN_ROLE_MASK && m->dims[1] == a->dims[1]))
             return m;
     }
     return NULL;
@@ -132,13 +136,17 @@ static void put_inputs(const Draft *d)
         if (a == d->target)
             continue;
         if (!fits(d, a)) {
-            reln_page_print(d->page, "# - %s is not used\n", a->name);
+            if (a->role != RELN_ROLE_MASK && a->role != RELN_ROLE_COUNT)
+                reln_page_print(d->page, "# - %s is not used\n", a->name);
             continue;
         }
         reln_page_print(d->page, "  - {name: %s, as: %s%s", a->name, reln_as_text(a->as),
                         a->points ? ", points: true" : "");
         if (mask)
-            reln_page_print(d->page, ", mask: %s", mask->name);
+            reln_page_print(d->page, ", %s: %s", mask->role == RELN_ROLE_MASK ? "mask" : "count",
+                            mask->name);
+        if (a->points && a->dims[1] > MOST_POINTS)
+            reln_page_print(d->page, ", most: %d", MOST_POINTS);
         reln_page_print(d->page, "}\n");
     }
 }
@@ -154,13 +162,22 @@ static void put_target(const Draft *d)
         reln_page_print(d->page, "target: {name: %s, as: %s}\n", t->name, reln_as_text(t->as));
 }
 
+/* Returns whether an input of the draft is a set, whose points are to know each other. */
+static bool has_sets(const Draft *d)
+{
+    for (int i = 0; i < d->s->n_arrays; i++)
+        if (fits(d, &d->s->arrays[i]) && d->s->arrays[i].points && d->s->arrays[i].n > 0)
+            return true;
+    return false;
+}
+
 /* Writes a model and training settings that take minutes at most on a small machine. */
 static void put_rest(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;
     const int batch = n >= 1000 ? 50 : n >= 100 ? 20 : 5;
 
-    reln_page_print(d->page, "model: {width: 16, depth: 2}\n");
+    reln_page_print(d->page, "model: {%swidth: 16, depth: 2}\n", has_sets(d) ? "kind: set, " : "");
     reln_page_print(d->page,
                     "train: {epochs: %d, batch: %d, lr: 3e-3, schedule: cosine, validation: 0.2}\n",
                     n > 20000 ? 5 : 20, batch);

@@ -151,7 +151,7 @@ RelnStatus reln_data_divide(RelnData *d, const RelnFold *fold, double share, uin
 
 /* ---- by number ---------------------------------------------------------------------------------------------------------- */
 
-enum { BY_BLOCKS = 1 << 20 }; /* samples from which on blocks are divided */
+enum { BY_BLOCKS = 1 << 20 }; /* from this number of samples on, blocks are divided instead of samples */
 
 static RelnStatus split_blocks(const RelnData *d, double share, uint64_t seed, RelnParting *s)
 {

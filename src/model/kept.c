@@ -33,6 +33,16 @@ ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples)
     return slot_start(d, slot, samples, samples * d->work.places);
 }
 
+ptrdiff_t reln_target_room(const RelnData *d, int target, ptrdiff_t samples, ptrdiff_t rows)
+{
+    return (d->m->spec.target[target].points ? rows : samples) * d->layout.target[target].truth;
+}
+
+ptrdiff_t reln_weight_room(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows)
+{
+    return d->found.weights < 0 ? 0 : d->found.point_weights ? rows : samples;
+}
+
 static size_t slot_item(const RelnData *d, int id)
 {
     return reln_slot_dtype(d->m, id) == RELN_F32 ? sizeof(float) : sizeof(double);
@@ -42,8 +52,10 @@ static size_t slot_item(const RelnData *d, int id)
 
 double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows)
 {
-    double bytes = (double)samples * (double)reln_model_truths(d->m) * (double)d->item;
+    double bytes = (double)reln_weight_room(d, samples, rows) * (double)d->item;
 
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        bytes += (double)reln_target_room(d, t, samples, rows) * (double)d->item;
     for (int s = 0; s < SLOT_COUNT; s++)
         bytes += (double)slot_start(d, s, samples, rows) * (double)slot_item(d, s);
     return bytes;
@@ -59,13 +71,22 @@ RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t 
                 return RELN_ERR_NOMEM;
         }
     for (int t = 0; t < d->m->spec.n_targets; t++) {
-        out->target[t] =
-            reln_alloc(d->ctx, (size_t)(samples * reln_data_target_count(d, t)), d->item);
+        out->target[t] = reln_alloc(d->ctx, (size_t)reln_target_room(d, t, samples, rows), d->item);
         if (!out->target[t])
             return RELN_ERR_NOMEM;
     }
+    out->weights = reln_alloc(d->ctx, (size_t)reln_weight_room(d, samples, rows) + 1, d->item);
+    if (!out->weights)
+        return RELN_ERR_NOMEM;
     out->points = reln_alloc(d->ctx, (size_t)samples, sizeof *out->points);
-    return out->points ? RELN_OK : RELN_ERR_NOMEM;
+    if (!out->points)
+        return RELN_ERR_NOMEM;
+    if (!d->from)
+        return RELN_OK;
+    out->degrees = reln_alloc(d->ctx, (size_t)rows + 1, sizeof *out->degrees);
+    out->from =
+        reln_alloc(d->ctx, (size_t)samples * (size_t)d->largest_edges + 1, sizeof *out->from);
+    return out->degrees && out->from ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 void reln_lifted_free(const RelnData *d, Lifted *l)
@@ -74,7 +95,10 @@ void reln_lifted_free(const RelnData *d, Lifted *l)
         reln_free(d->ctx, l->slot[s]);
     for (int t = 0; t < RELN_SPEC_TARGETS; t++)
         reln_free(d->ctx, l->target[t]);
+    reln_free(d->ctx, l->weights);
     reln_free(d->ctx, l->points);
+    reln_free(d->ctx, l->degrees);
+    reln_free(d->ctx, l->from);
     memset(l, 0, sizeof *l);
 }
 
@@ -99,33 +123,58 @@ void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrd
                     to->slot[s] + (size_t)slot_start(d, s, sample, rows) * slot_item(d, s));
 }
 
-/* Reorders (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
-static RelnStatus put_target(const RelnData *d, const Lifted *to, int target, ptrdiff_t sample,
-                             const double *t)
+/* Reorder (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
+static RelnStatus put_item(const RelnData *d, const Lifted *to, int target, ptrdiff_t item,
+                           const double *t)
 {
-    const ptrdiff_t count = reln_data_target_count(d, target);
+    const ptrdiff_t count = d->layout.target[target].truth;
     const ptrdiff_t size = reln_model_is_mlp(d->m) ? 1 : reln_model_target_size(d->m, target);
 
     if (d->m->spec.target[target].as == RELN_TARGET_CLASS) {
-        ((int32_t *)(void *)to->target[target])[sample] = (int32_t)t[0];
+        ((int32_t *)(void *)to->target[target])[item] = (int32_t)t[0];
         return RELN_OK;
     }
     RELN_TRY(reln_model_lift_target(d->m, &d->work, target, t, d->seen));
     for (ptrdiff_t c = 0; c < count / size; c++)
         for (ptrdiff_t k = 0; k < size; k++)
             convert(d->item, 1, &d->seen[c * size + k],
-                    to->target[target] +
-                        (size_t)(sample * count + k * (count / size) + c) * d->item);
+                    to->target[target] + (size_t)(item * count + k * (count / size) + c) * d->item);
     return RELN_OK;
 }
 
+/* Put a target at all places that are there. */
+static RelnStatus put_target(const RelnData *d, const Lifted *to, int target, ptrdiff_t item,
+                             ptrdiff_t i)
+{
+    const RelnTargetLayout *l = &d->layout.target[target];
+    const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
+    const double *mask = reln_data_mask_of(d, i);
+
+    for (int p = 0; p < l->places; p++)
+        if (!d->m->spec.target[target].points || mask[p] != 0)
+            RELN_TRY(put_item(d, to, target, item++, t + p * l->truth));
+    return RELN_OK;
+}
+
+static void put_weights(const RelnData *d, const Lifted *to, ptrdiff_t item, ptrdiff_t i)
+{
+    const ptrdiff_t count = reln_data_weight_count(d);
+    const double *mask = reln_data_mask_of(d, i);
+
+    for (ptrdiff_t p = 0; p < count; p++)
+        if (!d->found.point_weights || mask[p] != 0)
+            convert(d->item, 1, &d->raw.weights[i * count + p],
+                    to->weights + (size_t)item++ * d->item);
+}
+
 RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
-                                   ptrdiff_t i)
+                                   ptrdiff_t rows, ptrdiff_t i)
 {
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(
-                put_target(d, to, t, sample, d->raw.target[t] + i * reln_data_target_count(d, t)));
+            RELN_TRY(put_target(d, to, t, d->m->spec.target[t].points ? rows : sample, i));
+    if (d->found.weights >= 0)
+        put_weights(d, to, d->found.point_weights ? rows : sample, i);
     return RELN_OK;
 }
 
@@ -142,10 +191,19 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdif
                    (size_t)slot_length(d, s, points) * slot_item(d, s));
     for (int t = 0; t < d->m->spec.n_targets; t++) {
         const bool class = d->m->spec.target[t].as == RELN_TARGET_CLASS;
-        const size_t bytes =
-            (size_t)reln_data_target_count(d, t) * (class ? sizeof(int32_t) : d->item);
+        const size_t one = (size_t)d->layout.target[t].truth * (class ? sizeof(int32_t) : d->item);
 
-        memcpy(to->target[t] + (size_t)sample * bytes, d->all.target[t] + (size_t)row * bytes,
-               bytes);
+        if (d->m->spec.target[t].points)
+            memcpy(to->target[t] + (size_t)rows * one, d->all.target[t] + (size_t)from * one,
+                   (size_t)points * one);
+        else
+            memcpy(to->target[t] + (size_t)sample * one, d->all.target[t] + (size_t)row * one, one);
+    }
+    if (d->found.weights >= 0) {
+        const bool own = d->found.point_weights;
+
+        memcpy(to->weights + (size_t)(own ? rows : sample) * d->item,
+               d->all.weights + (size_t)(own ? from : row) * d->item,
+               (size_t)(own ? points : 1) * d->item);
     }
 }

@@ -95,6 +95,7 @@ static RelnStatus check_shape(const RelnModel *m, int input, int points)
 static RelnStatus check_shapes(const RelnModel *m)
 {
     int points = 0;
+    double places;
 
     for (int i = 0; i < m->spec.n_inputs; i++)
         points = m->spec.input[i].points && points == 0 ? m->shapes.input[i].points : points;
@@ -103,6 +104,7 @@ static RelnStatus check_shapes(const RelnModel *m)
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(
             check_count(m, m->spec.input[i].name, (double)reln_input_count(&m->shapes.input[i])));
+    places = points;
     for (int t = 0; t < m->spec.n_targets; t++) {
         if (m->shapes.target_channels[t] < 1)
             return reln_fail(m->ctx, RELN_ERR_SHAPE,
@@ -110,7 +112,8 @@ static RelnStatus check_shapes(const RelnModel *m)
                              m->spec.target[t].name);
         RELN_TRY(check_count(m, m->spec.target[t].name,
                              (double)m->shapes.target_channels[t] * reln_model_target_size(m, t) *
-                                 reln_spec_quantiles(&m->spec.target[t])));
+                                 reln_spec_quantiles(&m->spec.target[t]) *
+                                 (m->spec.target[t].points ? places : 1)));
     }
     return RELN_OK;
 }
@@ -492,7 +495,7 @@ static RelnStatus read_targets(const Reader *r, const RelnDocNode *map, RelnMode
         return read_target(r, item ? item : map, m, 0);
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_targets)
         return reln_keys_fail(r, list ? list : map,
-                              "the model's description has not a shape for each of %d targets",
+                              "the model's description does not have a shape for each of %d targets",
                               m->spec.n_targets);
     for (item = list->first; item; item = item->next, t++)
         RELN_TRY(read_target(r, item, m, t));
@@ -506,7 +509,7 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
 
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_inputs)
         return reln_keys_fail(r, list ? list : map,
-                              "the model's description has not a shape for each of %d inputs",
+                              "the model's description does not have a shape for each of %d inputs",
                               m->spec.n_inputs);
     for (item = list->first; item; item = item->next, i++)
         RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
@@ -525,7 +528,7 @@ static RelnStatus read_basis(const Reader *r, const RelnDocNode *map, RelnModel 
     RELN_TRY(read_int(r, basis ? basis : map, "dim", 1, RELN_ALGEBRA_MAX_DIM, &m->basis_dim));
     RELN_TRY(read_int(r, basis, "n", 1, RELN_ALGEBRA_MAX_N, &m->n));
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->basis_dim * m->n * m->n)
-        return reln_keys_fail(r, basis, "the model's description has not %d values of its basis",
+        return reln_keys_fail(r, basis, "the model's description does not have %d values of its basis",
                               m->basis_dim * m->n * m->n);
     m->basis = reln_arena_alloc(&m->arena, (size_t)list->count, sizeof *m->basis);
     if (!m->basis)

@@ -11,9 +11,9 @@ typedef enum SlotId {
     SLOT_X,        /* features of samples */
     SLOT_S_POINTS, /* invariants of points */
     SLOT_S,
-    SLOT_V,         /* unchanged vectors, for a vector target */
-    SLOT_V_POINTS,  /* unchanged vectors of the steps of a sequence */
-    SLOT_FLAT,      /* every number of a sample, for an mlp */
+    SLOT_V,        /* unchanged vectors, for a vector target */
+    SLOT_V_POINTS, /* unchanged vectors of the steps of a sequence */
+    SLOT_FLAT,     /* every number of a sample, for an mlp */
     SLOT_REFERENCE, /* the reference Sbar, for covariances that are predicted under general frames; */
     SLOT_PRECISION, /* and its inverse */
     SLOT_COUNT
@@ -42,11 +42,11 @@ typedef RelnStatus Prepare(const RelnModel *m, const LiftWork *w, int count, con
 
 typedef struct Lift {
     Prepare *prepare; /* NULL: no preparation */
-    const char *law; /* identity by which `prepare` follows the symmetry; NULL: none needed */
-    bool matrices;   /* the argument of the map is an n x n matrix */
-    bool inside;     /* only some matrices are features: each one is checked */
-    int size;        /* numbers of one argument of the map */
-    int channels;    /* number of such arguments at one point */
+    const char *law;  /* identity by which `prepare` follows the symmetry; NULL: none needed */
+    bool matrices;    /* the argument of the map is an n x n matrix */
+    bool inside;      /* only some matrices are features: each one is checked */
+    int size;         /* numbers of one argument of the map */
+    int channels;     /* number of such arguments at one point */
     SlotId slot;
     int first;   /* its first channel in the slot */
     int vectors; /* its first channel in SLOT_V, or SLOT_V_POINTS of a sequence; -1: none */
@@ -141,10 +141,12 @@ RelnStatus reln_model_lift_target(const RelnModel *m, const LiftWork *w, int tar
 /* A TargetSums holds sums over the training rows of one target, from which its constants follow. */
 typedef struct TargetSums {
     double sum, square, numbers;
-    double members[RELN_SPEC_WEIGHTS]; /* for classes with balanced weights: samples of each class */
+    double
+        members[RELN_SPEC_WEIGHTS]; /* for classes with balanced weights: samples of each class */
 } TargetSums;
+/* Add the numbers of one place, which counts with its weight. */
 RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int target, const double *t,
-                                TargetSums *sums);
+                                double weight, TargetSums *sums);
 void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *sums);
 
 /* certify.c: claims that every lift follows the symmetry. */

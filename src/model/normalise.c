@@ -7,7 +7,8 @@
 #include "kit/comm.h"
 #include "model/data.h"
 
-#define UNITS 100.0    /* inputs that differ from training by this factor are probably in other units */
+#define UNITS                                                                                      \
+    100.0 /* inputs that differ from training by this factor are probably in other units */
 enum { LOOKED = 256 }; /* samples that are compared with the training data */
 
 /* ---- splitting ---------------------------------------------------------------------------------------------------------- */
@@ -54,6 +55,22 @@ static void add_input(const RelnData *d, int input, int points, Sums *sums)
     sums->numbers[input] += (double)(items * lift->channels);
 }
 
+/* Add the numbers of a target at all places that are there. */
+static RelnStatus add_target(const RelnData *d, int target, ptrdiff_t i, Sums *sums)
+{
+    const RelnTargetLayout *l = &d->layout.target[target];
+    const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
+    const double *mask = reln_data_mask_of(d, i);
+    const double *w = d->raw.weights + i * reln_data_weight_count(d);
+
+    for (int p = 0; p < l->places; p++)
+        if (!d->m->spec.target[target].points || mask[p] != 0)
+            RELN_TRY(reln_target_sums_add(d->m, &d->work, target, t + p * l->truth,
+                                          reln_data_weight(d, target, w, p),
+                                          &sums->target[target]));
+    return RELN_OK;
+}
+
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
 {
     for (int in = 0; in < d->m->spec.n_inputs; in++)
@@ -62,9 +79,7 @@ RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *su
     sums->samples += 1;
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(reln_target_sums_add(d->m, &d->work, t,
-                                          d->raw.target[t] + i * reln_data_target_count(d, t),
-                                          &sums->target[t]));
+            RELN_TRY(add_target(d, t, i, sums));
     return RELN_OK;
 }
 
@@ -74,14 +89,20 @@ static double root(double square, double numbers)
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
 }
 
-void reln_sums_finish(const RelnData *d, const Sums *s)
+RelnStatus reln_sums_finish(const RelnData *d, const Sums *s)
 {
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->found.weights >= 0 && !(s->target[t].numbers > 0))
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "%s: no sample of training has a weight above 0; wanted one",
+                             d->m->spec.weights);
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         d->m->constants.scale[i] = root(s->square[i], s->numbers[i]);
     if (s->points > 0)
         d->m->constants.points = s->points / s->samples;
     for (int t = 0; t < d->m->spec.n_targets; t++)
         reln_target_sums_finish(d->m, t, &s->target[t]);
+    return RELN_OK;
 }
 
 void reln_sums_join(Sums *sums, const Sums *next)
@@ -134,8 +155,8 @@ RelnStatus reln_count_training(RelnData *d, Counted *out)
 
 /* ---- the pass ----------------------------------------------------------------------------------------------------------- */
 
-/* Stretches of a fixed length have sums of their own, which are added in their order: the bits do not depend on who has read
- * which of them. */
+/* Ranges of a fixed length have separate sums, which are added in order: the bits do not depend on which rank
+ * has read which range. */
 enum { STRETCH = 1 << 16 };
 
 static RelnStatus walk_stretches(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *visit,
@@ -150,7 +171,7 @@ static RelnStatus walk_stretches(RelnData *d, ptrdiff_t first, ptrdiff_t end, Vi
     return RELN_OK;
 }
 
-/* Sums of all stretches, on every rank. */
+/* Collects the sums of all ranges on every rank. */
 static RelnStatus share_sums(const RelnComm *comm, RelnCtx *ctx, RelnStatus status, ptrdiff_t n,
                              Sums *each, size_t *begin)
 {
@@ -178,7 +199,7 @@ RelnStatus reln_data_pass(RelnData *d, const Counted *counted, bool share, Visit
     for (ptrdiff_t s = 1; counted && status == RELN_OK && s < n; s++)
         reln_sums_join(&each[0], &each[s]);
     if (counted && status == RELN_OK)
-        reln_sums_finish(d, &each[0]);
+        status = reln_sums_finish(d, &each[0]);
     reln_free(d->ctx, begin);
     reln_free(d->ctx, each);
     return status;

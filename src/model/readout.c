@@ -17,6 +17,12 @@ static const RelnSpecTarget *spec_of(const Build *b)
     return &b->m->spec.target[b->target];
 }
 
+/* A value of the sample for the items of the target that is being built. */
+static RelnNode *brought(Build *b, RelnNode *x)
+{
+    return x && spec_of(b)->points ? reln_build_spread(b, x) : x;
+}
+
 static int channels_of(const Build *b)
 {
     return b->m->shapes.target_channels[b->target];
@@ -43,11 +49,12 @@ static RelnMlp head_of(const Build *b, int channels)
 static RelnNode *read_invariants(Build *b, RelnFeatures f, const char *name, int channels)
 {
     const RelnMlp head = head_of(b, channels);
+    const bool points = spec_of(b)->points;
     RelnNode *s = reln_build_invariants(b, f);
 
-    if (!b->tapped) /* all targets and variances use the same invariants */
-        reln_build_tap(b, reln_build_name("invariants"), s);
-    b->tapped = true;
+    if (!b->tapped[points]) /* all targets and variances see the same invariants */
+        reln_build_tap(b, reln_build_name(points ? "invariants of points" : "invariants"), s);
+    b->tapped[points] = true;
     return reln_nn_mlp(&b->net, own(b, name).text, reln_build_dropped(b, s), &head);
 }
 
@@ -111,7 +118,7 @@ static RelnNode *vectors_of_vectors(Build *b, RelnNode *x)
 
     if (b->m->slots[SLOT_V].c == 0)
         return NULL;
-    v = reln_build_input(b, SLOT_V);
+    v = brought(b, reln_build_input(b, SLOT_V));
     entries = reln_build_scratch(b, n * n, sizeof *entries);
     if (!entries)
         return NULL;
@@ -225,7 +232,12 @@ static RelnNode *matrices(Build *b, const char *name, RelnNode *x)
 
 static RelnNode *reference(Build *b)
 {
-    return reln_build_input(b, SLOT_REFERENCE);
+    return brought(b, reln_build_input(b, SLOT_REFERENCE));
+}
+
+static RelnNode *precision(Build *b)
+{
+    return brought(b, reln_build_input(b, SLOT_PRECISION));
 }
 
 /* The part of X that is symmetric with respect to the reference: (X + Sbar X^T Sbar^-1) / 2; without a
@@ -242,7 +254,7 @@ static RelnNode *symmetric(Build *b, RelnNode *x)
     if (reln_model_needs_reference(b->m)) {
         both = reln_rep_product(b->m->vector, b->m->vector);
         turned = product(b, reference(b), x, true, both);
-        turned = product(b, turned, reln_build_input(b, SLOT_PRECISION), false, rep);
+        turned = product(b, turned, precision(b), false, rep);
         return reln_scale(b->g, reln_add(b->g, x, turned), 0.5);
     }
     for (int i = 0; i < n * n; i++) {
@@ -443,17 +455,18 @@ static RelnNode *target(Build *b, RelnNode *y)
 {
     const RelnTargetConstants *c = &b->m->constants.target[b->target];
     const Name name = own(b, "target");
+    const RelnDomain domain = spec_of(b)->points ? b->rows : RELN_SAMPLES;
     RelnDims dims;
     RelnNode *t;
 
     if (!y)
         return NULL;
     if (spec_of(b)->as == RELN_TARGET_CLASS)
-        return reln_input_index(b->g, name.text, RELN_SAMPLES, (RelnDims){0}, RELN_STEP,
+        return reln_input_index(b->g, name.text, domain, (RelnDims){0}, RELN_STEP,
                                 spec_of(b)->classes);
     dims = reln_node_dims(y);
     dims.c /= reln_spec_quantiles(spec_of(b));
-    t = reln_input(b->g, name.text, RELN_SAMPLES, dims, reln_node_rep(y), RELN_DEFAULT);
+    t = reln_input(b->g, name.text, domain, dims, reln_node_rep(y), RELN_DEFAULT);
     if (spec_of(b)->as == RELN_TARGET_COVARIANCE)
         return reln_sub(b->g, reln_scale(b->g, t, 1 / c->deviation),
                         diagonal(b, c->mean / c->deviation));
@@ -508,7 +521,8 @@ static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
 
     if (spec_of(b)->variance == RELN_VARIANCE_SCALAR && !reln_model_is_mlp(b->m))
         return reln_loss_gaussian(b->g, r.value, r.spread, t);
-    if (spec_of(b)->variance == RELN_VARIANCE_SCALAR) { /* the numbers of one value become K again */
+    if (spec_of(b)->variance ==
+        RELN_VARIANCE_SCALAR) { /* the numbers of one value become K again */
         const int size = reln_model_target_size(b->m, b->target);
         const RelnDims dims = {.p = channels_of(b), .k = size, .c = 1};
 
@@ -519,18 +533,30 @@ static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
     inverse = exponential(b, reln_scale(b->g, r.spread, -1));
     if (reln_model_needs_reference(b->m)) {
         both = reln_rep_product(dual, dual);
-        inverse = reln_scale(
-            b->g, product(b, reln_build_input(b, SLOT_PRECISION), inverse, false, both), d * d);
+        inverse = reln_scale(b->g, product(b, precision(b), inverse, false, both), d * d);
     }
     return reln_loss_gaussian_matrix(b->g, r.value, inverse, trace(b, r.spread), t);
 }
 
-/* A Lost holds the loss of every sample, and its mean over the batch. */
+/* The weights of the target's items in the loss; NULL: all are 1. */
+static RelnNode *weights_of(Build *b, const RelnModelOptions *options)
+{
+    const bool points = options->weights == RELN_WEIGHTS_POINTS;
+
+    if (options->weights == RELN_WEIGHTS_NONE || !options->loss)
+        return NULL;
+    if (!b->weights)
+        b->weights = reln_input(b->g, "weights", points ? b->rows : RELN_SAMPLES,
+                                (RelnDims){.k = 1, .c = 1}, NULL, RELN_DEFAULT);
+    return points ? b->weights : brought(b, b->weights);
+}
+
+/* The loss of every sample or point, and its mean over the batch. */
 typedef struct Lost {
     RelnNode *each, *mean;
 } Lost;
 
-static Lost loss(Build *b, Read r)
+static Lost loss(Build *b, Read r, RelnNode *weights)
 {
     const RelnLoss options = reln_spec_loss(&b->m->spec, b->target);
     RelnNode *t = target(b, r.value), *each;
@@ -543,8 +569,8 @@ static Lost loss(Build *b, Read r)
         each = measured_loss(b, r.value, t);
     else
         return (Lost){reln_loss(b->g, &options, r.value, t),
-                      reln_loss_mean(b->g, &options, r.value, t)};
-    return (Lost){each, reln_batch_mean(b->g, each)};
+                      reln_loss_mean_weighted(b->g, &options, r.value, t, weights)};
+    return (Lost){each, reln_weighted_mean(b->g, each, weights)};
 }
 
 bool reln_model_graph_loss(const RelnModel *m, int target)
@@ -604,7 +630,7 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
     if (b->m->spec.sequence.estimate[0]) /* then there is only one target */
         r.value = reln_build_with_estimate(b, r.value);
     if (options->loss || (options->losses && reln_model_graph_loss(b->m, t))) {
-        lost = loss(b, r);
+        lost = loss(b, r, weights_of(b, options));
         if (options->loss)
             b->out->loss = plus(b, b->out->loss,
                                 weight == 1 ? lost.mean : reln_scale(b->g, lost.mean, weight));
@@ -618,11 +644,14 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
         reln_output(b->g, own(b, "variance").text, b->out->variance[t]);
 }
 
-void reln_build_targets(Build *b, RelnFeatures f, RelnNode *flat, const RelnModelOptions *options)
+void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat, const RelnModelOptions *options)
 {
-    for (b->target = 0; b->target < b->m->spec.n_targets; b->target++)
+    for (b->target = 0; b->target < b->m->spec.n_targets; b->target++) {
+        const RelnFeatures f = spec_of(b)->points ? seen->point : seen->sample;
+
         finish_target(b, reln_model_is_mlp(b->m) ? slice_target(b, flat) : read_target(b, f),
                       options);
+    }
 }
 
 void reln_build_sequence_target(Build *b, const RelnModelOptions *options)

@@ -21,25 +21,37 @@ ptrdiff_t reln_data_numbers(const RelnData *d, int i)
 
 ptrdiff_t reln_data_target_count(const RelnData *d, int target)
 {
-    return reln_model_layout(d->m, target).truth;
+    return d->layout.target[target].places * d->layout.target[target].truth;
+}
+
+ptrdiff_t reln_data_weight_count(const RelnData *d)
+{
+    return d->found.point_weights ? d->work.places : 1;
+}
+
+double reln_data_weight(const RelnData *d, int target, const double *weights, int place)
+{
+    const bool own = d->found.point_weights && d->m->spec.target[target].points;
+
+    return d->found.weights < 0 ? 1 : weights[own ? place : 0];
 }
 
 static ptrdiff_t row_count(const RelnData *d)
 {
-    ptrdiff_t count = reln_model_truths(d->m) + d->work.places;
+    ptrdiff_t count = d->layout.truths + 2 * d->work.places + 1;
 
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         count += reln_data_numbers(d, i);
     return count;
 }
 
-int reln_data_largest(const RelnData *d)
+RelnSizes reln_data_sizes(const RelnData *d)
 {
-    int most = d->m->ragged ? 0 : d->work.places;
+    RelnSizes s = {d->m->ragged ? 0 : d->work.places, d->largest_edges, d->largest_degree};
 
     for (ptrdiff_t i = 0; d->m->ragged && i < d->found.count; i++)
-        most = d->points[i] > most ? d->points[i] : most;
-    return most;
+        s.points = d->points[i] > s.points ? d->points[i] : s.points;
+    return s;
 }
 
 int reln_data_points(const RelnData *d, ptrdiff_t row)
@@ -68,7 +80,9 @@ static RelnStatus allocate_raw(RelnData *d)
         if (!d->raw.target[t])
             return RELN_ERR_NOMEM;
     }
-    return d->raw.mask ? RELN_OK : RELN_ERR_NOMEM;
+    d->raw.weights = reln_arena_alloc(&d->arena, (size_t)(d->piece * reln_data_weight_count(d)) + 1,
+                                      sizeof(double));
+    return d->raw.mask && d->raw.weights ? RELN_OK : RELN_ERR_NOMEM;
 }
 
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out)
@@ -123,7 +137,7 @@ RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, 
     return RELN_OK;
 }
 
-/* Each point that is left has the same chance of being among those that are still wanted. */
+/* Each remaining point has the same probability of being chosen. */
 RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng)
 {
     double *mask = d->raw.mask;
@@ -147,7 +161,7 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
     RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(reln_data_array(d, d->found.target[t], first, n, d->raw.target[t]));
-    return RELN_OK;
+    return reln_data_array(d, d->found.weights, first, n, d->raw.weights);
 }
 
 /* Reads a whole piece at a time. */
@@ -238,13 +252,14 @@ static RelnStatus check_mask(const RelnData *d, ptrdiff_t row, const double *mas
     return RELN_OK;
 }
 
-static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, const double *t)
+/* Check the numbers of a target at one place. */
+static RelnStatus check_place(const RelnData *d, int target, ptrdiff_t row, const double *t)
 {
     const RelnSpecTarget *spec = &d->m->spec.target[target];
     const InputKind *kind = reln_input_kind(reln_target_kind(spec->as)->as);
     const int size = reln_model_target_size(d->m, target);
 
-    RELN_TRY(check_numbers(d, spec->name, row, reln_data_target_count(d, target), t));
+    RELN_TRY(check_numbers(d, spec->name, row, d->layout.target[target].truth, t));
     for (int c = 0; kind->check && c < d->m->shapes.target_channels[target]; c++)
         RELN_TRY(kind->check(d->ctx, d->m->n, spec->name, row, t + (ptrdiff_t)c * size));
     if (spec->as != RELN_TARGET_CLASS || (t[0] == floor(t[0]) && t[0] >= 0 && t[0] < spec->classes))
@@ -254,23 +269,49 @@ static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, con
                      spec->name, row, t[0], spec->classes - 1);
 }
 
-static const double *mask_of(const RelnData *d, ptrdiff_t i)
+const double *reln_data_mask_of(const RelnData *d, ptrdiff_t i)
 {
     return d->m->ragged ? d->raw.mask + i * d->work.places : NULL;
+}
+
+static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, ptrdiff_t i)
+{
+    const RelnTargetLayout *l = &d->layout.target[target];
+    const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
+    const double *mask = reln_data_mask_of(d, i);
+
+    for (int p = 0; p < l->places; p++)
+        if (!d->m->spec.target[target].points || mask[p] != 0)
+            RELN_TRY(check_place(d, target, row, t + p * l->truth));
+    return RELN_OK;
+}
+
+/* Weights are finite and not negative where a point is. */
+static RelnStatus check_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
+{
+    const ptrdiff_t count = reln_data_weight_count(d);
+    const double *mask = reln_data_mask_of(d, i), *w = d->raw.weights + i * count;
+
+    for (ptrdiff_t p = 0; d->found.weights >= 0 && p < count; p++)
+        if ((!d->found.point_weights || mask[p] != 0) && !(w[p] >= 0 && w[p] <= most(d)))
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "%s: row %td is %g; a weight, a finite number from 0 on, was wanted",
+                             d->m->spec.weights, row, w[p]);
+    return RELN_OK;
 }
 
 RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
 {
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         RELN_TRY(check_input(d, in, row, d->raw.input[in] + i * reln_data_numbers(d, in),
-                             mask_of(d, i)));
+                             reln_data_mask_of(d, i)));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(check_target(d, t, row, d->raw.target[t] + i * reln_data_target_count(d, t)));
-    return RELN_OK;
+            RELN_TRY(check_target(d, t, row, i));
+    return check_weights(d, row, i);
 }
 
-/* Count the points of rows first .. end-1. */
+/* Counts the points of rows first .. end-1. */
 static RelnStatus count_some(RelnData *d, ptrdiff_t first, ptrdiff_t end)
 {
     for (; first < end; first += d->piece) {
@@ -278,12 +319,12 @@ static RelnStatus count_some(RelnData *d, ptrdiff_t first, ptrdiff_t end)
 
         RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
         for (ptrdiff_t i = 0; i < n; i++)
-            RELN_TRY(check_mask(d, first + i, mask_of(d, i)));
+            RELN_TRY(check_mask(d, first + i, reln_data_mask_of(d, i)));
     }
     return RELN_OK;
 }
 
-/* Each rank counts a part of the rows, and all of them hear of all. */
+/* Each rank counts a part of the rows; the counts are collected on all ranks. */
 RelnStatus reln_data_count_points(RelnData *d)
 {
     const ptrdiff_t count = d->found.count;
@@ -337,12 +378,13 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i)
     const double *raw[RELN_SPEC_INPUTS] = {0};
 
     pointers(d, i, raw);
-    return reln_model_lift(d->m, &d->work, row, raw, mask_of(d, i), d->lifted);
+    return reln_model_lift(d->m, &d->work, row, raw, reln_data_mask_of(d, i), d->lifted);
 }
 
 RelnStatus reln_data_make_rows(RelnData *d, int places)
 {
     RELN_TRY(reln_lift_work_init(d->m, places, &d->arena, &d->work));
+    d->layout = reln_model_layout_at(d->m, places);
     RELN_TRY(allocate_raw(d));
     return allocate_lifted(d);
 }

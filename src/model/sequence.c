@@ -49,8 +49,9 @@ static RelnStatus check_steps(const Reader *r, const RelnDocNode *node, RelnSpec
     for (int i = 0; i < spec->n_inputs; i++) {
         RelnSpecInput *in = &spec->input[i];
 
-        if (in->sequence && in->mask[0])
-            return reln_keys_fail(r, node, "input %s: a sequence takes no mask", in->name);
+        if (in->sequence && (in->mask[0] || in->offsets[0]))
+            return reln_keys_fail(r, node, "input %s: a sequence takes no mask and no offsets",
+                                  in->name);
         if (in->points && !in->sequence && *sequences)
             return reln_keys_fail(
                 r, node,

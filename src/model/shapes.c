@@ -126,16 +126,16 @@ static RelnStatus survey_mask(Survey *s, const RelnSpecInput *in, int points)
                      in->mask, shape_text(a, seen, sizeof seen), s->found->count, points, in->name);
 }
 
-static RelnStatus survey_sizes(Survey *s, const RelnSpecInput *in)
+static RelnStatus survey_sizes(Survey *s, const RelnSpecInput *in, const char *name)
 {
     const RelnArray *a;
     char seen[96];
 
-    RELN_TRY(find(s->ctx, s->archive, in->count, &a, &s->found->sizes));
+    RELN_TRY(find(s->ctx, s->archive, name, &a, &s->found->sizes));
     if (a->dims[0] == s->found->count && reln_array_count(a) == a->dims[0])
         return RELN_OK;
     return reln_fail(s->ctx, RELN_ERR_SHAPE,
-                     "%s: shape %s; wanted (%td,), a count for each row of %s", in->count,
+                     "%s: shape %s; wanted (%td,), a count for each row of %s", name,
                      shape_text(a, seen, sizeof seen), s->found->count, in->name);
 }
 
@@ -155,9 +155,18 @@ static RelnStatus survey_points(Survey *s)
         first = in;
         points = s->shapes->input[i].points;
     }
-    if (first && first->count[0])
-        return survey_sizes(s, first);
+    if (first && (first->count[0] || first->offsets[0]))
+        return survey_sizes(s, first, first->count[0] ? first->count : first->offsets);
     return first && first->mask[0] ? survey_mask(s, first, points) : RELN_OK;
+}
+
+/* The places for points of the first set; 0: there is none. */
+static int places_of(const Survey *s)
+{
+    for (int i = 0; i < s->spec->n_inputs; i++)
+        if (s->spec->input[i].points)
+            return s->shapes->input[i].points;
+    return 0;
 }
 
 static RelnStatus survey_target(Survey *s, int target)
@@ -171,13 +180,68 @@ static RelnStatus survey_target(Survey *s, int target)
     a = reln_archive_info(s->archive, s->found->target[target]);
     if (!a)
         return RELN_OK;
-    if (t->as == RELN_TARGET_CLASS && a->rank != 1)
-        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N,), a class for each row",
-                         t->name, shape_text(a, seen, sizeof seen));
+    if (t->as == RELN_TARGET_CLASS && a->rank != (t->points ? 2 : 1))
+        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s", t->name,
+                         shape_text(a, seen, sizeof seen),
+                         t->points ? "(N, P), a class for each point"
+                                   : "(N,), a class for each row");
     RELN_TRY(
-        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, false, s->n, s->dim, a, &shape));
+        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, t->points, s->n, s->dim, a, &shape));
+    if (t->points && shape.points != places_of(s))
+        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: %d points; wanted %d, as the inputs have",
+                         t->name, shape.points, places_of(s));
     s->shapes->target_channels[target] = shape.channels;
     return check_count(s, t->name, a);
+}
+
+/* Weights are one for each row, or one for each point where all targets are of points. */
+static RelnStatus survey_weights(Survey *s)
+{
+    const char *name = s->spec->weights;
+    const RelnArray *a;
+    bool points = true;
+    char seen[96];
+
+    s->found->weights = name[0] ? reln_archive_find(s->archive, name) : -1;
+    a = reln_archive_info(s->archive, s->found->weights);
+    if (!a)
+        return RELN_OK;
+    for (int t = 0; t < s->spec->n_targets; t++)
+        points &= s->spec->target[t].points;
+    RELN_TRY(check_count(s, name, a));
+    s->found->point_weights = points && a->rank == 2 && a->dims[1] == places_of(s);
+    if (s->found->point_weights || reln_array_row_size(a) == 1)
+        return RELN_OK;
+    return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (%td,)%s, the weights", name,
+                     shape_text(a, seen, sizeof seen), s->found->count,
+                     points ? ", or one for each point" : "");
+}
+
+/* An array of edges (N, E, 2), and its mask (N, E) or counts (N,). */
+static RelnStatus survey_edges(Survey *s)
+{
+    const RelnSpecEdges *e = &s->spec->edges;
+    const RelnArray *a;
+    char seen[96];
+
+    if (!e->name[0])
+        return RELN_OK;
+    RELN_TRY(find(s->ctx, s->archive, e->name, &a, &s->found->edges));
+    RELN_TRY(check_count(s, e->name, a));
+    if (a->rank != 3 || a->dims[1] < 1 || a->dims[1] > 1 << 24 || a->dims[2] != 2)
+        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N, E, 2), edges", e->name,
+                         shape_text(a, seen, sizeof seen));
+    s->found->edge_places = (int)a->dims[1];
+    if (!e->mask[0] && !e->count[0])
+        return RELN_OK;
+    RELN_TRY(find(s->ctx, s->archive, e->mask[0] ? e->mask : e->count, &a,
+                  e->mask[0] ? &s->found->edge_mask : &s->found->edge_sizes));
+    if (a->rank > 0 && a->dims[0] == s->found->count &&
+        reln_array_row_size(a) == (e->mask[0] ? s->found->edge_places : 1))
+        return RELN_OK;
+    return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (%td, %d), for the edges %s",
+                     e->mask[0] ? e->mask : e->count, shape_text(a, seen, sizeof seen),
+                     s->found->count, e->mask[0] ? s->found->edge_places : 1, e->name);
 }
 
 RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
@@ -186,24 +250,38 @@ RelnStatus reln_data_find(RelnCtx *ctx, const RelnSpec *spec, int n, int dim,
     Survey s = {ctx, spec, archive, n, dim, found, shapes};
 
     memset(shapes, 0, sizeof *shapes);
-    *found = (RelnDataFound){.mask = -1, .sizes = -1, .count = -1};
+    *found = (RelnDataFound){.mask = -1,
+                             .sizes = -1,
+                             .weights = -1,
+                             .edges = -1,
+                             .edge_mask = -1,
+                             .edge_sizes = -1,
+                             .count = -1};
     for (int i = 0; i < spec->n_inputs; i++)
         RELN_TRY(survey_input(&s, i));
     RELN_TRY(survey_points(&s));
+    RELN_TRY(survey_edges(&s));
     for (int t = 0; t < spec->n_targets; t++)
         RELN_TRY(survey_target(&s, t));
-    return RELN_OK;
+    return survey_weights(&s);
 }
 
 RelnStatus reln_data_look(RelnCtx *ctx, const RelnSpec *spec, int n, int dim, RelnArchive *archive,
                           RelnDataFound *found, RelnShapes *shapes)
 {
     RelnSequence *sequence = NULL;
+    RelnArchive *sets = NULL;
     RelnStatus status = reln_sequence_open(ctx, spec, n, dim, archive, &sequence);
 
     if (status == RELN_OK)
-        status = reln_data_find(ctx, spec, n, dim, sequence ? sequence->windows : archive, found,
-                                shapes);
+        status = reln_offsets_open(ctx, spec, archive, &sets);
+    if (status == RELN_OK)
+        status = reln_data_find(ctx, spec, n, dim,
+                                sequence ? sequence->windows
+                                : sets   ? sets
+                                         : archive,
+                                found, shapes);
+    reln_archive_destroy(sets);
     reln_sequence_close(sequence);
     return status;
 }

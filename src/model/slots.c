@@ -67,6 +67,14 @@ static void size_slots(RelnModel *m)
     }
 }
 
+static bool has_targets_of_points(const RelnModel *m)
+{
+    for (int t = 0; t < m->spec.n_targets; t++)
+        if (m->spec.target[t].points)
+            return true;
+    return false;
+}
+
 static void find_points(RelnModel *m)
 {
     for (int i = 0; i < m->spec.n_inputs; i++)
@@ -74,8 +82,9 @@ static void find_points(RelnModel *m)
             m->points = m->shapes.input[i].points;
             m->most = m->spec.input[i].most;
             m->draws = m->spec.input[i].draw;
-            m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] || m->most > 0 ||
-                        reln_model_is_structured(m);
+            m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] ||
+                        m->spec.input[i].offsets[0] || m->most > 0 || reln_model_is_structured(m) ||
+                        has_targets_of_points(m);
         }
 }
 
@@ -86,6 +95,8 @@ const char *reln_model_mask(const RelnModel *m)
             return m->spec.input[i].mask;
         if (m->spec.input[i].count[0])
             return m->spec.input[i].count;
+        if (m->spec.input[i].offsets[0])
+            return m->spec.input[i].offsets;
     }
     return "";
 }

@@ -101,6 +101,10 @@ static const Key input_keys[] = {
     {.name = "count",
      TEXT(RelnSpecInput, count),
      .help = "array (N,), instead of a mask: the number of points, which come first"},
+    {.name = "offsets",
+     TEXT(RelnSpecInput, offsets),
+     .help = "array (N + 1,), instead of both: points of all samples lie in (T, ...), those of "
+             "sample i from offset i on"},
     {.name = "most",
      WHOLE(RelnSpecInput, most, 1, 1 << 20),
      .example = "256",
@@ -111,6 +115,22 @@ static const Key input_keys[] = {
     {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
 };
 static const Section input_section = SECTION("an input", input_keys);
+
+static const Key edge_keys[] = {
+    {.name = "name",
+     TEXT(RelnSpecEdges, name),
+     .example = "e",
+     .help = "array (N, E, 2) of places of points: messages go from the first to the second"},
+    {.name = "mask",
+     TEXT(RelnSpecEdges, mask),
+     .example = "m",
+     .help = "array (N, E): 1 where an edge is"},
+    {.name = "count",
+     TEXT(RelnSpecEdges, count),
+     .example = "k",
+     .help = "array (N,), instead of a mask: the number of edges, which come first"},
+};
+static const Section edge_section = SECTION("edges", edge_keys);
 
 static const Key sequence_keys[] = {
     {.name = "length",
@@ -358,6 +378,8 @@ static const Key spec_keys[] = {
      .kind = KEY_OWN,
      .read = reln_spec_read_targets,
      .write = reln_spec_write_targets},
+    {.name = "weights", TEXT(RelnSpec, weights)},
+    {.name = "edges", .kind = KEY_SECTION, AT(RelnSpec, edges), .section = &edge_section},
     {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
     {.name = "model", .kind = KEY_SECTION, AT(RelnSpec, model), .section = &model_section},
     {.name = "train", .kind = KEY_SECTION, AT(RelnSpec, train), .section = &train_section},
@@ -599,6 +621,11 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
                               "input %s: a count is for points without a mask; wanted points: true "
                               "beside it, and one of both",
                               in->name);
+    if (in->offsets[0] && (!in->points || in->mask[0] || in->count[0]))
+        return reln_keys_fail(r, node,
+                              "input %s: offsets are for points without a mask and a count; wanted "
+                              "points: true beside it, and one of these",
+                              in->name);
     if (in->most > 0 && !in->points)
         return reln_keys_fail(
             r, node, "input %s: most is for points; wanted points: true beside it", in->name);
@@ -617,7 +644,8 @@ static RelnStatus check_pair(const Reader *r, const RelnDocNode *node, const Rel
     if (strcmp(a->name, b->name) == 0)
         return reln_keys_fail(r, node, "input %s is there twice", a->name);
     if (a->points && b->points &&
-        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0))
+        (strcmp(a->mask, b->mask) != 0 || strcmp(a->count, b->count) != 0 ||
+         strcmp(a->offsets, b->offsets) != 0))
         return reln_keys_fail(r, node,
                               "inputs %s and %s have points with different masks; "
                               "wanted one for both",
@@ -648,20 +676,27 @@ static void share_most(RelnSpec *spec)
         }
 }
 
-/* Inputs of points share their rows: a mask or a count that one of them names holds for all. */
+/* Does an input of points say which places are points? */
+static bool says_rows(const RelnSpecInput *in)
+{
+    return in->points && (in->mask[0] || in->count[0] || in->offsets[0]);
+}
+
+/* Inputs of points share their rows: a mask, a count or offsets that one of them names are those of all. */
 static void share_rows(RelnSpec *spec)
 {
     const RelnSpecInput *first = NULL;
 
     for (int i = 0; i < spec->n_inputs && !first; i++)
-        if (spec->input[i].points && (spec->input[i].mask[0] || spec->input[i].count[0]))
+        if (says_rows(&spec->input[i]))
             first = &spec->input[i];
     for (int i = 0; first && i < spec->n_inputs; i++) {
         RelnSpecInput *in = &spec->input[i];
 
-        if (in->points && !in->mask[0] && !in->count[0]) {
+        if (in->points && !says_rows(in)) {
             memcpy(in->mask, first->mask, sizeof in->mask);
             memcpy(in->count, first->count, sizeof in->count);
+            memcpy(in->offsets, first->offsets, sizeof in->offsets);
         }
     }
     share_most(spec);
@@ -724,8 +759,40 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     return RELN_OK;
 }
 
-/* Chooses the default of clip. In Lie Neurons features grow as cubes, so the gradient of a single sample can
- * exceed that of all others together. */
+/* Given edges are those of a graph, between points of a set. */
+static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const RelnSpec *spec)
+{
+    const RelnSpecEdges *e = &spec->edges;
+    bool sets = false, drawn = false;
+
+    if (!e->name[0] && !e->mask[0] && !e->count[0])
+        return RELN_OK;
+    for (int i = 0; i < spec->n_inputs; i++) {
+        sets |= spec->input[i].points && !spec->input[i].sequence;
+        drawn |= spec->input[i].draw;
+    }
+    if (drawn)
+        return reln_keys_fail(r, node,
+                              "edges are between points that stay, and the points are drawn; "
+                              "wanted draw: false");
+    if (!e->name[0])
+        return reln_keys_fail(r, node, "edges have no name; wanted {name: ARRAY}");
+    if (e->mask[0] && e->count[0])
+        return reln_keys_fail(r, node, "edges have a mask and a count; wanted one of them");
+    if (spec->model.kind != RELN_MODEL_GRAPH || spec->model.neighbours > 0)
+        return reln_keys_fail(r, node,
+                              "edges are for a graph without neighbours, and this is a %s; wanted "
+                              "model: {kind: graph}",
+                              model_word(spec->model.kind));
+    if (!sets)
+        return reln_keys_fail(r, node,
+                              "edges are between points, and no input is a set; wanted points: "
+                              "true for an input");
+    return RELN_OK;
+}
+
+/* Choose the default of clip. In Lie Neurons features grow as cubes, so a single sample's gradient can be larger than
+ * all the others together. */
 static void choose_clip(const RelnDocNode *map, const RelnSpecModel *model, RelnSpecTrain *t)
 {
     if (model->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "clip"))
@@ -779,6 +846,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(reln_spec_check_targets(&r, root, spec));
     RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
+    RELN_TRY(check_edges(&r, reln_doc_get(root, "edges"), spec));
     choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }
@@ -824,13 +892,17 @@ static const char examples[] =
     "mask (N, P)\n"
     "# - {name: p, as: fourvector, points: true, count: k}      # the same, k (N,) of the P "
     "places\n"
+    "# - {name: v, as: vector, points: true, offsets: o}       # points of all samples (T, n), o "
+    "(N + 1,)\n"
     "# - {name: v, as: vector, sequence: true}                 # steps in time: (N, P, n), or "
     "recordings (T, n)\n";
 
 static const char several[] =
     "# targets:                            # instead of target: several, each with its own loss\n"
     "#   - {name: E, as: scalar, loss: gaussian}\n"
-    "#   - {name: F, as: vector, weight: 10}\n";
+    "#   - {name: F, as: vector, weight: 10}\n"
+    "# weights: w                          # array (N,), or (N, P) for targets of points: how much "
+    "each counts, in loss and metrics\n";
 
 /* Prints every kind of input, each on one line. */
 static void print_inputs(Page *page)
@@ -859,6 +931,11 @@ size_t reln_spec_template(char *text, size_t size)
         &page, &(Section){"target", reln_target_section.keys + 2, reln_target_section.n_keys - 2},
         2);
     reln_page_print(&page, "%s", several);
+    reln_page_print(&page, "%-37s # of kind graph, where they are given\n", "# edges:");
+    for (int i = 0; i < edge_section.n_keys; i++)
+        reln_page_print(&page, "#   %s: %-*s # %s\n", edge_keys[i].name,
+                        31 - (int)strlen(edge_keys[i].name), edge_keys[i].example,
+                        edge_keys[i].help);
     reln_page_print(&page, "%-37s # for inputs with sequence: true\n", "sequence:");
     reln_keys_template(&page, &sequence_section, 2);
     reln_page_print(&page, "model:\n");

@@ -42,6 +42,9 @@ static void write_loss(RelnDoc *, RelnDocNode *, const Key *, const void *);
 static const Key target_keys[] = {
     {.name = "name", TEXT(RelnSpecTarget, name), .example = "y", .help = "array of the data file"},
     {.name = "as", WORD(RelnSpecTarget, as, reln_target_words), .help = "what it is"},
+    {.name = "points",
+     FLAG(RelnSpecTarget, points),
+     .help = "a target of every point of a set: (N, P, ...)"},
     {.name = "classes",
      .kind = KEY_OWN,
      .read = read_classes,
@@ -368,6 +371,30 @@ static RelnStatus check_smoothing(const Reader *r, const RelnDocNode *train, con
                           reln_target_text(spec->target[0].as));
 }
 
+/* Targets of points are read off rows: not off an mlp, and not along time. */
+static RelnStatus check_points(const Reader *r, const RelnDocNode *node, const RelnSpec *spec,
+                               const RelnSpecTarget *t)
+{
+    const RelnModelKind kind = spec->model.kind;
+    bool sets = false;
+
+    if (!t->points)
+        return RELN_OK;
+    for (int i = 0; i < spec->n_inputs; i++)
+        sets |= spec->input[i].points;
+    if (!sets || spec->sequence.length > 0)
+        return reln_keys_fail(r, reln_doc_get(node, "points"),
+                              "target %s is of points, and no input is a set; wanted points: true "
+                              "for an input",
+                              t->name);
+    if (kind == RELN_MODEL_MLP || kind == RELN_MODEL_SEQUENCE || kind == RELN_MODEL_RESNET)
+        return reln_keys_fail(r, reln_doc_get(node, "points"),
+                              "target %s is of points, and a network of kind %s has none; wanted "
+                              "kind: set, graph, transformer or reln",
+                              t->name, reln_model_kind_text(kind));
+    return RELN_OK;
+}
+
 static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const RelnDocNode *train,
                                RelnSpec *spec, int index)
 {
@@ -378,6 +405,7 @@ static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const R
     for (int i = 0; i < index; i++)
         if (strcmp(spec->target[i].name, t->name) == 0)
             return reln_keys_fail(r, node, "target %s is there twice", t->name);
+    RELN_TRY(check_points(r, node, spec, t));
     RELN_TRY(check_classes(r, node, t));
     RELN_TRY(choose_loss(r, node, train, spec, t));
     RELN_TRY(check_quantiles(r, node, t));

@@ -53,18 +53,19 @@ static RelnFeatures embedded(Build *b, RelnFeatures f)
     return f;
 }
 
-/* Rounds in which parts are found; and the most parts whose products are seen, because those grow with the square. */
+/* Number of rounds in which parts are found; and the largest number of parts whose products are used, because
+ * products grow with the square. */
 enum { PART_ROUNDS = 6, PART_PRODUCTS = 4 };
 
-/* The products of all parts at all scales, with a batch norm. */
+/* Returns the products of all parts at all scales, with a batch norm. */
 static RelnNode *products_of(Build *b, const char *name, RelnNode *parts, const RelnScales *scale)
 {
     return reln_nn_batch_norm_invariants(&b->net, name,
                                          reln_nn_relate(&b->net, parts, parts, scale), NULL);
 }
 
-/* Divide the set into 2, 3, ... parts, up to `sums`, before anything is learned. Their products join the invariants of the
- * sample; the largest number of parts are the sums that the rounds begin with. */
+/* Divides the set into 2, 3, ... parts, up to `sums`, before the learned layers. Their products join the
+ * invariants of the sample; the largest number of parts are the first sums of the rounds. */
 static RelnNode *parts_of(Build *b, RelnNode *x, const RelnScales *scale, RelnNode **z)
 {
     const int sums = b->m->spec.model.sums;
@@ -107,11 +108,11 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
 }
 
-/* Returns whether a target, or its covariance, is computed from features. */
-static bool needs_features(const RelnModel *m)
+/* Is a target of points (or of samples), or its covariance, made of features? */
+static bool needs_features(const RelnModel *m, bool points)
 {
     for (int t = 0; t < m->spec.n_targets; t++)
-        if (reln_model_target_size(m, t) > 1)
+        if (m->spec.target[t].points == points && reln_model_target_size(m, t) > 1)
             return true;
     return false;
 }
@@ -123,7 +124,7 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
     const RelnScales scale = reln_build_scales(b);
     RelnNode *x = mixed(b, "mixed.W", set->sums, b->width);
 
-    if (needs_features(b->m))
+    if (needs_features(b->m, false))
         return (RelnFeatures){reln_nn_gate(&b->net, "coefficients",
                                            x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL, set->z,
                                            b->width),
@@ -133,10 +134,29 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
     return (RelnFeatures){NULL, reln_build_join(b, x, set->z)};
 }
 
+/* The same for points. They are judged by what they know, by their invariants with the sums, and by what is known of the set;
+ * vectors and matrices are made of their own features, of those that layers have made (`made`, may be NULL), and of the
+ * sums. */
+static RelnFeatures of_points(Build *b, const RelnSet *set, RelnNode *made)
+{
+    const RelnScales scale = reln_build_scales(b);
+    RelnNode *sums = reln_build_spread(b, set->sums), *near, *s, *x;
+
+    near = reln_nn_batch_norm_invariants(&b->net, "near",
+                                         reln_nn_relate(&b->net, set->x, sums, &scale), NULL);
+    s = reln_build_join(b, near, reln_build_join(b, set->s, reln_build_spread(b, set->z)));
+    if (!needs_features(b->m, true))
+        return (RelnFeatures){NULL, s};
+    x = reln_cast(b->g, reln_build_join(b, set->x, sums), RELN_DEFAULT);
+    x = reln_build_join(b, x, made ? reln_cast(b->g, made, RELN_DEFAULT) : NULL);
+    x = reln_nn_linear(&b->net, "mixed.points", x, b->width);
+    return (RelnFeatures){reln_nn_gate(&b->net, "coefficients.points", x, s, b->width), s};
+}
+
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
-/* A Pairs holds the pairs of points that exchange messages: the nearest of each point, found once for all
- * layers; or all pairs. */
+/* Pairs of points that send each other messages: given edges; the nearest of each, found once and used by all layers; or
+ * all. */
 typedef struct Pairs {
     RelnDomain domain;
     RelnNode *other;
@@ -148,6 +168,14 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     const int k = b->m->spec.model.neighbours;
     Pairs p = {RELN_STEP, NULL, b->m->constants.points};
 
+    if (b->m->spec.edges.name[0]) {
+        p.usual = 1;
+        p.domain = reln_members(b->g, "edges", b->rows, b->sizes.degree > 16 ? b->sizes.degree : 16,
+                                b->sizes.edges > 1024 ? b->sizes.edges : 1024);
+        p.other = reln_input_index(b->g, "edges.from", p.domain, (RelnDims){0}, b->rows, 0);
+        return p;
+    }
+
     if (k == 0)
         return p;
     p.usual = k;
@@ -156,29 +184,33 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     return p;
 }
 
-/* Sends messages before a round of a graph network. */
-static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs)
+/* Messages before a round of a graph. *made is moved by them, where a target of points is made of features. */
+static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
+    const bool move = needs_features(b->m, true);
     const RelnMessages options = {.hidden = b->width,
                                   .channels = b->width,
                                   .gate = true,
                                   .norm = true,
+                                  .move = move,
                                   .pairs = pairs->domain,
                                   .other = pairs->other,
                                   .count = pairs->usual,
                                   .residual = reln_node_dims(set.s).c == b->width,
                                   .scales = reln_build_scales(b),
                                   .activation = b->m->spec.model.activation};
-    const RelnFeatures f = reln_nn_messages(&b->net, name, (RelnFeatures){set.x, set.s}, &options);
+    const RelnFeatures f =
+        reln_nn_messages(&b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
 
-    set.x = f.x;
+    if (move)
+        *made = f.x;
     set.s = reln_build_dropped(b, f.s);
     return set;
 }
 
-/* Builds all blocks of a transformer. Its features have a quarter of the width; the resulting invariants of
- * points go to the sums. */
-static RelnSet attend(Build *b, RelnSet set)
+/* All blocks of a transformer. Its features are a quarter of the width; the invariants that come out are those of the
+ * points, for the sums. */
+static RelnSet attend(Build *b, RelnSet set, RelnNode **made)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
     const int heads = spec->heads, each = b->width / heads / 4;
@@ -196,10 +228,11 @@ static RelnSet attend(Build *b, RelnSet set)
         reln_build_tap(b, name, f.x);
     }
     set.s = f.s;
+    *made = f.x;
     return set;
 }
 
-RelnFeatures reln_build_structured(Build *b)
+Seen reln_build_structured(Build *b)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnScales scale = reln_build_scales(b);
@@ -213,27 +246,33 @@ RelnFeatures reln_build_structured(Build *b)
                             .activation = spec->activation};
     const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
     Pairs pairs = {RELN_STEP, NULL, 1};
+    RelnNode *made = NULL;
+    Seen seen = {0};
 
     if (!set.x) {
         reln_graph_fail(b->g, RELN_ERR_ARG,
                         "kind %s: no input is a set of matrices or vectors; wanted points: true",
                         reln_model_kind_text(spec->kind));
-        return (RelnFeatures){0};
+        return seen;
     }
     if (spec->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
     set.sums = reln_build_join(b, set.sums, options.keep);
     if (attends)
-        set = attend(b, set);
+        set = attend(b, set, &made);
     for (int i = 0; i < (attends ? 1 : spec->depth); i++) {
         const Name name = reln_build_name("round%d", i + 1);
 
         if (spec->kind == RELN_MODEL_GRAPH)
-            set = send(b, reln_build_name("messages%d", i + 1).text, set, &pairs);
+            set = send(b, reln_build_name("messages%d", i + 1).text, set, &pairs, &made);
         set = reln_nn_exchange(&b->net, name.text, &set, &options);
         reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
         reln_build_tap(b, name, set.sums);
     }
-    return of_samples(b, &set);
+    if (reln_build_wants(b, false))
+        seen.sample = of_samples(b, &set);
+    if (reln_build_wants(b, true))
+        seen.point = of_points(b, &set, made);
+    return seen;
 }

@@ -202,6 +202,64 @@ static RelnStatus guess(RelnCtx *ctx, RelnArchive *archive, const RelnSurvey *s,
     return guess_input(ctx, archive, index, a, row);
 }
 
+/* Returns whether a row of a set has its last point at place `count`, and zeros behind it. */
+static bool ends_at(const RelnSurveyArray *set, const double *row, double count)
+{
+    const ptrdiff_t each = set->row_size / set->dims[1], last = (ptrdiff_t)count - 1;
+
+    for (ptrdiff_t i = (last + 1) * each; i < set->row_size; i++)
+        if (row[i] != 0)
+            return false;
+    for (ptrdiff_t i = last * each; i < (last + 1) * each; i++)
+        if (row[i] != 0)
+            return true;
+    return false;
+}
+
+/* Returns whether an array has the numbers of points of a set, in some rows. */
+static RelnStatus counts(RelnArchive *archive, const RelnSurvey *s, int index, int of, bool *out)
+{
+    const RelnSurveyArray *a = &s->arrays[index], *set = &s->arrays[of];
+    const ptrdiff_t stride = s->n_samples > JUDGED ? s->n_samples / JUDGED : 1;
+
+    RelnStatus status;
+    double *row;
+
+    *out = set->role == RELN_ROLE_INPUT && set->points && a->high <= (double)set->dims[1];
+    if (!*out)
+        return RELN_OK;
+    row = reln_alloc_raw(s->ctx, (size_t)set->row_size, sizeof *row);
+    status = row ? RELN_OK : RELN_ERR_NOMEM;
+    for (ptrdiff_t i = 0; i < s->n_samples && *out && status == RELN_OK; i += stride) {
+        double n_points = 0;
+
+        status = reln_archive_range(archive, index, i, 1, &n_points);
+        if (status == RELN_OK)
+            status = reln_archive_range(archive, of, i, 1, row);
+        *out = status == RELN_OK && ends_at(set, row, n_points);
+    }
+    reln_free(s->ctx, row);
+    return status;
+}
+
+/* Finds numbers of points among the scalars: whole numbers that say where the zeros of a set begin. */
+static RelnStatus find_counts(RelnArchive *archive, const RelnSurvey *s)
+{
+    for (int i = 0; i < s->n_arrays; i++) {
+        RelnSurveyArray *a = &s->arrays[i];
+        bool yes = false;
+
+        if (a->role != RELN_ROLE_INPUT || a->row_size != 1 || !a->whole || !(a->low >= 1) ||
+            !(a->high > a->low))
+            continue;
+        for (int j = 0; j < s->n_arrays && !yes; j++)
+            RELN_TRY(counts(archive, s, i, j, &yes));
+        if (yes)
+            set(a, RELN_ROLE_COUNT, RELN_AS_SCALAR, false, 0);
+    }
+    return RELN_OK;
+}
+
 /* Returns whether an array can be the target. The target is an array whose name says so, or else the last
  * candidate. Sets of points are not candidates. */
 static bool may_be_target(const RelnSurveyArray *a)
@@ -284,6 +342,8 @@ static RelnStatus look(RelnSurvey *s, RelnArchive *archive)
     }
     if (status == RELN_OK)
         choose_target(s);
+    if (status == RELN_OK)
+        status = find_counts(archive, s);
     return status;
 }
 
@@ -316,6 +376,8 @@ const char *reln_survey_text(const RelnSurveyArray *a, char *text, size_t size)
         return "numbers samples";
     case RELN_ROLE_MASK:
         return "mask of points";
+    case RELN_ROLE_COUNT:
+        return "number of points";
     case RELN_ROLE_INPUT:
     case RELN_ROLE_TARGET:
         break;

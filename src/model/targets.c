@@ -25,37 +25,44 @@ static ptrdiff_t spread_count(const RelnModel *m, int target)
     return t->variance == RELN_VARIANCE_COVARIANCE ? channels * m->n * m->n : channels;
 }
 
-RelnTargetLayout reln_model_layout(const RelnModel *m, int target)
+RelnLayout reln_model_layout_at(const RelnModel *m, int places)
 {
-    RelnTargetLayout l = {0};
+    RelnLayout all = {.places = places};
 
-    for (int i = 0; i <= target; i++) {
+    for (int i = 0; i < m->spec.n_targets; i++) {
         const RelnSpecTarget *t = &m->spec.target[i];
         const bool class = t->as == RELN_TARGET_CLASS;
+        RelnTargetLayout *l = &all.target[i];
 
-        l.first += l.value + l.spread;
-        l.truth_first += l.truth;
-        l.size = reln_model_target_size(m, i);
-        l.channels = class ? t->classes : m->shapes.target_channels[i] * reln_spec_quantiles(t);
-        l.value = (ptrdiff_t)l.size * l.channels;
-        l.spread = spread_count(m, i);
-        l.truth = class ? 1 : (ptrdiff_t)l.size * m->shapes.target_channels[i];
+        l->places = t->points ? places : 1;
+        l->first = all.outputs;
+        l->truth_first = all.truths;
+        l->loss_first = all.losses;
+        l->size = reln_model_target_size(m, i);
+        l->channels = class ? t->classes : m->shapes.target_channels[i] * reln_spec_quantiles(t);
+        l->value = (ptrdiff_t)l->size * l->channels;
+        l->spread = spread_count(m, i);
+        l->truth = class ? 1 : (ptrdiff_t)l->size * m->shapes.target_channels[i];
+        all.outputs += l->places * (l->value + l->spread);
+        all.truths += l->places * l->truth;
+        all.losses += l->places;
     }
-    return l;
+    return all;
+}
+
+RelnTargetLayout reln_model_layout(const RelnModel *m, int target)
+{
+    return reln_model_layout_at(m, m->points).target[target];
 }
 
 ptrdiff_t reln_model_outputs(const RelnModel *m)
 {
-    const RelnTargetLayout last = reln_model_layout(m, m->spec.n_targets - 1);
-
-    return last.first + last.value + last.spread;
+    return reln_model_layout_at(m, m->points).outputs;
 }
 
 ptrdiff_t reln_model_truths(const RelnModel *m)
 {
-    const RelnTargetLayout last = reln_model_layout(m, m->spec.n_targets - 1);
-
-    return last.truth_first + last.truth;
+    return reln_model_layout_at(m, m->points).truths;
 }
 
 const char *reln_model_spread_name(const RelnModel *m, int target)
@@ -106,68 +113,74 @@ static double number(const RelnModel *m, const void *x, ptrdiff_t i)
     return m->spec.train.dtype == RELN_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
-/* Copies an output of n samples, (size, channels) in a graph, to (channels, size) as in files; samples of
- * `out` are `step` numbers apart. An mlp uses the order of files. */
-static void turn(const RelnModel *m, const void *y, ptrdiff_t n, ptrdiff_t size, ptrdiff_t channels,
-                 ptrdiff_t step, double *out)
+/* Copy an item of an output, (size, channels) in a graph, to (channels, size) as in files. An mlp has the order of files. */
+static void turn(const RelnModel *m, const void *y, ptrdiff_t item, ptrdiff_t size,
+                 ptrdiff_t channels, double *out)
 {
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t c = 0; c < channels; c++)
-            for (ptrdiff_t k = 0; k < size; k++)
-                out[i * step + c * size + k] = number(m, y, (i * size + k) * channels + c);
+    for (ptrdiff_t c = 0; c < channels; c++)
+        for (ptrdiff_t k = 0; k < size; k++)
+            out[c * size + k] = number(m, y, (item * size + k) * channels + c);
 }
 
-/* Reorders quantiles: in the graph, all channels of the first quantile come first; the file has (channels,
- * quantiles). */
-static void turn_quantiles(const RelnModel *m, int target, const void *y, ptrdiff_t n,
-                           ptrdiff_t step, double *out)
-{
-    const int q = reln_spec_quantiles(&m->spec.target[target]);
-    const int channels = m->shapes.target_channels[target];
-
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (int c = 0; c < channels; c++)
-            for (int k = 0; k < q; k++)
-                out[i * step + c * q + k] = number(m, y, (i * q + k) * channels + c);
-}
-
-/* An mlp predicts the logarithm of a covariance, in the order of files. */
-static void exponentiate(const RelnModel *m, int target, ptrdiff_t n, ptrdiff_t step, double *out)
+/* An mlp gives the logarithm of a covariance, in the order of files. */
+static void exponentiate(const RelnModel *m, int target, double *out)
 {
     const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
     double x[RELN_ALGEBRA_MAX_N * RELN_ALGEBRA_MAX_N];
 
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (int c = 0; c < m->shapes.target_channels[target]; c++) {
-            double *s = out + i * step + c * n2;
+    for (int c = 0; c < m->shapes.target_channels[target]; c++) {
+        double *s = out + c * n2;
 
-            memcpy(x, s, (size_t)n2 * sizeof *x);
-            if (reln_readout_covariance_exp(m->ctx, m->n, 1, x, s) != RELN_OK)
-                s[0] = (double)NAN;
-        }
+        memcpy(x, s, (size_t)n2 * sizeof *x);
+        if (reln_readout_covariance_exp(m->ctx, m->n, 1, x, s) != RELN_OK)
+            s[0] = (double)NAN;
+    }
 }
 
-void reln_model_predictions(const RelnModel *m, const RelnPlan *plan, ptrdiff_t n, double *out)
+/* The outputs of one target, value and variance, of items in a plan. */
+typedef struct Ports {
+    const void *value, *spread;
+} Ports;
+
+/* Write one item of a target: its value, and behind it its variance. */
+static void put_item(const RelnModel *m, int target, const RelnTargetLayout *l, const Ports *from,
+                     ptrdiff_t item, double *out)
 {
-    const ptrdiff_t step = reln_model_outputs(m);
+    const RelnSpecTarget *spec = &m->spec.target[target];
+    const ptrdiff_t channels = m->shapes.target_channels[target];
+    const ptrdiff_t quantiles = reln_spec_quantiles(spec);
     const bool mlp = reln_model_is_mlp(m);
+    const ptrdiff_t size = spec->loss == RELN_LOSS_QUANTILES ? quantiles : mlp ? 1 : l->size;
 
+    /* quantiles lie in the graph as channels of the first quantile, then of the second: to (channels, quantiles) */
+    turn(m, from->value, item, size, l->value / size, out);
+    if (mlp && spec->as == RELN_TARGET_COVARIANCE)
+        exponentiate(m, target, out);
+    if (l->spread > 0)
+        turn(m, from->spread, item, l->spread / channels, channels, out + l->value);
+}
+
+void reln_model_predictions(const RelnModel *m, const RelnPlan *plan, const RelnLayout *layout,
+                            ptrdiff_t n, const double *mask, double *out)
+{
     for (int t = 0; t < m->spec.n_targets; t++) {
-        const RelnTargetLayout l = reln_model_layout(m, t);
-        const ptrdiff_t size = mlp ? 1 : l.size, n2 = (ptrdiff_t)m->n * m->n;
-        const ptrdiff_t channels = m->shapes.target_channels[t];
+        const RelnTargetLayout *l = &layout->target[t];
+        const bool points = m->spec.target[t].points;
         char port[RELN_TARGET_PORT];
-        const void *y = reln_plan_output(plan, reln_target_port("y", t, port), NULL);
+        Ports from = {reln_plan_output(plan, reln_target_port("y", t, port), NULL), NULL};
+        ptrdiff_t item = 0;
 
-        if (m->spec.target[t].loss == RELN_LOSS_QUANTILES)
-            turn_quantiles(m, t, y, n, step, out + l.first);
-        else
-            turn(m, y, n, size, l.value / size, step, out + l.first);
-        if (mlp && m->spec.target[t].as == RELN_TARGET_COVARIANCE)
-            exponentiate(m, t, n, step, out + l.first);
-        if (l.spread > 0)
-            turn(m, reln_plan_output(plan, reln_target_port("variance", t, port), NULL), n,
-                 l.spread == channels ? 1 : n2, channels, step, out + l.first + l.value);
+        if (l->spread > 0)
+            from.spread = reln_plan_output(plan, reln_target_port("variance", t, port), NULL);
+        for (ptrdiff_t i = 0; i < n; i++)
+            for (int p = 0; p < l->places; p++) {
+                double *to = out + i * layout->outputs + l->first + p * (l->value + l->spread);
+
+                if (points && mask && mask[i * l->places + p] == 0)
+                    memset(to, 0, (size_t)(l->value + l->spread) * sizeof *to);
+                else
+                    put_item(m, t, l, &from, item++, to);
+            }
     }
 }
 
@@ -182,17 +195,26 @@ RelnStatus reln_model_act_truth(const RelnModel *m, int target, const RelnElemen
                          values);
 }
 
-RelnStatus reln_model_act_target(const RelnModel *m, const RelnElement *g, double *values)
+static RelnStatus act_place(const RelnModel *m, int t, const RelnTargetLayout *l,
+                            const RelnElement *g, double *values)
+{
+    const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
+
+    RELN_TRY(
+        reln_kind_act(m, reln_target_kind(m->spec.target[t].as)->as, g, l->value, l->size, values));
+    if (l->spread == 0 || m->spec.target[t].variance != RELN_VARIANCE_COVARIANCE)
+        return RELN_OK;
+    return reln_kind_act(m, RELN_AS_COVARIANCE, g, l->spread, n2, values + l->value);
+}
+
+RelnStatus reln_model_act_target(const RelnModel *m, const RelnLayout *layout, const RelnElement *g,
+                                 double *values)
 {
     for (int t = 0; t < m->spec.n_targets; t++) {
-        const RelnTargetLayout l = reln_model_layout(m, t);
-        const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
+        const RelnTargetLayout *l = &layout->target[t];
 
-        RELN_TRY(reln_kind_act(m, reln_target_kind(m->spec.target[t].as)->as, g, l.value, l.size,
-                               values + l.first));
-        if (l.spread > 0 && m->spec.target[t].variance == RELN_VARIANCE_COVARIANCE)
-            RELN_TRY(
-                reln_kind_act(m, RELN_AS_COVARIANCE, g, l.spread, n2, values + l.first + l.value));
+        for (int p = 0; p < l->places; p++)
+            RELN_TRY(act_place(m, t, l, g, values + l->first + p * (l->value + l->spread)));
     }
     return RELN_OK;
 }
@@ -201,7 +223,7 @@ RelnStatus reln_model_act_target(const RelnModel *m, const RelnElement *g, doubl
 
 /* For covariances, adds the traces of T and of T^2 for the logarithms T: both are invariant. */
 static RelnStatus add_logs(const RelnModel *m, const LiftWork *w, int target, const double *t,
-                           TargetSums *s)
+                           double weight, TargetSums *s)
 {
     const ptrdiff_t n = m->n, channels = m->shapes.target_channels[target];
     double *x = reln_alloc(m->ctx, (size_t)(channels * n * n), sizeof *x);
@@ -209,30 +231,30 @@ static RelnStatus add_logs(const RelnModel *m, const LiftWork *w, int target, co
 
     for (ptrdiff_t c = 0; status == RELN_OK && c < channels; c++)
         for (ptrdiff_t i = 0; i < n; i++) {
-            s->sum += x[(c * n + i) * n + i];
+            s->sum += weight * x[(c * n + i) * n + i];
             for (ptrdiff_t j = 0; j < n; j++)
-                s->square += x[(c * n + i) * n + j] * x[(c * n + j) * n + i];
+                s->square += weight * x[(c * n + i) * n + j] * x[(c * n + j) * n + i];
         }
-    s->numbers += (double)(channels * n * n);
+    s->numbers += weight * (double)(channels * n * n);
     reln_free(m->ctx, x);
     return status;
 }
 
 RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int target, const double *t,
-                                TargetSums *s)
+                                double weight, TargetSums *s)
 {
     const RelnSpecTarget *spec = &m->spec.target[target];
     const ptrdiff_t count = reln_model_layout(m, target).truth;
 
     if (spec->as == RELN_TARGET_COVARIANCE)
-        return add_logs(m, w, target, t, s);
+        return add_logs(m, w, target, t, weight, s);
     for (ptrdiff_t i = 0; i < count; i++) {
-        s->sum += t[i];
-        s->square += t[i] * t[i];
+        s->sum += weight * t[i];
+        s->square += weight * t[i] * t[i];
     }
-    s->numbers += (double)count;
+    s->numbers += weight * (double)count;
     if (spec->balanced)
-        s->members[(int)t[0]]++;
+        s->members[(int)t[0]] += weight;
     return RELN_OK;
 }
 

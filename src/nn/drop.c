@@ -52,7 +52,7 @@ RelnFeatures reln_nn_residual(const RelnNet *net, RelnFeatures in, RelnFeatures 
         return none;
     if ((branch.x && !in.x) || (branch.s && !in.s)) {
         reln_graph_fail(net->graph, RELN_ERR_ARG,
-                        "residual: a branch has features or invariants that the input has not");
+                        "residual: a branch has features or invariants that the input does not have");
         return none;
     }
     key = net->train && p > 0 ? reln_graph_key(net->graph) : 0;

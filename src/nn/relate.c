@@ -1,5 +1,5 @@
-/* relate.c -- invariants between features of two sets of channels, at several scales; rows that lie far apart, and the
- * parts of a set around them. */
+/* relate.c -- invariants between two features at several scales; selecting rows that lie far apart, and
+ * dividing a set into parts around them. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -113,7 +113,8 @@ RelnNode *reln_nn_far_rows(const RelnNet *net, RelnNode *x, int count)
 /* Distances below this share of a row's summed distances count as this share. */
 #define NEAREST 1e-6
 
-/* count parts of C channels: (K, count C) <-> (R = count, K, C) */
+/* Converts between `count` parts of C channels as channels and as rows: (K, count C) <-> (R = count, K,
+ * C). */
 static RelnNode *stacked(RelnGraph *g, RelnNode *y, int count)
 {
     const int c = reln_nn_channels(y) / count;
@@ -139,7 +140,8 @@ static RelnNode *magnitude(RelnGraph *g, RelnNode *t)
     return reln_sum(g, reln_abs(g, t), RELN_C);
 }
 
-/* t_ik of reln_nn_parts(), (R = count) of rows. `total` is the sum of the set, NULL where the form is definite. */
+/* Computes t_ik of reln_nn_parts(), (R = count) of rows. `total` is the sum of the set, NULL if the form is
+ * definite. */
 static RelnNode *distances(const RelnNet *net, RelnNode *x, RelnNode *y, RelnNode *total)
 {
     RelnGraph *g = net->graph;
@@ -154,7 +156,7 @@ static RelnNode *distances(const RelnNet *net, RelnNode *x, RelnNode *y, RelnNod
                     reln_spread(g, with, x->domain));
 }
 
-/* a_ik = t_ik^-b / sum_l t_il^-b, b = SHARPNESS; all alike where all distances are 0 */
+/* a_ik = t_ik^-b / sum_l t_il^-b, b = SHARPNESS; all equal if all distances are 0 */
 static RelnNode *shares(RelnGraph *g, RelnNode *t)
 {
     RelnNode *all = reln_nn_divisor(g, reln_sum(g, t, RELN_R));

@@ -160,7 +160,7 @@ static bool prove_brackets(Prover *p)
             multiply(g->n, g->lie + j * n2, g->lie + i * n2, -1, p->matrix);
             if (!read_coords(p) || !bracket_holds(p, &p->small, i, j, p->sum[0]))
                 return fail(p,
-                            "the bracket of generators %d and %d is no rational combination of "
+                            "the bracket of generators %d and %d is not a rational combination of "
                             "the generators",
                             j, i);
             if (!bracket_holds(p, &p->large, i, j, p->sum[1]))
@@ -201,7 +201,7 @@ static bool prove_inverses(Prover *p, const RelnRep *rep)
 
     if (!dual || !dual->exact)
         return g->n_discrete == 0 ||
-               fail(p, "the inverse of discrete generator %d of %d is no fraction", 0,
+               fail(p, "the inverse of discrete generator %d of %d is not a fraction", 0,
                     g->n_discrete);
     for (int a = g->n_lie; a < g->n_lie + g->n_discrete; a++) {
         const Sparse *x = &rep->actions[a].rows, *y = &dual->actions[a].columns;
@@ -233,8 +233,8 @@ static RelnStatus prove(RelnArena *scratch, const RelnRep *rep, RelnProof *out)
         return RELN_ERR_NOMEM;
     if (!rep->exact || !vector->exact) {
         fail(&p, "%s",
-             vector->exact ? "the rep has entries that are no fractions"
-                           : "the generators are floats and no fractions");
+             vector->exact ? "the rep has entries that are not fractions"
+                           : "the generators are floats, not fractions");
         return RELN_OK;
     }
     RELN_TRY(reln_group_span(g, &p.span));

@@ -4,8 +4,6 @@
 
 #include "tasks/runner.h"
 
-enum { TASK_PATH = 1024 };
-
 struct TaskFiles {
     const char *folder;
     const TaskWatch *watch;

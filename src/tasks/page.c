@@ -310,6 +310,34 @@ static void outcome(const TaskCall *call, RelnPage *page)
                    unit, shown(task, ours, m.mean, m.spread), unit);
 }
 
+/* Metrics of the task side by side: a group of bars for each row that has results. */
+static void plot_bars(const TaskCall *call, RelnPage *page)
+{
+    enum { MOST = 48 };
+    const Task *task = call->env.task;
+    const char *names[MOST];
+    double mean[MOST];
+    ptrdiff_t n = 0;
+    RelnPlot *p;
+
+    if (task->n_bars == 0)
+        return;
+    p = reln_page_plot(page, "row by row");
+    for (int b = 0; b < task->n_bars; b++) {
+        n = 0;
+        for (int m = 0; m < call->n_models && n < MOST; m++)
+            if (task_any_run(call, m)) {
+                names[n] = call->models[m]->name;
+                mean[n++] = task_mean_metric(call, m, task->bars[b]).mean;
+            }
+        reln_plot_series(p, &(RelnSeries){.name = task->metrics[task->bars[b]].label,
+                                          .mark = RELN_MARK_BARS,
+                                          .n = n,
+                                          .y = mean});
+    }
+    reln_plot_categories(p, n, names);
+}
+
 static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
 {
     reln_page_text(page, "%s", call->env.task->about);
@@ -317,6 +345,7 @@ static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
     facts(call, page);
     reln_page_section(page, "Results");
     reln_page_table(page, table);
+    plot_bars(call, page);
     reln_page_section(page, "Curves");
     reln_page_columns(page, crowded(call) ? 1 : 2);
     if (crowded(call))

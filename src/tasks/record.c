@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit/comm.h"
 #include "tasks/files.h"
 
 RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending, char path[TASK_PATH])
@@ -15,6 +16,16 @@ RelnStatus task_path(const TaskRun *run, const char *kind, const char *ending, c
         return task_fail(run->env, RELN_ERR_ARG, "the name of the folder has more than %d bytes",
                          TASK_PATH - 64);
     return RELN_OK;
+}
+
+RelnStatus task_file(TaskRun *run, const char *kind, const char *ending, char path[TASK_PATH])
+{
+    path[0] = '\0';
+    if (!run->files || reln_comm_rank(run->env->comm) > 0)
+        return RELN_OK;
+    if (snprintf(path, TASK_PATH, "%s/%s", run->files->folder, kind) < TASK_PATH)
+        TRY(reln_folder_make(run->env->ctx, path));
+    return task_path(run, kind, ending, path);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

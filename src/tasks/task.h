@@ -34,6 +34,8 @@ typedef enum TaskScale { TASK_SMOKE, TASK_QUICK, TASK_FULL, TASK_SCALES } TaskSc
 
 enum {
     TASK_METRICS = 14,
+    TASK_BARS = 4,
+    TASK_PATH = 1024,
     TASK_OPTIONS = 8,
     TASK_MESSAGE = 256,
     TASK_PROGRAM = 64,
@@ -167,7 +169,8 @@ struct Task {
     TaskOption options[TASK_OPTIONS];
     int n_figures; /* for curves that are not against the step */
     const TaskFigure *figures;
-    int seeds[TASK_SCALES]; /* number of seeds, when --seeds is not given */
+    int n_bars, bars[TASK_BARS]; /* metrics that the report draws side by side, row by row */
+    int seeds[TASK_SCALES];      /* number of seeds, when --seeds is not given */
 
     /* All numbers that decide a run (steps, batch, rate, width, seeds of data, ...). A finished run is valid,
      * and a checkpoint can be resumed, while they are the same. */
@@ -215,6 +218,10 @@ const void *task_scale(const TaskEnv *env);
  * is set and the status is RELN_ERR_STOPPED: return it. job->watch belongs to this function, and *out is not
  * run again after it. A second training in one run has another `part`. */
 RelnStatus task_train(TaskRun *run, int part, const RelnTrainJob *job, RelnTrainer **out);
+
+/* Gives the path of one more file of the run, "FOLDER/KIND/MODEL-SEED.ENDING", and makes its folder. "": this
+ * run writes no files. */
+RelnStatus task_file(TaskRun *run, const char *kind, const char *ending, char path[TASK_PATH]);
 
 /* Returns a constant rate, or a warm-up over 1/`warmup` of the steps and a cosine down to `floor` of the
  * rate. */

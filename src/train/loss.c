@@ -241,11 +241,52 @@ RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *t
                                                  : distance(g, loss, y, target);
 }
 
-/* sum over everything of w l / sum over everything of w */
+/* sum over everything of l / sum over everything of w */
 static RelnNode *weighted_mean(RelnGraph *g, RelnNode *l, RelnNode *w)
 {
     return reln_div(g, reln_batch_sum(g, reln_sum_all(g, l)),
                     reln_batch_sum(g, reln_sum_all(g, w)));
+}
+
+/* w where it is above 0, and 1 for a batch without weight, all of whose terms are 0 */
+static RelnNode *divisor(RelnGraph *g, RelnNode *w)
+{
+    RelnNode *sum = reln_batch_sum(g, reln_sum_all(g, w));
+
+    return sum ? reln_select(g, reln_step(g, sum), sum,
+                             reln_cast(g, reln_scalar(g, 1.0), sum->dtype))
+               : NULL;
+}
+
+RelnNode *reln_weighted_mean(RelnGraph *g, RelnNode *x, RelnNode *weights)
+{
+    RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
+    if (!x)
+        return NULL;
+    if (!weights && (x->domain == RELN_STEP || x->domain == RELN_SAMPLES))
+        return reln_batch_mean(g, x);
+    if (!weights)
+        return weighted_mean(g, x, reln_expand(g, reln_cast(g, reln_scalar(g, 1.0), x->dtype), x));
+    return reln_div(g, reln_batch_sum(g, reln_sum_all(g, reln_mul(g, weights, x))),
+                    divisor(g, weights));
+}
+
+RelnNode *reln_loss_mean_weighted(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target,
+                                  RelnNode *weights)
+{
+    RELN_NEED(g && loss, (reln_graph_null(g, __func__), NULL));
+
+    RelnNode *l, *w;
+
+    if (!weights)
+        return reln_loss_mean(g, loss, y, target);
+    l = reln_loss(g, loss, y, target);
+    if (!l || loss->n_weights == 0)
+        return reln_weighted_mean(g, l, weights);
+    w = class_weights(g, loss, y, target);
+    l = reln_mul(g, weights, cross_entropy(g, loss->smoothing, y, target, w));
+    return reln_div(g, reln_batch_sum(g, reln_sum_all(g, l)), divisor(g, reln_mul(g, weights, w)));
 }
 
 RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNode *target)
@@ -260,7 +301,5 @@ RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y, RelnNo
         w = class_weights(g, loss, y, target);
         return weighted_mean(g, cross_entropy(g, loss->smoothing, y, target, w), w);
     }
-    if (l->domain == RELN_STEP || l->domain == RELN_SAMPLES)
-        return reln_batch_mean(g, l);
-    return weighted_mean(g, l, reln_expand(g, reln_cast(g, reln_scalar(g, 1.0), l->dtype), l));
+    return reln_weighted_mean(g, l, NULL);
 }

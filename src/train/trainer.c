@@ -38,8 +38,8 @@ typedef struct Record {
     int count, capacity;
 } Record;
 
-/* An entry of the store, its copy of the best evaluation (NULL: a moment, which has none), and its average over steps
- * (NULL: a moment, or a job without averages). */
+/* A Part is an entry of the store, its copy of the best evaluation (NULL for a moment, which has none), and
+ * its average over steps (NULL for a moment, or for a job without averages). */
 typedef struct Part {
     RelnEntryInfo entry;
     size_t n_bytes;
@@ -160,7 +160,8 @@ static void recall_best(RelnTrainer *t)
 
 /* ---- averages --------------------------------------------------------------------------------------------------- */
 
-/* The share that an average keeps in a step: less than job.average in the first steps, which are far from the rest. */
+/* Returns the share that an average keeps in a step: less than job.average in the first steps, whose weights
+ * are far from the later ones. */
 static double kept_share(const RelnTrainer *t)
 {
     const double step = (double)step_of(t);
@@ -196,7 +197,7 @@ static void average(RelnTrainer *t)
             average_part(&t->parts[i], kept_share(t));
 }
 
-/* Exchange weights and states with their averages. */
+/* Exchanges weights and states with their averages. */
 static void exchange_averages(RelnTrainer *t)
 {
     for (int i = 0; i < t->n_parts; i++) {
@@ -230,7 +231,7 @@ static RelnArray named_list(const char *name, RelnDtype dtype, ptrdiff_t count, 
     return (RelnArray)RELN_ARRAY(name, dtype, values, count);
 }
 
-/* A copy of the entry, which the state has as "<folder>/<name of the entry>". */
+/* Adds a copy of the entry to the state, as "<folder>/<name of the entry>". */
 static RelnStatus add_copy(RelnTrainer *t, const Part *part, const char *folder, void **copy)
 {
     const RelnEntryInfo *entry = &part->entry;
@@ -567,7 +568,7 @@ static void tick(RelnTrainer *t, bool start)
     t->clock = seconds;
 }
 
-/* Judge the averages, which a job without them does not have, and keep them if they are the best. */
+/* Evaluates the averages, if the job has them, and keeps them if they are the best. */
 static RelnStatus judge_averages(RelnTrainer *t, RelnTrainRow *row)
 {
     RelnStatus status;
@@ -644,7 +645,7 @@ static RelnStatus train(RelnTrainer *t)
     RelnStatus status;
     bool overflown;
 
-    if (step == 0) { /* weights may have been loaded since the trainer was made */
+    if (step == 0) { /* weights may have been loaded after the trainer was made */
         keep_best(t);
         begin_averages(t);
     }

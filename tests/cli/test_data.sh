@@ -31,18 +31,17 @@ drafts() { # drafts FILE [PATTERN ...]: its draft has these lines and trains
     run 0 fit draft.yaml "$file" --out run --set train.steps=2 --no-check --quiet
 }
 drafts pairs.npz '^symmetry: gl:3 ' '^# symmetry: so:3 ' 'name: X, as: matrix' 'target: {name: y, as: scalar}'
-drafts bodies.npz '^symmetry: o:3 ' 'name: C, as: covariance' 'name: v, as: vector}' 'target: {name: y, as: vector}'
-drafts clouds.npz '^symmetry: o:3 ' 'name: v, as: vector, points: true' '^# - fold is not used' 'as: class, classes: 3'
-run 0 predict run clouds.npz --out y.npz --quiet
+run 0 predict run pairs.npz --out y.npz --quiet
 refused 3 'y.npz: no array looks like' data y.npz --spec
+drafts bodies.npz '^symmetry: o:3 ' 'name: C, as: covariance' 'name: v, as: vector}' 'target: {name: y, as: vector}'
+drafts clouds.npz '^symmetry: o:3 ' 'name: v, as: vector, points: true' '^# - fold is not used' 'as: class, classes: 3' 'kind: set'
 run 0 data bodies.npz --spec --symmetry so:3
 check "the symmetry that is given" grep -q '^symmetry: so:3$' out
 
 # every file of arrays that is at hand
-for file in ../shared/data/jets/toptag_val.h5 ../shared/data/splats/modelnet10_train.npz; do
-    file=$(dirname "$0")/../../$file
-    [ ! -e "$file" ] || drafts "$file"
-done
+shared=$(dirname "$0")/../../../shared/data
+[ ! -e "$shared/jets/toptag_val.h5" ] || drafts "$shared/jets/toptag_val.h5" 'points: true, count: Nobj'
+[ ! -e "$shared/splats/modelnet10_train.npz" ] || drafts "$shared/splats/modelnet10_train.npz" 'most: 256'
 
 refused 2 'data: wanted a FILE of arrays' data
 refused 2 'symmetry is for --spec' data pairs.npz --symmetry so:3

@@ -233,6 +233,7 @@ static void predictions_of_several_vectors_turn_with_the_data(void **state)
     RelnElement *g = NULL;
     RelnRng rng = reln_rng(3, 3);
     RelnArray still, turned;
+    RelnLayout layout;
 
     (void)state;
     room_init(&r, VECTORS TRAIN64, 12);
@@ -248,12 +249,14 @@ static void predictions_of_several_vectors_turn_with_the_data(void **state)
         const RelnArray *a = world_find(&r.world, r.world.spec.input[i].name);
         const ptrdiff_t size = array_count(a) / a->dims[0];
         for (int s = 0; s < 12; s++)
-            assert_ok(r.world.ctx, reln_model_act(model, i, g, size, (double *)a->values + s * size));
+            assert_ok(r.world.ctx,
+                      reln_model_act(model, i, g, size, (double *)a->values + s * size));
     }
     save_rest(&r, 0, r.data);
     turned = predict(&r, model, r.data, 1);
+    layout = reln_model_layout_at(model, 0);
     for (int s = 0; s < 12; s++)
-        assert_ok(r.world.ctx, reln_model_act_target(model, g, still.f64 + s * 2 * 3));
+        assert_ok(r.world.ctx, reln_model_act_target(model, &layout, g, still.f64 + s * 2 * 3));
     /* the bound of the check after five layers */
     assert_near(turned.f64, still.f64, 12 * 2 * 3, DBL_EPSILON * (64 * 5 + 2) * 10);
     reln_array_clear(&still);
@@ -300,7 +303,7 @@ static RelnMetrics tally(RelnSpec *spec, ptrdiff_t outputs, double mean, double 
                          .deviation = deviation};
 
     for (ptrdiff_t i = 0; i < n; i++)
-        reln_target_tally_add(&t, y + i * outputs, target + i * truth, 0);
+        reln_target_tally_add(&t, y + i * outputs, target + i * truth, 0, 1);
     return reln_target_metrics(&t);
 }
 
@@ -383,8 +386,8 @@ static void errors_of_densities_are_those_by_hand(void **state)
     spec.target[0].as = RELN_TARGET_VECTOR;
     spec.target[0].loss = RELN_LOSS_GAUSSIAN;
     t.layout = (RelnTargetLayout){.size = 3, .channels = 1, .value = 3, .spread = 1, .truth = 3};
-    reln_target_tally_add(&t, y, truth, 1);
-    reln_target_tally_add(&t, y + 4, truth, 2);
+    reln_target_tally_add(&t, y, truth, 1, 1);
+    reln_target_tally_add(&t, y + 4, truth, 2, 1);
     m = reln_target_metrics(&t);
     assert_near(&m.loss, &(double){1.5}, 1, 0);
     assert_near(&m.nees, &(double){(1.0 / 3 + 8.0 / 3) / 2}, 1, 4 * DBL_EPSILON);
@@ -399,7 +402,7 @@ static void errors_of_densities_are_those_by_hand(void **state)
     spec.target[0].variance = RELN_VARIANCE_COVARIANCE;
     t = (RelnTargetTally){.target = &spec.target[0], .n = 3, .deviation = 1, .layout = t.layout};
     t.layout.spread = 9;
-    reln_target_tally_add(&t, (double[]){0, 4, 4, 4, 0, 0, 0, 4, 0, 0, 0, 4}, truth, 0);
+    reln_target_tally_add(&t, (double[]){0, 4, 4, 4, 0, 0, 0, 4, 0, 0, 0, 4}, truth, 0, 1);
     m = reln_target_metrics(&t);
     assert_near(&m.nees, &(double){8.0 / 3}, 1, 4 * DBL_EPSILON);
     assert_near(&m.nll, &(double){(8 + 3 * log(4) + 3 * log(6.283185307179586)) / 2}, 1,

@@ -194,12 +194,19 @@ static void a_class_without_samples_has_no_area(void **state)
 static void the_curve_has_the_area(void **state)
 {
     RelnCtx *ctx = *state;
-    double x[300], y[300], area = 0;
+    double x[300], y[300], weight[200], area = 0;
     Samples s = {0};
     int n = 0;
 
     draw_two(1, 200, &s);
-    assert_ok(ctx, reln_roc(ctx, 200, 2, s.p, s.label, 1, 300, x, y, &n));
+    for (int i = 0; i < 200; i++)
+        weight[i] = 1;
+    assert_ok(
+        ctx,
+        reln_roc(
+            &(RelnJudged){
+                .ctx = ctx, .n = 200, .classes = 2, .p = s.p, .label = s.label, .weight = weight},
+            1, 300, x, y, &n));
     assert_true(n > 10 && x[0] == 1 && y[0] == 1 && x[n - 1] == 0 && y[n - 1] == 0);
     for (int i = 1; i < n; i++)
         area += (x[i - 1] - x[i]) * (y[i - 1] + y[i]) / 2;

@@ -122,12 +122,12 @@ static void count_work(const char *yaml, int places, double work[3])
     assert_ok(r.world.ctx, world_model(&r.world));
     assert_ok(r.world.ctx, world_data(&r.world, NULL));
     assert_int_equal(reln_data_places(r.world.data), places);
-    assert_int_equal(reln_data_largest(r.world.data), WORLD_POINTS);
+    assert_int_equal(reln_data_sizes(r.world.data).points, WORLD_POINTS);
     assert_ok(r.world.ctx,
               reln_model_build(r.world.model,
                                &(RelnModelOptions){.train = true,
                                                    .loss = true,
-                                                   .largest = reln_data_largest(r.world.data)},
+                                                   .sizes = reln_data_sizes(r.world.data)},
                                &net));
     reln_train_step(net.graph, &(RelnOptimiser){.kind = RELN_OPTIMISER_SGD}, net.loss);
     assert_ok(r.world.ctx, reln_plan_create(net.graph, NULL, &plan));

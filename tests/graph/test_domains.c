@@ -39,7 +39,7 @@ static void what_is_no_domain_is_refused(void **state)
 
     fixture_init(&f, "so:3", "so:3", RELN_F64);
     assert_int_equal(reln_pairs(f.graph, "p", RELN_SAMPLES, RELN_SAMPLES, true), RELN_STEP);
-    refused(&f, "rows p: domain 1 is no row domain of this graph");
+    refused(&f, "rows p: domain 1 is not a row domain of this graph");
 
     fixture_init(&f, "so:3", "so:3", RELN_F64);
     a = reln_rows(f.graph, "a", 4);

@@ -53,6 +53,7 @@ static ptrdiff_t rows_of(int step, ptrdiff_t *rows)
 
 static void predict(Run *r, int step, double *out)
 {
+    const RelnLayout layout = reln_data_layout(r->w.data);
     ptrdiff_t rows[BATCH], n = rows_of(step, rows);
 
     memset(out, 0, NUMBERS * sizeof *out);
@@ -63,7 +64,7 @@ static void predict(Run *r, int step, double *out)
                                             (uint64_t)(step + (step % 5 == 3 ? 9 : 1)) / 3));
     n = rows_of(step, rows);
     assert_ok(r->w.ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
-    reln_model_predictions(r->w.model, r->plan, n, out);
+    reln_model_predictions(r->w.model, r->plan, &layout, n, NULL, out);
     out[NUMBERS - 1] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
 }
 

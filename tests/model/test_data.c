@@ -350,12 +350,12 @@ static void run_clear(Run *r)
 static void predict(Run *r, World *w, ptrdiff_t n, const ptrdiff_t *rows, uint64_t epoch,
                     double *out)
 {
-    const ptrdiff_t outputs = reln_model_outputs(w->model);
+    const RelnLayout layout = reln_data_layout(w->data);
 
     assert_ok(w->ctx, reln_data_bind(w->data, r->plan, n, rows, epoch));
     assert_ok(w->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = n}));
-    reln_model_predictions(w->model, r->plan, n, out);
-    out[n * outputs] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
+    reln_model_predictions(w->model, r->plan, &layout, n, NULL, out);
+    out[n * layout.outputs] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
 }
 
 enum { MOST = 64 };

@@ -137,6 +137,25 @@ static const Case cases[] = {
      "as: scalar, loss: quantiles}, {name: b, as: matrix, loss: gaussian}, {name: c, as: class, "
      "classes: 3}, {name: d, as: vector}],",
      "", "gl:3"},
+    /* targets of points */
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}],"
+     " targets: [{name: y, as: vector, points: true}, {name: c, as: class, classes: 3, points: "
+     "true}, {name: z, as: scalar}],",
+     ", kind: graph, sums: 2", "vectors"},
+    {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, mask: m}],"
+     " targets: [{name: y, as: vector, points: true}, {name: z, as: vector}],",
+     ", kind: set, sums: 2", "vectors"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}, {name: X, as: "
+     "matrix}], targets: [{name: y, as: matrix, points: true}, {name: z, as: vector, points: true, "
+     "loss: gaussian, variance: covariance}],",
+     ", kind: transformer, heads: 2, sums: 2", "gl:3"},
+    {"{symmetry: gl:2, inputs: [{name: C, as: covariance, reference: mean, points: true, mask: m},"
+     " {name: w, as: vector}], targets: [{name: y, as: covariance, points: true}, {name: z, as: "
+     "vector, points: true}],",
+     "", "gl:2"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true}], targets: [{name: y, as: "
+     "vector, points: true}, {name: q, as: scalar, loss: quantiles, points: true}],",
+     ", kind: vector-neurons", "vectors"},
 };
 
 /* "depth: 1" of a case replaces the common one: keys may not be there twice. */
@@ -188,7 +207,7 @@ static void run(Run *r)
     const RelnArray *mask = world_find(w, "m");
 
     assert_ok(w->ctx, reln_data_bind_raw(w->data, r->plan, SAMPLES, (const double *const *)r->raw,
-                                         mask ? mask->values : NULL));
+                                         mask ? mask->values : NULL, NULL));
     assert_ok(w->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = SAMPLES}));
 }
 
@@ -241,9 +260,12 @@ static void act_tap(const Run *r, int t, const RelnElement *g, double *x)
     free(old);
 }
 
-static void predictions(const Run *r, double *y)
+static void predictions(Run *r, double *y)
 {
-    reln_model_predictions(r->w.model, r->plan, SAMPLES, y);
+    const RelnLayout layout = reln_data_layout(r->w.data);
+    const RelnArray *mask = world_find(&r->w, "m");
+
+    reln_model_predictions(r->w.model, r->plan, &layout, SAMPLES, mask ? mask->values : NULL, y);
 }
 
 static double largest(ptrdiff_t n, const double *x)
@@ -256,12 +278,14 @@ static double largest(ptrdiff_t n, const double *x)
 }
 
 /* Every covariance of a prediction is symmetric and has positive minors: it is positive definite. */
-static bool covariances_are_positive(const Run *r, const double *y)
+static bool covariances_are_positive(const Run *r, int sample, const double *y)
 {
     for (int t = 0; t < r->w.spec.n_targets; t++) {
         const RelnTargetLayout l = reln_model_layout(r->w.model, t);
         const bool value = r->w.spec.target[t].as == RELN_TARGET_COVARIANCE;
-        const ptrdiff_t n = r->w.n, from = value ? l.first : l.first + l.value;
+        const int place = r->w.spec.target[t].points ? sample % WORLD_POINTS : 0; /* it is there */
+        const ptrdiff_t n = r->w.n,
+                        from = l.first + place * (l.value + l.spread) + (value ? 0 : l.value);
         const ptrdiff_t count = value ? l.value : l.spread % (n * n) == 0 ? l.spread : 0;
 
         for (ptrdiff_t at = from; at < from + count; at += n * n)
@@ -290,14 +314,15 @@ static double difference(ptrdiff_t n, const double *x, const double *y)
 /* How far outputs are from following a frame, relative to their size; every tap must follow too. */
 static double broken_by(Run *r, const RelnElement *g)
 {
-    const ptrdiff_t outputs = reln_model_outputs(r->w.model), n = outputs * SAMPLES;
+    const RelnLayout layout = reln_data_layout(r->w.data);
+    const ptrdiff_t outputs = layout.outputs, n = outputs * SAMPLES;
     double *want = calloc((size_t)n, sizeof *want), *got = calloc((size_t)n, sizeof *got);
     double *tap[RELN_MODEL_TAPS] = {0}, off;
 
     run(r);
     predictions(r, want);
     for (int s = 0; s < SAMPLES; s++)
-        assert_ok(r->w.ctx, reln_model_act_target(r->w.model, g, want + s * outputs));
+        assert_ok(r->w.ctx, reln_model_act_target(r->w.model, &layout, g, want + s * outputs));
     for (int t = 0; t < r->net.n_taps; t++) {
         tap[t] = copy_tap(r, t);
         act_tap(r, t, g, tap[t]);
@@ -306,7 +331,7 @@ static double broken_by(Run *r, const RelnElement *g)
     run(r);
     predictions(r, got);
     for (int s = 0; s < SAMPLES; s++)
-        assert_true(covariances_are_positive(r, got + s * outputs));
+        assert_true(covariances_are_positive(r, s, got + s * outputs));
     off = difference(n, got, want);
     for (int t = 0; t < r->net.n_taps; t++) {
         const double here = difference(

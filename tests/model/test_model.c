@@ -18,6 +18,7 @@ static const char *const specs[] = {
 static void predict(World *w, double *y)
 {
     static const ptrdiff_t rows[] = {0, 1, 2};
+    const RelnLayout layout = reln_data_layout(w->data);
     RelnModelGraph net = {0};
     RelnPlan *plan = NULL;
 
@@ -25,7 +26,7 @@ static void predict(World *w, double *y)
     assert_ok(w->ctx, reln_plan_create(net.graph, NULL, &plan));
     assert_ok(w->ctx, reln_data_bind(w->data, plan, 3, rows, 0));
     assert_ok(w->ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 3}));
-    reln_model_predictions(w->model, plan, 3, y);
+    reln_model_predictions(w->model, plan, &layout, 3, NULL, y);
     reln_plan_destroy(plan);
     reln_model_graph_clear(&net);
 }

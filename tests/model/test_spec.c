@@ -17,7 +17,7 @@ static const Bad bad[] = {
      "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
     {GOOD "zzzzzz: 1\n",
      "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
-     "inputs, target, targets, sequence, model, train"},
+     "inputs, target, targets, weights, edges, sequence, model, train"},
     {GOOD "targets: [{name: z, as: scalar}]\n",
      "spec.yaml:4: the spec has target and targets; wanted one of them"},
     {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{name: y, as: scalar}, {name: y, as: matrix}]\n",
@@ -41,6 +41,30 @@ static const Bad bad[] = {
     {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: covariance, loss: gaussian}\n",
      "spec.yaml:3: target y: loss: gaussian is for numbers, vectors and matrices; wanted mse for a "
      "covariance"},
+    {GOOD "edges: {name: e}\n",
+     "spec.yaml:4: edges are for a graph without neighbours, and this is a reln; wanted model: "
+     "{kind: graph}"},
+    {GOOD "edges: {name: e}\nmodel: {kind: graph}\n",
+     "spec.yaml:4: edges are between points, and no input is a set; wanted points: true for an "
+     "input"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, most: 3, draw: true}]\n"
+     "edges: {name: e}\nmodel: {kind: graph}\n" GOOD_TARGET,
+     "spec.yaml:3: edges are between points that stay, and the points are drawn; wanted draw: "
+     "false"},
+    {GOOD "edges: {count: k}\nmodel: {kind: graph}\n",
+     "spec.yaml:4: edges have no name; wanted {name: ARRAY}"},
+    {GOOD "edges: {name: e, mask: m, count: k}\nmodel: {kind: graph}\n",
+     "spec.yaml:4: edges have a mask and a count; wanted one of them"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, count: k, offsets: "
+     "o}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: offsets are for points without a mask and a count; wanted points: true "
+     "beside it, and one of these"},
+    {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, points: true}\n",
+     "spec.yaml:3: target y is of points, and no input is a set; wanted points: true for an input"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n"
+     "target: {name: y, as: vector, points: true}\nmodel: {kind: mlp}\n",
+     "spec.yaml:3: target y is of points, and a network of kind mlp has none; wanted kind: set, "
+     "graph, transformer or reln"},
     {"symmetry: gl:3\n" GOOD_INPUTS
      "target: {name: y, as: class, classes: 99, weights: balanced}\n",
      "spec.yaml:3: target y has 99 classes; balanced weights are for up to 64"},
@@ -85,7 +109,7 @@ static const Bad bad[] = {
      "spec.yaml:2: input v: draw is for some of the points; wanted most: NUMBER beside it"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, count, most, draw, sequence"},
+     "mask, count, offsets, most, draw, sequence"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},

@@ -118,23 +118,23 @@ static inline void world_mask(World *w, const char *name)
 
 static inline void world_target(World *w, const RelnSpecTarget *t, RelnRng *rng)
 {
-    const int size = t->as == RELN_TARGET_VECTOR ? w->n : 1;
-    ptrdiff_t dims[4] = {w->samples, WORLD_CHANNELS, size, w->n};
+    const bool square = t->as == RELN_TARGET_MATRIX || t->as == RELN_TARGET_COVARIANCE;
+    ptrdiff_t dims[5] = {w->samples};
+    int rank = 1;
     double *y;
 
+    if (t->points)
+        dims[rank++] = WORLD_POINTS;
     if (t->as == RELN_TARGET_CLASS) {
-        y = world_array(w, t->name, 1, dims);
-        for (int i = 0; i < w->samples; i++)
+        y = world_array(w, t->name, rank, dims);
+        for (int i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i++)
             y[i] = i % t->classes;
         return;
     }
-    if (t->as == RELN_TARGET_MATRIX || t->as == RELN_TARGET_COVARIANCE)
-        dims[2] = w->n;
-    y = world_array(w, t->name,
-                    t->as == RELN_TARGET_SCALAR   ? 2
-                    : t->as == RELN_TARGET_VECTOR ? 3
-                                                  : 4,
-                    dims);
+    dims[rank++] = WORLD_CHANNELS;
+    for (int i = 0; i < (square ? 2 : t->as == RELN_TARGET_VECTOR ? 1 : 0); i++)
+        dims[rank++] = w->n;
+    y = world_array(w, t->name, rank, dims);
     fill_normal(rng, array_count(&w->arrays[w->n_arrays - 1]), y);
     if (t->as == RELN_TARGET_COVARIANCE)
         for (ptrdiff_t i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i += w->n * w->n)

@@ -107,6 +107,119 @@ static void bad_files_are_one_line_with_the_row(void **state)
     unlink(path_of(p, "bad"));
 }
 
+enum { SAMPLES = 240 };
+
+/* A file of what a sensor saw, good but for what `spoil` does: 0 nothing, 1 a variance below 0, 2 no symmetry, 3 a velocity that
+ * is no number, 4 a step too long, 5 no covariances. */
+static void write_seen(const Place *p, int spoil)
+{
+    static double t[SAMPLES], x[3 * SAMPLES], v[3 * SAMPLES], c[9 * SAMPLES];
+    const RelnArray arrays[] = {
+        {.name = "t", .dtype = RELN_F64, .rank = 1, .dims = {SAMPLES}, .f64 = t},
+        {.name = "p", .dtype = RELN_F64, .rank = 2, .dims = {SAMPLES, 3}, .f64 = x},
+        {.name = "v1", .dtype = RELN_F64, .rank = 2, .dims = {SAMPLES, 3}, .f64 = v},
+        {.name = "C1", .dtype = RELN_F64, .rank = 3, .dims = {SAMPLES, 3, 3}, .f64 = c},
+    };
+
+    for (int i = 0; i < SAMPLES; i++) {
+        t[i] = 7 + 0.005 * i;
+        for (int k = 0; k < 3; k++) {
+            x[3 * i + k] = (k + 1) * 0.005 * i;
+            v[3 * i + k] = k + 1.5;
+        }
+        for (int k = 0; k < 9; k++)
+            c[9 * i + k] = k % 4 == 0 ? 1 + k : k == 1 || k == 3 ? 0.5 : 0;
+    }
+    if (spoil == 1)
+        c[9 * 17 + 8] = -9;
+    if (spoil == 2)
+        c[9 * 18 + 1] = 0.6;
+    if (spoil == 3)
+        v[3 * 19 + 1] = (double)NAN;
+    for (int i = 20; spoil == 4 && i < SAMPLES; i++)
+        t[i] += 0.001;
+    assert_ok(p->ctx, reln_npz_save(p->ctx, path_of(p, "seen.npz"), spoil == 5 ? 3 : 4, arrays));
+}
+
+static void what_sensors_saw_is_read_and_checked(void **state)
+{
+    static const char *const wanted[] = {
+        NULL,
+        "row 17: C1 is not positive definite: its smallest variance is -9",
+        "row 18: C1 is not symmetric: 0.6 and 0.5",
+        "row 19: v1 has nan",
+        "row 20: 0.006 s after the row before; wanted 0.005 s",
+        "no array C1",
+    };
+    const Place *p = *state;
+
+    for (int spoil = 0; spoil < 6; spoil++) {
+        DroneFlight flight;
+        DroneSeen seen;
+        RelnStatus status;
+
+        write_seen(p, spoil);
+        status =
+            drone_flight_load_seen(p->ctx, path_of(p, "seen.npz"), 0.005, 200, 1, &flight, &seen);
+        if (spoil == 0) {
+            double c[9];
+
+            assert_ok(p->ctx, status);
+            assert_int_equal(flight.n, SAMPLES);
+            assert_true(flight.start == 7 && flight.q[0] == 1);
+            assert_true(fabs(flight.v[3 * 100 + 2] - 3) < 1e-9 && seen.v[3 * 100 + 2] == 3.5);
+            drone_spectral(seen.axes + 9 * 100, seen.var + 3 * 100, c);
+            for (int k = 0; k < 9; k++)
+                assert_true(fabs(c[k] - (k % 4 == 0 ? 1 + k : k == 1 || k == 3 ? 0.5 : 0)) < 1e-12);
+        } else {
+            assert_int_not_equal(status, RELN_OK);
+            if (!strstr(reln_ctx_error(p->ctx), wanted[spoil]))
+                fail_msg("'%s', wanted '%s'", reln_ctx_error(p->ctx), wanted[spoil]);
+        }
+        drone_flight_clear(&flight);
+        drone_seen_clear(&seen);
+    }
+    {
+        DroneFlight flight;
+        DroneSeen seen;
+
+        write_seen(p, 0);
+        assert_int_equal(
+            drone_flight_load_seen(p->ctx, path_of(p, "seen.npz"), 0.005, 241, 1, &flight, &seen),
+            RELN_ERR_NUMERIC);
+        drone_flight_clear(&flight);
+        drone_seen_clear(&seen);
+    }
+    unlink(path_of(p, "seen.npz"));
+}
+
+/* An estimate has the flight's clock, and its errors. */
+static void an_estimate_is_a_tum_file(void **state)
+{
+    const Place *p = *state;
+    const double errors[9] = {0, 0, 0, 1, 2, 3, 0, 0, 0.5};
+    DroneFlight f;
+    char line[3][160];
+    FILE *file;
+
+    assert_true(drone_flight_init(&f, 5, 0.25));
+    f.start = 100;
+    for (int i = 0; i < 5; i++) {
+        f.p[3 * i] = i;
+        f.q[4 * i] = 1;
+    }
+    assert_ok(p->ctx, drone_estimate_save(p->ctx, path_of(p, "e.tum"), &f, 3, 2, errors));
+    file = fopen(path_of(p, "e.tum"), "r");
+    assert_non_null(file);
+    for (int i = 0; i < 3; i++)
+        assert_non_null(fgets(line[i], sizeof line[i], file));
+    fclose(file);
+    assert_string_equal(line[2], "100.500000 3.000000000 2.000000000 3.000000000 0.000000000 "
+                                 "0.000000000 0.000000000 1.000000000\n");
+    unlink(path_of(p, "e.tum"));
+    drone_flight_clear(&f);
+}
+
 static void a_saved_flight_is_read_again(void **state)
 {
     const Place *p = *state;
@@ -157,6 +270,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_told_by_their_number),
         cmocka_unit_test(bad_files_are_one_line_with_the_row),
+        cmocka_unit_test(what_sensors_saw_is_read_and_checked),
+        cmocka_unit_test(an_estimate_is_a_tum_file),
         cmocka_unit_test(a_saved_flight_is_read_again),
     };
     return cmocka_run_group_tests(tests, open_place, close_place);

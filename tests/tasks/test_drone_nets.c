@@ -174,6 +174,7 @@ static void equivariant_rows_turn_with_their_windows(void **state)
                                        "reln-no-bracket",
                                        "reln-untied",
                                        "reln-causal",
+                                       "reln-bounded",
                                        "best",
                                        "tfn",
                                        "tfn-wide",

@@ -485,6 +485,90 @@ static void jets_are_read_from_files(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* The table of pandas: 200 momenta and that of the top quark in a row, then (kind of set, label). The number of particles is
+ * that of the momenta before the first zero. */
+static void a_table_of_pandas_is_read(void **state)
+{
+    enum { NUMBERS = 804 };
+    static float block[FEW][NUMBERS];
+    static int64_t labels[FEW][2];
+    const char *path = path_in(*state, "table.safetensors");
+    const RelnArray arrays[] = {{.name = "table/table/values_block_0",
+                                 .dtype = RELN_F32,
+                                 .rank = 2,
+                                 .dims = {FEW, NUMBERS},
+                                 .values = block},
+                                {.name = "table/table/values_block_1",
+                                 .dtype = RELN_I64,
+                                 .rank = 2,
+                                 .dims = {FEW, 2},
+                                 .values = labels}};
+    TaskEnv env = open_env(TASK_SMOKE);
+    JetsSource *source;
+    Jets jets;
+
+    for (int i = 0; i < FEW; i++) {
+        for (int k = 0; k <= i; k++) { /* i + 1 particles along x */
+            block[i][4 * k] = block[i][4 * k + 1] = (float)(300 + k);
+            labels[i][0] = 1;
+            labels[i][1] = i % 2;
+        }
+        block[i][800] = 777; /* of the top quark: not a particle */
+    }
+    assert_ok(env.ctx, reln_tensors_save(env.ctx, path, 2, arrays, NULL));
+    assert_ok(env.ctx, jets_source_open(&env, path, NULL, &source));
+    assert_int_equal(jets_source_count(source), FEW);
+    assert_ok(env.ctx, jets_init(&env, &env.rooms, 2, 20, 0, &jets));
+    assert_ok(env.ctx, jets_source_read(&env, source, 2, (const ptrdiff_t[]){1, 2}, &jets));
+    assert_int_equal(jets.counts[0], 2);
+    assert_int_equal(jets.counts[1], 3);
+    assert_int_equal(jets.labels[0], 1);
+    assert_int_equal(jets.labels[1], 0);
+    assert_true(jets.p[4] == 301 && jets.p[4 * 4 + 1] == 302);
+    close_env(&env);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* ---- remarks -------------------------------------------------------------------------------------------------------- */
+
+static void append_line(void *self, const char *line)
+{
+    strcat(strcat(self, line), "|");
+}
+
+/* A row is compared with LorentzNet of the same recipe by the jets of both; data in MeV are told of. */
+static void rows_are_compared_with_lorentznet(void **state)
+{
+    static const char *const names[] = {"lorentznet-free-84", "lorentznet-ours-84", "graded-84"};
+    TaskEnv env = open_env(TASK_SMOKE);
+    TaskRun runs[3] = {{.env = &env, .seed = 1, .done = true},
+                       {.env = &env, .seed = 1, .done = true},
+                       {.env = &env, .seed = 1, .done = true}};
+    char text[1024] = "";
+
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        for (int m = 0; m < env.task->n_models; m++)
+            if (strcmp(env.task->models[m].name, names[r]) == 0)
+                runs[r].model = &env.task->models[m];
+        for (int i = 0; i < 8; i++) /* the last row is always right, the second in 14 of 16 pairs */
+            assert_ok(env.ctx, task_curve(&runs[r], JETS_CURVE_SCORES, i + 0.5 * (i >= 4),
+                                          r == 2 ? i : (i * 3 + (i > 2)) % 8));
+    }
+    assert_ok(env.ctx, jets_remarks(&env, runs, 3, 1, append_line, text));
+    assert_null(strstr(text, "MeV"));
+    assert_non_null(strstr(text, "graded ReLN (ours), seed 1: AUC +"));
+    assert_non_null(strstr(text, "against LorentzNet 84 k, our recipe, 95 % of a paired"));
+    assert_null(strstr(text, "against LorentzNet 84 k, invariant limit"));
+    assert_ok(env.ctx, task_curve(&runs[0], JETS_CURVE_UNIT, 0, 1e-3));
+    text[0] = '\0';
+    assert_ok(env.ctx, jets_remarks(&env, runs, 3, 1, append_line, text));
+    assert_non_null(strstr(text, "momenta of the data are in MeV; they were divided by 1000|"));
+    for (int r = 0; r < 3; r++)
+        task_run_clear(&runs[r]);
+    close_env(&env);
+}
+
 static void refused(const char *path, File *f, const JetsFiles *files, const char *message)
 {
     TaskEnv env = open_env(TASK_SMOKE);
@@ -584,6 +668,8 @@ int main(void)
         cmocka_unit_test(the_published_clamp_breaks_the_symmetry),
         cmocka_unit_test(views_keep_what_they_promise),
         cmocka_unit_test_setup_teardown(jets_are_read_from_files, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_table_of_pandas_is_read, folder_set_up, folder_tear_down),
+        cmocka_unit_test(rows_are_compared_with_lorentznet),
         cmocka_unit_test_setup_teardown(bad_files_are_refused_in_a_line, folder_set_up,
                                         folder_tear_down),
         cmocka_unit_test_setup_teardown(other_layouts_are_refused, folder_set_up, folder_tear_down),

@@ -236,14 +236,16 @@ static void lengths_are_refused_where_the_group_does_not_keep_them(void **state)
 
 enum { CLASSES = 4, ROWS = 3, SAMPLES = 5 };
 
-/* Means by hand: over everything, and weighted. */
-static double entropy_by_hand(const double *y, const int32_t *labels, const RelnLoss *loss)
+/* Means by hand: over everything, and weighted; `of_sample` are weights of samples, NULL: 1. */
+static double entropy_by_hand(const double *y, const int32_t *labels, const RelnLoss *loss,
+                              const double *of_sample)
 {
     const double *weights = loss->weights, s = loss->smoothing;
     double sum = 0, total = 0;
 
     for (int i = 0; i < SAMPLES * ROWS; i++) {
-        const double w = weights ? weights[labels[i]] : 1.0;
+        const double w =
+            (weights ? weights[labels[i]] : 1.0) * (of_sample ? of_sample[i / ROWS] : 1.0);
         double z = 0;
 
         for (int c = 0; c < CLASSES; c++)
@@ -258,6 +260,7 @@ static double entropy_by_hand(const double *y, const int32_t *labels, const Reln
 static void cross_entropy_is_its_formula(void **state)
 {
     static const double weights[CLASSES] = {1.0, 0.25, 3.0, 0.0};
+    static double heavy[SAMPLES] = {0.5, 0, 2, 1, 7}, none[SAMPLES];
     double y[SAMPLES * ROWS * CLASSES];
     int32_t labels[SAMPLES * ROWS];
     RelnRng rng = reln_rng(8, 0);
@@ -272,9 +275,10 @@ static void cross_entropy_is_its_formula(void **state)
                                .smoothing = pass < 2 ? 0 : 0.3,
                                .n_weights = weighted ? CLASSES : 0,
                                .weights = weighted ? weights : NULL};
-        const double want = entropy_by_hand(y, labels, &loss);
+        const double want = entropy_by_hand(y, labels, &loss, NULL);
+        const double heavier = entropy_by_hand(y, labels, &loss, heavy);
         RelnPlan *plan = NULL;
-        RelnNode *in, *t;
+        RelnNode *in, *t, *w;
         Fixture f;
 
         fixture_init(&f, "so:3", "so:3", RELN_F64);
@@ -283,11 +287,15 @@ static void cross_entropy_is_its_formula(void **state)
         t = reln_input_index(f.graph, "t", RELN_SAMPLES, (RelnDims){.q = ROWS}, RELN_STEP, CLASSES);
         reln_output(f.graph, "mean", reln_loss_mean(f.graph, &loss, in, t));
         reln_output(f.graph, "each", reln_loss(f.graph, &loss, in, t));
+        w = reln_input(f.graph, "w", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_F64);
+        reln_output(f.graph, "heavy", reln_loss_mean_weighted(f.graph, &loss, in, t, w));
         assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
         assert_ok(f.ctx, reln_plan_bind(plan, "y", y, RELN_F64));
         assert_ok(f.ctx, reln_plan_bind(plan, "t", labels, RELN_I32));
+        assert_ok(f.ctx, reln_plan_bind(plan, "w", heavy, RELN_F64));
         assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
         assert_near(reln_plan_output(plan, "mean", NULL), &want, 1, 64 * DBL_EPSILON);
+        assert_near(reln_plan_output(plan, "heavy", NULL), &heavier, 1, 64 * DBL_EPSILON);
         if (!weighted) {
             double mean = 0;
 
@@ -295,6 +303,10 @@ static void cross_entropy_is_its_formula(void **state)
                 mean += ((const double *)reln_plan_output(plan, "each", NULL))[i] / SAMPLES;
             assert_near(&mean, &want, 1, 64 * DBL_EPSILON);
         }
+        /* a batch without weight has no loss */
+        assert_ok(f.ctx, reln_plan_bind(plan, "w", none, RELN_F64));
+        assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
+        assert_true(*(const double *)reln_plan_output(plan, "heavy", NULL) == 0);
         reln_plan_destroy(plan);
         fixture_clear(&f);
     }

@@ -88,6 +88,8 @@ static RelnNode *relu(const Part *p, RelnNode *x)
         return drone_vector_relu(p->net, name, x, 0);
     if (!p->matrices)
         return drone_vector_relu(p->net, name, x, 0.1);
+    if (p->row->bounded)
+        return reln_nn_rms(p->net, name, x, NULL);
     return reln_nn_relu(p->net, name, x, &(RelnRelu){.leak = 0.1});
 }
 

@@ -10,6 +10,7 @@
 #include "io/csv.h"
 #include "io/file.h"
 #include "tasks/task.h"
+#include "tensor/linalg.h"
 
 #define MOST_GAP 0.5 /* s between rows */
 #define SMOOTH 0.05  /* s: width of the mean over positions before they are differentiated */
@@ -182,6 +183,8 @@ RelnStatus drone_flight_load(RelnCtx *ctx, const char *path, double step, int le
         status = open_rows(&table, reln_path_tail(path), &rows);
     if (status == RELN_OK)
         status = sample(&rows, step, least, out);
+    if (status == RELN_OK)
+        out->start = table.values[0] * (rows.v[0] ? 1e-9 : 1);
     if (status != RELN_OK)
         drone_flight_clear(out);
     free(rows.t);
@@ -189,9 +192,140 @@ RelnStatus drone_flight_load(RelnCtx *ctx, const char *path, double step, int le
     return status;
 }
 
+/* ---- reading measurements ----------------------------------------------------------------------------------------- */
+
+/* Reads all rows of an array of `size` numbers each, which must be finite. */
+static RelnStatus read_array(RelnCtx *ctx, RelnArchive *a, const char *name, ptrdiff_t n, int size,
+                             double *out)
+{
+    const int at = reln_archive_find(a, name);
+    const RelnArray *info = at < 0 ? NULL : reln_archive_info(a, at);
+
+    if (!info)
+        return reln_fail(ctx, RELN_ERR_FORMAT, "%s: no array %s", reln_archive_name(a), name);
+    if (info->rank < 1 || info->dims[0] != n || reln_array_row_size(info) != size)
+        return reln_fail(ctx, RELN_ERR_FORMAT,
+                         "%s: %s has %td rows of %td numbers; wanted %td of %d",
+                         reln_archive_name(a), name, info->rank < 1 ? 0 : info->dims[0],
+                         info->rank < 1 ? 0 : reln_array_row_size(info), n, size);
+    RELN_TRY(reln_archive_range(a, at, 0, n, out));
+    for (ptrdiff_t i = 0; i < n * size; i++)
+        if (!isfinite(out[i]))
+            return reln_fail(ctx, RELN_ERR_FORMAT, "%s: row %td: %s has %g", reln_archive_name(a),
+                             i / size, name, out[i]);
+    return RELN_OK;
+}
+
+/* Computes the axes and variances of covariances c (n, 9). */
+static RelnStatus decompose(RelnCtx *ctx, const char *file, const char *name, const double *c,
+                            DroneSeen *seen)
+{
+    for (ptrdiff_t i = 0; i < seen->n; i++) {
+        const double *x = c + 9 * i;
+        double *var = seen->var + 3 * i, a[9];
+        const double size = fabs(x[0]) + fabs(x[4]) + fabs(x[8]);
+
+        for (int k = 0; k < 9; k++) {
+            const double other = x[3 * (k % 3) + k / 3];
+
+            if (fabs(x[k] - other) > 1e-6 * size)
+                return reln_fail(ctx, RELN_ERR_FORMAT,
+                                 "%s: row %td: %s is not symmetric: %g and %g", file, i, name, x[k],
+                                 other);
+            a[k] = 0.5 * (x[k] + other);
+        }
+        RELN_TRY(reln_eigh(ctx, 3, a, var, seen->axes + 9 * i));
+        if (!(var[0] > 1e-12 * size))
+            return reln_fail(
+                ctx, RELN_ERR_FORMAT,
+                "%s: row %td: %s is not positive definite: its smallest variance is %g", file, i,
+                name, var[0]);
+        memcpy(seen->slow + 3 * i, var, 3 * sizeof *var);
+    }
+    return RELN_OK;
+}
+
+static RelnStatus read_seen(RelnCtx *ctx, RelnArchive *a, int sensor, double *room, DroneSeen *seen)
+{
+    static const char *const names[2][2] = {{"v1", "C1"}, {"v2", "C2"}};
+
+    RELN_TRY(read_array(ctx, a, names[sensor][0], seen->n, 3, seen->v));
+    RELN_TRY(read_array(ctx, a, names[sensor][1], seen->n, 9, room));
+    return decompose(ctx, reln_archive_name(a), names[sensor][1], room, seen);
+}
+
+static RelnStatus check_times(RelnCtx *ctx, const char *file, const DroneFlight *f, const double *t)
+{
+    for (ptrdiff_t i = 1; i < f->n; i++)
+        if (fabs(t[i] - t[i - 1] - f->step) > 0.01 * f->step)
+            return reln_fail(ctx, RELN_ERR_FORMAT,
+                             "%s: row %td: %g s after the row before; wanted %g s", file, i,
+                             t[i] - t[i - 1], f->step);
+    return RELN_OK;
+}
+
+static RelnStatus read_flight(RelnCtx *ctx, RelnArchive *a, double *room, DroneFlight *f)
+{
+    RELN_TRY(read_array(ctx, a, "t", f->n, 1, room));
+    RELN_TRY(check_times(ctx, reln_archive_name(a), f, room));
+    f->start = room[0];
+    RELN_TRY(read_array(ctx, a, "p", f->n, 3, f->p));
+    for (ptrdiff_t i = 0; i < f->n; i++) {
+        const ptrdiff_t before = i > 0 ? i - 1 : i, next = i + 1 < f->n ? i + 1 : i;
+
+        f->q[4 * i] = 1;
+        for (int k = 0; k < 3; k++)
+            f->v[3 * i + k] =
+                (f->p[3 * next + k] - f->p[3 * before + k]) / ((double)(next - before) * f->step);
+    }
+    return reln_archive_find(a, "q") < 0 ? RELN_OK : read_array(ctx, a, "q", f->n, 4, f->q);
+}
+
+static RelnStatus load_seen(RelnCtx *ctx, RelnArchive *a, double step, int least, int sensors,
+                            DroneFlight *out, DroneSeen *seen)
+{
+    const int at = reln_archive_find(a, "t");
+    const ptrdiff_t n =
+        at < 0 || reln_archive_info(a, at)->rank < 1 ? 0 : reln_archive_info(a, at)->dims[0];
+    RelnStatus status = RELN_OK;
+    double *room;
+
+    if (at >= 0 && (n < least || n > 100000000))
+        return reln_fail(ctx, RELN_ERR_NUMERIC, "%s: %td samples; wanted at least %d",
+                         reln_archive_name(a), n, least);
+    room = malloc((size_t)(n + 1) * 9 * sizeof *room);
+    if (!room || !drone_flight_init(out, (int)n, step))
+        status = reln_fail(ctx, RELN_ERR_NOMEM, "out of memory");
+    if (status == RELN_OK)
+        status = read_flight(ctx, a, room, out);
+    for (int s = 0; s < sensors && status == RELN_OK; s++)
+        status = drone_seen_init(&seen[s], (int)n)
+                     ? read_seen(ctx, a, s, room, &seen[s])
+                     : reln_fail(ctx, RELN_ERR_NOMEM, "out of memory");
+    free(room);
+    return status;
+}
+
+RelnStatus drone_flight_load_seen(RelnCtx *ctx, const char *path, double step, int least,
+                                  int sensors, DroneFlight *out, DroneSeen *seen)
+{
+    RelnArchive *archive = NULL;
+    RelnStatus status;
+
+    *out = (DroneFlight){0};
+    for (int s = 0; s < sensors; s++)
+        seen[s] = (DroneSeen){0};
+    status = reln_archive_open(ctx, path, &archive);
+    if (status == RELN_OK)
+        status = load_seen(ctx, archive, step, least, sensors, out, seen);
+    reln_archive_destroy(archive);
+    return status;
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static RelnStatus save_tum(RelnCtx *ctx, const char *path, const DroneFlight *f)
+RelnStatus drone_estimate_save(RelnCtx *ctx, const char *path, const DroneFlight *f, int n,
+                               int every, const double *errors)
 {
     RelnText text;
     RelnStatus status;
@@ -199,11 +333,13 @@ static RelnStatus save_tum(RelnCtx *ctx, const char *path, const DroneFlight *f)
 
     reln_text_init(&text, ctx);
     reln_text_puts(&text, "# timestamp tx ty tz qx qy qz qw\n");
-    for (ptrdiff_t i = 0; i < f->n; i++) {
-        const double *p = f->p + 3 * i, *q = f->q + 4 * i;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double *p = f->p + 3 * i * every, *q = f->q + 4 * i * every;
+        const double none[3] = {0}, *e = errors ? errors + 3 * i : none;
 
         snprintf(line, sizeof line, "%.6f %.9f %.9f %.9f %.9f %.9f %.9f %.9f\n",
-                 (double)i * f->step, p[0], p[1], p[2], q[1], q[2], q[3], q[0]);
+                 f->start + (double)(i * every) * f->step, p[0] + e[0], p[1] + e[1], p[2] + e[2],
+                 q[1], q[2], q[3], q[0]);
         reln_text_puts(&text, line);
     }
     status = text.failed ? RELN_ERR_NOMEM : reln_file_write(ctx, path, text.bytes, text.n);
@@ -262,7 +398,7 @@ RelnStatus drone_flight_save(RelnCtx *ctx, const char *folder, const char *name,
         status = save_npz(ctx, path, f, sensors, seen, room);
     snprintf(path, sizeof path, "%s/%s.tum", folder, name);
     if (status == RELN_OK)
-        status = save_tum(ctx, path, f);
+        status = drone_estimate_save(ctx, path, f, f->n, 1, NULL);
     free(room);
     return status;
 }

@@ -75,6 +75,7 @@ extern const DronePlan drone_usual;
 typedef struct DroneFlight {
     int n;
     double step;       /* s */
+    double start;      /* time of the first sample, by the clock of its file; 0 in simulation */
     double *p, *v, *q; /* (n, 3), (n, 3), (n, 4): quaternions w x y z */
     double tracking;   /* root mean square distance from the planned point */
     double saturated;  /* share of time with a thrust at its limit */

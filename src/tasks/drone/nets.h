@@ -55,7 +55,8 @@ typedef struct DroneRow {
     bool residual;  /* the network corrects the integral; otherwise it predicts the displacement */
     bool augmented; /* windows are turned by random rotations */
     bool bracket, untied, covariance, causal, gravity, small;
-    char pad[4];
+    bool bounded; /* ReLUs of matrices add at most a multiple of d, not a cubic */
+    char pad[3];
 } DroneRow;
 
 bool drone_learns(const DroneRow *row);

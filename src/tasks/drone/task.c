@@ -85,6 +85,10 @@ static const TaskModel models[] = {
      .from = TASK_FULL,
      .settings = RELN(DRONE_IN_COVARIANCE, .bracket = true)},
     {.name = "reln", .label = "ReLN (v, log C)", .settings = RELN(DRONE_IN_LOG, .bracket = true)},
+    {.name = "reln-bounded",
+     .label = "ReLN (v, log C), bounded gates (ours)",
+     .from = TASK_FULL,
+     .settings = RELN(DRONE_IN_LOG, .bracket = true, .bounded = true)},
     {.name = "lie-neurons",
      .label = "Lie Neurons (v, log C): no centre",
      .from = TASK_FULL,
@@ -161,6 +165,7 @@ static const Key row_keys[] = {
     TASK_FLAG(DroneRow, causal),
     TASK_FLAG(DroneRow, gravity),
     TASK_FLAG(DroneRow, small),
+    TASK_FIELD(DroneRow, bounded, .kind = KEY_FLAG, .before = "false"),
     TASK_FIELD(DroneRow, second, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(DroneRow, third, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(DroneRow, shrink, .kind = KEY_WHOLE, .before = "0"),
@@ -217,6 +222,7 @@ typedef struct Flown {
     DroneFlight flight;
     DroneSeen seen[2];
     double mean_speed;
+    char name[64];
 } Flown;
 
 typedef struct Data {
@@ -255,6 +261,8 @@ static RelnStatus see(TaskEnv *env, const Data *d, uint64_t stream, Flown *f)
     return RELN_OK;
 }
 
+static const char *const splits[3] = {"train", "validation", "test"};
+
 static RelnStatus fly_all(TaskEnv *env, Data *d, int n_splits)
 {
     const int counts[3] = {d->scale->trained, d->scale->validated, d->scale->tested};
@@ -270,6 +278,7 @@ static RelnStatus fly_all(TaskEnv *env, Data *d, int n_splits)
         for (d->n[s] = 0; d->n[s] < counts[s]; d->n[s]++, number++) {
             Flown *f = &d->flown[s][d->n[s]];
 
+            snprintf(f->name, sizeof f->name, "%s-%03d", splits[s], d->n[s]);
             if (!drone_fly(&plan, (uint64_t)d->scale->exp.data_seed * 1000 + number, &f->flight))
                 return task_nomem(env);
             if (s != TRAINED)
@@ -278,6 +287,32 @@ static RelnStatus fly_all(TaskEnv *env, Data *d, int n_splits)
                 f->mean_speed = drone_mean_speed(&f->flight);
         }
     }
+    return RELN_OK;
+}
+
+/* The shortest flight that is evaluated: half a minute, because errors over 20 s are computed. */
+enum { LEAST = 30 * (DRONE_WINDOW - 1) };
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* A flight of a file, and what sensors saw of it: by the file, or drawn. */
+static RelnStatus load_flight(TaskEnv *env, const Data *d, const char *path, Flown *f)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    /* Names of files may be the same: those of EuRoC are all data.csv. */
+    snprintf(f->name, sizeof f->name, "%d-%.*s", d->n[TESTED] + 1, (int)strcspn(name, "."), name);
+    if (!ends_with(path, ".npz")) {
+        TRY(drone_flight_load(env->ctx, path, DRONE_STEP, LEAST, &f->flight));
+        return see(env, d, 100000 + (uint64_t)d->n[TESTED], f);
+    }
+    TRY(drone_flight_load_seen(env->ctx, path, DRONE_STEP, LEAST, d->sensors, &f->flight, f->seen));
+    f->mean_speed = drone_mean_speed(&f->flight);
     return RELN_OK;
 }
 
@@ -301,13 +336,10 @@ static RelnStatus load_flights(TaskEnv *env, Data *d, const char *names)
         memcpy(path, names, n);
         path[n] = '\0';
         names += n + (names[n] == ',');
-        TRY(drone_flight_load(env->ctx, path, DRONE_STEP, 30 * (DRONE_WINDOW - 1), &f->flight));
-        TRY(see(env, d, 100000 + (uint64_t)d->n[TESTED], f));
+        TRY(load_flight(env, d, path, f));
     }
     return RELN_OK;
 }
-
-static const char *const splits[3] = {"train", "validation", "test"};
 
 /* Write all flights; those to train on with errors drawn for the purpose. */
 static RelnStatus save_flights(TaskEnv *env, const Data *d, const char *folder)
@@ -318,12 +350,10 @@ static RelnStatus save_flights(TaskEnv *env, const Data *d, const char *folder)
     for (int s = 0; s < 3; s++)
         for (int i = 0; i < d->n[s]; i++, number++) {
             Flown *f = &d->flown[s][i];
-            char name[40];
 
-            snprintf(name, sizeof name, "%s-%03d", splits[s], i);
             if (s == TRAINED)
                 TRY(see(env, d, number, f));
-            TRY(drone_flight_save(env->ctx, folder, name, &f->flight, d->sensors, f->seen));
+            TRY(drone_flight_save(env->ctx, folder, f->name, &f->flight, d->sensors, f->seen));
         }
     return RELN_OK;
 }
@@ -600,10 +630,12 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 #define FROM_ABOVE "first test flight, seen from above"
+#define FROM_SIDE "first test flight, seen from the side"
 #define ERROR_AT "error against time, first test flight"
 
 static const TaskFigure figures[] = {
     {.curve = FROM_ABOVE, .x = "x [m]", .y = "y [m]", .truth = FROM_ABOVE ", true"},
+    {.curve = FROM_SIDE, .x = "x [m]", .y = "z [m]", .truth = FROM_SIDE ", true"},
     {.curve = ERROR_AT, .x = "seconds", .y = "m"},
 };
 
@@ -697,6 +729,8 @@ static RelnStatus draw_curves(TaskRun *run, const DroneFlight *f, int n, const d
 
         TRY(task_curve(run, FROM_ABOVE, p[0] + e[0], p[1] + e[1]));
         TRY(task_curve(run, FROM_ABOVE ", true", p[0], p[1]));
+        TRY(task_curve(run, FROM_SIDE, p[0] + e[0], p[2] + e[2]));
+        TRY(task_curve(run, FROM_SIDE ", true", p[0], p[2]));
         TRY(task_curve(run, ERROR_AT, (double)i * (DRONE_WINDOW - 1) * f->step,
                        sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])));
     }
@@ -770,6 +804,18 @@ static RelnStatus judge_overlaps(const Judge *j, const Flown *flown, double *roo
     return RELN_OK;
 }
 
+/* The joints of windows as estimates/ROW-SEED.FLIGHT.tum. */
+static RelnStatus keep_estimate(TaskRun *run, const Flown *flown, int n, const double *errors)
+{
+    char ending[80], path[TASK_PATH];
+
+    snprintf(ending, sizeof ending, "%s.tum", flown->name);
+    TRY(task_file(run, "estimates", ending, path));
+    return path[0] == '\0' ? RELN_OK
+                           : drone_estimate_save(run->env->ctx, path, &flown->flight, n,
+                                                 DRONE_WINDOW - 1, errors);
+}
+
 static RelnStatus judge_flight(const Judge *j, int number, double *room)
 {
     const Data *data = j->f->data;
@@ -793,6 +839,7 @@ static RelnStatus judge_flight(const Judge *j, int number, double *room)
         TRY(add_nees(j, flown, n, d, c, &sum));
         m[NEES] += sum / data->n[TESTED];
     }
+    TRY(keep_estimate(j->f->run, flown, n + 1, errors));
     if (number == 0 && j->f->run->seed == 1)
         TRY(draw_curves(j->f->run, &flown->flight, n, errors));
     if (number < data->scale->turns)
@@ -903,6 +950,8 @@ static RelnStatus run(TaskRun *run, const void *data)
         status = about_gravity(run->env->ctx, &group);
     if (status == RELN_OK)
         status = drone_learns(&f.row) ? learn(&f, group) : judge_all(&(Judge){&f, NULL});
+    if (task_option(run->env, "weights")) /* they were trained elsewhere */
+        run->params_used = run->params;
     if (drone_learns(&f.row))
         run->params += drone_unused(&f.row);
     reln_group_destroy(group);
@@ -952,13 +1001,16 @@ const Task task_drone = {
                  .help = "channels of the published networks, or fewer",
                  TASK_WORDS(network_sizes)},
                 {.name = "flights",
-                 .help = "judge by real flights: EuRoC .csv and TUM text files, commas between"},
+                 .help = "judge by flights of files: EuRoC .csv, TUM text, or .npz as --save "
+                         "writes them; commas between"},
                 {.name = "weights",
                  .help = "models/ROW-SEED.safetensors of a trained row: judge it, train nothing",
                  .file = true},
                 {.name = "save", .help = "a folder that gets all flights as .npz and TUM text"}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
+    .n_bars = 3,
+    .bars = {WINDOW, ATE, ATE_R3},
     .seeds = {1, 1, 1},
     .scale_fields = TASK_FIELDS(Scale, scale_keys),
     .row_fields = TASK_FIELDS(DroneRow, row_keys),

@@ -124,6 +124,8 @@ static RelnStatus put_numbers(JetsFit *f, const JetsScores *s, const ptrdiff_t *
     for (int i = 0; i < JETS_WORKING_POINTS; i++)
         m[JETS_AT_30 + i] = rejection(&numbers.at[i]);
     m[JETS_PUBLISHED_50] = rejection(&numbers.published[1]);
+    if (jets_source_in_mev(f->source))
+        TRY(task_curve(f->run, JETS_CURVE_UNIT, 0, 1e-3));
     for (ptrdiff_t i = 0; i < s->n; i++)
         TRY(task_curve(f->run, JETS_CURVE_SCORES,
                        (double)(which ? which[i] : i) + 0.5 * s->labels[i], s->score[i]));
@@ -371,12 +373,14 @@ static RelnStatus compare(TaskEnv *env, const TaskRun *a, const TaskRun *b, doub
     return status;
 }
 
-/* Returns the run of LorentzNet without its clamp, with which all others are compared. */
+/* Returns the run with which all others are compared: LorentzNet trained with our recipe if that row was run, LorentzNet
+ * without its clamp otherwise. */
 static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, int seed)
 {
-    static const char *const names[] = {"lorentznet-free-84", "lorentznet-84"};
+    static const char *const names[] = {"lorentznet-ours-84", "lorentznet-free-84",
+                                        "lorentznet-84"};
 
-    for (int k = 0; k < 2; k++)
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         for (int m = 0; m < n_models; m++) {
             const TaskRun *run = &runs[m * n_seeds + seed];
 
@@ -386,9 +390,19 @@ static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, 
     return NULL;
 }
 
+static bool in_mev(const TaskRun *runs, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (runs[i].done && task_curve_named(&runs[i], JETS_CURVE_UNIT))
+            return true;
+    return false;
+}
+
 RelnStatus jets_remarks(TaskEnv *env, const TaskRun *runs, int n_models, int n_seeds,
                         void (*remark)(void *self, const char *line), void *self)
 {
+    if (in_mev(runs, n_models * n_seeds))
+        remark(self, "momenta of the data are in MeV; they were divided by 1000");
     for (int m = 0; m < n_models; m++)
         for (int s = 0; s < n_seeds; s++) {
             const TaskRun *run = &runs[m * n_seeds + s],

@@ -25,6 +25,7 @@ enum {
 };
 
 #define JETS_CURVE_SCORES "scores"
+#define JETS_CURVE_UNIT "unit of the data in GeV"
 #define JETS_CURVE_ROC "background rejection"
 #define JETS_CURVE_BOOST_ACCURACY "accuracy of boosted jets, beams boosted"
 #define JETS_CURVE_BOOST_STAY "accuracy of boosted jets, beams left in the lab"

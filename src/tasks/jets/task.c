@@ -450,6 +450,7 @@ static const char *const no_yes[] = {"no", "yes"};
 
 static const TaskFigure figures[] = {
     {.curve = JETS_CURVE_SCORES, .x = "jet", .hidden = true},
+    {.curve = JETS_CURVE_UNIT, .x = "", .hidden = true},
     {.curve = JETS_CURVE_ROC, .x = "signal efficiency", .y = "background rejection"},
     {.curve = JETS_CURVE_BOOST_ACCURACY, .x = "velocity of the boost", .y = "accuracy"},
     {.curve = JETS_CURVE_BOOST_STAY, .x = "velocity of the boost", .y = "accuracy"},

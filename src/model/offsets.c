@@ -1,0 +1,157 @@
+/* offsets.c -- sets whose points lie one behind the other: offsets say where each begins, and an archive has them as rows. */
+#include <math.h>
+#include <string.h>
+
+#include "io/windows.h"
+#include "model/data.h"
+
+/* Offsets while they are looked at. */
+typedef struct Offsets {
+    RelnCtx *ctx;
+    RelnArchive *archive;
+    const char *name;
+    ptrdiff_t rows;    /* samples */
+    ptrdiff_t largest; /* size of a set */
+    ptrdiff_t *at;     /* (rows + 1) */
+} Offsets;
+
+enum { PIECE = 4096 }; /* offsets looked at together */
+
+static RelnStatus check_offset(const Offsets *o, ptrdiff_t i, double x)
+{
+    const double before = i > 0 ? (double)o->at[i - 1] : 0;
+
+    if (!(x >= 0 && x <= 9e15 && x == floor(x)))
+        return reln_fail(o->ctx, RELN_ERR_FORMAT,
+                         "%s: row %td is %g; an offset, a whole number from 0 on, was wanted",
+                         o->name, i, x);
+    if (i == 0 && x != 0)
+        return reln_fail(o->ctx, RELN_ERR_FORMAT, "%s: it begins with %.15g; wanted 0", o->name, x);
+    if (x < before)
+        return reln_fail(
+            o->ctx, RELN_ERR_FORMAT,
+            "%s: row %td is %.15g, behind %.15g of the row before it; offsets that do not "
+            "go back were wanted",
+            o->name, i, x, before);
+    return RELN_OK;
+}
+
+static RelnStatus read_offsets(Offsets *o, int index)
+{
+    double piece[PIECE];
+
+    for (ptrdiff_t first = 0; first <= o->rows; first += PIECE) {
+        const ptrdiff_t left = o->rows + 1 - first, n = left < PIECE ? left : PIECE;
+
+        RELN_TRY(reln_archive_range(o->archive, index, first, n, piece));
+        for (ptrdiff_t i = 0; i < n; i++) {
+            RELN_TRY(check_offset(o, first + i, piece[i]));
+            o->at[first + i] = (ptrdiff_t)piece[i];
+            if (first + i > 0 && o->at[first + i] - o->at[first + i - 1] > o->largest)
+                o->largest = o->at[first + i] - o->at[first + i - 1];
+        }
+    }
+    return RELN_OK;
+}
+
+/* Read the array of offsets and check that none goes back. o->at is the caller's to free. */
+static RelnStatus survey(Offsets *o)
+{
+    const int index = reln_archive_find(o->archive, o->name);
+    const RelnArray *a = reln_archive_info(o->archive, index);
+
+    if (!a)
+        return reln_data_missing(o->ctx, o->archive, o->name, ", the offsets");
+    if (a->rank < 1 || reln_array_row_size(a) != 1 || a->dims[0] < 2)
+        return reln_fail(o->ctx, RELN_ERR_SHAPE,
+                         "%s: %td numbers; wanted (N + 1,), where each sample begins and the last "
+                         "one ends",
+                         o->name, reln_array_count(a));
+    o->rows = a->dims[0] - 1;
+    o->at = reln_alloc(o->ctx, (size_t)a->dims[0], sizeof *o->at);
+    return o->at ? read_offsets(o, index) : RELN_ERR_NOMEM;
+}
+
+/* ---- which arrays are divided ---------------------------------------------------------------------------------------- */
+
+static bool is_of_points(const RelnSpec *spec, const char *name)
+{
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].points && strcmp(spec->input[i].name, name) == 0)
+            return true;
+    for (int t = 0; t < spec->n_targets; t++)
+        if (spec->target[t].points && strcmp(spec->target[t].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Weights are of points where there are more of them than samples. */
+static bool is_divided(const Offsets *o, const RelnSpec *spec, const RelnArray *a)
+{
+    return is_of_points(spec, a->name) ||
+           (strcmp(spec->weights, a->name) == 0 && a->rank > 0 && a->dims[0] != o->rows);
+}
+
+static RelnStatus list_array(const Offsets *o, const RelnSpec *spec, int index, RelnSetArray *out)
+{
+    const RelnArray *a = reln_archive_info(o->archive, index);
+
+    *out = (RelnSetArray){{index, RELN_WINDOW_ROW}, NULL, 0};
+    if (strcmp(a->name, o->name) == 0)
+        *out = (RelnSetArray){{index, RELN_WINDOW_SIZE}, o->at, 0};
+    if (!is_divided(o, spec, a))
+        return RELN_OK;
+    if (a->rank < 1 || a->dims[0] != o->at[o->rows])
+        return reln_fail(o->ctx, RELN_ERR_SHAPE,
+                         "%s: it ends at %td, and %s has %td rows; wanted the same", o->name,
+                         o->at[o->rows], a->name, a->rank < 1 ? 1 : a->dims[0]);
+    *out = (RelnSetArray){{index, RELN_WINDOW_SET}, o->at, o->largest};
+    return RELN_OK;
+}
+
+/* Does an array have a row for each sample, or is it divided? Others are left out. */
+static bool fits(const Offsets *o, const RelnSpec *spec, const RelnArray *a)
+{
+    return strcmp(a->name, o->name) == 0 || is_divided(o, spec, a) ||
+           (a->rank > 0 && a->dims[0] == o->rows);
+}
+
+static RelnStatus view(const Offsets *o, const RelnSpec *spec, RelnArchive **out)
+{
+    const int count = reln_archive_count(o->archive);
+    RelnSetArray *list = reln_alloc(o->ctx, (size_t)count, sizeof *list);
+    RelnStatus status = list ? RELN_OK : RELN_ERR_NOMEM;
+    int n = 0;
+
+    for (int i = 0; i < count && status == RELN_OK; i++)
+        if (fits(o, spec, reln_archive_info(o->archive, i)))
+            status = list_array(o, spec, i, &list[n++]);
+    if (status == RELN_OK)
+        status = reln_archive_sets(o->ctx, o->archive, n, list, o->rows, out);
+    reln_free(o->ctx, list);
+    return status;
+}
+
+static const char *name_of(const RelnSpec *spec)
+{
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].offsets[0])
+            return spec->input[i].offsets;
+    return "";
+}
+
+RelnStatus reln_offsets_open(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
+                             RelnArchive **out)
+{
+    Offsets o = {.ctx = ctx, .archive = archive, .name = name_of(spec)};
+    RelnStatus status;
+
+    *out = NULL;
+    if (!o.name[0])
+        return RELN_OK;
+    status = survey(&o);
+    if (status == RELN_OK)
+        status = view(&o, spec, out);
+    reln_free(ctx, o.at);
+    return status;
+}
