@@ -77,7 +77,7 @@ static RelnNode *pool_softmax(BenchNet *b)
     return reln_nn_pool_softmax(&b->net, "q", x, RELN_P);
 }
 
-/* Scores and sums are products too: 4 P K C for each point. */
+/* Counts the products of scores and of weighted sums, too: 4 P K C operations for each point. */
 static RelnNode *attention(BenchNet *b)
 {
     RelnNode *x = feature(b);

@@ -28,7 +28,7 @@ static const char help[] =
 typedef struct Found {
     const RelnSpec *spec;
     RelnMetrics all, each[RELN_SPEC_TARGETS];
-    RelnScores scores[RELN_SPEC_TARGETS]; /* of classes; n_samples 0: none */
+    RelnScores scores[RELN_SPEC_TARGETS]; /* for targets of classes; n_samples 0: another target */
 } Found;
 
 static void print_text(const RelnMetrics *m)

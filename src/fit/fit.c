@@ -810,8 +810,10 @@ static double wait_seconds(const RelnFit *fit)
 /* Returns the share of the time that this process waited for data. */
 static double waited(const RelnFit *fit)
 {
-    const double all = fit->ran > 0 ? fit->ran : reln_wall_seconds() - fit->began;
+    const double all = reln_wall_seconds() - fit->began;
 
+    if (fit->has_ranks) /* what is read after training does not count */
+        return fit->ranks[reln_comm_rank(fit->comm)].waited;
     return fit->began > 0 && all > 0 ? (wait_seconds(fit) - fit->waited_before) / all : 0;
 }
 
@@ -821,7 +823,6 @@ static RelnStatus gather_ranks(RelnFit *fit)
     const int size = reln_comm_size(fit->comm);
     RelnFitRank *own = &fit->ranks[reln_comm_rank(fit->comm)];
 
-    fit->ran = reln_wall_seconds() - fit->began;
     own->shards = reln_plan_shards_run(fit->plan);
     if (fit->has_reader)
         own->shards += reln_plan_shards_run(fit->reader.plan);
@@ -840,7 +841,7 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     RELN_NEED(fit && end, RELN_ERR_ARG);
     fit->live.status = RELN_OK;
     fit->began = reln_wall_seconds();
-    fit->ran = 0;
+    fit->has_ranks = false;
     fit->waited_before = wait_seconds(fit);
     status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
     reln_data_settle(fit->data);

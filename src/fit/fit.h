@@ -219,8 +219,7 @@ struct RelnFit {
     char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
     RelnLive live;
-    double began,
-        ran; /* time at which the run was begun or resumed, and seconds of training: 0 while it runs */
+    double began;         /* time at which the run began or was resumed */
     double waited_before; /* seconds waited before the run was begun */
     RelnFitRank *ranks;   /* statistics of all processes, when it has ended */
     size_t *rank_begin;

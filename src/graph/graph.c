@@ -142,7 +142,8 @@ static void name_layer(RelnGraph *g)
              g->deriving ? "the derivative of " : "", path);
 }
 
-static void put(RelnGraph *g, RelnStatus status, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void put(RelnGraph *g, RelnStatus status,
+                                                      const char *format, va_list args)
 {
     g->status = status;
     vsnprintf(g->message, sizeof g->message, format, args);

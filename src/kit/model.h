@@ -75,29 +75,30 @@ void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step
 
 /* ---- numbers of targets -------------------------------------------------------------------------------------------- */
 
-/* How the numbers of one target lie among those of a sample. A prediction is its value, (classes), (channels, quantiles) or
- * (channels, n [, n]), and behind it its variance: nothing, (channels) or (channels, n, n). A target of points has that for
- * each place of the sample, one behind the other, with zeros where no point is. */
+/* A RelnTargetLayout says where the numbers of one target are among those of a sample. A prediction is its
+ * value, (classes), (channels, quantiles) or (channels, n [, n]), followed by its variance: nothing,
+ * (channels) or (channels, n, n). A target of points has these numbers for each place of the sample, one
+ * place after the other, with zeros where there is no point. */
 typedef struct RelnTargetLayout {
-    int places;                   /* of points; 1 for a target of the sample */
-    int size, channels;           /* numbers of one thing, and such things in the value */
-    ptrdiff_t first;              /* of the first value among RelnLayout.outputs */
+    int places;                   /* places for points; 1 for a target of the sample */
+    int size, channels;           /* numbers of one value, and number of such values */
+    ptrdiff_t first;              /* position of the first value among RelnLayout.outputs */
     ptrdiff_t value, spread;      /* numbers of the value and of the variance, at one place */
-    ptrdiff_t truth_first, truth; /* numbers that files have of it at one place, among truths */
+    ptrdiff_t truth_first, truth; /* its numbers in files at one place, among truths */
     ptrdiff_t loss_first;         /* the loss at its first place, among losses */
 } RelnTargetLayout;
 
-/* The same of all targets. */
+/* A RelnLayout says the same for all targets. */
 typedef struct RelnLayout {
-    int places;        /* for points of a sample */
+    int places;        /* places for points of a sample */
     ptrdiff_t outputs; /* numbers of a prediction for one sample */
-    ptrdiff_t truths;  /* numbers that files have of its targets */
-    ptrdiff_t losses;  /* places of all targets */
+    ptrdiff_t truths;  /* numbers of its targets in files */
+    ptrdiff_t losses;  /* total number of places of all targets */
     RelnTargetLayout target[RELN_SPEC_TARGETS];
 } RelnLayout;
-/* For samples with so many places for points: reln_data_places(). */
+/* Returns the layout for samples with so many places for points, such as reln_data_places(). */
 RelnLayout reln_model_layout_at(const RelnModel *model, int places);
-/* For samples with the places of the model. */
+/* Returns the layout for samples with the places of the model. */
 RelnTargetLayout reln_model_layout(const RelnModel *model, int target);
 ptrdiff_t reln_model_outputs(const RelnModel *model);
 ptrdiff_t reln_model_truths(const RelnModel *model);

@@ -91,12 +91,13 @@ void reln_mesh_clear(RelnMesh *mesh);
 RelnStatus reln_mesh_sample(const RelnMesh *mesh, RelnRng *rng, ptrdiff_t n, double *room,
                             double *points /* (n, 3) */);
 
-/* Makes a Gaussian at each of n points from the shape of its neighbourhood. The covariance of the k nearest
+/* Makes a Gaussian at each chosen one of n points, or with NULL at the first n_chosen, from the shape of its neighbourhood. The covariance of the k nearest
  * points gives the axes and the squared scales, which are kept above a tenth of the object's median middle
- * scale. Flat neighbourhoods are opaque. The colour is grey, from the same invariant and noise of `rng`, so
+ * scale (of the chosen points). Flat neighbourhoods are opaque. The colour is grey, from the same invariant and noise of `rng`, so
  * that it does not depend on the frame. */
-void reln_points_to_splats(ptrdiff_t n, const double *points, ptrdiff_t stride, int k, RelnRng *rng,
-                           double *room, double *rows);
+void reln_points_to_splats(ptrdiff_t n, const double *points, ptrdiff_t stride, int k,
+                           ptrdiff_t n_chosen, const int32_t *chosen, RelnRng *rng, double *room,
+                           double *rows);
 /* Numbers in its `room`, and the largest k. */
 enum { RELN_SPLATS_NEAR = 64 };
 #define RELN_SPLATS_ROOM(n) (RELN_POINTS_ROOM(n) + (size_t)(n))

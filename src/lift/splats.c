@@ -360,27 +360,28 @@ static void fill_splat(double least, RelnRng *rng, double *row)
             (0.2 - 0.3 * round + 0.05 * reln_rng_normal(rng)) / RELN_SPLAT_C0;
 }
 
-void reln_points_to_splats(ptrdiff_t n, const double *points, ptrdiff_t stride, int k, RelnRng *rng,
-                           double *room, double *rows)
+void reln_points_to_splats(ptrdiff_t n, const double *points, ptrdiff_t stride, int k,
+                           ptrdiff_t n_chosen, const int32_t *chosen, RelnRng *rng, double *room,
+                           double *rows)
 {
     double *middle = room + RELN_POINTS_ROOM(n);
     int32_t near[RELN_SPLATS_NEAR];
 
-    for (ptrdiff_t i = 0; i < n; i++) {
+    for (ptrdiff_t i = 0; i < n_chosen; i++) {
+        const double *point = points + (chosen ? chosen[i] : i) * stride;
         double *row = rows + i * RELN_SPLAT, m[3], S[9], w[3], V[9];
 
-        reln_points_nearest(n, points, stride, points + i * stride, k, &(RelnGroupRule){0}, room,
-                            near);
+        reln_points_nearest(n, points, stride, point, k, &(RelnGroupRule){0}, room, near);
         covariance_of(k, points, stride, near, m, S);
         reln_eigen3(S, w, V);
         fix_signs(V);
-        memcpy(row, points + i * stride, 3 * sizeof *row);
+        memcpy(row, point, 3 * sizeof *row);
         for (int a = 0; a < 3; a++)
             row[RELN_SPLAT_SCALE + a] = sqrt(fmax(w[a], 0));
         reln_readout_quaternion(1, V, row + RELN_SPLAT_ROTATION);
         middle[i] = row[RELN_SPLAT_SCALE + 1];
     }
-    reln_sort(middle, (size_t)n, sizeof *middle, ascending);
-    for (ptrdiff_t i = 0; i < n; i++)
-        fill_splat(fmax(0.1 * middle[n / 2], 1e-12), rng, rows + i * RELN_SPLAT);
+    reln_sort(middle, (size_t)n_chosen, sizeof *middle, ascending);
+    for (ptrdiff_t i = 0; i < n_chosen; i++)
+        fill_splat(fmax(0.1 * middle[n_chosen / 2], 1e-12), rng, rows + i * RELN_SPLAT);
 }

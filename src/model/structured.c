@@ -134,9 +134,9 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
     return (RelnFeatures){NULL, reln_build_join(b, x, set->z)};
 }
 
-/* The same for points. They are judged by what they know, by their invariants with the sums, and by what is known of the set;
- * vectors and matrices are made of their own features, of those that layers have made (`made`, may be NULL), and of the
- * sums. */
+/* Computes the same for targets of points. The invariants of a point are its own, those with the sums, and
+ * those of the set. Vectors and matrices are combinations of its features, of features that layers have
+ * computed (`made`, may be NULL), and of the sums. */
 static RelnFeatures of_points(Build *b, const RelnSet *set, RelnNode *made)
 {
     const RelnScales scale = reln_build_scales(b);

@@ -310,7 +310,7 @@ static void outcome(const TaskCall *call, RelnPage *page)
                    unit, shown(task, ours, m.mean, m.spread), unit);
 }
 
-/* Metrics of the task side by side: a group of bars for each row that has results. */
+/* Draws the metrics of the task side by side: a group of bars for each row that has results. */
 static void plot_bars(const TaskCall *call, RelnPage *page)
 {
     enum { MOST = 48 };

@@ -236,7 +236,8 @@ double task_best_metric(const RelnTrainer *trainer, bool highest);
 /* Returns the number of elements of the parameters that an optimiser trains in this store. */
 size_t task_trained(const RelnStore *store);
 
-/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot or a table, A: those of the first run that has them. */
+/* Curves "A|1", "A|2" ... of a run are clouds of points in one plot, or a table, with the name A; those of
+ * the first run that has them are shown. */
 #define TASK_SERIES '|'
 
 /* Adds a point to a curve of the report: "validation mse" against the step. Curves of one name from all runs

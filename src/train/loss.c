@@ -248,7 +248,7 @@ static RelnNode *weighted_mean(RelnGraph *g, RelnNode *l, RelnNode *w)
                     reln_batch_sum(g, reln_sum_all(g, w)));
 }
 
-/* w where it is above 0, and 1 for a batch without weight, all of whose terms are 0 */
+/* Returns w if it is above 0, and 1 for a batch without weight, all of whose terms are 0. */
 static RelnNode *divisor(RelnGraph *g, RelnNode *w)
 {
     RelnNode *sum = reln_batch_sum(g, reln_sum_all(g, w));

@@ -35,7 +35,7 @@ static int rounds_for(uint64_t n)
     return rounds;
 }
 
-/* Replace each of the numbers, below n, by its image under the permutation that the generator draws. */
+/* Replaces each of the numbers, below n, by its image under the permutation that the generator draws. */
 static void permute(RelnRng rng, ptrdiff_t n, ptrdiff_t count, ptrdiff_t *x)
 {
     const uint64_t size = (uint64_t)n;
@@ -64,10 +64,10 @@ void reln_shuffle(uint64_t seed, uint64_t epoch, ptrdiff_t n, ptrdiff_t first, p
 typedef struct Blocks {
     uint64_t seed, epoch;
     ptrdiff_t n, block, window; /* all in rows */
-    ptrdiff_t turn;             /* rows are counted from this one on, around the end */
+    ptrdiff_t turn;             /* first row; rows are counted from it, around the end */
 } Blocks;
 
-/* Positions of one window, shuffled among themselves; there are `count` from `first` on. */
+/* Shuffles the positions of one window; it has `count` positions from `first` on. */
 static void mix_window(const Blocks *b, ptrdiff_t first, ptrdiff_t count, ptrdiff_t *x)
 {
     const ptrdiff_t index = first / b->window, begin = index * b->window;
@@ -82,7 +82,8 @@ static void mix_window(const Blocks *b, ptrdiff_t first, ptrdiff_t count, ptrdif
         x[i] += begin;
 }
 
-/* Turn positions, at most PIECE, into rows: whole blocks are permuted, and what is left over at the end of n stays there. */
+/* Converts positions, at most PIECE, to rows: whole blocks are permuted, and the rest at the end of n stays
+ * there. */
 enum { PIECE = 256 };
 static void place_blocks(const Blocks *b, ptrdiff_t count, ptrdiff_t *x)
 {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_sweep.sh -- `reln sweep` and `reln report`: grids, draws, halving; killed and resumed, the table is the same.
+# test_sweep.sh -- `reln sweep`, `reln report` and folds: grids, draws, halving; killed and resumed, the table is the same.
 # usage: test_sweep.sh RELN HELPER MAKE_DATA
 set -u
 reln=$1
@@ -63,6 +63,25 @@ run 0 report whole/run-001 whole/run-002 --out two.html
 check "side by side: $(cat out)" [ "$(grep -c '^run-00' out)" -eq 2 ]
 check "what differs" grep -q 'model.width' out
 refused 3 'no run in this folder' report absent
+
+# folds: killed and resumed, the same pooled table and predictions
+folds="--folds 3 --no-check --progress none --set train.epochs=40"
+# shellcheck disable=SC2086
+run 0 fit spec.yaml data.npz $folds --out cross
+cp out table
+for signal in KILL TERM KILL; do
+    # shellcheck disable=SC2086
+    "$reln" fit spec.yaml data.npz $folds --out crossed >out 2>err &
+    pid=$!
+    sleep 0.2
+    kill -$signal $pid 2>/dev/null
+    wait $pid 2>/dev/null
+done
+# shellcheck disable=SC2086
+run 0 fit spec.yaml data.npz $folds --out crossed
+sed 's/crossed/cross/' out >after
+check "folds killed and resumed: the same table" cmp table after
+check "and predictions" cmp cross/predictions.npz crossed/predictions.npz
 
 # a pause is no end: the rest gives the bits of the run that had none
 run 0 fit spec.yaml data.npz --out paused --until 3 --quiet

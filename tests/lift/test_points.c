@@ -142,9 +142,9 @@ static void splats_of_points_turn_with_them(void **state)
             turned[3 * i + r] = R[3 * r] * points[3 * i] + R[3 * r + 1] * points[3 * i + 1] +
                                 R[3 * r + 2] * points[3 * i + 2];
     noise = reln_rng(6, 6);
-    reln_points_to_splats(N, points, 3, 8, &noise, room, rows[0]);
+    reln_points_to_splats(N, points, 3, 8, N, NULL, &noise, room, rows[0]);
     noise = reln_rng(6, 6);
-    reln_points_to_splats(N, turned, 3, 8, &noise, room, rows[1]);
+    reln_points_to_splats(N, turned, 3, 8, N, NULL, &noise, room, rows[1]);
     for (int i = 0; i < N; i++) {
         const double *p = rows[0] + i * RELN_SPLAT, *q = rows[1] + i * RELN_SPLAT;
 
@@ -158,6 +158,22 @@ static void splats_of_points_turn_with_them(void **state)
             want[e / 9] += R[3 * (e / 27) + e / 3 % 3] * a[e % 9] * R[3 * (e / 9 % 3) + e % 3];
         assert_near(b, want, 9, 1e-8);
     }
+}
+
+/* Splats at some points have the neighbourhoods of all; only the floor of scales, which these do not reach, and the noise
+ * of colours belong to the choice. */
+static void splats_of_chosen_points_are_those_of_all(void **state)
+{
+    static double rows[N * RELN_SPLAT], some[3 * RELN_SPLAT];
+    const int32_t chosen[3] = {N - 1, 4, 7};
+    RelnRng noise = reln_rng(6, 6);
+
+    (void)state;
+    draw(5);
+    reln_points_to_splats(N, points, 3, 8, N, NULL, &noise, room, rows);
+    reln_points_to_splats(N, points, 3, 8, 3, chosen, &noise, room, some);
+    for (int i = 0; i < 3; i++)
+        assert_near(some + i * RELN_SPLAT, rows + chosen[i] * RELN_SPLAT, RELN_SPLAT_COLOUR, 0);
 }
 
 /* Rotating splats and rotating their covariance are one: log Sigma follows. */
@@ -257,6 +273,7 @@ int main(void)
         cmocka_unit_test(groups_do_not_depend_on_frame_and_order),
         cmocka_unit_test(eigenvalues_fall_and_axes_are_a_rotation),
         cmocka_unit_test(splats_of_points_turn_with_them),
+        cmocka_unit_test(splats_of_chosen_points_are_those_of_all),
         cmocka_unit_test(rotated_splats_have_rotated_covariances),
         cmocka_unit_test(principal_axes_undo_rotations),
         cmocka_unit_test(meshes_are_sampled_by_area),

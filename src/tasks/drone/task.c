@@ -300,12 +300,12 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* A flight of a file, and what sensors saw of it: by the file, or drawn. */
+/* Loads a flight of a file, and its measurements: from the file, or drawn. */
 static RelnStatus load_flight(TaskEnv *env, const Data *d, const char *path, Flown *f)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-    /* Names of files may be the same: those of EuRoC are all data.csv. */
+    /* Numbers the flights, because names of files may be equal: those of EuRoC are all data.csv. */
     snprintf(f->name, sizeof f->name, "%d-%.*s", d->n[TESTED] + 1, (int)strcspn(name, "."), name);
     if (!ends_with(path, ".npz")) {
         TRY(drone_flight_load(env->ctx, path, DRONE_STEP, LEAST, &f->flight));
@@ -739,7 +739,7 @@ static RelnStatus draw_curves(TaskRun *run, const DroneFlight *f, int n, const d
 
 static const double no_turn[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
-/* Unlike fmax(), NaN where one of them is. */
+/* Returns the larger number; unlike fmax(), NaN if one of them is NaN. */
 static double larger(double a, double b)
 {
     return isnan(a) || a > b ? a : b;
@@ -804,7 +804,7 @@ static RelnStatus judge_overlaps(const Judge *j, const Flown *flown, double *roo
     return RELN_OK;
 }
 
-/* The joints of windows as estimates/ROW-SEED.FLIGHT.tum. */
+/* Saves the joints of windows as estimates/ROW-SEED.FLIGHT.tum. */
 static RelnStatus keep_estimate(TaskRun *run, const Flown *flown, int n, const double *errors)
 {
     char ending[80], path[TASK_PATH];
@@ -950,7 +950,7 @@ static RelnStatus run(TaskRun *run, const void *data)
         status = about_gravity(run->env->ctx, &group);
     if (status == RELN_OK)
         status = drone_learns(&f.row) ? learn(&f, group) : judge_all(&(Judge){&f, NULL});
-    if (task_option(run->env, "weights")) /* they were trained elsewhere */
+    if (task_option(run->env, "weights")) /* the weights were trained elsewhere */
         run->params_used = run->params;
     if (drone_learns(&f.row))
         run->params += drone_unused(&f.row);

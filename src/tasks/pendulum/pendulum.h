@@ -455,7 +455,7 @@ typedef struct PendRowSettings {
     int hidden, width, channels, layers;
     RelnActivation activation;
     PendSchedule schedule;
-    int substeps; /* training steps in an interval of 0.2: one has an error of 2e-4 of itself, two of 1e-5 */
+    int substeps; /* Runge-Kutta steps per interval of 0.2 in training; error 2e-4 with one, 1e-5 with two */
     bool published; /* eps = 1e-8 inside Adam's root, and the last weights; otherwise the best weights */
     bool per_call;  /* for costs: values that depend on weights alone are computed in every call */
     char pad[6];

@@ -51,7 +51,7 @@ static void make_part(void *user, int worker)
 
             memcpy(points, m->points + i * o->splats * 3, (size_t)o->splats * 3 * sizeof *points);
             reln_points_normalise(o->splats, points, 3);
-            reln_points_to_splats(o->splats, points, 3, NEAR, &rng, room, rows);
+            reln_points_to_splats(o->splats, points, 3, NEAR, o->splats, NULL, &rng, room, rows);
         } else {
             o->label[i] = (int32_t)(i % SPLATS_CLASSES);
             splats_draw(o->label[i], m->seed, m->first + (uint64_t)(i / SPLATS_CLASSES), o->splats,
@@ -187,6 +187,17 @@ static RelnStatus take_farthest(Reading *r, const char *path, int n)
     return RELN_OK;
 }
 
+/* Splats of the farthest of the points of a mesh; all points, centred in the unit ball, are their neighbourhoods. */
+static RelnStatus splats_of_mesh(Reading *r, const char *path, double *points, RelnRng *rng)
+{
+    if (!(reln_points_normalise(MESH_POINTS, points, 3) > 0))
+        return task_fail(r->env, RELN_ERR_FORMAT, "%.120s: all points are one", path);
+    reln_points_farthest(MESH_POINTS, points, 3, r->splats, &(RelnGroupRule){0}, r->room, r->order);
+    reln_points_to_splats(MESH_POINTS, points, 3, MESH_NEAR, r->splats, r->order, rng, r->room,
+                          r->chosen);
+    return RELN_OK;
+}
+
 static RelnStatus read_mesh(Reading *r, const char *path, uint64_t number)
 {
     RelnRng rng = reln_rng(number, 1);
@@ -201,11 +212,11 @@ static RelnStatus read_mesh(Reading *r, const char *path, uint64_t number)
                                  : task_nomem(r->env);
     }
     if (status == RELN_OK)
-        reln_points_to_splats(MESH_POINTS, points, 3, MESH_NEAR, &rng, r->room, r->rows);
+        status = splats_of_mesh(r, path, points, &rng);
     free(areas);
     free(points);
     reln_mesh_clear(&mesh);
-    return status == RELN_OK ? take_farthest(r, path, MESH_POINTS) : status;
+    return status;
 }
 
 /* If a file has more splats than fit, each is chosen with the same probability: the i-th replaces a random

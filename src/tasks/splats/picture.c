@@ -1,5 +1,5 @@
-/* picture.c -- hidden splats of a test object and their reconstruction, drawn as ellipses in a projection; what groups
- * look at. */
+/* picture.c -- draws hidden splats of a test object and their reconstruction, as ellipses in a projection;
+ * and the attention of groups. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ RelnStatus splats_draw_picture(TaskRun *run, const SplatsPicture *p, const char 
 
 /* ---- attention ----------------------------------------------------------------------------------------------------------- */
 
-/* How many weights are larger than that of group i? */
+/* Returns how many weights are larger than that of group i. */
 static int rank_of(int groups, const double *weights, int i)
 {
     int rank = 0;
@@ -131,7 +131,7 @@ static int rank_of(int groups, const double *weights, int i)
     return rank;
 }
 
-/* The curves of one group. */
+/* Adds the curves of one group. */
 static RelnStatus draw_look(TaskRun *run, int group, int groups, const double *centres,
                             const double *weights)
 {

@@ -1,4 +1,4 @@
-/* picture.h -- the reconstruction of hidden splats, and what tokens look at, as pictures. */
+/* picture.h -- pictures of the reconstruction of hidden splats, and of the attention of tokens. */
 #ifndef TASKS_SPLATS_PICTURE_H
 #define TASKS_SPLATS_PICTURE_H
 
@@ -16,8 +16,9 @@ typedef struct SplatsPicture {
 RelnStatus splats_draw_picture(TaskRun *run, const SplatsPicture *picture, const char *guess,
                                const char *truth);
 
-/* For the first and the last group of an object: where it is, the quarter of the groups that it looks at most, with their
- * share of its attention, and the rest. centres: (groups, 3); looks: (tokens, tokens), the last tokens are the groups. */
+/* For the first and the last group of an object: its position, the quarter of the groups with its largest
+ * attention weights, with their share, and the other groups. centres: (groups, 3); looks: (tokens, tokens),
+ * the last tokens are the groups. */
 #define SPLATS_LOOKS "attention of group "
 RelnStatus splats_draw_looks(TaskRun *run, int groups, const double *centres, int tokens,
                              const double *looks);

@@ -327,7 +327,7 @@ void splats_draw(int label, uint64_t seed, uint64_t number, int n, double *room,
         }
     }
     if (!is_disc)
-        reln_points_to_splats(n, points, 3, NEAR, &rng, room, rows);
+        reln_points_to_splats(n, points, 3, NEAR, n, NULL, &rng, room, rows);
     for (int i = 0; i < n; i++)
         memcpy(rows + (ptrdiff_t)i * RELN_SPLAT, points + 3 * i, 3 * sizeof *points);
     paint(&rng, n, rows);

@@ -84,7 +84,7 @@ RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts
 /* Layers. */
 RelnNode *splats_tokens(const RelnNet *net, const SplatsNet *m, RelnNode *x);
 RelnNode *splats_position(const RelnNet *net, const char *name, const SplatsNet *m, RelnNode *c);
-/* `looks`: NULL, or gets the weights of attention. */
+/* If `looks` is not NULL, it receives the weights of attention. */
 RelnNode *splats_block(const RelnNet *net, const SplatsNet *m, RelnNode *x, double skip,
                        bool decoder, RelnNode **looks);
 RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip,
@@ -172,8 +172,8 @@ void splats_normalise(ptrdiff_t n, double *rows, bool all);
 /* Computes the mean of scales and the largest distance from it, by which they are normalised. */
 void splats_scale_range(ptrdiff_t n, const double *rows, double mean[3], double *most);
 
-/* How much each token of the classifier looks at each other in its last block, the mean over heads: (R, C). The baseline's
- * class token is the first. */
+/* Returns the attention weight of each token of the classifier for each other in its last block, mean over
+ * heads: (R, C). The baseline's class token is the first. */
 RelnNode *splats_looks(const RelnNet *net, const void *model);
 /* Reconstructed splats of the hidden groups: (masked, slots, 1, 1, 12), positions relative to the centre and nine numbers
  * of the covariance: the lifted log Sigma of ReLN; scale, rotation and two zeros of the baseline. */

@@ -351,7 +351,7 @@ static RelnNode *pretraining_losses(const RelnNet *net, const void *model)
     return reln_concat(net->graph, 2, both, RELN_C);
 }
 
-/* Plans for judging beside the classifier. */
+/* Further plans for evaluation, after the classifier. */
 enum { LOOKS = EXP_OTHER, LOSSES, REBUILT };
 
 /* ---- judging ----------------------------------------------------------------------------------------------------------------- */
@@ -508,7 +508,8 @@ static int count_flips(const Fit *f, const SplatsObjects *o)
     return flips;
 }
 
-/* Answers for rotated objects by their true class, a curve for each class that the page makes a row of a table. */
+/* Predictions for rotated objects by their true class, a curve for each class, which the page shows as a row
+ * of a table. */
 #define CONFUSION "true class of rotated objects (rows), taken for (columns): "
 static RelnStatus confuse(const Fit *f, const SplatsObjects *o)
 {
@@ -530,7 +531,8 @@ static RelnStatus confuse(const Fit *f, const SplatsObjects *o)
     return RELN_OK;
 }
 
-/* What two groups of the first test object look at: of the two main rows, with or without pre-training. */
+/* Draws the attention of two groups of the first test object: for the two main rows, with or without
+ * pre-training. */
 static RelnStatus draw_looks(Exp *e, Fit *f)
 {
     const Row *row = f->row;
