@@ -89,8 +89,8 @@ static void columns(RelnTable *table, const TaskCall *call)
     for (int i = 0; i < task->n_metrics; i++) {
         const TaskMetric *m = &task->metrics[i];
         snprintf(head, sizeof head, "%s%s", m->label, m->percent ? " [%]" : "");
-        reln_table_column(table, head,
-                          RELN_COL_RIGHT | (m->more ? RELN_COL_HIGHEST : RELN_COL_LOWEST));
+        const unsigned best = m->error ? 0 : m->more ? RELN_COL_HIGHEST : RELN_COL_LOWEST;
+        reln_table_column(table, head, RELN_COL_RIGHT | best);
         if (m->target != 0)
             reln_table_nearest(table, m->target);
         if (in_paper(call, i))

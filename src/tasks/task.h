@@ -50,6 +50,7 @@ typedef struct TaskMetric {
     bool percent;      /* a share from 0 to 1, shown in percent */
     bool count;        /* a whole number, shown with all its digits */
     bool more;         /* larger is better */
+    bool error;        /* the uncertainty of the metric before it: no value is the best */
     double target;     /* if not 0: values nearer to it are better */
 } TaskMetric;
 
