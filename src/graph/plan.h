@@ -104,8 +104,8 @@ struct Program {
     size_t slab;            /* bytes */
     double flops, bytes;    /* for one item */
     RelnRowCost *row_costs; /* of a placed function: by row domain */
-    const RelnFn *fn;       /* of a function; and the number of items there is memory for */
-    ptrdiff_t items;
+    const RelnFn *fn;       /* the function whose body this is; NULL for a graph */
+    ptrdiff_t items;        /* of a function: as many have memory at a time */
 };
 
 typedef struct Kept {
