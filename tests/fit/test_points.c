@@ -1,5 +1,5 @@
-/* Targets of points, weights, given edges and offsets: what is padded changes nothing, errors are those by hand, and a weight of 2 is a sample that is
- * there twice. */
+/* These tests fit targets of points, weights, given edges and offsets. Padding changes no bit, errors equal those computed by
+ * hand, and a sample of weight 2 counts like two equal samples. */
 #include <float.h>
 
 #include "fit/fit.h"
