@@ -65,11 +65,11 @@ static void check_size(Products *p, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const
 
 static void products_are_right_in_every_shape_and_transposition(void **state)
 {
-    static const ptrdiff_t shapes[][3] = {{1, 1, 1},     {1, 1, 0},    {6, 16, 8}, {7, 17, 3},
-                                          {5, 3, 300},   {ROWS, N, K}, {13, 8, 1}, {12, 300, 257},
-                                          {61, 15, 256}, {1, N, K},    {2, N, K},  {3, N, K},
-                                          {4, N, 9},     {8, N, 9},    {9, N, 9},  {25, 7, 40},
-                                          {25, 24, 40},  {13, 40, 40}, {14, 20, 9}};
+    static const ptrdiff_t shapes[][3] = {
+        {1, 1, 1},   {1, 1, 0},      {6, 16, 8},     {7, 17, 3},  {5, 3, 300},  {ROWS, N, K},
+        {13, 8, 1},  {12, 300, 257}, {61, 15, 256},  {1, N, K},   {2, N, K},    {3, N, K},
+        {4, N, 9},   {8, N, 9},      {9, N, 9},      {25, 7, 40}, {25, 24, 40}, {13, 40, 40},
+        {14, 20, 9}, {ROWS, 1, 40},  {ROWS, 2, 257}, {43, 3, 9},  {40, 4, 30}};
     static double a[ROWS * K], b[300 * K];
     RelnRng rng = reln_rng(2, 0);
 
@@ -121,29 +121,29 @@ static void a_row_has_the_same_bits_in_any_company_and_place(void **state)
 static void a_column_has_the_same_bits_at_every_width(void **state)
 {
     enum { WIDE = 67, DEEP = 259, TALL = 51, GUARD = 9 };
-    static const ptrdiff_t heights[] = {1, 2, 3, 4, 5, 6, 11, 12, 13, TALL};
+    static const ptrdiff_t heights[] = {1, 2, 3, 4, 5, 6, 8, 11, 12, 13, 33, 40, TALL};
     static float a[TALL * DEEP], b[DEEP * WIDE], all[TALL * WIDE], some[TALL * (WIDE + GUARD)];
     RelnRng rng = reln_rng(5, 0);
 
     (void)state;
     fill_floats(&rng, TALL * DEEP, a);
     fill_floats(&rng, DEEP * WIDE, b);
-    for (int t = 0; t < 4; t++) {
-        const bool add = t & 1;
+    for (int t = 0; t < 8; t++) {
+        const bool add = t & 1, ta = t & 4;
+        const ptrdiff_t lda = ta ? TALL : DEEP;
         Products p;
 
         make(&p, t & 2);
         for (ptrdiff_t i = 0; i < TALL * WIDE; i++)
             all[i] = 0.5F;
-        reln_gemm(&p.gemm, false, false, false, TALL, WIDE, DEEP, a, DEEP, b, WIDE, add, all, WIDE);
+        reln_gemm(&p.gemm, false, ta, false, TALL, WIDE, DEEP, a, lda, b, WIDE, add, all, WIDE);
         for (ptrdiff_t n = 1; n < WIDE; n++)
             for (size_t h = 0; h < sizeof heights / sizeof *heights; h++) {
                 const ptrdiff_t m = heights[h], ldc = n + GUARD;
 
                 for (ptrdiff_t i = 0; i < m * ldc; i++)
                     some[i] = 0.5F;
-                reln_gemm(&p.gemm, false, false, false, m, n, DEEP, a, DEEP, b, WIDE, add, some,
-                          ldc);
+                reln_gemm(&p.gemm, false, ta, false, m, n, DEEP, a, lda, b, WIDE, add, some, ldc);
                 for (ptrdiff_t i = 0; i < m; i++) {
                     assert_memory_equal(some + i * ldc, all + i * WIDE, sizeof(float) * (size_t)n);
                     for (ptrdiff_t j = n; j < ldc; j++)
