@@ -103,8 +103,17 @@ static void sum_rows(const RelnExec *e)
     }
 }
 
-/* Terms are added in the order of memory; a run that is added to one place is summed first, in an order that depends
- * on its length alone. */
+/* Sums every run to one number, in an order that depends on its length alone. */
+static void sum_runs(const RelnExec *e)
+{
+    const RelnRealKernels *k = reln_kern(e);
+
+    for (RelnWalk w = reln_walk_item_rows(e->prepared, e->n); !w.done; reln_walk_next(&w, 1))
+        k->sum_each(w.rows, w.run, reln_at(e->in[0], w.out, k->size),
+                    reln_at(e->out, w.offset[0], k->size), reln_walk_row(&w, 0));
+}
+
+/* Terms are added in the order of memory. */
 static RelnStatus forward(const RelnExec *e)
 {
     const RelnLoops *loops = e->prepared;
@@ -112,24 +121,16 @@ static RelnStatus forward(const RelnExec *e)
     const bool fold = loops->rank > 1 && loops->stride[0][loops->rank - 1] == 0;
 
     clear(e);
-    if (adds_rows(loops)) {
+    if (adds_rows(loops))
         sum_rows(e);
-        return RELN_OK;
-    }
-    for (RelnWalk w = reln_walk_items(loops, e->n); !w.done; reln_walk_next(&w, 1)) {
-        const void *x = reln_at(e->in[0], w.out, k->size);
-        void *z = reln_at(e->out, w.offset[0], k->size);
+    else if (fold)
+        sum_runs(e);
+    else
+        for (RelnWalk w = reln_walk_items(loops, e->n); !w.done; reln_walk_next(&w, 1)) {
+            void *z = reln_at(e->out, w.offset[0], k->size);
 
-        if (fold) {
-            const double sum = k->sum(w.run, x);
-            double folded;
-
-            k->from_f64(1, &sum, &folded);
-            k->map2[RELN_ADD](1, z, 1, &folded, 1, z);
-        } else {
-            k->map2[RELN_ADD](w.run, z, 1, x, 1, z);
+            k->map2[RELN_ADD](w.run, z, 1, reln_at(e->in[0], w.out, k->size), 1, z);
         }
-    }
     return RELN_OK;
 }
 

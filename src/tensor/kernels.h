@@ -128,6 +128,8 @@ typedef struct RelnRealKernels {
     void (*links)(ptrdiff_t rows, ptrdiff_t n_c, int n, const RelnLink *links, void *z);
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
+    /* z[r * step] += that sum of row r, for rows of n numbers */
+    void (*sum_each)(ptrdiff_t rows, ptrdiff_t n, const void *x, void *z, ptrdiff_t step);
     /* z[i] = x[0][i] + ... + x[count - 1][i], pairs first: ((0+1)+(2+3))+((4+5)+(6+7)), missing terms left
      * out; count is at most RELN_TREE */
     void (*tree)(ptrdiff_t n, int count, const void *const *x, void *z);
