@@ -107,8 +107,8 @@ static RelnNode *derivative(RelnGraph *g, RelnMap f, RelnNode *x)
         return reln_scale(g, x, 2.0);
     case RELN_MAP_ABS:
         return reln_sign(g, x);
-    case RELN_MAP_RELU:
-        return reln_step(g, x);
+    case RELN_MAP_RELU: /* y > 0 where x > 0; then x has one reader less, and may be computed in the pass of y */
+        return reln_step(g, y);
     case RELN_MAP_SIGN:
     case RELN_MAP_STEP:
     case RELN_MAP_COUNT:
