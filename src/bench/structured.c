@@ -122,17 +122,8 @@ static RelnNode *psi(RelnGraph *g, RelnNode *x)
 typedef struct Particles {
     RelnDomain rows, pairs;
     RelnNode *s, *x, *low, *q, *h;
+    RelnNode *t; /* invariants of pairs */
 } Particles;
-
-/* Sets the positions x and, with the signs (+, -, -, -), eta x and <x, x>. */
-static void move_to(RelnGraph *g, Particles *p, RelnNode *x)
-{
-    static const double eta[16] = {1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1};
-
-    p->x = x;
-    p->low = x ? reln_linear_map(g, x, eta, reln_rep_dual(reln_node_rep(x))) : NULL;
-    p->q = reln_pair(g, x, p->low);
-}
 
 /* Invariants of a pair: psi(<x_i - x_j, x_i - x_j>) and psi(<x_i, x_j>), from the products of the rows. */
 static RelnNode *invariants(RelnGraph *g, const Particles *p)
@@ -145,6 +136,22 @@ static RelnNode *invariants(RelnGraph *g, const Particles *p)
     return reln_concat(g, 2, s, RELN_C);
 }
 
+/* Sets the positions x and, with the signs (+, -, -, -), eta x and <x, x>; then the invariants of pairs, in a function, so
+ * that its gradient computes them again. */
+static bool move_to(RelnGraph *g, Particles *p, RelnNode *x)
+{
+    static const double eta[16] = {1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1};
+    RelnGraph *body;
+    RelnNode *t;
+
+    p->x = x;
+    p->low = x ? reln_linear_map(g, x, eta, reln_rep_dual(reln_node_rep(x))) : NULL;
+    p->q = reln_pair(g, x, p->low);
+    body = reln_fn_begin(g, "invariants");
+    t = invariants(body, p);
+    return reln_call(g, reln_fn_end(body, 1, &t), 0, NULL, &p->t);
+}
+
 /* The first layer of messages, split by its ends: y_ij = a_i + b_j + (n_ij, d_ij) W3. */
 typedef struct FirstLayer {
     RelnNode *a, *b, *w3;
@@ -152,7 +159,7 @@ typedef struct FirstLayer {
 
 static RelnNode *first_layer(RelnGraph *g, const Particles *p, const FirstLayer *f)
 {
-    RelnNode *y = reln_mix(g, invariants(g, p), f->w3);
+    RelnNode *y = reln_mix(g, p->t, f->w3);
 
     y = reln_add(g, y, reln_spread(g, f->a, p->pairs));
     return reln_add(g, y, reln_spread_second(g, f->b, p->pairs));
@@ -176,10 +183,7 @@ static Moments pair_moments(BenchNet *b, const Particles *p, const FirstLayer *f
     const double n = b->c->points, each = n * (n - 1);
     RelnNode *count = reln_scale(g, reln_batch_count(g), each), *sum, *ends, *mean;
 
-    body = reln_fn_begin(g, "sums");
-    sum = reln_batch_sum(body, invariants(body, p));
-    if (!reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
-        return (Moments){NULL, NULL};
+    sum = reln_batch_sum(g, p->t);
     ends = reln_scale(g, reln_batch_sum(g, reln_add(g, f->a, f->b)), n - 1);
     mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, f->w3)), count);
     body = reln_fn_begin(g, "squares");
@@ -258,17 +262,18 @@ static RelnNode *message_passing(BenchNet *b)
 
     p.pairs = bench_domain(b, reln_pairs(g, "pairs", p.rows, p.rows, false), n * (n - 1));
     p.s = b->x = bench_input_rows(b, "s", p.rows, (RelnDims){.c = 2}, NULL);
-    move_to(
-        g, &p,
-        bench_input_rows(b, "p", p.rows, (RelnDims){.k = 4}, reln_rep_vector(reln_graph_group(g))));
+    if (!move_to(g, &p,
+                 bench_input_rows(b, "p", p.rows, (RelnDims){.k = 4},
+                                  reln_rep_vector(reln_graph_group(g)))))
+        return NULL;
     p.h = bench_dense(b, "embed", p.s, c);
     for (int i = 0; i < BLOCKS; i++) {
         const bool moves = i + 1 < BLOCKS;
 
         if (!messages(b, i, &p, &sums, moves ? &moved : NULL))
             return NULL;
-        if (moves)
-            move_to(g, &p, reln_add(g, p.x, reln_scale(g, moved, 0.005 / (n - 1))));
+        if (moves && !move_to(g, &p, reln_add(g, p.x, reln_scale(g, moved, 0.005 / (n - 1)))))
+            return NULL;
         p.h = updated(b, i, &p, sums);
     }
     p.h = bench_dense(b, "decode", reln_reduce_mean(g, p.h, RELN_SAMPLES), c);

@@ -59,7 +59,7 @@ typedef struct RelnRowDomain {
     RelnRowKind kind;
     RelnDomain parent;
     RelnDomain second; /* pairs: the other end; coarse: the finer rows */
-    int most;     /* counted: the largest number below one item of the parent; fixed: the number; coarse: the
+    int most; /* counted: the largest number below one item of the parent; fixed: the number; coarse: the
                    * stride */
     bool self;    /* pairs: whether (i, i) are included */
     int capacity; /* counted: the largest number processed together */
@@ -132,9 +132,8 @@ struct RelnGraph {
 
 /* Returns the node whose memory x uses. */
 const RelnNode *reln_storage(const RelnNode *x);
-/* Largest number of items of a domain in one shard of `shard` samples, and in one sample. */
+/* Largest number of items of a domain in one shard of `shard` samples. */
 ptrdiff_t reln_domain_capacity(const RelnGraph *g, RelnDomain domain, ptrdiff_t shard);
-ptrdiff_t reln_domain_most(const RelnGraph *g, RelnDomain domain);
 /* Largest number of items below one item of the parent. */
 ptrdiff_t reln_domain_below(const RelnGraph *g, RelnDomain domain);
 const RelnRowDomain *reln_row_domain(const RelnGraph *g, RelnDomain domain);
@@ -180,7 +179,7 @@ struct RelnFn {
     RelnGraph *body;
     int n_in, n_out;
     RelnNode **in, **out;
-    RelnNode **captured; /* by argument: the node that every call passes; NULL: the caller passes it */
+    RelnNode **captured; /* by argument: the node of every call; NULL: the caller passes one */
     bool placed;         /* its samples are those of the batch, not the items it is called for */
     RELN_LIST(RelnFnVjp) vjps;
 };

@@ -26,15 +26,14 @@ struct RelnNode {
     RelnShape shape;
     RelnDomain domain;
     RelnDtype dtype;
-    RelnDomain target; /* for i32: the domain whose items the values number; RELN_STEP: plain numbers */
+    RelnDomain target;  /* for i32: the domain whose items are numbered; RELN_STEP: plain numbers */
     const RelnRep *rep; /* NULL for i32 */
     const void *attr;   /* constants of the op, plain bytes: equal bytes mean equal nodes */
     size_t attr_size;
     bool needs_grad; /* float, and not cut off by stop_gradient or an index */
     bool derived;    /* made by reln_vjp() */
     const RelnScope
-        *scope; /* layer in which it was made, or for a derivative the layer that was differentiated; NULL:
-                 * none */
+        *scope; /* layer in which it, or the value it differentiates, was made; or NULL */
 };
 
 /* ---- an op ---------------------------------------------------------------------------------------------------- */
@@ -57,16 +56,16 @@ enum {
 typedef enum RelnTiling {
     RELN_TILED_NEVER,
     RELN_TILED_BY_RESULT, /* for the items of the result in the tile */
-    RELN_TILED_BY_FIRST   /* for the items of the first input in the tile; the result holds all items, and is
+    RELN_TILED_BY_FIRST /* for the items of the first input in the tile; the result holds all items, and is
                            * added to */
 } RelnTiling;
 
 /* The reason why an op's node is equivariant; the certificate lists it and checks the reps of the inputs against it. */
 typedef enum RelnRule {
-    RELN_RULE_NONE,   /* a source, or unknown */
+    RELN_RULE_NONE, /* a source, or unknown */
     RELN_RULE_LINEAR, /* the same linear map for every coordinate: all inputs have the result's rep, or it is
                        * their sum */
-    RELN_RULE_FACTOR, /* one input has the result's rep, the others are invariants or indices */
+    RELN_RULE_FACTOR,     /* one input has the result's rep, the others are invariants or indices */
     RELN_RULE_INVARIANTS, /* any function of invariants */
     RELN_RULE_PAIRING,    /* the inputs have dual reps, and the result is invariant; or as FACTOR */
     RELN_RULE_CONSTANT, /* a constant tensor between the reps, itself an intertwiner: `constant` */
@@ -153,6 +152,8 @@ void *reln_graph_alloc(RelnGraph *g, size_t count, size_t size);
 /* Returns "the step", "samples", or the name of a row domain. */
 const char *reln_domain_name(const RelnGraph *g, RelnDomain domain);
 bool reln_domain_known(const RelnGraph *g, RelnDomain domain);
+/* Returns the largest number of items of a domain in one sample. */
+ptrdiff_t reln_domain_most(const RelnGraph *g, RelnDomain domain);
 /* Sets the two ends of a domain of pairs; returns false for other domains. */
 bool reln_domain_pairs(const RelnGraph *g, RelnDomain domain, RelnDomain *first, RelnDomain *second,
                        bool *self);

@@ -13,6 +13,7 @@ typedef struct Messages {
     RelnNode *by_first, *by_second; /* the parts of the first layer that depend on one end */
     RelnNode *of_pair;              /* weights of the first layer for the invariants of a pair */
     RelnNode *scale;                /* factor of of_pair and by_second; NULL: 1 */
+    RelnNode *kept; /* invariants of all pairs; NULL: every function computes them */
     int fan_in, width;
 } Messages;
 
@@ -45,17 +46,24 @@ static RelnNode *weighted(RelnGraph *g, RelnNode *weight, RelnNode *x)
     return weight ? reln_mul(g, weight, x) : x;
 }
 
-/* psi(B(x_i - x_j, x_i - x_j)) and psi(B(x_i, x_j)), at all scales; *difference is x_i - x_j */
-static RelnNode *invariants(RelnGraph *g, const Messages *m, RelnNode **difference)
+/* x_i - x_j */
+static RelnNode *difference(RelnGraph *g, const Messages *m)
+{
+    return reln_sub(g, at_first(g, m, m->x), at_second(g, m, m->x));
+}
+
+/* psi(B(x_i - x_j, x_i - x_j)) and psi(B(x_i, x_j)), at all scales */
+static RelnNode *invariants(RelnGraph *g, const Messages *m)
 {
     RelnNet inside = *m->net;
-    RelnNode *first = at_first(g, m, m->x), *second = at_second(g, m, m->x);
-    RelnNode *d = reln_sub(g, first, second), *s[2], *t;
+    RelnNode *d, *s[2], *t;
 
+    if (m->kept)
+        return m->kept;
     inside.graph = g;
+    d = difference(g, m);
     s[0] = reln_nn_form(&inside, d, d);
-    s[1] = reln_nn_form(&inside, first, second);
-    *difference = d;
+    s[1] = reln_nn_form(&inside, at_first(g, m, m->x), at_second(g, m, m->x));
     t = reln_concat(g, 2, s, RELN_C);
     t = m->options->scales.count > 0 ? reln_nn_psi_scales(g, t, &m->options->scales)
                                      : reln_nn_psi(g, reln_cast(g, t, RELN_DEFAULT));
@@ -63,9 +71,24 @@ static RelnNode *invariants(RelnGraph *g, const Messages *m, RelnNode **differen
                                 : t;
 }
 
-static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **difference)
+/* Computes the invariants once for all functions, which read them and add up their cotangents. They are few numbers for a
+ * pair, but there are many pairs in a large set, so large sets do not keep them. */
+static bool keep_invariants(Messages *m, int channels)
 {
-    RelnNode *u = reln_mix(g, invariants(g, m, difference), m->of_pair);
+    enum { MOST_BYTES = 1 << 24 }; /* for one sample */
+    RelnGraph *g = m->net->graph, *body;
+    RelnNode *t;
+
+    if ((double)reln_domain_most(g, m->pairs) * channels * (double)sizeof(float) > MOST_BYTES)
+        return true;
+    body = reln_fn_begin(g, "invariants");
+    t = invariants(body, m);
+    return body && reln_call(g, reln_fn_end(body, 1, &t), 0, NULL, &m->kept);
+}
+
+static RelnNode *first_layer(RelnGraph *g, const Messages *m)
+{
+    RelnNode *u = reln_mix(g, invariants(g, m), m->of_pair);
 
     u = reln_add(g, u, at_second(g, m, m->by_second));
     u = m->scale ? reln_mul(g, u, m->scale) : u;
@@ -79,17 +102,16 @@ static RelnNode *first_layer(RelnGraph *g, const Messages *m, RelnNode **differe
 static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n)
 {
     RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "sums");
-    RelnNode *weight = reln_batch_sum(g, degrees->first), *difference, *sum, *ends, *mean;
+    RelnNode *weight = reln_batch_sum(g, degrees->first), *sum, *ends, *mean;
 
-    sum = reln_batch_sum(body,
-                         weighted(body, pair_weight(body, m), invariants(body, m, &difference)));
+    sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), invariants(body, m)));
     if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
         return false;
     ends = reln_batch_sum(g, reln_add(g, reln_mul(g, degrees->first, m->by_first),
                                       reln_mul(g, degrees->second, m->by_second)));
     mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), reln_nn_divisor(g, weight));
     body = reln_fn_begin(g, "squares");
-    sum = reln_square(body, reln_sub(body, first_layer(body, m, &difference), mean));
+    sum = reln_square(body, reln_sub(body, first_layer(body, m), mean));
     sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), sum));
     if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
         return false;
@@ -151,7 +173,7 @@ static bool sums_of_messages(Messages *m, const NnNorm *norm, RelnNode **sums)
              *bx = o->move ? reln_nn_bias(net, m->name, "bx", w, w) : NULL,
              *wf =
                  o->move ? reln_nn_weight(net, m->name, "Wf", w, reln_nn_channels(m->x), w) : NULL;
-    RelnNode *weight, *difference, *u;
+    RelnNode *weight, *u;
     RelnGraph *g;
 
     if (o->norm)
@@ -160,7 +182,7 @@ static bool sums_of_messages(Messages *m, const NnNorm *norm, RelnNode **sums)
         m->by_first = reln_add(net->graph, m->by_first, b);
     g = reln_fn_begin(net->graph, "messages");
     weight = pair_weight(g, m);
-    u = reln_nn_activate(g, o->activation, first_layer(g, m, &difference));
+    u = reln_nn_activate(g, o->activation, first_layer(g, m));
     u = reln_nn_activate(g, o->activation, affine(g, u, wm, bm));
     if (o->gate)
         u = reln_mul(g, u, reln_sigmoid(g, affine(g, u, wg, bg)));
@@ -171,7 +193,7 @@ static bool sums_of_messages(Messages *m, const NnNorm *norm, RelnNode **sums)
         u = reln_mix(g, reln_nn_activate(g, o->activation, affine(g, u, wx, bx)), wf);
         u = weighted(g, weight, limited(g, u, o->limit));
         u = reln_cast(g, u, m->x->dtype);
-        sums[1] = reln_reduce(g, reln_mul(g, u, difference), m->rows);
+        sums[1] = reln_reduce(g, reln_mul(g, u, difference(g, m)), m->rows);
     }
     return g && reln_call(net->graph, reln_fn_end(g, o->move ? 2 : 1, sums), 0, NULL, sums);
 }
@@ -301,7 +323,7 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     m.of_pair = reln_nn_weight(net, name, "Wp", of_pair, m.width, m.fan_in);
     if (options->norm)
         norm = reln_nn_norm(net, name, parts, m.width);
-    if (reln_graph_status(g) != RELN_OK ||
+    if (reln_graph_status(g) != RELN_OK || !keep_invariants(&m, of_pair) ||
         ((options->move || learns) && !count_pairs(&m, &degrees)))
         return none;
     if (learns && !pair_statistics(&m, &degrees, &norm))
