@@ -19,19 +19,24 @@ typedef struct Info {
     int uses;    /* readers among the needed nodes, outputs and assignments included */
     bool steady; /* depends on parameters, state and constants alone */
     int phase;
-    int last_phase;     /* the last phase with a reader of the value */
-    bool is_output;     /* is an output, or shares the memory of one */
-    bool absorbed;      /* an addition folded into a sum, or a term that adds to another's place */
-    Place place;        /* step level: its final place; shard level: its place in the program being laid
+    int last_phase; /* the last phase with a reader of the value */
+    bool is_output; /* is an output, or shares the memory of one */
+    bool absorbed;  /* an addition folded into a sum, or a term that adds to another's place */
+    Place place;    /* step level: its final place; shard level: its place in the program being laid
                          * out */
-    Place lane;         /* of a reduction: its accumulator */
-    int array;          /* index of its array over the whole batch; -1: it has none */
+    Place lane;     /* of a reduction: its accumulator */
+    int array;      /* index of its array over the whole batch; -1: it has none */
+    bool again;     /* computed in every phase that reads it, instead of being kept */
+    int reach;      /* the last phase in which it can be computed again */
+    int depth;      /* the number of nodes, one after the other, that this takes */
+    int sources; /* the number of kept values that this takes, at most 2; `source` is one of them */
+    const RelnNode *source;
     Sum sum;            /* for the root of a tree of additions; n is 0 for all others */
     int loop;           /* index in the program being written; -1: none */
     bool whole;         /* in a loop's domain, but a reader needs items outside the current tile */
     size_t bytes;       /* size of the memory at its place */
     bool folded;        /* computed by its reader; it has neither an instruction nor memory */
-    const Chain *chain; /* of the last node of a chain: the links, the nodes in it, the values it reads */
+    const Chain *chain; /* of the last node of a chain: its links, its nodes, the values it reads */
     const RelnNode *const *members, *const *reads;
     bool *reads_whole;
     int n_members, n_reads;
@@ -50,7 +55,7 @@ typedef struct Planner {
     Program *program; /* being written */
     int phase;        /* phase of the program */
     int open;         /* 1 + index of the loop that is being written; 0: none */
-    int *order;       /* ids of its nodes in the order of execution; the nodes of a loop are adjacent */
+    int *order; /* ids of its nodes in the order of execution; the nodes of a loop are adjacent */
     int n_order;
 } Planner;
 

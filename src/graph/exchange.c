@@ -399,7 +399,7 @@ static RelnStatus gather_kept(RelnPlan *plan, const Kept *kept)
         begin[r] = kept->item *
                    (size_t)(domain == RELN_SAMPLES ? sample : plan->row_first[domain - 2][sample]);
     }
-    return reln_comm_gather(ranks->comm, plan->ctx, kept->values, begin);
+    return reln_comm_gather(ranks->comm, plan->ctx, kept_values(plan, kept), begin);
 }
 
 RelnStatus reln_ranks_gather(RelnPlan *plan)

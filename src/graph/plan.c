@@ -207,8 +207,8 @@ void reln_plan_destroy(RelnPlan *plan)
         reln_free(plan->ctx, plan->workers[i].pack_memory);
         reln_gemm_clear(&plan->workers[i].gemm, plan->ctx);
     }
-    for (int i = 0; i < plan->kept.count; i++)
-        reln_free(plan->ctx, plan->kept.items[i].values);
+    for (int i = 0; i < plan->rooms.count; i++)
+        reln_free(plan->ctx, plan->rooms.items[i].values);
     for (int i = 0; i < plan->graph->rows.count && plan->row_first; i++)
         reln_free(plan->ctx, plan->row_first[i]);
     for (int i = 0; i < plan->graph->rows.count && plan->item_first; i++)
@@ -252,7 +252,8 @@ RelnStatus reln_plan_bind_sized(RelnPlan *plan, const char *input, const void *v
     if (!values && count > 0)
         return reln_fail(plan->ctx, RELN_ERR_ARG, "bind: no values for input %s", input);
     plan->bound[((const RelnSourceAttr *)x->attr)->index] =
-        (Bound){values ? values : "", dtype, count}; /* a NULL pointer is allowed for 0 elements: none will be
+        (Bound){values ? values : "", dtype,
+                count}; /* a NULL pointer is allowed for 0 elements: none will be
                                                       * read */
     return RELN_OK;
 }
@@ -317,16 +318,25 @@ static RelnStatus check_reserve(const RelnPlan *plan, ptrdiff_t n_samples, ptrdi
     return RELN_OK;
 }
 
-/* Reserves memory for n items of a kept value, and for at least one, so that the output of a batch without
- * rows has an address. */
-static RelnStatus reserve_kept(RelnPlan *plan, Kept *kept, ptrdiff_t n)
+/* Notes that a kept value has n items, and at least one, so that the output of a batch without rows has an address. */
+static void want_kept(RelnPlan *plan, const Kept *kept, ptrdiff_t n)
 {
     const size_t bytes = reln_plan_room(kept->node, n > 0 ? n : 1);
+    Room *room = &plan->rooms.items[kept->room];
 
-    if (bytes <= kept->capacity)
-        return RELN_OK;
-    RELN_TRY(replace(plan, (void **)&kept->values, bytes, 1));
-    kept->capacity = bytes;
+    room->wanted = bytes > room->wanted ? bytes : room->wanted;
+}
+
+static RelnStatus reserve_rooms(RelnPlan *plan)
+{
+    for (int i = 0; i < plan->rooms.count; i++) {
+        Room *room = &plan->rooms.items[i];
+
+        if (room->wanted <= room->capacity)
+            continue;
+        RELN_TRY(replace(plan, (void **)&room->values, room->wanted, 1));
+        room->capacity = room->wanted;
+    }
     return RELN_OK;
 }
 
@@ -343,15 +353,15 @@ RelnStatus reln_plan_reserve_items(RelnPlan *plan, int rows, ptrdiff_t n)
 RelnStatus reln_plan_reserve_kept(RelnPlan *plan)
 {
     for (int i = 0; i < plan->kept.count; i++) {
-        Kept *kept = &plan->kept.items[i];
+        const Kept *kept = &plan->kept.items[i];
         const ptrdiff_t n = reln_plan_items(plan, kept->node->domain);
 
         if ((double)kept->item * (double)n > MOST_BYTES)
             return reln_fail(plan->ctx, RELN_ERR_NOMEM, "out of memory: %td rows of %zu bytes", n,
                              kept->item);
-        RELN_TRY(reserve_kept(plan, kept, n));
+        want_kept(plan, kept, n);
     }
-    return RELN_OK;
+    return reserve_rooms(plan);
 }
 
 /* Returns the number of rows of a domain to reserve memory for. Rows of a derived domain are counted when a
@@ -370,11 +380,11 @@ RelnStatus reln_plan_reserve(RelnPlan *plan, ptrdiff_t n_samples, ptrdiff_t n_ro
         return RELN_ERR_ARG;
     RELN_TRY(check_reserve(plan, n_samples, n_rows));
     for (int i = 0; i < plan->kept.count; i++) {
-        Kept *kept = &plan->kept.items[i];
+        const Kept *kept = &plan->kept.items[i];
 
-        RELN_TRY(
-            reserve_kept(plan, kept, rows_reserved(plan, kept->node->domain, n_samples, n_rows)));
+        want_kept(plan, kept, rows_reserved(plan, kept->node->domain, n_samples, n_rows));
     }
+    RELN_TRY(reserve_rooms(plan));
     for (int r = 0; r < plan->graph->rows.count; r++) {
         const RelnRowDomain *d = &plan->graph->rows.items[r];
 
@@ -461,7 +471,7 @@ const void *reln_plan_output(const RelnPlan *plan, const char *name, ptrdiff_t *
             continue;
         if (n_items)
             *n_items = reln_plan_items(plan, x->domain);
-        return place->kind == AT_KEPT ? plan->kept.items[place->offset].values
+        return place->kind == AT_KEPT ? kept_values(plan, &plan->kept.items[place->offset])
                                       : plan->memory + place->offset;
     }
     return NULL;
@@ -493,8 +503,8 @@ RelnCost reln_plan_cost(const RelnPlan *plan)
         cost.bytes_sums += phase->lane_size;
         cost.reductions += phase->lane_size > 0;
     }
-    for (int i = 0; i < plan->kept.count; i++)
-        cost.bytes_kept += plan->kept.items[i].capacity;
+    for (int i = 0; i < plan->rooms.count; i++)
+        cost.bytes_kept += plan->rooms.items[i].capacity;
     cost.instructions += plan->commit.code.count;
     cost.phases = plan->phases.count;
     cost.parameters = plan->parameters;

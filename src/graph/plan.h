@@ -108,12 +108,21 @@ struct Program {
     ptrdiff_t items;        /* of a function: as many have memory at a time */
 };
 
+/* A Kept is a value of all items of the batch, which a later phase or the user reads. */
 typedef struct Kept {
     const RelnNode *node;
     size_t item; /* bytes */
-    char *values;
-    size_t capacity; /* bytes */
+    int room;
 } Kept;
+
+/* A Room is memory for kept values of one domain, one after the other: values that no phase needs together. */
+typedef struct Room {
+    RelnDomain domain;
+    size_t item; /* bytes of the largest value */
+    int dies;    /* the last phase that reads the value in it; INT_MAX: an output */
+    char *values;
+    size_t capacity, wanted; /* bytes: reserved, and of the largest value at hand */
+} Room;
 
 /* An Accumulator is a value of every lane; after the shards, the lanes are combined into a step-level
  * place. */
@@ -198,6 +207,7 @@ struct RelnPlan {
     int effects, effects_end; /* range of the instructions of optimisers */
     RELN_LIST(Piece) pieces;  /* pieces of the optimisers' work */
     RELN_LIST(Kept) kept;
+    RELN_LIST(Room) rooms;
     RELN_LIST(Program *) callees;
     RELN_LIST(Constant) constants;
     RELN_LIST(Entry) entries;
@@ -240,6 +250,11 @@ size_t reln_plan_room(const RelnNode *x, ptrdiff_t n);
 
 /* Returns the bytes for a call's result without a reader. */
 size_t reln_spare_room(const RelnPlan *plan, const Program *callee, int result);
+
+static inline char *kept_values(const RelnPlan *plan, const Kept *kept)
+{
+    return plan->rooms.items[kept->room].values;
+}
 
 /* Reserve the places of n items of a domain's parent; reserve the kept values of the current batch. */
 RelnStatus reln_plan_reserve_items(RelnPlan *plan, int rows, ptrdiff_t n);

@@ -8,27 +8,6 @@ static bool is_shard_work(const RelnNode *x)
     return x->domain != RELN_STEP || is_reduction(x);
 }
 
-static bool reads(const RelnNode *y, const RelnNode *x)
-{
-    for (int i = 0; i < y->n_in; i++)
-        if (reln_storage(y->in[i]) == x)
-            return true;
-    return false;
-}
-
-/* Returns whether a shard-level source is read in this phase. */
-static bool read_in_phase(const Planner *p, const RelnNode *x, int phase)
-{
-    for (int id = x->id + 1; id < p->g->nodes.count; id++) {
-        const RelnNode *y = p->g->nodes.items[id];
-        const Info *f = &p->info[id];
-
-        if (f->needed && f->phase == phase && !is_alias(y) && is_shard_work(y) && reads(y, x))
-            return true;
-    }
-    return false;
-}
-
 /* Sets the place of a value of the shard program: in its array over the whole batch, if it has one, else in
  * the slab. */
 static void place_in_shard(Planner *p, const RelnNode *x)
@@ -97,28 +76,52 @@ static bool shard_node(Planner *p, const RelnNode *x)
                                     : shard_op(p, x);
 }
 
-/* Returns whether the shard program of the phase has an instruction for x. */
-static bool is_of_phase(const Planner *p, const RelnNode *x, int phase)
+/* Returns whether the shard program of the phase has an instruction for x, which the program reads `uses` times. */
+static bool is_of_phase(const Planner *p, const RelnNode *x, int phase, int uses)
 {
     const Info *f = &p->info[x->id];
 
     if (!f->needed || !is_shard_work(x) || is_alias(x) || x->op == &reln_op_result)
         return false;
     if (is_load(x))
-        return (f->array >= 0 && phase == 0) || read_in_phase(p, x, phase);
-    return f->phase == phase;
+        return (f->array >= 0 && phase == 0) || uses > 0;
+    return f->again ? uses > 0 : f->phase == phase;
+}
+
+/* A value that is computed again is new in every program. */
+static void renew(Info *f, int uses)
+{
+    if (!f->again)
+        return;
+    f->uses = uses;
+    f->place = (Place){AT_NOWHERE, 0, 0};
+    f->folded = false;
+    f->chain = NULL;
+}
+
+/* Finds the nodes of a shard program. Readers have larger ids, so they are known before the values that they read. */
+static void find_mine(Planner *p, int phase, bool *mine, int *uses)
+{
+    for (int id = p->g->nodes.count - 1; id >= 0; id--) {
+        const RelnNode *x = p->g->nodes.items[id];
+
+        mine[id] = is_of_phase(p, x, phase, uses[id]);
+        renew(&p->info[id], uses[id]);
+        for (int i = 0; i < x->n_in && mine[id]; i++)
+            uses[reln_storage(x->in[i])->id]++;
+    }
 }
 
 bool reln_pass_shard_program(Planner *p, int phase)
 {
     bool *mine = reln_arena_alloc(p->scratch, (size_t)p->g->nodes.count + 1, sizeof *mine);
+    int *uses = reln_arena_alloc(p->scratch, (size_t)p->g->nodes.count + 1, sizeof *uses);
 
-    if (!mine)
+    if (!mine || !uses)
         return nomem(p);
     p->program = &p->plan->phases.items[phase].shards;
     p->phase = phase;
-    for (int id = 0; id < p->g->nodes.count; id++)
-        mine[id] = is_of_phase(p, p->g->nodes.items[id], phase);
+    find_mine(p, phase, mine, uses);
     if (!reln_pass_schedule(p, mine) || !reln_emit_order(p, before_shard_loop, shard_node) ||
         !reln_pass_lay_out(p, p->program))
         return false;

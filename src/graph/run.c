@@ -43,7 +43,8 @@ static void *base_of(const Frame *f, const Place *place)
         return f->lane + place->offset;
     case AT_KEPT:
         kept = &f->plan->kept.items[place->offset];
-        return kept->values + (size_t)first_of_all(f, kept->node->domain) * kept->item;
+        return kept_values(f->plan, kept) +
+               (size_t)first_of_all(f, kept->node->domain) * kept->item;
     case AT_ENTRY:
         return f->plan->entries.items[place->offset].values;
     case AT_ARG: /* only functions have arguments and results */

@@ -195,6 +195,37 @@ static void memory_is_as_planned(void **state)
     assert_int_equal(heap.live, 0);
 }
 
+/* Batch norms cut a step into phases. Of each layer, the product is kept: what follows it, up to the next product, is
+ * elementwise and is computed again. Gradients of one layer at a time need some more, in memory that all layers share. */
+static void deep_networks_keep_one_value_for_each_layer(void **state)
+{
+    enum { LAYERS = 8, WIDTH = 16, SAMPLES = 50, SHARED = 3 };
+    static const char *const names[LAYERS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    static float x[SAMPLES * WIDTH];
+    RelnNet net;
+    RelnNode *y;
+    RelnPlan *plan = NULL;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F32);
+    net = (RelnNet){.graph = f.graph, .train = true};
+    y = invariants(&f, WIDTH);
+    for (int i = 0; i < LAYERS; i++) {
+        y = reln_nn_linear(&net, names[i], y, WIDTH);
+        y = reln_relu(f.graph, reln_nn_batch_norm_invariants(&net, names[i], y, NULL));
+    }
+    reln_adam_all(f.graph, NULL, reln_scalar(f.graph, 1e-3),
+                  reln_batch_mean(f.graph, reln_sum_all(f.graph, reln_square(f.graph, y))));
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_ok(f.ctx, reln_plan_bind(plan, "s", x, RELN_F32));
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
+    assert_true(reln_plan_cost(plan).bytes_kept <= (LAYERS + SHARED) * sizeof x);
+    assert_true(reln_plan_cost(plan).bytes_kept >= (LAYERS - 1) * sizeof x);
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +234,7 @@ int main(void)
         cmocka_unit_test(features_cost_coordinates_and_points),
         cmocka_unit_test(rows_are_counted_by_row),
         cmocka_unit_test(memory_is_as_planned),
+        cmocka_unit_test(deep_networks_keep_one_value_for_each_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
