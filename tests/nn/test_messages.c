@@ -467,6 +467,39 @@ static void tiles_do_not_change_a_bit(void **state)
         net_clear(&nets[i]);
 }
 
+/* After the largest batch, steps with other sets allocate nothing, and the largest batch gives its bits again. */
+static void ragged_batches_allocate_nothing(void **state)
+{
+    static const int32_t others[][SAMPLES] = {
+        {0, 0, 0, 0, 0, 0}, {1, 1, 1, 1, 1, 1}, {9, 0, 3, 2, 1, 5}, {0, 9, 0, 0, 9, 2}};
+    RelnMessages options;
+    uint64_t before, first;
+    Data d;
+    Net n;
+
+    (void)state;
+    draw(&d);
+    net_init(&n, "lorentz", RELN_F32, false);
+    options = everything(&n);
+    layer(&n, &options);
+    differentiate(&n);
+    plan(&n, (RelnPlanOptions){0});
+    run(&n, &d);
+    first = reln_hash(RELN_HASH_SEED, reln_plan_output(n.plan, "d0", NULL),
+                      sizeof(float) * TOTAL * 4 * C);
+    before = reln_ctx_allocations(n.f.ctx);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_ok(n.f.ctx, reln_plan_bind_rows(n.plan, "points", others[i]));
+        run(&n, &d);
+    }
+    assert_ok(n.f.ctx, reln_plan_bind_rows(n.plan, "points", sizes));
+    run(&n, &d);
+    assert_int_equal(reln_ctx_allocations(n.f.ctx), before);
+    assert_true(first == reln_hash(RELN_HASH_SEED, reln_plan_output(n.plan, "d0", NULL),
+                                   sizeof(float) * TOTAL * 4 * C));
+    net_clear(&n);
+}
+
 /* ---- gradients -------------------------------------------------------------------------------------------------------- */
 
 static double loss_at(Net *n, const Data *d)
@@ -847,6 +880,7 @@ int main(void)
         cmocka_unit_test(messages_are_what_loops_compute),
         cmocka_unit_test(a_batch_without_pairs_is_not_remembered),
         cmocka_unit_test(tiles_do_not_change_a_bit),
+        cmocka_unit_test(ragged_batches_allocate_nothing),
         cmocka_unit_test(gradients_are_slopes),
         cmocka_unit_test(pairs_given_one_by_one_are_pairs),
         cmocka_unit_test(nobody_sends_nothing),
