@@ -467,6 +467,31 @@ static void two_rows_are_compared_draw_by_draw(void **state)
     scaled_close(&t);
 }
 
+/* The published curve leaves out points between equal steps, but never the first one that has a jet, nor the last. */
+static void points_between_equal_steps_are_left_out(void **state)
+{
+    const double score[] = {6, 5, 4, 3, 2, 1};
+    const int32_t labels[] = {1, 1, 1, 0, 0, 0};
+    const JetsScores s = {6, score, NULL, labels};
+    const double want[][2] = {{0, 0}, {1.0 / 3, 0}, {1, 0}, {1, 1}};
+    JetsPoint points[7];
+    ptrdiff_t n = 0;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_open(&t);
+    assert_ok(t.env.ctx, jets_roc(&t.env, &s, false, points, &n));
+    assert_int_equal(n, 7);
+    assert_ok(t.env.ctx, jets_roc(&t.env, &s, true, points, &n));
+    assert_int_equal(n, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_small(points[i].signal - want[i][0], SUMS);
+        assert_small(points[i].background - want[i][1], SUMS);
+    }
+    scaled_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +499,7 @@ int main(void)
         cmocka_unit_test(folds_judge_every_jet_once),
         cmocka_unit_test(trained_rows_have_the_numbers_of_their_scores),
         cmocka_unit_test(two_rows_are_compared_draw_by_draw),
+        cmocka_unit_test(points_between_equal_steps_are_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,7 +326,7 @@ static void files_are_divided_and_rows_without_training_judged(void **state)
 
     snprintf(path, sizeof path, "%s", path_in(*state, "objects.npz"));
     for (int i = 0; i < N; i++) { /* boxes of three shapes, most of them of class 1 */
-        label[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 2 : 1;
+        label[i] = i % 4 == 0 ? 0 : i % 8 == 1 ? 2 : 1;
         for (int p = 0; p < POINTS; p++)
             for (int a = 0; a < 3; a++)
                 points[i][p][a] =
