@@ -492,6 +492,40 @@ static void points_between_equal_steps_are_left_out(void **state)
     scaled_close(&t);
 }
 
+/* Draws that have one class alone have no area, and are left out of its error. */
+static void draws_of_one_class_are_left_out(void **state)
+{
+    enum { N = 4, DRAWS = 40 };
+    const double score[N] = {0.5, 2, -1, 1};
+    const int32_t labels[N] = {1, 1, 0, 0};
+    const JetsScores s = {N, score, NULL, labels};
+    RelnRng rng = reln_rng(3, 0);
+    Listed l = {.n = N, .score = {0.5, 2, -1, 1}, .label = {1, 1, 0, 0}};
+    double value[DRAWS], mean = 0, square = 0;
+    JetsNumbers numbers;
+    int n = 0;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_open(&t);
+    assert_ok(t.env.ctx, jets_numbers(&t.env, &s, DRAWS, 3, &numbers));
+    for (int d = 0; d < DRAWS; d++) {
+        memset(l.times, 0, sizeof l.times);
+        for (int i = 0; i < N; i++)
+            l.times[reln_rng_below(&rng, N)] += 1;
+        if ((l.times[0] + l.times[1]) * (l.times[2] + l.times[3]) > 0)
+            value[n++] = auc_of(&l);
+    }
+    assert_true(n > 10 && n < DRAWS);
+    for (int i = 0; i < n; i++)
+        mean += value[i] / n;
+    for (int i = 0; i < n; i++)
+        square += pow(value[i] - mean, 2) / (n - 1);
+    assert_small(numbers.auc_error - sqrt(square), 1e-9);
+    scaled_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +534,7 @@ int main(void)
         cmocka_unit_test(trained_rows_have_the_numbers_of_their_scores),
         cmocka_unit_test(two_rows_are_compared_draw_by_draw),
         cmocka_unit_test(points_between_equal_steps_are_left_out),
+        cmocka_unit_test(draws_of_one_class_are_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

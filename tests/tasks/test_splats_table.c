@@ -375,12 +375,176 @@ static void files_are_divided_and_rows_without_training_judged(void **state)
     assert_int_equal(remove(path), 0);
 }
 
+/* ---- batches --------------------------------------------------------------------------------------------------------- */
+
+enum { SPLATS = 96, USED = 64, OBJECTS = 12 };
+
+static const SplatsNet in_groups = {.kind = SPLATS_RELN,
+                                    .splats = USED,
+                                    .groups = 8,
+                                    .members = 6,
+                                    .masked = 3,
+                                    .classes = SPLATS_CLASSES};
+
+/* An object as a view shows it, (USED, RELN_SPLAT). */
+static void shown(const SplatsView *view, ptrdiff_t object, double *rows)
+{
+    double *room = malloc(splats_room(view) * sizeof *room);
+
+    assert_non_null(room);
+    splats_object(view, object, room, rows);
+    free(room);
+}
+
+static bool is_row_of(const double *row, const SplatsObjects *o, ptrdiff_t object, int *which)
+{
+    for (*which = 0; *which < o->splats; ++*which) {
+        const float *from = o->rows + (object * o->splats + *which) * RELN_SPLAT;
+
+        if ((double)from[0] == row[0] && (double)from[1] == row[1] && (double)from[2] == row[2])
+            return true;
+    }
+    return false;
+}
+
+/* Objects with more splats than the network takes: the farthest ones, or random ones, each once, from all of them. */
+static void splats_are_chosen_from_the_whole_object(void **state)
+{
+    static double rows[USED * RELN_SPLAT];
+    SplatsObjects o;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "splats");
+    scaled_open(&t);
+    assert_ok(t.env.ctx, splats_procedural(&t.env, 5, 0, 1, SPLATS, &o));
+    for (int random = 0; random < 2; random++) {
+        const SplatsView view = {.net = &in_groups, .objects = &o, .random = random, .seed = 3};
+        double apart[2] = {HUGE_VAL, HUGE_VAL};
+
+        for (ptrdiff_t i = 0; i < o.n; i++) {
+            int times[SPLATS] = {0}, which, late = 0;
+
+            shown(&view, i, rows);
+            for (int k = 0; k < USED; k++) {
+                assert_true(is_row_of(rows + k * RELN_SPLAT, &o, i, &which));
+                assert_int_equal(times[which]++, 0);
+                late += which >= USED;
+            }
+            assert_true(late > 0);
+            /* the first ten of the farthest lie farther apart than any ten of the first */
+            for (int of = 0; of < 2 && !random; of++)
+                for (int a = 0; a < 10; a++)
+                    for (int b = 0; b < a; b++) {
+                        double square = 0;
+
+                        for (int c = 0; c < 3; c++) {
+                            const float *from = o.rows + i * SPLATS * RELN_SPLAT + c;
+
+                            square +=
+                                of ? pow((double)(from[a * RELN_SPLAT] - from[b * RELN_SPLAT]), 2)
+                                   : pow(rows[a * RELN_SPLAT + c] - rows[b * RELN_SPLAT + c], 2);
+                        }
+                        apart[of] = fmin(apart[of], square);
+                    }
+        }
+        assert_true(random || apart[0] > apart[1]);
+    }
+    scaled_close(&t);
+}
+
+/* A turn is the same for every network: a function of (seed, object, stream) alone, and one about z keeps heights. */
+static void turns_are_those_of_the_object(void **state)
+{
+    static double before[USED * RELN_SPLAT], after[USED * RELN_SPLAT];
+    SplatsObjects o;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "splats");
+    scaled_open(&t);
+    assert_ok(t.env.ctx, splats_procedural(&t.env, 5, 0, 1, SPLATS, &o));
+    for (int z = 0; z < 2; z++)
+        for (ptrdiff_t i = 0; i < o.n; i++) {
+            SplatsView view = {.net = &in_groups, .objects = &o, .seed = 3, .stream = 11};
+            RelnRng rng = reln_rng(3 + 1000003 * (uint64_t)(i + 1), 3 * 11 + 1);
+            double r[9];
+
+            shown(&view, i, before);
+            view.turn = z ? SPLATS_TURN_Z : SPLATS_TURN_SO3;
+            shown(&view, i, after);
+            reln_rotation_random(&rng, z, r);
+            for (int k = 0; k < USED; k++) {
+                const double *a = before + k * RELN_SPLAT, *b = after + k * RELN_SPLAT;
+
+                for (int c = 0; c < 3; c++)
+                    assert_small(b[c] -
+                                     (r[3 * c] * a[0] + r[3 * c + 1] * a[1] + r[3 * c + 2] * a[2]),
+                                 1e-14);
+                assert_true(!z || fabs(b[2] - a[2]) < 1e-14);
+            }
+        }
+    scaled_close(&t);
+}
+
+/* Groups that are hidden are drawn; together with the visible ones they are all. Invariants of a member are its lengths and
+ * products, and its log variances, the largest first. */
+static void groups_and_invariants_are_as_said(void **state)
+{
+    const int members = in_groups.groups * in_groups.members;
+    int hidden[8] = {0};
+    ptrdiff_t which[OBJECTS];
+    SplatsBatch batch;
+    SplatsObjects o;
+    Scaled t;
+
+    (void)state;
+    memset(&seen, 0, sizeof seen);
+    scaled_init(&t, "splats");
+    scaled_open(&t);
+    assert_ok(t.env.ctx, splats_procedural(&t.env, 5, 0, 2, SPLATS, &o));
+    assert_ok(t.env.ctx, splats_batch_init(&t.env, &t.env.rooms, &in_groups, OBJECTS, &batch));
+    const SplatsView view = {.net = &in_groups, .objects = &o, .regroup = true, .seed = 3};
+    for (int i = 0; i < OBJECTS; i++)
+        which[i] = i;
+    splats_batch_fill(NULL, &view, which, OBJECTS, &batch);
+    for (int i = 0; i < OBJECTS; i++) {
+        int times[8] = {0};
+
+        for (int k = 0; k < 3; k++) {
+            times[batch.hidden[3 * i + k]]++;
+            hidden[batch.hidden[3 * i + k]]++;
+        }
+        for (int k = 0; k < 5; k++)
+            times[batch.visible[5 * i + k]]++;
+        for (int g = 0; g < 8; g++)
+            assert_int_equal(times[g], 1);
+        for (int k = 0; k < members; k++) {
+            const ptrdiff_t at = (ptrdiff_t)i * members + k;
+            const double *d = batch.d + 3 * at, *s = batch.s + SPLATS_SCALARS * at,
+                         *c = batch.c + 3 * (at / in_groups.members), *log = batch.log + 9 * at;
+
+            assert_small(s[4] - sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), 1e-14);
+            assert_small(s[5] - sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2]), 1e-14);
+            assert_small(s[6] - (d[0] * c[0] + d[1] * c[1] + d[2] * c[2]), 1e-14);
+            assert_true(s[7] >= s[8] && s[8] >= s[9]);
+            assert_small(s[7] + s[8] + s[9] - (log[0] + log[4] + log[8]), 1e-13); /* the trace */
+        }
+    }
+    for (int g = 0; g < 8; g++) /* each is drawn with probability 3/8: none of twelve has 0.4 % */
+        assert_true(hidden[g] > 0 && hidden[g] < OBJECTS);
+    scaled_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_those_of_the_answers),
         cmocka_unit_test_setup_teardown(files_are_divided_and_rows_without_training_judged,
                                         folder_set_up, folder_tear_down),
+        cmocka_unit_test(splats_are_chosen_from_the_whole_object),
+        cmocka_unit_test(turns_are_those_of_the_object),
+        cmocka_unit_test(groups_and_invariants_are_as_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
