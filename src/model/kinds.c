@@ -66,13 +66,13 @@ static RelnStatus check_covariance(RelnCtx *ctx, int n, const char *name, ptrdif
     const double off = asymmetry(n, s), norm = reln_mat_norm((ptrdiff_t)n * n, s);
 
     if (off > 1e-5 * norm)
-        return reln_fail(ctx, RELN_ERR_NUMERIC,
+        return reln_fail(ctx, RELN_ERR_FORMAT,
                          "%s: row %td is not symmetric (by %.2g of its size); a covariance was "
                          "wanted",
                          name, row, off / norm);
     RELN_TRY(reln_eigh(ctx, n, s, w, NULL));
     if (!(w[0] > 0))
-        return reln_fail(ctx, RELN_ERR_NUMERIC,
+        return reln_fail(ctx, RELN_ERR_FORMAT,
                          "%s: row %td is not positive definite (smallest eigenvalue %.3g); a "
                          "covariance was wanted",
                          name, row, w[0]);
@@ -88,7 +88,7 @@ static RelnStatus check_quaternion(RelnCtx *ctx, int n, const char *name, ptrdif
     (void)n;
     if (fabs(length - 1) <= 1e-5)
         return RELN_OK;
-    return reln_fail(ctx, RELN_ERR_NUMERIC,
+    return reln_fail(ctx, RELN_ERR_FORMAT,
                      "%s: row %td has length %.6g; a unit quaternion (w, x, y, z) was wanted", name,
                      row, length);
 }

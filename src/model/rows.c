@@ -196,7 +196,7 @@ static RelnStatus check_numbers(const RelnData *d, const char *name, ptrdiff_t r
                              "%s: row %td has a number that is %s; finite ones were wanted", name,
                              row, isnan(x[i]) ? "not a number" : "infinite");
         if (fabs(x[i]) > most(d))
-            return reln_fail(d->ctx, RELN_ERR_NUMERIC,
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
                              "%s: row %td has %.3g; numbers up to %g were wanted, for dtype %s",
                              name, row, x[i], most(d), d->item == sizeof(float) ? "f32" : "f64");
     }
@@ -341,9 +341,9 @@ RelnStatus reln_data_count_points(RelnData *d)
         return RELN_ERR_NOMEM;
     for (int r = 0; r <= size; r++)
         begin[r] = (size_t)reln_comm_part(comm, count, r) * sizeof *d->points;
-    RELN_TRY(reln_comm_agree(comm, d->ctx,
-                             count_some(d, reln_comm_part(comm, count, rank),
-                                        reln_comm_part(comm, count, rank + 1))));
+    RELN_TRY(reln_comm_agree(
+        comm, d->ctx,
+        count_some(d, reln_comm_part(comm, count, rank), reln_comm_part(comm, count, rank + 1))));
     RELN_TRY(reln_comm_gather(comm, d->ctx, d->points, begin));
     for (ptrdiff_t i = 0; i < count; i++)
         d->first[i + 1] = d->first[i] + d->points[i];

@@ -174,6 +174,71 @@ static void errors_are_those_of_the_bootstrap(void **state)
     reln_scores_clear(&c);
 }
 
+/* Draw by draw: as many samples with replacement, the deviation of their accuracies with one degree of freedom less. */
+static void errors_are_deviations_over_draws(void **state)
+{
+    enum { MANY = 60, DRAWS = 200 };
+    RelnCtx *ctx = *state;
+    RelnRng rng = reln_rng(7, 0x626f6f74);
+    double value[DRAWS], mean = 0, square = 0;
+    Samples s = {0};
+    RelnScores r;
+
+    draw_two(1, MANY, &s);
+    assert_ok(ctx, reln_scores(ctx, MANY, 2, s.p, s.label, 7, &r));
+    assert_int_equal(r.draws, DRAWS);
+    for (int d = 0; d < DRAWS; d++) {
+        int right = 0;
+
+        for (int i = 0; i < MANY; i++) {
+            const int k = (int)reln_rng_below(&rng, MANY);
+
+            right += (s.p[2 * k + 1] > s.p[2 * k]) == s.label[k];
+        }
+        value[d] = (double)right / MANY;
+        mean += value[d] / DRAWS;
+    }
+    for (int d = 0; d < DRAWS; d++)
+        square += pow(value[d] - mean, 2) / (DRAWS - 1);
+    assert_true(fabs(r.accuracy.error - sqrt(square)) < 1e-12);
+    reln_scores_clear(&r);
+}
+
+/* Bins have a tenth of the weight each; a sample belongs to the one that has its middle. */
+static void bins_have_tenths_of_the_weight(void **state)
+{
+    enum { MANY = 23 };
+    RelnCtx *ctx = *state;
+    double p[2 * MANY], weight[MANY], all = 0, before = 0, error = 0;
+    double sum[10] = {0}, confidence[10] = {0}, frequency[10] = {0};
+    int label[MANY];
+    RelnScores r;
+
+    for (int i = 0; i < MANY; i++) { /* by rising probability of class 1 */
+        p[2 * i + 1] = (i + 1.0) / (MANY + 2);
+        p[2 * i] = 1 - p[2 * i + 1];
+        label[i] = i * 7 % 5 < 2;
+        weight[i] = 0.25 + i % 4;
+        all += weight[i];
+    }
+    for (int i = 0; i < MANY; before += weight[i++]) {
+        const int b = (int)(10 * (before + weight[i] / 2) / all);
+
+        sum[b] += weight[i];
+        confidence[b] += weight[i] * p[2 * i + 1];
+        frequency[b] += weight[i] * label[i];
+    }
+    assert_ok(ctx, reln_scores_weighted(ctx, MANY, 2, p, label, weight, 1, &r));
+    for (int b = 0; b < 10; b++) {
+        error += fabs(frequency[b] - confidence[b]) / all;
+        near(r.bins[b].weight, sum[b]);
+        near(r.bins[b].confidence, confidence[b] / sum[b]);
+        near(r.bins[b].frequency, frequency[b] / sum[b]);
+    }
+    near(r.calibration_error.value, error);
+    reln_scores_clear(&r);
+}
+
 static void a_class_without_samples_has_no_area(void **state)
 {
     static const double p[] = {0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.6, 0.2, 0.2};
@@ -208,6 +273,9 @@ static void the_curve_has_the_area(void **state)
                 .ctx = ctx, .n = 200, .classes = 2, .p = s.p, .label = s.label, .weight = weight},
             1, 300, x, y, &n));
     assert_true(n > 10 && x[0] == 1 && y[0] == 1 && x[n - 1] == 0 && y[n - 1] == 0);
+    /* up to five samples have one probability, each a hundredth of its class */
+    for (int i = 1; i + 1 < n; i++)
+        assert_true(x[i - 1] - x[i] + y[i - 1] - y[i] < 0.06);
     for (int i = 1; i < n; i++)
         area += (x[i - 1] - x[i]) * (y[i - 1] + y[i]) / 2;
     assert_true(fabs(area - 0.84458445844584462) < 2.5 / 300);
@@ -236,6 +304,8 @@ int main(void)
         cmocka_unit_test(four_classes_have_the_scores_of_scikit_learn),
         cmocka_unit_test(calibration_has_the_bins_of_scikit_learn),
         cmocka_unit_test(errors_are_those_of_the_bootstrap),
+        cmocka_unit_test(errors_are_deviations_over_draws),
+        cmocka_unit_test(bins_have_tenths_of_the_weight),
         cmocka_unit_test(a_class_without_samples_has_no_area),
         cmocka_unit_test(the_curve_has_the_area),
     };

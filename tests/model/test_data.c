@@ -294,11 +294,14 @@ static void bad_data_get_one_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        RelnStatus status;
         World w;
 
         assert_ok(NULL, world_init(&w, NULL, bad[i].yaml, SAMPLES));
         bad[i].spoil(&w);
-        assert_int_not_equal(open_all(&w), RELN_OK);
+        status = open_all(&w);
+        assert_int_not_equal(status, RELN_OK);
+        assert_int_not_equal(status, RELN_ERR_NUMERIC); /* that is what a model gives, not data */
         assert_string_equal(reln_ctx_error(w.ctx), bad[i].message);
         world_clear(&w);
     }
@@ -508,6 +511,8 @@ static void splits_are_disjoint_and_belong_to_the_seed(void **state)
     assert_memory_not_equal(rows, again, sizeof rows);
     assert_ok(ctx, reln_data_split(ctx, N, 0.001, 7, rows, &n));
     assert_int_equal(n, 1);
+    assert_ok(ctx, reln_data_split(ctx, 10, 0.25, 7, rows, &n)); /* rounded, half of one up */
+    assert_int_equal(n, 3);
     assert_ok(ctx, reln_data_split(ctx, N, 0, 7, rows, &n));
     assert_int_equal(n, 0);
     assert_int_equal(reln_data_split(ctx, 1, 0.5, 7, rows, &n), RELN_ERR_ARG);
@@ -727,6 +732,112 @@ static void padding_has_no_part_in_the_scale(void **state)
     assert_ok(w.ctx, world_data(&w, NULL));
     assert_ok(w.ctx, reln_data_normalise(w.data, SAMPLES, rows));
     assert_near(reln_model_constants(w.model)->scale, (double[]){sqrt(square / count)}, 1, 1e-13);
+    assert_small(reln_model_constants(w.model)->points -
+                     (double)count / (SAMPLES * WORLD_CHANNELS * 3),
+                 1e-13); /* of a usual sample */
+    world_clear(&w);
+}
+
+/* Balanced weights give every class the same total: N / (classes N_c). */
+static void balanced_weights_are_shares_of_classes(void **state)
+{
+    static const double labels[] = {0, 2, 2, 0, 2, 2, 2, 1, 2, 2};
+    static const double want[] = {10 / (3 * 2.0), 10 / (3 * 1.0), 10 / (3 * 7.0)};
+    enum { N = 10 };
+    ptrdiff_t rows[N];
+    World w;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL,
+                               "{symmetry: gl:3, inputs: [{name: X, as: matrix}], target: {name: y,"
+                               " as: class, classes: 3, weights: balanced}," SMALL,
+                               N));
+    for (int i = 0; i < N; i++) {
+        set_value(&w, "y", i, labels[i]);
+        rows[i] = i;
+    }
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    assert_ok(w.ctx, reln_data_normalise(w.data, N, rows));
+    assert_int_equal(reln_model_spec(w.model)->target[0].n_weights, 3);
+    assert_near(reln_model_spec(w.model)->target[0].weights, want, 3, 1e-14);
+    world_clear(&w);
+}
+
+/* Eigenvalues of S T^-1 for 2 x 2 matrices: those of a positive matrix relative to another. */
+static void relative_logs(const double *s, const double *t, double log_of[2])
+{
+    const double det = t[0] * t[3] - t[1] * t[2];
+    const double a = (s[0] * t[3] - s[1] * t[2]) / det, b = (s[1] * t[0] - s[0] * t[1]) / det,
+                 c = (s[2] * t[3] - s[3] * t[2]) / det, d = (s[3] * t[0] - s[2] * t[1]) / det;
+    const double root = sqrt((a - d) * (a - d) / 4 + b * c);
+
+    log_of[0] = log((a + d) / 2 + root);
+    log_of[1] = log((a + d) / 2 - root);
+}
+
+/* Covariances are targets by their logarithms L, relative to the mean of the sample's own: the mean is that of the
+ * diagonal, tr L / n, and the deviation is of all entries, by tr L^2; neither depends on the frame. */
+static void constants_of_covariances_are_traces(void **state)
+{
+    ptrdiff_t rows[SAMPLES];
+    double sum = 0, square = 0, mean, deviation;
+    const double *c, *y;
+    World w;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL,
+                               "{symmetry: gl:2, inputs: [{name: C, as: covariance, log: true,"
+                               " reference: mean}], target: {name: y, as: covariance}," SMALL,
+                               SAMPLES));
+    for (int i = 0; i < SAMPLES; i++)
+        rows[i] = i;
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    assert_ok(w.ctx, reln_data_normalise(w.data, SAMPLES, rows));
+    c = world_find(&w, "C")->values;
+    y = world_find(&w, "y")->values;
+    for (int i = 0; i < SAMPLES; i++) {
+        double sbar[4] = {0}, l[2];
+
+        for (int e = 0; e < 4 * WORLD_CHANNELS; e++)
+            sbar[e % 4] += c[i * 4 * WORLD_CHANNELS + e] / WORLD_CHANNELS;
+        for (int k = 0; k < WORLD_CHANNELS; k++) {
+            relative_logs(y + (i * WORLD_CHANNELS + k) * 4, sbar, l);
+            sum += l[0] + l[1];
+            square += l[0] * l[0] + l[1] * l[1];
+        }
+    }
+    mean = sum / (2 * SAMPLES * WORLD_CHANNELS);
+    deviation = sqrt((square - mean * mean * 2 * SAMPLES * WORLD_CHANNELS) /
+                     (4 * SAMPLES * WORLD_CHANNELS));
+    assert_small(reln_model_constants(w.model)->target[0].mean - mean, 1e-11);
+    assert_small(reln_model_constants(w.model)->target[0].deviation - deviation, 1e-11);
+    world_clear(&w);
+}
+
+/* Rows from all over a file are compared with the training data, not the first ones alone. */
+static void other_units_are_seen_wherever_they_begin(void **state)
+{
+    enum { N = 700 };
+    ptrdiff_t rows[N];
+    double *x;
+    World w;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL, MATRICES SMALL, N));
+    for (int i = 0; i < N; i++)
+        rows[i] = i;
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    assert_ok(w.ctx, reln_data_normalise(w.data, N, rows));
+    assert_ok(w.ctx, reln_data_compare(w.data));
+    assert_string_equal(w.model->note, "");
+    x = world_find(&w, "X")->values;
+    for (int i = 350 * 18; i < N * 18; i++)
+        x[i] *= 1000;
+    assert_ok(w.ctx, reln_data_compare(w.data));
+    assert_non_null(strstr(w.model->note, "are they in the same units?"));
     world_clear(&w);
 }
 
@@ -812,6 +923,9 @@ int main(void)
         cmocka_unit_test(random_frames_move_a_vector_as_target),
         cmocka_unit_test(padding_has_no_part_in_the_scale),
         cmocka_unit_test(constants_found_when_opening_are_the_same),
+        cmocka_unit_test(balanced_weights_are_shares_of_classes),
+        cmocka_unit_test(constants_of_covariances_are_traces),
+        cmocka_unit_test(other_units_are_seen_wherever_they_begin),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
 

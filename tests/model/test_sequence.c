@@ -280,6 +280,106 @@ static void an_estimate_is_the_integral(void **state)
             }
 }
 
+/* Targets are normalised for the network, and an estimate is in their own units all the same. Scalars have a mean as well. */
+static void an_estimate_has_the_units_of_the_target(void **state)
+{
+    static const char *const kinds[] = {"sequence", "resnet"};
+
+    (void)state;
+    for (int kind = 0; kind < 2; kind++)
+        for (int scalar = 0; scalar < 2; scalar++) {
+            const char *as = scalar ? "scalar" : "vector";
+            char yaml[512];
+            ptrdiff_t rows[T];
+            double got[T * 3];
+            RelnModelGraph net;
+            RelnPlan *plan = NULL;
+            RelnLayout layout;
+            ptrdiff_t n;
+            Flight f;
+
+            snprintf(
+                yaml, sizeof yaml,
+                "{symmetry: so:3, inputs: [{name: v, as: %s, sequence: true},"
+                " {name: C, as: covariance, log: true, sequence: true}], target: {name: p, as: "
+                "%s}, sequence: {length: 8, stride: 3, recording: r, target: last, "
+                "estimate: v, step: 0.25}, model: {kind: %s," SMALL,
+                as, as, kinds[kind]);
+            flight_init(&f, yaml);
+            for (int i = 0; i < 3 * T; i++)
+                f.p[i] = 40 + 7 * f.p[i];
+            assert_ok(f.ctx, flight_open(&f, NULL));
+            n = reln_data_count(f.data);
+            for (ptrdiff_t i = 0; i < n; i++)
+                rows[i] = i;
+            assert_ok(f.ctx, reln_data_normalise(f.data, n, rows));
+            assert_true(reln_model_constants(f.model)->target[0].deviation > 3);
+            assert_true((reln_model_constants(f.model)->target[0].mean > 30) == scalar);
+            set_parameter(&f, "correction", 0);
+            run_model(&f, &net, &plan);
+            layout = reln_model_layout_at(f.model, LENGTH);
+            reln_model_predictions(f.model, plan, &layout, n, NULL, got);
+            for (ptrdiff_t i = 0; i < n; i++)
+                for (int k = 0; k < 3; k++) {
+                    const double *v = f.v + 3 * begin_of(i) + k;
+                    double want = 0;
+
+                    for (int s = 1; s < LENGTH; s++)
+                        want += 0.25 * (v[3 * s] + v[3 * s - 3]) / 2;
+                    assert_small(got[3 * i + k] - want, 1e-11); /* 40 is taken out and put back */
+                }
+            reln_plan_destroy(plan);
+            reln_model_graph_clear(&net);
+            flight_clear(&f);
+        }
+}
+
+/* The number of steps behind the first that it changes, in a causal network. */
+static int reach_of(int depth)
+{
+    enum { LONG = 32 };
+    char yaml[512];
+    double before[LONG * 3];
+    RelnModelGraph net;
+    RelnPlan *plan = NULL;
+    const double *y;
+    int reach = 0;
+    Flight f;
+
+    snprintf(yaml, sizeof yaml,
+             INPUTS " sequence: {length: 32, stride: 60, target: each, causal: true, taps: 3},"
+                    " model: {kind: sequence, width: 3, depth: %d}, train: {dtype: f64}}",
+             depth);
+    flight_init(&f, yaml);
+    f.spec.sequence.recording[0] = 0;
+    assert_ok(f.ctx, flight_open(&f, NULL));
+    y = run_model(&f, &net, &plan);
+    memcpy(before, y, sizeof before);
+    reln_data_destroy(f.data);
+    f.v[0] += 1;
+    assert_ok(f.ctx, reln_data_open(f.model, f.archive, NULL, &f.data));
+    y = run_model(&f, &net, &plan);
+    for (int s = 0; s < LONG; s++)
+        for (int k = 0; k < 3; k++)
+            if (y[k * LONG + s] != before[k * LONG + s])
+                reach = s;
+    reln_plan_destroy(plan);
+    reln_model_graph_clear(&net);
+    flight_clear(&f);
+    return reach;
+}
+
+/* Taps of a block are twice as far apart as those of the block before it. */
+static void taps_reach_twice_as_far_in_every_block(void **state)
+{
+    const int first = reach_of(1);
+
+    (void)state;
+    assert_true(first > 0);
+    assert_int_equal(reach_of(2), 3 * first);
+    assert_int_equal(reach_of(3), 7 * first < 31 ? 7 * first : 31);
+}
+
 /* Change the last steps of a window: of a causal network no earlier value changes, of another one some do. */
 static void causal_networks_do_not_look_ahead(void **state)
 {
@@ -328,6 +428,10 @@ static void causal_networks_do_not_look_ahead(void **state)
 static void back(Flight *f)
 {
     f->t[20] = f->t[19] - 0.01;
+}
+static void twice(Flight *f)
+{
+    f->t[20] = f->t[19];
 }
 static void gap(Flight *f)
 {
@@ -385,6 +489,7 @@ static void bad_recordings_are_refused_with_their_row(void **state)
         const char *message;
     } bad[] = {
         {back, "t: row 20 is 101.892998, behind 101.902998"},
+        {twice, "t: row 20 is 101.902998, behind 101.902998"},
         {gap, "t: row 45 is 3."},
         {late, "t: row 12 has a number that is not a number"},
         {hole, "v: row 41 has a number that is not a number"},
@@ -408,6 +513,21 @@ static void bad_recordings_are_refused_with_their_row(void **state)
         if (!strstr(reln_ctx_error(f.ctx), bad[i].message))
             fail_msg("the message is \"%s\", wanted \"%s\" in it", reln_ctx_error(f.ctx),
                      bad[i].message);
+        flight_clear(&f);
+    }
+}
+
+/* A step of nine usual ones is no gap between recordings, one of eleven is. */
+static void ten_usual_steps_are_a_gap(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        Flight f;
+
+        flight_init(&f, CHANGE);
+        for (int i = 0; i < T; i++)
+            f.t[i] = (i < SECOND ? 100 : 50) + 0.1 * i + (i >= 45 ? (wide ? 1.0 : 0.8) : 0);
+        assert_int_equal(flight_open(&f, NULL) == RELN_OK, !wide);
         flight_clear(&f);
     }
 }
@@ -506,8 +626,11 @@ int main(void)
         cmocka_unit_test(windows_are_divided_by_time),
         cmocka_unit_test(windows_move_in_every_epoch),
         cmocka_unit_test(an_estimate_is_the_integral),
+        cmocka_unit_test(an_estimate_has_the_units_of_the_target),
+        cmocka_unit_test(taps_reach_twice_as_far_in_every_block),
         cmocka_unit_test(causal_networks_do_not_look_ahead),
         cmocka_unit_test(bad_recordings_are_refused_with_their_row),
+        cmocka_unit_test(ten_usual_steps_are_a_gap),
         cmocka_unit_test(specs_that_do_not_fit_are_refused),
         cmocka_unit_test(times_of_cut_windows_rise),
         cmocka_unit_test(a_failing_allocation_leaks_nothing),

@@ -228,6 +228,40 @@ static void the_rms_norm_makes_the_mean_square_one(void **state)
     one_clear(&o);
 }
 
+/* so:3 has a negative definite form: gamma x / sqrt(1e-5 + mean_c |B(x_c, x_c)|). The form of gl:2 is indefinite, where the
+ * norm is that of layers: gamma x / (1e-5 + mean_c B(x_c, x_c)^2)^(1/4). */
+static void the_rms_norm_asks_whether_the_form_is_definite(void **state)
+{
+    static const char *const algebras[] = {"so:3", "gl:2"};
+
+    (void)state;
+    for (int a = 0; a < 2; a++) {
+        const double *y, *gram = NULL;
+        One o;
+        int k;
+
+        one_init(&o, algebras[a], P, C);
+        k = reln_algebra_dim(o.f.algebra);
+        assert_ok(o.f.ctx, reln_algebra_gram(o.f.algebra, RELN_FORM_COMPLETED, &gram));
+        y = one_run(&o, reln_nn_rms_norm(&o.net, "n", o.x));
+        for (int p = 0; p < ONE_SAMPLES * P; p++) {
+            const double *x = o.values + (ptrdiff_t)p * k * C;
+            double mean = 0, want[4 * C];
+
+            for (int c = 0; c < C; c++) {
+                const double q = one_form(k, gram, C, C, x + c, x + c);
+
+                mean += (a == 0 ? fabs(q) : q * q) / C;
+                assert_true(a == 1 || q < 0);
+            }
+            for (int i = 0; i < k * C; i++)
+                want[i] = x[i] / (a == 0 ? sqrt(1e-5 + mean) : pow(1e-5 + mean, 0.25));
+            assert_near(y + (ptrdiff_t)p * k * C, want, k * C, TOL);
+        }
+        one_clear(&o);
+    }
+}
+
 static void heads_are_groups_of_channels(void **state)
 {
     One o;
@@ -584,6 +618,7 @@ int main(void)
         cmocka_unit_test(pools_of_rows_are_their_formulas),
         cmocka_unit_test(pools_of_an_axis_are_their_formulas),
         cmocka_unit_test(the_rms_norm_makes_the_mean_square_one),
+        cmocka_unit_test(the_rms_norm_asks_whether_the_form_is_definite),
         cmocka_unit_test(heads_are_groups_of_channels),
         cmocka_unit_test(a_branch_is_left_out_for_whole_samples),
         cmocka_unit_test(rows_of_a_sample_lose_a_branch_together),

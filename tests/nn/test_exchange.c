@@ -1,6 +1,7 @@
 /* Sets through sums: invariants at several scales, rows far apart, parts and rounds of exchange against plain loops; that they
  * commute with boosts; gradients against differences; f64 features in an f32 graph; what is refused. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,6 +304,164 @@ static void sums_add_up(void **state)
     net_clear(&n);
 }
 
+/* ---- rounds ----------------------------------------------------------------------------------------------------------- */
+
+/* The state of the loops: invariants of rows and samples, and sums, of which `m` are there. */
+typedef struct Loops {
+    const Net *n;
+    const double *x;
+    int d, m, has_z; /* channels of s, of sums; 1: z is there */
+    double s[TOTAL][W], sums[SAMPLES][M + 1][K], z[SAMPLES][W];
+} Loops;
+
+/* out += v W, of a weight (from, to); numbers as they are drawn are uniform up to 1 / sqrt(fan_in). */
+static void add_mixed(const Loops *l, const char *round, const char *part, int from, int to,
+                      int fan_in, const double *v, double *out)
+{
+    char name[32];
+    RelnEntryInfo entry;
+
+    snprintf(name, sizeof name, "%s.%s", round, part);
+    assert_true(reln_store_find(l->n->f.store, name, &entry));
+    assert_int_equal(entry.count, from * to);
+    for (int i = 0; i < from; i++)
+        for (int j = 0; j < to; j++) {
+            const double w = ((const double *)entry.values)[i * to + j];
+
+            assert_true(fabs(w) <= 1 / sqrt(fan_in));
+            out[j] += (v ? v[i] : 1) * w;
+        }
+}
+
+static double silu(double t)
+{
+    return t / (1 + exp(-t));
+}
+
+static void update_row(Loops *l, const char *round, int row, int sample)
+{
+    const int fan_in = l->d + 2 * l->m + (l->has_z ? W : 0);
+    double r[2 * (M + 1)], u[W] = {0}, v[W] = {0};
+
+    for (int m = 0; m < l->m; m++)
+        for (int a = 0; a < 2; a++)
+            r[a * l->m + m] = seen(product(l->x + row * K, l->sums[sample][m]), a);
+    add_mixed(l, round, "Wr", 2 * l->m, W, fan_in, r, u);
+    add_mixed(l, round, "Ws", l->d, W, fan_in, l->s[row], u);
+    if (l->has_z)
+        add_mixed(l, round, "Wz", W, W, fan_in, l->z[sample], u);
+    add_mixed(l, round, "b", 1, W, fan_in, NULL, u);
+    for (int c = 0; c < W; c++)
+        u[c] = silu(u[c]);
+    add_mixed(l, round, "Wo", W, W, W, u, v);
+    add_mixed(l, round, "bo", 1, W, W, NULL, v);
+    for (int c = 0; c < W; c++) /* only as many channels are added */
+        l->s[row][c] = v[c] + (l->d == W ? l->s[row][c] : 0);
+}
+
+static void divide_row(const Loops *l, const char *round, int row, double sums[M + 1][K])
+{
+    double a[M] = {0}, all = 0;
+
+    add_mixed(l, round, "Wa", W, M, W, l->s[row], a);
+    add_mixed(l, round, "ba", 1, M, W, NULL, a);
+    for (int m = 0; m < M; m++)
+        all += a[m] = exp(a[m]);
+    for (int m = 0; m < M; m++)
+        for (int k = 0; k < K; k++)
+            sums[m][k] += a[m] / all * l->x[row * K + k] / 3; /* of `count` */
+}
+
+static void update_sample(Loops *l, const char *round, int sample, int first)
+{
+    enum { PAIRS = (M + 1) * (M + 1) };
+    const int fan_in = 2 * PAIRS + 2 * W + (l->has_z ? W : 0);
+    double q[2 * PAIRS], mean[W] = {0}, most[W], u[W] = {0};
+
+    for (int i = 0; i < PAIRS; i++)
+        for (int a = 0; a < 2; a++)
+            q[a * PAIRS + i] =
+                seen(product(l->sums[sample][i / (M + 1)], l->sums[sample][i % (M + 1)]), a);
+    for (int c = 0; c < W; c++) {
+        most[c] = -HUGE_VAL;
+        for (int i = first; i < first + sizes[sample]; i++) {
+            mean[c] += l->s[i][c] / sizes[sample];
+            most[c] = fmax(most[c], l->s[i][c]);
+        }
+    }
+    add_mixed(l, round, "Zq", 2 * PAIRS, W, fan_in, q, u);
+    add_mixed(l, round, "Zs", W, W, fan_in, mean, u);
+    add_mixed(l, round, "Zm", W, W, fan_in, most, u);
+    if (l->has_z)
+        add_mixed(l, round, "Zz", W, W, fan_in, l->z[sample], u);
+    add_mixed(l, round, "zb", 1, W, fan_in, NULL, u);
+    for (int c = 0; c < W; c++)
+        l->z[sample][c] = silu(u[c]) + (l->has_z ? l->z[sample][c] : 0);
+}
+
+static void go_round(Loops *l, const char *round)
+{
+    int first = 0;
+
+    for (int s = 0; s < SAMPLES; first += sizes[s++]) {
+        double sums[M + 1][K] = {{0}};
+
+        for (int i = first; i < first + sizes[s]; i++) {
+            update_row(l, round, i, s);
+            divide_row(l, round, i, sums);
+            for (int k = 0; k < K; k++) /* kept: the whole */
+                sums[M][k] += l->x[i * K + k];
+        }
+        memcpy(l->sums[s], sums, sizeof sums);
+        if (sizes[s])
+            update_sample(l, round, s, first);
+    }
+    l->d = W;
+    l->m = M + 1;
+    l->has_z = 1;
+}
+
+/* Two rounds: the first without invariants of samples and with fewer of rows, the second with both added to. */
+static void rounds_are_what_loops_find(void **state)
+{
+    double x[TOTAL * K];
+    const double *far, *s, *z, *sums;
+    static Loops l;
+    int first = 0;
+    Net n;
+
+    (void)state;
+    draw(x);
+    net_init(&n, RELN_F64, false);
+    plan(&n);
+    run(&n, x);
+    far = reln_plan_output(n.plan, "far", NULL);
+    l = (Loops){.n = &n, .x = x, .d = 2, .m = M};
+    for (int i = 0; i < TOTAL; i++)
+        for (int a = 0; a < 2; a++)
+            l.s[i][a] = seen(product(x + i * K, x + i * K), a);
+    for (int i = 0; i < SAMPLES; i++)
+        for (int m = 0; m < M; m++)
+            for (int k = 0; k < K; k++)
+                l.sums[i][m][k] = far[(i * K + k) * M + m];
+    go_round(&l, "one");
+    go_round(&l, "two");
+    s = reln_plan_output(n.plan, "s", NULL);
+    z = reln_plan_output(n.plan, "z", NULL);
+    sums = reln_plan_output(n.plan, "sums", NULL);
+    for (int i = 0; i < SAMPLES; first += sizes[i++]) {
+        for (int r = first; r < first + sizes[i]; r++)
+            for (int c = 0; c < W; c++) /* some hundred roundings of numbers of about 1 */
+                assert_close(s[r * W + c], l.s[r][c], 1e-12);
+        for (int c = 0; c < W && sizes[i]; c++)
+            assert_close(z[i * W + c], l.z[i][c], 1e-12);
+        for (int k = 0; k < K; k++)
+            for (int m = 0; m <= M; m++)
+                assert_close(sums[(i * K + k) * (M + 1) + m], l.sums[i][m][k], 1e-12);
+    }
+    net_clear(&n);
+}
+
 /* ---- the group -------------------------------------------------------------------------------------------------------- */
 
 static double difference(const double *a, const double *b, ptrdiff_t count)
@@ -483,6 +642,7 @@ int main(void)
         cmocka_unit_test(parts_are_what_loops_find),
         cmocka_unit_test(invariants_are_seen_at_all_scales),
         cmocka_unit_test(sums_add_up),
+        cmocka_unit_test(rounds_are_what_loops_find),
         cmocka_unit_test(rounds_commute_with_boosts),
         cmocka_unit_test(gradients_are_differences),
         cmocka_unit_test(products_are_f64_in_a_network_of_f32),

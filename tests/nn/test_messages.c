@@ -69,6 +69,8 @@ static RelnMessages everything(const Net *n)
                           .move = true,
                           .residual = true,
                           .limit = 0.5,
+                          .step = 0.25,
+                          .count = 3,
                           .activation = RELN_ACT_SILU};
 }
 
@@ -239,7 +241,7 @@ static void visit_message(Loops *l, int i, int j, int within)
     for (int c = 0; c < W; c++)
         m[c] /= 1 + exp(-gate);
     for (int c = 0; c < W; c++)
-        v[c] = w * m[c];
+        v[c] = w * m[c] / 3; /* of `count` */
     add_mixed(W, W, v, values_of(n, "m.Ws", W * W), l->hidden[i]);
     memcpy(f, bx, sizeof f);
     add_mixed(W, W, m, values_of(n, "m.Wx", W * W), f);
@@ -250,7 +252,7 @@ static void visit_message(Loops *l, int i, int j, int within)
         for (int r = start; i >= start && i < start + sizes[s] && r < start + sizes[s]; r++)
             degree += (l->before ? r < i : r != i) ? weight_of(l, i, r) : 0;
     for (int e = 0; e < n->k * C; e++)
-        l->x[i * n->k * C + e] += w * 0.5 * tanh(g[e % C] / 0.5) / fmax(1, degree) *
+        l->x[i * n->k * C + e] += 0.25 * w * 0.5 * tanh(g[e % C] / 0.5) / fmax(1, degree) *
                                   (l->d->x[i * n->k * C + e] - l->d->x[j * n->k * C + e]);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/check.h"
+#include "report/plot.h"
 
 static RelnCtx *ctx;
 
@@ -115,6 +116,8 @@ static void counts_and_durations_read_well(void **state)
     assert_string_equal(reln_report_duration(buf, 0.9999), "1.00 s");
     assert_string_equal(reln_report_duration(buf, 48.13), "48.1 s");
     assert_string_equal(reln_report_duration(buf, 119.9), "2 min 0 s");
+    assert_string_equal(reln_report_duration(buf, 3599.4), "59 min 59 s");
+    assert_string_equal(reln_report_duration(buf, 3599.6), "1 h 0 min");
     assert_string_equal(reln_report_duration(buf, 4980.0), "1 h 23 min");
     assert_string_equal(reln_report_duration(buf, 500000.0), "5 d 19 h");
     assert_string_equal(reln_report_duration(buf, (double)NAN), "nan s");
@@ -689,6 +692,27 @@ static void many_curves_can_be_chosen(void **state)
     }
 }
 
+/* Points outside of a fixed axis have no part in the ends of the other; bars stand on zero, whichever way they go. */
+static void ends_of_axes_follow_what_is_shown(void **state)
+{
+    const double x[] = {0.25, 0.5, 5}, y[] = {1, 2, 100}, at[] = {0, 1}, down[] = {-3, -1};
+    RelnCurve line = {.n = 3, .x = x, .y = y},
+              bars = {.n = 2, .x = at, .y = down, .mark = RELN_MARK_BARS};
+    RelnPlot plot = {.curves = &line};
+    RelnRuler across, up;
+
+    (void)state;
+    plot.x.fixed = true;
+    plot.x.high = 1;
+    reln_rulers_fit(&plot, &across, &up);
+    assert_true(across.from == 0 && across.to == 1);
+    assert_true(fabs(up.from - 0.95) < 1e-12 &&
+                fabs(up.to - 2.05) < 1e-12); /* a twentieth of air */
+    plot = (RelnPlot){.curves = &bars};
+    reln_rulers_fit(&plot, &across, &up);
+    assert_true(fabs(up.from + 3.15) < 1e-12 && up.to == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -696,6 +720,7 @@ int main(void)
         cmocka_unit_test(numbers_are_short_and_keep_their_digits),
         cmocka_unit_test(mean_and_spread_have_the_same_decimals),
         cmocka_unit_test(counts_and_durations_read_well),
+        cmocka_unit_test(ends_of_axes_follow_what_is_shown),
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(tables_align_and_mark_the_best),
         cmocka_unit_test(references_are_never_the_best),

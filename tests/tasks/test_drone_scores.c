@@ -176,6 +176,57 @@ static void fused_sensors_are_better_than_their_mean(void **state)
     drone_seen_clear(&s[1]);
 }
 
+/* The mean of two sensors has a quarter of the sum of their covariances; a flat track has the mean variance everywhere. */
+static void tracks_report_their_covariances(void **state)
+{
+    const Fixture *f = *state;
+    DroneSeen s[2] = {look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 8),
+                      look(f, DRONE_NOISE_G, DRONE_FRAME_BODY, 9)};
+    double mean = 0;
+    DroneTrack t, flat;
+
+    assert_true(drone_track_init(&t, s[0].n, f->flight.step) &&
+                drone_track_init(&flat, s[0].n, f->flight.step));
+    drone_track(2, s, false, false, &t);
+    drone_track(2, s, false, true, &flat);
+    for (ptrdiff_t i = 0; i < t.n; i++) {
+        double c[2][9];
+
+        for (int k = 0; k < 2; k++)
+            drone_spectral(s[k].axes + 9 * i, s[k].slow + 3 * i, c[k]);
+        for (int k = 0; k < 9; k++) {
+            assert_small(t.r[9 * i + k] - (c[0][k] + c[1][k]) / 4, 1e-12);
+            mean += k % 4 == 0 ? t.r[9 * i + k] / (3.0 * t.n) : 0;
+        }
+    }
+    for (ptrdiff_t i = 0; i < t.n; i++)
+        for (int k = 0; k < 9; k++)
+            assert_small(flat.r[9 * i + k] - (k % 4 == 0 ? mean : 0), 1e-10);
+    drone_track_clear(&t);
+    drone_track_clear(&flat);
+    drone_seen_clear(&s[0]);
+    drone_seen_clear(&s[1]);
+}
+
+/* Without information from measurements, a displacement over one step is as uncertain as the speed and the acceleration at
+ * its beginning, and white jerk: step^2 100^2 + step^4 / 4 30^2 + jerk step^5 / 20. */
+static void a_step_is_as_uncertain_as_jerk_makes_it(void **state)
+{
+    const double step = 0.5, jerk = 3e6;
+    const double want = step * step * 1e4 + pow(step, 4) / 4 * 900 + jerk * pow(step, 5) / 20;
+    double d[3], c[9];
+    DroneTrack t;
+
+    (void)state;
+    assert_true(drone_track_init(&t, 2, step));
+    for (int i = 0; i < 18; i++)
+        t.r[i] = i % 9 % 4 == 0 ? 1e16 : 0;
+    drone_window_filter(&t, 0, 2, jerk, d, c);
+    for (int k = 0; k < 9; k++)
+        assert_small(c[k] - (k % 4 == 0 ? want : 0), 1e-9 * want); /* 1e16 against 1e6 */
+    drone_track_clear(&t);
+}
+
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 /* A perfect network: no error where windows share ends; half a window late, at 12 m/s, where they are joined as published. */
@@ -234,6 +285,101 @@ static void a_drift_has_the_scores_of_a_straight_line(void **state)
     assert_true(fabs(s.ate - sqrt(squares)) < 1e-10 && fabs(s.mean - sum) < 1e-10);
     assert_true(fabs(s.rte2 - 2 * v) < 1e-10 && fabs(s.rte20 - 20 * v) < 1e-10);
     free(d);
+}
+
+/* ---- scores once more -------------------------------------------------------------------------------------------- */
+
+/* The error of the trajectory at a time: joints are `tile` seconds apart, and between them it is linear. */
+static double error_at(double (*joint)[3], double tile, double time, int k)
+{
+    const int i = (int)(time / tile);
+    const double share = time / tile - i;
+
+    return joint[i][k] + (share == 0 ? 0 : share * (joint[i + 1][k] - joint[i][k]));
+}
+
+static double relative_error(double (*joint)[3], int n, double tile, double seconds)
+{
+    double sum = 0;
+    int count = 0;
+
+    for (int half = 0; half * 0.5 + seconds <= n * tile; half++, count++)
+        for (int k = 0; k < 3; k++)
+            sum += pow(error_at(joint, tile, half * 0.5 + seconds, k) -
+                           error_at(joint, tile, half * 0.5, k),
+                       2);
+    return sqrt(sum / count);
+}
+
+/* Random displacements of a flight: every score by its definition. */
+static void scores_follow_their_definitions(void **state)
+{
+    enum { N = 40, APART = 30, MANY = 200 };
+    const DroneFlight *f = &((const Fixture *)*state)->flight;
+    const double tile = (DRONE_WINDOW - 1) * f->step, apart = APART * f->step;
+    static double d[MANY][3], joint[N + 1][3], errors[N + 1][3];
+    RelnRng rng = reln_rng(12, 4);
+    double window = 0, square = 0, mean = 0, length = 0, at[3], off = 0;
+    DroneScores s;
+
+    for (int i = 0; i < MANY; i++)
+        for (int k = 0; k < 3; k++)
+            d[i][k] = 2 * reln_rng_normal(&rng);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 3; k++) {
+            const double *a = f->p + 3 * (ptrdiff_t)i * (DRONE_WINDOW - 1) + k;
+            const double e = d[i][k] - (a[3 * (DRONE_WINDOW - 1)] - a[0]);
+
+            joint[i + 1][k] = joint[i][k] + e;
+            window += e * e / N;
+        }
+    for (int i = 0; i <= N; i++) {
+        const double e = pow(joint[i][0], 2) + pow(joint[i][1], 2) + pow(joint[i][2], 2);
+
+        square += e / (N + 1);
+        mean += sqrt(e) / (N + 1);
+    }
+    for (int i = 0; i < N * (DRONE_WINDOW - 1); i++) {
+        const double *a = f->p + 3 * (ptrdiff_t)i;
+
+        length += sqrt(pow(a[3] - a[0], 2) + pow(a[4] - a[1], 2) + pow(a[5] - a[2], 2));
+    }
+    drone_score_tiles(f, DRONE_WINDOW, N, &d[0][0], &errors[0][0], &s);
+    assert_near(&errors[0][0], &joint[0][0], 3 * N + 3, 1e-12);
+    assert_small(s.window - sqrt(window), 1e-12);
+    assert_small(s.ate - sqrt(square), 1e-12);
+    assert_small(s.mean - mean, 1e-12);
+    assert_small(s.percent - 100 * sqrt(square) / length, 1e-10);
+    assert_small(s.rte2 - relative_error(joint, N, tile, 2), 1e-10);
+    assert_small(s.rte20 - relative_error(joint, N, tile, 20), 1e-10);
+
+    /* the centre of 200 samples lies between the hundredth and the next */
+    for (int i = 0; i < MANY; i++)
+        for (int k = 0; k < 3; k++) {
+            const double *a = f->p + 3 * (ptrdiff_t)(i * APART + 99) + k;
+            const double truth = (a[0] + a[3]) / 2;
+
+            at[k] = i == 0 ? truth : at[k] + apart * (d[i - 1][k] + d[i][k]) / (2 * tile);
+            off += pow(at[k] - truth, 2) / MANY;
+        }
+    assert_small(drone_score_centres(f, DRONE_WINDOW, APART, MANY, &d[0][0]) - sqrt(off), 1e-9);
+}
+
+/* Distances of 2, 4, 6 and 9 metres, in another order. */
+static void distances_have_the_usual_statistics(void **state)
+{
+    double est[12] = {0, 0, 6, 2, 0, 0, 0, 9, 0, 0, -4, 0}, truth[12] = {0};
+    DroneDistances d;
+
+    (void)state;
+    assert_true(drone_distances(4, est, truth, false, &d));
+    assert_small(d.mean - 21 / 4.0, 1e-14);
+    assert_small(d.median - 5, 1e-14);
+    assert_small(d.rmse - sqrt(137 / 4.0), 1e-14);
+    assert_small(d.std - sqrt(137 / 4.0 - 21 / 4.0 * (21 / 4.0)), 1e-14);
+    assert_true(d.min == 2 && d.max == 9 && d.sse == 137);
+    assert_true(drone_distances(3, est, truth, false, &d));
+    assert_small(d.median - 6, 1e-14);
 }
 
 static bool load(RelnCtx *ctx, const char *name, RelnArray *a)
@@ -323,8 +469,12 @@ int main(void)
         cmocka_unit_test(integration_is_as_wrong_as_white_noise_makes_it),
         cmocka_unit_test(the_filter_of_a_window_agrees_with_its_smoother),
         cmocka_unit_test(fused_sensors_are_better_than_their_mean),
+        cmocka_unit_test(tracks_report_their_covariances),
+        cmocka_unit_test(a_step_is_as_uncertain_as_jerk_makes_it),
         cmocka_unit_test(a_perfect_network_is_exact_in_r1_and_ten_metres_off_in_r3),
         cmocka_unit_test(a_drift_has_the_scores_of_a_straight_line),
+        cmocka_unit_test(scores_follow_their_definitions),
+        cmocka_unit_test(distances_have_the_usual_statistics),
         cmocka_unit_test(the_published_evaluation_gives_its_numbers),
         cmocka_unit_test(alignment_takes_out_a_turn_and_a_shift),
     };

@@ -201,23 +201,25 @@ void drone_see(const DroneNoise *noise, const DroneFlight *f, double middle, int
 
 void drone_turn_vector(const double *r, const double *v, double *out)
 {
+    const double x = v[0], y = v[1], z = v[2];
+
     for (int i = 0; i < 3; i++)
-        out[i] = r[3 * i] * v[0] + r[3 * i + 1] * v[1] + r[3 * i + 2] * v[2];
+        out[i] = r[3 * i] * x + r[3 * i + 1] * y + r[3 * i + 2] * z;
 }
 
 void drone_turn_seen(const double *r, const DroneSeen *s, DroneSeen *out)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        const double *e = s->axes + 9 * i;
-        double *to = out->axes + 9 * i;
+        double e[9], *to = out->axes + 9 * i;
 
+        memcpy(e, s->axes + 9 * i, sizeof e);
         drone_turn_vector(r, s->v + 3 * i, out->v + 3 * i);
         for (int k = 0; k < 3; k++)
             for (int j = 0; j < 3; j++)
                 to[3 * k + j] = r[3 * k] * e[j] + r[3 * k + 1] * e[3 + j] + r[3 * k + 2] * e[6 + j];
     }
-    memcpy(out->var, s->var, (size_t)s->n * 3 * sizeof *s->var);
-    memcpy(out->slow, s->slow, (size_t)s->n * 3 * sizeof *s->slow);
+    memmove(out->var, s->var, (size_t)s->n * 3 * sizeof *s->var);
+    memmove(out->slow, s->slow, (size_t)s->n * 3 * sizeof *s->slow);
 }
 
 void drone_random_rotation(RelnRng *rng, double *r)

@@ -1,0 +1,541 @@
+/* The numbers of the jets' table once more: from the scores that a run keeps, and those of rows without training from the
+ * jets themselves. Formulas are written out here, pair by pair. */
+#include <stdlib.h>
+
+#include "tasks/jets/judge.h"
+#include "tasks/scaled.h"
+
+/* A few thousand roundings of sums of numbers up to 1. */
+#define SUMS 1e-12
+
+enum { MOST = 400, SEED = 20250917 };
+
+/* Scores of a run: jet by jet, and how often each counts. */
+typedef struct Listed {
+    int n;
+    double score[MOST], times[MOST];
+    int label[MOST];
+} Listed;
+
+static void list(const TaskRun *run, Listed *out)
+{
+    const TaskCurve *c = task_curve_named(run, JETS_CURVE_SCORES);
+
+    assert_non_null(c);
+    assert_true(c->n <= MOST);
+    out->n = (int)c->n;
+    for (int i = 0; i < out->n; i++) {
+        out->score[i] = c->y[i];
+        out->label[i] = c->x[i] != floor(c->x[i]);
+        out->times[i] = 1;
+    }
+}
+
+static double accuracy_of(const Listed *s)
+{
+    double right = 0, all = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        right += s->times[i] * ((s->score[i] > 0) == (s->label[i] == 1));
+        all += s->times[i];
+    }
+    return right / all;
+}
+
+static double auc_of(const Listed *s)
+{
+    double right = 0, all = 0;
+
+    for (int i = 0; i < s->n; i++)
+        for (int j = 0; j < s->n; j++)
+            if (s->label[i] == 1 && s->label[j] == 0) {
+                const double pairs = s->times[i] * s->times[j];
+
+                right += pairs * (s->score[i] > s->score[j]   ? 1
+                                  : s->score[i] < s->score[j] ? 0
+                                                              : 0.5);
+                all += pairs;
+            }
+    return right / all;
+}
+
+/* Efficiencies of both classes for scores from `least` on. */
+static void passing(const Listed *s, double least, double efficiency[2], int *background)
+{
+    int passed[2] = {0, 0}, all[2] = {0, 0};
+
+    for (int i = 0; i < s->n; i++) {
+        passed[s->label[i]] += s->score[i] >= least;
+        all[s->label[i]]++;
+    }
+    for (int k = 0; k < 2; k++)
+        efficiency[k] = (double)passed[k] / all[k];
+    *background = passed[0];
+}
+
+/* 1 / (background efficiency) at the threshold whose signal efficiency is the nearest; the higher threshold where two
+ * are equally near; NAN for fewer than ten background jets. */
+static double rejection_of(const Listed *s, double signal)
+{
+    double nearest = signal, above = HUGE_VAL, best = (double)NAN; /* nothing passes: 0 */
+
+    for (int i = 0; i < s->n; i++) {
+        double e[2], off;
+        int count;
+
+        passing(s, s->score[i], e, &count);
+        off = fabs(e[1] - signal);
+        if (off < nearest || (off == nearest && s->score[i] > above)) {
+            nearest = off;
+            above = s->score[i];
+            best = count >= 10 ? 1 / e[0] : (double)NAN;
+        }
+    }
+    return best;
+}
+
+static void assert_equal_or_nan(double got, double want)
+{
+    if (isnan(want))
+        assert_true(isnan(got));
+    else
+        assert_small(got - want, SUMS * fmax(1, fabs(want)));
+}
+
+/* The deviation of numbers over as many draws with replacement. */
+static void check_errors(const TaskRun *run, Listed *s, int draws)
+{
+    RelnRng rng = reln_rng(SEED, 0);
+    double mean[2] = {0, 0}, square[2] = {0, 0}, value[2][64];
+
+    assert_true(draws <= 64);
+    for (int d = 0; d < draws; d++) {
+        memset(s->times, 0, sizeof s->times);
+        for (int i = 0; i < s->n; i++)
+            s->times[reln_rng_below(&rng, (uint64_t)s->n)] += 1;
+        value[0][d] = accuracy_of(s);
+        value[1][d] = auc_of(s);
+        for (int k = 0; k < 2; k++)
+            mean[k] += value[k][d] / draws;
+    }
+    for (int k = 0; k < 2; k++) {
+        for (int d = 0; d < draws; d++)
+            square[k] += pow(value[k][d] - mean[k], 2) / (draws - 1);
+        assert_small(run->metrics[k ? JETS_AUC_ERROR : JETS_ACCURACY_ERROR] - sqrt(square[k]),
+                     1e-6);
+    }
+}
+
+static void check_curve(const TaskRun *run, const Listed *s)
+{
+    const TaskCurve *roc = task_curve_named(run, JETS_CURVE_ROC);
+
+    assert_non_null(roc);
+    assert_true(roc->n > 5);
+    for (ptrdiff_t p = 0; p < roc->n; p++) {
+        double off = HUGE_VAL, e[2];
+        int count;
+
+        for (int i = 0; i < s->n; i++) {
+            passing(s, s->score[i], e, &count);
+            if (count > 0)
+                off = fmin(off, fabs(e[1] - roc->x[p]) + fabs(1 / e[0] - roc->y[p]));
+        }
+        assert_true(off < SUMS * fmax(1, roc->y[p]));
+    }
+}
+
+static void check_numbers(const TaskRun *run, int draws)
+{
+    static Listed s;
+    const double at[] = {0.3, 0.5, 0.7, 0.8, 0.9};
+
+    list(run, &s);
+    assert_small(run->metrics[JETS_ACCURACY] - accuracy_of(&s), SUMS);
+    assert_small(run->metrics[JETS_AUC] - auc_of(&s), SUMS);
+    for (int i = 0; i < 5; i++)
+        assert_equal_or_nan(run->metrics[JETS_AT_30 + i], rejection_of(&s, at[i]));
+    check_curve(run, &s);
+    check_errors(run, &s, draws);
+}
+
+/* ---- rows without training ------------------------------------------------------------------------------------------ */
+
+/* The scores of jets in a view, before a threshold is taken from them. */
+static void simple(Scaled *t, bool mass, const Jets *jets, const JetsView *view, double *out)
+{
+    JetsBatch batch;
+
+    assert_ok(t->env.ctx, jets_batch_init(&t->env, &t->env.rooms, jets->n, 0, &batch));
+    jets_batch_fill(&batch, jets, view);
+    for (ptrdiff_t i = 0; i < jets->n; i++) {
+        const double *p = batch.total + 4 * i;
+        const double square = p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3];
+
+        out[i] = mass ? -fabs(sqrt(fmax(0, square)) - 173) : batch.counts[i] - 2;
+    }
+}
+
+/* The first score with the largest number of right answers, where scores above it are taken for tops. */
+static double threshold_of(ptrdiff_t n, const double *score, const int32_t *label)
+{
+    double threshold = 0;
+    int best = -1;
+
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int right = 0;
+
+        for (ptrdiff_t k = 0; k < n; k++)
+            right += (score[k] > score[i]) == (label[k] == 1);
+        if (right > best) {
+            best = right;
+            threshold = score[i];
+        }
+    }
+    return threshold;
+}
+
+static void first_jets(Scaled *t, const Jets *from, int n, Jets *out)
+{
+    assert_ok(t->env.ctx, jets_init(&t->env, &t->env.rooms, n, (ptrdiff_t)n * JETS_MOST, 0, out));
+    for (int i = 0; i < n; i++)
+        assert_true(jets_add(out, from->counts[i], from->p + 4 * jets_first(from, i), NULL,
+                             from->labels[i], from->weights[i]));
+}
+
+/* The area for the first jets in a view, by one of the curves. */
+static void check_view(Scaled *t, const TaskRun *run, bool mass, const char *curve, double x,
+                       const JetsView *view, const Jets *jets)
+{
+    const TaskCurve *c = task_curve_named(run, curve);
+    Listed s = {.n = (int)jets->n};
+
+    assert_non_null(c);
+    simple(t, mass, jets, view, s.score);
+    for (int i = 0; i < s.n; i++) {
+        s.label[i] = jets->labels[i];
+        s.times[i] = 1;
+    }
+    for (ptrdiff_t i = 0; i < c->n; i++)
+        if (c->x[i] == x) {
+            /* a few jets may change places by rounding: none did */
+            assert_small(c->y[i] - auc_of(&s), SUMS);
+            return;
+        }
+    fail_msg("%s has no point at %g", curve, x);
+}
+
+static void check_views(Scaled *t, const TaskRun *run, bool mass, const Jets *jets)
+{
+    const int soft[] = {0, 5, 10, 20, 40}, hardest[] = {5, 10, 20, 40, 80, 200};
+    const double split[] = {0, 0.1, 0.3, 0.6, 1};
+
+    for (int i = 0; i < 5; i++)
+        check_view(t, run, mass, JETS_CURVE_SOFT, soft[i],
+                   &(JetsView){.soft = soft[i], .soft_share = soft[i] / 1000.0, .seed = 5}, jets);
+    for (int i = 0; i < 5; i++)
+        check_view(t, run, mass, JETS_CURVE_SPLIT, split[i],
+                   &(JetsView){.split = split[i], .seed = 6}, jets);
+    for (int i = 0; i < 6; i++)
+        check_view(t, run, mass, JETS_CURVE_HARDEST, hardest[i], &(JetsView){.hardest = hardest[i]},
+                   jets);
+}
+
+static double change_of(Scaled *t, bool mass, const Jets *jets, const double *frame)
+{
+    double before[MOST], after[MOST], most = 0;
+
+    simple(t, mass, jets, NULL, before);
+    simple(t, mass, jets, &(JetsView){.frame = frame}, after);
+    for (ptrdiff_t i = 0; i < jets->n; i++)
+        most = fmax(most, fabs(before[i] - after[i]));
+    return most;
+}
+
+/* Boosts along x by six velocities, then rotations and boosts in random directions: the largest change of a score. */
+static void check_moved(Scaled *t, const TaskRun *run, bool mass, double threshold,
+                        const Jets *jets, int frames)
+{
+    const double velocity[] = {0.1, 0.3, 0.5, 0.7, 0.9, 0.99};
+    const TaskCurve *change = task_curve_named(run, JETS_CURVE_BOOST_CHANGE),
+                    *accuracy = task_curve_named(run, JETS_CURVE_BOOST_ACCURACY),
+                    *stay = task_curve_named(run, JETS_CURVE_BOOST_STAY);
+    RelnRng rng = reln_rng(SEED, 77);
+    double frame[16], most = 0, score[MOST];
+
+    assert_true(change && accuracy && stay && change->n == 6 && accuracy->n == 6 && stay->n == 6);
+    for (int v = 0; v < 6; v++) {
+        int right = 0;
+        double moved;
+
+        jets_boost(0, velocity[v], frame);
+        moved = change_of(t, mass, jets, frame);
+        simple(t, mass, jets, &(JetsView){.frame = frame}, score);
+        for (ptrdiff_t i = 0; i < jets->n; i++)
+            right += (score[i] - threshold > 0) == (jets->labels[i] == 1);
+        assert_true(change->x[v] == velocity[v] && accuracy->x[v] == velocity[v]);
+        /* the threshold is subtracted there, which rounds numbers of its size */
+        assert_small(change->y[v] - fmax(moved, 1e-16), 1e-13 * fmax(1, fabs(threshold)));
+        assert_small(accuracy->y[v] - (double)right / (double)jets->n, SUMS);
+        assert_small(stay->y[v] - accuracy->y[v], 0); /* these rows have no beams */
+        most = fmax(most, moved);
+    }
+    for (int i = 0; i < frames; i++) {
+        jets_random_frame(&rng, 0.99 * reln_rng_uniform(&rng), frame);
+        most = fmax(most, change_of(t, mass, jets, frame));
+    }
+    assert_small(run->metrics[JETS_MOVED] - most, 1e-13 * fmax(1, fabs(threshold)));
+}
+
+static void rows_without_training_are_what_they_say(void **state)
+{
+    enum { TEST = 150, BOOSTED = 20, FRAMES = 12, DRAWS = 20 };
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_set(&t, "test", TEST);
+    scaled_set(&t, "boosted", BOOSTED);
+    scaled_set(&t, "frames", FRAMES);
+    scaled_open(&t);
+    for (int mass = 0; mass < 2; mass++) {
+        const JetsData *d = t.data;
+        const Jets *train = &d->toy[JETS_TRAIN], *test = &d->toy[JETS_TEST];
+        double known[MOST], asked[MOST], threshold;
+        static Listed s;
+        Jets some, few;
+        TaskRun run;
+
+        scaled_run(&t, mass ? "mass" : "count", &run);
+        check_numbers(&run, DRAWS);
+        simple(&t, mass, train, NULL, known);
+        simple(&t, mass, test, NULL, asked);
+        threshold = threshold_of(train->n, known, train->labels);
+        list(&run, &s);
+        assert_int_equal(s.n, TEST);
+        for (int i = 0; i < TEST; i++) {
+            assert_int_equal(s.label[i], test->labels[i]);
+            assert_small(s.score[i] - (asked[i] - threshold), 1e-9);
+        }
+        first_jets(&t, test, 5 * BOOSTED, &some);
+        check_views(&t, &run, mass, &some);
+        first_jets(&t, test, BOOSTED, &few);
+        check_moved(&t, &run, mass, threshold, &few, FRAMES);
+        assert_true(isnan(run.metrics[JETS_CHOSEN]) || run.metrics[JETS_CHOSEN] == 0);
+        task_run_clear(&run);
+    }
+    scaled_close(&t);
+}
+
+/* Every jet is judged once, with the threshold of the jets outside of its fold. */
+static void folds_judge_every_jet_once(void **state)
+{
+    enum { FOLDS = 3, N = 88 };
+    double value[N], want[N];
+    int32_t label[N];
+    static Listed s;
+    TaskRun run;
+    Scaled t;
+    int at = 0;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_option(&t, "folds", "3");
+    scaled_open(&t);
+    for (int set = 0; set < JETS_SETS; set++) {
+        const Jets *jets = &((const JetsData *)t.data)->toy[set];
+
+        assert_true(at + jets->n <= N);
+        simple(&t, false, jets, NULL, value + at);
+        memcpy(label + at, jets->labels, (size_t)jets->n * sizeof *label);
+        at += (int)jets->n;
+    }
+    assert_int_equal(at, N);
+    for (int fold = 0; fold < FOLDS; fold++) {
+        double outside[N], threshold;
+        int32_t labels[N];
+        int n = 0;
+
+        for (ptrdiff_t i = 0, jet; i < N; i++) {
+            reln_shuffle(SEED, 0, N, i, 1, &jet);
+            if (i % FOLDS != fold) {
+                outside[n] = value[jet];
+                labels[n++] = label[jet];
+            }
+        }
+        threshold = threshold_of(n, outside, labels);
+        for (ptrdiff_t i = fold, jet; i < N; i += FOLDS) {
+            reln_shuffle(SEED, 0, N, i, 1, &jet);
+            want[jet] = value[jet] - threshold;
+        }
+    }
+    scaled_run(&t, "count", &run);
+    check_numbers(&run, 20);
+    list(&run, &s);
+    assert_int_equal(s.n, N);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(s.label[i], label[i]);
+        assert_small(s.score[i] - want[i], SUMS);
+    }
+    task_run_clear(&run);
+    scaled_close(&t);
+}
+
+/* ---- trained rows ---------------------------------------------------------------------------------------------------- */
+
+static double largest(const TaskRun *run, const char *name)
+{
+    const TaskCurve *c = task_curve_named(run, name);
+    double most = 0;
+
+    assert_non_null(c);
+    for (ptrdiff_t i = 0; i < c->n; i++)
+        most = fmax(most, c->y[i]);
+    return most;
+}
+
+/* A network that keeps the symmetry is moved by rounding where the beams move with the jet, and by more where they stay. */
+static void trained_rows_have_the_numbers_of_their_scores(void **state)
+{
+    TaskRun run;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_open(&t);
+    scaled_run(&t, "lorentznet-free-84", &run);
+    check_numbers(&run, 20);
+    /* curves show a change of 0 as 1e-16 */
+    assert_true(run.metrics[JETS_MOVED] >= largest(&run, JETS_CURVE_BOOST_CHANGE) - 1e-16);
+    assert_true(run.metrics[JETS_MOVED] < largest(&run, JETS_CURVE_BOOST_STAY_CHANGE) / 4);
+    task_run_clear(&run);
+    scaled_close(&t);
+
+    scaled_init(&t, "jets");
+    scaled_option(&t, "folds", "3");
+    scaled_open(&t);
+    scaled_run(&t, "mlp", &run);
+    check_numbers(&run, 20);
+    /* the mean over folds of the best shares of right answers: none is below that of the larger class, about a half */
+    assert_true(run.metrics[JETS_CHOSEN] > 0.3 && run.metrics[JETS_CHOSEN] <= 1);
+    task_run_clear(&run);
+    scaled_close(&t);
+}
+
+/* ---- two rows -------------------------------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Both rows are judged on the same draws; the interval leaves out a fortieth of them at either end. */
+static void two_rows_are_compared_draw_by_draw(void **state)
+{
+    enum { N = 60, DRAWS = 201 };
+    RelnRng numbers = reln_rng(5, 5), rng = reln_rng(9, 1);
+    double got[3], differences[DRAWS], second[N];
+    int32_t labels[N];
+    static Listed a, b;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_open(&t);
+    a.n = b.n = N;
+    for (int i = 0; i < N; i++) {
+        labels[i] = a.label[i] = b.label[i] = i % 3 == 0;
+        a.score[i] = floor(8 * reln_rng_uniform(&numbers)) + 2 * labels[i];
+        second[i] = b.score[i] = floor(8 * reln_rng_uniform(&numbers)) + labels[i];
+        a.times[i] = b.times[i] = 1;
+    }
+    const JetsScores first = {N, a.score, NULL, labels};
+    assert_ok(t.env.ctx, jets_compare(&t.env, &first, second, DRAWS, 9, got));
+    assert_small(got[0] - (auc_of(&a) - auc_of(&b)), SUMS);
+    for (int d = 0; d < DRAWS; d++) {
+        memset(a.times, 0, sizeof a.times);
+        for (int i = 0; i < N; i++)
+            a.times[reln_rng_below(&rng, N)] += 1;
+        memcpy(b.times, a.times, sizeof b.times);
+        differences[d] = auc_of(&a) - auc_of(&b);
+    }
+    qsort(differences, DRAWS, sizeof *differences, ascending);
+    assert_small(got[1] - differences[5], SUMS);   /* 0.025 of 200 */
+    assert_small(got[2] - differences[195], SUMS); /* 0.975 of 200 */
+    scaled_close(&t);
+}
+
+/* The published curve leaves out points between equal steps, but never the first one that has a jet, nor the last. */
+static void points_between_equal_steps_are_left_out(void **state)
+{
+    const double score[] = {6, 5, 4, 3, 2, 1};
+    const int32_t labels[] = {1, 1, 1, 0, 0, 0};
+    const JetsScores s = {6, score, NULL, labels};
+    const double want[][2] = {{0, 0}, {1.0 / 3, 0}, {1, 0}, {1, 1}};
+    JetsPoint points[7];
+    ptrdiff_t n = 0;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_open(&t);
+    assert_ok(t.env.ctx, jets_roc(&t.env, &s, false, points, &n));
+    assert_int_equal(n, 7);
+    assert_ok(t.env.ctx, jets_roc(&t.env, &s, true, points, &n));
+    assert_int_equal(n, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_small(points[i].signal - want[i][0], SUMS);
+        assert_small(points[i].background - want[i][1], SUMS);
+    }
+    scaled_close(&t);
+}
+
+/* Draws that have one class alone have no area, and are left out of its error. */
+static void draws_of_one_class_are_left_out(void **state)
+{
+    enum { N = 4, DRAWS = 40 };
+    const double score[N] = {0.5, 2, -1, 1};
+    const int32_t labels[N] = {1, 1, 0, 0};
+    const JetsScores s = {N, score, NULL, labels};
+    RelnRng rng = reln_rng(3, 0);
+    Listed l = {.n = N, .score = {0.5, 2, -1, 1}, .label = {1, 1, 0, 0}};
+    double value[DRAWS], mean = 0, square = 0;
+    JetsNumbers numbers;
+    int n = 0;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_open(&t);
+    assert_ok(t.env.ctx, jets_numbers(&t.env, &s, DRAWS, 3, &numbers));
+    for (int d = 0; d < DRAWS; d++) {
+        memset(l.times, 0, sizeof l.times);
+        for (int i = 0; i < N; i++)
+            l.times[reln_rng_below(&rng, N)] += 1;
+        if ((l.times[0] + l.times[1]) * (l.times[2] + l.times[3]) > 0)
+            value[n++] = auc_of(&l);
+    }
+    assert_true(n > 10 && n < DRAWS);
+    for (int i = 0; i < n; i++)
+        mean += value[i] / n;
+    for (int i = 0; i < n; i++)
+        square += pow(value[i] - mean, 2) / (n - 1);
+    assert_small(numbers.auc_error - sqrt(square), 1e-9);
+    scaled_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_without_training_are_what_they_say),
+        cmocka_unit_test(folds_judge_every_jet_once),
+        cmocka_unit_test(trained_rows_have_the_numbers_of_their_scores),
+        cmocka_unit_test(two_rows_are_compared_draw_by_draw),
+        cmocka_unit_test(points_between_equal_steps_are_left_out),
+        cmocka_unit_test(draws_of_one_class_are_left_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
