@@ -105,12 +105,17 @@ static CliExit show_command_help(const CliCommand *command, const CliArgs *args)
     const char *line = command->synopsis;
 
     printf("reln %s -- %s\n\n", command->name, command->purpose);
-    for (const char *lead = "usage:"; *line; lead = "") {
+    puts("usage:");
+    for (char text[512]; *line;) {
         const int length = (int)strcspn(line, "\n");
-        printf("%-6s reln %.*s\n", lead, length, line);
+
+        snprintf(text, sizeof text, "  reln %.*s", length, line);
+        cli_fill(stdout, text);
         line += length + (line[length] == '\n');
     }
-    printf("\n%s\noptions:\n", command->help);
+    puts("");
+    cli_fill(stdout, command->help);
+    puts("\noptions:");
     cli_args_print(command, stdout);
     if (command->more_help)
         command->more_help(args);
@@ -218,7 +223,8 @@ static void guard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1)
-            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* open() returns the lowest free number,
+            (void)open("/dev/null",
+                       fd == 0 ? O_WRONLY : O_RDONLY); /* open() returns the lowest free number,
                                                                      * which is fd */
     (void)signal(SIGXFSZ, SIG_IGN);
 }

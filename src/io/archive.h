@@ -22,6 +22,7 @@ typedef struct Array {
         *memory;      /* or the address of the numbers; freed with the archive unless `borrowed` */
     RelnSource spill; /* or, if `spilled`, an unnamed temporary file with the numbers */
     bool spilled, borrowed;
+    bool component;            /* a column that is also a part of a vector of the archive */
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
@@ -74,6 +75,15 @@ RelnStatus reln_archive_parts_range(const RelnArchive *v, const Array *a, ptrdif
 /* Lists arrays in memory. */
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);
+/* Makes room for the n arrays of a file. Adds an array of doubles in memory, whose values the caller writes. */
+RelnStatus reln_archive_make(RelnArchive *v, size_t n);
+RelnStatus reln_archive_add(RelnArchive *v, const RelnArray *array, double **values, Array **out);
+/* archive_table.c: lists the columns of a table of text, and the vectors that they are components of. */
+RelnStatus reln_archive_take_table(RelnArchive *v, const char *path);
+/* archive_shapes.c: lists positions, covariances, colours and opacities of splats; centres, edges and areas of
+ * the triangles of a mesh. */
+RelnStatus reln_archive_take_splats(RelnArchive *v, const char *path);
+RelnStatus reln_archive_take_mesh(RelnArchive *v, const char *path);
 /* archive_place.c: brings the numbers of an array to a place from which they can be read. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
 /* Unpacks a compressed array to an unnamed file; takes over such a file, which is closed with the archive. */
