@@ -1,7 +1,5 @@
 /* cmd_info.c -- `reln info`: the contents of a model file, and the cost of the model. */
 #include <string.h>
-
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
