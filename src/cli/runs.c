@@ -150,9 +150,12 @@ static const char *value_of(const CliRun *run, const char *key, char text[VALUE]
     if (node && node->text)
         snprintf(text, VALUE, "%s", node->text);
     else if (node)
-        for (const RelnDocNode *i = node->first; i; i = i->next)
+        for (const RelnDocNode *i = node->first; i; i = i->next) {
+            const RelnDocNode *name = i->text ? i : reln_doc_get(i, "name"); /* inputs, targets */
+
             snprintf(text + strlen(text), VALUE - strlen(text), "%s%s", i == node->first ? "" : " ",
-                     i->text ? i->text : "...");
+                     name && name->text ? name->text : "...");
+        }
     return text;
 }
 
@@ -222,6 +225,15 @@ static const char *tail_of(const char *folder)
     return slash && slash[1] ? slash + 1 : folder;
 }
 
+/* Writes "20", or "19.5" between two epochs. */
+static void put_epoch(RelnTable *table, double epoch)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.4g", epoch);
+    reln_table_text(table, text);
+}
+
 static void put_row(const CliRun *run, const Keys *keys, RelnTable *table)
 {
     char text[VALUE];
@@ -234,8 +246,8 @@ static void put_row(const CliRun *run, const Keys *keys, RelnTable *table)
         reln_table_text(table, value_of(run, keys->key[k], text));
     if (row >= 0) {
         reln_table_number(table, score, 4);
-        reln_table_number(table, run->epoch[row], 3);
-        reln_table_number(table, run->epoch[run->n_rows - 1], 3);
+        put_epoch(table, run->epoch[row]);
+        put_epoch(table, run->epoch[run->n_rows - 1]);
     } else {
         for (int i = 0; i < 3; i++)
             reln_table_text(table, "");
