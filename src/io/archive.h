@@ -26,10 +26,10 @@ typedef struct Array {
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
-    RelnWindowArray window;   /* of windows: the array of steps, and what a row has of them */
-    const ptrdiff_t *offsets; /* of sets: the first step of each row, and of one more */
-    int *in_part;             /* of several files: which array it is in each */
-    ptrdiff_t *first;         /* and its first row there, one more than files */
+    RelnWindowArray window;   /* of windows: the array of steps, and which steps a row takes */
+    const ptrdiff_t *offsets; /* of sets: the first step of each row, and the end of the last */
+    int *in_part;             /* of several files: index of the array in each file */
+    ptrdiff_t *first;         /* and the first row of each file, and the end of the last */
 } Array;
 
 /* A Windows holds rows that are windows of steps of another archive. */
@@ -86,7 +86,7 @@ RelnStatus reln_archive_take_splats(RelnArchive *v, const char *path);
 RelnStatus reln_archive_take_mesh(RelnArchive *v, const char *path);
 /* archive_place.c: brings the numbers of an array to a place from which they can be read. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
-/* Unpacks a compressed array to an unnamed file; takes over such a file, which is closed with the archive. */
+/* Unpacks a compressed array to an unnamed file; takes over an unnamed file, which is closed with the archive. */
 RelnStatus reln_archive_unpack(const RelnArchive *v, Array *a);
 RelnStatus reln_archive_adopt(const RelnArchive *v, Array *a, int fd, uint64_t n_bytes);
 /* windows.c: reads rows of windows. */

@@ -62,7 +62,7 @@ static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
         reln_plot_equal_aspect(p);
 }
 
-/* Draws the true curve below the others, from the first run that has it. */
+/* Draws the true curve below the curves of models, from the first run that has it. */
 static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
     const char *name = figure->truth;
@@ -241,7 +241,7 @@ static RelnStatus tables(const TaskCall *call, RelnPage *page)
     return status;
 }
 
-/* Plots a curve with the others of its name, unless they have been drawn. */
+/* Plots a curve together with all curves of its name, unless they have been drawn. */
 static void plot_curve(const TaskCall *call, RelnPage *page, int run, const TaskCurve *c)
 {
     const Task *task = call->env.task;
