@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- filling ------------------------------------------------------------------------------------------------- */
@@ -532,6 +533,22 @@ static void html_row(const RelnTable *table, RelnMarkup *text, const RelnRow *ro
     reln_markup_add(text, "</tr>\n");
 }
 
+/* Writes the name of a column, which may be broken behind a point or an underscore, as in "train.lr". */
+static void html_name(RelnMarkup *text, const char *name)
+{
+    char part[256];
+
+    while (*name) {
+        size_t n = strcspn(name, "._");
+
+        n += name[n] != '\0';
+        snprintf(part, sizeof part, "%.*s", (int)n, name);
+        reln_markup_escape(text, RELN_ESCAPE_HTML, part);
+        name += n;
+        reln_markup_add(text, *name ? "<wbr/>" : "");
+    }
+}
+
 static void html_head(const RelnTable *table, RelnMarkup *text)
 {
     reln_markup_add(text, "<thead><tr>");
@@ -539,7 +556,7 @@ static void html_head(const RelnTable *table, RelnMarkup *text)
         reln_markup_add(text, "<th scope=\"col\"");
         html_class(text, table->columns[c].flags, NULL);
         reln_markup_add(text, ">");
-        reln_markup_escape(text, RELN_ESCAPE_HTML, table->columns[c].name);
+        html_name(text, table->columns[c].name);
         reln_markup_add(text, "</th>");
     }
     reln_markup_add(text, "</tr></thead>\n");

@@ -96,7 +96,7 @@ static bool crowded(const TaskCall *call)
 
 /* Draws a curve. A line ends where its x falls back, as from the last step of pre-training to the first step of training, and
  * continues as another line. */
-static void plot_curve(RelnPlot *p, const TaskFigure *figure, const TaskCurve *c, const char *label,
+static void draw_curve(RelnPlot *p, const TaskFigure *figure, const TaskCurve *c, const char *label,
                        int colour)
 {
     const bool line = !figure->points && !figure->cloud;
@@ -130,7 +130,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
             const TaskCurve *c = run->done ? task_curve_named(run, name) : NULL;
             if (!c)
                 continue;
-            plot_curve(p, &figure, c, label, m + 1);
+            draw_curve(p, &figure, c, label, m + 1);
             label = NULL;
         }
     }
