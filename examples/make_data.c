@@ -3,13 +3,17 @@
  *     make_data gl3 10000 1 train.npz          # X, Y (N, 3, 3) -> y (N,), blind to a change of frame by any g in GL(3)
  *     make_data gl3 10000 1 skew.npz 10        # the same samples, each in a random frame of condition number 10
  *     make_data so3 5000 1 train.npz           # covariances C (N, 3, 3), vectors v (N, 3) -> y (N, 3), follows rotations
- *     make_data clouds 2000 1 train.npz        # 12 points v (N, 12, 3) -> label (N,): 0 small, 1 large, 2 long;
- *     fold (N,)
+ *     make_data clouds 2000 1 train.npz        # 12 points v (N, 12, 3) -> label (N,): 0 small, 1 large, 2 long; fold (N,)
+ *     make_data springs 500 1 train.npz        # chains of 2 to 8 points x (N, 8, 3) -> force (N, 8, 3) on each point
  *
  * The targets are formulas, so that what a network has to learn is known:
  *     gl3   y = tr(XY) + sin(tr X) + det(Y)
  *     so3   y = C v + v x (C v) / (1 + |v|^2)
  *     clouds: normal points of size 1, 1.4, and 1.2 with one axis of 2.2, each in a random frame; fold counts 0 to 4
+ *     springs: springs of length 1 join neighbours of a chain: force_i = sum_j (1 - 1/|d|) d, d = x_j - x_i
+ *
+ * The file of springs has sets of different size in two layouts. Padded: x and force (N, 8, 3), n (N,) points, bonds (N, 14, 2),
+ * n_bonds (N,), w (N,) weights. One after another: xs and forces (T, 3), with offsets o (N + 1,).
  */
 #include <math.h>
 #include <reln/reln.h>
@@ -154,6 +158,113 @@ static RelnStatus make_clouds(Set *s, const char *path)
     return status == RELN_OK ? reln_npz_save(s->ctx, path, 3, arrays) : status;
 }
 
+/* ---- springs ---- */
+
+enum { LINKS = 8, BONDS = 2 * (LINKS - 1) };
+
+typedef struct Springs {
+    double x[LINKS][3], force[LINKS][3];
+    int64_t bonds[BONDS][2];
+} Springs;
+
+static void spring(Springs *chain, int i, int j)
+{
+    double d[3], length = 0;
+
+    for (int k = 0; k < 3; k++) {
+        d[k] = chain->x[j][k] - chain->x[i][k];
+        length += d[k] * d[k];
+    }
+    for (int k = 0; k < 3; k++)
+        chain->force[i][k] += (1 - 1 / sqrt(length)) * d[k];
+}
+
+/* Draws a chain of n points, each about 1 from the point before it. */
+static void draw_chain(RelnRng *rng, int n, Springs *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int i = 1; i < n; i++) {
+        for (int k = 0; k < 3; k++)
+            out->x[i][k] = out->x[i - 1][k] + 0.7 * reln_rng_normal(rng);
+        out->bonds[2 * i - 2][0] = out->bonds[2 * i - 1][1] = i - 1;
+        out->bonds[2 * i - 2][1] = out->bonds[2 * i - 1][0] = i;
+        spring(out, i - 1, i);
+        spring(out, i, i - 1);
+    }
+}
+
+typedef struct Chains {
+    double *x, *force, *xs, *forces, *w;
+    int64_t *n, *bonds, *n_bonds, *offsets;
+} Chains;
+
+static void put_chain(Chains *c, ptrdiff_t i, int n, const Springs *s)
+{
+    c->n[i] = n;
+    c->n_bonds[i] = 2 * n - 2;
+    c->w[i] = 1 + (double)(i % 2);
+    memcpy(c->x + i * LINKS * 3, s->x, sizeof s->x);
+    memcpy(c->force + i * LINKS * 3, s->force, sizeof s->force);
+    memcpy(c->bonds + i * BONDS * 2, s->bonds, sizeof s->bonds);
+    memcpy(c->xs + c->offsets[i] * 3, s->x, (size_t)n * sizeof s->x[0]);
+    memcpy(c->forces + c->offsets[i] * 3, s->force, (size_t)n * sizeof s->force[0]);
+    c->offsets[i + 1] = c->offsets[i] + n;
+}
+
+static RelnStatus save_chains(const Set *s, const Chains *c, const char *path)
+{
+    const RelnArray arrays[] = {
+        RELN_ARRAY("x", RELN_F64, c->x, s->n, LINKS, 3),
+        RELN_ARRAY("force", RELN_F64, c->force, s->n, LINKS, 3),
+        RELN_ARRAY("n", RELN_I64, c->n, s->n),
+        RELN_ARRAY("bonds", RELN_I64, c->bonds, s->n, BONDS, 2),
+        RELN_ARRAY("n_bonds", RELN_I64, c->n_bonds, s->n),
+        RELN_ARRAY("w", RELN_F64, c->w, s->n),
+        RELN_ARRAY("xs", RELN_F64, c->xs, (ptrdiff_t)c->offsets[s->n], 3),
+        RELN_ARRAY("forces", RELN_F64, c->forces, (ptrdiff_t)c->offsets[s->n], 3),
+        RELN_ARRAY("o", RELN_I64, c->offsets, s->n + 1),
+    };
+
+    return reln_npz_save(s->ctx, path, sizeof arrays / sizeof arrays[0], arrays);
+}
+
+static RelnStatus make_springs(Set *s, const char *path)
+{
+    const size_t n = (size_t)s->n;
+    Chains c = {calloc(n, sizeof(double[LINKS][3])),
+                calloc(n, sizeof(double[LINKS][3])),
+                calloc(n, sizeof(double[LINKS][3])),
+                calloc(n, sizeof(double[LINKS][3])),
+                calloc(n, sizeof(double)),
+                calloc(n, sizeof(int64_t)),
+                calloc(n, sizeof(int64_t[BONDS][2])),
+                calloc(n, sizeof(int64_t)),
+                calloc(n + 1, sizeof(int64_t))};
+    const bool there =
+        c.x && c.force && c.xs && c.forces && c.w && c.n && c.bonds && c.n_bonds && c.offsets;
+    RelnStatus status = there ? RELN_OK : RELN_ERR_NOMEM;
+    Springs chain;
+
+    for (ptrdiff_t i = 0; i < s->n && there; i++) {
+        const int size = 2 + (int)reln_rng_below(&s->rng, LINKS - 1);
+
+        draw_chain(&s->rng, size, &chain);
+        put_chain(&c, i, size, &chain);
+    }
+    if (there)
+        status = save_chains(s, &c, path);
+    free(c.x);
+    free(c.force);
+    free(c.xs);
+    free(c.forces);
+    free(c.w);
+    free(c.n);
+    free(c.bonds);
+    free(c.n_bonds);
+    free(c.offsets);
+    return status;
+}
+
 static RelnStatus save(const Set *s, bool so3, const char *path)
 {
     const RelnArray pairs[] = {RELN_ARRAY("X", RELN_F64, s->a, s->n, 3, 3),
@@ -179,12 +290,14 @@ int main(int argc, char **argv)
 {
     const bool so3 = argc > 1 && strcmp(argv[1], "so3") == 0;
     const bool clouds = argc > 1 && strcmp(argv[1], "clouds") == 0;
+    const bool springs = argc > 1 && strcmp(argv[1], "springs") == 0;
     Set s = {.n = argc > 2 ? strtol(argv[2], NULL, 10) : 0};
     RelnStatus status;
 
     if (argc < 5 || argc > 6 || s.n < 1 || s.n > 10000000 ||
-        (!so3 && !clouds && strcmp(argv[1], "gl3") != 0))
-        return fprintf(stderr, "usage: make_data gl3|so3|clouds N SEED FILE.npz [COND]\n"), 2;
+        (!so3 && !clouds && !springs && strcmp(argv[1], "gl3") != 0))
+        return fprintf(stderr, "usage: make_data gl3|so3|clouds|springs N SEED FILE.npz [COND]\n"),
+               2;
     s.rng = reln_rng(strtoull(argv[3], NULL, 10), 0);
     s.frames = reln_rng(strtoull(argv[3], NULL, 10), 1);
     s.cond = argc > 5 ? strtod(argv[5], NULL) : 0;
@@ -196,7 +309,9 @@ int main(int argc, char **argv)
     status =
         s.a && s.b && s.y && s.label && s.fold ? reln_ctx_create(NULL, &s.ctx) : RELN_ERR_NOMEM;
     if (status == RELN_OK)
-        status = clouds ? make_clouds(&s, argv[4]) : make(&s, so3, argv[4]);
+        status = clouds    ? make_clouds(&s, argv[4])
+                 : springs ? make_springs(&s, argv[4])
+                           : make(&s, so3, argv[4]);
     if (status != RELN_OK)
         fprintf(stderr, "%s\n", s.ctx ? reln_ctx_error(s.ctx) : "out of memory");
     reln_group_destroy(s.group);

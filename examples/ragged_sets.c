@@ -1,5 +1,8 @@
 /* ragged_sets.c -- sets of points of different size: learns the spread of a cloud, saves the weights, and
- * loads them into a new network. */
+ * loads them into a new network.
+ *
+ * All of it is in docs/tutorial.md and in the recipe for sets of docs/recipes.md, except: reln_adam_all() and reln_scalar() are
+ * in the README, reln_nn_project() in docs/pytorch.md, reln_rng_below() in reln/random.h. */
 #include <math.h>
 #include <reln/reln.h>
 #include <stdio.h>

@@ -3,7 +3,13 @@
 #   descriptors  declarations of the RelnOp descriptors
 #   list         the array of all of them
 function begin_header() {
-    print "/* ops.h -- the ops, derived from the files of src/ops: edit those. */"
+    print "/* ops.h -- the ops: functions of nodes, differentiable to any order, of which layers and losses are made."
+    print " *"
+    print " *     RelnNode *z = reln_add(g, x, reln_mul(g, x, y));"
+    print " *"
+    print " * Every builder returns a node of the graph, or NULL if it fails or an argument is NULL; the plan reports the first failure."
+    print " * \"Shapes\" are those of inputs and result, \"Rep\" says how they transform, \"Fails\" when the builder refuses. This file is"
+    print " * derived from the files of src/ops: edit those files. */"
     print "#ifndef RELN_OPS_H\n#define RELN_OPS_H\n"
     print "#include \"reln/graph.h\"\n#include \"reln/optimiser.h\"\n"
     print "#ifdef __cplusplus\nextern \"C\" {\n#endif"

@@ -85,12 +85,13 @@ RELN_API const RelnArray *reln_tensors_find(const RelnTensors *tensors, const ch
 RELN_API const char *reln_tensors_meta(const RelnTensors *tensors,
                                        const char *key); /* NULL: none */
 RELN_API const RelnMeta *reln_tensors_metadata(const RelnTensors *tensors);
-RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* whether the file had a checksum */
+RELN_API bool
+reln_tensors_verified(const RelnTensors *tensors); /* whether the file had a checksum */
 
 /* ---- arrays by rows, from any file of arrays, or from memory ----------------------------------------------------- */
 
 /* An archive is a set of named arrays in one of these files: a .npz, a .npy (one array, named after the file), a folder of
- * .npy, a .safetensors, a .h5, or a .csv (each column is an array, named by the first line):
+ * .npy, a .safetensors, a .h5, a table of text (.csv, .txt, .tsv), Gaussian splats (.ply, .splat) or a mesh (.off):
  *
  *     RelnArchive *data = NULL;
  *     if (reln_archive_open(ctx, "data.npz", &data) != RELN_OK) ...
@@ -100,6 +101,12 @@ RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* whether the 
  *
  * A path with *, ? or [ that is not the name of a file stands for all files that match it ("part-*.h5"): one set of arrays,
  * with the rows of all files in the order of their names.
+ *
+ * Each column of a table is an array, with the name in the first line or in a comment before it. Columns p_x, p_y, p_z (or
+ * px, py, pz) are also an array p (N, 3); with a column of w, a quaternion (w, x, y, z); px, py, pz with E, a four-momentum
+ * (E, px, py, pz). A table of eight columns without names whose last four are unit quaternions is a trajectory: timestamp, t
+ * (N, 3), q (N, 4). Splats have rows of position (3), covariance (3, 3), colour (3) and opacity; meshes have rows of triangles:
+ * centre (3), edge1 (3), edge2 (3), area.
  *
  * Rows of the leading axis are read on demand, so a file may be larger than memory. Arrays that are compressed, in Fortran
  * order or in HDF5 are unpacked at their first use (large ones to /var/tmp); after that, reading allocates nothing. Floats of

@@ -23,7 +23,8 @@ typedef struct Option {
 static const Option options[] = {
     {"--basis", TEXT, "FILE", offsetof(CliArgs, basis), CLI_BASIS, 0, 0,
      "basis matrices from a .npy array (K, n, n)"},
-    {"--out", TEXT, "PATH", offsetof(CliArgs, out), CLI_OUT, 0, 0, "file or folder for the results"},
+    {"--out", TEXT, "PATH", offsetof(CliArgs, out), CLI_OUT, 0, 0,
+     "file or folder for the results"},
     {"--resume", TEXT, "DIR", offsetof(CliArgs, resume), CLI_RESUME, 0, 0,
      "continue the run in this folder"},
     {"--print-spec", FLAG, NULL, offsetof(CliArgs, print_spec), CLI_PRINT_SPEC, 0, 0,
@@ -251,10 +252,13 @@ void cli_args_print(const CliCommand *command, FILE *stream)
     CliOption o;
 
     for (int i = 0; cli_args_option(command, i, &o); i++) {
-        const int used = fprintf(stream, "  %s %s", o.name, o.value ? o.value : "");
+        char word[64], line[512];
 
-        fprintf(stream, "%s%*s  %s\n", used > WIDTH + 2 ? "\n" : "",
-                used > WIDTH + 2 ? WIDTH + 2 : WIDTH + 2 - used, "", o.help);
+        snprintf(word, sizeof word, "%s %s", o.name, o.value ? o.value : "");
+        if (strlen(word) > WIDTH)
+            fprintf(stream, "  %s\n", word);
+        snprintf(line, sizeof line, "  %-*s  %s", WIDTH, strlen(word) > WIDTH ? "" : word, o.help);
+        cli_fill(stream, line);
     }
 }
 

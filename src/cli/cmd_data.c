@@ -49,6 +49,8 @@ static CliExit print_table(RelnCtx *ctx, const RelnSurvey *s)
     for (int i = 0; i < s->n_arrays; i++) {
         const RelnSurveyArray *a = &s->arrays[i];
 
+        if (a->role == RELN_ROLE_COMPONENT)
+            continue;
         part = part || a->seen < a->n_rows * a->row_size;
         reln_table_row(table);
         reln_table_text(table, a->name);

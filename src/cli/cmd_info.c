@@ -1,7 +1,9 @@
 /* cmd_info.c -- `reln info`: the contents of a model file, and the cost of the model. */
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 static const char help[] =
     "Prints parameters, symmetry, inputs and their lifts, layers with their reps, and the cost "
@@ -170,16 +172,65 @@ static CliExit print_text(RelnCtx *ctx, const Info *info)
     return code;
 }
 
+/* A Folder prints lines, and folds a line that is wider than the terminal. */
+typedef struct Folder {
+    int width; /* of the terminal; 0: any */
+    size_t used;
+    char line[2048];
+} Folder;
+
+/* Returns where a line of more than `width` characters is to be folded: behind the last cell of the table that fits, or else
+ * behind the last word. */
+static size_t fold_at(const char *line, size_t width)
+{
+    for (size_t i = width; i > width / 2; i--)
+        if (line[i] == ' ' && line[i - 1] == ' ')
+            return i;
+    for (size_t i = width; i > width / 2; i--)
+        if (line[i] == ' ')
+            return i;
+    return width;
+}
+
+static void print_folded(const Folder *f)
+{
+    const size_t width = f->width > 40 ? (size_t)f->width : sizeof f->line;
+    const char *rest = f->line;
+    size_t indent = 0;
+
+    while (indent + strlen(rest) > width) {
+        const size_t n = fold_at(rest, width - indent);
+        size_t shown = n;
+
+        while (shown > 0 && rest[shown - 1] == ' ')
+            shown--;
+        printf("%*s%.*s\n", (int)indent, "", (int)shown, rest);
+        rest += n + strspn(rest + n, " ");
+        indent = 6;
+    }
+    printf("%*s%s\n", (int)indent, "", rest);
+}
+
 static void put(void *self, const char *text)
 {
-    (void)self;
-    fputs(text, stdout);
+    Folder *f = self;
+
+    for (; *text; text++)
+        if (*text == '\n') {
+            f->line[f->used] = '\0';
+            print_folded(f);
+            f->used = 0;
+        } else if (f->used + 1 < sizeof f->line) {
+            f->line[f->used++] = *text;
+        }
 }
 
 static CliExit print_graph(RelnCtx *ctx, const Info *info, const CliArgs *args)
 {
+    Folder folder = {.width = args->dot ? 0 : cli_terminal_width(STDOUT_FILENO)};
     const RelnStatus status = reln_graph_print(
-        info->net.graph, &(RelnPrint){.put = put, .dot = args->dot, .layers = !args->nodes});
+        info->net.graph,
+        &(RelnPrint){.put = put, .self = &folder, .dot = args->dot, .layers = !args->nodes});
 
     return status == RELN_OK ? CLI_DONE : cli_fail(cli_exit_of(status), "%s", reln_ctx_error(ctx));
 }

@@ -23,28 +23,45 @@ static const char help[] =
 
 /* ---- lists --------------------------------------------------------------------------------------------------------- */
 
-/* Prints "a|b|c", or the kind of value that an option takes. */
-static void print_words(const TaskOption *o)
+/* Writes "--name a|b|c", or the kind of value that an option takes. */
+static void option_text(const TaskOption *o, char *text, size_t size)
 {
-    for (int i = 0; i < o->n_words; i++)
-        printf("%s%s", i > 0 ? "|" : "", task_word(o, i));
-    if (o->n_words == 0)
-        fputs(o->file ? "FILE" : "TEXT", stdout);
+    size_t used = (size_t)snprintf(text, size, "--%s %s", o->name,
+                                   o->n_words > 0 ? ""
+                                   : o->file      ? "FILE"
+                                                  : "TEXT");
+
+    for (int i = 0; i < o->n_words && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? "|" : "", task_word(o, i));
 }
 
+/* Prints the options and models of a task, a line for each. */
 static void list_task(const Task *task)
 {
+    char head[256], line[1024];
+    int width = 0;
+
+    for (int m = 0; m < task->n_models; m++)
+        if ((int)strlen(task->models[m].name) > width)
+            width = (int)strlen(task->models[m].name);
     for (int i = 0; i < task->n_options; i++) {
         const TaskOption *o = &task->options[i];
-        printf("             --%s ", o->name);
-        print_words(o);
-        printf("  %s", o->help);
-        if (o->n_words > 0)
-            printf(" (default: %s)", task_word(o, o->otherwise));
-        putchar('\n');
+
+        option_text(o, head, sizeof head);
+        if ((int)strlen(head) > width)
+            printf("  %s\n", head);
+        snprintf(line, sizeof line, "  %-*s  %s%s%s%s", width,
+                 (int)strlen(head) > width ? "" : head, o->help,
+                 o->n_words > 0 ? " (default: " : "",
+                 o->n_words > 0 ? task_word(o, o->otherwise) : "", o->n_words > 0 ? ")" : "");
+        cli_fill(stdout, line);
     }
-    for (int m = 0; m < task->n_models; m++)
-        printf("             %-14s %s\n", task->models[m].name, task->models[m].label);
+    for (int m = 0; m < task->n_models; m++) {
+        snprintf(line, sizeof line, "  %-*s  %s", width, task->models[m].name,
+                 task->models[m].label);
+        cli_fill(stdout, line);
+    }
 }
 
 static CliExit list_tasks(void)
@@ -63,7 +80,9 @@ static void more_help(const CliArgs *args)
 
     if (!task)
         return;
-    printf("\n%s: %s\n\n%s\n\nits options and models:\n", task->name, task->purpose, task->about);
+    printf("\n%s: %s\n\n", task->name, task->purpose);
+    cli_fill(stdout, task->about);
+    printf("\noptions and models of %s:\n", task->name);
     list_task(task);
 }
 

@@ -80,6 +80,16 @@ CliExit cli_exit_of(RelnStatus status)
     }
 }
 
+/* Prints a name of at least `width` columns between `lead` and `join`, and its purpose. */
+static void fill(const char *lead, int width, const char *name, const char *join,
+                 const char *purpose)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, "%s%-*s%s%s", lead, width, name, join, purpose);
+    cli_fill(stdout, text);
+}
+
 static CliExit show_help(void)
 {
     printf("reln -- %s\n", program.purpose);
@@ -92,7 +102,7 @@ static CliExit show_help(void)
          "\n"
          "commands:");
     for (int i = 0; i < N_COMMANDS; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->purpose);
+        fill("  ", 10, commands[i]->name, "  ", commands[i]->purpose);
     puts("\nexit codes:");
 #define SHOW(name, code, text) printf("  %3d  %s\n", name, text);
     CLI_EXIT_LIST(SHOW)
@@ -104,13 +114,19 @@ static CliExit show_command_help(const CliCommand *command, const CliArgs *args)
 {
     const char *line = command->synopsis;
 
-    printf("reln %s -- %s\n\n", command->name, command->purpose);
-    for (const char *lead = "usage:"; *line; lead = "") {
+    fill("reln ", 0, command->name, " -- ", command->purpose);
+    puts("");
+    puts("usage:");
+    for (char text[512]; *line;) {
         const int length = (int)strcspn(line, "\n");
-        printf("%-6s reln %.*s\n", lead, length, line);
+
+        snprintf(text, sizeof text, "  reln %.*s", length, line);
+        cli_fill(stdout, text);
         line += length + (line[length] == '\n');
     }
-    printf("\n%s\noptions:\n", command->help);
+    puts("");
+    cli_fill(stdout, command->help);
+    puts("\noptions:");
     cli_args_print(command, stdout);
     if (command->more_help)
         command->more_help(args);
@@ -218,7 +234,8 @@ static void guard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1)
-            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* open() returns the lowest free number,
+            (void)open("/dev/null",
+                       fd == 0 ? O_WRONLY : O_RDONLY); /* open() returns the lowest free number,
                                                                      * which is fd */
     (void)signal(SIGXFSZ, SIG_IGN);
 }

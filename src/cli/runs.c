@@ -150,9 +150,12 @@ static const char *value_of(const CliRun *run, const char *key, char text[VALUE]
     if (node && node->text)
         snprintf(text, VALUE, "%s", node->text);
     else if (node)
-        for (const RelnDocNode *i = node->first; i; i = i->next)
+        for (const RelnDocNode *i = node->first; i; i = i->next) {
+            const RelnDocNode *name = i->text ? i : reln_doc_get(i, "name"); /* inputs, targets */
+
             snprintf(text + strlen(text), VALUE - strlen(text), "%s%s", i == node->first ? "" : " ",
-                     i->text ? i->text : "...");
+                     name && name->text ? name->text : "...");
+        }
     return text;
 }
 
@@ -222,6 +225,15 @@ static const char *tail_of(const char *folder)
     return slash && slash[1] ? slash + 1 : folder;
 }
 
+/* Writes "20", or "19.5" between two epochs. */
+static void put_epoch(RelnTable *table, double epoch)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.4g", epoch);
+    reln_table_text(table, text);
+}
+
 static void put_row(const CliRun *run, const Keys *keys, RelnTable *table)
 {
     char text[VALUE];
@@ -234,8 +246,8 @@ static void put_row(const CliRun *run, const Keys *keys, RelnTable *table)
         reln_table_text(table, value_of(run, keys->key[k], text));
     if (row >= 0) {
         reln_table_number(table, score, 4);
-        reln_table_number(table, run->epoch[row], 3);
-        reln_table_number(table, run->epoch[run->n_rows - 1], 3);
+        put_epoch(table, run->epoch[row]);
+        put_epoch(table, run->epoch[run->n_rows - 1]);
     } else {
         for (int i = 0; i < 3; i++)
             reln_table_text(table, "");
@@ -305,16 +317,39 @@ static void key_plot(RelnPage *page, const char *key, int n, const CliRun *runs,
     reln_plot_points(plot, NULL, count, x, y);
 }
 
-static void curves(RelnPage *page, int n, const CliRun *runs)
+/* Draws the curves of all runs, the best first. With many runs the reader chooses the curves; the first ones have names. */
+static void curves(RelnPage *page, int n, const CliRun *runs, const int *order)
 {
-    enum { MOST_NAMED = 8 };
+    enum { MOST_NAMED = 32 };
     RelnPlot *plot = reln_page_plot(page, "Validation score");
 
     reln_plot_x(plot, "epoch", RELN_AXIS_LINEAR);
     reln_plot_y(plot, "score", score_axis(n, runs));
-    for (int i = 0; i < n; i++)
-        reln_plot_line(plot, n <= MOST_NAMED ? tail_of(runs[i].folder) : NULL, runs[i].n_rows,
-                       runs[i].epoch, runs[i].score);
+    for (int i = 0; i < n && i < MOST_NAMED; i++) {
+        const CliRun *run = &runs[order[i]];
+
+        reln_plot_line(plot, tail_of(run->folder), run->n_rows, run->epoch, run->score);
+    }
+    if (n > MOST_NAMED)
+        reln_plot_note(plot, "The best runs of the table.");
+}
+
+/* Writes the first paragraph: the number of runs, and the best one with the settings in which runs differ. */
+static void summary(RelnPage *page, int n, const CliRun *best, const Keys *keys)
+{
+    char text[VALUE], settings[1024] = "";
+    int row;
+    const double score = cli_run_best(best, HUGE_VAL, &row);
+
+    for (int k = 0; k < keys->n; k++)
+        snprintf(settings + strlen(settings), sizeof settings - strlen(settings), "%s%s %s",
+                 k > 0 ? ", " : " with ", keys->key[k], value_of(best, keys->key[k], text));
+    if (row >= 0)
+        reln_page_text(page,
+                       "%d runs were compared by their best validation score, where lower is "
+                       "better. The best is %s%s: "
+                       "%.4g at epoch %.4g.",
+                       n, tail_of(best->folder), settings, score, best->epoch[row]);
 }
 
 static RelnStatus write_page(RelnCtx *ctx, const char *path, RelnPage *page)
@@ -331,6 +366,7 @@ CliExit cli_runs_page(RelnCtx *ctx, const char *title, int n, const CliRun *runs
 {
     const Keys keys = keys_of(n, runs);
     double *room = malloc(((size_t)n + 1) * 2 * sizeof *room);
+    int *order = malloc(((size_t)n + 1) * sizeof *order);
     RelnPage *page = NULL;
     RelnTable *table = NULL;
     RelnStatus status = reln_page_create(ctx, title, &page);
@@ -338,14 +374,17 @@ CliExit cli_runs_page(RelnCtx *ctx, const char *title, int n, const CliRun *runs
 
     if (status == RELN_OK)
         status = reln_table_create(ctx, &table);
-    if (status != RELN_OK || !room) {
+    if (status != RELN_OK || !room || !order) {
         code = cli_fail(CLI_NOMEM, "out of memory");
     } else {
+        sort(n, runs, order);
+        if (n > 0)
+            summary(page, n, &runs[order[0]], &keys);
         reln_page_section(page, "Runs");
         code = cli_runs_table(ctx, n, runs, table);
         reln_page_table(page, table);
         reln_page_columns(page, 2);
-        curves(page, n, runs);
+        curves(page, n, runs, order);
         for (int k = 0; k < keys.n; k++)
             key_plot(page, keys.key[k], n, runs, room);
         status = write_page(ctx, path, page);
@@ -355,5 +394,6 @@ CliExit cli_runs_page(RelnCtx *ctx, const char *title, int n, const CliRun *runs
     reln_table_destroy(table);
     reln_page_destroy(page);
     free(room);
+    free(order);
     return code;
 }

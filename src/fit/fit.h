@@ -77,28 +77,28 @@ double reln_chi_square_below(double k, double z);
 /* Make n logits probabilities. */
 void reln_chances(ptrdiff_t n, double *y);
 
-/* Samples or points with the probabilities of their classes, as scores take them. */
+/* A RelnJudged lists samples, or points of sets, with true class and predicted probabilities. Scores are computed from it. */
 typedef struct RelnJudged {
     RelnCtx *ctx;
     ptrdiff_t n;
     int classes;
     double *p; /* (n, classes) */
     int *label;
-    double *weight; /* above 0 */
-    ptrdiff_t
-        *unit; /* the sample it belongs to, of those that have a weight: what bootstraps draw */
-    ptrdiff_t units, last; /* such samples, and the number of the last among all */
+    double *weight;  /* above 0 */
+    ptrdiff_t *unit; /* index of the sample among samples with a weight; bootstraps draw samples */
+    ptrdiff_t units; /* number of samples with a weight */
+    ptrdiff_t last;  /* index of the last added sample among all samples */
 } RelnJudged;
-/* Room for n samples with all places of a target. */
+/* Allocates room for n samples with all places of a target. */
 RelnStatus reln_judged_init(RelnCtx *ctx, ptrdiff_t n, const RelnTargetLayout *target,
                             RelnJudged *out);
-/* Add what has a weight. Numbers of samples do not fall. */
+/* Adds a sample or point, unless its weight is 0. The caller adds samples in ascending order. */
 void reln_judged_add(RelnJudged *judged, ptrdiff_t sample, const double *p, int label,
                      double weight);
 void reln_judged_clear(RelnJudged *judged); /* all zero is fine */
-/* reln_scores() of them. */
+/* Computes reln_scores() of the list. */
 RelnStatus reln_scores_of(const RelnJudged *judged, uint64_t seed, RelnScores *out);
-/* The curve of true (y) against false positives (x) of a class, from (1, 1) to (0, 0): at most `room` points. */
+/* Computes the ROC curve of a class, true (y) against false positives (x), from (1, 1) to (0, 0): at most `room` points. */
 RelnStatus reln_roc(const RelnJudged *judged, int class, int room, double *x, double *y,
                     int *n_points);
 
@@ -120,11 +120,12 @@ typedef struct RelnReader {
     bool (*asked)(void *self); /* whether to stop, with RELN_ERR_STOPPED; NULL: never */
     void *self;
     RelnLayout layout;
-    bool concatenated;    /* points of all samples lie one behind the other in the file: */
-    ptrdiff_t all_points; /* so many */
+    bool
+        concatenated; /* the file has the points of all samples one after another, divided by offsets */
+    ptrdiff_t all_points; /* number of points of all samples, if concatenated */
     double *y, *target;
     double *losses;  /* of a batch, (samples, layout.losses), where the graph computes them */
-    double *weights; /* likewise */
+    double *weights; /* weights of these losses, (samples, layout.losses) */
     double *mask;    /* (samples, places) */
     ptrdiff_t *rows;
 } RelnReader;
@@ -200,7 +201,8 @@ struct RelnFit {
     RelnFolderLock *lock;
     RelnPool *pool;
     RelnArchive *archive, *validation_archive; /* validation_archive NULL: no separate file */
-    uint64_t fingerprint, own_data; /* hash of the data, computed by all ranks; of some rows, by this rank */
+    uint64_t fingerprint,
+        own_data; /* hash of the data, computed by all ranks; of some rows, by this rank */
     RelnModel *model;
     RelnData *data, *plain; /* training data; and the same without random frames, for evaluation */
     RelnParting parting;    /* division of the training data */
@@ -243,7 +245,8 @@ RelnStatus reln_fit_record_grow(RelnFit *fit);
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
 
-char *reln_fit_path(RelnFit *fit, const char *name); /* a path in the folder; NULL when memory is out */
+char *reln_fit_path(RelnFit *fit,
+                    const char *name); /* a path in the folder; NULL when memory is out */
 /* Writes model.safetensors, results.json and report.html of a run that has ended. */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);
 /* Writes results.json and report.html of a run that is not finished. */

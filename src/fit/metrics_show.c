@@ -19,7 +19,7 @@ static const Column columns[RELN_METRICS] = {
     COLUMN(loss, "loss", 4),
     COLUMN(mse, "MSE", 4),
     COLUMN(mae, "MAE", 4),
-    COLUMN(r2, "R²", 6),
+    COLUMN(r2, "R²", 4),
     COLUMN(accuracy, "accuracy", 4),
     COLUMN(nll, "NLL", 4),
     COLUMN(nees, "NEES", 4),

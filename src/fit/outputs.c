@@ -758,12 +758,41 @@ static RelnStatus class_tables(Outcome *o, RelnPage *page)
     return shown_scores(o)->n_classes <= 16 ? with_table(o, page, confusion) : RELN_OK;
 }
 
+/* Writes the first paragraph: what was trained on what, and the error on data that were not used for training. */
+static void summary(const Outcome *o, RelnPage *page)
+{
+    const RelnSpec *spec = &o->fit->spec;
+    const bool judged = o->validation.n_samples > 0;
+    const RelnMetrics *m = judged ? &o->validation : &o->train;
+    char result[160] = "";
+
+    if (isfinite(m->accuracy))
+        snprintf(result, sizeof result, "%.4g %% are classified correctly", 100 * m->accuracy);
+    else if (isfinite(m->mse))
+        snprintf(result, sizeof result,
+                 "the mean square error is %.4g, and %.4g %% of the variance is explained", m->mse,
+                 100 * m->r2);
+    else
+        snprintf(result, sizeof result, "the loss is %.4g", m->loss);
+    reln_page_text(
+        page, "A network of kind %s was trained to predict %s%s. %s",
+        reln_model_kind_text(spec->model.kind), spec->target[0].name,
+        spec->n_targets > 1 ? " and other targets" : "",
+        reln_model_promises(o->fit->model)
+            ? "For all weights, its predictions follow every change of frame of the symmetry."
+            : "It is not equivariant.");
+    if (m->n_samples > 0)
+        reln_page_text(page, "On %s data, %s%s.", judged ? "validation" : "training", result,
+                       o->fit->end == RELN_TRAIN_GOING ? ", so far" : "");
+}
+
 static RelnStatus fill_page(Outcome *o, RelnPage *page)
 {
     const int n_targets = o->fit->spec.n_targets;
 
     if (o->fit->end == RELN_TRAIN_GOING)
         reln_page_refresh(page, 5);
+    summary(o, page);
     facts(o, page);
     reln_page_section(page, "Result");
     if (o->train.n_samples + o->validation.n_samples > 0)

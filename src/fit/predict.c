@@ -26,7 +26,7 @@ RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads
     return begin(r, threads, options);
 }
 
-/* Count the points of all samples, where they lie one behind the other. */
+/* Counts the points of all samples of a file that has them one after another. */
 static RelnStatus count_points(RelnReader *r)
 {
     int size = 0;
@@ -160,7 +160,7 @@ static void read_losses(RelnReader *r, ptrdiff_t n)
     }
 }
 
-/* Predict a batch, and read the truth and what it counts. */
+/* Predicts a batch, and reads its targets and weights. */
 static RelnStatus run_judged(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows,
                              ptrdiff_t *count)
 {
@@ -313,7 +313,7 @@ static RelnStatus check_finite(const RelnReader *r, ptrdiff_t n, ptrdiff_t size,
     return refuse_lost(r, lost, first, n);
 }
 
-/* Copy `size` numbers from `from` on at every place of a target into an array of their own. */
+/* Copies `size` numbers from position `from` of every place of a target into a new array. */
 static RelnStatus take(const RelnReader *r, const RelnTargetLayout *l, const double *y,
                        ptrdiff_t from, ptrdiff_t size, RelnArray *p)
 {
@@ -337,7 +337,7 @@ static RelnStatus take(const RelnReader *r, const RelnTargetLayout *l, const dou
     return RELN_OK;
 }
 
-/* Make probabilities of logits at places that are there: 0 stays at the others. */
+/* Converts logits to probabilities at places that hold a point; padding keeps 0. */
 static RelnStatus make_chances(const RelnReader *r, int t, double *y)
 {
     const RelnTargetLayout *l = &r->layout.target[t];

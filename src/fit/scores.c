@@ -21,17 +21,18 @@ typedef struct Judge {
     RelnArena arena;
     ptrdiff_t n;
     int classes;
-    const double *p;       /* (n, classes) */
-    const int *label;      /* (n) */
-    int *taken;            /* (n): the most probable class */
-    ptrdiff_t **order;     /* (classes): samples by rising probability of the class */
-    ptrdiff_t *trusted;    /* samples by rising confidence */
-    const double *base;    /* (n): weights of samples */
-    const ptrdiff_t *unit; /* (n): what a bootstrap draws together */
-    ptrdiff_t units;       /* those */
-    double *times;         /* (units): how often each was drawn */
-    double *weight;        /* (n) */
-    double *counts;        /* (classes, classes) */
+    const double *p;    /* (n, classes) */
+    const int *label;   /* (n) */
+    int *taken;         /* (n): the most probable class */
+    ptrdiff_t **order;  /* (classes): samples by rising probability of the class */
+    ptrdiff_t *trusted; /* samples by rising confidence */
+    const double *base; /* (n): weights of samples */
+    const ptrdiff_t
+        *unit;       /* (n): index of the unit of each sample; a bootstrap draws whole units */
+    ptrdiff_t units; /* number of units */
+    double *times;   /* (units): how often each was drawn */
+    double *weight;  /* (n) */
+    double *counts;  /* (classes, classes) */
 } Judge;
 
 /* The scores of one set of weights; the scores of each class follow the common ones. */

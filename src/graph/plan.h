@@ -105,7 +105,7 @@ struct Program {
     double flops, bytes;    /* for one item */
     RelnRowCost *row_costs; /* of a placed function: by row domain */
     const RelnFn *fn;       /* the function whose body this is; NULL for a graph */
-    ptrdiff_t items;        /* of a function: as many have memory at a time */
+    ptrdiff_t items;        /* of a function: number of items that its slab has memory for */
 };
 
 /* A Kept is a value of all items of the batch, which a later phase or the user reads. */

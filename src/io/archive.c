@@ -1,4 +1,5 @@
-/* archive.c -- one interface to named arrays: .npz, .npy, folders of .npy, .safetensors, .h5, memory.
+/* archive.c -- one interface to named arrays: .npz, .npy, folders of .npy, .safetensors, .h5, tables of text, splats,
+ * meshes, memory.
  *
  * An array is a header and the place of its numbers: a range of a file, or memory. Arrays that are compressed, in Fortran
  * order or in HDF5 are brought to such a place at their first use; after that, reading allocates nothing.
@@ -93,6 +94,11 @@ int reln_archive_count(const RelnArchive *v)
 const RelnArray *reln_archive_info(const RelnArchive *v, int index)
 {
     return v && index >= 0 && index < v->n ? &v->arrays[index].header.array : NULL;
+}
+
+bool reln_archive_is_component(const RelnArchive *v, int index)
+{
+    return index >= 0 && index < v->n && v->arrays[index].component;
 }
 
 int reln_archive_find(const RelnArchive *v, const char *name)

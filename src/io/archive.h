@@ -22,13 +22,14 @@ typedef struct Array {
         *memory;      /* or the address of the numbers; freed with the archive unless `borrowed` */
     RelnSource spill; /* or, if `spilled`, an unnamed temporary file with the numbers */
     bool spilled, borrowed;
+    bool component;            /* a column that is also a part of a vector of the archive */
     const RelnZipEntry *entry; /* of a .npz */
     const char *dataset;       /* of a .h5 */
     bool ready;
-    RelnWindowArray window;   /* of windows: the array of steps, and what a row has of them */
-    const ptrdiff_t *offsets; /* of sets: the first step of each row, and of one more */
-    int *in_part;             /* of several files: which array it is in each */
-    ptrdiff_t *first;         /* and its first row there, one more than files */
+    RelnWindowArray window;   /* of windows: the array of steps, and which steps a row takes */
+    const ptrdiff_t *offsets; /* of sets: the first step of each row, and the end of the last */
+    int *in_part;             /* of several files: index of the array in each file */
+    ptrdiff_t *first;         /* and the first row of each file, and the end of the last */
 } Array;
 
 /* A Windows holds rows that are windows of steps of another archive. */
@@ -74,9 +75,18 @@ RelnStatus reln_archive_parts_range(const RelnArchive *v, const Array *a, ptrdif
 /* Lists arrays in memory. */
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);
+/* Makes room for the n arrays of a file. Adds an array of doubles in memory, whose values the caller writes. */
+RelnStatus reln_archive_make(RelnArchive *v, size_t n);
+RelnStatus reln_archive_add(RelnArchive *v, const RelnArray *array, double **values, Array **out);
+/* archive_table.c: lists the columns of a table of text, and the vectors that they are components of. */
+RelnStatus reln_archive_take_table(RelnArchive *v, const char *path);
+/* archive_shapes.c: lists positions, covariances, colours and opacities of splats; centres, edges and areas of
+ * the triangles of a mesh. */
+RelnStatus reln_archive_take_splats(RelnArchive *v, const char *path);
+RelnStatus reln_archive_take_mesh(RelnArchive *v, const char *path);
 /* archive_place.c: brings the numbers of an array to a place from which they can be read. */
 RelnStatus reln_archive_prepare(const RelnArchive *v, Array *a);
-/* Unpacks a compressed array to an unnamed file; takes over such a file, which is closed with the archive. */
+/* Unpacks a compressed array to an unnamed file; takes over an unnamed file, which is closed with the archive. */
 RelnStatus reln_archive_unpack(const RelnArchive *v, Array *a);
 RelnStatus reln_archive_adopt(const RelnArchive *v, Array *a, int fd, uint64_t n_bytes);
 /* windows.c: reads rows of windows. */

@@ -1,5 +1,5 @@
-/* archive_open.c -- lists the arrays of .npy, folders of .npy, .npz, .safetensors, .h5 and text tables, each
- * with its header. */
+/* archive_open.c -- lists the arrays of .npy, folders of .npy, .npz, .safetensors and .h5, each with its
+ * header; archive_table.c and archive_shapes.c do so for tables of text, splats and meshes. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "base/sort.h"
 #include "io/archive.h"
-#include "io/csv.h"
 #include "io/doc.h"
 #include "io/h5.h"
 #include "io/tensors.h"
@@ -44,6 +43,13 @@ static RelnStatus open_npy(RelnArchive *v, RelnSource *source, const char *name,
     a->ready = !a->header.fortran || a->header.array.rank < 2;
     a->header.array.name = array_name(v, name);
     return a->header.array.name ? RELN_OK : RELN_ERR_NOMEM;
+}
+
+static bool big_endian(void)
+{
+    const uint16_t one = 1;
+
+    return *(const unsigned char *)&one == 0;
 }
 
 static RelnStatus make_arrays(RelnArchive *v, size_t n)
@@ -229,6 +235,25 @@ static RelnStatus take_named(RelnArchive *v, const RelnArray *array, Array **out
     return RELN_OK;
 }
 
+RelnStatus reln_archive_make(RelnArchive *v, size_t n)
+{
+    return make_arrays(v, n);
+}
+
+RelnStatus reln_archive_add(RelnArchive *v, const RelnArray *array, double **values, Array **out)
+{
+    Array *a = NULL;
+
+    RELN_TRY(take_named(v, array, &a));
+    a->header.big_endian = big_endian();
+    a->memory = reln_alloc_raw(v->ctx, (size_t)a->header.count, sizeof **values);
+    if (!a->memory)
+        return RELN_ERR_NOMEM;
+    *values = (double *)(void *)a->memory;
+    *out = a;
+    return RELN_OK;
+}
+
 static RelnStatus take_tensor(void *self, const RelnArray *tensor, uint64_t begin)
 {
     RelnArchive *const v = self;
@@ -350,54 +375,10 @@ static RelnStatus open_h5(RelnArchive *v, const char *path, const char *given)
     return status;
 }
 
-/* ---- opening: tables of text ------------------------------------------------------------------------------------- */
-
-static bool big_endian(void)
-{
-    const uint16_t one = 1;
-
-    return *(const unsigned char *)&one == 0;
-}
-
-/* Adds the columns of a table as arrays in memory. */
-static RelnStatus take_columns(RelnArchive *v, const RelnCsv *table)
-{
-    const size_t bytes = (size_t)table->n_rows * sizeof *table->values;
-
-    RELN_TRY(make_arrays(v, (size_t)table->n_columns));
-    for (int c = 0; c < table->n_columns; c++) {
-        const RelnArray column = {.name = table->names[c],
-                                  .dtype = RELN_F64,
-                                  .rank = 1,
-                                  .dims = {table->n_rows},
-                                  .f64 = table->values + c * table->n_rows};
-        Array *a = NULL;
-
-        RELN_TRY(take_named(v, &column, &a));
-        a->header.big_endian = big_endian();
-        a->memory = reln_alloc_raw(v->ctx, bytes, 1);
-        if (!a->memory)
-            return RELN_ERR_NOMEM;
-        memcpy(a->memory, column.f64, bytes);
-    }
-    return RELN_OK;
-}
-
-static RelnStatus open_csv(RelnArchive *v, const char *path)
-{
-    RelnCsv table;
-    RelnStatus status = reln_csv_load(v->ctx, path, &table);
-
-    if (status == RELN_OK)
-        status = take_columns(v, &table);
-    reln_csv_clear(&table);
-    return status;
-}
-
 /* ---- recognising the format -------------------------------------------------------------------------------------- */
 
-/* Recognises the format by the first bytes, not by the file's extension; a file without known first bytes is
- * read as text. */
+/* Recognises the format by the first bytes. Tables of text and .splat files have none, so their extension
+ * decides. */
 static RelnStatus open_by_content(RelnArchive *v, const char *path, const char *h5)
 {
     const RelnSource *const source = &v->sources[0];
@@ -413,12 +394,17 @@ static RelnStatus open_by_content(RelnArchive *v, const char *path, const char *
         return open_h5(v, path, h5);
     if (b[8] == '{')
         return reln_tensors_index(source, count_tensors, take_tensor, v);
-    if (reln_path_ends_in(path, ".csv"))
-        return open_csv(v, path);
+    if (reln_path_ends_in(path, ".splat") || memcmp(b, "ply", 3) == 0)
+        return reln_archive_take_splats(v, path);
+    if (memcmp(b, "OFF", 3) == 0)
+        return reln_archive_take_mesh(v, path);
+    if (reln_path_ends_in(path, ".csv") || reln_path_ends_in(path, ".txt") ||
+        reln_path_ends_in(path, ".tsv"))
+        return reln_archive_take_table(v, path);
     return reln_fail(
         v->ctx, RELN_ERR_FORMAT,
         "%s: not a file of arrays (it begins with '%s'); wanted .npz, .npy, .safetensors,"
-        " .h5, .csv or a folder of .npy",
+        " .h5, .csv, .txt, .ply, .splat, .off or a folder of .npy",
         source->name, reln_quote((const char *)b, 8).text);
 }
 

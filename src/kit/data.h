@@ -36,7 +36,7 @@ typedef struct RelnDataOptions {
     bool
         windows; /* arrays are (N, P, ...), at any times, even if the SPEC cuts recordings or has offsets, which are then
                    * numbers of points */
-    bool jitter;   /* in each epoch windows begin later by the SPEC's jitter, and points are drawn */
+    bool jitter; /* in each epoch windows begin later by the SPEC's jitter, and points are drawn */
     uint64_t seed; /* seed of the frames, and of the split */
     /* Compute the constants of the model (reln_data_normalise()) in the same pass, on the rows that
      * reln_data_split() with this seed leaves for training if this share is for validation. */
@@ -61,11 +61,11 @@ bool reln_data_has_target(const RelnData *data);
 /* Returns the places for points of a sample in its arrays; 0: there are no sets. If a mask or a count says
  * which places are points, a file may have other places than the one that the model was made for. */
 int reln_data_places(const RelnData *data);
-/* Do points of all samples lie one behind the other in the file, divided by offsets? */
+/* Returns whether the file has the points of all samples one after another, divided by offsets. */
 bool reln_data_concatenated(const RelnData *data);
-/* The number of points that a sample has in such a file, used or not. */
+/* Reads the number of points of a sample in a file with offsets, also of points that the SPEC does not use. */
 RelnStatus reln_data_size(RelnData *data, ptrdiff_t row, int *size);
-/* The largest sets that are there; 0: there are none. */
+/* Returns the sizes of the largest sets of the data; 0: there are no sets. */
 RelnSizes reln_data_sizes(const RelnData *data);
 RelnWeights reln_data_weighted(const RelnData *data);
 /* Numbers of one sample of an input. */

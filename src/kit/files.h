@@ -45,6 +45,8 @@ RelnStatus reln_folder_sweep(RelnCtx *ctx, const char *path, int *n_removed);
 RelnStatus reln_archive_share(RelnArchive *archive, RelnCtx *ctx, const RelnComm *comm);
 /* Returns the bytes of a row of an array in its file, unpacked. */
 size_t reln_archive_row_bytes(const RelnArchive *archive, int index);
+/* Returns whether an array is a column of a table that is also a component of a vector of the archive. */
+bool reln_archive_is_component(const RelnArchive *archive, int index);
 
 #ifdef __cplusplus
 }

@@ -81,7 +81,7 @@ void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step
  * place after the other, with zeros where there is no point. */
 typedef struct RelnTargetLayout {
     int places;                   /* places for points; 1 for a target of the sample */
-    int size, channels;           /* numbers of one value, and number of such values */
+    int size, channels;           /* numbers of one value, and number of values */
     ptrdiff_t first;              /* position of the first value among RelnLayout.outputs */
     ptrdiff_t value, spread;      /* numbers of the value and of the variance, at one place */
     ptrdiff_t truth_first, truth; /* its numbers in files at one place, among truths */
@@ -146,7 +146,7 @@ typedef struct RelnSizes {
     int points, edges, degree;
 } RelnSizes;
 
-/* What has a weight in the loss. */
+/* A RelnWeights says whether samples or points have weights in the loss. */
 typedef enum RelnWeights {
     RELN_WEIGHTS_NONE,
     RELN_WEIGHTS_SAMPLES,

@@ -15,7 +15,10 @@ typedef enum RelnRole {
     RELN_ROLE_UNKNOWN, /* no role that a SPEC has */
     RELN_ROLE_NUMBER,  /* numbers or names of samples: "id", "fold" */
     RELN_ROLE_MASK,
-    RELN_ROLE_COUNT, /* numbers of points of sets, which come first; zeros are behind them */
+    RELN_ROLE_COUNT,     /* numbers of points of sets, which come first; zeros are behind them */
+    RELN_ROLE_TIME,      /* times of a recording, which ascend */
+    RELN_ROLE_RECORDING, /* numbers of recordings, which follow one another in the file */
+    RELN_ROLE_COMPONENT, /* a column that is part of a vector of the file */
     RELN_ROLE_INPUT,
     RELN_ROLE_TARGET
 } RelnRole;
@@ -42,6 +45,9 @@ typedef struct RelnSurvey {
     int n_arrays;
     RelnSurveyArray *arrays;
     ptrdiff_t n_samples; /* number of rows that most arrays have */
+    /* The array of times, if rows are the steps of recordings; -1: rows are samples. */
+    int time;
+    double longest_step, median_step;
 } RelnSurvey;
 
 /* The archive must outlive the survey. The caller clears it. */
@@ -50,6 +56,10 @@ void reln_survey_clear(RelnSurvey *survey);
 
 /* Writes "vector, points", "class (10)", "covariance". */
 const char *reln_survey_text(const RelnSurveyArray *array, char *text, size_t size);
+
+/* Returns whether one of the words, separated by spaces, is the name or a part of it between characters that
+ * are not letters. */
+bool reln_survey_named(const char *name, const char *words);
 
 /* Writes a SPEC that can be trained without changes: sets its length, and writes as much as fits, like
  * snprintf(). symmetry NULL: the first candidate, with the others as comments. RELN_ERR_ARG when there is no

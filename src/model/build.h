@@ -12,14 +12,14 @@ typedef struct Build {
     bool taps;
     RelnSizes sizes;
     RelnDomain rows;             /* of points, where they are a row domain */
-    RelnNode *slots[SLOT_COUNT]; /* those that are inputs already */
+    RelnNode *slots[SLOT_COUNT]; /* slots that are inputs of the graph already; NULL: not yet */
     RelnModelGraph *out;
-    int target;        /* the one that is being built */
+    int target;        /* index of the target that is being built */
     bool tapped[2];    /* the invariants of samples, and of points, are outputs already */
     RelnNode *weights; /* of the loss; NULL: none, or not asked for yet */
 } Build;
 
-/* What targets are read off: features of samples, and of points where a target is of those. */
+/* A Seen holds the features from which targets are computed: of the sample and, for targets of points, of every point. */
 typedef struct Seen {
     RelnFeatures sample, point;
 } Seen;
@@ -47,23 +47,23 @@ RelnNode *reln_build_invariants(Build *b, RelnFeatures f);
 double reln_build_form_size(Build *b);
 /* Joins the channels of x and y; either may be NULL. */
 RelnNode *reln_build_join(Build *b, RelnNode *x, RelnNode *y);
-/* The block of the network `reln`, without dropout. */
+/* Builds a block of the network `reln`, without dropout. */
 RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures f);
 /* Returns the input features and invariants of points; those of samples are repeated for each point. */
 RelnFeatures reln_build_features(Build *b);
-/* The value of a sample for each of its points; x itself without points, and NULL for NULL. */
+/* Repeats the value of a sample for each of its points. Returns x if there are no points, and NULL for NULL. */
 RelnNode *reln_build_spread(Build *b, RelnNode *x);
-/* Is there a target of points, or one of samples? */
+/* Returns whether the SPEC has a target of points, or with `points` false a target of samples. */
 bool reln_build_wants(const Build *b, bool points);
-/* The steps of a block behind its linear map. */
+/* Builds the steps of a block that follow its linear map. */
 RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
-/* Dropout, only in training. */
+/* Applies dropout in training; returns x otherwise. */
 RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
 /* ---- readout.c ------------------------------------------------------------------------------------------------------- */
 
-/* Every target from what is seen of samples and points, or from the numbers that an mlp gives: its value and variance as outputs, and
- * the losses that the options ask for. */
+/* Builds all targets from the features `seen`, or for an mlp from the numbers `flat`: value and variance become outputs, and
+ * the losses that the options ask for are added. */
 void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat,
                         const RelnModelOptions *options);
 

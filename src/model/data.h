@@ -148,14 +148,14 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 
 /* Read and check all edges, into d->degrees, d->from and d->first_edge; points have been counted. */
 RelnStatus reln_data_read_edges(RelnData *d);
-/* Copy the edges of these rows into a batch. */
+/* Copies the edges of the given rows into a batch. */
 void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, const Lifted *to);
 
 /* ---- kept.c --------------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of numbers of a slot for so many samples, if all their points exist. */
+/* Returns how many numbers a slot has for `samples` samples with all places filled. */
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples);
-/* Numbers that a target, or the weights, take for so many samples with `rows` points in all. */
+/* Return how many numbers a target, or the weights, take for `samples` samples with `rows` points in all. */
 ptrdiff_t reln_target_room(const RelnData *d, int target, ptrdiff_t samples, ptrdiff_t rows);
 ptrdiff_t reln_weight_room(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
 /* Bytes of lifted samples with `rows` points in all, where points are a row domain. */

@@ -28,6 +28,7 @@ static const Candidate candidates[] = {
 };
 enum { N_CANDIDATES = sizeof candidates / sizeof candidates[0] };
 
+enum { WINDOW = 32 };       /* steps of a window of a recording */
 enum { MOST_POINTS = 256 }; /* of a set that a draft takes: more cost much time */
 
 typedef struct Draft {
@@ -129,14 +130,19 @@ static const RelnSurveyArray *mask_for(const Draft *d, const RelnSurveyArray *a)
 
 static void put_inputs(const Draft *d)
 {
-    reln_page_print(d->page, "inputs:\n");
+    reln_page_print(
+        d->page, "inputs:%s\n",
+        d->s->time >= 0
+            ? "                       # leave out those of another frame than the target's"
+            : "");
     for (int i = 0; i < d->s->n_arrays; i++) {
         const RelnSurveyArray *a = &d->s->arrays[i], *mask = mask_for(d, a);
 
         if (a == d->target)
             continue;
         if (!fits(d, a)) {
-            if (a->role != RELN_ROLE_MASK && a->role != RELN_ROLE_COUNT)
+            if (a->role == RELN_ROLE_UNKNOWN || a->role == RELN_ROLE_NUMBER ||
+                a->role == RELN_ROLE_INPUT)
                 reln_page_print(d->page, "# - %s is not used\n", a->name);
             continue;
         }
@@ -147,6 +153,8 @@ static void put_inputs(const Draft *d)
                             mask->name);
         if (a->points && a->dims[1] > MOST_POINTS)
             reln_page_print(d->page, ", most: %d", MOST_POINTS);
+        if (d->s->time >= 0)
+            reln_page_print(d->page, ", sequence: true");
         reln_page_print(d->page, "}\n");
     }
 }
@@ -171,13 +179,53 @@ static bool has_sets(const Draft *d)
     return false;
 }
 
+/* Suggests the velocity as a first estimate of the change of a position. It is a comment, since times may be in another
+ * unit. */
+static void put_estimate(const Draft *d)
+{
+    for (int i = 0; i < d->s->n_arrays; i++) {
+        const RelnSurveyArray *a = &d->s->arrays[i];
+
+        if (fits(d, a) && a->as == RELN_AS_VECTOR && reln_survey_named(a->name, "v vel velocity"))
+            reln_page_print(d->page,
+                            "  # estimate: %-14s  # if its integral over %s is a change of %s\n",
+                            a->name, d->s->arrays[d->s->time].name, d->target->name);
+    }
+}
+
+/* Writes how recordings become windows: WINDOW steps, of which a quarter is new; the target is its change from the first step
+ * to the last. */
+static void put_sequence(const Draft *d)
+{
+    const RelnSurvey *s = d->s;
+
+    reln_page_print(d->page, "sequence:\n  length: %d                  # steps of a window\n",
+                    WINDOW);
+    reln_page_print(d->page, "  stride: %d                   # steps between windows\n",
+                    WINDOW / 4);
+    reln_page_print(d->page, "  time: %s\n", s->arrays[s->time].name);
+    for (int i = 0; i < s->n_arrays; i++)
+        if (s->arrays[i].role == RELN_ROLE_RECORDING)
+            reln_page_print(d->page, "  recording: %s\n", s->arrays[i].name);
+    if (s->longest_step > 10 * s->median_step)
+        reln_page_print(d->page, "  gap: %-12.6g           # the longest step; most are %.3g\n",
+                        1.001 * s->longest_step, s->median_step);
+    put_estimate(d);
+    reln_page_print(d->page,
+                    "  target: change              # of %s from the first step to the last\n",
+                    d->target->name);
+}
+
 /* Writes a model and training settings that take minutes at most on a small machine. */
 static void put_rest(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;
     const int batch = n >= 1000 ? 50 : n >= 100 ? 20 : 5;
 
-    reln_page_print(d->page, "model: {%swidth: 16, depth: 2}\n", has_sets(d) ? "kind: set, " : "");
+    reln_page_print(d->page, "model: {%swidth: 16, depth: 2}\n",
+                    d->s->time >= 0 ? "kind: sequence, "
+                    : has_sets(d)   ? "kind: set, "
+                                    : "");
     reln_page_print(d->page,
                     "train: {epochs: %d, batch: %d, lr: 3e-3, schedule: cosine, validation: 0.2}\n",
                     n > 20000 ? 5 : 20, batch);
@@ -220,10 +268,13 @@ RelnStatus reln_survey_draft(const RelnSurvey *survey, const char *symmetry, cha
 
     *length = 0;
     RELN_TRY(find_parts(&d));
-    reln_page_print(&page, "# a draft for %s, %td samples\n", survey->path, survey->n_samples);
+    reln_page_print(&page, "# a draft for %s, %td %s\n", survey->path, survey->n_samples,
+                    survey->time >= 0 ? "steps in time" : "samples");
     put_symmetry(&d);
     put_inputs(&d);
     put_target(&d);
+    if (survey->time >= 0)
+        put_sequence(&d);
     put_rest(&d);
     *length = page.used;
     return RELN_OK;

@@ -257,7 +257,7 @@ static void draw_quaternion(RelnRng *rng, int n, double *q)
     KIND(RELN_AS_FOURVECTOR, "fourvector", .help = "(E, px, py, pz) under lorentz: p -> g p",      \
          .axes = {4}, .feature = FEATURE_VECTOR, .as_is = true, .fits = fits_fourvector,           \
          .lift = reln_plan_vector, .act = act_vector)                                              \
-    KIND(RELN_AS_SCALAR, "scalar", .help = "stays as it is", .feature = FEATURE_SCALAR)            \
+    KIND(RELN_AS_SCALAR, "scalar", .help = "does not change", .feature = FEATURE_SCALAR)           \
     KIND(RELN_AS_QUATERNION, "quaternion",                                                         \
          .help = "(w, x, y, z) of length 1 under so:3: R(q) -> g R(q)", .axes = {4},               \
          .feature = FEATURE_VECTOR, .fits = fits_quaternion, .before = reln_before_attitude,       \

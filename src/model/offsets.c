@@ -1,11 +1,12 @@
-/* offsets.c -- sets whose points lie one behind the other: offsets say where each begins, and an archive has them as rows. */
+/* offsets.c -- files that have the points of all samples one after another: offsets say where each sample begins, and an
+ * archive shows each sample as a row. */
 #include <math.h>
 #include <string.h>
 
 #include "io/windows.h"
 #include "model/data.h"
 
-/* Offsets while they are looked at. */
+/* An Offsets holds the array of offsets while it is checked. */
 typedef struct Offsets {
     RelnCtx *ctx;
     RelnArchive *archive;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/sort.h"
+#include "kit/files.h"
 #include "model/data.h"
 #include "tensor/linalg.h"
 
@@ -16,9 +18,7 @@ enum { LOOKED_AT = 1 << 22, JUDGED = 200, MOST_CLASSES = 64, MOST_N = 8 };
 
 /* ---- names ---------------------------------------------------------------------------------------------------------------- */
 
-/* Returns whether one of the words, separated by spaces, is the name or a part of it between characters that
- * are not letters. */
-static bool named(const char *name, const char *words)
+bool reln_survey_named(const char *name, const char *words)
 {
     char low[64], word[32];
 
@@ -41,7 +41,11 @@ static bool named(const char *name, const char *words)
 static const char target_names[] =
     "y target targets label labels class classes is signal truth out output category";
 static const char number_names[] =
-    "id ids index idx number fold folds time timestamp t key weight weights split";
+    "id ids index idx number fold folds time times timestamp t key weight weights split";
+static const char time_names[] = "time times timestamp t";
+static const char recording_names[] = "r recording recordings flight run session";
+static const char place_names[] = "p pos position positions t translation xyz x location";
+static const char colour_names[] = "colour colours color colors rgb";
 static const char mask_names[] = "mask masks valid present";
 
 /* ---- numbers -------------------------------------------------------------------------------------------------------------- */
@@ -176,7 +180,7 @@ static RelnStatus guess_input(RelnCtx *ctx, RelnArchive *archive, int index, Rel
             RELN_TRY(all_have(archive, index, a, 4, row, is_momentum, ctx, 4, &yes));
         if (yes && a->role == RELN_ROLE_UNKNOWN)
             set(a, RELN_ROLE_INPUT, RELN_AS_FOURVECTOR, r == 3, 4);
-    } else if ((r == 2 || r == 3) && last == 3) {
+    } else if ((r == 2 || r == 3) && last == 3 && !reln_survey_named(a->name, colour_names)) {
         set(a, RELN_ROLE_INPUT, RELN_AS_VECTOR, r == 3, 3);
     }
     if (a->role == RELN_ROLE_UNKNOWN && (r == 1 || (r == 2 && last <= 16)))
@@ -189,13 +193,15 @@ static RelnStatus guess(RelnCtx *ctx, RelnArchive *archive, const RelnSurvey *s,
 {
     RelnSurveyArray *a = &s->arrays[index];
 
-    if (a->rank < 1 || a->n_rows != s->n_samples || a->lost > 0 || a->row_size < 1)
+    if (a->role == RELN_ROLE_COMPONENT || a->rank < 1 || a->n_rows != s->n_samples || a->lost > 0 ||
+        a->row_size < 1)
         return RELN_OK;
-    if (a->rank == 1 && named(a->name, number_names)) {
+    if (a->rank == 1 && reln_survey_named(a->name, number_names)) {
         set(a, RELN_ROLE_NUMBER, RELN_AS_SCALAR, false, 0);
         return RELN_OK;
     }
-    if (a->rank == 2 && named(a->name, mask_names) && a->whole && a->low >= 0 && a->high <= 1) {
+    if (a->rank == 2 && reln_survey_named(a->name, mask_names) && a->whole && a->low >= 0 &&
+        a->high <= 1) {
         set(a, RELN_ROLE_MASK, RELN_AS_SCALAR, true, 0);
         return RELN_OK;
     }
@@ -269,17 +275,37 @@ static bool may_be_target(const RelnSurveyArray *a)
            a->high > a->low;
 }
 
+/* The target of recordings is the change of a position, if one is there; else the last vector. */
+static bool choose_place(const RelnSurvey *s)
+{
+    int best = -1;
+    bool is_place = false;
+
+    for (int i = 0; i < s->n_arrays; i++) {
+        const RelnSurveyArray *a = &s->arrays[i];
+        const bool place = reln_survey_named(a->name, place_names);
+
+        if (may_be_target(a) && a->as == RELN_AS_VECTOR && a->rank == 2 && (place || !is_place)) {
+            best = i;
+            is_place = place;
+        }
+    }
+    if (best >= 0)
+        s->arrays[best].role = RELN_ROLE_TARGET;
+    return best >= 0;
+}
+
 static void choose_target(const RelnSurvey *s)
 {
     int best = -1, best_rank = 0;
 
     for (int i = 0; i < s->n_arrays; i++) {
         const RelnSurveyArray *a = &s->arrays[i];
-        const int rank = !may_be_target(a)              ? 0
-                         : named(a->name, target_names) ? 4
-                         : a->classes > 0               ? 3
-                         : a->as == RELN_AS_SCALAR      ? 2
-                                                        : 1;
+        const int rank = !may_be_target(a)                          ? 0
+                         : reln_survey_named(a->name, target_names) ? 4
+                         : a->classes > 0                           ? 3
+                         : a->as == RELN_AS_SCALAR                  ? 2
+                                                                    : 1;
 
         if (rank > 0 && rank >= best_rank) {
             best = i;
@@ -288,6 +314,95 @@ static void choose_target(const RelnSurvey *s)
     }
     if (best >= 0)
         s->arrays[best].role = RELN_ROLE_TARGET;
+}
+
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
+
+enum { LEAST_STEPS = 64 }; /* of a recording */
+
+/* Reads a whole array of one number for each row. Caller frees *out. */
+static RelnStatus read_column(const RelnSurvey *s, RelnArchive *archive, int index, double **out)
+{
+    *out = reln_alloc_raw(s->ctx, (size_t)s->n_samples, sizeof **out);
+    return *out ? reln_archive_range(archive, index, 0, s->n_samples, *out) : RELN_ERR_NOMEM;
+}
+
+static int find_numbers(const RelnSurvey *s, const char *names)
+{
+    for (int i = 0; i < s->n_arrays; i++) {
+        const RelnSurveyArray *a = &s->arrays[i];
+
+        if (a->role != RELN_ROLE_COMPONENT && a->rank == 1 && a->n_rows == s->n_samples &&
+            a->lost == 0 && reln_survey_named(a->name, names))
+            return i;
+    }
+    return -1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Measures the steps between times. Returns whether all of them ascend, where the number of the recording (NULL:
+ * there is one recording) stays the same. */
+static bool measure_steps(RelnSurvey *s, double *time, const double *recording)
+{
+    ptrdiff_t n = 0;
+
+    for (ptrdiff_t i = 1; i < s->n_samples; i++) {
+        const double step = time[i] - time[i - 1];
+
+        if (recording && recording[i] != recording[i - 1])
+            continue;
+        if (!(step > 0))
+            return false;
+        time[n++] = step;
+    }
+    if (n < LEAST_STEPS)
+        return false;
+    reln_sort(time, (size_t)n, sizeof *time, by_value);
+    s->median_step = time[n / 2];
+    s->longest_step = time[n - 1];
+    return true;
+}
+
+static bool has_class(const RelnSurvey *s)
+{
+    for (int i = 0; i < s->n_arrays; i++)
+        if (s->arrays[i].role == RELN_ROLE_INPUT &&
+            reln_survey_named(s->arrays[i].name, target_names))
+            return true;
+    return false;
+}
+
+/* Rows are steps of recordings if there are times that ascend, vectors or matrices, no set of points, and no array with
+ * the name of a target. */
+static RelnStatus find_recording(RelnSurvey *s, RelnArchive *archive)
+{
+    const int at = find_numbers(s, time_names), numbers = find_numbers(s, recording_names);
+    double *time = NULL, *recording = NULL;
+    RelnStatus status = RELN_OK;
+    bool yes = at >= 0 && s->n_samples > LEAST_STEPS && !has_class(s);
+
+    for (int i = 0; i < s->n_arrays; i++)
+        yes = yes && !(s->arrays[i].role == RELN_ROLE_INPUT && s->arrays[i].points);
+    if (!yes)
+        return RELN_OK;
+    status = read_column(s, archive, at, &time);
+    if (status == RELN_OK && numbers >= 0)
+        status = read_column(s, archive, numbers, &recording);
+    if (status == RELN_OK && measure_steps(s, time, recording) && choose_place(s)) {
+        s->time = at;
+        s->arrays[at].role = RELN_ROLE_TIME;
+        if (numbers >= 0)
+            s->arrays[numbers].role = RELN_ROLE_RECORDING;
+    }
+    reln_free(s->ctx, time);
+    reln_free(s->ctx, recording);
+    return status;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------ */
@@ -303,6 +418,8 @@ static void describe(const RelnArchive *archive, int index, RelnSurveyArray *a)
                            .row_size = reln_array_row_size(info)};
     for (int k = 0; k < info->rank && k < 8; k++)
         a->dims[k] = info->dims[k];
+    if (reln_archive_is_component(archive, index))
+        a->role = RELN_ROLE_COMPONENT;
 }
 
 /* Returns the number of rows that most arrays have; on ties, the largest. */
@@ -341,6 +458,8 @@ static RelnStatus look(RelnSurvey *s, RelnArchive *archive)
         reln_free(s->ctx, row);
     }
     if (status == RELN_OK)
+        status = find_recording(s, archive);
+    if (status == RELN_OK && s->time < 0)
         choose_target(s);
     if (status == RELN_OK)
         status = find_counts(archive, s);
@@ -351,8 +470,10 @@ RelnStatus reln_survey(RelnCtx *ctx, RelnArchive *archive, RelnSurvey *out)
 {
     RelnStatus status;
 
-    *out = (RelnSurvey){
-        .ctx = ctx, .path = reln_archive_name(archive), .n_arrays = reln_archive_count(archive)};
+    *out = (RelnSurvey){.ctx = ctx,
+                        .path = reln_archive_name(archive),
+                        .n_arrays = reln_archive_count(archive),
+                        .time = -1};
     out->arrays = reln_alloc(ctx, (size_t)out->n_arrays + 1, sizeof *out->arrays);
     status = out->arrays ? look(out, archive) : RELN_ERR_NOMEM;
     if (status != RELN_OK)
@@ -378,6 +499,12 @@ const char *reln_survey_text(const RelnSurveyArray *a, char *text, size_t size)
         return "mask of points";
     case RELN_ROLE_COUNT:
         return "number of points";
+    case RELN_ROLE_TIME:
+        return "times of a recording";
+    case RELN_ROLE_RECORDING:
+        return "numbers recordings";
+    case RELN_ROLE_COMPONENT:
+        return "component of a vector";
     case RELN_ROLE_INPUT:
     case RELN_ROLE_TARGET:
         break;

@@ -27,7 +27,7 @@ RelnStatus reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v, con
                        int count, const RelnEntry *entries, RelnSettled *out, RelnVerdict *verdict);
 
 /* Verifies the stored exact form: it must be an intertwiner, in integers, and the entries must be its
- * rounding to within `units` units in the last place. False also if there is none. */
+ * rounding to within `units` units in the last place. False if no exact form is stored. */
 RelnStatus reln_settled_holds(const RelnRep *u, const RelnRep *v, const RelnRep *w,
                               const RelnSettled *settled, const RelnEntry *entries, int units,
                               bool *holds);

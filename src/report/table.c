@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- filling ------------------------------------------------------------------------------------------------- */
@@ -344,6 +345,40 @@ static void put_group(RelnTable *table, RelnTableFormat format, const char *name
     reln_markup_add(&table->text, "\n");
 }
 
+/* Writes a note in lines of the table's width, broken between words; width 0: in one line. */
+static void put_note(RelnTable *table, RelnTableFormat format, const char *text)
+{
+    enum { LEAST = 20 };
+    const ptrdiff_t width = format == RELN_TABLE_MARKDOWN || table->width == 0 ? 0
+                            : table->width < LEAST                             ? LEAST
+                                                                               : table->width;
+    ptrdiff_t column = 0;
+    char word[512];
+
+    if (width == 0) {
+        reln_markup_escape(&table->text, escape_of(format), text);
+        return;
+    }
+    while (*text) {
+        const size_t n = strcspn(text, " ");
+        const size_t taken = n < sizeof word ? n : sizeof word - 1;
+        ptrdiff_t shown;
+
+        memcpy(word, text, taken);
+        word[taken] = '\0';
+        shown = reln_escaped_width(escape_of(format), word);
+        if (column > 0 && column + 1 + shown > width) {
+            reln_markup_add(&table->text, "\n");
+            column = 0;
+        }
+        reln_markup_add(&table->text, column > 0 ? " " : "");
+        reln_markup_escape(&table->text, escape_of(format), word);
+        column += shown + (column > 0);
+        text += taken;
+        text += strspn(text, " ");
+    }
+}
+
 static void put_notes(RelnTable *table, RelnTableFormat format)
 {
     const bool dim = format == RELN_TABLE_TERMINAL;
@@ -351,7 +386,7 @@ static void put_notes(RelnTable *table, RelnTableFormat format)
     for (const RelnNote *note = table->notes; note; note = note->next) {
         /* a blank line ends a markdown table, and separates paragraphs */
         reln_markup_add(&table->text, format == RELN_TABLE_MARKDOWN ? "\n" : dim ? "\033[2m" : "");
-        reln_markup_escape(&table->text, escape_of(format), note->text);
+        put_note(table, format, note->text);
         reln_markup_add(&table->text, dim ? "\033[0m\n" : "\n");
     }
 }
@@ -498,6 +533,22 @@ static void html_row(const RelnTable *table, RelnMarkup *text, const RelnRow *ro
     reln_markup_add(text, "</tr>\n");
 }
 
+/* Writes the name of a column, which may be broken behind a point or an underscore, as in "train.lr". */
+static void html_name(RelnMarkup *text, const char *name)
+{
+    char part[256];
+
+    while (*name) {
+        size_t n = strcspn(name, "._");
+
+        n += name[n] != '\0';
+        snprintf(part, sizeof part, "%.*s", (int)n, name);
+        reln_markup_escape(text, RELN_ESCAPE_HTML, part);
+        name += n;
+        reln_markup_add(text, *name ? "<wbr/>" : "");
+    }
+}
+
 static void html_head(const RelnTable *table, RelnMarkup *text)
 {
     reln_markup_add(text, "<thead><tr>");
@@ -505,7 +556,7 @@ static void html_head(const RelnTable *table, RelnMarkup *text)
         reln_markup_add(text, "<th scope=\"col\"");
         html_class(text, table->columns[c].flags, NULL);
         reln_markup_add(text, ">");
-        reln_markup_escape(text, RELN_ESCAPE_HTML, table->columns[c].name);
+        html_name(text, table->columns[c].name);
         reln_markup_add(text, "</th>");
     }
     reln_markup_add(text, "</tr></thead>\n");
@@ -515,7 +566,8 @@ void reln_table_html(RelnTable *table, RelnMarkup *text)
 {
     settle(table);
     reln_markup_add(text, "<div class=\"table\">\n");
-    if (table->title) { /* not a <caption>, because the title must fit the screen even if the table scrolls */
+    if (table
+            ->title) { /* not a <caption>, because the title must fit the screen even if the table scrolls */
         reln_markup_add(text, "<p class=\"title\">");
         reln_markup_escape(text, RELN_ESCAPE_HTML, table->title);
         reln_markup_add(text, "</p>\n");

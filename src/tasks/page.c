@@ -1,4 +1,5 @@
 /* page.c -- writes report.html: the request, the table, and the curves of all runs. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,15 +15,21 @@ static bool seen_before(const TaskCall *call, int at, const char *name)
     return false;
 }
 
-static bool all_positive(const TaskCall *call, const char *name)
+/* Returns whether all values of a curve are positive and span more than a factor of WIDE, as losses do: then a logarithmic axis
+ * shows more than a linear one. */
+static bool spans_decades(const TaskCall *call, const char *name)
 {
+    enum { WIDE = 20 };
+    double low = HUGE_VAL, high = 0;
+
     for (int r = 0; r < call->n_models * call->n_seeds; r++) {
         const TaskCurve *c = task_curve_named(&call->runs[r], name);
-        for (ptrdiff_t i = 0; c && i < c->n; i++)
-            if (c->y[i] <= 0)
-                return false;
+        for (ptrdiff_t i = 0; c && i < c->n; i++) {
+            low = fmin(low, c->y[i]);
+            high = fmax(high, c->y[i]);
+        }
     }
-    return true;
+    return low > 0 && high > WIDE * low;
 }
 
 /* Returns whether this curve is the true curve of another curve's figure, and is drawn there. */
@@ -45,7 +52,7 @@ static TaskFigure figure_of(const Task *task, const char *name)
 
 static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
-    const bool log_y = !figure->points && !figure->cloud && all_positive(call, figure->curve);
+    const bool log_y = !figure->points && !figure->cloud && spans_decades(call, figure->curve);
 
     reln_plot_x(p, figure->x, figure->log_x ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_y(p, figure->y, log_y ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
@@ -55,7 +62,7 @@ static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
         reln_plot_equal_aspect(p);
 }
 
-/* Draws the true curve below the others, from the first run that has it. */
+/* Draws the true curve below the curves of models, from the first run that has it. */
 static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
     const char *name = figure->truth;
@@ -87,6 +94,26 @@ static bool crowded(const TaskCall *call)
     return rows > MOST;
 }
 
+/* Draws a curve. A line ends where its x falls back, as from the last step of pre-training to the first step of training, and
+ * continues as another line. */
+static void draw_curve(RelnPlot *p, const TaskFigure *figure, const TaskCurve *c, const char *label,
+                       int colour)
+{
+    const bool line = !figure->points && !figure->cloud;
+
+    for (ptrdiff_t first = 0, n; first < c->n; first += n) {
+        for (n = 1; first + n < c->n && !(line && c->x[first + n] < c->x[first + n - 1]);)
+            n++;
+        reln_plot_series(p, &(RelnSeries){.name = label,
+                                          .mark = line ? RELN_MARK_LINE : RELN_MARK_POINTS,
+                                          .n = n,
+                                          .x = c->x + first,
+                                          .y = c->y + first,
+                                          .colour = colour});
+        label = NULL;
+    }
+}
+
 /* Plots the curves of one name, in one colour for each model; the first of its seeds is named. */
 static void plot(const TaskCall *call, RelnPage *page, const char *name)
 {
@@ -103,14 +130,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
             const TaskCurve *c = run->done ? task_curve_named(run, name) : NULL;
             if (!c)
                 continue;
-            reln_plot_series(p,
-                             &(RelnSeries){.name = label,
-                                           .mark = figure.points || figure.cloud ? RELN_MARK_POINTS
-                                                                                 : RELN_MARK_LINE,
-                                           .n = c->n,
-                                           .x = c->x,
-                                           .y = c->y,
-                                           .colour = m + 1});
+            draw_curve(p, &figure, c, label, m + 1);
             label = NULL;
         }
     }
@@ -221,7 +241,7 @@ static RelnStatus tables(const TaskCall *call, RelnPage *page)
     return status;
 }
 
-/* Plots a curve with the others of its name, unless they have been drawn. */
+/* Plots a curve together with all curves of its name, unless they have been drawn. */
 static void plot_curve(const TaskCall *call, RelnPage *page, int run, const TaskCurve *c)
 {
     const Task *task = call->env.task;
@@ -372,9 +392,13 @@ RelnStatus task_page_save(const TaskCall *call)
     RelnTable *table = NULL;
     RelnPage *page = NULL;
     RelnStatus status = task_table(call, &table);
+    char title[256];
 
+    snprintf(title, sizeof title, "%s", call->env.task->purpose);
+    if (isalpha((unsigned char)title[1])) /* a word, not a symbol such as "x" */
+        title[0] = (char)toupper((unsigned char)title[0]);
     if (status == RELN_OK)
-        status = reln_page_create(call->env.ctx, call->env.task->purpose, &page);
+        status = reln_page_create(call->env.ctx, title, &page);
     if (status == RELN_OK)
         status = fill(call, page, table);
     if (status == RELN_OK)

@@ -68,7 +68,8 @@ typedef struct TaskModel {
     TaskScale from;                 /* the smallest scale that runs it unless --models names it */
     double peer_seconds;  /* one full run of the published code, on two cores; 0: not known */
     const void *settings; /* the row's settings: the struct of row_fields */
-    bool reference;       /* it knows what the others estimate, and is never the best row */
+    bool
+        reference; /* the row knows the quantity that other rows estimate, and is never marked as best */
 } TaskModel;
 
 /* An option of a task: --NAME VALUE. One list of words is used to check, show and look up its values. */
@@ -117,13 +118,14 @@ typedef struct TaskEnv {
     RelnCtx *ctx;
     const Task *task;
     TaskScale scale;
-    RelnPool *pool;                   /* for plans */
-    bool reference;                   /* plans use the reference kernels */
-    const RelnComm *comm;             /* ranks that make a run together; NULL: this process */
-    const char *values[TASK_OPTIONS]; /* values of the task's options, in their order; NULL: not given */
+    RelnPool *pool;       /* for plans */
+    bool reference;       /* plans use the reference kernels */
+    const RelnComm *comm; /* ranks that make a run together; NULL: this process */
+    const char
+        *values[TASK_OPTIONS]; /* values of the task's options, in their order; NULL: not given */
     char fingerprints[TASK_OPTIONS][TASK_FINGERPRINT]; /* SHA-256 of files that options name */
-    char message[TASK_MESSAGE];                        /* set by task_fail(); "" while nothing failed */
-    TaskRoom *rooms;                                   /* own the data; task_release() frees them */
+    char message[TASK_MESSAGE]; /* set by task_fail(); "" while nothing failed */
+    TaskRoom *rooms;            /* own the data; task_release() frees them */
 } TaskEnv;
 
 /* Options of every plan of a task. */

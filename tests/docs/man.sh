@@ -14,7 +14,7 @@ fail()
 
 # ---- man pages ----
 
-commands=$("$reln" --help | awk '/^commands:/ { on = 1; next } /^$/ { on = 0 } on { print $1 }')
+commands=$("$reln" --help | awk '/^commands:/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }')
 [ "$(wc -w <<<"$commands")" -ge 8 ] || fail "reln --help lists no commands"
 "$reln" --man >"$work/reln.1"
 for command in $commands; do
@@ -23,7 +23,11 @@ for command in $commands; do
     "$reln" "$command" --help | grep -oE '^  --[a-z-]+' | while read -r option; do
         grep -qF "\\fB${option//-/\\-}\\fR" "$work/reln-$command.1" || fail "reln-$command(1) does not have $option"
     done
+    "$reln" "$command" --help | grep -E '^.{81}' && fail "reln $command --help has lines of more than 80 columns"
     [ -s "$BUILD_DIR/manual/reln-$command.1" ] || fail "reln-$command.1 was not built, so it is not installed"
+done
+for task in $("$reln" reproduce | grep -oE '^[a-z0-9-]+'); do
+    "$reln" reproduce "$task" --help | grep -E '^.{81}' && fail "reln reproduce $task --help has lines of more than 80 columns"
 done
 if command -v man >/dev/null && command -v groff >/dev/null; then
     for page in "$work"/*.1; do

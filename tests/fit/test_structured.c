@@ -11,7 +11,7 @@
 
 enum { N = 12 };
 
-/* Give the sets of the room `places` places, filled with 77 where no point is. */
+/* Gives every set of the room `places` places; padding is filled with 77, so that its use would be noticed. */
 static void widen(Room *r, int places)
 {
     World *w = &r->world;

@@ -252,6 +252,60 @@ static void frozen_plans_run_at_the_same_time(void **state)
     clear(&net);
 }
 
+enum { LARGE = 256, PLANS = 4 };
+
+/* Builds y = x W with W (LARGE, LARGE), which is much larger than anything else in the plan. */
+static RelnStatus build_large(Fixture *f, RelnCtx *ctx)
+{
+    RelnNode *x;
+
+    if (fixture_build(f, ctx, "so:3", "so:3", RELN_F64) != RELN_OK)
+        return RELN_ERR_NOMEM;
+    x = reln_input(f->graph, "x", RELN_SAMPLES, (RelnDims){.c = LARGE}, NULL, RELN_DEFAULT);
+    reln_output(f->graph, "y", reln_mix(f->graph, x, weights(f->graph, "W", LARGE, LARGE)));
+    return RELN_OK;
+}
+
+/* Every frozen plan takes the memory that its cost states, and running takes none: plans in several threads do not compete for
+ * memory. The store's weights exist once. */
+static void frozen_plans_take_the_memory_of_their_cost(void **state)
+{
+    enum { PROGRAM = 64 << 10 }; /* instructions and lists of a plan of three nodes */
+    static double x[N * LARGE];
+    CountingHeap heap = {0};
+    const RelnAllocator allocator = counting_allocator(&heap);
+    RelnPlan *plans[PLANS] = {0};
+    RelnCtx *ctx = NULL;
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(&allocator, &ctx), RELN_OK);
+    assert_ok(ctx, build_large(&f, ctx));
+    for (int i = 0; i < PLANS; i++) {
+        const size_t before = heap.live;
+        RelnCost cost;
+
+        assert_ok(ctx, reln_plan_create(f.graph, NULL, &plans[i]));
+        assert_ok(ctx, reln_plan_freeze(plans[i]));
+        assert_ok(ctx, reln_plan_bind(plans[i], "x", x, RELN_F64));
+        assert_ok(ctx, reln_plan_run(plans[i], &(RelnRun){.n_samples = N}));
+        cost = reln_plan_cost(plans[i]);
+        if (i > 0) /* the first plan makes the weights of the store */
+            assert_in_range(heap.live - before, cost.bytes_shared,
+                            cost.bytes_shared + cost.bytes_worker + cost.bytes_kept + PROGRAM);
+    }
+    for (int i = 0; i < PLANS; i++) {
+        const size_t before = heap.live;
+
+        heap.peak = heap.live;
+        assert_ok(ctx, reln_plan_run(plans[i], &(RelnRun){.n_samples = N}));
+        assert_int_equal(heap.peak, before);
+    }
+    for (int i = 0; i < PLANS; i++)
+        reln_plan_destroy(plans[i]);
+    fixture_clear(&f);
+}
+
 /* ---- indices of 64 bits ------------------------------------------------------------------------------------------------ */
 
 /* Indices may be i64; one that would fit only after losing its upper half is refused. */
@@ -293,6 +347,7 @@ int main(void)
         cmocka_unit_test(plans_that_change_the_store_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(frozen_plans_run_at_the_same_time),
+        cmocka_unit_test(frozen_plans_take_the_memory_of_their_cost),
         cmocka_unit_test(indices_may_have_64_bits),
     };
 

@@ -1,8 +1,10 @@
 /* test_archive.c -- files of arrays by rows: every format gives the same numbers, and what is damaged says so. */
 #include "io/archive.h"
+#include "kit/files.h"
 #include "support/folder.h"
 #include "support/ranks.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -571,6 +573,66 @@ static void every_cut_of_an_archive_is_refused(void **state)
     unlink(path_in(f, "a.npz"));
 }
 
+static void columns_of_a_vector_are_joined_and_stay_columns(void **state)
+{
+    static const char text[] = "t tx ty tz qx qy qz qw px2 py2 pz2 E2 x y\n"
+                               "1 2 3 4 .6 0 0 .8 5 6 7 20 8 9\n"
+                               "2 3 4 5 0 .6 0 .8001 5 6 7 20 8 9\n";
+    static const struct {
+        const char *name;
+        int n;
+        double row[4];
+    } wanted[] = {
+        {"t_xyz", 3, {2, 3, 4, 0}}, /* t is taken */
+        {"q", 4, {.8, .6, 0, 0}},
+        {"p2", 4, {20, 5, 6, 7}},
+    };
+    Folder *f = *state;
+    Bytes b = {.n = sizeof text - 1};
+    RelnArchive *a = NULL;
+    double row[8] = {0};
+
+    memcpy(b.data, text, b.n);
+    assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "a.txt", &b), &a));
+    assert_int_equal(reln_archive_count(a), 14 + 3); /* x and y without z are no vector */
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        const int at = reln_archive_find(a, wanted[i].name);
+
+        assert_true(at >= 0 && !reln_archive_is_component(a, at));
+        assert_int_equal(reln_archive_info(a, at)->dims[1], wanted[i].n);
+        assert_ok(f->ctx, reln_archive_range(a, at, 0, 1, row));
+        for (int k = 0; k < wanted[i].n; k++)
+            assert_true(fabs(row[k] - wanted[i].row[k]) <= 4 * DBL_EPSILON);
+    }
+    /* .36 + .8001^2 is 1 up to the digits of the text: quaternions are normalised. */
+    assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, "q"), 1, 1, row));
+    assert_true(fabs(row[0] * row[0] + row[2] * row[2] - 1) <= 4 * DBL_EPSILON);
+    assert_true(reln_archive_is_component(a, reln_archive_find(a, "tx")));
+    assert_false(reln_archive_is_component(a, reln_archive_find(a, "x")));
+    assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, "qw"), 1, 1, row));
+    assert_true(row[0] == .8001);
+    reln_archive_destroy(a);
+    unlink(path_in(f, "a.txt"));
+}
+
+static void triangles_of_a_mesh_are_rows(void **state)
+{
+    static const char text[] = "OFF\n4 1 0\n0 0 0\n2 0 0\n2 3 0\n0 3 0\n4 0 1 2 3\n";
+    Folder *f = *state;
+    Bytes b = {.n = sizeof text - 1};
+    RelnArchive *a = NULL;
+    double area[2], edge[6];
+
+    memcpy(b.data, text, b.n);
+    assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "a.off", &b), &a));
+    assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, "area"), 0, 2, area));
+    assert_true(area[0] == 3 && area[1] == 3); /* half of 2 x 3 each */
+    assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, "edge2"), 0, 2, edge));
+    assert_true(edge[0] == 2 && edge[1] == 3 && edge[3] == 0 && edge[4] == 3);
+    reln_archive_destroy(a);
+    unlink(path_in(f, "a.off"));
+}
+
 static void what_is_no_archive_is_refused_by_its_first_bytes(void **state)
 {
     Folder *f = *state;
@@ -756,6 +818,8 @@ int main(void)
         TEST(a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given),
         TEST(entries_that_overlap_or_share_a_name_are_refused),
         TEST(every_cut_of_an_archive_is_refused),
+        TEST(columns_of_a_vector_are_joined_and_stay_columns),
+        TEST(triangles_of_a_mesh_are_rows),
         TEST(what_is_no_archive_is_refused_by_its_first_bytes),
         TEST(impossible_npz_are_not_written),
         TEST(every_allocation_may_fail),

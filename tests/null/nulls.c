@@ -54,8 +54,7 @@ static void *object(const char *type)
         {"RelnTensors", tensors},
     };
 
-    if (strcmp(type, "RelnRep") == 0 ||
-        strcmp(type, "RelnMaps") == 0) { /* both are looked at only */
+    if (strcmp(type, "RelnRep") == 0 || strcmp(type, "RelnMaps") == 0) { /* both are only read */
         memcpy(slots, type[4] == 'R' ? (const void *)&s.rep : (const void *)&maps, sizeof slots[0]);
         return slots[0];
     }

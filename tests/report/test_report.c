@@ -244,6 +244,21 @@ static void tables_fit_the_screen(void **state)
     reln_table_destroy(t);
 }
 
+static void notes_fit_the_screen(void **state)
+{
+    RelnTable *t = small_table();
+
+    (void)state;
+    reln_table_note(t, "a note that is longer than the table");
+    assert_within(written(t, RELN_TABLE_PLAIN), "\na note that is longer than the table\n");
+    reln_table_width(t, 25);
+    assert_within(written(t, RELN_TABLE_PLAIN), "\na note that is longer\nthan the table\n");
+    reln_table_width(t, 26); /* "than" just fits */
+    assert_within(written(t, RELN_TABLE_PLAIN), "\na note that is longer than\nthe table\n");
+    assert_within(written(t, RELN_TABLE_MARKDOWN), "\na note that is longer than the table\n");
+    reln_table_destroy(t);
+}
+
 static void a_column_stays_beside_its_own(void **state)
 {
     RelnTable *t = NULL;
@@ -725,6 +740,7 @@ int main(void)
         cmocka_unit_test(tables_align_and_mark_the_best),
         cmocka_unit_test(references_are_never_the_best),
         cmocka_unit_test(tables_fit_the_screen),
+        cmocka_unit_test(notes_fit_the_screen),
         cmocka_unit_test(a_column_stays_beside_its_own),
         cmocka_unit_test(equal_texts_are_equally_good),
         cmocka_unit_test(terminals_get_no_control_characters_from_cells),

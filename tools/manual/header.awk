@@ -85,16 +85,35 @@ function comment_lines(text,    n, i) {
     return n
 }
 
-function flush_text() {
-    if (words != "") print (in_list ? "<dd>" : "<p>") linked(typeset(escape(words))) (in_list ? "</dd>" : "</p>")
+# `word` is a piece of code; the text is escaped already.
+function coded(s) { while (match(s, /`[^`]+`/)) s = substr(s, 1, RSTART - 1) "<code>" substr(s, RSTART + 1, RLENGTH - 2) "</code>" substr(s, RSTART + RLENGTH); return s }
+
+function flush_text(    tag) {
+    tag = in_steps ? "li" : in_list ? "dd" : "p"
+    if (words != "") print "<" tag ">" coded(linked(typeset(escape(words)))) "</" tag ">"
     words = ""
 }
-function flush_list() { flush_text(); if (in_list) print "</dl>"; in_list = 0 }
+function flush_steps() { flush_text(); if (in_steps) print "</" in_steps ">"; in_steps = "" }
+function flush_list() { flush_steps(); if (in_list) print "</dl>"; in_list = 0 }
 
 function put_text(n, first,    i, s, key, code) {
     words = ""; in_list = 0; code = 0
     for (i = first; i <= n; i++) {
         s = lines[i]
+        if (i == first) sub(/^reln_[a-z0-9_]+\(\) -- /, "", s) # the declaration above has the name
+        # "  1. ..." and "  - ...": items of a list, continued by lines with at least as many blanks as their text
+        if (!code && !in_list && match(s, /^ *([0-9]\.|-) +/) && RLENGTH < 8 && (in_steps || s !~ /^    /)) {
+            indent = RLENGTH
+            flush_text()
+            if (!in_steps) { in_steps = s ~ /^ *-/ ? "ul" : "ol"; print "<" in_steps ">" }
+            words = substr(s, indent + 1)
+            continue
+        }
+        if (in_steps && s ~ /[^ ]/) {
+            match(s, /^ */)
+            if (RLENGTH >= indent) { sub(/^ +/, "", s); words = words " " s; continue }
+            flush_steps()
+        }
         if (s ~ /^    / && !in_list) {
             if (!code) { flush_list(); printf "<pre class=\"%s\">", s ~ /[;{]|\/\/|reln_/ ? "code" : "formula" }
             code = 1

@@ -28,7 +28,7 @@ typedef enum DroneNoiseKind {
 typedef enum DroneFrame {
     DRONE_FRAME_BODY,
     DRONE_FRAME_FLIGHT,
-    DRONE_FRAME_SEEN, /* of the flight as the noisy velocity has it: reported axes and sizes are those of what was seen */
+    DRONE_FRAME_SEEN, /* axes along and across the noisy velocity instead of the true one; axes and sizes are reported for it */
     DRONE_FRAMES
 } DroneFrame;
 

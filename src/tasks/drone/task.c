@@ -230,7 +230,7 @@ typedef struct Data {
     DroneNoise noise;
     int sensors;
     bool small; /* networks are narrower than the published */
-    int n[3];   /* trained, validated, tested */
+    int n[3];   /* number of flights for training, validation and test */
     Flown *flown[3];
 } Data;
 enum { TRAINED, VALIDATED, TESTED };

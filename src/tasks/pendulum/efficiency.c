@@ -80,9 +80,9 @@ static const TaskModel models[] = {
 /* ---- scales ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Scale {
-    double spread;        /* standard deviation of the numbers of a state about their means, which are 0
-                           * except */
-    double first, second; /* for the heights of the two masses below the pivot */
+    double spread; /* standard deviation of the numbers of a state about their means */
+    double first,
+        second; /* means of the heights of the two masses below the pivot; other means are 0 */
     int batch;
     int rounds, one,
         many; /* the shortest of so many means, each over so many runs of one state and of a batch */
@@ -157,10 +157,9 @@ static RelnStatus open_plan(Bench *b, int which)
                 pend_model_loss(&m, z, NULL, b->row->substeps));
     }
     /* every rank measures separately, because times differ between ranks */
-    TRY(reln_plan_create(g,
-                         &(RelnPlanOptions){.pool = b->run->env->pool,
-                                            .reference = b->run->env->reference},
-                         &b->plan[which]));
+    TRY(reln_plan_create(
+        g, &(RelnPlanOptions){.pool = b->run->env->pool, .reference = b->run->env->reference},
+        &b->plan[which]));
     if (which == ONE_H && b->choice.arch->start)
         TRY(b->choice.arch->start(&m.build, b->store, b->scale->batch * PEND_CHUNK, b->states));
     if (which == TRAINING)

@@ -187,7 +187,8 @@ static RelnStatus take_farthest(Reading *r, const char *path, int n)
     return RELN_OK;
 }
 
-/* Splats of the farthest of the points of a mesh; all points, centred in the unit ball, are their neighbourhoods. */
+/* Makes splats of a mesh: centres its points in the unit ball, chooses the farthest points, and gives each a Gaussian of the
+ * shape of its neighbourhood among all points. */
 static RelnStatus splats_of_mesh(Reading *r, const char *path, double *points, RelnRng *rng)
 {
     if (!(reln_points_normalise(MESH_POINTS, points, 3) > 0))

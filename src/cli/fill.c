@@ -1,0 +1,134 @@
+/* fill.c -- prints help texts in lines of at most 80 columns. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { COLUMNS = 80, DEEP = 56, SHALLOW = 8 };
+
+/* A Filler prints words; a word that does not fit begins a new line at column `hang`. */
+typedef struct Filler {
+    FILE *out;
+    int column, hang;
+    bool blank; /* whether a blank is due before the next word */
+} Filler;
+
+/* Returns the columns of a UTF-8 text: its bytes that do not continue a character. */
+static int columns_of(const char *text, size_t n)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += (text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+static void new_line(Filler *f)
+{
+    fprintf(f->out, "\n%*s", f->hang, "");
+    f->column = f->hang;
+    f->blank = false;
+}
+
+static void put_word(Filler *f, const char *word, size_t n)
+{
+    const int width = columns_of(word, n);
+
+    if (f->blank && f->column + 1 + width > COLUMNS)
+        new_line(f);
+    fprintf(f->out, "%s%.*s", f->blank ? " " : "", (int)n, word);
+    f->column += width + f->blank;
+    f->blank = true;
+}
+
+/* Returns the length of the first word. Brackets stay together: "[--seeds N]" is a word. */
+static size_t word_length(const char *text, const char *end)
+{
+    const char *at = text;
+    int depth = 0;
+
+    for (; at < end && (depth > 0 || *at != ' '); at++)
+        depth += (*at == '[') - (*at == ']');
+    return (size_t)(at - text);
+}
+
+static void put_words(Filler *f, const char *text, const char *end)
+{
+    while (text < end) {
+        const size_t n = word_length(text, end);
+
+        if (n > 0)
+            put_word(f, text, n);
+        text += n;
+        while (text < end && *text == ' ')
+            text++;
+    }
+}
+
+/* Returns where the last part of an indented line begins, behind two blanks or more; NULL: it has one part. */
+static const char *last_part(const char *line, const char *end)
+{
+    for (const char *at = end - 1; at > line + 2; at--)
+        if (at[-1] == ' ' && at[-2] == ' ' && at[0] != ' ') {
+            const char *before = at - 2;
+
+            while (before > line && before[-1] == ' ')
+                before--;
+            return before > line ? at : NULL;
+        }
+    return NULL;
+}
+
+/* Prints a line whose columns have a meaning: an example and its explanation, an option and its help. Only the last part is
+ * broken, and it continues below its beginning. */
+static void put_indented(FILE *out, const char *line, const char *end)
+{
+    const char *part = last_part(line, end);
+    Filler f = {.out = out};
+
+    if (columns_of(line, (size_t)(end - line)) <= COLUMNS) {
+        fprintf(out, "%.*s\n", (int)(end - line), line);
+        return;
+    }
+    if (!part) {
+        part = line + strspn(line, " ");
+        f.hang = (int)(part - line) + (part - line > SHALLOW ? 0 : 4);
+    }
+    f.column = columns_of(line, (size_t)(part - line));
+    fprintf(out, "%.*s", (int)(part - line), line);
+    if (f.hang == 0)
+        f.hang = f.column;
+    if (f.column > DEEP) {
+        f.hang = SHALLOW;
+        new_line(&f);
+    }
+    put_words(&f, part, end);
+    fputs("\n", out);
+}
+
+void cli_fill(FILE *out, const char *text)
+{
+    Filler f = {.out = out};
+    bool open = false;
+
+    while (*text) {
+        const char *const end = text + strcspn(text, "\n");
+
+        if (open && (end == text || *text == ' ')) {
+            fputs("\n", out);
+            open = false;
+        }
+        if (end == text) {
+            fputs("\n", out);
+        } else if (*text == ' ') {
+            put_indented(out, text, end);
+        } else {
+            if (!open)
+                f = (Filler){.out = out};
+            put_words(&f, text, end);
+            open = true;
+        }
+        text = *end ? end + 1 : end;
+    }
+    if (open)
+        fputs("\n", out);
+}
