@@ -193,20 +193,24 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
-    RelnComm comm_copy;
+    RelnCommMeter meter;                               /* of the communicator in the options */
     const RelnComm *comm;                              /* NULL: one process */
     char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no separate file */
     RelnSpec spec;
     RelnFolderLock *lock;
     RelnPool *pool;
     RelnArchive *archive, *validation_archive; /* validation_archive NULL: no separate file */
-    uint64_t fingerprint, own_data; /* hash of the data, computed by all ranks; of some rows, by this rank */
+    uint64_t fingerprint,
+        own_data; /* hash of the data, computed by all ranks; of some rows, by this rank */
     RelnModel *model;
     RelnData *data, *plain; /* training data; and the same without random frames, for evaluation */
     RelnParting parting;    /* division of the training data */
     ptrdiff_t *rows;        /* rows of validation */
     ptrdiff_t n_validation, n_train;
-    ptrdiff_t *batch; /* rows of a batch */
+    ptrdiff_t *batch;  /* rows of a batch */
+    ptrdiff_t *coming; /* rows of a window of blocks; NULL: rows are shuffled one by one */
+    uint64_t
+        expected; /* windows whose rows have been announced; windows are counted over all epochs */
     RelnModelGraph net;
     RelnPlan *plan;
     RelnReader reader; /* for validation */
@@ -219,8 +223,9 @@ struct RelnFit {
     char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
     RelnLive live;
-    double began;         /* time at which the run began or was resumed */
-    double waited_before; /* seconds waited before the run was begun */
+    double began; /* time at which the run began or was resumed */
+    double waited_before,
+        exchanged_before; /* seconds waited and in exchanges before the run was begun */
     RelnFitRank *ranks;   /* statistics of all processes, when it has ended */
     size_t *rank_begin;
     bool has_ranks;
@@ -243,7 +248,8 @@ RelnStatus reln_fit_record_grow(RelnFit *fit);
 RelnStatus reln_fit_live_begin(RelnFit *fit);
 RelnStatus reln_fit_live(RelnFit *fit, bool now);
 
-char *reln_fit_path(RelnFit *fit, const char *name); /* a path in the folder; NULL when memory is out */
+char *reln_fit_path(RelnFit *fit,
+                    const char *name); /* a path in the folder; NULL when memory is out */
 /* Writes model.safetensors, results.json and report.html of a run that has ended. */
 RelnStatus reln_fit_write_outputs(RelnFit *fit);
 /* Writes results.json and report.html of a run that is not finished. */
