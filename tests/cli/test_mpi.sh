@@ -59,15 +59,28 @@ spec 1000000 60 | sed 's/width: 4/width: 1200/' >large.yaml
 run 0 fit calm.yaml data.npz --out calm --threads 1 --quiet --no-check
 run 0 fit often.yaml data.npz --out often --threads 1 --quiet --no-check
 
-equal() { # equal MPI RANKS THREADS
+# sets of points, with norms over the batch
+"$make_data" clouds 120 1 clouds.npz || exit 1
+cat >sets.yaml <<EOF
+symmetry: so:3
+inputs:
+  - {name: v, as: vector, points: true}
+target: {name: label, as: class, classes: 3}
+model: {kind: graph, width: 4, depth: 1}
+train: {epochs: 2, batch: 48, lr: 5e-3, clip: 1, validation: 0.2, shuffle: blocks, augment: {cond: 1}}
+EOF
+run 0 fit sets.yaml clouds.npz --out sets --threads 1 --quiet --no-check
+check "sets: data are read batch by batch, $(sum bytes_read sets/results.json) bytes" [ "$(sum bytes_read sets/results.json)" -gt 0 ]
+
+equal() { # equal MPI RANKS THREADS RUN DATA: RUN.yaml on DATA has the weights of one process
     rm -rf many
-    launch "$1" "$2" "$reln" fit calm.yaml data.npz --out many --threads "$3" --quiet --no-check
-    check "$1, $2 ranks of $3 threads: exit code" [ $? -eq 0 ]
-    check "$1, $2 ranks of $3 threads: the same bits" cmp calm/model.safetensors many/model.safetensors
-    check "$1, $2 ranks of $3 threads: each is listed" [ "$(grep -c '"shards":' many/results.json)" -eq "$2" ]
+    launch "$1" "$2" "$reln" fit "$4.yaml" "$5" --out many --threads "$3" --quiet --no-check
+    check "$1, $2 ranks of $3 threads, $4: exit code" [ $? -eq 0 ]
+    check "$1, $2 ranks of $3 threads, $4: the same bits" cmp "$4/model.safetensors" many/model.safetensors
+    check "$1, $2 ranks of $3 threads, $4: each is listed" [ "$(grep -c '"shards":' many/results.json)" -eq "$2" ]
     # every shard is run, and every sample read, by one rank only
     for key in shards bytes_read; do
-        check "$1, $2 ranks of $3 threads: $key" [ "$(sum $key many/results.json)" -eq "$(sum $key calm/results.json)" ]
+        check "$1, $2 ranks of $3 threads, $4: $key" [ "$(sum $key many/results.json)" -eq "$(sum $key "$4/results.json")" ]
     done
 }
 
@@ -220,16 +233,19 @@ for mpi in mpich openmpi; do
     if [ $mpi = mpich ]; then
         for ranks in 1 2 3 4 7; do # both numbers of threads, where time does not matter; graph/test_ranks has all of them
             if [ "$kills" -gt 30 ]; then
-                equal $mpi $ranks 1
-                equal $mpi $ranks 2
+                for threads in 1 2; do
+                    equal $mpi $ranks $threads calm data.npz
+                    equal $mpi $ranks $threads sets clouds.npz
+                done
             else
-                equal $mpi $ranks $((1 + (ranks + 1) % 2))
+                equal $mpi $ranks $((1 + (ranks + 1) % 2)) calm data.npz
             fi
         done
+        equal $mpi 3 1 sets clouds.npz
         kill_some $mpi $((kills * 5 / 6))
     else
-        equal $mpi 2 1
-        equal $mpi 3 2
+        equal $mpi 2 1 sets clouds.npz
+        equal $mpi 3 2 calm data.npz
         kill_some $mpi $((kills / 6))
     fi
     faults $mpi
