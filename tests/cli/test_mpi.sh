@@ -212,9 +212,12 @@ stop_by() { # stop_by MPI SIGNAL: sent to one rank, all stop with a checkpoint
         waited=$((waited + 1))
     done
     sleep 0.2
+    began=$(date +%s)
     kill "-$2" "$(cat "pid.$(pick 3)")"
     wait $job
     check "$1: stopped by $2, in time" [ $? -ne 124 ]
+    took=$(($(date +%s) - began)) # less than a second, where the machine has nothing else to do
+    check "$1: stopped by $2, took $took s" [ $took -le 20 ]
     run 0 info stopped --json
     # it goes on alone, and with others
     "$reln" fit --resume stopped --until 100000 --quiet --no-check >/dev/null 2>&1 &
