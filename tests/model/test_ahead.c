@@ -226,7 +226,7 @@ static void announced_rows_are_brought_to_the_cache(void **state)
         values[i] = i % 7;
     assert_int_equal(mkdir(path_in(f, "long"), 0700), 0);
     put_long_array(r.w.ctx, path_in(f, "long/X.npy"), "X", 4, values);
-    put_long_array(r.w.ctx, path_in(f, "long/y.npy"), "y", 1, values);
+    put_long_array(r.w.ctx, path_in(f, "long/y.npy"), "y", 2, values);
     assert_ok(r.w.ctx, reln_archive_open(r.w.ctx, path_in(f, "long"), &archive));
     assert_ok(r.w.ctx, reln_data_open(r.w.model, archive, &(RelnDataOptions){.budget = 64}, &data));
     assert_ok(r.w.ctx, reln_data_read_ahead(data, BATCH));
