@@ -2,6 +2,9 @@
  *
  * Waiting polls and sleeps: MPI's own waiting keeps a core busy, which slows down other processes where there are more
  * processes than cores. */
+#ifndef _POSIX_C_SOURCE /* nanosleep(), where a compiler is told to take C as it is in the standard */
+#define _POSIX_C_SOURCE 200809L /* NOLINT(bugprone-reserved-identifier) */
+#endif
 #include "reln_mpi.h"
 
 #include <limits.h>
@@ -125,7 +128,8 @@ int reln_mpi_open(int *argc, char ***argv, const RelnComm **out)
         here.begun = code == MPI_SUCCESS;
     }
     if (code == MPI_SUCCESS)
-        code = MPI_Comm_dup(MPI_COMM_WORLD, &here.world); /* a separate communicator for these messages */
+        code = MPI_Comm_dup(MPI_COMM_WORLD,
+                            &here.world); /* a separate communicator for these messages */
     if (code == MPI_SUCCESS)
         code = describe(&here.world, &here.comm);
     *out = code == MPI_SUCCESS ? &here.comm : NULL;

@@ -66,6 +66,10 @@ typedef struct RelnFitRank {
     uint64_t
         bytes_read; /* bytes read of data that are not in memory: this process's samples only */
     double waited;  /* share of the time in which the process waited for data */
+    uint64_t bytes_sent, messages; /* to other processes */
+    double
+        exchanged; /* share of the time in exchanges, in which it waits for other processes, too */
+    size_t peak_bytes; /* largest resident memory of the process so far */
 } RelnFitRank;
 
 /* A RelnFitResult is the result of a run, or its state so far. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "kit/clock.h"
 
 RelnStatus reln_comm_check(RelnCtx *ctx, const RelnComm *comm)
 {
@@ -23,6 +24,25 @@ RelnStatus reln_comm_exchange(const RelnComm *comm, RelnCtx *ctx, int n_sends,
                     comm->rank, comm->size);
     reln_ctx_share(ctx); /* no rank can be reached any more */
     return RELN_ERR_IO;
+}
+
+static RelnStatus count_exchange(void *self, int n_sends, const RelnMessage *sends, int n_receives,
+                                 const RelnMessage *receives)
+{
+    RelnCommMeter *m = self;
+    const double begin = reln_wall_seconds();
+    const RelnStatus status = m->of.exchange(m->of.self, n_sends, sends, n_receives, receives);
+
+    m->seconds += reln_wall_seconds() - begin;
+    m->messages += (uint64_t)n_sends;
+    for (int i = 0; i < n_sends; i++)
+        m->bytes += sends[i].n_bytes;
+    return status;
+}
+
+void reln_comm_meter_init(RelnCommMeter *meter, const RelnComm *of)
+{
+    *meter = (RelnCommMeter){.comm = {of->rank, of->size, meter, count_exchange}, .of = *of};
 }
 
 /* Returns the rank `by` places after this one, around the circle. */
@@ -88,7 +108,8 @@ RelnStatus reln_comm_share(const RelnComm *comm, RelnCtx *ctx, int root, void *b
                            size_t n_bytes)
 {
     const int size = reln_comm_size(comm);
-    const int place = (reln_comm_rank(comm) - root + size) % size; /* place of this rank, counted from the
+    const int place =
+        (reln_comm_rank(comm) - root + size) % size; /* place of this rank, counted from the
                                                                     * root */
     int by = 1;
 

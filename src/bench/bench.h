@@ -34,8 +34,9 @@ typedef struct BenchNet BenchNet;
 
 typedef struct BenchCase {
     BenchKind kind;
-    char name[40];       /* "sp4", "gl3/64", "kernel/bracket/sp:4/256" */
-    const char *algebra; /* algebra of the symmetry, and of features unless they have a separate one: */
+    char name[40]; /* "sp4", "gl3/64", "kernel/bracket/sp:4/256" */
+    const char
+        *algebra; /* algebra of the symmetry, and of features unless they have a separate one: */
     const char *features;
     int points, channels, width;
     int batches[BENCH_MAX_BATCHES];  /* 0: no more */
@@ -101,7 +102,8 @@ RelnNode *bench_loss_pairing(BenchNet *b, RelnNode *y);
 /* A BenchRig is a case that can be run: opened once for its algebra, then planned for each pass. */
 typedef struct BenchRig {
     const BenchCase *c;
-    bool reference; /* reference kernels; set between bench_rig_open() and bench_rig_plan() */
+    bool reference;       /* reference kernels; set between bench_rig_open() and bench_rig_plan() */
+    const RelnComm *comm; /* ranks that share every batch; set as above; NULL: one process */
     RelnSetting setting;
     RelnGraph *graph;
     RelnPlan *plan;
@@ -189,7 +191,7 @@ typedef struct BenchOptions {
     bool
         reference; /* reference kernels for rows, but not for the processes that are started to measure
                     * memory */
-    int threads;   /* number of threads of the runs with several */
+    int threads;      /* number of threads of the runs with several */
     const char *only; /* or NULL */
     /* Called before every row; returning false ends the run with the results so far. NULL: not called. */
     bool (*observe)(void *self, int done, int all, const char *name);
@@ -203,8 +205,11 @@ typedef struct BenchScale {
     double sums;                        /* bytes that are summed over shards */
     int reductions;                     /* number of exchanges */
     size_t parameters;
-    int ranks;                            /* number of ranks of this measurement */
-    double agree_seconds, gather_seconds; /* measured among the ranks; 0: there is only one */
+    int ranks; /* number of ranks of this measurement; if several, they measured steps of `shards` shards: */
+    int shards;
+    double alone_seconds, together_seconds; /* a step by one rank; by all */
+    double exchange_seconds;                /* of the latter: in exchanges, mean over ranks */
+    double sent_bytes, sent_messages;       /* in such a step, by all ranks */
 } BenchScale;
 /* Measures a network; comm may be NULL. RELN_ERR_ARG when there is no network of this name. */
 RelnStatus bench_scale(RelnCtx *ctx, const char *name, const RelnComm *comm, BenchScale *out,

@@ -184,7 +184,9 @@ RelnStatus bench_rig_plan(BenchRig *rig, BenchPass pass, int max_batch, RelnPool
         .graph = rig->graph, .algebra = rig->setting.algebra, .train = pass != BENCH_FORWARD};
     build(&b);
     status = reln_plan_create(
-        rig->graph, &(RelnPlanOptions){.pool = pool, .reference = rig->reference}, &rig->plan);
+        rig->graph,
+        &(RelnPlanOptions){.pool = pool, .comm = rig->comm, .reference = rig->reference},
+        &rig->plan);
     rig->build = bench_clock(1) - start;
     if (status != RELN_OK)
         return status;

@@ -67,29 +67,56 @@ static RelnStatus measure(BenchRig *rig, BenchScale *out)
     return status;
 }
 
-/* Measures the time of an agreement, and of gathering all sums, among the existing ranks. */
-static RelnStatus talk(const RelnComm *comm, RelnCtx *ctx, BenchScale *out)
+/* Measures steps that the existing ranks share, in wall time: other ranks use the processor while one waits. */
+static RelnStatus time_together(BenchRig *rig, RelnCtx *ctx, RelnCommMeter *meter, BenchScale *out)
 {
-    enum { ROUNDS = 20 };
-    const size_t bytes = (size_t)out->sums;
-    char *room = calloc(bytes + 1, 1);
-    size_t *begin = calloc((size_t)comm->size + 1, sizeof *begin);
-    RelnStatus status = room && begin ? RELN_OK : RELN_ERR_NOMEM;
-    double start;
+    double own[3], start = 0;
+    double *all = calloc(3 * (size_t)out->ranks, sizeof *all);
+    size_t *begin = calloc((size_t)out->ranks + 1, sizeof *begin);
+    RelnStatus status = all && begin ? RELN_OK : RELN_ERR_NOMEM;
 
-    for (int r = 0; begin && r <= comm->size; r++)
-        begin[r] = bytes / (size_t)comm->size * (size_t)r;
-    status = reln_comm_agree(comm, ctx, status);
-    start = reln_wall_seconds();
-    for (int i = 0; i < ROUNDS && status == RELN_OK; i++)
-        status = reln_comm_agree(comm, ctx, RELN_OK);
-    out->agree_seconds = (reln_wall_seconds() - start) / ROUNDS;
-    start = reln_wall_seconds();
-    for (int i = 0; i < ROUNDS && status == RELN_OK; i++)
-        status = reln_comm_gather(comm, ctx, room, begin);
-    out->gather_seconds = (reln_wall_seconds() - start) / ROUNDS;
+    status = reln_comm_agree(&meter->comm, ctx, status);
+    for (int i = -1; i < TIMES && status == RELN_OK; i++) {
+        if (i == 0) {
+            start = reln_wall_seconds();
+            reln_comm_meter_init(meter, &meter->of);
+        }
+        status = bench_rig_run(rig);
+    }
+    if (status == RELN_OK) {
+        out->together_seconds = (reln_wall_seconds() - start) / TIMES;
+        own[0] = meter->seconds / TIMES / out->ranks;
+        own[1] = (double)meter->bytes / TIMES;
+        own[2] = (double)meter->messages / TIMES;
+        memcpy(all + 3 * (ptrdiff_t)meter->comm.rank, own, sizeof own);
+        for (int r = 0; r <= out->ranks; r++)
+            begin[r] = (size_t)r * sizeof own;
+        status = reln_comm_gather(&meter->comm, ctx, all, begin);
+    }
+    for (int r = 0; r < out->ranks && status == RELN_OK; r++) {
+        out->exchange_seconds += all[3 * r];
+        out->sent_bytes += all[3 * r + 1];
+        out->sent_messages += all[3 * r + 2];
+    }
     free(begin);
-    free(room);
+    free(all);
+    return status;
+}
+
+/* Plans the network again, for all ranks. */
+static RelnStatus measure_ranks(BenchRig *rig, RelnCtx *ctx, const RelnComm *comm, BenchScale *out)
+{
+    RelnCommMeter meter;
+    RelnStatus status;
+
+    reln_comm_meter_init(&meter, comm);
+    out->shards = SHARDS;
+    out->alone_seconds = out->step_seconds + SHARDS * out->shard_seconds;
+    rig->comm = &meter.comm;
+    status = bench_rig_plan(rig, BENCH_TRAIN, SHARDS * out->shard, NULL);
+    status = reln_comm_agree(comm, ctx, status);
+    if (status == RELN_OK)
+        status = time_together(rig, ctx, &meter, out);
     return status;
 }
 
@@ -108,12 +135,14 @@ RelnStatus bench_scale(RelnCtx *ctx, const char *name, const RelnComm *comm, Ben
         status = bench_rig_open(&rig, c);
         if (status == RELN_OK)
             status = measure(&rig, out);
+        if (comm)
+            status = reln_comm_agree(comm, ctx, status);
+        if (status == RELN_OK && comm)
+            status = measure_ranks(&rig, ctx, comm, out);
         if (status != RELN_OK)
             snprintf(why, size, "%s", bench_rig_error(&rig));
         bench_rig_close(&rig);
     }
-    if (status == RELN_OK && comm)
-        status = talk(comm, ctx, out);
     free(cases);
     return status;
 }

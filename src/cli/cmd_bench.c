@@ -345,8 +345,12 @@ static CliExit scale(RelnCtx *ctx, const CliArgs *args)
         args->operands[1], s.parameters, s.shard_seconds, s.shard, s.step_seconds, s.sums,
         s.reductions);
     if (s.ranks > 1)
-        printf("measured here, %d ranks: agreeing %.3g s, gathering the sums %.3g s\n", s.ranks,
-               s.agree_seconds, s.gather_seconds);
+        printf("measured here, %d ranks of one thread: a step of %d shards takes %.3g s, %.3g s of "
+               "them in exchanges (one rank: %.3g s of processor time)\nin a step, all ranks send "
+               "%.0f bytes in %.0f "
+               "messages: %.2f times the sums\n",
+               s.ranks, s.shards, s.together_seconds, s.exchange_seconds, s.alone_seconds,
+               s.sent_bytes, s.sent_messages, s.sent_bytes / s.sums);
     printf("projected to a network of %.3g s latency and %.3g bytes/s; strong: %d shards, weak: %d "
            "for each "
            "rank\n",

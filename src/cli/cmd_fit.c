@@ -146,6 +146,15 @@ static CliExit print_json(RelnCtx *ctx, const char *folder, const RelnFitResult 
     return cli_print_doc(doc, root);
 }
 
+static void print_rank(int rank, const RelnFitRank *r)
+{
+    printf("rank %d: %llu shards, %.3f MB read, waited %.1f %%; %.3f MB sent in %llu messages, "
+           "exchanging %.1f %%; memory %.1f MB\n",
+           rank, (unsigned long long)r->shards, 1e-6 * (double)r->bytes_read, 100 * r->waited,
+           1e-6 * (double)r->bytes_sent, (unsigned long long)r->messages, 100 * r->exchanged,
+           1e-6 * (double)r->peak_bytes);
+}
+
 static void print_text(const char *folder, const RelnFitResult *r)
 {
     char duration[32];
@@ -162,9 +171,7 @@ static void print_text(const char *folder, const RelnFitResult *r)
         printf("waited %.1f %% of the time for data, which are read batch by batch\n",
                100 * r->waited);
     for (int i = 0; i < r->n_ranks && r->n_ranks > 1; i++)
-        printf("rank %d: %llu shards, %.3f MB read, waited %.1f %%\n", i,
-               (unsigned long long)r->ranks[i].shards, 1e-6 * (double)r->ranks[i].bytes_read,
-               100 * r->ranks[i].waited);
+        print_rank(i, &r->ranks[i]);
     printf("memory %.1f MB (planned %.1f MB)\n", 1e-6 * (double)r->peak_bytes,
            1e-6 * (double)r->planned_bytes);
     printf("report %s/report.html\n", folder);

@@ -13,11 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kit/files.h"
 #ifdef RELN_MPI
 #include <reln_mpi.h>
-#endif
-#ifndef RELN_LIBEXEC_DIR
-#define RELN_LIBEXEC_DIR "/usr/local/libexec/reln"
 #endif
 
 static const RelnComm *ranks; /* NULL: none */
@@ -111,37 +109,17 @@ CliExit cli_split(int n_parts, int *part, const RelnComm **out)
 
 #else
 
-/* Looks beside this program, where it is built; in ../libexec/reln, where it is installed; and in the
- * configured directory. */
-static bool find_program(const char *mpi, char path[PATH_MAX])
-{
-    static const char *const places[] = {"", "../libexec/reln/"};
-    char folder[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    char *slash;
-
-    folder[n > 0 ? n : 0] = '\0';
-    slash = strrchr(folder, '/');
-    if (slash)
-        slash[1] = '\0';
-    for (int i = 0; i < 2; i++)
-        if (snprintf(path, PATH_MAX, "%s%sreln-%s", folder, places[i], mpi) < PATH_MAX &&
-            access(path, X_OK) == 0)
-            return true;
-    snprintf(path, PATH_MAX, "%s/reln-%s", RELN_LIBEXEC_DIR, mpi);
-    return access(path, X_OK) == 0;
-}
-
 CliExit cli_launch(int *argc, char ***argv)
 {
     const Launcher *launcher = NULL;
     const int wanted = announced(&launcher);
-    char path[PATH_MAX];
+    char name[32], path[PATH_MAX];
 
     (void)argc;
     if (wanted <= 1)
         return CLI_DONE;
-    if (!find_program(launcher->mpi, path))
+    snprintf(name, sizeof name, "reln-%s", launcher->mpi);
+    if (!reln_program_find(name, sizeof path, path))
         return cli_fail(CLI_USAGE,
                         "%s announces %d processes, and reln-%s is not installed: it joins them "
                         "(Debian: the package reln-%s)",

@@ -19,27 +19,36 @@ static void mix(uint64_t lanes[4], const double *values, ptrdiff_t count)
     }
 }
 
-/* Hashes every number of an array, one after the other, as version 2 of the fingerprint does. */
-static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
+/* Mixes rows first .. end-1 of an array into the four hashes, in pieces of whole rows. */
+static RelnStatus mix_rows(RelnArchive *archive, int index, RelnCtx *ctx, ptrdiff_t first,
+                           ptrdiff_t end, uint64_t lanes[4])
 {
     enum { PIECE = 1 << 16 };
-    const RelnArray *info = reln_archive_info(archive, index);
-    const ptrdiff_t rows = reln_array_rows(info), row_size = reln_array_row_size(info);
-    const ptrdiff_t width = row_size > 0 ? row_size : 1;
+    const ptrdiff_t size = reln_array_row_size(reln_archive_info(archive, index));
+    const ptrdiff_t width = size > 0 ? size : 1;
     const ptrdiff_t most = width < PIECE ? PIECE / width : 1;
     double *piece = reln_alloc_raw(ctx, (size_t)(most * width), sizeof *piece);
-    uint64_t lanes[4] = {*hash, ~*hash, *hash + 1, *hash + 2};
     RelnStatus status = piece ? RELN_OK : RELN_ERR_NOMEM;
 
-    for (ptrdiff_t i = 0; i < rows && status == RELN_OK; i += most) {
-        const ptrdiff_t n = rows - i < most ? rows - i : most;
+    for (ptrdiff_t i = first; i < end && status == RELN_OK; i += most) {
+        const ptrdiff_t n = end - i < most ? end - i : most;
 
         status = reln_archive_range(archive, index, i, n, piece);
         if (status == RELN_OK)
-            mix(lanes, piece, n * row_size);
+            mix(lanes, piece, n * size);
     }
-    *hash = reln_hash(*hash, lanes, sizeof lanes);
     reln_free(ctx, piece);
+    return status;
+}
+
+/* Hashes every number of an array, one after the other, as version 2 of the fingerprint does. */
+static RelnStatus hash_all(RelnArchive *archive, int index, RelnCtx *ctx, uint64_t *hash)
+{
+    const ptrdiff_t rows = reln_array_rows(reln_archive_info(archive, index));
+    uint64_t lanes[4] = {*hash, ~*hash, *hash + 1, *hash + 2};
+    const RelnStatus status = mix_rows(archive, index, ctx, 0, rows, lanes);
+
+    *hash = reln_hash(*hash, lanes, sizeof lanes);
     return status;
 }
 
@@ -80,29 +89,16 @@ static ptrdiff_t blocks_of(const RelnArray *info)
     return rows / each + (rows % each > 0);
 }
 
-/* Hashes a block, in pieces of whole rows. */
 static RelnStatus hash_block(RelnArchive *archive, int index, RelnCtx *ctx, ptrdiff_t block,
                              uint64_t *hash)
 {
-    enum { PIECE = 1 << 16 };
     const RelnArray *info = reln_archive_info(archive, index);
-    const ptrdiff_t rows = reln_array_rows(info), size = reln_array_row_size(info);
-    const ptrdiff_t each = rows_of_block(info), first = block * each;
+    const ptrdiff_t rows = reln_array_rows(info), each = rows_of_block(info), first = block * each;
     const ptrdiff_t end = rows - first < each ? rows : first + each;
-    const ptrdiff_t most = size > 0 && size < PIECE ? PIECE / size : 1;
-    double *piece = reln_alloc_raw(ctx, (size_t)(most * (size > 0 ? size : 1)), sizeof *piece);
     uint64_t lanes[4] = {1, 2, 3, 4};
-    RelnStatus status = piece ? RELN_OK : RELN_ERR_NOMEM;
+    const RelnStatus status = mix_rows(archive, index, ctx, first, end, lanes);
 
-    for (ptrdiff_t i = first; i < end && status == RELN_OK; i += most) {
-        const ptrdiff_t n = end - i < most ? end - i : most;
-
-        status = reln_archive_range(archive, index, i, n, piece);
-        if (status == RELN_OK)
-            mix(lanes, piece, n * size);
-    }
     *hash = reln_hash(RELN_HASH_SEED, lanes, sizeof lanes);
-    reln_free(ctx, piece);
     return status;
 }
 

@@ -28,23 +28,76 @@ size_t reln_peak_bytes(void)
 
 /* ---- callbacks of the trainer ------------------------------------------------------------------------------------ */
 
+/* Writes the rows at positions first .. first+n-1 of an epoch. */
+static void rows_at(const RelnFit *fit, uint64_t epoch, ptrdiff_t first, ptrdiff_t n,
+                    ptrdiff_t *rows)
+{
+    const uint64_t seed = (uint64_t)fit->spec.train.seed;
+
+    if (fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS)
+        reln_shuffle_blocks(seed, epoch, fit->n_train, RELN_SHUFFLE_BLOCK, RELN_SHUFFLE_WINDOW,
+                            first, n, rows);
+    else
+        reln_shuffle(seed, epoch, fit->n_train, first, n, rows);
+    for (ptrdiff_t i = 0; i < n; i++)
+        rows[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + rows[i]);
+}
+
 /* Writes the rows of a step's batch to fit->batch; returns their number. */
 static ptrdiff_t choose_rows(RelnFit *fit, uint64_t step, uint64_t *epoch)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
     const ptrdiff_t first = (ptrdiff_t)(step % fit->steps_per_epoch) * batch;
     const ptrdiff_t n = smaller(fit->n_train - first, batch);
-    const uint64_t seed = (uint64_t)fit->spec.train.seed;
 
     *epoch = step / fit->steps_per_epoch;
-    if (fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS)
-        reln_shuffle_blocks(seed, *epoch, fit->n_train, RELN_SHUFFLE_BLOCK, RELN_SHUFFLE_WINDOW,
-                            first, n, fit->batch);
-    else
-        reln_shuffle(seed, *epoch, fit->n_train, first, n, fit->batch);
-    for (ptrdiff_t i = 0; i < n; i++)
-        fit->batch[i] = reln_parting_row(&fit->parting, fit->parting.n_validation + fit->batch[i]);
+    rows_at(fit, *epoch, first, n, fit->batch);
     return n;
+}
+
+/* ---- rows of the next window of blocks ------------------------------------------------------------------------------- */
+
+static ptrdiff_t window_of(const RelnFit *fit)
+{
+    return smaller(fit->n_train, (ptrdiff_t)RELN_SHUFFLE_BLOCK * RELN_SHUFFLE_WINDOW);
+}
+
+/* Lists the rows of a window that this rank will read, about: its part of each batch. */
+static ptrdiff_t list_window(RelnFit *fit, uint64_t epoch, ptrdiff_t begin, ptrdiff_t end)
+{
+    const ptrdiff_t batch = fit->spec.train.batch;
+    const int rank = reln_comm_rank(fit->comm), size = reln_comm_size(fit->comm);
+    ptrdiff_t n = 0;
+
+    for (ptrdiff_t at = begin / batch * batch; at < end; at += batch) {
+        const ptrdiff_t count = smaller(fit->n_train - at, batch);
+        const ptrdiff_t from = at + count * rank / size, to = at + count * (rank + 1) / size;
+        const ptrdiff_t first = from > begin ? from : begin, last = smaller(to, end);
+
+        if (first >= last)
+            continue;
+        rows_at(fit, epoch, first, last - first, fit->coming + n);
+        n += last - first;
+    }
+    return n;
+}
+
+/* Announces the rows of the window after that of a step's batch, a part in each step; at the start those of its own window. */
+static void expect_window(RelnFit *fit, uint64_t step)
+{
+    const ptrdiff_t window = window_of(fit), batch = fit->spec.train.batch;
+    const uint64_t n_windows = (uint64_t)((fit->n_train + window - 1) / window);
+    const ptrdiff_t first = (ptrdiff_t)(step % fit->steps_per_epoch) * batch;
+    const uint64_t now = step / fit->steps_per_epoch * n_windows + (uint64_t)(first / window);
+    const uint64_t next = fit->expected > now ? now + 1 : now, epoch = next / n_windows;
+    const ptrdiff_t begin = (ptrdiff_t)(next % n_windows) * window;
+
+    if (fit->expected > now + 1 || epoch * fit->steps_per_epoch >= fit->n_steps)
+        return;
+    fit->expected = next + 1;
+    reln_data_expect(fit->data,
+                     list_window(fit, epoch, begin, smaller(begin + window, fit->n_train)),
+                     fit->coming, next == now ? 1 : 1 + window / batch);
 }
 
 static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
@@ -57,6 +110,8 @@ static RelnStatus load(void *self, uint64_t step, ptrdiff_t *n_samples)
     RELN_TRY(reln_data_bind(fit->data, fit->plan, n, fit->batch, epoch));
     if (step + 1 == fit->n_steps)
         return RELN_OK;
+    if (fit->coming)
+        expect_window(fit, step + 1);
     n = choose_rows(fit, step + 1, &epoch);
     return reln_data_ahead(fit->data, fit->plan, n, fit->batch, epoch);
 }
@@ -207,8 +262,8 @@ static RelnStatus create(RelnCtx *ctx, const RelnFitOptions *options, RelnFit **
     fit->options = *options;
     if (options->comm) {
         RELN_TRY(reln_comm_check(ctx, options->comm));
-        fit->comm_copy = *options->comm;
-        fit->comm = fit->comm_copy.size > 1 ? &fit->comm_copy : NULL;
+        reln_comm_meter_init(&fit->meter, options->comm);
+        fit->comm = options->comm->size > 1 ? &fit->meter.comm : NULL;
     }
     reln_arena_init(&fit->arena, ctx);
     fit->ranks =
@@ -329,6 +384,11 @@ static RelnStatus plan(RelnFit *fit)
     fit->batch = reln_arena_alloc(&fit->arena, (size_t)batch, sizeof *fit->batch);
     if (!fit->batch)
         return RELN_ERR_NOMEM;
+    if (fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS && !reln_data_resident(fit->data)) {
+        fit->coming = reln_arena_alloc(&fit->arena, (size_t)window_of(fit), sizeof *fit->coming);
+        if (!fit->coming)
+            return RELN_ERR_NOMEM;
+    }
     if (fit->n_validation == 0)
         return RELN_OK;
     fit->has_reader = true;
@@ -693,9 +753,10 @@ static RelnStatus same_kernels(RelnFit *fit, const RelnTensors *file)
         then ? strcmp(then, reln_kernels_text(true)) == 0 : fit->options.reference;
 
     if (then && strcmp(then, reln_kernels_text(reference)) != 0)
-        return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
-                         "the run in %s began with the %.20s kernels, which this machine does not have",
-                         fit->folder, then);
+        return reln_fail(
+            fit->ctx, RELN_ERR_UNSUPPORTED,
+            "the run in %s began with the %.20s kernels, which this machine does not have",
+            fit->folder, then);
     if (fit->options.reference && !reference)
         return reln_fail(fit->ctx, RELN_ERR_UNSUPPORTED,
                          "the run in %s began with the %.20s kernels; wanted to go on with the %s",
@@ -807,14 +868,19 @@ static double wait_seconds(const RelnFit *fit)
     return reln_data_waited(fit->data) + reln_data_waited(fit->plain);
 }
 
-/* Returns the share of the time that this process waited for data. */
-static double waited(const RelnFit *fit)
+static double share_of_time(const RelnFit *fit, double seconds)
 {
     const double all = reln_wall_seconds() - fit->began;
 
+    return fit->began > 0 && all > 0 ? seconds / all : 0;
+}
+
+/* Returns the share of the time that this process waited for data. */
+static double waited(const RelnFit *fit)
+{
     if (fit->has_ranks) /* what is read after training does not count */
         return fit->ranks[reln_comm_rank(fit->comm)].waited;
-    return fit->began > 0 && all > 0 ? (wait_seconds(fit) - fit->waited_before) / all : 0;
+    return share_of_time(fit, wait_seconds(fit) - fit->waited_before);
 }
 
 /* Collects the statistics of all processes on each of them, right after an agreement. */
@@ -828,6 +894,10 @@ static RelnStatus gather_ranks(RelnFit *fit)
         own->shards += reln_plan_shards_run(fit->reader.plan);
     own->bytes_read = reln_data_read_bytes(fit->data) + reln_data_read_bytes(fit->plain);
     own->waited = waited(fit);
+    own->bytes_sent = fit->meter.bytes;
+    own->messages = fit->meter.messages;
+    own->exchanged = share_of_time(fit, fit->meter.seconds - fit->exchanged_before);
+    own->peak_bytes = reln_peak_bytes();
     for (int r = 0; r <= size; r++)
         fit->rank_begin[r] = (size_t)r * sizeof *fit->ranks;
     fit->has_ranks = true;
@@ -843,6 +913,7 @@ RelnStatus reln_fit_run(RelnFit *fit, RelnTrainEnd *end)
     fit->began = reln_wall_seconds();
     fit->has_ranks = false;
     fit->waited_before = wait_seconds(fit);
+    fit->exchanged_before = fit->meter.seconds;
     status = reln_trainer_run(fit->trainer, UINT64_MAX, &fit->end);
     reln_data_settle(fit->data);
     if (fit->live.status != RELN_OK) /* a failed write of the live files stopped the run */

@@ -194,7 +194,7 @@ struct RelnFit {
     RelnCtx *ctx;
     RelnArena arena; /* folder, paths, rows, buffers */
     RelnFitOptions options;
-    RelnComm comm_copy;
+    RelnCommMeter meter;                               /* of the communicator in the options */
     const RelnComm *comm;                              /* NULL: one process */
     char *folder, *data_path, *validation_path, *note; /* validation_path NULL: no separate file */
     RelnSpec spec;
@@ -208,7 +208,10 @@ struct RelnFit {
     RelnParting parting;    /* division of the training data */
     ptrdiff_t *rows;        /* rows of validation */
     ptrdiff_t n_validation, n_train;
-    ptrdiff_t *batch; /* rows of a batch */
+    ptrdiff_t *batch;  /* rows of a batch */
+    ptrdiff_t *coming; /* rows of a window of blocks; NULL: rows are shuffled one by one */
+    uint64_t
+        expected; /* windows whose rows have been announced; windows are counted over all epochs */
     RelnModelGraph net;
     RelnPlan *plan;
     RelnReader reader; /* for validation */
@@ -221,8 +224,9 @@ struct RelnFit {
     char warning[256]; /* about precision; "" when there is none */
     RelnTrainEnd end;
     RelnLive live;
-    double began;         /* time at which the run began or was resumed */
-    double waited_before; /* seconds waited before the run was begun */
+    double began; /* time at which the run began or was resumed */
+    double waited_before,
+        exchanged_before; /* seconds waited and in exchanges before the run was begun */
     RelnFitRank *ranks;   /* statistics of all processes, when it has ended */
     size_t *rank_begin;
     bool has_ranks;

@@ -369,6 +369,10 @@ static void set_ranks(const RelnFitResult *r, RelnDoc *doc, RelnDocNode *root)
         reln_doc_set_number(doc, map, "shards", (double)r->ranks[i].shards);
         reln_doc_set_number(doc, map, "bytes_read", (double)r->ranks[i].bytes_read);
         reln_doc_set_number(doc, map, "waited", r->ranks[i].waited);
+        reln_doc_set_number(doc, map, "bytes_sent", (double)r->ranks[i].bytes_sent);
+        reln_doc_set_number(doc, map, "messages", (double)r->ranks[i].messages);
+        reln_doc_set_number(doc, map, "exchanged", r->ranks[i].exchanged);
+        reln_doc_set_number(doc, map, "peak_bytes", (double)r->ranks[i].peak_bytes);
     }
 }
 

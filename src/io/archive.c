@@ -6,6 +6,7 @@
  */
 #include "io/archive.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "io/text.h"
@@ -206,6 +207,26 @@ RelnStatus reln_archive_range(RelnArchive *v, int index, ptrdiff_t first, ptrdif
     if (first < 0 || n_rows < 0 || first > rows_of(a) || n_rows > rows_of(a) - first)
         return fail_row(v, a, "rows up to", first + (n_rows > 0 ? n_rows - 1 : 0));
     return read_rows(v, a, first, n_rows, out);
+}
+
+void reln_archive_expect(RelnArchive *v, int index, ptrdiff_t first, ptrdiff_t n_rows)
+{
+    const Array *const a = &v->arrays[index];
+    off_t begin, bytes;
+    int fd;
+
+    if (v->parts) {
+        reln_archive_parts_expect(v, a, first, n_rows);
+        return;
+    }
+    pthread_mutex_lock(&v->lock);
+    fd = a->ready && !a->memory && !v->windows ? a->source->fd : -1;
+    pthread_mutex_unlock(&v->lock);
+    if (fd < 0)
+        return;
+    bytes = (off_t)reln_archive_row_bytes(v, index);
+    begin = (off_t)a->begin + (off_t)first * bytes;
+    (void)posix_fadvise(fd, begin, (off_t)n_rows * bytes, POSIX_FADV_WILLNEED); /* advice only */
 }
 
 /* Reads the given rows; consecutive rows are read together. */

@@ -72,6 +72,7 @@ bool reln_archive_is_pattern(const char *path);
 RelnStatus reln_archive_begin_parts(RelnArchive *v, const char *pattern, const char *h5);
 RelnStatus reln_archive_parts_range(const RelnArchive *v, const Array *a, ptrdiff_t first,
                                     ptrdiff_t n, double *out);
+void reln_archive_parts_expect(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n);
 /* Lists arrays in memory. */
 RelnStatus reln_archive_begin_memory(RelnArchive *v, const char *what, int n,
                                      const RelnArray *arrays);

@@ -138,19 +138,34 @@ static int part_of(const RelnArchive *v, const Array *a, ptrdiff_t row)
     return low;
 }
 
+/* Returns how many of n rows from `row` on are in the file of the first one. */
+static ptrdiff_t rows_in_part(const RelnArchive *v, const Array *a, ptrdiff_t row, ptrdiff_t n,
+                              int *part)
+{
+    *part = part_of(v, a, row);
+    return a->first[*part + 1] - row < n ? a->first[*part + 1] - row : n;
+}
+
 RelnStatus reln_archive_parts_range(const RelnArchive *v, const Array *a, ptrdiff_t first,
                                     ptrdiff_t n, double *out)
 {
     const ptrdiff_t size = reln_array_row_size(&a->header.array);
+    int p;
 
-    for (ptrdiff_t done = 0; done < n;) {
-        const int p = part_of(v, a, first + done);
-        const ptrdiff_t left = a->first[p + 1] - first - done,
-                        some = left < n - done ? left : n - done;
-
+    for (ptrdiff_t done = 0, some; done < n; done += some) {
+        some = rows_in_part(v, a, first + done, n - done, &p);
         RELN_TRY(reln_archive_range(v->parts[p], a->in_part[p], first + done - a->first[p], some,
                                     out + done * size));
-        done += some;
     }
     return RELN_OK;
+}
+
+void reln_archive_parts_expect(const RelnArchive *v, const Array *a, ptrdiff_t first, ptrdiff_t n)
+{
+    int p;
+
+    for (ptrdiff_t done = 0, some; done < n; done += some) {
+        some = rows_in_part(v, a, first + done, n - done, &p);
+        reln_archive_expect(v->parts[p], a->in_part[p], first + done - a->first[p], some);
+    }
 }

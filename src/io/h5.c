@@ -18,42 +18,16 @@
 
 /* ---- finding the program ----------------------------------------------------------------------------------------- */
 
-#ifndef RELN_LIBEXEC_DIR
-#define RELN_LIBEXEC_DIR "/usr/local/libexec/reln"
-#endif
-
-/* Writes the folder of the running program, with a trailing '/'; "" when the system does not say. */
-static void own_folder(char folder[PATH_MAX])
-{
-    const ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    char *slash;
-
-    folder[n > 0 ? n : 0] = '\0';
-    slash = strrchr(folder, '/');
-    if (slash)
-        slash[1] = '\0';
-}
-
 RelnStatus reln_h5_find(RelnArena *arena, const char *path, const char *given, const char **out)
 {
-    static const char *const places[] = {"", "../libexec/reln/"};
-    char folder[PATH_MAX];
+    char found[PATH_MAX];
 
     *out = given;
-    own_folder(folder);
-    for (size_t i = 0; !given && i < 3; i++) {
-        const char *const name = i < 2
-                                     ? reln_arena_printf(arena, "%s%sreln-h5", folder, places[i])
-                                     : reln_arena_printf(arena, "%s", RELN_LIBEXEC_DIR "/reln-h5");
-
-        if (!name)
-            return RELN_ERR_NOMEM;
-        if (folder[0] && access(name, X_OK) == 0) {
-            *out = name;
-            return RELN_OK;
-        }
+    if (!given && reln_program_find("reln-h5", sizeof found, found)) {
+        *out = reln_arena_printf(arena, "%s", found);
+        return *out ? RELN_OK : RELN_ERR_NOMEM;
     }
-    if (*out && access(*out, X_OK) == 0)
+    if (given && access(given, X_OK) == 0)
         return RELN_OK;
     return reln_fail(arena->ctx, RELN_ERR_UNSUPPORTED,
                      "%s: HDF5 is read by the program reln-h5, which is not %s; it is built where "
@@ -88,7 +62,7 @@ static int open_pair(int pair[2])
     return 0;
 }
 
-/* Starts the child. Its environment disables plug-ins of HDF5, which are foreign code, and file locks, which
+/* Starts the child, by posix_spawn(): a copy of a process that has begun MPI, as fork() makes one, is not safe. Its environment disables plug-ins of HDF5, which are foreign code, and file locks, which
  * need write access. */
 static int spawn(const char *program, char *const *arguments, int output, int errors, pid_t *pid)
 {

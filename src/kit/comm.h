@@ -28,6 +28,15 @@ static inline ptrdiff_t reln_comm_part(const RelnComm *comm, ptrdiff_t n, int ra
     return n / size * rank + n % size * rank / size;
 }
 
+/* A RelnCommMeter is a communicator that passes messages on to another one, and counts them. */
+typedef struct RelnCommMeter {
+    RelnComm comm; /* the one to use; it points to the meter, which must stay where it is */
+    RelnComm of;
+    uint64_t bytes, messages; /* sent by this rank */
+    double seconds;           /* in exchanges, which wait for other ranks, too */
+} RelnCommMeter;
+void reln_comm_meter_init(RelnCommMeter *meter, const RelnComm *of);
+
 /* Checks that a communicator is usable; RELN_ERR_ARG otherwise. */
 RelnStatus reln_comm_check(RelnCtx *ctx, const RelnComm *comm);
 

@@ -19,6 +19,10 @@ bool reln_folder_exists(const char *path);
 /* Writes the absolute form of a path, without resolving links; RELN_ERR_ARG when it does not fit. */
 RelnStatus reln_path_absolute(RelnCtx *ctx, const char *path, size_t size, char *out);
 
+/* Finds a program that belongs to the running one: beside it, where they are built; in ../libexec/reln, where they are installed; in
+ * the configured folder. Returns false if it is in none of them. */
+bool reln_program_find(const char *name, size_t size, char *path);
+
 /* Creates a folder and its parents; an existing folder is fine. */
 RelnStatus reln_folder_make(RelnCtx *ctx, const char *path);
 
@@ -47,6 +51,9 @@ RelnStatus reln_archive_share(RelnArchive *archive, RelnCtx *ctx, const RelnComm
 size_t reln_archive_row_bytes(const RelnArchive *archive, int index);
 /* Returns whether an array is a column of a table that is also a component of a vector of the archive. */
 bool reln_archive_is_component(const RelnArchive *archive, int index);
+/* Tells the system that existing rows of an array will be read soon, so that it brings them to its cache. Rows that are windows of
+ * recordings, and arrays that have not been read yet, are left alone. */
+void reln_archive_expect(RelnArchive *archive, int index, ptrdiff_t first, ptrdiff_t n_rows);
 
 #ifdef __cplusplus
 }

@@ -5,8 +5,10 @@
  * contents depend on rows and epoch alone, so reading ahead changes no bit. */
 #include <string.h>
 
+#include "base/sort.h"
 #include "graph/plan.h"
 #include "kit/clock.h"
+#include "kit/files.h"
 #include "model/data.h"
 
 RelnStatus reln_data_read_ahead(RelnData *d, ptrdiff_t n)
@@ -37,6 +39,70 @@ void reln_ahead_clear(RelnData *d)
     reln_free(d->ctx, d->ahead.rows);
 }
 
+/* ---- rows of later batches ----------------------------------------------------------------------------------------- */
+
+/* Rows with fewer bytes than NEAR between them are brought by one read, which takes less time than two. Longer rows, and more than
+ * MOST bytes, which might not stay in the cache, are read when their batch is. */
+enum { NEAR = 64 << 10, MOST = 1 << 29 };
+
+static int by_number(const void *a, const void *b)
+{
+    const ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void reln_data_expect(RelnData *d, ptrdiff_t n, ptrdiff_t *rows, ptrdiff_t times)
+{
+    Ahead *a = &d->ahead;
+    const size_t bytes = d->row_bytes;
+
+    if (!a->thread || n < 1)
+        return;
+    reln_aside_wait(a->thread);
+    a->n_coming = a->told = 0;
+    if (bytes == 0 || bytes >= NEAR || (size_t)n > MOST / bytes)
+        return;
+    reln_sort(rows, (size_t)n, sizeof *rows, by_number);
+    a->coming = rows;
+    a->n_coming = n;
+    a->share = (n + times - 1) / times;
+}
+
+static void expect_range(const RelnData *d, ptrdiff_t first, ptrdiff_t n)
+{
+    const RelnDataFound *f = &d->found;
+    const int others[] = {f->mask, f->sizes, f->weights};
+
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        if (f->input[i] >= 0)
+            reln_archive_expect(d->archive, f->input[i], first, n);
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (f->target[t] >= 0)
+            reln_archive_expect(d->archive, f->target[t], first, n);
+    for (int i = 0; i < 3; i++)
+        if (others[i] >= 0)
+            reln_archive_expect(d->archive, others[i], first, n);
+}
+
+static void expect_share(RelnData *d)
+{
+    Ahead *a = &d->ahead;
+    const ptrdiff_t *rows = a->coming;
+    const ptrdiff_t left = a->n_coming - a->told;
+    const ptrdiff_t end = a->told + (left < a->share ? left : a->share);
+
+    while (a->told < end) {
+        const ptrdiff_t first = rows[a->told++];
+
+        while (a->told < end && (size_t)(rows[a->told] - rows[a->told - 1]) * d->row_bytes < NEAR)
+            a->told++;
+        expect_range(d, first, rows[a->told - 1] + 1 - first);
+    }
+}
+
+/* ---- the next batch --------------------------------------------------------------------------------------------------- */
+
 /* The work of the thread. It stores the message of a failure, because the caller also uses the context. */
 static void read_batch(void *self)
 {
@@ -46,6 +112,8 @@ static void read_batch(void *self)
     a->status = reln_data_fill(d, &a->batch, &a->wanted, a->rows, &a->given_up);
     if (a->status != RELN_OK)
         reln_ctx_copy_error(d->ctx, sizeof a->message, a->message);
+    else
+        expect_share(d);
 }
 
 static RelnStatus find_own(const RelnData *d, RelnPlan *plan, Ahead *a)

@@ -71,6 +71,8 @@ typedef struct Ahead {
     atomic_bool given_up; /* the batch is no longer wanted */
     RelnStatus status;
     char message[512];
+    const ptrdiff_t *coming;         /* rows of later batches, ascending */
+    ptrdiff_t n_coming, told, share; /* the system has been told of the first `told` of them */
 } Ahead;
 
 struct RelnData {

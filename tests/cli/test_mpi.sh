@@ -59,15 +59,28 @@ spec 1000000 60 | sed 's/width: 4/width: 1200/' >large.yaml
 run 0 fit calm.yaml data.npz --out calm --threads 1 --quiet --no-check
 run 0 fit often.yaml data.npz --out often --threads 1 --quiet --no-check
 
-equal() { # equal MPI RANKS THREADS
+# sets of points, with norms over the batch
+"$make_data" clouds 120 1 clouds.npz || exit 1
+cat >sets.yaml <<EOF
+symmetry: so:3
+inputs:
+  - {name: v, as: vector, points: true}
+target: {name: label, as: class, classes: 3}
+model: {kind: graph, width: 4, depth: 1}
+train: {epochs: 2, batch: 48, lr: 5e-3, clip: 1, validation: 0.2, shuffle: blocks, augment: {cond: 1}}
+EOF
+run 0 fit sets.yaml clouds.npz --out sets --threads 1 --quiet --no-check
+check "sets: data are read batch by batch, $(sum bytes_read sets/results.json) bytes" [ "$(sum bytes_read sets/results.json)" -gt 0 ]
+
+equal() { # equal MPI RANKS THREADS RUN DATA: RUN.yaml on DATA has the weights of one process
     rm -rf many
-    launch "$1" "$2" "$reln" fit calm.yaml data.npz --out many --threads "$3" --quiet --no-check
-    check "$1, $2 ranks of $3 threads: exit code" [ $? -eq 0 ]
-    check "$1, $2 ranks of $3 threads: the same bits" cmp calm/model.safetensors many/model.safetensors
-    check "$1, $2 ranks of $3 threads: each is listed" [ "$(grep -c '"shards":' many/results.json)" -eq "$2" ]
+    launch "$1" "$2" "$reln" fit "$4.yaml" "$5" --out many --threads "$3" --quiet --no-check
+    check "$1, $2 ranks of $3 threads, $4: exit code" [ $? -eq 0 ]
+    check "$1, $2 ranks of $3 threads, $4: the same bits" cmp "$4/model.safetensors" many/model.safetensors
+    check "$1, $2 ranks of $3 threads, $4: each is listed" [ "$(grep -c '"shards":' many/results.json)" -eq "$2" ]
     # every shard is run, and every sample read, by one rank only
     for key in shards bytes_read; do
-        check "$1, $2 ranks of $3 threads: $key" [ "$(sum $key many/results.json)" -eq "$(sum $key calm/results.json)" ]
+        check "$1, $2 ranks of $3 threads, $4: $key" [ "$(sum $key many/results.json)" -eq "$(sum $key "$4/results.json")" ]
     done
 }
 
@@ -77,8 +90,36 @@ pick() { # pick N: a random number below N
     od -An -N2 -tu2 /dev/urandom | awk -v n="$1" '{ print $1 % n }'
 }
 
+# What a rank does when it is killed is read while it is stopped: it exchanges messages if it runs code of an MPI library, or
+# sleeps between two looks for messages; it saves if it has a file of the folder open for writing.
+exchanges() { # exchanges PID: of a stopped process
+    read -r number _ where rest <"/proc/$1/syscall" 2>/dev/null || return 1
+    case $(uname -m):$number in # clock_nanosleep() and sched_yield()
+    x86_64:230 | x86_64:24 | aarch64:115 | aarch64:124) return 0 ;;
+    *:-1) ;;
+    *) where=${rest##* } ;;
+    esac
+    grep -E 'mpi|open-(pal|rte)|pmix|uc[pstm]|fabric' "/proc/$1/maps" 2>/dev/null | while IFS='- ' read -r from to _; do
+        [ $((where)) -lt $((0x$from)) ] || [ $((where)) -ge $((0x$to)) ] || echo here
+    done | grep -q here
+}
+
+end_rank() { # end_rank RANK: kills it, and counts; fails if it is gone
+    victim=$(cat "pid.$1")
+    kill -STOP "$victim" 2>/dev/null || return 1
+    for _ in 1 2 3 4 5 6 7 8 9; do
+        grep -q '^State:.T' "/proc/$victim/status" 2>/dev/null && break
+    done
+    talks=0 writes=0
+    exchanges "$victim" && talks=1
+    ls -l "/proc/$victim/fd" 2>/dev/null | grep -q '^l-w.*/killed/.*tmp' && writes=1
+    kill -9 "$victim" 2>/dev/null || return 1
+    [ "$1" -ne 0 ] || of_first=$((of_first + 1))
+    in_exchange=$((in_exchange + talks)) in_saving=$((in_saving + writes)) left=$((left - 1))
+}
+
 kill_some() { # kill_some MPI KILLS
-    left=$2 ends=0
+    times=$2 left=$2 ends=0 of_first=0 in_exchange=0 in_saving=0
     rm -rf killed
     while [ "$left" -gt 0 ] || [ -e killed ] || { [ $ends -eq 0 ] && [ $failures -eq 0 ]; }; do
         n=$((1 + $(pick 4)))
@@ -100,7 +141,7 @@ kill_some() { # kill_some MPI KILLS
                 waited=$((waited + 1))
             done
             sleep "0.$(printf %02d "$(pick 40)")"
-            kill -9 "$(cat "pid.$(pick "$n")")" 2>/dev/null && left=$((left - 1))
+            end_rank "$(pick "$n")"
         fi
         wait $job
         code=$?
@@ -115,6 +156,7 @@ kill_some() { # kill_some MPI KILLS
         set -- "$mpi" "$left"
     done
     check "$mpi: killed runs end" [ "$ends" -gt 0 ]
+    echo "$mpi: killed $times times: $of_first times rank 0, $in_exchange times in an exchange, $in_saving times while it saved; $ends runs ended"
 }
 
 # ---- faults ------------------------------------------------------------------------------------------------------------
@@ -150,6 +192,14 @@ faults() { # faults MPI
         fault "$1" "no room on the disk" "No space left on device" disk/run
         umount disk
     fi
+    if command -v flock >/dev/null; then # the lock of a node that is gone
+        mkdir -p held
+        echo "77 node-of-no-machine" >held/.reln-lock
+        exec 9<>held/.reln-lock
+        flock 9
+        fault "$1" "a stale lock" "process 77 on node-of-no-machine" held
+        exec 9>&-
+    fi
 }
 
 stop_by() { # stop_by MPI SIGNAL: sent to one rank, all stop with a checkpoint
@@ -162,9 +212,12 @@ stop_by() { # stop_by MPI SIGNAL: sent to one rank, all stop with a checkpoint
         waited=$((waited + 1))
     done
     sleep 0.2
+    began=$(date +%s)
     kill "-$2" "$(cat "pid.$(pick 3)")"
     wait $job
     check "$1: stopped by $2, in time" [ $? -ne 124 ]
+    took=$(($(date +%s) - began)) # less than a second, where the machine has nothing else to do
+    check "$1: stopped by $2, took $took s" [ $took -le 20 ]
     run 0 info stopped --json
     # it goes on alone, and with others
     "$reln" fit --resume stopped --until 100000 --quiet --no-check >/dev/null 2>&1 &
@@ -183,16 +236,19 @@ for mpi in mpich openmpi; do
     if [ $mpi = mpich ]; then
         for ranks in 1 2 3 4 7; do # both numbers of threads, where time does not matter; graph/test_ranks has all of them
             if [ "$kills" -gt 30 ]; then
-                equal $mpi $ranks 1
-                equal $mpi $ranks 2
+                for threads in 1 2; do
+                    equal $mpi $ranks $threads calm data.npz
+                    equal $mpi $ranks $threads sets clouds.npz
+                done
             else
-                equal $mpi $ranks $((1 + (ranks + 1) % 2))
+                equal $mpi $ranks $((1 + (ranks + 1) % 2)) calm data.npz
             fi
         done
+        equal $mpi 3 1 sets clouds.npz
         kill_some $mpi $((kills * 5 / 6))
     else
-        equal $mpi 2 1
-        equal $mpi 3 2
+        equal $mpi 2 1 sets clouds.npz
+        equal $mpi 3 2 calm data.npz
         kill_some $mpi $((kills / 6))
     fi
     faults $mpi
@@ -209,6 +265,30 @@ if have mpich; then
     check "slices of a second: the same bits" cmp often/model.safetensors sliced/model.safetensors
 fi
 
+# ---- packed arrays ---------------------------------------------------------------------------------------------------
+
+# The reader of HDF5 is started once for each array on this machine, by whichever rank: a script counts.
+pack=$(dirname "$helper")/h5_pack
+programs=$(dirname "$reln")
+mkdir bin
+cat >bin/reln-h5 <<EOF
+#!/bin/sh
+echo "\$1" >>"$dir/started"
+exec "$programs/reln-h5" "\$@"
+EOF
+chmod +x bin/reln-h5
+for mpi in mpich openmpi; do
+    [ -x "$pack" ] && [ -x "$programs/reln-h5" ] && have $mpi || continue
+    cp "$reln" "$programs/reln-$mpi" bin
+    "$pack" data.npz 0 90 part-0.h5 && "$pack" data.npz 90 200 part-1.h5
+    check "$mpi: files of HDF5" [ $? -eq 0 ]
+    rm -rf started packed
+    launch $mpi 3 "$dir/bin/reln" fit calm.yaml 'part-*.h5' --out packed --threads 1 --quiet --no-check
+    check "$mpi, HDF5: exit code" [ $? -eq 0 ]
+    check "$mpi, HDF5: the same bits" cmp calm/model.safetensors packed/model.safetensors
+    check "$mpi, HDF5: 3 arrays of 2 files, $(grep -c cat started) were unpacked" [ "$(grep -c cat started)" -eq 6 ]
+done
+
 # ---- tasks and measurements ------------------------------------------------------------------------------------------
 
 if have mpich; then
@@ -222,9 +302,22 @@ if have mpich; then
         check "$file: the same bits of two times two" cmp "$file" "task-4/models/$(basename "$file")"
     done
     check "the table has all runs" grep -q mlp-256 task-4/metrics.csv
+    for ranks in 1 2 3 4 7; do
+        for threads in 1 2; do
+            [ "$kills" -gt 30 ] || continue
+            rm -rf task-n
+            launch mpich $ranks "$reln" reproduce sp4 --scale smoke --models reln --seeds 1 --threads $threads --out task-n --quiet
+            for file in task-n/models/*; do
+                check "sp4: $ranks ranks of $threads threads" cmp "$file" "task/models/$(basename "$file")"
+            done
+        done
+    done
     launch mpich 2 "$reln" bench scale sp4
     check "scaling is measured" [ $? -eq 0 ]
     check "scaling is projected" grep -q '1,000' out
+    # two ranks: the sums once up and once back, and agreements
+    check "what is sent: $(grep 'times the sums' out)" awk '/times the sums/ {
+        n++; if ($(NF - 3) < 2 || $(NF - 3) > 2.1) exit 1 } END { exit n != 1 }' out
 fi
 
 # ---- launchers and programs that do not fit --------------------------------------------------------------------------

@@ -22,6 +22,7 @@ typedef struct Case {
     RelnStatus status[RANKS_MOST];
     char message[RANKS_MOST][256];
     uint64_t reduce_bytes, all_bytes, lane_bytes; /* of the plan's exchanges */
+    uint64_t metered[RANKS_MOST], parameter_bytes;
 } Case;
 
 typedef struct Run {
@@ -134,6 +135,7 @@ static void shop_release(void *user, void *block)
 
 static void note_traffic(const RelnPlan *plan, Case *c)
 {
+    c->parameter_bytes = reln_plan_cost(plan).parameters * sizeof(float);
     for (int i = 0; i < plan->phases.count && plan->ranks.comm; i++) {
         c->reduce_bytes += plan->ranks.phases[i].sent_reduce;
         c->all_bytes += plan->ranks.phases[i].sent_all;
@@ -162,6 +164,7 @@ static void train(const RelnComm *comm, void *user)
     Case *c = user;
     Run *r = calloc(1, sizeof *r);
     Shop shop = {false};
+    RelnCommMeter meter;
     RelnCtx *ctx = NULL;
     uint64_t hash = RELN_HASH_SEED;
 
@@ -171,11 +174,13 @@ static void train(const RelnComm *comm, void *user)
     build(r, c->width ? c->width : C);
     fill(r);
     assert_ok(ctx, reln_pool_create(ctx, c->threads, &r->pool));
-    assert_ok(ctx, reln_plan_create(
-                       r->f.graph,
-                       &(RelnPlanOptions){
-                           .pool = r->pool, .comm = comm, .lanes = c->lanes, .shard = c->shard},
-                       &r->plan));
+    reln_comm_meter_init(&meter, comm);
+    assert_ok(ctx, reln_plan_create(r->f.graph,
+                                    &(RelnPlanOptions){.pool = r->pool,
+                                                       .comm = &meter.comm,
+                                                       .lanes = c->lanes,
+                                                       .shard = c->shard},
+                                    &r->plan));
     bind(r);
     for (int t = 0; t < (c->steps ? c->steps : STEPS) && c->status[comm->rank] == RELN_OK; t++) {
         RelnRun run = {.n_samples = SAMPLES - 29 * t, .seed = 8, .step = (uint64_t)t};
@@ -190,6 +195,7 @@ static void train(const RelnComm *comm, void *user)
     }
     snprintf(c->message[comm->rank], sizeof c->message[0], "%s", reln_ctx_error(ctx));
     c->hash[comm->rank] = hash_store(r, hash);
+    c->metered[comm->rank] = meter.bytes;
     if (comm->rank == 0)
         note_traffic(r->plan, c);
     reln_plan_destroy(r->plan);
@@ -330,8 +336,9 @@ static void traffic_is_near_the_least(void **state)
         }
 }
 
-/* Sums of 90 shards that are large enough for every rank to own a stretch: what a step moves, by the plan's account, is at most
- * 1.3 N (F + R - 1), with F the mean over owners of the fewest edges. */
+/* Sums of 90 shards that are large enough for every rank to own a stretch. What all ranks send in a step, agreements and outputs
+ * included, is at most 1.3 N (F + R - 1): N the bytes of the sums (gradient, statistics, loss), F the mean over owners of the
+ * fewest edges. */
 static void traffic_of_many_owners_is_near_the_least(void **state)
 {
     static const int ranks[] = {2, 4, 7, 13, 16};
@@ -348,18 +355,26 @@ static void traffic_of_many_owners_is_near_the_least(void **state)
                       .steps = 1,
                       .ends_early = -1,
                       .fails = -1};
+            RanksTraffic traffic;
             int cost[RANKS_MOST], leaves = 1;
-            double edges = 0;
+            double edges = 0, sent = 0, bound;
 
-            ranks_run(R, train, &c, NULL);
+            ranks_run(R, train, &c, &traffic);
             assert_true(c.lane_bytes > 4096 * (unsigned)R);
             while (leaves < lanes[l])
                 leaves *= 2;
             costs(lanes[l], R, 0, leaves, cost);
-            for (int r = 0; r < R; r++)
+            for (int r = 0; r < R; r++) {
                 edges += (double)cost[r] / R;
-            assert_true((double)(c.reduce_bytes + c.all_bytes) <=
-                        1.3 * (double)c.lane_bytes * (edges + R - 1));
+                sent += (double)traffic.bytes[r];
+                assert_true(c.metered[r] == traffic.bytes[r]);
+            }
+            assert_true(c.lane_bytes <= c.parameter_bytes); /* gradients of factors are not sent */
+            bound = 1.3 * (double)c.lane_bytes * (edges + R - 1);
+            print_message("%d ranks, %d lanes: %.0f bytes in a step, at most %.0f; sums %.0f\n", R,
+                          lanes[l], sent, bound, (double)c.lane_bytes);
+            assert_true(sent >= (double)(c.reduce_bytes + c.all_bytes));
+            assert_true(sent <= bound);
         }
 }
 

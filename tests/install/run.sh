@@ -87,6 +87,22 @@ prints "$work/shared_c" "$lib"
 prints "$work/shared_cpp" "$lib"
 needs_soname "$work/shared_c" || fail "pkg-config did not link the shared library"
 
+# ---- MPI: the adapter's source, and the trainer over ranks ----
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+for mpi in mpich openmpi; do
+    if ! command -v "mpicc.$mpi" >"$work/log" || ! command -v "mpirun.$mpi" >"$work/log"; then
+        echo "run.sh: $mpi is not here: skipped"
+        continue
+    fi
+    # gcc takes MPI's word for "no statuses" for an array of none
+    link "$work/ranks" "env OMPI_CC=$CC MPICH_CC=$CC mpicc.$mpi -std=c11 -Wno-stringop-overflow -Wno-unknown-warning-option
+        -I$work/prefix/share/reln/mpi $here/consumer/ranks.c $work/prefix/share/reln/mpi/reln_mpi.c"
+    one=$(LD_LIBRARY_PATH=$lib timeout 100 "$work/ranks") || fail "$mpi: the program of one rank failed"
+    many=$(LD_LIBRARY_PATH=$lib timeout 100 "mpirun.$mpi" -n 3 "$work/ranks") || fail "$mpi: the program of three ranks failed"
+    [ -n "$one" ] && [ "$one" = "$many" ] || fail "$mpi: the last loss is '$one' of one rank, '$many' of three"
+done
+
 rm "$lib"/libreln.so*
 link "$work/static_c" "$CC $here/consumer/main.c" --static
 link "$work/static_cpp" "$CXX -std=c++17 $here/consumer/main.cpp" --static

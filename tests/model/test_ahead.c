@@ -1,4 +1,7 @@
 /* Batches that a thread reads ahead: the same numbers, no allocation, errors where they belong. */
+#define _DEFAULT_SOURCE /* mincore() */
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,6 +174,91 @@ static void an_error_is_that_of_its_batch(void **state)
     unlink(path_in(f, "data.npz"));
 }
 
+/* ---- rows of later batches ------------------------------------------------------------------------------------------ */
+
+enum { LONG = 20000, PAGE = 4096 };
+
+/* Returns how many of the pages of a range the system has in its cache. */
+static int cached_pages(int fd, size_t from, size_t to)
+{
+    const size_t begin = from / PAGE * PAGE, n = (to - begin + PAGE - 1) / PAGE;
+    unsigned char *here = calloc(n, 1);
+    void *map = mmap(NULL, n * PAGE, PROT_READ, MAP_SHARED, fd, (off_t)begin);
+    int count = 0;
+
+    assert_true(map != MAP_FAILED && here);
+    assert_int_equal(mincore(map, n * PAGE, here), 0);
+    for (size_t i = 0; i < n; i++)
+        count += here[i] & 1;
+    munmap(map, n * PAGE);
+    free(here);
+    return count;
+}
+
+static void put_long_array(RelnCtx *ctx, const char *path, const char *name, int rank,
+                           double *values)
+{
+    const RelnArray a = {.name = name,
+                         .dtype = RELN_F64,
+                         .rank = rank,
+                         .dims = {LONG, WORLD_CHANNELS, 3, 3},
+                         .values = values};
+
+    assert_ok(ctx, reln_npy_save(ctx, path, &a));
+}
+
+/* The file is not in the cache; then rows are announced, a batch is read, and the announced rows are in the cache. */
+static void announced_rows_are_brought_to_the_cache(void **state)
+{
+    static const ptrdiff_t good[2] = {0, 1};
+    const size_t row = WORLD_CHANNELS * 72, from = 128 + 9000 * row, to = 128 + 11000 * row;
+    const int pages = (int)((to + PAGE - 1) / PAGE - from / PAGE);
+    Folder *f = *state;
+    ptrdiff_t coming[2000];
+    double *values = calloc((size_t)LONG * WORLD_CHANNELS * 9, sizeof *values);
+    RelnArchive *archive = NULL;
+    RelnData *data = NULL;
+    Run r;
+    int fd;
+
+    begin(&r, MATRICES, NULL);
+    for (int i = 0; i < LONG * WORLD_CHANNELS * 9; i++)
+        values[i] = i % 7;
+    assert_int_equal(mkdir(path_in(f, "long"), 0700), 0);
+    put_long_array(r.w.ctx, path_in(f, "long/X.npy"), "X", 4, values);
+    put_long_array(r.w.ctx, path_in(f, "long/y.npy"), "y", 2, values);
+    assert_ok(r.w.ctx, reln_archive_open(r.w.ctx, path_in(f, "long"), &archive));
+    assert_ok(r.w.ctx, reln_data_open(r.w.model, archive, &(RelnDataOptions){.budget = 64}, &data));
+    assert_ok(r.w.ctx, reln_data_read_ahead(data, BATCH));
+    for (int i = 0; i < 2000; i++) /* every one, from the end */
+        coming[i] = 10999 - i;
+    fd = open(path_in(f, "long/X.npy"), O_RDONLY);
+    assert_true(fd >= 0 && fsync(fd) == 0);
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    if (cached_pages(fd, from, to) == 0) { /* not where files are memory */
+        assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 0));
+        reln_data_expect(data, 2000, coming, 2);
+        assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, good, 1));
+        assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 1)); /* a half is told */
+        assert_int_equal(data->ahead.told, 1000);
+        assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, good, 2));
+        assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 2));
+        assert_int_equal(data->ahead.told, 2000);
+        for (int tries = 0; tries < 500 && cached_pages(fd, from, to) < pages; tries++)
+            usleep(10000);
+        assert_int_equal(cached_pages(fd, from, to), pages);
+        assert_int_equal(cached_pages(fd, 128 + 18000 * row, 128 + 19000 * row), 0);
+    }
+    close(fd);
+    reln_data_destroy(data);
+    reln_archive_destroy(archive);
+    end(&r);
+    free(values);
+    unlink(path_in(f, "long/X.npy"));
+    unlink(path_in(f, "long/y.npy"));
+    rmdir(path_in(f, "long"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +266,8 @@ int main(void)
         cmocka_unit_test(an_announced_batch_is_read_before_it_is_bound),
         cmocka_unit_test(reading_ahead_allocates_nothing),
         cmocka_unit_test_setup_teardown(an_error_is_that_of_its_batch, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(announced_rows_are_brought_to_the_cache, folder_set_up,
                                         folder_tear_down),
     };
 
