@@ -85,12 +85,14 @@ RELN_API const RelnArray *reln_tensors_find(const RelnTensors *tensors, const ch
 RELN_API const char *reln_tensors_meta(const RelnTensors *tensors,
                                        const char *key); /* NULL: none */
 RELN_API const RelnMeta *reln_tensors_metadata(const RelnTensors *tensors);
-RELN_API bool reln_tensors_verified(const RelnTensors *tensors); /* whether the file had a checksum */
+RELN_API bool
+reln_tensors_verified(const RelnTensors *tensors); /* whether the file had a checksum */
 
 /* ---- arrays by rows, from any file of arrays, or from memory ----------------------------------------------------- */
 
 /* An archive is a set of named arrays in one of these files: a .npz, a .npy (one array, named after the file), a folder of
- * .npy, a .safetensors, a .h5, or a .csv (each column is an array, named by the first line):
+ * .npy, a .safetensors, a .h5, or a .csv (each column is an array, named by the first line; columns
+ * v_x, v_y, v_z are also the array v (N, 3)):
  *
  *     RelnArchive *data = NULL;
  *     if (reln_archive_open(ctx, "data.npz", &data) != RELN_OK) ...
@@ -132,6 +134,17 @@ RELN_API RelnStatus reln_archive_rows(RelnArchive *archive, int index, ptrdiff_t
                                       const ptrdiff_t *rows, double *out);
 RELN_API RelnStatus reln_archive_range(RelnArchive *archive, int index, ptrdiff_t first,
                                        ptrdiff_t n_rows, double *out);
+
+/* Packs n arrays of different length, (n_i, ...), into one (sum of n_i, ...): the rows of a batch of n samples, as
+ * reln_plan_bind() reads them. counts (n) receives every n_i, for reln_plan_bind_rows().
+ *
+ *     const RelnArray jets[] = {RELN_ARRAY("p", RELN_F64, a, 30, 4), RELN_ARRAY("p", RELN_F64, b, 52, 4)};
+ *     if (reln_pack_rows(ctx, 2, jets, counts, &p) == RELN_OK) ...                 // p is (82, 4), counts 30 and 52
+ *
+ * An array may be empty. All have the type and the other extents of the first one, whose name the result gets. The caller
+ * clears *out. RELN_ERR_SHAPE names the first array that differs. */
+RELN_API RelnStatus reln_pack_rows(RelnCtx *ctx, ptrdiff_t n, const RelnArray *arrays,
+                                   int32_t *counts, RelnArray *out);
 
 /* Writes arrays as an uncompressed .npz of at most 4 GiB. Names must be non-empty UTF-8 without '/'. The file
  * is replaced whole or not at all, as by reln_npy_save(). */

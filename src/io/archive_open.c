@@ -359,26 +359,51 @@ static bool big_endian(void)
     return *(const unsigned char *)&one == 0;
 }
 
-/* Adds the columns of a table as arrays in memory. */
+/* Adds n columns of a table, from the first on, as an array in memory: (rows,), or (rows, n). */
+static RelnStatus take_table(RelnArchive *v, const RelnCsv *table, const char *name, int first,
+                             int n)
+{
+    const RelnArray array = {.name = name,
+                             .dtype = RELN_F64,
+                             .rank = n > 1 ? 2 : 1,
+                             .dims = {table->n_rows, n > 1 ? n : 0}};
+    Array *a = NULL;
+    double *to;
+
+    RELN_TRY(take_named(v, &array, &a));
+    a->header.big_endian = big_endian();
+    to = reln_alloc_raw(v->ctx, (size_t)table->n_rows * (size_t)n, sizeof *to);
+    a->memory = (void *)to;
+    if (!to)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t i = 0; i < table->n_rows; i++)
+        for (int c = 0; c < n; c++)
+            to[i * n + c] = table->values[(first + c) * table->n_rows + i];
+    return RELN_OK;
+}
+
+/* Adds the vector that begins at a column, unless there is an array of that name already. */
+static RelnStatus take_vector(RelnArchive *v, const RelnCsv *table, int column, int n, int length)
+{
+    const char *name = reln_arena_printf(&v->arena, "%.*s", length, table->names[column]);
+
+    if (!name)
+        return RELN_ERR_NOMEM;
+    return reln_archive_find(v, name) < 0 ? take_table(v, table, name, column, n) : RELN_OK;
+}
+
+/* Adds the columns of a table as arrays; behind them the vectors that columns are components of. */
 static RelnStatus take_columns(RelnArchive *v, const RelnCsv *table)
 {
-    const size_t bytes = (size_t)table->n_rows * sizeof *table->values;
+    int n, length = 0;
 
-    RELN_TRY(make_arrays(v, (size_t)table->n_columns));
-    for (int c = 0; c < table->n_columns; c++) {
-        const RelnArray column = {.name = table->names[c],
-                                  .dtype = RELN_F64,
-                                  .rank = 1,
-                                  .dims = {table->n_rows},
-                                  .f64 = table->values + c * table->n_rows};
-        Array *a = NULL;
-
-        RELN_TRY(take_named(v, &column, &a));
-        a->header.big_endian = big_endian();
-        a->memory = reln_alloc_raw(v->ctx, bytes, 1);
-        if (!a->memory)
-            return RELN_ERR_NOMEM;
-        memcpy(a->memory, column.f64, bytes);
+    RELN_TRY(make_arrays(v, (size_t)(table->n_columns + table->n_columns / 3)));
+    for (int c = 0; c < table->n_columns; c++)
+        RELN_TRY(take_table(v, table, table->names[c], c, 1));
+    for (int c = 0; c<table->n_columns; c += n> 0 ? n : 1) {
+        n = reln_csv_vector(table, c, &length);
+        if (n > 0)
+            RELN_TRY(take_vector(v, table, c, n, length));
     }
     return RELN_OK;
 }

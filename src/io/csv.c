@@ -289,3 +289,33 @@ const double *reln_csv_column(const RelnCsv *t, const char *name)
             return t->values + c * t->n_rows;
     return NULL;
 }
+
+/* ---- vectors ------------------------------------------------------------------------------------------------------ */
+
+/* Returns whether a column is the component `letter` of the vector that is named by the first `length` letters of `base`. */
+static bool is_component(const char *name, const char *base, size_t length, char letter)
+{
+    return strlen(name) == length + 2 && memcmp(name, base, length + 1) == 0 &&
+           name[length + 1] == letter;
+}
+
+int reln_csv_vector(const RelnCsv *t, int first, int *length)
+{
+    static const char *const orders[] = {"xyz", "wxyz", "txyz", "Exyz"};
+    const char *base = t->names[first];
+    const size_t n = strlen(base);
+
+    if (n < 3 || (base[n - 2] != '_' && base[n - 2] != '.'))
+        return 0;
+    *length = (int)n - 2;
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+        int c = 0;
+
+        while (orders[o][c] && first + c < t->n_columns &&
+               is_component(t->names[first + c], base, n - 2, orders[o][c]))
+            c++;
+        if (!orders[o][c])
+            return c;
+    }
+    return 0;
+}

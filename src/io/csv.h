@@ -30,4 +30,8 @@ void reln_csv_clear(RelnCsv *table);
 /* Returns the column with a name; NULL: none. */
 const double *reln_csv_column(const RelnCsv *table, const char *name);
 
+/* Returns how many columns from `first` on are the components of one vector, and the length of its name: v_x, v_y, v_z (or v.x ...)
+ * are v; E or t or w may come before x. 0: none. */
+int reln_csv_vector(const RelnCsv *table, int first, int *length);
+
 #endif

@@ -1,5 +1,6 @@
 /* Tables of numbers in text files: what is read, and what is refused with which line. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io/csv.h"
@@ -41,6 +42,42 @@ static void names_come_from_a_header_and_units_are_left_out(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* Components that follow each other are a vector, wherever its name ends; others are not. */
+static void components_are_vectors(void **state)
+{
+    static const struct {
+        const char *names;
+        int first, n, length;
+    } cases[] = {
+        {"v_x,v_y,v_z", 0, 3, 1},     {"t,p_RS.x,p_RS.y,p_RS.z", 1, 3, 4},
+        {"q_w,q_x,q_y,q_z", 0, 4, 1}, {"q_w,q_x,q_y,q_z", 1, 3, 1},
+        {"p_E,p_x,p_y,p_z", 0, 4, 1}, {"v_x,v_y", 0, 0, 0},
+        {"v_x,w_y,v_z", 0, 0, 0},     {"v_x,v.y,v_z", 0, 0, 0},
+        {"x,y,z", 0, 0, 0},           {"_x,_y,_z", 0, 0, 0},
+        {"v_x,v_z,v_y,v_w", 0, 0, 0}, {"vx,vy,vz", 0, 0, 0},
+    };
+    RelnCtx *ctx;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        int length = 0;
+        RelnCsv t;
+
+        snprintf(text, sizeof text, "%s\n1", cases[i].names);
+        for (const char *c = cases[i].names; *c; c++)
+            if (*c == ',')
+                strcat(text, ",2");
+        t = read_text(ctx, text);
+        assert_int_equal(reln_csv_vector(&t, cases[i].first, &length), cases[i].n);
+        if (cases[i].n > 0)
+            assert_int_equal(length, cases[i].length);
+        reln_csv_clear(&t);
+    }
+    reln_ctx_destroy(ctx);
+}
+
 static void what_is_no_table_is_refused_with_its_line(void **state)
 {
     static const struct {
@@ -75,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_come_from_a_header_and_units_are_left_out),
+        cmocka_unit_test(components_are_vectors),
         cmocka_unit_test(what_is_no_table_is_refused_with_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
