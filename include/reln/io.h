@@ -140,6 +140,17 @@ RELN_API RelnStatus reln_archive_rows(RelnArchive *archive, int index, ptrdiff_t
 RELN_API RelnStatus reln_archive_range(RelnArchive *archive, int index, ptrdiff_t first,
                                        ptrdiff_t n_rows, double *out);
 
+/* Packs n arrays of different length, (n_i, ...), into one (sum of n_i, ...): the rows of a batch of n samples, as
+ * reln_plan_bind() reads them. counts (n) receives every n_i, for reln_plan_bind_rows().
+ *
+ *     const RelnArray jets[] = {RELN_ARRAY("p", RELN_F64, a, 30, 4), RELN_ARRAY("p", RELN_F64, b, 52, 4)};
+ *     if (reln_pack_rows(ctx, 2, jets, counts, &p) == RELN_OK) ...                 // p is (82, 4), counts 30 and 52
+ *
+ * An array may be empty. All have the type and the other extents of the first one, whose name the result gets. The caller
+ * clears *out. RELN_ERR_SHAPE names the first array that differs. */
+RELN_API RelnStatus reln_pack_rows(RelnCtx *ctx, ptrdiff_t n, const RelnArray *arrays,
+                                   int32_t *counts, RelnArray *out);
+
 /* Writes arrays as an uncompressed .npz of at most 4 GiB. Names must be non-empty UTF-8 without '/'. The file
  * is replaced whole or not at all, as by reln_npy_save(). */
 RELN_API RelnStatus reln_npz_save(RelnCtx *ctx, const char *path, int n, const RelnArray *arrays);

@@ -62,9 +62,9 @@ typedef struct RelnNet {
     RelnGraph *graph;
     const RelnAlgebra *algebra; /* of brackets and products; NULL: no such layers */
     RelnForm form;              /* form of the algebra; 0 is the completed one, B~ */
-    bool train;                 /* batch norms use the statistics of the batch and update the running ones,
+    bool train; /* batch norms use the statistics of the batch and update the running ones,
                                  * instead of using those */
-    const RelnRepForm *forms;   /* (n_forms), forms chosen for reps; may be NULL */
+    const RelnRepForm *forms; /* (n_forms), forms chosen for reps; may be NULL */
     int n_forms;
     const char *within; /* prefix of the names of layers, from reln_nn_within(); NULL: none */
 } RelnNet;
@@ -107,8 +107,8 @@ RELN_API RelnNode *reln_nn_linear(const RelnNet *net, const char *name, RelnNode
  *         not on an axis
  * Notes   other padding: reln_conv(), whose RelnWindow has a number for either end */
 typedef enum RelnPadding {
-    RELN_PAD_EACH,  /* `pad` zeros at either end; none with 0 */
-    RELN_PAD_SAME,  /* dilation (width - 1) zeros in all, half of them at either end, an odd one at the end */
+    RELN_PAD_EACH, /* `pad` zeros at either end; none with 0 */
+    RELN_PAD_SAME, /* dilation (width - 1) zeros in all, half of them at either end, an odd one at the end */
     RELN_PAD_CAUSAL /* dilation (width - 1) zeros, all before: y[t] does not depend on points after stride
                      * t */
 } RelnPadding;
@@ -211,13 +211,14 @@ typedef struct RelnTensors {
  *         large for the solver
  * Cost    2 K C C' for each map between C and C' tensors, K the smaller number of coordinates */
 typedef struct RelnEmlp {
-    int layers;                /* number of hidden layers, all of the same kinds */
-    int n_hidden;              /* length of `hidden` */
-    const RelnTensors *hidden; /* kinds of hidden tensors; NULL: `width` numbers, distributed over powers of
+    int layers;   /* number of hidden layers, all of the same kinds */
+    int n_hidden; /* length of `hidden` */
+    const RelnTensors
+        *hidden;      /* kinds of hidden tensors; NULL: `width` numbers, distributed over powers of
                                 * x's rep */
-    int width, ranks;          /* ranks 0 .. ranks - 1; 0 means 4 */
-    const RelnRep *rep;        /* rep of the output; NULL: invariants */
-    int channels;              /* channels of the output */
+    int width, ranks; /* ranks 0 .. ranks - 1; 0 means 4 */
+    const RelnRep *rep; /* rep of the output; NULL: invariants */
+    int channels;       /* channels of the output */
     uint64_t seed;
 } RelnEmlp;
 RELN_API RelnNode *reln_nn_emlp(const RelnNet *net, const char *name, RelnNode *x,
@@ -474,8 +475,9 @@ typedef struct RelnSet {
  * The softmax divides each additive feature (momentum, charge) among the sums, as particles among subjets; z' summarises the
  * whole set by the invariants of the sums. Use reln_nn_far_rows() for the first X.
  *
+ * Notes   sums and z may also be those of groups, a row domain above that of x: then the rows of each group are a set
  * Cost    2 width (D + count M C + width) + 2 K M C for each row, nothing for pairs of rows
- * Fails   RELN_ERR_REP when x's rep has no form, RELN_ERR_ARG when x is not of rows or sums are not of samples */
+ * Fails   RELN_ERR_REP when x's rep has no form, RELN_ERR_ARG when sums are neither of samples nor above the rows of x */
 typedef struct RelnExchange {
     int sums;       /* number of new sums */
     int width;      /* channels of s' and z' */

@@ -31,6 +31,15 @@ static bool take_entry(const RelnStore *from, const RelnEntryInfo *to)
     return true;
 }
 
+static void take_columns(const RelnModel *from, int j, const RelnModel *to, int i, RelnConstants *c)
+{
+    int theirs, ours;
+    const int n = reln_model_columns(from, j, &theirs);
+
+    for (int k = 0; k < n && n == reln_model_columns(to, i, &ours); k++)
+        c->column[ours + k] = reln_model_constants(from)->column[theirs + k];
+}
+
 /* Inputs of the same name keep the scale with which the weights were trained. */
 static void take_scales(const RelnModel *from, RelnModel *to)
 {
@@ -39,8 +48,10 @@ static void take_scales(const RelnModel *from, RelnModel *to)
 
     for (int i = 0; i < now->n_inputs; i++)
         for (int j = 0; j < then->n_inputs; j++)
-            if (strcmp(now->input[i].name, then->input[j].name) == 0)
+            if (strcmp(now->input[i].name, then->input[j].name) == 0) {
                 c.scale[i] = reln_model_constants(from)->scale[j];
+                take_columns(from, j, to, i, &c);
+            }
     c.points = reln_model_constants(from)->points;
     reln_model_set_constants(to, &c);
 }

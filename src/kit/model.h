@@ -114,21 +114,32 @@ const char *reln_target_port(const char *name, int target, char text[RELN_TARGET
 /* ---- constants of the data -------------------------------------------------------------------------------------- */
 
 /* Constants found on training data (reln_data_normalise()), which are part of the description. Every lifted
- * input is divided by its size, one number for each input, which commutes with the symmetry; scalars are
- * divided in the same way. */
+ * input is divided by its size, one number for each input, which commutes with the symmetry. The symmetry does
+ * not act on scalars, so each of their columns has its own centre and width. */
 typedef struct RelnTargetConstants {
     double mean,
         deviation; /* of scalars; for vectors and matrices mean 0 and the size; for covariances those of their
                     * logarithms */
 } RelnTargetConstants;
 
+/* A column of scalars is seen as (x - centre) / width. */
+typedef struct RelnColumn {
+    double centre, width;
+} RelnColumn;
+enum {
+    RELN_SCALAR_COLUMNS = 512
+}; /* of all inputs; scalars beyond them have one scale for each input */
+
 typedef struct RelnConstants {
-    double scale[RELN_SPEC_INPUTS]; /* root mean square of the lifted input */
+    double scale[RELN_SPEC_INPUTS];         /* root mean square of the lifted input */
+    RelnColumn column[RELN_SCALAR_COLUMNS]; /* those of input i begin at reln_model_columns() */
     RelnTargetConstants target[RELN_SPEC_TARGETS];
     double points; /* average number of points of a sample */
 } RelnConstants;
 const RelnConstants *reln_model_constants(const RelnModel *model);
 void reln_model_set_constants(RelnModel *model, const RelnConstants *constants);
+/* Returns the number of columns of an input, and the place of the first; 0: it has one scale. */
+int reln_model_columns(const RelnModel *model, int input, int *first);
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 

@@ -59,11 +59,13 @@ typedef struct RelnSpecInput {
     char mask[RELN_SPEC_NAME]; /* (N, P), 1 for a point, 0 for padding; "": all are points */
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: the number of points, which are the first places */
-    char offsets[RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples are in (T, ...), and those of
+    char offsets
+        [RELN_SPEC_NAME]; /* (N + 1,), instead of both: the points of all samples are in (T, ...), and those of
                                    * sample i begin at offset i */
-    int most;             /* largest number of points of a set that are used, the first ones; 0: all */
-    bool draw;            /* in training, so many at random, others in each epoch */
-    bool sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
+    int most;  /* largest number of points of a set that are used, the first ones; 0: all */
+    bool draw; /* in training, so many at random, others in each epoch */
+    bool
+        sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
 } RelnSpecInput;
 
 /* How the target of a window is computed from a target (T, ...) of recordings. */
@@ -130,9 +132,10 @@ typedef enum RelnModelKind {
     RELN_MODEL_LIE_NEURONS,
     RELN_MODEL_VECTOR_NEURONS,
     RELN_MODEL_MLP,
-    RELN_MODEL_SEQUENCE, /* residual blocks of convolutions along time */
-    RELN_MODEL_RESNET,   /* the same on plain numbers, not equivariant */
-    RELN_MODEL_SET,      /* from here on points are rows that exchange information */
+    RELN_MODEL_SEQUENCE,          /* residual blocks of convolutions along time */
+    RELN_MODEL_RESNET,            /* the same on plain numbers, not equivariant */
+    RELN_MODEL_PLAIN_TRANSFORMER, /* attention among points as plain numbers, not equivariant */
+    RELN_MODEL_SET,               /* from here on points are rows that exchange information */
     RELN_MODEL_GRAPH,
     RELN_MODEL_TRANSFORMER
 } RelnModelKind;
@@ -167,8 +170,10 @@ typedef struct RelnSpecModel {
     int head_hidden; /* hidden layers on the invariants */
     int head_width;  /* 0: the width of the model */
     RelnActivation activation;
-    int sums;  /* for a set: number of sums among which its points are divided */
-    int heads; /* of a transformer */
+    int sums;    /* for a set: number of sums among which its points are divided */
+    int heads;   /* of a transformer */
+    int groups;  /* of points, which exchange information in their place; 0: none */
+    int members; /* points of a group */
     int neighbours; /* for a graph: number of nearest points that send to each; 0: all points of the set */
 } RelnSpecModel;
 

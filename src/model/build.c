@@ -89,6 +89,30 @@ static double feature_unit(Build *b)
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------------ */
 
+/* Subtracts the centres of the columns of scalars in a slot, if there are any. */
+static RelnNode *centred(Build *b, SlotId id, RelnNode *x)
+{
+    const RelnModel *m = b->m;
+    const int c = m->slots[id].c;
+    double *values = reln_build_scratch(b, (size_t)c, sizeof *values);
+    bool any = false;
+
+    for (int i = 0; values && i < m->spec.n_inputs; i++) {
+        int first;
+        const int n = m->lift[i].slot == id ? reln_model_columns(m, i, &first) : 0;
+
+        for (int j = 0; j < n; j++) {
+            values[m->lift[i].first + j] = m->constants.column[first + j].centre;
+            any = any || m->constants.column[first + j].centre != 0;
+        }
+    }
+    if (!any)
+        return x;
+    return reln_sub(b->g, x,
+                    reln_cast(b->g, reln_const(b->g, (RelnDims){.c = c}, NULL, values),
+                              reln_slot_dtype(m, (int)id)));
+}
+
 /* unit / scale of every channel of a slot. */
 static RelnNode *scales(Build *b, SlotId id)
 {
@@ -103,8 +127,12 @@ static RelnNode *scales(Build *b, SlotId id)
         const int first = vectors ? m->lift[i].vectors : m->lift[i].first;
         const int count = vectors ? m->shapes.input[i].channels : m->lift[i].channels;
 
+        int column;
+        const bool columned = !vectors && reln_model_columns(m, i, &column) > 0;
+
         for (int j = 0; (vectors || m->lift[i].slot == id) && j < count; j++)
-            values[first + j] = unit / m->constants.scale[i];
+            values[first + j] =
+                unit / (columned ? m->constants.column[column + j].width : m->constants.scale[i]);
     }
     return values ? reln_const(b->g, (RelnDims){.c = c}, NULL, values) : NULL;
 }
@@ -133,7 +161,8 @@ RelnNode *reln_build_input(Build *b, SlotId id)
     x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
                    reln_slot_dtype(m, (int)id));
     if (id != SLOT_REFERENCE && id != SLOT_PRECISION)
-        x = reln_mul(b->g, x, reln_cast(b->g, scales(b, id), reln_slot_dtype(m, (int)id)));
+        x = reln_mul(b->g, centred(b, id, x),
+                     reln_cast(b->g, scales(b, id), reln_slot_dtype(m, (int)id)));
     b->slots[id] = x;
     return x;
 }
@@ -347,6 +376,34 @@ static Seen block_network(Build *b)
     return seen;
 }
 
+/* A baseline: points as plain numbers attend to each other; their mean and their largest numbers are read by an mlp. */
+static RelnNode *plain_attention(Build *b)
+{
+    const RelnSpecModel *spec = &b->m->spec.model;
+    const RelnMlp mlp = {spec->head_hidden, b->width, (int)reln_model_outputs(b->m),
+                         spec->activation};
+    RelnFeatures f = {NULL, reln_build_input(b, SLOT_S_POINTS)};
+    RelnNode *both[2];
+
+    if (!f.s) {
+        reln_graph_fail(b->g, RELN_ERR_ARG,
+                        "kind %s: no input is a set of points; wanted points: true",
+                        reln_model_kind_text(spec->kind));
+        return NULL;
+    }
+    f.s = reln_build_join(b, f.s, reln_build_spread(b, reln_build_input(b, SLOT_S)));
+    f.s = reln_nn_dense(&b->net, "tokens", f.s, b->width);
+    for (int i = 0; i < spec->depth; i++)
+        f = reln_nn_transformer(&b->net, reln_build_name("block%d", i + 1).text, f,
+                                &(RelnTransformer){.heads = spec->heads,
+                                                   .dropout = spec->dropout,
+                                                   .activation = spec->activation});
+    f.s = reln_nn_layer_norm_invariants(&b->net, "last", f.s);
+    both[0] = reln_nn_pool_mean(&b->net, f.s, RELN_POOL_ROWS);
+    both[1] = reln_nn_pool_largest(&b->net, f.s, RELN_POOL_ROWS);
+    return reln_nn_mlp(&b->net, "mlp", reln_concat(b->g, 2, both, RELN_C), &mlp);
+}
+
 static RelnNode *plain_network(Build *b)
 {
     const RelnSpecModel *s = &b->m->spec.model;
@@ -377,7 +434,8 @@ static void build(Build *b, const RelnModelOptions *options)
     if (m->spec.model.kind == RELN_MODEL_SEQUENCE || m->spec.model.kind == RELN_MODEL_RESNET) {
         reln_build_sequence_target(b, options);
     } else if (reln_model_is_mlp(m)) {
-        reln_build_targets(b, &seen, plain_network(b), options);
+        reln_build_targets(
+            b, &seen, reln_model_is_plain_rows(m) ? plain_attention(b) : plain_network(b), options);
     } else {
         seen = reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b);
         reln_build_targets(b, &seen, NULL, options);

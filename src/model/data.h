@@ -199,10 +199,16 @@ typedef struct Counted {
     ptrdiff_t n_items, block;
 } Counted;
 
+/* A Moments holds the number, the mean and the summed squares about the mean of the values of a column. */
+typedef struct Moments {
+    double count, mean, square;
+} Moments;
+
 /* A Sums holds sums over the training rows of one stretch of the data, added up while the rows are read. */
 typedef struct Sums {
     double square[RELN_SPEC_INPUTS], numbers[RELN_SPEC_INPUTS];
     TargetSums target[RELN_SPEC_TARGETS];
+    Moments column[RELN_SCALAR_COLUMNS];
     double points, samples;
 } Sums;
 

@@ -28,8 +28,9 @@ static const Candidate candidates[] = {
 };
 enum { N_CANDIDATES = sizeof candidates / sizeof candidates[0] };
 
-enum { WINDOW = 32 };       /* steps of a window of a recording */
-enum { MOST_POINTS = 256 }; /* of a set that a draft takes: more cost much time */
+enum { WINDOW = 32 };          /* steps of a window of a recording */
+enum { GROUPED_POINTS = 128 }; /* sets of so many points in space are divided into groups */
+enum { MOST_POINTS = 256 };    /* of a set that a draft takes: more cost much time */
 
 typedef struct Draft {
     const RelnSurvey *s;
@@ -108,11 +109,28 @@ static void put_symmetry(Draft *d)
         }
 }
 
+/* Returns whether the array is a column of a table that is also the component of a vector: v_x beside v. */
+static bool is_component(const Draft *d, const RelnSurveyArray *a)
+{
+    const size_t n = strlen(a->name);
+
+    if (a->n > 0 || n < 3 || (a->name[n - 2] != '_' && a->name[n - 2] != '.') ||
+        !strchr("wtExyz", a->name[n - 1]))
+        return false;
+    for (int i = 0; i < d->s->n_arrays; i++) {
+        const RelnSurveyArray *v = &d->s->arrays[i];
+
+        if (v->n > 0 && strlen(v->name) == n - 2 && memcmp(v->name, a->name, n - 2) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether the array is an input of the draft: without matrix size, or with the size of the draft's
  * group. */
 static bool fits(const Draft *d, const RelnSurveyArray *a)
 {
-    return a->role == RELN_ROLE_INPUT && (a->n == 0 || a->n == d->n);
+    return a->role == RELN_ROLE_INPUT && (a->n == 0 || a->n == d->n) && !is_component(d, a);
 }
 
 static const RelnSurveyArray *mask_for(const Draft *d, const RelnSurveyArray *a)
@@ -152,7 +170,7 @@ static void put_inputs(const Draft *d)
             reln_page_print(d->page, ", %s: %s", mask->role == RELN_ROLE_MASK ? "mask" : "count",
                             mask->name);
         if (a->points && a->dims[1] > MOST_POINTS)
-            reln_page_print(d->page, ", most: %d", MOST_POINTS);
+            reln_page_print(d->page, ", most: %d, draw: true", MOST_POINTS);
         if (d->s->time >= 0)
             reln_page_print(d->page, ", sequence: true");
         reln_page_print(d->page, "}\n");
@@ -216,16 +234,42 @@ static void put_sequence(const Draft *d)
                     d->target->name);
 }
 
+/* Returns whether there are so many points in space that those of a neighbourhood should know each other first. */
+static bool wants_groups(const Draft *d)
+{
+    for (int i = 0; i < d->s->n_arrays; i++) {
+        const RelnSurveyArray *a = &d->s->arrays[i];
+
+        if (fits(d, a) && a->points && a->as == RELN_AS_VECTOR && a->dims[1] >= GROUPED_POINTS)
+            return true;
+    }
+    return false;
+}
+
+/* Sets: the settings were found on jets and on point clouds, where weights that are averaged and decay overfit less. */
+static void put_sets(const Draft *d, int epochs, int batch)
+{
+    const bool groups = wants_groups(d);
+
+    reln_page_print(d->page, "model: {kind: set%s}\n", groups ? ", groups: 32, dropout: 0.1" : "");
+    reln_page_print(d->page,
+                    "train: {epochs: %d, batch: %d, lr: %s, optimizer: adamw, decay: %s, schedule: "
+                    "cosine, average: 0.99, validation: 0.15}\n",
+                    epochs, batch, groups ? "2e-3" : "1e-3", groups ? "0.05" : "0.1");
+}
+
 /* Writes a model and training settings that take minutes at most on a small machine. */
 static void put_rest(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;
     const int batch = n >= 1000 ? 50 : n >= 100 ? 20 : 5;
 
+    if (d->s->time < 0 && has_sets(d)) {
+        put_sets(d, n > 20000 ? 5 : 20, batch);
+        return;
+    }
     reln_page_print(d->page, "model: {%swidth: 16, depth: 2}\n",
-                    d->s->time >= 0 ? "kind: sequence, "
-                    : has_sets(d)   ? "kind: set, "
-                                    : "");
+                    d->s->time >= 0 ? "kind: sequence, " : "");
     reln_page_print(d->page,
                     "train: {epochs: %d, batch: %d, lr: 3e-3, schedule: cosine, validation: 0.2}\n",
                     n > 20000 ? 5 : 20, batch);

@@ -364,11 +364,17 @@ void reln_input_draw(const RelnModel *m, int input, RelnRng *rng, ptrdiff_t coun
 {
     const InputKind *kind = &inputs[m->spec.input[input].as];
     const int size = m->shapes.input[input].size;
+    int first;
+    const int columns = reln_model_columns(m, input, &first);
 
     for (ptrdiff_t at = 0; kind->draw && at < count; at += size)
         kind->draw(rng, m->n, x + at);
-    for (ptrdiff_t i = 0; !kind->draw && i < count; i++)
-        x[i] = m->constants.scale[input] * reln_rng_normal(rng);
+    for (ptrdiff_t i = 0; !kind->draw && i < count; i++) {
+        const RelnColumn *c = columns > 0 ? &m->constants.column[first + i % columns] : NULL;
+
+        x[i] = c ? c->centre + c->width * reln_rng_normal(rng)
+                 : m->constants.scale[input] * reln_rng_normal(rng);
+    }
 }
 
 void reln_input_mend(const RelnModel *m, int input, ptrdiff_t count, double *x)

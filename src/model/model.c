@@ -32,7 +32,9 @@ static RelnStatus count_parameters(RelnModel *m, int width, double *count)
 static RelnStatus find_width(RelnModel *m)
 {
     const double wanted = m->spec.model.parameters;
-    const int unit = reln_model_is_structured(m) ? 8 * m->spec.model.heads : 1;
+    const int unit = reln_model_is_structured(m)   ? 8 * m->spec.model.heads
+                     : reln_model_is_plain_rows(m) ? m->spec.model.heads
+                                                   : 1;
     double n1, n2, n3, a, b, c, best = HUGE_VAL;
 
     RELN_TRY(count_parameters(m, unit, &n1));
@@ -145,6 +147,8 @@ static RelnStatus create(RelnCtx *ctx, const RelnSpec *spec, const RelnShapes *s
     m->step = -1;
     for (int i = 0; i < RELN_SPEC_INPUTS; i++)
         m->constants.scale[i] = 1;
+    for (int i = 0; i < RELN_SCALAR_COLUMNS; i++)
+        m->constants.column[i].width = 1;
     for (int t = 0; t < spec->n_targets; t++)
         snprintf(m->spread_name[t], sizeof m->spread_name[t], "%s_%s", spec->target[t].name,
                  spec->target[t].variance == RELN_VARIANCE_COVARIANCE ? "covariance" : "variance");
@@ -382,7 +386,41 @@ void reln_model_set_constants(RelnModel *m, const RelnConstants *constants)
     m->constants = *constants;
 }
 
+/* Has an input columns with a centre each? Not points in the places of an mlp, where a missing point is zeros. */
+static bool is_columned(const RelnModel *m, int input)
+{
+    const RelnSpecInput *in = &m->spec.input[input];
+
+    return reln_input_kind(in->as)->feature == FEATURE_SCALAR &&
+           !(reln_model_is_mlp(m) && !reln_model_is_plain_rows(m) && in->points);
+}
+
+int reln_model_columns(const RelnModel *m, int input, int *first)
+{
+    int used = 0;
+
+    for (int i = 0; i < input; i++)
+        used += is_columned(m, i) ? m->shapes.input[i].channels : 0;
+    *first = used;
+    return is_columned(m, input) && used + m->shapes.input[input].channels <= RELN_SCALAR_COLUMNS
+               ? m->shapes.input[input].channels
+               : 0;
+}
+
 /* ---- description ----------------------------------------------------------------------------------------------------------- */
+
+static void describe_columns(const RelnModel *m, int input, RelnDoc *doc, RelnDocNode *item)
+{
+    int first;
+    const int n = reln_model_columns(m, input, &first);
+    RelnDocNode *centre = n > 0 ? reln_doc_set(doc, item, "centre", reln_doc_list(doc)) : NULL;
+    RelnDocNode *width = n > 0 ? reln_doc_set(doc, item, "width", reln_doc_list(doc)) : NULL;
+
+    for (int c = 0; c < n; c++) {
+        reln_doc_set_number(doc, centre, NULL, m->constants.column[first + c].centre);
+        reln_doc_set_number(doc, width, NULL, m->constants.column[first + c].width);
+    }
+}
 
 static void describe_shapes(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
 {
@@ -395,6 +433,7 @@ static void describe_shapes(const RelnModel *m, RelnDoc *doc, RelnDocNode *map)
         reln_doc_set_number(doc, item, "channels", m->shapes.input[i].channels);
         reln_doc_set_number(doc, item, "size", m->shapes.input[i].size);
         reln_doc_set_number(doc, item, "scale", m->constants.scale[i]);
+        describe_columns(m, i, doc, item);
     }
 }
 
@@ -479,6 +518,41 @@ static RelnStatus read_shape(const Reader *r, const RelnDocNode *item, RelnInput
     return read_number(r, item, "scale", 1e-300, 1e300, scale);
 }
 
+/* Reads the numbers of a list, one for each column. */
+static RelnStatus read_list(const Reader *r, const RelnDocNode *item, const char *key, double low,
+                            double high, int n, double *to)
+{
+    const RelnDocNode *list = reln_doc_get(item, key);
+    int c = 0;
+
+    if (!list || list->kind != RELN_DOC_LIST || list->count != n)
+        return reln_keys_fail(r, list ? list : item,
+                              "the model's description does not have a %s for each of %d columns",
+                              key, n);
+    for (const RelnDocNode *x = list->first; x; x = x->next, c++) {
+        if (x->kind != RELN_DOC_NUMBER || !(x->number >= low && x->number <= high))
+            return reln_keys_fail(r, x, "the model's description has no %s between %g and %g", key,
+                                  low, high);
+        to[(ptrdiff_t)c * (ptrdiff_t)(sizeof(RelnColumn) / sizeof *to)] = x->number;
+    }
+    return RELN_OK;
+}
+
+/* Reads the columns of scalars. Models of earlier versions have none: one scale serves all columns. */
+static RelnStatus read_columns(const Reader *r, const RelnDocNode *item, RelnModel *m, int input)
+{
+    int first;
+    const int n = reln_model_columns(m, input, &first);
+    RelnColumn *column = &m->constants.column[first];
+
+    for (int c = 0; c < n; c++)
+        column[c] = (RelnColumn){0, m->constants.scale[input]};
+    if (n == 0 || !reln_doc_get(item, "centre"))
+        return RELN_OK;
+    RELN_TRY(read_list(r, item, "centre", -1e300, 1e300, n, &column->centre));
+    return read_list(r, item, "width", 1e-300, 1e300, n, &column->width);
+}
+
 static RelnStatus read_target(const Reader *r, const RelnDocNode *item, RelnModel *m, int t)
 {
     RELN_TRY(read_int(r, item, "channels", 1, MOST, &m->shapes.target_channels[t]));
@@ -494,9 +568,10 @@ static RelnStatus read_targets(const Reader *r, const RelnDocNode *map, RelnMode
     if (m->spec.n_targets == 1)
         return read_target(r, item ? item : map, m, 0);
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->spec.n_targets)
-        return reln_keys_fail(r, list ? list : map,
-                              "the model's description does not have a shape for each of %d targets",
-                              m->spec.n_targets);
+        return reln_keys_fail(
+            r, list ? list : map,
+            "the model's description does not have a shape for each of %d targets",
+            m->spec.n_targets);
     for (item = list->first; item; item = item->next, t++)
         RELN_TRY(read_target(r, item, m, t));
     return RELN_OK;
@@ -511,8 +586,10 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
         return reln_keys_fail(r, list ? list : map,
                               "the model's description does not have a shape for each of %d inputs",
                               m->spec.n_inputs);
-    for (item = list->first; item; item = item->next, i++)
+    for (item = list->first; item; item = item->next, i++) {
         RELN_TRY(read_shape(r, item, &m->shapes.input[i], &m->constants.scale[i]));
+        RELN_TRY(read_columns(r, item, m, i));
+    }
     if (reln_doc_get(map, "points"))
         RELN_TRY(read_number(r, map, "points", 1e-300, 1e300, &m->constants.points));
     return read_targets(r, map, m);
@@ -528,7 +605,8 @@ static RelnStatus read_basis(const Reader *r, const RelnDocNode *map, RelnModel 
     RELN_TRY(read_int(r, basis ? basis : map, "dim", 1, RELN_ALGEBRA_MAX_DIM, &m->basis_dim));
     RELN_TRY(read_int(r, basis, "n", 1, RELN_ALGEBRA_MAX_N, &m->n));
     if (!list || list->kind != RELN_DOC_LIST || list->count != m->basis_dim * m->n * m->n)
-        return reln_keys_fail(r, basis, "the model's description does not have %d values of its basis",
+        return reln_keys_fail(r, basis,
+                              "the model's description does not have %d values of its basis",
                               m->basis_dim * m->n * m->n);
     m->basis = reln_arena_alloc(&m->arena, (size_t)list->count, sizeof *m->basis);
     if (!m->basis)

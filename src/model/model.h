@@ -87,7 +87,14 @@ struct RelnModel {
 
 static inline bool reln_model_is_mlp(const RelnModel *m)
 {
-    return m->spec.model.kind == RELN_MODEL_MLP || m->spec.model.kind == RELN_MODEL_RESNET;
+    return m->spec.model.kind == RELN_MODEL_MLP || m->spec.model.kind == RELN_MODEL_RESNET ||
+           m->spec.model.kind == RELN_MODEL_PLAIN_TRANSFORMER;
+}
+
+/* Returns whether the points of an mlp are rows, instead of places that each have weights. */
+static inline bool reln_model_is_plain_rows(const RelnModel *m)
+{
+    return m->spec.model.kind == RELN_MODEL_PLAIN_TRANSFORMER;
 }
 
 static inline bool reln_model_is_structured(const RelnModel *m)
@@ -170,7 +177,8 @@ static inline int reln_lift_places(const RelnModel *m, const LiftWork *w, int in
  * each place. */
 static inline bool reln_model_places_free(const RelnModel *m)
 {
-    return m->ragged && !reln_model_is_mlp(m) && m->spec.model.kind != RELN_MODEL_SEQUENCE;
+    return m->ragged && (!reln_model_is_mlp(m) || reln_model_is_plain_rows(m)) &&
+           m->spec.model.kind != RELN_MODEL_SEQUENCE;
 }
 
 #endif

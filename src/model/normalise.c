@@ -39,18 +39,44 @@ RelnStatus reln_data_split(RelnCtx *ctx, ptrdiff_t count, double share, uint64_t
 
 /* ---- sums --------------------------------------------------------------------------------------------------------------- */
 
-/* Adds the squares of an input's channels in its slot. */
+static void moments_add(Moments *m, double x)
+{
+    const double off = x - m->mean;
+
+    m->count += 1;
+    m->mean += off / m->count;
+    m->square += off * (x - m->mean);
+}
+
+/* The moments of both together. Means are subtracted before they are squared, so that a column far from 0 loses no
+ * digits. */
+static void moments_join(Moments *m, const Moments *next)
+{
+    const double all = m->count + next->count, off = next->mean - m->mean;
+
+    if (next->count == 0)
+        return;
+    m->square += next->square + off * off * m->count * next->count / all;
+    m->mean += off * next->count / all;
+    m->count = all;
+}
+
+/* Adds the squares of an input's channels in its slot; of scalars also the moments of each column. */
 static void add_input(const RelnData *d, int input, int points, Sums *sums)
 {
     const Lift *lift = &d->m->lift[input];
     const Slot *slot = &d->m->slots[lift->slot];
     const ptrdiff_t items = (slot->by_point ? points : 1) * (ptrdiff_t)slot->k;
+    int first;
+    const int columns = reln_model_columns(d->m, input, &first);
 
     for (ptrdiff_t i = 0; i < items; i++)
         for (int c = 0; c < lift->channels; c++) {
             const double x = d->lifted[lift->slot][i * slot->c + lift->first + c];
 
             sums->square[input] += x * x;
+            if (c < columns)
+                moments_add(&sums->column[first + c], x);
         }
     sums->numbers[input] += (double)(items * lift->channels);
 }
@@ -89,6 +115,16 @@ static double root(double square, double numbers)
     return square > 0 && numbers > 0 ? sqrt(square / numbers) : 1;
 }
 
+/* The centre and the width of a column. Where all values are equal up to rounding, the width is their size. */
+static RelnColumn column_of(const Moments *m)
+{
+    const double size = fabs(m->mean), width = root(m->square, m->count);
+
+    return (RelnColumn){m->mean, m->square > 0 && width > 1e-9 * size ? width
+                                 : size > 0                           ? size
+                                                                      : 1};
+}
+
 RelnStatus reln_sums_finish(const RelnData *d, const Sums *s)
 {
     for (int t = 0; t < d->m->spec.n_targets; t++)
@@ -98,6 +134,8 @@ RelnStatus reln_sums_finish(const RelnData *d, const Sums *s)
                              d->m->spec.weights);
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         d->m->constants.scale[i] = root(s->square[i], s->numbers[i]);
+    for (int c = 0; c < RELN_SCALAR_COLUMNS; c++)
+        d->m->constants.column[c] = column_of(&s->column[c]);
     if (s->points > 0)
         d->m->constants.points = s->points / s->samples;
     for (int t = 0; t < d->m->spec.n_targets; t++)
@@ -111,6 +149,8 @@ void reln_sums_join(Sums *sums, const Sums *next)
         sums->square[i] += next->square[i];
         sums->numbers[i] += next->numbers[i];
     }
+    for (int c = 0; c < RELN_SCALAR_COLUMNS; c++)
+        moments_join(&sums->column[c], &next->column[c]);
     for (int t = 0; t < RELN_SPEC_TARGETS; t++) {
         sums->target[t].sum += next->target[t].sum;
         sums->target[t].square += next->target[t].square;

@@ -14,6 +14,8 @@ static const char *const slot_names[SLOT_COUNT] = {[SLOT_X_POINTS] = "x.points",
 
 static SlotId slot_of(const RelnModel *m, const RelnSpecInput *in)
 {
+    if (reln_model_is_plain_rows(m))
+        return in->points ? SLOT_S_POINTS : SLOT_S;
     if (reln_model_is_mlp(m))
         return SLOT_FLAT;
     if (reln_input_kind(in->as)->feature == FEATURE_SCALAR)
@@ -39,6 +41,8 @@ static void put_in_slot(RelnModel *m, int input)
     lift->first = m->slots[lift->slot].c;
     if (lift->slot == SLOT_FLAT)
         lift->channels *= (shape->points ? shape->points : 1) * lift->size;
+    if (reln_model_is_plain_rows(m))
+        lift->channels *= lift->size;
     m->slots[lift->slot].c += lift->channels;
     lift->vectors = -1;
     if (reln_input_kind(in->as)->as_is && in->sequence && !reln_model_is_mlp(m) &&
@@ -84,7 +88,7 @@ static void find_points(RelnModel *m)
             m->draws = m->spec.input[i].draw;
             m->ragged = m->spec.input[i].mask[0] || m->spec.input[i].count[0] ||
                         m->spec.input[i].offsets[0] || m->most > 0 || reln_model_is_structured(m) ||
-                        has_targets_of_points(m);
+                        reln_model_is_plain_rows(m) || has_targets_of_points(m);
         }
 }
 

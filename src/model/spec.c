@@ -22,6 +22,7 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
     WORD(RELN_MODEL_RELN, "reln") WORD(RELN_MODEL_LIE_NEURONS, "lie-neurons") \
     WORD(RELN_MODEL_VECTOR_NEURONS, "vector-neurons") WORD(RELN_MODEL_MLP, "mlp") \
     WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet") \
+    WORD(RELN_MODEL_PLAIN_TRANSFORMER, "plain-transformer") \
     WORD(RELN_MODEL_SET, "set") WORD(RELN_MODEL_GRAPH, "graph") \
     WORD(RELN_MODEL_TRANSFORMER, "transformer")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
@@ -213,7 +214,16 @@ static const Key model_keys[] = {
     {.name = "heads",
      WHOLE(RelnSpecModel, heads, 1, 64),
      .otherwise = 4,
-     .help = "of a transformer; the width must be a multiple"},
+     .help = "of transformers; the width must be a multiple"},
+    {.name = "groups",
+     WHOLE(RelnSpecModel, groups, 1, 1024),
+     .example = "32",
+     .help = "of set, graph and transformer: points far apart, each with the points around it, "
+             "which exchange information in place of points; left out: none"},
+    {.name = "members",
+     WHOLE(RelnSpecModel, members, 1, 1024),
+     .otherwise = 16,
+     .help = "points of a group: the nearest"},
     {.name = "neighbours",
      WHOLE(RelnSpecModel, neighbours, 1, 4096),
      .example = "16",
@@ -750,7 +760,9 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
         return reln_keys_fail(r, twice, "model has width and parameters; wanted one of them");
     if (m->parameters)
         m->width = 0;
-    if ((m->kind == RELN_MODEL_MLP || m->kind == RELN_MODEL_RESNET) && m->n_steps)
+    if ((m->kind == RELN_MODEL_MLP || m->kind == RELN_MODEL_RESNET ||
+         m->kind == RELN_MODEL_PLAIN_TRANSFORMER) &&
+        m->n_steps)
         return reln_keys_fail(r, reln_doc_get(map, "nonlinearity"),
                               "an mlp takes no nonlinearity; wanted head: {activation: ...}");
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
@@ -759,10 +771,35 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     if (m->neighbours && m->kind != RELN_MODEL_GRAPH)
         return reln_keys_fail(r, reln_doc_get(map, "neighbours"),
                               "neighbours are for a graph, and this is a %s", model_word(m->kind));
+    if (m->groups && m->kind < RELN_MODEL_SET)
+        return reln_keys_fail(r, reln_doc_get(map, "groups"),
+                              "groups are for a set, a graph or a transformer, and this is a %s",
+                              model_word(m->kind));
     if (m->kind >= RELN_MODEL_SET)
         choose_structured(map, m);
     if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
         m->form = RELN_FORM_NO_CENTER;
+    return RELN_OK;
+}
+
+/* Groups take the place of points, so points have neither targets nor edges. */
+static RelnStatus check_groups(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
+{
+    const RelnDocNode *node = reln_doc_get(reln_doc_get(root, "model"), "groups");
+
+    if (spec->model.groups == 0)
+        return RELN_OK;
+    if (spec->edges.name[0])
+        return reln_keys_fail(r, node,
+                              "groups take the place of points, and edges are given; wanted "
+                              "one of both");
+    for (int t = 0; t < spec->n_targets; t++)
+        if (spec->target[t].points)
+            return reln_keys_fail(
+                r, node,
+                "groups take the place of points, and target %s is one of points; "
+                "wanted neighbours of a graph instead",
+                spec->target[t].name);
     return RELN_OK;
 }
 
@@ -854,6 +891,7 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
     RELN_TRY(check_edges(&r, reln_doc_get(root, "edges"), spec));
+    RELN_TRY(check_groups(&r, root, spec));
     choose_clip(reln_doc_get(root, "train"), &spec->model, &spec->train);
     return check_train(&r, reln_doc_get(root, "train"), &spec->train);
 }

@@ -387,7 +387,8 @@ static RelnStatus check_points(const Reader *r, const RelnDocNode *node, const R
                               "target %s is of points, and no input is a set; wanted points: true "
                               "for an input",
                               t->name);
-    if (kind == RELN_MODEL_MLP || kind == RELN_MODEL_SEQUENCE || kind == RELN_MODEL_RESNET)
+    if (kind == RELN_MODEL_MLP || kind == RELN_MODEL_SEQUENCE || kind == RELN_MODEL_RESNET ||
+        kind == RELN_MODEL_PLAIN_TRANSFORMER)
         return reln_keys_fail(r, reln_doc_get(node, "points"),
                               "target %s is of points, and a network of kind %s has none; wanted "
                               "kind: set, graph, transformer or reln",

@@ -28,12 +28,17 @@ static RelnNode *size_of_set(Build *b)
     return reln_shift(b->g, reln_log(b->g, reln_shift(b->g, n, 1 / usual, 1 / usual)), 1, 0);
 }
 
+/* The usual number of items that exchange information: groups, or points. */
+static double usual_size(const Build *b)
+{
+    return b->m->spec.model.groups > 0 ? b->m->spec.model.groups : b->m->constants.points;
+}
+
 /* Returns features of samples that every round keeps: the sum of all points, and the inputs of the sample
  * itself. */
 static RelnNode *kept(Build *b, RelnNode *x)
 {
-    RelnNode *total =
-        reln_scale(b->g, reln_reduce(b->g, x, RELN_SAMPLES), 1 / b->m->constants.points);
+    RelnNode *total = reln_scale(b->g, reln_reduce(b->g, x, RELN_SAMPLES), 1 / usual_size(b));
 
     return reln_build_join(b, total, reln_build_input(b, SLOT_X));
 }
@@ -96,8 +101,6 @@ static RelnSet begin(Build *b, const RelnScales *scale)
     return (RelnSet){f.x, f.s, parts, z};
 }
 
-/* ---- read-out -------------------------------------------------------------------------------------------------------- */
-
 /* x W in the dtype of x. */
 static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
 {
@@ -107,6 +110,61 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
 
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
 }
+
+/* ---- groups ---------------------------------------------------------------------------------------------------------- */
+
+/* Rounds inside of a group; features of a group beside its centre. */
+enum { GROUP_ROUNDS = 2, GROUP_FEATURES = 3 };
+
+/* Returns the places of members relative to the centres, in units of the usual size of a group on a surface. A group of fewer
+ * points is filled with its centre. */
+static RelnNode *relative(Build *b, RelnNode *x, RelnNode *centre, RelnNode *near)
+{
+    RelnGraph *g = b->g;
+    const double share = b->m->spec.model.members / b->m->constants.points;
+    RelnNode *one = reln_expand_domain(g, reln_scalar(g, 1.0), b->rows), *d;
+
+    if (!x || !centre || !near || !one)
+        return NULL;
+    d = reln_sub(g, reln_gather(g, x, near), reln_spread(g, centre, near->domain));
+    d = reln_mul(g, reln_cast(g, reln_gather(g, one, near), x->dtype), d);
+    return reln_scale(g, d, share < 1 ? 1 / sqrt(share) : 1);
+}
+
+/* Joins points to groups around points that lie far apart. The members of a group exchange information through sums of the
+ * group; its features are the centre and combinations of the last sums. */
+static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale)
+{
+    RelnGraph *g = b->g;
+    const RelnSpecModel *spec = &b->m->spec.model;
+    const RelnDomain groups = reln_fixed(g, "groups", RELN_SAMPLES, spec->groups);
+    const RelnDomain members = reln_fixed(g, "members", groups, spec->members);
+    RelnNode *c = reln_gather(g, points->x, reln_farthest_rows(g, points->x, groups));
+    RelnNode *near = reln_nearest_rows(g, c, points->x, members);
+    const RelnExchange options = {.sums = spec->sums,
+                                  .width = b->width,
+                                  .scales = *scale,
+                                  .norm = true,
+                                  .keep = c,
+                                  .count = spec->members,
+                                  .dropout = spec->dropout,
+                                  .activation = spec->activation};
+    RelnSet set = {.x = relative(b, points->x, c, near)};
+    RelnNode *made;
+
+    if (!set.x)
+        return set;
+    set.s = reln_build_join(b, reln_nn_relate(&b->net, set.x, set.x, scale),
+                            points->s ? reln_gather(g, points->s, near) : NULL);
+    set.sums = reln_build_join(b, reln_reduce_mean(g, set.x, groups), c);
+    set.z = reln_nn_relate(&b->net, c, c, scale);
+    for (int i = 0; i < GROUP_ROUNDS; i++)
+        set = reln_nn_exchange(&b->net, reln_build_name("group%d", i + 1).text, &set, &options);
+    made = mixed(b, "groups.W", set.sums, GROUP_FEATURES * (c ? reln_node_dims(c).c : 1));
+    return (RelnSet){reln_build_join(b, c, made), set.z, points->sums, points->z};
+}
+
+/* ---- read-out -------------------------------------------------------------------------------------------------------- */
 
 /* Is a target of points (or of samples), or its covariance, made of features? */
 static bool needs_features(const RelnModel *m, bool points)
@@ -166,7 +224,7 @@ typedef struct Pairs {
 static Pairs pairs_of(Build *b, RelnNode *x)
 {
     const int k = b->m->spec.model.neighbours;
-    Pairs p = {RELN_STEP, NULL, b->m->constants.points};
+    Pairs p = {RELN_STEP, NULL, usual_size(b)};
 
     if (b->m->spec.edges.name[0]) {
         p.usual = 1;
@@ -179,7 +237,7 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     if (k == 0)
         return p;
     p.usual = k;
-    p.domain = reln_fixed(b->g, "nearest", b->rows, k);
+    p.domain = reln_fixed(b->g, "nearest", x ? x->domain : RELN_STEP, k);
     p.other = reln_nearest_rows(b->g, x, x, p.domain);
     return p;
 }
@@ -241,7 +299,7 @@ Seen reln_build_structured(Build *b)
                             .width = b->width,
                             .scales = scale,
                             .norm = true,
-                            .count = b->m->constants.points,
+                            .count = usual_size(b),
                             .dropout = spec->dropout,
                             .activation = spec->activation};
     const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
@@ -255,6 +313,8 @@ Seen reln_build_structured(Build *b)
                         reln_model_kind_text(spec->kind));
         return seen;
     }
+    if (spec->groups > 0)
+        set = grouped(b, &set, &scale);
     if (spec->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);

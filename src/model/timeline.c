@@ -226,6 +226,28 @@ static int input_of(const Build *b, const char *name)
     return i;
 }
 
+/* Returns the scalars of an input, without the centre and the width of their columns. */
+static RelnNode *raw_scalars(Build *b, int input)
+{
+    const RelnModel *m = b->m;
+    const Lift *lift = &m->lift[input];
+    RelnNode *x =
+        reln_slice(b->g, reln_build_input(b, SLOT_S_POINTS), RELN_C, lift->first, lift->channels);
+    int first;
+    const int n = reln_model_columns(m, input, &first);
+    double *centre = reln_build_scratch(b, (size_t)n + 1, sizeof *centre);
+    double *width = reln_build_scratch(b, (size_t)n + 1, sizeof *width);
+
+    if (n == 0 || !centre || !width)
+        return reln_scale(b->g, x, m->constants.scale[input]);
+    for (int c = 0; c < n; c++) {
+        centre[c] = m->constants.column[first + c].centre;
+        width[c] = m->constants.column[first + c].width;
+    }
+    x = reln_mul(b->g, x, reln_const(b->g, (RelnDims){.c = n}, NULL, width));
+    return reln_add(b->g, x, reln_const(b->g, (RelnDims){.c = n}, NULL, centre));
+}
+
 /* Returns the numbers of a step of an input, in their original units: (P, 1, 1, K, C). */
 static RelnNode *raw(Build *b, int input)
 {
@@ -239,8 +261,7 @@ static RelnNode *raw(Build *b, int input)
         x = reln_slice(b->g, reln_build_input(b, SLOT_V_POINTS), RELN_C, lift->vectors,
                        m->shapes.input[input].channels);
     else
-        x = reln_slice(b->g, reln_build_input(b, SLOT_S_POINTS), RELN_C, lift->first,
-                       lift->channels);
+        return raw_scalars(b, input);
     return reln_scale(b->g, x, m->constants.scale[input]);
 }
 
@@ -302,9 +323,14 @@ RelnNode *reln_build_with_estimate(Build *b, RelnNode *y)
 {
     const RelnModel *m = b->m;
     const int input = input_of(b, m->spec.sequence.estimate);
-    RelnNode *x = raw(b, input), *e, *gain;
+    RelnNode *x = m->ragged ? NULL : raw(b, input), *e, *gain;
     const RelnDims dims = y ? reln_node_dims(y) : (RelnDims){0};
 
+    if (m->ragged)
+        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
+                        "estimate %s: a network of kind %s sees steps without their order, or some "
+                        "are masked out; wanted kind: sequence, resnet or reln, without a mask",
+                        m->spec.input[input].name, reln_model_kind_text(m->spec.model.kind));
     if (!x || !y)
         return NULL;
     if (m->shapes.input[input].channels != things(b)) {

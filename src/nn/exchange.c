@@ -69,7 +69,8 @@ static RelnNode *sums_of(const RelnNet *net, const char *name, const RelnSet *in
 
     a = reln_softmax(g, reln_reshape(g, a, (RelnDims){.r = c, .c = o->sums}), RELN_C);
     a = reln_channel_mix(g, in->x, reln_cast(g, a, in->x->dtype));
-    return reln_scale(g, reln_reduce(g, a, RELN_SAMPLES), 1.0 / (o->count > 0 ? o->count : 1.0));
+    return reln_scale(g, reln_reduce(g, a, in->sums->domain),
+                      1.0 / (o->count > 0 ? o->count : 1.0));
 }
 
 /* z + f([invariants of the sums, mean of s, z] W + b) */
@@ -78,8 +79,8 @@ static RelnNode *sample_update(const RelnNet *net, const char *name, RelnNode *z
 {
     RelnGraph *g = net->graph;
     RelnNode *q = normed(net, name, "nq", reln_nn_relate(net, sums, sums, &o->scales), o);
-    RelnNode *mean = reln_reduce_mean(g, s, RELN_SAMPLES),
-             *most = reln_reduce_max(g, s, RELN_SAMPLES);
+    RelnNode *mean = sums ? reln_reduce_mean(g, s, sums->domain) : NULL,
+             *most = sums ? reln_reduce_max(g, s, sums->domain) : NULL;
     const int w = o->width, d = reln_nn_channels(s);
     const int fan_in = reln_nn_channels(q) + 2 * d + reln_nn_channels(z);
     RelnNode *u =
@@ -107,9 +108,11 @@ RelnSet reln_nn_exchange(const RelnNet *net, const char *name, const RelnSet *in
 
     if (reln_graph_status(g) != RELN_OK)
         return none;
-    if (!in->x || !in->sums || in->x->domain <= RELN_SAMPLES || in->sums->domain != RELN_SAMPLES) {
-        reln_graph_fail(g, RELN_ERR_ARG, "%s: wanted features of rows and sums of their samples",
-                        name);
+    if (!in->x || !in->sums || in->sums->domain < RELN_SAMPLES ||
+        in->x->domain <= in->sums->domain) {
+        reln_graph_fail(
+            g, RELN_ERR_ARG,
+            "%s: wanted features of rows, and sums of their samples or of groups of them", name);
         return none;
     }
     if (options->sums < 1 || options->width < 1) {

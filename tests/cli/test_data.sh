@@ -30,11 +30,18 @@ drafts() { # drafts FILE [PATTERN ...]: its draft has these lines and trains
     rm -rf run
     run 0 fit draft.yaml "$file" --out run --set train.steps=2 --no-check --quiet
 }
+printf 't,v_x [m],v_y [m],v_z [m],y\n0,1,2,3,1\n1,4,5,6,0\n2,7,8,9,1\n' >steps.csv
+run 0 data steps.csv
+check "components are a vector: $(cat out)" grep -q '^v  *(3, 3) .* vector$' out
+check "and columns of their own: $(cat out)" grep -q '^v_y  *(3,) ' out
+run 0 data steps.csv --spec
+check "a draft has the vector, not its components: $(cat out)" grep -q '^# - v_y is not used' out
+
 drafts pairs.npz '^symmetry: gl:3 ' '^# symmetry: so:3 ' 'name: X, as: matrix' 'target: {name: y, as: scalar}'
 run 0 predict run pairs.npz --out y.npz --quiet
 refused 3 'y.npz: no array looks like' data y.npz --spec
 drafts bodies.npz '^symmetry: o:3 ' 'name: C, as: covariance' 'name: v, as: vector}' 'target: {name: y, as: vector}'
-drafts clouds.npz '^symmetry: o:3 ' 'name: v, as: vector, points: true' '^# - fold is not used' 'as: class, classes: 3' 'kind: set'
+drafts clouds.npz '^symmetry: o:3 ' 'name: v, as: vector, points: true' '^# - fold is not used' 'as: class, classes: 3' 'kind: set' 'average: 0.99'
 run 0 data bodies.npz --spec --symmetry so:3
 check "the symmetry that is given" grep -q '^symmetry: so:3$' out
 
@@ -74,7 +81,7 @@ drafts strip.off 'name: centre, as: vector}' 'name: edge2, as: vector}' 'target:
 # every file of arrays that is at hand: text, splats and meshes in full, large sets for a batch
 shared=$(dirname "$0")/../../../shared/data
 [ ! -e "$shared/jets/toptag_val.h5" ] || drafts "$shared/jets/toptag_val.h5" 'points: true, count: Nobj'
-[ ! -e "$shared/splats/modelnet10_train.npz" ] || drafts "$shared/splats/modelnet10_train.npz" 'most: 256'
+[ ! -e "$shared/splats/modelnet10_train.npz" ] || drafts "$shared/splats/modelnet10_train.npz" 'most: 256, draw: true' 'groups: 32'
 for file in "$shared"/splats/*.ply "$shared"/splats/*.splat; do
     [ ! -e "$file" ] || drafts "$file" 'name: covariance, as: covariance}' 'name: colour, as: scalar}' 'target: {name: opacity'
 done

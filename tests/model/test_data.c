@@ -462,6 +462,15 @@ static void binding_allocates_nothing(void **state)
 /* A sample's prediction does not depend on points that are masked out, and not on the order of points. */
 static void masked_points_play_no_part(void **state)
 {
+    static const char *const specs[] = {
+        SETS,
+        "{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}, {name: X, as: "
+        "matrix}],"
+        " target: {name: y, as: vector}, model: {kind: plain-transformer, width: 4, heads: 2, "
+        "depth: 1}}",
+        "{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}], target: {name: "
+        "y, as: vector},"
+        " model: {kind: set, groups: 2, members: 3, width: 4, depth: 1, sums: 2}}"};
     static const ptrdiff_t rows[] = {0, 1, 2, 3};
     double y[MOST], z[MOST];
     double *v;
@@ -469,21 +478,23 @@ static void masked_points_play_no_part(void **state)
     Run r;
 
     (void)state;
-    assert_ok(NULL, world_init(&w, NULL, SETS, SAMPLES));
-    assert_ok(w.ctx, world_model(&w));
-    assert_ok(w.ctx, world_data(&w, NULL));
-    run_init(&r, &w);
-    predict(&r, &w, 4, rows, 0, y);
-    reln_data_destroy(w.data);
-    v = world_find(&w, "v")->values;
-    for (int i = 0; i < SAMPLES * WORLD_POINTS; i++)
-        if (((double *)world_find(&w, "m")->values)[i] == 0)
-            v[i * 3 * WORLD_CHANNELS] = (double)NAN;
-    assert_ok(w.ctx, world_data(&w, NULL));
-    predict(&r, &w, 4, rows, 0, z);
-    assert_memory_equal(y, z, 4 * 6 * sizeof *y);
-    run_clear(&r);
-    world_clear(&w);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        assert_ok(NULL, world_init(&w, NULL, specs[i], SAMPLES));
+        assert_ok(w.ctx, world_model(&w));
+        assert_ok(w.ctx, world_data(&w, NULL));
+        run_init(&r, &w);
+        predict(&r, &w, 4, rows, 0, y);
+        reln_data_destroy(w.data);
+        v = world_find(&w, "v")->values;
+        for (int p = 0; p < SAMPLES * WORLD_POINTS; p++)
+            if (((double *)world_find(&w, "m")->values)[p] == 0)
+                v[p * 3 * WORLD_CHANNELS] = (double)NAN;
+        assert_ok(w.ctx, world_data(&w, NULL));
+        predict(&r, &w, 4, rows, 0, z);
+        assert_memory_equal(y, z, 4 * 6 * sizeof *y);
+        run_clear(&r);
+        world_clear(&w);
+    }
 }
 
 /* ---- splits, constants, frames ----------------------------------------------------------------------------------------- */
@@ -841,6 +852,80 @@ static void other_units_are_seen_wherever_they_begin(void **state)
     world_clear(&w);
 }
 
+#define COLUMNS                                                                                    \
+    "{symmetry: gl:3, inputs: [{name: X, as: matrix}, {name: s, as: scalar}], target: {name: y, "  \
+    "as: scalar}, model: {width: 2, depth: 1}, train: {dtype: f64}}"
+
+/* Columns far from 0 and of other sizes have their own centre and width. Predictions do
+ * not change if the columns come in other units. */
+static void columns_of_scalars_have_their_own_centres(void **state)
+{
+    static const double centre[WORLD_CHANNELS] = {1e8, -3}, width[WORLD_CHANNELS] = {2, 1e-4};
+    double mean[WORLD_CHANNELS] = {0}, square[WORLD_CHANNELS] = {0}, before[SAMPLES * 2 + 1],
+           after[SAMPLES * 2 + 1];
+    ptrdiff_t rows[SAMPLES];
+    RelnConstants c;
+    int first;
+    World w;
+    Run r;
+
+    (void)state;
+    for (int i = 0; i < SAMPLES; i++)
+        rows[i] = i;
+    for (int units = 0; units < 2; units++) {
+        double *s;
+
+        assert_ok(NULL, world_init(&w, NULL, COLUMNS, SAMPLES));
+        s = world_find(&w, "s")->values;
+        for (int i = 0; units && i < SAMPLES * WORLD_CHANNELS; i++)
+            s[i] = centre[i % WORLD_CHANNELS] + width[i % WORLD_CHANNELS] * s[i];
+        for (int i = 0; units && i < SAMPLES; i++)
+            for (int k = 0; k < WORLD_CHANNELS; k++)
+                mean[k] += s[i * WORLD_CHANNELS + k] / SAMPLES;
+        for (int i = 0; units && i < SAMPLES; i++)
+            for (int k = 0; k < WORLD_CHANNELS; k++)
+                square[k] += pow(s[i * WORLD_CHANNELS + k] - mean[k], 2) / SAMPLES;
+        assert_ok(w.ctx, world_model(&w));
+        assert_ok(w.ctx, world_data(&w, NULL));
+        assert_ok(w.ctx, reln_data_normalise(w.data, SAMPLES, rows));
+        c = *reln_model_constants(w.model);
+        assert_int_equal(reln_model_columns(w.model, 0, &first), 0);
+        assert_int_equal(reln_model_columns(w.model, 1, &first), WORLD_CHANNELS);
+        assert_int_equal(first, 0);
+        run_init(&r, &w);
+        predict(&r, &w, SAMPLES, rows, 0, units ? after : before);
+        run_clear(&r);
+        world_clear(&w);
+    }
+    for (int k = 0; k < WORLD_CHANNELS; k++) {
+        /* a mean of n numbers, each with a rounding of its size */
+        const double lost = SAMPLES * 2.3e-16 * fabs(centre[k]);
+
+        assert_near(&c.column[k].centre, &mean[k], 1, lost);
+        assert_near(&c.column[k].width, (double[]){sqrt(square[k])}, 1, 4 * lost);
+    }
+    /* numbers near 1e8 with a width of 2 keep 8 digits, which the small network enlarges little */
+    for (int i = 0; i < SAMPLES * 2; i++)
+        assert_near(&after[i], &before[i], 1, 1e-6 * (1 + fabs(before[i])));
+}
+
+/* Moments of stretches are joined to those of all: {1, 1.5} and {4, 4, 7} as {count, mean, squares}. */
+static void columns_of_stretches_are_joined(void **state)
+{
+    static Sums a, b;
+
+    (void)state;
+    a.column[0] = (Moments){2, 1.25, 0.125};
+    b.column[0] = (Moments){3, 5, 6};
+    reln_sums_join(&a, &b);
+    /* 1, 1.5, 4, 4, 7: mean 3.5, squares 6.25 + 4 + 0.25 + 0.25 + 12.25 */
+    assert_near(&a.column[0].count, (double[]){5}, 1, 0);
+    assert_near(&a.column[0].mean, (double[]){3.5}, 1, 1e-15);
+    assert_near(&a.column[0].square, (double[]){23}, 1, 1e-14);
+    reln_sums_join(&a, &(Sums){0});
+    assert_near(&a.column[0].mean, (double[]){3.5}, 1, 1e-15);
+}
+
 /* Constants found while data are opened are those of a pass of its own over the rows for training. */
 static void constants_found_when_opening_are_the_same(void **state)
 {
@@ -922,6 +1007,8 @@ int main(void)
         cmocka_unit_test(drawn_points_belong_to_epoch_and_row),
         cmocka_unit_test(random_frames_move_a_vector_as_target),
         cmocka_unit_test(padding_has_no_part_in_the_scale),
+        cmocka_unit_test(columns_of_scalars_have_their_own_centres),
+        cmocka_unit_test(columns_of_stretches_are_joined),
         cmocka_unit_test(constants_found_when_opening_are_the_same),
         cmocka_unit_test(balanced_weights_are_shares_of_classes),
         cmocka_unit_test(constants_of_covariances_are_traces),

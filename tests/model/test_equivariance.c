@@ -101,6 +101,16 @@ static const Case cases[] = {
     {"{symmetry: gl:2, inputs: [{name: C, as: covariance, reference: mean, points: true, mask: m}],"
      " target: {name: y, as: scalar},",
      ", kind: set, sums: 2", "gl:2"},
+    /* groups, of which some have fewer points than members */
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], target: {name: y, "
+     "as: class, classes: 3},",
+     ", kind: set, groups: 2, members: 3, sums: 2", "vectors"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}, {name: s, as: "
+     "scalar, points: true}], target: {name: y, as: vector},",
+     ", kind: graph, groups: 3, members: 2, neighbours: 1, sums: 2", "vectors"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true}, {name: C, as: covariance, "
+     "log: true, points: true}], target: {name: y, as: matrix},",
+     ", kind: transformer, heads: 2, groups: 2, members: 2, sums: 2", "gl:3"},
     {"{symmetry: sp:4, inputs: [{name: X, as: element, points: true}], target: {name: y, as: "
      "matrix},",
      ", kind: set, sums: 2", "sp:4"},

@@ -90,6 +90,62 @@ static void a_described_model_predicts_the_same_bits(void **state)
     }
 }
 
+/* Removes a list with its name, and the comma before it, from a text. */
+static void cut_list(char *text, const char *name)
+{
+    char *at = strstr(text, name), *end;
+
+    assert_non_null(at);
+    end = strchr(at, ']');
+    assert_non_null(end);
+    while (*at != ',')
+        at--;
+    memmove(at, end + 1, strlen(end + 1) + 1);
+}
+
+/* Models of earlier versions have one scale for all columns of scalars: they load with that, centred at 0. */
+static void columns_without_centres_have_the_scale(void **state)
+{
+    static const ptrdiff_t rows[] = {0, 1, 2, 3};
+    RelnDoc *doc = NULL, *old = NULL;
+    const RelnConstants *c;
+    RelnModel *model = NULL;
+    const char *text;
+    char *copy;
+    int first;
+    World w;
+
+    (void)state;
+    assert_ok(NULL,
+              world_init(&w, NULL,
+                         "{symmetry: so:3, inputs: [{name: v, as: vector}, {name: s, as: scalar}],"
+                         " target: {name: y, as: scalar}, model: {width: 2, depth: 1}}",
+                         4));
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    assert_ok(w.ctx, reln_data_normalise(w.data, 4, rows));
+    assert_ok(w.ctx, reln_doc_create(w.ctx, &doc));
+    text = reln_doc_write(doc, reln_model_describe(w.model, doc), RELN_DOC_ONE_LINE);
+    copy = strdup(text);
+    assert_non_null(copy);
+    cut_list(copy, "\"centre\"");
+    cut_list(copy, "\"width\": [");
+    assert_ok(w.ctx, reln_doc_parse_json(w.ctx, copy, strlen(copy), "model", &old));
+    assert_ok(w.ctx, reln_model_from_doc(w.ctx, reln_doc_root(old), "model", &model));
+    c = reln_model_constants(model);
+    assert_int_equal(reln_model_columns(model, 1, &first), WORLD_CHANNELS);
+    for (int k = 0; k < WORLD_CHANNELS; k++) {
+        assert_true(c->column[first + k].centre == 0);
+        assert_true(c->column[first + k].width == reln_model_constants(w.model)->scale[1]);
+        assert_true(reln_model_constants(w.model)->column[first + k].centre != 0);
+    }
+    free(copy);
+    reln_model_destroy(model);
+    reln_doc_destroy(old);
+    reln_doc_destroy(doc);
+    world_clear(&w);
+}
+
 /* A basis travels with the description: the file is not looked for again. */
 static void a_basis_is_kept_in_the_description(void **state)
 {
@@ -395,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_described_model_predicts_the_same_bits),
+        cmocka_unit_test(columns_without_centres_have_the_scale),
         cmocka_unit_test(a_basis_is_kept_in_the_description),
         cmocka_unit_test(a_basis_of_elements_of_different_size_is_taken),
         cmocka_unit_test(broken_descriptions_are_refused),

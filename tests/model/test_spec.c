@@ -41,6 +41,17 @@ static const Bad bad[] = {
     {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: covariance, loss: gaussian}\n",
      "spec.yaml:3: target y: loss: gaussian is for numbers, vectors and matrices; wanted mse for a "
      "covariance"},
+    {GOOD "model: {groups: 4}\n",
+     "spec.yaml:4: groups are for a set, a graph or a transformer, and this is a reln"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: set, groups: "
+     "4}\n"
+     "target: {name: y, as: vector, points: true}\n",
+     "spec.yaml:3: groups take the place of points, and target y is one of points; wanted "
+     "neighbours of a graph instead"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: graph, groups: "
+     "4}\n"
+     "edges: {name: e}\n" GOOD_TARGET,
+     "spec.yaml:3: groups take the place of points, and edges are given; wanted one of both"},
     {GOOD "edges: {name: e}\n",
      "spec.yaml:4: edges are for a graph without neighbours, and this is a reln; wanted model: "
      "{kind: graph}"},
@@ -137,7 +148,8 @@ static const Bad bad[] = {
      "spec.yaml:4: model has width and parameters; wanted one of them"},
     {GOOD "model: {kind: perceptron}\n",
      "spec.yaml:4: unknown word 'perceptron' for kind; known are reln, lie-neurons, "
-     "vector-neurons, mlp, sequence, resnet, set, graph, transformer"},
+     "vector-neurons, mlp, sequence, resnet, plain-transformer, set, graph, "
+     "transformer"},
     {GOOD "model: {nonlinearity: [relu, brakcet]}\n",
      "spec.yaml:4: unknown word 'brakcet' for nonlinearity; did you mean 'bracket'?"},
     {GOOD "model: {nonlinearity: []}\n", "spec.yaml:4: nonlinearity has 0 items; wanted 1 to 8"},
