@@ -28,14 +28,15 @@ typedef enum BenchKind { BENCH_NETWORK, BENCH_LAYER, BENCH_KERNEL } BenchKind;
 
 /* ---- cases ----------------------------------------------------------------------------------------------------- */
 
-enum { BENCH_MAX_BATCHES = 4, BENCH_MAX_INPUTS = 4, BENCH_MAX_DOMAINS = 8 };
+enum { BENCH_MAX_BATCHES = 4, BENCH_MAX_INPUTS = 6, BENCH_MAX_DOMAINS = 8 };
 
 typedef struct BenchNet BenchNet;
 
 typedef struct BenchCase {
     BenchKind kind;
-    char name[40];       /* "sp4", "gl3/64", "kernel/bracket/sp:4/256" */
-    const char *algebra; /* algebra of the symmetry, and of features unless they have a separate one: */
+    char name[40]; /* "sp4", "gl3/64", "kernel/bracket/sp:4/256" */
+    const char
+        *algebra; /* algebra of the symmetry, and of features unless they have a separate one: */
     const char *features;
     int points, channels, width;
     int batches[BENCH_MAX_BATCHES];  /* 0: no more */
@@ -77,6 +78,7 @@ RelnNode *bench_index_rows(BenchNet *b, const char *name, RelnDomain rows, RelnD
 /* List the cases of each file. */
 int bench_network_cases(BenchCase *out, int room);
 int bench_structured_cases(BenchCase *out, int room);
+int bench_splats_cases(BenchCase *out, int room);
 int bench_layer_cases(BenchCase *out, int room);
 int bench_kernel_cases(BenchCase *out, int room);
 
@@ -189,7 +191,7 @@ typedef struct BenchOptions {
     bool
         reference; /* reference kernels for rows, but not for the processes that are started to measure
                     * memory */
-    int threads;   /* number of threads of the runs with several */
+    int threads;      /* number of threads of the runs with several */
     const char *only; /* or NULL */
     /* Called before every row; returning false ends the run with the results so far. NULL: not called. */
     bool (*observe)(void *self, int done, int all, const char *name);
