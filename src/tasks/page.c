@@ -45,7 +45,8 @@ static TaskFigure figure_of(const Task *task, const char *name)
 
 static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
-    const bool log_y = !figure->points && !figure->cloud && all_positive(call, figure->curve);
+    const bool log_y =
+        !figure->points && !figure->cloud && !figure->linear_y && all_positive(call, figure->curve);
 
     reln_plot_x(p, figure->x, figure->log_x ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_y(p, figure->y, log_y ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
@@ -69,7 +70,7 @@ static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figu
                                  .n = c->n,
                                  .x = c->x,
                                  .y = c->y,
-                                 .colour = call->n_models + 1});
+                                 .colour = figure->cloud ? 1 : call->n_models + 1});
             return;
         }
     }
@@ -92,6 +93,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
 {
     const TaskFigure figure = figure_of(call->env.task, name);
     RelnPlot *p = reln_page_plot(page, name);
+    int drawn = 1; /* the truth of a cloud has the first colour, since points have no dashes */
 
     axes(call, p, &figure);
     if (figure.truth)
@@ -103,6 +105,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
             const TaskCurve *c = run->done ? task_curve_named(run, name) : NULL;
             if (!c)
                 continue;
+            drawn += label != NULL;
             reln_plot_series(p,
                              &(RelnSeries){.name = label,
                                            .mark = figure.points || figure.cloud ? RELN_MARK_POINTS
@@ -110,7 +113,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
                                            .n = c->n,
                                            .x = c->x,
                                            .y = c->y,
-                                           .colour = m + 1});
+                                           .colour = figure.cloud && figure.truth ? drawn : m + 1});
             label = NULL;
         }
     }
