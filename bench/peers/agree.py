@@ -18,7 +18,8 @@ import numpy as np
 import networks
 
 HERE = pathlib.Path(__file__).resolve().parent
-REFERENCE = {"mp50": "rows-plain", "set64": "select-view", "transformer64": "fused-view", "resnet1d": "unfold"}
+REFERENCE = {"mp50": "rows-plain", "set64": "select-view", "transformer64": "fused-view", "resnet1d": "unfold",
+             "splats-mae": "torch-plain", "splats-reln": "view-plain"}
 BATCH = 3
 
 
@@ -79,7 +80,7 @@ def rivals(network, x, w):
 
 def check(program, network):
     x, w, loss, g = arrays_of_reln(program, network)
-    want_loss, want = by_torch(network, REFERENCE[network.split("-")[0]], x, w, True)
+    want_loss, want = by_torch(network, REFERENCE.get(network) or REFERENCE[network.split("-")[0]], x, w, True)
     off = lambda v: np.linalg.norm(v - want) / np.linalg.norm(want)  # noqa: E731
     print(f"{network}: {networks.count(network)} parameters, loss {want_loss:.9g} in double")
     worst = 0.0

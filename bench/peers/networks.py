@@ -8,7 +8,10 @@ POINTS, NEIGHBOURS = 64, 16            # set64-C
 TOKENS, CHANNELS, HEADS = 64, 48, 6    # transformer64
 STEPS, WIDTH = 200, 64                 # resnet1d
 
-BATCH = {"mp50": 32, "set64-24": 16, "set64-64": 16, "transformer64": 32, "resnet1d": 64}
+GROUPS, MEMBERS, BLOCKS = 32, 16, 4    # splats-*
+
+BATCH = {"mp50": 32, "set64-24": 16, "set64-64": 16, "transformer64": 32, "resnet1d": 64, "splats-mae": 32,
+         "splats-reln": 32}
 
 
 def mp50():
@@ -56,8 +59,58 @@ def resnet1d():
     return out + [("out.W", c, 1)]
 
 
+def dense(name, m, n):
+    return [(name + ".W", m, n), (name + ".b", 0, n)]
+
+
+def norm(name, n):
+    return [(name + ".gamma", 0, n), (name + ".beta", 0, n)]
+
+
+def splats_head(n):
+    return (dense("head.a", n, 192) + norm("head.an", 192) + dense("head.b", 192, 192) + norm("head.bn", 192) +
+            dense("head.c", 192, 10))
+
+
+def splats_mae():
+    c = 96
+    out = (dense("tok.a", 14, 48) + norm("tok.an", 48) + dense("tok.b", 48, 64) + dense("tok.c", 128, 128) +
+           norm("tok.cn", 128) + dense("tok.d", 128, c) + dense("pos.a", 3, 32) + dense("pos.b", 32, c) +
+           [("class.token", 0, c), ("class.position", 0, c)])
+    for i in range(BLOCKS):
+        b = f"enc{i}."
+        out += (norm(b + "n1", c) + [(b + "qkv.W", c, 3 * c)] + dense(b + "proj", c, c) + norm(b + "n2", c) +
+                dense(b + "fc1", c, 4 * c) + dense(b + "fc2", 4 * c, c))
+    return out + norm("norm", c) + splats_head(2 * c)
+
+
+def splats_reln():
+    c, d = 16, 32
+
+    def exchange(name):
+        return [(name + ".U", d, c), (name + ".Wz", c, c), (name + ".V", 2 * c, d)]
+
+    def both(name):
+        return norm(name, d) + [(name + ".gammax", 0, c)]
+
+    out = ([("tok.x.W", 6, c)] + dense("tok.s", 10, d) + exchange("tok.e1") +
+           [("tok.g1.U", c, c), ("tok.b1.Wa", c, c), ("tok.b1.Wb", c, c), ("tok.px.W", 2 * c, c), ("tok.ox.W", c, c),
+            ("tok.g2.U", c, c), ("tok.ps.W", 2 * d, d)] + dense("tok.os", d, d) + exchange("tok.e2") +
+           [("tok.tx.W", 2 * c, c)] + dense("tok.ts", 2 * d, d) + dense("pos.a", 1, 32) + dense("pos.hat", 32, c) +
+           dense("pos.one", 32, c) + dense("pos.square", 32, c) + dense("pos.s", 32, d))
+    for i in range(BLOCKS):
+        b = f"enc{i}."
+        out += (both(b + "n1") + [(b + "att.W" + k, c, c) for k in "qkv"] + [(b + "att.S" + k, d, d) for k in "qkv"] +
+                [(b + "ox.W", c, c)] + dense(b + "os", d, d) + both(b + "n2") +
+                [(b + "b.Wa", c, c), (b + "b.Wb", c, c), (b + "x1.W", c, 2 * c), (b + "g.U", 2 * c, 2 * c),
+                 (b + "t.U", d, 2 * c), (b + "x2.W", 2 * c, c), (b + "z.Wz", c, c)] +
+                dense(b + "s1", d + 3 * c, 4 * d) + dense(b + "s2", 4 * d, d))
+    return out + both("norm") + [(k, 2 * c, 2 * c) for k in ("twist.Wa", "twist.Wb", "read.Wz")] + \
+        splats_head(8 * c + 2 * d)
+
+
 PARAMETERS = {"mp50": mp50(), "set64-24": set64(24), "set64-64": set64(64), "transformer64": transformer64(),
-              "resnet1d": resnet1d()}
+              "resnet1d": resnet1d(), "splats-mae": splats_mae(), "splats-reln": splats_reln()}
 
 
 def count(name):
@@ -71,7 +124,7 @@ def parameters(name, rng):
         if m:
             out[key] = (rng.uniform(-1, 1, (m, n)) / m**0.5).astype(np.float32)
         else:
-            out[key] = np.full(n, 1.0 if key.endswith("gamma") else 0.0, np.float32)
+            out[key] = np.full(n, 1.0 if "gamma" in key else 0.0, np.float32)
     return out
 
 
@@ -85,6 +138,11 @@ def inputs(name, batch, rng):
         return {"x": normal(POINTS, 9, 2), "near": whole(POINTS, POINTS, NEIGHBOURS), "label": whole(10)}
     if name == "transformer64":
         return {"x": normal(TOKENS, 9, 6), "label": whole(10)}
+    if name == "splats-mae":
+        return {"x": normal(GROUPS, MEMBERS, 14), "c": normal(GROUPS, 3), "label": whole(10)}
+    if name == "splats-reln":
+        return {"d": normal(GROUPS, MEMBERS, 3), "log": normal(GROUPS, MEMBERS, 9), "s": normal(GROUPS, MEMBERS, 10),
+                "c": normal(GROUPS, 3), "label": whole(10)}
     return {"x": normal(STEPS, 3, 1), "t": normal(3)}
 
 
@@ -93,7 +151,7 @@ def fused(name, w):
     w = dict(w)
 
     def join(key, *parts):
-        w[key] = np.concatenate([w.pop(p) for p in parts], 1)
+        w[key] = np.concatenate([w.pop(p) for p in parts], -1)
 
     for i in range(2):
         b = f"block{i}."
@@ -102,6 +160,16 @@ def fused(name, w):
         elif name.startswith("set64"):
             join(b + "ends.W12", b + "ends.W1", b + "ends.W2")
             join(b + "bracket.W", b + "bracket.Wb", b + "bracket.Wa")
+    if name == "splats-reln":
+        join("tok.b1.W", "tok.b1.Wa", "tok.b1.Wb")
+        join("twist.W", "twist.Wa", "twist.Wb", "read.Wz")
+        for part in ("W", "b"):
+            join("pos.f." + part, *(f"pos.{f}.{part}" for f in ("hat", "one", "square", "s")))
+        for i in range(BLOCKS):
+            b = f"enc{i}."
+            join(b + "att.W", b + "att.Wq", b + "att.Wk", b + "att.Wv")
+            join(b + "att.S", b + "att.Sq", b + "att.Sk", b + "att.Sv")
+            join(b + "x1.W", b + "x1.W", b + "b.Wa", b + "b.Wb", b + "z.Wz")
     if name == "transformer64":
         join("attention.W", "attention.Wq", "attention.Wk", "attention.Wv")
         join("wide.W", "wide.W", "bracket.Wb", "bracket.Wa")

@@ -42,6 +42,8 @@ FASTEST = {("torch", "mp50"): ["eager/rows", "compiled/dense-plain"],
            ("torch", "set64-64"): ["eager/select-gram", "compiled/embedding-unrolled"],
            ("torch", "transformer64"): ["eager/matmul-gram", "compiled/matmul-unrolled"],
            ("torch", "resnet1d"): ["eager/conv2d-last", "compiled/conv2d-last"],
+           ("torch", "splats-mae"): ["eager/torch-matmul", "compiled/torch-plain"],
+           ("torch", "splats-reln"): ["eager/gram", "compiled/unrolled-plain"],
            ("jax", "mp50"): ["jit/dense"], ("jax", "set64-24"): ["jit/flat-view"], ("jax", "set64-64"): ["jit/flat-view"],
            ("jax", "transformer64"): ["jit/matmul"], ("jax", "resnet1d"): ["jit/unfold"]}
 
@@ -138,7 +140,7 @@ def todo(rival, network, all_layouts):
         every = ["eager", "unrolled", "compiled"] if rival == "torch" else ["jit"]
         return [v for v in every if not (network == "mlp" and v == "unrolled")]
     if not all_layouts:
-        return FASTEST[rival, network]
+        return FASTEST.get((rival, network), [])
     return importlib.import_module(f"rival_{rival}").layouts(network)
 
 

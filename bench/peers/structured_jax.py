@@ -286,4 +286,4 @@ LAYOUTS = {
 
 
 def layouts(network):
-    return LAYOUTS[network.split("-")[0]]
+    return LAYOUTS.get(network.split("-")[0], {})

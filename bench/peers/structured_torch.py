@@ -385,4 +385,8 @@ LAYOUTS = {
 
 
 def layouts(network):
+    if network.startswith("splats"):
+        import splats_torch
+
+        return splats_torch.LAYOUTS[network]
     return LAYOUTS[network.split("-")[0]]

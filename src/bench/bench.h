@@ -28,7 +28,7 @@ typedef enum BenchKind { BENCH_NETWORK, BENCH_LAYER, BENCH_KERNEL } BenchKind;
 
 /* ---- cases ----------------------------------------------------------------------------------------------------- */
 
-enum { BENCH_MAX_BATCHES = 4, BENCH_MAX_INPUTS = 4, BENCH_MAX_DOMAINS = 8 };
+enum { BENCH_MAX_BATCHES = 4, BENCH_MAX_INPUTS = 6, BENCH_MAX_DOMAINS = 8 };
 
 typedef struct BenchNet BenchNet;
 
@@ -78,6 +78,7 @@ RelnNode *bench_index_rows(BenchNet *b, const char *name, RelnDomain rows, RelnD
 /* List the cases of each file. */
 int bench_network_cases(BenchCase *out, int room);
 int bench_structured_cases(BenchCase *out, int room);
+int bench_splats_cases(BenchCase *out, int room);
 int bench_layer_cases(BenchCase *out, int room);
 int bench_kernel_cases(BenchCase *out, int room);
 

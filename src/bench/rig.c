@@ -50,7 +50,7 @@ static void output_all(RelnGraph *g, int n, RelnNode *const *nodes)
 }
 
 /* Largest number of nodes to differentiate by: weights, and inputs that are not data. */
-enum { MOST = 64 };
+enum { MOST = 160 };
 static int variables(const BenchNet *b, int n_inputs, RelnNode **out)
 {
     int n = 0;

@@ -408,7 +408,9 @@ static RelnStatus curves(const Part *p)
 {
     const char *name = p->job->curve ? p->job->curve : "validation error";
 
-    return task_curve_rows(p->e->run, p->trainer, name, p->job->curve_metric);
+    const char *loss = p->job->loss_curve ? p->job->loss_curve : "training loss";
+
+    return task_curve_rows(p->e->run, p->trainer, loss, name, p->job->curve_metric);
 }
 
 static void forget_moments(const RelnStore *store)

@@ -32,7 +32,7 @@ typedef struct ExpColumn {
     const void *values;
     size_t all;
     bool target; /* only training reads it */
-    int rows;    /* r > 0: `size` numbers for each row of the set's rows[r - 1] instead of each sample */
+    int rows; /* r > 0: `size` numbers for each row of the set's rows[r - 1] instead of each sample */
 } ExpColumn;
 #define EXP_NUMBERS(name_, size_, values_)                                                         \
     .name = (name_), .dtype = RELN_F64, .size = (size_), .values = (values_)
@@ -104,10 +104,11 @@ typedef struct ExpPart {
     const ExpSet *validation;
     RelnStatus (*evaluate)(Exp *e, void *self, RelnEvaluation *out);
     const char *metric; /* name of the metric of evaluate() */
-    const char
-        *curve; /* curve of the score, or of the metric if `curve_metric`; NULL: "validation error" */
+    const char *
+        curve; /* curve of the score, or of the metric if `curve_metric`; NULL: "validation error" */
     bool curve_metric;
-    bool last; /* take the last weights, not the best */
+    const char *loss_curve; /* curve of the loss; NULL: "training loss" */
+    bool last;              /* take the last weights, not the best */
 
     uint64_t steps, evaluate_every;
     RelnSchedule schedule;

@@ -52,7 +52,8 @@ static TaskFigure figure_of(const Task *task, const char *name)
 
 static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
-    const bool log_y = !figure->points && !figure->cloud && spans_decades(call, figure->curve);
+    const bool log_y = !figure->points && !figure->cloud && !figure->linear_y &&
+                       spans_decades(call, figure->curve);
 
     reln_plot_x(p, figure->x, figure->log_x ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_y(p, figure->y, log_y ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
@@ -76,7 +77,7 @@ static void plot_truth(const TaskCall *call, RelnPlot *p, const TaskFigure *figu
                                  .n = c->n,
                                  .x = c->x,
                                  .y = c->y,
-                                 .colour = call->n_models + 1});
+                                 .colour = figure->cloud ? 1 : call->n_models + 1});
             return;
         }
     }
@@ -119,6 +120,7 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
 {
     const TaskFigure figure = figure_of(call->env.task, name);
     RelnPlot *p = reln_page_plot(page, name);
+    int drawn = 1; /* the truth of a cloud has the first colour, since points have no dashes */
 
     axes(call, p, &figure);
     if (figure.truth)
@@ -130,7 +132,8 @@ static void plot(const TaskCall *call, RelnPage *page, const char *name)
             const TaskCurve *c = run->done ? task_curve_named(run, name) : NULL;
             if (!c)
                 continue;
-            draw_curve(p, &figure, c, label, m + 1);
+            drawn += label != NULL;
+            draw_curve(p, &figure, c, label, figure.cloud && figure.truth ? drawn : m + 1);
             label = NULL;
         }
     }

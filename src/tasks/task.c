@@ -168,14 +168,15 @@ RelnStatus task_curve(TaskRun *run, const char *name, double x, double y)
     return RELN_OK;
 }
 
-RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *name, bool metric)
+RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *loss,
+                           const char *name, bool metric)
 {
     enum { POINTS = 500 }; /* enough for a plot */
     const RelnTrainRow *rows = NULL;
     const int n = reln_trainer_rows(trainer, &rows), every = n / POINTS + 1;
 
     for (int i = every - 1; i < n; i += every) {
-        TRY(task_curve(run, "training loss", (double)rows[i].step, rows[i].loss));
+        TRY(task_curve(run, loss, (double)rows[i].step, rows[i].loss));
         TRY(task_curve(run, name, (double)rows[i].step,
                        metric ? rows[i].evaluation.metrics[0] : rows[i].evaluation.score));
     }

@@ -103,6 +103,7 @@ typedef struct TaskFigure {
     const char *curve;  /* its name */
     const char *x, *y;  /* labels of the axes; y may be NULL */
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
+    bool linear_y;      /* else logarithmic, when all values are positive */
     bool cloud;         /* points in a plane, one unit equally long on both axes */
     bool table;         /* curves "A|1", "A|2" ...: a table, whose rows and columns they name */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
@@ -246,8 +247,9 @@ size_t task_trained(const RelnStore *store);
 /* Adds a point to a curve of the report: "validation mse" against the step. Curves of one name from all runs
  * share a plot. */
 RelnStatus task_curve(TaskRun *run, const char *name, double x, double y);
-/* Adds the trainer's record as curves: loss, and the score or the first metric. */
-RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *name, bool metric);
+/* Adds the trainer's record as two curves: `loss`, and `name` of the score or the first metric. */
+RelnStatus task_curve_rows(TaskRun *run, const RelnTrainer *trainer, const char *loss,
+                           const char *name, bool metric);
 
 /* Saves the trained parameters and states: models/MODEL-SEED.safetensors, without moments of optimisers. */
 RelnStatus task_keep(TaskRun *run, const RelnStore *store);

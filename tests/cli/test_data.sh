@@ -30,13 +30,6 @@ drafts() { # drafts FILE [PATTERN ...]: its draft has these lines and trains
     rm -rf run
     run 0 fit draft.yaml "$file" --out run --set train.steps=2 --no-check --quiet
 }
-printf 't,v_x [m],v_y [m],v_z [m],y\n0,1,2,3,1\n1,4,5,6,0\n2,7,8,9,1\n' >steps.csv
-run 0 data steps.csv
-check "components are a vector: $(cat out)" grep -q '^v  *(3, 3) .* vector$' out
-check "and columns of their own: $(cat out)" grep -q '^v_y  *(3,) ' out
-run 0 data steps.csv --spec
-check "a draft has the vector, not its components: $(cat out)" grep -q '^# - v_y is not used' out
-
 drafts pairs.npz '^symmetry: gl:3 ' '^# symmetry: so:3 ' 'name: X, as: matrix' 'target: {name: y, as: scalar}'
 run 0 predict run pairs.npz --out y.npz --quiet
 refused 3 'y.npz: no array looks like' data y.npz --spec

@@ -90,7 +90,11 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
         run->metrics[1] += 0.1;
     if (run->seed == blank)
         run->metrics[0] = run->metrics[1] = (double)NAN;
-    TRY(task_curve_rows(run, *trainer, "score", false));
+    TRY(task_curve_rows(run, *trainer, "training loss", "score", false));
+    TRY(task_curve(run, "dots, true", 0, 1));
+    TRY(task_curve(run, "dots", 0, 2));
+    TRY(task_curve(run, "count of dots", 0, 1));
+    TRY(task_curve(run, "count of dots", 1, 1000));
     return task_keep(run, s->store);
 }
 
@@ -135,6 +139,11 @@ static TaskModel models[] = {
     {.name = "slow", .label = "Slow", .from = TASK_FULL},
 };
 
+static const TaskFigure figures[] = {
+    {.curve = "dots", .x = "x", .y = "y", .cloud = true, .truth = "dots, true"},
+    {.curve = "count of dots", .x = "x", .y = "count", .linear_y = true},
+};
+
 static const char *const lengths[] = {"short", "long"};
 
 static const Task line_task = {
@@ -149,6 +158,8 @@ static const Task line_task = {
     .models = models,
     .n_options = 1,
     .options = {{.name = "length", .help = "how long it trains", TASK_WORDS(lengths)}},
+    .n_figures = sizeof figures / sizeof figures[0],
+    .figures = figures,
     .scale_fields = TASK_FIELDS(Scale, scale_keys),
     .scales = scales,
     .seeds = {1, 2, 3},
@@ -297,6 +308,50 @@ static void the_table_and_the_csv_have_a_line_for_each(void **state)
     assert_int_equal(lines, 5);
     assert_non_null(strstr(content(&p, "metrics.csv"), "\nother,2,2,2,"));
     assert_non_null(strstr(content(&p, "report.html"), "Plain &lt;&amp;&gt;"));
+    place_clear(&p);
+}
+
+/* Returns the colour of the legend's entry, the number after the last " k" before its name. */
+static int colour_of(const char *page, const char *name)
+{
+    const char *end = strstr(page, name), *at = end;
+
+    assert_non_null(end);
+    while (at > page && strncmp(at, " k", 2) != 0)
+        at--;
+    return at[2] - '0';
+}
+
+/* The number of models does not matter: points have no dashes, so a repeated colour would hide the
+ * truth. */
+static void a_cloud_and_its_truth_have_different_colours(void **state)
+{
+    Place p;
+    const char *page;
+
+    (void)state;
+    place_init(&p);
+    assert_ok(p.ctx, go(&p));
+    page = content(&p, "report.html");
+    assert_int_equal(colour_of(page, ">true<"), 0);
+    page = strstr(page, ">true<");
+    assert_int_equal(colour_of(page, ">Plain &lt;"), 1);
+    assert_int_equal(colour_of(page, ">Other<"), 2);
+    place_clear(&p);
+}
+
+static void an_axis_is_linear_where_the_figure_says_so(void **state)
+{
+    Place p;
+    const char *page;
+
+    (void)state;
+    place_init(&p);
+    assert_ok(p.ctx, go(&p));
+    page = strstr(content(&p, "report.html"), ">count of dots</title>");
+    assert_non_null(page);
+    /* a label that no logarithmic axis has */
+    assert_true(strstr(page, ">200<") && strstr(page, ">200<") < strstr(page, "</svg>"));
     place_clear(&p);
 }
 
@@ -733,6 +788,8 @@ int main(void)
         cmocka_unit_test(every_model_of_the_scale_is_run_with_every_seed),
         cmocka_unit_test(results_are_means_and_sample_deviations_over_the_seeds),
         cmocka_unit_test(the_table_and_the_csv_have_a_line_for_each),
+        cmocka_unit_test(a_cloud_and_its_truth_have_different_colours),
+        cmocka_unit_test(an_axis_is_linear_where_the_figure_says_so),
         cmocka_unit_test(the_report_says_which_model_came_out_best),
         cmocka_unit_test(a_mean_that_lacks_a_run_says_so),
         cmocka_unit_test(a_finished_run_is_not_made_again),

@@ -290,8 +290,8 @@ RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsP
 {
     RelnGraph *g = net->graph;
     const RelnInit small = {RELN_INIT_NORMAL, 0.02};
-    RelnNode *tokens = splats_tokens(net, m, input(net, m));
-    RelnNode *pos = splats_position(net, "pos", m, centres(net, m));
+    RelnNode *x = input(net, m), *c = centres(net, m), *tokens = splats_tokens(net, m, x);
+    RelnNode *pos = splats_position(net, "pos", m, c);
     RelnNode *token[2] = {reln_nn_param(net, "class", "token", (RelnDims){.c = m->width}, small),
                           tokens};
     RelnNode *place[2] = {reln_nn_param(net, "class", "position", (RelnDims){.c = m->width}, small),
@@ -304,6 +304,7 @@ RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsP
     RelnNode *features = reln_concat(g, 2, read, RELN_C);
 
     if (parts)
-        *parts = (SplatsParts){.tokens = {.s = tokens}, .features = features, .looks = looks};
+        *parts = (SplatsParts){
+            .tokens = {.s = tokens}, .features = features, .looks = looks, .inputs = {x, c}};
     return splats_head(net, m, features);
 }

@@ -8,7 +8,10 @@
 #include "tasks/splats/data.h"
 #include "tasks/splats/picture.h"
 
-enum { DOTS = 12, GROUPS = 6 }; /* points of an outline, and number of hidden groups that are drawn */
+enum {
+    DOTS = 12,
+    GROUPS = 6
+}; /* points of an outline, and number of hidden groups that are drawn */
 
 /* exp(L) of a symmetric matrix */
 static void exponential(const double L[9], double out[9])
@@ -149,9 +152,10 @@ static RelnStatus draw_look(TaskRun *run, int group, int groups, const double *c
              run->model->label, TASK_SERIES, most, 100 * share / sum);
     snprintf(name[2], sizeof name[2], SPLATS_LOOKS "%d: %s%cthe group itself", group + 1,
              run->model->label, TASK_SERIES);
-    for (int i = 0; i < groups; i++)
-        TRY(task_curve(run, name[rank_of(groups, weights, i) < most], centres[3 * i],
-                       centres[3 * i + 2]));
+    for (int kind = 0; kind < 2; kind++) /* in one order for all figures, which colours follow */
+        for (int i = 0; i < groups; i++)
+            if ((rank_of(groups, weights, i) < most) == (kind == 1))
+                TRY(task_curve(run, name[kind], centres[3 * i], centres[3 * i + 2]));
     return task_curve(run, name[2], centres[3 * group], centres[3 * group + 2]);
 }
 

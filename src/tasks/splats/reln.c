@@ -507,7 +507,10 @@ RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts
     RelnNode *features = read_out(net, m, y);
 
     if (parts)
-        *parts =
-            (SplatsParts){.tokens = tokens, .visible = y, .features = features, .looks = looks};
+        *parts = (SplatsParts){.tokens = tokens,
+                               .visible = y,
+                               .features = features,
+                               .looks = looks,
+                               .inputs = {in.d, in.log, in.s, in.c}};
     return splats_head(net, m, features);
 }

@@ -29,8 +29,9 @@ typedef enum SplatsWrong {
 
 typedef struct SplatsNet {
     SplatsKind kind;
-    int splats;                  /* of an object */
-    int groups, members, masked; /* members: candidates, from which a soft tokeniser makes `slots` */
+    int splats; /* of an object */
+    int groups, members,
+        masked; /* members: candidates, from which a soft tokeniser makes `slots` */
     int classes;
     int slots;          /* splats that a masked token reconstructs: its nearest ones */
     int width, scalars; /* of a token; channels of matrices, and number of invariants */
@@ -75,6 +76,7 @@ typedef struct SplatsParts {
     RelnFeatures visible, rebuilt; /* after the encoder's and the decoder's norm */
     RelnNode *features;            /* that the classifier's head reads */
     RelnNode *looks;               /* weights of the last block's attention, (heads on P, R, C) */
+    RelnNode *inputs[4];           /* of the classifier: x, c; or of ReLN d, log, s, c */
 } SplatsParts;
 SplatsGuess splats_baseline_guess(const RelnNet *net, const SplatsNet *m, SplatsParts *parts);
 RelnNode *splats_baseline_logits(const RelnNet *net, const SplatsNet *m, SplatsParts *parts);
@@ -138,8 +140,9 @@ typedef struct SplatsView {
     bool canonical; /* turned to principal axes, after the turn */
     bool
         random; /* random splats instead of farthest points, if an object has more than the network takes */
-    bool regroup;  /* groups are found after the turn instead of before it */
-    uint64_t seed; /* seed of turns, choices and masks: drawn by (seed, stream, number of the object) */
+    bool regroup; /* groups are found after the turn instead of before it */
+    uint64_t
+        seed; /* seed of turns, choices and masks: drawn by (seed, stream, number of the object) */
     uint64_t stream;
 } SplatsView;
 

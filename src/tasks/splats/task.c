@@ -15,8 +15,9 @@ enum { ALIGNED, ROTATED, TURNED_Z, PAIR, FLIPS = PAIR + SPLATS_PAIRS, CHAMFER, M
 typedef struct Row {
     SplatsKind kind;
     SplatsFeature feature;
-    bool full, bracket;      /* ReLN */
-    bool augment, canonical; /* training objects are rotated; all objects are turned to principal axes */
+    bool full, bracket; /* ReLN */
+    bool augment,
+        canonical; /* training objects are rotated; all objects are turned to principal axes */
     bool pretrain;
     char pad[3];
 } Row;
@@ -113,7 +114,7 @@ typedef struct Scale {
     int made; /* splats of a procedural object, or of an object of a folder */
     int splats, groups, members, masked;
     int width, channels, scalars, depth, decoder, heads; /* width: of the baseline */
-    int rotations;                                       /* number of rotations of each test object */
+    int rotations;     /* number of rotations of each test object */
     int angle_objects; /* number of test objects for accuracy against the angle */
     RelnDtype dtype;
 } Scale;
@@ -631,6 +632,7 @@ static ExpPart part_of(const Fit *f, int epochs)
                      .fresh = true};
 }
 
+#define VALIDATION "accuracy on validation objects"
 static RelnStatus train(Fit *f)
 {
     const Scale *s = task_scale(f->run->env);
@@ -644,12 +646,13 @@ static RelnStatus train(Fit *f)
     parts[0].metric = "chamfer";
     parts[0].curve = "pre-training: 1000 x Chamfer distance of validation objects";
     parts[0].curve_metric = true;
+    parts[0].loss_curve = "pre-training: loss";
     parts[0].last = true;
     parts[1].load = load_labels;
     parts[1].loss_of = class_loss;
     parts[1].evaluate = evaluate;
     parts[1].metric = "accuracy";
-    parts[1].curve = "accuracy on validation objects";
+    parts[1].curve = VALIDATION;
     parts[1].curve_metric = true;
     parts[0].self = parts[1].self = f;
     return exp_run(f->run,
@@ -760,7 +763,11 @@ static RelnStatus run(TaskRun *run, const void *data)
 }
 
 static const TaskFigure figures[] = {
-    {.curve = "accuracy against the angle of rotation", .x = "degrees", .y = "accuracy"},
+    {.curve = VALIDATION, .x = "step", .y = "accuracy", .linear_y = true},
+    {.curve = "accuracy against the angle of rotation",
+     .x = "degrees",
+     .y = "accuracy",
+     .linear_y = true},
     {.curve = CONFUSION, .table = true},
     {.curve = SPLATS_LOOKS, .x = "x", .y = "z", .cloud = true},
 #define PICTURE(name)                                                                              \
