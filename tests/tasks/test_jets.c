@@ -110,9 +110,32 @@ static void weights_count_as_copies(void **state)
     assert_ok(env.ctx, jets_numbers(&env, &(JetsScores){n, copies, NULL, copied}, 0, 0, &b));
     assert_true(fabs(a.auc - b.auc) < 1e-15 && fabs(a.accuracy - b.accuracy) < 1e-15);
     /* the same scores differ by nothing, in every draw */
-    assert_ok(env.ctx,
-              jets_compare(&env, &(JetsScores){N, once, NULL, labels}, once, 50, 1, difference));
+    const JetsScores same = {N, once, NULL, labels};
+    assert_ok(env.ctx, jets_compare(&env, 1, &same, &same, 50, 1, difference));
     assert_true(difference[0] == 0 && difference[1] == 0 && difference[2] == 0);
+    close_env(&env);
+}
+
+/* Two seeds that differ by +d and -d jet by jet have the mean difference 0, and no draw changes that; the mean over two equal
+ * seeds is the difference of one, with the same interval. */
+static void seeds_are_compared_together(void **state)
+{
+    enum { N = 8 };
+    const double up[N] = {0, 1, 2, 3, 4, 5, 6, 7}, down[N] = {0, 1, 2, 4, 3, 5, 6, 7};
+    const int32_t labels[N] = {0, 0, 0, 0, 1, 1, 1, 1};
+    const JetsScores a[2] = {{N, up, NULL, labels}, {N, down, NULL, labels}},
+                     b[2] = {{N, down, NULL, labels}, {N, up, NULL, labels}},
+                     twice[2] = {a[0], a[0]}, other[2] = {b[0], b[0]};
+    double cancelled[3], one[3], two[3];
+    TaskEnv env = open_env(TASK_SMOKE);
+
+    (void)state;
+    assert_ok(env.ctx, jets_compare(&env, 2, a, b, 50, 1, cancelled));
+    assert_ok(env.ctx, jets_compare(&env, 1, a, b, 50, 1, one));
+    assert_ok(env.ctx, jets_compare(&env, 2, twice, other, 50, 1, two));
+    for (int k = 0; k < 3; k++)
+        assert_true(cancelled[k] == 0 && one[k] == two[k]);
+    assert_true(fabs(one[0] - 1.0 / 16) < 1e-15 && one[2] > one[0]); /* one of 16 pairs */
     close_env(&env);
 }
 
@@ -263,6 +286,7 @@ static void try_open(TaskEnv *env, Tried *t, RelnDtype dtype)
     assert_ok(env->ctx, jets_toy_fill(env, &(JetsToy){false, false}, 3, 0, TRIED, &t->jets));
     assert_ok(env->ctx, jets_batch_init(env, &env->rooms, TRIED, 0, &t->batch));
     t->batch.whole = true;
+    t->batch.bare = t->model.kind == JETS_PARTS;
 }
 
 static void try_close(Tried *t)
@@ -345,6 +369,7 @@ static const JetsModel exact[] = {
      .channels = 4,
      .subjets = 4,
      .bank = true},
+    {.kind = JETS_PARTS, .width = 16, .blocks = 2, .towers = 2},
 };
 
 static void logits_are_the_same_in_every_frame(void **state)
@@ -564,6 +589,11 @@ static void rows_are_compared_with_lorentznet(void **state)
     text[0] = '\0';
     assert_ok(env.ctx, jets_remarks(&env, runs, 3, 1, append_line, text));
     assert_non_null(strstr(text, "momenta of the data are in MeV; they were divided by 1000|"));
+    const TaskRun two[6] = {runs[0], runs[0], runs[1], runs[1], runs[2], runs[2]};
+    text[0] = '\0';
+    assert_ok(env.ctx, jets_remarks(&env, two, 3, 2, append_line, text));
+    assert_non_null(strstr(text, "graded ReLN (ours), mean of 2 seeds: AUC +"));
+    assert_null(strstr(text, "seed 1"));
     for (int r = 0; r < 3; r++)
         task_run_clear(&runs[r]);
     close_env(&env);
@@ -649,7 +679,7 @@ static void parameters_are_as_published(void **state)
         print_message("%s: %zu\n", model->name, count);
         if (model->params > 0)
             assert_int_equal(count, model->params);
-        else if (settings->kind == JETS_GRADED || settings->subjets > 0)
+        else if (settings->kind >= JETS_GRADED || settings->subjets > 0)
             assert_true(count <= (large ? 224072u : 84199u));
         reln_setting_clear(&s);
     }
@@ -661,6 +691,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_are_as_published),
         cmocka_unit_test(weights_count_as_copies),
+        cmocka_unit_test(seeds_are_compared_together),
         cmocka_unit_test(rates_are_as_published),
         cmocka_unit_test(generated_jets_have_their_counts_and_masses),
         cmocka_unit_test(matched_jets_have_equal_counts_and_masses),

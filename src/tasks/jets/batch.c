@@ -158,7 +158,8 @@ static ptrdiff_t put_jet(JetsBatch *b, ptrdiff_t i, ptrdiff_t row, Jet *jet, con
             jets_move(view->frame, JETS_BEAMS, beams[0], beams[0]);
     }
     for (int k = 0; k < JETS_BEAMS; k++) {
-        put_row(b, row++, beams[k], log(2), 0, NULL);
+        if (!b->bare)
+            put_row(b, row++, beams[k], log(2), 0, NULL);
         for (int a = 0; a < 4; a++)
             b->beams[(4 * i + a) * JETS_BEAMS + k] = beams[k][a];
     }
@@ -168,7 +169,7 @@ static ptrdiff_t put_jet(JetsBatch *b, ptrdiff_t i, ptrdiff_t row, Jet *jet, con
     if (b->whole)
         jets_invariants(jet->n, jet->p[0], (const double(*)[4])beams,
                         b->invariants + i * JETS_INVARIANTS);
-    b->counts[i] = jet->n + JETS_BEAMS;
+    b->counts[i] = jet->n + (b->bare ? 0 : JETS_BEAMS);
     return row;
 }
 

@@ -118,8 +118,9 @@ extern const double jets_beams[JETS_BEAMS][4]; /* (sqrt 2, 0, 0, +-1): mass 1 */
 typedef struct JetsBatch {
     ptrdiff_t room, room_rows;
     int n_scalars;
+    bool bare;          /* rows are particles only, without beams */
     bool whole;         /* compute invariants of whole jets, which takes long */
-    int32_t *counts;    /* (n): rows of each jet, including beams */
+    int32_t *counts;    /* (n): rows of each jet, including those of beams */
     double *p;          /* (rows, 4) */
     double *scalars;    /* (rows, n_scalars) */
     double *particle;   /* (rows): 1, and 0 for beams */
@@ -181,9 +182,9 @@ RelnStatus jets_numbers(TaskEnv *env, const JetsScores *scores, int draws, uint6
  * lines between their neighbours. points has room for n + 1. Returns their number. */
 RelnStatus jets_roc(TaskEnv *env, const JetsScores *scores, bool dropped, JetsPoint *points,
                     ptrdiff_t *n_points);
-/* Computes the AUC of a minus that of b for the same jets: the mean and the ends of the 95 % interval of a
- * paired bootstrap. */
-RelnStatus jets_compare(TaskEnv *env, const JetsScores *a, const double *b, int draws,
+/* Compares two rows of n seeds each, a[k] and b[k] of the same jets: the mean over k of AUC(a[k]) - AUC(b[k]), and the ends of
+ * its 95 % interval in a paired bootstrap, in which all seeds of both rows are judged by the same draw of jets. */
+RelnStatus jets_compare(TaskEnv *env, int n, const JetsScores *a, const JetsScores *b, int draws,
                         uint64_t seed, double out[3]);
 
 /* ---- settings of rows -------------------------------------------------------------------------------------------- */
@@ -195,7 +196,8 @@ typedef enum JetsKind {
     JETS_SET,      /* particles one by one, summed */
     JETS_LIE,      /* the same with elements of so(3,2): brackets and gates of Lie Neurons */
     JETS_MESSAGES, /* messages between all pairs: LorentzNet and its variants */
-    JETS_GRADED    /* the same with channels of four-vectors and bivectors */
+    JETS_GRADED,   /* the same with channels of four-vectors and bivectors */
+    JETS_PARTS     /* particles with parts of their jet, several networks averaged */
 } JetsKind;
 
 /* The invariants of a pair from which its message is computed. */
@@ -210,10 +212,11 @@ typedef enum JetsRecipe {
 } JetsRecipe;
 
 typedef struct JetsModel {
-    double scale;   /* s, the factor of the form */
-    double step;    /* c, factor of moves */
-    double limit;   /* F of F tanh(f / F) for the factors of moves; 0: none */
-    double clamp;   /* components of moves are clamped to this, which breaks the symmetry; 0: no clamp */
+    double scale; /* s, the factor of the form */
+    double step;  /* c, factor of moves */
+    double limit; /* F of F tanh(f / F) for the factors of moves; 0: none */
+    double
+        clamp; /* components of moves are clamped to this, which breaks the symmetry; 0: no clamp */
     double dropout; /* dropout of the decoder */
     JetsKind kind;
     JetsPair pair;
@@ -223,11 +226,12 @@ typedef struct JetsModel {
     int subjets;  /* number of soft subjets, whose products the decoder uses */
     int padded; /* rows of each set including padding, by which means are divided; 0: no padding */
     int extra;  /* further numbers of rows, as in the data */
+    int towers; /* JETS_PARTS: number of networks whose logits are averaged */
     int stream; /* added to the seed, so that two rows with the same function start differently */
     bool bank;  /* psi of the product at three scales */
     bool bivectors; /* JETS_GRADED */
     bool shown;     /* features after each block are outputs, for tests */
-    char pad[5];
+    char pad[1];
 } JetsModel;
 
 /* ---- model.c ----------------------------------------------------------------------------------------------------- */

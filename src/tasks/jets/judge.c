@@ -71,7 +71,8 @@ static RelnStatus find_threshold(Exp *e, JetsFit *f)
     TRY(jets_predict(e, f, f->n_train, f->train, NULL, f->scores));
     for (ptrdiff_t i = 0; i < f->n_train; i++)
         background += f->labels[i] == 0;
-    for (ptrdiff_t i = 0; i < f->n_train; i++) { /* number of right answers with score i as the threshold */
+    for (ptrdiff_t i = 0; i < f->n_train;
+         i++) { /* number of right answers with score i as the threshold */
         double right = 0;
 
         above[0] = above[1] = 0;
@@ -354,27 +355,39 @@ static bool same_jets(const TaskCurve *a, const TaskCurve *b)
     return true;
 }
 
-static RelnStatus compare(TaskEnv *env, const TaskRun *a, const TaskRun *b, double out[3])
+static JetsScores scores_of_curve(const TaskRun *run, const int32_t *labels)
 {
-    const TaskCurve *x = task_curve_named(a, JETS_CURVE_SCORES),
-                    *y = task_curve_named(b, JETS_CURVE_SCORES);
+    const TaskCurve *c = task_curve_named(run, JETS_CURVE_SCORES);
+
+    return (JetsScores){c->n, c->y, NULL, labels};
+}
+
+/* Compares n runs of a row with those of another, which have the same seeds and jets. */
+static RelnStatus compare(TaskEnv *env, int n, const TaskRun *const *a, const TaskRun *const *b,
+                          double out[3])
+{
+    const TaskCurve *x = task_curve_named(a[0], JETS_CURVE_SCORES);
     const JetsScale *scale = task_scale(env);
     int32_t *labels = malloc((size_t)x->n * sizeof *labels);
-    RelnStatus status = labels ? RELN_OK : task_nomem(env);
+    JetsScores *scores = malloc(2 * (size_t)n * sizeof *scores);
+    RelnStatus status = labels && scores ? RELN_OK : task_nomem(env);
 
-    for (ptrdiff_t i = 0; i < x->n && labels; i++)
+    for (ptrdiff_t i = 0; i < x->n && status == RELN_OK; i++)
         labels[i] = x->x[i] != floor(x->x[i]);
-    if (status == RELN_OK) {
-        const JetsScores s = {x->n, x->y, NULL, labels};
-
-        status = jets_compare(env, &s, y->y, scale->draws, (uint64_t)scale->data_seed, out);
+    for (int k = 0; k < n && status == RELN_OK; k++) {
+        scores[k] = scores_of_curve(a[k], labels);
+        scores[n + k] = scores_of_curve(b[k], labels);
     }
+    if (status == RELN_OK)
+        status =
+            jets_compare(env, n, scores, scores + n, scale->draws, (uint64_t)scale->data_seed, out);
+    free(scores);
     free(labels);
     return status;
 }
 
-/* Returns the run with which all others are compared: LorentzNet trained with our recipe if that row was run, LorentzNet
- * without its clamp otherwise. */
+/* Returns the run of a seed with which all others are compared: LorentzNet trained with our recipe if that row was run,
+ * LorentzNet without its clamp otherwise. */
 static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, int seed)
 {
     static const char *const names[] = {"lorentznet-ours-84", "lorentznet-free-84",
@@ -398,29 +411,62 @@ static bool in_mev(const TaskRun *runs, int n)
     return false;
 }
 
+/* Collects the runs of a row that can be compared with the reference, and the reference's. Returns their number. */
+static int comparable(const TaskRun *runs, int n_models, int n_seeds, int model, const TaskRun **a,
+                      const TaskRun **b)
+{
+    int n = 0;
+
+    for (int s = 0; s < n_seeds; s++) {
+        const TaskRun *run = &runs[model * n_seeds + s],
+                      *other = reference(runs, n_models, n_seeds, s);
+
+        if (!run->done || !other || run == other ||
+            !same_jets(task_curve_named(run, JETS_CURVE_SCORES),
+                       task_curve_named(other, JETS_CURVE_SCORES)) ||
+            (n > 0 && (other->model != b[0]->model ||
+                       !same_jets(task_curve_named(run, JETS_CURVE_SCORES),
+                                  task_curve_named(a[0], JETS_CURVE_SCORES)))))
+            continue;
+        a[n] = run;
+        b[n++] = other;
+    }
+    return n;
+}
+
+static RelnStatus remark_row(TaskEnv *env, int n, const TaskRun *const *a, const TaskRun *const *b,
+                             void (*remark)(void *self, const char *line), void *self)
+{
+    double d[3];
+    char line[256], of[48];
+
+    if (n == 0)
+        return RELN_OK;
+    TRY(compare(env, n, a, b, d));
+    if (n == 1)
+        snprintf(of, sizeof of, "seed %llu", (unsigned long long)a[0]->seed);
+    else
+        snprintf(of, sizeof of, "mean of %d seeds", n);
+    snprintf(line, sizeof line,
+             "%s, %s: AUC %+.4f against %s, 95 %% of a paired bootstrap from %+.4f to %+.4f",
+             a[0]->model->label, of, d[0], b[0]->model->label, d[1], d[2]);
+    remark(self, line);
+    return RELN_OK;
+}
+
 RelnStatus jets_remarks(TaskEnv *env, const TaskRun *runs, int n_models, int n_seeds,
                         void (*remark)(void *self, const char *line), void *self)
 {
+    const TaskRun **pairs = malloc(2 * (size_t)n_seeds * sizeof *pairs);
+    RelnStatus status = pairs ? RELN_OK : task_nomem(env);
+
     if (in_mev(runs, n_models * n_seeds))
         remark(self, "momenta of the data are in MeV; they were divided by 1000");
-    for (int m = 0; m < n_models; m++)
-        for (int s = 0; s < n_seeds; s++) {
-            const TaskRun *run = &runs[m * n_seeds + s],
-                          *other = reference(runs, n_models, n_seeds, s);
-            double d[3];
-            char line[256];
+    for (int m = 0; m < n_models && status == RELN_OK; m++) {
+        const int n = comparable(runs, n_models, n_seeds, m, pairs, pairs + n_seeds);
 
-            if (!run->done || !other || run == other ||
-                !same_jets(task_curve_named(run, JETS_CURVE_SCORES),
-                           task_curve_named(other, JETS_CURVE_SCORES)))
-                continue;
-            TRY(compare(env, run, other, d));
-            snprintf(line, sizeof line,
-                     "%s, seed %llu: AUC %+.4f against %s, 95 %% of a paired bootstrap from %+.4f "
-                     "to %+.4f",
-                     run->model->label, (unsigned long long)run->seed, d[0], other->model->label,
-                     d[1], d[2]);
-            remark(self, line);
-        }
-    return RELN_OK;
+        status = remark_row(env, n, pairs, pairs + n_seeds, remark, self);
+    }
+    free(pairs);
+    return status;
 }

@@ -139,7 +139,8 @@ static ptrdiff_t drop_straight(const JetsScores *s, const Ranked *r, JetsPoint *
         const JetsPoint now = points[i];
         bool straight = false;
 
-        if (i > 1 && i + 1 < n) { /* whole numbers of jets are compared, because shares have rounding
+        if (i > 1 &&
+            i + 1 < n) { /* whole numbers of jets are compared, because shares have rounding
                                    * errors */
             const double a = round((now.signal - before.signal) * signal),
                          b = round((points[i + 1].signal - now.signal) * signal),
@@ -283,17 +284,32 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void compare(Ranked *a, Ranked *b, int draws, uint64_t seed, double *differences,
-                    double out[3])
+/* Returns the mean over n pairs of area(a) - area(b). */
+static double mean_difference(int n, const Ranked *a, const Ranked *b)
+{
+    double sum = 0;
+
+    for (int k = 0; k < n; k++)
+        sum += area(&a[k]) - area(&b[k]);
+    return sum / n;
+}
+
+static void compare(int n_pairs, Ranked *a, Ranked *b, int draws, uint64_t seed,
+                    double *differences, double out[3])
 {
     RelnRng rng = reln_rng(seed, 1);
+    const size_t size = (size_t)a->n * sizeof *a->factor;
     int n = 0;
 
-    out[0] = area(a) - area(b);
+    out[0] = mean_difference(n_pairs, a, b);
     for (int d = 0; d < draws; d++) {
         redraw(&rng, a->n, a->factor);
-        memcpy(b->factor, a->factor, (size_t)a->n * sizeof *a->factor);
-        differences[n] = area(a) - area(b);
+        for (int k = 0; k < n_pairs; k++) {
+            if (k > 0)
+                memcpy(a[k].factor, a->factor, size);
+            memcpy(b[k].factor, a->factor, size);
+        }
+        differences[n] = mean_difference(n_pairs, a, b);
         n += !isnan(differences[n]);
     }
     qsort(differences, (size_t)n, sizeof *differences, by_number);
@@ -301,20 +317,20 @@ static void compare(Ranked *a, Ranked *b, int draws, uint64_t seed, double *diff
     out[2] = n > 0 ? differences[(int)ceil(0.975 * (n - 1))] : (double)NAN;
 }
 
-RelnStatus jets_compare(TaskEnv *env, const JetsScores *a, const double *b, int draws,
+RelnStatus jets_compare(TaskEnv *env, int n, const JetsScores *a, const JetsScores *b, int draws,
                         uint64_t seed, double out[3])
 {
-    const JetsScores other = {a->n, b, a->weights, a->labels};
     double *differences = malloc(((size_t)draws + 1) * sizeof *differences);
-    Ranked first = {0}, second = {0};
-    RelnStatus status = differences ? rank(env, a, &first) : task_nomem(env);
+    Ranked *ranked = calloc(2 * (size_t)n, sizeof *ranked);
+    RelnStatus status = differences && ranked ? RELN_OK : task_nomem(env);
 
+    for (int k = 0; k < 2 * n && status == RELN_OK; k++)
+        status = rank(env, k < n ? &a[k] : &b[k - n], &ranked[k]);
     if (status == RELN_OK)
-        status = rank(env, &other, &second);
-    if (status == RELN_OK)
-        compare(&first, &second, draws, seed, differences, out);
-    unrank(&first);
-    unrank(&second);
+        compare(n, ranked, ranked + n, draws, seed, differences, out);
+    for (int k = 0; k < 2 * n && ranked; k++)
+        unrank(&ranked[k]);
+    free(ranked);
     free(differences);
     return status;
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tasks/jets/layers.h"
+#include "tasks/jets/parts.h"
 
 enum { CLASSES = 2, NAME = 32, BANK = 3, CAPACITY = 4 * (JETS_MOST + JETS_BEAMS) };
 
@@ -490,6 +490,8 @@ RelnNode *jets_network(const RelnNet *net, const void *model)
     p = momenta(&n);
     if (n.model->kind == JETS_SET)
         return set_network(&n, p);
+    if (n.model->kind == JETS_PARTS)
+        return jets_parts(&n, p, total(&n), beams(&n));
     if (n.model->kind == JETS_LIE)
         return lie_network(&n, p);
     return read_out(&n, features(&n, p), p);
@@ -509,8 +511,15 @@ RelnNode *jets_loss(const RelnNet *net, const void *model, RelnNode *logits)
     RelnGraph *g = net->graph;
     RelnNode *label = reln_input_index(g, "label", RELN_SAMPLES, (RelnDims){0}, RELN_STEP, CLASSES);
     RelnNode *w = reln_input(g, "weight", RELN_SAMPLES, (RelnDims){0}, NULL, RELN_DEFAULT);
-    RelnNode *loss = reln_mul(g, w, reln_cross_entropy(g, logits, label));
+    const int towers = logits ? reln_node_dims(logits).c / CLASSES : 1;
+    RelnNode *sum = NULL;
 
     (void)model;
-    return reln_div(g, reln_batch_sum(g, loss), reln_batch_sum(g, w));
+    for (int t = 0; t < towers; t++) {
+        RelnNode *one = reln_slice(g, logits, RELN_C, CLASSES * t, CLASSES);
+
+        one = reln_mul(g, w, reln_cross_entropy(g, one, label));
+        sum = sum ? reln_add(g, sum, one) : one;
+    }
+    return reln_div(g, reln_batch_sum(g, sum), reln_batch_sum(g, w));
 }

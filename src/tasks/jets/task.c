@@ -65,6 +65,10 @@ static const TaskModel models[] = {
      .label = "LorentzNet + scales + soft subjets (ours)",
      .settings = MESSAGES(1, .width = 47, .blocks = 5, .limit = 10, .recipe = JETS_OURS,
                           .subjets = 8, .bank = true)},
+    {.name = "parts-84",
+     .label = "parts of jets, three towers (ours)",
+     .settings =
+         MODEL(.kind = JETS_PARTS, .width = 48, .blocks = 1, .towers = 3, .recipe = JETS_OURS)},
     {.name = "lorentznet-ours-84",
      .label = "LorentzNet 84 k, our recipe",
      .from = TASK_FULL,
@@ -113,10 +117,10 @@ static const TaskModel models[] = {
     SCALES("own-400", 400, JETS_OWN),
 };
 
-static const char *const kinds[] = {[JETS_MASS] = "mass",     [JETS_COUNT] = "count",
-                                    [JETS_MLP] = "mlp",       [JETS_SET] = "set",
-                                    [JETS_LIE] = "lie",       [JETS_MESSAGES] = "messages",
-                                    [JETS_GRADED] = "graded", NULL};
+static const char *const kinds[] = {
+    [JETS_MASS] = "mass",     [JETS_COUNT] = "count", [JETS_MLP] = "mlp",
+    [JETS_SET] = "set",       [JETS_LIE] = "lie",     [JETS_MESSAGES] = "messages",
+    [JETS_GRADED] = "graded", [JETS_PARTS] = "parts", NULL};
 static const char *const pair_words[] = {
     [JETS_DIFFERENCE] = "difference", [JETS_OWN] = "own", NULL};
 static const char *const recipes[] = {[JETS_PUBLISHED] = "published", [JETS_OURS] = "ours", NULL};
@@ -136,6 +140,7 @@ static const Key model_keys[] = {
     TASK_WHOLE(JetsModel, subjets),
     TASK_WHOLE(JetsModel, padded),
     TASK_WHOLE(JetsModel, extra),
+    TASK_FIELD(JetsModel, towers, .kind = KEY_WHOLE, .before = "0"),
     TASK_WHOLE(JetsModel, stream),
     TASK_FLAG(JetsModel, bank),
     TASK_FLAG(JetsModel, bivectors),
@@ -392,6 +397,7 @@ static RelnStatus open_fit(JetsFit *f)
     TRY(jets_init(env, rooms, JETS_BATCH, JETS_BATCH * JETS_MOST, extra, &f->jets));
     TRY(jets_batch_init(env, rooms, JETS_BATCH, extra, &f->batch));
     f->batch.whole = f->model->kind == JETS_MLP;
+    f->batch.bare = f->model->kind == JETS_PARTS;
     return RELN_OK;
 }
 
