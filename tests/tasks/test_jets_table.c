@@ -436,7 +436,7 @@ static void two_rows_are_compared_draw_by_draw(void **state)
 {
     enum { N = 60, DRAWS = 201 };
     RelnRng numbers = reln_rng(5, 5), rng = reln_rng(9, 1);
-    double got[3], differences[DRAWS], second[N];
+    double got[3], differences[DRAWS];
     int32_t labels[N];
     static Listed a, b;
     Scaled t;
@@ -448,11 +448,11 @@ static void two_rows_are_compared_draw_by_draw(void **state)
     for (int i = 0; i < N; i++) {
         labels[i] = a.label[i] = b.label[i] = i % 3 == 0;
         a.score[i] = floor(8 * reln_rng_uniform(&numbers)) + 2 * labels[i];
-        second[i] = b.score[i] = floor(8 * reln_rng_uniform(&numbers)) + labels[i];
+        b.score[i] = floor(8 * reln_rng_uniform(&numbers)) + labels[i];
         a.times[i] = b.times[i] = 1;
     }
-    const JetsScores first = {N, a.score, NULL, labels};
-    assert_ok(t.env.ctx, jets_compare(&t.env, &first, second, DRAWS, 9, got));
+    const JetsScores first = {N, a.score, NULL, labels}, second = {N, b.score, NULL, labels};
+    assert_ok(t.env.ctx, jets_compare(&t.env, 1, &first, &second, DRAWS, 9, got));
     assert_small(got[0] - (auc_of(&a) - auc_of(&b)), SUMS);
     for (int d = 0; d < DRAWS; d++) {
         memset(a.times, 0, sizeof a.times);
