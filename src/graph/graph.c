@@ -151,7 +151,8 @@ __attribute__((format(printf, 3, 0))) static void put(RelnGraph *g, RelnStatus s
 
 /* Records an error of a function's body in the graph that the function belongs to. The message already names
  * the layer, because a body begins in the scope of the graph around it. */
-static void put_all(RelnGraph *g, RelnStatus status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void put_all(RelnGraph *g, RelnStatus status,
+                                                          const char *format, ...)
 {
     va_list args;
 
