@@ -35,6 +35,8 @@ static void names_come_from_a_header_and_units_are_left_out(void **state)
     t = read_text(
         ctx, "# a remark of four words\n# more\n1.5 2   3\n4\t5 6\n"); /* blanks, and no names */
     assert_int_equal(t.n_columns, 3);
+    assert_string_equal(t.names[0],
+                        "column0"); /* a remark of another number of words names nothing */
     assert_string_equal(t.names[2], "column2");
     assert_true(reln_csv_column(&t, "column2")[1] == 6);
     reln_csv_clear(&t);

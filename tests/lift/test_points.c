@@ -75,6 +75,49 @@ static void nearest_points_come_in_order(void **state)
     }
 }
 
+/* Of points that are equally near, those that come first are taken. */
+static void the_first_of_equally_near_points_are_taken(void **state)
+{
+    const double star[7 * 3] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, -1, 0, 0, 0, -1};
+    int32_t near[4];
+
+    (void)state;
+    reln_points_nearest(7, star, 3, star, 4, &(RelnGroupRule){0}, room, near);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(near[i], i);
+}
+
+/* Axes of a splat at rest are those of its scales: log Sigma has 2 log s, and turns as R log Sigma R^T. A quaternion and its
+ * negative are one rotation: the one with a first number of 0 and more is kept. */
+static void a_splat_has_the_logarithm_of_its_variances(void **state)
+{
+    RelnRng rng = reln_rng(6, 1);
+
+    (void)state;
+    for (int t = 0; t < 50; t++) {
+        double row[RELN_SPLAT] = {0.1, 0.2, 0.3}, at_rest[9], turned[9], R[9], want[9] = {0};
+
+        row[RELN_SPLAT_ROTATION] = 1;
+        for (int a = 0; a < 3; a++)
+            row[RELN_SPLAT_SCALE + a] = 0.05 * (a + 1);
+        reln_splat_log_covariance(row, 1e-3, at_rest);
+        for (int e = 0; e < 9; e++)
+            assert_small(at_rest[e] - (e % 4 == 0 ? 2 * log(0.05 * (e / 4 + 1)) : 0), 1e-14);
+        for (int again = 0; again < 2; again++) { /* two turns reach beyond half of one */
+            reln_splat_log_covariance(row, 1e-3, at_rest);
+            reln_rotation_random(&rng, false, R);
+            reln_splats_rotate(1, row, R);
+            reln_splat_log_covariance(row, 1e-3, turned);
+            memset(want, 0, sizeof want);
+            for (int e = 0; e < 81; e++)
+                want[e / 9] += R[3 * (e / 27) + e / 3 % 3] * at_rest[3 * (e / 3 % 3) + e % 3] *
+                               R[3 * (e / 9 % 3) + e % 3];
+            assert_near(turned, want, 9, 1e-12);
+            assert_true(row[RELN_SPLAT_ROTATION] >= 0);
+        }
+    }
+}
+
 /* Neither a rotation nor the order of points changes groups: indices are those of the same points. */
 static void groups_do_not_depend_on_frame_and_order(void **state)
 {
@@ -270,6 +313,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_farthest_point_is_the_farthest_from_those_before),
         cmocka_unit_test(nearest_points_come_in_order),
+        cmocka_unit_test(the_first_of_equally_near_points_are_taken),
+        cmocka_unit_test(a_splat_has_the_logarithm_of_its_variances),
         cmocka_unit_test(groups_do_not_depend_on_frame_and_order),
         cmocka_unit_test(eigenvalues_fall_and_axes_are_a_rotation),
         cmocka_unit_test(splats_of_points_turn_with_them),

@@ -75,6 +75,85 @@ static void reported_covariances_are_those_of_the_errors(void **state)
         }
 }
 
+/* Kind A: 0.2 m/s and up to 0.8 more, half of it at the mean speed. Axes of the others are good, 0.2 m/s, or bad, 2 or 4;
+ * what is bad and slow, E and F, is correlated over half a second, and its sums are as wrong as 2 (0.5 s) / step of them. */
+static void errors_have_their_sizes(void **state)
+{
+    const Fixture *f = *state;
+    const double bad[DRONE_NOISES] = {[DRONE_NOISE_C] = 2,
+                                      [DRONE_NOISE_D] = 4,
+                                      [DRONE_NOISE_E] = 2,
+                                      [DRONE_NOISE_F] = 4,
+                                      [DRONE_NOISE_G] = 4};
+
+    for (int kind = 0; kind < DRONE_NOISES; kind++) {
+        DroneSeen s = look(f, (DroneNoiseKind)kind, DRONE_FRAME_BODY, 15);
+        const bool slow = kind == DRONE_NOISE_E || kind == DRONE_NOISE_F;
+
+        for (ptrdiff_t i = 0; i < s.n; i++)
+            for (int j = 0; j < 3; j++) {
+                const double *v = f->flight.v + 3 * i, var = s.var[3 * i + j];
+                const double speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+                const double size = 0.2 + 0.8 / (1 + exp(-0.8 * (speed - f->mean_speed)));
+                const bool is_bad = bad[kind] > 0 && var > 1;
+
+                if (bad[kind] > 0)
+                    assert_small(var - (is_bad ? bad[kind] * bad[kind] : 0.04), 1e-12);
+                else if (kind == DRONE_NOISE_A || (j == 0 && kind == DRONE_NOISE_B))
+                    assert_small(var - size * size, 1e-12);
+                else
+                    assert_small(var - 0.04, 1e-12);
+                assert_small(s.slow[3 * i + j] / var -
+                                 (slow && is_bad ? 2 * 0.5 / f->flight.step : 1),
+                             1e-9);
+            }
+        drone_seen_clear(&s);
+    }
+}
+
+/* A window of one sample: a fifth of the axes is bad, 0.4 s of 2 s. Slow errors keep their size while they last: after 0.4 s
+ * they are what half a second lets them recall, and as large as at their beginning. */
+static void bad_axes_are_a_fifth_and_last(void **state)
+{
+    enum { WINDOWS = 4000, LATE = 80 };
+    const Fixture *f = *state;
+    RelnRng rng = reln_rng(77, 0);
+    double first = 0, late = 0, both = 0;
+    int count = 0, lasting = 0;
+    DroneSeen s;
+
+    assert_true(drone_seen_init(&s, LATE + 1));
+    for (int w = 0; w < WINDOWS; w++) {
+        drone_see(&(DroneNoise){DRONE_NOISE_F, DRONE_FRAME_FLIGHT}, &f->flight, f->mean_speed, 100,
+                  &rng, &s);
+        for (int j = 0; j < 3; j++) {
+            double e[2] = {0, 0};
+            bool lasts = true;
+
+            count += s.var[j] > 1;
+            for (int i = 0; i <= LATE; i++)
+                lasts = lasts && s.var[3 * i + j] > 1;
+            for (int end = 0; end < 2 && lasts; end++) {
+                const ptrdiff_t i = end * LATE;
+
+                for (int k = 0; k < 3; k++)
+                    e[end] += s.axes[9 * i + 3 * k + j] *
+                              (s.v[3 * i + k] - f->flight.v[3 * (100 + i) + k]) / 4;
+            }
+            first += e[0] * e[0];
+            late += e[1] * e[1];
+            both += e[0] * e[1];
+            lasting += lasts;
+        }
+    }
+    /* 12,000 axes: a share of 0.2 has a deviation of 0.0037; squares of some 850 errors that last have one of 0.05 */
+    assert_true(fabs(count / (3.0 * WINDOWS) - 0.2) < 5 * 0.0037);
+    assert_true(lasting > 500);
+    assert_true(fabs(first / lasting - 1) < 0.25 && fabs(late / lasting - 1) < 0.25);
+    assert_true(fabs(both / lasting - exp(-LATE * f->flight.step / 0.5)) < 0.2);
+    drone_seen_clear(&s);
+}
+
 /* White noise of size sigma at rate r: the integral over T is off by sigma sqrt(3 T / r). */
 static void integration_is_as_wrong_as_white_noise_makes_it(void **state)
 {
@@ -466,6 +545,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reported_covariances_are_those_of_the_errors),
+        cmocka_unit_test(errors_have_their_sizes),
+        cmocka_unit_test(bad_axes_are_a_fifth_and_last),
         cmocka_unit_test(integration_is_as_wrong_as_white_noise_makes_it),
         cmocka_unit_test(the_filter_of_a_window_agrees_with_its_smoother),
         cmocka_unit_test(fused_sensors_are_better_than_their_mean),

@@ -120,12 +120,12 @@ static void derivatives_are_differences(void **state)
     }
 }
 
-/* Quantiles 0.25 and 0.5 of two numbers: y has the first quantile of both, then the second. */
+/* Quantiles 0.25 and 0.6 of two numbers: y has the first quantile of both, then the second. */
 static void quantiles_are_those_by_hand(void **state)
 {
-    static const double levels[] = {0.25, 0.5};
+    static const double levels[] = {0.25, 0.6};
     const RelnLoss loss = {.kind = RELN_LOSS_QUANTILES, .n_quantiles = 2, .quantiles = levels};
-    const double y[] = {0, 0, 1, 1}, t[] = {2, -2};
+    const double y[] = {0.5, 0, 1, 3}, t[] = {2, -1}, want = (0.375 + 0.75 + 0.6 + 1.6) / 4;
     RelnPlan *plan = NULL;
     Fixture f;
 
@@ -140,8 +140,8 @@ static void quantiles_are_those_by_hand(void **state)
     assert_ok(f.ctx, reln_plan_bind(plan, "y", y, RELN_F64));
     assert_ok(f.ctx, reln_plan_bind(plan, "t", t, RELN_F64));
     assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 1}));
-    /* r = 2, -2 at 0.25: 0.5 and 1.5; r = 1, -3 at 0.5: 0.5 and 1.5; mean of four */
-    assert_near(reln_plan_output(plan, "loss", NULL), &(double){1}, 1, 0);
+    /* r = 1.5, -1 at 0.25: 0.375 and 0.75; r = 1, -4 at 0.6: 0.6 and 1.6; mean of four */
+    assert_near(reln_plan_output(plan, "loss", NULL), &want, 1, 4 * DBL_EPSILON);
     reln_plan_destroy(plan);
     fixture_clear(&f);
 }
