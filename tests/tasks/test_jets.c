@@ -432,6 +432,41 @@ static void views_keep_what_they_promise(void **state)
     for (int k = 0; k < 4; k++) /* a particle split in two has the same momentum */
         assert_true(fabs(after[k] - before[k]) < 1e-12 * before[0]);
     assert_int_equal(batch.counts[0], 2 * jets.counts[0] + JETS_BEAMS);
+    for (int i = 0, uneven = 0; i < jets.counts[0]; i++) { /* 0.1 to 0.9 of it, never the same */
+        const double share = batch.p[4 * (JETS_BEAMS + i)] / jets.p[4 * i];
+
+        assert_true(share > 0.1 - 1e-12 && share < 0.9 + 1e-12);
+        uneven += fabs(share - 0.5) > 0.2;
+        assert_true(i + 1 < jets.counts[0] || uneven > jets.counts[0] / 4);
+    }
+    jets_batch_fill(&batch, &jets, &(JetsView){.split = 0.2, .seed = 1});
+    assert_true(batch.counts[0] > jets.counts[0] + JETS_BEAMS);
+    assert_true(batch.counts[0] < JETS_BEAMS + jets.counts[0] * 3 / 2);
+    /* a beam is told from particles by psi(1); psi of a particle's mass stands beside it */
+    for (int i = 0; i < JETS_BEAMS + jets.counts[0]; i++) {
+        const double *scalars = batch.scalars + (ptrdiff_t)i * batch.n_scalars;
+
+        assert_true(scalars[1] == (i < JETS_BEAMS ? log(2) : 0));
+        assert_true(batch.particle[i] == (i < JETS_BEAMS ? 0 : 1));
+    }
+    jets_batch_fill(&batch, &jets, NULL);
+    for (int i = 0; i < jets.counts[0]; i++)
+        assert_small(batch.scalars[(ptrdiff_t)(JETS_BEAMS + i) * batch.n_scalars] -
+                         log1p(jets.mass[i]),
+                     1e-14);
+    jets_batch_fill(&batch, &jets, &(JetsView){.soft = 40, .soft_share = 0.01, .seed = 1});
+    {
+        double widest = 0;
+
+        for (int i = jets.counts[0]; i < jets.counts[0] + 40; i++) {
+            const double *p = batch.p + 4 * (ptrdiff_t)(JETS_BEAMS + i);
+            const double eta = jets_eta(p) - jets_eta(before),
+                         phi = jets_turn(jets_phi(p), jets_phi(before));
+
+            widest = fmax(widest, sqrt(eta * eta + phi * phi));
+        }
+        assert_true(widest > 0.7 && widest < 0.8 + 1e-9); /* evenly in a disc of 0.8 */
+    }
     jets_batch_fill(&batch, &jets, &(JetsView){.soft = 10, .soft_share = 0.01, .seed = 1});
     assert_int_equal(batch.counts[0], jets.counts[0] + 10 + JETS_BEAMS);
     assert_true(fabs(jets_pt(batch.total) / jets_pt(before) - 1) < 0.011);
