@@ -52,6 +52,10 @@ static const Kept kept[] = {
      -5.25593231485524},
     {SET("so:3", "v, as: vector", "as: vector, points: true", "width: 4, depth: 1"), 324,
      -0.432246111898554},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}], targets: [{name: y, "
+     "as: class, classes: 3}, {name: z, as: vector, points: true}], model: {kind: set, width: 4, "
+     "depth: 1}," TAIL,
+     4647, -5.33039653079466},
     {SET("so:3", "v, as: vector", CLASS, "kind: set, width: 5, depth: 2"), 6577, -4.78074247829609},
     {SET("lorentz", "p, as: fourvector", CLASS, "kind: set, width: 5, depth: 2, sums: 3"), 4073,
      -4.89312598192904},
