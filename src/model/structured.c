@@ -139,8 +139,9 @@ static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale)
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnDomain groups = reln_fixed(g, "groups", RELN_SAMPLES, spec->groups);
     const RelnDomain members = reln_fixed(g, "members", groups, spec->members);
-    RelnNode *c = reln_gather(g, points->x, reln_farthest_rows(g, points->x, groups));
-    RelnNode *near = reln_nearest_rows(g, c, points->x, members);
+    RelnNode *place = reln_build_input(b, SLOT_X_POINTS); /* as given, before anything learned */
+    RelnNode *far = reln_farthest_rows(g, place, groups), *c = reln_gather(g, points->x, far);
+    RelnNode *near = reln_nearest_rows(g, reln_gather(g, place, far), place, members);
     const RelnExchange options = {.sums = spec->sums,
                                   .width = b->width,
                                   .scales = *scale,
