@@ -50,7 +50,7 @@ static RelnDims layer_dims(const Info *info, const RelnNode *node)
     RelnDims d = reln_node_dims(node);
 
     if (reln_node_domain(node) != RELN_SAMPLES)
-        d.p = reln_model_points(info->model);
+        d.p = reln_model_items(info->model, node);
     return d;
 }
 

@@ -203,10 +203,11 @@ static void net_close(Net *net, int draws)
         reln_model_destroy(net->model);
 }
 
-/* A TapShape is the layout of a tapped layer: items made of groups of (K, C); one item for each draw, or one
- * for each point. */
+/* A TapShape is the layout of a tapped layer: items made of groups of (K, C); one item for each draw, one
+ * for each point, or one for each group of points. */
 typedef struct TapShape {
     ptrdiff_t items, item; /* number of items, and numbers of one item */
+    bool by_point; /* every draw has as many items as points; otherwise all have equally many */
     int k, c;
 } TapShape;
 
@@ -215,6 +216,7 @@ static TapShape tap_shape(const Net *net, int tap)
     const RelnDims d = reln_node_dims(net->graph.taps[tap].node);
     TapShape s = {.item = (ptrdiff_t)d.p * d.q * d.r * d.k * d.c, .k = d.k, .c = d.c};
 
+    s.by_point = reln_model_by_point(net->graph.taps[tap].node);
     (void)reln_plan_output(net->plan, net->graph.taps[tap].name, &s.items);
     return s;
 }
@@ -222,7 +224,8 @@ static TapShape tap_shape(const Net *net, int tap)
 /* Returns the index of a draw's first number; draw number `draws` gives the end of the array. */
 static ptrdiff_t begin_of(const Checker *c, const TapShape *s, int draw)
 {
-    return s->item * (c->first_row && s->items != c->draws ? c->first_row[draw] : draw);
+    return s->item *
+           (c->first_row && s->by_point ? c->first_row[draw] : draw * (s->items / c->draws));
 }
 
 static void widen(RelnDtype dtype, const void *from, ptrdiff_t count, double *to)

@@ -190,6 +190,11 @@ typedef struct RelnModelGraph {
 RelnStatus reln_model_build(RelnModel *model, const RelnModelOptions *options, RelnModelGraph *out);
 void reln_model_graph_clear(RelnModelGraph *graph); /* all zero is fine */
 
+/* Returns whether a layer has one item for each point of a sample; and the number of its items for a full set: points, groups,
+ * or 1. */
+bool reln_model_by_point(const RelnNode *layer);
+int reln_model_items(const RelnModel *model, const RelnNode *layer);
+
 /* Returns whether the graph computes the loss of a target. Other losses are summed from predictions, in
  * double precision. */
 bool reln_model_graph_loss(const RelnModel *model, int target);

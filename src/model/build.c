@@ -469,13 +469,41 @@ RelnStatus reln_model_build(RelnModel *m, const RelnModelOptions *options, RelnM
     return reln_model_build_in(m, m->store, m->spec.model.width, options ? options : &none, out);
 }
 
+/* The number of items of a domain for a full set. */
+static double items_of(const RelnModel *m, const char *domain)
+{
+    const RelnSpecModel *s = &m->spec.model;
+    const double items = s->groups > 0 ? s->groups : m->points;
+
+    if (strcmp(domain, "groups") == 0)
+        return s->groups;
+    if (strcmp(domain, "members") == 0)
+        return (double)s->groups * s->members;
+    if (strcmp(domain, "nearest") == 0)
+        return items * s->neighbours;
+    return strncmp(domain, "pairs of ", 9) == 0 ? items * (items - 1) : m->points;
+}
+
+bool reln_model_by_point(const RelnNode *layer)
+{
+    return layer->domain > RELN_SAMPLES &&
+           strcmp(reln_domain_name(layer->graph, layer->domain), "points") == 0;
+}
+
+int reln_model_items(const RelnModel *m, const RelnNode *layer)
+{
+    return layer->domain > RELN_SAMPLES
+               ? (int)items_of(m, reln_domain_name(layer->graph, layer->domain))
+               : 1;
+}
+
 RelnCost reln_model_cost(const RelnModel *m, const RelnPlan *plan)
 {
     RelnCost cost = reln_plan_cost(plan);
 
-    for (int i = 0; i < cost.n_rows; i++) { /* the only row domain is that of ragged points */
-        cost.flops_sample += m->points * cost.rows[i].flops;
-        cost.bytes_sample += m->points * cost.rows[i].bytes;
+    for (int i = 0; i < cost.n_rows; i++) {
+        cost.flops_sample += items_of(m, cost.rows[i].name) * cost.rows[i].flops;
+        cost.bytes_sample += items_of(m, cost.rows[i].name) * cost.rows[i].bytes;
     }
     return cost;
 }

@@ -107,7 +107,7 @@ static const Case cases[] = {
      ", kind: set, groups: 2, members: 3, sums: 2", "vectors"},
     {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}, {name: s, as: "
      "scalar, points: true}], target: {name: y, as: vector},",
-     ", kind: graph, groups: 3, members: 2, neighbours: 1, sums: 2", "vectors"},
+     ", kind: graph, groups: 3, members: 2, neighbours: 1, sums: 2", "so:3"},
     {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true}, {name: C, as: covariance, "
      "log: true, points: true}], target: {name: y, as: matrix},",
      ", kind: transformer, heads: 2, groups: 2, members: 2, sums: 2", "gl:3"},

@@ -109,12 +109,6 @@ static RelnNode *exchange_in_groups(const RelnNet *net, RelnNode *x)
                   c);
 }
 
-static RelnNode *parts(const RelnNet *net, RelnNode *x)
-{
-    return reln_nn_relate(net, reln_nn_parts(net, x, 2, 2),
-                          reln_reduce(net->graph, x, RELN_SAMPLES), &scales);
-}
-
 static RelnNode *far_rows(const RelnNet *net, RelnNode *x)
 {
     return invariants_of(net, reln_nn_far_rows(net, x, 2));
@@ -157,7 +151,7 @@ static RelnNode *norms(const RelnNet *net, RelnNode *x)
     return reln_nn_layer_norm_invariants(net, "l", s);
 }
 
-/* `kinks`: where a choice changes, derivatives jump. `definite`: the layer needs distances. */
+/* reln_nn_parts() is not among them: its shares are held, so that its gradient is not that of differences. `kinks`: where a choice changes, derivatives jump. `definite`: the layer needs distances. */
 static const struct {
     const char *name;
     Build *build;
@@ -168,7 +162,6 @@ static const struct {
     {"messages of the nearest", messages_of_the_nearest, true, true},
     {"exchange", exchange, true, false},
     {"exchange in groups", exchange_in_groups, true, true},
-    {"parts", parts, true, false},
     {"far rows", far_rows, true, false},
     {"attention", attention, false, false},
     {"cross attention", cross_attention, false, false},
