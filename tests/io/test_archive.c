@@ -1,5 +1,6 @@
 /* test_archive.c -- files of arrays by rows: every format gives the same numbers, and what is damaged says so. */
 #include "io/archive.h"
+#include "io/windows.h"
 #include "kit/files.h"
 #include "support/folder.h"
 #include "support/ranks.h"
@@ -774,6 +775,33 @@ static void a_reader_of_hdf5_that_misbehaves_is_an_error(void **state)
     unlink(data);
 }
 
+/* Sets of 2, 0 and 3 rows, read into memory that is not clean: what is behind their rows is 0, and sizes are counts. */
+static void sets_are_filled_up_with_zeros(void **state)
+{
+    double x[5][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}}, got[18], size[3];
+    static const double want[18] = {1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 5, 6, 7, 8, 9, 10};
+    const ptrdiff_t offsets[] = {0, 2, 2, 5};
+    const RelnArray array = {
+        .name = "x", .dtype = RELN_F64, .rank = 2, .dims = {5, 2}, .values = x};
+    const RelnSetArray list[] = {{{0, RELN_WINDOW_SET}, offsets, 3},
+                                 {{0, RELN_WINDOW_SIZE}, offsets, 3}};
+    RelnArchive *of = NULL, *sets = NULL;
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_ok(ctx, reln_archive_from_arrays(ctx, "x", 1, &array, &of));
+    assert_ok(ctx, reln_archive_sets(ctx, of, 2, list, 3, &sets));
+    for (int i = 0; i < 18; i++)
+        got[i] = -7;
+    assert_ok(ctx, reln_archive_range(sets, 0, 0, 3, got));
+    assert_memory_equal(got, want, sizeof want);
+    assert_ok(ctx, reln_archive_range(sets, 1, 0, 3, size));
+    assert_true(size[0] == 2 && size[1] == 0 && size[2] == 3);
+    reln_archive_destroy(sets);
+    reln_archive_destroy(of);
+    reln_ctx_destroy(ctx);
+}
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
 
 static void arrays_in_memory_are_read_as_those_of_files(void **state)
@@ -808,6 +836,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_in_memory_are_read_as_those_of_files),
+        cmocka_unit_test(sets_are_filled_up_with_zeros),
         TEST(rows_are_the_same_from_every_format),
         TEST(packed_and_wide_and_turned_arrays_are_the_same),
         TEST(ranks_of_one_machine_unpack_an_array_once),
