@@ -289,8 +289,9 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
         return cli_fail(CLI_USAGE, "fit: wanted SPEC and DATA, or --resume DIR alone");
     if (args->resume &&
         (args->seed_given || args->from || args->out || args->kernels || args->sets.n > 0))
-        return cli_fail(CLI_USAGE,
-                        "fit: a resumed run has its SPEC, its seed, its folder and its kernels");
+        return cli_fail(
+            CLI_USAGE,
+            "fit: --resume takes SPEC, seed, folder and kernels from the run; leave them out");
     return args->folds ? cli_fit_folds(ctx, args)
                        : cli_fit_in(ctx, args, folder, args->resume != NULL, NULL);
 }

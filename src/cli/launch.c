@@ -103,8 +103,9 @@ CliExit cli_split(int n_parts, int *part, const RelnComm **out)
     if (!ranks || n_parts <= 1)
         return CLI_DONE;
     *part = (int)((long long)ranks->rank * n_parts / ranks->size);
-    return reln_mpi_split(*part, out) == 0 ? CLI_DONE
-                                           : cli_fail(CLI_IO, "the ranks could not be parted");
+    return reln_mpi_split(*part, out) == 0
+               ? CLI_DONE
+               : cli_fail(CLI_IO, "the ranks could not be divided among the runs");
 }
 
 #else

@@ -45,11 +45,11 @@ typedef struct RelnTargetTally {
 
 void reln_target_tally_init(RelnTargetTally *tally, const RelnModel *model,
                             const RelnLayout *layout, int target);
-/* Add one sample or point, which counts with its weight; without one it is left out: a prediction as reln_model_predictions() gives it, the truth as files have it, and its loss where the graph
- * computes it. */
+/* Adds one sample or point with its weight; weight 0: it is left out. y is a prediction of reln_model_predictions(), `truth` the
+ * target as in files, `loss` its loss if the graph computes it. */
 void reln_target_tally_add(RelnTargetTally *tally, const double *y, const double *truth,
                            double loss, double weight);
-/* Add all places of one sample: of predictions (outputs), truth (truths), losses and weights (losses). */
+/* Adds all places of one sample: y (outputs), truth (truths), losses and weights (losses). */
 void reln_target_tally_places(RelnTargetTally *tally, const double *y, const double *truth,
                               const double *losses, const double *weights);
 RelnMetrics reln_target_metrics(const RelnTargetTally *tally);
@@ -63,18 +63,18 @@ typedef struct RelnTally {
 } RelnTally;
 
 void reln_tally_init(RelnTally *tally, const RelnModel *model, const RelnLayout *layout);
-/* Add n predictions y (n, outputs), in the data's units or logits; truth (n, truths) in the data's units, and labels; losses (n,
- * losses) where the graph computes them; weights (n, losses). */
+/* Adds n predictions y (n, outputs), in the units of the data, or logits; truth (n, truths), in the units of the data, or labels;
+ * losses (n, losses), if the graph computes them; weights (n, losses). */
 void reln_tally_add(RelnTally *tally, ptrdiff_t n, const double *y, const double *truth,
                     const double *losses, const double *weights);
-/* Of all targets together: the loss, and of a single target all the rest. */
+/* Returns the loss of all targets together and, if there is only one target, all its metrics. */
 RelnMetrics reln_tally_metrics(const RelnTally *tally);
-RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* all others are NAN */
+RelnMetrics reln_no_metrics(ptrdiff_t n_samples, double loss); /* all other metrics are NAN */
 
 /* Returns the share of a chi-square distribution with k degrees of freedom below z. */
 double reln_chi_square_below(double k, double z);
 
-/* Make n logits probabilities. */
+/* Converts n logits to probabilities, in place. */
 void reln_chances(ptrdiff_t n, double *y);
 
 /* A RelnJudged lists samples, or points of sets, with true class and predicted probabilities. Scores are computed from it. */

@@ -68,7 +68,7 @@ RelnStatus reln_data_size(RelnData *data, ptrdiff_t row, int *size);
 /* Returns the sizes of the largest sets of the data; 0: there are no sets. */
 RelnSizes reln_data_sizes(const RelnData *data);
 RelnWeights reln_data_weighted(const RelnData *data);
-/* Numbers of one sample of an input. */
+/* Returns how many numbers one sample of an input has. */
 ptrdiff_t reln_data_numbers(const RelnData *data, int input);
 
 /* Chooses rows for validation and training: the first round(share N) rows of the shuffle that belongs to the
@@ -140,15 +140,15 @@ RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
                               const double *const *values, const double *mask,
                               const ptrdiff_t *rows);
 
-/* Return raw numbers: of an input, of the mask (1 or 0 for each point; all ones without a mask), of the
- * target in its own units. */
+/* Read raw numbers of a row: an input; the mask, 1 or 0 for each place (all 1 without a mask); the target, in the units of
+ * the file. */
 RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
 RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
 RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows, double *values);
-/* How much each target counts, at each of its places: (layout.losses); 1 where the SPEC names no weights, and 0 where no
- * point is. */
+/* Reads the weight of each target at each of its places, (layout.losses): 1 if the SPEC names no weights, and 0 where there is
+ * no point. */
 RelnStatus reln_data_weights(RelnData *data, ptrdiff_t row, double *values);
-/* How the numbers of targets lie in samples with the places of these data. */
+/* Returns the layout of targets for samples with as many places as these data have. */
 RelnLayout reln_data_layout(const RelnData *data);
 
 #ifdef __cplusplus

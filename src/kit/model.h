@@ -152,7 +152,7 @@ typedef struct RelnTap {
     RelnNode *node;
 } RelnTap;
 
-/* The largest sets of data: points and edges of a sample, and edges to one point. */
+/* A RelnSizes has the largest numbers of points and edges of a sample, and of edges to one point. */
 typedef struct RelnSizes {
     int points, edges, degree;
 } RelnSizes;
@@ -218,10 +218,10 @@ RelnStatus reln_model_element(const RelnModel *model, RelnRng *rng, double cond,
 /* Acts in place on the `count` raw numbers of one sample of an input. */
 RelnStatus reln_model_act(const RelnModel *model, int input, const RelnElement *g, ptrdiff_t count,
                           double *values);
-/* In place, on predictions of one sample: layout->outputs numbers. */
+/* Moves the predictions of one sample, layout->outputs numbers, to the frame g, in place. */
 RelnStatus reln_model_act_target(const RelnModel *model, const RelnLayout *layout,
                                  const RelnElement *g, double *values);
-/* On the numbers that files have of one target, at one place. */
+/* Moves the numbers of one target at one place, as in files, to the frame g, in place. */
 RelnStatus reln_model_act_truth(const RelnModel *model, int target, const RelnElement *g,
                                 double *values);
 

@@ -98,7 +98,7 @@ RelnStatus reln_mesh_sample(const RelnMesh *mesh, RelnRng *rng, ptrdiff_t n, dou
 void reln_points_to_splats(ptrdiff_t n, const double *points, ptrdiff_t stride, int k,
                            ptrdiff_t n_chosen, const int32_t *chosen, RelnRng *rng, double *room,
                            double *rows);
-/* Numbers in its `room`, and the largest k. */
+/* The largest k of reln_points_to_splats(), and how many numbers its `room` has. */
 enum { RELN_SPLATS_NEAR = 64 };
 #define RELN_SPLATS_ROOM(n) (RELN_POINTS_ROOM(n) + (size_t)(n))
 

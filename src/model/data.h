@@ -115,9 +115,9 @@ bool reln_data_draws(const RelnData *d);
 
 /* ---- rows.c --------------------------------------------------------------------------------------------------------- */
 
-/* Numbers of a target as the file has it, at all places: a class is one number. */
+/* Returns how many numbers a sample has in the file for a target, at all places; a class is one number. */
 ptrdiff_t reln_data_target_count(const RelnData *d, int target);
-/* Weights of one sample: one, or one for each place. */
+/* Returns how many weights a sample has: one, or one for each place. */
 ptrdiff_t reln_data_weight_count(const RelnData *d);
 /* The mask of row i of d->raw; NULL: all points are there. */
 const double *reln_data_mask_of(const RelnData *d, ptrdiff_t i);
@@ -171,11 +171,11 @@ void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrd
  * lifted. */
 RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
                                    ptrdiff_t rows, ptrdiff_t i);
-/* Copy a kept sample to another place. */
+/* Copies row `row` of the kept data to sample number `sample` of `to`, with `rows` points before it. */
 void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
                       ptrdiff_t rows);
 
-/* Bind the numbers of points of a batch, and its edges. */
+/* Binds the sizes of the sets of a batch, and its edges, to a plan. */
 RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch);
 
 /* ---- batches.c, ahead.c --------------------------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ void reln_ahead_clear(RelnData *d);
 
 /* ---- normalise.c ----------------------------------------------------------------------------------------------------- */
 
-/* A Counted marks the training rows: items of `block` rows; all rows behind the last item count. */
+/* A Counted marks the training rows, one flag for each `block` rows; rows behind the last flag are training rows. */
 typedef struct Counted {
     bool *items;
     ptrdiff_t n_items, block;

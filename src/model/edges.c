@@ -39,7 +39,7 @@ static RelnStatus read_counts(Edges *e, ptrdiff_t row)
     return RELN_OK;
 }
 
-/* Number the points that are there. Points that are left out because there are too many lose their edges. */
+/* Numbers the points of a set without its padding. Points beyond the largest number of a set are left out, with their edges. */
 static RelnStatus number_points(Edges *e, ptrdiff_t row)
 {
     const RelnData *d = e->d;
@@ -116,7 +116,7 @@ static RelnStatus count_sample(Edges *e, ptrdiff_t row)
     return RELN_OK;
 }
 
-/* Put the edges of a sample behind each other by the point that they go to, in the order of the file. */
+/* Sorts the edges of a sample by the point to which they go; edges to one point stay in the order of the file. */
 static RelnStatus sort_sample(Edges *e, ptrdiff_t row, ptrdiff_t *next)
 {
     const RelnData *d = e->d;

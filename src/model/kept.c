@@ -142,7 +142,7 @@ static RelnStatus put_item(const RelnData *d, const Lifted *to, int target, ptrd
     return RELN_OK;
 }
 
-/* Put a target at all places that are there. */
+/* Copies a target of row i to all places of the sample that hold a point. */
 static RelnStatus put_target(const RelnData *d, const Lifted *to, int target, ptrdiff_t item,
                              ptrdiff_t i)
 {

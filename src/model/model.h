@@ -151,7 +151,7 @@ typedef struct TargetSums {
     double
         members[RELN_SPEC_WEIGHTS]; /* for classes with balanced weights: samples of each class */
 } TargetSums;
-/* Add the numbers of one place, which counts with its weight. */
+/* Adds the numbers of a target at one place, multiplied by the weight of the place. */
 RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int target, const double *t,
                                 double weight, TargetSums *sums);
 void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *sums);

@@ -264,7 +264,7 @@ static RelnNode *symmetric(Build *b, RelnNode *x)
     return reln_linear_map(b->g, x, map, rep);
 }
 
-/* A multiple of the identity. */
+/* Returns the matrix s times the identity. */
 static RelnNode *times_one(Build *b, RelnNode *s)
 {
     const int n = b->m->n;
@@ -422,10 +422,11 @@ static Read slice_target(Build *b, RelnNode *flat)
     const bool whole = reln_model_outputs(b->m) == l.value;
 
     if (spread > channels_of(b)) {
-        reln_graph_fail(b->g, RELN_ERR_UNSUPPORTED,
-                        "target %s: an mlp has no covariance that turns along; wanted variance: "
-                        "scalar",
-                        spec_of(b)->name);
+        reln_graph_fail(
+            b->g, RELN_ERR_UNSUPPORTED,
+            "target %s: an mlp cannot predict an equivariant covariance; wanted variance: "
+            "scalar",
+            spec_of(b)->name);
         return (Read){0};
     }
     return (Read){whole ? flat : reln_slice(b->g, flat, RELN_C, first, value),
@@ -435,7 +436,7 @@ static Read slice_target(Build *b, RelnNode *flat)
 
 /* ---- losses -------------------------------------------------------------------------------------------------------------- */
 
-/* mean / deviation on the diagonal: the mean of covariances. */
+/* Returns mean / deviation times the identity, which stands for the mean of covariances. */
 static RelnNode *diagonal(Build *b, double x)
 {
     const int n = b->m->n, channels = channels_of(b);
@@ -493,7 +494,7 @@ static RelnNode *measured(Build *b, RelnNode *e)
     return reln_pair(b->g, e, reln_contract(b->g, &t, metric, e, dual));
 }
 
-/* The loss of errors without an invariant length. */
+/* Builds the loss of errors that have no invariant length. */
 static RelnNode *measured_loss(Build *b, RelnNode *y, RelnNode *t)
 {
     const bool covariance = spec_of(b)->as == RELN_TARGET_COVARIANCE;
@@ -551,7 +552,7 @@ static RelnNode *weights_of(Build *b, const RelnModelOptions *options)
     return points ? b->weights : brought(b, b->weights);
 }
 
-/* The loss of every sample or point, and its mean over the batch. */
+/* A Lost holds the loss of every sample or point, and its mean over the batch. */
 typedef struct Lost {
     RelnNode *each, *mean;
 } Lost;
@@ -603,7 +604,7 @@ static RelnNode *finished(Build *b, RelnNode *y)
                : x;
 }
 
-/* The variance in the units of the data. */
+/* Returns the variance in the units of the data. */
 static RelnNode *finished_spread(Build *b, RelnNode *s)
 {
     const double d = b->m->constants.target[b->target].deviation;

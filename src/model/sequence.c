@@ -211,8 +211,8 @@ static RelnStatus check_times(const Survey *s)
         if (!begins(s, i) && !(s->time[i] > s->time[i - 1]))
             return reln_fail(
                 s->ctx, RELN_ERR_FORMAT,
-                "%s: row %td is %.9g, behind %.9g of the row before it; times that rise "
-                "were wanted (recording: ARRAY tells recordings apart)",
+                "%s: row %td is %.9g, behind %.9g of the row before it; wanted ascending "
+                "times (recording: ARRAY tells recordings apart)",
                 name, i, s->time[i], s->time[i - 1]);
     if (gap == 0)
         RELN_TRY(usual_gap(s, &gap));
@@ -220,8 +220,8 @@ static RelnStatus check_times(const Survey *s)
         if (!begins(s, i) && s->time[i] - s->time[i - 1] > gap)
             return reln_fail(
                 s->ctx, RELN_ERR_FORMAT,
-                "%s: row %td is %.4g later than the row before it; steps up to %.4g were "
-                "wanted (gap: NUMBER allows it, recording: ARRAY divides there)",
+                "%s: row %td is %.4g later than the row before it; wanted steps of at most %.4g "
+                "(gap: NUMBER allows longer ones, recording: ARRAY divides there)",
                 name, i, s->time[i] - s->time[i - 1], gap);
     return RELN_OK;
 }
@@ -233,7 +233,7 @@ RelnStatus reln_sequence_check_times(RelnCtx *ctx, const char *name, ptrdiff_t r
         if (!(times[p] > times[p - 1]))
             return reln_fail(ctx, RELN_ERR_FORMAT,
                              "%s: row %td has %.9g at step %d, behind %.9g of the step before it; "
-                             "times that rise were wanted",
+                             "wanted ascending times",
                              name, row, times[p], p, times[p - 1]);
     return RELN_OK;
 }

@@ -167,7 +167,8 @@ static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale)
 
 /* ---- read-out -------------------------------------------------------------------------------------------------------- */
 
-/* Is a target of points (or of samples), or its covariance, made of features? */
+/* Returns whether a target of points (or, with `points` false, of samples) is computed from features, not from invariants
+ * alone. */
 static bool needs_features(const RelnModel *m, bool points)
 {
     for (int t = 0; t < m->spec.n_targets; t++)
@@ -267,8 +268,7 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs,
     return set;
 }
 
-/* All blocks of a transformer. Its features are a quarter of the width; the invariants that come out are those of the
- * points, for the sums. */
+/* Builds all blocks of a transformer, with features of a quarter of the width. Its invariants of the points go to the sums. */
 static RelnSet attend(Build *b, RelnSet set, RelnNode **made)
 {
     const RelnSpecModel *spec = &b->m->spec.model;

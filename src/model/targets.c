@@ -137,12 +137,12 @@ static void exponentiate(const RelnModel *m, int target, double *out)
     }
 }
 
-/* The outputs of one target, value and variance, of items in a plan. */
+/* A Ports holds the outputs of a plan for one target: value and variance of all items. */
 typedef struct Ports {
     const void *value, *spread;
 } Ports;
 
-/* Write one item of a target: its value, and behind it its variance. */
+/* Writes one item of a target: its value, followed by its variance. */
 static void put_item(const RelnModel *m, int target, const RelnTargetLayout *l, const Ports *from,
                      ptrdiff_t item, double *out)
 {

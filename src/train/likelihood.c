@@ -23,7 +23,7 @@ static bool want_length(RelnGraph *g, const RelnNode *y)
     return reln_rep_is_orthogonal(y->rep) ||
            reln_graph_fail(g, RELN_ERR_REP,
                            "gaussian: the error of a %s has no size that %s keeps; wanted "
-                           "reln_loss_gaussian_matrix(), with a covariance that turns along",
+                           "reln_loss_gaussian_matrix(), with an equivariant covariance",
                            reln_rep_name(y->rep), reln_group_name(reln_graph_group(g)));
 }
 

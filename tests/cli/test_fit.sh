@@ -232,9 +232,9 @@ refused 2 "--dtype is 'f16'; wanted f32 or f64" eval pairs test.npz --dtype f16
 # ---- what is refused ---------------------------------------------------------------------------------------------------
 
 refused 2 'fit: wanted SPEC and DATA' fit pairs.yaml
-refused 2 'fit: a resumed run has its SPEC, its seed, its folder and its kernels' fit --resume pairs --seed 3
-refused 2 'fit: a resumed run has its SPEC, its seed, its folder and its kernels' fit --resume pairs --set train.lr=1
-refused 2 'fit: a resumed run has its SPEC, its seed, its folder and its kernels' fit --resume pairs --kernels reference
+refused 2 'fit: --resume takes SPEC, seed, folder and kernels from the run; leave them out' fit --resume pairs --seed 3
+refused 2 'fit: --resume takes SPEC, seed, folder and kernels from the run; leave them out' fit --resume pairs --set train.lr=1
+refused 2 'fit: --resume takes SPEC, seed, folder and kernels from the run; leave them out' fit --resume pairs --kernels reference
 refused 2 'wanted fastest or reference' fit spec.yaml data.npz --kernels other
 refused 2 "unknown option '--resum'; the nearest is --resume" fit --resum pairs
 refused 2 'eval: wanted MODEL and DATA' eval pairs

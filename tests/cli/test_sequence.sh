@@ -47,8 +47,8 @@ run 0 eval plain test.npz
 spec '' sequence '' | sed 's/length: 51/length: 5000/' >long.yaml
 refused 3 'the longest recording has 600 steps, rows 0 to 599; wanted 5000' fit long.yaml valid.npz --out none
 spec '' sequence '' | sed 's/, recording: r//' >back.yaml
-refused 3 't: row 600 is .*; times that rise were wanted' fit back.yaml valid.npz --out none
+refused 3 't: row 600 is .*; wanted ascending times' fit back.yaml valid.npz --out none
 spec ', gap: 0.01' sequence '' >gap.yaml
-refused 3 't: row 1 is 0.02 later than the row before it; steps up to 0.01 were wanted' fit gap.yaml valid.npz --out none
+refused 3 't: row 1 is 0.02 later than the row before it; wanted steps of at most 0.01' fit gap.yaml valid.npz --out none
 
 finish cli/test_sequence
