@@ -49,8 +49,10 @@ static void list_task(const Task *task)
         const TaskOption *o = &task->options[i];
 
         option_text(o, head, sizeof head);
-        if ((int)strlen(head) > width)
-            printf("  %s\n", head);
+        if ((int)strlen(head) > width) {
+            snprintf(line, sizeof line, "  %s", head);
+            cli_fill(stdout, line);
+        }
         snprintf(line, sizeof line, "  %-*s  %s%s%s%s", width,
                  (int)strlen(head) > width ? "" : head, o->help,
                  o->n_words > 0 ? " (default: " : "",

@@ -29,10 +29,29 @@ static void new_line(Filler *f)
     f->blank = false;
 }
 
+/* Returns how much of a word that is longer than a line stays on this line: up to the last bar of a|b|c that fits; 0: all. */
+static size_t part_of_word(const Filler *f, const char *word, size_t n)
+{
+    const int room = COLUMNS - f->column - f->blank;
+    size_t at = 0;
+
+    for (size_t i = 0; i < n && columns_of(word, i + 1) <= room; i++)
+        if (word[i] == '|')
+            at = i + 1;
+    return at;
+}
+
 static void put_word(Filler *f, const char *word, size_t n)
 {
     const int width = columns_of(word, n);
+    const size_t part = f->hang + width > COLUMNS ? part_of_word(f, word, n) : 0;
 
+    if (part > 0 && part < n) {
+        fprintf(f->out, "%s%.*s", f->blank ? " " : "", (int)part, word);
+        new_line(f);
+        put_word(f, word + part, n - part);
+        return;
+    }
     if (f->blank && f->column + 1 + width > COLUMNS)
         new_line(f);
     fprintf(f->out, "%s%.*s", f->blank ? " " : "", (int)n, word);

@@ -57,7 +57,7 @@ run 2 reproduce sp4 --out none --target
 check "an option wants its value" grep -q 'reproduce: --target wants a value' err
 run 2 reproduce --target code
 run 0 reproduce gln --help
-check "help of a task" grep -q -- '--group gl:3|gl:4 ' out
+check "help of a task" grep -q -- '--group gl:3|gl:4' out
 check "and its models" grep -q 'reln-center  *ReLN, centre apart' out
 run 0 --version
 check "the version has a commit" grep -qE '^reln [0-9.]+ \(([0-9a-f]+(-dirty)?|unknown)\)$' out
