@@ -125,12 +125,12 @@ function put_text(n, first,    i, s, key, code) {
         if (code) { print "</pre>"; code = 0 }
         if (s ~ /^ *$/) { flush_list(); continue }
         # "Shapes  ...      Parameters  ...": words and what they say
-        if (s ~ /^(Shapes|Rep|Fails|Group|Notes|Cost|Parameters)  +[^ ]/) {
+        if (s ~ /^(Shapes|Rep|Fails|Group|Notes|Cost|Parameters|RELN_[A-Z0-9_]+)  +[^ ]/) {
             flush_text()
             if (!in_list) { print "<dl>"; in_list = 1 }
-            while (match(s, /^(Shapes|Rep|Fails|Group|Notes|Cost|Parameters)  +/)) {
+            while (match(s, /^(Shapes|Rep|Fails|Group|Notes|Cost|Parameters|RELN_[A-Z0-9_]+)  +/)) {
                 key = s; sub(/ .*/, "", key)
-                sub(/^[A-Za-z]+  +/, "", s)
+                sub(/^[A-Za-z0-9_]+  +/, "", s)
                 print "<dt>" key "</dt>"
                 if (match(s, /      +(Cost|Parameters|Notes|Rep)  /)) {
                     words = substr(s, 1, RSTART - 1)
@@ -168,6 +168,18 @@ function emit(    i, n) {
     if (pass == "index")
         for (i = 1; i <= n_names; i++) {
             n = comment_lines(comment); words = lines[1]; if (n > 1 && words !~ /[.;:]$/) words = words " " lines[2]
+            # a comment behind the declaration says more about it than the comment of the group
+            if (match(declaration, "(^|[^a-zA-Z0-9_])" names_of[i] "[(][^;]*;[ \t]*/[*][^*]*[*]/")) {
+                behind = substr(declaration, RSTART, RLENGTH)
+                sub(/^[^;]*;[ \t]*\/[*] */, "", behind); sub(/ *[*]\/$/, "", behind)
+                if (length(behind) > 24 || words ~ /^ *$/) words = behind
+            }
+            # a word of an enum, with its comment
+            if (names_of[i] ~ /^RELN_/ && match(declaration, names_of[i] "( *= *[-0-9a-zA-Z_<]+)?,?[ \t]*/[*][^*]*[*]/")) {
+                words = substr(declaration, RSTART, RLENGTH)
+                sub(/^[^\/]*\/[*] */, "", words); sub(/ *[*]\/$/, "", words)
+            }
+            sub(/^ *reln_[a-z0-9_]+\(\) -- /, "", words)
             sub(/\. .*/, ".", words)
             print names_of[i] "\t" page_of(FILENAME) "#" names_of[i] "\t" substr(words, 1, 140)
         }
