@@ -7,7 +7,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------- */
 
-enum { LINE = 1024, SCORE_COLUMN = 6, MOST_KEYS = 8, KEY = 96, VALUE = 48 };
+enum { LINE = 1024, SCORE_COLUMN = 6, MOST_KEYS = 12, KEY = 96, VALUE = 48 };
 
 /* Reads number `column` of a line of numbers separated by commas; returns false if the line has fewer. */
 static bool column_of(const char *line, int column, double *out)

@@ -476,7 +476,7 @@ static void metrics_table(const Outcome *o, RelnPage *page, RelnTable *table)
     reln_table_title(table, "Errors of the best model");
     reln_metrics_table(2, rows, several ? spec->n_targets : 0, names, table);
     reln_table_note(
-        table, "The loss is that of training, in its units; the others are in those of the data.");
+        table, "The loss is in the units of training, the other errors are in units of the data.");
     reln_page_table(page, table);
 }
 
