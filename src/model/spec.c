@@ -767,7 +767,7 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
                               "an mlp takes no nonlinearity; wanted head: {activation: ...}");
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
         return reln_keys_fail(r, reln_doc_get(map, "dropout"),
-                              "an mlp has no blocks, so it takes no dropout");
+                              "an mlp takes no dropout: it has no blocks");
     if (m->neighbours && m->kind != RELN_MODEL_GRAPH)
         return reln_keys_fail(r, reln_doc_get(map, "neighbours"),
                               "neighbours are for a graph, and this is a %s", model_word(m->kind));
