@@ -4,6 +4,7 @@
 #include "tasks/bch/bch.h"
 #include "tasks/elements.h"
 #include "tasks/gln/gln.h"
+#include "tasks/jets/judge.h"
 #include "tasks/kept.h"
 #include "tasks/pendulum.h"
 #include "tasks/platonic/platonic.h"
@@ -683,6 +684,99 @@ static void errors_of_pendulum_are_geometric_means_over_rollouts(void **state)
     judge_pendulum("reln-lengths");
 }
 
+/* ---- jets ---------------------------------------------------------------------------------------------------------- */
+
+enum { JETS = 40 };
+
+/* Scores of the last 40 jets of the generator, after those of training and validation. */
+static void score_jets(Judge *j, bool bare, double *scores, int32_t *labels)
+{
+    enum { BEFORE = 32 + 16, SEED = 20250917 };
+    TaskEnv env = {.task = task_find("jets"), .scale = TASK_SMOKE, .ctx = j->s.ctx};
+    const float *out;
+    JetsBatch batch;
+    Jets jets;
+
+    assert_ok(env.ctx, jets_init(&env, &env.rooms, JETS, JETS * JETS_MOST, 0, &jets));
+    assert_ok(env.ctx, jets_toy_fill(&env, &(JetsToy){false, false}, SEED, BEFORE, JETS, &jets));
+    assert_ok(env.ctx, jets_batch_init(&env, &env.rooms, JETS, 0, &batch));
+    batch.bare = bare;
+    batch.whole = !bare;
+    jets_batch_fill(&batch, &jets, NULL);
+    assert_ok(env.ctx, exp_bind(j->plan, &batch.set));
+    assert_ok(env.ctx, reln_plan_run(j->plan, &(RelnRun){.n_samples = JETS}));
+    out = reln_plan_output(j->plan, "out", NULL);
+    for (int i = 0; i < JETS; i++) {
+        scores[i] = (double)out[2 * i + 1] - (double)out[2 * i];
+        labels[i] = jets.labels[i];
+    }
+    task_release(&env);
+}
+
+/* Returns the number of jets of a class that pass the threshold of jet `at`; at -1, none pass. */
+static int passing(const double *scores, const int32_t *labels, int label, int at)
+{
+    int n = 0;
+
+    for (int i = 0; i < JETS && at >= 0; i++)
+        n += labels[i] == label && scores[i] >= scores[at];
+    return n;
+}
+
+/* Returns 1 / (share of background that passes) at the threshold whose share of signal is nearest to `signal`, the highest
+ * on ties. */
+static double rejection_at(const double *scores, const int32_t *labels, double signal)
+{
+    int best = -1;
+
+    for (int i = 0; i < JETS; i++) {
+        const double off = fabs(passing(scores, labels, 1, i) / (JETS / 2.0) - signal),
+                     least = fabs(passing(scores, labels, 1, best) / (JETS / 2.0) - signal);
+
+        if (off < least || (off == least && best >= 0 && scores[i] > scores[best]))
+            best = i;
+    }
+    return JETS / 2.0 / passing(scores, labels, 0, best);
+}
+
+static void judge_jets(const char *row)
+{
+    const JetsModel *model = settings_of("jets", row);
+    double scores[JETS], right = 0, ordered = 0;
+    int32_t labels[JETS];
+    Kept k;
+    Judge j;
+
+    kept_run(&k, task_find("jets"), row);
+    judge_open(&j, &k, &(JudgeOptions){"lorentz", "gl:4", .dtype = RELN_F32}, jets_network, model);
+    score_jets(&j, model->kind == JETS_PARTS, scores, labels);
+    for (int i = 0; i < JETS; i++) {
+        right += (scores[i] > 0) == (labels[i] == 1);
+        for (int b = 0; b < JETS; b++)
+            if (labels[i] == 1 && labels[b] == 0)
+                ordered += scores[i] > scores[b] ? 1 : scores[i] == scores[b] ? 0.5 : 0;
+    }
+    assert_metric(k.metrics[JETS_ACCURACY], right / JETS, 0);
+    assert_metric(k.metrics[JETS_AUC], ordered / (JETS * JETS / 4.0), 0);
+    for (int i = 0; i < JETS_WORKING_POINTS; i++) {
+        const double want = rejection_at(scores, labels, jets_working_points[i]);
+
+        if (JETS / 2.0 / want >= JETS_RESOLVED - 0.5)
+            assert_metric(k.metrics[JETS_AT_30 + i], want, 0);
+        else
+            assert_true(isnan(k.metrics[JETS_AT_30 + i]));
+    }
+    judge_close(&j);
+    kept_clear(&k);
+}
+
+static void numbers_of_jets_are_counts_of_jets_and_pairs(void **state)
+{
+    (void)state;
+    judge_jets("mlp");
+    judge_jets("parts-84");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -693,6 +787,7 @@ int main(void)
         cmocka_unit_test(errors_of_rigid_are_means_up_to_a_time),
         cmocka_unit_test(errors_of_gln_are_shares_of_the_target_in_moved_frames),
         cmocka_unit_test(errors_of_pendulum_are_geometric_means_over_rollouts),
+        cmocka_unit_test(numbers_of_jets_are_counts_of_jets_and_pairs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
