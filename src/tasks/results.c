@@ -30,14 +30,20 @@ static double value_of(const TaskRun *run, int metric)
 static TaskMean mean_of(const TaskCall *call, int model, int metric)
 {
     TaskMean m = {0, 0, (double)NAN};
-    double squares = 0;
+    double squares = 0, first = 0;
+    bool equal =
+        true; /* of rows that do not depend on a seed: their mean has no rounding error and no spread */
 
     for (int s = 0; s < call->n_seeds; s++)
         if (run_of(call, model, s)->done) {
-            m.mean += value_of(run_of(call, model, s), metric);
+            const double value = value_of(run_of(call, model, s), metric);
+
+            first = m.n == 0 ? value : first;
+            equal = equal && value == first;
+            m.mean += value;
             m.n++;
         }
-    m.mean = m.n > 0 ? m.mean / m.n : (double)NAN;
+    m.mean = m.n == 0 ? (double)NAN : equal ? first : m.mean / m.n;
     for (int s = 0; s < call->n_seeds; s++)
         if (run_of(call, model, s)->done) {
             const double d = value_of(run_of(call, model, s), metric) - m.mean;

@@ -47,38 +47,92 @@ static void write_text(const Place *p, const char *name, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* A straight flight at 3, -2, 1 m/s in the columns of either kind. */
-static void columns_are_told_by_their_number(void **state)
+/* Columns after time and position; the quaternion is 0.8, 0.6, 0, 0. */
+typedef struct Kind {
+    const char *head;
+    double start, unit; /* of time */
+    const char *rest;
+} Kind;
+
+/* A straight flight at 3, -2, 1 m/s in the columns of every kind. */
+static void columns_are_told_by_time_and_names(void **state)
 {
     static const double v[3] = {3, -2, 1};
+    static const Kind kinds[] = {
+        {"# a remark", 1305.5, 1, "0.6 0 0 0.8"},                            /* TUM */
+        {"# a remark", 1305.5, 1, "0.6 0 0 0.8 1 2 3 4 5 6 7 8 9 10 11 12"}, /* and covariances */
+        {"# t x y z qx qy qz qw", 5, 1, "0.6 0 0 0.8"},                      /* with names */
+        {"t x y z qw qx qy qz vx vy vz", 5, 1, "0.8 0.6 0 0 3 -2 1"},        /* names decide */
+        {"# ns", 1403715524907143168.0, 1e-9, "0.8 0.6 0 0 3 -2 1 0 0 0 0 0 0"}, /* EuRoC's state */
+        {"# ns", 1403715524907143168.0, 1e-9, "0.8 0.6 0 0"},                    /* and its poses */
+        {"# us", 77000000, 1e-6, "0.8 0.6 0 0"},
+    };
     const Place *p = *state;
 
-    for (int euroc = 0; euroc < 2; euroc++) {
+    for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; n++) {
+        const Kind *kind = &kinds[n];
         FILE *f = fopen(path_of(p, "straight"), "w");
         DroneFlight flight;
 
         assert_non_null(f);
-        fputs(euroc ? "#timestamp, p_RS_R_x [m], p_RS_R_y [m]\n" : "# a remark\n", f);
+        fprintf(f, "%s\n", kind->head);
         for (int i = 0; i < 100; i++) {
             const double t = 0.02 * i;
 
-            if (euroc)
-                fprintf(f, "%lld,%g,%g,%g,1,0,0,0,3,-2,1,0,0,0,0,0,0\n",
-                        1403715524907143168LL + 20000000LL * i, 3 * t, -2 * t, t);
-            else
-                fprintf(f, "%.3f %g %g %g 0 0 0 1\n", 1305.5 + t, 3 * t, -2 * t, t);
+            fprintf(f, "%.6f %g %g %g %s\n", kind->start + t / kind->unit, 3 * t, -2 * t, t,
+                    kind->rest);
         }
         assert_int_equal(fclose(f), 0);
         assert_ok(p->ctx, drone_flight_load(p->ctx, path_of(p, "straight"), 0.005, 200, &flight));
         assert_in_range(flight.n, 396, 397);
         for (int i = 10; i < flight.n - 10; i++)
             for (int k = 0; k < 3; k++) {
-                assert_true(fabs(flight.v[3 * i + k] - v[k]) < 1e-4);
+                /* a double holds 1.4e18 ns to 256 ns: 1e-3 m/s of three steps of 5 ms at 3 m/s */
+                assert_true(fabs(flight.v[3 * i + k] - v[k]) < 1e-3);
                 assert_true(fabs(flight.p[3 * i + k] - v[k] * i * 0.005) < 1e-4);
             }
-        assert_true(flight.q[0] == 1);
+        assert_true(fabs(flight.q[0] - 0.8) < 1e-12 && fabs(flight.q[1] - 0.6) < 1e-12);
+        assert_true(fabs(flight.start - kind->start * kind->unit) < 1e-6);
         drone_flight_clear(&flight);
         unlink(path_of(p, "straight"));
+    }
+}
+
+/* Whatever the rate of a file is, the flight is the same: a circle of radius 5 m at 1 rad/s, in 20 to 1000 rows a second, and
+ * with rows missing for 0.3 s. */
+static void rates_and_short_gaps_do_not_matter(void **state)
+{
+    static const double rates[] = {20, 100, 500, 1000};
+    const Place *p = *state;
+
+    for (size_t n = 0; n < 2 * sizeof rates / sizeof rates[0]; n++) {
+        const double rate = rates[n / 2];
+        const bool gap = n % 2 == 1;
+        FILE *f = fopen(path_of(p, "circle"), "w");
+        DroneFlight flight;
+        double worst = 0;
+
+        assert_non_null(f);
+        for (int i = 0; i < 3 * rate + 1; i++) {
+            const double t = i / rate;
+
+            if (!gap || t < 1.2 || t > 1.5)
+                fprintf(f, "%.6f %.9f %.9f 1 0 0 %.9f %.9f\n", t, 5 * cos(t), 5 * sin(t),
+                        sin(t / 2), cos(t / 2));
+        }
+        assert_int_equal(fclose(f), 0);
+        assert_ok(p->ctx, drone_flight_load(p->ctx, path_of(p, "circle"), 0.005, 200, &flight));
+        assert_int_equal(flight.n, 601);
+        for (int i = 10; i < flight.n - 10; i++) {
+            const double t = 0.005 * i;
+
+            worst = fmax(worst, hypot(flight.v[3 * (ptrdiff_t)i] + 5 * sin(t),
+                                      flight.v[3 * (ptrdiff_t)i + 1] - 5 * cos(t)));
+        }
+        /* a chord over h seconds differs from the tangent by a h / 2, a = 5 m/s^2 */
+        assert_true(worst < 2.5 * (gap ? 0.3 + 2 / rate : 1 / rate) + 0.02);
+        drone_flight_clear(&flight);
+        unlink(path_of(p, "circle"));
     }
 }
 
@@ -92,6 +146,10 @@ static void bad_files_are_one_line_with_the_row(void **state)
         {"# x\n0 1 2 3 0 0 0 1\n1.1 1 2 3 0 0 0 1\n", "line 3: a gap in time, in seconds: 1.1"},
         {"0 1 2 3 0 0 0 0\n", "line 1: a quaternion of squared length 0"},
         {"0 1 2 3\n", "4 columns; wanted 8"},
+        {"0 1 2 3 0 0 0 1\n.1 1 2 3 0 0 0\n", "line 2"},
+        {"0 1 2 3 0 0 0 1\n.1 1 2 x 0 0 0 1\n", "line 2"},
+        {"0 1 2 3 0 0 0 1\n.1 1 2 3 0 inf 0 1\n", "line 2: a quaternion with inf"},
+        {"0 1 2 3 0 0 0 1\nnan 1 2 3 0 0 0 1\n", "line 2: a time of nan"},
         {"0 1 2 3 0 0 0 1\n.1 1 2 3 0 0 0 1\n", "0.1 s long; wanted at least 0.995 s"},
     };
     const Place *p = *state;
@@ -268,7 +326,8 @@ static void a_saved_flight_is_read_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_told_by_their_number),
+        cmocka_unit_test(columns_are_told_by_time_and_names),
+        cmocka_unit_test(rates_and_short_gaps_do_not_matter),
         cmocka_unit_test(bad_files_are_one_line_with_the_row),
         cmocka_unit_test(what_sensors_saw_is_read_and_checked),
         cmocka_unit_test(an_estimate_is_a_tum_file),

@@ -283,11 +283,51 @@ static void layers_are_the_published_ones(void **state)
     assert_true(compared >= 2);
 }
 
+/* Symmetric and skew parts add to a length and subtract in the form of the algebra. The mean of |y|^4 is 1 afterwards, to the
+ * 1e-5 that is added to it and is small beside the lengths here. */
+static void a_norm_by_size_sees_lengths(void **state)
+{
+    enum { N = 50 };
+    double x[9 * N], sum = 0;
+    const double *y;
+    RelnCtx *ctx;
+    RelnSetting s;
+    RelnPlan *plan;
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 9; k++)
+            x[9 * i + k] = (k / 3 < k % 3 ? 1 : k % 4 == 0 ? 0.7 : -1) * (1 + 0.1 * i);
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_ok(ctx, reln_setting_init_in(&s, ctx, "so:3", "gl:3", RELN_F64, 1));
+    reln_output(s.graph, "out",
+                drone_size_norm(&(RelnNet){.graph = s.graph, .algebra = s.algebra, .train = true},
+                                "n",
+                                reln_input(s.graph, "x", RELN_SAMPLES, (RelnDims){.k = 9},
+                                           reln_rep_matrix(s.group), RELN_DEFAULT)));
+    assert_ok(ctx, reln_plan_create(s.graph, NULL, &plan));
+    assert_ok(ctx, reln_plan_bind_sized(plan, "x", x, RELN_F64, 9 * N));
+    assert_ok(ctx, reln_plan_run(plan, &(RelnRun){.n_samples = N}));
+    y = reln_plan_output(plan, "out", NULL);
+    for (int i = 0; i < N; i++) {
+        double square = 0;
+
+        for (int k = 0; k < 9; k++)
+            square += y[9 * i + k] * y[9 * i + k];
+        sum += square * square / N;
+    }
+    assert_true(fabs(sum - 1) < 1e-5);
+    reln_plan_destroy(plan);
+    reln_setting_clear(&s);
+    reln_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_those_of_e3nn),
         cmocka_unit_test(layers_are_the_published_ones),
+        cmocka_unit_test(a_norm_by_size_sees_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

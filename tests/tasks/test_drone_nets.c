@@ -53,8 +53,9 @@ static void tame(Rig *r)
 {
     for (int i = 0; i < reln_store_count(r->s.store); i++) {
         const RelnEntryInfo e = reln_store_entry(r->s.store, i);
-        const bool gate = strstr(e.name, "relu") != NULL,
-                   last = strstr(e.name, "fc3") || strstr(e.name, "out.W");
+        const bool gate = strstr(e.name, "relu") != NULL, last = strstr(e.name, "fc3") ||
+                                                                 strstr(e.name, "out.W") ||
+                                                                 strncmp(e.name, "up", 2) == 0;
 
         for (size_t k = 0; k < e.count && e.kind == RELN_ENTRY_PARAM; k++)
             ((double *)e.values)[k] = gate   ? 0.05 * ((double *)e.values)[k]
@@ -71,7 +72,7 @@ static void run_window(Rig *r, const DroneSeen *seen, double *out)
     double *v = malloc((size_t)(n_v + n_m + n_l + 1) * sizeof *v), *m = v + n_v, *l = m + n_m;
 
     assert_non_null(v);
-    drone_inputs(in, r->model.sensors, seen, 0, v, m, l);
+    drone_inputs(in, r->model.row->normal, r->model.sensors, seen, 0, v, m, l);
     assert_ok(r->ctx, reln_plan_bind_sized(r->plan, "v", v, RELN_F64, (size_t)n_v));
     if (n_m > 0)
         assert_ok(r->ctx, reln_plan_bind_sized(r->plan, "m", m, RELN_F64, (size_t)n_m));
@@ -166,6 +167,7 @@ static void equivariant_rows_turn_with_their_windows(void **state)
     static const char *const rows[] = {"vn",
                                        "vn-axes",
                                        "vn-krylov",
+                                       "vn-krylov-bounded",
                                        "reln-v",
                                        "reln-c",
                                        "reln",
@@ -175,6 +177,8 @@ static void equivariant_rows_turn_with_their_windows(void **state)
                                        "reln-untied",
                                        "reln-causal",
                                        "reln-bounded",
+                                       "reln-products",
+                                       "reln-direct",
                                        "best",
                                        "tfn",
                                        "tfn-wide",
@@ -200,6 +204,119 @@ static void equivariant_rows_turn_with_their_windows(void **state)
         assert_true(row_error("best", "so:3", DRONE_NOISE_G, r) < 1e-12);
         assert_true(row_error("reln", "so:3", DRONE_NOISE_G, r) < 1e-12);
     }
+}
+
+/* Adds a velocity to all that was measured. */
+static void boost(DroneSeen *seen)
+{
+    static const double by[3] = {30, -20, 10};
+
+    for (int i = 0; i < 3 * seen->n; i++)
+        seen->v[i] += by[i % 3];
+}
+
+/* A correction of the integral may not depend on a velocity that is added to all samples; a displacement must. The sums
+ * over the window have some 1e3 terms of size 30 / 4, so rounding is below 1e3 * 30 * 1e-16 of features of size 1. */
+static void corrections_do_not_depend_on_the_mean_velocity(void **state)
+{
+    static const char *const rows[] = {"resnet", "vn", "vn-krylov", "reln", "tfn", "se3t", "best"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const DroneRow *row = row_of(rows[i]);
+        const int n_v = 3 * DRONE_WINDOW, n_m = drone_size_m(row->input, 1);
+        double *at_rest = malloc((size_t)(n_v + n_m) * 2 * sizeof *at_rest),
+               *moving = at_rest + n_v + n_m, l[3], worst = 0;
+        DroneSeen seen;
+
+        assert_non_null(at_rest);
+        some_window(DRONE_NOISE_D, 5, &seen);
+        drone_inputs(row->input, row->normal, 1, &seen, 0, at_rest, at_rest + n_v, l);
+        boost(&seen);
+        drone_inputs(row->input, row->normal, 1, &seen, 0, moving, moving + n_v, l);
+        for (int k = 0; k < n_v + n_m; k++) {
+            assert_true(fabs(at_rest[k]) < 6); /* sizes near 1 */
+            worst = fmax(worst, fabs(at_rest[k] - moving[k]));
+        }
+        if (!(worst < 1e-11))
+            fail_msg("%s: %g", rows[i], worst);
+        drone_seen_clear(&seen);
+        free(at_rest);
+    }
+    assert_false(row_of("reln-direct")->normal);
+}
+
+/* Runs a window of inputs that are made `factor` times as large. Returns the length of the output. */
+static double length_of(Rig *r, const DroneSeen *seen, double factor)
+{
+    double inputs[12 * DRONE_WINDOW], *v = inputs, *m = inputs + 3 * DRONE_WINDOW, sum = 0;
+    const double *out;
+
+    drone_inputs(r->model.row->input, true, 1, seen, 0, v, m, NULL);
+    for (int i = 0; i < 12 * DRONE_WINDOW; i++)
+        inputs[i] *= factor;
+    assert_ok(r->ctx, reln_plan_bind_sized(r->plan, "v", v, RELN_F64, 3 * DRONE_WINDOW));
+    assert_ok(r->ctx, reln_plan_bind_sized(r->plan, "m", m, RELN_F64, 9 * DRONE_WINDOW));
+    assert_ok(r->ctx, reln_plan_run(r->plan, &(RelnRun){.n_samples = 1}));
+    out = reln_plan_output(r->plan, "out", NULL);
+    for (int k = 0; k < 3; k++)
+        sum += out[k] * out[k];
+    return sqrt(sum);
+}
+
+/* Whatever a window holds, bounded networks grow with its size and no faster: ten times as large inputs, ten times as large
+ * outputs. Published gates are cubic, one after the other. */
+static void bounded_networks_do_not_run_away(void **state)
+{
+    static const char *const rows[] = {"reln-bounded", "reln-products", "reln"};
+    DroneSeen seen;
+
+    (void)state;
+    some_window(DRONE_NOISE_D, 6, &seen);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        DroneRow row = *row_of(rows[i]);
+        double growth;
+        Rig r;
+
+        row.width = 5;
+        row.last = 8;
+        row.prep = 3;
+        row.bracket = false; /* the published bracket is a square */
+        open_rig(&r, &row, "so:3", 1, false);
+        tame(&r);
+        growth = length_of(&r, &seen, 1e6) / length_of(&r, &seen, 1e5);
+        if ((growth > 8 && growth < 12) != row.bounded) /* what is cubic may overflow: NaN */
+            fail_msg("%s: %g", rows[i], growth);
+        close_rig(&r);
+    }
+    drone_seen_clear(&seen);
+}
+
+/* Without errors, in any direction, there is nothing to correct: our network starts as a smoother, which leaves a straight
+ * line as it is. */
+static void our_network_starts_as_a_smoother(void **state)
+{
+    DroneSeen seen;
+    double out[12];
+    Rig r;
+
+    (void)state;
+    some_window(DRONE_NOISE_D, 8, &seen);
+    for (int i = 0; i < DRONE_WINDOW; i++)
+        for (int k = 0; k < 3; k++) {
+            seen.v[3 * i + k] = 5 + (k + 1) * 0.02 * i;
+            seen.var[3 * i + k] = 1e-9;
+        }
+    open_rig(&r, row_of("best"), "so:3", 1, false);
+    drone_begin(r.s.store, &r.model);
+    run_window(&r, &seen, out);
+    for (int k = 0; k < 3;
+         k++) /* of a displacement of 5 m and more; weights begin with small random parts */
+        assert_true(fabs(out[k]) < 0.05);
+    for (int k = 0; k < 9; k++) /* and with 0.2 m of deviation in all directions */
+        assert_true(fabs(out[3 + k] - (k % 4 == 0 ? log(0.04) : 0)) < 0.05);
+    drone_seen_clear(&seen);
+    close_rig(&r);
 }
 
 static void rows_without_symmetry_do_not(void **state)
@@ -650,6 +767,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equivariant_rows_turn_with_their_windows),
         cmocka_unit_test(rows_without_symmetry_do_not),
+        cmocka_unit_test(corrections_do_not_depend_on_the_mean_velocity),
+        cmocka_unit_test(our_network_starts_as_a_smoother),
+        cmocka_unit_test(bounded_networks_do_not_run_away),
         cmocka_unit_test(reflections_are_kept_by_ours_and_vectors_alone),
         cmocka_unit_test(a_network_about_gravity_keeps_turns_about_it_only),
         cmocka_unit_test(factors_of_paths_keep_variances),

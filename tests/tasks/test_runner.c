@@ -36,6 +36,7 @@ static const Key scale_keys[] = {TASK_NUMBER(Scale, rate)};
 static const char *failing, *dying; /* models whose runs do */
 static uint64_t wild;               /* the seed whose training diverges; 0: none */
 static uint64_t endless;            /* the seed whose share is not finite; 0: none */
+static bool steady;                 /* the share is 0.1 for all seeds */
 static uint64_t blank;              /* the seed that has no finite metric; 0: none */
 
 static RelnStatus prepare(TaskEnv *env, void **data)
@@ -88,6 +89,8 @@ static RelnStatus fit(TaskRun *run, RelnSetting *s, RelnPlan **plan, RelnTrainer
     run->metrics[1] = run->seed == endless ? (double)NAN : 0.5 + 0.01 * (double)run->seed;
     if (strcmp(run->model->name, "other") == 0)
         run->metrics[1] += 0.1;
+    if (steady)
+        run->metrics[1] = 0.1;
     if (run->seed == blank)
         run->metrics[0] = run->metrics[1] = (double)NAN;
     TRY(task_curve_rows(run, *trainer, "training loss", "score", false));
@@ -283,6 +286,22 @@ static void results_are_means_and_sample_deviations_over_the_seeds(void **state)
     assert_near(&(double){result(&p, 0, "share", "mean")}, &want, 1, 1e-15);
     want = sqrt(2 * 0.005 * 0.005); /* 0.51 and 0.52 */
     assert_near(&(double){result(&p, 1, "share", "spread")}, &want, 1, 1e-15);
+    place_clear(&p);
+}
+
+/* (0.1 + 0.1 + 0.1) / 3 is not 0.1: a spread of 1e-17 would be printed with as many digits. */
+static void equal_results_have_no_spread(void **state)
+{
+    Place p;
+
+    (void)state;
+    place_init(&p);
+    p.request.seeds = 3;
+    steady = true;
+    assert_ok(p.ctx, go(&p));
+    steady = false;
+    assert_true(result(&p, 0, "share", "mean") == 0.1);
+    assert_true(result(&p, 0, "share", "spread") == 0);
     place_clear(&p);
 }
 
@@ -787,6 +806,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_of_the_scale_is_run_with_every_seed),
         cmocka_unit_test(results_are_means_and_sample_deviations_over_the_seeds),
+        cmocka_unit_test(equal_results_have_no_spread),
         cmocka_unit_test(the_table_and_the_csv_have_a_line_for_each),
         cmocka_unit_test(a_cloud_and_its_truth_have_different_colours),
         cmocka_unit_test(an_axis_is_linear_where_the_figure_says_so),

@@ -75,7 +75,9 @@ static RelnNode *norm(const Part *p, const char *part, RelnNode *x)
 {
     char name[NAME];
 
-    return drone_length_norm(p->net, named(name, p, part), x, !p->matrices);
+    named(name, p, part);
+    return p->row->bounded ? drone_size_norm(p->net, name, x)
+                           : drone_length_norm(p->net, name, x, !p->matrices);
 }
 
 /* The slopes are those of the published code: 0 in Vector Neurons, 0.1 in Lie networks. */
@@ -107,18 +109,39 @@ static RelnNode *bracket(const RelnNet *net, const char *name, RelnNode *x, bool
         drone_cross(net, reln_nn_linear(net, two, x, c), reln_nn_linear(net, one, x, c)));
 }
 
+/* y = x + (x Wa)(n Wb) with matrix products, where n = x / sqrt(1 + mean_c |x_c|^2) has at most size 1: unlike a product of x
+ * with itself it grows no faster than x. Its commutator is a bracket, and its anticommutator of a symmetric matrix S and hat(v)
+ * is the vector (tr S) v - S v, which brackets reach in two steps only. */
+static RelnNode *product(const RelnNet *net, const char *name, RelnNode *x)
+{
+    RelnGraph *g = net->graph;
+    const int c = x ? reln_node_dims(x).c : 1;
+    char a[NAME], b[NAME];
+    RelnNode *size = reln_sqrt(g, reln_shift(g, reln_mean(g, reln_pair(g, x, x), RELN_C), 1, 1));
+
+    snprintf(a, sizeof a, "%.50s.a", name);
+    snprintf(b, sizeof b, "%.50s.b", name);
+    return reln_add(g, x,
+                    reln_matmul(g, 3, reln_nn_linear(net, a, x, c),
+                                reln_nn_linear(net, b, reln_div(g, x, size), c)));
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static RelnNode *block(const Part *in, const char *name, RelnNode *x, int channels, int stride)
 {
     const Part p = {in->net, in->row, name, in->matrices};
     RelnNode *skip = x, *y;
+    char full[NAME];
 
     if (stride > 1 || (x && reln_node_dims(x).c != channels))
         skip = norm(&p, "skip.norm", conv(&p, "skip", x, channels, 1, stride));
     y = relu(&p, norm(&p, "norm1", conv(&p, "conv1", x, channels, 3, stride)));
     y = norm(&p, "norm2", conv(&p, "conv2", y, channels, 3, 1));
-    return relu(&p, reln_add(p.net->graph, y, skip));
+    y = relu(&p, reln_add(p.net->graph, y, skip));
+    if (p.row->products && p.matrices)
+        y = product(p.net, named(full, &p, "product"), y);
+    return y;
 }
 
 static RelnNode *group(const Part *p, const char *name, RelnNode *x, int channels, int stride)
@@ -229,6 +252,8 @@ RelnNode *drone_backbone(const RelnNet *net, const DroneModel *model)
     x = drone_vector_relu(net, "in.relu", x, 0);
     if (row->bracket)
         x = bracket(net, "bracket", x, p.matrices);
+    if (row->products && p.matrices)
+        x = product(net, "product", x);
     x = group(&p, "first", drone_pair_mean(net, x), row->width, 1);
     x = group(&p, "last", drone_pair_mean(net, x), row->last, 2);
     x = head(&p, drone_pair_mean(net, x));

@@ -313,7 +313,7 @@ RelnNode *drone_chain(const RelnNet *net, const DroneModel *model)
                              (RelnDims){.p = DRONE_WINDOW, .k = 3, .c = model->sensors}, vector,
                              RELN_DEFAULT),
              *mean;
-    Typed x = {{NULL, reln_scale(g, v, 0.1), NULL}};
+    Typed x = {{NULL, model->row->normal ? v : reln_scale(g, v, 0.1), NULL}};
 
     set_edges(&c);
     if (model->row->input != DRONE_IN_V) {

@@ -58,29 +58,59 @@ static RelnStatus check_row(const Rows *r, ptrdiff_t i)
     return RELN_OK;
 }
 
-/* Finds the columns: EuRoC's files have at least 11, TUM's 8. */
-static RelnStatus open_rows(const RelnCsv *t, const char *name, Rows *r)
+/* Returns the unit of time in seconds, by the mean step between rows: ns, us or s. */
+static double unit_of_time(const RelnCsv *t)
 {
-    const bool euroc = t->n_columns >= 11;
+    const ptrdiff_t n = t->n_rows;
+    const double step = n > 1 ? (t->values[n - 1] - t->values[0]) / (double)(n - 1) : 0;
+
+    return step > 1e5 ? 1e-9 : step > 1e2 ? 1e-6 : 1;
+}
+
+static bool ends_with(const char *name, char end)
+{
+    const size_t n = strlen(name);
+
+    return n > 0 && name[n - 1] == end;
+}
+
+/* Returns the column of the quaternion's real part: the one whose name ends with w, otherwise the first of four in EuRoC's
+ * files, whose time is not in seconds, and the last in TUM's. */
+static int real_column(const RelnCsv *t, bool seconds)
+{
+    for (int k = 4; k < 8; k++)
+        if (ends_with(t->names[k], 'w') || ends_with(t->names[k], 'W'))
+            return k;
+    return seconds ? 7 : 4;
+}
+
+/* Finds the columns: time, position, quaternion; then velocity in EuRoC's files, or anything that names itself one. Others
+ * are ignored, such as covariances after TUM's columns. */
+static RelnStatus open_rows(const RelnCsv *t, const char *name, double unit, Rows *r)
+{
     const double *c = t->values;
+    int real;
+    bool moves;
 
     *r = (Rows){.table = t, .name = name};
-    if (t->n_columns != 8 && !euroc)
+    if (t->n_columns < 8)
         return reln_fail(t->ctx, RELN_ERR_FORMAT,
                          "%s: %d columns; wanted 8 (TUM: t, p, q x y z w) or 11 and more (EuRoC: "
                          "t, p, q w x y z, v)",
                          name, t->n_columns);
+    real = real_column(t, unit == 1);
+    moves = t->n_columns >= 11 && (unit < 1 || t->names[8][0] == 'v');
     for (int k = 0; k < 3; k++) {
         r->p[k] = c + (1 + k) * t->n_rows;
-        r->v[k] = euroc ? c + (8 + k) * t->n_rows : NULL;
+        r->v[k] = moves ? c + (8 + k) * t->n_rows : NULL;
+        r->q[1 + k] = c + (4 + k + (4 + k >= real)) * t->n_rows;
     }
-    for (int k = 0; k < 4; k++)
-        r->q[k] = c + (euroc ? 4 + k : k == 0 ? 7 : 3 + k) * t->n_rows;
+    r->q[0] = c + real * t->n_rows;
     r->t = malloc((size_t)t->n_rows * sizeof *r->t);
     if (!r->t)
         return reln_fail(t->ctx, RELN_ERR_NOMEM, "out of memory");
     for (ptrdiff_t i = 0; i < t->n_rows; i++)
-        r->t[i] = (c[i] - c[0]) * (euroc ? 1e-9 : 1);
+        r->t[i] = (c[i] - c[0]) * unit;
     for (ptrdiff_t i = 0; i < t->n_rows; i++)
         RELN_TRY(check_row(r, i));
     return RELN_OK;
@@ -177,14 +207,15 @@ RelnStatus drone_flight_load(RelnCtx *ctx, const char *path, double step, int le
     RelnCsv table;
     Rows rows = {0};
     RelnStatus status = reln_csv_load(ctx, path, &table);
+    const double unit = status == RELN_OK ? unit_of_time(&table) : 1;
 
     *out = (DroneFlight){0};
     if (status == RELN_OK)
-        status = open_rows(&table, reln_path_tail(path), &rows);
+        status = open_rows(&table, reln_path_tail(path), unit, &rows);
     if (status == RELN_OK)
         status = sample(&rows, step, least, out);
     if (status == RELN_OK)
-        out->start = table.values[0] * (rows.v[0] ? 1e-9 : 1);
+        out->start = table.values[0] * unit;
     if (status != RELN_OK)
         drone_flight_clear(out);
     free(rows.t);

@@ -188,17 +188,24 @@ static void axes_inputs(DroneInput input, const DroneSeen *s, int first, double 
 
 /* ---- matrices ---------------------------------------------------------------------------------------------------- */
 
+/* The least deviation of an error, m/s. */
+#define LEAST 0.2
+
 /* Computes the values on the axes of the n-th matrix that an input makes from a covariance. */
-static void values_of(DroneInput input, int n, const double *var, double *values)
+static void values_of(DroneInput input, bool normal, int n, const double *var, double *values)
 {
+    const double low = normal ? 2 * log(LEAST) : 0,
+                 high = normal ? 2 * log(DRONE_USUAL / LEAST) : 1,
+                 unit = normal ? DRONE_USUAL * DRONE_USUAL : 1;
+
     for (int j = 0; j < 3; j++)
-        values[j] = input == DRONE_IN_LOG          ? log(var[j])
+        values[j] = input == DRONE_IN_LOG          ? (log(var[j]) - low) / high
                     : input == DRONE_IN_RESOLVENTS ? 1 / (1 + var[j] / sizes[n])
-                                                   : var[j];
+                                                   : var[j] / unit;
 }
 
-static void matrix_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first,
-                          double *m)
+static void matrix_inputs(DroneInput input, bool normal, int sensors, const DroneSeen *seen,
+                          int first, double *m)
 {
     const int each = input == DRONE_IN_RESOLVENTS ? RESOLVENTS : 1, c = each * sensors;
     double values[3], x[9];
@@ -206,7 +213,7 @@ static void matrix_inputs(DroneInput input, int sensors, const DroneSeen *seen, 
     for (int s = 0; s < sensors; s++)
         for (ptrdiff_t i = 0; i < DRONE_WINDOW; i++)
             for (int n = 0; n < each; n++) {
-                values_of(input, n, seen[s].var + 3 * (first + i), values);
+                values_of(input, normal, n, seen[s].var + 3 * (first + i), values);
                 drone_spectral(seen[s].axes + 9 * (first + i), values, x);
                 for (int k = 0; k < 9; k++)
                     m[(9 * i + k) * c + s * each + n] = x[k];
@@ -216,17 +223,21 @@ static void matrix_inputs(DroneInput input, int sensors, const DroneSeen *seen, 
 /* Unit of C in Cv and C^2 v, so that all three have numbers of similar size. */
 #define KRYLOV_UNIT 0.25
 
-static void krylov_inputs(int sensors, const DroneSeen *seen, int first, double *m)
+/* v: the velocities that the network gets, (200, 3, sensors). */
+static void krylov_inputs(double unit, int sensors, const DroneSeen *seen, int first,
+                          const double *v, double *m)
 {
     const int c = 2 * sensors;
-    double x[9], values[3], once[3], twice[3];
+    double x[9], values[3], own[3], once[3], twice[3];
 
     for (int s = 0; s < sensors; s++)
         for (ptrdiff_t i = 0; i < DRONE_WINDOW; i++) {
-            for (int k = 0; k < 3; k++)
-                values[k] = KRYLOV_UNIT * seen[s].var[3 * (first + i) + k];
+            for (int k = 0; k < 3; k++) {
+                values[k] = unit * seen[s].var[3 * (first + i) + k];
+                own[k] = v[(3 * i + k) * sensors + s];
+            }
             drone_spectral(seen[s].axes + 9 * (first + i), values, x);
-            drone_turn_vector(x, seen[s].v + 3 * (first + i), once);
+            drone_turn_vector(x, own, once);
             drone_turn_vector(x, once, twice);
             for (int k = 0; k < 3; k++) {
                 m[(3 * i + k) * c + 2 * s] = once[k];
@@ -235,16 +246,31 @@ static void krylov_inputs(int sensors, const DroneSeen *seen, int first, double 
         }
 }
 
-void drone_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *v,
-                  double *m, double *l)
+/* Subtracts the mean over the window and the sensors, and divides by the usual size. */
+static void normalise(int sensors, double *v)
+{
+    const int n = DRONE_WINDOW * sensors;
+    double mean[3] = {0};
+
+    for (ptrdiff_t i = 0; i < 3 * n; i++)
+        mean[i / sensors % 3] += v[i] / n;
+    for (ptrdiff_t i = 0; i < 3 * n; i++)
+        v[i] = (v[i] - mean[i / sensors % 3]) / DRONE_USUAL;
+}
+
+void drone_inputs(DroneInput input, bool normal, int sensors, const DroneSeen *seen, int first,
+                  double *v, double *m, double *l)
 {
     for (int s = 0; s < sensors; s++)
         for (ptrdiff_t i = 0; i < 3 * DRONE_WINDOW; i++)
             v[i * sensors + s] = seen[s].v[3 * first + i];
+    if (normal)
+        normalise(sensors, v);
     if (input == DRONE_IN_COVARIANCE || input == DRONE_IN_LOG || input == DRONE_IN_RESOLVENTS)
-        matrix_inputs(input, sensors, seen, first, m);
+        matrix_inputs(input, normal, sensors, seen, first, m);
     else if (input == DRONE_IN_KRYLOV)
-        krylov_inputs(sensors, seen, first, m);
+        krylov_inputs(normal ? 1 / (DRONE_USUAL * DRONE_USUAL) : KRYLOV_UNIT, sensors, seen, first,
+                      v, m);
     else if (input != DRONE_IN_V)
         axes_inputs(input, &seen[0], first, m, l);
 }

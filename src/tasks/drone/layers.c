@@ -19,6 +19,20 @@ RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, b
         reln_div(g, reln_nn_batch_norm_invariants(net, name, shifted ? above : n, NULL), above));
 }
 
+RelnNode *drone_size_norm(const RelnNet *net, const char *name, RelnNode *x)
+{
+    const int k = x ? reln_node_dims(x).k : 1;
+    double dot[81] = {0};
+    const RelnRepForm form = {x ? reln_node_rep(x) : NULL, dot};
+    RelnNet lengths = *net;
+
+    for (int i = 0; i < k && k <= 9; i++)
+        dot[i * k + i] = 1;
+    lengths.forms = &form;
+    lengths.n_forms = 1;
+    return reln_nn_batch_norm(&lengths, name, x, RELN_NORM_INVARIANT);
+}
+
 /* ---- gates ------------------------------------------------------------------------------------------------------- */
 
 RelnNode *drone_vector_relu(const RelnNet *net, const char *name, RelnNode *x, double slope)

@@ -8,6 +8,7 @@
 /* Number of samples of a window; its displacement is from the first to the last. */
 enum { DRONE_WINDOW = 200 };
 #define DRONE_STEP 0.005 /* s between them */
+#define DRONE_USUAL 4.0  /* m/s, unit of normalised velocities */
 
 typedef enum DroneArch {
     DRONE_INTEGRATION, /* without learning */
@@ -55,8 +56,11 @@ typedef struct DroneRow {
     bool residual;  /* the network corrects the integral; otherwise it predicts the displacement */
     bool augmented; /* windows are turned by random rotations */
     bool bracket, untied, covariance, causal, gravity, small;
-    bool bounded; /* ReLUs of matrices add at most a multiple of d, not a cubic */
-    char pad[3];
+    bool
+        bounded; /* ReLUs of matrices add at most a multiple of d, not a cubic; norms divide by a size */
+    bool normal;   /* inputs are normalised, see drone_inputs() */
+    bool products; /* matrices are multiplied after the first convolution and after every block */
+    char pad[1];
 } DroneRow;
 
 bool drone_learns(const DroneRow *row);
@@ -64,9 +68,12 @@ bool drone_learns(const DroneRow *row);
 int drone_size_m(DroneInput input, int sensors);
 int drone_size_l(DroneInput input);
 
-/* Computes the inputs of the window that begins at `first`. v, m, l may be NULL if their size is 0. */
-void drone_inputs(DroneInput input, int sensors, const DroneSeen *seen, int first, double *v,
-                  double *m, double *l);
+/* Computes the inputs of the window that begins at `first`. v, m, l may be NULL if their size is 0.
+ * With `normal`, networks see velocities relative to the window's mean, which no correction of the integral depends on, and
+ * every input has a size near 1: velocities are divided by 4 m/s, covariances by its square, and logarithms are 0 for
+ * 0.2 m/s and 1 for 4 m/s. */
+void drone_inputs(DroneInput input, bool normal, int sensors, const DroneSeen *seen, int first,
+                  double *v, double *m, double *l);
 /* The integral over the window of the sensors' mean. */
 void drone_integral(int sensors, const DroneSeen *seen, int first, double step, double *d);
 
@@ -107,6 +114,8 @@ extern const DronePathway drone_pathways[DRONE_PATHS];
 /* x / (n + 1e-6) times the norm of n = |x|, or of |x| + 1e-6 with `shifted` (networks of vectors; those of
  * matrices are without). */
 RelnNode *drone_length_norm(const RelnNet *net, const char *name, RelnNode *x, bool shifted);
+/* Not of the published code: gamma x / (E |x|^4)^(1/4), which is linear in x and never reverses it. */
+RelnNode *drone_size_norm(const RelnNet *net, const char *name, RelnNode *x);
 /* Removes the part that points against d = x U, except a share `slope` of it; uses the dot product for every
  * rep. */
 RelnNode *drone_vector_relu(const RelnNet *net, const char *name, RelnNode *x, double slope);

@@ -9,10 +9,20 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tasks/drone/nets.h"
+#include "tensor/linalg.h"
 
-#define DRONE_UNIT 0.1 /* unit of velocities in the network, where they have size one */
+/* Velocities in the network have sizes near 1: a tenth of those in m/s, unless inputs are normalised. */
+#define TENTH 0.1
+
+static double unit_of(const DroneRow *row)
+{
+    return row->normal ? 1 / DRONE_USUAL : TENTH;
+}
+
+#define NOISE 0.02 /* share of the usual random starting weights */
 
 enum { NODES = 40, EACH = DRONE_WINDOW / NODES, NAME = 32 };
 
@@ -50,15 +60,70 @@ static RelnNode *from_zero(const RelnNet *net, const char *name, RelnNode *x, in
                                (RelnInit){RELN_INIT_CONSTANT, 0}));
 }
 
-/* The identity times a learned number for each of c channels. */
-static RelnNode *identity(const RelnNet *net, const char *name, int c)
+/* ---- matrices over the nodes ---------------------------------------------------------------------------------------- */
+
+/* Matrices that mix nodes are sums of these: smoothers (1 + lambda D^T D)^-1, D the second difference, and the identity. A
+ * smoother is what a penalty on acceleration gives, ends of the window included, and has no parameters. */
+enum { SMOOTHERS = 5, BASES = SMOOTHERS + 1, BEGINS = 1 };
+static const double penalties[SMOOTHERS] = {3, 30, 300, 3000, 30000};
+
+/* Writes D^T D times lambda, plus 1. */
+static void penalised(double lambda, double *a)
+{
+    static const double second[3] = {1, -2, 1};
+
+    memset(a, 0, NODES * NODES * sizeof *a);
+    for (int n = 0; n < NODES; n++)
+        a[n * NODES + n] = 1;
+    for (int n = 0; n + 3 <= NODES; n++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                a[(n + i) * NODES + n + j] += lambda * second[i] * second[j];
+}
+
+/* The bases as a constant with rows of NODES^2 numbers. */
+static RelnNode *bases(RelnGraph *g)
+{
+    double all[BASES][NODES * NODES] = {{0}}, a[NODES * NODES];
+
+    for (int j = 0; j < SMOOTHERS; j++) {
+        penalised(penalties[j], a);
+        if (reln_inverse(reln_graph_ctx(g), NODES, a, all[j]) != RELN_OK)
+            return NULL;
+    }
+    for (int n = 0; n < NODES; n++)
+        all[SMOOTHERS][n * NODES + n] = 1;
+    return reln_const(g, (RelnDims){.r = BASES, .c = NODES * NODES}, NULL, all[0]);
+}
+
+/* x M, where x has `from` channels of NODES nodes each, and the blocks of M are sums of bases with learned factors. */
+static RelnNode *mixed(const RelnNet *net, const char *name, RelnNode *x, RelnNode *basis, int to)
+{
+    RelnGraph *g = net->graph;
+    const int from = x ? reln_node_dims(x).c / NODES : 1;
+    RelnNode *a = reln_param(g, name, (RelnDims){.p = from, .q = to, .c = BASES},
+                             (RelnInit){RELN_INIT_NORMAL, NOISE / sqrt(from * BASES)});
+    RelnNode *m = reln_reshape(g, reln_mix(g, a, basis),
+                               (RelnDims){.p = from, .q = to, .r = NODES, .c = NODES});
+
+    m = reln_swap_axes(g, m, RELN_Q, RELN_R); /* (from, nodes, to, nodes) */
+    return reln_mix(g, x, reln_reshape(g, m, (RelnDims){.r = from * NODES, .c = to * NODES}));
+}
+
+/* ---- layers ----------------------------------------------------------------------------------------------------------- */
+
+#define FIRST_LOG -3.2 /* variances begin as (0.2 m)^2 */
+
+/* The identity times a learned number. */
+static RelnNode *identity(const RelnNet *net, const char *name)
 {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     RelnGraph *g = net->graph;
     RelnNode *unit = reln_const(g, (RelnDims){.k = 9}, reln_rep_matrix(reln_graph_group(g)), one);
 
-    return reln_mul(g, unit,
-                    reln_param(g, name, (RelnDims){.c = c}, (RelnInit){RELN_INIT_CONSTANT, 0}));
+    return reln_mul(
+        g, unit,
+        reln_param(g, name, (RelnDims){.c = 1}, (RelnInit){RELN_INIT_CONSTANT, FIRST_LOG}));
 }
 
 /* Multiplies velocities by every resolvent of their own sensor: G v, in the order of the resolvents. */
@@ -84,7 +149,7 @@ static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, int width)
     RelnNode *x = reln_add(g, from_zero(net, "cov.M", m, 1),
                            from_zero(net, "cov.P", reln_matmul(g, 3, a, b), 1));
 
-    x = reln_add(g, x, identity(net, "cov.one", 1));
+    x = reln_add(g, x, identity(net, "cov.one"));
     return reln_scale(g, reln_add(g, x, reln_transpose_matrix(g, x)), 0.5);
 }
 
@@ -120,22 +185,26 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
                    vector, RELN_DEFAULT);
     RelnNode *m = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 9, .c = n_m},
                              matrix, RELN_DEFAULT);
-    RelnNode *seen = nodes_of(g, reln_scale(g, v, DRONE_UNIT)), *pulled, *at = nodes_of(g, m),
-             *u = NULL, *last[2];
+    RelnNode *at = nodes_of(g, m), *basis = bases(g), *u = NULL, *seen, *pulled, *last[2];
     char name[NAME];
 
-    pulled = nodes_of(g, weighed(net, m, reln_scale(g, v, DRONE_UNIT), model->sensors));
+    if (!row->normal)
+        v = reln_scale(g, v, TENTH);
+    seen = nodes_of(g, v);
+    pulled = nodes_of(g, weighed(net, m, v, model->sensors));
     for (int i = 0; i < row->layers; i++) {
-        RelnNode *now = i > 0 ? reln_slice(g, u, RELN_C, 0, NODES) : NULL, *from[3];
+        RelnNode *now = i > 0 ? reln_slice(g, u, RELN_C, 0, NODES) : NULL, *from[2];
         int n = 0;
 
         from[n++] = now ? reln_sub(g, pulled, drone_apply(net, at, repeated(g, now, n_m))) : pulled;
         if (u)
             from[n++] = u;
+        now =
+            mixed(net, named(name, "step", i), reln_concat(g, n, from, RELN_C), basis, row->width);
         if (row->gravity)
-            from[n++] = upwards(net, seen);
-        now = reln_nn_linear(net, named(name, "step", i), reln_concat(g, n, from, RELN_C),
-                             row->width);
+            now = reln_add(
+                g, now,
+                from_zero(net, named(name, "up", i), upwards(net, seen), row->width * NODES));
         u = u ? reln_add(g, u, now) : now;
     }
     last[0] = u;
@@ -160,49 +229,37 @@ static double get(const RelnEntryInfo *w, ptrdiff_t i)
                                 : (double)((const float *)w->values)[i];
 }
 
-#define BELL 2.5   /* width, in nodes */
-#define NOISE 0.02 /* share of the random starting weights that is kept */
-#define EAGER 1.6  /* length of a step */
+#define EAGER 1.6 /* length of a step */
 
-/* Maps nodes to nodes of the first channel: a bell around each, for the first resolvent of each sensor. */
+/* A step begins with a smoother, from the first resolvent of each sensor to the first channel. */
 static void begin_step(const RelnEntryInfo *w, int n_m, int sensors)
 {
-    const int to = w->dims.c;
+    const int to = w->dims.q;
 
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)w->count; i++)
-        put(w, i, NOISE * get(w, i));
-    for (int s = 0; s < sensors; s++)
-        for (int a = 0; a < NODES; a++) {
-            const int from = s * (n_m / sensors) * NODES + a;
-            double sum = 0;
+    for (int s = 0; s < sensors; s++) {
+        const ptrdiff_t i = (ptrdiff_t)s * (n_m / sensors) * to * BASES + BEGINS;
 
-            for (int b = 0; b < NODES; b++)
-                sum += exp(-0.5 * pow((a - b) / BELL, 2));
-            for (int b = 0; b < NODES; b++)
-                put(w, (ptrdiff_t)from * to + b,
-                    get(w, (ptrdiff_t)from * to + b) +
-                        EAGER / sensors * exp(-0.5 * pow((a - b) / BELL, 2)) / sum);
-        }
+        put(w, i, get(w, i) + EAGER / sensors);
+    }
 }
 
 /* The output starts as the integral of the first channel minus that of the measured velocities. */
 void drone_ours_begin(RelnStore *store, const DroneModel *model)
 {
-    const double seconds = (DRONE_WINDOW - 1) * DRONE_STEP;
+    const double size = (DRONE_WINDOW - 1) * DRONE_STEP / NODES / unit_of(model->row);
     const int n_m = drone_size_m(model->row->input, model->sensors) / (9 * DRONE_WINDOW),
-              width = model->row->width;
+              width = model->row->width * NODES;
     RelnEntryInfo w;
     char name[NAME];
 
     for (int i = 0; i < model->row->layers; i++) {
-        snprintf(name, sizeof name, "step%d.W", i);
-        if (reln_store_find(store, name, &w))
+        if (reln_store_find(store, named(name, "step", i), &w))
             begin_step(&w, n_m, model->sensors);
     }
     if (reln_store_find(store, "out.W", &w))
         for (int i = 0; i < NODES; i++) {
-            put(&w, i, seconds / NODES / DRONE_UNIT);
+            put(&w, i, size);
             for (int s = 0; s < model->sensors; s++)
-                put(&w, width + s * NODES + i, -seconds / NODES / DRONE_UNIT / model->sensors);
+                put(&w, width + s * NODES + i, -size / model->sensors);
         }
 }

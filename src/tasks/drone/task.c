@@ -16,27 +16,29 @@
 enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY, NEES, METRICS };
 
 #define JERK 30.0
-#define ROW(...)                                                                                   \
+#define ROW_OF(rate_, ...)                                                                         \
     &(const DroneRow)                                                                              \
     {                                                                                              \
-        .jerk = JERK, .rate = 1e-3, __VA_ARGS__                                                    \
+        .jerk = JERK, .rate = rate_, __VA_ARGS__                                                   \
     }
+#define ROW(...) ROW_OF(2e-3, __VA_ARGS__)
 #define CLASSIC(arch_) ROW(.arch = arch_)
 /* Channels of the published networks: 64/3, 512/3 and 128/3. */
 #define CHANNELS .width = 21, .last = 170, .prep = 42
 #define CLIP 0.1 /* of the published training */
-#define PUBLISHED CHANNELS, .clip = CLIP, .residual = true
+#define PUBLISHED CHANNELS, .clip = CLIP, .residual = true, .normal = true
 #define VN(input_, ...) ROW(.arch = DRONE_VN, .input = input_, PUBLISHED, __VA_ARGS__)
 #define RELN(input_, ...) ROW(.arch = DRONE_RELN, .input = input_, PUBLISHED, __VA_ARGS__)
 #define RESNET(input_, ...)                                                                        \
     ROW(.arch = DRONE_RESNET, .input = input_, .width = 64, .second = 128, .third = 256,           \
-        .last = 512, .prep = 128, .residual = true, __VA_ARGS__)
+        .last = 512, .prep = 128, .residual = true, .normal = true, __VA_ARGS__)
 /* On chains; `last` are the heads. */
 #define CHAIN(arch_, ...)                                                                          \
-    ROW(.arch = arch_, .input = DRONE_IN_LOG, .layers = 4, .residual = true, __VA_ARGS__)
+    ROW(.arch = arch_, .input = DRONE_IN_LOG, .layers = 4, .residual = true, .normal = true,       \
+        __VA_ARGS__)
 #define OURS(...)                                                                                  \
-    ROW(.arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 120, .prep = 16, .layers = 8,   \
-        .residual = true, __VA_ARGS__)
+    ROW_OF(1e-2, .arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 3, .prep = 16,         \
+           .layers = 8, .residual = true, .normal = true, __VA_ARGS__)
 
 /* The paper's numbers are of data that nobody else has: flights, noise and evaluation differ (README.md). They stand in the
  * column of its evaluation. */
@@ -76,6 +78,10 @@ static const TaskModel models[] = {
      .label = "Vector Neurons (v, Cv, C^2 v)",
      .from = TASK_FULL,
      .settings = VN(DRONE_IN_KRYLOV, .bracket = false)},
+    {.name = "vn-krylov-bounded",
+     .label = "Vector Neurons (v, Cv, C^2 v), norms by size",
+     .from = TASK_FULL,
+     .settings = VN(DRONE_IN_KRYLOV, .bracket = false, .bounded = true)},
     {.name = "reln-v",
      .label = "ReLN (v)",
      .from = TASK_FULL,
@@ -89,6 +95,10 @@ static const TaskModel models[] = {
      .label = "ReLN (v, log C), bounded gates (ours)",
      .from = TASK_FULL,
      .settings = RELN(DRONE_IN_LOG, .bracket = true, .bounded = true)},
+    {.name = "reln-products",
+     .label = "ReLN (v, log C), bounded, products (ours)",
+     .from = TASK_FULL,
+     .settings = RELN(DRONE_IN_LOG, .bounded = true, .products = true)},
     {.name = "lie-neurons",
      .label = "Lie Neurons (v, log C): no centre",
      .from = TASK_FULL,
@@ -166,6 +176,8 @@ static const Key row_keys[] = {
     TASK_FLAG(DroneRow, gravity),
     TASK_FLAG(DroneRow, small),
     TASK_FIELD(DroneRow, bounded, .kind = KEY_FLAG, .before = "false"),
+    TASK_FIELD(DroneRow, normal, .kind = KEY_FLAG, .before = "false"),
+    TASK_FIELD(DroneRow, products, .kind = KEY_FLAG, .before = "false"),
     TASK_FIELD(DroneRow, second, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(DroneRow, third, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(DroneRow, shrink, .kind = KEY_WHOLE, .before = "0"),
@@ -457,8 +469,9 @@ static void put_window(Fit *f, const DroneSeen *seen, int first, double step, in
 {
     double *v = f->v + (ptrdiff_t)i * f->n_v, *m = f->m + (ptrdiff_t)i * f->n_m;
 
-    drone_inputs(f->row.input, f->data->sensors, seen, first, v, m, f->l + (ptrdiff_t)i * f->n_l);
-    if (f->row.arch == DRONE_VN || f->row.arch == DRONE_RELN) {
+    drone_inputs(f->row.input, f->row.normal, f->data->sensors, seen, first, v, m,
+                 f->l + (ptrdiff_t)i * f->n_l);
+    if (!f->row.normal && (f->row.arch == DRONE_VN || f->row.arch == DRONE_RELN)) {
         multiply(v, f->n_v, UNIT);
         multiply(m, f->n_m, UNIT);
     }
