@@ -52,14 +52,14 @@ static TaskFigure figure_of(const Task *task, const char *name)
 
 static void axes(const TaskCall *call, RelnPlot *p, const TaskFigure *figure)
 {
-    const bool log_y = !figure->points && !figure->cloud && !figure->linear_y &&
+    const bool log_y = !figure->points && !figure->cloud && !figure->path && !figure->linear_y &&
                        spans_decades(call, figure->curve);
 
     reln_plot_x(p, figure->x, figure->log_x ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_y(p, figure->y, log_y ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     if (figure->points)
         reln_plot_diagonal(p, NULL);
-    if (figure->cloud)
+    if (figure->cloud || figure->path)
         reln_plot_equal_aspect(p);
 }
 
@@ -95,15 +95,15 @@ static bool crowded(const TaskCall *call)
     return rows > MOST;
 }
 
-/* Draws a curve. A line ends where its x falls back, as from the last step of pre-training to the first step of training, and
+/* Draws a curve. A line that is no path in a plane ends where its x falls back, as from the last step of pre-training to the first step of training, and
  * continues as another line. */
 static void draw_curve(RelnPlot *p, const TaskFigure *figure, const TaskCurve *c, const char *label,
                        int colour)
 {
-    const bool line = !figure->points && !figure->cloud;
+    const bool line = !figure->points && !figure->cloud, steps = line && !figure->path;
 
     for (ptrdiff_t first = 0, n; first < c->n; first += n) {
-        for (n = 1; first + n < c->n && !(line && c->x[first + n] < c->x[first + n - 1]);)
+        for (n = 1; first + n < c->n && !(steps && c->x[first + n] < c->x[first + n - 1]);)
             n++;
         reln_plot_series(p, &(RelnSeries){.name = label,
                                           .mark = line ? RELN_MARK_LINE : RELN_MARK_POINTS,

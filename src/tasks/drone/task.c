@@ -647,8 +647,8 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 #define ERROR_AT "error against time, first test flight"
 
 static const TaskFigure figures[] = {
-    {.curve = FROM_ABOVE, .x = "x [m]", .y = "y [m]", .truth = FROM_ABOVE ", true"},
-    {.curve = FROM_SIDE, .x = "x [m]", .y = "z [m]", .truth = FROM_SIDE ", true"},
+    {.curve = FROM_ABOVE, .x = "x [m]", .y = "y [m]", .path = true, .truth = FROM_ABOVE ", true"},
+    {.curve = FROM_SIDE, .x = "x [m]", .y = "z [m]", .path = true, .truth = FROM_SIDE ", true"},
     {.curve = ERROR_AT, .x = "seconds", .y = "m"},
 };
 
@@ -937,6 +937,8 @@ static RelnStatus learn(Fit *f, RelnGroup *group)
     parts[1].schedule =
         task_schedule(f->row.rate / 4, true, parts[1].steps, scale->warmup, scale->floor);
     parts[1].last = true;
+    parts[1].curve = "validation error while covariances are learned";
+    parts[1].loss_curve = "minus the logarithm of the likelihood";
     return exp_run(f->run,
                    &(ExpJob){.symmetry = plain ? "none:3" : "so:3",
                              .features = "gl:3",
