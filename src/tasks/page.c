@@ -95,8 +95,8 @@ static bool crowded(const TaskCall *call)
     return rows > MOST;
 }
 
-/* Draws a curve. A line that is no path in a plane ends where its x falls back, as from the last step of pre-training to the first step of training, and
- * continues as another line. */
+/* Draws a curve. Unless it is a path in a plane, a line ends where its x falls back, as from the last step of pre-training to
+ * the first step of training, and continues as another line. */
 static void draw_curve(RelnPlot *p, const TaskFigure *figure, const TaskCurve *c, const char *label,
                        int colour)
 {
