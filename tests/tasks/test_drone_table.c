@@ -160,7 +160,7 @@ static void learned(const DroneRow *row, const Flown *f, const DroneSeen *seen, 
     static double v[3 * DRONE_WINDOW * SENSORS], m[60 * DRONE_WINDOW * SENSORS], l[16];
     double base[3], out[12];
 
-    drone_inputs(row->input, SENSORS, seen, first, v, m, l);
+    drone_inputs(row->input, row->normal, SENSORS, seen, first, v, m, l);
     drone_integral(SENSORS, seen, first, f->flight.step, base);
     network(v, n_out, out);
     for (int k = 0; k < 3; k++)
