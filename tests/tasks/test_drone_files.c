@@ -312,7 +312,7 @@ static void a_saved_flight_is_read_again(void **state)
                             strcpy((char[160]){0}, path_of(p, "f.csv"))),
                      0);
     assert_ok(p->ctx, reln_archive_open(p->ctx, path_of(p, "f.csv"), &archive));
-    assert_int_equal(reln_archive_count(archive), 8);
+    assert_true(reln_archive_count(archive) >= 8); /* and vectors made of several columns */
     assert_ok(p->ctx, reln_archive_range(archive, reln_archive_find(archive, "tz"), 17, 1, c));
     assert_true(fabs(c[0] - flight.p[3 * 17 + 2]) < 1e-8);
     reln_archive_destroy(archive);
