@@ -24,29 +24,32 @@ extern "C" {
 
 /* ---- losses ---------------------------------------------------------------------------------------------------- */
 
+/* With r = y - target:
+ *
+ * RELN_LOSS_MSE            the mean of r^2 over the numbers of an item
+ * RELN_LOSS_MAE            the mean of |r|: of numbers, or for a rep that is not trivial of the lengths of the channels' vectors
+ * RELN_LOSS_HUBER          the mean of |r|^2 / 2 up to |r| = delta, and of delta (|r| - delta / 2) beyond; |r| as for MAE
+ * RELN_LOSS_CROSS_ENTROPY  -w_t log softmax(y)_t for the class t; the target is i32, y (..., 1, classes)
+ * RELN_LOSS_GAUSSIAN       minus the logarithm of a normal density; reln_loss_gaussian() takes the variance
+ * RELN_LOSS_QUANTILES      max(-q r, (1 - q) r) for each quantile q; for a target of C channels, y has n_quantiles C channels: the
+ *                          C channels of the first quantile come first */
 typedef enum RelnLossKind {
-    RELN_LOSS_MSE, /* mean over the item's numbers of (y - t)^2 */
-    RELN_LOSS_MAE, /* mean of |y - t|; for a rep that is not trivial, of the length of each channel's
-                    * vector */
-    RELN_LOSS_HUBER, /* mean of r^2/2 where |r| <= delta, delta (|r| - delta/2) beyond; |r| as for MAE */
-    RELN_LOSS_CROSS_ENTROPY, /* -w_t log softmax(y)_t; the target is i32, y (..., 1, classes) */
-    RELN_LOSS_GAUSSIAN,      /* minus the logarithm of a normal density; the variance comes with
-                         * reln_loss_gaussian() */
-    RELN_LOSS_QUANTILES /* max(q r, (q - 1) r) with r = t - y, for each quantile q; the quantiles are channels
-                         * of y */
+    RELN_LOSS_MSE,
+    RELN_LOSS_MAE,
+    RELN_LOSS_HUBER,
+    RELN_LOSS_CROSS_ENTROPY,
+    RELN_LOSS_GAUSSIAN,
+    RELN_LOSS_QUANTILES
 } RelnLossKind;
 
 typedef struct RelnLoss {
     RelnLossKind kind;
-    double delta;  /* threshold of Huber; 0 counts as 1 */
-    int n_weights; /* cross entropy: 0, or the number of classes */
-    const double *
-        weights; /* weight of each class; reln_loss_mean() then computes the weighted mean sum w l / sum w */
-    double
-        smoothing; /* cross entropy: the share of the target that is spread evenly over all classes */
-    int n_quantiles; /* quantiles: their number; for a target of C channels, y has n_quantiles C channels, all
-                      * C of the */
-    const double *quantiles; /* first quantile first */
+    double delta;            /* of Huber; 0 counts as 1 */
+    int n_weights;           /* of cross entropy: 0, or the number of classes */
+    const double *weights;   /* (n_weights): weight of each class */
+    double smoothing;        /* of cross entropy: share of a label that all classes get equally */
+    int n_quantiles;         /* of quantiles */
+    const double *quantiles; /* (n_quantiles): ascending shares */
 } RelnLoss;
 
 /* Returns one number for each item of y. Except for cross entropy, y and target must have the same shape and
@@ -58,11 +61,11 @@ RELN_API RelnNode *reln_loss(RelnGraph *g, const RelnLoss *loss, RelnNode *y, Re
  * the loss has weights. */
 RELN_API RelnNode *reln_loss_mean(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
                                   RelnNode *target);
-/* The same with a weight (1, 1) for each item, 0 or above: sum w l / sum w, where w are multiplied by the weights of classes;
- * 0 where all w are. weights NULL: reln_loss_mean(). */
+/* Returns sum w l / sum w over the batch, for losses l and weights w (1, 1) >= 0 of the items, multiplied by the weights of classes;
+ * 0 if all weights are 0. weights NULL: reln_loss_mean(). */
 RELN_API RelnNode *reln_loss_mean_weighted(RelnGraph *g, const RelnLoss *loss, RelnNode *y,
                                            RelnNode *target, RelnNode *weights);
-/* The mean of one invariant number for each item over the batch (of rows: over all of them), with weights likewise. */
+/* Returns sum w x / sum w over the batch, for invariant numbers x and weights w of the items; NULL: all weights are 1. */
 RELN_API RelnNode *reln_weighted_mean(RelnGraph *g, RelnNode *x, RelnNode *weights);
 
 /* Minus the logarithm of a normal density with mean y and a predicted variance, without its constant term.
