@@ -73,7 +73,7 @@ static RelnStatus read_window(const Windows *w, const Array *a, ptrdiff_t begin,
     return read_mean(w, a, begin, size, out);
 }
 
-/* Row number `row` of an array of sets, `each` numbers in all and `size` of a step. */
+/* Reads one row of an array of sets: `each` numbers in all, `size` of them for each step. */
 static RelnStatus read_set(const Windows *w, const Array *a, ptrdiff_t row, ptrdiff_t each,
                            ptrdiff_t size, double *out)
 {

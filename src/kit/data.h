@@ -124,8 +124,8 @@ RelnStatus reln_data_read_ahead(RelnData *data, ptrdiff_t n);
 /* Announces the batch that will be bound next, to the same plan. Errors are reported by reln_data_bind(). */
 RelnStatus reln_data_ahead(RelnData *data, RelnPlan *plan, ptrdiff_t n, const ptrdiff_t *rows,
                            uint64_t epoch);
-/* Announces rows of batches that come later, right after a batch was bound. While it reads the next `times` batches, the thread
- * tells the system about them, in the order of the file. The array is sorted, and is used until the next call. */
+/* Announces the rows of later batches; it is called right after a batch was bound. The reading thread asks the system to cache them, in
+ * the order of the file, while it reads the next `times` batches. The function sorts `rows`, and uses the array until the next call. */
 void reln_data_expect(RelnData *data, ptrdiff_t n, ptrdiff_t *rows, ptrdiff_t times);
 void reln_data_settle(RelnData *data); /* abandons the batch that is being read ahead */
 /* Returns the seconds spent waiting for batches of data that are not resident. */

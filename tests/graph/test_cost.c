@@ -148,9 +148,8 @@ static void rows_are_counted_by_row(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
 
-/* Four brackets of 64 channels and all gradients. The programs themselves take room too: 1 kB for an instruction is
- * plenty, and they are in chunks of 16 kB, the last of which may be empty; and a plan has a list of at most one shard for
- * each sample. */
+/* Plans four brackets of 64 channels with all gradients. The bound adds the memory of the programs, at most 1 kB for each instruction in
+ * chunks of 16 kB, of which the last may be empty, and a list of at most one shard for each sample. */
 static void memory_is_as_planned(void **state)
 {
     enum { SAMPLES = 200, WIDTH = 64, THREADS = 3, CHUNK = 16 * 1024 };

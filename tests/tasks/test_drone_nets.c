@@ -292,8 +292,7 @@ static void bounded_networks_do_not_run_away(void **state)
     drone_seen_clear(&seen);
 }
 
-/* Without errors, in any direction, there is nothing to correct: our network starts as a smoother, which leaves a straight
- * line as it is. */
+/* Our untrained network is a smoother, which does not change a straight line. */
 static void our_network_starts_as_a_smoother(void **state)
 {
     DroneSeen seen;

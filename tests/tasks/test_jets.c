@@ -116,8 +116,8 @@ static void weights_count_as_copies(void **state)
     close_env(&env);
 }
 
-/* Two seeds that differ by +d and -d jet by jet have the mean difference 0, and no draw changes that; the mean over two equal
- * seeds is the difference of one, with the same interval. */
+/* Two seeds that differ by +d and -d jet by jet have the mean difference 0 in every draw. Two equal seeds have the
+ * difference and the interval of one seed. */
 static void seeds_are_compared_together(void **state)
 {
     enum { N = 8 };

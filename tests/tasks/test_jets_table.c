@@ -176,7 +176,7 @@ static void simple(Scaled *t, bool mass, const Jets *jets, const JetsView *view,
     }
 }
 
-/* The first score with the largest number of right answers, where scores above it are taken for tops. */
+/* Returns the threshold that gives the most right answers if jets above it count as tops; the first one on ties. */
 static double threshold_of(ptrdiff_t n, const double *score, const int32_t *label)
 {
     double threshold = 0;

@@ -352,7 +352,7 @@ static RelnNode *pretraining_losses(const RelnNet *net, const void *model)
     return reln_concat(net->graph, 2, both, RELN_C);
 }
 
-/* Further plans for evaluation, after the classifier. */
+/* The numbers of the plans that compute attention, losses and reconstructions; the plan of the classifier comes before them. */
 enum { LOOKS = EXP_OTHER, LOSSES, REBUILT };
 
 /* ---- judging ----------------------------------------------------------------------------------------------------------------- */
