@@ -184,6 +184,15 @@ static bool set(const CliCommand *command, const Option *option, const char *val
     return true;
 }
 
+/* Returns the argument after argv[*at] and steps to it. An argument that begins with "--" is the next option,
+ * so the value is missing: NULL. A value that begins so is written behind '='. */
+static const char *next_value(int argc, char **argv, int *at)
+{
+    if (*at + 1 >= argc || strncmp(argv[*at + 1], "--", 2) == 0)
+        return NULL;
+    return argv[++*at];
+}
+
 /* Parses an option that the command itself interprets; its value may be missing. */
 static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
 {
@@ -194,7 +203,7 @@ static bool parse_own(int argc, char **argv, int *at, CliArgs *out)
         return false;
     }
     out->own[out->n_own].word = word;
-    out->own[out->n_own++].value = sign ? sign + 1 : *at + 1 < argc ? argv[++*at] : NULL;
+    out->own[out->n_own++].value = sign ? sign + 1 : next_value(argc, argv, at);
     return true;
 }
 
@@ -215,8 +224,8 @@ static bool parse_option(const CliCommand *command, int argc, char **argv, int *
         cli_fail(CLI_USAGE, "%s: %s takes no value", command->name, option->name);
         return false;
     }
-    if (option->kind != FLAG && !sign && *at + 1 < argc)
-        value = argv[++*at];
+    if (option->kind != FLAG && !sign)
+        value = next_value(argc, argv, at);
     if (option->kind != FLAG && !value) {
         cli_fail(CLI_USAGE, "%s: %s wants a value (%s)", command->name, option->name,
                  option->value);

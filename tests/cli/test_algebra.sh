@@ -176,6 +176,7 @@ usage "unknown option '--bases=x'; the nearest is --basis" algebra --bases=x
 usage "unknown option '-j'" algebra gl:3 -j
 usage "there are --basis, " algebra "--$long"
 usage '--basis wants a value' algebra --basis
+usage '--basis wants a value' algebra --basis --json
 usage '--json takes no value' algebra gl:3 --json=yes
 usage "--threads is '0'" algebra gl:3 --threads 0
 usage "--threads is 'two'" algebra gl:3 --threads two
