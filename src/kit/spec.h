@@ -33,6 +33,7 @@ enum {
     RELN_SPEC_WEIGHTS = 64,
     RELN_SPEC_CLASS_NAME = 32,
     RELN_SPEC_TARGETS = 8,
+    RELN_SPEC_VALUES = 64, /* numbers of an input that stands in the SPEC */
     RELN_SPEC_QUANTILES = 9,
     RELN_SPEC_WORDS = 8
 };
@@ -66,6 +67,8 @@ typedef struct RelnSpecInput {
     bool draw; /* in training, so many at random, others in each epoch */
     bool
         sequence; /* points in the order of time; for recordings: (T, ...) instead of (N, P, ...) */
+    int n_value;  /* numbers of `value`; 0: the input is an array of the data file */
+    double value[RELN_SPEC_VALUES]; /* numbers that all samples have: a known direction, (M, ...) */
 } RelnSpecInput;
 
 /* How the target of a window is computed from a target (T, ...) of recordings. */

@@ -256,7 +256,7 @@ static void settle_windows(RelnData *d)
 RelnStatus reln_data_raw(RelnData *d, int input, ptrdiff_t row, double *values)
 {
     settle_windows(d);
-    return reln_data_array(d, d->found.input[input], row, 1, values);
+    return reln_data_input(d, input, row, 1, values);
 }
 
 RelnStatus reln_data_mask(RelnData *d, ptrdiff_t row, double *values)

@@ -130,6 +130,8 @@ int reln_data_points(const RelnData *d, ptrdiff_t row);
 RelnStatus reln_data_make_rows(RelnData *d, int places);
 /* Reads rows of one array; an array that is not in the archive is skipped. */
 RelnStatus reln_data_array(const RelnData *d, int array, ptrdiff_t first, ptrdiff_t n, double *out);
+/* Reads rows of an input: of its array, or the value that the SPEC has for all samples. */
+RelnStatus reln_data_input(const RelnData *d, int input, ptrdiff_t first, ptrdiff_t n, double *out);
 /* Reads the masks of rows, (n, points): from the mask, from the counts, or ones. */
 RelnStatus reln_data_read_mask(const RelnData *d, ptrdiff_t first, ptrdiff_t n, double *mask);
 /* Sets the mask of the first row of d->raw to points drawn from all points of sample `row`. */

@@ -154,10 +154,19 @@ RelnStatus reln_data_draw_points(RelnData *d, ptrdiff_t row, RelnRng *rng)
     return RELN_OK;
 }
 
+RelnStatus reln_data_input(const RelnData *d, int input, ptrdiff_t first, ptrdiff_t n, double *out)
+{
+    const RelnSpecInput *in = &d->m->spec.input[input];
+
+    for (ptrdiff_t i = 0; in->n_value > 0 && i < n; i++)
+        memcpy(out + i * in->n_value, in->value, (size_t)in->n_value * sizeof *out);
+    return in->n_value > 0 ? RELN_OK : reln_data_array(d, d->found.input[input], first, n, out);
+}
+
 RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
 {
     for (int i = 0; i < d->m->spec.n_inputs; i++)
-        RELN_TRY(reln_data_array(d, d->found.input[i], first, n, d->raw.input[i]));
+        RELN_TRY(reln_data_input(d, i, first, n, d->raw.input[i]));
     RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(reln_data_array(d, d->found.target[t], first, n, d->raw.target[t]));

@@ -58,7 +58,7 @@ static RelnStatus check_steps(const Reader *r, const RelnDocNode *node, RelnSpec
                 "input %s has points beside a sequence; wanted sequence: true for "
                 "all of them",
                 in->name);
-        if (!in->sequence && spec->sequence.length)
+        if (!in->sequence && in->n_value == 0 && spec->sequence.length)
             return reln_keys_fail(r, node,
                                   "input %s: windows are cut from recordings, (T, ...); wanted "
                                   "sequence: true for every input",
@@ -285,7 +285,8 @@ static RelnStatus survey(Survey *s)
     const RelnSpecSequence *q = &s->spec->sequence;
 
     for (int i = 0; i < s->spec->n_inputs; i++)
-        RELN_TRY(check_array(s, s->spec->input[i].name, s->spec->input[i].as));
+        if (s->spec->input[i].n_value == 0)
+            RELN_TRY(check_array(s, s->spec->input[i].name, s->spec->input[i].as));
     RELN_TRY(check_array(s, s->spec->target[0].name, RELN_AS_SCALAR)); /* finite numbers only */
     if (s->steps < 0)
         return reln_data_missing(s->ctx, s->archive, s->spec->input[0].name, "");
@@ -373,7 +374,7 @@ static RelnStatus view(const Survey *s, RelnSequence *w)
         const char *name = s->spec->input[i].name;
         const int index = reln_archive_find(s->archive, name);
 
-        if (index >= 0)
+        if (index >= 0 && s->spec->input[i].n_value == 0)
             list[n++] = (RelnWindowArray){index, strcmp(name, s->spec->sequence.time) == 0
                                                      ? RELN_WINDOW_ELAPSED
                                                      : RELN_WINDOW_STEPS};

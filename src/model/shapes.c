@@ -93,6 +93,16 @@ typedef struct Survey {
     RelnShapes *shapes;
 } Survey;
 
+/* Returns the name of the first input that is an array. */
+static const char *first_array(const RelnSpec *spec)
+{
+    int i = 0;
+
+    while (i + 1 < spec->n_inputs && spec->input[i].n_value > 0)
+        i++;
+    return spec->input[i].name;
+}
+
 /* Checks that an array has as many samples as the first input. */
 static RelnStatus check_count(Survey *s, const char *name, const RelnArray *a)
 {
@@ -101,7 +111,24 @@ static RelnStatus check_count(Survey *s, const char *name, const RelnArray *a)
     if (a->dims[0] == s->found->count)
         return RELN_OK;
     return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: %td rows; wanted %td, as %s has", name,
-                     a->dims[0], s->found->count, s->spec->input[0].name);
+                     a->dims[0], s->found->count, first_array(s->spec));
+}
+
+/* An input whose value stands in the SPEC is no array: as many channels as its numbers fill. */
+static RelnStatus survey_value(Survey *s, int i)
+{
+    const RelnSpecInput *in = &s->spec->input[i];
+    RelnInputShape *shape = &s->shapes->input[i];
+
+    s->found->input[i] = -1;
+    shape->size = reln_kind_size(in->as, s->n, s->dim);
+    shape->channels = in->n_value / shape->size;
+    if (shape->channels * shape->size == in->n_value)
+        return RELN_OK;
+    return reln_fail(s->ctx, RELN_ERR_SHAPE,
+                     "%s: a value of %d numbers; wanted %d, or a multiple "
+                     "(as: %s)",
+                     in->name, in->n_value, shape->size, reln_as_text(in->as));
 }
 
 static RelnStatus survey_input(Survey *s, int i)
@@ -109,6 +136,8 @@ static RelnStatus survey_input(Survey *s, int i)
     const RelnSpecInput *in = &s->spec->input[i];
     const RelnArray *a;
 
+    if (in->n_value > 0)
+        return survey_value(s, i);
     RELN_TRY(find(s->ctx, s->archive, in->name, &a, &s->found->input[i]));
     RELN_TRY(shape_of(s->ctx, in->name, in->as, in->points, s->n, s->dim, a, &s->shapes->input[i]));
     return check_count(s, in->name, a);

@@ -84,6 +84,9 @@ const char *reln_step_text(RelnStepKind step)
 
 /* ---- the tables --------------------------------------------------------------------------------------------------- */
 
+static RelnStatus read_value(const Reader *, const Key *, const RelnDocNode *, void *);
+static void write_value(RelnDoc *, RelnDocNode *, const Key *, const void *);
+
 /* Defaults of keys whose default is not a single number. */
 #define SHARE 0.1
 #define BETA_1 0.9
@@ -114,6 +117,12 @@ static const Key input_keys[] = {
      FLAG(RelnSpecInput, draw),
      .help = "in training, that many random points, drawn again in each epoch"},
     {.name = "sequence", FLAG(RelnSpecInput, sequence), .help = "points in the order of time"},
+    {.name = "value",
+     .kind = KEY_OWN,
+     .read = read_value,
+     .write = write_value,
+     .example = "[0, 0, 1]",
+     .help = "numbers that all samples have, in place of an array: gravity, the axis of a beam"},
 };
 static const Section input_section = SECTION("an input", input_keys);
 
@@ -463,6 +472,44 @@ const char *reln_spec_join(const char *const *words, char *out, size_t size)
     return out;
 }
 
+/* Reads a number, or a list of numbers and lists, and appends all numbers. */
+static RelnStatus read_values(const Reader *r, const RelnDocNode *node, RelnSpecInput *in)
+{
+    if (node->kind == RELN_DOC_LIST) {
+        for (const RelnDocNode *i = node->first; i; i = i->next)
+            RELN_TRY(read_values(r, i, in));
+        return RELN_OK;
+    }
+    if (node->kind != RELN_DOC_NUMBER || !isfinite(node->number))
+        return reln_keys_fail(r, node, "value has something else; wanted finite numbers");
+    if (in->n_value == RELN_SPEC_VALUES)
+        return reln_keys_fail(r, node, "value has more numbers than %d; wanted at most so many",
+                              RELN_SPEC_VALUES);
+    in->value[in->n_value++] = node->number;
+    return RELN_OK;
+}
+
+static RelnStatus read_value(const Reader *r, const Key *key, const RelnDocNode *node, void *base)
+{
+    RelnSpecInput *in = base;
+
+    (void)key;
+    in->n_value = 0;
+    RELN_TRY(read_values(r, node, in));
+    return in->n_value > 0 ? RELN_OK
+                           : reln_keys_fail(r, node, "value is empty; wanted finite numbers");
+}
+
+static void write_value(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)
+{
+    const RelnSpecInput *in = base;
+    RelnDocNode *list =
+        in->n_value > 0 ? reln_doc_set(doc, map, key->name, reln_doc_list(doc)) : NULL;
+
+    for (int i = 0; i < in->n_value; i++)
+        reln_doc_set_number(doc, list, NULL, in->value[i]);
+}
+
 static RelnStatus read_input(const Reader *r, const RelnDocNode *node, RelnSpecInput *in)
 {
     char known[160];
@@ -617,7 +664,10 @@ static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const
                               "there are no inputs; wanted a list of {name: ARRAY, as: ...}");
     if (spec->n_targets == 0)
         return reln_keys_fail(r, root, "there is no target; wanted {name: ARRAY, as: ...}");
-    return RELN_OK;
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].n_value == 0)
+            return RELN_OK;
+    return reln_keys_fail(r, root, "all inputs have a value; wanted one that is an array");
 }
 
 static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const RelnSpecInput *in)
@@ -646,6 +696,11 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     if (in->most > 0 && !in->points)
         return reln_keys_fail(
             r, node, "input %s: most is for points; wanted points: true beside it", in->name);
+    if (in->n_value > 0 && in->points)
+        return reln_keys_fail(r, node,
+                              "input %s: a value is of the whole sample, and points have an array; "
+                              "wanted one of both",
+                              in->name);
     if (in->draw && in->most == 0)
         return reln_keys_fail(
             r, node, "input %s: draw is for some of the points; wanted most: NUMBER beside it",

@@ -1,6 +1,7 @@
 /* SPECs: read, written, explained, and refused with one line. */
 #include "model/world.h"
 
+#define SIXTEEN "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
 #define GOOD_INPUTS "inputs: [{name: X, as: matrix}]\n"
 #define GOOD_TARGET "target: {name: y, as: scalar}\n"
 #define GOOD "symmetry: gl:3\n" GOOD_INPUTS GOOD_TARGET
@@ -108,6 +109,21 @@ static const Bad bad[] = {
      "spec.yaml:2: input v: reference is for a covariance, and this is a vector"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, mask: m}]\n" GOOD_TARGET,
      "spec.yaml:2: input v: a mask is for points; wanted points: true beside it"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [0, 0, 1]}]\n" GOOD_TARGET,
+     "spec.yaml:1: all inputs have a value; wanted one that is an array"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, value: [0, 0, "
+     "1]}]\n" GOOD_TARGET,
+     "spec.yaml:2: input v: a value is of the whole sample, and points have an array; wanted one "
+     "of both"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [0, up, 1]}]\n" GOOD_TARGET,
+     "spec.yaml:2: value has something else; wanted finite numbers"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [0, .inf, 1]}]\n" GOOD_TARGET,
+     "spec.yaml:2: value has something else; wanted finite numbers"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, value: []}]\n" GOOD_TARGET,
+     "spec.yaml:2: value is empty; wanted finite numbers"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [" SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+     "0]}]\n" GOOD_TARGET,
+     "spec.yaml:2: value has more numbers than 64; wanted at most so many"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: yes-please}]\n" GOOD_TARGET,
      "spec.yaml:2: points is yes-please; wanted true or false"},
     {"symmetry: so:3\ninputs:\n  - {name: v, as: vector, points: true, mask: m}\n"
