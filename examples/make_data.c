@@ -10,10 +10,10 @@
  *     gl3   y = tr(XY) + sin(tr X) + det(Y)
  *     so3   y = C v + v x (C v) / (1 + |v|^2)
  *     clouds: normal points of size 1, 1.4, and 1.2 with one axis of 2.2, each in a random frame; fold counts 0 to 4
- *     springs: springs of length 1 join neighbours of a chain: force_i = sum_j (1 - 1/|d|) d, d = x_j - x_i
+ *     springs: springs of length 1 join neighbours of a chain: force_i = sum_j pull_ij, pull_ij = (1 - 1/|d|) d, d = x_j - x_i
  *
  * The file of springs has sets of different size in two layouts. Padded: x and force (N, 8, 3), n (N,) points, bonds (N, 14, 2),
- * n_bonds (N,), w (N,) weights. One after another: xs and forces (T, 3), with offsets o (N + 1,).
+ * n_bonds (N,), w (N,) weights; of each bond pull (N, 14, 3), on its first point, and stretched (N, 14), 1 or 0. One after another: xs and forces (T, 3), with offsets o (N + 1,).
  */
 #include <math.h>
 #include <reln/reln.h>
@@ -163,11 +163,12 @@ static RelnStatus make_clouds(Set *s, const char *path)
 enum { LINKS = 8, BONDS = 2 * (LINKS - 1) };
 
 typedef struct Springs {
-    double x[LINKS][3], force[LINKS][3];
-    int64_t bonds[BONDS][2];
+    double x[LINKS][3], force[LINKS][3], pull[BONDS][3];
+    int64_t bonds[BONDS][2], stretched[BONDS];
 } Springs;
 
-static void spring(Springs *chain, int i, int j)
+/* Adds bond number b, from point i to point j. */
+static void spring(Springs *chain, int b, int i, int j)
 {
     double d[3], length = 0;
 
@@ -175,8 +176,13 @@ static void spring(Springs *chain, int i, int j)
         d[k] = chain->x[j][k] - chain->x[i][k];
         length += d[k] * d[k];
     }
-    for (int k = 0; k < 3; k++)
-        chain->force[i][k] += (1 - 1 / sqrt(length)) * d[k];
+    for (int k = 0; k < 3; k++) {
+        chain->pull[b][k] = (1 - 1 / sqrt(length)) * d[k];
+        chain->force[i][k] += chain->pull[b][k];
+    }
+    chain->bonds[b][0] = i;
+    chain->bonds[b][1] = j;
+    chain->stretched[b] = length > 1;
 }
 
 /* Draws a chain of n points, each about 1 from the point before it. */
@@ -186,16 +192,14 @@ static void draw_chain(RelnRng *rng, int n, Springs *out)
     for (int i = 1; i < n; i++) {
         for (int k = 0; k < 3; k++)
             out->x[i][k] = out->x[i - 1][k] + 0.7 * reln_rng_normal(rng);
-        out->bonds[2 * i - 2][0] = out->bonds[2 * i - 1][1] = i - 1;
-        out->bonds[2 * i - 2][1] = out->bonds[2 * i - 1][0] = i;
-        spring(out, i - 1, i);
-        spring(out, i, i - 1);
+        spring(out, 2 * i - 2, i - 1, i);
+        spring(out, 2 * i - 1, i, i - 1);
     }
 }
 
 typedef struct Chains {
-    double *x, *force, *xs, *forces, *w;
-    int64_t *n, *bonds, *n_bonds, *offsets;
+    double *x, *force, *xs, *forces, *w, *pull;
+    int64_t *n, *bonds, *n_bonds, *offsets, *stretched;
 } Chains;
 
 static void put_chain(Chains *c, ptrdiff_t i, int n, const Springs *s)
@@ -206,6 +210,8 @@ static void put_chain(Chains *c, ptrdiff_t i, int n, const Springs *s)
     memcpy(c->x + i * LINKS * 3, s->x, sizeof s->x);
     memcpy(c->force + i * LINKS * 3, s->force, sizeof s->force);
     memcpy(c->bonds + i * BONDS * 2, s->bonds, sizeof s->bonds);
+    memcpy(c->pull + i * BONDS * 3, s->pull, sizeof s->pull);
+    memcpy(c->stretched + i * BONDS, s->stretched, sizeof s->stretched);
     memcpy(c->xs + c->offsets[i] * 3, s->x, (size_t)n * sizeof s->x[0]);
     memcpy(c->forces + c->offsets[i] * 3, s->force, (size_t)n * sizeof s->force[0]);
     c->offsets[i + 1] = c->offsets[i] + n;
@@ -220,6 +226,8 @@ static RelnStatus save_chains(const Set *s, const Chains *c, const char *path)
         RELN_ARRAY("bonds", RELN_I64, c->bonds, s->n, BONDS, 2),
         RELN_ARRAY("n_bonds", RELN_I64, c->n_bonds, s->n),
         RELN_ARRAY("w", RELN_F64, c->w, s->n),
+        RELN_ARRAY("pull", RELN_F64, c->pull, s->n, BONDS, 3),
+        RELN_ARRAY("stretched", RELN_I64, c->stretched, s->n, BONDS),
         RELN_ARRAY("xs", RELN_F64, c->xs, (ptrdiff_t)c->offsets[s->n], 3),
         RELN_ARRAY("forces", RELN_F64, c->forces, (ptrdiff_t)c->offsets[s->n], 3),
         RELN_ARRAY("o", RELN_I64, c->offsets, s->n + 1),
@@ -231,17 +239,14 @@ static RelnStatus save_chains(const Set *s, const Chains *c, const char *path)
 static RelnStatus make_springs(Set *s, const char *path)
 {
     const size_t n = (size_t)s->n;
-    Chains c = {calloc(n, sizeof(double[LINKS][3])),
-                calloc(n, sizeof(double[LINKS][3])),
-                calloc(n, sizeof(double[LINKS][3])),
-                calloc(n, sizeof(double[LINKS][3])),
-                calloc(n, sizeof(double)),
-                calloc(n, sizeof(int64_t)),
-                calloc(n, sizeof(int64_t[BONDS][2])),
-                calloc(n, sizeof(int64_t)),
-                calloc(n + 1, sizeof(int64_t))};
-    const bool there =
-        c.x && c.force && c.xs && c.forces && c.w && c.n && c.bonds && c.n_bonds && c.offsets;
+    Chains c = {calloc(n, sizeof(double[LINKS][3])), calloc(n, sizeof(double[LINKS][3])),
+                calloc(n, sizeof(double[LINKS][3])), calloc(n, sizeof(double[LINKS][3])),
+                calloc(n, sizeof(double)),           calloc(n, sizeof(double[BONDS][3])),
+                calloc(n, sizeof(int64_t)),          calloc(n, sizeof(int64_t[BONDS][2])),
+                calloc(n, sizeof(int64_t)),          calloc(n + 1, sizeof(int64_t)),
+                calloc(n, sizeof(int64_t[BONDS]))};
+    const bool there = c.x && c.force && c.xs && c.forces && c.w && c.n && c.bonds && c.n_bonds &&
+                       c.offsets && c.pull && c.stretched;
     RelnStatus status = there ? RELN_OK : RELN_ERR_NOMEM;
     Springs chain;
 
@@ -262,6 +267,8 @@ static RelnStatus make_springs(Set *s, const char *path)
     free(c.bonds);
     free(c.n_bonds);
     free(c.offsets);
+    free(c.pull);
+    free(c.stretched);
     return status;
 }
 

@@ -47,6 +47,7 @@ typedef struct Checker {
     ptrdiff_t *block_rows; /* (draws): their rows of the archive */
     double *mask;          /* (draws, points), or NULL without points */
     ptrdiff_t *first_row;  /* (draws + 1): the points of a draw among those of all, or NULL */
+    ptrdiff_t *first_edge; /* (draws + 1): its edges among those of all, or NULL */
     double *errors;        /* errors of all draws: (conditions, precisions, layers, total) */
 } Checker;
 
@@ -207,7 +208,8 @@ static void net_close(Net *net, int draws)
  * for each point, or one for each group of points. */
 typedef struct TapShape {
     ptrdiff_t items, item; /* number of items, and numbers of one item */
-    bool by_point; /* every draw has as many items as points; otherwise all have equally many */
+    RelnItems
+        of; /* every draw has as many items as points or edges; of samples: all have equally many */
     int k, c;
 } TapShape;
 
@@ -216,7 +218,7 @@ static TapShape tap_shape(const Net *net, int tap)
     const RelnDims d = reln_node_dims(net->graph.taps[tap].node);
     TapShape s = {.item = (ptrdiff_t)d.p * d.q * d.r * d.k * d.c, .k = d.k, .c = d.c};
 
-    s.by_point = reln_model_by_point(net->graph.taps[tap].node);
+    s.of = reln_model_layer_items(net->graph.taps[tap].node);
     (void)reln_plan_output(net->plan, net->graph.taps[tap].name, &s.items);
     return s;
 }
@@ -224,8 +226,11 @@ static TapShape tap_shape(const Net *net, int tap)
 /* Returns the index of a draw's first number; draw number `draws` gives the end of the array. */
 static ptrdiff_t begin_of(const Checker *c, const TapShape *s, int draw)
 {
-    return s->item *
-           (c->first_row && s->by_point ? c->first_row[draw] : draw * (s->items / c->draws));
+    const ptrdiff_t *first = s->of == RELN_ITEMS_EDGES    ? c->first_edge
+                             : s->of == RELN_ITEMS_POINTS ? c->first_row
+                                                          : NULL;
+
+    return s->item * (first ? first[draw] : draw * (s->items / c->draws));
 }
 
 static void widen(RelnDtype dtype, const void *from, ptrdiff_t count, double *to)
@@ -521,6 +526,7 @@ static RelnStatus read_raw(Checker *c)
         c->first_row[d + 1] = c->first_row[d];
         for (int k = 0; k < points; k++)
             c->first_row[d + 1] += c->mask[(ptrdiff_t)d * points + k] != 0.0;
+        c->first_edge[d + 1] = c->first_edge[d] + reln_data_edges(c->wide.data, c->block_rows[d]);
     }
     return RELN_OK;
 }
@@ -582,7 +588,8 @@ static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
 static int block_size(const Checker *c)
 {
     const double most = 16e6;
-    const double points = fmax(1, reln_data_places(c->wide.data));
+    const RelnLayout layout = reln_data_layout(c->wide.data);
+    const double points = fmax(1, fmax(layout.places, layout.edges));
     double numbers = 1, largest = 0;
 
     for (int t = 0; t < c->wide.graph.n_taps; t++) {
@@ -621,7 +628,8 @@ static RelnStatus allocate(Checker *c, int n_conds)
     if (room && places > 0) {
         c->mask = reln_arena_alloc(&c->arena, draws * places, sizeof *c->mask);
         c->first_row = reln_arena_alloc(&c->arena, draws + 1, sizeof *c->first_row);
-        room = c->mask && c->first_row;
+        c->first_edge = reln_arena_alloc(&c->arena, draws + 1, sizeof *c->first_edge);
+        room = c->mask && c->first_row && c->first_edge;
     }
     return room ? RELN_OK : RELN_ERR_NOMEM;
 }

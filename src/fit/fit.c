@@ -400,6 +400,7 @@ static RelnStatus plan(RelnFit *fit)
                                .asked = fit->options.asked,
                                .self = fit->options.self,
                                .borrowed = true};
+    RELN_TRY(reln_reader_check_edges(&fit->reader, fit->n_validation, fit->rows));
     return reln_reader_plan(&fit->reader);
 }
 

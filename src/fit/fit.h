@@ -124,9 +124,9 @@ typedef struct RelnReader {
         concatenated; /* the file has the points of all samples one after another, divided by offsets */
     ptrdiff_t all_points; /* number of points of all samples, if concatenated */
     double *y, *target;
-    double *losses;  /* of a batch, (samples, layout.losses), where the graph computes them */
-    double *weights; /* weights of these losses, (samples, layout.losses) */
-    double *mask;    /* (samples, places) */
+    double *losses;   /* of a batch, (samples, layout.losses), where the graph computes them */
+    double *weights;  /* weights of these losses, (samples, layout.losses) */
+    ptrdiff_t *items; /* (samples, layout.losses): reln_data_items() */
     ptrdiff_t *rows;
 } RelnReader;
 
@@ -136,6 +136,8 @@ RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads
 /* Finishes opening a reader, after model, pool and data have been set. */
 RelnStatus reln_reader_plan(RelnReader *reader);
 void reln_reader_close(RelnReader *reader);
+/* Fails if a target is of edges and these samples have none; rows NULL: the first n. */
+RelnStatus reln_reader_check_edges(const RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows);
 /* rows NULL: the first n rows. */
 RelnStatus reln_reader_tally(RelnReader *reader, ptrdiff_t n, const ptrdiff_t *rows,
                              RelnTally *tally);

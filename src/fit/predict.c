@@ -62,10 +62,10 @@ RelnStatus reln_reader_plan(RelnReader *r)
     r->target = reln_alloc(r->ctx, BATCH * (size_t)r->layout.truths, sizeof *r->target);
     r->losses = reln_alloc(r->ctx, BATCH * (size_t)r->layout.losses, sizeof *r->losses);
     r->weights = reln_alloc(r->ctx, BATCH * (size_t)r->layout.losses, sizeof *r->weights);
-    r->mask = reln_alloc(r->ctx, BATCH * (size_t)r->layout.places + 1, sizeof *r->mask);
+    r->items = reln_alloc(r->ctx, BATCH * (size_t)r->layout.losses, sizeof *r->items);
     r->rows = reln_alloc(r->ctx, 2 * BATCH, sizeof *r->rows);
-    return r->y && r->target && r->losses && r->weights && r->mask && r->rows ? RELN_OK
-                                                                              : RELN_ERR_NOMEM;
+    return r->y && r->target && r->losses && r->weights && r->items && r->rows ? RELN_OK
+                                                                               : RELN_ERR_NOMEM;
 }
 
 void reln_reader_close(RelnReader *r)
@@ -73,7 +73,7 @@ void reln_reader_close(RelnReader *r)
     if (r->data)
         reln_data_settle(r->data);
     reln_free(r->ctx, r->rows);
-    reln_free(r->ctx, r->mask);
+    reln_free(r->ctx, r->items);
     reln_free(r->ctx, r->weights);
     reln_free(r->ctx, r->losses);
     reln_free(r->ctx, r->target);
@@ -85,17 +85,6 @@ void reln_reader_close(RelnReader *r)
         reln_archive_destroy(r->archive);
         reln_pool_destroy(r->pool);
     }
-}
-
-/* Is a target of points? */
-static bool has_points(const RelnReader *r)
-{
-    const RelnSpec *spec = reln_model_spec(r->model);
-
-    for (int t = 0; t < spec->n_targets; t++)
-        if (spec->target[t].points)
-            return true;
-    return false;
 }
 
 /* Row numbers of the batch that begins at `first`; returns how many there are. */
@@ -129,9 +118,8 @@ static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff
     RELN_TRY(reln_comm_agree(r->comm, r->ctx, bind(r, first, n, rows, count)));
     RELN_TRY(reln_plan_run(r->plan,
                            &(RelnRun){.n_samples = *count, .asked = r->asked, .self = r->self}));
-    for (ptrdiff_t i = 0; has_points(r) && i < *count; i++)
-        RELN_TRY(reln_data_mask(r->data, r->rows[i], r->mask + i * r->layout.places));
-    reln_model_predictions(r->model, r->plan, &r->layout, *count, r->mask, r->y);
+    RELN_TRY(reln_data_items(r->data, *count, r->rows, r->items));
+    reln_model_predictions(r->model, r->plan, &r->layout, *count, r->items, r->y);
     return RELN_OK;
 }
 
@@ -143,20 +131,19 @@ static void read_losses(RelnReader *r, ptrdiff_t n)
 
     for (int t = 0; t < spec->n_targets; t++) {
         const RelnTargetLayout *at = &r->layout.target[t];
-        ptrdiff_t item = 0;
         const void *l;
 
         if (!reln_model_graph_loss(r->model, t))
             continue;
         l = reln_plan_output(r->plan, reln_target_port("loss", t, port), NULL);
         for (ptrdiff_t i = 0; i < n; i++)
-            for (int p = 0; p < at->places; p++)
-                if (!spec->target[t].points || r->mask[i * at->places + p] != 0) {
-                    r->losses[i * r->layout.losses + at->loss_first + p] =
-                        spec->train.dtype == RELN_F32 ? (double)((const float *)l)[item]
-                                                      : ((const double *)l)[item];
-                    item++;
-                }
+            for (int p = 0; p < at->places; p++) {
+                const ptrdiff_t k = i * r->layout.losses + at->loss_first + p, item = r->items[k];
+
+                if (item >= 0)
+                    r->losses[k] = spec->train.dtype == RELN_F32 ? (double)((const float *)l)[item]
+                                                                 : ((const double *)l)[item];
+            }
     }
 }
 
@@ -168,6 +155,23 @@ static RelnStatus run_judged(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const 
     RELN_TRY(reln_data_target(r->data, *count, r->rows, r->target));
     for (ptrdiff_t i = 0; i < *count; i++)
         RELN_TRY(reln_data_weights(r->data, r->rows[i], r->weights + i * r->layout.losses));
+    return RELN_OK;
+}
+
+/* Refuses to judge a target of edges by samples that have none. */
+RelnStatus reln_reader_check_edges(const RelnReader *r, ptrdiff_t n, const ptrdiff_t *rows)
+{
+    const RelnSpec *spec = reln_model_spec(r->model);
+    ptrdiff_t edges = 0;
+
+    for (ptrdiff_t i = 0; i < n; i++)
+        edges += reln_data_edges(r->data, rows ? rows[i] : i);
+    for (int t = 0; edges == 0 && t < spec->n_targets; t++)
+        if (spec->target[t].edges)
+            return reln_fail(
+                r->ctx, RELN_ERR_FORMAT,
+                "target %s: none of %td samples has an edge to judge it by; wanted one",
+                spec->target[t].name, n);
     return RELN_OK;
 }
 
@@ -253,6 +257,20 @@ RelnStatus reln_reader_classes(RelnReader *r, int target, ptrdiff_t n, const ptr
     return RELN_OK;
 }
 
+/* Begins the shape of predictions with the axes of a target's items: (N), (N, P), (N, E), or (T) for points of a file that has
+ * them one after another. */
+static RelnArray items_shape(const RelnReader *r, int t, const char *name)
+{
+    const RelnItems items = reln_target_items(&reln_model_spec(r->model)->target[t]);
+    RelnArray p = RELN_ARRAY(name, RELN_F64, NULL, reln_data_count(r->data));
+
+    if (items == RELN_ITEMS_POINTS && r->concatenated)
+        p.dims[0] = r->all_points;
+    else if (items != RELN_ITEMS_SAMPLES)
+        p.dims[p.rank++] = r->layout.target[t].places;
+    return p;
+}
+
 /* Returns the shape (N, channels, ...) of predictions, as in the target's array; a single channel has no
  * axis. */
 static RelnArray value_shape(const RelnReader *r, int t)
@@ -261,12 +279,8 @@ static RelnArray value_shape(const RelnReader *r, int t)
     const RelnSpecTarget *target = &reln_model_spec(model)->target[t];
     const int channels = reln_model_shapes(model)->target_channels[t], n = reln_model_n(model);
     const bool matrix = target->as == RELN_TARGET_MATRIX || target->as == RELN_TARGET_COVARIANCE;
-    RelnArray p = RELN_ARRAY(target->name, RELN_F64, NULL, reln_data_count(r->data));
+    RelnArray p = items_shape(r, t, target->name);
 
-    if (target->points && r->concatenated)
-        p.dims[0] = r->all_points;
-    else if (target->points)
-        p.dims[p.rank++] = r->layout.places;
     if (target->as == RELN_TARGET_CLASS)
         p.dims[p.rank++] = target->classes;
     else if (channels > 1)
@@ -286,13 +300,8 @@ static RelnArray spread_shape(const RelnReader *r, int t)
     const RelnSpecTarget *target = &reln_model_spec(r->model)->target[t];
     const int channels = reln_model_shapes(r->model)->target_channels[t];
     const bool matrix = target->variance == RELN_VARIANCE_COVARIANCE;
-    RelnArray p =
-        RELN_ARRAY(reln_model_spread_name(r->model, t), RELN_F64, NULL, reln_data_count(r->data));
+    RelnArray p = items_shape(r, t, reln_model_spread_name(r->model, t));
 
-    if (target->points && r->concatenated)
-        p.dims[0] = r->all_points;
-    else if (target->points)
-        p.dims[p.rank++] = r->layout.places;
     if (channels > 1)
         p.dims[p.rank++] = channels;
     for (int axis = 0; matrix && axis < 2; axis++)
@@ -314,9 +323,11 @@ static RelnStatus check_finite(const RelnReader *r, ptrdiff_t n, ptrdiff_t size,
 }
 
 /* Copies `size` numbers from position `from` of every place of a target into a new array. */
-static RelnStatus take(const RelnReader *r, const RelnTargetLayout *l, const double *y,
-                       ptrdiff_t from, ptrdiff_t size, RelnArray *p)
+static RelnStatus take(const RelnReader *r, int t, const double *y, ptrdiff_t from, ptrdiff_t size,
+                       RelnArray *p)
 {
+    const RelnTargetLayout *l = &r->layout.target[t];
+    const bool divided = r->concatenated && reln_model_spec(r->model)->target[t].points;
     const ptrdiff_t n = reln_data_count(r->data), step = l->value + l->spread;
     double *to;
 
@@ -328,7 +339,7 @@ static RelnStatus take(const RelnReader *r, const RelnTargetLayout *l, const dou
     for (ptrdiff_t i = 0; i < n; i++) {
         int places = l->places;
 
-        if (r->concatenated && l->places > 1)
+        if (divided)
             RELN_TRY(reln_data_size(r->data, i, &places));
         for (int k = 0; k < places; k++, to += size)
             memcpy(to, y + i * r->layout.outputs + l->first + k * step + from,
@@ -337,17 +348,15 @@ static RelnStatus take(const RelnReader *r, const RelnTargetLayout *l, const dou
     return RELN_OK;
 }
 
-/* Converts logits to probabilities at places that hold a point; padding keeps 0. */
+/* Converts logits to probabilities at places that hold an item; padding keeps 0. */
 static RelnStatus make_chances(const RelnReader *r, int t, double *y)
 {
     const RelnTargetLayout *l = &r->layout.target[t];
-    const bool points = reln_model_spec(r->model)->target[t].points;
 
     for (ptrdiff_t i = 0; i < reln_data_count(r->data); i++) {
-        if (points)
-            RELN_TRY(reln_data_mask(r->data, i, r->mask));
+        RELN_TRY(reln_data_items(r->data, 1, &i, r->items));
         for (int k = 0; k < l->places; k++)
-            if (!points || r->mask[k] != 0)
+            if (r->items[l->loss_first + k] >= 0)
                 reln_chances(l->value, y + i * r->layout.outputs + l->first + k * l->value);
     }
     return RELN_OK;
@@ -371,12 +380,12 @@ static RelnStatus take_target(const RelnReader *r, int t, double *y, Wanted *w)
         RELN_TRY(make_chances(r, t, y));
     if (value) {
         *value = value_shape(r, t);
-        RELN_TRY(take(r, l, y, 0, l->value, value));
+        RELN_TRY(take(r, t, y, 0, l->value, value));
     }
     if (!spread || l->spread == 0)
         return RELN_OK;
     *spread = spread_shape(r, t);
-    return take(r, l, y, l->value, l->spread, spread);
+    return take(r, t, y, l->value, l->spread, spread);
 }
 
 RelnStatus reln_reader_arrays(const RelnReader *r, double *y, int room, RelnArray *out, int *count)
@@ -477,6 +486,8 @@ static RelnStatus tally_file(RelnModel *model, const char *data_path, int thread
     RelnReader r;
     RelnStatus status = reln_reader_open(model, data_path, threads, NULL, &r);
 
+    if (status == RELN_OK)
+        status = reln_reader_check_edges(&r, reln_data_count(r.data), NULL);
     if (status == RELN_OK)
         reln_tally_init(tally, model, &r.layout);
     if (status == RELN_OK)

@@ -145,8 +145,13 @@ RelnStatus reln_data_bind_raw(RelnData *data, RelnPlan *plan, ptrdiff_t n,
 RelnStatus reln_data_raw(RelnData *data, int input, ptrdiff_t row, double *values);
 RelnStatus reln_data_mask(RelnData *data, ptrdiff_t row, double *values);
 RelnStatus reln_data_target(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows, double *values);
+/* Finds the rows of a plan, bound to these samples, that belong to the places of targets: (n, layout.losses), -1 where a place
+ * holds no point or edge. The rows of edges are sorted by the point to which they go. */
+RelnStatus reln_data_items(RelnData *data, ptrdiff_t n, const ptrdiff_t *rows, ptrdiff_t *items);
+/* Returns the number of edges of a sample. */
+int reln_data_edges(const RelnData *data, ptrdiff_t row);
 /* Reads the weight of each target at each of its places, (layout.losses): 1 if the SPEC names no weights, and 0 where there is
- * no point. */
+ * no point or edge. */
 RelnStatus reln_data_weights(RelnData *data, ptrdiff_t row, double *values);
 /* Returns the layout of targets for samples with as many places as these data have. */
 RelnLayout reln_data_layout(const RelnData *data);

@@ -42,6 +42,7 @@ typedef struct RelnShapes {
     RelnInputShape input[RELN_SPEC_INPUTS];
     /* for each target: number of scalars, vectors or matrices side by side; 1 for a class; 0: unknown */
     int target_channels[RELN_SPEC_TARGETS];
+    int edges; /* places for given edges; 0: there are none */
 } RelnShapes;
 
 /* Returns the numbers of one sample of an input, including points and channels. */
@@ -77,10 +78,10 @@ void reln_model_set_step(RelnModel *model, int64_t step); /* see reln_model_step
 
 /* A RelnTargetLayout says where the numbers of one target are among those of a sample. A prediction is its
  * value, (classes), (channels, quantiles) or (channels, n [, n]), followed by its variance: nothing,
- * (channels) or (channels, n, n). A target of points has these numbers for each place of the sample, one
- * place after the other, with zeros where there is no point. */
+ * (channels) or (channels, n, n). A target of points or edges has these numbers for each place of the sample, one
+ * place after the other, with zeros where there is no point or edge. */
 typedef struct RelnTargetLayout {
-    int places;                   /* places for points; 1 for a target of the sample */
+    int places;                   /* places for points or edges; 1 for a target of the sample */
     int size, channels;           /* numbers of one value, and number of values */
     ptrdiff_t first;              /* position of the first value among RelnLayout.outputs */
     ptrdiff_t value, spread;      /* numbers of the value and of the variance, at one place */
@@ -90,14 +91,14 @@ typedef struct RelnTargetLayout {
 
 /* A RelnLayout says the same for all targets. */
 typedef struct RelnLayout {
-    int places;        /* places for points of a sample */
+    int places, edges; /* places for points and for edges of a sample */
     ptrdiff_t outputs; /* numbers of a prediction for one sample */
     ptrdiff_t truths;  /* numbers of its targets in files */
     ptrdiff_t losses;  /* total number of places of all targets */
     RelnTargetLayout target[RELN_SPEC_TARGETS];
 } RelnLayout;
-/* Returns the layout for samples with so many places for points, such as reln_data_places(). */
-RelnLayout reln_model_layout_at(const RelnModel *model, int places);
+/* Returns the layout for samples with so many places for points and for edges. */
+RelnLayout reln_model_layout_at(const RelnModel *model, int places, int edges);
 /* Returns the layout for samples with the places of the model. */
 RelnTargetLayout reln_model_layout(const RelnModel *model, int target);
 ptrdiff_t reln_model_outputs(const RelnModel *model);
@@ -157,11 +158,12 @@ typedef struct RelnSizes {
     int points, edges, degree;
 } RelnSizes;
 
-/* A RelnWeights says whether samples or points have weights in the loss. */
+/* A RelnWeights says which items have weights in the loss. */
 typedef enum RelnWeights {
     RELN_WEIGHTS_NONE,
     RELN_WEIGHTS_SAMPLES,
-    RELN_WEIGHTS_POINTS
+    RELN_WEIGHTS_POINTS,
+    RELN_WEIGHTS_EDGES
 } RelnWeights;
 
 typedef struct RelnModelOptions {
@@ -190,9 +192,9 @@ typedef struct RelnModelGraph {
 RelnStatus reln_model_build(RelnModel *model, const RelnModelOptions *options, RelnModelGraph *out);
 void reln_model_graph_clear(RelnModelGraph *graph); /* all zero is fine */
 
-/* Returns whether a layer has one item for each point of a sample; and the number of its items for a full set: points, groups,
- * or 1. */
-bool reln_model_by_point(const RelnNode *layer);
+/* Returns which items a layer has one value for; groups and pairs count as items of samples, which all have equally many. And
+ * the number of its items for a full set: points, groups, edges or 1. */
+RelnItems reln_model_layer_items(const RelnNode *layer);
 int reln_model_items(const RelnModel *model, const RelnNode *layer);
 
 /* Returns whether the graph computes the loss of a target. Other losses are summed from predictions, in
@@ -200,9 +202,10 @@ int reln_model_items(const RelnModel *model, const RelnNode *layer);
 bool reln_model_graph_loss(const RelnModel *model, int target);
 
 /* The outputs of a plan that has run on n samples, (n, layout->outputs), in the order of files: an item of the graph is
- * (size, channels). mask (n, places) says which places of targets of points are rows of the plan; NULL: all are. */
+ * (size, channels). items (n, layout->losses) says which row of the plan each place of each target is, as reln_data_items()
+ * does; NULL: all places are there, in the order of the plan. */
 void reln_model_predictions(const RelnModel *model, const RelnPlan *plan, const RelnLayout *layout,
-                            ptrdiff_t n, const double *mask, double *out);
+                            ptrdiff_t n, const ptrdiff_t *items, double *out);
 
 /* Returns the places for points of a sample; 0: there are no sets. */
 int reln_model_points(const RelnModel *model);

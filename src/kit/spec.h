@@ -105,6 +105,9 @@ typedef enum RelnTargetAs {
     RELN_TARGET_COVARIANCE
 } RelnTargetAs;
 
+/* The items that have a value of a target, or a weight: one for each sample, point or given edge. */
+typedef enum RelnItems { RELN_ITEMS_SAMPLES, RELN_ITEMS_POINTS, RELN_ITEMS_EDGES } RelnItems;
+
 /* The uncertainty of a Gaussian: one variance for each channel, or for a vector an equivariant covariance. */
 typedef enum RelnVariance { RELN_VARIANCE_SCALAR, RELN_VARIANCE_COVARIANCE } RelnVariance;
 
@@ -112,6 +115,7 @@ typedef struct RelnSpecTarget {
     char name[RELN_SPEC_NAME];
     RelnTargetAs as;
     bool points; /* of every point of a set: (N, P, ...) */
+    bool edges;  /* of every given edge of a graph: (N, E, ...) */
     int classes;
     int n_names; /* 0, or one for each class */
     char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
@@ -129,6 +133,13 @@ typedef struct RelnSpecTarget {
     int n_quantiles;       /* for the loss quantiles; 0 otherwise */
     double quantiles[RELN_SPEC_QUANTILES];
 } RelnSpecTarget;
+
+static inline RelnItems reln_target_items(const RelnSpecTarget *target)
+{
+    return target->edges    ? RELN_ITEMS_EDGES
+           : target->points ? RELN_ITEMS_POINTS
+                            : RELN_ITEMS_SAMPLES;
+}
 
 typedef enum RelnModelKind {
     RELN_MODEL_RELN,
@@ -251,7 +262,8 @@ typedef struct RelnSpec {
     RelnSpecInput input[RELN_SPEC_INPUTS];
     int n_targets;
     RelnSpecTarget target[RELN_SPEC_TARGETS];
-    char weights[RELN_SPEC_NAME]; /* (N,) or (N, P), in loss and metrics; "": all count alike */
+    char weights
+        [RELN_SPEC_NAME]; /* (N,), (N, P) or (N, E), in loss and metrics; "": all count alike */
     RelnSpecEdges edges;
     RelnSpecSequence sequence;
     RelnSpecModel model;

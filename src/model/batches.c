@@ -13,9 +13,9 @@ RelnStatus reln_data_reserve(RelnData *d, ptrdiff_t n)
     d->room = 0;
     reln_lifted_free(d, &d->batch);
     reln_lifted_free(d, &d->ahead.batch);
-    RELN_TRY(reln_lifted_allocate(d, n, n * d->work.places, &d->batch));
+    RELN_TRY(reln_lifted_allocate(d, reln_data_room(d, n), &d->batch));
     if (d->ahead.thread)
-        RELN_TRY(reln_lifted_allocate(d, n, n * d->work.places, &d->ahead.batch));
+        RELN_TRY(reln_lifted_allocate(d, reln_data_room(d, n), &d->ahead.batch));
     d->room = n;
     return RELN_OK;
 }
@@ -51,9 +51,9 @@ static RelnStatus draw(RelnData *d, ptrdiff_t row, uint64_t epoch)
     return reln_data_check(d, row, 0);
 }
 
-/* Loads a sample into position `at` of a batch. */
-static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrdiff_t at,
-                              ptrdiff_t rows, uint64_t epoch)
+/* Loads a sample into a batch, behind the samples `before` it. */
+static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, Extent before,
+                              uint64_t epoch)
 {
     if (reln_data_shakes(d))
         reln_sequence_shake(d->sequence, row, d->options.seed, epoch);
@@ -64,8 +64,8 @@ static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrd
     if (d->options.augment > 0)
         RELN_TRY(augment(d, row, epoch));
     RELN_TRY(reln_data_lift(d, row, 0));
-    reln_lifted_put(d, to, at, rows, reln_data_points(d, row));
-    return reln_lifted_put_targets(d, to, at, rows, 0);
+    reln_lifted_put(d, to, before, reln_data_points(d, row));
+    return reln_lifted_put_targets(d, to, before, row, 0);
 }
 
 static bool has_input(const RelnPlan *plan, const char *name)
@@ -86,9 +86,9 @@ static RelnStatus bind_target(const RelnData *d, RelnPlan *plan, int target)
         RELN_TRY(reln_plan_bind_sized(plan, name, d->metric[target], RELN_F64, k * k));
     if (!has_input(plan, reln_target_port("target", target, name)))
         return RELN_OK;
-    return reln_plan_bind_sized(
-        plan, name, d->batch.target[target], is_class ? RELN_I32 : d->m->spec.train.dtype,
-        (size_t)reln_target_room(d, target, d->room, d->room * d->work.places));
+    return reln_plan_bind_sized(plan, name, d->batch.target[target],
+                                is_class ? RELN_I32 : d->m->spec.train.dtype,
+                                (size_t)reln_target_room(d, target, reln_data_room(d, d->room)));
 }
 
 RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch)
@@ -114,9 +114,8 @@ static RelnStatus bind(const RelnData *d, RelnPlan *plan)
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(bind_target(d, plan, t));
     if (has_input(plan, "weights"))
-        RELN_TRY(
-            reln_plan_bind_sized(plan, "weights", d->batch.weights, d->m->spec.train.dtype,
-                                 (size_t)reln_weight_room(d, d->room, d->room * d->work.places)));
+        RELN_TRY(reln_plan_bind_sized(plan, "weights", d->batch.weights, d->m->spec.train.dtype,
+                                      (size_t)reln_weight_room(d, reln_data_room(d, d->room))));
     return RELN_OK;
 }
 
@@ -128,26 +127,28 @@ RelnStatus reln_data_check_row(const RelnData *d, ptrdiff_t row)
                            d->found.count);
 }
 
-static RelnStatus fill_sample(RelnData *d, const Lifted *to, ptrdiff_t row, ptrdiff_t at,
-                              ptrdiff_t rows, uint64_t epoch)
+static RelnStatus fill_sample(RelnData *d, const Lifted *to, ptrdiff_t row, Extent before,
+                              uint64_t epoch)
 {
     if (!d->resident)
-        return load_sample(d, to, row, at, rows, epoch);
-    reln_lifted_copy(d, row, to, at, rows);
+        return load_sample(d, to, row, before, epoch);
+    reln_lifted_copy(d, row, to, before);
     return RELN_OK;
 }
 
 RelnStatus reln_data_fill(RelnData *d, const Lifted *to, const Batch *batch, const ptrdiff_t *rows,
                           const atomic_bool *given_up)
 {
-    ptrdiff_t points = 0;
+    Extent before = {0};
 
     for (ptrdiff_t i = 0; i < batch->end; i++) { /* each rank reads its own samples */
         if (given_up && atomic_load(given_up))
             return RELN_ERR_STOPPED;
         if (i >= batch->first)
-            RELN_TRY(fill_sample(d, to, rows[i], i, points, batch->epoch));
-        points += to->points[i];
+            RELN_TRY(fill_sample(d, to, rows[i], before, batch->epoch));
+        before.samples++;
+        before.points += to->points[i];
+        before.edges += reln_data_edges(d, rows[i]);
     }
     return RELN_OK;
 }
@@ -194,7 +195,7 @@ static int count_mask(int n, const double *mask)
 RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const double *const *values,
                               const double *mask, const ptrdiff_t *rows)
 {
-    ptrdiff_t points = 0;
+    Extent before = {0};
 
     reln_data_settle(d);
     RELN_TRY(reln_data_reserve(d, n));
@@ -206,8 +207,9 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
             raw[in] = values[in] + i * reln_data_numbers(d, in);
         RELN_TRY(reln_model_lift(d->m, &d->work, i, raw, own, d->lifted));
         d->batch.points[i] = count_mask(d->work.places, own);
-        reln_lifted_put(d, &d->batch, i, points, d->batch.points[i]);
-        points += d->batch.points[i];
+        reln_lifted_put(d, &d->batch, before, d->batch.points[i]);
+        before.samples++;
+        before.points += d->batch.points[i];
     }
     reln_data_put_edges(d, n, rows, &d->batch);
     return bind(d, plan);

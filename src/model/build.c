@@ -344,10 +344,10 @@ static RelnFeatures pool(Build *b, RelnFeatures f)
 
 /* ---- networks ---------------------------------------------------------------------------------------------------------------------- */
 
-bool reln_build_wants(const Build *b, bool points)
+bool reln_build_wants(const Build *b, RelnItems items)
 {
     for (int t = 0; t < b->m->spec.n_targets; t++)
-        if (b->m->spec.target[t].points == points)
+        if (reln_target_items(&b->m->spec.target[t]) == items)
             return true;
     return false;
 }
@@ -370,9 +370,9 @@ static Seen block_network(Build *b)
     reln_scope_end(b->g);
     for (int i = 0; i < b->m->spec.model.depth; i++)
         f = block(b, reln_build_name("block%d", i + 1).text, f);
-    seen.sample = pool(b, f);
-    if (reln_build_wants(b, true))
-        seen.point = look_back(b, f, seen.sample);
+    seen.of[RELN_ITEMS_SAMPLES] = pool(b, f);
+    if (reln_build_wants(b, RELN_ITEMS_POINTS))
+        seen.of[RELN_ITEMS_POINTS] = look_back(b, f, seen.of[RELN_ITEMS_SAMPLES]);
     return seen;
 }
 
@@ -481,13 +481,19 @@ static double items_of(const RelnModel *m, const char *domain)
         return (double)s->groups * s->members;
     if (strcmp(domain, "nearest") == 0)
         return items * s->neighbours;
+    if (strcmp(domain, "edges") == 0)
+        return m->shapes.edges;
     return strncmp(domain, "pairs of ", 9) == 0 ? items * (items - 1) : m->points;
 }
 
-bool reln_model_by_point(const RelnNode *layer)
+RelnItems reln_model_layer_items(const RelnNode *layer)
 {
-    return layer->domain > RELN_SAMPLES &&
-           strcmp(reln_domain_name(layer->graph, layer->domain), "points") == 0;
+    const char *name =
+        layer->domain > RELN_SAMPLES ? reln_domain_name(layer->graph, layer->domain) : "";
+
+    return strcmp(name, "edges") == 0    ? RELN_ITEMS_EDGES
+           : strcmp(name, "points") == 0 ? RELN_ITEMS_POINTS
+                                         : RELN_ITEMS_SAMPLES;
 }
 
 int reln_model_items(const RelnModel *m, const RelnNode *layer)

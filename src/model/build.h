@@ -12,16 +12,19 @@ typedef struct Build {
     bool taps;
     RelnSizes sizes;
     RelnDomain rows;             /* of points, where they are a row domain */
+    RelnDomain edges;            /* given edges, where there are any */
+    RelnNode *from;              /* of each given edge: the point that it is from */
     RelnNode *slots[SLOT_COUNT]; /* slots that are inputs of the graph already; NULL: not yet */
     RelnModelGraph *out;
     int target;        /* index of the target that is being built */
-    bool tapped[2];    /* the invariants of samples, and of points, are outputs already */
+    bool tapped[3];    /* the invariants of samples, points and edges are outputs already */
     RelnNode *weights; /* of the loss; NULL: none, or not asked for yet */
 } Build;
 
-/* A Seen holds the features from which targets are computed: of the sample and, for targets of points, of every point. */
+/* A Seen holds the features from which targets are computed: of the sample and, for targets of points and edges, of every point
+ * and every edge. */
 typedef struct Seen {
-    RelnFeatures sample, point;
+    RelnFeatures of[3]; /* by RelnItems */
 } Seen;
 
 /* ---- build.c --------------------------------------------------------------------------------------------------------- */
@@ -53,8 +56,8 @@ RelnFeatures reln_build_complete_block(Build *b, const char *block, RelnFeatures
 RelnFeatures reln_build_features(Build *b);
 /* Repeats the value of a sample for each of its points. Returns x if there are no points, and NULL for NULL. */
 RelnNode *reln_build_spread(Build *b, RelnNode *x);
-/* Returns whether the SPEC has a target of points, or with `points` false a target of samples. */
-bool reln_build_wants(const Build *b, bool points);
+/* Returns whether the SPEC has a target of such items. */
+bool reln_build_wants(const Build *b, RelnItems items);
 /* Builds the steps of a block that follow its linear map. */
 RelnNode *reln_build_steps(Build *b, const char *block, RelnNode *x);
 /* Applies dropout in training; returns x otherwise. */

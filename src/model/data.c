@@ -20,8 +20,8 @@ static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
         RELN_TRY(reln_sums_add(d, row, i, pass->sums));
     if (!d->resident)
         return RELN_OK;
-    reln_lifted_put(d, &d->all, row, d->m->ragged ? d->first[row] : 0, reln_data_points(d, row));
-    return reln_lifted_put_targets(d, &d->all, row, d->m->ragged ? d->first[row] : 0, i);
+    reln_lifted_put(d, &d->all, reln_data_before(d, row), reln_data_points(d, row));
+    return reln_lifted_put_targets(d, &d->all, reln_data_before(d, row), row, i);
 }
 
 /* Every rank lifts samples that are kept; of other samples, each rank checks a part. */
@@ -45,13 +45,13 @@ static RelnStatus pass_over(RelnData *d)
 static RelnStatus make_room(RelnData *d)
 {
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
-    const ptrdiff_t rows = d->m->ragged ? d->first[d->found.count] : 0;
+    const Extent all = reln_data_before(d, d->found.count);
 
     if (d->options.augment > 0 || reln_data_shakes(d) || reln_data_draws(d) ||
-        reln_lifted_bytes(d, d->found.count, rows) > (double)budget)
+        reln_lifted_bytes(d, all) > (double)budget)
         return RELN_OK;
     d->resident = true;
-    return reln_lifted_allocate(d, d->found.count, rows, &d->all);
+    return reln_lifted_allocate(d, all, &d->all);
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------------- */
@@ -127,8 +127,10 @@ static RelnStatus find(RelnData *d)
 /* Makes the metrics of errors, and memory for one sample of every target. */
 static RelnStatus make_targets(RelnData *d)
 {
+    const int most = d->work.places > d->found.edge_places ? d->work.places : d->found.edge_places;
+
     for (int k = 0; k < 2; k++)
-        d->asked[k] = reln_arena_alloc(&d->arena, (size_t)d->work.places + 1, sizeof *d->asked[k]);
+        d->asked[k] = reln_arena_alloc(&d->arena, (size_t)most + 1, sizeof *d->asked[k]);
     d->seen = reln_arena_alloc(&d->arena, (size_t)d->layout.truths + 1, sizeof *d->seen);
     for (int t = 0; d->seen && t < d->m->spec.n_targets; t++) {
         const size_t k = (size_t)reln_model_target_size(d->m, t);
@@ -234,9 +236,11 @@ bool reln_data_resident(const RelnData *d)
 
 RelnWeights reln_data_weighted(const RelnData *d)
 {
-    return d->found.weights < 0     ? RELN_WEIGHTS_NONE
-           : d->found.point_weights ? RELN_WEIGHTS_POINTS
-                                    : RELN_WEIGHTS_SAMPLES;
+    static const RelnWeights words[] = {[RELN_ITEMS_SAMPLES] = RELN_WEIGHTS_SAMPLES,
+                                        [RELN_ITEMS_POINTS] = RELN_WEIGHTS_POINTS,
+                                        [RELN_ITEMS_EDGES] = RELN_WEIGHTS_EDGES};
+
+    return d->found.weights < 0 ? RELN_WEIGHTS_NONE : words[d->found.weights_of];
 }
 
 bool reln_data_has_target(const RelnData *d)
@@ -270,19 +274,55 @@ RelnLayout reln_data_layout(const RelnData *d)
     return d->layout;
 }
 
+/* Reads the mask of a sample for calls from outside. */
+static RelnStatus ask_mask(RelnData *d, ptrdiff_t row, const double **mask)
+{
+    *mask = d->m->ragged ? d->asked[0] : NULL;
+    return *mask ? reln_data_read_mask(d, row, 1, d->asked[0]) : RELN_OK;
+}
+
 RelnStatus reln_data_weights(RelnData *d, ptrdiff_t row, double *values)
 {
-    double *mask = d->asked[0], *weights = d->asked[1];
+    double *weights = d->asked[1];
+    const double *mask;
 
     settle_windows(d);
-    if (d->m->ragged)
-        RELN_TRY(reln_data_read_mask(d, row, 1, mask));
+    RELN_TRY(ask_mask(d, row, &mask));
     RELN_TRY(reln_data_array(d, d->found.weights, row, 1, weights));
-    for (int t = 0; t < d->m->spec.n_targets; t++)
-        for (int p = 0; p < d->layout.target[t].places; p++)
-            values[d->layout.target[t].loss_first + p] = d->m->spec.target[t].points && mask[p] == 0
-                                                             ? 0
-                                                             : reln_data_weight(d, t, weights, p);
+    memset(values, 0, (size_t)d->layout.losses * sizeof *values);
+    for (int t = 0; t < d->m->spec.n_targets; t++) {
+        Items items = reln_data_walk_items(d, t, row, mask);
+
+        for (int p; reln_items_next(&items, &p);)
+            values[d->layout.target[t].loss_first + p] = reln_data_weight(d, weights, p);
+    }
+    return RELN_OK;
+}
+
+/* Numbers the items of one sample, which begin at next[target]. */
+static void number_items(const RelnData *d, ptrdiff_t row, const double *mask, ptrdiff_t *next,
+                         ptrdiff_t *out)
+{
+    for (ptrdiff_t k = 0; k < d->layout.losses; k++)
+        out[k] = -1;
+    for (int t = 0; t < d->m->spec.n_targets; t++) {
+        Items items = reln_data_walk_items(d, t, row, mask);
+
+        for (int p; reln_items_next(&items, &p);)
+            out[d->layout.target[t].loss_first + p] = next[t]++;
+    }
+}
+
+RelnStatus reln_data_items(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, ptrdiff_t *items)
+{
+    ptrdiff_t next[RELN_SPEC_TARGETS] = {0};
+    const double *mask;
+
+    settle_windows(d);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        RELN_TRY(ask_mask(d, rows[i], &mask));
+        number_items(d, rows[i], mask, next, items + i * d->layout.losses);
+    }
     return RELN_OK;
 }
 

@@ -16,7 +16,7 @@ typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
     int mask, sizes, target[RELN_SPEC_TARGETS]; /* sizes: the number of points of each sample */
     int weights;
-    bool point_weights; /* weights are (N, P) */
+    RelnItems weights_of; /* samples: (N,); points: (N, P); edges: (N, E) */
     int edges, edge_mask, edge_sizes, edge_places;
     ptrdiff_t count; /* samples */
 } RelnDataFound;
@@ -53,6 +53,18 @@ typedef struct Lifted {
     int32_t *points;
     int32_t *degrees, *from; /* edges to each point, and the points that they are from */
 } Lifted;
+
+/* An Extent counts samples, their points and their edges: the size of a buffer, or the items before a sample. */
+typedef struct Extent {
+    ptrdiff_t samples, points, edges;
+} Extent;
+
+/* An Items walks over the items of a target in one sample, in the order of the rows of a graph. */
+typedef struct Items {
+    const double *mask;   /* places that hold an item; NULL: all do */
+    const int32_t *place; /* of edges: their places; NULL: items are in the order of places */
+    int end, at;
+} Items;
 
 /* A Batch holds some rows of an epoch; this rank reads [first, end) of them. */
 typedef struct Batch {
@@ -94,7 +106,8 @@ struct RelnData {
     ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
     int32_t *degrees;           /* of every point: edges to it; NULL: none are given */
     int32_t *from; /* of every edge, by the point that it goes to: the point that it is from */
-    ptrdiff_t *first_edge; /* of every row: edges before it */
+    int32_t *edge_place;   /* of every edge, in the same order: its place in the file */
+    ptrdiff_t *first_edge; /* of every row: edges before it; NULL: none are given */
     int largest_edges, largest_degree;
     bool resident;
     Lifted all, batch;
@@ -117,12 +130,22 @@ bool reln_data_draws(const RelnData *d);
 
 /* Returns how many numbers a sample has in the file for a target, at all places; a class is one number. */
 ptrdiff_t reln_data_target_count(const RelnData *d, int target);
+/* Begins with the first item of a target in sample `row`, whose points have this mask. */
+Items reln_data_walk_items(const RelnData *d, int target, ptrdiff_t row, const double *mask);
+/* Goes to the next item, and returns its place in the file; false: there is none. */
+bool reln_items_next(Items *items, int *place);
+/* The same for the items that have a weight, of sample `row`, row i of d->raw. */
+Items reln_data_walk_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
+/* Return the items before sample `row` of all data; those of a sample; and the room for n samples of any size. */
+Extent reln_data_before(const RelnData *d, ptrdiff_t row);
+Extent reln_data_extent(const RelnData *d, ptrdiff_t row);
+Extent reln_data_room(const RelnData *d, ptrdiff_t n);
 /* Returns how many weights a sample has: one, or one for each place. */
 ptrdiff_t reln_data_weight_count(const RelnData *d);
 /* The mask of row i of d->raw; NULL: all points are there. */
 const double *reln_data_mask_of(const RelnData *d, ptrdiff_t i);
-/* The weight of a target at a place of a sample that has these weights. */
-double reln_data_weight(const RelnData *d, int target, const double *weights, int place);
+/* The weight of a place of a sample that has these weights; if places have weights, all targets have the same places. */
+double reln_data_weight(const RelnData *d, const double *weights, int place);
 /* The number of points of a sample that are not masked out. */
 int reln_data_points(const RelnData *d, ptrdiff_t row);
 
@@ -159,23 +182,20 @@ void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, 
 
 /* Returns how many numbers a slot has for `samples` samples with all places filled. */
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples);
-/* Return how many numbers a target, or the weights, take for `samples` samples with `rows` points in all. */
-ptrdiff_t reln_target_room(const RelnData *d, int target, ptrdiff_t samples, ptrdiff_t rows);
-ptrdiff_t reln_weight_room(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
-/* Bytes of lifted samples with `rows` points in all, where points are a row domain. */
-double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows);
-RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out);
+/* Return how many numbers a target, or the weights, take. */
+ptrdiff_t reln_target_room(const RelnData *d, int target, Extent extent);
+ptrdiff_t reln_weight_room(const RelnData *d, Extent extent);
+/* Bytes of lifted samples, where points are a row domain. */
+double reln_lifted_bytes(const RelnData *d, Extent extent);
+RelnStatus reln_lifted_allocate(const RelnData *d, Extent extent, Lifted *out);
 void reln_lifted_free(const RelnData *d, Lifted *l);
-/* Copies d->lifted to sample number `sample`, with `rows` points before it. */
-void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
-                     int points);
-/* Copy targets and weights of row i of d->raw to sample number `sample`, with `rows` points before it; the row has been
- * lifted. */
-RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
-                                   ptrdiff_t rows, ptrdiff_t i);
-/* Copies row `row` of the kept data to sample number `sample` of `to`, with `rows` points before it. */
-void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
-                      ptrdiff_t rows);
+/* Copies d->lifted to the sample with so many items before it. */
+void reln_lifted_put(const RelnData *d, const Lifted *to, Extent before, int points);
+/* Copies targets and weights of sample `row`, row i of d->raw, to the sample with so many items before it; it has been lifted. */
+RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, Extent before,
+                                   ptrdiff_t row, ptrdiff_t i);
+/* Copies row `row` of the kept data to the sample of `to` with so many items before it. */
+void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, Extent before);
 
 /* Binds the sizes of the sets of a batch, and its edges, to a plan. */
 RelnStatus reln_data_bind_sets(const RelnData *d, RelnPlan *plan, const Lifted *batch);

@@ -130,8 +130,10 @@ static RelnStatus sort_sample(Edges *e, ptrdiff_t row, ptrdiff_t *next)
         at += degrees[p];
     }
     for (int i = 0; i < d->found.edge_places; i++)
-        if (ends(e, i, &from, &to))
+        if (ends(e, i, &from, &to)) {
+            d->edge_place[next[to]] = i;
             d->from[next[to]++] = from;
+        }
     return RELN_OK;
 }
 
@@ -157,7 +159,9 @@ RelnStatus reln_data_read_edges(RelnData *d)
         RELN_TRY(count_sample(&e, row));
     d->from =
         reln_arena_alloc(&d->arena, (size_t)d->first_edge[d->found.count] + 1, sizeof *d->from);
-    if (!d->from)
+    d->edge_place = reln_arena_alloc(&d->arena, (size_t)d->first_edge[d->found.count] + 1,
+                                     sizeof *d->edge_place);
+    if (!d->from || !d->edge_place)
         return RELN_ERR_NOMEM;
     for (ptrdiff_t row = 0; row < d->found.count; row++)
         RELN_TRY(sort_sample(&e, row, next));
@@ -170,7 +174,7 @@ void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, 
 
     for (ptrdiff_t i = 0; d->from && i < n; i++) {
         const ptrdiff_t row = rows ? rows[i] : i;
-        const ptrdiff_t count = d->first_edge[row + 1] - d->first_edge[row];
+        const ptrdiff_t count = reln_data_edges(d, row);
 
         memcpy(to->degrees + points, d->degrees + d->first[row],
                (size_t)d->points[row] * sizeof *to->degrees);

@@ -151,7 +151,9 @@ RelnStatus reln_data_divide(RelnData *d, const RelnFold *fold, double share, uin
 
 /* ---- by number ---------------------------------------------------------------------------------------------------------- */
 
-enum { BY_BLOCKS = 1 << 20 }; /* from this number of samples on, blocks are divided instead of samples */
+enum {
+    BY_BLOCKS = 1 << 20
+}; /* from this number of samples on, blocks are divided instead of samples */
 
 static RelnStatus split_blocks(const RelnData *d, double share, uint64_t seed, RelnParting *s)
 {

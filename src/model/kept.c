@@ -17,10 +17,10 @@ static ptrdiff_t slot_count(const RelnData *d, int id)
     return in_rows(d, id) ? (ptrdiff_t)s->k * s->c : s->count;
 }
 
-/* Returns the index of a sample's first number, with `sample` samples or `rows` points before it. */
-static ptrdiff_t slot_start(const RelnData *d, int id, ptrdiff_t sample, ptrdiff_t rows)
+/* Returns the index of a sample's first number, with so many items before it. */
+static ptrdiff_t slot_start(const RelnData *d, int id, Extent before)
 {
-    return (in_rows(d, id) ? rows : sample) * slot_count(d, id);
+    return (in_rows(d, id) ? before.points : before.samples) * slot_count(d, id);
 }
 
 static ptrdiff_t slot_length(const RelnData *d, int id, int points)
@@ -30,17 +30,29 @@ static ptrdiff_t slot_length(const RelnData *d, int id, int points)
 
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples)
 {
-    return slot_start(d, slot, samples, samples * d->work.places);
+    return slot_start(d, slot, reln_data_room(d, samples));
 }
 
-ptrdiff_t reln_target_room(const RelnData *d, int target, ptrdiff_t samples, ptrdiff_t rows)
+static ptrdiff_t count_of(RelnItems items, Extent extent)
 {
-    return (d->m->spec.target[target].points ? rows : samples) * d->layout.target[target].truth;
+    return items == RELN_ITEMS_EDGES    ? extent.edges
+           : items == RELN_ITEMS_POINTS ? extent.points
+                                        : extent.samples;
 }
 
-ptrdiff_t reln_weight_room(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows)
+static ptrdiff_t target_items(const RelnData *d, int target, Extent extent)
 {
-    return d->found.weights < 0 ? 0 : d->found.point_weights ? rows : samples;
+    return count_of(reln_target_items(&d->m->spec.target[target]), extent);
+}
+
+ptrdiff_t reln_target_room(const RelnData *d, int target, Extent extent)
+{
+    return target_items(d, target, extent) * d->layout.target[target].truth;
+}
+
+ptrdiff_t reln_weight_room(const RelnData *d, Extent extent)
+{
+    return d->found.weights < 0 ? 0 : count_of(d->found.weights_of, extent);
 }
 
 static size_t slot_item(const RelnData *d, int id)
@@ -50,42 +62,40 @@ static size_t slot_item(const RelnData *d, int id)
 
 /* ---- room ------------------------------------------------------------------------------------------------------------- */
 
-double reln_lifted_bytes(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows)
+double reln_lifted_bytes(const RelnData *d, Extent extent)
 {
-    double bytes = (double)reln_weight_room(d, samples, rows) * (double)d->item;
+    double bytes = (double)reln_weight_room(d, extent) * (double)d->item;
 
     for (int t = 0; t < d->m->spec.n_targets; t++)
-        bytes += (double)reln_target_room(d, t, samples, rows) * (double)d->item;
+        bytes += (double)reln_target_room(d, t, extent) * (double)d->item;
     for (int s = 0; s < SLOT_COUNT; s++)
-        bytes += (double)slot_start(d, s, samples, rows) * (double)slot_item(d, s);
+        bytes += (double)slot_start(d, s, extent) * (double)slot_item(d, s);
     return bytes;
 }
 
-RelnStatus reln_lifted_allocate(const RelnData *d, ptrdiff_t samples, ptrdiff_t rows, Lifted *out)
+RelnStatus reln_lifted_allocate(const RelnData *d, Extent extent, Lifted *out)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c) {
-            out->slot[s] =
-                reln_alloc(d->ctx, (size_t)slot_start(d, s, samples, rows), slot_item(d, s));
+            out->slot[s] = reln_alloc(d->ctx, (size_t)slot_start(d, s, extent), slot_item(d, s));
             if (!out->slot[s])
                 return RELN_ERR_NOMEM;
         }
     for (int t = 0; t < d->m->spec.n_targets; t++) {
-        out->target[t] = reln_alloc(d->ctx, (size_t)reln_target_room(d, t, samples, rows), d->item);
+        out->target[t] = reln_alloc(d->ctx, (size_t)reln_target_room(d, t, extent) + 1, d->item);
         if (!out->target[t])
             return RELN_ERR_NOMEM;
     }
-    out->weights = reln_alloc(d->ctx, (size_t)reln_weight_room(d, samples, rows) + 1, d->item);
+    out->weights = reln_alloc(d->ctx, (size_t)reln_weight_room(d, extent) + 1, d->item);
     if (!out->weights)
         return RELN_ERR_NOMEM;
-    out->points = reln_alloc(d->ctx, (size_t)samples, sizeof *out->points);
+    out->points = reln_alloc(d->ctx, (size_t)extent.samples, sizeof *out->points);
     if (!out->points)
         return RELN_ERR_NOMEM;
     if (!d->from)
         return RELN_OK;
-    out->degrees = reln_alloc(d->ctx, (size_t)rows + 1, sizeof *out->degrees);
-    out->from =
-        reln_alloc(d->ctx, (size_t)samples * (size_t)d->largest_edges + 1, sizeof *out->from);
+    out->degrees = reln_alloc(d->ctx, (size_t)extent.points + 1, sizeof *out->degrees);
+    out->from = reln_alloc(d->ctx, (size_t)extent.edges + 1, sizeof *out->from);
     return out->degrees && out->from ? RELN_OK : RELN_ERR_NOMEM;
 }
 
@@ -114,13 +124,12 @@ static void convert(size_t item, ptrdiff_t count, const double *from, char *to)
             ((float *)(void *)to)[i] = (float)from[i];
 }
 
-void reln_lifted_put(const RelnData *d, const Lifted *to, ptrdiff_t sample, ptrdiff_t rows,
-                     int points)
+void reln_lifted_put(const RelnData *d, const Lifted *to, Extent before, int points)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
             convert(slot_item(d, s), slot_length(d, s, points), d->lifted[s],
-                    to->slot[s] + (size_t)slot_start(d, s, sample, rows) * slot_item(d, s));
+                    to->slot[s] + (size_t)slot_start(d, s, before) * slot_item(d, s));
 }
 
 /* Reorder (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
@@ -142,68 +151,59 @@ static RelnStatus put_item(const RelnData *d, const Lifted *to, int target, ptrd
     return RELN_OK;
 }
 
-/* Copies a target of row i to all places of the sample that hold a point. */
+/* Copies a target of row i of d->raw to all items of the sample, the first of them at `item`. */
 static RelnStatus put_target(const RelnData *d, const Lifted *to, int target, ptrdiff_t item,
-                             ptrdiff_t i)
+                             ptrdiff_t row, ptrdiff_t i)
 {
     const RelnTargetLayout *l = &d->layout.target[target];
     const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
-    const double *mask = reln_data_mask_of(d, i);
+    Items items = reln_data_walk_items(d, target, row, reln_data_mask_of(d, i));
 
-    for (int p = 0; p < l->places; p++)
-        if (!d->m->spec.target[target].points || mask[p] != 0)
-            RELN_TRY(put_item(d, to, target, item++, t + p * l->truth));
+    for (int p; reln_items_next(&items, &p);)
+        RELN_TRY(put_item(d, to, target, item++, t + p * l->truth));
     return RELN_OK;
 }
 
-static void put_weights(const RelnData *d, const Lifted *to, ptrdiff_t item, ptrdiff_t i)
+static void put_weights(const RelnData *d, const Lifted *to, ptrdiff_t item, ptrdiff_t row,
+                        ptrdiff_t i)
 {
-    const ptrdiff_t count = reln_data_weight_count(d);
-    const double *mask = reln_data_mask_of(d, i);
+    const double *w = d->raw.weights + i * reln_data_weight_count(d);
+    Items items = reln_data_walk_weights(d, row, i);
 
-    for (ptrdiff_t p = 0; p < count; p++)
-        if (!d->found.point_weights || mask[p] != 0)
-            convert(d->item, 1, &d->raw.weights[i * count + p],
-                    to->weights + (size_t)item++ * d->item);
+    for (int p; reln_items_next(&items, &p);)
+        convert(d->item, 1, &w[p], to->weights + (size_t)item++ * d->item);
 }
 
-RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, ptrdiff_t sample,
-                                   ptrdiff_t rows, ptrdiff_t i)
+RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, Extent before,
+                                   ptrdiff_t row, ptrdiff_t i)
 {
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(put_target(d, to, t, d->m->spec.target[t].points ? rows : sample, i));
+            RELN_TRY(put_target(d, to, t, target_items(d, t, before), row, i));
     if (d->found.weights >= 0)
-        put_weights(d, to, d->found.point_weights ? rows : sample, i);
+        put_weights(d, to, count_of(d->found.weights_of, before), row, i);
     return RELN_OK;
 }
 
-void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, ptrdiff_t sample,
-                      ptrdiff_t rows)
+void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, Extent before)
 {
-    const ptrdiff_t from = d->m->ragged ? d->first[row] : 0;
-    const int points = reln_data_points(d, row);
+    const Extent from = reln_data_before(d, row), size = reln_data_extent(d, row);
 
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
-            memcpy(to->slot[s] + (size_t)slot_start(d, s, sample, rows) * slot_item(d, s),
-                   d->all.slot[s] + (size_t)slot_start(d, s, row, from) * slot_item(d, s),
-                   (size_t)slot_length(d, s, points) * slot_item(d, s));
+            memcpy(to->slot[s] + (size_t)slot_start(d, s, before) * slot_item(d, s),
+                   d->all.slot[s] + (size_t)slot_start(d, s, from) * slot_item(d, s),
+                   (size_t)slot_length(d, s, (int)size.points) * slot_item(d, s));
     for (int t = 0; t < d->m->spec.n_targets; t++) {
         const bool class = d->m->spec.target[t].as == RELN_TARGET_CLASS;
         const size_t one = (size_t)d->layout.target[t].truth * (class ? sizeof(int32_t) : d->item);
 
-        if (d->m->spec.target[t].points)
-            memcpy(to->target[t] + (size_t)rows * one, d->all.target[t] + (size_t)from * one,
-                   (size_t)points * one);
-        else
-            memcpy(to->target[t] + (size_t)sample * one, d->all.target[t] + (size_t)row * one, one);
+        memcpy(to->target[t] + (size_t)target_items(d, t, before) * one,
+               d->all.target[t] + (size_t)target_items(d, t, from) * one,
+               (size_t)target_items(d, t, size) * one);
     }
-    if (d->found.weights >= 0) {
-        const bool own = d->found.point_weights;
-
-        memcpy(to->weights + (size_t)(own ? rows : sample) * d->item,
-               d->all.weights + (size_t)(own ? from : row) * d->item,
-               (size_t)(own ? points : 1) * d->item);
-    }
+    if (d->found.weights >= 0)
+        memcpy(to->weights + (size_t)count_of(d->found.weights_of, before) * d->item,
+               d->all.weights + (size_t)count_of(d->found.weights_of, from) * d->item,
+               (size_t)count_of(d->found.weights_of, size) * d->item);
 }

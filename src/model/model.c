@@ -115,7 +115,9 @@ static RelnStatus check_shapes(const RelnModel *m)
         RELN_TRY(check_count(m, m->spec.target[t].name,
                              (double)m->shapes.target_channels[t] * reln_model_target_size(m, t) *
                                  reln_spec_quantiles(&m->spec.target[t]) *
-                                 (m->spec.target[t].points ? places : 1)));
+                                 (m->spec.target[t].edges    ? m->shapes.edges
+                                  : m->spec.target[t].points ? places
+                                                             : 1)));
     }
     return RELN_OK;
 }
@@ -476,6 +478,8 @@ RelnDocNode *reln_model_describe(const RelnModel *m, RelnDoc *doc)
     describe_targets(m, doc, map);
     describe_basis(m, doc, map);
     reln_doc_set_number(doc, map, "points", m->constants.points);
+    if (m->shapes.edges > 0)
+        reln_doc_set_number(doc, map, "edges", m->shapes.edges);
     return map;
 }
 
@@ -592,6 +596,8 @@ static RelnStatus read_shapes(const Reader *r, const RelnDocNode *map, RelnModel
     }
     if (reln_doc_get(map, "points"))
         RELN_TRY(read_number(r, map, "points", 1e-300, 1e300, &m->constants.points));
+    if (reln_doc_get(map, "edges"))
+        RELN_TRY(read_int(r, map, "edges", 1, 1 << 24, &m->shapes.edges));
     return read_targets(r, map, m);
 }
 

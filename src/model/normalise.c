@@ -82,18 +82,16 @@ static void add_input(const RelnData *d, int input, int points, Sums *sums)
 }
 
 /* Add the numbers of a target at all places that are there. */
-static RelnStatus add_target(const RelnData *d, int target, ptrdiff_t i, Sums *sums)
+static RelnStatus add_target(const RelnData *d, int target, ptrdiff_t row, ptrdiff_t i, Sums *sums)
 {
     const RelnTargetLayout *l = &d->layout.target[target];
     const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
-    const double *mask = reln_data_mask_of(d, i);
     const double *w = d->raw.weights + i * reln_data_weight_count(d);
+    Items items = reln_data_walk_items(d, target, row, reln_data_mask_of(d, i));
 
-    for (int p = 0; p < l->places; p++)
-        if (!d->m->spec.target[target].points || mask[p] != 0)
-            RELN_TRY(reln_target_sums_add(d->m, &d->work, target, t + p * l->truth,
-                                          reln_data_weight(d, target, w, p),
-                                          &sums->target[target]));
+    for (int p; reln_items_next(&items, &p);)
+        RELN_TRY(reln_target_sums_add(d->m, &d->work, target, t + p * l->truth,
+                                      reln_data_weight(d, w, p), &sums->target[target]));
     return RELN_OK;
 }
 
@@ -105,7 +103,7 @@ RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *su
     sums->samples += 1;
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
-            RELN_TRY(add_target(d, t, i, sums));
+            RELN_TRY(add_target(d, t, row, i, sums));
     return RELN_OK;
 }
 
@@ -127,6 +125,12 @@ static RelnColumn column_of(const Moments *m)
 
 RelnStatus reln_sums_finish(const RelnData *d, const Sums *s)
 {
+    for (int t = 0; t < d->m->spec.n_targets; t++)
+        if (d->found.weights < 0 && d->m->spec.target[t].edges && d->found.target[t] >= 0 &&
+            !(s->target[t].numbers > 0))
+            return reln_fail(d->ctx, RELN_ERR_FORMAT,
+                             "target %s: no sample of training has an edge; wanted one",
+                             d->m->spec.target[t].name);
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.weights >= 0 && !(s->target[t].numbers > 0))
             return reln_fail(d->ctx, RELN_ERR_FORMAT,

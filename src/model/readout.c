@@ -17,10 +17,18 @@ static const RelnSpecTarget *spec_of(const Build *b)
     return &b->m->spec.target[b->target];
 }
 
+static RelnItems items_of(const Build *b)
+{
+    return reln_target_items(spec_of(b));
+}
+
 /* A value of the sample for the items of the target that is being built. */
 static RelnNode *brought(Build *b, RelnNode *x)
 {
-    return x && spec_of(b)->points ? reln_build_spread(b, x) : x;
+    if (!x || items_of(b) == RELN_ITEMS_SAMPLES)
+        return x;
+    return items_of(b) == RELN_ITEMS_EDGES ? reln_spread(b->g, x, b->edges)
+                                           : reln_build_spread(b, x);
 }
 
 static int channels_of(const Build *b)
@@ -48,13 +56,14 @@ static RelnMlp head_of(const Build *b, int channels)
 /* Computes invariant numbers by an mlp of all invariants. */
 static RelnNode *read_invariants(Build *b, RelnFeatures f, const char *name, int channels)
 {
+    static const char *const names[] = {"invariants", "invariants of points",
+                                        "invariants of edges"};
     const RelnMlp head = head_of(b, channels);
-    const bool points = spec_of(b)->points;
     RelnNode *s = reln_build_invariants(b, f);
 
-    if (!b->tapped[points]) /* all targets and variances see the same invariants */
-        reln_build_tap(b, reln_build_name(points ? "invariants of points" : "invariants"), s);
-    b->tapped[points] = true;
+    if (!b->tapped[items_of(b)]) /* all targets and variances see the same invariants */
+        reln_build_tap(b, reln_build_name("%s", names[items_of(b)]), s);
+    b->tapped[items_of(b)] = true;
     return reln_nn_mlp(&b->net, own(b, name).text, reln_build_dropped(b, s), &head);
 }
 
@@ -451,12 +460,19 @@ static RelnNode *diagonal(Build *b, double x)
                : reln_const(b->g, (RelnDims){.k = n * n}, reln_build_matrix_rep(b), values);
 }
 
+static RelnDomain domain_of(const Build *b, RelnItems items)
+{
+    return items == RELN_ITEMS_EDGES    ? b->edges
+           : items == RELN_ITEMS_POINTS ? b->rows
+                                        : RELN_SAMPLES;
+}
+
 /* Returns the target in the form that the network learns: (t - mean) / deviation. */
 static RelnNode *target(Build *b, RelnNode *y)
 {
     const RelnTargetConstants *c = &b->m->constants.target[b->target];
     const Name name = own(b, "target");
-    const RelnDomain domain = spec_of(b)->points ? b->rows : RELN_SAMPLES;
+    const RelnDomain domain = domain_of(b, items_of(b));
     RelnDims dims;
     RelnNode *t;
 
@@ -539,17 +555,24 @@ static RelnNode *gaussian_loss(Build *b, Read r, RelnNode *t)
     return reln_loss_gaussian_matrix(b->g, r.value, inverse, trace(b, r.spread), t);
 }
 
-/* The weights of the target's items in the loss; NULL: all are 1. */
+/* The weights of the target's items in the loss; NULL: all are 1. A batch may have no edge, so edges have weights of 1, whose
+ * sum is looked at before it divides. */
 static RelnNode *weights_of(Build *b, const RelnModelOptions *options)
 {
-    const bool points = options->weights == RELN_WEIGHTS_POINTS;
+    static const RelnItems items[] = {[RELN_WEIGHTS_SAMPLES] = RELN_ITEMS_SAMPLES,
+                                      [RELN_WEIGHTS_POINTS] = RELN_ITEMS_POINTS,
+                                      [RELN_WEIGHTS_EDGES] = RELN_ITEMS_EDGES};
 
-    if (options->weights == RELN_WEIGHTS_NONE || !options->loss)
+    if (!options->loss)
         return NULL;
+    if (options->weights == RELN_WEIGHTS_NONE)
+        return items_of(b) == RELN_ITEMS_EDGES
+                   ? reln_expand_domain(b->g, reln_scalar(b->g, 1.0), b->edges)
+                   : NULL;
     if (!b->weights)
-        b->weights = reln_input(b->g, "weights", points ? b->rows : RELN_SAMPLES,
+        b->weights = reln_input(b->g, "weights", domain_of(b, items[options->weights]),
                                 (RelnDims){.k = 1, .c = 1}, NULL, RELN_DEFAULT);
-    return points ? b->weights : brought(b, b->weights);
+    return options->weights == RELN_WEIGHTS_SAMPLES ? brought(b, b->weights) : b->weights;
 }
 
 /* A Lost holds the loss of every sample or point, and its mean over the batch. */
@@ -648,7 +671,7 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
 void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat, const RelnModelOptions *options)
 {
     for (b->target = 0; b->target < b->m->spec.n_targets; b->target++) {
-        const RelnFeatures f = spec_of(b)->points ? seen->point : seen->sample;
+        const RelnFeatures f = seen->of[items_of(b)];
 
         finish_target(b, reln_model_is_mlp(b->m) ? slice_target(b, flat) : read_target(b, f),
                       options);

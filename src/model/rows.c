@@ -26,19 +26,20 @@ ptrdiff_t reln_data_target_count(const RelnData *d, int target)
 
 ptrdiff_t reln_data_weight_count(const RelnData *d)
 {
-    return d->found.point_weights ? d->work.places : 1;
+    return d->found.weights_of == RELN_ITEMS_EDGES    ? d->found.edge_places
+           : d->found.weights_of == RELN_ITEMS_POINTS ? d->work.places
+                                                      : 1;
 }
 
-double reln_data_weight(const RelnData *d, int target, const double *weights, int place)
+double reln_data_weight(const RelnData *d, const double *weights, int place)
 {
-    const bool own = d->found.point_weights && d->m->spec.target[target].points;
-
-    return d->found.weights < 0 ? 1 : weights[own ? place : 0];
+    return d->found.weights < 0 ? 1
+                                : weights[d->found.weights_of == RELN_ITEMS_SAMPLES ? 0 : place];
 }
 
 static ptrdiff_t row_count(const RelnData *d)
 {
-    ptrdiff_t count = d->layout.truths + 2 * d->work.places + 1;
+    ptrdiff_t count = d->layout.truths + d->work.places + reln_data_weight_count(d) + 1;
 
     for (int i = 0; i < d->m->spec.n_inputs; i++)
         count += reln_data_numbers(d, i);
@@ -57,6 +58,52 @@ RelnSizes reln_data_sizes(const RelnData *d)
 int reln_data_points(const RelnData *d, ptrdiff_t row)
 {
     return d->m->ragged ? d->points[row] : d->work.places;
+}
+
+int reln_data_edges(const RelnData *d, ptrdiff_t row)
+{
+    return d->first_edge ? (int)(d->first_edge[row + 1] - d->first_edge[row]) : 0;
+}
+
+Extent reln_data_before(const RelnData *d, ptrdiff_t row)
+{
+    return (Extent){row, d->m->ragged ? d->first[row] : 0, d->first_edge ? d->first_edge[row] : 0};
+}
+
+Extent reln_data_extent(const RelnData *d, ptrdiff_t row)
+{
+    return (Extent){1, reln_data_points(d, row), reln_data_edges(d, row)};
+}
+
+Extent reln_data_room(const RelnData *d, ptrdiff_t n)
+{
+    return (Extent){n, n * d->work.places, n * d->largest_edges};
+}
+
+/* ---- items ------------------------------------------------------------------------------------------------------------ */
+
+Items reln_data_walk_items(const RelnData *d, int target, ptrdiff_t row, const double *mask)
+{
+    switch (reln_target_items(&d->m->spec.target[target])) {
+    case RELN_ITEMS_EDGES:
+        return (Items){.place = d->edge_place + d->first_edge[row], .end = reln_data_edges(d, row)};
+    case RELN_ITEMS_POINTS:
+        return (Items){.mask = mask, .end = d->work.places};
+    case RELN_ITEMS_SAMPLES:
+        break;
+    }
+    return (Items){.end = 1};
+}
+
+bool reln_items_next(Items *items, int *place)
+{
+    while (items->mask && items->at < items->end && items->mask[items->at] == 0)
+        items->at++;
+    if (items->at == items->end)
+        return false;
+    *place = items->place ? items->place[items->at] : items->at;
+    items->at++;
+    return true;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
@@ -287,22 +334,28 @@ static RelnStatus check_target(const RelnData *d, int target, ptrdiff_t row, ptr
 {
     const RelnTargetLayout *l = &d->layout.target[target];
     const double *t = d->raw.target[target] + i * reln_data_target_count(d, target);
-    const double *mask = reln_data_mask_of(d, i);
+    Items items = reln_data_walk_items(d, target, row, reln_data_mask_of(d, i));
 
-    for (int p = 0; p < l->places; p++)
-        if (!d->m->spec.target[target].points || mask[p] != 0)
-            RELN_TRY(check_place(d, target, row, t + p * l->truth));
+    for (int p; reln_items_next(&items, &p);)
+        RELN_TRY(check_place(d, target, row, t + p * l->truth));
     return RELN_OK;
 }
 
-/* Weights are finite and not negative where a point is. */
+Items reln_data_walk_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
+{
+    return d->found.weights_of == RELN_ITEMS_SAMPLES
+               ? (Items){.end = 1}
+               : reln_data_walk_items(d, 0, row, reln_data_mask_of(d, i));
+}
+
+/* Weights are finite and not negative where an item is. */
 static RelnStatus check_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
 {
-    const ptrdiff_t count = reln_data_weight_count(d);
-    const double *mask = reln_data_mask_of(d, i), *w = d->raw.weights + i * count;
+    const double *w = d->raw.weights + i * reln_data_weight_count(d);
+    Items items = reln_data_walk_weights(d, row, i);
 
-    for (ptrdiff_t p = 0; d->found.weights >= 0 && p < count; p++)
-        if ((!d->found.point_weights || mask[p] != 0) && !(w[p] >= 0 && w[p] <= most(d)))
+    for (int p; d->found.weights >= 0 && reln_items_next(&items, &p);)
+        if (!(w[p] >= 0 && w[p] <= most(d)))
             return reln_fail(d->ctx, RELN_ERR_FORMAT,
                              "%s: row %td is %g; a weight, a finite number from 0 on, was wanted",
                              d->m->spec.weights, row, w[p]);
@@ -393,7 +446,7 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i)
 RelnStatus reln_data_make_rows(RelnData *d, int places)
 {
     RELN_TRY(reln_lift_work_init(d->m, places, &d->arena, &d->work));
-    d->layout = reln_model_layout_at(d->m, places);
+    d->layout = reln_model_layout_at(d->m, places, d->found.edge_places);
     RELN_TRY(allocate_raw(d));
     return allocate_lifted(d);
 }

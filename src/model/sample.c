@@ -66,7 +66,8 @@ static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double 
     ptrdiff_t used = 0;
 
     for (int i = 0; i < m->spec.n_inputs; i++)
-        for (int p = 0; m->spec.input[i].as == RELN_AS_COVARIANCE && p < reln_lift_places(m, w, i); p++)
+        for (int p = 0; m->spec.input[i].as == RELN_AS_COVARIANCE && p < reln_lift_places(m, w, i);
+             p++)
             if (present(m, i, mask, p)) {
                 memcpy(w->covariances + used, raw[i] + p * at_point(m, i),
                        (size_t)at_point(m, i) * sizeof *w->covariances);
@@ -145,7 +146,8 @@ static void put_vectors(const RelnModel *m, const LiftWork *w, int input, const 
     const int width = m->slots[slot].c, first = m->lift[input].vectors;
     double *item = out[slot];
 
-    for (int p = 0; p < reln_lift_places(m, w, input); p++, item += m->n * width, raw += at_point(m, input))
+    for (int p = 0; p < reln_lift_places(m, w, input);
+         p++, item += m->n * width, raw += at_point(m, input))
         for (int c = 0; c < m->shapes.input[input].channels; c++)
             for (int i = 0; i < m->n; i++)
                 item[i * width + first + c] = raw[c * m->n + i];

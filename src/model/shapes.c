@@ -21,11 +21,12 @@ static const char *shape_text(const RelnArray *a, char *out, size_t size)
 }
 
 /* "(N, P, 3, 3) or (N, P, M, 3, 3)" */
-static const char *wanted_text(bool points, int n_tail, const int *tail, char *out, size_t size)
+static const char *wanted_text(RelnItems items, int n_tail, const int *tail, char *out, size_t size)
 {
+    static const char *const starts[] = {"N", "N, P", "N, E"};
     char end[48] = "";
     size_t used = 0;
-    const char *start = points ? "N, P" : "N";
+    const char *start = starts[items];
 
     for (int i = 0; i < n_tail; i++)
         used += (size_t)snprintf(end + used, sizeof end - used, ", %d", tail[i]);
@@ -48,10 +49,11 @@ static RelnStatus find(RelnCtx *ctx, const RelnArchive *archive, const char *nam
     return reln_data_missing(ctx, archive, name, "");
 }
 
-/* (N, [P,] [M,] tail...) */
-static bool fits(const RelnArray *a, bool points, int n_tail, const int *tail,
+/* (N, [P,] [M,] tail...), or E in the place of P */
+static bool fits(const RelnArray *a, RelnItems items, int n_tail, const int *tail,
                  RelnInputShape *shape)
 {
+    const bool points = items != RELN_ITEMS_SAMPLES;
     const int lead = points ? 2 : 1, middle = a->rank - lead - n_tail;
 
     if (middle < 0 || middle > 1)
@@ -67,19 +69,19 @@ static bool fits(const RelnArray *a, bool points, int n_tail, const int *tail,
     return true;
 }
 
-static RelnStatus shape_of(RelnCtx *ctx, const char *name, RelnAs as, bool points, int n, int dim,
-                           const RelnArray *a, RelnInputShape *shape)
+static RelnStatus shape_of(RelnCtx *ctx, const char *name, RelnAs as, RelnItems items, int n,
+                           int dim, const RelnArray *a, RelnInputShape *shape)
 {
     char seen[96], wanted[128];
     int tail[KIND_AXES];
     const int n_tail = reln_kind_dims(as, n, dim, tail);
 
     shape->size = reln_kind_size(as, n, dim);
-    if (fits(a, points, n_tail, tail, shape))
+    if (fits(a, items, n_tail, tail, shape))
         return RELN_OK;
     return reln_fail(ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s (as: %s)", name,
                      shape_text(a, seen, sizeof seen),
-                     wanted_text(points, n_tail, tail, wanted, sizeof wanted), reln_as_text(as));
+                     wanted_text(items, n_tail, tail, wanted, sizeof wanted), reln_as_text(as));
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------------------- */
@@ -139,7 +141,8 @@ static RelnStatus survey_input(Survey *s, int i)
     if (in->n_value > 0)
         return survey_value(s, i);
     RELN_TRY(find(s->ctx, s->archive, in->name, &a, &s->found->input[i]));
-    RELN_TRY(shape_of(s->ctx, in->name, in->as, in->points, s->n, s->dim, a, &s->shapes->input[i]));
+    RELN_TRY(shape_of(s->ctx, in->name, in->as, in->points ? RELN_ITEMS_POINTS : RELN_ITEMS_SAMPLES,
+                      s->n, s->dim, a, &s->shapes->input[i]));
     return check_count(s, in->name, a);
 }
 
@@ -198,9 +201,21 @@ static int places_of(const Survey *s)
     return 0;
 }
 
+/* The places of items of a sample, in the arrays that are there. */
+static int places_for(const Survey *s, RelnItems items)
+{
+    return items == RELN_ITEMS_EDGES    ? s->found->edge_places
+           : items == RELN_ITEMS_POINTS ? places_of(s)
+                                        : 1;
+}
+
 static RelnStatus survey_target(Survey *s, int target)
 {
+    static const char *const classes[] = {"(N,), a class for each row",
+                                          "(N, P), a class for each point",
+                                          "(N, E), a class for each edge"};
     const RelnSpecTarget *t = &s->spec->target[target];
+    const RelnItems items = reln_target_items(t);
     RelnInputShape shape = {0};
     const RelnArray *a;
     char seen[96];
@@ -209,41 +224,50 @@ static RelnStatus survey_target(Survey *s, int target)
     a = reln_archive_info(s->archive, s->found->target[target]);
     if (!a)
         return RELN_OK;
-    if (t->as == RELN_TARGET_CLASS && a->rank != (t->points ? 2 : 1))
+    if (t->as == RELN_TARGET_CLASS && a->rank != (items == RELN_ITEMS_SAMPLES ? 1 : 2))
         return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted %s", t->name,
-                         shape_text(a, seen, sizeof seen),
-                         t->points ? "(N, P), a class for each point"
-                                   : "(N,), a class for each row");
+                         shape_text(a, seen, sizeof seen), classes[items]);
     RELN_TRY(
-        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, t->points, s->n, s->dim, a, &shape));
-    if (t->points && shape.points != places_of(s))
-        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: %d points; wanted %d, as the inputs have",
-                         t->name, shape.points, places_of(s));
+        shape_of(s->ctx, t->name, reln_target_kind(t->as)->as, items, s->n, s->dim, a, &shape));
+    if (items != RELN_ITEMS_SAMPLES && shape.points != places_for(s, items))
+        return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: %d %s; wanted %d, as the %s have", t->name,
+                         shape.points, t->edges ? "edges" : "points", places_for(s, items),
+                         t->edges ? "given edges" : "inputs");
     s->shapes->target_channels[target] = shape.channels;
     return check_count(s, t->name, a);
 }
 
-/* Weights are one for each row, or one for each point where all targets are of points. */
+/* Returns the items of all targets, if they are the same; samples otherwise. */
+static RelnItems common_items(const RelnSpec *spec)
+{
+    const RelnItems first = reln_target_items(&spec->target[0]);
+
+    for (int t = 1; t < spec->n_targets; t++)
+        if (reln_target_items(&spec->target[t]) != first)
+            return RELN_ITEMS_SAMPLES;
+    return first;
+}
+
+/* Weights are one for each row, or one for each point or edge where all targets have a value for each. */
 static RelnStatus survey_weights(Survey *s)
 {
+    static const char *const ors[] = {"", ", or one for each point", ", or one for each edge"};
+    const RelnItems items = common_items(s->spec);
     const char *name = s->spec->weights;
     const RelnArray *a;
-    bool points = true;
     char seen[96];
 
     s->found->weights = name[0] ? reln_archive_find(s->archive, name) : -1;
     a = reln_archive_info(s->archive, s->found->weights);
     if (!a)
         return RELN_OK;
-    for (int t = 0; t < s->spec->n_targets; t++)
-        points &= s->spec->target[t].points;
     RELN_TRY(check_count(s, name, a));
-    s->found->point_weights = points && a->rank == 2 && a->dims[1] == places_of(s);
-    if (s->found->point_weights || reln_array_row_size(a) == 1)
+    if (items != RELN_ITEMS_SAMPLES && a->rank == 2 && a->dims[1] == places_for(s, items))
+        s->found->weights_of = items;
+    if (s->found->weights_of != RELN_ITEMS_SAMPLES || reln_array_row_size(a) == 1)
         return RELN_OK;
     return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (%td,)%s, the weights", name,
-                     shape_text(a, seen, sizeof seen), s->found->count,
-                     points ? ", or one for each point" : "");
+                     shape_text(a, seen, sizeof seen), s->found->count, ors[items]);
 }
 
 /* An array of edges (N, E, 2), and its mask (N, E) or counts (N,). */
@@ -260,7 +284,7 @@ static RelnStatus survey_edges(Survey *s)
     if (a->rank != 3 || a->dims[1] < 1 || a->dims[1] > 1 << 24 || a->dims[2] != 2)
         return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N, E, 2), edges", e->name,
                          shape_text(a, seen, sizeof seen));
-    s->found->edge_places = (int)a->dims[1];
+    s->shapes->edges = s->found->edge_places = (int)a->dims[1];
     if (!e->mask[0] && !e->count[0])
         return RELN_OK;
     RELN_TRY(find(s->ctx, s->archive, e->mask[0] ? e->mask : e->count, &a,

@@ -996,8 +996,9 @@ static const char several[] =
     "# targets:                            # instead of target: a list, each target with a loss\n"
     "#   - {name: E, as: scalar, loss: gaussian}\n"
     "#   - {name: F, as: vector, weight: 10}\n"
-    "# weights: w                          # array (N,), or (N, P) for targets of points: how much "
-    "each counts, in loss and metrics\n";
+    "# weights: w                          # array (N,), or (N, P) for targets of points, (N, E) "
+    "of "
+    "edges: how much each counts, in loss and metrics\n";
 
 /* Prints every kind of input, each on one line. */
 static void print_inputs(Page *page)

@@ -45,6 +45,9 @@ static const Key target_keys[] = {
     {.name = "points",
      FLAG(RelnSpecTarget, points),
      .help = "a target of every point of a set: (N, P, ...)"},
+    {.name = "edges",
+     FLAG(RelnSpecTarget, edges),
+     .help = "a target of every given edge of a graph: (N, E, ...)"},
     {.name = "classes",
      .kind = KEY_OWN,
      .read = read_classes,
@@ -396,6 +399,23 @@ static RelnStatus check_points(const Reader *r, const RelnDocNode *node, const R
     return RELN_OK;
 }
 
+/* Targets of edges need given edges; whether these fit the network is checked with them. */
+static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const RelnSpec *spec,
+                              const RelnSpecTarget *t)
+{
+    if (!t->edges)
+        return RELN_OK;
+    if (t->points)
+        return reln_keys_fail(r, reln_doc_get(node, "edges"),
+                              "target %s is of points and of edges; wanted one of them", t->name);
+    if (!spec->edges.name[0])
+        return reln_keys_fail(r, reln_doc_get(node, "edges"),
+                              "target %s is of edges, and none are given; wanted edges: {name: "
+                              "ARRAY}",
+                              t->name);
+    return RELN_OK;
+}
+
 static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const RelnDocNode *train,
                                RelnSpec *spec, int index)
 {
@@ -407,6 +427,7 @@ static RelnStatus check_target(const Reader *r, const RelnDocNode *node, const R
         if (strcmp(spec->target[i].name, t->name) == 0)
             return reln_keys_fail(r, node, "target %s is there twice", t->name);
     RELN_TRY(check_points(r, node, spec, t));
+    RELN_TRY(check_edges(r, node, spec, t));
     RELN_TRY(check_classes(r, node, t));
     RELN_TRY(choose_loss(r, node, train, spec, t));
     RELN_TRY(check_quantiles(r, node, t));

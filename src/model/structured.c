@@ -167,12 +167,11 @@ static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale)
 
 /* ---- read-out -------------------------------------------------------------------------------------------------------- */
 
-/* Returns whether a target of points (or, with `points` false, of samples) is computed from features, not from invariants
- * alone. */
-static bool needs_features(const RelnModel *m, bool points)
+/* Returns whether a target of such items is computed from features, not from invariants alone. */
+static bool needs_features(const RelnModel *m, RelnItems items)
 {
     for (int t = 0; t < m->spec.n_targets; t++)
-        if (m->spec.target[t].points == points && reln_model_target_size(m, t) > 1)
+        if (reln_target_items(&m->spec.target[t]) == items && reln_model_target_size(m, t) > 1)
             return true;
     return false;
 }
@@ -184,7 +183,7 @@ static RelnFeatures of_samples(Build *b, const RelnSet *set)
     const RelnScales scale = reln_build_scales(b);
     RelnNode *x = mixed(b, "mixed.W", set->sums, b->width);
 
-    if (needs_features(b->m, false))
+    if (needs_features(b->m, RELN_ITEMS_SAMPLES))
         return (RelnFeatures){reln_nn_gate(&b->net, "coefficients",
                                            x ? reln_cast(b->g, x, RELN_DEFAULT) : NULL, set->z,
                                            b->width),
@@ -205,12 +204,41 @@ static RelnFeatures of_points(Build *b, const RelnSet *set, RelnNode *made)
     near = reln_nn_batch_norm_invariants(&b->net, "near",
                                          reln_nn_relate(&b->net, set->x, sums, &scale), NULL);
     s = reln_build_join(b, near, reln_build_join(b, set->s, reln_build_spread(b, set->z)));
-    if (!needs_features(b->m, true))
+    if (!needs_features(b->m, RELN_ITEMS_POINTS))
         return (RelnFeatures){NULL, s};
     x = reln_cast(b->g, reln_build_join(b, set->x, sums), RELN_DEFAULT);
     x = reln_build_join(b, x, made ? reln_cast(b->g, made, RELN_DEFAULT) : NULL);
     x = reln_nn_linear(&b->net, "mixed.points", x, b->width);
     return (RelnFeatures){reln_nn_gate(&b->net, "coefficients.points", x, s, b->width), s};
+}
+
+/* Returns the values of the two points of every edge, side by side. */
+static RelnNode *at_both_ends(Build *b, RelnNode *x)
+{
+    return x ? reln_build_join(b, reln_gather(b->g, x, b->from), reln_spread(b->g, x, b->edges))
+             : NULL;
+}
+
+/* Computes the same for targets of edges. The invariants of an edge are those of its two points, their products, those of their
+ * difference, and those of the set. Vectors and matrices are combinations of the features of both points, and of the sums. */
+static RelnFeatures of_edges(Build *b, const RelnSet *set, RelnNode *made)
+{
+    const RelnScales scale = reln_build_scales(b);
+    RelnNode *from = reln_gather(b->g, set->x, b->from), *to = reln_spread(b->g, set->x, b->edges);
+    RelnNode *between = from && to ? reln_sub(b->g, from, to) : NULL, *near, *s, *x;
+
+    near = reln_build_join(b, reln_nn_relate(&b->net, from, to, &scale),
+                           reln_nn_lengths(&b->net, between, &scale));
+    near = reln_nn_batch_norm_invariants(&b->net, "near.edges", near, NULL);
+    s = reln_build_join(b, near, at_both_ends(b, set->s));
+    s = reln_build_join(b, s, reln_spread(b->g, set->z, b->edges));
+    if (!needs_features(b->m, RELN_ITEMS_EDGES))
+        return (RelnFeatures){NULL, s};
+    x = reln_build_join(b, reln_build_join(b, from, to), reln_spread(b->g, set->sums, b->edges));
+    x = reln_build_join(b, reln_cast(b->g, x, RELN_DEFAULT),
+                        made ? reln_cast(b->g, at_both_ends(b, made), RELN_DEFAULT) : NULL);
+    x = reln_nn_linear(&b->net, "mixed.edges", x, b->width);
+    return (RelnFeatures){reln_nn_gate(&b->net, "coefficients.edges", x, s, b->width), s};
 }
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
@@ -233,6 +261,8 @@ static Pairs pairs_of(Build *b, RelnNode *x)
         p.domain = reln_members(b->g, "edges", b->rows, b->sizes.degree > 16 ? b->sizes.degree : 16,
                                 b->sizes.edges > 1024 ? b->sizes.edges : 1024);
         p.other = reln_input_index(b->g, "edges.from", p.domain, (RelnDims){0}, b->rows, 0);
+        b->edges = p.domain;
+        b->from = p.other;
         return p;
     }
 
@@ -244,10 +274,11 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     return p;
 }
 
-/* Messages before a round of a graph. *made is moved by them, where a target of points is made of features. */
+/* Messages before a round of a graph. *made is moved by them, where a target of points or edges is made of features. */
 static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
-    const bool move = needs_features(b->m, true);
+    const bool move =
+        needs_features(b->m, RELN_ITEMS_POINTS) || needs_features(b->m, RELN_ITEMS_EDGES);
     const RelnMessages options = {.hidden = b->width,
                                   .channels = b->width,
                                   .gate = true,
@@ -331,9 +362,11 @@ Seen reln_build_structured(Build *b)
         reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
         reln_build_tap(b, name, set.sums);
     }
-    if (reln_build_wants(b, false))
-        seen.sample = of_samples(b, &set);
-    if (reln_build_wants(b, true))
-        seen.point = of_points(b, &set, made);
+    if (reln_build_wants(b, RELN_ITEMS_SAMPLES))
+        seen.of[RELN_ITEMS_SAMPLES] = of_samples(b, &set);
+    if (reln_build_wants(b, RELN_ITEMS_POINTS))
+        seen.of[RELN_ITEMS_POINTS] = of_points(b, &set, made);
+    if (reln_build_wants(b, RELN_ITEMS_EDGES))
+        seen.of[RELN_ITEMS_EDGES] = of_edges(b, &set, made);
     return seen;
 }

@@ -25,16 +25,21 @@ static ptrdiff_t spread_count(const RelnModel *m, int target)
     return t->variance == RELN_VARIANCE_COVARIANCE ? channels * m->n * m->n : channels;
 }
 
-RelnLayout reln_model_layout_at(const RelnModel *m, int places)
+static int places_of(RelnItems items, int points, int edges)
 {
-    RelnLayout all = {.places = places};
+    return items == RELN_ITEMS_EDGES ? edges : items == RELN_ITEMS_POINTS ? points : 1;
+}
+
+RelnLayout reln_model_layout_at(const RelnModel *m, int places, int edges)
+{
+    RelnLayout all = {.places = places, .edges = edges};
 
     for (int i = 0; i < m->spec.n_targets; i++) {
         const RelnSpecTarget *t = &m->spec.target[i];
         const bool class = t->as == RELN_TARGET_CLASS;
         RelnTargetLayout *l = &all.target[i];
 
-        l->places = t->points ? places : 1;
+        l->places = places_of(reln_target_items(t), places, edges);
         l->first = all.outputs;
         l->truth_first = all.truths;
         l->loss_first = all.losses;
@@ -52,17 +57,17 @@ RelnLayout reln_model_layout_at(const RelnModel *m, int places)
 
 RelnTargetLayout reln_model_layout(const RelnModel *m, int target)
 {
-    return reln_model_layout_at(m, m->points).target[target];
+    return reln_model_layout_at(m, m->points, m->shapes.edges).target[target];
 }
 
 ptrdiff_t reln_model_outputs(const RelnModel *m)
 {
-    return reln_model_layout_at(m, m->points).outputs;
+    return reln_model_layout_at(m, m->points, m->shapes.edges).outputs;
 }
 
 ptrdiff_t reln_model_truths(const RelnModel *m)
 {
-    return reln_model_layout_at(m, m->points).truths;
+    return reln_model_layout_at(m, m->points, m->shapes.edges).truths;
 }
 
 const char *reln_model_spread_name(const RelnModel *m, int target)
@@ -161,25 +166,25 @@ static void put_item(const RelnModel *m, int target, const RelnTargetLayout *l, 
 }
 
 void reln_model_predictions(const RelnModel *m, const RelnPlan *plan, const RelnLayout *layout,
-                            ptrdiff_t n, const double *mask, double *out)
+                            ptrdiff_t n, const ptrdiff_t *items, double *out)
 {
     for (int t = 0; t < m->spec.n_targets; t++) {
         const RelnTargetLayout *l = &layout->target[t];
-        const bool points = m->spec.target[t].points;
         char port[RELN_TARGET_PORT];
         Ports from = {reln_plan_output(plan, reln_target_port("y", t, port), NULL), NULL};
-        ptrdiff_t item = 0;
 
         if (l->spread > 0)
             from.spread = reln_plan_output(plan, reln_target_port("variance", t, port), NULL);
         for (ptrdiff_t i = 0; i < n; i++)
             for (int p = 0; p < l->places; p++) {
                 double *to = out + i * layout->outputs + l->first + p * (l->value + l->spread);
+                const ptrdiff_t item =
+                    items ? items[i * layout->losses + l->loss_first + p] : i * l->places + p;
 
-                if (points && mask && mask[i * l->places + p] == 0)
+                if (item < 0)
                     memset(to, 0, (size_t)(l->value + l->spread) * sizeof *to);
                 else
-                    put_item(m, t, l, &from, item++, to);
+                    put_item(m, t, l, &from, item, to);
             }
     }
 }

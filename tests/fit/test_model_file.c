@@ -254,7 +254,7 @@ static void predictions_of_several_vectors_turn_with_the_data(void **state)
     }
     save_rest(&r, 0, r.data);
     turned = predict(&r, model, r.data, 1);
-    layout = reln_model_layout_at(model, 0);
+    layout = reln_model_layout_at(model, 0, 0);
     for (int s = 0; s < 12; s++)
         assert_ok(r.world.ctx, reln_model_act_target(model, &layout, g, still.f64 + s * 2 * 3));
     /* the bound of the check after five layers */

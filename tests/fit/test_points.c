@@ -1,4 +1,4 @@
-/* These tests fit targets of points, weights, given edges and offsets. Padding changes no bit, errors equal those computed by
+/* These tests fit targets of points and of edges, weights, given edges and offsets. Padding changes no bit, errors equal those computed by
  * hand, and a sample of weight 2 counts like two equal samples. */
 #include <float.h>
 
@@ -374,7 +374,7 @@ static void a_set_of_one_and_other_places_run(void **state)
     "{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], edges: " edges        \
     ", targets: [{name: y, as: vector, points: true}, {name: z, as: scalar}],"                     \
     " model: {kind: graph, width: 8, depth: 2, sums: 2}," TRAIN
-enum { E = 6 };
+enum { E = WORLD_EDGES };
 
 /* Edges (N, E, 2) of points that are there, `used` of them: sample 0 has none, and of others i % E. */
 static double *give_edges(Room *r, int *used)
@@ -513,6 +513,257 @@ static void graphs_with_edges_keep_their_promise(void **state)
     room_clear(&r);
 }
 
+/* ---- targets of edges ---------------------------------------------------------------------------------------------------- */
+
+#define EDGED_WITH(edges, targets, train)                                                          \
+    "{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], edges: " edges        \
+    ", targets: [" targets                                                                         \
+    "], model: {kind: graph, width: 8, depth: 2, sums: 2}, train: {epochs: "                       \
+    "2, lr: 1e-2, validation: 0.25, dtype: f64, " train "}}"
+#define EDGE_TARGETS                                                                               \
+    "{name: a, as: vector, edges: true}, {name: b, as: class, classes: 3, edges: true}, {name: "   \
+    "q, "                                                                                          \
+    "as: scalar, edges: true, loss: gaussian}"
+#define OTHER_TARGETS ", {name: y, as: vector, points: true}, {name: z, as: scalar}"
+#define EDGED EDGED_WITH("{name: e, count: g}", EDGE_TARGETS OTHER_TARGETS, "batch: 5")
+
+/* Sets of one point among the samples, and samples without an edge. */
+static void begin_edges(Room *r, const char *spec, int how)
+{
+    room_init(r, spec, N);
+    for (int i = 0; i < N; i++)
+        for (int q = 0; q < P; q++)
+            values_of(r, "m")[i * P + q] = i % 4 == 3 ? q == 2 : q != i % P;
+    give_case(r, how);
+}
+
+/* Swap edges k and used - 1 - k of every sample, with the targets of edges. */
+static void turn_edges_round(Room *r)
+{
+    static const char *const names[] = {"e", "a", "b", "q"};
+
+    for (int x = 0; x < 4; x++) {
+        const RelnArray *array = world_find(&r->world, names[x]);
+        const size_t each = (size_t)(array_count(array) / (N * E));
+        double *v = array->values, kept[16];
+
+        for (int i = 0; i < N; i++)
+            for (int j = 0, k = i % E - 1; j < k; j++, k--) {
+                double *one = v + (size_t)(i * E + j) * each, *two = v + (size_t)(i * E + k) * each;
+
+                memcpy(kept, one, each * sizeof *v);
+                memcpy(one, two, each * sizeof *v);
+                memcpy(two, kept, each * sizeof *v);
+            }
+    }
+    save(r);
+}
+
+static void predictions_of_edges_are_in_the_order_of_the_file(void **state)
+{
+    Predicted p, turned;
+    RelnMetrics m[5], other[5];
+    Room r;
+
+    (void)state;
+    begin_edges(&r, EDGED, BY_COUNT);
+    train(&r);
+    predict(&r, &p);
+    assert_ok(r.world.ctx, reln_evaluate_targets(p.model, r.data, 1, m));
+    assert_int_equal(find(&p, "a")->rank, 4); /* (N, E, channels, 3) */
+    assert_int_equal(find(&p, "a")->dims[1], E);
+    assert_int_equal(find(&p, "q_variance")->rank, 3);
+    turn_edges_round(&r);
+    predict(&r, &turned);
+    assert_ok(r.world.ctx, reln_evaluate_targets(turned.model, r.data, 1, other));
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < E; k++) {
+            const int used = i % E, there = k < used, to = there ? used - 1 - k : k;
+            const double *a = find(&p, "a")->f64 + (i * E + k) * 6;
+            const double *b = find(&p, "b")->f64 + (i * E + k) * 3;
+
+            assert_true((a[0] != 0) == there);
+            assert_true(fabs(b[0] + b[1] + b[2] - there) < 1e-12);
+            assert_near(find(&turned, "a")->f64 + (i * E + to) * 6, a, 6, 1e-9);
+            assert_near(find(&turned, "b")->f64 + (i * E + to) * 3, b, 3, 1e-9);
+        }
+    for (int t = 0; t < 5; t++)
+        assert_near(&m[t].loss, &other[t].loss, 1, 1e-9);
+    forget(&p);
+    forget(&turned);
+    room_clear(&r);
+}
+
+static void errors_of_edges_are_those_by_hand(void **state)
+{
+    double square = 0, nll = 0, right = 0, edges = 0;
+    RelnMetrics m[5];
+    Predicted p;
+    Room r;
+
+    (void)state;
+    begin_edges(&r, EDGED, BY_COUNT);
+    train(&r);
+    predict(&r, &p);
+    for (int i = 0; i < N * E; i++) {
+        const double *a = find(&p, "a")->f64 + i * 6, *t = values_of(&r, "a") + i * 6;
+        const double *b = find(&p, "b")->f64 + i * 3;
+        int best = 0;
+
+        if (i % E >= i / E % E)
+            continue;
+        edges++;
+        for (int k = 0; k < 6; k++)
+            square += (a[k] - t[k]) * (a[k] - t[k]);
+        for (int k = 1; k < 3; k++)
+            best = b[k] > b[best] ? k : best;
+        right += best == (int)values_of(&r, "b")[i];
+        for (int k = 0; k < 2; k++) {
+            const double v = find(&p, "q_variance")->f64[2 * i + k];
+            const double e = find(&p, "q")->f64[2 * i + k] - values_of(&r, "q")[2 * i + k];
+
+            nll += (e * e / v + log(v) + log(6.283185307179586)) / 2;
+        }
+    }
+    assert_ok(r.world.ctx, reln_evaluate_targets(p.model, r.data, 1, m));
+    assert_near(&m[0].mse, &(double){square / (6 * edges)}, 1, 1e-13);
+    assert_near(&m[1].accuracy, &(double){right / edges}, 1, 4 * DBL_EPSILON);
+    assert_near(&m[2].nll, &(double){nll / (2 * edges)}, 1, 1e-13);
+    assert_int_equal(m[0].n_samples, (int)edges);
+    assert_int_equal(m[4].n_samples, N);
+    forget(&p);
+    room_clear(&r);
+}
+
+/* Compares the predictions of edges in two rooms, whose places differ by a shift. */
+static bool same_edges(const Predicted *p, const Predicted *q, int shift, double tolerance)
+{
+    double most = 0;
+
+    for (int i = 0; i < N * E; i++)
+        for (int k = 0; i % E < i / E % E && k < 6; k++)
+            most = fmax(
+                most, fabs(find(p, "a")->f64[i * 6 + k] - find(q, "a")->f64[(i + shift) * 6 + k]));
+    return most <= tolerance;
+}
+
+/* Numbers where no edge is change no bit; a mask gives the same as counts; frames drawn anew, for which samples are read one by
+ * one, change nothing but rounding; the truth of an edge teaches. */
+static void truth_of_edges_is_read_where_edges_are(void **state)
+{
+    enum { AS_IT_IS, NONSENSE, MASKED, FRAMES, OTHER_TRUTH, CASES };
+    Predicted p[CASES];
+    Room r[CASES];
+
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        static const char *const names[] = {"a", "b", "q"};
+
+        begin_edges(&r[k],
+                    k == MASKED   ? EDGED_WITH("{name: e, mask: g}", EDGE_TARGETS, "batch: 5")
+                    : k == FRAMES ? EDGED_WITH("{name: e, count: g}", EDGE_TARGETS,
+                                               "batch: 5, augment: {cond: 1}")
+                                  : EDGED_WITH("{name: e, count: g}", EDGE_TARGETS, "batch: 5"),
+                    k == MASKED ? BY_MASK : BY_COUNT);
+        for (int x = 0; x < 3; x++) {
+            const RelnArray *array = world_find(&r[k].world, names[x]);
+            const size_t each = (size_t)(array_count(array) / (N * E));
+            double *v = array->values;
+
+            if (k == MASKED) /* edges begin one place later */
+                for (size_t i = N; i-- > 0;)
+                    memmove(v + (i * E + 1) * each, v + i * E * each, (E - 1) * each * sizeof *v);
+            for (int i = 0; k == NONSENSE && i < N * E; i++)
+                if (i % E >= i / E % E)
+                    v[(size_t)i * each] = (double)NAN;
+        }
+        if (k == OTHER_TRUTH)
+            values_of(&r[k], "a")[E * 6] += 1;
+        save(&r[k]);
+        train(&r[k]);
+        predict(&r[k], &p[k]);
+    }
+    assert_true(same_edges(&p[0], &p[NONSENSE], 0, 0));
+    assert_true(same_edges(&p[0], &p[MASKED], 1, 0));
+    assert_true(same_edges(&p[0], &p[FRAMES], 0, 1e-9));
+    assert_false(same_edges(&p[0], &p[FRAMES], 0, 0));
+    assert_false(same_edges(&p[0], &p[OTHER_TRUTH], 0, 1e-9));
+    for (int k = 0; k < CASES; k++) {
+        forget(&p[k]);
+        room_clear(&r[k]);
+    }
+}
+
+/* Weights of edges: the truth of an edge without weight changes no bit. Batches of one sample, some of them without an edge,
+ * are trained to finite numbers. */
+static void edges_have_weights(void **state)
+{
+    static const char spec[] =
+        "{weights: w, symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], "
+        "edges: "
+        "{name: e, count: g}, targets: [" EDGE_TARGETS "], model: {kind: graph, width: 8, depth: "
+        "1, sums: 2}, train: {epochs: 2, lr: 1e-2, validation: 0.25, batch: 1, dtype: f64}}";
+    Predicted p[3];
+    Room r[3];
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        double *w;
+
+        begin_edges(&r[k], spec, BY_COUNT);
+        w = world_array(&r[k].world, "w", 2, (ptrdiff_t[]){N, E});
+        for (int i = 0; i < N * E; i++)
+            w[i] = i % 3;
+        for (int i = 0; i < N * E; i++)
+            if (k > 0 && (w[i] == 0) == (k == 1))
+                values_of(&r[k], "a")[6 * i] = 7;
+        save(&r[k]);
+        train(&r[k]);
+        predict(&r[k], &p[k]);
+        for (int i = 0; i < N * E * 6; i++)
+            assert_true(isfinite(find(&p[k], "a")->f64[i]));
+    }
+    assert_true(same_edges(&p[0], &p[1], 0, 0));
+    assert_false(same_edges(&p[0], &p[2], 0, 1e-9));
+    for (int k = 0; k < 3; k++) {
+        forget(&p[k]);
+        room_clear(&r[k]);
+    }
+}
+
+static void targets_of_edges_keep_the_promise(void **state)
+{
+    static const char *const specs_of[] = {
+        EDGED,
+        "{symmetry: lorentz, inputs: [{name: v, as: fourvector, points: true, mask: m}], "
+        "edges: {name: e, count: g}, targets: [{name: a, as: vector, edges: true}, {name: b, "
+        "as: scalar, edges: true}], model: {kind: graph, width: 8, depth: 1, sums: 2}," TRAIN,
+        "{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}, {name: s, as: "
+        "covariance, points: true}], edges: {name: e, count: g}, targets: [{name: a, as: matrix, "
+        "edges: true}, {name: b, as: covariance, edges: true}], model: {kind: graph, width: 8, "
+        "depth: 1, sums: 2}," TRAIN};
+
+    (void)state;
+    for (int s = 0; s < 3; s++) {
+        RelnCheck check;
+        Predicted p;
+        Room r;
+
+        begin_edges(&r, specs_of[s], BY_COUNT);
+        train(&r);
+        predict(&r, &p);
+        for (int data = 0; data < 2; data++) {
+            assert_ok(r.world.ctx,
+                      reln_check(p.model,
+                                 &(RelnCheckOptions){.data_path = data ? r.data : NULL, .draws = 8},
+                                 &check));
+            assert_true(check.promises && check.kept);
+        }
+        forget(&p);
+        room_clear(&r);
+    }
+}
+
 /* ---- offsets ------------------------------------------------------------------------------------------------------------- */
 
 #define SETS(rows)                                                                                 \
@@ -649,6 +900,63 @@ static void refuse_sets(bool offsets, const char *array, ptrdiff_t at, double va
     room_clear(&r);
 }
 
+/* Refuses a room of targets of edges, after one number of an array was changed. */
+static void refuse_edges(const char *spec, const char *array, ptrdiff_t at, double value,
+                         const char *line)
+{
+    RelnFit *fit = NULL;
+    Room r;
+
+    begin_edges(&r, spec, BY_COUNT);
+    if (strcmp(array, "g") == 0)
+        for (int i = 0; i < N; i++)
+            values_of(&r, "g")[i] = value;
+    else
+        values_of(&r, array)[at] = value;
+    save(&r);
+    assert_int_not_equal(
+        reln_fit_open(r.world.ctx, r.spec, r.data, &(RelnFitOptions){.folder = r.run}, &fit),
+        RELN_OK);
+    assert_string_equal(reln_ctx_error(r.world.ctx), line);
+    room_clear(&r);
+}
+
+static void bad_targets_of_edges_get_one_line(void **state)
+{
+    Room r;
+    RelnFit *fit = NULL;
+
+    (void)state;
+    refuse_edges(EDGED, "b", E, 3,
+                 "b: row 1 is 3; a class, a whole number from 0 to 2, was wanted");
+    refuse_edges(EDGED, "a", 6 * E, HUGE_VAL,
+                 "a: row 1 has a number that is infinite; finite ones were wanted");
+    refuse_edges(EDGED, "g", 0, 0, "target a: no sample of training has an edge; wanted one");
+    begin_edges(&r, EDGED, BY_COUNT);
+    train(&r);
+    memset(values_of(&r, "g"), 0, N * sizeof(double));
+    save(&r);
+    {
+        RelnModel *model = room_load(&r, RELN_DEFAULT);
+        RelnMetrics m[5];
+
+        assert_int_not_equal(reln_evaluate_targets(model, r.data, 1, m), RELN_OK);
+        assert_string_equal(reln_ctx_error(r.world.ctx),
+                            "target a: none of 12 samples has an edge to judge it by; wanted one");
+        reln_model_destroy(model);
+    }
+    room_clear(&r);
+    begin_edges(&r, EDGED, BY_COUNT);
+    world_find(&r.world, "b")->dims[1] = E - 1;
+    save(&r);
+    assert_int_not_equal(
+        reln_fit_open(r.world.ctx, r.spec, r.data, &(RelnFitOptions){.folder = r.run}, &fit),
+        RELN_OK);
+    assert_string_equal(reln_ctx_error(r.world.ctx),
+                        "b: 5 edges; wanted 6, as the given edges have");
+    room_clear(&r);
+}
+
 static void bad_edges_and_offsets_get_one_line(void **state)
 {
     (void)state;
@@ -685,9 +993,15 @@ int main(void)
         cmocka_unit_test(truth_without_weight_teaches_nothing),
         cmocka_unit_test(edges_lead_from_point_to_point),
         cmocka_unit_test(graphs_with_edges_keep_their_promise),
+        cmocka_unit_test(predictions_of_edges_are_in_the_order_of_the_file),
+        cmocka_unit_test(errors_of_edges_are_those_by_hand),
+        cmocka_unit_test(truth_of_edges_is_read_where_edges_are),
+        cmocka_unit_test(edges_have_weights),
+        cmocka_unit_test(targets_of_edges_keep_the_promise),
         cmocka_unit_test(offsets_are_counts_without_padding),
         cmocka_unit_test(bad_weights_and_targets_get_one_line),
         cmocka_unit_test(bad_edges_and_offsets_get_one_line),
+        cmocka_unit_test(bad_targets_of_edges_get_one_line),
     };
 
     return cmocka_run_group_tests_name("fit/points", tests, NULL, NULL);

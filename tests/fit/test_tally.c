@@ -27,7 +27,7 @@ static void draw(Drawn *d, const char *yaml)
     if (world_init(&d->w, NULL, yaml, 4) != RELN_OK)
         fail_msg("%s", reln_ctx_error(d->w.ctx));
     assert_ok(d->w.ctx, world_model(&d->w));
-    d->layout = reln_model_layout_at(d->w.model, 1);
+    d->layout = reln_model_layout_at(d->w.model, 1, 0);
     reln_tally_init(&d->tally, d->w.model, &d->layout);
     d->y = malloc((size_t)(N * d->layout.outputs) * sizeof(double));
     d->truth = malloc((size_t)(N * d->layout.truths) * sizeof(double));

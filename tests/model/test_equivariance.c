@@ -273,9 +273,14 @@ static void act_tap(const Run *r, int t, const RelnElement *g, double *x)
 static void predictions(Run *r, double *y)
 {
     const RelnLayout layout = reln_data_layout(r->w.data);
-    const RelnArray *mask = world_find(&r->w, "m");
+    ptrdiff_t rows[SAMPLES], *items = calloc((size_t)(SAMPLES * layout.losses), sizeof *items);
 
-    reln_model_predictions(r->w.model, r->plan, &layout, SAMPLES, mask ? mask->values : NULL, y);
+    for (int i = 0; i < SAMPLES; i++)
+        rows[i] = i;
+    assert_non_null(items);
+    assert_ok(r->w.ctx, reln_data_items(r->w.data, SAMPLES, rows, items));
+    reln_model_predictions(r->w.model, r->plan, &layout, SAMPLES, items, y);
+    free(items);
 }
 
 static double largest(ptrdiff_t n, const double *x)

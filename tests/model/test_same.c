@@ -92,12 +92,10 @@ static double sum_of(World *w, size_t *parameters)
     RelnPlan *plan = NULL;
     RelnModelOptions options = {0};
     RelnLayout layout;
-    double mask[SAMPLES * WORLD_POINTS];
+    ptrdiff_t *items;
 
     for (int i = 0; i < SAMPLES; i++)
         rows[i] = i;
-    for (int i = 0; i < SAMPLES * WORLD_POINTS; i++)
-        mask[i] = world_find(w, "m") ? ((const double *)world_find(w, "m")->values)[i] : 1;
     assert_ok(w->ctx, world_model(w));
     assert_ok(w->ctx, world_data(w, NULL));
     assert_ok(w->ctx, reln_data_normalise(w->data, SAMPLES, rows));
@@ -106,14 +104,17 @@ static double sum_of(World *w, size_t *parameters)
     assert_ok(w->ctx, reln_plan_create(net.graph, NULL, &plan));
     assert_ok(w->ctx, reln_data_bind(w->data, plan, SAMPLES, rows, 0));
     assert_ok(w->ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
-    layout = reln_model_layout_at(w->model, reln_data_places(w->data));
+    layout = reln_data_layout(w->data);
     y = calloc((size_t)(SAMPLES * layout.outputs), sizeof *y);
-    assert_non_null(y);
-    reln_model_predictions(w->model, plan, &layout, SAMPLES, mask, y);
+    items = calloc((size_t)(SAMPLES * layout.losses), sizeof *items);
+    assert_true(y && items);
+    assert_ok(w->ctx, reln_data_items(w->data, SAMPLES, rows, items));
+    reln_model_predictions(w->model, plan, &layout, SAMPLES, items, y);
     for (ptrdiff_t i = 0; i < SAMPLES * layout.outputs; i++)
         sum += y[i] * (1 + 0.5 * cos((double)i));
     *parameters = reln_store_parameters(reln_model_store(w->model));
     free(y);
+    free(items);
     reln_plan_destroy(plan);
     reln_model_graph_clear(&net);
     return sum;

@@ -317,7 +317,7 @@ static void an_estimate_has_the_units_of_the_target(void **state)
             assert_true((reln_model_constants(f.model)->target[0].mean > 30) == scalar);
             set_parameter(&f, "correction", 0);
             run_model(&f, &net, &plan);
-            layout = reln_model_layout_at(f.model, LENGTH);
+            layout = reln_model_layout_at(f.model, LENGTH, 0);
             reln_model_predictions(f.model, plan, &layout, n, NULL, got);
             for (ptrdiff_t i = 0; i < n; i++)
                 for (int k = 0; k < 3; k++) {

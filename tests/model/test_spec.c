@@ -65,6 +65,17 @@ static const Bad bad[] = {
      "false"},
     {GOOD "edges: {count: k}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges have no name; wanted {name: ARRAY}"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: graph}\n"
+     "target: {name: y, as: vector, edges: true}\n",
+     "spec.yaml:4: target y is of edges, and none are given; wanted edges: {name: ARRAY}"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: graph}\n"
+     "edges: {name: e}\ntarget: {name: y, as: vector, points: true, edges: true}\n",
+     "spec.yaml:5: target y is of points and of edges; wanted one of them"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nedges: {name: e}\n"
+     "model: {kind: set}\ntarget: {name: y, as: vector, edges: true}\n",
+     "spec.yaml:3: edges are for a graph without neighbours, and this is a set; wanted model: "
+     "{kind: "
+     "graph}"},
     {GOOD "edges: {name: e, mask: m, count: k}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges have a mask and a count; wanted one of them"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, count: k, offsets: "

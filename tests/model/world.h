@@ -9,7 +9,7 @@
 
 #include "support/support.h"
 
-enum { WORLD_POINTS = 4, WORLD_CHANNELS = 2, WORLD_ARRAYS = RELN_SPEC_INPUTS + 2 };
+enum { WORLD_POINTS = 4, WORLD_EDGES = 6, WORLD_CHANNELS = 2, WORLD_ARRAYS = RELN_SPEC_INPUTS + 2 };
 
 typedef struct World {
     RelnCtx *ctx;
@@ -125,6 +125,8 @@ static inline void world_target(World *w, const RelnSpecTarget *t, RelnRng *rng)
 
     if (t->points)
         dims[rank++] = WORLD_POINTS;
+    if (t->edges)
+        dims[rank++] = WORLD_EDGES;
     if (t->as == RELN_TARGET_CLASS) {
         y = world_array(w, t->name, rank, dims);
         for (int i = 0; i < array_count(&w->arrays[w->n_arrays - 1]); i++)
