@@ -474,18 +474,59 @@ SplatsGuess splats_reln_guess(const RelnNet *net, const SplatsNet *m, SplatsPart
 
 /* ---- classifier -------------------------------------------------------------------------------------------------------------- */
 
+/* Number of handed products of a token, and number of learned weights with which each is added up. */
+enum { HANDED = 4, HANDED_WEIGHTS = 4 };
+
+/* Products of three that change sign in a mirror: the place c of each group, the shape M of the group, and the shape G of the
+ * object, as B~([hat(c), M], G), before anything is learned. M is the mean of log Sigma or of d d^T over the group; G is the
+ * mean of log Sigma or of c c^T over the object. */
+static RelnNode *handed(const RelnNet *net, const Inputs *in)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *log = reln_mean(g, in->log, RELN_Q);
+    RelnNode *group[2] = {log, reln_mean(g, square_of(net, in->d), RELN_Q)};
+    RelnNode *object[2] = {reln_mean(g, log, RELN_P), reln_mean(g, square_of(net, in->c), RELN_P)};
+    RelnNode *products[HANDED];
+
+    for (int i = 0; i < HANDED; i++)
+        products[i] =
+            form(net, reln_bracket(g, net->algebra, hat(net, in->c), group[i / 2]), object[i % 2]);
+    return reln_concat(g, HANDED, products, RELN_C);
+}
+
+/* Means over tokens of handed products, plain and with weights that are learned from the invariants s of the tokens. Batch norms
+ * bring them to size 1: by themselves they are small, and training did not find them. */
+static RelnNode *handed_means(const RelnNet *net, const Inputs *in, RelnNode *s)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *t = reln_nn_batch_norm_invariants(net, "handed", handed(net, in), NULL);
+    RelnNode *w = reln_tanh(g, reln_nn_dense(net, "weights", s, HANDED_WEIGHTS));
+    RelnNode *parts[HANDED + 1] = {t};
+
+    for (int i = 0; i < HANDED; i++)
+        parts[i + 1] = reln_mul(g, reln_slice(g, t, RELN_C, i, 1), w);
+    t = reln_mean(g, reln_concat(g, HANDED + 1, parts, RELN_C), RELN_P);
+    return reln_nn_batch_norm_invariants(net, "means", t, NULL);
+}
+
 /* Uses no class token, whose nine free numbers would prefer a direction, but the largest matrix of each
  * channel, the mean, and invariants of both. Parts that change sign in a mirror add up over tokens, so that
  * means distinguish left from right. */
-static RelnNode *read_out(const RelnNet *net, const SplatsNet *m, RelnFeatures y)
+static RelnNode *read_out(const RelnNet *net, const SplatsNet *m, const Inputs *in, RelnFeatures y)
 {
     RelnGraph *g = net->graph;
     const RelnFeatures all = pool_both(net, m, y, RELN_P);
     RelnNode *twist = m->bracket ? bracket(net, m, "twist", all.x) : NULL;
-    RelnNode *parts[3] = {squash(g, form(net, all.x, all.x)),
+    RelnNode *parts[4] = {squash(g, form(net, all.x, all.x)),
                           all_invariants(net, "read", all.x, twist), all.s};
+    int n = 3;
 
-    return reln_concat(g, 3, parts, RELN_C);
+    if (m->bracket && m->full) {
+        const RelnNet hand = reln_nn_within(net, "hand");
+
+        parts[n++] = handed_means(&hand, in, y.s);
+    }
+    return reln_concat(g, n, parts, RELN_C);
 }
 
 static RelnFeatures with_class_token(const RelnNet *net, const SplatsNet *m, RelnFeatures tokens)
@@ -504,7 +545,7 @@ RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts
         m->wrong == SPLATS_CLASS_TOKEN ? with_class_token(net, m, tokens) : tokens;
     RelnNode *looks = NULL;
     const RelnFeatures y = blocks(net, m, start, position(net, "pos", m, in.c), false, &looks);
-    RelnNode *features = read_out(net, m, y);
+    RelnNode *features = read_out(net, m, &in, y);
 
     if (parts)
         *parts = (SplatsParts){.tokens = tokens,
