@@ -211,7 +211,7 @@ typedef struct RelnFn RelnFn;
  * reln_argument(), build, and close it with reln_fn_end(). Nodes of the outer graph may be used inside: each
  * becomes one more argument, which every call fills in; so do parameters and inputs that are declared inside.
  * A function belongs to the graph in which it was begun. A result at step level must be a sum over the batch,
- * or a sum of such sums. */
+ * or a sum of such sums. A function ends once; after its end nothing can be added to its body: RELN_ERR_ARG. */
 RELN_API RelnGraph *reln_fn_begin(RelnGraph *graph, const char *name);
 RELN_API RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims,
                                  const RelnRep *rep, RelnDtype dtype);

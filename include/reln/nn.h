@@ -427,7 +427,7 @@ RELN_API RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, Rel
 /* ---- sets through sums ---------------------------------------------------------------------------------------------- */
 
 /* Invariants B(x_c, y_d) of every channel of x with every channel of y, at all scales.
- * Shapes  x (..., K, C), y (..., K, D) in one domain -> (..., 1, count C D), channel (a C + c) D + d
+ * Shapes  x (P, Q, 1, K, C), y (P, Q, 1, K, D) in one domain -> (P, Q, 1, 1, count C D), channel (a C + c) D + d
  * Notes   computed in the dtype of x and y; the result has the graph's dtype. Products of four-vectors lose digits in f32,
  *         so features with an indefinite form should be f64 also in a network of f32. No parameters */
 RELN_API RelnNode *reln_nn_relate(const RelnNet *net, RelnNode *x, RelnNode *y,

@@ -99,6 +99,11 @@ RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs)
 {
     if (!body || body->status != RELN_OK || !body->fn)
         return NULL;
+    if (body->ended) {
+        reln_graph_fail(body, RELN_ERR_ARG, "the function has ended already, with %d results",
+                        body->fn->n_out);
+        return NULL;
+    }
     if (n_out < 1 || n_out > RELN_INPUTS_MAX || body->arguments.count > RELN_INPUTS_MAX ||
         body->arguments.count < 1) {
         reln_graph_fail(body, RELN_ERR_ARG, "%d arguments and %d results, wanted 1 to %d of each",
@@ -108,10 +113,9 @@ RelnFn *reln_fn_end(RelnGraph *body, int n_out, RelnNode *const *outs)
     for (int i = 0; i < n_out; i++)
         if (outs[i] && outs[i]->graph != body)
             reln_graph_fail(body, RELN_ERR_ARG, "result %d belongs to another graph", i);
-    return body->status == RELN_OK && check_totals(body, n_out, outs) &&
-                   fn_close(body->fn, n_out, outs)
-               ? body->fn
-               : NULL;
+    body->ended = body->status == RELN_OK && check_totals(body, n_out, outs) &&
+                  fn_close(body->fn, n_out, outs);
+    return body->ended ? body->fn : NULL;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */

@@ -338,6 +338,9 @@ static bool check_inputs(RelnGraph *g, const RelnOp *op, int n_in, RelnNode *con
     assert(op->n_in < 0 || op->n_in == n_in);
     if (!g)
         return false;
+    if (g->ended)
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "%s: the function has ended, nothing is added to it", op->name);
     if (n_in > RELN_INPUTS_MAX)
         return reln_graph_fail(g, RELN_ERR_UNSUPPORTED, "%s: %d inputs, wanted at most %d",
                                op->name, n_in, RELN_INPUTS_MAX);

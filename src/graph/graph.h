@@ -124,6 +124,7 @@ struct RelnGraph {
     const char *name;
     const RelnScope *scope; /* scope of the nodes that are being made; NULL: none */
     bool deriving;          /* reln_vjp() is making nodes */
+    bool ended;             /* a function's body: calls rely on its arguments and results */
 };
 
 /* Appends to a list of a graph; on failure, returns false and the graph has failed. */

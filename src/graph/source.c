@@ -111,7 +111,8 @@ RelnNode *reln_input_index(RelnGraph *graph, const char *name, RelnDomain domain
                         limit);
     if (target != RELN_STEP && (target < 2 || !reln_domain_known(graph, target)))
         reln_graph_fail(graph, RELN_ERR_ARG,
-                        "index input %s: target %d is not a row domain of this graph", name, target);
+                        "index input %s: target %d is not a row domain of this graph", name,
+                        target);
     if (target != RELN_STEP && domain == RELN_STEP)
         reln_graph_fail(graph, RELN_ERR_ARG,
                         "index input %s: a row is counted within a sample, the step has none",
@@ -127,6 +128,10 @@ RelnNode *reln_argument(RelnGraph *body, RelnDomain domain, RelnDims dims, const
     Draft d;
     RelnNode *z;
 
+    if (!body->fn) {
+        reln_graph_fail(body, RELN_ERR_ARG, "argument: the graph is not the body of a function");
+        return NULL;
+    }
     memset(&d, 0, sizeof d);
     d.source.index = body->arguments.count;
     d.shape = reln_shape_from(dims);

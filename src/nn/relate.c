@@ -40,12 +40,21 @@ RelnNode *reln_nn_relate(const RelnNet *net, RelnNode *x, RelnNode *y, const Rel
     RELN_LAYER(net->graph, NULL);
 
     RelnGraph *g = net->graph;
+    RelnDims dims;
     RelnNode *t;
 
     if (!x || !y || !reln_nn_want_scales(net, "relate", scales))
         return NULL;
     t = reln_channel_gram(g, x, reln_nn_lower(net, y));
-    t = reln_reshape(g, t, (RelnDims){.c = reln_nn_channels(x) * reln_nn_channels(y)});
+    if (!t)
+        return NULL;
+    if (reln_node_dims(x).r != 1) { /* channel_gram() would add them up */
+        reln_graph_fail(g, RELN_ERR_SHAPE, "relate: %s, wanted extent 1 on axis R",
+                        reln_shape_text(x));
+        return NULL;
+    }
+    dims = reln_node_dims(t);
+    t = reln_reshape(g, t, (RelnDims){dims.p, dims.q, .c = dims.r * dims.c});
     return reln_nn_psi_scales(g, t, scales);
 }
 

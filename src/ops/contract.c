@@ -65,7 +65,7 @@ static bool infer(RelnGraph *g, RelnNode *z)
 typedef struct Prepared {
     ptrdiff_t extent[2]; /* P and Q, if the loop steps over them; otherwise 1 */
     ptrdiff_t stride_x[RELN_LOOP_MAX], stride_y[RELN_LOOP_MAX]; /* items, P, Q, R in elements */
-    ptrdiff_t run, row_x, row_y;                                /* rows of a run, and their distances */
+    ptrdiff_t run, row_x, row_y; /* rows of a run, and their distances */
     ptrdiff_t zrow;
     ptrdiff_t sx, sy; /* strides of channels */
     bool items;       /* the run goes on over items */
@@ -206,6 +206,12 @@ RelnNode *reln_contract(RelnGraph *g, const RelnTensor3 *T, RelnNode *x, RelnNod
                         const RelnRep *w)
 {
     RELN_NEED(g, (reln_graph_null(g, __func__), NULL));
+
+    if (T && (T->count < 0 || (T->count > 0 && !T->entries))) {
+        reln_graph_fail(g, RELN_ERR_ARG, "contract: a tensor of %d entries%s", T->count,
+                        T->entries ? "" : ", which are not given");
+        return NULL;
+    }
 
     const Attr attr = {T && x && y ? reln_graph_settled(g, "contract", T, x->rep, y->rep, w)
                                    : NULL};

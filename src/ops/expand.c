@@ -27,6 +27,9 @@ static bool infer(RelnGraph *g, RelnNode *z)
             return reln_graph_fail(g, RELN_ERR_SHAPE,
                                    "expand: %s has extent %d on axis %d, wanted %d or 1",
                                    reln_shape_text(x), x->shape.dims[i], i, a->shape.dims[i]);
+    if (!reln_domain_known(g, a->domain))
+        return reln_graph_fail(g, RELN_ERR_ARG, "expand: domain %d is not one of this graph",
+                               a->domain);
     if (x->domain != RELN_STEP && x->domain != a->domain)
         return reln_graph_fail(g, RELN_ERR_SHAPE,
                                "expand: items of %s are not those of the shape wanted; gather them",

@@ -199,7 +199,8 @@ static void discrete_residual(const Map *m, const Sides *g, double f, Sum *half,
 /* ---- size of the sums ------------------------------------------------------------------------------------- */
 
 typedef struct Room {
-    size_t half, whole; /* upper bounds on the number of additions to the half-way sum and to the residual */
+    size_t half,
+        whole; /* upper bounds on the number of additions to the half-way sum and to the residual */
 } Room;
 
 static void make_larger(size_t *x, size_t y)
@@ -454,6 +455,9 @@ RelnStatus reln_check_bilinear(const RelnRep *u, const RelnRep *v, const RelnRep
 {
     if (!u || !v || !w || !t || !verdict)
         return RELN_ERR_ARG;
+    if (t->count < 0 || (t->count > 0 && !t->entries))
+        return reln_fail(u->group->ctx, RELN_ERR_ARG, "a tensor of %d entries%s", t->count,
+                         t->entries ? "" : ", which are not given");
     if (t->i != u->dim || t->j != v->dim || t->k != w->dim)
         return reln_fail(u->group->ctx, RELN_ERR_SHAPE,
                          "a %dx%dx%d tensor does not fit %s x %s -> %s of dimensions %d, %d, %d",

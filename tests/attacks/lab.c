@@ -10,7 +10,7 @@
 #include "property/act.h"
 #include "reln/plan.h"
 
-enum { SAMPLES = 3, ROWS = 3, STEPS = 3, MAX_INPUTS = 16, MAX_ATTACKS = 128 };
+enum { SAMPLES = 3, ROWS = 3, STEPS = 3, MAX_INPUTS = 16, MAX_ATTACKS = 160 };
 
 /* Rounding of a few hundred operations on numbers of size 1, amplified by g of condition 4. */
 #define ALLOWED 1e-8
