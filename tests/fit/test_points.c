@@ -491,6 +491,34 @@ static void edges_lead_from_point_to_point(void **state)
     }
 }
 
+/* A point may have more edges than a plan expects at first, and a sample more than 1,024: an edge that is there many
+ * times counts as often. */
+static void edges_may_be_many(void **state)
+{
+    enum { MANY = 1100 };
+    Predicted p;
+    Room r;
+    double *e, *count;
+
+    (void)state;
+    room_init(&r, GRAPH("{name: e, count: g}"), N);
+    for (int i = 0; i < N * P; i++)
+        values_of(&r, "m")[i] = 1;
+    e = world_array(&r.world, "e", 3, (ptrdiff_t[]){N, MANY, 2});
+    count = world_array(&r.world, "g", 1, (ptrdiff_t[]){N});
+    for (int i = 0; i < N; i++) {
+        count[i] = i == 5 ? MANY : i % 3;
+        for (int k = 0; k < MANY; k++)
+            e[(i * MANY + k) * 2 + 1] = 1; /* all from 0 to 1 */
+    }
+    save(&r);
+    train(&r);
+    predict(&r, &p);
+    assert_true(isfinite(((const double *)find(&p, "z")->values)[0]));
+    forget(&p);
+    room_clear(&r);
+}
+
 static void graphs_with_edges_keep_their_promise(void **state)
 {
     RelnCheck check;
@@ -992,6 +1020,7 @@ int main(void)
         cmocka_unit_test(a_weight_of_two_is_a_sample_twice),
         cmocka_unit_test(truth_without_weight_teaches_nothing),
         cmocka_unit_test(edges_lead_from_point_to_point),
+        cmocka_unit_test(edges_may_be_many),
         cmocka_unit_test(graphs_with_edges_keep_their_promise),
         cmocka_unit_test(predictions_of_edges_are_in_the_order_of_the_file),
         cmocka_unit_test(errors_of_edges_are_those_by_hand),

@@ -1,4 +1,6 @@
 /* Ranks that open the same data share the work: each looks at a part, and all come to the constants of one process. */
+#include <float.h>
+
 #include "fit/fit.h"
 #include "model/data.h"
 #include "model/world.h"
@@ -75,6 +77,29 @@ static void any_number_of_ranks_finds_the_same_constants(void **state)
     }
 }
 
+/* Every row of the three stretches counts once: the deviation of the target is that of all its numbers. */
+static void stretches_cover_every_row_once(void **state)
+{
+    World w = *(World *)*state;
+    const RelnArray *y = world_find(&w, "y");
+    const ptrdiff_t count = array_count(y);
+    double square = 0;
+
+    for (ptrdiff_t i = 0; i < count; i++)
+        square += ((const double *)y->values)[i] * ((const double *)y->values)[i] / (double)count;
+    assert_int_equal(reln_ctx_create(NULL, &w.ctx), RELN_OK);
+    w.archive = NULL;
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.normalise = true}));
+    /* a sum of `count` rounded squares; a row more or less changes it by 1e-6 and more */
+    assert_near(&w.model->constants.target[0].deviation, (double[]){sqrt(square)}, 1,
+                (double)count * DBL_EPSILON);
+    reln_data_destroy(w.data);
+    reln_model_destroy(w.model);
+    reln_archive_destroy(w.archive);
+    reln_ctx_destroy(w.ctx);
+}
+
 /* The last rank meets a number that is none; all say so. */
 static void what_one_rank_finds_wrong_all_say(void **state)
 {
@@ -117,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_ranks_finds_the_same_constants),
+        cmocka_unit_test(stretches_cover_every_row_once),
         cmocka_unit_test(what_one_rank_finds_wrong_all_say),
     };
 

@@ -308,6 +308,36 @@ static void the_published_rule_leaves_out_what_is_near_the_origin(void **state)
     assert_int_equal(chosen[0], 3);
 }
 
+/* The published rule in the order of a block of 512 threads, each of which reads every 512th point: of two equally far points
+ * the one of the lower thread wins, here 512 of thread 0 against 3. */
+static void the_published_rule_has_the_order_of_threads(void **state)
+{
+    enum { MANY = 1500 };
+    static double many[MANY * 3];
+    int32_t chosen[2];
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        many[3 * i] = i == 3 || i == 512 ? -0.9 : 0.5;
+    reln_points_farthest(MANY, many, 3, 2, &(RelnGroupRule){.published = true}, room, chosen);
+    assert_int_equal(chosen[0], 0);
+    assert_int_equal(chosen[1], 512);
+}
+
+/* The published rule measures in single precision: 1 + 1e-8 is 1 there, and the first of two equally near points comes
+ * first. */
+static void the_published_rule_measures_in_single_precision(void **state)
+{
+    const double two[] = {1, 1e-4, 0, 1, 0, 0}, at[3] = {0, 0, 0};
+    int32_t near[2];
+
+    (void)state;
+    reln_points_nearest(2, two, 3, at, 2, &(RelnGroupRule){.published = true}, room, near);
+    assert_int_equal(near[0], 0);
+    reln_points_nearest(2, two, 3, at, 2, &(RelnGroupRule){0}, room, near);
+    assert_int_equal(near[0], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +353,8 @@ int main(void)
         cmocka_unit_test(principal_axes_undo_rotations),
         cmocka_unit_test(meshes_are_sampled_by_area),
         cmocka_unit_test(the_published_rule_leaves_out_what_is_near_the_origin),
+        cmocka_unit_test(the_published_rule_has_the_order_of_threads),
+        cmocka_unit_test(the_published_rule_measures_in_single_precision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -447,6 +447,99 @@ static void a_full_set_costs_the_same_with_and_without_a_mask(void **state)
     assert_true(masked >= plain + WORLD_POINTS && masked <= plain + WORLD_POINTS + 4);
 }
 
+/* The work of a full set of four points: items of each domain times their cost, which the plan knows. */
+static void domains_of_a_full_set_are_counted(void **state)
+{
+#define OF_KIND(model_)                                                                            \
+    "{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], target: {name: y, "   \
+    "as: scalar}, model: {kind: graph, width: 4, depth: 1, sums: 2" model_ "}}"
+    static const struct {
+        const char *spec;
+        double points, groups, members, near, pairs;
+    } cases[] = {
+        {OF_KIND(""), 4, 0, 0, 0, 4 * 3},
+        {OF_KIND(", neighbours: 2"), 4, 0, 0, 4 * 2, 0},
+        {OF_KIND(", groups: 3, members: 2"), 4, 3, 3 * 2, 0, 3 * 2},
+        {OF_KIND(", groups: 3, members: 2, neighbours: 1"), 4, 3, 3 * 2, 3 * 1, 0},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        RelnModelGraph net = {0};
+        RelnPlan *plan = NULL;
+        RelnCost cost;
+        double want;
+        World w;
+
+        assert_int_equal(world_init(&w, NULL, cases[k].spec, 6), RELN_OK);
+        assert_ok(w.ctx, world_model(&w));
+        assert_ok(w.ctx, reln_model_build(w.model, NULL, &net));
+        assert_ok(w.ctx, reln_plan_create(net.graph, NULL, &plan));
+        cost = reln_plan_cost(plan);
+        want = cost.flops_sample;
+        for (int i = 0; i < cost.n_rows; i++) {
+            const char *name = cost.rows[i].name;
+
+            want += cost.rows[i].flops * (strcmp(name, "groups") == 0      ? cases[k].groups
+                                          : strcmp(name, "members") == 0   ? cases[k].members
+                                          : strcmp(name, "nearest") == 0   ? cases[k].near
+                                          : strncmp(name, "pairs", 5) == 0 ? cases[k].pairs
+                                                                           : cases[k].points);
+        }
+        assert_near((double[]){reln_model_cost(w.model, plan).flops_sample}, &want, 1,
+                    1e-12 * want);
+        reln_plan_destroy(plan);
+        reln_model_graph_clear(&net);
+        world_clear(&w);
+    }
+}
+
+/* ---- variances ---------------------------------------------------------------------------------------------------------- */
+
+/* Weights of any size predict variances between e^-20 and e^20 of the target's, and reach the bounds. */
+static void variances_are_bounded(void **state)
+{
+    static const char *const kinds[] = {"width: 4", "kind: mlp, width: 4"};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        double y[64], d, most = 0;
+        char spec[256];
+        RelnLayout layout;
+        World w;
+
+        snprintf(spec, sizeof spec,
+                 "{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: scalar, "
+                 "loss: gaussian}, model: {%s}, train: {dtype: f64}}",
+                 kinds[k]);
+        assert_int_equal(world_init(&w, NULL, spec, 6), RELN_OK);
+        assert_ok(w.ctx, world_model(&w));
+        assert_ok(w.ctx, world_data(&w, NULL));
+        predict(&w, y); /* makes the weights */
+        for (int i = 0; i < reln_store_count(reln_model_store(w.model)); i++) {
+            const RelnEntryInfo e = reln_store_entry(reln_model_store(w.model), i);
+
+            for (size_t j = 0; j < e.count; j++)
+                ((double *)e.values)[j] *= 1e4;
+        }
+        predict(&w, y);
+        layout = reln_data_layout(w.data);
+        d = reln_model_constants(w.model)->target[0].deviation;
+        assert_true(layout.target[0].spread > 0);
+        for (int i = 0; i < 3; i++)
+            for (ptrdiff_t j = 0; j < layout.target[0].spread; j++) {
+                const double v =
+                    y[i * layout.outputs + layout.target[0].first + layout.target[0].value + j] /
+                    (d * d);
+
+                assert_true(v >= exp(-20) * (1 - 1e-9) && v <= exp(20) * (1 + 1e-9));
+                most = fmax(most, fabs(log(v)));
+            }
+        assert_true(most > 19);
+        world_clear(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +552,8 @@ int main(void)
         cmocka_unit_test(every_kind_of_target_is_learnt),
         cmocka_unit_test(lie_neurons_see_features_of_a_quarter),
         cmocka_unit_test(a_full_set_costs_the_same_with_and_without_a_mask),
+        cmocka_unit_test(domains_of_a_full_set_are_counted),
+        cmocka_unit_test(variances_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
