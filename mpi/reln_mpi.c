@@ -2,7 +2,7 @@
  *
  * Waiting polls and sleeps: MPI's own waiting keeps a core busy, which slows down other processes where there are more
  * processes than cores. */
-#ifndef _POSIX_C_SOURCE /* nanosleep(), where a compiler is told to take C as it is in the standard */
+#ifndef _POSIX_C_SOURCE         /* declares nanosleep() in strict standard C, too */
 #define _POSIX_C_SOURCE 200809L /* NOLINT(bugprone-reserved-identifier) */
 #endif
 #include "reln_mpi.h"

@@ -89,7 +89,7 @@ typedef struct RelnFitResult {
     char warning
         [256]; /* of a finished run: the text of reln_check_note(), and the data it refers to; or
                         * "" */
-    bool streamed; /* the data are read batch by batch: they do not fit in memory, or move */
+    bool streamed; /* data are read batch by batch: they do not fit in memory, or change by epoch */
     double
         waited; /* share of the time since the run began or was resumed in which this process waited for data */
     int n_ranks; /* number of processes of a run that has ended; 0 before */
@@ -250,7 +250,8 @@ typedef struct RelnScores {
 /* Computes scores from probabilities (n, classes) and labels (n). Clear them. */
 RELN_API RelnStatus reln_scores(RelnCtx *ctx, ptrdiff_t n, int classes, const double *probabilities,
                                 const int *labels, uint64_t seed, RelnScores *out);
-/* Computes them with weights (n), 0 or above, as scikit-learn's sample_weight; NULL: all are 1. Samples of weight 0 are left out. */
+/* Computes scores with weights (n) of 0 or more, as scikit-learn's sample_weight; NULL: all are 1. Samples of
+ * weight 0 are left out. */
 RELN_API RelnStatus reln_scores_weighted(RelnCtx *ctx, ptrdiff_t n, int classes,
                                          const double *probabilities, const int *labels,
                                          const double *weights, uint64_t seed, RelnScores *out);

@@ -43,7 +43,7 @@ static const char help[] =
 typedef struct Watch {
     CliProgress progress;
     const RelnFit *fit;
-    bool validated; /* there are samples for it: scores are not those of training */
+    bool validated; /* there are validation samples, so scores are not those of training */
     bool class;
     uint64_t steps_per_epoch;
     uint64_t until; /* epoch after which to pause; 0: none */

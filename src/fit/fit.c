@@ -62,7 +62,7 @@ static ptrdiff_t window_of(const RelnFit *fit)
     return smaller(fit->n_train, (ptrdiff_t)RELN_SHUFFLE_BLOCK * RELN_SHUFFLE_WINDOW);
 }
 
-/* Lists the rows of a window that this rank will read, about: its part of each batch. */
+/* Lists the rows of a window that this rank will probably read: its part of each batch. */
 static ptrdiff_t list_window(RelnFit *fit, uint64_t epoch, ptrdiff_t begin, ptrdiff_t end)
 {
     const ptrdiff_t batch = fit->spec.train.batch;
@@ -82,7 +82,8 @@ static ptrdiff_t list_window(RelnFit *fit, uint64_t epoch, ptrdiff_t begin, ptrd
     return n;
 }
 
-/* Announces the rows of the window after that of a step's batch, a part in each step; at the start those of its own window. */
+/* Announces the rows of the window that follows the window of this step's batch, a part of them in each step;
+ * at the start of a run, the rows of the current window. */
 static void expect_window(RelnFit *fit, uint64_t step)
 {
     const ptrdiff_t window = window_of(fit), batch = fit->spec.train.batch;
@@ -879,7 +880,7 @@ static double share_of_time(const RelnFit *fit, double seconds)
 /* Returns the share of the time that this process waited for data. */
 static double waited(const RelnFit *fit)
 {
-    if (fit->has_ranks) /* what is read after training does not count */
+    if (fit->has_ranks) /* data that are read after training do not count */
         return fit->ranks[reln_comm_rank(fit->comm)].waited;
     return share_of_time(fit, wait_seconds(fit) - fit->waited_before);
 }

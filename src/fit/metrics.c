@@ -95,7 +95,8 @@ static void add_numbers(RelnTargetTally *t, const double *y, const double *truth
     t->weight += weight;
 }
 
-/* The quantile nearest to the median is the prediction of a number; of each quantile the share of the truth below. */
+/* Adds the errors of quantiles: the quantile nearest to the median is the prediction of a number, and for
+ * each quantile the share of true values below it is counted. */
 static void add_quantiles(RelnTargetTally *t, const double *y, const double *truth, double weight)
 {
     const int q = reln_spec_quantiles(t->target);

@@ -87,7 +87,7 @@ void reln_reader_close(RelnReader *r)
     }
 }
 
-/* Row numbers of the batch that begins at `first`; returns how many there are. */
+/* Writes the row numbers of the batch that begins at `first`; returns their number. */
 static ptrdiff_t choose(ptrdiff_t first, ptrdiff_t n, const ptrdiff_t *rows, ptrdiff_t *out)
 {
     const ptrdiff_t count = n - first < BATCH ? n - first : BATCH;
@@ -123,7 +123,7 @@ static RelnStatus run(RelnReader *r, ptrdiff_t first, ptrdiff_t n, const ptrdiff
     return RELN_OK;
 }
 
-/* The losses that the graph computes, of items that are there. */
+/* Copies the losses that the graph has computed, for all existing items. */
 static void read_losses(RelnReader *r, ptrdiff_t n)
 {
     const RelnSpec *spec = reln_model_spec(r->model);

@@ -177,7 +177,8 @@ RelnStatus reln_archive_windows(RelnCtx *ctx, RelnArchive *of, int n, const Reln
 
 /* ---- sets ------------------------------------------------------------------------------------------------------------ */
 
-/* (T, ...) becomes (rows, length, ...), (rows,) for sizes, and stays as it is for rows. */
+/* Sets the shape of an array in the view: (T, ...) becomes (rows, length, ...), or (rows,) for sizes; an
+ * array of rows keeps its shape. */
 static RelnStatus list_set(RelnArchive *v, const RelnSetArray *from, ptrdiff_t n_rows, Array *a)
 {
     const RelnArray *of = reln_archive_info(v->windows->of, from->array.index);

@@ -4,16 +4,16 @@
 
 #include "reln/io.h"
 
-/* Which steps of its window a row has. */
+/* The rule by which a row of the archive is made from the steps of its window. */
 typedef enum RelnWindowRule {
     RELN_WINDOW_STEPS,   /* all steps: (length, ...) */
     RELN_WINDOW_ELAPSED, /* all steps, minus the value of the first: times since the window began */
-    RELN_WINDOW_LAST,    /* the last */
-    RELN_WINDOW_CHANGE,  /* the last less the first */
+    RELN_WINDOW_LAST,    /* the value at the last step */
+    RELN_WINDOW_CHANGE,  /* the value at the last step minus the value at the first */
     RELN_WINDOW_MEAN,
-    RELN_WINDOW_SET,  /* as many as the row has, and zeros behind them: (length, ...) */
-    RELN_WINDOW_SIZE, /* how many the row has */
-    RELN_WINDOW_ROW /* the row of that number of an array that has one for each, whatever its steps */
+    RELN_WINDOW_SET,  /* for sets: all steps of the set, then zeros: (length, ...) */
+    RELN_WINDOW_SIZE, /* for sets: the number of steps of the set */
+    RELN_WINDOW_ROW   /* for arrays with one row for each set: that row, unchanged */
 } RelnWindowRule;
 
 typedef struct RelnWindowArray {
@@ -27,17 +27,18 @@ typedef struct RelnWindowArray {
 RelnStatus reln_archive_windows(RelnCtx *ctx, RelnArchive *of, int n, const RelnWindowArray *list,
                                 ptrdiff_t length, ptrdiff_t n_rows, const ptrdiff_t *first,
                                 RelnArchive **out);
-/* An array of sets of different size: row i has the steps from offsets[i] to before offsets[i + 1]. */
+/* A RelnSetArray is an array of sets of different size: row i consists of the steps from
+ * offsets[i] on, before offsets[i + 1]. */
 typedef struct RelnSetArray {
     RelnWindowArray array;
     const ptrdiff_t *offsets; /* (n_rows + 1), copied; NULL for RELN_WINDOW_ROW */
-    ptrdiff_t length;         /* places for them: the largest size */
+    ptrdiff_t length;         /* number of places for steps: the size of the largest set */
 } RelnSetArray;
-/* An archive with the listed arrays, whose rules are RELN_WINDOW_SET, _SIZE and _ROW, and n_rows rows. `of` must outlive it.
- * Caller destroys. */
+/* Creates an archive of n_rows rows with the listed arrays, whose rules are RELN_WINDOW_SET, _SIZE and _ROW.
+ * `of` must outlive the archive. Caller destroys *out. */
 RelnStatus reln_archive_sets(RelnCtx *ctx, RelnArchive *of, int n, const RelnSetArray *list,
                              ptrdiff_t n_rows, RelnArchive **out);
-/* Let a row begin so many steps later. */
+/* Makes a row begin `steps` steps later. */
 void reln_archive_window_shift(RelnArchive *windows, ptrdiff_t row, ptrdiff_t steps);
 
 #endif

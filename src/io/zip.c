@@ -122,7 +122,7 @@ static RelnStatus find_directory(const RelnSource *source, Directory *d)
 
 /* ---- the directory ---------------------------------------------------------------------------------------------- */
 
-/* The 64-bit extra field has, in this order, those numbers that are all ones in the header. */
+/* The 64-bit extra field holds, in this order, the numbers that the header replaces by all ones. */
 static bool read_extra(const unsigned char *extra, size_t n, RelnZipEntry *e)
 {
     uint64_t *const wide[] = {&e->unpacked, &e->packed, &e->local};

@@ -41,8 +41,9 @@ void reln_ahead_clear(RelnData *d)
 
 /* ---- rows of later batches ----------------------------------------------------------------------------------------- */
 
-/* Rows with fewer bytes than NEAR between them are brought by one read, which takes less time than two. Longer rows, and more than
- * MOST bytes, which might not stay in the cache, are read when their batch is. */
+/* Two rows with fewer than NEAR bytes between them are brought into the cache by one read, which takes less
+ * time than two reads. Nothing is brought ahead if a row is longer than NEAR, or beyond MOST bytes in all,
+ * which might not stay in the cache. */
 enum { NEAR = 64 << 10, MOST = 1 << 29 };
 
 static int by_number(const void *a, const void *b)

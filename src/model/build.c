@@ -352,7 +352,8 @@ bool reln_build_wants(const Build *b, RelnItems items)
     return false;
 }
 
-/* Features of points that have seen the set: one more block, of each point beside all of them pooled. */
+/* Returns features of points that depend on the whole set: one more block, applied to each point together
+ * with the pooled features of all points. */
 static RelnFeatures look_back(Build *b, RelnFeatures f, RelnFeatures all)
 {
     f.x = reln_build_join(b, f.x, reln_build_spread(b, all.x));
@@ -376,7 +377,8 @@ static Seen block_network(Build *b)
     return seen;
 }
 
-/* A baseline: points as plain numbers attend to each other; their mean and their largest numbers are read by an mlp. */
+/* Builds a baseline: points attend to each other as plain numbers, and an mlp reads the mean and the maximum
+ * over the points. */
 static RelnNode *plain_attention(Build *b)
 {
     const RelnSpecModel *spec = &b->m->spec.model;

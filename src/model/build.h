@@ -79,8 +79,8 @@ RelnNode *reln_build_value(Build *b, RelnFeatures f);
 
 /* Returns the scales at which structured networks see invariants, in units of the training data. */
 RelnScales reln_build_scales(Build *b);
-/* Networks whose points know each other: sets, graphs, transformers. Features are without x where all targets are
- * invariant. */
+/* Builds a network whose points exchange information: a set, a graph or a transformer. The features have no x
+ * if all targets are invariant. */
 Seen reln_build_structured(Build *b);
 
 /* ---- timeline.c ------------------------------------------------------------------------------------------------------ */

@@ -92,8 +92,8 @@ struct RelnData {
     RelnModel *m;
     RelnArena arena;
     RelnArchive *archive;
-    RelnArchive *sets;      /* the archive above, where offsets make it; NULL: none */
-    RelnSequence *sequence; /* windows of recordings, whose archive is the one above; NULL: none */
+    RelnArchive *sets;      /* made by offsets; `archive` then points to it; NULL: none */
+    RelnSequence *sequence; /* windows of recordings; `archive` then points to theirs */
     RelnDataFound found;
     RelnDataOptions options;
     RelnLayout layout;
@@ -102,12 +102,12 @@ struct RelnData {
     Raw raw; /* room for `piece` rows */
     LiftWork work;
     double *lifted[SLOT_COUNT]; /* one sample */
-    int32_t *points;            /* of every row; NULL without a mask */
-    ptrdiff_t *first;           /* of every row: points before it; NULL without a mask */
-    int32_t *degrees;           /* of every point: edges to it; NULL: none are given */
-    int32_t *from; /* of every edge, by the point that it goes to: the point that it is from */
-    int32_t *edge_place;   /* of every edge, in the same order: its place in the file */
-    ptrdiff_t *first_edge; /* of every row: edges before it; NULL: none are given */
+    int32_t *points;            /* number of points of every row; NULL without a mask */
+    ptrdiff_t *first;           /* number of points before every row; NULL without a mask */
+    int32_t *degrees;           /* number of edges to every point; NULL: no edges are given */
+    int32_t *from;         /* first point of every edge; edges are sorted by their second point */
+    int32_t *edge_place;   /* place in the file of every edge, in the same order */
+    ptrdiff_t *first_edge; /* number of edges before every row; NULL: no edges are given */
     int largest_edges, largest_degree;
     bool resident;
     Lifted all, batch;
@@ -118,7 +118,7 @@ struct RelnData {
     uint64_t read_bytes;               /* bytes of the samples in all batches */
     double *metric[RELN_SPEC_TARGETS]; /* the identity, for errors that have no invariant length */
     double *asked
-        [2]; /* mask and weights of one sample, for reln_data_weights(): the thread that reads ahead has others */
+        [2]; /* mask and weights of one sample, for reln_data_weights(); the thread that reads ahead has separate buffers */
     double *seen; /* one sample of a target as the network sees it */
 };
 

@@ -11,7 +11,7 @@ typedef struct Edges {
     double *pairs;  /* (places of edges, 2) */
     double *there;  /* (places of edges): the mask */
     double *mask;   /* (places of points) */
-    int32_t *point; /* (places of points): which of the points that are there it is; -1: none */
+    int32_t *point; /* (places of points): number among the existing points; -1: none */
     int n_points;
 } Edges;
 
@@ -74,7 +74,8 @@ static RelnStatus check_edge(const Edges *e, ptrdiff_t row, int i)
     return RELN_OK;
 }
 
-/* The points of edge i; false: it is not there, or one of them is not used. */
+/* Writes the two points of edge i. Returns false if the edge is masked out, or if one of its points is not
+ * used. */
 static bool ends(const Edges *e, int i, int32_t *from, int32_t *to)
 {
     if (e->there[i] == 0)
@@ -96,7 +97,7 @@ static RelnStatus read_sample(Edges *e, ptrdiff_t row)
     return RELN_OK;
 }
 
-/* Count the edges of a sample, and those to each of its points. */
+/* Count the edges of a sample, and the edges that lead to each of its points. */
 static RelnStatus count_sample(Edges *e, ptrdiff_t row)
 {
     RelnData *d = e->d;

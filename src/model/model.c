@@ -388,7 +388,8 @@ void reln_model_set_constants(RelnModel *m, const RelnConstants *constants)
     m->constants = *constants;
 }
 
-/* Has an input columns with a centre each? Not points in the places of an mlp, where a missing point is zeros. */
+/* Returns whether each column of an input has its own centre. The points of an mlp have none, because zeros
+ * stand for missing points there. */
 static bool is_columned(const RelnModel *m, int input)
 {
     const RelnSpecInput *in = &m->spec.input[input];

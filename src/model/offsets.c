@@ -55,7 +55,8 @@ static RelnStatus read_offsets(Offsets *o, int index)
     return RELN_OK;
 }
 
-/* Read the array of offsets and check that none goes back. o->at is the caller's to free. */
+/* Read the array of offsets and check that no offset is smaller than the one before it. The caller frees
+ * o->at. */
 static RelnStatus survey(Offsets *o)
 {
     const int index = reln_archive_find(o->archive, o->name);
@@ -86,7 +87,8 @@ static bool is_of_points(const RelnSpec *spec, const char *name)
     return false;
 }
 
-/* Weights are of points where there are more of them than samples. */
+/* Returns whether the offsets divide an array. Weights belong to points if their number is not that of the
+ * samples. */
 static bool is_divided(const Offsets *o, const RelnSpec *spec, const RelnArray *a)
 {
     return is_of_points(spec, a->name) ||
@@ -110,7 +112,7 @@ static RelnStatus list_array(const Offsets *o, const RelnSpec *spec, int index, 
     return RELN_OK;
 }
 
-/* Does an array have a row for each sample, or is it divided? Others are left out. */
+/* Returns whether the view contains an array: it is divided, or has a row for each sample. */
 static bool fits(const Offsets *o, const RelnSpec *spec, const RelnArray *a)
 {
     return strcmp(a->name, o->name) == 0 || is_divided(o, spec, a) ||

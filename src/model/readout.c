@@ -22,7 +22,7 @@ static RelnItems items_of(const Build *b)
     return reln_target_items(spec_of(b));
 }
 
-/* A value of the sample for the items of the target that is being built. */
+/* Repeats a value of the sample for every item of the target that is being built. */
 static RelnNode *brought(Build *b, RelnNode *x)
 {
     if (!x || items_of(b) == RELN_ITEMS_SAMPLES)

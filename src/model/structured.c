@@ -113,11 +113,11 @@ static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
 
 /* ---- groups ---------------------------------------------------------------------------------------------------------- */
 
-/* Rounds inside of a group; features of a group beside its centre. */
+/* Number of rounds within a group; number of features of a group in addition to its centre. */
 enum { GROUP_ROUNDS = 2, GROUP_FEATURES = 3 };
 
-/* Returns the places of members relative to the centres, in units of the usual size of a group on a surface. A group of fewer
- * points is filled with its centre. */
+/* Returns the places of members relative to their centres, in units of the usual size of a group on a
+ * surface. A group with too few points is filled up with its centre. */
 static RelnNode *relative(Build *b, RelnNode *x, RelnNode *centre, RelnNode *near)
 {
     RelnGraph *g = b->g;
@@ -131,15 +131,15 @@ static RelnNode *relative(Build *b, RelnNode *x, RelnNode *centre, RelnNode *nea
     return reln_scale(g, d, share < 1 ? 1 / sqrt(share) : 1);
 }
 
-/* Joins points to groups around points that lie far apart. The members of a group exchange information through sums of the
- * group; its features are the centre and combinations of the last sums. */
+/* Forms groups around points that lie far apart. The members of a group exchange information through sums
+ * over the group; the features of a group are its centre and combinations of the last sums. */
 static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale)
 {
     RelnGraph *g = b->g;
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnDomain groups = reln_fixed(g, "groups", RELN_SAMPLES, spec->groups);
     const RelnDomain members = reln_fixed(g, "members", groups, spec->members);
-    RelnNode *place = reln_build_input(b, SLOT_X_POINTS); /* as given, before anything learned */
+    RelnNode *place = reln_build_input(b, SLOT_X_POINTS); /* as given, not learned */
     RelnNode *far = reln_farthest_rows(g, place, groups), *c = reln_gather(g, points->x, far);
     RelnNode *near = reln_nearest_rows(g, reln_gather(g, place, far), place, members);
     const RelnExchange options = {.sums = spec->sums,
@@ -243,12 +243,12 @@ static RelnFeatures of_edges(Build *b, const RelnSet *set, RelnNode *made)
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
-/* Pairs of points that send each other messages: given edges; the nearest of each, found once and used by all layers; or
- * all. */
+/* A Pairs holds the pairs of points that send messages to each other: the given edges; or the nearest points
+ * of each, found once and used by all layers; or all pairs. */
 typedef struct Pairs {
     RelnDomain domain;
     RelnNode *other;
-    double usual; /* usual number for each point */
+    double usual; /* usual number of pairs of a point */
 } Pairs;
 
 static Pairs pairs_of(Build *b, RelnNode *x)
@@ -274,7 +274,8 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     return p;
 }
 
-/* Messages before a round of a graph. *made is moved by them, where a target of points or edges is made of features. */
+/* Sends messages before a round of a graph. If a target of points or edges is computed from features, the
+ * messages also move *made. */
 static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
     const bool move =
@@ -299,7 +300,8 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs,
     return set;
 }
 
-/* Builds all blocks of a transformer, with features of a quarter of the width. Its invariants of the points go to the sums. */
+/* Builds all blocks of a transformer, whose features have a quarter of the width. The invariants of its
+ * points are then summed like those of a set. */
 static RelnSet attend(Build *b, RelnSet set, RelnNode **made)
 {
     const RelnSpecModel *spec = &b->m->spec.model;

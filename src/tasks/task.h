@@ -105,7 +105,7 @@ typedef struct TaskFigure {
     bool log_x, points; /* points: a cloud with the diagonal, predicted against true */
     bool linear_y;      /* else logarithmic, when all values are positive */
     bool cloud;         /* points in a plane, one unit equally long on both axes */
-    bool path;          /* lines in a plane, likewise */
+    bool path;          /* lines in a plane, with equal scales too */
     bool table;         /* curves "A|1", "A|2" ...: a table, whose rows and columns they name */
     const char *truth;  /* NULL, or the name of the true curve, which is drawn with it */
     bool hidden;        /* saved with the run but not drawn */

@@ -74,8 +74,8 @@ static bool ends_with(const char *name, char end)
     return n > 0 && name[n - 1] == end;
 }
 
-/* Returns the column of the quaternion's real part: the one whose name ends with w, otherwise the first of four in EuRoC's
- * files, whose time is not in seconds, and the last in TUM's. */
+/* Returns the column of the quaternion's w. It is the column whose name ends with w; without names, the first
+ * of the four in EuRoC's files, whose time is not in seconds, and the last in TUM's files. */
 static int real_column(const RelnCsv *t, bool seconds)
 {
     for (int k = 4; k < 8; k++)
@@ -84,8 +84,8 @@ static int real_column(const RelnCsv *t, bool seconds)
     return seconds ? 7 : 4;
 }
 
-/* Finds the columns: time, position, quaternion; then velocity in EuRoC's files, or anything that names itself one. Others
- * are ignored, such as covariances after TUM's columns. */
+/* Finds the columns of time, position and quaternion, and the columns of velocity: those whose names say so,
+ * or the next three in EuRoC's files. Other columns are ignored, such as covariances after TUM's columns. */
 static RelnStatus open_rows(const RelnCsv *t, const char *name, double unit, Rows *r)
 {
     const double *c = t->values;

@@ -4,12 +4,14 @@
 
 #include "tasks/drone/noise.h"
 
-/* Reads a flight: EuRoC's csv (time in ns or us, p, q w x y z, and v where there are more columns), or TUM's text (time in
- * s, p, q x y z w; further columns are ignored). The mean step tells the unit of time, and names of columns that end with w
- * or begin with v come before all this. Without velocities, they are differences of positions smoothed over 50 ms. The
- * flight is resampled every `step`, linear between rows.
- *   Fails   RELN_ERR_FORMAT with the line: other columns, time that does not increase, a gap of more than 0.5 s, a number
- *           that is not finite, a quaternion without length; RELN_ERR_NUMERIC when it is shorter than a window
+/* Reads a flight: EuRoC's csv (time in ns or us, p, q w x y z, and v where there are more columns), or TUM's
+ * text (time in s, p, q x y z w; further columns are ignored). The mean step between rows gives the unit of
+ * time. If columns have names, a name that ends with w marks the quaternion's w, and names that begin with v
+ * mark velocities. If there are no velocities, they are computed as differences of positions smoothed over 50
+ * ms. The flight is resampled every `step`, linearly between rows.
+ *   Fails   RELN_ERR_FORMAT with the line: other columns, time that does not increase, a gap of more than 0.5 s,
+ *           a number that is not finite, a quaternion without length; RELN_ERR_NUMERIC when it is shorter than
+ *           a window
  * The caller clears it. */
 RelnStatus drone_flight_load(RelnCtx *ctx, const char *path, double step, int least,
                              DroneFlight *out);

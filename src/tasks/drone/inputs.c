@@ -223,7 +223,7 @@ static void matrix_inputs(DroneInput input, bool normal, int sensors, const Dron
 /* Unit of C in Cv and C^2 v, so that all three have numbers of similar size. */
 #define KRYLOV_UNIT 0.25
 
-/* v: the velocities that the network gets, (200, 3, sensors). */
+/* `v` holds the velocities that the network gets, (200, 3, sensors). */
 static void krylov_inputs(double unit, int sensors, const DroneSeen *seen, int first,
                           const double *v, double *m)
 {

@@ -59,7 +59,7 @@ double drone_mean_speed(const DroneFlight *flight);
 /* s = E diag(values) E^T of axes (3, 3). */
 void drone_spectral(const double *axes, const double *values, double *s);
 
-/* Moves the same samples to a frame turned by r: v -> r v, E -> r E. `out` may be what is moved. */
+/* Moves the samples to a frame turned by r: v -> r v, E -> r E. `out` may be `seen` itself. */
 void drone_turn_vector(const double *r, const double *v, double *out);
 void drone_turn_seen(const double *r, const DroneSeen *seen, DroneSeen *out);
 /* Draws a uniformly distributed (Haar) rotation. */

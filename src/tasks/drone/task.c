@@ -188,12 +188,12 @@ static const Key row_keys[] = {
 
 typedef struct Scale {
     ExpScale exp;
-    double seconds;                 /* the most of a flight to learn from */
-    double test_seconds;            /* and of one to be judged by; 0: all of it */
-    int trained, validated, tested; /* flights */
+    double seconds;                 /* longest part of a flight for training */
+    double test_seconds;            /* longest part of a flight for testing; 0: the whole flight */
+    int trained, validated, tested; /* numbers of flights */
     int stride;                     /* samples between windows that overlap, for R2 and R3 */
-    int turns;                      /* flights that are judged in a turned frame, too */
-    int likelihood;                 /* steps of learning the covariance */
+    int turns;                      /* number of flights evaluated in a turned frame, too */
+    int likelihood;                 /* steps of training for the covariance */
 } Scale;
 
 #define SCALE(steps_, every_, batch_, ...)                                                         \
@@ -229,7 +229,7 @@ static bool wanted(const TaskEnv *env, const TaskModel *model)
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* A flight and what sensors saw of it. */
+/* A Flown is a flight with the measurements of its sensors. */
 typedef struct Flown {
     DroneFlight flight;
     DroneSeen seen[2];
@@ -259,7 +259,7 @@ static void end_flown(void *data)
         }
 }
 
-/* Draw what sensors see of a whole flight. */
+/* Draws the measurements of all sensors for a whole flight. */
 static RelnStatus see(TaskEnv *env, const Data *d, uint64_t stream, Flown *f)
 {
     f->mean_speed = drone_mean_speed(&f->flight);
@@ -328,7 +328,7 @@ static RelnStatus load_flight(TaskEnv *env, const Data *d, const char *path, Flo
     return RELN_OK;
 }
 
-/* Judge by the flights of files, names with commas between, in place of simulated ones. */
+/* Loads the test flights from files instead of simulating them; `names` are separated by commas. */
 static RelnStatus load_flights(TaskEnv *env, Data *d, const char *names)
 {
     int most = 1;
@@ -353,7 +353,7 @@ static RelnStatus load_flights(TaskEnv *env, Data *d, const char *names)
     return RELN_OK;
 }
 
-/* Write all flights; those to train on with errors drawn for the purpose. */
+/* Writes all flights. Training flights have no fixed measurements, so errors are drawn for the files. */
 static RelnStatus save_flights(TaskEnv *env, const Data *d, const char *folder)
 {
     uint64_t number = 0;
@@ -393,7 +393,7 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 typedef struct Fit {
     TaskRun *run;
     const Data *data;
-    DroneRow row; /* with the channels of this size */
+    DroneRow row; /* with the channels of the chosen size */
     DroneModel model;
     int n_v, n_m, n_l, n_out;
     double *v, *m, *l, *y; /* a batch */
@@ -404,7 +404,7 @@ typedef struct Fit {
 
 enum { AT_ONCE = 64 };
 
-/* The channels of small networks: a fifth of the published parameters and less. */
+/* Sets the channels of small networks, which have at most a fifth of the published parameters. */
 static void narrow(const Data *d, DroneRow *row)
 {
     if (row->arch == DRONE_RESNET && row->small) {
@@ -455,7 +455,8 @@ static void close_fit(Fit *f)
     drone_seen_clear(&f->drawn[1]);
 }
 
-/* Norms take out the units of their inputs once they have seen batches; until then they recall lengths near 1. */
+/* Factor of inputs that are not normalised. Batch norms remove the unit of their inputs after some batches;
+ * before that, they need inputs of size 1. */
 #define UNIT 0.1
 
 static void multiply(double *x, int n, double factor)
@@ -464,7 +465,8 @@ static void multiply(double *x, int n, double factor)
         x[i] *= factor;
 }
 
-/* Inputs of the i-th window of a batch; `base`: what the network's output is added to. */
+/* Writes the inputs of window i of a batch, and to `base` the displacement to which the network's output is
+ * added. */
 static void put_window(Fit *f, const DroneSeen *seen, int first, double step, int i, double *base)
 {
     double *v = f->v + (ptrdiff_t)i * f->n_v, *m = f->m + (ptrdiff_t)i * f->n_m;
@@ -494,7 +496,7 @@ static ExpSet batch_of(const Fit *f, ptrdiff_t n)
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* A window of a training flight with errors that are drawn for it alone, in a random frame if the row wants it. */
+/* Draws a window of a training flight, with new errors, and in a random frame if the row has augmentation. */
 static void draw_window(Fit *f, RelnRng *rng, int i)
 {
     const Data *d = f->data;
@@ -555,7 +557,7 @@ static RelnNode *error_of(const RelnNet *net, RelnNode *out)
              : NULL;
 }
 
-/* The mean square of an error's coordinates. */
+/* Returns the mean square of the coordinates of the error. */
 static RelnNode *square_loss(const RelnNet *net, const void *model, RelnNode *out)
 {
     RelnGraph *g = net->graph;
@@ -580,7 +582,8 @@ static RelnNode *likelihood_loss(const RelnNet *net, const void *model, RelnNode
     return reln_batch_mean(g, reln_scale(g, both, 0.5));
 }
 
-/* Displacements of n windows from the starts given, and the logarithms of their covariances (n, 9) where there are. */
+/* Predicts the displacements of n windows that begin `apart` samples from each other and, if `logs` is not
+ * NULL, the logarithms (n, 9) of their covariances. */
 static RelnStatus predict(Exp *e, Fit *f, const DroneSeen *seen, double step, int n, int apart,
                           double *d, double *logs)
 {
@@ -611,7 +614,7 @@ static int tiles(const DroneFlight *f)
     return (f->n - 1) / (DRONE_WINDOW - 1);
 }
 
-/* Mean square error of displacements on the validation flights. */
+/* Computes the score: the mean square error of displacements on the validation flights. */
 static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
 {
     Fit *f = self;
@@ -652,7 +655,7 @@ static const TaskFigure figures[] = {
     {.curve = ERROR_AT, .x = "seconds", .y = "m"},
 };
 
-/* An estimator: displacements of n windows that begin `apart` samples from each other; covariances (n, 9) or NULL. */
+/* A Judge is an estimator that is evaluated: a row with its network, or without. */
 typedef struct Judge {
     Fit *f;
     Exp *e; /* NULL: without learning */
@@ -698,7 +701,8 @@ static RelnStatus classic(const Judge *j, const Flown *flown, const DroneSeen *s
     return RELN_OK;
 }
 
-/* c (n, 9) gets covariances, or their logarithms from a network. r: the frame, for the row that knows the truth. */
+/* Estimates the displacements d (n, 3) of windows that begin `apart` samples from each other. c (n, 9)
+ * receives covariances, or from a network their logarithms. r is the frame, for the row that knows the truth. */
 static RelnStatus estimate(const Judge *j, const Flown *flown, const DroneSeen *seen,
                            const double *r, int n, int apart, double *d, double *c)
 {
@@ -713,7 +717,7 @@ static double negative_exp(double x)
     return exp(-x);
 }
 
-/* Adds e^T S^-1 e of each window, where the estimator has an S. */
+/* Adds the mean of e^T S^-1 e over the windows, for an estimator with covariances S. */
 static RelnStatus add_nees(const Judge *j, const Flown *flown, int n, const double *d,
                            const double *c, double *sum)
 {
@@ -758,7 +762,8 @@ static double larger(double a, double b)
     return isnan(a) || a > b ? a : b;
 }
 
-/* The flight in a turned frame: the error of displacements there, and how far they are from the turned ones. */
+/* Evaluates the flight in a turned frame: the error of displacements there, and their distance from the
+ * turned displacements. */
 static RelnStatus judge_turned(const Judge *j, const Flown *flown, int n, const double *before,
                                double *room, uint64_t number)
 {
@@ -869,7 +874,7 @@ static RelnStatus judge_all(const Judge *j)
 
     for (int i = 0; i < data->n[TESTED]; i++)
         most = data->flown[TESTED][i].flight.n > most ? data->flown[TESTED][i].flight.n : most;
-    /* Tiles and overlapping windows, 12 numbers for each and 3 more for joints. */
+    /* 12 numbers for each tile and each overlapping window, and 3 for each joint */
     room = malloc((size_t)(15 * (most / (DRONE_WINDOW - 1) + 2) +
                            12 * (most / data->scale->stride + 2) +
                            12 * (most / (DRONE_WINDOW - 1) + 2)) *
@@ -903,7 +908,7 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* Turns about the vertical. */
+/* Creates the group of rotations about the vertical. */
 static RelnStatus about_gravity(RelnCtx *ctx, RelnGroup **group)
 {
     static const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0};
