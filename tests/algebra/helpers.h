@@ -1,4 +1,5 @@
-/* helpers.h -- what the tests of algebras share: frames and bases of a chosen condition, algebras that are none. */
+/* helpers.h -- helpers of the tests of algebras: frames and bases of a chosen condition number, and spans
+ * that are not reductive. */
 #ifndef TESTS_ALGEBRA_HELPERS_H
 #define TESTS_ALGEBRA_HELPERS_H
 
@@ -90,7 +91,7 @@ static inline void fill_cells(int n, const Cell *cells, double *basis)
         basis[((c->k - 1) * n + c->i - 1) * n + c->j - 1] = c->value;
 }
 
-/* Lie algebras that are not reductive. */
+/* Lie algebras that are not reductive, which the analysis must refuse. */
 typedef struct Refused {
     const char *name;
     int n, dim, derived_dim, killing_rank;
@@ -135,7 +136,7 @@ static const Refused refused[] = {
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 
-/* Reductive ones, with what textbooks say of them. */
+/* Reductive Lie algebras, with their dimensions and centres from textbooks. */
 typedef struct Known {
     const char *name;
     int n, dim, center, positive, negative, nnz;

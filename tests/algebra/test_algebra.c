@@ -1,4 +1,4 @@
-/* Algebras as objects: forms, brackets, elements, and the arrays that other software computed. */
+/* Tests algebras as objects: forms, brackets, elements, and arrays that other software computed. */
 #include "algebra/helpers.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void killing_forms_are_exact_multiples_of_the_trace_form(void **state)
     end_ctx(ctx);
 }
 
-/* Ad-invariance is what makes it the form; u(2) needs the definite one, gl(2) has none. */
+/* Every form must be Ad-invariant. u(2) has the definite form, gl(2) has none. */
 static void the_five_forms_fit_together(void **state)
 {
     RelnCtx *ctx = new_ctx();
@@ -106,7 +106,7 @@ static void vee_undoes_hat(void **state)
         reln_algebra_hat(a, x, m);
         assert_small(reln_algebra_vee(a, m, back), 4 * dim * U);
         assert_near(back, x, dim, 4 * dim * U);
-        if (dim < n * n) { /* a matrix that is not in it */
+        if (dim < n * n) { /* then a random matrix is not in the algebra */
             fill_normal(&rng, (ptrdiff_t)n * n, m);
             assert_true(reln_algebra_vee(a, m, back) > 1e-2);
         }
@@ -210,7 +210,7 @@ static void the_form_is_invariant_under_the_group(void **state)
     end_ctx(ctx);
 }
 
-/* A trace form on gl is invariant, the Frobenius product is not: the check above can fail. */
+/* The check above can fail: a trace form on gl is invariant, the Frobenius product is not. */
 static void a_form_that_is_not_invariant_is_seen(void **state)
 {
     RelnCtx *ctx = new_ctx();
@@ -289,7 +289,8 @@ static void results_carry_over_to_a_bad_basis(void **state)
         reln_algebra_bracket(b, x[1], y[1], z[1]);
         reln_algebra_hat(a, z[0], m[0]);
         reln_algebra_hat(b, z[1], m[1]);
-        /* and a bracket, seen as a matrix again, terms of size cond^3: says something at the first of the three only */
+        /* a bracket, converted back to a matrix, sums terms of size cond^3, so it is tested at the first of
+         * the three only */
         if (cond <= 100)
             assert_near(m[1], m[0], (ptrdiff_t)n * n, 64 * dim * U * pow(cond, 3) * scale);
         reln_algebra_destroy(a);

@@ -1,4 +1,4 @@
-/* Which spans are reductive Lie algebras, whatever basis they come in. */
+/* Tests which spans are recognised as reductive Lie algebras, in any basis. */
 #include "algebra/helpers.h"
 
 #include "algebra/analyse.h"
@@ -108,7 +108,7 @@ static void a_bad_basis_in_a_mildly_skewed_frame_is_decided(void **state)
     end_ctx(ctx);
 }
 
-/* Both at once may be too much to decide, but never gives a wrong answer. */
+/* A bad basis in a bad frame may be undecided, but the answer is never wrong. */
 static void a_bad_basis_in_a_skewed_frame_is_never_misjudged(void **state)
 {
     RelnCtx *ctx = new_ctx();
@@ -284,14 +284,14 @@ static void coarse_floats_are_undecided_and_not_called_dependent(void **state)
         assert_int_equal(info.independent, RELN_YES);
         assert_int_equal(info.reductive, RELN_UNDECIDED);
         assert_non_null(strstr(info.reason, "undecided: a basis of condition"));
-        /* rounding hides whether this one was dependent */
+        /* rounding hides whether this basis is dependent */
         for (int j = 0; j < 4; j++)
             basis[12 + j] =
                 (double)(float)(0.3 * basis[j] - 1.7 * basis[4 + j] + 0.9 * basis[8 + j]);
         assert_ok(ctx, reln_algebra_inspect(ctx, 4, 2, basis, &floats, &info));
         assert_int_equal(info.independent, RELN_UNDECIDED);
         assert_int_equal(info.reductive, RELN_UNDECIDED);
-        /* what is dependent as it stands is dependent in any precision */
+        /* numbers that are exactly dependent are dependent in any precision */
         for (int j = 0; j < 4; j++)
             basis[12 + j] = -0.5 * basis[4 + j];
         assert_ok(ctx, reln_algebra_inspect(ctx, 4, 2, basis, &floats, &info));
@@ -302,8 +302,9 @@ static void coarse_floats_are_undecided_and_not_called_dependent(void **state)
     end_ctx(ctx);
 }
 
-/* sl(2) is independent in every frame. In one of condition c its unit matrices are all near the same one, with singular
- * values down to 1 / c^2: below what floats can hold, the answer is undecided, and never that it is dependent. */
+/* sl(2) is independent in every frame. In a frame of condition number c its unit matrices are nearly
+ * parallel, with singular values down to 1 / c^2. Where floats cannot hold these values, the answer must be
+ * "undecided", never "dependent". */
 static void a_skewed_frame_in_floats_is_never_called_dependent(void **state)
 {
     const RelnBasisOptions floats = {.precision = 6e-8};
@@ -328,13 +329,13 @@ static void a_skewed_frame_in_floats_is_never_called_dependent(void **state)
         if (info.reductive == RELN_UNDECIDED)
             assert_non_null(strstr(info.reason, "undecided: "));
     }
-    assert_true(undecided > 5); /* the hard ones are among them */
+    assert_true(undecided > 5); /* some of the bases drawn are undecidable */
     reln_algebra_destroy(sl2);
     end_ctx(ctx);
 }
 
-/* so(3) in the frame diag(10, 1, 1/100): unit elements e12 - e21 / 100, e23 - 1e-4 e32, e13 - 1e-6 e31, whose Killing form
- * is down to 1e-6. In precision 1e-5 nobody knows whether that is 0. */
+/* so(3) in the frame diag(10, 1, 1/100) has the unit elements e12 - e21 / 100, e23 - 1e-4 e32, e13 - 1e-6
+ * e31, whose Killing form is as small as 1e-6. In precision 1e-5 it cannot be decided whether this is 0. */
 static void small_killing_eigenvalues_of_a_coarse_basis_are_not_called_zero(void **state)
 {
     const double frames[3][3] = {{10, 1, 0.01}, {31.6, 1, 1 / 31.6}, {1, 1, 1e-3}};
@@ -356,8 +357,8 @@ static void small_killing_eigenvalues_of_a_coarse_basis_are_not_called_zero(void
     end_ctx(ctx);
 }
 
-/* Forms, projectors and structure constants of a basis whose entries are 1e-6 of others keep them: only rounding is swept
- * away. gl(2) as 1, H + 1e-6, E12 + 1e-6 E21, E21. */
+/* Forms, projectors and structure constants keep entries that are 1e-6 of others: only rounding is set to 0.
+ * The basis is gl(2) as 1, H + 1e-6, E12 + 1e-6 E21, E21. */
 static void small_entries_of_a_basis_are_no_noise(void **state)
 {
     const double e = 1e-6, basis[16] = {1, 0, 0, 1, 1 + e, 0, 0, e - 1, 0, 1, e, 0, 0, 0, 1, 0};
@@ -391,7 +392,8 @@ static void small_entries_of_a_basis_are_no_noise(void **state)
     end_ctx(ctx);
 }
 
-/* so(3) in a frame of condition 100: Killing eigenvalues of 1e-4 in floats are neither zero nor not. */
+/* In floats, the Killing eigenvalues 1e-4 of so(3) in a frame of condition number 100 are neither clearly
+ * zero nor clearly non-zero. */
 static void what_cannot_be_decided_is_refused_as_undecided(void **state)
 {
     const RelnBasisOptions floats = {.precision = 6e-8};
@@ -414,7 +416,8 @@ static void what_cannot_be_decided_is_refused_as_undecided(void **state)
     end_ctx(ctx);
 }
 
-/* 1 + 1e-9 H and E12: their bracket, 2e-9 E12, is above what rounding makes of 0 and below what is certain. */
+/* The bracket of 1 + 1e-9 H and E12 is 2e-9 E12: larger than rounding of 0, and smaller than the smallest
+ * certain value. */
 static void small_brackets_are_undecided(void **state)
 {
     const double basis[8] = {1 + 1e-9, 0, 0, 1 - 1e-9, 0, 1, 0, 0};
@@ -491,7 +494,8 @@ static void a_centre_with_jordan_blocks_is_accepted_with_a_warning(void **state)
     end_ctx(ctx);
 }
 
-/* The same in floats: rounding by 6e-8 splits the double eigenvalue by its root, 2e-4, and that must not pass for two. */
+/* In floats, rounding by 6e-8 splits the double eigenvalue by its root, 2e-4; the two must still count as
+ * one. */
 static void a_jordan_block_in_floats_is_not_diagonalisable(void **state)
 {
     const RelnBasisOptions floats = {.precision = 6e-8};
@@ -518,7 +522,7 @@ static void a_jordan_block_in_floats_is_not_diagonalisable(void **state)
     end_ctx(ctx);
 }
 
-/* Diagonal matrices in a skewed frame: all eigenvalues different, and the centre is everything. */
+/* Diagonal matrices in a skewed frame: all eigenvalues differ, and the whole algebra is its centre. */
 static void a_full_torus_is_diagonalisable(void **state)
 {
     RelnCtx *ctx = new_ctx();
@@ -570,7 +574,7 @@ static void the_form_on_the_centre_does_not_depend_on_the_frame(void **state)
         worst = fmax(worst, 5 * pow(reln_mat_norm(25, z), 2));
         reln_algebra_destroy(a);
     }
-    assert_true(worst > 20); /* the frames do matter to the Frobenius product */
+    assert_true(worst > 20); /* the Frobenius product depends on the frame */
     reln_algebra_destroy(plain);
     end_ctx(ctx);
 }

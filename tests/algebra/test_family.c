@@ -1,4 +1,4 @@
-/* Names of algebras and the families behind them. */
+/* Tests the names of algebras and the families that they stand for. */
 #include "algebra/helpers.h"
 
 #include "algebra/family.h"

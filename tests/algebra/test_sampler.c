@@ -1,4 +1,5 @@
-/* Random group elements: in the group, of the condition number wanted, with their inverses and coordinates. */
+/* Tests random group elements: they lie in the group and have the wanted condition number, inverse and
+ * coordinates. */
 #include "algebra/helpers.h"
 
 #include "algebra/sampler.h"
@@ -66,7 +67,8 @@ static void elements_have_the_condition_number_wanted(void **state)
         reln_mat_identity(k->n, identity);
         assert_near(product, identity, (ptrdiff_t)k->n * k->n, 1e-13 + 64 * k->n * U * reached);
         assert_true(determinant(k->n, g) > 0);
-        if (cond <= 1e3) /* beyond, rounding in g itself is as large as what is looked for */
+        if (cond <=
+            1e3) /* at larger condition numbers the rounding of g is as large as the differences tested */
             assert_ok(ctx, reln_algebra_adjoint(a, g, ad));
         reln_algebra_destroy(a);
     }
@@ -128,7 +130,7 @@ static void coordinates_make_the_same_element_again(void **state)
     end_ctx(ctx);
 }
 
-/* Different draws differ, equal draws are equal, and rotations go all the way round. */
+/* Different draws differ, equal draws are equal, and the angles of rotations cover the circle. */
 static void draws_are_spread_and_repeatable(void **state)
 {
     RelnCtx *ctx = new_ctx();
@@ -151,7 +153,8 @@ static void draws_are_spread_and_repeatable(void **state)
     end_ctx(ctx);
 }
 
-/* Spans that transposition leaves: noncompact ones still meet the condition number, by bisection. */
+/* Spans that are not closed under transposition: noncompact groups still reach the condition number, by
+ * bisection. */
 static void skewed_frames_meet_the_condition_number_too(void **state)
 {
     static const char *const names[] = {"sl:2", "so:1,2", "sl:2+gl:1", "so:1,3", "sp:4"};
@@ -181,7 +184,7 @@ static void skewed_frames_meet_the_condition_number_too(void **state)
     end_ctx(ctx);
 }
 
-/* SO(3) in a frame of condition 3: no element exceeds 9, and what was reached is said. */
+/* In a frame of condition number 3 no element of SO(3) exceeds 9, and `reached` says how far it came. */
 static void a_compact_group_in_a_skewed_frame_reaches_what_it_can(void **state)
 {
     RelnCtx *ctx = new_ctx();

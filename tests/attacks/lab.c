@@ -1,4 +1,4 @@
-/* lab.c -- builds an attack twice, moves one of them, compares. */
+/* lab.c -- builds the graph of an attack twice, moves the input of one of them, and compares the outputs. */
 #include "attacks/lab.h"
 
 #include <float.h>
@@ -168,7 +168,7 @@ static RelnNode *build(Lab *l, const Attack *a)
 {
     RelnNode *out = a->build(l);
 
-    /* what a graph computes is numbers */
+    /* indices are not compared */
     if (out && out->dtype != RELN_I32)
         reln_output(l->g, "f", out);
     return reln_graph_status(l->g) == RELN_OK ? out : NULL;

@@ -1,8 +1,7 @@
-/* lab.h -- graphs built to break their symmetry, and what became of them.
- *
- * An attack builds a graph for which f(g x) would differ from g f(x). The lab builds it twice, feeds x to one and g x to
- * the other, lets both run three steps, so that state and parameters come back, and compares the outputs.
- */
+/* lab.h -- graphs that are built to break their symmetry, and the outcome of each attempt.
+ * An attack builds a graph for which f(g x) would differ from g f(x). The lab builds it twice, gives x to one
+ * and g x to the other, runs both for three steps, so that states and parameters return, and compares the
+ * outputs. */
 #ifndef TESTS_ATTACKS_LAB_H
 #define TESTS_ATTACKS_LAB_H
 
@@ -10,9 +9,9 @@
 #include "support/support.h"
 
 typedef enum Answer {
-    REFUSED,     /* it does not build, and one line says why */
-    EQUIVARIANT, /* it builds, perhaps with the constant projected, and f(g x) = g f(x) */
-    EVALUATION, /* it builds, the real function is equivariant, and floating point does not follow it */
+    REFUSED,     /* the graph is refused, with one line that gives the reason */
+    EQUIVARIANT, /* the graph is built, perhaps with a projected constant, and f(g x) = g f(x) */
+    EVALUATION, /* the graph is built; its exact function is equivariant, but rounding errors are not */
 } Answer;
 
 typedef struct Lab {
@@ -35,7 +34,8 @@ typedef struct Attack {
     const char *group; /* a name, or NULL: `make` makes it */
     RelnNode *(*build)(Lab *l);
     RelnStatus (*make)(RelnCtx *ctx, RelnGroup **out);
-    double amplified; /* by how much it amplifies rounding, which is no fault of the graph; 0: 1 */
+    double
+        amplified; /* factor by which the graph amplifies rounding, which is not an error; 0: 1 */
 } Attack;
 
 /* A number of K equal invariants, or coordinates of a constant, given in place. */
@@ -45,8 +45,8 @@ RelnNode *lab_const(Lab *l, const RelnRep *rep, const double *values); /* one ch
 RelnNode *lab_state(Lab *l, int k, int c);
 RelnNode *lab_param(Lab *l, int k, int c);
 
-/* |f(g x) - g f(x)| over the size of f, at least `least`, for the worst of a few g; NaN where f is not finite; -1 when
- * the attack is refused, with the message. */
+/* Returns |f(g x) - g f(x)| / max(|f|, least) for the worst of a few g; NaN if f is not finite; -1 if the
+ * attack is refused, with the message. */
 enum { LAB_MESSAGE = 600 };
 double lab_error(const Attack *a, double least, char message[LAB_MESSAGE]);
 

@@ -1,4 +1,5 @@
-/* Constants: not finite, a bad block beside a large one, a tolerance used many times over, ranges of floating point. */
+/* Attacks by constants: not finite, with a wrong block beside a large one, with errors below the tolerance
+ * that add up, or at the ends of the range of floating point. */
 #include <float.h>
 #include <math.h>
 
@@ -188,7 +189,7 @@ static RelnNode *amplified_const(Lab *l)
     return reln_add(l->g, l->mat, reln_scale(l->g, z, 1e11));
 }
 
-/* Each of a thousand maps is off by less than the tolerance; together they are not. */
+/* Each of a thousand maps is wrong by less than the tolerance, but their sum is not. */
 static RelnNode *many_small_steps(Lab *l)
 {
     const double e = 9e-11, m[9] = {1, e, 0, 0, 1, 0, 0, 0, 1};

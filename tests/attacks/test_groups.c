@@ -1,4 +1,5 @@
-/* Groups and reps: sizes at the ends of floating point, actions too weak to be seen, two groups in one graph. */
+/* Attacks by groups and reps: sizes at the ends of floating point, actions too weak to be noticed, two groups
+ * in one graph. */
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ static RelnStatus huge_discrete(RelnCtx *ctx, RelnGroup **out)
     return reln_group_from_matrices(ctx, "stretch", 3, 0, NULL, 1, m, out);
 }
 
-/* Some power of it is any rotation. */
+/* Powers of this tiny rotation come near every rotation about the axis. */
 static RelnStatus weak_discrete(RelnCtx *ctx, RelnGroup **out)
 {
     const double e = 1e-13, m[9] = {1, -e, 0, e, 1, 0, 0, 0, 1};
@@ -55,7 +56,7 @@ static RelnStatus weak_discrete(RelnCtx *ctx, RelnGroup **out)
     return reln_group_from_matrices(ctx, "slow turn", 3, 0, NULL, 1, m, out);
 }
 
-/* One block turns, another turns 1e13 times slower. */
+/* One block rotates, another rotates 1e13 times more slowly. */
 static RelnStatus weak_block(RelnCtx *ctx, RelnGroup **out)
 {
     const double e = 1e-13;
@@ -149,7 +150,7 @@ static RelnNode *hidden_weight(Lab *l)
     RelnNode *a = of_rep(l, "a", weights(l, 1e13, 1)), *b = of_rep(l, "b", weights(l, 1e13, 2));
 
     if (a && b && a->rep == b->rep)
-        return reln_tanh(l->g, l->s); /* one of them is not what was asked for */
+        return reln_tanh(l->g, l->s); /* one of the two reps is not the wanted one */
     return reln_add(l->g, a, b);
 }
 
@@ -175,7 +176,7 @@ static RelnNode *no_rep(Lab *l)
     return z ? reln_scale(l->g, z, 1) : NULL;
 }
 
-/* A rep in a stretched frame has large numbers; beside it, a block that is no rep. */
+/* A rep in a stretched frame has large numbers, and the block beside it is not a rep. */
 static RelnNode *hidden_no_rep(Lab *l)
 {
     const double stretch[3] = {1e11, 1, 1};

@@ -1,4 +1,4 @@
-/* Every op as an attacker would use it: coordinates taken apart, mixed, masked, compared, drawn, reinterpreted. */
+/* Attacks by each op: coordinates are taken apart, mixed, masked, compared, drawn, reinterpreted. */
 #include "attacks/lab.h"
 #include "nn/nn.h"
 
@@ -110,7 +110,7 @@ static RelnNode *expanded_as_vector(Lab *l)
     return reln_add(l->g, l->x, reln_expand(l->g, l->s, l->x));
 }
 
-/* Three invariants joined on K are no vector, and (s, v) is not (v, s). */
+/* Three invariants joined along K are not a vector, and (s, v) is not (v, s). */
 static RelnNode *joined_k(Lab *l)
 {
     RelnNode *three = reln_concat(l->g, 3, (RelnNode *[]){l->s, l->s, l->s}, RELN_K);

@@ -1,4 +1,5 @@
-/* Values that come back in a later run, as state, parameter or argument, are checked for their rep. */
+/* Attacks by values that return in a later run, as state, parameter or argument: their reps must be checked,
+ * too. */
 #include <math.h>
 
 #include "attacks/lab.h"
@@ -118,7 +119,7 @@ static RelnNode *call_takes_vectors(Lab *l)
     return call_with(l, l->v);
 }
 
-/* A result is a vector, and is used as one only. */
+/* The result of the function is a vector, and is used as a vector only. */
 static RelnNode *call_result_as_invariant(Lab *l)
 {
     RelnNode *z = call_with(l, l->v);
@@ -126,7 +127,7 @@ static RelnNode *call_result_as_invariant(Lab *l)
     return z ? reln_tanh(l->g, z) : NULL;
 }
 
-/* A graph of no symmetry writes what a graph of this group reads as invariant. */
+/* A graph without a symmetry writes an array that a graph of this group reads as invariant. */
 static RelnNode *shared_store(Lab *l)
 {
     RelnGroup *none = NULL;

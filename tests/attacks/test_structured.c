@@ -1,5 +1,5 @@
-/* Rows, pairs, neighbours and windows as an attacker would use them: distances that the group does not keep, weights that
- * turn, messages and attention fed with the wrong rep. */
+/* Attacks by rows, pairs, neighbours and windows: distances that the group does not keep, weights that
+ * rotate, messages and attention with inputs of the wrong rep. */
 #include "attacks/lab.h"
 #include "nn/nn.h"
 
@@ -48,7 +48,7 @@ OF_ONE(nearest_of_two_reps, gathered(l, neighbours(l, l->row, l->row_s)))
 OF_ONE(nearest_as_number,
        reln_scale(l->g, reln_cast(l->g, neighbours(l, l->row, l->row), RELN_F64), 1))
 
-/* The distance of a chosen frame: vectors moved there by a map that the group does not keep. */
+/* The distance in a chosen frame: vectors are moved there by a map that is not equivariant. */
 static RelnNode *nearest_in_a_frame(Lab *l)
 {
     RelnNode *x = reln_linear_map(l->g, l->row, NUMBERS(1, 0, 0, 0, 2, 0, 0, 0, 3), l->v);
@@ -56,7 +56,7 @@ static RelnNode *nearest_in_a_frame(Lab *l)
     return gathered(l, neighbours(l, x, x));
 }
 
-/* Neighbours by one group's vectors, where another group gathers. */
+/* Neighbours are found by vectors of one group and gathered under another group. */
 static RelnNode *nearest_of_another_group(Lab *l)
 {
     RelnNode *x = reln_input(l->g, "z", l->rows, (RelnDims){1, 1, 1, 3, 2},

@@ -1,4 +1,4 @@
-/* The context, arenas, random numbers. */
+/* Tests the context, arenas and random numbers. */
 #include "support/support.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ static void many_draws_are_the_draws_one_by_one(void **state)
         }
 }
 
-/* One letter replaced is nearer than two put in. */
+/* One replaced letter is nearer than two inserted ones. */
 static void the_nearest_word_has_the_fewest_edits(void **state)
 {
     static const char *const words[] = {"cosine", "size", "sinus", "line", "sine-"};

@@ -1,5 +1,5 @@
-/* fit.c -- a short run with the reference kernels, into the folder that is named: its model must be the same file whatever
- * compiled them. */
+/* fit.c -- a short run with the reference kernels, into the folder that is named. Its model must be the same
+ * file whichever compiler made the program. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 enum { N = 60 };
 
-/* Vectors and a function of them, without a function of the C library. */
+/* Writes vectors and a function of them, without calling a mathematical function of the C library. */
 static void fill(double *v, double *y)
 {
     uint64_t seed = 1;

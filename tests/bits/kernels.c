@@ -1,7 +1,7 @@
-/* kernels.c -- fingerprints of what the reference kernels compute, a line each: equal on every machine and compiler.
- *
- * Needs the kernels alone (src/tensor/kernels_base.c), so that it can be compiled for machines that have nothing else. Inputs
- * are whole numbers scaled by powers of two, made without a function of the C library. */
+/* kernels.c -- prints a fingerprint of the results of each reference kernel, one line each, which must be
+ * equal on every machine and for every compiler.
+ * It needs the kernels alone (src/tensor/kernels_base.c), so that it can be compiled for machines without any
+ * library. Inputs are whole numbers scaled by powers of two, made without a function of the C library. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

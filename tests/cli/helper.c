@@ -1,11 +1,9 @@
-/* helper.c -- for the shell tests of the program: makes and spoils files, and checks JSON and arrays.
- *
- *     helper make DIR              .npy files, each named for what is right or wrong with it
- *     helper json KEY=VALUE ...    stdin is one JSON object, and has these values (KEY alone: it has the key)
- *     helper flip FILE OFFSET      one bit of one byte; a negative offset counts from the end
- *     helper retell FILE KEY OLD NEW   in the metadata of a .safetensors, NEW for the first OLD in KEY; the checksum is right
- *     helper near NAME A B TOL     the array NAME of two files differs by at most TOL of its size
- */
+/* helper.c -- makes and damages files, and checks JSON and arrays, for the shell tests of the program.
+ *     helper make DIR              .npy files, each named for its property or its error
+ *     helper json KEY=VALUE ...    checks that stdin is one JSON object with these values (KEY alone: with this key)
+ *     helper flip FILE OFFSET      flips one bit of one byte; a negative offset counts from the end
+ *     helper retell FILE KEY OLD NEW   replaces the first OLD in the metadata KEY of a .safetensors, and its checksum
+ *     helper near NAME A B TOL     checks that the array NAME of two files differs by at most TOL of its size */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -141,7 +139,7 @@ static void make_bad(RelnCtx *ctx)
     require(fclose(file) == 0, "text");
 }
 
-/* 1 GiB that takes no disk: for a process that may not have so much memory. */
+/* Makes a sparse file of 1 GiB, for a process that may not use so much memory. */
 static void make_huge(void)
 {
     static const char dictionary[] = "{'descr':'<f8','fortran_order':False,'shape':(134217728,)}";

@@ -1,4 +1,4 @@
-/* room.h -- a folder of its own for each test, with a SPEC, data and what is made of them. */
+/* room.h -- a separate folder for each test, with a SPEC, its data, and the files that are made from them. */
 #ifndef TESTS_FIT_ROOM_H
 #define TESTS_FIT_ROOM_H
 
@@ -33,7 +33,7 @@ static inline void room_write(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* spec.yaml and data.npz; the rest are names of what is to come. */
+/* Writes spec.yaml and data.npz; the other fields are names of files that a test makes later. */
 static inline void room_init(Room *r, const char *yaml, int samples)
 {
     *r = (Room){.folder = "/tmp/reln-fit-XXXXXX"};
@@ -82,7 +82,7 @@ static inline void room_clear(Room *r)
     room_sweep(r->folder);
 }
 
-/* Trained to the end. */
+/* Trains to the end. */
 static inline void room_train(Room *r, int threads)
 {
     RelnFit *fit = NULL;

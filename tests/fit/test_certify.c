@@ -1,24 +1,24 @@
-/* The certificate: every kind of model is proved, and a false numerator, rep or lift is not.
- *
- * No false constant can be built, so one is made: the linker leads reln_settle(), which gives constants their fractions,
- * through this test. */
+/* Tests the certificate: every kind of model is proved, and a model with a false numerator, rep or lift is
+ * not.
+ * No false constant can be built, so the test makes one: the linker redirects reln_settle(), which gives
+ * constants their fractions, to a function of this file. */
 #include "fit/room.h"
 #include "rep/settle.h"
 
 #define TRAIN " train: {epochs: 1, batch: 4, validation: 0.25}}"
 
-/* A SPEC of sets, whose points know each other. */
+/* A SPEC of sets whose points exchange information. */
 #define SET(symmetry, input, kind)                                                                 \
     "{symmetry: " symmetry ", inputs: [{name: " input ", points: true, mask: m}],"                 \
     " target: {name: y, as: class, classes: 2}, model: {kind: " kind                               \
     ", width: 4, depth: 1}," TRAIN
 
 static bool certifying;
-static int settled;      /* constants so far */
-static int n_numerators; /* of all of them */
+static int settled;      /* number of constants so far */
+static int n_numerators; /* number of numerators of all constants so far */
 static int falsified =
-    -1; /* the number of the numerator that is made false, counted over all constants */
-static int unsettled = -1; /* the number of the constant that loses its fractions */
+    -1; /* index of the numerator that is falsified, counted over all constants */
+static int unsettled = -1; /* index of the constant that loses its fractions */
 #define LOST_RESIDUAL 3e-13
 
 RelnStatus __real_reln_settle(RelnArena *arena, const RelnRep *u, const RelnRep *v,
@@ -118,7 +118,7 @@ static void every_kind_of_model_is_proved(void **state)
     }
 }
 
-/* Any one of them, in any constant or lift. */
+/* Falsifies each numerator in turn, of any constant or lift. */
 static void a_false_numerator_is_refuted(void **state)
 {
     /* one of each way in which the parts of a sample meet */
@@ -136,7 +136,8 @@ static void a_false_numerator_is_refuted(void **state)
         assert_int_equal(c.verdict, RELN_PROVED);
         reln_certificate_clear(&c);
         all = n_numerators;
-        assert_true(settled > 0 && all >= 3); /* vectors alone meet in their lengths alone */
+        assert_true(settled > 0 &&
+                    all >= 3); /* a network on vectors alone combines them only by their lengths */
         for (falsified = 0; falsified < all; falsified += 1 + all / 60) {
             certify_room(&r, &c);
             if (c.verdict != RELN_REFUTED)
@@ -150,7 +151,8 @@ static void a_false_numerator_is_refuted(void **state)
     }
 }
 
-/* A constant near which no exact map is known takes the proof away from itself alone, and the certificate says so. */
+/* If one constant has no known exact map nearby, only this constant is not proved, and the certificate says
+ * so. */
 static void a_constant_without_fractions_is_named_with_its_residual(void **state)
 {
     RelnCertificate c;

@@ -1,24 +1,22 @@
-/* The check of a promise: kept by every kind of model, and seen when it is broken.
- *
- * No model can be built that breaks its symmetry, so the group is falsified instead: the linker leads reln_model_act(),
- * by which the check moves inputs, through this test. */
+/* Tests reln_check(): it passes every kind of model, and detects a broken symmetry.
+ * No model can be built that breaks its symmetry, so the group is falsified instead: the linker redirects
+ * reln_model_act(), by which the check moves inputs, to a function of this file. */
 #include <float.h>
 
 #include "fit/room.h"
 
 #define TRAIN " train: {epochs: 1, batch: 4, validation: 0.25}}"
 
-static double falsity;     /* every moved number is larger by this share */
-static int forgotten = -1; /* the input that is not moved */
-static int false_draws,
-    draws_moved;    /* of DRAWS each: only the first so many are falsified; 0: all are */
-static bool poison; /* they are no numbers then */
+static double falsity;               /* share by which every moved number is enlarged */
+static int forgotten = -1;           /* index of the input that is not moved */
+static int false_draws, draws_moved; /* number of falsified draws among DRAWS; 0: all */
+static bool poison;                  /* falsified numbers are NaN */
 
 enum { DRAWS = 40 };
 
-static bool moving; /* inputs, not what layers gave */
+static bool moving; /* inputs are being moved: only outputs of layers are falsified */
 static int layers,
-    carried; /* of DRAWS each: the outputs of the last of so many layers are carried falsely; 0: none */
+    carried; /* 0, or the number of layers, of which the last is moved falsely; calls so far */
 
 RelnStatus __real_reln_rep_act(const RelnRep *rep, const RelnElement *g, double *rho);
 RelnStatus __wrap_reln_rep_act(const RelnRep *rep, const RelnElement *g, double *rho);
@@ -160,7 +158,8 @@ static void check_with_false_draws(Room *r, int n, RelnCheck *out)
     reln_model_destroy(model);
 }
 
-/* Of 40 draws, number 38 by size decides: two may be off, as where a pool takes another point, and a third may not. */
+/* Of 40 draws, the 38th by size decides. Two draws may be off, as where a pool chooses another point; a third
+ * may not. */
 static void all_but_one_draw_in_twenty_are_judged(void **state)
 {
     RelnCheck *check = malloc(sizeof *check);
@@ -180,7 +179,7 @@ static void all_but_one_draw_in_twenty_are_judged(void **state)
     free(check);
 }
 
-/* Every layer before the output follows the group, and the output does not. */
+/* Every layer before the output is equivariant, and the output is not. */
 static void the_output_alone_can_break_the_promise(void **state)
 {
     RelnCheck *check = malloc(sizeof *check);
@@ -252,7 +251,7 @@ static void where_single_precision_parts_from_double_is_told(void **state)
     free(check);
 }
 
-/* An mlp is measured and not judged. */
+/* An mlp is measured but not judged. */
 static void a_model_without_a_promise_is_measured_only(void **state)
 {
     static const char *const plain[] = {
@@ -277,7 +276,7 @@ static void a_model_without_a_promise_is_measured_only(void **state)
     free(check);
 }
 
-/* From outside: weights that are no numbers cannot follow anything, and the program says so by its exit code. */
+/* Weights that are NaN fail the check, and the exit code of the program says so. */
 static void a_broken_promise_is_exit_code_1(void **state)
 {
     Room r;

@@ -1,4 +1,5 @@
-/* Runs: taken up again at any step with the same bits, and no memory to be had at any moment. */
+/* Tests runs: a run that is resumed at any step ends with the same bits, and an allocation may fail at any
+ * moment. */
 #include "fit/room.h"
 
 #define SHORT " train: {epochs: 3, batch: 4, lr: 1e-2, validation: 0.25, dtype: f64}}"
@@ -14,7 +15,7 @@ static bool stop_there(void *self, const RelnTrainProgress *progress)
     return progress->step != ((const Stop *)self)->at;
 }
 
-/* Stops after `at` steps and goes on with another number of threads. */
+/* Stops after `at` steps and resumes with another number of threads. */
 static void run_in_two(Room *r, uint64_t at)
 {
     Stop stop = {at};
@@ -77,7 +78,8 @@ static void a_second_run_in_a_folder_is_refused(void **state)
     room_clear(&r);
 }
 
-/* Data that the last checkpoint does not know: also when it is only the file of validation. */
+/* A run is not resumed if its data have changed since the last checkpoint, even if only the validation file
+ * has. */
 static void a_run_notices_that_its_data_changed(void **state)
 {
     Room r;
@@ -154,7 +156,7 @@ static RelnStatus resume_and_run(RelnCtx *ctx)
     return status;
 }
 
-/* Whole files only: each that is there can be read, and nothing is left of one that could not be written. */
+/* Every file in the folder can be read whole, and no temporary file is left. */
 static void check_files(Room *r)
 {
     char path[128];
@@ -197,7 +199,8 @@ static uint64_t fail_some(RelnStatus (*body)(RelnCtx *ctx), uint64_t stride, boo
     }
 }
 
-/* There are thousands: by default one in so many, from outside the stride can be made 1. */
+/* There are thousands of allocations: by default one in so many fails; an environment variable sets the
+ * stride to 1. */
 static uint64_t stride_of(uint64_t usual)
 {
     const char *text = getenv("RELN_TEST_FAULT_STRIDE");
@@ -221,7 +224,7 @@ static void an_allocation_that_fails_leaves_no_leak_and_no_half_file(void **stat
 
 enum { SETS = 40, PLACES = 64 };
 
-/* data.npz anew: whole sets of 64 vectors. */
+/* Writes data.npz again, with full sets of 64 vectors. */
 static void write_sets(Room *r)
 {
     static double v[SETS * PLACES * 3], m[SETS * PLACES], y[SETS];

@@ -1,4 +1,5 @@
-/* Model files: the same model comes back; predictions are the same however they are asked for; errors by hand. */
+/* Tests model files: a loaded model is the same model, predictions do not depend on the way they are asked
+ * for, and errors equal those computed by hand. */
 #include <float.h>
 
 #include "fit/fit.h"
@@ -77,7 +78,7 @@ static void memory_predicts_as_a_file_does(void **state)
     }
 }
 
-/* Not a model, nor arrays that somebody else wrote; nor one of another format. */
+/* Refuses files that are not models, files of other programs, and files of an unknown format. */
 static void only_a_checkpoint_is_read_as_one(void **state)
 {
     static const RelnMetaItem other[] = {{"reln.format", "999"}, {"reln.kind", "checkpoint"}};
@@ -135,7 +136,8 @@ static void a_model_in_double_precision_predicts_the_same_to_single(void **state
     room_clear(&r);
 }
 
-/* A description that was edited, with a right checksum: refused, or another model whose weights do not fit. */
+/* A description that was edited, with a valid checksum, is refused, or describes a model that the weights do
+ * not fit. */
 static void retell(Room *r, const char *old, const char *new, const char *message)
 {
     RelnMetaItem items[3] = {{"reln.format", "1"}, {"reln.kind", "model"}, {"reln.model", NULL}};
@@ -178,7 +180,7 @@ static void an_edited_description_is_refused(void **state)
 
 /* ---- predictions ---------------------------------------------------------------------------------------------------- */
 
-/* The arrays of the room, from one sample on, as a file of its own. */
+/* Writes the samples of the room from one on as a separate file. */
 static void save_rest(Room *r, ptrdiff_t from, const char *path)
 {
     RelnArray arrays[WORLD_ARRAYS];
@@ -192,7 +194,8 @@ static void save_rest(Room *r, ptrdiff_t from, const char *path)
     assert_ok(r->world.ctx, reln_npz_save(r->world.ctx, path, r->world.n_arrays, arrays));
 }
 
-/* More samples than a batch; then the last ones by themselves, which are in another place of another batch. */
+/* Predicts more samples than a batch has; then the last ones alone, which are at another place of another
+ * batch. */
 static void predictions_do_not_depend_on_threads_or_neighbours(void **state)
 {
     static const char *const specs[] = {PAIRS TRAIN32, VECTORS TRAIN64, CLASSES TRAIN32};
@@ -225,7 +228,8 @@ static void predictions_do_not_depend_on_threads_or_neighbours(void **state)
     }
 }
 
-/* Two vectors a sample: each of them turns with the data, so they lie as the target's array does. */
+/* A prediction of two vectors for each sample rotates with the data, so its axes are in the order of the
+ * target's array. */
 static void predictions_of_several_vectors_turn_with_the_data(void **state)
 {
     Room r;
@@ -445,7 +449,8 @@ static void using_a_model_survives_every_failing_allocation(void **state)
     room_train(&r, 1);
     faulty = &r;
     assert_true(fail_every_allocation(load_and_use) > 100);
-    assert_int_equal(room_count(r.folder), 4); /* spec, data, run, copy: nothing half written */
+    assert_int_equal(room_count(r.folder),
+                     4); /* only spec, data, run and copy exist: no partial file */
     room_clear(&r);
 }
 

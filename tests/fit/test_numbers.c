@@ -1,4 +1,5 @@
-/* Numbers that are too large, not finite or changed: said where they are met, and never taken for results. */
+/* Tests numbers that are too large, not finite, or changed: they are reported where they are met, and never
+ * become results. */
 #include <sys/stat.h>
 
 #include "fit/room.h"
@@ -131,7 +132,7 @@ static bool at_once(void *self, const RelnTrainProgress *progress)
     return false;
 }
 
-/* 2^21 numbers and more: any of them may change, and not only those of every third row. */
+/* A change of any of the 2^21 numbers is noticed, not only of those in every third row. */
 static void one_changed_number_of_many_is_seen(void **state)
 {
     enum { N = 12, P = 30000, NUMBERS = N * P * 3 };
@@ -161,7 +162,8 @@ static void one_changed_number_of_many_is_seen(void **state)
         assert_ok(r.world.ctx, reln_fit_run(fit, &end));
         assert_int_equal(end, RELN_TRAIN_ASKED);
         reln_fit_close(fit);
-        assert_ok(r.world.ctx, reln_fit_resume(r.world.ctx, &options, &fit)); /* as they were */
+        assert_ok(r.world.ctx,
+                  reln_fit_resume(r.world.ctx, &options, &fit)); /* the original values again */
         reln_fit_close(fit);
         v[at] = before + 1e-12;
         assert_ok(r.world.ctx, reln_npz_save(r.world.ctx, r.data, 2, arrays));
@@ -175,7 +177,7 @@ static void one_changed_number_of_many_is_seen(void **state)
 
 /* ---- files that a model came from ----------------------------------------------------------------------------------- */
 
-/* so(2) as a file; then another algebra in its place, and then none. */
+/* The basis of so(2) is a file, which is then replaced by another algebra and then removed. */
 static void a_basis_from_a_file_travels_in_the_model(void **state)
 {
     static double turn[] = {0, -1, 1, 0}, stretch[] = {1, 0, 0, -1};

@@ -30,7 +30,7 @@ static void save(Room *r)
               reln_npz_save(r->world.ctx, r->data, r->world.n_arrays, r->world.arrays));
 }
 
-/* Predictions of the trained model, by name; clear them. */
+/* Returns the predictions of the trained model, by name; the caller clears them. */
 typedef struct Predicted {
     RelnModel *model;
     RelnArray out[RELN_PREDICT_MOST];
@@ -105,7 +105,7 @@ static void predictions_are_padded_back(void **state)
     }
 }
 
-/* Numbers that stand where no point is, of inputs, of targets and of weights, are not looked at. */
+/* Numbers of inputs, targets and weights at places without a point are ignored. */
 static void what_is_no_point_changes_no_bit(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void errors_of_points_are_those_by_hand(void **state)
     "{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], weights: w,"          \
     " model: {kind: set, width: 8, depth: 1, sums: 2, dropout: 0}, "
 
-/* Metrics of the model in a run on the data of another room. */
+/* Returns the metrics of the model of a run on the data of another room. */
 static void judge(Room *run, Room *data, RelnMetrics *m, RelnScores *s)
 {
     RelnModel *model = room_load(run, RELN_DEFAULT);
@@ -198,7 +198,7 @@ static void judge(Room *run, Room *data, RelnMetrics *m, RelnScores *s)
     reln_model_destroy(model);
 }
 
-/* Give a room weights, one for each sample: 1, 2, 0 in turn. */
+/* Gives a room weights 1, 2, 0 in turn, one for each sample. */
 static double *give_weights(Room *r, bool points)
 {
     const ptrdiff_t n = r->world.samples, dims[] = {n, P};
@@ -210,7 +210,7 @@ static double *give_weights(Room *r, bool points)
     return w;
 }
 
-/* Samples of weight 2 twice, and of weight 0 not at all, each with a weight of 1. */
+/* Repeats samples of weight 2, drops samples of weight 0, and gives each a weight of 1. */
 static void repeat(Room *r)
 {
     const double *w = values_of(r, "w");
@@ -278,7 +278,8 @@ static void a_weight_of_two_is_a_sample_twice(void **state)
     room_clear(&twice);
 }
 
-/* Learning sees weights: the truth of what has none changes no bit, nor do weights that are all twice as large; others do. */
+/* Training uses the weights: changing targets of weight 0, or doubling all weights, changes no bit; other
+ * changes do. */
 static void truth_without_weight_teaches_nothing(void **state)
 {
     static const char *const weighed[] = {
@@ -343,7 +344,7 @@ static void a_set_of_one_and_other_places_run(void **state)
     train(&r);
     judge(&r, &r, narrow, &scores);
     reln_scores_clear(&scores);
-    for (int a = 0; a < r.world.n_arrays; a++) { /* twice the places, the new ones in front */
+    for (int a = 0; a < r.world.n_arrays; a++) { /* twice as many places, the new ones in front */
         RelnArray *x = &r.world.arrays[a];
         const size_t each = (size_t)(array_count(x) / N);
         double *to = calloc(2 * N * each, sizeof *to);
@@ -376,7 +377,7 @@ static void a_set_of_one_and_other_places_run(void **state)
     " model: {kind: graph, width: 8, depth: 2, sums: 2}," TRAIN
 enum { E = WORLD_EDGES };
 
-/* Edges (N, E, 2) of points that are there, `used` of them: sample 0 has none, and of others i % E. */
+/* Makes edges (N, E, 2) between existing points, `used` of them: sample 0 has none, the others have i % E. */
 static double *give_edges(Room *r, int *used)
 {
     double *e = world_array(&r->world, "e", 3, (ptrdiff_t[]){N, E, 2});
@@ -401,7 +402,7 @@ static void give_case(Room *r, int k)
     double *e = give_edges(r, used), *given = NULL;
     RelnArray *array = world_find(&r->world, "e");
 
-    if (k == BY_MASK) { /* with a hole in front, and nonsense where no edge is */
+    if (k == BY_MASK) { /* an unused place in front, and invalid numbers where there is no edge */
         given = world_array(&r->world, "g", 2, (ptrdiff_t[]){N, E});
         for (int i = 0; i < N; i++) {
             memmove(e + i * 2 * E + 2, e + i * 2 * E, (2 * E - 2) * sizeof *e);
@@ -423,7 +424,7 @@ static void give_case(Room *r, int k)
         e[2 * i + 1] = first;
     }
     if (k == ONE_MOVED)
-        e[5 * 2 * E] = (int)e[5 * 2 * E] == 1 ? 2 : 1; /* sample 5 has the points 0, 1 and ... */
+        e[5 * 2 * E] = (int)e[5 * 2 * E] == 1 ? 2 : 1; /* sample 5 has the points 0 and 1 ... */
     if (k == AS_I64)
         for (int i = 0; i < 2 * N * E; i++)
             ((int64_t *)array->values)[i] = (int64_t)e[i];
@@ -432,7 +433,7 @@ static void give_case(Room *r, int k)
     save(r);
 }
 
-/* Put place p of every sample where place (p + 1) % P was; edges go along. */
+/* Moves place p of every sample to place (p + 1) % P, and changes the edges accordingly. */
 static void permute(Room *r)
 {
     static const char *const names[] = {"v", "m", "y"};
@@ -471,7 +472,7 @@ static void edges_lead_from_point_to_point(void **state)
             values_of(&r[k], "m")[5 * P + q] = 1;
         give_case(&r[k], k == PERMUTED ? BY_COUNT : k);
         train(&r[k]);
-        if (k == PERMUTED) /* the same network on the same sets, their points in another order */
+        if (k == PERMUTED) /* the same network on the same sets, whose points have another order */
             permute(&r[k]);
         predict(&r[k], &p[k]);
     }
@@ -800,7 +801,7 @@ static void targets_of_edges_keep_the_promise(void **state)
     "{name: c, as: class, classes: 3, points: true}], model: {kind: set, width: 8, depth: 1, "     \
     "sums: 2}," TRAIN
 
-/* Take the points of arrays (N, P, ...) that count, one behind the other. */
+/* Copies the existing points of arrays (N, P, ...), one after another. */
 static void concatenate(Room *r, const char *name, const double *sizes)
 {
     RelnArray *x = world_find(&r->world, name);

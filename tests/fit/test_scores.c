@@ -1,6 +1,6 @@
-/* Scores of classifiers: the numbers of scikit-learn 1.9.1 (accuracy_score, precision_score, recall_score, f1_score,
- * roc_auc_score, average_precision_score, confusion_matrix, calibration_curve), on samples that are drawn here as they were
- * drawn for it. */
+/* Compares scores of classifiers with those of scikit-learn 1.9.1 (accuracy_score, precision_score,
+ * recall_score, f1_score, roc_auc_score, average_precision_score, confusion_matrix, calibration_curve), on
+ * samples that this file draws as they were drawn for scikit-learn. */
 #include <math.h>
 
 #include "fit/fit.h"
@@ -151,8 +151,8 @@ static void calibration_has_the_bins_of_scikit_learn(void **state)
     reln_scores_clear(&r);
 }
 
-/* The error of a share a of n samples is sqrt(a (1 - a) / n); that of an error from 200 draws is 1/20 of it, so six of
- * those are not exceeded. The seed is all that decides. */
+/* The error of a share a of n samples is sqrt(a (1 - a) / n). An estimate from 200 draws deviates from it by
+ * 1/20 on average, so six of these deviations are not exceeded. The result depends on the seed alone. */
 static void errors_are_those_of_the_bootstrap(void **state)
 {
     RelnCtx *ctx = *state;
@@ -174,7 +174,8 @@ static void errors_are_those_of_the_bootstrap(void **state)
     reln_scores_clear(&c);
 }
 
-/* Draw by draw: as many samples with replacement, the deviation of their accuracies with one degree of freedom less. */
+/* Repeats the bootstrap draw by draw: as many samples with replacement, and the sample deviation of their
+ * accuracies. */
 static void errors_are_deviations_over_draws(void **state)
 {
     enum { MANY = 60, DRAWS = 200 };
@@ -204,7 +205,7 @@ static void errors_are_deviations_over_draws(void **state)
     reln_scores_clear(&r);
 }
 
-/* Bins have a tenth of the weight each; a sample belongs to the one that has its middle. */
+/* Each bin has a tenth of the weight; a sample belongs to the bin that contains its middle. */
 static void bins_have_tenths_of_the_weight(void **state)
 {
     enum { MANY = 23 };
@@ -255,7 +256,7 @@ static void a_class_without_samples_has_no_area(void **state)
     assert_string_equal(reln_ctx_error(ctx), "scores: sample 1 is of class 3; wanted 0 to 2");
 }
 
-/* The area under the curve that is drawn is the area that is told, but for the points that are left out. */
+/* The area under the drawn curve is the reported area, up to the points that are left out. */
 static void the_curve_has_the_area(void **state)
 {
     RelnCtx *ctx = *state;

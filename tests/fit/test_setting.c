@@ -1,5 +1,5 @@
-/* test_setting.c -- the surroundings of a run: its files have decimal points, whatever locale the host program has set, and
- * it goes on only with the kernels that it began with. */
+/* test_setting.c -- tests the environment of a run: files have decimal points in every locale, and a run is
+ * resumed only with the kernels that it began with. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static int count_of(const char *text, size_t n, char wanted)
 
 /* ---- the locale ---------------------------------------------------------------------------------------------------- */
 
-/* A locale with a decimal comma: one that is installed, or one that localedef makes in the folder. */
+/* Sets a locale with a decimal comma: an installed one, or one that localedef makes in the folder. */
 static bool set_comma(const char *folder)
 {
     char command[512];
@@ -70,7 +70,7 @@ static void files_of_a_run_do_not_depend_on_the_locale(void **state)
 
 /* ---- kernels --------------------------------------------------------------------------------------------------------- */
 
-/* The checkpoint of the run, with another name for its kernels. */
+/* Replaces the name of the kernels in the checkpoint of the run. */
 static void rename_kernels(const Room *r, const char *name)
 {
     RelnMetaItem items[16];
@@ -113,7 +113,7 @@ static void a_run_goes_on_with_its_kernels_or_not_at_all(void **state)
     room_train(&r, 1);
     assert_int_equal(resume(&r, false), RELN_OK);
     assert_int_equal(resume(&r, true), choice ? RELN_ERR_UNSUPPORTED : RELN_OK);
-    rename_kernels(&r, reln_kernels_text(true)); /* as one that began with the reference kernels */
+    rename_kernels(&r, reln_kernels_text(true)); /* the name of the reference kernels */
     assert_int_equal(resume(&r, false), RELN_OK);
     assert_int_equal(resume(&r, true), RELN_OK);
     rename_kernels(&r, "abacus");

@@ -1,4 +1,5 @@
-/* Ranks that open the same data share the work: each looks at a part, and all come to the constants of one process. */
+/* Tests ranks that open the same data: each rank checks a part, and all ranks get the constants that one
+ * process computes. */
 #include <float.h>
 
 #include "fit/fit.h"
@@ -100,7 +101,7 @@ static void stretches_cover_every_row_once(void **state)
     reln_ctx_destroy(w.ctx);
 }
 
-/* The last rank meets a number that is none; all say so. */
+/* The last rank meets a NaN, and all ranks report it. */
 static void what_one_rank_finds_wrong_all_say(void **state)
 {
     World *w = *state;

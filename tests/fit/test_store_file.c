@@ -1,4 +1,4 @@
-/* test_store_file.c -- weights of a network of one's own, through a file. */
+/* test_store_file.c -- saves the weights of a network built in C to a file, and loads them. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Runs of sets, graphs and transformers: counts and how they are refused, padding that changes no bit, other units, and runs
- * that begin with the weights of others. */
+/* Tests runs of sets, graphs and transformers: counts that are read and refused, padding that changes no bit,
+ * other units, and runs that begin with the weights of other runs. */
 #include "fit/room.h"
 
 #include "reln/fit.h"
@@ -31,7 +31,7 @@ static void widen(Room *r, int places)
     assert_ok(w->ctx, reln_npz_save(w->ctx, r->data, w->n_arrays, w->arrays));
 }
 
-/* Give the room counts from 1 to all of its places, and then `places` places. */
+/* Gives the sets of the room counts from 1 to all of their places, and then `places` places. */
 static void set_counts(Room *r, int places)
 {
     double *k = world_array(&r->world, "k", 1, (ptrdiff_t[]){N});
@@ -76,7 +76,7 @@ static void assert_predicts(Room *r, const double *wanted)
     reln_array_clear(&y);
 }
 
-/* 600 places are more than a plan works on together. */
+/* 600 places are more than the rows that a plan processes together. */
 static void padding_changes_no_bit(void **state)
 {
     static const char *const specs[] = {FOUR MODEL("set", ""), FOUR MODEL("graph", ""),
@@ -99,7 +99,7 @@ static void padding_changes_no_bit(void **state)
             if (i == 0)
                 memcpy(wanted, y.values, sizeof wanted);
             reln_array_clear(&y);
-            /* a model takes files with other places than its own */
+            /* a model accepts files with other numbers of places than its own */
             for (int j = 0; j < 3; j++) {
                 widen(&r, places[j]);
                 assert_predicts(&r, wanted);
@@ -109,7 +109,7 @@ static void padding_changes_no_bit(void **state)
     }
 }
 
-/* Operations of a plan of training, for a sample and for a point, and the memory of a worker. */
+/* The operations of a training plan, for a sample and for a point, and the memory of a worker. */
 static void count_work(const char *yaml, int places, double work[3])
 {
     RelnModelGraph net;
@@ -179,7 +179,7 @@ static void bad_counts_are_one_line(void **state)
     }
 }
 
-/* The note of a prediction for the same numbers times a factor. */
+/* Returns the note of a prediction for the same numbers times a factor. */
 static void note_at(Room *r, RelnModel *model, double factor, char *note, size_t size)
 {
     RelnArray *p = &r->world.arrays[0], y = {0};
@@ -231,7 +231,7 @@ static void a_run_begins_with_the_weights_of_another(void **state)
     snprintf(again, sizeof again, "%s/again", r.folder);
     snprintf(other, sizeof other, "%s/other", r.folder);
     assert_ok(r.world.ctx, train(&r, r.run, NULL, NULL, 0));
-    /* with a rate of almost 0 the weights stay what they were */
+    /* with a rate of almost 0 the weights do not change */
     room_write(r.spec,
                "{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, count: k}],"
                " target: {name: y, as: class, classes: 2},"
@@ -246,7 +246,7 @@ static void a_run_begins_with_the_weights_of_another(void **state)
     assert_memory_equal(a.values, b.values, a.count * sizeof(float));
     reln_model_destroy(one);
     reln_model_destroy(two);
-    /* of another kind of network nothing fits */
+    /* no array of another kind of network fits */
     room_write(r.spec, FOUR " model: {kind: mlp, width: 3}}");
     assert_int_equal(train(&r, other, r.run, NULL, 0), RELN_ERR_ARG);
     assert_non_null(strstr(reln_ctx_error(r.world.ctx), "none of its arrays"));

@@ -1,5 +1,5 @@
-/* Errors of predictions by their formulas: predictions and truths are drawn, no network is asked. Samples have weights, of
- * which one is 0 and counts for nothing. */
+/* Tests errors of predictions against their formulas, on random predictions and targets without a network.
+ * One sample has weight 0 and does not count. */
 #include "fit/fit.h"
 #include "model/world.h"
 
@@ -66,7 +66,8 @@ static void drop(Drawn *d)
 
 /* ---- classes --------------------------------------------------------------------------------------------------------- */
 
-/* The mean of w_t (log sum exp(y) - (1 - s) y_t - s mean(y)), and the share of right answers, whatever classes weigh. */
+/* The loss is the mean of w_t (log sum exp(y) - (1 - s) y_t - s mean(y)); the accuracy does not depend on
+ * weights of classes. */
 static void classes_have_entropies_and_right_answers(void **state)
 {
     static const double of_class[] = {1, 2, 0.5};
@@ -131,7 +132,8 @@ static void numbers_have_squares_and_distances(void **state)
     drop(&d);
 }
 
-/* The quantile nearest to the median is the prediction; of each, the share of truths that are not above it. */
+/* The quantile nearest to the median is the prediction; for each quantile, the share of true values up to it
+ * is counted. */
 static void quantiles_have_shares_below(void **state)
 {
     static const double at[] = {0.2, 0.6, 0.9};
@@ -292,7 +294,8 @@ static void covariances_have_distances(void **state)
 
 /* ---- together -------------------------------------------------------------------------------------------------------- */
 
-/* Losses of several targets are added with the weights of the SPEC; what is not finite is counted, and the first named. */
+/* Losses of several targets are added with the weights of the SPEC; samples that are not finite are counted,
+ * and the first is named. */
 static void losses_of_targets_are_added(void **state)
 {
     double a = 0, b = 0, all = 0;

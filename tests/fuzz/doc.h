@@ -1,4 +1,5 @@
-/* doc.h -- what must hold for a tree that was read, from JSON or YAML: it is well formed, and writes and reads back. */
+/* doc.h -- checks of a tree that was read from JSON or YAML: it is well formed, and writing and reading it
+ * gives the same tree. */
 #ifndef TESTS_FUZZ_DOC_H
 #define TESTS_FUZZ_DOC_H
 
@@ -21,7 +22,7 @@ static inline void same_trees(const RelnDocNode *a, const RelnDocNode *b)
         require((a->kind == RELN_DOC_MAP) == (x->key != NULL));
         if (x->key)
             require(strcmp(x->key, y->key) == 0);
-        if (x->key && count < 16) /* looking up costs the square of this */
+        if (x->key && count < 16) /* looking up all keys would take quadratic time */
             require(reln_doc_get(a, x->key) == x);
         same_trees(x, y);
     }
@@ -48,7 +49,7 @@ static inline void fuzz_doc(const uint8_t *data, size_t size, Parse *parse)
 
     heap.limit = SIZE_MAX;
     if (status == RELN_OK) {
-        const RelnDocStyle style = (RelnDocStyle)(size % 3); /* one each time */
+        const RelnDocStyle style = (RelnDocStyle)(size % 3); /* one of the three styles */
 
         write_and_read(ctx, doc, style,
                        style == RELN_DOC_YAML ? reln_doc_parse_yaml : reln_doc_parse_json);

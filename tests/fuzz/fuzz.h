@@ -32,7 +32,7 @@ static inline void require(int holds)
         abort();
 }
 
-/* Bytes in use may grow with the bytes given, never with the numbers that they claim. */
+/* The memory in use may grow with the number of input bytes, never with the numbers that the input claims. */
 typedef struct FuzzHeap {
     size_t live, limit;
 } FuzzHeap;
@@ -60,7 +60,8 @@ static inline void fuzz_release(void *user, void *block)
     free(start);
 }
 
-/* ---- a second of the processor for an input, which a machine that stalls does not use up ------------------------- */
+/* ---- a limit of one second of processor time for an input; time that the machine spends elsewhere does not
+ * count ---- */
 
 static void fuzz_too_long(int which)
 {
@@ -93,7 +94,7 @@ static inline RelnCtx *fuzz_begin(FuzzHeap *heap, size_t limit)
     return ctx;
 }
 
-/* One line that says why. */
+/* Checks that the refusal has a message of one line. */
 static inline void fuzz_refused(const RelnCtx *ctx, RelnStatus status)
 {
     require(status == RELN_ERR_FORMAT || status == RELN_ERR_UNSUPPORTED);

@@ -1,4 +1,4 @@
-/* fuzz_csv.c -- any bytes at all, read as a table of numbers: rows that fit them, or one line of refusal. */
+/* fuzz_csv.c -- reads any bytes as a table of numbers: the result is a valid table or one line of refusal. */
 #include "fuzz.h"
 #include "io/csv.h"
 

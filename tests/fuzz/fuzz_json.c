@@ -1,4 +1,5 @@
-/* fuzz_json.c -- any bytes at all, read as JSON: a tree that writes and reads back, or one line of refusal. */
+/* fuzz_json.c -- reads any bytes as JSON: the result is a tree that can be written and read back, or one line
+ * of refusal. */
 #include "doc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,6 @@
-/* fuzz_model.c -- any bytes at all, read as the description that a model file has of its model: one that is written and read
- * back as it was, or one line of refusal. The algebra that it names is made, so an input may take longer than a file. */
+/* fuzz_model.c -- reads any bytes as the description of a model in a model file: the result is a model whose
+ * description is the same text, or one line of refusal. The named algebra is created, so an input may take
+ * longer than other files. */
 #include "fuzz.h"
 #include "kit/model.h"
 
@@ -14,7 +15,7 @@ static RelnStatus read_model(RelnCtx *ctx, const char *text, size_t size, RelnMo
     return status;
 }
 
-/* What it says of itself once more is the same text. */
+/* Describing the model again gives the same text. */
 static void write_and_read(RelnCtx *ctx, const RelnModel *model)
 {
     RelnDoc *doc[2] = {NULL, NULL};
@@ -35,7 +36,7 @@ static void write_and_read(RelnCtx *ctx, const RelnModel *model)
     reln_doc_destroy(doc[1]);
 }
 
-/* Memory: that of an algebra of the largest matrices and dimension. */
+/* The memory limit is that of an algebra of the largest size and dimension. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     FuzzHeap heap;

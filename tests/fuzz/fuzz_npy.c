@@ -1,4 +1,4 @@
-/* fuzz_npy.c -- any bytes at all, read as a .npy array: an array that fits them, or one line of refusal. */
+/* fuzz_npy.c -- reads any bytes as a .npy array: the result is a valid array or one line of refusal. */
 #include "fuzz.h"
 
 static void check_array(const RelnArray *a, size_t n_bytes)
@@ -10,7 +10,7 @@ static void check_array(const RelnArray *a, size_t n_bytes)
     for (int d = 0; d < a->rank; d++)
         count = a->dims[d] == 0 || count == 0 ? 0 : count * a->dims[d];
     require(count == reln_array_count(a) && (size_t)count <= n_bytes / 4);
-    for (ptrdiff_t i = 0; i < count; i++) /* every value is there to be read */
+    for (ptrdiff_t i = 0; i < count; i++) /* every value can be read */
         seen = a->f64[i];
     (void)seen;
 }

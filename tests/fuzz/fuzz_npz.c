@@ -1,11 +1,11 @@
-/* fuzz_npz.c -- any bytes at all, read as a file of arrays (.npz, .npy, .safetensors by their first bytes): rows that can
- * be read, or one line of refusal. */
+/* fuzz_npz.c -- reads any bytes as a file of arrays (.npz, .npy, .safetensors, by the first bytes): the
+ * result is rows that can be read, or one line of refusal. */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 
-/* A file without a name, by the one that the system gives its descriptor. */
+/* Makes a file in memory, which is opened by the name that the system gives its descriptor. */
 static const char *as_file(const uint8_t *data, size_t size)
 {
     static char path[40];
@@ -26,7 +26,7 @@ static const char *as_file(const uint8_t *data, size_t size)
     return path;
 }
 
-/* Whether or not its bytes are good, asking for them ends with rows or with a line. */
+/* Reads the rows of every array: each call returns rows or a refusal. */
 static void check_array(RelnCtx *ctx, RelnArchive *archive, int index)
 {
     const RelnArray *const info = reln_archive_info(archive, index);
@@ -47,7 +47,7 @@ static void check_array(RelnCtx *ctx, RelnArchive *archive, int index)
     free(row);
 }
 
-/* Packed bytes may become 1000 times as many, and 1 MiB; beside it are buffers for reading. */
+/* Compressed bytes may expand to 1000 times as many plus 1 MiB; reading needs further buffers. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     FuzzHeap heap;

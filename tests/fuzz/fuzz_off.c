@@ -1,4 +1,4 @@
-/* fuzz_off.c -- any bytes at all, read as a .off: what fits them, or one line of refusal. */
+/* fuzz_off.c -- reads any bytes as a .off file: the result is a valid mesh or one line of refusal. */
 #include "fuzz.h"
 #include "kit/splats.h"
 

@@ -1,8 +1,9 @@
-/* fuzz_ply.c -- any bytes at all, read as a .ply: what fits them, or one line of refusal. */
+/* fuzz_ply.c -- reads any bytes as a .ply file: the result is valid splats or one line of refusal. */
 #include "fuzz.h"
 #include "kit/splats.h"
 
-/* Every splat that is read is finite, with a unit quaternion; there are as many as the file says or a refusal. */
+/* Every splat that is read is finite and has a unit quaternion. Their number is that of the header, or the
+ * file is refused. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     FuzzHeap heap;

@@ -1,4 +1,5 @@
-/* fuzz_safetensors.c -- any bytes at all, read as .safetensors: arrays that lie inside, or one line of refusal. */
+/* fuzz_safetensors.c -- reads any bytes as .safetensors: the result is arrays that lie inside the file, or
+ * one line of refusal. */
 #include "fuzz.h"
 
 static size_t check_tensor(const RelnTensors *t, int i)
@@ -12,7 +13,7 @@ static size_t check_tensor(const RelnTensors *t, int i)
     require((uintptr_t)a->values % n_bytes == 0);
     for (int d = 0; d < a->rank; d++)
         n_bytes = a->dims[d] == 0 || n_bytes == 0 ? 0 : n_bytes * (size_t)a->dims[d];
-    for (size_t k = 0; k < n_bytes; k++) /* every byte is there to be read */
+    for (size_t k = 0; k < n_bytes; k++) /* every byte can be read */
         seen = p[k];
     (void)seen;
     return n_bytes;

@@ -1,4 +1,5 @@
-/* fuzz_spec.c -- any bytes at all, read as a SPEC: one that writes and reads back as it was, or one line of refusal. */
+/* fuzz_spec.c -- reads any bytes as a SPEC: the result is a SPEC that is the same after writing and reading,
+ * or one line of refusal. */
 #include "fuzz.h"
 #include "kit/spec.h"
 

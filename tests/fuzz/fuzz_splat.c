@@ -1,8 +1,9 @@
-/* fuzz_splat.c -- any bytes at all, read as a .splat: what fits them, or one line of refusal. */
+/* fuzz_splat.c -- reads any bytes as a .splat file: the result is valid splats or one line of refusal. */
 #include "fuzz.h"
 #include "kit/splats.h"
 
-/* Every splat that is read is finite, with a unit quaternion; there are as many as the file says or a refusal. */
+/* Every splat that is read is finite and has a unit quaternion. Their number is that of the file, or the file
+ * is refused. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     FuzzHeap heap;

@@ -1,4 +1,5 @@
-/* fuzz_yaml.c -- any bytes at all, read as YAML: a tree that writes and reads back, or one line of refusal. */
+/* fuzz_yaml.c -- reads any bytes as YAML: the result is a tree that can be written and read back, or one line
+ * of refusal. */
 #include "doc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,4 @@
-/* replay.c -- gives every file of the directories named to a fuzz target, once. For builds without a fuzzer. */
+/* replay.c -- runs a fuzz target once on every file of the named folders, for builds without a fuzzer. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In a block of exactly the file's size, so that a sanitizer sees any byte read beyond. */
+/* Copies the file to a block of exactly its size, so that a sanitizer detects a read beyond its end. */
 static int replay_file(const char *path)
 {
     static uint8_t buffer[1 << 20];
@@ -45,7 +45,7 @@ static int replay_directory(const char *name)
     return count;
 }
 
-/* A corpus that is not there is a failure: it would pass for ever. */
+/* A missing corpus is a failure: otherwise the test would always pass. */
 int main(int argc, char **argv)
 {
     int count = 0;
