@@ -14,7 +14,7 @@ typedef struct Fixture {
     const RelnRep *adjoint;
 } Fixture;
 
-/* In a context of yours; what was made before a failure is in *f all the same. */
+/* Builds the fixture in the caller's context. After a failure, *f holds the objects made so far. */
 static inline RelnStatus fixture_build(Fixture *f, RelnCtx *ctx, const char *algebra,
                                        const char *group, RelnDtype dtype)
 {

@@ -1,4 +1,4 @@
-/* Batches: empty, single, growing and shrinking, sets of rows, more threads than work. */
+/* Tests batches: empty, single, growing and shrinking ones, sets of rows, and more threads than work. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,8 @@
 
 enum { MOST = 40, POINTS = 7, EDGES = 12, C = 3 };
 
-/* A graph network on sets: points gather from their sample, edges from two points, and everything goes back. */
+/* A Net is a graph network on sets: points gather from their sample, edges gather from two points, and sums
+ * lead back to points and samples. */
 typedef struct Net {
     Fixture f;
     RelnPlan *plan;
@@ -32,7 +33,8 @@ static RelnFn *pair_fn(const Fixture *f)
     return reln_fn_end(body, 1, &out);
 }
 
-/* x per sample, p per point; messages along edges by a function, normed over all edges of the batch. */
+/* Computes messages along edges, by a function, from x of samples and p of points; a norm uses all edges of
+ * the batch. */
 static RelnNode *messages(Net *n, RelnNode *x, RelnNode *p, RelnNode *w)
 {
     RelnGraph *g = n->f.graph;
@@ -87,7 +89,7 @@ static RelnStatus net_build(Net *n, RelnCtx *ctx, const RelnPlanOptions *options
     return reln_plan_create(g, options, &n->plan);
 }
 
-/* Sets of 0 to POINTS points, with edges among them; none where there is no point. */
+/* Draws sets of 0 to POINTS points with edges between them; a set without points has no edges. */
 static void net_fill(Net *n)
 {
     RelnRng rng = reln_rng(3, 1);
@@ -170,7 +172,8 @@ static double difference(Net *n, int n_samples, const char *name, double *x)
     return (8 * (f[0] - f[1]) - (f[2] - f[3])) / (12 * h);
 }
 
-/* Gradient `name` of output `of` in every seventh number of x; 1e-7 and 1e-6 are what every single op is held to. */
+/* Compares gradient `name` of output `of` with differences in every seventh number of x. The tolerances 1e-7
+ * and 1e-6 are those of single ops. */
 static void check_gradient(Net *n, const char *of, const char *name, double *x, int count,
                            double tol)
 {
@@ -207,7 +210,7 @@ static void second_order_through_edges_and_points_matches_differences(void **sta
 
 /* ---- sizes --------------------------------------------------------------------------------------------------------- */
 
-/* A plan that has seen larger and smaller batches gives the bits of one that has not. */
+/* A plan that has run larger and smaller batches gives the same bits as a new plan. */
 static void a_plan_serves_batches_of_every_size(void **state)
 {
     static const int sizes[] = {0, 1, 5, MOST, 2, 0, 17, 1, MOST};
@@ -277,7 +280,7 @@ static void threads_without_work_change_nothing(void **state)
 
 /* ---- what an output is --------------------------------------------------------------------------------------------- */
 
-/* Views of an input, of a kept value and of step values are outputs like others, and so is a bare constant. */
+/* Outputs may be views of an input, of a kept value or of step values, and constants. */
 static void outputs_may_be_views(void **state)
 {
     Fixture f;

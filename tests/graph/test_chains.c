@@ -1,5 +1,6 @@
-/* Chains: elementwise nodes in one pass have the bits of one pass for each, whatever is broadcast or gathered. A plan that
- * stops at numbers that are not finite looks at every value, so it has no chains. */
+/* Tests chains: elementwise nodes computed in one pass have the same bits as nodes computed one by one,
+ * whatever is broadcast or gathered. A plan that stops at the first number that is not finite checks every
+ * value, so it has no chains. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ static RelnNode *param(Net *n, const char *name, int k, int c)
                       (RelnInit){RELN_INIT_NORMAL, 1.0});
 }
 
-/* Sums of gathered, spread and repeated values, products with weights along every axis, and their gradients. */
+/* Builds sums of gathered, spread and repeated values, products with weights along every axis, and their
+ * gradients. */
 static void build(Net *n)
 {
     RelnGraph *g = n->f.graph;

@@ -1,4 +1,5 @@
-/* What a plan says it costs: operations by hand count, memory as it is allocated. */
+/* Tests the reported cost of a plan: operations equal those counted by hand, memory equals the allocated
+ * memory. */
 #include "graph/fixture.h"
 
 /* ---- operations ----------------------------------------------------------------------------------------------------- */
@@ -98,7 +99,7 @@ static RelnFn *square_fn(RelnGraph *g)
     return reln_fn_end(body, 1, &out);
 }
 
-/* The plan's cost with those of its rows, of which there is one kind. */
+/* Returns the cost of the rows of the plan, which has one row domain. */
 static RelnRowCost row_cost_of(Fixture *f, int shard, double *flops_sample)
 {
     RelnPlan *plan = NULL;
@@ -112,9 +113,10 @@ static RelnRowCost row_cost_of(Fixture *f, int shard, double *flops_sample)
     return row;
 }
 
-/* Rows of 6 numbers are squared and summed to their samples: 6 + 6 for each row, however many rows and samples a shard
- * has room for; what is squared again for each sample is the sample's. Then a function of 6 channels is called on rows:
- * 2 * 6 * 6, and its product of weights is made once for 40 rows, 2 * 6 * 6 * 6. */
+/* Rows of 6 numbers are squared and summed over their sample: 6 + 6 operations for each row, however many
+ * rows and samples a shard holds; squaring the sum is work of the sample. Then a function with 6 channels is
+ * called on rows, 2 * 6 * 6 operations each, and its product of weights is computed once for 40 rows, 2 * 6 *
+ * 6 * 6. */
 static void rows_are_counted_by_row(void **state)
 {
     RelnNode *x, *w, *y = NULL, *of;
@@ -136,7 +138,8 @@ static void rows_are_counted_by_row(void **state)
         row = row_cost_of(&f, shard, &sample);
         assert_string_equal(row.name, "rows");
         assert_true(row.flops == 6 + 6 && sample == 6);
-        assert_true(row.bytes == 8 * 3 * 6 + 4); /* x, its square twice, and whose it is */
+        assert_true(row.bytes ==
+                    8 * 3 * 6 + 4); /* x, its square twice, and the index of the sample */
     }
     assert_true(reln_call(f.graph, square_fn(f.graph), 2, (RelnNode *[]){x, w}, &y));
     reln_output(f.graph, "y", y);
@@ -196,8 +199,8 @@ static void memory_is_as_planned(void **state)
     assert_int_equal(heap.live, 0);
 }
 
-/* Batch norms cut a step into phases. Of each layer, the product is kept: what follows it, up to the next product, is
- * elementwise and is computed again. Gradients of one layer at a time need some more, in memory that all layers share. */
+/* Batch norms divide a step into phases. Of each layer only the product is kept: the elementwise nodes after
+ * it are computed again. Gradients need more memory for one layer at a time, which all layers share. */
 static void deep_networks_keep_one_value_for_each_layer(void **state)
 {
     enum { LAYERS = 8, WIDTH = 16, SAMPLES = 50, SHARED = 3 };

@@ -1,4 +1,5 @@
-/* The tree of domains: what is refused, what is bound, sets of any size, and memory that does not grow with pairs. */
+/* Tests the tree of domains: refused domains, bound counts, sets of any size, and memory that does not grow
+ * with the number of pairs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,8 @@ static void what_is_no_domain_is_refused(void **state)
     refused(&f, "pair_second: a are no pairs");
 }
 
-/* sum over the pairs (i, j) of tanh(x_i x_j), for each i; and over the given members of i the sum of x_i. */
+/* A Sums computes, for each point i, the sum over the pairs (i, j) of tanh(x_i x_j), and the sum over the
+ * given members of i of x_i. */
 typedef struct Sums {
     Fixture f;
     RelnDomain points, pairs, members;
@@ -88,8 +90,8 @@ static void sums_clear(Sums *s)
     fixture_clear(&s->f);
 }
 
-/* Room for all pairs of 20,000 points would be 10^11 bytes: there is room for tiles and rows only. Samples of a plan that
- * takes so many may have none, one, two, and rows without members. */
+/* Memory for all pairs of 20,000 points would be 10^11 bytes, but a plan reserves only tiles and rows. Such a
+ * plan also accepts samples with no, one or two points, and rows without members. */
 static void memory_does_not_grow_with_pairs(void **state)
 {
     enum { MANY = 20000 };
@@ -127,7 +129,8 @@ static void memory_does_not_grow_with_pairs(void **state)
     sums_clear(&s);
 }
 
-/* 20,000 rows in one sample, with members found row by row; the bits of each row are those of small tiles. */
+/* A sample has 20,000 rows, whose members are found row by row; the bits of each row equal those computed in
+ * small tiles. */
 static void a_large_set_runs(void **state)
 {
     enum { MANY = 20000 };
@@ -175,7 +178,7 @@ static void a_large_set_runs(void **state)
     free(want);
 }
 
-/* Counts of rows below rows are checked like those of samples. */
+/* Numbers of rows below rows are checked in the same way as numbers of rows of samples. */
 static void bad_counts_are_refused(void **state)
 {
     static const int32_t one = 2, many[2] = {1, 4}, less[2] = {1, -1};

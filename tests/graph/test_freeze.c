@@ -1,10 +1,12 @@
-/* Frozen plans: the bits of plans that are not, whatever happens to the store. */
+/* Tests frozen plans: they have the same bits as plans that are not frozen, whatever happens to the store
+ * afterwards. */
 #include <pthread.h>
 #include <string.h>
 
 #include "graph/fixture.h"
 
-/* As many channels as a product of weights pays for: with two, a and b would be joined to one matrix, and b never packed. */
+/* There are enough channels for a product of weights to pay off: with two, a and b would be joined to one
+ * matrix, and b would never be packed. */
 enum { N = 7, C = 40, WIDE = 40 };
 
 typedef struct Net {
@@ -19,8 +21,8 @@ static RelnNode *weights(RelnGraph *g, const char *name, int from, int to)
     return reln_param(g, name, (RelnDims){.r = from, .c = to}, (RelnInit){RELN_INIT_NORMAL, 0.3});
 }
 
-/* A product of weights, which is steady; weights times an input of the step, which are not; a running mean; random
- * numbers at both levels; and the gradient in x. */
+/* Builds a product of weights, which can be frozen; weights times an input of the step, which cannot; a
+ * running mean; random numbers at both levels; and the gradient with respect to x. */
 static void build(Net *s)
 {
     RelnGraph *g = s->f.graph;
@@ -88,7 +90,7 @@ static bool same(const Net *a, const Net *b)
     return equal;
 }
 
-/* Every array of the store moves. */
+/* Changes every array of the store. */
 static void disturb(Net *s)
 {
     for (int i = 0; i < reln_store_count(s->f.store); i++) {
@@ -108,7 +110,7 @@ static void frozen_plans_give_the_same_bits(void **state)
     make(&frozen, 3);
     assert_ok(frozen.f.ctx, reln_plan_freeze(frozen.plan));
     for (uint64_t step = 0; step < 4; step++) {
-        /* what is not held: data, inputs of the step, random numbers */
+        /* freezing does not affect data, inputs of the step and random numbers */
         live.x[step] = frozen.x[step] = 0.3;
         live.size = frozen.size = 0.5 + 0.1 * (double)step;
         run(&live, step);
@@ -129,7 +131,9 @@ static void the_store_is_seen_when_frozen_again(void **state)
     assert_ok(frozen.f.ctx, reln_plan_freeze(frozen.plan));
     run(&live, 0);
     disturb(&frozen);
-    for (int i = 0; i < 2; i++) { /* neither in the first run, which computes, nor in the second */
+    for (
+        int i = 0; i < 2;
+        i++) { /* a change matters neither in the first run, which computes frozen values, nor in the second */
         run(&frozen, 0);
         assert_true(same(&live, &frozen));
     }
@@ -190,7 +194,7 @@ static void every_allocation_may_fail(void **state)
 
 enum { THREADS = 7, RUNS = 20 };
 
-/* One thread's plan, its batch, and what it gave. */
+/* A Job holds the plan of one thread, its batch, and its results. */
 typedef struct Job {
     RelnPlan *plan;
     double x[N * 3 * C], t[N], size;
@@ -213,8 +217,8 @@ static void *run_often(void *self)
     return NULL;
 }
 
-/* Plans of one graph and one store, each with its own batch: at the same time they give the bits that they give in turn.
- * With -fsanitize=thread this is the test that nothing is shared but what is only read. */
+/* Plans of one graph and one store, each with its own batch, give the same bits at the same time as one after
+ * another. With -fsanitize=thread, this tests that the shared data are only read. */
 static void frozen_plans_run_at_the_same_time(void **state)
 {
     static Job jobs[THREADS];
@@ -236,8 +240,11 @@ static void frozen_plans_run_at_the_same_time(void **state)
         run_job(&jobs[i]);
         assert_ok(net.f.ctx, jobs[i].status);
         memcpy(alone[i], jobs[i].t, sizeof alone[i]);
-        assert_ok(net.f.ctx,
-                  reln_plan_freeze(jobs[i].plan)); /* again: the first run in a thread packs */
+        assert_ok(
+            net.f.ctx,
+            reln_plan_freeze(
+                jobs[i]
+                    .plan)); /* frozen again, so that the first run in a thread packs the weights */
     }
     assert_memory_not_equal(alone[0], alone[1], sizeof alone[0]);
     for (int i = 0; i < THREADS; i++)
@@ -308,7 +315,7 @@ static void frozen_plans_take_the_memory_of_their_cost(void **state)
 
 /* ---- indices of 64 bits ------------------------------------------------------------------------------------------------ */
 
-/* Indices may be i64; one that would fit only after losing its upper half is refused. */
+/* Indices may be i64. An index that fits i32 only after losing its upper half is refused. */
 static void indices_may_have_64_bits(void **state)
 {
     static const int32_t narrow[] = {2, 0, 1};

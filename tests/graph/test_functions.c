@@ -1,4 +1,5 @@
-/* Functions: what they return, what they call, where they are called, and what is refused. */
+/* Tests functions: their results, functions that call functions, the domains in which they are called, and
+ * refusals. */
 #include <string.h>
 
 #include "graph/fixture.h"
@@ -7,7 +8,8 @@ enum { N = 9, D = 3 };
 
 /* ---- two graphs that must agree ----------------------------------------------------------------------------------- */
 
-/* What a test builds, with calls or written out: numbers of every sample from x (B,1,D), y (B,1,D) and w (D,1,D). */
+/* A Build builds a network with calls, or with the same formulas written out: numbers of every sample from x
+ * (B,1,D), y (B,1,D) and w (D,1,D). */
 typedef RelnNode *Build(RelnGraph *g, bool calls, RelnNode *x, RelnNode *y, RelnNode *w);
 
 typedef struct Twin {
@@ -16,7 +18,8 @@ typedef struct Twin {
     double x[N * D], y[N * D], v[D * D];
 } Twin;
 
-/* Loss, gradients, and a Hessian-vector product in w; x feeds both. */
+/* Builds the loss, its gradients, and a Hessian-vector product with respect to w; x is an input of both
+ * parts. */
 static RelnStatus twin_build(Twin *t, RelnCtx *ctx, Build *build, bool calls,
                              const RelnPlanOptions *options)
 {
@@ -106,7 +109,7 @@ static RelnFn *wave_fn(RelnGraph *g)
     return reln_fn_end(body, 1, &out);
 }
 
-/* wave(wave(x W) y W W^T): the weights are used as they are and as a product made inside. */
+/* Builds wave(wave(x W) y W W^T): the weights are used directly and in a product that is made inside. */
 static RelnNode *inner(RelnGraph *g, RelnFn *fn, RelnNode *x, RelnNode *y, RelnNode *w)
 {
     RelnNode *a = NULL, *b = NULL, *ww = reln_mix_t(g, w, w);
@@ -149,7 +152,8 @@ static void functions_call_functions(void **state)
 
 enum { RESULTS = 7 };
 
-/* An argument as it is, one value twice, views of both, something that nobody reads, and a repeated step value. */
+/* Returns an argument unchanged, one value twice, views of both, a value that nothing reads, and a repeated
+ * step value. */
 static void odd_results(RelnGraph *g, RelnNode *x, RelnNode *y, RelnNode *w, RelnNode **out)
 {
     const RelnDims turned = {.p = D};
@@ -196,7 +200,7 @@ static void results_may_be_arguments_repeats_views_and_unread(void **state)
 
 /* ---- where a function may be called -------------------------------------------------------------------------------- */
 
-/* At step level a function has one item: here it makes weights of a row of weights. */
+/* Calls a function at step level, where it has one item: it computes weights from a row of weights. */
 static RelnNode *at_step(RelnGraph *g, bool calls, RelnNode *x, RelnNode *y, RelnNode *w)
 {
     RelnNode *row = reln_slice(g, w, RELN_R, 1, 1), *made = NULL;
@@ -214,7 +218,8 @@ static void a_call_at_step_level_has_one_item(void **state)
     assert_alike(at_step);
 }
 
-/* Batch statistics between two calls: the first call's result is kept across phases, seen through a view. */
+/* Computes batch statistics between two calls: the first result is kept across phases and read through a
+ * view. */
 static RelnNode *across(RelnGraph *g, bool calls, RelnNode *x, RelnNode *y, RelnNode *w)
 {
     RelnFn *fn = calls ? wave_fn(g) : NULL;

@@ -1,4 +1,5 @@
-/* test_inside.c -- seeing inside a network: layers in messages, nodes by name, prints, ports, the first NaN. */
+/* test_inside.c -- tests the ways to look inside a network: layers in messages, nodes by name, prints, ports,
+ * the first NaN. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,7 +136,8 @@ static void nodes_are_found_by_name(void **state)
     fixture_clear(&f);
 }
 
-/* Derivatives do not take a layer's name, and what is made an output has the value that the layer has. */
+/* Nodes of derivatives do not take the name of a layer, and a layer that is made an output shows the layer's
+ * value. */
 static void a_layer_can_be_watched_in_a_run(void **state)
 {
     static const double x[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3}, y[1] = {1};
@@ -215,7 +217,7 @@ static void a_wrong_name_gets_the_nearest(void **state)
     assert_int_equal(reln_plan_bind_sized(plan, "YY", y, RELN_F64, 1), RELN_ERR_ARG);
     assert_string_equal(reln_ctx_error(f.ctx),
                         "bind: the graph has no input YY; the nearest name is Y");
-    /* a parameter is not bound, and not suggested */
+    /* a parameter cannot be bound, and is not suggested */
     assert_int_equal(reln_plan_bind_sized(plan, "out.W", y, RELN_F64, 1), RELN_ERR_ARG);
     assert_null(strstr(reln_ctx_error(f.ctx), "name is out"));
     reln_plan_destroy(plan);
@@ -267,7 +269,7 @@ static void the_first_nan_is_named_with_its_layer(void **state)
     fixture_clear(&f);
 }
 
-/* The derivative of sqrt at 0 is infinite where its value is not. */
+/* The derivative of sqrt at 0 is infinite, while its value is finite. */
 static void a_nan_of_a_derivative_says_so(void **state)
 {
     const double s[1] = {0};
@@ -307,7 +309,7 @@ static void a_print_has_every_node_and_layer(void **state)
     forward = reln_graph_size(f.graph);
     reln_adam_all(f.graph, NULL, reln_scalar(f.graph, 1e-2), loss);
     assert_ok(f.ctx, reln_graph_print(f.graph, &(RelnPrint){.put = put, .self = &nodes}));
-    /* a heading, a line above each of 4 layers and the rest twice, the constant of the rate */
+    /* one heading, a line above each of 4 layers and above other nodes twice, and the constant of the rate */
     assert_true(count(nodes.text, "\n") <= 1 + forward + 8);
     assert_int_equal(count(nodes.text, "\nencoder/one.rms\n"), 1);
     assert_non_null(strstr(nodes.text, "adjoint(gl:3)"));

@@ -1,4 +1,4 @@
-/* Plans: phases, functions, memory, failures. */
+/* Tests plans: phases, functions, memory, failures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static RelnNode *energy(RelnGraph *g, const Fixture *f, RelnNode *x, RelnNode *w
         RELN_C);
 }
 
-/* The gradient of H carried back into the adjoint rep by doubling it through the form: here simply a step along
- * the coadjoint vector, paired with a fixed map, would need an inverse form; so(3)'s form is -2 I, its own dual. */
+/* Builds a field: the gradient of H, which is in the coadjoint rep. The form of so(3) is -2 I, so this rep
+ * equals the adjoint rep, and the field can be added to x. */
 static RelnNode *field(RelnGraph *g, const Fixture *f, RelnNode *x, RelnNode *w)
 {
     RelnNode *grad = NULL;
@@ -56,7 +56,8 @@ static RelnFn *field_fn(const Fixture *f)
     return reln_fn_end(body, 1, &out);
 }
 
-/* Heun steps x' = x + h field(x), through calls or written out; the loss is the mean of |x|^2-like invariants. */
+/* Builds Heun steps x' = x + h field(x), by calls or written out; the loss is the mean of invariants like
+ * |x|^2. */
 static RelnNode *roll_out(const Fixture *f, bool calls, RelnNode *x, RelnNode *w, int steps)
 {
     RelnFn *fn = calls ? field_fn(f) : NULL;
@@ -97,7 +98,7 @@ static RelnStatus rollout_build(Rollout *r, RelnCtx *ctx, bool calls, int steps,
     reln_grad(g, s, 2, (RelnNode *[]){w, x}, grads);
     reln_output(g, "gw", grads[0]);
     reln_output(g, "gx", grads[1]);
-    /* Hessian of the loss in w along a direction: third derivatives of H */
+    /* the Hessian of the loss with respect to w along a direction, which needs third derivatives of H */
     s = reln_sum_all(g, reln_mul(g, grads[0],
                                  reln_input(g, "dir", RELN_STEP, (RelnDims){.r = 2, .c = C}, NULL,
                                             RELN_DEFAULT)));
@@ -176,7 +177,8 @@ static void second_order_through_calls_matches_differences(void **state)
     rollout_clear(&r);
 }
 
-/* The field of a gradient has no curl: <Hv, u> = <v, Hu>, here through calls, batch sums and broadcast weights. */
+/* A gradient field has no curl: <Hv, u> = <v, Hu>. This is tested through calls, batch sums and broadcast
+ * weights. */
 static void the_curl_of_a_gradient_is_zero_through_calls(void **state)
 {
     Rollout r;

@@ -1,4 +1,5 @@
-/* The same bits for any number of lanes' workers: threads of a process, ranks of a communicator. */
+/* Tests that results have the same bits for any number of workers of the lanes: threads of a process, or
+ * ranks of a communicator. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,13 +13,13 @@
 
 enum { SAMPLES = 90, P = 2, C = 3, STEPS = 4 };
 
-/* What a run is made with, and what came of it. */
+/* A Case holds the settings of a run and its results. */
 typedef struct Case {
     int lanes, threads, shard;
-    int width, steps;          /* channels and batches, where not C and STEPS */
+    int width, steps;          /* channels and batches; 0: C and STEPS */
     int ends_early;            /* a rank that is asked to stop in step 2; -1: none */
     int fails;                 /* a rank whose allocations fail when it runs step 2; -1: none */
-    uint64_t hash[RANKS_MOST]; /* of weights, moments, states, outputs: by rank */
+    uint64_t hash[RANKS_MOST]; /* hash of weights, moments, states and outputs, for each rank */
     RelnStatus status[RANKS_MOST];
     char message[RANKS_MOST][256];
     uint64_t reduce_bytes, all_bytes, lane_bytes; /* of the plan's exchanges */
@@ -33,7 +34,8 @@ typedef struct Run {
     int32_t counts[SAMPLES];
 } Run;
 
-/* Linear, gate, bracket, norm over the batch, dropout, a sum over sets; clipped Adam; outputs of samples and of rows. */
+/* Builds a linear layer, a gate, a bracket, a norm over the batch, dropout and a sum over sets; clipped Adam;
+ * outputs of samples and of rows. */
 static void build(Run *r, int width)
 {
     RelnGraph *g = r->f.graph;
@@ -143,7 +145,7 @@ static void note_traffic(const RelnPlan *plan, Case *c)
     }
 }
 
-/* Leave the samples that this rank reads, and make the others unfit to be read. */
+/* Keeps the samples that this rank reads, and replaces all others by NaN. */
 static void leave_own(Run *r, ptrdiff_t n_samples)
 {
     ptrdiff_t first, end;
@@ -158,7 +160,8 @@ static void leave_own(Run *r, ptrdiff_t n_samples)
         }
 }
 
-/* Batches of 90, 61, 32 and 3 samples: lanes become fewer than shards, ranks more than lanes. */
+/* Trains on batches of 90, 61, 32 and 3 samples, so that there are fewer lanes than shards, and more ranks
+ * than lanes. */
 static void train(const RelnComm *comm, void *user)
 {
     Case *c = user;
@@ -188,7 +191,7 @@ static void train(const RelnComm *comm, void *user)
         leave_own(r, run.n_samples);
         run.asked = t == 2 && comm->rank == c->ends_early ? yes : NULL;
         shop.closed = t == 2 && comm->rank == c->fails;
-        if (shop.closed) /* of which there are not more */
+        if (shop.closed) /* a larger batch than before, which must allocate */
             run.n_samples = SAMPLES + 1;
         c->status[comm->rank] = reln_plan_run(r->plan, &run);
         hash = hash_run(r, hash);
@@ -229,7 +232,9 @@ static void lanes_decide_the_bits_and_threads_do_not(void **state)
             assert_true(one_hash(1, lanes[i], threads) == hash[i]);
     }
     assert_true(hash[0] != hash[1] && hash[1] != hash[2]);
-    assert_true(hash[2] != hash[3]); /* 90 shards: 64 lanes share them, of 256 90 are used */
+    assert_true(
+        hash[2] !=
+        hash[3]); /* there are 90 shards: they share 64 lanes, and of 256 lanes 90 are used */
     assert_true(one_hash(1, 8, 1) == one_hash(1, 0, 1));
 }
 
@@ -248,7 +253,7 @@ static void ranks_leave_the_bits_alone(void **state)
     }
 }
 
-/* Who is asked to stop stops all, and the store has the bits of the steps before. */
+/* If one rank is asked to stop, all ranks stop, and the store has the bits of the last finished step. */
 static void all_ranks_stop_together(void **state)
 {
     (void)state;
@@ -278,8 +283,8 @@ static void one_rank_without_memory_ends_all_with_its_line(void **state)
 
 /* ---- traffic ------------------------------------------------------------------------------------------------------ */
 
-/* The fewest edges between ranks of the tree over lanes [first, end) when its sum is wanted by a rank: over all ways to
- * give nodes to ranks, by their cost for every rank. */
+/* Computes, for each rank that wants the sum over lanes [first, end), the smallest number of messages: the
+ * minimum over all assignments of the nodes of the tree to ranks. */
 static void costs(int lanes, int ranks, int first, int span, int *cost)
 {
     int left[RANKS_MOST], right[RANKS_MOST], least = 1 << 20;
@@ -302,7 +307,7 @@ static void costs(int lanes, int ranks, int first, int span, int *cost)
         cost[r] = left[r] + right[r];
         least = cost[r] < least ? cost[r] : least;
     }
-    for (int r = 0; r < ranks; r++) /* or added elsewhere, and sent */
+    for (int r = 0; r < ranks; r++) /* or the sum is computed by another rank and sent */
         cost[r] = cost[r] < least + 1 ? cost[r] : least + 1;
 }
 
@@ -323,7 +328,7 @@ static void traffic_is_near_the_least(void **state)
             ranks_run(R, train, &c, &traffic);
             for (int r = 0; r < R; r++)
                 sent += traffic.bytes[r];
-            /* the plan's own account, of its last batch: 3 shards */
+            /* compares with the plan's own count for its last batch of 3 shards */
             costs(3, R, 0, 4, cost);
             for (int r = 0; r < R; r++) {
                 dearest = cost[r] > dearest ? cost[r] : dearest;
@@ -336,9 +341,9 @@ static void traffic_is_near_the_least(void **state)
         }
 }
 
-/* Sums of 90 shards that are large enough for every rank to own a stretch. What all ranks send in a step, agreements and outputs
- * included, is at most 1.3 N (F + R - 1): N the bytes of the sums (gradient, statistics, loss), F the mean over owners of the
- * fewest edges. */
+/* The sums of 90 shards are large enough that every rank owns a part of them. All bytes that ranks send in a
+ * step, including agreements and outputs, are at most 1.3 N (F + R - 1), with N the bytes of the sums
+ * (gradient, statistics, loss) and F the mean over owners of the smallest number of messages. */
 static void traffic_of_many_owners_is_near_the_least(void **state)
 {
     static const int ranks[] = {2, 4, 7, 13, 16};
@@ -369,7 +374,8 @@ static void traffic_of_many_owners_is_near_the_least(void **state)
                 sent += (double)traffic.bytes[r];
                 assert_true(c.metered[r] == traffic.bytes[r]);
             }
-            assert_true(c.lane_bytes <= c.parameter_bytes); /* gradients of factors are not sent */
+            assert_true(c.lane_bytes <=
+                        c.parameter_bytes); /* gradients of the factors of a product are not sent */
             bound = 1.3 * (double)c.lane_bytes * (edges + R - 1);
             print_message("%d ranks, %d lanes: %.0f bytes in a step, at most %.0f; sums %.0f\n", R,
                           lanes[l], sent, bound, (double)c.lane_bytes);
@@ -396,7 +402,7 @@ static void talk(const RelnComm *comm, void *user)
 
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     for (int r = 0; r < R; r++)
-        begin[r + 1] = begin[r] + (size_t)(r % 3 * r); /* some have nothing */
+        begin[r + 1] = begin[r] + (size_t)(r % 3 * r); /* some ranks have no part */
     for (size_t i = begin[comm->rank]; i < begin[comm->rank + 1]; i++)
         bytes[i] = (unsigned char)(i + 1);
     good = good && reln_comm_gather(comm, ctx, bytes, begin) == RELN_OK;
@@ -421,7 +427,7 @@ static void talk(const RelnComm *comm, void *user)
                                        : comm->rank == 0   ? RELN_ERR_STOPPED
                                                            : RELN_OK) == RELN_ERR_IO;
         good = good && atoi(reln_ctx_error(ctx) + 5) == R / 2;
-        /* rank 1 goes; whoever waits for it is told */
+        /* rank 1 ends; every rank that waits for it gets an error */
         if (comm->rank != 1)
             good = good && reln_comm_agree(comm, ctx, RELN_OK) == RELN_ERR_IO;
     }

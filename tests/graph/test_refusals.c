@@ -1,4 +1,5 @@
-/* What a graph must refuse although something like it was accepted just before, and what it must keep apart. */
+/* Tests that a graph refuses an invalid node although a similar one was accepted just before, and keeps
+ * similar nodes apart. */
 #include <string.h>
 
 #include "graph/fixture.h"
@@ -16,7 +17,7 @@ static void assert_refused(Fixture *f, RelnStatus status)
     fixture_clear(f);
 }
 
-/* Under gl:3 a vector and a covector have the same shape, and are no cotangents of themselves. */
+/* Under gl:3, a vector and a covector have the same shape, but a vector is not a cotangent of a vector. */
 static void a_cotangent_is_in_the_dual_rep(void **state)
 {
     Fixture f;
@@ -45,7 +46,7 @@ static void extents_that_differ_do_not_broadcast(void **state)
     assert_refused(&f, RELN_ERR_SHAPE);
 }
 
-/* The identity is a map from vectors to vectors of o:3, and none to pseudovectors. */
+/* The identity maps vectors of o:3 to vectors, but is not equivariant from vectors to pseudovectors. */
 static void a_constant_is_checked_for_each_rep(void **state)
 {
     const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -77,7 +78,7 @@ static void a_parameter_keeps_its_shape_in_every_graph(void **state)
     fixture_clear(&f);
 }
 
-/* Equal but for the items they have: one number for the step, and one for each sample. */
+/* Two nodes are equal except for their domains: one has a single number, the other a number for each sample. */
 static void nodes_of_different_domains_are_not_merged(void **state)
 {
     Fixture f;

@@ -1,4 +1,4 @@
-/* A setting is complete or refused, and clears what it made either way. */
+/* Tests settings: a setting is complete or refused, and clearing it releases everything in both cases. */
 #include "support/support.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void groups_are_embedded_where_features_are_larger(void **state)
     reln_setting_clear(&s);
 }
 
-/* Are the two bases the same numbers? */
+/* Asserts that two algebras have the same basis. */
 static void assert_same_basis(const RelnAlgebra *a, const RelnAlgebra *b)
 {
     const int n = reln_algebra_n(b);
@@ -29,7 +29,7 @@ static void assert_same_basis(const RelnAlgebra *a, const RelnAlgebra *b)
                         (size_t)(reln_algebra_dim(b) * n * n) * sizeof(double));
 }
 
-/* Every name of a group, with the name of its algebra. */
+/* Each case is the name of a group and the name of its algebra. */
 static void features_left_out_are_the_algebra_of_the_symmetry(void **state)
 {
     static const char *const cases[][2] = {
@@ -57,7 +57,7 @@ static void features_left_out_are_the_algebra_of_the_symmetry(void **state)
     }
 }
 
-/* Symmetries whose name is that of no algebra: with reflections, connected, and without generators. */
+/* Symmetries whose names are not names of algebras: with reflections, connected, and without generators. */
 static void layers_are_built_in_such_settings(void **state)
 {
     static const char *const names[] = {"o:3", "lorentz", "none:3"};

@@ -1,4 +1,4 @@
-/* test_sizes.c -- extents whose products overflow, and batches larger than the memory that is bound. */
+/* test_sizes.c -- tests extents whose products overflow, and batches larger than the bound memory. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static void a_reshape_to_extents_that_overflow_is_refused(void **state)
     assert_failed(f, RELN_ERR_SHAPE, "reshape");
 }
 
-/* 2^30 elements of an item are allowed; with 2^30 samples in a shard they are more bytes than there are. */
+/* An item may have 2^30 elements, but with 2^30 samples in a shard their bytes exceed the address space. */
 static void a_shard_of_more_bytes_than_there_are_is_out_of_memory(void **state)
 {
     Fixture *f = *state;

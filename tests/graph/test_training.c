@@ -1,4 +1,5 @@
-/* Training as one plan: step-level work, precision, groups, state, and the same bits whoever computes. */
+/* Tests training as one plan: step-level work, precision, groups, states, and bits that do not depend on the
+ * threads. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static RelnNode *squares(RelnGraph *g, RelnNode *x)
     return reln_sum_all(g, reln_square(g, x));
 }
 
-/* All gradients scaled so that their joint norm is at most `most`, then Adam in two groups, one without decay. */
+/* Scales all gradients so that their joint norm is at most `most`, then applies Adam in two groups, one of
+ * them without decay. */
 static void clip_and_step(RelnGraph *g, RelnNode *loss, RelnNode *rate, double most)
 {
     const RelnAdam plain = RELN_ADAM_DEFAULTS, decayed = {0.9, 0.999, 1e-8, 0.1, false};
@@ -105,7 +107,7 @@ static void run_clear(Run *r)
     fixture_clear(&r->f);
 }
 
-/* Batches of 24, 23, 22 ... samples: the last ones of an epoch are smaller. */
+/* Runs batches of 24, 23, 22 ... samples, as at the end of an epoch. */
 static void steps(Run *r, int from, int to)
 {
     for (int t = from; t < to; t++) {
@@ -172,7 +174,8 @@ static void training_gives_the_same_bits_on_any_threads_and_resumed(void **state
     }
 }
 
-/* The first step by hand: m = g / 10 with g clipped, and p loses rate g / (|g| + eps) and rate decay p. */
+/* Compares the first step with one computed by hand: m = g / 10 with the clipped g, and p loses rate g / (|g|
+ * + eps) and rate decay p. */
 static void follow(const Run *r, const char *name, const double *before, double decay)
 {
     char moment[32];
@@ -265,8 +268,8 @@ static void evaluation_sees_what_training_left(void **state)
     assert_ok(r.f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
     memcpy(after, reln_plan_output(plan, "out", NULL), sizeof after);
     assert_memory_not_equal(before, after, sizeof before);
-    assert_memory_equal(norm, square.values, sizeof norm); /* and changes nothing itself */
-    /* one sample alone, as in the batch: statistics are recalled */
+    assert_memory_equal(norm, square.values, sizeof norm); /* and evaluation changes no state */
+    /* one sample alone has the same output as in the batch, because the running statistics are used */
     assert_ok(r.f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 1}));
     assert_memory_equal(reln_plan_output(plan, "out", NULL), after, sizeof *after);
     reln_plan_destroy(plan);
@@ -274,7 +277,8 @@ static void evaluation_sees_what_training_left(void **state)
     run_clear(&r);
 }
 
-/* What a run shows of a parameter or a state is what it computed with; the store holds what comes next. */
+/* An output of a parameter or state shows the value that the run computed with; the store holds the value for
+ * the next run. */
 static void outputs_of_the_store_are_those_of_the_run(void **state)
 {
     Fixture f;
@@ -287,7 +291,7 @@ static void outputs_of_the_store_are_those_of_the_run(void **state)
     a = reln_state(f.graph, "a", (RelnDims){0}, (RelnInit){RELN_INIT_CONSTANT, 1.0});
     b = reln_state(f.graph, "b", (RelnDims){0}, (RelnInit){RELN_INIT_CONSTANT, 2.0});
     p = reln_param(f.graph, "p", (RelnDims){0}, (RelnInit){RELN_INIT_CONSTANT, 8.0});
-    reln_assign(f.graph, a, b); /* they change places */
+    reln_assign(f.graph, a, b); /* the two states are exchanged */
     reln_assign(f.graph, b, a);
     reln_sgd(f.graph, NULL, reln_scalar(f.graph, 0.5), p, reln_scale(f.graph, p, 0.5));
     reln_output(f.graph, "a", a);

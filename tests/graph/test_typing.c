@@ -1,4 +1,4 @@
-/* What does not respect the symmetry does not build, and says why. */
+/* Tests that a graph which breaks the symmetry is refused, with the reason. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static RelnNode *feature(Fixture *f)
                       (RelnDims){.k = reln_rep_dim(f->adjoint), .c = 4}, f->adjoint, RELN_DEFAULT);
 }
 
-/* The graph has failed with the code, and its message has the words, in one line. */
+/* Asserts that the graph has failed with this status and a message of one line that contains the words. */
 static void assert_refused(Fixture *f, RelnStatus status, const char *words)
 {
     assert_int_equal(reln_graph_status(f->graph), status);
@@ -64,7 +64,7 @@ static void an_elementwise_function_of_a_feature_does_not_build(void **state)
     fixture_init(&f, "so:3", "so:3", RELN_F64);
     assert_null(reln_relu(f.graph, feature(&f)));
     assert_refused(&f, RELN_ERR_REP, "relu");
-    /* of an invariant it does, and where nothing is promised */
+    /* the function of an invariant is allowed, and any function in a graph without a symmetry */
     fixture_init(&f, "gl:3", "gl:3", RELN_F64);
     {
         RelnNode *x = feature(&f);
@@ -174,7 +174,7 @@ static void the_first_error_wins_and_passes_through(void **state)
     assert_refused(&f, RELN_ERR_REP, "tanh");
 }
 
-/* A node is a place in its own graph; an axis is one of five. */
+/* Nodes of another graph, and axes other than the five, are refused. */
 static void what_belongs_elsewhere_is_refused(void **state)
 {
     Fixture f, other;
@@ -202,7 +202,7 @@ static void what_belongs_elsewhere_is_refused(void **state)
     fixture_clear(&other);
 }
 
-/* The gradient of B~(x, x) at g x is that at x moved by the dual of g: it transforms as its rep says. */
+/* The gradient of B~(x, x) at g x is the gradient at x, moved by the dual rep of g. */
 static void the_gradient_moves_as_a_coadjoint(void **state)
 {
     enum { CHANNELS = 4, K = 9 };
@@ -233,7 +233,7 @@ static void the_gradient_moves_as_a_coadjoint(void **state)
     assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 1}));
     /* eps (64 L + 2 cond^3), four layers */
     assert_near(reln_plan_output(plan, "g", NULL), want, K * CHANNELS, 0x1p-52 * (256 + 2 * 64));
-    /* and not as an adjoint */
+    /* the adjoint rep does not give the same result */
     apply(K, CHANNELS, ad, want, moved);
     assert_true(fabs(moved[0] - want[0]) > 1e-3);
     reln_element_destroy(element);

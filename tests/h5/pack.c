@@ -1,5 +1,4 @@
-/* pack.c -- rows of the arrays of a file as packed datasets of an HDF5 file, for tests of the program.
- *
+/* pack.c -- writes rows of the arrays of a file as packed datasets of an HDF5 file, for tests of the program.
  *     h5_pack DATA FIRST END OUT.h5 */
 #include <hdf5.h>
 #include <reln/io.h>

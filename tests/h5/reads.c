@@ -1,4 +1,5 @@
-/* reads.c -- HDF5 files made by HDF5, read through reln-h5: their numbers, and nothing from outside them. */
+/* reads.c -- tests reading HDF5 files through reln-h5: their numbers are right, and nothing outside of the
+ * file is read. */
 #include "support/support.h"
 
 #include <hdf5.h>
@@ -66,7 +67,7 @@ static void put(hid_t file, const char *name, hid_t type, int rank, hsize_t chun
     H5Sclose(space);
 }
 
-/* As h5py writes them. */
+/* Writes booleans as h5py does. */
 static void put_booleans(hid_t file)
 {
     const hsize_t n = 4;
@@ -94,7 +95,7 @@ static void put_colours(hid_t file)
     H5Tclose(type);
 }
 
-/* A soft link inside of the file, one that leads out of it by an external one, and storage elsewhere. */
+/* Writes a soft link within the file, a link that leads to another file, and a dataset with external storage. */
 static void put_ways_out(hid_t file)
 {
     const hsize_t n = 8;
@@ -139,12 +140,12 @@ static void datasets_of_every_kind_are_read(void **state)
 
     make_file(f);
     assert_ok(f->ctx, reln_archive_open_with(f->ctx, f->path, RELN_H5, &a));
-    assert_int_equal(reln_archive_count(a), 7); /* no words, nothing outside */
+    assert_int_equal(reln_archive_count(a), 7); /* neither texts nor data outside of the file */
     assert_string_equal(reln_archive_unread(a, "words"), "text");
     assert_string_equal(reln_archive_unread(a, "colours"), "an enumeration");
     assert_string_equal(reln_archive_unread(a, "outside"),
                         "kept outside of the file, or a view of others");
-    assert_null(reln_archive_unread(a, "external")); /* as if it were not there */
+    assert_null(reln_archive_unread(a, "external")); /* it is not listed at all */
     assert_null(reln_archive_unread(a, "f8"));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const int x = reln_archive_find(a, names[i]);
@@ -243,7 +244,8 @@ static void fields_of_tables_are_read_as_arrays(void **state)
     reln_archive_destroy(a);
 }
 
-/* A filter that nobody has: it is optional when the file is made, and its number stays in it. */
+/* The dataset uses a filter that no HDF5 library has; it is optional when the file is written, and its number
+ * stays in the file. */
 static void unknown_filters_are_named(void **state)
 {
     const hsize_t n = 64;
@@ -323,7 +325,7 @@ static RelnStatus read_some(const Fixture *f)
     return status;
 }
 
-/* Changed bytes here and there: an answer, whatever it is, and this process goes on. */
+/* Changes bytes at random places: every call returns, and this process does not crash. */
 static void changed_bytes_never_do_more_than_fail(void **state)
 {
     static unsigned char good[1 << 20], bad[1 << 20];
@@ -336,7 +338,7 @@ static void changed_bytes_never_do_more_than_fail(void **state)
     n = read_all(f->path, good, sizeof good);
     for (int run = 0; run < 30; run++) {
         memcpy(bad, good, n);
-        for (int k = 0; k < 40; k++) /* behind the signature, where the structure is */
+        for (int k = 0; k < 40; k++) /* after the signature, in the part with the structure */
             bad[8 + reln_rng_below(&rng, 4096)] = (unsigned char)reln_rng_below(&rng, 256);
         write_all(f->path, bad, n);
         refused += read_some(f) != RELN_OK;

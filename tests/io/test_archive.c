@@ -1,4 +1,5 @@
-/* test_archive.c -- files of arrays by rows: every format gives the same numbers, and what is damaged says so. */
+/* test_archive.c -- tests files of arrays read by rows: every format gives the same numbers, and damaged
+ * files are refused. */
 #include "io/archive.h"
 #include "io/windows.h"
 #include "kit/files.h"
@@ -52,14 +53,14 @@ static void put_npy(Bytes *b, const char *descr, bool fortran, const char *shape
     put(b, numbers, n);
 }
 
-/* One entry of a .zip, and how it is to be spoilt. */
+/* An Entry is one entry of a .zip, and the way in which it is damaged. */
 typedef struct Entry {
     const char *name;
     Bytes content;
     bool deflated;
-    bool wide;        /* its sizes and place in the 64-bit extra field */
+    bool wide;        /* its sizes and offset are in the 64-bit extra field */
     int flags;        /* of the directory */
-    int method;       /* instead of the true one, when not 0 */
+    int method;       /* written instead of the true method, if not 0 */
     uint64_t claimed; /* unpacked size, when not 0 */
     uint32_t crc_error;
     uint64_t shift; /* of its place */
@@ -87,7 +88,7 @@ static void put_local(Bytes *zip, Entry *e)
     e->packed = e->deflated ? deflated(&e->content, packed, sizeof packed) : e->content.n;
     e->at = zip->n;
     put(zip, "PK\3\4", 4);
-    put_number(zip, 0, 22); /* the directory is what counts */
+    put_number(zip, 0, 22); /* readers use the directory, not this header */
     put_number(zip, strlen(e->name), 2);
     put_number(zip, 5, 2);
     put(zip, e->name, strlen(e->name));
@@ -123,7 +124,7 @@ static void put_central(Bytes *zip, const Entry *e)
     put_number(zip, e->at + e->shift, 8);
 }
 
-/* wide: with a 64-bit end, and nothing in the short one. */
+/* Writes the end of the directory; with `wide`, the numbers are in the 64-bit end only. */
 static void put_end(Bytes *zip, size_t n, size_t begin, bool wide)
 {
     const size_t end = zip->n;
@@ -214,7 +215,7 @@ static void assert_rows(Folder *f, const char *path, const char *name)
     assert_string_equal(info->stored, "f8");
     assert_ok(f->ctx, reln_archive_range(a, x, 0, ROWS, out));
     assert_memory_equal(out, values, sizeof values);
-    allocations = reln_ctx_allocations(f->ctx); /* from now on there are none */
+    allocations = reln_ctx_allocations(f->ctx); /* from here on nothing is allocated */
     assert_ok(f->ctx, reln_archive_range(a, x, 3, 2, out));
     assert_row(out, 3);
     assert_row(out + COLUMNS, 4);
@@ -294,7 +295,7 @@ static void packed_and_wide_and_turned_arrays_are_the_same(void **state)
     unlink(path_in(f, "a.npz"));
 }
 
-/* Files that ranks have each packed array of an archive in. */
+/* A Shared holds the files in which ranks have unpacked the arrays of an archive. */
 typedef struct Shared {
     const char *path;
     struct stat file[4][2];
@@ -419,7 +420,7 @@ static void single_numbers_and_empty_arrays_have_rows(void **state)
     unlink(path_in(f, "a.npz"));
 }
 
-/* A file of more than 4 GiB, most of it a hole: rows are read where they lie. */
+/* The file has more than 4 GiB, most of it a hole, and rows beyond 4 GiB are read. */
 static void rows_beyond_four_gib_are_read(void **state)
 {
     Folder *f = *state;
@@ -447,7 +448,8 @@ static void rows_beyond_four_gib_are_read(void **state)
 
 /* ---- refusals ----------------------------------------------------------------------------------------------------- */
 
-/* One entry is spoilt: the archive does not open, or its rows do not come, with this reason. */
+/* Asserts that a damaged entry is refused with this reason, when the archive is opened or when its rows are
+ * read. */
 static void assert_refused(Folder *f, Entry *entry, bool opens, const char *reason)
 {
     const Bytes zip = zip_of(entry, 1, false);
@@ -507,7 +509,8 @@ static void damaged_and_foreign_entries_are_refused_with_the_reason(void **state
     assert_refused(f, &e, false, "needs 40 bytes, 32 follow");
 }
 
-/* Rows far from the header: the damage is not seen when the archive is opened, but before a row is given. */
+/* The damage is far from the header: it is noticed before the first row is returned, not when the archive is
+ * opened. */
 static void a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given(void **state)
 {
     static double many[9000];
@@ -584,7 +587,7 @@ static void columns_of_a_vector_are_joined_and_stay_columns(void **state)
         int n;
         double row[4];
     } wanted[] = {
-        {"t_xyz", 3, {2, 3, 4, 0}}, /* t is taken */
+        {"t_xyz", 3, {2, 3, 4, 0}}, /* the name t is already used */
         {"q", 4, {.8, .6, 0, 0}},
         {"p2", 4, {20, 5, 6, 7}},
     };
@@ -595,7 +598,8 @@ static void columns_of_a_vector_are_joined_and_stay_columns(void **state)
 
     memcpy(b.data, text, b.n);
     assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "a.txt", &b), &a));
-    assert_int_equal(reln_archive_count(a), 14 + 3); /* x and y without z are no vector */
+    assert_int_equal(reln_archive_count(a),
+                     14 + 3); /* x and y without z are not joined to a vector */
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         const int at = reln_archive_find(a, wanted[i].name);
 
@@ -660,7 +664,9 @@ static void impossible_npz_are_not_written(void **state)
         {.name = "a", .dtype = RELN_DEFAULT, .values = one_value},
         RELN_ARRAY("a", RELN_F64, one_value, -1),
         RELN_ARRAY("a", RELN_F64, one_value, (ptrdiff_t)1 << 30),
-        {.name = "b", .dtype = RELN_F64, .values = one_value}, /* the name of another one */
+        {.name = "b",
+         .dtype = RELN_F64,
+         .values = one_value}, /* an array with the name of another one */
     };
     Folder *f = *state;
 
@@ -729,7 +735,7 @@ static void hdf5_without_its_reader_says_what_is_missing(void **state)
     unlink(path_in(f, "a.h5"));
 }
 
-/* Readers played by scripts: one that crashes, one that never stops talking, ones that lie. */
+/* Scripts replace the reader: one crashes, one never stops writing, some send false data. */
 static void a_reader_of_hdf5_that_misbehaves_is_an_error(void **state)
 {
     static const struct {
@@ -775,7 +781,8 @@ static void a_reader_of_hdf5_that_misbehaves_is_an_error(void **state)
     unlink(data);
 }
 
-/* Sets of 2, 0 and 3 rows, read into memory that is not clean: what is behind their rows is 0, and sizes are counts. */
+/* Sets of 2, 0 and 3 rows are read into memory that is not zero: places after their rows become 0, and sizes
+ * are counts. */
 static void sets_are_filled_up_with_zeros(void **state)
 {
     double x[5][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}}, got[18], size[3];

@@ -1,4 +1,4 @@
-/* Tables of numbers in text files: what is read, and what is refused with which line. */
+/* Tests tables of numbers in text files: which are read, and which are refused with which line. */
 #include <math.h>
 #include <string.h>
 
@@ -28,15 +28,18 @@ static void names_come_from_a_header_and_units_are_left_out(void **state)
     assert_null(reln_csv_column(&t, "p_y"));
     assert_int_equal(t.lines[1], 4);
     reln_csv_clear(&t);
-    t = read_text(ctx, "x,y\n1,nan\n-inf,2"); /* a header without a sign, and no last line end */
+    t = read_text(
+        ctx,
+        "x,y\n1,nan\n-inf,2"); /* names without a # before them, and no line end at the end of the file */
     assert_string_equal(t.names[0], "x");
     assert_true(isnan(t.values[2]) && t.values[1] == -HUGE_VAL && t.values[3] == 2);
     reln_csv_clear(&t);
     t = read_text(
         ctx, "# a remark of four words\n# more\n1.5 2   3\n4\t5 6\n"); /* blanks, and no names */
     assert_int_equal(t.n_columns, 3);
-    assert_string_equal(t.names[0],
-                        "column0"); /* a remark of another number of words names nothing */
+    assert_string_equal(
+        t.names[0],
+        "column0"); /* a comment with another number of words does not name the columns */
     assert_string_equal(t.names[2], "column2");
     assert_true(reln_csv_column(&t, "column2")[1] == 6);
     reln_csv_clear(&t);

@@ -1,4 +1,5 @@
-/* test_doc.c -- JSON and YAML as trees: what is read, what is refused and why, what is written and read again. */
+/* test_doc.c -- tests JSON and YAML as trees: texts that are read, texts that are refused with their reasons,
+ * and trees that are written and read again. */
 #include "support/support.h"
 
 #include <jansson.h>
@@ -215,7 +216,7 @@ static void texts_beyond_their_limit_are_refused_unread(void **state)
     free(text);
 }
 
-/* A map of many keys that begin alike: looking for the second of one must not take forever. */
+/* The map has many keys with the same beginning: finding a duplicate must not take quadratic time. */
 static void a_map_of_many_keys_is_checked_for_the_second_of_one(void **state)
 {
     enum { KEYS = 100000 };
@@ -279,7 +280,8 @@ static void assert_same(const RelnDocNode *ours, const json_t *theirs)
     }
 }
 
-/* Both take it, with the same tree, or both refuse it. Returns whether it was taken. */
+/* Asserts that both readers accept the text, with the same tree, or both refuse it. Returns whether it was
+ * accepted. */
 static bool agree(RelnCtx *ctx, const char *text, size_t n)
 {
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL;
@@ -312,7 +314,7 @@ static const char *const seeds[] = {
     "[0.1,1e308,5e-324,1e-400]",
 };
 
-/* Valid texts, and each with one byte changed, taken away or doubled. */
+/* Tests valid texts, and each of them with one byte changed, removed or doubled. */
 static void json_is_read_as_jansson_reads_it(void **state)
 {
     static const char bytes[] = "{}[],:\"\\u0e1.-+tn \n\x80\xc3\x01/a";
@@ -334,7 +336,7 @@ static void json_is_read_as_jansson_reads_it(void **state)
         for (size_t at = 0; at < n; at++)
             agree(*state, seeds[s], at);
     }
-    assert_true(taken > all / 20 && taken < all / 2); /* both answers are met often */
+    assert_true(taken > all / 20 && taken < all / 2); /* both outcomes are frequent */
 }
 
 /* ---- building and writing --------------------------------------------------------------------------------------- */
@@ -543,7 +545,7 @@ static void numbers_are_written_with_the_fewest_digits_that_read_back(void **sta
     }
 }
 
-/* Not every machine has such a locale; the test needs one with a decimal comma to say anything. */
+/* Uses a locale with a decimal comma, if the machine has one. */
 static void a_locale_with_a_decimal_comma_changes_nothing(void **state)
 {
     RelnDoc *doc;
@@ -600,7 +602,7 @@ static void files_are_written_and_read_by_their_ending(void **state)
     reln_doc_destroy(doc);
 }
 
-/* Builders pass a failure on; it surfaces where the text is asked for. */
+/* Builders pass a failure on; the writer returns it. */
 static RelnStatus build_and_write(RelnCtx *ctx)
 {
     RelnDoc *doc = build(ctx);

@@ -1,8 +1,7 @@
-/* test_faults.c -- every system call of a save and of a load fails once: the file is old or new, nothing is left over.
- *
- * The linker sends open, fstat, stat, pread, write, fchmod, fsync, link, rename and close through the functions below
- * (--wrap): the k-th of them fails.
- */
+/* test_faults.c -- makes every system call of a save and of a load fail once: the file is then the old or the
+ * new one, and no other file is left.
+ * The linker redirects open, fstat, stat, pread, write, fchmod, fsync, link, rename and close to the
+ * functions below (--wrap): the k-th call fails. */
 #include "support/support.h"
 
 #include <dirent.h>
@@ -16,12 +15,12 @@
 
 static struct {
     bool on;
-    int calls;   /* since the start of the run */
+    int calls;   /* number of calls since the start of the run */
     int fail_at; /* 1-based */
     int error;   /* errno of the failing call; 0: it transfers one byte only */
     int n_open;  /* descriptors opened and not closed */
     int folder;  /* errno of syncing a folder, when not 0 */
-    off_t size;  /* what fstat says instead of the truth, when not 0 */
+    off_t size;  /* size that fstat reports instead of the true one, if not 0 */
 } fault;
 
 static bool fails(void)
@@ -127,7 +126,7 @@ int __wrap_rename(const char *from, const char *to)
     return fails() ? -1 : __real_rename(from, to);
 }
 
-/* A close that fails has closed. */
+/* A close() that fails has closed the file nevertheless. */
 int __wrap_close(int fd)
 {
     const bool failed = fails();
@@ -202,7 +201,7 @@ static int count_files(const Fixture *f)
     return files;
 }
 
-/* Nothing stays open, allocated or lying about. */
+/* Asserts that no file is open, no memory is allocated and no temporary file is left. */
 static void end(const Fixture *f)
 {
     fault.on = false;
@@ -211,7 +210,7 @@ static void end(const Fixture *f)
     assert_int_equal(count_files(f), 1);
 }
 
-/* 'o' or 'n': the file holds all of the old or all of the new values. */
+/* Returns 'o' or 'n': the file holds all old or all new values. */
 static char content(Fixture *f)
 {
     RelnArray a;
@@ -244,13 +243,13 @@ static void a_save_whose_kth_system_call_fails_leaves_a_whole_file(void **state)
                 assert_int_equal(content(f), 'n');
                 break;
             }
-            /* a failure after the renaming (to sync the directory) is a failure with the new content */
+            /* a failure to sync the folder, after the renaming, is reported although the file is new */
             assert_true(content(f) == 'o' || fault.fail_at > 9);
             assert_true(status == RELN_ERR_IO || (status == RELN_OK && content(f) == 'n'));
         }
 }
 
-/* A new name that did not reach the disk may be gone after the next crash. */
+/* A new name that is not on the disk may be lost in a crash. */
 static void a_folder_that_cannot_be_synced_is_an_error(void **state)
 {
     Fixture *f = *state;
@@ -279,7 +278,8 @@ static void a_load_whose_kth_system_call_fails_is_an_error_without_values(void *
         begin(k, EIO);
         status = reln_npy_load(f->ctx, f->path, &a);
         if (status == RELN_OK)
-            reln_array_clear(&a); /* only a close after the last byte may fail unseen */
+            reln_array_clear(
+                &a); /* only a failing close() after the last byte may remain unnoticed */
         else
             assert_null(a.values);
         end(f);
@@ -291,7 +291,7 @@ static void a_load_whose_kth_system_call_fails_is_an_error_without_values(void *
     }
 }
 
-/* Transfers that are interrupted, or carry one byte only, are continued. */
+/* Transfers that are interrupted, or move one byte only, are continued. */
 static void short_and_interrupted_transfers_are_continued(void **state)
 {
     Fixture *f = *state;
@@ -300,7 +300,7 @@ static void short_and_interrupted_transfers_are_continued(void **state)
         for (int error = 0; error <= EINTR; error += EINTR) {
             assert_ok(f->ctx, save(f, old_values));
             begin(k, error);
-            /* calls 4 to 7 of a save are its writes; others that are interrupted may fail */
+            /* calls 4 to 7 of a save are its writes; other interrupted calls may fail */
             if (save(f, new_values) != RELN_OK)
                 assert_true(error == EINTR && (k < 4 || k > 7));
             end(f);
@@ -313,7 +313,7 @@ static void short_and_interrupted_transfers_are_continued(void **state)
         }
 }
 
-/* The size is asked for first and the bytes come later: here it is the size of before they were cut. */
+/* The size is read before the bytes: here the file is cut in between. */
 static void a_file_that_becomes_shorter_while_it_is_read_is_an_error(void **state)
 {
     Fixture *f = *state;
@@ -356,7 +356,8 @@ static int64_t load_step(Fixture *f, const char *path)
     return step;
 }
 
-/* Whatever fails, the old or the new one is there, under one of the two names, and no temporary is. */
+/* Whatever call fails, the old or the new checkpoint exists under one of the two names, and no temporary file
+ * does. */
 static void a_checkpoint_whose_kth_system_call_fails_leaves_a_whole_one(void **state)
 {
     static const int errors[] = {EIO, ENOSPC, EPERM, EROFS};

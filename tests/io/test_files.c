@@ -1,4 +1,5 @@
-/* test_files.c -- writing, appending, folders, their lock, and what is swept out of them. */
+/* test_files.c -- tests writing and appending to files, folders, their lock, and the removal of temporary
+ * files. */
 #include "support/folder.h"
 
 #include <signal.h>
@@ -53,7 +54,7 @@ static void appending_adds_at_the_end(void **state)
     assert_int_equal(reln_file_append(f->ctx, f->directory, "x", 1), RELN_ERR_IO);
 }
 
-/* The limit lets half of the line through: none of it may stay. */
+/* The limit on the file size allows half of the line: none of it may remain. */
 static void appending_to_a_full_disk_adds_nothing(void **state)
 {
     Folder *f = *state;
@@ -108,7 +109,7 @@ static void a_folder_is_locked_once(void **state)
     assert_int_equal(reln_folder_lock(f->ctx, path_in(f, "absent"), &one), RELN_ERR_IO);
 }
 
-/* A lock that the file system still holds for a process on a machine that is gone. */
+/* The file system still holds the lock of a process on a machine that no longer exists. */
 static void a_lock_of_another_machine_names_it(void **state)
 {
     Folder *f = *state;
@@ -124,7 +125,7 @@ static void a_lock_of_another_machine_names_it(void **state)
     assert_non_null(strstr(reln_ctx_error(f->ctx),
                            ": process 77 on node-of-no-machine is working in this folder; if that "
                            "machine is gone, remove .reln-lock from the folder"));
-    assert_int_equal(unlink(path_in(f, ".reln-lock")), 0); /* as the line says */
+    assert_int_equal(unlink(path_in(f, ".reln-lock")), 0); /* as the message advises */
     assert_ok(f->ctx, reln_folder_lock(f->ctx, f->directory, &lock));
     reln_folder_unlock(lock);
     fclose(file);
@@ -160,7 +161,7 @@ static void the_lock_of_a_killed_process_is_free(void **state)
     unlink(path_in(f, ".reln-lock"));
 }
 
-/* The number of a process that was there a moment ago and is not any more. */
+/* Returns the number of a process that has just ended. */
 static long dead_process(void)
 {
     const pid_t child = fork();
@@ -171,7 +172,7 @@ static long dead_process(void)
     return (long)child;
 }
 
-/* A name with the process in the place of %ld. */
+/* Returns a name with the process number in place of %ld. */
 static const char *name_with(const char *pattern, long process)
 {
     static char name[64];
@@ -214,7 +215,8 @@ static void only_temporaries_of_dead_processes_are_swept_out(void **state)
     assert_int_equal(reln_folder_sweep(f->ctx, path_in(f, "absent"), &n_removed), RELN_ERR_IO);
 }
 
-/* As if its process ran on another machine, or in another container: its number says dead, its lock says alive. */
+/* The process seems to have ended, by its number, but holds the lock, as on another machine or in another
+ * container. */
 static void a_temporary_that_is_locked_stays(void **state)
 {
     Folder *f = *state;

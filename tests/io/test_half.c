@@ -1,4 +1,4 @@
-/* Half precision, every one of its 65536 patterns, against the definition of the format. */
+/* Compares all 65536 patterns of half precision with the definition of the format. */
 #include <math.h>
 
 #include "io/npy.h"

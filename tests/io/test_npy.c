@@ -1,4 +1,5 @@
-/* test_npy.c -- reading and writing .npy: round trips, every refusal, hostile headers, every fault. */
+/* test_npy.c -- tests reading and writing .npy files: round trips, every refusal, hostile headers, every
+ * fault. */
 #include "support/folder.h"
 
 #include <math.h>
@@ -197,7 +198,8 @@ static void fortran_order_is_turned_into_row_major(void **state)
     Bytes b;
     RelnArray a;
 
-    for (int k = 0; k < 4; k++) /* the first index runs fastest; the value names its place */
+    for (int k = 0; k < 4;
+         k++) /* the first index is the fastest; each value encodes its position */
         for (int j = 0; j < 3; j++)
             for (int i = 0; i < 2; i++, at += 4)
                 numbers[at] = (unsigned char)(100 * i + 10 * j + k);
@@ -210,7 +212,7 @@ static void fortran_order_is_turned_into_row_major(void **state)
     reln_array_clear(&a);
 }
 
-/* The chunks of a file end in the middle of the odometer; parsing from memory has no chunks. */
+/* The chunks of a file end in the middle of a row of indices; parsing from memory has no chunks. */
 static void fortran_order_survives_the_chunks_of_a_file(void **state)
 {
     Folder *f = *state;
@@ -419,7 +421,7 @@ static void headers_above_the_limit_are_refused_though_the_file_has_them(void **
     unlink(path);
 }
 
-/* From memory of exactly that size (so a sanitizer sees any byte read beyond), and from a file. */
+/* Reads from memory of exactly that size, so that a sanitizer detects a read beyond it, and from a file. */
 static void a_file_cut_at_any_byte_or_with_one_more_is_refused(void **state)
 {
     Folder *f = *state;
@@ -447,7 +449,8 @@ static void a_file_cut_at_any_byte_or_with_one_more_is_refused(void **state)
     unlink(path);
 }
 
-/* Each byte of a valid file replaced by each other value: an answer or a refusal, and no byte read beyond. */
+/* Replaces each byte of a valid file by each other value: the file is read or refused, and no byte beyond it
+ * is read. */
 static void any_single_wrong_byte_is_survived(void **state)
 {
     Folder *f = *state;
@@ -464,7 +467,7 @@ static void any_single_wrong_byte_is_survived(void **state)
             accepted += reln_npy_parse(f->ctx, copy, b.n, "file", &a) == RELN_OK;
             reln_array_clear(&a);
         }
-    /* each data byte and each unchanged byte at least; most others must be refused */
+    /* accepted are at least changes of data bytes and unchanged bytes; most other changes are refused */
     assert_true(accepted > 8 * 256 && accepted < 8 * 256 + 4 * (int)b.n);
     free(copy);
 }
@@ -491,7 +494,8 @@ static void what_is_no_regular_file_is_refused(void **state)
     expect_load_error(f, "", RELN_ERR_IO, "No such file or directory");
     expect_load_error(f, f->directory, RELN_ERR_IO, "cannot read: Is a directory");
     expect_load_error(f, "/dev/null", RELN_ERR_IO, "not a regular file");
-    assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes to it: must not wait */
+    assert_int_equal(mkfifo(path, 0600),
+                     0); /* no process writes to the pipe, so opening it must not wait */
     expect_load_error(f, path, RELN_ERR_IO, "not a regular file");
     unlink(path);
 }
@@ -567,7 +571,7 @@ static void a_save_that_cannot_be_finished_leaves_the_old_file(void **state)
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_size, 3);
     free(x);
-    unlink(path); /* and the teardown sees that no temporary file stayed */
+    unlink(path); /* the teardown checks that no temporary file is left */
 }
 
 static void impossible_saves_are_refused(void **state)
@@ -613,7 +617,7 @@ static void every_allocation_may_fail(void **state)
     Folder *f = *state;
 
     snprintf(fault_path, sizeof fault_path, "%s", path_in(f, "a.npy"));
-    /* the context; the name of the save; buffer and values of the load */
+    /* allocations: the context; the name of the save; buffer and values of the load */
     assert_int_equal(fail_every_allocation(save_and_load), 4);
     unlink(fault_path);
 }

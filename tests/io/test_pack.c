@@ -1,4 +1,5 @@
-/* Arrays of different length packed into rows: values, counts, empty arrays, every type, refusals, memory that runs out. */
+/* Tests packing arrays of different length into rows: values, counts, empty arrays, every type, refusals,
+ * failing allocations. */
 #include <string.h>
 
 #include "reln/io.h"

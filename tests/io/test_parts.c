@@ -1,4 +1,4 @@
-/* Several files of arrays as one. */
+/* Tests several files of arrays that are read as one archive. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,8 @@
 enum { PARTS = 4, COLUMNS = 3 };
 static const ptrdiff_t rows_of[PARTS] = {2, 0, 5, 1};
 
-/* Row r of all is (10 r, 10 r + 1, 10 r + 2); y is r. Files are made in another order than that of their names. */
+/* Row r of all files together is (10 r, 10 r + 1, 10 r + 2), and y is r. The files are written in another
+ * order than that of their names. */
 static void write_parts(const Folder *f)
 {
     ptrdiff_t first[PARTS + 1] = {0};

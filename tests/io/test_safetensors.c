@@ -1,4 +1,5 @@
-/* test_safetensors.c -- named arrays in one file: round trips, every changed bit, every refusal, the previous file. */
+/* test_safetensors.c -- tests named arrays in one file: round trips, every changed bit, every refusal, the
+ * previous file. */
 #include "support/support.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ static double moments[3] = {0.1, -1e300, 5e-324};
 static int32_t indices[3] = {-1, 0, 2147483647};
 static int64_t step = -((int64_t)1 << 60);
 
-/* Narrow before wide, an empty one and a single number. */
+/* Narrow number types come before wide ones; one array is empty, and one is a single number. */
 static const RelnArray arrays[] = {
     RELN_ARRAY("w", RELN_F32, weights, 2, 3),
     RELN_ARRAY("m.\"quoted\" \xc3\xa9", RELN_F64, moments, 3),
@@ -191,7 +192,7 @@ static void many_arrays_of_several_chunks_come_back(void **state)
     reln_tensors_destroy(t);
 }
 
-/* The header by itself, as others would read it: the numbers begin at a multiple of 64. */
+/* Reads the header as other programs do: the numbers begin at a multiple of 64. */
 static void the_file_is_what_other_readers_want(void **state)
 {
     static const char begin[] = "{\"__metadata__\":{\"reln.sha256\":\"";
@@ -205,7 +206,8 @@ static void the_file_is_what_other_readers_want(void **state)
     assert_int_equal((8 + header) % 64, 0);
     assert_int_equal(n, 8 + header + 24 + 24 + 12 + 8);
     assert_memory_equal(bytes + 8, begin, sizeof begin - 1);
-    assert_memory_equal(bytes + 8 + header, moments, sizeof moments); /* the wide ones first */
+    assert_memory_equal(bytes + 8 + header, moments,
+                        sizeof moments); /* arrays of wide numbers come first */
     assert_memory_equal(bytes + 8 + header + 24, &step, sizeof step);
     assert_memory_equal(bytes + 8 + header + 32, weights, sizeof weights);
 }
@@ -249,7 +251,7 @@ static void every_cut_and_every_byte_too_many_is_found(void **state)
     }
 }
 
-/* A file of others: their header, `n` bytes of numbers 0, 1, 2 ... */
+/* Parses a file of another program: the given header and `n` bytes 0, 1, 2 ... */
 static RelnStatus parse_foreign(RelnCtx *ctx, const char *header, size_t n, RelnTensors **out)
 {
     unsigned char bytes[1024];
@@ -385,7 +387,8 @@ static void arrays_that_no_reader_would_take_are_not_written(void **state)
         {RELN_ARRAY("w", RELN_F32, weights, -1), NULL},
         {RELN_ARRAY("w", RELN_F32, NULL, 1), NULL},
         {RELN_ARRAY("w", RELN_F32, weights, PTRDIFF_MAX, 2), NULL},
-        {{.name = "i", .dtype = RELN_F32, .values = weights}, NULL}, /* the name of another one */
+        {{.name = "i", .dtype = RELN_F32, .values = weights},
+         NULL}, /* an array with the name of another one */
         {{.name = "w", .dtype = RELN_F32, .values = weights}, &own},
         {{.name = "w", .dtype = RELN_F32, .values = weights}, &bad_text},
     };
@@ -446,7 +449,7 @@ static void a_damaged_file_gives_way_to_the_previous_one(void **state)
     assert_non_null(strstr(reln_ctx_error(f->ctx), "m.safetensors: cannot open"));
 }
 
-/* Each save is followed by one more, and the kept file is the one before, never a name of the same file. */
+/* After every save, the kept file is that of the save before, and not a second name of the same file. */
 static void the_previous_file_is_always_one_save_behind(void **state)
 {
     Fixture *f = *state;
@@ -464,8 +467,8 @@ static void the_previous_file_is_always_one_save_behind(void **state)
     }
 }
 
-/* Killed at any time, some of it in the middle of saves: a whole checkpoint is there, not older than the last that was
- * reported done. */
+/* A process is killed at any time, often during a save: a whole checkpoint exists that is not older than the
+ * last reported one. */
 static void a_killed_process_leaves_a_whole_checkpoint(void **state)
 {
     Fixture *f = *state;
@@ -544,7 +547,8 @@ static void every_allocation_may_fail(void **state)
     assert_true(fail_every_allocation(fall_back) > 5);
 }
 
-/* A file that may not grow, as on a full disk: one line, the old file whole, nothing left over. */
+/* A limit on the file size acts like a full disk: there is one line of error, the old file is whole, and no
+ * other file is left. */
 static void a_full_disk_leaves_the_old_file(void **state)
 {
     static double large[20000];

@@ -1,4 +1,4 @@
-/* Files of splats and meshes: the same splats in every encoding, what is refused, memory, folders of classes. */
+/* Tests files of splats and meshes: the same splats in every encoding, refusals, memory, folders of classes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static size_t put(uint8_t *to, float value, bool big)
     return 4;
 }
 
-/* A file in one of the encodings; `more` stands in the header before the element. */
+/* Writes a file in one of the encodings; `more` is put into the header before the element. */
 static size_t write_ply(const char *encoding, const char *more, uint8_t *out)
 {
     const bool text = strcmp(encoding, "ascii") == 0;
@@ -122,7 +122,7 @@ static void every_encoding_has_the_same_splats(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* The bytes of an element before `vertex` are left out. */
+/* The bytes of an element before `vertex` are skipped. */
 static void elements_before_the_vertices_are_skipped(void **state)
 {
     RelnCtx *ctx = context();
@@ -165,7 +165,7 @@ static void refuse(RelnCtx *ctx, const uint8_t *bytes, size_t n, const char *say
     reln_ctx_clear(ctx);
 }
 
-/* Replace the first occurrence of a text, byte for byte. */
+/* Replaces the first occurrence of a text by another of the same length. */
 static void replace(uint8_t *bytes, const char *old, const char *new)
 {
     char *at = strstr((char *)bytes, old);
@@ -229,7 +229,7 @@ static void a_splat_file_has_32_bytes_each(void **state)
     for (int a = 0; a < 3; a++)
         put(bytes + 44 + 4 * a, 0.25F, false);
     memcpy(bytes + 56, (const uint8_t[]){255, 0, 51, 204, 64, 192, 128, 128}, 8);
-    memset(bytes + 28, 128, 4); /* a quaternion of 0 is no rotation */
+    memset(bytes + 28, 128, 4); /* a quaternion of length 0 counts as no rotation */
     assert_ok(ctx, reln_splat_parse(ctx, bytes, 64, "it", &file));
     assert_ok(ctx, reln_splats_read(file, 5, rows, &got));
     assert_int_equal(got, 2);
@@ -354,7 +354,7 @@ static void folders_of_classes_are_listed_in_order(void **state)
         assert_int_equal(remove(path_in(folder, made[i])), 0);
 }
 
-/* A file on disk is read through a window that is smaller than it. */
+/* The file is larger than the buffer through which it is read. */
 static void long_files_are_read_in_pieces(void **state)
 {
     enum { MANY = 5000 };

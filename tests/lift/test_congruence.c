@@ -1,4 +1,4 @@
-/* Covariances and vectors relative to a reference: all of GL(n). */
+/* Tests covariances and vectors relative to a reference, for all of GL(n). */
 #include "lift/fixture.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { COUNT = 6, N = 3, SQUARE = N * N };
 
-/* One set of data: everything that transforms, with its reference from the data. */
+/* A Data is one set of data that transform together, with the reference computed from them. */
 typedef struct Data {
     double s[COUNT * SQUARE], v[COUNT * N], w[COUNT * N], sbar[SQUARE];
 } Data;
@@ -25,7 +25,7 @@ static Data random_data(Fixture *f)
     return d;
 }
 
-/* The data in another frame; the reference is made again from it. */
+/* Moves the data to another frame, and computes the reference again. */
 static Data in_frame(Fixture *f, const Frame *g, const Data *d)
 {
     Data out;
@@ -72,7 +72,7 @@ static void lifts_commute_with_all_frames_reflections_included(void **state)
         }
 }
 
-/* The promise rests on the reference: a fixed one brings it down to O(n). */
+/* The promise for GL(n) depends on the reference: with a fixed one it holds for O(n) only. */
 static void fixed_reference_loses_general_frames(void **state)
 {
     Fixture *f = *state;
@@ -119,14 +119,14 @@ static void references_change_like_covariances(void **state)
         double sbar[SQUARE], want[SQUARE], got[SQUARE];
         frame_congruence(&g, 1, d.sbar, want);
         assert_small(frame_error(SQUARE, moved.sbar, want), frame_gate(g.cond));
-        /* two vectors do not span the space: the prior does */
+        /* two vectors do not span the space, but the prior makes the reference definite */
         assert_int_equal(reln_reference_scatter(f->ctx, N, 2, d.v, 0, NULL, sbar),
                          RELN_ERR_NUMERIC);
         assert_ok(f->ctx, reln_reference_scatter(f->ctx, N, 2, d.v, 0.1, d.sbar, sbar));
         assert_ok(f->ctx, reln_reference_scatter(f->ctx, N, 2, moved.v, 0.1, moved.sbar, got));
         frame_congruence(&g, 1, sbar, want);
         assert_small(frame_error(SQUARE, got, want), frame_gate(g.cond));
-        /* and with the identity as prior it is lost */
+        /* with the identity as prior the equivariance is lost */
         reln_mat_identity(N, sbar);
         assert_ok(f->ctx, reln_reference_scatter(f->ctx, N, 2, moved.v, 0.1, sbar, got));
         assert_true(frame_error(SQUARE, got, want) > 1e-2);
@@ -151,7 +151,7 @@ static void regularised_semidefinite_covariances_have_an_equivariant_logarithm(v
     assert_small(frame_error(SQUARE, got, want), 1e-12); /* s has cond 1e3 of its own */
 }
 
-/* Each read-out of any X: y(A X A^-1, A . data) = A . y(X, data). */
+/* For each read-out and any X: y(A X A^-1, A . data) = A . y(X, data). */
 static void read_outs_commute_with_all_frames(void **state)
 {
     const double conds[] = {1, 10, 100, 1000};

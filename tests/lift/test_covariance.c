@@ -1,4 +1,4 @@
-/* Covariances by logarithm: O(n), and visibly no more. */
+/* Tests lifts of covariances by logarithm: exact for O(n), and measurably not for other groups. */
 #include "lift/fixture.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static void logarithm_fails_under_general_frames(void **state)
     assert_true(lift_error(f, &g) > 0.1);
 }
 
-/* Handed over raw, S -> R S Rᵀ is conjugation for orthogonal R, and not for others. */
+/* Covariances passed unchanged transform by conjugation for orthogonal R, and not for other matrices. */
 static void raw_covariances_conjugate_under_orthogonal_frames_only(void **state)
 {
     Fixture *f = *state;

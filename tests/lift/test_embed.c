@@ -1,4 +1,4 @@
-/* Vectors with a metric: O(n) and O(p,q), and visibly no more. */
+/* Tests lifts of vectors with a metric: exact for O(n) and O(p,q), and measurably not for other groups. */
 #include "lift/fixture.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ embedding_commutes_with_boosts_and_all_four_components_of_the_lorentz_group(void
         const Frame g = frame_metric(f->ctx, &f->rng, 4, metric, signs[i % 4]);
         assert_true(g.cond > 1.05); /* a boost is in it */
         assert_small(lift_error(f, metric, &g), frame_gate(g.cond));
-        assert_true(lift_error(f, NULL, &g) > 1e-3); /* the wrong metric shows */
+        assert_true(lift_error(f, NULL, &g) > 1e-3); /* with the wrong metric the error is large */
     }
 }
 
@@ -61,7 +61,7 @@ static void embedding_fails_under_general_frames(void **state)
     assert_true(lift_error(f, reln_metric_mostly_plus, &g) > 0.1);
 }
 
-/* Of any matrix of size n + 1, not only embedded vectors. */
+/* Reads vectors from any matrix of size n + 1, not only from embedded vectors. */
 static void both_read_outs_give_vectors(void **state)
 {
     const double *metric = reln_metric_mostly_plus;

@@ -1,4 +1,4 @@
-/* Vectors as skew matrices: SO(3), and visibly no more. */
+/* Tests lifts of vectors to skew matrices: exact for SO(3), and measurably not for other groups. */
 #include "lift/fixture.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static void hat_fails_under_general_frames(void **state)
     assert_true(hat_error(f, &g, 1) > 0.1);
 }
 
-/* Any matrix, not only skew ones. */
+/* Reads vectors from any matrix, not only from skew ones. */
 static void skew_read_out_commutes_with_rotations(void **state)
 {
     Fixture *f = *state;

@@ -1,4 +1,5 @@
-/* Farthest and nearest points, groups, frames, splats of points and meshes: against definitions, and under rotations. */
+/* Compares farthest and nearest points, groups, frames, and splats of points and meshes with their
+ * definitions, also under rotations. */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static double distance2(const double *a, const double *b)
     return sum;
 }
 
-/* The distance of point i from the nearest of the first j chosen ones. */
+/* Returns the distance of point i from the nearest of the first j chosen points. */
 static double from_chosen(const int32_t *chosen, int j, int i)
 {
     double least = HUGE_VAL;
@@ -75,7 +76,7 @@ static void nearest_points_come_in_order(void **state)
     }
 }
 
-/* Of points that are equally near, those that come first are taken. */
+/* Of equally near points, the points with lower indices are taken. */
 static void the_first_of_equally_near_points_are_taken(void **state)
 {
     const double star[7 * 3] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, -1, 0, 0, 0, -1};
@@ -87,8 +88,9 @@ static void the_first_of_equally_near_points_are_taken(void **state)
         assert_int_equal(near[i], i);
 }
 
-/* Axes of a splat at rest are those of its scales: log Sigma has 2 log s, and turns as R log Sigma R^T. A quaternion and its
- * negative are one rotation: the one with a first number of 0 and more is kept. */
+/* Without rotation, the axes of a splat are the coordinate axes: log Sigma is diag(2 log s), and transforms
+ * as R log Sigma R^T. A quaternion and its negative are one rotation; the one whose first number is not
+ * negative is kept. */
 static void a_splat_has_the_logarithm_of_its_variances(void **state)
 {
     RelnRng rng = reln_rng(6, 1);
@@ -103,7 +105,7 @@ static void a_splat_has_the_logarithm_of_its_variances(void **state)
         reln_splat_log_covariance(row, 1e-3, at_rest);
         for (int e = 0; e < 9; e++)
             assert_small(at_rest[e] - (e % 4 == 0 ? 2 * log(0.05 * (e / 4 + 1)) : 0), 1e-14);
-        for (int again = 0; again < 2; again++) { /* two turns reach beyond half of one */
+        for (int again = 0; again < 2; again++) { /* the second turn leads beyond half a turn */
             reln_splat_log_covariance(row, 1e-3, at_rest);
             reln_rotation_random(&rng, false, R);
             reln_splats_rotate(1, row, R);
@@ -118,7 +120,7 @@ static void a_splat_has_the_logarithm_of_its_variances(void **state)
     }
 }
 
-/* Neither a rotation nor the order of points changes groups: indices are those of the same points. */
+/* Neither a rotation nor the order of points changes the groups: they consist of the same points. */
 static void groups_do_not_depend_on_frame_and_order(void **state)
 {
     enum { G = 16, K = 12 };
@@ -203,8 +205,8 @@ static void splats_of_points_turn_with_them(void **state)
     }
 }
 
-/* Splats at some points have the neighbourhoods of all; only the floor of scales, which these do not reach, and the noise
- * of colours belong to the choice. */
+/* Splats at chosen points use the neighbourhoods among all points. Only the lower limit of scales, which is
+ * not reached here, and the noise of colours depend on the choice. */
 static void splats_of_chosen_points_are_those_of_all(void **state)
 {
     static double rows[N * RELN_SPLAT], some[3 * RELN_SPLAT];
@@ -219,7 +221,7 @@ static void splats_of_chosen_points_are_those_of_all(void **state)
         assert_near(some + i * RELN_SPLAT, rows + chosen[i] * RELN_SPLAT, RELN_SPLAT_COLOUR, 0);
 }
 
-/* Rotating splats and rotating their covariance are one: log Sigma follows. */
+/* Rotating a splat rotates its covariance: log Sigma becomes R log Sigma R^T. */
 static void rotated_splats_have_rotated_covariances(void **state)
 {
     double row[RELN_SPLAT] = {0.1, 0.2, 0.3, 0.5, 0.1, 0.02, 0.3, 0.5, -0.5, 0.5, 0.5}, R[9], a[9],
@@ -238,7 +240,7 @@ static void rotated_splats_have_rotated_covariances(void **state)
     assert_near(b, want, 9, 1e-13);
 }
 
-/* Points in principal axes do not know how they were rotated before. */
+/* Points in principal axes are the same for rotated points. */
 static void principal_axes_undo_rotations(void **state)
 {
     static double rows[2][N * RELN_SPLAT];

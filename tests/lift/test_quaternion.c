@@ -1,4 +1,5 @@
-/* Attitudes as rotation matrices: SO(3) from the left, and both quaternions of an attitude alike. */
+/* Tests attitudes as rotation matrices: SO(3) acts from the left, and both quaternions of an attitude give
+ * the same matrix. */
 #include "lift/fixture.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* References and read-outs by numbers that can be computed by hand. */
+/* Compares references and read-outs with numbers computed by hand. */
 #include <string.h>
 
 #include "support/support.h"
@@ -19,7 +19,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What is asymmetric by rounding is made symmetric, and the mean divides by the number of items. Powers of two: exact. */
+/* Matrices that are asymmetric by rounding are made symmetric, and the mean divides by the number of items.
+ * All numbers are sums of powers of two, so the results are exact. */
 static void the_mean_covariance_is_symmetric(void **state)
 {
     const double tiny = 0x1p-20;

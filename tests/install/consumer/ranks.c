@@ -1,4 +1,5 @@
-/* ranks.c -- a program that trains over MPI with the adapter that is installed as source: rank 0 prints the bits of the last loss. */
+/* ranks.c -- trains over MPI with the adapter that is installed as source; rank 0 prints the bits of the last
+ * loss. */
 #include <reln/reln.h>
 #include <reln_mpi.h>
 #include <stdio.h>
