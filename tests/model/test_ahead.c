@@ -1,4 +1,5 @@
-/* Batches that a thread reads ahead: the same numbers, no allocation, errors where they belong. */
+/* Tests batches that a thread reads ahead: they have the same numbers, allocate nothing, and report errors
+ * with their own batch. */
 #define _DEFAULT_SOURCE /* mincore() */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -61,8 +62,8 @@ static void predict(Run *r, int step, double *out)
 
     memset(out, 0, NUMBERS * sizeof *out);
     assert_ok(r->w.ctx, reln_data_bind(r->w.data, r->plan, n, rows, (uint64_t)step / 3));
-    n = rows_of(step % 7 == 5 ? step + 4 : step + 1, rows); /* as many of others */
-    if (step % 5 != 4) /* some are not announced, and some announced are not bound */
+    n = rows_of(step % 7 == 5 ? step + 4 : step + 1, rows); /* as many other rows */
+    if (step % 5 != 4) /* some batches are not announced, and some announced ones are not bound */
         assert_ok(r->w.ctx, reln_data_ahead(r->w.data, r->plan, n, rows,
                                             (uint64_t)(step + (step % 5 == 3 ? 9 : 1)) / 3));
     n = rows_of(step, rows);
@@ -83,7 +84,7 @@ static void batches_read_ahead_have_the_same_bits(void **state)
 
         begin(&r, specs[i], &options);
         assert_false(reln_data_resident(r.w.data));
-        for (int t = 0; t < STEPS; t++) /* without the thread nothing is announced */
+        for (int t = 0; t < STEPS; t++) /* without the thread, announcing has no effect */
             predict(&r, t, then[t]);
         assert_ok(r.w.ctx, reln_data_read_ahead(r.w.data, BATCH));
         for (int t = 0; t < STEPS; t++) {
@@ -95,7 +96,7 @@ static void batches_read_ahead_have_the_same_bits(void **state)
     }
 }
 
-/* What is read is the batch that was announced: changes of the arrays after that are not seen. */
+/* The thread reads a batch when it is announced: later changes of the arrays have no effect on it. */
 static void an_announced_batch_is_read_before_it_is_bound(void **state)
 {
     const ptrdiff_t row = 5;
@@ -140,7 +141,8 @@ static void reading_ahead_allocates_nothing(void **state)
     end(&r);
 }
 
-/* The file becomes shorter while it is read: the batch before is fine, that of the lost rows fails, the next is fine. */
+/* The file is cut while it is read: the batch before succeeds, the batch of the lost rows fails, the next one
+ * succeeds. */
 static void an_error_is_that_of_its_batch(void **state)
 {
     static const ptrdiff_t good[2] = {0, 1}, lost[2] = {2, SAMPLES - 1};
@@ -167,7 +169,7 @@ static void an_error_is_that_of_its_batch(void **state)
     assert_int_equal(reln_data_bind(data, r.plan, 2, lost, 0), RELN_ERR_IO);
     assert_non_null(strstr(reln_ctx_error(r.w.ctx), "data.npz: became shorter while it was read"));
     assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 0));
-    assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, lost, 0)); /* and is given up */
+    assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, lost, 0)); /* this batch is abandoned */
     reln_data_destroy(data);
     reln_archive_destroy(archive);
     end(&r);
@@ -207,7 +209,8 @@ static void put_long_array(RelnCtx *ctx, const char *path, const char *name, int
     assert_ok(ctx, reln_npy_save(ctx, path, &a));
 }
 
-/* The file is not in the cache; then rows are announced, a batch is read, and the announced rows are in the cache. */
+/* The file is not in the cache at first; after rows are announced and a batch is read, these rows are in the
+ * cache. */
 static void announced_rows_are_brought_to_the_cache(void **state)
 {
     static const ptrdiff_t good[2] = {0, 1};
@@ -230,16 +233,18 @@ static void announced_rows_are_brought_to_the_cache(void **state)
     assert_ok(r.w.ctx, reln_archive_open(r.w.ctx, path_in(f, "long"), &archive));
     assert_ok(r.w.ctx, reln_data_open(r.w.model, archive, &(RelnDataOptions){.budget = 64}, &data));
     assert_ok(r.w.ctx, reln_data_read_ahead(data, BATCH));
-    for (int i = 0; i < 2000; i++) /* every one, from the end */
+    for (int i = 0; i < 2000; i++) /* all rows, in descending order */
         coming[i] = 10999 - i;
     fd = open(path_in(f, "long/X.npy"), O_RDONLY);
     assert_true(fd >= 0 && fsync(fd) == 0);
     assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
-    if (cached_pages(fd, from, to) == 0) { /* not where files are memory */
+    if (cached_pages(fd, from, to) == 0) { /* except on file systems in memory */
         assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 0));
         reln_data_expect(data, 2000, coming, 2);
         assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, good, 1));
-        assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 1)); /* a half is told */
+        assert_ok(r.w.ctx,
+                  reln_data_bind(data, r.plan, 2, good,
+                                 1)); /* half of the rows have been announced to the system */
         assert_int_equal(data->ahead.told, 1000);
         assert_ok(r.w.ctx, reln_data_ahead(data, r.plan, 2, good, 2));
         assert_ok(r.w.ctx, reln_data_bind(data, r.plan, 2, good, 2));

@@ -1,4 +1,5 @@
-/* Data: checked with one line, lifted once or batch by batch to the same numbers, bound without allocating. */
+/* Tests data: errors give one line, data are lifted once or batch by batch to the same numbers, and binding
+ * allocates nothing. */
 #include "model/data.h"
 #include "model/world.h"
 
@@ -301,7 +302,8 @@ static void bad_data_get_one_line(void **state)
         bad[i].spoil(&w);
         status = open_all(&w);
         assert_int_not_equal(status, RELN_OK);
-        assert_int_not_equal(status, RELN_ERR_NUMERIC); /* that is what a model gives, not data */
+        assert_int_not_equal(status,
+                             RELN_ERR_NUMERIC); /* this status is for models, not for data */
         assert_string_equal(reln_ctx_error(w.ctx), bad[i].message);
         world_clear(&w);
     }
@@ -522,7 +524,7 @@ static void splits_are_disjoint_and_belong_to_the_seed(void **state)
     assert_memory_not_equal(rows, again, sizeof rows);
     assert_ok(ctx, reln_data_split(ctx, N, 0.001, 7, rows, &n));
     assert_int_equal(n, 1);
-    assert_ok(ctx, reln_data_split(ctx, 10, 0.25, 7, rows, &n)); /* rounded, half of one up */
+    assert_ok(ctx, reln_data_split(ctx, 10, 0.25, 7, rows, &n)); /* 2.5 is rounded up */
     assert_int_equal(n, 3);
     assert_ok(ctx, reln_data_split(ctx, N, 0, 7, rows, &n));
     assert_int_equal(n, 0);
@@ -530,7 +532,7 @@ static void splits_are_disjoint_and_belong_to_the_seed(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* Every sample is in one fold: by the seed, and by an array of fold numbers. */
+/* Every sample belongs to one fold, chosen by the seed or by an array of fold numbers. */
 static void folds_divide_the_samples(void **state)
 {
     enum { SAMPLES_HERE = 11, FOLDS = 3 };
@@ -598,7 +600,8 @@ static void constants_are_sizes_of_the_training_rows(void **state)
     world_clear(&w);
 }
 
-/* Random frames change an mlp's predictions, the same for the same epoch; an equivariant scalar they leave alone. */
+/* Random frames change the predictions of an mlp, in the same way for the same epoch; they do not change a
+ * scalar of an equivariant network. */
 static void random_frames_belong_to_epoch_and_row(void **state)
 {
     static const ptrdiff_t rows[] = {0, 1, 2};
@@ -631,8 +634,8 @@ static void random_frames_belong_to_epoch_and_row(void **state)
     }
 }
 
-/* Of four points two are drawn, all of them equally often, and others in another epoch; a file that is not learned from
- * has its first two. */
+/* Two of four points are drawn, all with equal probability, and other points in another epoch. Without
+ * drawing, the first two are used. */
 static void drawn_points_belong_to_epoch_and_row(void **state)
 {
     static const ptrdiff_t rows[] = {0, 1, 2, 3, 4, 5};
@@ -672,7 +675,7 @@ static void drawn_points_belong_to_epoch_and_row(void **state)
     assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.seed = 1}));
     predict(&r, &w, SAMPLES, rows, 7, still);
     assert_true(reln_data_resident(w.data));
-    for (int i = 0; i < SAMPLES; i++) /* the last two become others: nobody notices */
+    for (int i = 0; i < SAMPLES; i++) /* changing the last two points has no effect */
         for (int k = 12; k < 24; k++)
             set_value(&w, "v", 24 * i + k, 5);
     reln_data_destroy(w.data);
@@ -684,7 +687,8 @@ static void drawn_points_belong_to_epoch_and_row(void **state)
     world_clear(&w);
 }
 
-/* The loss of a network that follows rotations does not change when input and target turn together, and only then. */
+/* The loss of a network with rotations does not change if input and target are rotated together, and changes
+ * otherwise. */
 static void random_frames_move_a_vector_as_target(void **state)
 {
     static const ptrdiff_t rows[] = {0, 1, 2};
@@ -711,7 +715,8 @@ static void random_frames_move_a_vector_as_target(void **state)
     world_clear(&w);
 }
 
-/* Coordinates of so:3 are those of the vectors: the scale is the root mean square of those that are there. */
+/* Coordinates of so:3 are those of the vectors, so the scale is the root mean square over the existing
+ * points. */
 static void padding_has_no_part_in_the_scale(void **state)
 {
     ptrdiff_t rows[SAMPLES];
@@ -745,7 +750,7 @@ static void padding_has_no_part_in_the_scale(void **state)
     assert_near(reln_model_constants(w.model)->scale, (double[]){sqrt(square / count)}, 1, 1e-13);
     assert_small(reln_model_constants(w.model)->points -
                      (double)count / (SAMPLES * WORLD_CHANNELS * 3),
-                 1e-13); /* of a usual sample */
+                 1e-13); /* for an average sample */
     world_clear(&w);
 }
 
@@ -787,8 +792,8 @@ static void relative_logs(const double *s, const double *t, double log_of[2])
     log_of[1] = log((a + d) / 2 - root);
 }
 
-/* Covariances are targets by their logarithms L, relative to the mean of the sample's own: the mean is that of the
- * diagonal, tr L / n, and the deviation is of all entries, by tr L^2; neither depends on the frame. */
+/* Covariances are learned by their logarithms L, relative to the mean of the covariances of the sample. The
+ * mean constant is tr L / n, and the deviation comes from tr L^2; neither depends on the frame. */
 static void constants_of_covariances_are_traces(void **state)
 {
     ptrdiff_t rows[SAMPLES];
@@ -909,7 +914,7 @@ static void columns_of_scalars_have_their_own_centres(void **state)
         assert_near(&after[i], &before[i], 1, 1e-6 * (1 + fabs(before[i])));
 }
 
-/* Moments of stretches are joined to those of all: {1, 1.5} and {4, 4, 7} as {count, mean, squares}. */
+/* Moments of two parts are joined to those of the whole: {1, 1.5} and {4, 4, 7} as {count, mean, squares}. */
 static void columns_of_stretches_are_joined(void **state)
 {
     static Sums a, b;
@@ -926,7 +931,7 @@ static void columns_of_stretches_are_joined(void **state)
     assert_near(&a.column[0].mean, (double[]){3.5}, 1, 1e-15);
 }
 
-/* Constants found while data are opened are those of a pass of its own over the rows for training. */
+/* Constants that are computed while data are opened equal those of a separate pass over the training rows. */
 static void constants_found_when_opening_are_the_same(void **state)
 {
     ptrdiff_t rows[SAMPLES], n = 0;

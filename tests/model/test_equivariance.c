@@ -1,13 +1,14 @@
-/* Models from SPECs, layer by layer: put a frame on the raw data, and every output follows by its rep. */
+/* Tests models of SPECs, layer by layer: if the raw data are moved to another frame, every output moves by
+ * its rep. */
 #include <float.h>
 
 #include "model/world.h"
 
 enum { SAMPLES = 5 };
 
-/* Frames of condition number 2. A network of depth 2 with products is of degree 8 in its features, and each degree may
- * carry cond(g)^2: 2^16 eps, times the length of the sums (K C of them, times layers), 1e4: 1.5e-7. What breaks the symmetry
- * is off by 1e-2 and more, below. */
+/* Frames have condition number 2. A network of depth 2 with products has degree 8 in its features, and each
+ * degree may contribute cond(g)^2: 2^16 eps, times the length of the sums (K C terms, times layers), 1e4,
+ * gives 1.5e-7. Networks that break the symmetry are off by 1e-2 and more (below). */
 #define COND 2.0
 #define TOL (DBL_EPSILON * 65536 * 1e4)
 
@@ -168,7 +169,7 @@ static const Case cases[] = {
      ", kind: vector-neurons", "vectors"},
 };
 
-/* "depth: 1" of a case replaces the common one: keys may not be there twice. */
+/* "depth: 1" of a case replaces the common depth, since a key may occur only once. */
 static void write_spec(const Case *c, const char *more, char *out, size_t size)
 {
     const bool depth = strstr(c->model, "depth") != NULL;
@@ -292,13 +293,15 @@ static double largest(ptrdiff_t n, const double *x)
     return most;
 }
 
-/* Every covariance of a prediction is symmetric and has positive minors: it is positive definite. */
+/* Returns whether every covariance of a prediction is symmetric with positive minors, and so positive
+ * definite. */
 static bool covariances_are_positive(const Run *r, int sample, const double *y)
 {
     for (int t = 0; t < r->w.spec.n_targets; t++) {
         const RelnTargetLayout l = reln_model_layout(r->w.model, t);
         const bool value = r->w.spec.target[t].as == RELN_TARGET_COVARIANCE;
-        const int place = r->w.spec.target[t].points ? sample % WORLD_POINTS : 0; /* it is there */
+        const int place =
+            r->w.spec.target[t].points ? sample % WORLD_POINTS : 0; /* a place that holds a point */
         const ptrdiff_t n = r->w.n,
                         from = l.first + place * (l.value + l.spread) + (value ? 0 : l.value);
         const ptrdiff_t count = value ? l.value : l.spread % (n * n) == 0 ? l.spread : 0;
@@ -326,7 +329,8 @@ static double difference(ptrdiff_t n, const double *x, const double *y)
     return most / fmax(1e-300, largest(n, y));
 }
 
-/* How far outputs are from following a frame, relative to their size; every tap must follow too. */
+/* Returns how far outputs deviate from equivariance in a frame, relative to their size; every tap is checked,
+ * too. */
 static double broken_by(Run *r, const RelnElement *g)
 {
     const RelnLayout layout = reln_data_layout(r->w.data);
@@ -383,7 +387,7 @@ static void every_model_follows_its_symmetry(void **state)
     }
 }
 
-/* The same measure, of a network that promises nothing. */
+/* An mlp, which promises nothing, fails by the same measure. */
 static void an_mlp_does_not_follow(void **state)
 {
     RelnRng rng = reln_rng(11, 3);
@@ -401,7 +405,7 @@ static void an_mlp_does_not_follow(void **state)
     run_clear(&r);
 }
 
-/* The measure sees a frame that is not in the symmetry, and data that a frame was not put on. */
+/* The measure detects a frame outside of the symmetry, and data that are not moved. */
 static void frames_outside_of_the_symmetry_are_seen(void **state)
 {
     RelnRng rng = reln_rng(11, 4);
@@ -415,7 +419,7 @@ static void frames_outside_of_the_symmetry_are_seen(void **state)
              " model: {width: 6}, train: {dtype: f64}}");
     assert_ok(r.w.ctx, reln_group_create(r.w.ctx, "gl:3", &gl3));
     assert_ok(r.w.ctx, reln_group_random(gl3, &rng, 3, &g));
-    r.net.n_taps = 0; /* whose reps are of the smaller group */
+    r.net.n_taps = 0; /* taps are left out, since their reps belong to the smaller group */
     assert_true(broken_by(&r, g) > 1e-2);
     reln_element_destroy(g);
     reln_group_destroy(gl3);

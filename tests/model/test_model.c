@@ -1,4 +1,4 @@
-/* Models: rebuilt from their description, sized by their parameters, and able to learn. */
+/* Tests models: they are rebuilt from their description, sized by their number of parameters, and can learn. */
 #include "model/world.h"
 
 /* ---- descriptions ---------------------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static void copy_weights(const RelnStore *from, const RelnStore *to)
     }
 }
 
-/* From the text of its description, in its place. */
+/* Replaces the model by one that is built from the text of its description. */
 static RelnModel *rebuild(World *w)
 {
     RelnDoc *doc = NULL, *again = NULL;
@@ -146,7 +146,7 @@ static void columns_without_centres_have_the_scale(void **state)
     world_clear(&w);
 }
 
-/* A basis travels with the description: the file is not looked for again. */
+/* A basis is stored in the description, so its file is not read again. */
 static void a_basis_is_kept_in_the_description(void **state)
 {
     static double hat[27] = {0, 0,  0, 0, 0, -1, 0, 1, 0, 0, 0, 1, 0, 0,
@@ -268,7 +268,7 @@ static size_t parameters_of(const char *kind, const char *size)
     return count;
 }
 
-/* No other width comes nearer: neighbours are looked at. */
+/* No other width gives a nearer number of parameters; the neighbouring widths are tested. */
 static void the_width_follows_from_the_parameters(void **state)
 {
     static const char *const kinds[] = {"reln", "lie-neurons", "vector-neurons", "mlp"};
@@ -292,7 +292,8 @@ static void the_width_follows_from_the_parameters(void **state)
 
 enum { SAMPLES = 64, STEPS = 150 };
 
-/* Sixty-four random targets, learnt by heart until half of the loss is gone: what no gradient reached would stay. */
+/* Each model learns sixty-four random targets until half of the loss is gone: a part without a gradient would
+ * prevent this. */
 static const char *const lessons[] = {
     "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
     " model: {width: 16}, train: {dtype: f64}}",

@@ -1,7 +1,7 @@
-/* Networks of a SPEC are what they were: the weights of a model file mean the same in the next version. Each line has a
- * SPEC, the number of parameters, and a sum over all predictions of its starting weights, which belong to the seed, on
- * random arrays. A number that changes says that model files of before give other predictions: then the change belongs
- * into the format of files, or the network stays as it was. RELN_SHOW=1 prints the table. */
+/* Tests that networks of a SPEC stay the same, so that the weights of a model file mean the same in the next
+ * version. Each line has a SPEC, its number of parameters, and a sum over the predictions of its starting
+ * weights on random arrays. If a number changes, older model files give other predictions: then the format of
+ * files must get a new version, or the network must stay the same. RELN_SHOW=1 prints the table. */
 #include "model/model.h"
 #include "model/world.h"
 
@@ -120,7 +120,7 @@ static double sum_of(World *w, size_t *parameters)
     return sum;
 }
 
-/* Networks are a few hundred roundings deep, and softmaxes and norms enlarge them. */
+/* Networks have a few hundred roundings in sequence, which softmaxes and norms amplify. */
 static void networks_are_what_they_were(void **state)
 {
     int changed = 0;

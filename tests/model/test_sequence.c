@@ -1,5 +1,5 @@
-/* Recordings: steps are checked with their rows, windows are cut by the SPEC, divided by time and moved in every epoch;
- * estimates are integrals, and causal networks do not look ahead. */
+/* Tests recordings: steps are checked with their rows, windows are cut as the SPEC says, divided by time and
+ * moved in every epoch; estimates are integrals, and causal networks do not use later steps. */
 #include <float.h>
 
 #include "model/sequence.h"
@@ -145,7 +145,8 @@ static void targets_of_windows_are_what_the_spec_says(void **state)
     }
 }
 
-/* Of each recording the last windows; none for training reaches into them, two steps of jitter included. */
+/* The last windows of each recording are for validation; no training window overlaps them, even with two
+ * steps of jitter. */
 static void windows_are_divided_by_time(void **state)
 {
     ptrdiff_t rows[T], n_validation, n_train;
@@ -171,7 +172,8 @@ static void windows_are_divided_by_time(void **state)
     flight_clear(&f);
 }
 
-/* Moved windows are inside of their recording, move by every number up to the jitter, and do so by epoch alone. */
+/* Moved windows stay in their recording; they move by every number of steps up to the jitter, which depends
+ * on the epoch. */
 static void windows_move_in_every_epoch(void **state)
 {
     int seen[3] = {0, 0, 0};
@@ -207,7 +209,7 @@ static void windows_move_in_every_epoch(void **state)
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
 
-/* Run the model on all windows; y is good until the plan ends. */
+/* Runs the model on all windows; the result is valid until the plan is destroyed. */
 static const double *run_model(Flight *f, RelnModelGraph *net, RelnPlan **plan)
 {
     const ptrdiff_t n = reln_data_count(f->data);
@@ -280,7 +282,8 @@ static void an_estimate_is_the_integral(void **state)
             }
 }
 
-/* Targets are normalised for the network, and an estimate is in their own units all the same. Scalars have a mean as well. */
+/* The network learns normalised targets, but an estimate is in the units of the target. Scalars have a mean,
+ * too. */
 static void an_estimate_has_the_units_of_the_target(void **state)
 {
     static const char *const kinds[] = {"sequence", "resnet"};
@@ -326,7 +329,8 @@ static void an_estimate_has_the_units_of_the_target(void **state)
 
                     for (int s = 1; s < LENGTH; s++)
                         want += 0.25 * (v[3 * s] + v[3 * s - 3]) / 2;
-                    assert_small(got[3 * i + k] - want, 1e-11); /* 40 is taken out and put back */
+                    assert_small(got[3 * i + k] - want,
+                                 1e-11); /* the mean 40 is subtracted and added again */
                 }
             reln_plan_destroy(plan);
             reln_model_graph_clear(&net);
@@ -334,7 +338,7 @@ static void an_estimate_has_the_units_of_the_target(void **state)
         }
 }
 
-/* The number of steps behind the first that it changes, in a causal network. */
+/* Returns how many later steps the first step of a window affects in a causal network. */
 static int reach_of(int depth)
 {
     enum { LONG = 32 };
@@ -380,7 +384,8 @@ static void taps_reach_twice_as_far_in_every_block(void **state)
     assert_int_equal(reach_of(3), 7 * first < 31 ? 7 * first : 31);
 }
 
-/* Change the last steps of a window: of a causal network no earlier value changes, of another one some do. */
+/* Changes the last steps of a window: no earlier value of a causal network changes, and some of another
+ * network do. */
 static void causal_networks_do_not_look_ahead(void **state)
 {
     static const char *const kinds[] = {"sequence", "resnet"};
@@ -574,7 +579,7 @@ static void specs_that_do_not_fit_are_refused(void **state)
     }
 }
 
-/* Windows that were cut already have their times in rows. */
+/* Windows that were cut in advance have their times in rows. */
 static void times_of_cut_windows_rise(void **state)
 {
     World w;

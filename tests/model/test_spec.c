@@ -1,4 +1,4 @@
-/* SPECs: read, written, explained, and refused with one line. */
+/* Tests SPECs: they are read, written, explained, and refused with one line. */
 #include "model/world.h"
 
 #define SIXTEEN "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
@@ -10,7 +10,7 @@ typedef struct Bad {
     const char *yaml, *message;
 } Bad;
 
-/* Each with the one line it must give. */
+/* Each invalid SPEC, with the line of its refusal. */
 static const Bad bad[] = {
     {GOOD "model:\n  depth: 2\n  widht: 64\n",
      "spec.yaml:6: unknown key 'widht' in model; did you mean 'width'?"},
@@ -327,7 +327,7 @@ static void a_spec_written_reads_back_the_same(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* Without its comments it is what a spec with nothing but the required keys is. */
+/* The template without its comments equals a SPEC with the required keys only. */
 static void the_template_is_a_spec_with_the_defaults(void **state)
 {
     static char text[16384], cut[100];

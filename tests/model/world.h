@@ -1,4 +1,4 @@
-/* world.h -- a SPEC from text, random arrays that fit it, and the model and data made of both. */
+/* world.h -- makes a SPEC from text, random arrays that fit it, and the model and data of both. */
 #ifndef TESTS_MODEL_WORLD_H
 #define TESTS_MODEL_WORLD_H
 
@@ -18,13 +18,13 @@ typedef struct World {
     int samples, n, dim;
     RelnArray arrays[WORLD_ARRAYS];
     int n_arrays;
-    RelnArchive *archive; /* made when it is first asked for: a test may change arrays before */
+    RelnArchive *archive; /* created at its first use, so that a test may change arrays before */
     RelnShapes shapes;
     RelnModel *model;
     RelnData *data;
 } World;
 
-/* The parsed SPEC, or the status of its refusal. */
+/* Parses the SPEC; returns the status of a refusal. */
 static inline RelnStatus world_spec(RelnCtx *ctx, const char *yaml, RelnSpec *spec)
 {
     RelnDoc *doc = NULL;
@@ -106,7 +106,7 @@ static inline void world_input(World *w, const RelnSpecInput *in, RelnRng *rng)
             random_covariance(rng, w->n, x + i);
 }
 
-/* With holes, and never empty. */
+/* Fills a mask with gaps, and with at least one point. */
 static inline void world_mask(World *w, const char *name)
 {
     double *mask = world_array(w, name, 2, (ptrdiff_t[]){w->samples, WORLD_POINTS});
@@ -156,7 +156,7 @@ static inline RelnStatus world_size(World *w)
     return status;
 }
 
-/* Spec and arrays; ctx NULL: one of its own. */
+/* Makes SPEC and arrays; ctx NULL: in a new context. */
 static inline RelnStatus world_init(World *w, RelnCtx *ctx, const char *yaml, int samples)
 {
     RelnRng rng = reln_rng(5, 1);
@@ -193,7 +193,7 @@ static inline RelnStatus world_archive(World *w)
     return reln_archive_from_arrays(w->ctx, "data.npz", w->n_arrays, w->arrays, &w->archive);
 }
 
-/* Names or shapes of arrays have changed. */
+/* Must be called after names or shapes of arrays have changed. */
 static inline void world_forget(World *w)
 {
     reln_archive_destroy(w->archive);

@@ -1,4 +1,4 @@
-/* one.h -- a layer on a batch of random features, and what it made of them. */
+/* one.h -- runs one layer on a batch of random features. */
 #ifndef TESTS_NN_ONE_H
 #define TESTS_NN_ONE_H
 
@@ -18,7 +18,7 @@ typedef struct One {
     ptrdiff_t count;
 } One;
 
-/* Features of the algebra's adjoint rep, or of `rep` with the dot product. */
+/* Makes features of the algebra's adjoint rep, or of `rep` with the dot product. */
 static inline void one_input(One *o, RelnDims dims, const RelnRep *rep)
 {
     RelnRng rng = reln_rng(11, 0);
@@ -50,7 +50,7 @@ static inline void one_init_vectors(One *o, int points, int channels)
     one_input(o, (RelnDims){.p = points, .k = 3, .c = channels}, reln_rep_vector(o->f.group));
 }
 
-/* The layer's values; valid until the next run. */
+/* Returns the values of the layer, valid until the next run. */
 static inline const double *one_run(One *o, RelnNode *y)
 {
     assert_ok(o->f.ctx, reln_graph_status(o->f.graph));

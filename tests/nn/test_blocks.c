@@ -1,5 +1,5 @@
-/* Norms of invariants, pools with weights, heads, dropout and stochastic depth, names, and the two blocks, against their
- * formulas written out number by number. */
+/* Compares norms of invariants, pools with weights, heads, dropout and stochastic depth, names, and the two
+ * blocks with their formulas, number by number. */
 #include <float.h>
 #include <math.h>
 
@@ -136,7 +136,7 @@ static void batch_norm_recalls_when_it_does_not_learn(void **state)
     rows_clear(&r);
 }
 
-/* The second set is empty; of the third the only row has weight 0.5. */
+/* The second set is empty; the only row of the third has weight 0.5. */
 static void pools_of_rows_are_their_formulas(void **state)
 {
     Rows r;
@@ -285,8 +285,8 @@ static void heads_are_groups_of_channels(void **state)
 
 /* ---- leaving parts out -------------------------------------------------------------------------------------------------- */
 
-/* Of each sample all points keep the branch, doubled, or all lose it; of 200 draws of 5 samples about half do: 4 standard
- * deviations of a binomial are 2 sqrt(1000). The same for x and its invariants. */
+/* All points of a sample keep the branch, doubled, or all lose it. Of 200 draws of 5 samples about half lose
+ * it; four standard deviations of the binomial are 2 sqrt(1000). The same holds for x and its invariants. */
 static void a_branch_is_left_out_for_whole_samples(void **state)
 {
     enum { DRAWS = 200 };
@@ -447,8 +447,8 @@ static void a_block_of_invariants_is_that_of_resnet(void **state)
     one_clear(&o);
 }
 
-/* x'_c = 2 sigmoid(s' G + g) x, s' = f(s + r(|x|^2) Q), by hand, of a block whose convolutions are copies: one tap in the
- * middle is the identity, the others and the second convolution are 0. */
+/* Computes x'_c = 2 sigmoid(s' G + g) x, s' = f(s + r(|x|^2) Q) by hand, for a block whose first convolution
+ * is the identity (the middle tap; the other taps are 0) and whose second convolution is 0. */
 static void gates_of_a_block_are_their_formula(void **state)
 {
     One o;
@@ -495,7 +495,7 @@ static void gates_of_a_block_are_their_formula(void **state)
     one_clear(&o);
 }
 
-/* A causal block of stride 1: the output up to a point does not change, bit by bit, with what comes behind it. */
+/* In a causal block of stride 1, the outputs up to a point do not change by a bit if later inputs change. */
 static void a_causal_block_sees_no_later_point(void **state)
 {
     (void)state;

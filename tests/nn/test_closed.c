@@ -1,4 +1,5 @@
-/* Networks on the smallest algebra that closes: equivariant, equal to those on all matrices, and cheaper. */
+/* Tests networks on the smallest closed algebra: they are equivariant, equal to networks on all matrices, and
+ * cheaper. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 enum { S = 50, P = 3, C = 4, MAX_N = 5, MAX_K = 25, MAX_RAW = 9 };
 
-/* Data: `raw` numbers, lifted to matrices of size n by images of unit data. */
+/* A kind of data: `raw` numbers, lifted to matrices of size n by the images of unit data. */
 typedef struct Kind {
     const char *symmetry, *all; /* all matrices of the size */
     int n, raw, dim;            /* dimension of the closed span */
@@ -73,8 +74,8 @@ typedef struct World {
     RelnPlan *plan;
 } World;
 
-/* Linear, gates, brackets and what else stays inside; not attention and softmax pooling, whose scores are divided by the root
- * of K. */
+/* Builds linear layers, gates, brackets and other layers that stay in the algebra; not attention and softmax
+ * pooling, whose scores are divided by the root of K. */
 static void build(World *w)
 {
     const RelnNet net = {.graph = w->s.graph,
@@ -104,7 +105,7 @@ static void build(World *w)
     assert_ok(w->s.ctx, reln_plan_create(w->s.graph, NULL, &w->plan));
 }
 
-/* In all matrices, or in the smallest algebra that closes. */
+/* Opens the network on all matrices, or on the smallest closed algebra. */
 static void world_init(World *w, const Kind *kind, bool closed)
 {
     double images[MAX_RAW * MAX_N * MAX_N];
@@ -144,7 +145,7 @@ static void world_clear(World *w)
     reln_ctx_destroy(ctx);
 }
 
-/* Lifted data, each sample moved by rho (K, K) where there is one. */
+/* Lifts the data, and moves each sample by rho (K, K) unless it is NULL. */
 static void run(World *w, const double *raw, const double *rho)
 {
     const int k = w->k, each = P * 2;

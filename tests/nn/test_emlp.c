@@ -1,4 +1,5 @@
-/* EMLP commutes with its group, for tensors of several ranks; a network without symmetry in its place does not. */
+/* Tests that EMLP commutes with its group, for tensors of several ranks, and that a network without symmetry
+ * does not. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static void act(const Lab *l, const RelnRep *rep, const RelnElement *g, int poin
             }
 }
 
-/* Random states, and each of them moved by an element of its own. */
+/* Draws random states, and moves each of them by a different element. */
 static void lab_draw(Lab *l, double most)
 {
     const int k = reln_rep_dim(l->rep);
@@ -129,7 +130,8 @@ static double error_of(const Lab *l, int out, const RelnRep *rep, int d, const d
     return sqrt(off / size);
 }
 
-/* Every draw is within the bound, or with `least` > 0, every draw is off by that much. */
+/* Asserts that every draw is within the bound or, with `least` > 0, that every draw is off by at least that
+ * much. */
 static void compare(Lab *l, int out, const RelnRep *rep, double least)
 {
     double *plain = lab_run(l, l->values, out), *moved = lab_run(l, l->moved, out);
@@ -154,7 +156,8 @@ static void lab_clear(Lab *l)
     fixture_clear(&l->f);
 }
 
-/* To an invariant, to vectors, and to tensors of rank 2, from the published distribution and from a list. */
+/* Tests outputs that are invariants, vectors and tensors of rank 2, with the published distribution of
+ * channels and with a list. */
 static void check_group(const char *group, double most_cond)
 {
     Lab l;
@@ -199,7 +202,8 @@ static void emlp_commutes_with_the_symplectic_group(void **state)
     check_group("sp:4", 10.0);
 }
 
-/* Vectors of gl:3 have no invariant form: products with invariants are left, and nothing leads to an invariant. */
+/* Vectors of gl:3 have no invariant form: only products with invariants remain, and no map leads to an
+ * invariant. */
 static void without_a_form_vectors_still_lead_to_vectors(void **state)
 {
     Lab l;
@@ -219,7 +223,8 @@ static void without_a_form_vectors_still_lead_to_vectors(void **state)
     lab_clear(&l);
 }
 
-/* Coordinates declared as invariants pass the builder; moved as vectors, a plain network on them is found out. */
+/* The builder accepts coordinates that are declared as invariants; if they are moved as vectors, the check
+ * detects that a plain network on them is not equivariant. */
 static void a_plain_network_in_its_place_is_caught(void **state)
 {
     static const char *const groups[] = {"o:3", "sp:4"};
@@ -243,7 +248,7 @@ static void a_plain_network_in_its_place_is_caught(void **state)
     }
 }
 
-/* The product <x, x> of an invariant form has no linear part: it is the bilinear layer that an invariant comes from. */
+/* The product <x, x> has no linear part, so invariants of vectors come from the bilinear layer. */
 static void invariants_of_vectors_come_from_the_bilinear_layer(void **state)
 {
     Lab l;

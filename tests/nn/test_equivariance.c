@@ -1,5 +1,5 @@
-/* Every layer commutes with the group, each sample moved by an element of its own, up to condition 1000: on elements of an
- * algebra with its form, and on vectors with theirs. */
+/* Tests that every layer commutes with the group, up to condition number 1000 and with a different element
+ * for each sample: on elements of an algebra with its form, and on vectors with their form. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { DRAWS = 1000, P = 4, C = 4, MAX_K = 16, MAX_OUT = 64 };
 
-/* What is allowed at conditions 1, 10, 100, 1000: error = |f(g x) - g f(x)| / |g f(x)| of one sample. */
+/* The allowed errors |f(g x) - g f(x)| / |g f(x)| of one sample at condition numbers 1, 10, 100, 1000. */
 static const double conds[] = {1, 10, 100, 1000}, allowed[] = {1e-13, 1e-12, 1e-9, 1e-6};
 
 typedef struct Closed {
@@ -34,7 +34,7 @@ static const Closed vectors[] = {
 };
 enum { N_VECTORS = sizeof vectors / sizeof *vectors };
 
-/* Outputs of one graph, and what they were for x itself. */
+/* An Out is an output of the graph, with its values for the unmoved x. */
 typedef struct Out {
     const char *name;
     RelnNode *node;
@@ -48,7 +48,7 @@ typedef struct World {
     Out out[MAX_OUT];
     int n_out, k;
     double *x, *moved, *act; /* (DRAWS, P, K, C), the same, (DRAWS, K, K) */
-    const RelnRep *rep;      /* how x is moved */
+    const RelnRep *rep;      /* rep by which x is moved */
     int reflected;           /* draws outside the component of the identity */
 } World;
 
@@ -83,7 +83,7 @@ static void add_gates(World *w, const RelnNet *net, RelnNode *x)
 
 static void add_sets(World *w, const RelnNet *net, RelnNode *x)
 {
-    /* scores of order one: what is relative error of a score becomes absolute in a softmax */
+    /* scores must be of order one, because a softmax turns relative errors of scores into absolute ones */
     RelnNode *small = reln_scale(net->graph, x, 0.25);
     RelnFeatures seen;
 
@@ -126,7 +126,7 @@ static void add_products(World *w, const RelnNet *net, RelnNode *x, const Closed
         add(w, "triple", reln_nn_triple(net, "triple", x));
 }
 
-/* Blocks, on features of order one for the same reason as above. */
+/* Adds blocks, on features of order one for the same reason. */
 static void add_blocks(World *w, const RelnNet *net, RelnNode *x)
 {
     static const RelnBlockGate gates[] = {RELN_BLOCK_GATED, RELN_BLOCK_RELU, RELN_BLOCK_RMS,
@@ -160,7 +160,7 @@ static void add_blocks(World *w, const RelnNet *net, RelnNode *x)
     add(w, "transformer invariants", y.s);
 }
 
-/* Sums, heads, and branches that are left out at random: both runs draw the same ones. */
+/* Adds sums, heads, and branches that are left out at random; both runs draw the same random numbers. */
 static void add_parts(World *w, const RelnNet *net, RelnNode *x)
 {
     RelnNode *s = reln_nn_invariant(net, reln_scale(net->graph, x, 0.25));
@@ -229,7 +229,7 @@ static void world_init(World *w, const char *algebra)
     world_fill(w, w->f.adjoint);
 }
 
-/* All matrices stand in for an algebra, so that the adjoint rep is another than that of vectors. */
+/* Uses all matrices as the algebra, so that the adjoint rep differs from the rep of vectors. */
 static void world_init_vectors(World *w, const char *group)
 {
     char all[16];
@@ -272,7 +272,8 @@ static void move(const World *w, int draw, ptrdiff_t points, int channels, const
                         rho[i * w->k + j] * x[(p * w->k + j) * channels + c];
 }
 
-/* A determinant below 0; of SO(1,3), time reversed. */
+/* Returns whether g is outside of the identity component: its determinant is negative or, for SO(1,3), it
+ * reverses time. */
 static bool is_outside(const World *w, const RelnElement *g)
 {
     double sign = 0;
@@ -349,7 +350,8 @@ static const Out *find(const World *w, const char *name)
     return NULL;
 }
 
-/* Is some channel's choice of a point within `gap` of being another, relative to the scores? */
+/* Returns whether a channel's choice of a point is uncertain: two scores differ by less than `gap`,
+ * relatively. */
 static bool undecided(const Out *scores, int d, bool absolute, double gap)
 {
     const double *t = scores->plain + (ptrdiff_t)d * scores->each;
@@ -385,8 +387,8 @@ static double by_the_least(const World *w)
     return mean / least;
 }
 
-/* How much of the error of an invariant a layer makes by its definition. The slope of r = t q / (q^2 + delta^2 m) at q = 0
- * is t / (delta^2 m), delta = 0.1; a block has two of them. */
+/* Returns the factor by which a layer amplifies the error of an invariant by its definition. The slope of r =
+ * t q / (q^2 + delta^2 m) at q = 0 is t / (delta^2 m), delta = 0.1; a block has two such gates. */
 static double amplification(const World *w, const Out *o)
 {
     return strcmp(o->name, "norm published") == 0  ? by_the_least(w)
@@ -469,7 +471,8 @@ static void every_layer_of_vectors_commutes_with_the_group(void **state)
 
 /* ---- what must fail -------------------------------------------------------------------------------------------------- */
 
-/* Declared as K invariants, a function of the coordinates passes the builder; moved as an element, it is found out. */
+/* The builder accepts a function of coordinates that are declared as K invariants; if they are moved as an
+ * element, the check detects it. */
 static void a_layer_that_is_not_equivariant_is_caught(void **state)
 {
     RelnRng rng = reln_rng(8, 0);

@@ -1,5 +1,6 @@
-/* Sets through sums: invariants at several scales, rows far apart, parts and rounds of exchange against plain loops; that they
- * commute with boosts; gradients against differences; f64 features in an f32 graph; what is refused. */
+/* Compares layers that exchange information through sums (invariants at several scales, rows far apart,
+ * parts, rounds of exchange) with plain loops; tests boosts, gradients against differences, f64 features in
+ * an f32 graph, and refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum { SAMPLES = 4, ROWS = 32, TOTAL = 11, K = 4, M = 3, W = 3 };
 
-/* A single row and an empty set among them. */
+/* A single row and an empty set are among the sets. */
 static const int32_t sizes[SAMPLES] = {5, 1, 0, 5};
 static const RelnScales scales = {2.0, 2, {1, 100}};
 
@@ -102,7 +103,7 @@ static double seen(double t, int scale)
     return copysign(log1p(fabs(at)), at) / log1p(scales.at[scale]);
 }
 
-/* The rows that far_rows() must find in one set. */
+/* Computes the rows that reln_nn_far_rows() must select in one set. */
 static void far_of(int n, const double *x, const double **out)
 {
     double mean[K] = {0}, best = -1;
@@ -161,7 +162,8 @@ static void far_rows_are_what_loops_find(void **state)
 
 enum { ROUNDS = 3 };
 
-/* The distance of a row from part k, as reln_nn_parts() writes it; `total` NULL: where the form is definite. */
+/* Computes the distance of a row from a part by the formula of reln_nn_parts(); `total` is NULL if the form
+ * is definite. */
 static double from_part(const double *x, const double *y, const double *total)
 {
     double square = 0;
@@ -277,7 +279,7 @@ static void invariants_are_seen_at_all_scales(void **state)
     net_clear(&n);
 }
 
-/* What is divided among the sums adds up to the whole, and the kept feature is the whole. */
+/* The sums add up to the whole feature, and the kept feature is the whole. */
 static void sums_add_up(void **state)
 {
     double x[TOTAL * K];
@@ -306,7 +308,7 @@ static void sums_add_up(void **state)
 
 /* ---- rounds ----------------------------------------------------------------------------------------------------------- */
 
-/* The state of the loops: invariants of rows and samples, and sums, of which `m` are there. */
+/* A Loops holds the state of the plain loops: invariants of rows and samples, and `m` sums. */
 typedef struct Loops {
     const Net *n;
     const double *x;
@@ -421,7 +423,7 @@ static void go_round(Loops *l, const char *round)
     l->has_z = 1;
 }
 
-/* Two rounds: the first without invariants of samples and with fewer of rows, the second with both added to. */
+/* Computes two rounds: in the first, samples have no invariants and rows have fewer; the second adds to both. */
 static void rounds_are_what_loops_find(void **state)
 {
     double x[TOTAL * K];
@@ -475,7 +477,7 @@ static double difference(const double *a, const double *b, ptrdiff_t count)
     return most / size;
 }
 
-/* f(g x) against g f(x), one boost for all; with `skewed`, the first row stays behind. */
+/* Compares f(g x) with g f(x), with one boost for all rows; with `skewed`, the first row is not moved. */
 static void moved(double cond, bool skewed, double *features, double *invariants)
 {
     RelnRng rng = reln_rng(8, 0);
@@ -567,7 +569,8 @@ static void gradients_are_differences(void **state)
     net_clear(&n);
 }
 
-/* The square of a vector that is almost light-like is 2, what is left of 10^6 - 10^6: in f32 it would be off by 0.06. */
+/* The square of an almost light-like vector is 2, the difference of two numbers near 10^6: in f32 it would be
+ * off by 0.06. */
 static void products_are_f64_in_a_network_of_f32(void **state)
 {
     static const double p[2 * K] = {1000, 999.999, 0, 0, 3000, 0, 2999.999, 0};

@@ -1,4 +1,4 @@
-/* Pooling, point by point from the formulas of nn.h; and what initial weights are scaled by. */
+/* Compares pooling with the formulas of nn.h, point by point, and tests the scale of starting weights. */
 #include <float.h>
 #include <math.h>
 
@@ -58,8 +58,9 @@ static void softmax_pooling_is_its_formula(void **state)
     }
 }
 
-/* Uniform in +-1/sqrt(fan-in), the fan-in being what arrives at an output channel: under so:3 four vectors arrive at a vector by
- * the identity, and no invariant does; of the 400 weights one is above 9/10 of the bound, but for a chance of 0.9^400. */
+/* Weights are uniform in +-1/sqrt(fan-in), with the fan-in the number of inputs that are added in an output
+ * channel. Under so:3, four vectors are mapped to a vector by the identity, and no invariant is. Of the 400
+ * weights one is above 9/10 of the bound, with a probability of failure of 0.9^400. */
 static void weights_are_scaled_by_what_arrives(void **state)
 {
     enum { FROM = 4, TO = 100, NUMBERS = 96 };

@@ -1,4 +1,5 @@
-/* Layers and networks against arrays that the published code computed: values, gradients, steps of training. */
+/* Compares layers and networks with arrays that the published code computed: values, gradients, training
+ * steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +247,7 @@ static void check_gradients(const Trial *t)
     }
 }
 
-/* What training has remembered, and what inference makes of it. */
+/* Compares the running statistics after training, and the values of inference with them. */
 static void check_running(Trial *t)
 {
     static const char *const kept[] = {"mean", "var"};
@@ -310,7 +311,7 @@ static bool compare_layer(const char *folder, const char *algebra, const Layer *
     return true;
 }
 
-/* Not every folder has every layer; what it has must be compared. */
+/* A folder need not have every layer; every layer that it has is compared. */
 static void layers_agree_with_the_published_code(void **state)
 {
     static const struct {
@@ -328,7 +329,7 @@ static void layers_agree_with_the_published_code(void **state)
     }
 }
 
-/* The other order of the bracket would be seen. */
+/* The test would detect a bracket with exchanged factors. */
 static RelnNode *wrong_bracket(const RelnNet *net, RelnNode *x)
 {
     RelnNode *z = linear(net, x), *y = bracket(net, x);

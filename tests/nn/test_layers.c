@@ -1,4 +1,4 @@
-/* Layers against their formulas, written out point by point. */
+/* Compares layers with their formulas, point by point. */
 #include <math.h>
 
 #include "nn/one.h"
@@ -130,7 +130,7 @@ static void rms_and_project_follow_their_formulas(void **state)
     one_clear(&o);
 }
 
-/* Nilpotent elements have t = q = 0: nothing may become infinite, in the gradient neither. */
+/* Nilpotent elements have t = q = 0: neither values nor gradients may become infinite there. */
 static void gates_are_finite_on_null_elements(void **state)
 {
     RelnNode *y, *loss, *grad;
@@ -272,7 +272,7 @@ static void products_are_those_of_matrices(void **state)
 
 /* ---- affine ------------------------------------------------------------------------------------------------------ */
 
-/* tr X, which no paper's layer reaches: one weight of the map to invariants. */
+/* The affine layer computes tr X, which the published layers cannot: one weight of the map to invariants. */
 static void affine_reaches_the_trace(void **state)
 {
     RelnFeatures y;
@@ -455,7 +455,7 @@ static void the_norm_divides_by_the_size_it_saw(void **state)
         want[c] = 0.9 * 1.0 + 0.1 * square[c];
     assert_near(one_parameter(&o, "norm.square"), want, C, TOL);
 
-    /* recalled, and not changed, in a graph that does not train */
+    /* a graph for evaluation uses the running statistics and does not change them */
     assert_ok(o.f.ctx, reln_graph_create(o.f.group, o.f.store, RELN_F64, &g));
     eval = (RelnNet){.graph = g, .algebra = o.f.algebra};
     reln_output(g, "y",
@@ -575,7 +575,7 @@ static void what_cannot_be_built_is_said(void **state)
         RELN_ERR_SHAPE, "4 channels do not split into 3 heads");
 }
 
-/* A convolution has no meaning on rows, which are items by themselves; nor has a pool over windows. */
+/* Rows are separate items without an axis, so convolutions and pools over windows refuse them. */
 static void layers_along_an_axis_refuse_rows(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* A whole network of messages between all pairs of particles against arrays that the published code computed: values,
- * gradients of every weight and input, statistics of its norms; in tiles of any size, in functions and without. The
- * published padding is said with weights of rows: rows of padding take part in the norm of rows, their pairs do not. */
+/* Compares a network of messages between all pairs of particles with arrays that the published code computed:
+ * values, gradients of every weight and input, statistics of its norms; in tiles of any size, in functions
+ * and without. Weights of rows express the published padding: rows of padding count in the norm of rows,
+ * their pairs do not. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,8 @@ static void output_agrees(const RelnPlan *plan, const char *output, const char *
 
 typedef struct Net {
     Fixture f;
-    RelnGraph *g; /* that is being built in: the graph, or a function's body */
+    RelnGraph
+        *g; /* the graph in which nodes are built: the main graph, or the body of a function */
     RelnDomain nodes, pairs;
     const RelnRep *vector;
     RelnNode *mask, *scalars, *params[64];
@@ -75,7 +77,7 @@ typedef struct Net {
     bool train;
 } Net;
 
-/* Values of the arrays come in the order in which they are asked for. */
+/* Creates a parameter. The arrays are read in the order of these calls. */
 static RelnNode *param(Net *n, int rows, int columns)
 {
     char name[16];
@@ -109,7 +111,7 @@ static RelnNode *psi(Net *n, RelnNode *t)
 }
 
 typedef struct Norm {
-    RelnNode *gamma, *beta, *mean, *var; /* of the batch, or kept */
+    RelnNode *gamma, *beta, *mean, *var; /* statistics of the batch, or running ones */
 } Norm;
 
 static Norm norm_of(Net *n, const char *name)
@@ -138,9 +140,10 @@ static void remember(Net *n, RelnNode *state, RelnNode *now)
         reln_add(n->f.graph, reln_scale(n->f.graph, state, 0.9), reln_scale(n->f.graph, now, 0.1)));
 }
 
-/* Statistics are functions of their own: sums over the batch of what `make` gives, with its weight. */
+/* A Messages holds the inputs of messages. Statistics are computed in separate functions: sums over the batch
+ * of the values of `make`, with weights. */
 typedef struct Messages {
-    RelnNode *by_first, *by_second, *x, *w_scalars; /* of nodes; and weights */
+    RelnNode *by_first, *by_second, *x, *w_scalars; /* nodes of rows, and weights */
 } Messages;
 
 static RelnNode *pair_weight(Net *n)

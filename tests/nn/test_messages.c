@@ -1,5 +1,6 @@
-/* Messages between rows: the values and statistics of plain loops over pairs; for sets of any size that they commute with
- * the group and that tiles change no bit; gradients against differences; what is refused. */
+/* Compares messages between rows with plain loops over pairs: values and statistics. For sets of any size,
+ * tests that they commute with the group and that tiles change no bit; gradients against differences;
+ * refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum { SAMPLES = 6, D = 3, C = 2, W = 5, ROWS = 128, MOST = 64 };
 
-/* An empty set and a single row among them. */
+/* An empty set and a single row are among the sets. */
 static const int32_t sizes[SAMPLES] = {3, 0, 9, 1, 2, 5};
 enum { TOTAL = 20 };
 
@@ -33,7 +34,7 @@ static const char *matrices_of(const char *group)
                                                                           : "gl:3";
 }
 
-/* Vectors of a group, in a net without an algebra; of gl:2 its matrices, in a net with it. */
+/* Opens a net without an algebra on vectors of a group; for gl:2, a net with the algebra on its matrices. */
 static void net_init(Net *n, const char *group, RelnDtype dtype, bool train)
 {
     RelnGraph *g;
@@ -153,10 +154,10 @@ static void add_mixed(int from, int to, const double *x, const double *w, double
 typedef struct Loops {
     const Net *n;
     const Data *d;
-    bool before; /* a row hears only those before it */
+    bool before; /* a row receives messages only from rows before it */
     double u[TOTAL][MOST]
             [W]; /* first layer of pair (i, j), j counted from the first row of i's set */
-    double mean[W], var[W], kept[W]; /* over pairs; kept: without bias */
+    double mean[W], var[W], kept[W]; /* statistics over pairs; kept: variance without bias */
     double hidden[TOTAL][W];
     double meanh[W], varh[W], kepth[W]; /* over rows */
     double x[TOTAL * 4 * C], h[TOTAL * D];
@@ -304,7 +305,7 @@ static void trained(const Net *n, const Loops *l)
     }
 }
 
-/* Evaluation leaves its statistics as they are. */
+/* Evaluation does not change the running statistics. */
 static void recalled(const Net *n, const Loops *l)
 {
     assert_memory_equal(values_of(n, "m.mean", W), l->mean, sizeof l->mean);
@@ -323,8 +324,8 @@ static void list_before(int32_t *counts, int32_t *other)
         }
 }
 
-/* With the statistics of the batch as its own, evaluation computes what training does. Sums of at most 100 terms, eight
- * layers deep, of numbers about 1: 1e-12 is some thousand roundings. */
+/* With the statistics of the batch as running statistics, evaluation gives the values of training. Sums have
+ * at most 100 terms, in eight layers, of numbers about 1: 1e-12 is about a thousand roundings. */
 static void compare_with_loops(const char *group, bool train, bool before)
 {
     int32_t counts[TOTAL], other[TOTAL * MOST];
@@ -382,7 +383,7 @@ static void messages_are_what_loops_compute(void **state)
 
 /* ---- statistics ------------------------------------------------------------------------------------------------------- */
 
-/* A batch of single rows has no pairs: values are finite, and what is remembered of pairs stays. */
+/* A batch of single rows has no pairs: values are finite, and the running statistics of pairs do not change. */
 static void a_batch_without_pairs_is_not_remembered(void **state)
 {
     static const int32_t single[SAMPLES] = {1, 0, 1, 1, 0, 1};
@@ -434,8 +435,8 @@ static void differentiate(Net *n)
     }
 }
 
-/* Rows, their gradients, and the statistics of the norms. Gradients of weights are products of matrices over the rows of a
- * tile, whose sums depend on it. */
+/* Tiles do not change rows, their gradients, and the statistics of norms. Gradients of weights are matrix
+ * products over the rows of a tile, whose sums do depend on tiles. */
 static void tiles_do_not_change_a_bit(void **state)
 {
     static const int tiles[] = {0, 1, 7, 100000};
@@ -622,7 +623,8 @@ static void pairs_given_one_by_one_are_pairs(void **state)
     }
 }
 
-/* As many nearest rows as the largest set has others: in smaller sets there is nobody for some of them. */
+/* There are as many nearest rows as the largest set has other rows, so in smaller sets some places have no
+ * row. */
 static void nobody_sends_nothing(void **state)
 {
     Data d;
@@ -651,7 +653,7 @@ static void nobody_sends_nothing(void **state)
 
 /* ---- symmetry --------------------------------------------------------------------------------------------------------- */
 
-/* out = g x for every row, with one g for each sample; `skewed`: the first row of all is left where it is. */
+/* Moves every row to out = g x, with one g for each sample; with `skewed`, the first row is not moved. */
 static void move(const Net *n, const double *g, const double *x, bool skewed, double *out)
 {
     for (int s = 0, r = 0; s < SAMPLES; s++)
@@ -728,7 +730,7 @@ static void messages_commute_with_the_group(void **state)
     moved("gl:2", 5, false, &features, &invariants);
     assert_small(features, 1e-12 * 625);
     assert_small(invariants, 1e-12 * 625);
-    /* where one row stays behind it must not */
+    /* if one row is not moved, the results differ */
     moved("o:3", 10, true, &features, &invariants);
     assert_true(features > 1e-3 && invariants > 1e-3);
     moved("lorentz", 10, true, &features, &invariants);
@@ -780,7 +782,7 @@ static void what_does_not_fit_is_refused(void **state)
     refused(&n, (RelnFeatures){n.x, n.h}, o, RELN_ERR_SHAPE, "-2 channels");
 }
 
-/* Every option by itself, and none: what is left out has no parameters. */
+/* Tests every option alone, and none: a part that is left out has no parameters. */
 static void options_stand_alone(void **state)
 {
     Data d;

@@ -1,4 +1,4 @@
-/* Networks of layers: their parameters are counted, and what they cannot see is measured. */
+/* Counts the parameters of networks, and measures functions that they cannot compute. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Attention among rows: the same as among points of an axis where sets are equally large; and for sets of any size that
- * it commutes with the group, by samples, and that tiles change no bit. */
+/* Tests attention among rows: it equals attention among points of an axis if all sets have equal size. For
+ * sets of any size, it commutes with a different group element for each sample, and tiles change no bit. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum { SAMPLES = 6, P = 5, C = 4, HEADS = 2, ROWS = 128 };
 
 static const int32_t equal[SAMPLES] = {P, P, P, P, P, P};
-/* An empty set and a single row among them. */
+/* An empty set and a single row are among the sets. */
 static const int32_t ragged[SAMPLES] = {3, 0, 20, 1, 7, 33},
                      looked_at[SAMPLES] = {2, 5, 30, 0, 1, 9};
 
@@ -134,7 +134,7 @@ static void rows_look_as_points_do(void **state)
 
 /* ---- sets of any size --------------------------------------------------------------------------------------------- */
 
-/* Rows look at each other, and then at those of another set. */
+/* Builds attention among the rows of a set, followed by attention to the rows of another set. */
 static void build_ragged(Net *n, RelnPlanOptions options, bool gradient)
 {
     RelnGraph *g = n->f.graph;
@@ -201,7 +201,8 @@ static void tiles_do_not_change_a_bit(void **state)
     net_clear(&a);
 }
 
-/* out = g x for every row, with one g for each sample; `skewed`: another one for the rows of sample 2. */
+/* Moves every row to out = g x, with one g for each sample; with `skewed`, the rows of sample 2 have another
+ * g. */
 static void move(const Net *n, const int32_t *rows, const double *g, const double *x, bool skewed,
                  double *out)
 {
@@ -229,7 +230,7 @@ static double difference(const double *a, const double *b, ptrdiff_t n)
     return most / size_of(b, n);
 }
 
-/* f(g x, g y) against g f(x, y); with `skewed`, the other set of a sample is moved by another g. */
+/* Compares f(g x, g y) with g f(x, y); with `skewed`, the second set of a sample is moved by another g. */
 static void moved(const char *algebra, bool skewed, double *features, double *invariants)
 {
     Net n;
@@ -289,7 +290,7 @@ static void attention_commutes_with_the_group(void **state)
         assert_small(features, 1e-9);
         assert_small(invariants, 1e-9);
     }
-    /* where the two sets of one sample are moved by different elements it must not */
+    /* if the two sets of a sample are moved by different elements, the results differ */
     moved("so:3", true, &features, &invariants);
     assert_true(features > 1e-3);
     assert_true(invariants > 1e-3);

@@ -1,4 +1,5 @@
-/* Layers of sets: first and second derivatives against differences, on rows of vectors of so:3 and of lorentz. */
+/* Compares first and second derivatives of layers on sets with differences, on rows of vectors of so:3 and of
+ * lorentz. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 enum { SAMPLES = 4, TOTAL = 13, ROWS = 32, MOST_K = 4, C = 2, COUNT = TOTAL * MOST_K * C };
 
-/* A single row and an empty set among them. */
+/* A single row and an empty set are among the sets. */
 static const int32_t sizes[SAMPLES] = {6, 1, 0, 6};
 static const RelnScales scales = {2.0, 2, {1, 10}};
 
@@ -21,7 +22,7 @@ static RelnNode *invariants_of(const RelnNet *net, RelnNode *x)
     return reln_nn_lengths(net, x, &scales);
 }
 
-/* Both results of a layer beside each other, as invariants of rows. */
+/* Joins both results of a layer as invariants of rows. */
 static RelnNode *both(const RelnNet *net, RelnFeatures f)
 {
     RelnNode *y[2] = {invariants_of(net, f.x), f.s};
@@ -72,7 +73,7 @@ static const RelnExchange round_options = {.sums = 3,
                                            .count = 3,
                                            .activation = RELN_ACT_SILU};
 
-/* All results of two rounds, as numbers of the rows of `x`. */
+/* Joins all results of two rounds as invariants of the rows of `x`. */
 static RelnNode *rounds(const RelnNet *net, RelnSet set, RelnNode *keep)
 {
     RelnExchange options = round_options;
@@ -151,7 +152,8 @@ static RelnNode *norms(const RelnNet *net, RelnNode *x)
     return reln_nn_layer_norm_invariants(net, "l", s);
 }
 
-/* reln_nn_parts() is not among them: its shares are held, so that its gradient is not that of differences. `kinks`: where a choice changes, derivatives jump. `definite`: the layer needs distances. */
+/* The list has no reln_nn_parts(): its shares have no gradient, so differences do not agree with it. `kinks`:
+ * derivatives jump where a choice changes. `definite`: the layer needs distances. */
 static const struct {
     const char *name;
     Build *build;
@@ -230,8 +232,9 @@ static double run(Net *n, const double *x, const double *v, double t, const char
     return *(const double *)reln_plan_output(n->plan, output, NULL);
 }
 
-/* Does a draw have L' = <G, v> and L'' = <H v, v>? Five points of a step h are off by h^4 times a derivative of order 5, and
- * by rounding over h. L'' is compared with differences of <G, v>, which has been compared itself. */
+/* Returns whether L' = <G, v> and L'' = <H v, v> hold for a draw. Differences of five points with step h are
+ * off by h^4 times a derivative of order 5, and by rounding divided by h. L'' is compared with differences of
+ * <G, v>, which are tested first. */
 static bool agrees(Net *n, RelnRng *rng)
 {
     const double h = 1e-3;

@@ -1,4 +1,4 @@
-/* Layers on reps with a form of their own: its numbers, derivatives of both orders, light-like vectors, refusals. */
+/* Tests layers on reps with a default form: values, derivatives of both orders, light-like vectors, refusals. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static RelnNode *rms_norm(const RelnNet *net, RelnNode *x)
     return reln_nn_rms_norm(net, "l", x);
 }
 
-/* Both parts of the features, as invariants of one node. */
+/* Joins both parts of the features as invariants. */
 static RelnNode *both(const RelnNet *net, RelnFeatures y)
 {
     return reln_concat(net->graph, 2, (RelnNode *[]){reln_nn_invariant(net, y.x), y.s}, RELN_C);
@@ -246,8 +246,9 @@ static double loss_at(Four *o, const double *x, const double *v, double t, doubl
     return *(const double *)reln_plan_output(o->plan, "loss", NULL);
 }
 
-/* Along v: L' = <G, v> and L'' = <H, v>. Five points of a step h are off by h^4 times a derivative of order 5 (6), and by
- * rounding of L over h (h^2). Of the smooth layers all, of the others those draws that a kink leaves alone: most. */
+/* Along v, L' = <G, v> and L'' = <H, v>. Differences of five points with step h are off by h^4 times a
+ * derivative of order 5 (6), and by the rounding of L divided by h (h^2). All draws of smooth layers must
+ * agree, and of other layers most draws: those without a kink nearby. */
 static void derivatives_of_both_orders_are_those_of_differences(void **state)
 {
     const double h = 1e-3;
@@ -289,8 +290,9 @@ static void derivatives_of_both_orders_are_those_of_differences(void **state)
 
 /* ---- light-like vectors -------------------------------------------------------------------------------------------- */
 
-/* Samples: 0; multiples of one light-like vector, whose forms are all 0 exactly; light-like vectors of different directions;
- * the second kind very small; the second kind off by rounding; a light-like vector beside one that is not. */
+/* Fills samples with 0; multiples of one light-like vector, whose forms are exactly 0; light-like vectors of
+ * different directions; very small vectors of the second kind; vectors of the second kind with rounding
+ * errors; and a light-like vector beside one that is not. */
 static void fill_null(double *x, double *v)
 {
     static const double rays[3][4] = {{5, 3, 0, 4}, {13, 5, 12, 0}, {3, 2, 2, -1}};
@@ -352,8 +354,9 @@ static void derivatives_are_finite_at_light_like_vectors(void **state)
     }
 }
 
-/* Forms of a massless particle are rounding, of size u |p|^2 = 1e-14: amounts made of it stay as small, r by eps^2, t / M by
- * eps. So the vectors move with the particle, and not by a quotient of roundings. */
+/* The form of a massless particle is a rounding error of size u |p|^2 = 1e-14. Gates keep its effect as
+ * small: eps^2 bounds r, and eps bounds t / M. So vectors move with the particle, not by a quotient of
+ * rounding errors. */
 static void gates_do_not_follow_the_rounding_of_light_like_vectors(void **state)
 {
     static Build *const gates[] = {rms, project, relu};
@@ -379,7 +382,7 @@ static void gates_do_not_follow_the_rounding_of_light_like_vectors(void **state)
 
 /* ---- several reps in one net --------------------------------------------------------------------------------------- */
 
-/* Elements of so(1,3) have the algebra's form, four-vectors in the same net their own. */
+/* In one net, elements of so(1,3) use the form of the algebra, and four-vectors use their default form. */
 static void a_net_with_an_algebra_takes_vectors_too(void **state)
 {
     const RelnRep *adjoint;
@@ -473,7 +476,7 @@ static void what_has_no_form_is_refused(void **state)
     o.x = reln_input(o.f.graph, "xx", RELN_SAMPLES, (RelnDims){.k = 8},
                      reln_rep_sum(reln_node_rep(o.x), reln_node_rep(o.x)), RELN_F64);
     expect(&o, relu(&o.net, o.x), RELN_ERR_REP, "has 3 symmetric invariant forms");
-    four_init(&o, "sp:4", RELN_F64); /* invariant, and of no use to B(x, x) */
+    four_init(&o, "sp:4", RELN_F64); /* the invariant form is antisymmetric, so B(x, x) = 0 */
     choice = (RelnRepForm){reln_node_rep(o.x), symplectic};
     o.net.forms = &choice;
     o.net.n_forms = 1;
@@ -483,7 +486,7 @@ static void what_has_no_form_is_refused(void **state)
     o.net.forms = &choice;
     o.net.n_forms = 1;
     expect(&o, relu(&o.net, o.x), RELN_ERR_ARG, "is not symmetric");
-    four_init(&o, "lorentz", RELN_F64); /* a lie about boosts */
+    four_init(&o, "lorentz", RELN_F64); /* this form is not invariant under boosts */
     choice = (RelnRepForm){reln_node_rep(o.x), euclid};
     o.net.forms = &choice;
     o.net.n_forms = 1;
@@ -502,7 +505,7 @@ static RelnStatus build_all(RelnCtx *ctx)
             reln_input(f.graph, "x", RELN_SAMPLES, (RelnDims){.p = 2, .k = 2, .c = 2}, v, RELN_F64);
 
         for (int l = 0; l < N_LAYERS; l++)
-            if (layers[l].build != learned) /* whose U has another shape */
+            if (layers[l].build != learned) /* its U has another shape */
                 layers[l].build(&net, x);
         status = v ? reln_graph_status(f.graph) : RELN_ERR_NOMEM;
     }

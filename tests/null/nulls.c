@@ -1,7 +1,8 @@
-/* nulls.c -- NULL for each pointer of each public function, one at a time: a status, a NULL or nothing, never a crash.
- *
- * The calls are derived from the headers (derive.awk), so a new function is tested when it is declared. Each call is made by a
- * child process, so that objects it ends are there again for the next. A text that is returned is read. */
+/* nulls.c -- passes NULL for each pointer of each public function, one at a time: the result is a status,
+ * NULL or nothing, never a crash.
+ * The calls are derived from the headers (derive.awk), so a new function is tested as soon as it is declared.
+ * A child process makes each call, so that objects which it destroys exist again for the next call. Returned
+ * texts are read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static RelnModel *model;
 static void *slots[64];
 static double numbers[1 << 16];
 static char text[1 << 12] = "x";
-static bool bare; /* plain structs, options among them, are NULL as well */
+static bool bare; /* plain structs, such as options, are NULL too */
 
 static double a_function(double x)
 {
@@ -54,7 +55,8 @@ static void *object(const char *type)
         {"RelnTensors", tensors},
     };
 
-    if (strcmp(type, "RelnRep") == 0 || strcmp(type, "RelnMaps") == 0) { /* both are only read */
+    if (strcmp(type, "RelnRep") == 0 ||
+        strcmp(type, "RelnMaps") == 0) { /* both types are only read */
         memcpy(slots, type[4] == 'R' ? (const void *)&s.rep : (const void *)&maps, sizeof slots[0]);
         return slots[0];
     }
@@ -82,7 +84,7 @@ static void read_text(const char *returned)
 #define OBJECT(type) object(#type)
 #define POINTERS(type) pointers(#type)
 
-/* Texts that are formats come from a pool of valid objects, as all other arguments do. */
+/* Format strings come from the pool of valid objects, like all other arguments. */
 #pragma GCC diagnostic ignored "-Wformat-security"
 #include "null_calls.inc"
 

@@ -1,4 +1,4 @@
-/* fixture.h -- what the tests of single ops share, beside the fixture of graphs. */
+/* fixture.h -- helpers of the tests of single ops, in addition to the fixture of graphs. */
 #ifndef TESTS_OPS_FIXTURE_H
 #define TESTS_OPS_FIXTURE_H
 
@@ -22,7 +22,7 @@ static inline void assert_message(const Fixture *f, const char *words)
     }
 }
 
-/* The graph has failed with this status, and the message has these words. */
+/* Asserts that the graph has failed with this status and a message that contains these words. */
 static inline void assert_refused(const Fixture *f, RelnStatus status, const char *words)
 {
     assert_int_equal(reln_graph_status(f->graph), status);

@@ -1,4 +1,5 @@
-/* Convolutions and pools over windows, against their formulas: many windows, both precisions, both tables of kernels. */
+/* Compares convolutions and pools over windows with their formulas: many windows, both precisions, both
+ * tables of kernels. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@ enum { BATCH = 3, ROOM = 60000 };
 
 /* ---- cases ------------------------------------------------------------------------------------------------------------ */
 
-/* x is (outer, extent, rest, c) for a sample, y (outer, count, rest, d): the axis, and what lies before and behind it. */
+/* A Case describes a convolution: x is (outer, extent, rest, c) for a sample and y (outer, count, rest, d),
+ * with the axis in the second place. */
 typedef struct Case {
     RelnDims x;
     RelnAxis axis;
@@ -23,7 +25,7 @@ static int windows_of(int extent, const RelnWindow *w)
 {
     int count = 0;
 
-    /* a window fits as long as its last point is not behind the last one of the padding */
+    /* a window fits if its last point is not beyond the padding */
     while (count * w->stride + (w->width - 1) * w->dilation < extent + w->before + w->after)
         count++;
     return count;
@@ -38,8 +40,8 @@ static RelnDims with(const Case *k, int extent, int channels)
     return d;
 }
 
-/* A random case with at least one window; K is 3, for vectors of so(3). Deep ones, with many channels and rows, go tap by
- * tap when their stride is 1. */
+/* Draws a case with at least one window; K is 3, for vectors of so(3). Deep cases, with many channels and
+ * rows and a stride of 1, are computed tap by tap. */
 static Case draw(RelnRng *rng, bool deep)
 {
     Case k;
@@ -77,7 +79,7 @@ static int point_of(const Case *k, int t, int i)
 
 typedef struct Sums {
     const double *x, *w,
-        *y; /* two of them; the third is summed in `out`, absolute values in `size` */
+        *y; /* two of the three are given; the third is summed in `out`, absolute values in `size` */
     double *out, *size;
 } Sums;
 
@@ -142,8 +144,8 @@ static void trial_clear(Trial *t)
     fixture_clear(&t->f);
 }
 
-/* Elementwise: a sum of n terms in any order is wrong by at most n eps times the sum of absolute values; one eps more for
- * rounding the factors to float, twice. */
+/* A sum of n terms in any order is wrong by at most n eps times the sum of absolute values; rounding two
+ * factors to float adds two eps. */
 static void assert_sums(const Trial *t, const char *name, const Sums *s, int count, int terms)
 {
     const double eps = t->dtype == RELN_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
@@ -170,7 +172,7 @@ static Sums sums(Numbers *n, bool x, bool w, bool y)
     return (Sums){x ? n->x : NULL, w ? n->w : NULL, y ? n->y : NULL, n->sum, n->size};
 }
 
-/* The three ops of a case, in one graph. */
+/* Checks the three ops of a case, in one graph. */
 static void check_case(const Case *k, Numbers *n, RelnDtype dtype, bool reference)
 {
     const int rows = k->window.width * k->c, points = BATCH * k->outer * k->rest;
@@ -243,7 +245,7 @@ static void usual_windows_have_the_lengths_they_promise(void **state)
                 }
 }
 
-/* y[t] of a causal convolution does not see what comes behind t: not a bit of it changes. */
+/* y[t] of a causal convolution does not depend on points after t: not a bit of it changes. */
 static void causal_convolutions_do_not_see_the_future(void **state)
 {
     enum { STEPS = 40, C = 2, D = 3, SEEN = 17, ITEM = STEPS * 3 * C };
@@ -273,7 +275,7 @@ static void causal_convolutions_do_not_see_the_future(void **state)
     trial_clear(&t);
 }
 
-/* A convolution and its adjoint of samples of `steps` steps, all at once and one by one. */
+/* Compares a convolution and its adjoint on all samples together with the samples one by one. */
 static void check_places(int steps, int stride, int c)
 {
     enum { SAMPLES = 19, D = 18, WIDTH = 5, MOST = 40 * 3 * 18 };
@@ -320,7 +322,8 @@ static void check_places(int steps, int stride, int c)
     trial_clear(&t);
 }
 
-/* Blocks of rows may reach over samples: alone or at any place of a batch, a sample has the same bits. */
+/* Blocks of rows may span several samples; nevertheless a sample has the same bits alone and at any place of
+ * a batch. */
 static void the_place_in_the_batch_changes_no_bit(void **state)
 {
     (void)state;
@@ -358,8 +361,9 @@ static size_t worker_bytes(int taps)
     return bytes;
 }
 
-/* Windows as channels would take as many times the memory of the features as they have taps. What grows is a block of 96
- * rows of them, each up to two cache lines longer than it is, and the weights, packed twice. */
+/* Windows stored as channels would multiply the memory of features by the number of taps. Here only a block
+ * of 96 rows grows, each up to two cache lines longer than necessary, and the weights, which are packed
+ * twice. */
 static void windows_are_never_in_memory(void **state)
 {
     enum { FEW = 3, MANY = 9, MORE = (MANY - FEW) * WIDE };
@@ -372,7 +376,8 @@ static void windows_are_never_in_memory(void **state)
 
 /* ---- pools ------------------------------------------------------------------------------------------------------------ */
 
-/* Mean and largest of the points of window t that are inside, for row r. False when there is none. */
+/* Computes the mean and the maximum of the points of window t that are inside, for row r. Returns false if
+ * there are none. */
 static bool pooled(const Case *k, const double *x, int o, int t, int r, double *mean, double *most)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-/* Products within an item: known numbers, what is shared, and what is refused. */
+/* Tests products within an item: known numbers, shared operands, and refusals. */
 #include <string.h>
 
 #include "graph/fixture.h"

@@ -1,4 +1,5 @@
-/* Functions of matrices in graphs: values, gradients at equal eigenvalues, what does not build, what does not run. */
+/* Tests functions of matrices in graphs: values, gradients at equal eigenvalues, graphs that are refused, and
+ * runs that fail. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

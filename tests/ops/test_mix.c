@@ -1,4 +1,5 @@
-/* Channel mixes: products of weights are found once where that is less work, and give the same numbers. */
+/* Tests channel mixes: a product of weights is computed once if that is less work, and gives the same
+ * numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static RelnNode *mixed(Fixture *f, RelnNode *x, RelnNode *w, bool transposed)
     return transposed ? reln_mix_t(f->graph, x, w) : reln_mix(f->graph, x, w);
 }
 
-/* x A B for x (BATCH, ROWS, c0); returns the plan's cost. */
+/* Computes x A B for x (BATCH, ROWS, c0); returns the plan's cost. */
 static RelnCost chain(bool ta, bool tb, int c0)
 {
     double x[BATCH * ROWS * 16], a[16 * C1], b[C1 * C2], xa[BATCH * ROWS * C1],

@@ -1,4 +1,4 @@
-/* Ops that move, choose and compare: exact values, what is refused, and where gradients go. */
+/* Tests ops that move, choose and compare: exact values, refusals, and the places that gradients reach. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #define NO_NUMBER ((double)NAN)
 #define ENDLESS ((double)INFINITY)
 
-/* A graph with inputs bound to arrays, and the plan that ran it. */
+/* A Bound is an input bound to an array; a Trial is a graph with its plan after a run. */
 typedef struct Bound {
     const char *name;
     const void *values;
@@ -59,7 +59,7 @@ static RelnStatus trial_run(Trial *t, ptrdiff_t n)
     return reln_plan_run(t->plan, &(RelnRun){.n_samples = n});
 }
 
-/* Nothing is computed here but copied or compared: results are exact. */
+/* Asserts exact equality: these ops only copy or compare. */
 static void assert_exact(const Trial *t, const char *name, const double *want, size_t count)
 {
     const double *got = reln_plan_output(t->plan, name, NULL);
@@ -538,7 +538,7 @@ static void cross_entropy_of_no_preference_is_the_log_of_the_classes(void **stat
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* A function whose result is a product of matrices seen with another shape. */
+/* Makes a function whose result is a view of a matrix product with another shape. */
 static RelnFn *wide_then_narrow(RelnGraph *g)
 {
     RelnGraph *body = reln_fn_begin(g, "wide");
@@ -549,7 +549,8 @@ static RelnFn *wide_then_narrow(RelnGraph *g)
     return reln_fn_end(body, 1, &z);
 }
 
-/* x dies with the first call, and the second result takes its place, below the second argument and the first result. */
+/* The memory of x is free after the first call, and the second result takes its place, below the second
+ * argument and the first result. */
 static void a_view_as_result_of_a_function_overwrites_nothing(void **state)
 {
     double x[30], w[1000] = {0};
@@ -560,7 +561,7 @@ static void a_view_as_result_of_a_function_overwrites_nothing(void **state)
 
     (void)state;
     count_up(x, 30);
-    count_up(w, 100); /* the other rows are 0: one product, exact */
+    count_up(w, 100); /* the other rows are 0, so each sum is one exact product */
     for (int i = 0; i < 300; i++)
         want[i] = (float)(21 * x[i / 100 * 10] * w[i % 100]);
     memset(&t, 0, sizeof t);

@@ -1,4 +1,5 @@
-/* Neighbours and rows far apart that are found: against a plain search, ties, sets that are too small, tiles, refusals. */
+/* Compares found neighbours and rows far apart with a plain search; tests ties, sets that are too small,
+ * tiles, refusals. */
 #include <math.h>
 
 #include "ops/fixture.h"
@@ -16,7 +17,7 @@ static void fill(int n, uint64_t seed, double *x)
         x[i] = (double)reln_rng_below(&rng, 4);
 }
 
-/* The r-th nearest row of y[from .. to) to x[i], by (distance, index); -1: there are not so many. */
+/* Returns the r-th nearest row of y[from .. to) to x[i], by (distance, index); -1 if there are fewer rows. */
 static int wanted(const double *x, int i, const double *y, int from, int to, bool others, int r)
 {
     int last = -1;
@@ -44,7 +45,7 @@ static int wanted(const double *x, int i, const double *y, int from, int to, boo
     return last;
 }
 
-/* The coordinates of each neighbour, 0 where there is none. */
+/* Checks the coordinates of each neighbour; they are 0 for a missing one. */
 static void check(const double *got, const double *x, const double *y, const int32_t *n_y,
                   bool others)
 {
@@ -104,7 +105,7 @@ static double square_between(const double *x, const double *y)
     return d;
 }
 
-/* The chosen rows of x[0 .. n), by the definition: distances to all rows before, every time. */
+/* Chooses rows of x[0 .. n) by the definition: it computes the distances to all chosen rows each time. */
 static void choose_plainly(const double *x, int n, int32_t *chosen)
 {
     static const double origin[3] = {0};

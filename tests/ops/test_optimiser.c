@@ -1,4 +1,5 @@
-/* The optimisers against their formulas, on a problem with a known answer, across a stop and a restart. */
+/* Compares the optimisers with their formulas, on a problem with a known solution, and across a stop and a
+ * restart. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,8 +48,8 @@ static void read_entry(const Fixture *w, const char *name, int count, double *ou
                                         : (double)((const float *)info.values)[i];
 }
 
-/* Gradients are given, the same numbers to both; each of ten steps rounds some sixteen times, and moves a parameter by
- * no more than its own size. */
+/* Gives the same gradients to both. Each of ten steps rounds about sixteen times, and moves a parameter by no
+ * more than its own size. */
 static void follow(RelnDtype dtype, bool reference, const RelnAdam *adam, const RelnSgd *sgd)
 {
     static double g[MANY], got[MANY];
@@ -145,7 +146,8 @@ static void descent_has_momentum_nesterov_and_decay(void **state)
 
 enum { BATCH = 40 };
 
-/* Linear regression: loss = mean over samples of (x w - y)^2, with a second parameter that stays out of it. */
+/* A Problem is a linear regression, loss = mean over samples of (x w - y)^2, with a second parameter that the
+ * loss does not depend on. */
 typedef struct Problem {
     Fixture w;
     RelnPlan *plan;
@@ -240,7 +242,7 @@ static void a_quadratic_converges(void **state)
     converges(adam_everything, 0.2, 0.98, 1e-4);
 }
 
-/* Everything that training needs to go on is in the store and in the number of the step. */
+/* The store and the number of the step are all that a resumed training needs. */
 static void a_resumed_run_gives_the_same_bits(void **state)
 {
     Problem whole, first, second;
@@ -270,7 +272,7 @@ static void a_resumed_run_gives_the_same_bits(void **state)
 
         assert_memory_equal(a.values, b.values, a.count * sizeof(float));
     }
-    /* the number of the step is part of it: without it the bits differ */
+    /* with another number of the step the bits differ */
     train(&second, 4, 5, 0.1, 0.9);
     train(&whole, 10, 11, 0.1, 0.9);
     assert_memory_not_equal(reln_store_entry(whole.w.store, 0).values,
@@ -310,7 +312,7 @@ static void parameters_outside_of_every_group_stay(void **state)
     problem_clear(&s);
 }
 
-/* The store knows parameters, states and moments apart, whatever their names are. */
+/* The store distinguishes parameters, states and moments, whatever their names are. */
 static void entries_say_of_what_kind_they_are(void **state)
 {
     const RelnInit zero = {RELN_INIT_CONSTANT, 0.0};

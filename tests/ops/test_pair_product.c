@@ -1,4 +1,4 @@
-/* Products of rows with rows: values against plain loops, the same bits in tiles of any size, refusals. */
+/* Compares products of rows with rows with plain loops; tests equal bits in tiles of any size, and refusals. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 
 enum { SAMPLES = 6, K = 3, HEADS = 2, KINDS = 4 };
 
-/* Rows of each sample, empty sets and single rows among them. */
+/* Numbers of rows of the samples; some sets are empty, some have a single row. */
 static const int32_t few[2][SAMPLES] = {{3, 0, 17, 1, 0, 30}, {2, 4, 1, 9, 0, 21}};
 /* More rows and channels than a piece of the kernels. */
 static const int32_t many[2][SAMPLES] = {{0, 1, 300, 0, 2, 40}, {3, 0, 270, 5, 1, 0}};

@@ -1,4 +1,5 @@
-/* Random nodes: the numbers follow their law, and each is a function of seed, step, key, item and element alone. */
+/* Tests random nodes: the numbers have their distribution, and each is a function of seed, step, key, item
+ * and element alone. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,7 +22,8 @@ static void draw(Draw *law, RelnDtype dtype, uint64_t key, RelnRun at, int shard
     const void *values;
 
     fixture_init(&f, "so:3", "so:3", dtype);
-    (void)law(f.graph, RELN_SAMPLES, (RelnDims){.c = 3}, 0); /* takes a key, and is not needed */
+    (void)law(f.graph, RELN_SAMPLES, (RelnDims){.c = 3},
+              0); /* this node takes a key and is not used */
     reln_output(f.graph, "z", law(f.graph, RELN_SAMPLES, (RelnDims){.r = 3, .c = EACH / 3}, key));
     plan = plan_of(&f, (RelnPlanOptions){.shard = shard});
     assert_ok(f.ctx, reln_plan_run(plan, &at));
@@ -89,7 +91,7 @@ static void seed_step_key_item_and_element_all_matter(void **state)
         assert_small(correlation(x, y[i], ALL), 5.0 / sqrt((double)ALL));
     assert_small(correlation(x, x + 1, ALL - 1), 5.0 / sqrt((double)ALL));
     assert_small(correlation(x, x + EACH, ALL - EACH), 5.0 / sqrt((double)ALL));
-    assert_true(correlation(x, x, ALL) > 0.9); /* it can fail */
+    assert_true(correlation(x, x, ALL) > 0.9); /* the check can fail */
 }
 
 static void nothing_else_matters(void **state)

@@ -1,4 +1,5 @@
-/* Sets of different size: values against plain loops, refusals, and that cutting the batch changes no bit. */
+/* Compares ops on sets of different size with plain loops; tests refusals, and that dividing the batch
+ * changes no bit. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -71,9 +72,9 @@ static void build(Sets *s, int point_capacity, int edge_capacity)
     reln_output(g, "apart", reln_gather(g, v, ends));
     reln_output(g, "inflow", reln_segment_sum(g, flow, ends, s->points));
     reln_output(g, "degree", reln_scatter_add(g, reln_scalar(g, 1.0), start, s->points));
-    /* chosen in one phase, used in the next */
+    /* rows chosen in one phase and used in the next */
     reln_output(g, "later", reln_gather(g, reln_sub(g, v, reln_batch_mean(g, v)), best));
-    /* indices chosen by indices: the sample that an edge is in */
+    /* indices of indices: the sample of an edge */
     reln_output(
         g, "total",
         reln_gather(g, reln_segment_sum(g, x, of, RELN_SAMPLES), reln_gather(g, of, start)));
@@ -238,7 +239,8 @@ static void softmax_of_large_scores_is_finite(void **state)
 
 /* ---- bits --------------------------------------------------------------------------------------------------------- */
 
-/* Sums over the batch go by shards, so "later" is left to one cutting at a time. */
+/* Hashes the outputs. Sums over the batch depend on shards, so "later" is compared for one division at a
+ * time. */
 static uint64_t hash(const Sets *s)
 {
     static const char *const names[] = {"sum",   "mean",  "max",    "best",   "softmax",
@@ -271,14 +273,14 @@ static void cutting_the_batch_changes_no_bit(void **state)
         assert_ok(s.f.ctx, run(&s));
         first = i == 0 ? hash(&s) : first;
         assert_true(hash(&s) == first);
-        s.x[0] += 1.0; /* and the hash would see one that changed */
+        s.x[0] += 1.0; /* the hash detects a changed number */
         assert_ok(s.f.ctx, run(&s));
         assert_true(hash(&s) != first);
         sets_clear(&s);
     }
 }
 
-/* What is chosen in one phase is still the same row in the next. */
+/* A row that is chosen in one phase is the same row in the next. */
 static void a_choice_outlives_its_phase(void **state)
 {
     Sets s;

@@ -1,4 +1,4 @@
-/* silu, and derivatives of any order of it, of sigmoid and of tanh: against their series. */
+/* Compares silu, and derivatives of any order of silu, sigmoid and tanh, with their series. */
 #include <math.h>
 #include <stdio.h>
 
@@ -50,8 +50,8 @@ static double silu_slope(int order, double x)
 
 /* ---- how exact they can be ----------------------------------------------------------------------------------------- */
 
-/* Sum of |c[i]| |u|^i over the terms of the derivative of that order, a polynomial of u; signs alternate, so that
- * absolute values follow the same rule without them. */
+/* Computes the sum of |c[i]| |u|^i over the terms of the derivative of that order, a polynomial of u. Signs
+ * alternate, so the absolute values follow the same rule without signs. */
 static double size_of(bool is_tanh, int order, double u)
 {
     double c[ORDERS + 3] = {0, 1}, sum = 0;
@@ -87,7 +87,7 @@ static double silu_size(int order, double x)
 
 /* ---- tests --------------------------------------------------------------------------------------------------------- */
 
-/* Where the lowest term leads, and where all of them count. */
+/* Returns places where the lowest term dominates, and places where all terms count. */
 static double sigmoid_place(int i)
 {
     return i < 4 ? -14.0 + i : 0.3 * (i - 6);
@@ -135,9 +135,12 @@ static void check_orders(const Curve *curve, bool reference)
         for (int i = 0; i < N; i++) {
             const double want = curve->slope(n, values[i]);
 
-            /* as many terms as the order and two more, a handful of roundings in each */
+            /* the polynomial has two terms more than the order, and each has a few roundings */
             assert_near(&got[i], &want, 1, 16 * (n + 3) * 0x1p-52 * curve->size(n, values[i]));
-            assert_true(got[i] == got[i % PLACES]); /* in a vector or behind the last one */
+            assert_true(
+                got[i] ==
+                got[i %
+                    PLACES]); /* the same bits inside of a vector register and after the last full one */
         }
     }
     reln_plan_destroy(plan);
@@ -156,7 +159,7 @@ static void derivatives_of_every_order_are_those_of_the_series(void **state)
             check_orders(&curves[i], reference);
 }
 
-/* A gradient and the gradient of a gradient: a handful of nodes, whatever the order. */
+/* A gradient, and the gradient of a gradient, have a few nodes, whatever the order. */
 static void derivatives_do_not_grow(void **state)
 {
     Fixture f;
